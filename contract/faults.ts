@@ -1,0 +1,234 @@
+/** Every way a call can fail: the one table from which statuses, bodies and docs/errors.md follow. */
+
+export interface Fault {
+  readonly status: number;
+  /** OpenAI's `error.type`. */
+  readonly type: string;
+  /** OpenAI's `error.code`; several of OpenAI's own answers have none. */
+  readonly code: string | null;
+  readonly blame: "client" | "upstream" | "gateway";
+  /** May the same call succeed: never, on another target, or on the same one a little later? */
+  readonly retry: "never" | "elsewhere" | "later";
+  /** When it happens, for people. Shown in docs/errors.md. */
+  readonly when: string;
+}
+
+const client = (status: number, type: string, code: string | null, when: string): Fault => ({
+  status,
+  type,
+  code,
+  blame: "client",
+  retry: "never",
+  when,
+});
+const invalid = (code: string | null, when: string, status = 400): Fault =>
+  client(status, "invalid_request_error", code, when);
+const drawing = (code: string, when: string): Fault =>
+  client(400, "image_generation_user_error", code, when);
+const upstream = (
+  status: number,
+  type: string,
+  code: string | null,
+  retry: Fault["retry"],
+  when: string,
+): Fault => ({ status, type, code, blame: "upstream", retry, when });
+const gateway = (status: number, type: string, code: string, when: string): Fault => ({
+  status,
+  type,
+  code,
+  blame: "gateway",
+  retry: "later",
+  when,
+});
+
+export const faults = {
+  // Who are you
+  missing_api_key: invalid(null, "No key was sent.", 401),
+  invalid_api_key: invalid("invalid_api_key", "The key is unknown, revoked or mistyped.", 401),
+
+  // Where did you knock
+  unknown_url: invalid("unknown_url", "No such path.", 404),
+  method_not_allowed: invalid("method_not_allowed", "The path exists, the method does not.", 405),
+
+  // What did you send
+  invalid_json: invalid(null, "The body is not valid JSON, or not an object."),
+  invalid_form: invalid("invalid_form", "The multipart form is broken or cut short."),
+  incomplete_body: invalid("incomplete_body", "The body ended before its announced length."),
+  unsupported_content_type: invalid(
+    "unsupported_content_type",
+    "The content type is not one this path reads.",
+    415,
+  ),
+  request_too_large: invalid("request_too_large", "The body, a file or a field is too large.", 413),
+  request_timeout: invalid("request_timeout", "The body did not arrive in time.", 408),
+
+  // What do you want
+  missing_model: invalid(null, "An embeddings call names no model."),
+  missing_parameter: invalid("missing_required_parameter", "A required field is absent."),
+  invalid_input: invalid(
+    null,
+    "An embeddings `input` is empty, too long, or of a shape that is not allowed.",
+  ),
+  invalid_type: invalid("invalid_type", "A field has the wrong type."),
+  invalid_value: invalid("invalid_value", "A field has a value that is not allowed."),
+  unknown_parameter: invalid("unknown_parameter", "The model does not know this field."),
+  duplicate_parameter: invalid("duplicate_parameter", "A field was given more than once."),
+  context_length_exceeded: invalid(null, "One embeddings input has more tokens than the model."),
+  max_tokens_per_request: client(
+    400,
+    "max_tokens_per_request",
+    "max_tokens_per_request",
+    "All embeddings inputs together have too many tokens.",
+  ),
+  dimensions_unsupported: invalid(null, "The model cannot shorten its vectors."),
+  prompt_too_long: invalid(null, "The prompt is longer than the model reads."),
+  invalid_size: invalid("invalid_size", "The model does not make pictures of this size."),
+  transparency_unsupported: drawing(
+    "invalid_value",
+    "The model cannot make a transparent background.",
+  ),
+  unsupported_file_mimetype: invalid(
+    "unsupported_file_mimetype",
+    "An uploaded file is not a picture of a kind that is read.",
+  ),
+  invalid_image_file: invalid("invalid_image_file", "An uploaded picture cannot be decoded."),
+  moderation_blocked: drawing("moderation_blocked", "The safety system refused the call."),
+
+  // May you
+  model_not_found: invalid("model_not_found", "No model has this id.", 404),
+  model_not_allowed: invalid("model_not_found", "The key may not use this model.", 403),
+  not_an_embedding_model: invalid(null, "The model makes pictures, not vectors.", 403),
+  not_an_image_model: drawing("invalid_value", "The model makes vectors, not pictures."),
+  unsupported_operation: drawing("invalid_value", "The model cannot do this kind of image call."),
+  billing_hard_limit_reached: invalid(
+    "billing_hard_limit_reached",
+    "The spending limit at the upstream is reached.",
+  ),
+
+  // The upstream failed
+  upstream_rejected: upstream(
+    400,
+    "invalid_request_error",
+    null,
+    "never",
+    "The upstream refused the request as invalid; its own words are passed on.",
+  ),
+  upstream_forbidden: upstream(
+    403,
+    "invalid_request_error",
+    null,
+    "never",
+    "The upstream account may not use this model.",
+  ),
+  upstream_rate_limit: upstream(
+    429,
+    "requests",
+    "rate_limit_exceeded",
+    "elsewhere",
+    "The upstream's rate limit is reached.",
+  ),
+  slow_down: upstream(
+    429,
+    "rate_limit_error",
+    "slow_down",
+    "elsewhere",
+    "The rate of calls to the upstream rose too quickly.",
+  ),
+  insufficient_quota: upstream(
+    429,
+    "insufficient_quota",
+    "insufficient_quota",
+    "elsewhere",
+    "The upstream account has no credit left.",
+  ),
+  upstream_credentials: upstream(
+    502,
+    "server_error",
+    "upstream_credentials",
+    "elsewhere",
+    "The upstream refused the gateway's own credentials.",
+  ),
+  upstream_error: upstream(
+    502,
+    "server_error",
+    "upstream_error",
+    "elsewhere",
+    "The upstream failed, or is not where the configuration says.",
+  ),
+  upstream_overloaded: upstream(
+    503,
+    "service_unavailable_error",
+    "server_is_overloaded",
+    "elsewhere",
+    "The upstream is overloaded.",
+  ),
+  upstream_unreachable: upstream(
+    502,
+    "server_error",
+    "upstream_unreachable",
+    "elsewhere",
+    "No connection to the upstream, or it broke.",
+  ),
+  upstream_timeout: upstream(
+    504,
+    "server_error",
+    "upstream_timeout",
+    "elsewhere",
+    "The upstream did not answer in time.",
+  ),
+  upstream_invalid: upstream(
+    502,
+    "server_error",
+    "upstream_invalid",
+    "elsewhere",
+    "The upstream's answer was not true: wrong count, order, size or shape.",
+  ),
+
+  // We failed
+  client_closed: client(499, "invalid_request_error", "client_closed", "The caller hung up first."),
+  overloaded: gateway(
+    503,
+    "service_unavailable_error",
+    "server_is_overloaded",
+    "The gateway has as much in hand as it can carry.",
+  ),
+  shutting_down: gateway(
+    503,
+    "service_unavailable_error",
+    "shutting_down",
+    "The gateway is stopping and takes no new calls.",
+  ),
+  ledger_unavailable: gateway(
+    503,
+    "service_unavailable_error",
+    "ledger_unavailable",
+    "The ledger cannot be written (disk full or read-only), so no call is made.",
+  ),
+  storage_unavailable: gateway(
+    503,
+    "service_unavailable_error",
+    "storage_unavailable",
+    "An upload or a result cannot be written to disk.",
+  ),
+  internal: {
+    status: 500,
+    type: "server_error",
+    code: "server_error",
+    blame: "gateway",
+    retry: "never",
+    when: "A defect in the gateway. The request id finds it in the log.",
+  },
+} as const satisfies Record<string, Fault>;
+
+export type FaultName = keyof typeof faults;
+
+/** OpenAI's error body. All four keys are always there. */
+export interface ErrorBody {
+  readonly error: {
+    readonly message: string;
+    readonly type: string;
+    readonly param: string | null;
+    readonly code: string | null;
+    readonly [extra: string]: unknown;
+  };
+}

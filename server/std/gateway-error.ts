@@ -1,0 +1,36 @@
+/** The one error type that crosses folders; everything else that is thrown is a defect. */
+import { type ErrorBody, type Fault, type FaultName, faults } from "../../contract/faults.ts";
+
+export interface FaultDetails {
+  /** The request field at fault, as the caller spelled it. */
+  readonly param?: string;
+  /** Milliseconds after which a retry makes sense. */
+  readonly retryAfterMs?: number;
+  /** What an upstream said itself, where its words are kept: wins over the table. */
+  readonly as?: Partial<Pick<Fault, "status" | "type" | "code">>;
+  /** Extra members of the error body, such as `moderation_details`. */
+  readonly extra?: Readonly<Record<string, unknown>>;
+  readonly cause?: unknown;
+}
+
+export class GatewayError extends Error {
+  override readonly name = "GatewayError";
+  readonly fault: FaultName;
+  readonly details: FaultDetails;
+
+  constructor(fault: FaultName, message: string, details: FaultDetails = {}) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+    this.fault = fault;
+    this.details = details;
+  }
+
+  get row(): Fault {
+    return { ...faults[this.fault], ...this.details.as };
+  }
+
+  get body(): ErrorBody {
+    const { type, code } = this.row;
+    const { param, extra } = this.details;
+    return { error: { ...extra, message: this.message, type, param: param ?? null, code } };
+  }
+}

@@ -1,0 +1,175 @@
+/**
+ * What the gateway asks of an upstream and what it gets back, whichever upstream it is.
+ * Queries are immutable: a second attempt starts again from the same query.
+ */
+
+export type Rest = Readonly<Record<string, unknown>>;
+
+export interface Upstream {
+  readonly id: string;
+  /** The adapter, by name. */
+  readonly kind: string;
+  readonly baseUrl?: string;
+  readonly apiKey?: string;
+  /** Extra headers sent with every call to it. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Adapter-specific settings, such as Azure's `apiVersion` or a local model's `path`. */
+  readonly options: Rest;
+}
+
+/** One upstream's model behind a public model. */
+export interface Target {
+  readonly upstream: Upstream;
+  readonly model: string;
+}
+
+export type EmbeddingInput =
+  | { readonly kind: "text"; readonly texts: readonly string[] }
+  | { readonly kind: "tokens"; readonly tokens: readonly (readonly number[])[] };
+
+export interface EmbeddingsQuery {
+  /** The public model id. */
+  readonly model: string;
+  readonly input: EmbeddingInput;
+  /** The caller sent one bare string, or one flat token array. */
+  readonly single: boolean;
+  /** What the caller wants back; an upstream may be asked for the other. */
+  readonly encoding: "float" | "base64";
+  readonly dimensions?: number;
+  readonly user?: string;
+  /** Fields the gateway does not act on, carried along untouched. */
+  readonly rest: Rest;
+}
+
+/** A string is base64 of packed little-endian float32. */
+export type Vector = string | Float32Array | readonly number[];
+
+export interface EmbeddingsReply {
+  /** In input order, one for each input. */
+  readonly vectors: readonly Vector[];
+  /** Absent where the upstream does not say: unknown is never 0. */
+  readonly usage?: { readonly inputTokens: number };
+}
+
+/** The options of an image call under their wire names; absent stays absent. */
+export interface ImageOptions {
+  readonly n?: number;
+  readonly size?: string;
+  readonly quality?: string;
+  readonly background?: string;
+  readonly moderation?: string;
+  readonly output_format?: string;
+  readonly output_compression?: number;
+  readonly response_format?: string;
+  readonly style?: string;
+  readonly user?: string;
+  readonly safety_identifier?: string;
+  readonly complexity?: string;
+  readonly frame_count?: number;
+  readonly frame_duration_ms?: number;
+  readonly svg?: Rest;
+  readonly input_fidelity?: string;
+  readonly partial_images?: number;
+}
+
+export interface GenerationQuery {
+  readonly model: string;
+  readonly prompt: string;
+  readonly stream: boolean;
+  readonly options: ImageOptions;
+  readonly rest: Rest;
+}
+
+/** An uploaded file: in memory when small, on disk when not. `stream` and `bytes` may be called again. */
+export interface FilePart {
+  /** The form field as the caller spelled it: image, image[], image[0], mask. */
+  readonly field: string;
+  readonly filename: string;
+  /** From the magic bytes, never from what the caller claims. */
+  readonly type: string;
+  readonly size: number;
+  stream(): ReadableStream<Uint8Array>;
+  bytes(): Promise<Uint8Array>;
+}
+
+export type ImageSource =
+  | { readonly kind: "file"; readonly file: FilePart }
+  /** https: or data: URL. */
+  | { readonly kind: "url"; readonly url: string }
+  | { readonly kind: "file_id"; readonly id: string };
+
+export interface EditQuery extends GenerationQuery {
+  readonly images: readonly ImageSource[];
+  readonly mask?: ImageSource;
+  /** Other files of the form, such as `markup`. */
+  readonly files: readonly FilePart[];
+}
+
+/** What is true of the delivered pictures; absent where the upstream does not say. */
+export interface ImageFacts {
+  readonly size?: string;
+  readonly quality?: string;
+  readonly background?: string;
+  readonly output_format?: string;
+}
+
+/** Wire names, as OpenAI reports them. */
+export interface ImageUsage {
+  readonly total_tokens: number;
+  readonly input_tokens: number;
+  readonly output_tokens: number;
+  readonly input_tokens_details?: Rest;
+  readonly output_tokens_details?: Rest;
+}
+
+export interface ImageResult {
+  /** Base64 as the upstream sent it, or raw bytes, or a link. */
+  readonly image:
+    | { readonly kind: "base64"; readonly base64: string }
+    | { readonly kind: "bytes"; readonly bytes: Uint8Array }
+    | { readonly kind: "url"; readonly url: string };
+  readonly revised_prompt?: string;
+  /** Other members of the upstream's `data[]` entry. */
+  readonly rest?: Rest;
+}
+
+export interface ImageEvent extends ImageFacts {
+  readonly type: "partial" | "completed";
+  /** Base64 without a `data:` prefix. */
+  readonly base64: string;
+  readonly created?: number;
+  /** Of a partial: 0, 1, 2 … */
+  readonly index?: number;
+  /** Of a completed picture. */
+  readonly usage?: ImageUsage;
+  readonly rest?: Rest;
+}
+
+export type ImageReply =
+  | {
+      readonly kind: "whole";
+      readonly results: readonly ImageResult[];
+      /** Unix seconds. */
+      readonly created?: number;
+      readonly facts: ImageFacts;
+      readonly usage?: ImageUsage;
+      /** Other members of the upstream's answer. */
+      readonly rest?: Rest;
+    }
+  | { readonly kind: "stream"; readonly events: AsyncIterable<ImageEvent> };
+
+/** An upstream inside this machine. A missing capability is a missing key. */
+export interface Engine {
+  readonly embeddings?: (
+    query: EmbeddingsQuery,
+    target: Target,
+    signal: AbortSignal,
+  ) => Promise<EmbeddingsReply>;
+  readonly generations?: (
+    query: GenerationQuery,
+    target: Target,
+    signal: AbortSignal,
+  ) => Promise<ImageReply>;
+  readonly edits?: (query: EditQuery, target: Target, signal: AbortSignal) => Promise<ImageReply>;
+  close?(): Promise<void>;
+}
