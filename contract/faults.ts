@@ -9,6 +9,10 @@ export interface Fault {
   readonly blame: "client" | "upstream" | "gateway";
   /** May the same call succeed: never, on another target, or on the same one a little later? */
   readonly retry: "never" | "elsewhere" | "later";
+  /** The caller's own retry cannot help, although another target might. */
+  readonly final?: true;
+  /** The upstream may have done the work, and charge for it, all the same. */
+  readonly maybePaid?: true;
   /** When it happens, for people. Shown in docs/errors.md. */
   readonly when: string;
 }
@@ -134,27 +138,36 @@ export const faults = {
     "elsewhere",
     "The rate of calls to the upstream rose too quickly.",
   ),
-  insufficient_quota: upstream(
-    429,
-    "insufficient_quota",
-    "insufficient_quota",
-    "elsewhere",
-    "The upstream account has no credit left.",
-  ),
-  upstream_credentials: upstream(
-    502,
-    "server_error",
-    "upstream_credentials",
-    "elsewhere",
-    "The upstream refused the gateway's own credentials.",
-  ),
-  upstream_error: upstream(
-    502,
-    "server_error",
-    "upstream_error",
-    "elsewhere",
-    "The upstream failed, or is not where the configuration says.",
-  ),
+  insufficient_quota: {
+    ...upstream(
+      429,
+      "insufficient_quota",
+      "insufficient_quota",
+      "elsewhere",
+      "The upstream account has no credit left.",
+    ),
+    final: true,
+  },
+  upstream_credentials: {
+    ...upstream(
+      502,
+      "server_error",
+      "upstream_credentials",
+      "elsewhere",
+      "The upstream refused the gateway's own credentials.",
+    ),
+    final: true,
+  },
+  upstream_error: {
+    ...upstream(
+      502,
+      "server_error",
+      "upstream_error",
+      "elsewhere",
+      "The upstream failed, or is not where the configuration says.",
+    ),
+    maybePaid: true,
+  },
   upstream_overloaded: upstream(
     503,
     "service_unavailable_error",
@@ -162,27 +175,36 @@ export const faults = {
     "elsewhere",
     "The upstream is overloaded.",
   ),
-  upstream_unreachable: upstream(
-    502,
-    "server_error",
-    "upstream_unreachable",
-    "elsewhere",
-    "No connection to the upstream, or it broke.",
-  ),
-  upstream_timeout: upstream(
-    504,
-    "server_error",
-    "upstream_timeout",
-    "elsewhere",
-    "The upstream did not answer in time.",
-  ),
-  upstream_invalid: upstream(
-    502,
-    "server_error",
-    "upstream_invalid",
-    "elsewhere",
-    "The upstream's answer was not true: wrong count, order, size or shape.",
-  ),
+  upstream_unreachable: {
+    ...upstream(
+      502,
+      "server_error",
+      "upstream_unreachable",
+      "elsewhere",
+      "No connection to the upstream, or it broke.",
+    ),
+    maybePaid: true,
+  },
+  upstream_timeout: {
+    ...upstream(
+      504,
+      "server_error",
+      "upstream_timeout",
+      "elsewhere",
+      "The upstream did not answer in time.",
+    ),
+    maybePaid: true,
+  },
+  upstream_invalid: {
+    ...upstream(
+      502,
+      "server_error",
+      "upstream_invalid",
+      "elsewhere",
+      "The upstream's answer was not true: wrong count, order, size or shape.",
+    ),
+    maybePaid: true,
+  },
 
   // We failed
   client_closed: client(499, "invalid_request_error", "client_closed", "The caller hung up first."),

@@ -49,6 +49,12 @@ export interface EmbeddingsReply {
   readonly vectors: readonly Vector[];
   /** Absent where the upstream does not say: unknown is never 0. */
   readonly usage?: { readonly inputTokens: number };
+  /** The upstream's own answer, where it may serve a caller as it is: it names this model and is in this encoding. */
+  readonly verbatim?: {
+    readonly bytes: Uint8Array;
+    readonly model: string;
+    readonly encoding: "float" | "base64";
+  };
 }
 
 /** The options of an image call under their wire names; absent stays absent. */

@@ -7,6 +7,8 @@ export interface Kind {
   /** Used when the configuration gives none. */
   readonly baseUrl?: string;
   readonly needs: readonly ("baseUrl" | "apiKey")[];
+  /** The only kind of model it can serve; absent where the upstream answers for itself. */
+  readonly serves?: "embedding" | "image";
   /** Settings only this kind has, by name. */
   readonly options: Readonly<Record<string, z.ZodType>>;
 }
@@ -32,10 +34,10 @@ const list: readonly Kind[] = [
     needs: ["baseUrl", "apiKey"],
     options: { apiVersion: z.string().min(1).optional() },
   },
-  { name: "local", needs: [], options: local },
-  { name: "minilm", needs: [], options: {} },
-  { name: "sketch", needs: [], options: {} },
-  { name: "migan", needs: [], options: {} },
+  { name: "local", needs: [], serves: "embedding", options: local },
+  { name: "minilm", needs: [], serves: "embedding", options: {} },
+  { name: "sketch", needs: [], serves: "image", options: {} },
+  { name: "migan", needs: [], serves: "image", options: {} },
 ];
 
 export const kinds: ReadonlyMap<string, Kind> = new Map(list.map((kind) => [kind.name, kind]));

@@ -8,8 +8,6 @@ export interface Dialect {
   readonly base64?: boolean;
   /** Works without a key. */
   readonly open?: boolean;
-  /** Fields it refuses, left out of what is sent. */
-  readonly drop?: readonly string[];
 }
 
 export const dialects: readonly Dialect[] = [
@@ -23,7 +21,7 @@ export const dialects: readonly Dialect[] = [
   { name: "together", baseUrl: "https://api.together.xyz/v1" },
   { name: "fireworks", baseUrl: "https://api.fireworks.ai/inference/v1" },
   { name: "deepinfra", baseUrl: "https://api.deepinfra.com/v1/openai" },
-  { name: "nebius", baseUrl: "https://api.studio.nebius.com/v1" },
+  { name: "nebius", baseUrl: "https://api.tokenfactory.nebius.com/v1" },
   { name: "siliconflow", baseUrl: "https://api.siliconflow.com/v1" },
   { name: "openrouter", baseUrl: "https://openrouter.ai/api/v1" },
   { name: "jina", baseUrl: "https://api.jina.ai/v1" },

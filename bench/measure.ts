@@ -1,0 +1,79 @@
+/** One figure at a time: what a proxy does under load, and what uploads make it hoard. */
+
+import { type Load, load } from "./load.ts";
+import type { Contender } from "./nginx.ts";
+import { cpuMs, rssMegabytes, watchPeak } from "./proc.ts";
+import type { Scenario } from "./scenarios.ts";
+import { uploadAll } from "./upload.ts";
+
+export interface Figures {
+  readonly requestsPerSecond: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  /** User and system time of the proxy's processes. */
+  readonly cpuUsPerRequest: number;
+  /** Of its one core: near 1, the proxy is what limits; well below, upstream or load does. */
+  readonly coreShare: number;
+  readonly peakMegabytes: number;
+}
+
+export async function underLoad(
+  proxy: Contender,
+  scenario: Scenario,
+  seconds: number,
+  folder: string,
+): Promise<Figures> {
+  const { pid } = proxy.process;
+  const before = cpuMs(pid);
+  const watch = watchPeak(pid);
+  const result: Load = await load(proxy.url, scenario, seconds, folder);
+  const peakMegabytes = watch.peak();
+  const cpu = cpuMs(pid) - before;
+  if (result.failures > 0 || result.requests === 0)
+    throw new Error(
+      `${proxy.url}: ${result.failures} of ${result.requests} requests failed. ${proxy.process.complaints()}`,
+    );
+  return {
+    requestsPerSecond: result.requests / result.seconds,
+    p50Ms: result.p50Ms,
+    p99Ms: result.p99Ms,
+    cpuUsPerRequest: (cpu * 1000) / result.requests,
+    coreShare: cpu / 1000 / result.seconds,
+    peakMegabytes,
+  };
+}
+
+export interface UploadFigures {
+  readonly growthMegabytes: number;
+  readonly seconds: number;
+}
+
+/** The process must be fresh: memory that earlier load left behind would hide the growth. */
+export async function underUploads(proxy: Contender): Promise<UploadFigures> {
+  const { pid } = proxy.process;
+  await Bun.sleep(500);
+  const before = rssMegabytes(pid);
+  const watch = watchPeak(pid, 20);
+  const started = performance.now();
+  await uploadAll(proxy.url);
+  return {
+    growthMegabytes: watch.peak() - before,
+    seconds: (performance.now() - started) / 1000,
+  };
+}
+
+export const median = (values: readonly number[]): number => {
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = (sorted.length - 1) / 2;
+  return (sorted[Math.floor(middle)]! + sorted[Math.ceil(middle)]!) / 2;
+};
+
+export const medians = (rounds: readonly Figures[]): Figures => ({
+  requestsPerSecond: median(rounds.map((round) => round.requestsPerSecond)),
+  p50Ms: median(rounds.map((round) => round.p50Ms)),
+  p99Ms: median(rounds.map((round) => round.p99Ms)),
+  cpuUsPerRequest: median(rounds.map((round) => round.cpuUsPerRequest)),
+  coreShare: median(rounds.map((round) => round.coreShare)),
+  // The worst, not the middle: memory is a promise about every moment.
+  peakMegabytes: Math.max(...rounds.map((round) => round.peakMegabytes)),
+});

@@ -1,0 +1,60 @@
+/** The yardstick: nginx as a plain reverse proxy with kept-alive connections, one worker. */
+
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { cores, freePort, type Running, ready, start } from "./processes.ts";
+
+// Debian puts it where only root's PATH looks.
+const binary = Bun.which("nginx") ?? Bun.which("/usr/sbin/nginx");
+
+const configuration = (folder: string, port: number, upstream: string): string => `
+daemon off;
+${process.getuid?.() === 0 ? "user root;" : ""}
+worker_processes 1;
+pid ${folder}/nginx.pid;
+error_log stderr error;
+events { worker_connections 2048; }
+http {
+  access_log off;
+  client_max_body_size 0;
+  client_body_temp_path ${folder}/body;
+  proxy_temp_path ${folder}/proxy;
+  fastcgi_temp_path ${folder}/fastcgi;
+  uwsgi_temp_path ${folder}/uwsgi;
+  scgi_temp_path ${folder}/scgi;
+  keepalive_requests 100000000;
+  upstream up {
+    server ${upstream.replace("http://", "")};
+    keepalive 128;
+    keepalive_requests 100000000;
+  }
+  server {
+    listen 127.0.0.1:${port};
+    location = /ready { return 200; }
+    location / {
+      proxy_pass http://up;
+      proxy_http_version 1.1;
+      proxy_set_header Connection "";
+      proxy_request_buffering off;
+    }
+  }
+}
+`;
+
+export interface Contender {
+  readonly url: string;
+  readonly process: Running;
+  readonly readyMs: number;
+}
+
+/** Undefined when nginx is not installed. */
+export async function startNginx(folder: string, upstream: string): Promise<Contender | undefined> {
+  if (!binary) return undefined;
+  mkdirSync(folder, { recursive: true });
+  const port = freePort();
+  const file = join(folder, "nginx.conf");
+  writeFileSync(file, configuration(folder, port, upstream));
+  const child = start([binary, "-p", folder, "-c", file, "-e", "stderr"], cores.proxy);
+  const url = `http://127.0.0.1:${port}`;
+  return { url, process: child, readyMs: (await ready(`${url}/ready`, child)) - child.startedAt };
+}

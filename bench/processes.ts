@@ -1,0 +1,136 @@
+/** Starts the processes of a run on their cores, and ends every one of them however the run ends. */
+
+import { availableParallelism } from "node:os";
+import { treeOf } from "./proc.ts";
+
+/** The proxy under test has a core to itself; upstream, load and this script share the other. */
+export const cores = { proxy: 0, rest: 1 } as const;
+
+export const pinned = Bun.which("taskset") !== null && availableParallelism() > 1;
+
+export interface Running {
+  readonly pid: number;
+  /** Milliseconds on the clock of `performance.now()`, taken just before the process was made. */
+  readonly startedAt: number;
+  /** Of those that were started to be listened to. */
+  readonly output: ReadableStream<Uint8Array>;
+  readonly exited: Promise<number>;
+  /** The last of what it complained about. */
+  complaints(): string;
+  stop(): Promise<void>;
+}
+
+const running = new Map<number, Running>();
+
+function signalTree(pid: number, signal: "SIGTERM" | "SIGKILL"): void {
+  for (const each of treeOf(pid)) {
+    try {
+      process.kill(each, signal);
+    } catch {
+      // Gone already.
+    }
+  }
+}
+
+export function start(
+  command: readonly string[],
+  core: number,
+  { env = {}, listen = false }: { env?: Record<string, string>; listen?: boolean } = {},
+): Running {
+  const startedAt = performance.now();
+  const child = Bun.spawn([...(pinned ? ["taskset", "-c", String(core)] : []), ...command], {
+    // A clean environment: a provider key in the caller's would add upstreams to the gateway.
+    env: { PATH: process.env.PATH ?? "", HOME: process.env.HOME ?? "/tmp", ...env },
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  let heard = "";
+  const overhear = async (stream: ReadableStream<Uint8Array>) => {
+    const text = new TextDecoder();
+    for await (const piece of stream) heard = (heard + text.decode(piece)).slice(-2000);
+  };
+  void overhear(child.stderr);
+  // Unread output would fill its pipe and then stop the process.
+  if (!listen) void overhear(child.stdout);
+  void child.exited.then(() => running.delete(child.pid));
+  const started: Running = {
+    pid: child.pid,
+    startedAt,
+    output: child.stdout,
+    exited: child.exited,
+    complaints: () => heard.trim(),
+    stop: async () => {
+      // The number of a process that has ended may be somebody else's by now.
+      if (!running.has(child.pid)) return;
+      signalTree(child.pid, "SIGTERM");
+      const late = setTimeout(() => signalTree(child.pid, "SIGKILL"), 3000);
+      await child.exited;
+      clearTimeout(late);
+    },
+  };
+  running.set(child.pid, started);
+  return started;
+}
+
+export async function stopAll(): Promise<void> {
+  await Promise.all([...running.values()].map((child) => child.stop()));
+}
+
+function killAll(): void {
+  for (const pid of running.keys()) signalTree(pid, "SIGKILL");
+}
+
+/** Also keeps this script off the proxy's core, and ends it when it takes longer than it may. */
+export function endWithUs(mostMs: number): void {
+  if (pinned) Bun.spawnSync(["taskset", "-acp", String(cores.rest), String(process.pid)]);
+  process.on("exit", killAll);
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
+    process.on(signal, () => void stopAll().then(() => process.exit(130)));
+  setTimeout(() => {
+    console.error(`bench: not done after ${mostMs / 1000} s, giving up`);
+    process.exit(2);
+  }, mostMs).unref();
+}
+
+/** What a process says first, e.g. its port. */
+export async function firstLine({ output, complaints }: Running): Promise<string> {
+  const text = new TextDecoder();
+  let said = "";
+  for await (const piece of output) {
+    said += text.decode(piece);
+    if (said.includes("\n")) return said.slice(0, said.indexOf("\n"));
+  }
+  throw new Error(`a process of the bench ended early: ${complaints() || "without a word"}`);
+}
+
+/** A port that was free a moment ago. */
+export function freePort(): number {
+  const listener = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
+  const { port } = listener;
+  listener.stop(true);
+  return port;
+}
+
+/** Resolves with the clock when the address answers 200. */
+export async function ready(url: string, child: Running, mostMs = 15_000): Promise<number> {
+  const until = performance.now() + mostMs;
+  let ended = false;
+  void child.exited.then(() => {
+    ended = true;
+  });
+  while (performance.now() < until && !ended) {
+    const status = await fetch(url, { keepalive: false }).then(
+      async (answer) => {
+        await answer.arrayBuffer();
+        return answer.status;
+      },
+      () => 0,
+    );
+    if (status === 200) return performance.now();
+    await Bun.sleep(4);
+  }
+  throw new Error(
+    `${url} was not ready${ended ? ", the process ended" : ` within ${mostMs} ms`}: ${child.complaints()}`,
+  );
+}

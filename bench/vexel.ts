@@ -1,0 +1,34 @@
+/** The gateway under test, started as a user would, with everything it writes in one folder. */
+
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Contender } from "./nginx.ts";
+import { cores, freePort, ready, start } from "./processes.ts";
+import { key } from "./scenarios.ts";
+
+const root = join(import.meta.dir, "..");
+export const ownCommand: readonly string[] = [process.execPath, join(root, "server/main.ts")];
+
+export async function startVexel(
+  folder: string,
+  upstream: string,
+  command: readonly string[],
+): Promise<Contender> {
+  mkdirSync(folder, { recursive: true });
+  const template = readFileSync(join(import.meta.dir, "vexel.yaml"), "utf8");
+  const configuration = template.replaceAll("{{upstream}}", upstream).replaceAll("{{key}}", key);
+  writeFileSync(join(folder, "vexel.yaml"), configuration);
+  const port = freePort();
+  const env = {
+    HOST: "127.0.0.1",
+    PORT: String(port),
+    VEXEL_CONFIG: join(folder, "vexel.yaml"),
+    VEXEL_DATA: join(folder, "data"),
+    VEXEL_LOG_LEVEL: "warn",
+    // For stand-ins, which read no configuration.
+    BENCH_UPSTREAM: upstream,
+  };
+  const child = start(command, cores.proxy, { env });
+  const url = `http://127.0.0.1:${port}`;
+  return { url, process: child, readyMs: (await ready(`${url}/readyz`, child)) - child.startedAt };
+}

@@ -1,0 +1,35 @@
+#!/usr/bin/env node
+// The `vexel` command: sees that everything is installed, then hands over to Bun.
+import { spawn } from "node:child_process";
+import { join } from "node:path";
+import { bunPath, ensureInstalled, root } from "./install.mjs";
+
+ensureInstalled("run");
+const bun = bunPath();
+const args = [join(root, "cli", "main.ts"), ...process.argv.slice(2)];
+const env = {
+  ...process.env,
+  // Bun makes at most 256 calls to upstreams at once unless told otherwise before it starts.
+  BUN_CONFIG_MAX_HTTP_REQUESTS: process.env.BUN_CONFIG_MAX_HTTP_REQUESTS ?? "65535",
+};
+
+if (typeof process.execve === "function" && process.platform !== "win32") {
+  // Becomes Bun: one process less, and signals need no forwarding.
+  process.execve(bun, [bun, ...args], env);
+}
+// Told that it has a wrapper, the gateway stops when the wrapper is gone.
+const child = spawn(bun, args, { stdio: "inherit", env: { ...env, VEXEL_WRAPPER: "1" } });
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) {
+  process.on(signal, () => child.kill(signal));
+}
+child.on("error", (error) => {
+  process.stderr.write(`Bun could not be started: ${error.message}\n`);
+  process.exit(1);
+});
+child.on("exit", (code, signal) => {
+  if (signal) {
+    process.removeAllListeners(signal);
+    process.kill(process.pid, signal);
+  }
+  process.exit(code ?? 1);
+});

@@ -1,0 +1,90 @@
+/** vexel keys: make, list and revoke API keys. A running gateway notices within a second. */
+import { mkdirSync } from "node:fs";
+import { KeyStore } from "../server/store/keys.ts";
+import { type Command, readArguments, settingsOrUsage, table, UsageError } from "./command.ts";
+
+export const keys: Command = {
+  name: "keys",
+  summary: "Make, list and revoke API keys.",
+  help: `Usage: vexel keys create [--name NAME] [--models GLOB,GLOB]
+       vexel keys list [--json]
+       vexel keys revoke ID-OR-NAME
+
+A new key is printed once and cannot be shown again. Without --models it may use
+every model. Keys named in vexel.yaml are managed there and not listed here.
+A running gateway takes notice within a second.`,
+  run: async (args) => {
+    const { values, positionals } = readArguments(args, {
+      name: { type: "string" },
+      models: { type: "string" },
+      json: { type: "boolean" },
+    });
+    const [action, target, ...more] = positionals;
+    if (more.length > 0 || (action !== "revoke" && target !== undefined)) {
+      throw new UsageError(`it does not know what to do with "${more[0] ?? target}".`);
+    }
+    const { VEXEL_DATA: folder } = settingsOrUsage();
+    mkdirSync(folder, { recursive: true });
+    const store = new KeyStore(folder, Date.now);
+    try {
+      switch (action) {
+        case "create":
+          return create(store, values.name ?? "default", values.models);
+        case "list":
+          return list(store, values.json ?? false);
+        case "revoke":
+          return revoke(store, target);
+        default:
+          throw new UsageError('say "create", "list" or "revoke".');
+      }
+    } finally {
+      store.close();
+    }
+  },
+};
+
+function create(store: KeyStore, name: string, models: string | undefined): number {
+  const globs = (models ?? "*").split(",").map((glob) => glob.trim());
+  if (globs.some((glob) => glob === "")) throw new UsageError("--models has an empty entry.");
+  const { key, stored } = store.create(name, globs);
+  // The key alone goes to standard output, so that a script can take it.
+  process.stderr.write(`Key "${stored.name}" (${stored.id}); it is shown only now:\n`);
+  process.stdout.write(`${key}\n`);
+  return 0;
+}
+
+function list(store: KeyStore, asJson: boolean): number {
+  const shown = store.list().map(({ hash, ...rest }) => rest);
+  if (asJson) {
+    process.stdout.write(`${JSON.stringify(shown, null, 2)}\n`);
+    return 0;
+  }
+  const date = (at: number | null): string => (at === null ? "" : new Date(at).toISOString().slice(0, 16));
+  const rows = shown.map(({ id, name, hint, models, createdAt, revokedAt }) => [
+    id,
+    name,
+    `${hint}…`,
+    models.join(","),
+    date(createdAt),
+    date(revokedAt),
+  ]);
+  process.stdout.write(
+    `${table([["ID", "NAME", "KEY", "MODELS", "CREATED", "REVOKED"], ...rows])}\n`,
+  );
+  return 0;
+}
+
+function revoke(store: KeyStore, target: string | undefined): number {
+  if (target === undefined) throw new UsageError("say which key: its id or its name.");
+  const { revoked, matches } = store.revoke(target);
+  if (revoked) {
+    process.stdout.write(`Revoked "${revoked.name}" (${revoked.id}).\n`);
+    return 0;
+  }
+  process.stderr.write(
+    matches === 0
+      ? `No working key has the id or name "${target}". "vexel keys list" shows them.\n`
+      : `${matches} keys are named "${target}". Revoke one by its id.\n`,
+  );
+  return 1;
+}

@@ -1,0 +1,66 @@
+/** The shapes of what the gateway answers, for the OpenAPI document. Tests hold real answers to them. */
+import { z } from "zod";
+
+const tokens = z.int().min(0);
+
+export const embeddingsAnswer = z.object({
+  object: z.literal("list"),
+  data: z.array(
+    z.object({
+      object: z.literal("embedding"),
+      index: z.int().min(0),
+      embedding: z
+        .union([z.array(z.number()), z.string()])
+        .describe("Numbers, or base64 of packed little-endian float32, as asked."),
+    }),
+  ),
+  model: z.string(),
+  usage: z
+    .object({ prompt_tokens: tokens, total_tokens: tokens })
+    .nullable()
+    .describe("null where the upstream does not say."),
+});
+
+const imageUsage = z.looseObject({
+  total_tokens: tokens,
+  input_tokens: tokens,
+  output_tokens: tokens,
+});
+
+export const imagesAnswer = z.looseObject({
+  created: z.int().describe("Unix seconds."),
+  data: z.array(
+    z.looseObject({
+      b64_json: z.string().optional(),
+      url: z.string().optional(),
+      revised_prompt: z.string().optional(),
+    }),
+  ),
+  size: z.string().optional(),
+  quality: z.string().optional(),
+  background: z.string().optional(),
+  output_format: z.string().optional(),
+  usage: imageUsage.optional(),
+});
+
+const model = z.looseObject({
+  id: z.string(),
+  object: z.literal("model"),
+  created: z.int(),
+  owned_by: z.string(),
+  kind: z.enum(["embedding", "image"]),
+});
+
+export const modelAnswer = model;
+export const modelsAnswer = z.object({ object: z.literal("list"), data: z.array(model) });
+
+export const errorAnswer = z.object({
+  error: z.looseObject({
+    message: z.string(),
+    type: z.string(),
+    param: z.string().nullable(),
+    code: z.string().nullable(),
+  }),
+});
+
+export const statusAnswer = z.looseObject({ status: z.string() });

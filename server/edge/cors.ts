@@ -1,0 +1,31 @@
+/** Calls from web pages of other origins: off unless the operator names them. */
+
+export type Cors = (origin: string | null) => Record<string, string>;
+
+/** `origins`: comma-separated, or `*`. */
+export function createCors(origins: string): Cors {
+  const allowed = new Set(
+    origins
+      .split(",")
+      .map((origin) => origin.trim())
+      .filter(Boolean),
+  );
+  if (allowed.size === 0) return () => ({});
+  return (origin) => {
+    if (origin === null || !(allowed.has("*") || allowed.has(origin))) {
+      return allowed.has("*") ? {} : { vary: "origin" };
+    }
+    return {
+      "access-control-allow-origin": allowed.has("*") ? "*" : origin,
+      "access-control-expose-headers": "x-request-id, retry-after, x-should-retry",
+      ...(!allowed.has("*") && { vary: "origin" }),
+    };
+  };
+}
+
+export const preflight = (request: Request, methods: string): Record<string, string> => ({
+  "access-control-allow-methods": methods,
+  "access-control-allow-headers":
+    request.headers.get("access-control-request-headers") ?? "authorization, content-type",
+  "access-control-max-age": "600",
+});

@@ -1,0 +1,103 @@
+/** Step 3: a multipart form, read as it comes and bounded; its files go to the spool. */
+import type { Form, FormField } from "../gateway/incoming.ts";
+import { GatewayError } from "../std/gateway-error.ts";
+import { cutShort, tooLarge } from "./body.ts";
+import { boundaryOf, type IncomingPart, readParts } from "./multipart.ts";
+import { type Spooled, type SpoolLimits, spool } from "./spool.ts";
+
+export interface FormLimits extends SpoolLimits {
+  readonly maxFormBytes: number;
+}
+
+/** 16 pictures, a mask and a little room. */
+const maxFiles = 24;
+const maxFields = 128;
+const maxFieldBytes = 1024 * 1024;
+
+export async function readForm(request: Request, limits: FormLimits): Promise<Form> {
+  const announced = Number(request.headers.get("content-length") ?? Number.NaN);
+  if (announced > limits.maxFormBytes) throw tooLarge(limits.maxFormBytes);
+  const fields: FormField[] = [];
+  const files: Spooled[] = [];
+  const dispose = async (): Promise<void> => {
+    await Promise.all(files.map((file) => file.dispose()));
+  };
+  const body = new Counted(request, limits.maxFormBytes);
+  try {
+    const boundary = boundaryOf(request.headers.get("content-type") ?? "");
+    for await (const part of readParts(body.chunks(), boundary)) {
+      if (isFile(part)) {
+        if (files.length >= maxFiles) throw tooMany("files");
+        files.push(await spool(part, limits));
+      } else {
+        if (fields.length >= maxFields) throw tooMany("fields");
+        fields.push({ name: part.name, value: await readText(part) });
+      }
+    }
+    await body.drain();
+  } catch (error) {
+    await dispose();
+    throw error instanceof GatewayError ? error : cutShort(error);
+  }
+  return { fields, files: files.map(({ part }) => part), bytes: body.bytes, dispose };
+}
+
+/** A file without a name is still a file when it says what type it is. */
+const isFile = ({ filename, type }: IncomingPart): boolean =>
+  filename !== undefined || type === "application/octet-stream" || !!type?.startsWith("image/");
+
+async function readText({ name, body }: IncomingPart): Promise<string> {
+  const pieces: Buffer[] = [];
+  let length = 0;
+  for await (const piece of body) {
+    length += piece.length;
+    if (length > maxFieldBytes) {
+      throw new GatewayError(
+        "request_too_large",
+        `The form field '${name}' is larger than ${maxFieldBytes} bytes.`,
+        { param: name },
+      );
+    }
+    pieces.push(Buffer.from(piece));
+  }
+  return Buffer.concat(pieces).toString("utf8");
+}
+
+/** The body of a request, counted as it passes. */
+class Counted {
+  bytes = 0;
+  readonly #max: number;
+  readonly #chunks: AsyncIterator<Uint8Array>;
+
+  constructor(request: Request, max: number) {
+    this.#max = max;
+    const body: AsyncIterable<Uint8Array> = request.body ?? ReadableNothing;
+    this.#chunks = body[Symbol.asyncIterator]();
+  }
+
+  async *chunks(): AsyncGenerator<Uint8Array> {
+    for (;;) {
+      const { done, value } = await this.#chunks.next();
+      if (done) return;
+      this.bytes += value.length;
+      if (this.bytes > this.#max) throw tooLarge(this.#max);
+      yield value;
+      // Its memory goes back now: left to the garbage collector, eight large uploads would hold 150 MB of it.
+      (value.buffer as ArrayBuffer).transfer(0);
+    }
+  }
+
+  /** What comes after the closing boundary means nothing, but must come in before the answer goes out. */
+  async drain(): Promise<void> {
+    for await (const _ of this.chunks()) {
+      // Nothing to keep.
+    }
+  }
+}
+
+const ReadableNothing: AsyncIterable<Uint8Array> = {
+  [Symbol.asyncIterator]: () => ({ next: async () => ({ done: true, value: undefined }) }),
+};
+
+const tooMany = (what: string): GatewayError =>
+  new GatewayError("request_too_large", `The multipart form has too many ${what}.`);

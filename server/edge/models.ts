@@ -1,0 +1,54 @@
+/** GET /v1/models and GET /v1/models/{model}: only what the key may use. */
+import { authenticate } from "../gateway/authenticate.ts";
+import type { Incoming, Outgoing } from "../gateway/incoming.ts";
+import { mayUse, unknownModel } from "../gateway/resolve.ts";
+import type { Model, Snapshot } from "../snapshot/snapshot.ts";
+
+export interface ModelsOptions {
+  readonly snapshot: () => Snapshot;
+  /** Unix seconds; OpenAI's shape wants a date for each model, and the gateway knows only its own. */
+  readonly startedAt: number;
+}
+
+export function createModels({ snapshot, startedAt }: ModelsOptions) {
+  const show = (model: Model) => ({
+    id: model.id,
+    object: "model",
+    created: startedAt,
+    owned_by: model.ownedBy,
+    kind: model.kind,
+    ...(model.dimensions !== undefined && { dimensions: model.dimensions }),
+    ...(model.kind === "image" && { max_images: model.maxImages }),
+    ...(model.description !== undefined && { description: model.description }),
+  });
+  const usable = (incoming: Incoming): Model[] => {
+    const current = snapshot();
+    const caller = authenticate(incoming.headers, current);
+    return [...current.models.values()].filter((model) => mayUse(caller, model));
+  };
+  return {
+    list: (incoming: Incoming): Outgoing =>
+      json({ object: "list", data: usable(incoming).map(show) }),
+    one: (incoming: Incoming, part: string): Outgoing => {
+      const id = decoded(part);
+      const model = usable(incoming).find((candidate) => candidate.id === id);
+      if (!model) throw unknownModel(id);
+      return json(show(model));
+    },
+  };
+}
+
+/** What is not well encoded is nobody's id. */
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
+export const json = (value: unknown, status = 200): Outgoing => ({
+  status,
+  headers: { "content-type": "application/json" },
+  body: JSON.stringify(value),
+});

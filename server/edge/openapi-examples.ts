@@ -1,0 +1,69 @@
+/** One worked example for each call of the OpenAPI document. Tests send the requests and check the answers. */
+import type { RouteName } from "./routes.ts";
+
+export const examples: Partial<Record<RouteName, { request?: unknown; answer?: unknown }>> = {
+  embeddings: {
+    request: { model: "all-minilm-l6-v2", input: ["a red boat", "a small ship"] },
+    answer: {
+      object: "list",
+      data: [{ object: "embedding", index: 0, embedding: [0.0023064255, -0.009327292] }],
+      model: "all-minilm-l6-v2",
+      usage: { prompt_tokens: 5, total_tokens: 5 },
+    },
+  },
+  engineEmbeddings: {
+    request: { input: "a red boat" },
+    answer: {
+      object: "list",
+      data: [{ object: "embedding", index: 0, embedding: [0.0023064255, -0.009327292] }],
+      model: "all-minilm-l6-v2",
+      usage: { prompt_tokens: 5, total_tokens: 5 },
+    },
+  },
+  generations: {
+    request: {
+      model: "vexel-sketch",
+      prompt: "a red boat on a calm sea at sunset",
+      size: "512x512",
+      output_format: "png",
+    },
+    answer: {
+      created: 1713833628,
+      size: "512x512",
+      quality: "medium",
+      background: "opaque",
+      output_format: "png",
+      data: [{ b64_json: "iVBORw0KGgo=" }],
+      usage: { total_tokens: 268, input_tokens: 12, output_tokens: 256 },
+    },
+  },
+  edits: {
+    request: {
+      model: "vexel-sketch",
+      prompt: "make it night",
+      images: [
+        {
+          image_url:
+            "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
+        },
+      ],
+      size: "256x256",
+    },
+  },
+  models: {
+    answer: {
+      object: "list",
+      data: [
+        {
+          id: "all-minilm-l6-v2",
+          object: "model",
+          created: 1713833628,
+          owned_by: "vexel",
+          kind: "embedding",
+        },
+      ],
+    },
+  },
+  health: { answer: { status: "ok" } },
+  ready: { answer: { status: "ready" } },
+};

@@ -1,0 +1,144 @@
+/** GET /openapi.json: the interface in OpenAPI 3.1, made from the schemas that validate. */
+import { z } from "zod";
+import { editsBody, editsForm } from "../gateway/endpoints/edits.ts";
+import { embeddingsBody, engineEmbeddingsBody } from "../gateway/endpoints/embeddings.ts";
+import { generationsBody } from "../gateway/endpoints/generations.ts";
+import * as answers from "./answer-schemas.ts";
+import { examples } from "./openapi-examples.ts";
+import { type RouteName, type RouteRow, routes } from "./routes.ts";
+
+type Json = Record<string, unknown>;
+
+/** OpenAPI 3.1 speaks JSON Schema 2020-12, which is what zod prints. Every optional field may be null. */
+function schemaOf(schema: z.ZodType, io: "input" | "output"): Json {
+  const { $schema, ...printed } = z.toJSONSchema(schema, { io }) as Json;
+  return io === "input" ? withNulls(printed) : printed;
+}
+
+function withNulls(schema: Json): Json {
+  const { properties, required } = schema as {
+    properties?: Record<string, Json>;
+    required?: string[];
+  };
+  if (!properties) return schema;
+  const nullable = Object.entries(properties).map(([name, property]) => [
+    name,
+    required?.includes(name) ? property : { anyOf: [property, { type: "null" }] },
+  ]);
+  return { ...schema, properties: Object.fromEntries(nullable) };
+}
+
+/** zod knows no files; the form's text fields come from the schema, its files from here. */
+function formSchema(): Json {
+  const text = schemaOf(editsForm, "input") as { properties: Json; required: string[] };
+  const file = { type: "string", contentMediaType: "application/octet-stream" };
+  return {
+    ...text,
+    properties: {
+      ...text.properties,
+      image: {
+        description: "One file, or several as `image`, `image[]` or `image[0]`.",
+        anyOf: [file, { type: "array", items: file, maxItems: 16 }],
+      },
+      mask: { ...file, description: "PNG; where it is transparent the first picture changes." },
+    },
+    required: [...text.required, "image"],
+  };
+}
+
+const bodies: Partial<Record<RouteName, Json>> = {
+  embeddings: { "application/json": { schema: schemaOf(embeddingsBody, "input") } },
+  engineEmbeddings: { "application/json": { schema: schemaOf(engineEmbeddingsBody, "input") } },
+  generations: { "application/json": { schema: schemaOf(generationsBody, "input") } },
+  edits: {
+    "multipart/form-data": { schema: formSchema() },
+    "application/json": { schema: schemaOf(editsBody, "input") },
+  },
+};
+
+const replies: Record<RouteName, { type: string; schema?: z.ZodType }> = {
+  embeddings: { type: "application/json", schema: answers.embeddingsAnswer },
+  engineEmbeddings: { type: "application/json", schema: answers.embeddingsAnswer },
+  generations: { type: "application/json", schema: answers.imagesAnswer },
+  edits: { type: "application/json", schema: answers.imagesAnswer },
+  models: { type: "application/json", schema: answers.modelsAnswer },
+  model: { type: "application/json", schema: answers.modelAnswer },
+  picture: { type: "image/*" },
+  health: { type: "application/json", schema: answers.statusAnswer },
+  ready: { type: "application/json", schema: answers.statusAnswer },
+  openapi: { type: "application/json" },
+  welcome: { type: "text/html" },
+};
+
+const needsKey = ({ path }: RouteRow): boolean => path.startsWith("/v1/");
+const streams = (name: RouteName): boolean => name === "generations" || name === "edits";
+
+function operationOf(row: RouteRow): Json {
+  const reply = replies[row.name];
+  const schema = reply.schema && { schema: schemaOf(reply.schema, "output") };
+  const body = bodies[row.name];
+  const [parameter] = /\{(\w+)\}/.exec(row.path)?.slice(1) ?? [];
+  const shown = examples[row.name];
+  return {
+    operationId: row.name,
+    summary: row.summary,
+    ...(needsKey(row) ? {} : { security: [] }),
+    ...(parameter && {
+      parameters: [{ name: parameter, in: "path", required: true, schema: { type: "string" } }],
+    }),
+    ...(body && { requestBody: { required: true, content: withExample(body, shown?.request) } }),
+    responses: {
+      200: {
+        description: "Done.",
+        content: {
+          ...withExample({ [reply.type]: { ...schema } }, shown?.answer),
+          ...(streams(row.name) && {
+            "text/event-stream": {
+              schema: {
+                type: "string",
+                description: "With `stream: true`: partial_image and completed events.",
+              },
+            },
+          }),
+        },
+      },
+      default: {
+        description: "A fault. docs/errors.md lists them all.",
+        content: { "application/json": { schema: { $ref: "#/components/schemas/Error" } } },
+      },
+    },
+  };
+}
+
+function withExample(content: Json, example: unknown): Json {
+  if (example === undefined || !content["application/json"]) return content;
+  return { ...content, "application/json": { ...(content["application/json"] as Json), example } };
+}
+
+function buildPaths(): Json {
+  const paths: Record<string, Json> = {};
+  for (const row of routes) {
+    paths[row.path] = { ...paths[row.path], [row.method.toLowerCase()]: operationOf(row) };
+  }
+  return paths;
+}
+
+export const buildOpenapi = (serverUrl: string, version: string): Json => ({
+  openapi: "3.1.0",
+  info: {
+    title: "Vexel",
+    version,
+    description: "A self-hosted, OpenAI-compatible gateway for embeddings and images.",
+    license: { name: "MIT", identifier: "MIT" },
+  },
+  servers: [{ url: serverUrl || "/" }],
+  security: [{ bearer: [] }, { apiKey: [] }],
+  paths: buildPaths(),
+  components: {
+    securitySchemes: {
+      bearer: { type: "http", scheme: "bearer" },
+      apiKey: { type: "apiKey", in: "header", name: "api-key" },
+    },
+    schemas: { Error: schemaOf(answers.errorAnswer, "output") },
+  },
+});

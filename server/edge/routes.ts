@@ -1,0 +1,83 @@
+/** Step 1: every address the gateway answers to. One row each; docs/api.md is held to this table by a test. */
+
+export type RouteName =
+  | "embeddings"
+  | "engineEmbeddings"
+  | "generations"
+  | "edits"
+  | "models"
+  | "model"
+  | "picture"
+  | "health"
+  | "ready"
+  | "openapi"
+  | "welcome";
+
+export interface RouteRow {
+  readonly name: RouteName;
+  readonly method: "GET" | "POST";
+  /** With `{name}` where a part varies; such a part may hold encoded or plain slashes. */
+  readonly path: string;
+  readonly summary: string;
+}
+
+export const routes: readonly RouteRow[] = [
+  {
+    name: "embeddings",
+    method: "POST",
+    path: "/v1/embeddings",
+    summary: "Turn text into vectors.",
+  },
+  {
+    name: "engineEmbeddings",
+    method: "POST",
+    path: "/v1/engines/{model}/embeddings",
+    summary: "The same, for older clients that put the model into the address.",
+  },
+  {
+    name: "generations",
+    method: "POST",
+    path: "/v1/images/generations",
+    summary: "Draw pictures from a prompt.",
+  },
+  { name: "edits", method: "POST", path: "/v1/images/edits", summary: "Change pictures." },
+  { name: "models", method: "GET", path: "/v1/models", summary: "The models your key may use." },
+  { name: "model", method: "GET", path: "/v1/models/{model}", summary: "One of them." },
+  {
+    name: "picture",
+    method: "GET",
+    path: "/pictures/{name}",
+    summary: "A picture that was asked for as a link. Expires.",
+  },
+  { name: "health", method: "GET", path: "/healthz", summary: "200 while the process lives." },
+  { name: "ready", method: "GET", path: "/readyz", summary: "200 while calls are taken." },
+  {
+    name: "openapi",
+    method: "GET",
+    path: "/openapi.json",
+    summary: "This interface, as OpenAPI 3.1.",
+  },
+  { name: "welcome", method: "GET", path: "/", summary: "A page for a person with a browser." },
+];
+
+const matchers = routes.map((row) => ({
+  row,
+  pattern: new RegExp(`^${row.path.replace(/\{\w+\}/g, "(.+)")}/?$`),
+}));
+const exact = new Map(routes.map((row) => [row.path, row]));
+
+export interface Match {
+  readonly row: RouteRow;
+  /** The varying part, as it stood in the address: still encoded. */
+  readonly part: string;
+}
+
+export function match(path: string): Match | undefined {
+  const row = exact.get(path);
+  if (row) return { row, part: "" };
+  for (const { row: candidate, pattern } of matchers) {
+    const found = pattern.exec(path);
+    if (found) return { row: candidate, part: found[1] ?? "" };
+  }
+  return undefined;
+}

@@ -1,0 +1,86 @@
+/** Uploaded files: small ones stay in memory, others wait on disk until the call is over. */
+import type { FilePart } from "../gateway/incoming.ts";
+import { GatewayError } from "../std/gateway-error.ts";
+import { sniffImage, sniffLength } from "../std/sniff.ts";
+import type { IncomingPart } from "./multipart.ts";
+import { NamelessFile } from "./nameless-file.ts";
+
+export interface SpoolLimits {
+  readonly maxFileBytes: number;
+  /** Files up to this size are not written to disk. */
+  readonly memoryBytes: number;
+  readonly folder: string;
+}
+
+export interface Spooled {
+  readonly part: FilePart;
+  dispose(): Promise<void>;
+}
+
+export async function spool(incoming: IncomingPart, limits: SpoolLimits): Promise<Spooled> {
+  const { name, body } = incoming;
+  const held: Buffer[] = [];
+  let size = 0;
+  let start: Buffer = Buffer.alloc(0);
+  let file: NamelessFile | undefined;
+  try {
+    for await (const piece of body) {
+      size += piece.length;
+      if (size > limits.maxFileBytes) throw tooLarge(name, limits.maxFileBytes);
+      if (start.length < sniffLength) {
+        start = Buffer.concat([start, piece.subarray(0, sniffLength)]).subarray(0, sniffLength);
+      }
+      if (size <= limits.memoryBytes) held.push(Buffer.from(piece));
+      else {
+        file ??= await begin(held.splice(0), limits.folder);
+        append(file, piece);
+      }
+    }
+  } catch (error) {
+    await file?.close();
+    throw error;
+  }
+  const part = { field: name, filename: incoming.filename ?? "", size, type: typeOf(start) };
+  if (file) return { part: { ...part, ...reading(file) }, dispose: () => file.close() };
+  const memory = Buffer.concat(held);
+  return {
+    part: { ...part, stream: () => new Blob([memory]).stream(), bytes: async () => memory },
+    dispose: async () => undefined,
+  };
+}
+
+const typeOf = (start: Uint8Array): string => sniffImage(start) ?? "application/octet-stream";
+
+const reading = (file: NamelessFile): Pick<FilePart, "stream" | "bytes"> => ({
+  stream: () => file.stream(),
+  bytes: () => file.bytes(),
+});
+
+async function begin(pieces: readonly Buffer[], folder: string): Promise<NamelessFile> {
+  const file = await NamelessFile.create(folder).catch((cause) => {
+    throw unwritable(cause);
+  });
+  for (const piece of pieces) append(file, piece);
+  return file;
+}
+
+function append(file: NamelessFile, bytes: Uint8Array): void {
+  try {
+    file.append(bytes);
+  } catch (cause) {
+    throw unwritable(cause);
+  }
+}
+
+const unwritable = (cause: unknown): GatewayError =>
+  new GatewayError("storage_unavailable", "The upload could not be written to disk.", {
+    cause,
+    retryAfterMs: 5000,
+  });
+
+const tooLarge = (field: string, maxBytes: number): GatewayError =>
+  new GatewayError(
+    "request_too_large",
+    `The file '${field}' is larger than the ${maxBytes} bytes that are allowed.`,
+    { param: field },
+  );

@@ -1,0 +1,87 @@
+/** Keeps the snapshot true: reads file, environment and keys at the start, then follows the file and the keys. */
+import type { Log } from "./observe/log.ts";
+import type { Settings } from "./settings.ts";
+import { withStoredKeys } from "./snapshot/build.ts";
+import { SnapshotHolder } from "./snapshot/holder.ts";
+import { type Loaded, loadSnapshot } from "./snapshot/load.ts";
+import { describeProblems, type Problem } from "./snapshot/problem.ts";
+import type { Key, Snapshot } from "./snapshot/snapshot.ts";
+import { watchConfig } from "./snapshot/watch.ts";
+import type { KeyStore } from "./store/keys.ts";
+
+export interface FollowOptions {
+  readonly settings: Settings;
+  readonly configNamed: boolean;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly keys: KeyStore;
+  readonly migan: boolean;
+  readonly log: Log;
+}
+
+export type Followed =
+  | {
+      readonly ok: true;
+      readonly snapshot: () => Snapshot;
+      /** Made because there was none at all. */
+      readonly newKey: string | undefined;
+      close(): void;
+    }
+  | { readonly ok: false; readonly problems: string };
+
+const lookAtKeysEveryMs = 500;
+
+export function followConfiguration(options: FollowOptions): Followed {
+  const { settings, configNamed, env, keys, migan, log } = options;
+  const path = settings.VEXEL_CONFIG;
+  const load = (version: number): Loaded =>
+    loadSnapshot({ path, required: configNamed, env, storedKeys: working(keys), migan, version });
+
+  let first = load(1);
+  let newKey: string | undefined;
+  if (first.ok && first.snapshot.keys.size === 0) {
+    newKey = keys.create("default", ["*"]).key;
+    first = load(1);
+  }
+  if (!first.ok) return { ok: false, problems: describeProblems(first.problems) };
+  for (const warning of first.warnings) log.warn("config-warning", { warning });
+
+  const holder = new SnapshotHolder(first.snapshot);
+  const report = (problems: readonly Problem[]): void => {
+    for (const problem of problems) log.error("config-rejected", { problem: describeProblems([problem]) });
+  };
+  const watching = watchConfig({
+    path,
+    holder,
+    load,
+    report,
+    reloaded: (what, warnings) => {
+      log.info("config-reloaded", { what });
+      for (const warning of warnings) log.warn("config-warning", { warning });
+    },
+  });
+
+  let seen = keys.version();
+  const looking = setInterval(() => {
+    const now = keys.version();
+    if (now === seen) return;
+    seen = now;
+    holder.replace((current) => withStoredKeys(current, working(keys)));
+    log.info("keys-changed", { keys: holder.current().keys.size });
+  }, lookAtKeysEveryMs);
+
+  return {
+    ok: true,
+    snapshot: holder.current,
+    newKey,
+    close: () => {
+      watching.close();
+      clearInterval(looking);
+    },
+  };
+}
+
+const working = (keys: KeyStore): Key[] =>
+  keys
+    .list()
+    .filter(({ revokedAt }) => revokedAt === null)
+    .map(({ id, name, hash, models }) => ({ id, name, hash, models, source: "store" }));

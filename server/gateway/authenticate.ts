@@ -1,0 +1,35 @@
+/** Step 2: who are you. Leaves a `Caller`, which nothing else can make. */
+import { timingSafeEqual } from "node:crypto";
+import type { Key, Snapshot } from "../snapshot/snapshot.ts";
+import { GatewayError } from "../std/gateway-error.ts";
+import { type Proven, prove } from "../std/proven.ts";
+
+export type Caller = Proven<Key, "authenticated">;
+
+const bearer = /^bearer +(\S+) *$/i;
+
+export function authenticate(headers: Headers, snapshot: Snapshot): Caller {
+  const authorization = headers.get("authorization");
+  const presented =
+    (authorization && bearer.exec(authorization)?.[1]) || headers.get("api-key")?.trim();
+  if (!presented) {
+    throw new GatewayError(
+      "missing_api_key",
+      "You didn't provide an API key. You need to provide your API key in an Authorization header using Bearer auth (i.e. Authorization: Bearer YOUR_KEY), or in an api-key header.",
+    );
+  }
+  const hash = Bun.SHA256.hash(presented, "hex");
+  const key = snapshot.keys.get(hash);
+  // The look-up reveals nothing about a key, only about its hash; the comparison that decides takes constant time.
+  if (!key || !timingSafeEqual(Buffer.from(key.hash), Buffer.from(hash))) {
+    throw new GatewayError(
+      "invalid_api_key",
+      `Incorrect API key provided: ${masked(presented)}. Ask the operator of this gateway for a key.`,
+    );
+  }
+  return prove<Key, "authenticated">(key);
+}
+
+/** As OpenAI shows it: enough to recognise one's own key, not enough to use it. */
+const masked = (key: string): string =>
+  key.length < 16 ? "****" : `${key.slice(0, 5)}****${key.slice(-4)}`.replace(/[^\x21-\x7e]/g, "?");

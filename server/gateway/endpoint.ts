@@ -1,0 +1,50 @@
+/** An endpoint is a row: how to read the question, where it may go, how to write the answer. */
+import type { z } from "zod";
+import type { Incoming } from "./incoming.ts";
+import type { Chunk } from "./stream.ts";
+
+export interface Usage {
+  readonly inputTokens?: number;
+  readonly outputTokens?: number;
+  readonly images?: number;
+}
+
+/** A question, with what must be cleared away once it is answered. */
+export interface Read<Q> {
+  readonly query: Q;
+  readonly bytes: number;
+  dispose?(): Promise<void>;
+}
+
+/** An answer ready to leave. What a stream used is known when it has ended. */
+export type Written =
+  | {
+      readonly kind: "whole";
+      readonly body: string | Uint8Array;
+      readonly usage: Usage | undefined;
+    }
+  | {
+      readonly kind: "stream";
+      readonly chunks: AsyncIterable<Chunk>;
+      usage(): Usage | undefined;
+    };
+
+export interface WriteContext {
+  readonly publicUrl: string;
+  /** Unix seconds. */
+  readonly now: number;
+  /** Stores a picture and returns its link. */
+  readonly keepPicture: (bytes: Uint8Array, publicUrl: string) => Promise<string>;
+}
+
+export type Operation = "embeddings" | "generations" | "edits";
+
+export interface Endpoint<Q extends { readonly model: string }, A> {
+  readonly operation: Operation;
+  /** What models of the snapshot it is for. */
+  readonly kind: "embedding" | "image";
+  /** For the OpenAPI document: the same schemas that validate. */
+  readonly body: z.ZodType;
+  read(incoming: Incoming): Promise<Read<Q>>;
+  write(answer: A, query: Q, context: WriteContext): Promise<Written> | Written;
+}

@@ -1,0 +1,176 @@
+/** POST /v1/images/edits: a multipart form with files, or JSON with references. */
+import { z } from "zod";
+import { GatewayError } from "../../std/gateway-error.ts";
+import type { EditQuery, FilePart, ImageReply, ImageSource } from "../../upstream/contract.ts";
+import type { Endpoint, Read } from "../endpoint.ts";
+import type { Form, Incoming } from "../incoming.ts";
+import { parse } from "../parse.ts";
+import { withoutNulls } from "./fields.ts";
+import { writeImages } from "./image-answer.ts";
+import { booleanFields, integerFields, sharedFields, toQuery } from "./image-fields.ts";
+
+/** 20 MiB of base64, as OpenAI allows. */
+const maxUrl = 20 * 1024 * 1024;
+const reference = z
+  .strictObject({
+    image_url: z
+      .string()
+      .max(maxUrl)
+      .regex(/^(https:\/\/|http:\/\/|data:image\/)/, "must be an https: or data:image/ URL")
+      .optional(),
+    file_id: z.string().min(1).optional(),
+  })
+  .refine(
+    ({ image_url, file_id }) => (image_url === undefined) !== (file_id === undefined),
+    "give exactly one of image_url and file_id",
+  );
+
+const maxImages = 16;
+
+export const editsBody = z.looseObject({
+  ...sharedFields,
+  images: z.array(reference).min(1).max(maxImages).describe("The pictures to edit."),
+  mask: reference.optional().describe("Where it is transparent, the first picture changes."),
+});
+
+/** The text fields of a form; its files are looked at one by one. */
+export const editsForm = z.looseObject(sharedFields);
+
+export const editsEndpoint: Endpoint<EditQuery, ImageReply> = {
+  operation: "edits",
+  kind: "image",
+  body: editsBody,
+  read: async (incoming) =>
+    isForm(incoming) ? readForm(await incoming.form()) : readJson(incoming),
+  write: (reply, query, context) =>
+    writeImages(reply, { ...context, family: "image_edit", options: query.options }),
+};
+
+const isForm = ({ headers }: Incoming): boolean =>
+  /^multipart\/form-data\b/i.test(headers.get("content-type") ?? "");
+
+async function readJson(incoming: Incoming): Promise<Read<EditQuery>> {
+  const { value, bytes } = await incoming.json();
+  const body = withoutNulls(value);
+  if (body.images === undefined && body.image !== undefined) {
+    throw new GatewayError(
+      "missing_parameter",
+      'Missing required parameter: \'images\'. In JSON, pictures are sent as "images": [{"image_url": "..."}]; only a multipart form calls them \'image\'.',
+      { param: "images" },
+    );
+  }
+  const { images, mask, ...others } = parse(editsBody, body);
+  return {
+    query: {
+      ...toQuery(others),
+      images: images.map(toSource),
+      ...(mask && { mask: toSource(mask) }),
+      files: [],
+    },
+    bytes,
+  };
+}
+
+const toSource = ({ image_url, file_id }: z.output<typeof reference>): ImageSource =>
+  image_url === undefined
+    ? { kind: "file_id", id: file_id as string }
+    : { kind: "url", url: image_url };
+
+async function readForm(form: Form): Promise<Read<EditQuery>> {
+  try {
+    const fields = toObject(form);
+    const files = form.files.map((file) => ({ role: roleOf(file.field), file }));
+    for (const { file } of files) checkPicture(file);
+    const images = files.filter(({ role }) => role.name === "image");
+    const masks = files.filter(({ role }) => role.name === "mask");
+    if (images.length === 0) throw noImage(form);
+    if (images.length > maxImages) {
+      throw new GatewayError(
+        "invalid_value",
+        `Invalid 'image': too many files. Expected at most ${maxImages}, but got ${images.length}.`,
+        { param: "image" },
+      );
+    }
+    if (masks.length > 1) throw duplicate("mask");
+    const query = toQuery(parse(editsForm, fields));
+    const [mask] = masks;
+    return {
+      query: {
+        ...query,
+        images: images
+          .toSorted((a, b) => a.role.index - b.role.index)
+          .map(({ file }) => ({ kind: "file", file })),
+        ...(mask && { mask: { kind: "file", file: mask.file } }),
+        files: files.filter(({ role }) => role.name === "other").map(({ file }) => file),
+      },
+      bytes: form.bytes,
+      dispose: () => form.dispose(),
+    };
+  } catch (error) {
+    await form.dispose();
+    throw error;
+  }
+}
+
+/** `image`, repeated `image`, `image[]` and `image[0]` all mean a picture; only the last gives an order. */
+function roleOf(field: string): { name: "image" | "mask" | "other"; index: number } {
+  const image = /^image(?:\[(\d{0,4})\])?$/.exec(field);
+  if (image) return { name: "image", index: Number(image[1] ?? 0) };
+  return { name: field === "mask" ? "mask" : "other", index: 0 };
+}
+
+function toObject({ fields }: Form): Record<string, unknown> {
+  const body = new Map<string, unknown>();
+  for (const { name, value } of fields) {
+    const known = Object.hasOwn(sharedFields, name);
+    if (body.has(name) && known) throw duplicate(name);
+    // An empty text field is how HTML forms say "not given".
+    if (value === "" && known && name !== "prompt") continue;
+    const earlier = body.get(name);
+    const typed = known ? fromText(name, value) : value;
+    body.set(name, earlier === undefined ? typed : [earlier, typed].flat());
+  }
+  return Object.fromEntries(body);
+}
+
+/** A form holds only text. What does not look like its type stays text, and the schema says so. */
+function fromText(name: string, text: string): unknown {
+  if (integerFields.has(name) && /^-?\d{1,9}$/.test(text)) return Number(text);
+  if (booleanFields.has(name) && /^(true|false)$/i.test(text)) return text.toLowerCase() === "true";
+  return text;
+}
+
+function checkPicture({ field, type, size }: FilePart): void {
+  const param = field.replace(/\[.*$/, "");
+  if (size === 0) {
+    throw new GatewayError("invalid_image_file", `Invalid file '${param}': it is empty.`, {
+      param,
+    });
+  }
+  if (type === "application/octet-stream") {
+    throw new GatewayError(
+      "unsupported_file_mimetype",
+      `Invalid file '${param}': unsupported mimetype ('${type}'). Supported file formats are 'image/jpeg', 'image/png', and 'image/webp'.`,
+      { param },
+    );
+  }
+}
+
+function noImage({ fields }: Form): GatewayError {
+  return fields.some(({ name }) => roleOf(name).name === "image")
+    ? new GatewayError(
+        "invalid_type",
+        "Invalid type for 'image': expected one of an array of files or file, but got a string instead.",
+        { param: "image" },
+      )
+    : new GatewayError("missing_parameter", "Missing required parameter: 'image'.", {
+        param: "image",
+      });
+}
+
+const duplicate = (param: string): GatewayError =>
+  new GatewayError(
+    "duplicate_parameter",
+    `Duplicate parameter: '${param}'. You provided multiple values for this parameter, whereas only one is allowed.`,
+    { param },
+  );

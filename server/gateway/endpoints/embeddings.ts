@@ -1,0 +1,165 @@
+/** POST /v1/embeddings, and the older path with the model in the address. */
+import { z } from "zod";
+import { GatewayError } from "../../std/gateway-error.ts";
+import type { EmbeddingInput, EmbeddingsQuery, EmbeddingsReply } from "../../upstream/contract.ts";
+import type { Endpoint, Written } from "../endpoint.ts";
+import type { Incoming } from "../incoming.ts";
+import { nameOf, parse } from "../parse.ts";
+import { printVector } from "../vectors.ts";
+import { withoutNulls } from "./fields.ts";
+
+const token = z.int().min(0);
+const input = z
+  .union([
+    z.string().min(1),
+    z.array(z.string().min(1)).min(1),
+    z.array(token).min(1),
+    z.array(z.array(token).min(1)).min(1),
+  ])
+  .describe("A text, several texts, one text as tokens, or several texts as tokens.");
+
+export const embeddingsBody = z.looseObject({
+  model: z.string().min(1).describe("The public id of an embedding model."),
+  input,
+  encoding_format: z.enum(["float", "base64"]).optional().describe("float when absent."),
+  dimensions: z.int().min(1).optional().describe("Length of the vectors, where the model allows."),
+  user: z.string().optional(),
+});
+
+/** On the older path the model stands in the address. */
+export const engineEmbeddingsBody = embeddingsBody.omit({ model: true });
+
+export function embeddingsEndpoint(options: {
+  readonly maxInputs: number;
+}): Endpoint<EmbeddingsQuery, EmbeddingsReply> {
+  return {
+    operation: "embeddings",
+    kind: "embedding",
+    body: embeddingsBody,
+    read: async (incoming) => {
+      const { value, bytes } = await incoming.json();
+      return { query: readQuery(withoutNulls(value), options.maxInputs), bytes };
+    },
+    write,
+  };
+}
+
+export function engineEmbeddingsEndpoint(options: {
+  readonly maxInputs: number;
+}): Endpoint<EmbeddingsQuery, EmbeddingsReply> {
+  return {
+    ...embeddingsEndpoint(options),
+    body: engineEmbeddingsBody,
+    read: async (incoming) => {
+      const { value, bytes } = await incoming.json();
+      // Clients of that age put their own `timeout` into the body.
+      const { timeout, ...body } = withoutNulls(value);
+      const model = engineOf(incoming);
+      return { query: readQuery({ ...body, model }, options.maxInputs), bytes };
+    },
+  };
+}
+
+/** The old clients encode a space as `+`, so a real plus arrives as %2B. */
+function engineOf(incoming: Incoming): string {
+  const segment = /^\/v1\/engines\/(.+)\/embeddings\/?$/.exec(incoming.path)?.[1] ?? "";
+  try {
+    return decodeURIComponent(segment.replaceAll("+", " "));
+  } catch (cause) {
+    throw new GatewayError("model_not_found", "The model in the address is not encoded well.", {
+      cause,
+    });
+  }
+}
+
+function readQuery(body: Record<string, unknown>, maxInputs: number): EmbeddingsQuery {
+  if (body.model === undefined || body.model === "") {
+    throw new GatewayError("missing_model", "you must provide a model parameter");
+  }
+  const {
+    model,
+    input: given,
+    encoding_format,
+    dimensions,
+    user,
+    ...rest
+  } = parse(embeddingsBody, body, { input: invalidInput });
+  if (given.length > maxInputs && typeof given === "object" && typeof given[0] !== "number") {
+    throw invalidInput(given, `at most ${maxInputs} entries may be sent in one call.`);
+  }
+  return {
+    model,
+    ...shape(given),
+    encoding: encoding_format ?? "float",
+    ...(dimensions !== undefined && { dimensions }),
+    ...(user !== undefined && { user }),
+    rest,
+  };
+}
+
+type GivenInput = z.output<typeof input>;
+
+function shape(given: GivenInput): { input: EmbeddingInput; single: boolean } {
+  if (typeof given === "string") return { input: { kind: "text", texts: [given] }, single: true };
+  const [first] = given;
+  if (typeof first === "string") {
+    return { input: { kind: "text", texts: given as string[] }, single: false };
+  }
+  return typeof first === "number"
+    ? { input: { kind: "tokens", tokens: [given as number[]] }, single: true }
+    : { input: { kind: "tokens", tokens: given as number[][] }, single: false };
+}
+
+/** OpenAI says only "'$.input' is invalid"; this says what to change. */
+const invalidInput = (given: unknown, limit?: string): GatewayError =>
+  new GatewayError(
+    "invalid_input",
+    `'$.input' is invalid. ${limit === undefined ? inputProblem(given) : `It has ${(given as unknown[]).length} entries; ${limit}`}`,
+  );
+
+function inputProblem(given: unknown): string {
+  if (given === undefined) return "It is missing: send a string or an array of strings.";
+  if (given === "") return "It is an empty string.";
+  if (!Array.isArray(given)) return `It must be a string or an array, not ${nameOf(given)}.`;
+  if (given.length === 0) return "It is an empty array.";
+  const wanted = typeof given[0];
+  for (const [at, entry] of given.entries()) {
+    const problem = entryProblem(entry, wanted);
+    if (problem) return `Entry ${at} ${problem}.`;
+  }
+  return "Send a string, an array of strings, or arrays of tokens.";
+}
+
+function entryProblem(entry: unknown, wanted: string): string | undefined {
+  if (wanted === "string") {
+    if (typeof entry !== "string") return `is ${nameOf(entry)}, while the first is a string`;
+    return entry === "" ? "is an empty string" : undefined;
+  }
+  if (wanted === "number") return isToken(entry) ? undefined : "is not a token (an integer from 0)";
+  if (!Array.isArray(entry)) return `is ${nameOf(entry)}, not a string or an array of tokens`;
+  if (entry.length === 0) return "is an empty array";
+  return entry.every(isToken) ? undefined : "holds something that is not a token";
+}
+
+const isToken = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0;
+
+/** Put together by hand: a vector is thousands of characters that need no escaping. */
+function write(reply: EmbeddingsReply, query: EmbeddingsQuery): Written {
+  const { verbatim } = reply;
+  if (verbatim && verbatim.model === query.model && verbatim.encoding === query.encoding) {
+    return { kind: "whole", body: verbatim.bytes, usage: reply.usage };
+  }
+  const entries = reply.vectors.map(
+    (vector, index) =>
+      `{"object":"embedding","index":${index},"embedding":${printVector(vector, query.encoding)}}`,
+  );
+  const tokens = reply.usage?.inputTokens;
+  // Where the upstream does not say, null: a made-up 0 would be a lie.
+  const usage =
+    tokens === undefined ? null : `{"prompt_tokens":${tokens},"total_tokens":${tokens}}`;
+  return {
+    kind: "whole",
+    body: `{"object":"list","data":[${entries.join(",")}],"model":${JSON.stringify(query.model)},"usage":${usage}}`,
+    usage: tokens === undefined ? undefined : { inputTokens: tokens },
+  };
+}

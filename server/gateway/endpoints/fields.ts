@@ -1,0 +1,15 @@
+/** How the bodies of all endpoints are treated before a schema sees them. */
+import { GatewayError } from "../../std/gateway-error.ts";
+
+/** null is absent. Some SDKs send it for every option not given, and many upstreams refuse it. */
+export function withoutNulls(body: unknown): Record<string, unknown> {
+  if (typeof body !== "object" || body === null || Array.isArray(body)) {
+    throw new GatewayError(
+      "invalid_json",
+      'The body must be a JSON object, such as {"model": "..."}.',
+    );
+  }
+  const entries = Object.entries(body);
+  if (entries.every(([, value]) => value !== null)) return body as Record<string, unknown>;
+  return Object.fromEntries(entries.filter(([, value]) => value !== null));
+}

@@ -1,0 +1,44 @@
+/** What the edge hands in and takes back. The gateway knows no sockets. */
+import type { FilePart } from "../upstream/contract.ts";
+
+export type { FilePart };
+
+export interface FormField {
+  readonly name: string;
+  readonly value: string;
+}
+
+/** A multipart form, read to its end. Files may lie on disk until `dispose`. */
+export interface Form {
+  readonly fields: readonly FormField[];
+  readonly files: readonly FilePart[];
+  readonly bytes: number;
+  dispose(): Promise<void>;
+}
+
+export interface JsonBody {
+  readonly value: unknown;
+  readonly bytes: number;
+}
+
+export interface Incoming {
+  readonly requestId: string;
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Headers;
+  /** Aborted when the caller hangs up. */
+  readonly signal: AbortSignal;
+  /** Where the caller reached us, without a trailing slash. */
+  readonly publicUrl: string;
+  /** Reads the body once, bounded. Throws GatewayError. */
+  json(): Promise<JsonBody>;
+  form(): Promise<Form>;
+  /** The answer may take so long; the edge must not hang up meanwhile. */
+  expectWait(ms: number): void;
+}
+
+export interface Outgoing {
+  readonly status: number;
+  readonly headers: Record<string, string>;
+  readonly body: string | Uint8Array | AsyncIterable<string>;
+}

@@ -1,0 +1,127 @@
+/** The whole journey. Read this first; every step is one file beside it. */
+import type { Snapshot } from "../snapshot/snapshot.ts";
+import { GatewayError } from "../std/gateway-error.ts";
+import type { LedgerRow, Settled } from "../usage/ledger.ts";
+import { authenticate } from "./authenticate.ts";
+import type { Deadline, StartDeadline } from "./deadline.ts";
+import type { Endpoint, Read, WriteContext } from "./endpoint.ts";
+import type { Incoming, Outgoing } from "./incoming.ts";
+import { refuse, toFault } from "./refuse.ts";
+import { resolve } from "./resolve.ts";
+import type { Send } from "./stages/stage.ts";
+import { type StreamTimes, settled, steady } from "./stream.ts";
+import { Trip } from "./trip.ts";
+
+export interface ServeOptions {
+  readonly snapshot: () => Snapshot;
+  readonly ledger: { admit(): void; settle(row: LedgerRow): Promise<Settled> };
+  readonly keepPicture: WriteContext["keepPicture"];
+  /** Told how each call went, once it is over. A defect comes with its cause. */
+  readonly report: (trip: Trip, defect?: unknown) => void;
+  readonly startDeadline: StartDeadline;
+  readonly timeoutMs: { readonly embedding: number; readonly image: number };
+  readonly maxConcurrent: number;
+  readonly streamTimes: StreamTimes;
+  /** Milliseconds, monotonic. */
+  readonly clock: () => number;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+}
+
+export type Serve = <Q extends { readonly model: string }, A>(
+  endpoint: Endpoint<Q, A>,
+  send: Send<Q, A>,
+  incoming: Incoming,
+) => Promise<Outgoing>;
+
+export function createServe(options: ServeOptions): { serve: Serve; inHand: () => number } {
+  let inHand = 0;
+
+  const serve: Serve = async (endpoint, send, incoming) => {
+    const started = options.clock();
+    const trip = new Trip(incoming.requestId, endpoint.operation, options.now());
+    let read: Read<Parameters<typeof endpoint.write>[1]> | undefined;
+    let deadline: Deadline | undefined;
+    inHand++;
+
+    /** The end of every journey, good or bad: clear away, write the row, then tell. */
+    const settle = async (status: number, error?: GatewayError): Promise<Settled> => {
+      deadline?.end();
+      trip.status = status;
+      trip.fault = error?.fault;
+      trip.latencyMs = options.clock() - started;
+      try {
+        await read?.dispose?.();
+        return trip.caller ? await options.ledger.settle(trip.row(trip.caller)) : "settled";
+      } finally {
+        inHand--;
+        options.report(trip, error?.fault === "internal" ? error.cause : undefined);
+      }
+    };
+
+    try {
+      if (inHand > options.maxConcurrent) throw tooMuch();
+      const snapshot = options.snapshot(); // pinned: a reload never changes a request half-way
+      options.ledger.admit(); // before anything that would need a row
+      trip.caller = authenticate(incoming.headers, snapshot);
+      read = await endpoint.read(incoming);
+      trip.bytesIn = read.bytes;
+      trip.model = read.query.model;
+      const route = resolve(read.query.model, endpoint.kind, trip.caller, snapshot);
+      const timeoutMs = options.timeoutMs[endpoint.kind];
+      deadline = options.startDeadline(incoming.signal, timeoutMs);
+      incoming.expectWait(timeoutMs);
+      const { signal } = deadline;
+      const { operation } = endpoint;
+      const answer = await send({ operation, query: read.query, route, signal, trip });
+      const written = await endpoint.write(answer, read.query, {
+        publicUrl: incoming.publicUrl,
+        now: Math.floor(options.now() / 1000),
+        keepPicture: options.keepPicture,
+      });
+      if (written.kind === "whole") {
+        trip.usage = written.usage;
+        trip.bytesOut = Buffer.byteLength(written.body);
+        return answered(written.body, await settle(200));
+      }
+      const chunks = await steady(written.chunks, options.streamTimes);
+      const finish = (sent: number, error?: GatewayError): Promise<Settled> => {
+        trip.usage = written.usage();
+        trip.bytesOut = sent;
+        return settle(error?.row.status ?? 200, error);
+      };
+      return { status: 200, headers: eventStream, body: settled(chunks, finish, signal) };
+    } catch (thrown) {
+      // Settling is what failed: the ledger keeps the row, the caller hears of it.
+      if (trip.status !== 0) return refuse(toFault(thrown, undefined));
+      const error = toFault(thrown, deadline?.signal);
+      const refusal = refuse(error);
+      trip.bytesOut = Buffer.byteLength(refusal.body);
+      await settle(refusal.status, error).catch(() => undefined);
+      return refusal;
+    }
+  };
+
+  return { serve, inHand: () => inHand };
+}
+
+const eventStream = {
+  "content-type": "text/event-stream; charset=utf-8",
+  "cache-control": "no-cache",
+} as const;
+
+const answered = (body: string | Uint8Array, outcome: Settled): Outgoing => ({
+  status: 200,
+  headers: {
+    "content-type": "application/json",
+    ...(outcome === "unsettled" && { "vexel-ledger": "unsettled" }),
+  },
+  body,
+});
+
+const tooMuch = (): GatewayError =>
+  new GatewayError(
+    "overloaded",
+    "The gateway is overloaded. Please retry your request after a brief delay.",
+    { retryAfterMs: 1000 },
+  );

@@ -1,0 +1,21 @@
+/** What happens between a question and an upstream is a chain of stages, listed in `stack.ts`. */
+import type { Target } from "../../upstream/contract.ts";
+import type { Operation } from "../endpoint.ts";
+import type { Route } from "../resolve.ts";
+import type { Trip } from "../trip.ts";
+
+export interface Call<Q> {
+  readonly operation: Operation;
+  readonly query: Q;
+  readonly route: Route;
+  /** Where to, once a stage has chosen. */
+  readonly target?: Target;
+  readonly signal: AbortSignal;
+  readonly trip: Trip;
+}
+
+export type Send<Q, A> = (call: Call<Q>) => Promise<A>;
+export type Stage<Q, A> = (next: Send<Q, A>) => Send<Q, A>;
+
+export const through = <Q, A>(stages: readonly Stage<Q, A>[], last: Send<Q, A>): Send<Q, A> =>
+  stages.reduceRight((next, stage) => stage(next), last);

@@ -1,0 +1,100 @@
+/** Answers that leave piece by piece: early failures get a status, silences a heartbeat, the end a ledger row. */
+import type { GatewayError } from "../std/gateway-error.ts";
+import { hungUp } from "./deadline.ts";
+import { toFault } from "./refuse.ts";
+
+export interface Chunk {
+  readonly text: string;
+  /** Perhaps the last: kept back until the next one comes or the row is written. */
+  readonly closing: boolean;
+}
+
+export interface StreamTimes {
+  /** How long a failure may still become a plain error with a status. */
+  readonly patienceMs: number;
+  /** Proxies hang up on silence. */
+  readonly heartbeatMs: number;
+}
+
+const heartbeat: Chunk = { text: ": still working\n\n", closing: false };
+
+/** Waits for the first piece; then passes pieces on, with a comment whenever there was silence. */
+export async function steady(
+  chunks: AsyncIterable<Chunk>,
+  { patienceMs, heartbeatMs }: StreamTimes,
+): Promise<AsyncIterable<Chunk>> {
+  const iterator = chunks[Symbol.asyncIterator]();
+  const ask = (): Promise<IteratorResult<Chunk>> => {
+    const next = iterator.next();
+    // It may fail while nobody listens; whoever awaits it still hears of it.
+    next.catch(() => undefined);
+    return next;
+  };
+  let next = ask();
+  await orAfter(next, patienceMs);
+
+  async function* passOn(): AsyncGenerator<Chunk> {
+    try {
+      for (;;) {
+        const got = await orAfter(next, heartbeatMs);
+        if (got === undefined) yield heartbeat;
+        else if (got.done) return;
+        else {
+          yield got.value;
+          next = ask();
+        }
+      }
+    } finally {
+      // Not awaited: a generator that is busy answers only when its upstream lets go.
+      iterator.return?.().catch(() => undefined);
+    }
+  }
+  return passOn();
+}
+
+async function orAfter<T>(promise: Promise<T>, ms: number): Promise<T | undefined> {
+  const { promise: late, resolve } = Promise.withResolvers<undefined>();
+  const timer = setTimeout(resolve, ms, undefined);
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** The row is written before the closing piece leaves, and also when the caller leaves first. */
+export async function* settled(
+  chunks: AsyncIterable<Chunk>,
+  settle: (bytes: number, error?: GatewayError) => Promise<unknown>,
+  signal: AbortSignal,
+): AsyncGenerator<string> {
+  let sent = 0;
+  let over = false;
+  let kept = "";
+  try {
+    for await (const { text, closing } of chunks) {
+      sent += Buffer.byteLength(text);
+      if (kept !== "") yield kept;
+      kept = closing ? text : "";
+      if (!closing) yield text;
+    }
+    over = true;
+    await settle(sent);
+    if (kept !== "") yield kept;
+  } catch (thrown) {
+    const error = toFault(thrown, signal);
+    // When writing the row is what failed, the ledger keeps the row itself.
+    if (!over) {
+      over = true;
+      await settle(sent, error).catch(() => undefined);
+      if (kept !== "") yield kept;
+    }
+    yield errorFrame(error);
+  } finally {
+    if (!over) await settle(sent, hungUp()).catch(() => undefined);
+  }
+}
+
+/** Both official clients see an error only if `data` holds an `error`; one of them wants the event name too. */
+const errorFrame = (error: GatewayError): string =>
+  `event: error\ndata: ${JSON.stringify(error.body)}\n\n`;

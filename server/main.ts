@@ -1,0 +1,110 @@
+/** Runs the gateway: read the configuration, build, listen, follow changes, drain, stop. */
+import { mkdirSync } from "node:fs";
+import { build, type Gateway } from "./build.ts";
+import { buildEngines } from "./engines.ts";
+import { createLog, type Log } from "./observe/log.ts";
+import type { Settings } from "./settings.ts";
+import { welcomeText } from "./welcome-text.ts";
+import { followConfiguration } from "./follow.ts";
+import { KeyStore } from "./store/keys.ts";
+
+export interface RunOptions {
+  readonly settings: Settings;
+  /** The configuration file was named, so it must be there. */
+  readonly configNamed: boolean;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/** Returns the exit code once the gateway has stopped. */
+export async function run({ settings, configNamed, env }: RunOptions): Promise<number> {
+  const log = openLog(settings);
+  let keys: KeyStore;
+  try {
+    mkdirSync(settings.VEXEL_DATA, { recursive: true, mode: 0o700 });
+    keys = new KeyStore(settings.VEXEL_DATA, Date.now);
+  } catch (error) {
+    return complain(`The folder ${settings.VEXEL_DATA} (VEXEL_DATA) cannot be used: ${wordsOf(error)}`);
+  }
+  const { engines, migan } = buildEngines({ idleMs: settings.VEXEL_LOCAL_IDLE * 1000 });
+  const followed = followConfiguration({ settings, configNamed, env, keys, migan, log });
+  if (!followed.ok) return complain(followed.problems);
+  let gateway: Gateway;
+  try {
+    gateway = build({ settings, snapshot: followed.snapshot, engines, log });
+  } catch (error) {
+    followed.close();
+    return complain(startProblem(error, settings));
+  }
+  process.stdout.write(
+    welcomeText({ url: gateway.url, snapshot: followed.snapshot(), newKey: followed.newKey }),
+  );
+  const code = await untilStopped(gateway, settings, log);
+  followed.close();
+  keys.close();
+  log.flush();
+  return code;
+}
+
+function openLog(settings: Settings): Log {
+  const { VEXEL_LOG_FORMAT: format, VEXEL_LOG_LEVEL: level } = settings;
+  const chosen = format === "auto" ? (process.stderr.isTTY ? "text" : "json") : format;
+  return createLog({
+    level,
+    format: chosen,
+    now: () => new Date(),
+    write: (text) => process.stderr.write(text),
+  });
+}
+
+/** The first signal drains, another one a moment later does not wait. */
+async function untilStopped(gateway: Gateway, settings: Settings, log: Log): Promise<number> {
+  const { promise: told, resolve } = Promise.withResolvers<string>();
+  const { promise: hurried, resolve: hurry } = Promise.withResolvers<void>();
+  let first = 0;
+  const onSignal = (signal: string): void => {
+    // A terminal's Ctrl-C reaches us twice: from the terminal and from the wrapper that started us.
+    if (first !== 0 && performance.now() - first > 500) hurry();
+    first ||= performance.now();
+    resolve(signal);
+  };
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, onSignal);
+  const orphaned = watchParent(() => onSignal("the process that started it is gone"));
+
+  const reason = await told;
+  clearInterval(orphaned);
+  log.info("stopping", { reason, inHand: gateway.inHand() });
+  gateway.beginDrain();
+  const deadline = Bun.sleep(settings.VEXEL_DRAIN_TIMEOUT * 1000);
+  let waiting = true;
+  void Promise.race([deadline, hurried]).then(() => {
+    waiting = false;
+  });
+  while (waiting && gateway.inHand() > 0) await Bun.sleep(20);
+  if (gateway.inHand() > 0) log.warn("stopped-with-calls-in-hand", { inHand: gateway.inHand() });
+  await gateway.close();
+  log.info("stopped");
+  return 0;
+}
+
+/** `npm start` runs us below a wrapper. If that dies without a word, nobody could stop us any more. */
+function watchParent(gone: () => void): ReturnType<typeof setInterval> | undefined {
+  if (process.env.VEXEL_WRAPPER === undefined) return undefined;
+  const parent = process.ppid;
+  return setInterval(() => {
+    if (process.ppid !== parent) gone();
+  }, 1000);
+}
+
+const wordsOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+function startProblem(error: unknown, { HOST, PORT }: Settings): string {
+  const words = wordsOf(error);
+  return /EADDRINUSE|in use/i.test(words)
+    ? `Port ${PORT} on ${HOST} is already in use. Choose another: PORT=8081 npm start`
+    : `The gateway could not start: ${words}`;
+}
+
+function complain(problem: string): number {
+  process.stderr.write(`${problem}\n`);
+  return 1;
+}

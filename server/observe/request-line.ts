@@ -1,0 +1,37 @@
+/** One line for each call: who, what, where, how long. Never what was said. */
+import type { Fields } from "./log.ts";
+
+/** What a line is made from; the gateway's trip has all of it. */
+export interface Told {
+  readonly requestId: string;
+  readonly endpoint: string;
+  readonly status: number;
+  readonly latencyMs: number;
+  readonly attempts: number;
+  readonly bytesIn: number;
+  readonly bytesOut: number;
+  readonly model?: string | undefined;
+  readonly fault?: string | undefined;
+  readonly caller?: { readonly name: string } | undefined;
+  readonly target?: { readonly upstream: { readonly id: string } } | undefined;
+  readonly usage?:
+    | { readonly inputTokens?: number; readonly outputTokens?: number; readonly images?: number }
+    | undefined;
+}
+
+export const requestLine = (told: Told): Fields => ({
+  status: told.status,
+  endpoint: told.endpoint,
+  model: told.model?.slice(0, 200),
+  key: told.caller?.name,
+  upstream: told.target?.upstream.id,
+  ms: Math.round(told.latencyMs * 10) / 10,
+  attempts: told.attempts > 1 ? told.attempts : undefined,
+  fault: told.fault,
+  inputTokens: told.usage?.inputTokens,
+  outputTokens: told.usage?.outputTokens,
+  images: told.usage?.images,
+  bytesIn: told.bytesIn,
+  bytesOut: told.bytesOut,
+  request: told.requestId,
+});

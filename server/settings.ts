@@ -1,0 +1,112 @@
+/** Process settings: one table, read once from the environment. docs/settings.md is held to it by a test. */
+import { z } from "zod";
+
+const bytes = (fallback: number) => z.coerce.number().int().min(1024).default(fallback);
+const seconds = (fallback: number, min = 1) =>
+  z.coerce.number().min(min).max(86_400).default(fallback);
+const MiB = 1024 * 1024;
+
+export const settingsTable = {
+  PORT: z.coerce.number().int().min(0).max(65_535).default(8080).describe("Port to listen on."),
+  HOST: z
+    .string()
+    .min(1)
+    .default("127.0.0.1")
+    .describe("Address to listen on. `0.0.0.0` opens it to the network."),
+  VEXEL_CONFIG: z
+    .string()
+    .min(1)
+    .default("./vexel.yaml")
+    .describe("The configuration file. The default may be absent; a file named here must exist."),
+  VEXEL_DATA: z
+    .string()
+    .min(1)
+    .default("./data")
+    .describe("Folder for the ledger, the keys, spooled uploads and stored pictures."),
+  VEXEL_LOG_LEVEL: z
+    .enum(["debug", "info", "warn", "error", "silent"])
+    .default("info")
+    .describe("The least important log line that is written."),
+  VEXEL_LOG_FORMAT: z
+    .enum(["auto", "text", "json"])
+    .default("auto")
+    .describe("`auto`: readable lines on a terminal, JSON otherwise."),
+  VEXEL_PUBLIC_URL: z
+    .string()
+    .regex(/^(https?:\/\/[^\s?#]+)?$/, "must be an http(s) address")
+    .default("")
+    .describe("Where callers reach the gateway; used in picture links. Empty: as the caller did."),
+  VEXEL_CORS_ORIGINS: z
+    .string()
+    .default("")
+    .describe("Origins that browsers may call from, separated by commas, or `*`. Empty: none."),
+  VEXEL_MAX_BODY_BYTES: bytes(32 * MiB).describe("Largest JSON body."),
+  VEXEL_MAX_FILE_BYTES: bytes(50 * MiB).describe("Largest uploaded file."),
+  VEXEL_MAX_UPLOAD_BYTES: bytes(512 * MiB).describe("Largest multipart form, all parts together."),
+  VEXEL_MAX_ANSWER_BYTES: bytes(256 * MiB).describe("Largest answer taken from an upstream."),
+  VEXEL_MAX_INPUTS: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(100_000)
+    .default(2048)
+    .describe("Most inputs in one embeddings call. OpenAI allows 2048."),
+  VEXEL_MAX_CONCURRENT: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .default(4096)
+    .describe("Most calls in hand at once; the next is answered 503."),
+  VEXEL_BODY_TIMEOUT: seconds(120).describe(
+    "Seconds without a byte before a slow body is given up.",
+  ),
+  VEXEL_EMBEDDINGS_TIMEOUT: seconds(60).describe("Seconds an embeddings call may take in all."),
+  VEXEL_IMAGES_TIMEOUT: seconds(600).describe("Seconds an image call may take in all."),
+  VEXEL_DRAIN_TIMEOUT: seconds(30, 0).describe(
+    "Seconds a stopping gateway waits for calls in hand.",
+  ),
+  VEXEL_LEDGER_FAULT: z
+    .enum(["refuse", "serve"])
+    .default("refuse")
+    .describe(
+      "When the ledger cannot be written: `refuse` calls (503), or `serve` them and say so in the header `vexel-ledger` and the log.",
+    ),
+  VEXEL_LEDGER_DAYS: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .default(365)
+    .describe("Days a ledger row is kept. 0: for ever."),
+  VEXEL_LEDGER_MAX_BYTES: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .default(0)
+    .describe("Largest ledger on disk; when reached it counts as a full disk. 0: no limit."),
+  VEXEL_PICTURE_TTL: seconds(3600).describe("Seconds a stored picture's link works."),
+  VEXEL_PICTURES_MAX_BYTES: bytes(1024 * MiB).describe("Room for stored pictures on disk."),
+  VEXEL_LOCAL_IDLE: seconds(600).describe(
+    "Seconds without a call after which an embedded model leaves memory.",
+  ),
+} as const satisfies Record<string, z.ZodType>;
+
+const schema = z.object(settingsTable);
+export type Settings = Readonly<z.infer<typeof schema>>;
+
+export class SettingsError extends Error {
+  override readonly name = "SettingsError";
+}
+
+/** An empty variable counts as unset, as it does in most shells' idiom `PORT= npm start`. */
+export function readSettings(env: Readonly<Record<string, string | undefined>>): Settings {
+  const given = Object.fromEntries(
+    Object.keys(settingsTable).flatMap((name) => (env[name] ? [[name, env[name]]] : [])),
+  );
+  const parsed = schema.safeParse(given);
+  if (parsed.success) return Object.freeze(parsed.data);
+  const problems = parsed.error.issues.map(
+    ({ path, message }) =>
+      `${path.join(".")}=${JSON.stringify(given[String(path[0])])}: ${message}`,
+  );
+  throw new SettingsError(problems.join("\n"));
+}

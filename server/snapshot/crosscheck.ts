@@ -1,0 +1,126 @@
+/**
+ * What entries of the file say about each other, and about what is there without it.
+ * Runs on files the schema refused too, so that everything wrong is told at once.
+ */
+import { z } from "zod";
+import type { Upstream } from "../upstream/contract.ts";
+import { kinds } from "../upstream/kinds.ts";
+import { didYouMean, valueAt } from "./explain.ts";
+import type { Note } from "./problem.ts";
+import { providers, variablesOf } from "./providers.ts";
+
+// Whatever is not of the right type is as good as absent: the schema has complained of it already.
+const text = z.string().optional().catch(undefined);
+const listOf = <T extends z.ZodRawShape>(shape: T) =>
+  z
+    .array(
+      z
+        .object(shape)
+        .partial()
+        .catch({} as never),
+    )
+    .catch([]);
+const view = z
+  .object({
+    upstreams: listOf({ id: text, kind: text }),
+    models: listOf({
+      id: text,
+      kind: text,
+      targets: listOf({ upstream: text, model: text }),
+      sameSpace: z.unknown(),
+    }),
+    keys: listOf({ name: text, key: text }),
+  })
+  .catch({ upstreams: [], models: [], keys: [] });
+
+type View = z.output<typeof view>;
+type Show = (text: string) => string;
+
+export function crosscheck(raw: unknown, elsewhere: readonly Upstream[], show: Show): Note[] {
+  const seen = view.parse(raw);
+  const kindOf = new Map<string, string>(elsewhere.map(({ id, kind }) => [id, kind]));
+  for (const { id, kind = "" } of seen.upstreams) if (id !== undefined) kindOf.set(id, kind);
+  return [
+    ...repeats("upstreams", "id", seen.upstreams, show),
+    ...repeats("models", "id", seen.models, show),
+    ...repeats("keys", "name", seen.keys, show),
+    ...repeats("keys", "key", seen.keys, () => "it"),
+    ...missingNeeds(seen, raw),
+    ...wrongTargets(seen, kindOf, show),
+    ...mixedSpaces(seen, show),
+  ];
+}
+
+function repeats<K extends string>(
+  list: string,
+  key: K,
+  rows: readonly { readonly [key in K]?: string | undefined }[],
+  show: Show,
+): Note[] {
+  const first = new Map<string, number>();
+  return rows.flatMap(({ [key]: value }, i): Note[] => {
+    if (value === undefined) return [];
+    const same = first.get(value);
+    if (same === undefined) {
+      first.set(value, i);
+      return [];
+    }
+    const message = `${show(value)} is the same as ${list}[${same}].${key}`;
+    return [{ path: [list, i, key], message }];
+  });
+}
+
+const missingNeeds = ({ upstreams }: View, raw: unknown): Note[] =>
+  upstreams.flatMap(({ kind = "" }, i) =>
+    (kinds.get(kind)?.needs ?? [])
+      .map((need) => ["upstreams", i, need])
+      .filter((path) => valueAt(raw, path) === undefined)
+      .map((path) => ({ path, message: `is missing: an upstream of kind ${kind} needs it` })),
+  );
+
+function wrongTargets({ models }: View, kindOf: ReadonlyMap<string, string>, show: Show): Note[] {
+  return models.flatMap(({ kind, targets = [] }, i) =>
+    targets.flatMap(({ upstream }, j): Note[] => {
+      if (upstream === undefined) return [];
+      const path = ["models", i, "targets", j, "upstream"];
+      const kindThere = kindOf.get(upstream);
+      if (kindThere === undefined)
+        return [{ path, message: () => unknownUpstream(upstream, kindOf.keys(), show) }];
+      const only = kinds.get(kindThere)?.serves;
+      if (only === undefined || kind === only || !(kind === "embedding" || kind === "image"))
+        return [];
+      const reason = `which serves ${only} models only, and this one is of kind ${kind}`;
+      return [{ path, message: `${show(upstream)} is of kind ${kindThere}, ${reason}` }];
+    }),
+  );
+}
+
+function mixedSpaces({ models }: View, show: Show): Note[] {
+  return models.flatMap(({ kind, targets = [], sameSpace }, i) => {
+    if (kind !== "embedding" || sameSpace === true) return [];
+    const first = targets[0]?.model;
+    return targets.flatMap(({ model }, j): Note[] => {
+      if (first === undefined || model === undefined || weights(first) === weights(model))
+        return [];
+      const message =
+        `${show(first)} and ${show(model)} are different models, and their vectors cannot be compared; ` +
+        "set sameSpace: true on the model if they are one under two names";
+      return [{ path: ["models", i, "targets", j, "model"], message }];
+    });
+  });
+}
+
+function unknownUpstream(name: string, known: Iterable<string>, show: Show): string {
+  const provider = providers.find(({ id }) => id === name);
+  const hint = provider
+    ? ` (${variablesOf(provider)[0]} would make it, or name it under upstreams)`
+    : didYouMean(name, known, show);
+  return `no upstream is called ${show(name)}${hint}`;
+}
+
+/** The model behind a vendor's name for it: `openai/text-embedding-3-small` is `text-embedding-3-small`. */
+const weights = (name: string): string =>
+  name
+    .slice(name.lastIndexOf("/") + 1)
+    .replace(/:latest$/, "")
+    .toLowerCase();

@@ -1,0 +1,30 @@
+/** The models inside the product, there without any account. */
+import type { Provided, ProvidedModel } from "./provision.ts";
+
+const provided = (id: string, kind: string, model: Omit<ProvidedModel, "name">): Provided => ({
+  upstream: { id, kind, headers: {}, options: {} },
+  models: [{ ...model, name: model.id }],
+});
+
+export const embedded = (has: { readonly migan: boolean }): readonly Provided[] => [
+  provided("vexel-minilm", "minilm", {
+    id: "all-minilm-l6-v2",
+    kind: "embedding",
+    dimensions: 384,
+    description: "A small English sentence model that runs inside the gateway.",
+  }),
+  provided("vexel-sketch", "sketch", {
+    id: "vexel-sketch",
+    kind: "image",
+    description: "A drawing program, not a neural model: it draws simple shapes for the prompt.",
+  }),
+  ...(has.migan
+    ? [
+        provided("vexel-migan", "migan", {
+          id: "migan-inpaint",
+          kind: "image",
+          description: "Inpaints the masked area, takes no notice of the prompt.",
+        }),
+      ]
+    : []),
+];

@@ -1,0 +1,40 @@
+/** The one place that knows which snapshot is current. A request asks once and keeps what it got. */
+import type { Snapshot } from "./snapshot.ts";
+
+export type Subscriber = (now: Snapshot, before: Snapshot) => void;
+
+export class SnapshotHolder {
+  #current: Snapshot;
+  readonly #subscribers = new Set<Subscriber>();
+
+  constructor(first: Snapshot) {
+    this.#current = first;
+  }
+
+  current = (): Snapshot => this.#current;
+
+  /** Made whole, then one assignment: if `make` throws, the old one stays. */
+  replace(make: (current: Snapshot) => Snapshot): Snapshot {
+    const before = this.#current;
+    const now = make(before);
+    if (now === before) return before;
+    this.#current = now;
+    const thrown: unknown[] = [];
+    for (const tell of [...this.#subscribers]) {
+      try {
+        tell(now, before);
+      } catch (error) {
+        // The others are told all the same.
+        thrown.push(error);
+      }
+    }
+    if (thrown.length > 0) throw new AggregateError(thrown, "a snapshot subscriber threw");
+    return now;
+  }
+
+  /** Told after each replacement. Returns how to stop that. */
+  subscribe(subscriber: Subscriber): () => void {
+    this.#subscribers.add(subscriber);
+    return () => void this.#subscribers.delete(subscriber);
+  }
+}

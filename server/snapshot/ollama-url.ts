@@ -1,0 +1,14 @@
+/** Where Ollama is, given its own OLLAMA_HOST: often without a scheme, and often the address the server listens on. */
+export function ollamaUrl(host: string): string | undefined {
+  const [, scheme = "http", rest = ""] = /^(?:(https?):\/\/)?(.*)$/s.exec(host) ?? [];
+  // Without a host it is this machine, and so are the addresses that mean "all of them".
+  const written = `${scheme}://${rest.startsWith(":") ? "127.0.0.1" : ""}${rest}`;
+  if (rest === "" || !URL.canParse(written)) return undefined;
+  const url = new URL(written);
+  if (url.hostname === "0.0.0.0" || url.hostname === "[::]") url.hostname = "127.0.0.1";
+  // Ollama reads a host that names no scheme as port 11434, and http:// and https:// as their own.
+  const named = /:\d+(?:\/|$)/.test(rest);
+  if (!host.includes("://") && !named) url.port = "11434";
+  const base = url.href.replace(/\/+$/, "");
+  return base.endsWith("/v1") ? base : `${base}/v1`;
+}

@@ -1,0 +1,50 @@
+/** What is wrong with a configuration file, and where, in words for the person who wrote it. */
+
+export interface Problem {
+  readonly file: string;
+  /** From 1; 0 when the file as a whole is meant. */
+  readonly line: number;
+  readonly column: number;
+  /** Such as `models[0].targets[1].upstream`; empty when no key is meant. */
+  readonly key: string;
+  readonly message: string;
+}
+
+export type Path = readonly (string | number)[];
+
+/** A problem before it has a place: the words may be costly (suggestions), so they are made last. */
+export interface Note {
+  readonly path: Path;
+  readonly message: string | (() => string);
+  /** Of what stands at the path: its key, or what the key holds. */
+  readonly on?: "key" | "value";
+  /** Where exactly, when that is known better than by the path. */
+  readonly offset?: number;
+}
+
+export const aboutFile = (file: string, message: string): Problem => ({
+  file,
+  line: 0,
+  column: 0,
+  key: "",
+  message,
+});
+
+export function keyOf(path: Path): string {
+  let key = "";
+  for (const step of path) {
+    if (typeof step === "number") key += `[${step}]`;
+    else key += key === "" ? step : `.${step}`;
+  }
+  return key;
+}
+
+/** `vexel.yaml:7:5 models[0].kind: must be "embedding" or "image"` */
+export function describeProblem({ file, line, column, key, message }: Problem): string {
+  const place = line > 0 ? `${file}:${line}:${column}` : file;
+  if (key !== "") return `${place} ${key}: ${message}`;
+  return line > 0 ? `${place} ${message}` : `${place}: ${message}`;
+}
+
+export const describeProblems = (problems: readonly Problem[]): string =>
+  problems.map(describeProblem).join("\n");

@@ -1,0 +1,17 @@
+/** What is there without the file: an upstream and the models it brings along. */
+import type { Upstream } from "../upstream/contract.ts";
+
+export interface Provided {
+  readonly upstream: Upstream;
+  readonly models: readonly ProvidedModel[];
+}
+
+export interface ProvidedModel {
+  readonly id: string;
+  readonly kind: "embedding" | "image";
+  /** What the upstream calls it. */
+  readonly name: string;
+  readonly description?: string;
+  readonly dimensions?: number;
+  readonly maxImages?: number;
+}

@@ -1,0 +1,87 @@
+/**
+ * `${NAME}`, `${NAME:-default}` and the escape `$${`, hidden from the YAML parser and filled in afterwards.
+ * Each is replaced by a stand-in of the same length, so places in the file stay true and no value is ever read as YAML.
+ */
+
+export interface Reference {
+  /** In the file. */
+  readonly offset: number;
+  readonly length: number;
+  readonly means:
+    | { readonly kind: "text"; readonly text: string }
+    | { readonly kind: "variable"; readonly name: string; readonly fallback?: string }
+    | { readonly kind: "mistake"; readonly message: string };
+}
+
+export interface Masked {
+  readonly text: string;
+  /** Replaces the stand-ins in a parsed value by what each reference means. */
+  fill(value: string, meaning: (reference: Reference) => string): string;
+}
+
+const most = 10_000;
+
+// In this order: escaped, well formed, closed but misnamed, never closed. The last takes only what surely belongs to it,
+// so that a forgotten brace is reported as such and does not swallow the rest of a flow map.
+const shape =
+  /\$\$\{[^}\r\n]*\}?|\$\{([A-Za-z_]\w*)(?::-([^}\r\n]*))?\}|\$\{[^{}\r\n,[\]"'#:]*\}|\$\{\w*/g;
+
+/** `undefined` when there are more references than can be told apart. */
+export function mask(source: string): Masked | undefined {
+  const references: Reference[] = [];
+  const first = unusedBlock(source);
+  if (first === undefined) return undefined;
+  const text = source.replace(shape, (found: string, name?: string, ...rest: unknown[]) => {
+    // The groups are followed by the offset and the whole text.
+    const [fallback, offset] = rest as [string | undefined, number];
+    references.push({ offset, length: found.length, means: meaningOf(found, name, fallback) });
+    return standIn(first + references.length - 1, found.length);
+  });
+  if (references.length > most) return undefined;
+  return { text, fill: (value, meaning) => fill(value, first, references, meaning) };
+}
+
+function meaningOf(found: string, name?: string, fallback?: string): Reference["means"] {
+  if (found.startsWith("$$")) return { kind: "text", text: found.slice(1) };
+  if (name !== undefined)
+    return { kind: "variable", name, ...(fallback !== undefined && { fallback }) };
+  const fault = found.endsWith("}") ? "does not name a variable" : "is not closed";
+  return {
+    kind: "mistake",
+    message: `${found} ${fault}: write \${NAME} or \${NAME:-default}, or $\${ for a plain \${`,
+  };
+}
+
+function fill(
+  value: string,
+  first: number,
+  references: readonly Reference[],
+  meaning: (reference: Reference) => string,
+): string {
+  let filled = "";
+  let at = 0;
+  for (const { 0: character, index } of value.matchAll(privateUse)) {
+    const reference = references[(character.codePointAt(0) ?? 0) - first];
+    if (reference === undefined || index < at) continue;
+    filled += value.slice(at, index) + meaning(reference);
+    at = index + reference.length;
+  }
+  return filled + value.slice(at);
+}
+
+// The private-use planes: one character there is two code units, as long as the shortest reference, `${`.
+const privateUse = /[\u{F0000}-\u{10FFFD}]/gu;
+const start = 0xf0000;
+const blocks = 13;
+
+const standIn = (codePoint: number, length: number): string =>
+  String.fromCodePoint(Math.min(codePoint, 0x10fffd)).padEnd(length, "\uE000");
+
+/** Icon fonts use these characters too: stand-ins come from a block the file does not touch. */
+function unusedBlock(source: string): number | undefined {
+  const used = new Set<number>();
+  for (const { 0: character } of source.matchAll(privateUse))
+    used.add(Math.floor(((character.codePointAt(0) ?? 0) - start) / most));
+  for (let block = 0; block < blocks; block++) if (!used.has(block)) return start + block * most;
+  return undefined;
+}

@@ -1,0 +1,122 @@
+/** The shape of `vexel.yaml`. What one entry says about another is checked in crosscheck.ts. */
+import { z } from "zod";
+import { type Kind, kinds } from "../upstream/kinds.ts";
+
+/** What callers type and URLs carry: printable, in one piece. */
+export const id = z
+  .string()
+  .min(1)
+  .max(200)
+  .regex(/^[^\s\p{C}]*$/u, "must not hold spaces, line breaks or invisible characters");
+
+const name = z
+  .string()
+  .min(1)
+  .max(200)
+  .regex(/^[^\p{C}]*$/u, "must not hold line breaks or invisible characters");
+
+/** Sent in a header; a line break at the end, as secret files like to have, would break every call. */
+export const secret = z
+  .string()
+  .min(1)
+  .max(4096)
+  .regex(/^[\x21-\x7e]*$/, "holds a space, line break or other character that no header can carry");
+
+const headers = z.record(
+  z.string().regex(/^[!#$%&'*+.^_`|~\w-]+$/, "is not the name of a header"),
+  z
+    .string()
+    .max(4096)
+    .regex(/^[\x20-\x7e]*$/, "holds a line break or other character that no header can carry"),
+);
+
+export const baseUrl = z
+  .string()
+  .max(2000)
+  .transform((text, context) => {
+    const fault = faultOf(text);
+    if (fault) context.addIssue({ code: "custom", message: fault });
+    return text.replace(/\/+$/, "");
+  });
+
+function faultOf(text: string): string | undefined {
+  if (/[\s\p{C}]/u.test(text) || !URL.canParse(text)) return "is not a URL";
+  const url = new URL(text);
+  if (url.protocol !== "http:" && url.protocol !== "https:")
+    return "must start with http:// or https://";
+  if (url.username || url.password) return "must not hold a user name or password: use apiKey";
+  if (text.includes("?") || text.includes("#")) return "must not hold a query (?) or fragment (#)";
+  return undefined;
+}
+
+const upstream = {
+  id,
+  baseUrl: baseUrl.optional(),
+  apiKey: secret.optional(),
+  headers: headers.default({}),
+};
+
+const upstreamOf = (kind: Kind) =>
+  z.strictObject({ ...kind.options, ...upstream, kind: z.literal(kind.name) });
+
+const [firstKind, ...otherKinds] = [...kinds.values()].map(upstreamOf) as [
+  ReturnType<typeof upstreamOf>,
+  ...ReturnType<typeof upstreamOf>[],
+];
+
+const model = {
+  id,
+  targets: z.array(z.strictObject({ upstream: id, model: id })).min(1),
+  description: z.string().max(2000).optional(),
+};
+
+const embedding = z.strictObject({
+  ...model,
+  kind: z.literal("embedding"),
+  dimensions: z.int().min(1).max(65_536).optional(),
+  /** The targets name different models, and the author vouches for their vectors being comparable. */
+  sameSpace: z.boolean().optional(),
+});
+
+const image = z.strictObject({
+  ...model,
+  kind: z.literal("image"),
+  maxImages: z.int().min(1).max(10).default(10),
+});
+
+const key = z.strictObject({
+  name,
+  key: secret.min(16),
+  models: z.array(id).min(1).default(["*"]),
+});
+
+export const fileSchema = z.strictObject({
+  upstreams: z.array(z.discriminatedUnion("kind", [firstKind, ...otherKinds])).default([]),
+  models: z.array(z.discriminatedUnion("kind", [embedding, image])).default([]),
+  keys: z.array(key).default([]),
+  /** The models that come with the product. */
+  embedded: z.boolean().default(true),
+  /** Upstreams and models provisioned by well-known variables such as OPENAI_API_KEY. */
+  environment: z.boolean().default(true),
+});
+
+/** What can be said of an entry whose `kind` is not known. */
+export const kindless = {
+  upstreams: z.looseObject(upstream),
+  models: z.looseObject(model),
+};
+
+export type ConfigFile = z.output<typeof fileSchema>;
+
+/** The keys that may stand at a path, for suggestions. */
+export function knownKeys(path: readonly PropertyKey[], kindName?: string): readonly string[] {
+  const [list] = path;
+  if (path.length === 0) return Object.keys(fileSchema.shape);
+  if (list === "keys") return Object.keys(key.shape);
+  if (list === "upstreams")
+    return Object.keys(
+      upstreamOf(kinds.get(kindName ?? "") ?? { name: "", needs: [], options: {} }).shape,
+    );
+  if (path.length === 4) return ["upstream", "model"];
+  return Object.keys((kindName === "image" ? image : embedding).shape);
+}

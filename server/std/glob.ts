@@ -1,0 +1,32 @@
+/** `*` is any run of characters, slashes too; `?` is any one. At most glob x text steps, whatever the glob. */
+export function matches(glob: string, text: string): boolean {
+  let g = 0;
+  let t = 0;
+  // Where to go on from when the characters after the last star do not fit: only the last star ever needs to grow.
+  let afterStar = -1;
+  let retry = 0;
+  while (t < text.length) {
+    if (glob[g] === "*") {
+      g += 1;
+      afterStar = g;
+      retry = t;
+    } else if (glob[g] === "?") {
+      g += 1;
+      t += width(text, t);
+    } else if (glob[g] === text[t]) {
+      g += 1;
+      t += 1;
+    } else if (afterStar >= 0) {
+      retry += width(text, retry);
+      g = afterStar;
+      t = retry;
+    } else {
+      return false;
+    }
+  }
+  while (glob[g] === "*") g += 1;
+  return g === glob.length;
+}
+
+/** A character outside the basic plane is two code units and still one `?`. */
+const width = (text: string, at: number): number => ((text.codePointAt(at) ?? 0) > 0xffff ? 2 : 1);

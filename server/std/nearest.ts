@@ -1,0 +1,40 @@
+/** What was probably meant: the candidate a slip or two away from `word`, if there is one. */
+
+const longest = 64;
+const most = 500;
+
+export function nearest(word: string, candidates: Iterable<string>): string | undefined {
+  const typed = word.slice(0, longest).toLowerCase();
+  let best: string | undefined;
+  let least = Math.max(1, Math.floor(typed.length / 3)) + 1;
+  let seen = 0;
+  for (const candidate of candidates) {
+    if (++seen > most) break;
+    if (candidate.length > longest || Math.abs(candidate.length - typed.length) >= least) continue;
+    const slips = distance(typed, candidate.toLowerCase());
+    if (slips < least) {
+      least = slips;
+      best = candidate;
+    }
+  }
+  return best;
+}
+
+/** Insertions, deletions, replacements and swapped neighbours between two words. */
+export function distance(a: string, b: string): number {
+  let before: number[] = [];
+  let last = Array.from({ length: b.length + 1 }, (_, j) => j);
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const same = a[i - 1] === b[j - 1];
+      let least = Math.min(last[j]! + 1, row[j - 1]! + 1, last[j - 1]! + (same ? 0 : 1));
+      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1])
+        least = Math.min(least, before[j - 2]! + 1);
+      row.push(least);
+    }
+    before = last;
+    last = row;
+  }
+  return last[b.length]!;
+}

@@ -1,0 +1,2 @@
+/** Request ids: sortable by time, unguessable, in the shape of OpenAI's. */
+export const newRequestId = (): string => `req_${Bun.randomUUIDv7("hex").replaceAll("-", "")}`;

@@ -1,0 +1,111 @@
+/** API keys in the store. Only their hashes are kept; the text is shown once, when a key is made. */
+import { Database } from "bun:sqlite";
+import { createHash, randomBytes } from "node:crypto";
+import { join } from "node:path";
+
+export interface StoredKey {
+  readonly id: string;
+  readonly name: string;
+  readonly hash: string;
+  /** The first characters, so that a person can tell keys apart. */
+  readonly hint: string;
+  readonly models: readonly string[];
+  readonly createdAt: number;
+  readonly revokedAt: number | null;
+}
+
+interface Row {
+  id: string;
+  name: string;
+  hash: string;
+  hint: string;
+  models: string;
+  created_at: number;
+  revoked_at: number | null;
+}
+
+const schema = `
+  CREATE TABLE IF NOT EXISTS keys (
+    id         TEXT PRIMARY KEY,
+    name       TEXT NOT NULL,
+    hash       TEXT NOT NULL UNIQUE,
+    hint       TEXT NOT NULL,
+    models     TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    revoked_at INTEGER
+  )`;
+
+export const hashKey = (key: string): string => createHash("sha256").update(key).digest("hex");
+
+export class KeyStore {
+  readonly #db: Database;
+  readonly #now: () => number;
+
+  constructor(folder: string, now: () => number) {
+    this.#now = now;
+    this.#db = new Database(join(folder, "vexel.db"), { create: true, strict: true });
+    this.#db.run("PRAGMA busy_timeout = 5000");
+    this.#db.run("PRAGMA journal_mode = WAL");
+    this.#db.run(schema);
+  }
+
+  /** 32 random bytes: with that much to guess, one round of SHA-256 protects the stored hash. */
+  create(name: string, models: readonly string[]): { key: string; stored: StoredKey } {
+    const key = `sk-vx-${randomBytes(32).toString("base64url")}`;
+    const stored: StoredKey = {
+      id: `key_${randomBytes(8).toString("hex")}`,
+      name,
+      hash: hashKey(key),
+      hint: key.slice(0, 10),
+      models,
+      createdAt: this.#now(),
+      revokedAt: null,
+    };
+    this.#db
+      .query(
+        `INSERT INTO keys (id, name, hash, hint, models, created_at)
+         VALUES ($id, $name, $hash, $hint, $models, $createdAt)`,
+      )
+      .run({
+        id: stored.id,
+        name,
+        hash: stored.hash,
+        hint: stored.hint,
+        models: JSON.stringify(models),
+        createdAt: stored.createdAt,
+      });
+    return { key, stored };
+  }
+
+  list(): StoredKey[] {
+    const rows = this.#db.query<Row, []>("SELECT * FROM keys ORDER BY created_at, id").all();
+    return rows.map(({ models, created_at, revoked_at, ...row }) => ({
+      ...row,
+      models: JSON.parse(models) as string[],
+      createdAt: created_at,
+      revokedAt: revoked_at,
+    }));
+  }
+
+  /** By id or, where only one key has it, by name. Returns how many working keys answer to it. */
+  revoke(idOrName: string): { revoked: StoredKey | undefined; matches: number } {
+    const working = this.list().filter(({ revokedAt }) => revokedAt === null);
+    const found = working.filter(({ id, name }) => id === idOrName || name === idOrName);
+    const [only] = found;
+    if (found.length !== 1 || !only) return { revoked: undefined, matches: found.length };
+    this.#db
+      .query("UPDATE keys SET revoked_at = $at WHERE id = $id")
+      .run({ at: this.#now(), id: only.id });
+    return { revoked: only, matches: 1 };
+  }
+
+  /** Changes whenever another process, such as the command line, has written. */
+  version(): number {
+    const row = this.#db.query<{ data_version: number }, []>("PRAGMA data_version").get();
+    return row?.data_version ?? 0;
+  }
+
+  close(): void {
+    this.#db.close();
+  }
+}

@@ -1,0 +1,111 @@
+/** The ledger's rows in a SQLite file of its own: written in groups, read by people and roll-ups. */
+import { Database, type Statement } from "bun:sqlite";
+import { join } from "node:path";
+
+export interface LedgerRow {
+  readonly requestId: string;
+  /** Unix milliseconds at which the call arrived. */
+  readonly at: number;
+  readonly endpoint: string;
+  readonly keyId: string;
+  readonly model: string | null;
+  readonly upstream: string | null;
+  readonly targetModel: string | null;
+  readonly attempts: number;
+  readonly status: number;
+  readonly fault: string | null;
+  readonly latencyMs: number;
+  /** null where nobody said: unknown is never 0. */
+  readonly inputTokens: number | null;
+  readonly outputTokens: number | null;
+  readonly images: number | null;
+  readonly bytesIn: number;
+  readonly bytesOut: number;
+}
+
+const columns = {
+  requestId: "request_id TEXT PRIMARY KEY",
+  at: "at INTEGER NOT NULL",
+  endpoint: "endpoint TEXT NOT NULL",
+  keyId: "key_id TEXT NOT NULL",
+  model: "model TEXT",
+  upstream: "upstream TEXT",
+  targetModel: "target_model TEXT",
+  attempts: "attempts INTEGER NOT NULL",
+  status: "status INTEGER NOT NULL",
+  fault: "fault TEXT",
+  latencyMs: "latency_ms REAL NOT NULL",
+  inputTokens: "input_tokens INTEGER",
+  outputTokens: "output_tokens INTEGER",
+  images: "images INTEGER",
+  bytesIn: "bytes_in INTEGER NOT NULL",
+  bytesOut: "bytes_out INTEGER NOT NULL",
+} as const satisfies Record<keyof LedgerRow, string>;
+
+const names = Object.keys(columns) as (keyof LedgerRow)[];
+const columnOf = (name: keyof LedgerRow): string => columns[name].split(" ")[0] as string;
+const listed = names.map((name) => `${columnOf(name)} AS "${name}"`).join(", ");
+
+export interface LedgerFileOptions {
+  readonly folder: string;
+  /** 0: no limit. */
+  readonly maxBytes: number;
+}
+
+export class LedgerFile {
+  readonly #db: Database;
+  readonly #insert: Statement;
+
+  constructor({ folder, maxBytes }: LedgerFileOptions) {
+    this.#db = new Database(join(folder, "ledger.db"), { create: true, strict: true });
+    // The writes happen on the thread that serves: never wait long for a lock.
+    this.#db.run("PRAGMA busy_timeout = 50");
+    this.#db.run("PRAGMA journal_mode = WAL");
+    // With WAL this survives the death of the process; a power cut may cost the last moments.
+    this.#db.run("PRAGMA synchronous = NORMAL");
+    // Request ids begin with the time, so the table itself is in order and needs no index beside it.
+    this.#db.run(
+      `CREATE TABLE IF NOT EXISTS ledger (${Object.values(columns).join(", ")}) WITHOUT ROWID`,
+    );
+    if (maxBytes > 0) this.#db.run(`PRAGMA max_page_count = ${Math.ceil(maxBytes / 4096)}`);
+    const slots = names.map((_, at) => `?${at + 1}`).join(", ");
+    this.#insert = this.#db.prepare(
+      `INSERT OR REPLACE INTO ledger (${names.map(columnOf).join(", ")}) VALUES (${slots})`,
+    );
+  }
+
+  /** All or nothing, in one transaction. Throws what SQLite throws. */
+  write(rows: readonly LedgerRow[]): void {
+    this.#db.run("BEGIN IMMEDIATE");
+    try {
+      for (const row of rows) this.#insert.run(...names.map((name) => row[name]));
+      this.#db.run("COMMIT");
+    } catch (error) {
+      // A full disk may have rolled back by itself.
+      if (this.#db.inTransaction) this.#db.run("ROLLBACK");
+      throw error;
+    }
+  }
+
+  /** Takes out at most `limit` rows older than `before`, the oldest first; tells how many went. */
+  prune(before: number, limit: number): number {
+    return this.#db
+      .query(
+        `DELETE FROM ledger WHERE at < ?1 AND request_id IN
+           (SELECT request_id FROM ledger ORDER BY request_id LIMIT ?2)`,
+      )
+      .run(before, limit).changes;
+  }
+
+  /** Newest first. */
+  recent(limit: number): LedgerRow[] {
+    return this.#db
+      .query<LedgerRow, [number]>(`SELECT ${listed} FROM ledger ORDER BY request_id DESC LIMIT ?1`)
+      .all(limit);
+  }
+
+  close(): void {
+    this.#insert.finalize();
+    this.#db.close();
+  }
+}

@@ -1,0 +1,54 @@
+/** An adapter is a record of pure functions; a missing capability is a missing key. No network, no clock. */
+import type { GatewayError } from "../std/gateway-error.ts";
+import type {
+  EditQuery,
+  EmbeddingsQuery,
+  EmbeddingsReply,
+  GenerationQuery,
+  ImageReply,
+  Target,
+} from "./contract.ts";
+
+export interface WireRequest {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Absent for a question without a body, which is asked with GET. */
+  readonly body?: string | StreamedBody;
+}
+
+/** A body too large to hold: opened anew for each attempt, its length known beforehand. */
+export interface StreamedBody {
+  readonly length: number;
+  open(): AsyncIterable<Uint8Array>;
+}
+
+/** An upstream's answer whose body has not been read. */
+export interface WireReply {
+  readonly status: number;
+  readonly headers: Headers;
+  /** The whole body, bounded. Throws GatewayError. */
+  json(): Promise<unknown>;
+  bytes(): Promise<Uint8Array>;
+  text(maxBytes: number): Promise<string>;
+  /** The body as it comes, bounded. */
+  chunks(): AsyncIterable<Uint8Array>;
+}
+
+export interface WireQuestion<Q, A> {
+  toUpstream(query: Q, target: Target): WireRequest;
+  fromUpstream(reply: WireReply, query: Q, target: Target): Promise<A>;
+}
+
+export interface FaultContext {
+  readonly target: Target;
+  /** The public id, to be named instead of the target's own. */
+  readonly model: string;
+}
+
+export interface Adapter {
+  readonly name: string;
+  readonly embeddings?: WireQuestion<EmbeddingsQuery, EmbeddingsReply>;
+  readonly generations?: WireQuestion<GenerationQuery, ImageReply>;
+  readonly edits?: WireQuestion<EditQuery, ImageReply>;
+  fault(reply: WireReply, context: FaultContext): Promise<GatewayError>;
+}

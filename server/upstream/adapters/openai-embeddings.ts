@@ -1,0 +1,110 @@
+/** Embeddings as OpenAI speaks them, and as those who speak alike do. */
+import { GatewayError } from "../../std/gateway-error.ts";
+import type { WireQuestion } from "../adapter.ts";
+import type { EmbeddingsQuery, EmbeddingsReply, Vector } from "../contract.ts";
+import { parseAnswer } from "./embeddings-answer.ts";
+import type { Place } from "./place.ts";
+
+export interface EmbeddingsAccent {
+  /** It answers base64: a quarter of the bytes and a fraction of the parsing. */
+  readonly base64: (target: Parameters<Place>[0]) => boolean;
+}
+
+export const openaiEmbeddings = (
+  place: Place,
+  accent: EmbeddingsAccent,
+): WireQuestion<EmbeddingsQuery, EmbeddingsReply> => ({
+  toUpstream: (query, target) => {
+    const { url, headers } = place(target, "embeddings");
+    return {
+      url,
+      headers: { ...headers, "content-type": "application/json" },
+      body: JSON.stringify({
+        ...query.rest,
+        model: target.model,
+        input: rawInput(query),
+        // Never null, never where it is not understood (BerriAI/litellm#19174).
+        encoding_format: accent.base64(target) ? "base64" : undefined,
+        dimensions: query.dimensions,
+        user: query.user,
+      }),
+    };
+  },
+  fromUpstream: async (reply, query) => readEmbeddings(await reply.bytes(), query),
+});
+
+function rawInput({ input, single }: EmbeddingsQuery): unknown {
+  const entries: readonly unknown[] = input.kind === "text" ? input.texts : input.tokens;
+  return single ? entries[0] : entries;
+}
+
+interface Entry {
+  readonly object?: unknown;
+  readonly index?: unknown;
+  readonly embedding?: unknown;
+}
+
+interface Answer {
+  readonly object?: unknown;
+  readonly data?: unknown;
+  readonly model?: unknown;
+  readonly usage?: { readonly prompt_tokens?: unknown; readonly total_tokens?: unknown };
+}
+
+export function readEmbeddings(bytes: Uint8Array, query: EmbeddingsQuery): EmbeddingsReply {
+  const answer = (parseAnswer(bytes) ?? {}) as Answer;
+  const { data, usage, model } = answer;
+  if (!Array.isArray(data)) throw unusable("it has no list called `data`");
+  const tokens = usage?.prompt_tokens;
+  const encoding = isVerbatim(answer, data as Entry[]);
+  return {
+    vectors: inOrder(data as Entry[], query),
+    ...(Number.isSafeInteger(tokens) && { usage: { inputTokens: tokens as number } }),
+    ...(encoding && { verbatim: { bytes, model: model as string, encoding } }),
+  };
+}
+
+/** Exactly what OpenAI would send, in order and with nothing added: in which encoding? */
+function isVerbatim(answer: Answer, entries: readonly Entry[]): "float" | "base64" | undefined {
+  const { object, model, usage } = answer;
+  if (object !== "list" || typeof model !== "string" || Object.keys(answer).length !== 4) return;
+  if (!Number.isSafeInteger(usage?.prompt_tokens) || !Number.isSafeInteger(usage?.total_tokens))
+    return;
+  const text = typeof entries[0]?.embedding === "string";
+  const alike = entries.every(
+    (entry, at) =>
+      entry?.index === at &&
+      entry.object === "embedding" &&
+      (typeof entry.embedding === "string") === text,
+  );
+  return alike ? (text ? "base64" : "float") : undefined;
+}
+
+/** By `index` where every entry has one; else as they came. A doubled or missing index is no order at all. */
+function inOrder(entries: readonly Entry[], query: EmbeddingsQuery): Vector[] {
+  if (entries.every(({ index }) => index === undefined)) return entries.map(vectorOf);
+  const { input } = query;
+  const asked = input.kind === "text" ? input.texts.length : input.tokens.length;
+  const vectors = new Array<Vector | undefined>(asked).fill(undefined);
+  for (const entry of entries) {
+    const { index } = entry;
+    if (!Number.isSafeInteger(index) || (index as number) < 0 || (index as number) >= asked) {
+      throw unusable("an index points at no input");
+    }
+    if (vectors[index as number] !== undefined) throw unusable("two vectors have the same index");
+    vectors[index as number] = vectorOf(entry);
+  }
+  return vectors.map((vector, at) => {
+    if (vector === undefined) throw unusable(`input ${at} has no vector`);
+    return vector;
+  });
+}
+
+function vectorOf(entry: Entry | null): Vector {
+  const embedding = entry?.embedding;
+  if (typeof embedding === "string" || Array.isArray(embedding)) return embedding as Vector;
+  throw unusable("an entry has no `embedding`");
+}
+
+const unusable = (why: string): GatewayError =>
+  new GatewayError("upstream_invalid", `The upstream's answer is not usable: ${why}.`);

@@ -1,0 +1,64 @@
+/** onnxruntime-node, where it is installed and loads: an optional dependency, absent on some platforms. */
+import { createRequire } from "node:module";
+import { availableParallelism } from "node:os";
+
+/** Of onnxruntime-node 1.17.0, as much as is used; its package carries no types. */
+export interface Onnxruntime {
+  readonly InferenceSession: {
+    create(model: string | Uint8Array, options: SessionOptions): Promise<Session>;
+  };
+  readonly Tensor: new (
+    type: TensorKind,
+    data: TensorValues,
+    dims: readonly number[],
+  ) => OnnxTensor;
+}
+
+export type TensorKind = "int64" | "int32" | "float32" | "uint8";
+type TensorValues = BigInt64Array | Int32Array | Float32Array | Uint8Array;
+
+export interface OnnxTensor {
+  readonly type: string;
+  readonly data: TensorValues;
+  readonly dims: readonly number[];
+}
+
+export interface Session {
+  readonly inputNames: readonly string[];
+  readonly outputNames: readonly string[];
+  run(
+    feeds: Readonly<Record<string, OnnxTensor>>,
+    outputs: readonly string[],
+  ): Promise<Readonly<Record<string, OnnxTensor>>>;
+}
+
+interface SessionOptions {
+  readonly intraOpNumThreads: number;
+  readonly interOpNumThreads: number;
+  readonly graphOptimizationLevel: "all";
+  readonly executionMode: "sequential";
+  readonly enableMemPattern: boolean;
+  readonly logSeverityLevel: number;
+}
+
+/** Throws when it is not installed, or its binary does not load here. */
+export function loadOnnxruntime(specifier: string): Onnxruntime {
+  return createRequire(import.meta.url)(specifier) as Onnxruntime;
+}
+
+export function sessionOptions(threads: number | undefined): SessionOptions {
+  return {
+    intraOpNumThreads: threads ?? defaultThreads(),
+    interOpNumThreads: 1,
+    graphOptimizationLevel: "all",
+    executionMode: "sequential",
+    // It keeps memory for every shape seen, and shapes here are as many as there are calls.
+    enableMemPattern: false,
+    logSeverityLevel: 3,
+  };
+}
+
+/** One core is left to the gateway; past four, a small model gains little. */
+function defaultThreads(): number {
+  return Math.max(1, Math.min(4, availableParallelism() - 1));
+}

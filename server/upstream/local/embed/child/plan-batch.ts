@@ -1,0 +1,37 @@
+/** Which of the waiting inputs run together next. */
+
+export interface BatchLimits {
+  readonly inputs: number;
+  /** Of all inputs together, padding included. */
+  readonly tokens: number;
+}
+
+// Measured on one core with MiniLM: past this many tokens a batch falls out of the cache and gets slower again.
+export const batchLimits: BatchLimits = { inputs: 32, tokens: 512 };
+
+/** How far ahead company is looked for. */
+const horizon = 256;
+
+/**
+ * The first in line is always taken, with those of the next few that are nearest to it in length.
+ * The shortest is at least half the longest, so that little is spent on padding.
+ */
+export function planBatch(lengths: readonly number[], limits: BatchLimits): number[] {
+  const leader = lengths[0];
+  if (leader === undefined) return [];
+  const near = lengths
+    .slice(1, horizon)
+    .map((length, i) => ({ place: i + 1, length, distance: Math.abs(length - leader) }))
+    .sort((a, b) => a.distance - b.distance);
+  const chosen = [0];
+  let [shortest, longest] = [leader, leader];
+  for (const { place, length } of near) {
+    if (chosen.length >= limits.inputs) break;
+    const low = Math.min(shortest, length);
+    const high = Math.max(longest, length);
+    if (low * 2 < high || high * (chosen.length + 1) > limits.tokens) continue;
+    chosen.push(place);
+    [shortest, longest] = [low, high];
+  }
+  return chosen;
+}

@@ -1,0 +1,28 @@
+/** The fallback where onnxruntime does not load: the WebAssembly engine that comes with the weights, some ten times slower. */
+import type { ModelManifest } from "@lat.md/embed";
+import type { Model, TextTokenizer } from "../model.ts";
+
+export async function createWasmModel(
+  manifest: ModelManifest,
+  tokenizer: TextTokenizer,
+): Promise<Model> {
+  const { createEmbedder } = await import("@lat.md/embed");
+  const engine = await createEmbedder({ model: manifest });
+  const { dimensions, maxTokens } = manifest;
+  return {
+    runtime: "wasm",
+    dimensions,
+    maxTokens,
+    tokenizer,
+    // It tokenizes by itself, and cuts at `maxTokens` where we allowed it.
+    // One text at a time: it gains nothing from batches, and past 23 it would start threads of its own.
+    embed: async (batch) => {
+      const vectors = new Float32Array(batch.length * dimensions);
+      for (const [row, { text }] of batch.entries()) {
+        const [vector = []] = await engine.embed([text]);
+        vectors.set(vector, row * dimensions);
+      }
+      return vectors;
+    },
+  };
+}

@@ -1,0 +1,98 @@
+/** Builds an ONNX model node by node. Field numbers are those of onnx.proto3. */
+import { Message } from "./protobuf.ts";
+
+/** TensorProto.DataType */
+export const tensorType = { float: 1, int32: 6, int64: 7, float16: 10 } as const;
+export type TensorType = (typeof tensorType)[keyof typeof tensorType];
+
+/** Operators outside the standard that every onnxruntime build carries. */
+export const contributed = "com.microsoft";
+
+export type Attribute =
+  | { readonly int: number }
+  | { readonly float: number }
+  | { readonly ints: readonly number[] };
+
+export interface NodeOptions {
+  readonly attributes?: Readonly<Record<string, Attribute>>;
+  readonly domain?: string;
+  /** The name of its one output, where it matters. */
+  readonly output?: string;
+}
+
+type Dimension = number | string;
+
+const opset = { "": 17, [contributed]: 1 };
+const irVersion = 8;
+
+export class Graph {
+  readonly #nodes: Message[] = [];
+  readonly #constants: Message[] = [];
+  readonly #inputs: Message[] = [];
+  readonly #outputs: Message[] = [];
+  #made = 0;
+
+  input(name: string, type: TensorType, dims: readonly Dimension[]): string {
+    this.#inputs.push(valueInfo(name, type, dims));
+    return name;
+  }
+
+  output(name: string, type: TensorType, dims: readonly Dimension[]): void {
+    this.#outputs.push(valueInfo(name, type, dims));
+  }
+
+  /** `raw` is the tensor's little-endian bytes. An empty `dims` is a scalar. */
+  constant(name: string, type: TensorType, dims: readonly number[], raw: Uint8Array): string {
+    const tensor = new Message();
+    for (const dim of dims) tensor.int(1, dim);
+    this.#constants.push(tensor.int(2, type).text(8, name).bytes(9, raw));
+    return name;
+  }
+
+  /** Adds one operation and returns the name of its output. An absent optional input is "". */
+  node(operator: string, inputs: readonly string[], options: NodeOptions = {}): string {
+    this.#made += 1;
+    const output = options.output ?? `${operator}_${this.#made}`;
+    const node = new Message();
+    for (const input of inputs) node.text(1, input);
+    node.text(2, output).text(4, operator);
+    for (const [name, value] of Object.entries(options.attributes ?? {})) {
+      node.message(5, attribute(name, value));
+    }
+    if (options.domain) node.text(7, options.domain);
+    this.#nodes.push(node);
+    return output;
+  }
+
+  finish(): Uint8Array {
+    const graph = new Message();
+    for (const node of this.#nodes) graph.message(1, node);
+    graph.text(2, "graph");
+    for (const constant of this.#constants) graph.message(5, constant);
+    for (const input of this.#inputs) graph.message(11, input);
+    for (const output of this.#outputs) graph.message(12, output);
+    const model = new Message().int(1, irVersion).text(2, "vexel").message(7, graph);
+    for (const [domain, version] of Object.entries(opset)) {
+      model.message(8, new Message().text(1, domain).int(2, version));
+    }
+    return model.finish();
+  }
+}
+
+function attribute(name: string, value: Attribute): Message {
+  const message = new Message().text(1, name);
+  if ("int" in value) return message.int(3, value.int).int(20, 2);
+  if ("float" in value) return message.float(2, value.float).int(20, 1);
+  for (const int of value.ints) message.int(8, int);
+  return message.int(20, 7);
+}
+
+function valueInfo(name: string, type: TensorType, dims: readonly Dimension[]): Message {
+  const shape = new Message();
+  for (const dim of dims) {
+    const one = new Message();
+    shape.message(1, typeof dim === "number" ? one.int(1, dim) : one.text(2, dim));
+  }
+  const tensor = new Message().int(1, type).message(2, shape);
+  return new Message().text(1, name).message(2, new Message().message(1, tensor));
+}

@@ -1,0 +1,359 @@
+/** Water to the horizon: sea with swell, calm lake that mirrors, river, beach. */
+import { along, type Colour, mix, tone } from "../colour.ts";
+import { lit } from "../palette.ts";
+import { noise1 } from "../random.ts";
+import { type Layer, many, type Stage } from "../stage.ts";
+import { ellipse, group, num, type Point, path, rect, stroke } from "../svg.ts";
+import { rolling, under } from "./relief.ts";
+
+export const seaColour = "#2f7fa3";
+
+interface Water {
+  readonly far: Colour;
+  readonly middle: Colour;
+  readonly near: Colour;
+}
+
+/** Water is mostly mirror: the horizon far off, the upper sky near by, its own colour between. */
+export function waterColours(stage: Stage, colour: Colour): Water {
+  const { sky } = stage.palette;
+  const own = lit(stage.palette, colour);
+  return {
+    far: mix(mix(sky.at(-1) ?? own, sky.at(-2) ?? own, 0.45), own, 0.3),
+    middle: mix(mix(sky[1] ?? own, sky[2] ?? own, 0.4), own, 0.55),
+    near: tone(mix(sky[0] ?? own, own, 0.55), -0.04),
+  };
+}
+
+export function sea(stage: Stage, colour: Colour = seaColour): Layer[] {
+  const { sheet, width, height, horizon } = stage;
+  const { near, middle, far } = waterColours(stage, colour);
+  const swell: Layer[] = [0, 1, 2].map((i) => {
+    const t = (i + 1) / 3;
+    const y = horizon + (height - horizon) * (0.34 + i * 0.26);
+    return {
+      name: `swell ${i}`,
+      svg: crest(stage, y, 7 + i * 9, along([far, middle, near], 0.5 + t * 0.45), i),
+    };
+  });
+  return [
+    {
+      name: "sea",
+      svg:
+        rect(
+          0,
+          horizon,
+          width,
+          height - horizon,
+          sheet.vertical(
+            [
+              [0, far],
+              [0.4, middle],
+              [1, near],
+            ],
+            horizon,
+            height,
+          ),
+        ) +
+        glitter(stage) +
+        ripples(stage, far, 60),
+    },
+    ...swell,
+  ];
+}
+
+/** One wave across the picture, moving by one wavelength in an animation. */
+function crest(stage: Stage, y: number, height: number, colour: Colour, index: number): string {
+  const { width, sheet, phase } = stage;
+  const random = stage.random.fork(`swell ${index}`);
+  const length = width / (3.2 - index * 0.5);
+  const shift = (random.next() + phase * (index % 2 ? -1 : 1)) * length;
+  const points: Point[] = Array.from({ length: 41 }, (_, i) => {
+    const x = (i / 40) * (width + 60) - 30;
+    const a = ((x + shift) / length) * Math.PI * 2;
+    return [x, y - Math.sin(a) * height * 0.5 - Math.sin(a * 2 + 1) * height * 0.22] as const;
+  });
+  const foam = points.map(([x, py]) => [x, py + 1.5] as const);
+  return (
+    path(
+      under(points, stage.height),
+      sheet.vertical(
+        [
+          [0, tone(colour, 0.05)],
+          [1, tone(colour, -0.05)],
+        ],
+        y - height,
+        stage.height,
+      ),
+      { "fill-opacity": 0.86 },
+    ) +
+    stroke(
+      `M${foam.map(([x, py]) => `${num(x)} ${num(py)}`).join("L")}`,
+      tone(colour, 0.24),
+      2 + index,
+      { "stroke-opacity": 0.4 },
+    )
+  );
+}
+
+/** The sun's path on the water: short lenses, wider apart and longer towards us. */
+export function glitter(stage: Stage): string {
+  const { width, height, horizon, sun, palette, phase } = stage;
+  const random = stage.random.fork("glitter");
+  const low = 1 - Math.min(1, Math.max(0, palette.sunHeight));
+  const strength = palette.night ? 0.55 : 0.3 + low * 0.5;
+  let d = "";
+  for (let i = 0; i < many(stage, 90); i++) {
+    const t = random.next() ** 1.7;
+    const y = horizon + 3 + t * (height - horizon) * 0.9;
+    const spread = sun.r * (0.5 + t * 2.6);
+    const x = sun.x + random.between(-1, 1) * random.next() * spread;
+    const half =
+      (6 + t * 44) * random.between(0.4, 1) * (0.8 + 0.2 * Math.sin(phase * Math.PI * 2 + i));
+    const thick = 0.8 + t * 3.4;
+    d += `M${num(x - half)} ${num(y)}Q${num(x)} ${num(y - thick)} ${num(x + half)} ${num(y)}Q${num(x)} ${num(y + thick)} ${num(x - half)} ${num(y)}Z`;
+  }
+  const warm = mix(palette.sun, palette.glow, 0.4);
+  return (
+    ellipse(
+      sun.x,
+      horizon + (height - horizon) * 0.3,
+      Math.min(width * 0.3, sun.r * 3.4),
+      (height - horizon) * 0.5,
+      stage.sheet.radial([
+        [0, warm, 0.32 * strength],
+        [1, warm, 0],
+      ]),
+    ) + path(d, warm, { "fill-opacity": 0.75 * strength })
+  );
+}
+
+export function ripples(stage: Stage, colour: Colour, count: number): string {
+  const { width, height, horizon, phase } = stage;
+  const random = stage.random.fork("ripples");
+  let d = "";
+  for (let i = 0; i < many(stage, count); i++) {
+    const t = random.next() ** 1.4;
+    const y = horizon + 4 + t * (height - horizon);
+    const length = (18 + t * 90) * random.between(0.5, 1);
+    const x =
+      random.between(-0.05, 1) * width + Math.sin((phase + i * 0.13) * Math.PI * 2) * (2 + t * 8);
+    d += `M${num(x)} ${num(y)}q${num(length * 0.25)} ${num(-1 - t * 3)} ${num(length * 0.5)} 0t${num(length * 0.5)} 0`;
+  }
+  return stroke(d, tone(colour, 0.14), 1.6, { "stroke-opacity": 0.4 });
+}
+
+/** A lake mirrors whatever stands behind it. */
+export function lake(
+  stage: Stage,
+  colour: Colour = "#4f8fa8",
+  behind: readonly Layer[] = [],
+): Layer[] {
+  const { sheet, width, height, horizon } = stage;
+  const { near, far } = waterColours(stage, colour);
+  const mirror = group(
+    { transform: `translate(0 ${num(horizon * 2)}) scale(1 -1)`, opacity: 0.42 },
+    ...behind.map((layer) => layer.svg),
+  );
+  return [
+    {
+      name: "lake",
+      svg:
+        rect(
+          0,
+          horizon,
+          width,
+          height - horizon,
+          sheet.vertical(
+            [
+              [0, mix(far, stage.palette.haze, 0.3)],
+              [1, near],
+            ],
+            horizon,
+            height,
+          ),
+        ) +
+        group(
+          { "clip-path": sheet.clip(rect(0, horizon, width, height - horizon, "#000000")) },
+          mirror,
+        ) +
+        rect(
+          0,
+          horizon,
+          width,
+          height - horizon,
+          sheet.vertical(
+            [
+              [0, far, 0.1],
+              [0.6, near, 0.45],
+              [1, near, 0.8],
+            ],
+            horizon,
+            height,
+          ),
+        ) +
+        glitter(stage) +
+        ripples(stage, far, 46) +
+        rect(0, horizon - 1.5, width, 3, tone(far, 0.12), { "fill-opacity": 0.7 }),
+    },
+  ];
+}
+
+export function beach(
+  stage: Stage,
+  colour: Colour = "#ecd3a2",
+  water: Colour = seaColour,
+): Layer[] {
+  const { sheet, width, height, palette, phase } = stage;
+  const random = stage.random.fork("beach");
+  const sand = lit(palette, colour);
+  const { near } = waterColours(stage, water);
+  const line: Point[] = rolling(
+    random,
+    width,
+    stage.horizon + (height - stage.horizon) * 0.5,
+    26,
+    2,
+  );
+  const lap = Math.sin(phase * Math.PI * 2) * 5;
+  const moved = (by: number): Point[] => line.map(([x, y]) => [x, y + by + lap] as const);
+  let grains = "";
+  for (let i = 0; i < many(stage, 160); i++) {
+    const [x, y] = [
+      random.between(0, width),
+      random.between(stage.horizon + (height - stage.horizon) * 0.64, height),
+    ];
+    grains += `M${num(x)} ${num(y)}h${num(random.between(2, 5))}`;
+  }
+  const shells = Array.from({ length: many(stage, 6) }, () => {
+    const [x, y, r] = [
+      random.between(0, width),
+      random.between(height * 0.88, height * 0.99),
+      random.between(4, 9),
+    ];
+    return path(
+      `M${num(x - r)} ${num(y)}Q${num(x)} ${num(y - r * 1.8)} ${num(x + r)} ${num(y)}Z`,
+      lit(palette, random.pick(["#f7e6da", "#f2b8a8", "#e9c9b0"])),
+    );
+  });
+  return [
+    ...sea(stage, water).slice(0, 2),
+    {
+      name: "sand",
+      svg:
+        path(under(moved(-14), height), mix(near, sand, 0.45), { "fill-opacity": 0.75 }) +
+        path(under(moved(-5), height), lit(palette, "#ffffff"), { "fill-opacity": 0.85 }) +
+        path(under(moved(3), height), mix(sand, lit(palette, "#8a6f52"), 0.3)) +
+        path(
+          under(
+            line.map(([x, y]) => [x, y + 26] as const),
+            height,
+          ),
+          sheet.vertical(
+            [
+              [0, tone(sand, 0.02)],
+              [1, tone(sand, -0.08)],
+            ],
+            stage.horizon,
+            height,
+          ),
+        ) +
+        stroke(grains, tone(sand, -0.12), 1.6, { "stroke-opacity": 0.4 }) +
+        shells.join(""),
+    },
+  ];
+}
+
+/** A strip of land at our feet, for those who stand while the scene is water. */
+export function shore(stage: Stage, colour: Colour, top: number): Layer[] {
+  const { sheet, width, height, palette } = stage;
+  const random = stage.random.fork("shore");
+  const land = lit(palette, colour);
+  const line = rolling(random, width, top, 16, 2.4);
+  let blades = "";
+  for (let i = 0; i < many(stage, 150); i++) {
+    const x = random.between(0, width);
+    const [y, tall] = [top + random.between(4, height - top), random.between(10, 26)];
+    blades += `M${num(x)} ${num(y)}q${num(random.between(-5, 5))} ${num(-tall * 0.6)} ${num(random.between(-8, 8))} ${num(-tall)}`;
+  }
+  return [
+    {
+      name: "shore",
+      svg:
+        path(
+          under(line, height),
+          sheet.vertical(
+            [
+              [0, tone(land, 0.05)],
+              [1, tone(land, -0.1)],
+            ],
+            top,
+            height,
+          ),
+        ) + stroke(blades, tone(land, 0.08), 2, { "stroke-opacity": 0.7 }),
+    },
+  ];
+}
+
+export function river(stage: Stage, colour: Colour = "#5f9fb8"): string {
+  const { sheet, width, height, horizon, palette } = stage;
+  const random = stage.random.fork("river");
+  const noise = noise1(random, 1);
+  const { near, far } = waterColours(stage, colour);
+  const [left, right]: [Point[], Point[]] = [[], []];
+  for (let i = 0; i <= 16; i++) {
+    const t = i / 16;
+    const y = horizon + 6 + t ** 1.6 * (height - horizon + 20);
+    const middle =
+      width * (0.5 + Math.sin(t * 5 + 0.6) * 0.14 * (1 - t * 0.3) + noise(t * 3) * 0.04);
+    const half = 3 + t ** 1.7 * width * 0.17;
+    left.push([middle - half, y]);
+    right.unshift([middle + half, y]);
+  }
+  const outline = [...left, ...right].map(([x, y]) => `${num(x)} ${num(y)}`).join("L");
+  return (
+    path(
+      `M${outline}Z`,
+      sheet.vertical(
+        [
+          [0, mix(far, palette.haze, 0.4)],
+          [1, near],
+        ],
+        horizon,
+        height,
+      ),
+    ) +
+    stroke(`M${left.map(([x, y]) => `${num(x)} ${num(y)}`).join("L")}`, tone(far, 0.16), 3, {
+      "stroke-opacity": 0.4,
+    })
+  );
+}
+
+export function island(stage: Stage): Layer[] {
+  const { width, horizon, palette, sheet } = stage;
+  const random = stage.random.fork("island");
+  const [x, half] = [width * random.between(0.3, 0.7), width * 0.2];
+  const green = lit(palette, "#5c9a58");
+  const sand = lit(palette, "#ecd3a2");
+  return [
+    {
+      name: "island",
+      svg:
+        path(
+          `M${num(x - half)} ${num(horizon + 8)}Q${num(x - half * 0.5)} ${num(horizon - 100)} ${num(x - half * 0.05)} ${num(horizon - 120)}Q${num(x + half * 0.6)} ${num(horizon - 90)} ${num(x + half)} ${num(horizon + 8)}Z`,
+          sheet.vertical(
+            [
+              [0, tone(green, 0.05)],
+              [1, mix(green, palette.haze, 0.3)],
+            ],
+            horizon - 120,
+            horizon,
+          ),
+        ) +
+        path(
+          `M${num(x - half * 1.15)} ${num(horizon + 10)}Q${num(x)} ${num(horizon - 20)} ${num(x + half * 1.15)} ${num(horizon + 10)}Z`,
+          sand,
+        ),
+    },
+  ];
+}

@@ -1,0 +1,242 @@
+/** A brief becomes a scene: light, places, subjects, weather, in layers from far to near. */
+import { compositions } from "./abstract/compositions.ts";
+import { schemeFor } from "./abstract/schemes.ts";
+import { type Frame, foreground } from "./foreground.ts";
+import { homeOf } from "./homes.ts";
+import { paletteFor, type TimeOfDay } from "./palette.ts";
+import { placeSubjects } from "./placement.ts";
+import type { Random } from "./random.ts";
+import { floorOf, type Ground, groundOf, type Setting, scenery, wholePlace } from "./scenery.ts";
+import type { Layer, Stage } from "./stage.ts";
+import { subjectOf } from "./subjects/catalogue.ts";
+import { el, num, sheet } from "./svg.ts";
+import { fallingWeather } from "./weather.ts";
+import { type Brief, isAbstract } from "./words/brief.ts";
+import type { PlaceName } from "./words/scene-words.ts";
+
+export interface SceneWish {
+  readonly brief: Brief;
+  /** In pixels; only the ratio matters here. */
+  readonly width: number;
+  readonly height: number;
+  readonly detail: number;
+  readonly random: Random;
+  readonly phase: number;
+  /** Only the subjects, on nothing. */
+  readonly bare: boolean;
+}
+
+export interface Scene {
+  readonly width: number;
+  readonly height: number;
+  readonly layers: readonly Layer[];
+  readonly defs: () => string;
+}
+
+const nightly = new Set(["stars", "moon", "crescent", "aurora", "fireworks", "galaxy", "comet"]);
+const neverNight = new Set(["rainbow", "sun"]);
+
+export function scene(wish: SceneWish): Scene {
+  const short = Math.min(wish.width, wish.height);
+  const [width, height] = [(wish.width / short) * 1000, (wish.height / short) * 1000];
+  const { brief, random } = wish;
+  const abstract = isAbstract(brief);
+  const setting = settingFor(brief, random);
+  const special = wholePlace(setting.places);
+  const floor = floorOf(setting.places, setting.snowy, random);
+  const flyersOnly =
+    brief.subjects.length > 0 &&
+    brief.subjects.every((mention) => subjectOf(mention.name).stands === "air");
+  const share =
+    (flyersOnly ? 0.74 : special === "room" ? 0.62 : brief.close ? 0.6 : 0.6) +
+    random.fork("horizon").between(-0.03, 0.03);
+  const horizon = height * share;
+  const palette = paletteFor(
+    {
+      time: timeFor(brief, setting, random.fork("time")),
+      weather: brief.weather,
+      lean: brief.lean.map((colour) => colour.hex),
+      ...(brief.skyColour !== undefined && { sky: brief.skyColour.hex }),
+    },
+    random.fork("palette"),
+  );
+  const side = random.fork("sun").sign();
+  const stage: Stage = {
+    width,
+    height,
+    horizon,
+    palette,
+    random,
+    sheet: sheet(),
+    detail: wish.detail,
+    phase: wish.phase,
+    sun: {
+      x: width * (0.5 + side * random.fork("sun at").between(0.14, 0.26)),
+      y: horizon - 20 - palette.sunHeight * (horizon - 130),
+      r: palette.night ? 48 : palette.time === "day" ? 52 : 62,
+    },
+  };
+  const done = (layers: readonly Layer[]): Scene => ({
+    width,
+    height,
+    layers: layers.filter((layer) => layer.svg !== ""),
+    defs: stage.sheet.defs,
+  });
+  if (abstract) {
+    const scheme = schemeFor(
+      random.fork("scheme"),
+      brief.lean.map((colour) => colour.hex),
+    );
+    return done(random.fork("composition").pick(compositions)(stage, scheme));
+  }
+  const ground: Ground =
+    special === "space" || special === "above"
+      ? "none"
+      : special === "underwater"
+        ? "deep"
+        : special === "room"
+          ? "table"
+          : groundOf(floor);
+  const subjects = placeSubjects(
+    stage,
+    brief,
+    wish.bare && special === undefined ? "land" : ground,
+  );
+  if (wish.bare && subjects.length > 0) return done(subjects);
+  const weather = special === "space" ? [] : brief.weather;
+  const { behind, before } = scenery(stage, brief, setting, cloudCount(brief), weather);
+  const frame = special === undefined ? frameFor(brief, setting, floor, random) : "none";
+  const trees = foreground(stage, frame);
+  // Tall frames stand behind the subjects, low ones in front of their feet.
+  return done([
+    ...behind,
+    ...(frame === "pines" ? trees : []),
+    ...subjects,
+    ...before,
+    ...(frame === "pines" ? [] : trees),
+    ...(special === "room" ? [] : fallingWeather(stage, weather)),
+  ]);
+}
+
+function settingFor(brief: Brief, random: Random): Setting {
+  const named = brief.places.map((place) => place.name);
+  const stances = brief.subjects.map((mention) => subjectOf(mention.name).stands);
+  let places: PlaceName[] = named;
+  if (named.length === 0) {
+    if (brief.styles.includes("neon")) places = stances.includes("table") ? ["room"] : ["grid"];
+    else if (brief.subjects[0] !== undefined)
+      places = [
+        random
+          .fork("home")
+          .pick(homeOf(brief.subjects[brief.subjects[0].on ?? 0]?.name ?? brief.subjects[0].name)),
+      ];
+    else if (brief.sky.has("galaxy") || brief.sky.has("aurora")) places = ["mountains"];
+    else places = [random.fork("home").pick(["mountains", "sea", "hills", "lake", "forest"])];
+  }
+  // Fish swim under the sea, boats need water to float on.
+  if (stances.includes("undersea") && !places.includes("room") && !places.includes("space"))
+    places = ["underwater"];
+  const floats = brief.subjects.some((mention) => subjectOf(mention.name).stands === "water");
+  const wet = places.some((place) =>
+    [
+      "sea",
+      "lake",
+      "river",
+      "beach",
+      "underwater",
+      "island",
+      "volcano",
+      "room",
+      "space",
+      "above",
+      "grid",
+    ].includes(place),
+  );
+  if (floats && !wet) places = [...places, "lake"];
+  const stands = brief.subjects.some(
+    (mention) =>
+      mention.on === undefined &&
+      (subjectOf(mention.name).stands === "ground" || subjectOf(mention.name).stands === "table"),
+  );
+  const snowy = brief.weather.includes("snow") || places.includes("snow");
+  const floor = floorOf(places, snowy, random);
+  return {
+    places,
+    ground: groundOf(floor),
+    needsShore: stands && groundOf(floor) === "water",
+    snowy,
+    autumn: brief.time === "golden" && !snowy,
+  };
+}
+
+function timeFor(brief: Brief, setting: Setting, random: Random): TimeOfDay {
+  if (brief.time !== undefined) return brief.time;
+  if ([...brief.sky].some((feature) => nightly.has(feature))) return "night";
+  if (
+    setting.places.some((place) => place === "moonscape" || place === "space") ||
+    brief.styles.includes("neon")
+  )
+    return "night";
+  if (
+    brief.subjects.some(
+      (mention) => mention.name === "ghost" || mention.name === "saucer" || mention.name === "owl",
+    )
+  )
+    return "night";
+  if ([...brief.sky].some((feature) => neverNight.has(feature)) || brief.skyColour !== undefined)
+    return "day";
+  if (
+    brief.subjects.some(
+      (mention) =>
+        mention.name === "campfire" || mention.name === "lantern" || mention.name === "candle",
+    )
+  )
+    return "dusk";
+  if (brief.weather.length > 0) return random.pick(["day", "day", "dawn", "dusk"]);
+  return random.pick(["day", "day", "day", "golden", "sunset", "dawn"]);
+}
+
+function cloudCount(brief: Brief): number {
+  if (brief.sky.has("clouds")) return 8;
+  if (brief.weather.some((kind) => kind === "storm" || kind === "rain")) return 8;
+  if (brief.weather.includes("cloudy")) return 10;
+  return brief.weather.includes("fog")
+    ? 1
+    : brief.sky.has("stars") || brief.sky.has("aurora") || brief.sky.has("galaxy")
+      ? 0
+      : 4;
+}
+
+function frameFor(brief: Brief, setting: Setting, floor: string, random: Random): Frame {
+  if (brief.styles.includes("flat")) return "none";
+  if (floor === "lake")
+    return setting.places.includes("city")
+      ? "none"
+      : random.fork("frame").pick(["pines", "reeds", "pines"]);
+  if (floor === "snow") return "pines";
+  if (floor === "meadow" || floor === "garden" || floor === "river" || floor === "park")
+    return "grass";
+  return "none";
+}
+
+/** The whole drawing, or its first layers only. */
+export function svgOf(
+  drawing: Scene,
+  width: number,
+  height: number,
+  layers = drawing.layers,
+  more = "",
+): string {
+  return el(
+    "svg",
+    {
+      xmlns: "http://www.w3.org/2000/svg",
+      width,
+      height,
+      viewBox: `0 0 ${num(drawing.width)} ${num(drawing.height)}`,
+    },
+    el("defs", {}, drawing.defs(), ""),
+    more,
+    ...layers.map((layer) => layer.svg),
+  );
+}

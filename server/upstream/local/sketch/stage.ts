@@ -1,0 +1,30 @@
+/** Where a scene is drawn: its frame, its light and its randomness, handed to every painter. */
+import type { Palette } from "./palette.ts";
+import type { Random } from "./random.ts";
+import type { Sheet } from "./svg.ts";
+
+export interface Stage {
+  /** In units of which the short side has 1000. */
+  readonly width: number;
+  readonly height: number;
+  readonly horizon: number;
+  readonly sheet: Sheet;
+  readonly palette: Palette;
+  readonly random: Random;
+  /** 0.5 rough .. 3 fine: how much of everything there is. */
+  readonly detail: number;
+  /** 0 ≤ phase < 1, one loop of an animation. */
+  readonly phase: number;
+  readonly sun: { readonly x: number; readonly y: number; readonly r: number };
+}
+
+/** One sheet of the picture, from far to near. Paper cuts shade each, streams send some early. */
+export interface Layer {
+  readonly name: string;
+  readonly svg: string;
+  /** Light and air rather than a body: casts no shadow. */
+  readonly air?: boolean;
+}
+
+export const many = (stage: Stage, count: number): number =>
+  Math.max(1, Math.round(count * stage.detail));

@@ -1,0 +1,118 @@
+/** Drawn lines: the edges of a picture by the difference of two blurs, and hatching for its shadows. */
+import {
+  blurredPlane,
+  clampByte,
+  type Darkroom,
+  fineNoise,
+  inBands,
+  lightPlane,
+  type Raster,
+  softNoise,
+  unitOf,
+} from "../raster.ts";
+
+/** 0 where a line is, 255 where paper stays. */
+export async function edgePlane(
+  room: Darkroom,
+  raster: Raster,
+  thickness: number,
+  sharpness = 17,
+): Promise<Uint8Array> {
+  const { width, height } = raster;
+  const light = await lightPlane(room, raster);
+  const sigma = Math.max(0.5, thickness * unitOf(raster));
+  const [fine, broad] = await Promise.all([
+    blurredPlane(room, light, width, height, sigma),
+    blurredPlane(room, light, width, height, sigma * 1.6),
+  ]);
+  const lines = new Uint8Array(width * height);
+  await inBands(room, width, height, (from, to) => {
+    for (let i = from * width; i < to * width; i++) {
+      const difference = (fine[i] ?? 0) - (broad[i] ?? 0);
+      lines[i] = clampByte(255 + Math.min(0, difference + 0.6) * sharpness * 2.4);
+    }
+  });
+  return lines;
+}
+
+interface Medium {
+  readonly paper: readonly [number, number, number];
+  readonly ink: readonly [number, number, number];
+  /** Distance of hatching lines. */
+  readonly pitch: number;
+  /** Light below which each direction of hatching begins. */
+  readonly steps: readonly [number, number, number];
+  /** How much the tooth of the paper breaks the line. */
+  readonly tooth: number;
+  readonly weight: number;
+}
+
+const graphite: Medium = {
+  paper: [250, 247, 240],
+  ink: [58, 58, 66],
+  pitch: 6.4,
+  steps: [170, 112, 64],
+  tooth: 0.5,
+  weight: 1,
+};
+const indianInk: Medium = {
+  paper: [248, 242, 228],
+  ink: [26, 24, 34],
+  pitch: 8.2,
+  steps: [150, 100, 58],
+  tooth: 0.08,
+  weight: 1.35,
+};
+
+export const pencil = (room: Darkroom, raster: Raster): Promise<Raster> =>
+  drawn(room, raster, graphite);
+export const ink = (room: Darkroom, raster: Raster): Promise<Raster> =>
+  drawn(room, raster, indianInk);
+
+async function drawn(room: Darkroom, raster: Raster, medium: Medium): Promise<Raster> {
+  const { width, height, pixels } = raster;
+  const unit = Math.max(0.4, unitOf(raster));
+  const [edges, wobble, light] = await Promise.all([
+    edgePlane(room, raster, 1.5 * medium.weight),
+    softNoise(room, width, height, 46 * unit),
+    lightPlane(room, raster),
+  ]);
+  const shade = await blurredPlane(room, light, width, height, 2.4 * unit);
+  const grain = fineNoise(room.random.fork("tooth"));
+  const pitch = medium.pitch * unit;
+  const angles = [0.9, -0.75, 0.2].map(
+    (angle) => [Math.cos(angle) / pitch, Math.sin(angle) / pitch] as const,
+  );
+  const out = new Uint8Array(pixels.length);
+  await inBands(room, width, height, (from, to) => {
+    for (let y = from; y < to; y++) {
+      for (let x = 0; x < width; x++) {
+        const i = y * width + x;
+        const tooth = ((grain[((y & 255) << 8) | (x & 255)] ?? 128) - 128) / 128;
+        const bend = (((wobble[i] ?? 128) - 128) / 128) * 1.7;
+        let mark = 1 - (edges[i] ?? 255) / 255;
+        const tone = shade[i] ?? 255;
+        for (let s = 0; s < 3; s++) {
+          const limit = medium.steps[s] ?? 0;
+          if (tone > limit) continue;
+          const [cos, sin] = angles[s] ?? [1, 0];
+          const across = x * cos + y * sin + bend;
+          const stripe = Math.abs(across - Math.floor(across) - 0.5) * 2;
+          const broad = 0.22 + ((limit - tone) / 255) * 0.7;
+          const line = stripe < broad ? (1 - stripe / broad) * 1.5 : 0;
+          mark = Math.max(mark, Math.min(0.82, line));
+        }
+        // A faint wash of tone under the lines holds the forms together.
+        mark = Math.max(mark, ((255 - tone) / 255) * 0.22);
+        const strength = Math.min(1, Math.max(0, mark * (1 + tooth * medium.tooth * 1.3)));
+        const at = i * 4;
+        for (let c = 0; c < 3; c++) {
+          const ground = (medium.paper[c] ?? 255) + tooth * 4;
+          out[at + c] = clampByte(ground + ((medium.ink[c] ?? 0) - ground) * strength);
+        }
+        out[at + 3] = pixels[at + 3] ?? 255;
+      }
+    }
+  });
+  return { width, height, pixels: out };
+}

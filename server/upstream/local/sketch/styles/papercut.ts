@@ -1,0 +1,98 @@
+/** Paper cut: sheets laid on each other, each with a soft shadow and the tooth of card. */
+import { posterised } from "../quantise.ts";
+import {
+  blurredPlane,
+  clampByte,
+  type Darkroom,
+  fineNoise,
+  inBands,
+  luminance,
+  type Raster,
+  softNoise,
+  unitOf,
+} from "../raster.ts";
+
+/** Lays `sheet` on `canvas` in place, with its shadow below and to the right. */
+async function lay(room: Darkroom, canvas: Uint8Array, sheet: Raster, lift: number): Promise<void> {
+  const { width, height, pixels } = sheet;
+  const cover = new Uint8Array(width * height);
+  await inBands(room, width, height, (from, to) => {
+    for (let i = from * width; i < to * width; i++) cover[i] = pixels[i * 4 + 3] ?? 0;
+  });
+  // A quarter of the size is plenty for a shadow.
+  const [w, h] = [Math.max(1, width >> 2), Math.max(1, height >> 2)];
+  const small = await room
+    .sharp(cover, { raw: { width, height, channels: 1 } })
+    .resize(w, h, { fit: "fill" })
+    .toColourspace("b-w")
+    .raw()
+    .toBuffer();
+  const shadow = await blurredPlane(room, small, w, h, Math.max(0.5, lift / 4));
+  const offset = Math.round(lift * 0.55);
+  await inBands(room, width, height, (from, to) => {
+    for (let y = from; y < to; y++) {
+      for (let x = 0; x < width; x++) {
+        const i = y * width + x;
+        const [sx, sy] = [Math.max(0, x - offset * 0.5) >> 2, Math.max(0, y - offset) >> 2];
+        const shade =
+          1 - ((shadow[Math.min(h - 1, sy) * w + Math.min(w - 1, sx)] ?? 0) / 255) * 0.42;
+        const a = (cover[i] ?? 0) / 255;
+        for (let c = 0; c < 3; c++)
+          canvas[i * 4 + c] = clampByte(
+            (canvas[i * 4 + c] ?? 0) * shade * (1 - a) + (pixels[i * 4 + c] ?? 0) * a,
+          );
+        canvas[i * 4 + 3] = Math.max(canvas[i * 4 + 3] ?? 0, cover[i] ?? 0);
+      }
+    }
+  });
+}
+
+async function card(room: Darkroom, raster: Raster): Promise<Raster> {
+  const { width, height, pixels } = raster;
+  const [grain, fibre] = [
+    fineNoise(room.random.fork("card")),
+    await softNoise(room, width, height, 4 * unitOf(raster) + 1.4),
+  ];
+  const out = new Uint8Array(pixels.length);
+  await inBands(room, width, height, (from, to) => {
+    for (let y = from; y < to; y++) {
+      for (let x = 0; x < width; x++) {
+        const i = y * width + x;
+        const tooth =
+          ((grain[((y & 255) << 8) | (x & 255)] ?? 128) - 128) * 0.07 +
+          ((fibre[i] ?? 128) - 128) * 0.05;
+        for (let c = 0; c < 3; c++) out[i * 4 + c] = clampByte((pixels[i * 4 + c] ?? 0) + tooth);
+        out[i * 4 + 3] = pixels[i * 4 + 3] ?? 255;
+      }
+    }
+  });
+  return { width, height, pixels: out };
+}
+
+/** Sheets in order, the first one whole. */
+export async function stacked(room: Darkroom, sheets: readonly Raster[]): Promise<Raster> {
+  const [first, ...rest] = sheets;
+  if (first === undefined) throw new RangeError("no sheets to stack");
+  const canvas = Uint8Array.from(first.pixels);
+  const lift = 17 * unitOf(first);
+  for (const sheet of rest) await lay(room, canvas, sheet, Math.max(1.5, lift));
+  return card(room, { ...first, pixels: canvas });
+}
+
+/** A picture without layers is cut into sheets of equal light. */
+export async function papercut(room: Darkroom, raster: Raster): Promise<Raster> {
+  const { width, height } = raster;
+  const few = await posterised(room, raster, 14, 0);
+  const levels = 6;
+  const sheets: Raster[] = [few];
+  for (let level = levels - 1; level > 0; level--) {
+    const pixels = Uint8Array.from(few.pixels);
+    const limit = (level / levels) * 235;
+    await inBands(room, width, height, (from, to) => {
+      for (let i = from * width * 4; i < to * width * 4; i += 4)
+        if (luminance(pixels, i) > limit) pixels[i + 3] = 0;
+    });
+    sheets.push({ width, height, pixels });
+  }
+  return stacked(room, sheets);
+}

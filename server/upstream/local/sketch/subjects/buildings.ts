@@ -1,0 +1,357 @@
+/** What people build: house, castle, lighthouse, windmill, church, pagoda, tent, bridge. */
+import { tone } from "../colour.ts";
+import { circle, ellipse, group, path, polygon, rect, stroke } from "../svg.ts";
+import { type Brush, type Subject, shadow, sway } from "./subject.ts";
+
+/** Windows are warm in the dark and mirror the sky by day. */
+export const glass = (b: Brush): string => (b.night ? "#ffd36e" : b.lit("#9cc3d6"));
+
+const house: Subject = {
+  stands: "ground",
+  tall: 330,
+  wide: 1.2,
+  colours: [
+    ["#f3e3c7", "#c2513f"],
+    ["#e9b872", "#7a3f3a"],
+    ["#dfe4e2", "#4f6d7a"],
+    ["#d98a6a", "#5a4660"],
+  ],
+  draw: (b) => {
+    const roof = b.sheet.linear(
+      [
+        [0, tone(b.accent, 0.06)],
+        [1, shadow(b.accent, 0.1)],
+      ],
+      [0, 0, 1, 1],
+    );
+    const pane = (x: number, y: number): string =>
+      rect(x - 1.5, y - 1.5, 17, 19, b.lit("#fff8ea"), { rx: 1 }) +
+      rect(x, y, 14, 16, glass(b)) +
+      stroke(`M${x + 7} ${y}v16M${x} ${y + 8}h14`, b.lit("#fff8ea"), 1.4) +
+      rect(x - 2.5, y + 17, 19, 3, b.lit("#8a5a48"), { rx: 1 }) +
+      [0, 4, 8, 12, 15]
+        .map((d, i) => circle(x + d - 0.5, y + 16.4, 2.1, b.lit(i % 2 ? "#e86a7a" : "#f4b84a")))
+        .join("");
+    const smoke = [0, 1, 2].map((i) =>
+      circle(27 + i * 6 + sway(b.phase, i / 3) * 2, -99 - i * 9, 4 + i * 2, b.lit("#f0ece8"), {
+        "fill-opacity": 0.55 - i * 0.13,
+      }),
+    );
+    return [
+      ...smoke,
+      rect(21, -92, 11, 30, b.lit("#a8604c")),
+      rect(19.5, -94, 14, 4, b.lit("#8a4a3c")),
+      rect(-44, -52, 88, 52, b.body),
+      rect(-44, -52, 88, 6, b.deep, { "fill-opacity": 0.22 }),
+      path(
+        "M-55 -50L-30 -90Q-28 -93 -24 -93H24Q28 -93 30 -90L55 -50Q55 -46 51 -46H-51Q-55 -46 -55 -50Z",
+        roof,
+      ),
+      stroke("M-42 -60H42M-36 -70H36M-30 -80H30", shadow(b.accent, 0.08), 1),
+      path("M-14 -52L0 -74L14 -52Z", b.light),
+      path("M-17 -50L0 -77L17 -50L13.6 -50L0 -71L-13.6 -50Z", b.accent),
+      circle(0, -58, 4.4, glass(b)),
+      pane(-36, -36),
+      pane(22, -36),
+      path("M-9 0V-26Q-9 -34 0 -34Q9 -34 9 -26V0Z", b.lit("#7a4b3a")),
+      path("M-6.5 0V-25Q-6.5 -31 0 -31Q6.5 -31 6.5 -25V0Z", b.lit("#96604a")),
+      circle(4, -15, 1.3, b.lit("#f2c65a")),
+      path("M-12 0H12L15 4H-15Z", b.lit("#b8a690")),
+      ...[-40, -31, -22, 22, 31, 40].map((x, i) =>
+        circle(x, -4, 6.5 + (i % 2), b.lit(i % 2 ? "#5f9a55" : "#74ad5e")),
+      ),
+    ].join("");
+  },
+};
+
+const castle: Subject = {
+  stands: "ground",
+  tall: 480,
+  wide: 1.1,
+  colours: [
+    ["#d9cdbd", "#4f6ea0"],
+    ["#c9b7c9", "#7a4b8a"],
+    ["#b9b2a8", "#a8473f"],
+  ],
+  draw: (b) => {
+    const wall = b.sheet.linear(
+      [
+        [0, b.light],
+        [0.6, b.main],
+        [1, b.dark],
+      ],
+      [0, 0, 1, 0],
+    );
+    const cone = b.sheet.linear(
+      [
+        [0, tone(b.accent, 0.08)],
+        [1, shadow(b.accent, 0.12)],
+      ],
+      [0, 0, 1, 0],
+    );
+    const teeth = (x: number, y: number, width: number): string => {
+      const count = Math.max(2, Math.round(width / 6));
+      return Array.from({ length: count }, (_, i) =>
+        rect(x + (i * width) / count, y - 4, (width / count) * 0.58, 5, b.main),
+      ).join("");
+    };
+    const tower = (x: number, top: number, width: number): string =>
+      rect(x - width / 2, top, width, -top, wall) +
+      rect(x - width / 2 - 1.5, top - 1, width + 3, 4, b.dark) +
+      path(
+        `M${x - width / 2 - 3} ${top - 1}L${x} ${top - width * 1.5}L${x + width / 2 + 3} ${top - 1}Z`,
+        cone,
+      ) +
+      path(`M${x} ${top - width * 1.5}v-8l9 ${3 + sway(b.phase, x / 40)}l-9 3`, b.lit("#e8b23f")) +
+      path(`M${x - 2.4} ${top + 18}v-6q2.4 -4 4.8 0v6Z`, glass(b));
+    return [
+      tower(0, -68, 18),
+      tower(-24, -52, 13),
+      tower(24, -56, 13),
+      rect(-30, -38, 60, 38, b.body),
+      teeth(-30, -38, 60),
+      tower(-40, -42, 16),
+      tower(40, -42, 16),
+      ...[-18, 14].map((x) => path(`M${x} -18v-9q2 -4 4 0v9Z`, glass(b))),
+      path("M-9 0V-16Q-9 -26 0 -26Q9 -26 9 -16V0Z", b.deep),
+      path("M-7 0V-16Q-7 -23 0 -23Q7 -23 7 -16V0Z", b.lit("#6b4636")),
+      stroke("M-3.5 0V-21M0 0V-23M3.5 0V-21", b.lit("#4a2f26"), 0.8),
+      stroke(
+        "M-26 -30h6M-22 -12h7M14 -32h6M16 -10h7M-38 -24h5M36 -26h5M-2 -50h5M-4 -42h5",
+        b.dark,
+        1.2,
+      ),
+    ].join("");
+  },
+};
+
+const lighthouse: Subject = {
+  stands: "ground",
+  tall: 460,
+  wide: 0.55,
+  colours: [["#f6f1e7", "#cf453d"]],
+  draw: (b) => {
+    const band = (y1: number, y2: number): string => {
+      const half = (y: number): number => 8 + ((y + 76) / 76) * 7;
+      return path(
+        `M${-half(y1)} ${y1}L${-half(y2)} ${y2}Q0 ${y2 + 3} ${half(y2)} ${y2}L${half(y1)} ${y1}Q0 ${y1 + 3} ${-half(y1)} ${y1}Z`,
+        b.accent,
+      );
+    };
+    const beam = b.night ? 0.5 : 0.16;
+    const turn = sway(b.phase) * 6;
+    return [
+      path(
+        polygon([
+          [0, -86],
+          [-150, -116 + turn],
+          [-150, -74 + turn],
+        ]),
+        b.sheet.linear(
+          [
+            [0, "#fff3b8", 0],
+            [1, "#fff3b8", beam],
+          ],
+          [0, 0, 1, 0],
+        ),
+      ),
+      path(
+        polygon([
+          [0, -86],
+          [150, -112 - turn],
+          [150, -70 - turn],
+        ]),
+        b.sheet.linear(
+          [
+            [0, "#fff3b8", beam],
+            [1, "#fff3b8", 0],
+          ],
+          [0, 0, 1, 0],
+        ),
+      ),
+      path("M-28 2Q-24 -10 -12 -9Q0 -14 12 -9Q26 -10 30 2Z", b.lit("#6d6a70")),
+      path(
+        "M-8 -76L-15 -2Q0 3 15 -2L8 -76Z",
+        b.sheet.linear(
+          [
+            [0, b.light],
+            [0.5, b.main],
+            [1, b.dark],
+          ],
+          [0, 0, 1, 0],
+        ),
+      ),
+      band(-66, -52),
+      band(-38, -23),
+      path("M2 -76L8 -76L15 -2Q10 0 6 0.6Z", b.deep, { "fill-opacity": 0.18 }),
+      path("M-3 -2V-10Q0 -15 3 -10V-2Z", b.lit("#5a3d36")),
+      rect(-1.6, -47, 3.2, 5, glass(b), { rx: 1.4 }),
+      rect(-1.6, -72, 3.2, 4, glass(b), { rx: 1.4 }),
+      rect(-11, -78, 22, 3, b.lit("#3b3f4d"), { rx: 1 }),
+      rect(-6.5, -91, 13, 13, b.lit("#ffe79a")),
+      stroke("M-6.5 -91V-78M0 -91V-78M6.5 -91V-78M-10 -78V-83H10V-78", b.lit("#3b3f4d"), 0.9),
+      path("M-8.5 -90Q0 -102 8.5 -90Z", b.accent),
+      circle(0, -98, 1.5, b.accent),
+      circle(0, -85, 4, "#fffbe2"),
+    ].join("");
+  },
+};
+
+const windmill: Subject = {
+  stands: "ground",
+  tall: 430,
+  wide: 0.85,
+  colours: [["#efe4d2", "#a8604a"]],
+  draw: (b) => {
+    const blade =
+      stroke("M0 0V-40", b.lit("#6b4a38"), 2) +
+      rect(1, -39, 9, 30, b.lit("#fdf8ee"), { "fill-opacity": 0.95 }) +
+      stroke("M1 -39h9v30h-9M1 -32h9M1 -24.500h9M1 -17h9M5.500 -39v30", b.lit("#8a6a52"), 0.8);
+    return [
+      path(
+        "M-14 -56L-22 0H22L14 -56Z",
+        b.sheet.linear(
+          [
+            [0, b.light],
+            [0.5, b.main],
+            [1, b.dark],
+          ],
+          [0, 0, 1, 0],
+        ),
+      ),
+      path("M-16 -55Q-14 -74 0 -74Q14 -74 16 -55Z", b.accent),
+      rect(-24, -24, 48, 3, b.lit("#7a5642")),
+      stroke(
+        "M-24 -24V-30H24V-24M-16 -30V-24M-8 -30V-24M0 -30V-24M8 -30V-24M16 -30V-24",
+        b.lit("#7a5642"),
+        1,
+      ),
+      path("M-4.500 0V-13Q0 -19 4.500 -13V0Z", b.lit("#6b4636")),
+      rect(-3, -46, 6, 8, glass(b), { rx: 2 }),
+      group(
+        { transform: `translate(0 -60) rotate(${20 + b.phase * 90})` },
+        ...[0, 90, 180, 270].map((a) => group({ transform: `rotate(${a})` }, blade)),
+        circle(0, 0, 3, b.lit("#4a3630")),
+      ),
+    ].join("");
+  },
+};
+
+const church: Subject = {
+  stands: "ground",
+  tall: 420,
+  wide: 0.75,
+  colours: [["#f1ebe0", "#6f5560"]],
+  draw: (b) =>
+    [
+      rect(-8, -34, 42, 34, b.dark),
+      path("M-8 -34L2 -52H28L38 -34Z", b.accent),
+      ...[8, 18, 28].map((x) => path(`M${x - 2.4} -10v-10q2.400 -4 4.800 0v10Z`, glass(b))),
+      rect(-30, -58, 24, 58, b.body),
+      path(
+        "M-33 -57L-18 -100L-3 -57Z",
+        b.sheet.linear(
+          [
+            [0, tone(b.accent, 0.08)],
+            [1, shadow(b.accent, 0.08)],
+          ],
+          [0, 0, 1, 0],
+        ),
+      ),
+      stroke("M-18 -100V-110M-21.500 -106H-14.500", b.lit("#d8b04c"), 1.6),
+      circle(-18, -44, 5, b.lit("#fff8ea")),
+      stroke("M-18 -44V-47.500M-18 -44L-15.600 -43", b.lit("#3a2c33"), 0.9),
+      path("M-23 0V-14Q-18 -21 -13 -14V0Z", b.lit("#6b4636")),
+      path("M-20.400 -24v-7q2.400 -4 4.800 0v7Z", glass(b)),
+    ].join(""),
+};
+
+const pagoda: Subject = {
+  stands: "ground",
+  tall: 470,
+  wide: 0.72,
+  colours: [["#c4483c", "#3d4652"]],
+  draw: (b) => {
+    const floor = (y: number, half: number): string =>
+      rect(-half * 0.62, y - 16, half * 1.24, 16, b.body) +
+      stroke(`M${-half * 0.3} ${y}v-16M0 ${y}v-16M${half * 0.3} ${y}v-16`, b.deep, 1) +
+      rect(-half * 0.2, y - 11, half * 0.4, 11, glass(b)) +
+      path(
+        `M${-half - 5} ${y - 17}Q${-half * 0.7} ${y - 16} ${-half * 0.5} ${y - 24}H${half * 0.5}Q${half * 0.7} ${y - 16} ${half + 5} ${y - 17}Q${half} ${y - 13} ${half * 0.8} ${y - 13}H${-half * 0.8}Q${-half} ${y - 13} ${-half - 5} ${y - 17}Z`,
+        b.sheet.linear([
+          [0, tone(b.accent, 0.08)],
+          [1, tone(b.accent, -0.06)],
+        ]),
+      );
+    return (
+      rect(-30, -4, 60, 4, b.lit("#b8aa98")) +
+      floor(-4, 30) +
+      floor(-27, 25) +
+      floor(-50, 20) +
+      floor(-73, 14) +
+      stroke("M0 -92V-106", b.lit("#d8b04c"), 1.8) +
+      [-94, -98, -102].map((y) => ellipse(0, y, 3, 0.9, b.lit("#d8b04c"))).join("")
+    );
+  },
+};
+
+const tent: Subject = {
+  stands: "ground",
+  tall: 190,
+  wide: 1.5,
+  colours: [
+    ["#e2903c", "#f6dfb0"],
+    ["#4a8f8a", "#f0e2c0"],
+  ],
+  draw: (b) =>
+    [
+      path("M-4 -92L70 0H10Z", b.deep),
+      path("M-4 -92L-72 0H14Z", b.body),
+      path(
+        "M-4 -78L-26 0H12Z",
+        b.night
+          ? b.sheet.linear([
+              [0, "#ffd978"],
+              [1, "#f6a445"],
+            ])
+          : b.lit("#4a3540"),
+      ),
+      path("M-4 -80L-30 0L-18 0Q-10 -40 -4 -80Z", b.accent),
+      stroke("M-4 -92V-100M-72 0L-88 6M70 0L86 6M-38 -46L-84 4", b.lit("#6b4a38"), 1.4),
+    ].join(""),
+};
+
+const bridge: Subject = {
+  stands: "water",
+  tall: 260,
+  wide: 3,
+  colours: [["#b56a4e", "#8a4a3c"]],
+  draw: (b) =>
+    [
+      path(
+        "M-150 -40Q0 -96 150 -40V0H126Q120 -34 90 -34Q58 -34 54 0H36Q30 -52 0 -52Q-30 -52 -36 0H-54Q-58 -34 -90 -34Q-120 -34 -126 0H-150Z",
+        b.body,
+      ),
+      stroke("M-150 -44Q0 -100 150 -44", b.accent, 6),
+      stroke(
+        "M-126 0Q-120 -34 -90 -34Q-58 -34 -54 0M-36 0Q-30 -52 0 -52Q30 -52 36 0M54 0Q58 -34 90 -34Q120 -34 126 0",
+        b.deep,
+        3,
+      ),
+      ...[-120, -80, -40, 0, 40, 80, 120].map((x) =>
+        stroke(`M${x} ${-72 + (x * x) / 560}V${-86 + (x * x) / 560}`, b.deep, 3),
+      ),
+      stroke("M-150 -58Q0 -114 150 -58", b.deep, 2.4),
+    ].join(""),
+};
+
+export const buildings = {
+  house,
+  castle,
+  lighthouse,
+  windmill,
+  church,
+  pagoda,
+  tent,
+  bridge,
+} as const;

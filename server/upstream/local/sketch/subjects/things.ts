@@ -1,0 +1,337 @@
+/** Outdoor things and signs: umbrella, guitar, heart, star, gift, campfire, bench, crystal, camera, planet, iceCream. */
+import { tone } from "../colour.ts";
+import { circle, ellipse, group, type Point, path, polygon, rect, stroke } from "../svg.ts";
+import { type Subject, shadow, sway } from "./subject.ts";
+
+const umbrella: Subject = {
+  stands: "ground",
+  tall: 320,
+  wide: 1,
+  colours: [
+    ["#e2493f", "#f6efe2"],
+    ["#f2b63c", "#3f6f8e"],
+  ],
+  draw: (b) =>
+    [
+      stroke("M0 -94V-10Q0 0 -7 0Q-13 0 -13 -7", b.lit("#6b4636"), 3),
+      path(
+        "M-48 -50C-46 -82 -20 -94 0 -94C20 -94 46 -82 48 -50Q40 -58 32 -50Q24 -58 16 -50Q8 -58 0 -50Q-8 -58 -16 -50Q-24 -58 -32 -50Q-40 -58 -48 -50Z",
+        b.body,
+      ),
+      path(
+        "M0 -94C-10 -84 -16 -68 -16 -50Q-24 -58 -32 -50C-30 -72 -16 -88 0 -94ZM0 -94C10 -84 16 -68 16 -50Q8 -58 0 -50ZM0 -94C20 -90 40 -74 48 -50Q40 -58 32 -50C30 -70 16 -88 0 -94Z",
+        b.accent,
+        { "fill-opacity": 0.35 },
+      ),
+      stroke("M0 -94V-100", b.lit("#6b4636"), 2.4),
+    ].join(""),
+};
+
+const guitar: Subject = {
+  stands: "ground",
+  tall: 380,
+  wide: 0.45,
+  colours: [["#d08a44", "#5a3626"]],
+  draw: (b) =>
+    group(
+      { transform: "rotate(9)" },
+      rect(-3, -88, 6, 52, b.accent),
+      path("M-5 -100H5L4 -86H-4Z", b.lit("#3a2620")),
+      ...[-97, -93, -89].map(
+        (y) => circle(-6.5, y, 1.3, b.lit("#e8dcc0")) + circle(6.5, y, 1.3, b.lit("#e8dcc0")),
+      ),
+      path(
+        "M0 -50C10 -52 17 -46 15 -38C14 -32 20 -28 21 -18C22 -6 12 0 0 0C-12 0 -22 -6 -21 -18C-20 -28 -14 -32 -15 -38C-17 -46 -10 -52 0 -50Z",
+        b.body,
+      ),
+      circle(0, -30, 6.5, b.lit("#3a2620")),
+      circle(0, -30, 7.6, "none", { stroke: b.lit("#f2dcae"), "stroke-width": 0.9 }),
+      rect(-8, -13, 16, 3, b.lit("#3a2620"), { rx: 1 }),
+      stroke("M-1.800 -88V-12M0 -88V-12M1.800 -88V-12", b.lit("#f6eeda"), 0.35),
+      stroke("M-3 -80H3M-3 -72H3M-3 -64H3M-3 -56H3M-3 -48H3", b.lit("#c9b48a"), 0.6),
+    ),
+};
+
+const heart: Subject = {
+  stands: "air",
+  tall: 300,
+  wide: 1.05,
+  colours: [["#e5486a", "#ffd0d8"]],
+  draw: (b) =>
+    group(
+      { transform: `translate(0 -50) scale(${1 + sway(b.phase) * 0.04}) translate(0 50)` },
+      path(
+        "M0 -4C-30 -28 -52 -48 -52 -70C-52 -88 -38 -98 -26 -98C-14 -98 -4 -90 0 -80C4 -90 14 -98 26 -98C38 -98 52 -88 52 -70C52 -48 30 -28 0 -4Z",
+        b.body,
+      ),
+      path(
+        "M-42 -68C-42 -80 -34 -88 -24 -88C-34 -80 -36 -70 -34 -60C-40 -60 -42 -64 -42 -68Z",
+        "#ffffff",
+        { "fill-opacity": 0.55 },
+      ),
+    ),
+};
+
+const star: Subject = {
+  stands: "air",
+  tall: 240,
+  wide: 1,
+  colours: [["#f7c948", "#fff3c4"]],
+  draw: (b) => {
+    const points = (scale: number): Point[] =>
+      Array.from({ length: 10 }, (_, i) => {
+        const angle = (i * Math.PI) / 5 - Math.PI / 2;
+        const reach = (i % 2 ? 22 : 50) * scale;
+        return [Math.cos(angle) * reach, -50 + Math.sin(angle) * reach];
+      });
+    return (
+      circle(
+        0,
+        -50,
+        72,
+        b.sheet.radial([
+          [0, b.main, 0.4],
+          [1, b.main, 0],
+        ]),
+      ) +
+      path(polygon(points(1)), b.body, {
+        stroke: b.main,
+        "stroke-width": 7,
+        "stroke-linejoin": "round",
+      }) +
+      path(polygon(points(0.5)), b.accent, {
+        "fill-opacity": 0.55,
+        stroke: b.accent,
+        "stroke-width": 5,
+        "stroke-opacity": 0.4,
+        "stroke-linejoin": "round",
+      })
+    );
+  },
+};
+
+const gift: Subject = {
+  stands: "table",
+  tall: 240,
+  wide: 0.95,
+  colours: [
+    ["#d9483f", "#f4d35e"],
+    ["#4a8fa8", "#f7e6c4"],
+  ],
+  draw: (b) =>
+    [
+      rect(-38, -54, 76, 54, b.body, { rx: 3 }),
+      rect(-9, -54, 18, 54, b.accent),
+      rect(-44, -70, 88, 18, b.light, { rx: 3 }),
+      rect(-10, -70, 20, 18, tone(b.accent, 0.04)),
+      path(
+        "M0 -72C-10 -100 -40 -100 -36 -84C-34 -74 -14 -72 0 -72C10 -100 40 -100 36 -84C34 -74 14 -72 0 -72Z",
+        b.accent,
+      ),
+      path(
+        "M-6 -76C-14 -88 -28 -92 -28 -84C-27 -78 -16 -76 -6 -76ZM6 -76C14 -88 28 -92 28 -84C27 -78 16 -76 6 -76Z",
+        shadow(b.accent, 0.14),
+      ),
+      circle(0, -73, 6, shadow(b.accent, 0.05)),
+    ].join(""),
+};
+
+const campfire: Subject = {
+  stands: "ground",
+  tall: 190,
+  wide: 1,
+  colours: [["#ff8a2b", "#6b4636"]],
+  draw: (b) => {
+    const lick = (
+      x: number,
+      height: number,
+      width: number,
+      fill: string,
+      offset: number,
+    ): string => {
+      const lean = sway(b.phase, offset) * 5;
+      return path(
+        `M${x - width} -10C${x - width * 1.3} ${-10 - height * 0.4} ${x - width * 0.3} ${-10 - height * 0.6} ${x + lean} ${-10 - height}C${x + width * 0.5} ${-10 - height * 0.6} ${x + width * 1.3} ${-10 - height * 0.3} ${x + width} -10Z`,
+        fill,
+      );
+    };
+    return [
+      circle(
+        0,
+        -40,
+        110,
+        b.sheet.radial([
+          [0, "#ffb347", 0.55],
+          [1, "#ff8a2b", 0],
+        ]),
+      ),
+      lick(0, 88, 24, "#f2622a", 0),
+      lick(-14, 56, 14, "#f2622a", 0.3),
+      lick(15, 60, 14, "#f2622a", 0.6),
+      lick(0, 64, 17, "#ff9a2e", 0.2),
+      lick(1, 40, 11, "#ffd257", 0.5),
+      lick(0, 22, 6, "#fff3c8", 0.1),
+      stroke("M-38 0L34 -16M38 0L-34 -16", b.accent, 10),
+      stroke("M-38 0l1 0M38 0l1 0", b.lit("#c99a6c"), 9),
+      ...[-46, -30, 30, 46].map((x, i) =>
+        ellipse(x, 2, 10, 6, b.lit(i % 2 ? "#8a8580" : "#6d6a68")),
+      ),
+    ].join("");
+  },
+};
+
+const bench: Subject = {
+  stands: "ground",
+  tall: 170,
+  wide: 2,
+  colours: [["#a8703f", "#3d4048"]],
+  seat: [0, -46],
+  draw: (b) =>
+    [
+      stroke("M-80 0V-96M80 0V-96M-64 0V-44M64 0V-44", b.accent, 6),
+      ...[-92, -76, -60].map((y) => rect(-96, y, 192, 11, y === -76 ? b.main : b.light, { rx: 3 })),
+      rect(-100, -46, 200, 9, b.light, { rx: 3 }),
+      rect(-100, -36, 200, 6, b.dark, { rx: 2 }),
+    ].join(""),
+};
+
+const crystal: Subject = {
+  stands: "ground",
+  tall: 300,
+  wide: 0.9,
+  colours: [
+    ["#8a7be0", "#e0d8ff"],
+    ["#5fc3c8", "#dffaf2"],
+    ["#e084b8", "#ffe0f0"],
+  ],
+  draw: (b) => {
+    const shard = (x: number, height: number, width: number, tilt: number): string =>
+      group(
+        { transform: `rotate(${tilt} ${x} 0)` },
+        path(`M${x - width} 0L${x - width} ${-height * 0.78}L${x} ${-height}L${x} 0Z`, b.light),
+        path(`M${x + width} 0L${x + width} ${-height * 0.74}L${x} ${-height}L${x} 0Z`, b.dark),
+        path(
+          `M${x - width * 0.4} 0L${x - width * 0.4} ${-height * 0.8}L${x} ${-height}L${x + width * 0.35} ${-height * 0.8}L${x + width * 0.35} 0Z`,
+          b.accent,
+          { "fill-opacity": 0.55 },
+        ),
+      );
+    return (
+      circle(
+        0,
+        -46,
+        80,
+        b.sheet.radial([
+          [0, b.light, 0.4],
+          [1, b.light, 0],
+        ]),
+      ) +
+      shard(-18, 66, 10, -16) +
+      shard(20, 70, 10, 15) +
+      shard(0, 100, 14, 0) +
+      shard(-32, 36, 7, -26) +
+      shard(34, 40, 7, 24) +
+      shard(10, 44, 8, 8) +
+      shard(-9, 38, 7, -6)
+    );
+  },
+};
+
+const camera: Subject = {
+  stands: "table",
+  tall: 230,
+  wide: 1.35,
+  colours: [["#4a4652", "#c98a5a"]],
+  draw: (b) =>
+    [
+      rect(-24, -96, 40, 24, b.dark, { rx: 5 }),
+      rect(38, -88, 16, 10, b.lit("#d9483f"), { rx: 3 }),
+      rect(-64, -80, 128, 78, b.lit("#d9d4cc"), { rx: 10 }),
+      rect(-64, -60, 128, 46, b.accent),
+      circle(0, -38, 34, b.body),
+      circle(0, -38, 25, b.lit("#2a2833")),
+      circle(
+        0,
+        -38,
+        18,
+        b.sheet.radial(
+          [
+            [0, "#7fb8e0"],
+            [0.6, "#2f4a7a"],
+            [1, "#141a33"],
+          ],
+          [0.4, 0.35, 0.7],
+        ),
+      ),
+      circle(-7, -45, 4.6, "#ffffff", { "fill-opacity": 0.7 }),
+      rect(44, -74, 14, 9, b.lit("#bfe0ee"), { rx: 2 }),
+    ].join(""),
+};
+
+const planet: Subject = {
+  stands: "air",
+  tall: 300,
+  wide: 1.5,
+  colours: [
+    ["#e8a45c", "#f4dcae"],
+    ["#6f8fd8", "#d9c4f0"],
+    ["#d9738a", "#f7d0b8"],
+  ],
+  draw: (b) => {
+    const clip = b.sheet.clip(circle(0, -50, 44, "#000000"));
+    return group(
+      { transform: "rotate(-16 0 -50)" },
+      path("M-72 -50A72 17 0 0 1 72 -50L60 -50A60 11 0 0 0 -60 -50Z", b.accent, {
+        "fill-opacity": 0.7,
+      }),
+      circle(0, -50, 44, b.body),
+      group(
+        { "clip-path": clip },
+        path(
+          "M-50 -74Q0 -66 50 -76V-66Q0 -56 -50 -64ZM-50 -46Q0 -36 50 -48V-40Q0 -28 -50 -38ZM-50 -24Q0 -16 50 -26V-20Q0 -10 -50 -18Z",
+          b.light,
+          { "fill-opacity": 0.6 },
+        ),
+        circle(30, -36, 52, b.deep, { "fill-opacity": 0 }),
+        path("M20 -100C60 -80 60 -20 20 0H60V-100Z", b.deep, { "fill-opacity": 0.35 }),
+      ),
+      path("M-72 -50A72 17 0 0 0 72 -50L60 -50A60 11 0 0 1 -60 -50Z", b.accent),
+    );
+  },
+};
+
+const iceCream: Subject = {
+  stands: "table",
+  tall: 320,
+  wide: 0.6,
+  colours: [["#f7b0c0", "#8a5a3c"]],
+  draw: (b) =>
+    [
+      path("M-19 -50L0 0L19 -50Z", b.lit("#e0a85a")),
+      stroke("M-14 -46L4 -10M-4 -48L9 -24M14 -46L-4 -10M4 -48L-9 -24", b.lit("#b97e3a"), 1.2),
+      circle(-9, -64, 15, b.lit("#fbf0d8")),
+      circle(10, -62, 15, b.accent),
+      path(
+        "M-24 -56Q-18 -46 -12 -52Q-6 -44 0 -52Q6 -44 12 -52Q18 -46 24 -56Q22 -62 0 -62Q-22 -62 -24 -56Z",
+        b.lit("#fbf0d8"),
+      ),
+      circle(0, -80, 16, b.body),
+      circle(0, -97, 4.4, b.lit("#d9364a")),
+      stroke("M1 -100Q4 -106 8 -106", b.lit("#5f8a4a"), 1.3),
+      stroke("M-8 -84l3 -2M2 -88l3 2M8 -78l2 3M-4 -76l3 1", b.lit("#7fd0e0"), 1.6),
+    ].join(""),
+};
+
+export const things = {
+  umbrella,
+  guitar,
+  heart,
+  star,
+  gift,
+  campfire,
+  bench,
+  crystal,
+  camera,
+  planet,
+  iceCream,
+} as const;

@@ -1,0 +1,55 @@
+/** What a prompt asks for, in terms the drawing program knows. */
+import type { Colour } from "../colour.ts";
+import type { TimeOfDay, Weather } from "../palette.ts";
+import type { SkyFeature } from "../sky.ts";
+import type { SubjectName } from "../subjects/catalogue.ts";
+import type { PlaceName, Style } from "./scene-words.ts";
+
+export interface NamedColour {
+  readonly name: string;
+  readonly hex: Colour;
+}
+
+export interface Mention {
+  readonly name: SubjectName;
+  /** The word the prompt used, one of our own lexicon. */
+  readonly word: string;
+  readonly count: number;
+  readonly colours: readonly NamedColour[];
+  /** 1 is usual. */
+  readonly size: number;
+  /** Index of the subject this one rides on or sits in. */
+  readonly on?: number;
+}
+
+export interface PlaceMention {
+  readonly name: PlaceName;
+  readonly word: string;
+  readonly colours: readonly NamedColour[];
+}
+
+export interface Brief {
+  readonly subjects: readonly Mention[];
+  readonly places: readonly PlaceMention[];
+  readonly time?: TimeOfDay;
+  readonly weather: readonly Weather[];
+  readonly sky: ReadonlySet<SkyFeature>;
+  readonly skyColour?: NamedColour;
+  readonly styles: readonly Style[];
+  /** Colours of no thing in particular: the picture as a whole leans to them. */
+  readonly lean: readonly NamedColour[];
+  readonly shape?: "wide" | "tall" | "square";
+  /** Near and large, as in "portrait of". */
+  readonly close: boolean;
+  /** "remove", "erase": an edit that takes away. */
+  readonly remove: boolean;
+}
+
+/** Nothing in it can be drawn as a scene. */
+export const isAbstract = (brief: Brief): boolean =>
+  brief.subjects.length === 0 &&
+  brief.places.length === 0 &&
+  brief.time === undefined &&
+  brief.weather.length === 0 &&
+  brief.sky.size === 0 &&
+  brief.skyColour === undefined;

@@ -1,0 +1,138 @@
+/** One sentence that tells truthfully what the drawing program understood. Built from our words, never the prompt's. */
+import type { TimeOfDay } from "../palette.ts";
+import { subjectOf } from "../subjects/catalogue.ts";
+import type { Brief, Mention } from "./brief.ts";
+import { isAbstract } from "./brief.ts";
+import { type PlaceName, skyWords, styleWords, weatherWords } from "./scene-words.ts";
+import { subjectWords } from "./subject-words.ts";
+
+const first = (words: string): string => (words.split(" ")[0] ?? "").replaceAll("_", " ");
+const plurals: Readonly<Record<string, string>> = {
+  fish: "fish",
+  sheep: "sheep",
+  deer: "deer",
+  mouse: "mice",
+  butterfly: "butterflies",
+  fox: "foxes",
+  bus: "buses",
+  church: "churches",
+  bench: "benches",
+  octopus: "octopuses",
+  cactus: "cacti",
+  "cup of coffee": "cups of coffee",
+  person: "people",
+  "cherry tree": "cherry trees",
+};
+const numbers = [
+  "no",
+  "a",
+  "two",
+  "three",
+  "four",
+  "five",
+  "six",
+  "seven",
+  "eight",
+  "nine",
+  "ten",
+  "eleven",
+  "twelve",
+];
+const placeNames: Record<PlaceName, string> = {
+  mountains: "mountains",
+  volcano: "volcano",
+  sea: "sea",
+  beach: "beach",
+  lake: "lake",
+  river: "river",
+  island: "island",
+  city: "city",
+  street: "street",
+  village: "village",
+  forest: "forest",
+  jungle: "jungle",
+  desert: "desert",
+  canyon: "canyon",
+  meadow: "meadow",
+  hills: "hills",
+  field: "field",
+  garden: "garden",
+  park: "park",
+  snow: "snowy ground",
+  space: "outer space",
+  moonscape: "the ground of a moon",
+  mars: "a red planet's ground",
+  underwater: "the deep sea",
+  above: "a sea of clouds",
+  room: "room",
+  grid: "neon grid",
+};
+const plain = new Set<PlaceName>([
+  "mountains",
+  "hills",
+  "snow",
+  "space",
+  "moonscape",
+  "mars",
+  "underwater",
+  "above",
+]);
+const hourNames: Record<TimeOfDay, string> = {
+  dawn: "at dawn",
+  day: "by day",
+  golden: "at the golden hour",
+  sunset: "at sunset",
+  dusk: "at dusk",
+  night: "at night",
+};
+const and = (parts: readonly string[]): string =>
+  parts.length < 2 ? parts.join("") : `${parts.slice(0, -1).join(", ")} and ${parts.at(-1)}`;
+
+function phrase(mention: Mention): string {
+  const noun = first(subjectWords[mention.name]);
+  const size = mention.size < 0.8 ? "small" : mention.size > 1.2 ? "big" : "";
+  const words = [
+    size,
+    mention.colours.map((colour) => colour.name).join(" and "),
+    mention.count > 1 ? (plurals[noun] ?? `${noun}s`) : noun,
+  ]
+    .filter(Boolean)
+    .join(" ");
+  const article = /^[aeiou]/.test(words) ? "an" : "a";
+  return mention.count === 1
+    ? `${article} ${words}`
+    : `${numbers[mention.count] ?? mention.count} ${words}`;
+}
+
+export function describe(brief: Brief): string {
+  const style = brief.styles.map((name) => first(styleWords[name]));
+  const tail = style.length > 0 ? `, ${style.join(" and ")}` : "";
+  if (isAbstract(brief)) {
+    const colours = brief.lean.map((colour) => colour.name);
+    return `vexel-sketch drew: an abstract composition${colours.length > 0 ? ` in ${and(colours)}` : " from the words of the prompt"}${tail}.`;
+  }
+  const riders = brief.subjects.map((mention, i) => {
+    const carrier = mention.on === undefined ? undefined : brief.subjects[mention.on];
+    const carried = brief.subjects.some((other) => other.on === i);
+    if (carried) return "";
+    return carrier === undefined
+      ? phrase(mention)
+      : `${phrase(mention)} ${subjectOf(carrier.name).stands === "water" ? "on" : "riding"} ${phrase(carrier)}`;
+  });
+  const scenery = brief.places.map((place) => {
+    const words = [...place.colours.map((colour) => colour.name), placeNames[place.name]].join(" ");
+    return plain.has(place.name) ? words : `${/^[aeiou]/.test(words) ? "an" : "a"} ${words}`;
+  });
+  const parts = [
+    and(riders.filter(Boolean)) || "a landscape",
+    scenery.length > 0 ? `with ${and(scenery)}` : "",
+    brief.sky.size > 0 ? `under ${and([...brief.sky].map((name) => first(skyWords[name])))}` : "",
+    brief.skyColour === undefined ? "" : `under a ${brief.skyColour.name} sky`,
+    brief.time === undefined ? "" : hourNames[brief.time],
+    brief.weather.length > 0
+      ? `in ${and(brief.weather.map((name) => first(weatherWords[name])))}`
+      : "",
+    brief.lean.length > 0 ? `in tones of ${and(brief.lean.map((colour) => colour.name))}` : "",
+  ];
+  return `vexel-sketch drew: ${parts.filter(Boolean).join(" ")}${tail}.`;
+}

@@ -1,0 +1,52 @@
+/** Is an upstream there, and does it take our key? Asks for its list of models, which costs nothing anywhere. */
+import { GatewayError } from "../std/gateway-error.ts";
+import { azurePlace, openaiPlace } from "./adapters/place.ts";
+import type { Upstream } from "./contract.ts";
+import { kinds } from "./kinds.ts";
+import type { Send } from "./send.ts";
+
+export interface Probe {
+  readonly upstream: string;
+  readonly ok: boolean;
+  readonly detail: string;
+}
+
+export async function probe(upstream: Upstream, send: Send, timeoutMs: number): Promise<Probe> {
+  const { id, kind } = upstream;
+  const baseUrl = upstream.baseUrl ?? kinds.get(kind)?.baseUrl;
+  if (baseUrl === undefined) return { upstream: id, ok: true, detail: "inside this machine" };
+  const place = kind === "azure" ? azurePlace : openaiPlace(baseUrl);
+  const { headers } = place({ upstream, model: "" }, "embeddings");
+  const root = baseUrl.replace(/\/openai(\/v1)?$/, "");
+  const url = kind === "azure" ? `${root}/openai/v1/models` : `${baseUrl}/models`;
+  const signal = AbortSignal.timeout(timeoutMs);
+  try {
+    const { status } = await send({ url, headers }, signal);
+    return { upstream: id, ...judge(status) };
+  } catch (error) {
+    if (signal.aborted) {
+      return {
+        upstream: id,
+        ok: false,
+        detail: `no answer within ${timeoutMs / 1000} s from ${baseUrl}`,
+      };
+    }
+    if (error instanceof GatewayError) {
+      return { upstream: id, ok: false, detail: `${error.message} (${baseUrl})` };
+    }
+    throw error;
+  }
+}
+
+function judge(status: number): Pick<Probe, "ok" | "detail"> {
+  if (status === 401 || status === 403) {
+    return { ok: false, detail: `it refuses the apiKey (it answered ${status})` };
+  }
+  // Not every compatible server lists its models; that it answers at all is what was asked.
+  if (status === 404 || status === 405) {
+    return { ok: true, detail: `it answers, but has no list of models (${status})` };
+  }
+  return status === 200
+    ? { ok: true, detail: "it answers and takes the key" }
+    : { ok: false, detail: `it answered ${status}` };
+}

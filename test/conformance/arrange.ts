@@ -1,0 +1,72 @@
+/** What the conformance tests share: a gateway in front of a fake OpenAI, and the official client in front of both. */
+import OpenAI, { type ClientOptions } from "openai";
+import { type Fake, fakePicture, startFake } from "../fake-upstream.ts";
+import { configFor, startGateway, type TestGateway, testKey } from "../harness.ts";
+
+export interface Arranged {
+  readonly fake: Fake;
+  readonly gateway: TestGateway;
+  readonly client: OpenAI;
+  close(): Promise<void>;
+}
+
+export interface ArrangeOptions {
+  readonly yaml?: (fakeUrl: string) => string;
+  readonly settings?: Readonly<Record<string, string>>;
+}
+
+export function arrange({ yaml = configFor, settings = {} }: ArrangeOptions = {}): Arranged {
+  const fake = startFake();
+  const gateway = startGateway({ yaml: yaml(fake.url), settings });
+  return {
+    fake,
+    gateway,
+    client: clientOf(gateway),
+    close: async () => {
+      await gateway.close();
+      fake.close();
+    },
+  };
+}
+
+/** Without retries, so that a test sees each failure once; those about retries ask for them. */
+export const clientOf = ({ baseURL }: TestGateway, more: ClientOptions = {}): OpenAI =>
+  new OpenAI({ baseURL, apiKey: testKey, maxRetries: 0, ...more });
+
+/** A small picture of one grey. */
+export const drawn = (
+  words: string,
+  size = 16,
+  format: "png" | "jpeg" | "webp" = "png",
+): Uint8Array<ArrayBuffer> =>
+  new Uint8Array(fakePicture(words, 0, { format, width: size, height: size }));
+
+export const base64Of = (bytes: Uint8Array): string => Buffer.from(bytes).toString("base64");
+
+export const sha256Of = (bytes: Uint8Array): string =>
+  new Bun.CryptoHasher("sha256").update(bytes).digest("hex");
+
+/** What a call was refused with; fails when it was not. */
+export async function refusalOf<E extends Error>(
+  call: PromiseLike<unknown>,
+  kind: abstract new (...args: never[]) => E,
+): Promise<E> {
+  const thrown = await Promise.resolve(call).then(
+    () => new Error("the call was expected to fail, but it worked"),
+    (reason: unknown) => reason,
+  );
+  if (thrown instanceof kind) return thrown;
+  throw thrown;
+}
+
+/** Bit for bit, -0 included: what two vectors of float32 have in memory. */
+export const bitsOf = (vector: Iterable<number>): string =>
+  Buffer.from(Float32Array.from(vector).buffer).toString("hex");
+
+export async function until(condition: () => boolean, ms = 5_000): Promise<void> {
+  const end = performance.now() + ms;
+  while (!condition()) {
+    if (performance.now() > end) throw new Error(`did not happen within ${ms} ms: ${condition}`);
+    await Bun.sleep(5);
+  }
+}

@@ -1,0 +1,176 @@
+/** curl in front of the gateway: how people try things, and how scripts do them. */
+import { afterAll, beforeEach, describe, expect, test } from "bun:test";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fakePicture, fakeVector } from "../fake-upstream.ts";
+import { temporaryFolder, testKey } from "../harness.ts";
+import { arrange, base64Of, bitsOf, drawn, sha256Of } from "./arrange.ts";
+
+const { fake, gateway, close } = arrange();
+const folder = temporaryFolder();
+beforeEach(() => fake.clear());
+afterAll(async () => {
+  folder[Symbol.dispose]();
+  await close();
+});
+
+interface Curled {
+  readonly status: number;
+  readonly headers: string;
+  readonly body: string;
+  /** What curl says about the way it went. */
+  readonly story: string;
+}
+
+async function curl(path: string, args: readonly string[], stdin?: Uint8Array): Promise<Curled> {
+  const head = join(folder.path, `head-${crypto.randomUUID()}`);
+  const child = Bun.spawn(
+    [
+      ...["curl", "-sS", "-v", "--max-time", "20", "-D", head],
+      ...["-H", `authorization: Bearer ${testKey}`, ...args, `${gateway.baseURL}${path}`],
+    ],
+    { stdin: stdin ? new Blob([new Uint8Array(stdin)]) : "ignore", stdout: "pipe", stderr: "pipe" },
+  );
+  const [body, story, code] = await Promise.all([
+    child.stdout.text(),
+    child.stderr.text(),
+    child.exited,
+  ]);
+  if (code !== 0) throw new Error(`curl ended with ${code}:\n${story}`);
+  const headers = await Bun.file(head).text();
+  const status = Number([...headers.matchAll(/^HTTP\/\S+ (\d+)/gm)].at(-1)?.[1]);
+  return { status, headers, body, story };
+}
+
+const json = (body: unknown): string[] => [
+  "-H",
+  "content-type: application/json",
+  "-d",
+  JSON.stringify(body),
+];
+const file = (name: string, bytes: Uint8Array): string => {
+  const path = join(folder.path, name);
+  writeFileSync(path, bytes);
+  return path;
+};
+const firstVector = (body: string): string =>
+  bitsOf((JSON.parse(body) as { data: { embedding: number[] }[] }).data[0]!.embedding);
+
+describe("curl", () => {
+  test("embeds with a line of JSON", async () => {
+    const question = { model: "text-embedding-3-small", input: "an otter" };
+    const { status, body, headers } = await curl("/embeddings", json(question));
+    expect(status).toBe(200);
+    expect(firstVector(body)).toBe(bitsOf(fakeVector("an otter", 1536)));
+    expect(headers).toMatch(/^content-type: application\/json/im);
+    expect(headers).toMatch(/^x-request-id: \S+/im);
+  });
+
+  test("draws with a line of JSON", async () => {
+    const question = { model: "gpt-image-2", prompt: "an otter" };
+    const { body } = await curl("/images/generations", json(question));
+    const picture = fakePicture("an otter", 0, { format: "png", width: 1024, height: 1024 });
+    expect(JSON.parse(body)).toMatchObject({ data: [{ b64_json: base64Of(picture) }] });
+  });
+
+  test("watches a picture come", async () => {
+    const question = { model: "gpt-image-2", prompt: "otter", stream: true, partial_images: 1 };
+    const { body, headers } = await curl("/images/generations", ["-N", ...json(question)]);
+    expect(headers).toMatch(/^content-type: text\/event-stream/im);
+    expect([...body.matchAll(/^event: (.*)$/gm)].map(([, name]) => name)).toEqual([
+      "image_generation.partial_image",
+      "image_generation.completed",
+    ]);
+  });
+
+  test("edits with a form", async () => {
+    const [picture, mask] = [drawn("one"), drawn("mask")];
+    const { status } = await curl("/images/edits", [
+      ...["-F", "model=gpt-image-2", "-F", "prompt=add a hat", "-F", "n=2"],
+      ...["-F", `image=@${file("one.png", picture)}`, "-F", `mask=@${file("mask.png", mask)}`],
+    ]);
+    expect(status).toBe(200);
+    const form = fake.requests[0]!.form!;
+    expect(form.map(({ field, value, sha256 }) => [field, value ?? sha256])).toEqual([
+      ["n", "2"],
+      ["model", "gpt-image-2"],
+      ["prompt", "add a hat"],
+      ["image", sha256Of(picture)],
+      ["mask", sha256Of(mask)],
+    ]);
+  });
+
+  test.each(["image[]", "image", "image[N]"])("edits several pictures, called %s", async (name) => {
+    const pictures = [drawn("a"), drawn("b"), drawn("c")];
+    const { status } = await curl("/images/edits", [
+      ...["-F", "model=gpt-image-2", "-F", "prompt=join them"],
+      ...pictures.flatMap((bytes, i) => [
+        "-F",
+        `${name.replace("N", String(i))}=@${file(`${i}.png`, bytes)}`,
+      ]),
+    ]);
+    expect(status).toBe(200);
+    const sent = fake.requests[0]!.form!.filter(({ filename }) => filename !== undefined);
+    expect(sent.map(({ field, sha256 }) => [field, sha256])).toEqual(
+      pictures.map((bytes) => ["image[]", sha256Of(bytes)]),
+    );
+  });
+
+  test("sends a large body after asking whether it may", async () => {
+    const input = ["an otter", ...Array.from({ length: 110 }, () => "word ".repeat(2000))];
+    const path = file("large.json", Buffer.from(JSON.stringify({ model: "text-embedding-3-small", input, dimensions: 4 })));
+    const { status, body, story } = await curl("/embeddings", [
+      ...["-H", "content-type: application/json", "-H", "expect: 100-continue"],
+      ...["--expect100-timeout", "15", "--data-binary", `@${path}`],
+    ]);
+    expect(story).toContain("HTTP/1.1 100 Continue");
+    expect(status).toBe(200);
+    expect(firstVector(body)).toBe(bitsOf(fakeVector("an otter", 4)));
+    expect((JSON.parse(body) as { data: unknown[] }).data).toHaveLength(111);
+  });
+
+  test("sends a large form after asking whether it may", async () => {
+    const picture = drawn("large", 2048);
+    const large = Buffer.concat([picture, Buffer.alloc(2 * 1024 * 1024, 7)]);
+    const { status, story } = await curl("/images/edits", [
+      ...["-H", "expect: 100-continue", "--expect100-timeout", "15"],
+      ...["-F", "model=gpt-image-2", "-F", "prompt=smaller", "-F", `image=@${file("large.png", large)}`],
+    ]);
+    expect(story).toContain("HTTP/1.1 100 Continue");
+    expect(status).toBe(200);
+    expect(fake.requests[0]!.form!.at(-1)).toMatchObject({ sha256: sha256Of(large) });
+  });
+
+  test("sends a body of unknown length, in chunks", async () => {
+    const question = { model: "text-embedding-3-small", input: "an otter ".repeat(1000) };
+    const { status, body, story } = await curl(
+      "/embeddings",
+      ["-X", "POST", "-H", "content-type: application/json", "-T", "-"],
+      Buffer.from(JSON.stringify(question)),
+    );
+    expect(story).toMatch(/transfer-encoding: chunked/i);
+    expect(status).toBe(200);
+    expect(firstVector(body)).toBe(bitsOf(fakeVector(question.input, 1536)));
+  });
+
+  test("understands an answer when it offers to take it compressed", async () => {
+    const question = { model: "text-embedding-3-small", input: ["an otter", "a cat"] };
+    const { body } = await curl("/embeddings", ["--compressed", ...json(question)]);
+    expect(firstVector(body)).toBe(bitsOf(fakeVector("an otter", 1536)));
+  });
+
+  test("over HTTP/1.0 gets the same answer", async () => {
+    const question = { model: "text-embedding-3-small", input: "an otter" };
+    const { body } = await curl("/embeddings", ["--http1.0", ...json(question)]);
+    expect(firstVector(body)).toBe(bitsOf(fakeVector("an otter", 1536)));
+  });
+
+  test("without a content type of JSON is told which one to send", async () => {
+    const { status, body } = await curl("/embeddings", ["-d", "model=x"]);
+    expect(status).toBe(415);
+    expect(JSON.parse(body)).toMatchObject({
+      error: { type: "invalid_request_error", code: "unsupported_content_type" },
+    });
+    expect(body).toContain("application/json");
+  });
+});

@@ -1,0 +1,102 @@
+/** The path of the first years, which openai-python before 1.0 still calls: the model stands in the address. */
+import { afterAll, beforeEach, describe, expect, test } from "bun:test";
+import { fakeVector } from "../fake-upstream.ts";
+import { configFor } from "../harness.ts";
+import { arrange, bitsOf } from "./arrange.ts";
+
+const rename = (id: string) =>
+  `  - { id: "${id}", kind: embedding, targets: [{ upstream: fake, model: text-embedding-3-small }] }\n`;
+const { fake, gateway, close } = arrange({
+  yaml: (url) =>
+    configFor(url).replace(
+      "keys:",
+      `${rename("BAAI/bge-small")}${rename("c++")}${rename("größe")}keys:`,
+    ),
+});
+beforeEach(() => fake.clear());
+afterAll(close);
+
+interface Answer {
+  readonly model: string;
+  readonly data: { readonly embedding: number[] | string }[];
+  readonly error: { readonly code: string; readonly message: string };
+}
+
+const ask = async (engine: string, body: object) => {
+  const response = await gateway.post(`/v1/engines/${engine}/embeddings`, body);
+  return { status: response.status, answer: (await response.json()) as Answer };
+};
+
+describe("/v1/engines/{model}/embeddings", () => {
+  test("needs no model in the body", async () => {
+    const { status, answer } = await ask("text-embedding-3-small", { input: "an otter" });
+    expect(status).toBe(200);
+    expect(bitsOf(answer.data[0]!.embedding as number[])).toBe(bitsOf(fakeVector("an otter", 1536)));
+    expect(answer.model).toBe("text-embedding-3-small");
+    expect(fake.requests[0]!.json).toEqual({
+      model: "text-embedding-3-small",
+      input: "an otter",
+      encoding_format: "base64",
+    });
+  });
+
+  test("goes by the address, whatever model the body names", async () => {
+    const { answer } = await ask("text-embedding-3-small", { input: "a", model: "gpt-image-2" });
+    expect(answer.model).toBe("text-embedding-3-small");
+  });
+
+  test("answers base64, which those clients ask for by themselves", async () => {
+    const { answer } = await ask("text-embedding-3-small", {
+      input: ["a", "b"],
+      encoding_format: "base64",
+    });
+    expect(answer.data.map(({ embedding }) => embedding)).toEqual(
+      ["a", "b"].map((text) => Buffer.from(fakeVector(text, 1536).buffer).toString("base64")),
+    );
+  });
+
+  test("takes no notice of the `timeout` that those clients put into the body", async () => {
+    const { status } = await ask("text-embedding-3-small", { input: "a", timeout: 20 });
+    expect(status).toBe(200);
+    expect(fake.requests[0]!.json).not.toHaveProperty("timeout");
+  });
+
+  test.each([
+    ["BAAI%2Fbge-small", "BAAI/bge-small"],
+    ["BAAI/bge-small", "BAAI/bge-small"],
+    ["c%2B%2B", "c++"],
+    ["gr%C3%B6%C3%9Fe", "größe"],
+  ])("reads %s as %s", async (engine, id) => {
+    const { status, answer } = await ask(engine, { input: "a" });
+    expect(status).toBe(200);
+    expect(answer.model).toBe(id);
+    expect(fake.requests[0]!.json).toMatchObject({ model: "text-embedding-3-small" });
+  });
+
+  test("reads a plus as the space that quote_plus made of it", async () => {
+    const { status, answer } = await ask("no+such+model", { input: "a" });
+    expect(status).toBe(404);
+    expect(answer.error.code).toBe("model_not_found");
+    expect(answer.error.message).toContain("`no such model`");
+  });
+
+  test("is the same with a slash at the end", async () => {
+    const { status, answer } = await ask("text-embedding-3-small", { input: "a" });
+    const response = await gateway.post("/v1/engines/text-embedding-3-small/embeddings/", {
+      input: "a",
+    });
+    expect([response.status, await response.json()]).toEqual([status, answer]);
+  });
+
+  test.each(["%", "%E0%A4%A", "%FF"])("knows no model of the broken name %s", async (engine) => {
+    const { status, answer } = await ask(engine, { input: "a" });
+    expect(status).toBe(404);
+    expect(answer.error.code).toBe("model_not_found");
+  });
+
+  test("refuses a body without input as the newer path does", async () => {
+    const { status, answer } = await ask("text-embedding-3-small", {});
+    expect(status).toBe(400);
+    expect(answer.error.message).toContain("'$.input' is invalid");
+  });
+});

@@ -1,0 +1,168 @@
+/** The official client's edits: files in all the ways it sends them. */
+import { afterAll, beforeEach, describe, expect, test } from "bun:test";
+import { createReadStream, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { BadRequestError, toFile } from "openai";
+import { fakePicture } from "../fake-upstream.ts";
+import { temporaryFolder } from "../harness.ts";
+import { arrange, base64Of, drawn, refusalOf, sha256Of } from "./arrange.ts";
+
+const { fake, gateway, client, close } = arrange();
+const folder = temporaryFolder();
+beforeEach(() => fake.clear());
+afterAll(async () => {
+  folder[Symbol.dispose]();
+  await close();
+});
+
+const model = "gpt-image-2";
+const prompt = "add a hat";
+const edited = base64Of(fakePicture(prompt, 0, { format: "png", width: 1024, height: 1024 }));
+const parts = () => fake.requests[0]?.form ?? [];
+const files = () =>
+  parts().flatMap(({ field, filename, type, sha256 }) =>
+    filename === undefined ? [] : [{ field, filename, type, sha256 }],
+  );
+const texts = () =>
+  Object.fromEntries(
+    parts().flatMap(({ field, value }) => (value === undefined ? [] : [[field, value]])),
+  );
+
+describe("the official client's images.edit", () => {
+  test("sends one picture, which arrives whole, and brings the edited one back", async () => {
+    const picture = drawn("one");
+    const image = await toFile(picture, "otter.png", { type: "image/png" });
+    const answer = await client.images.edit({ model, prompt, image });
+    expect(answer.data).toEqual([{ b64_json: edited }]);
+    expect(files()).toEqual([
+      { field: "image", filename: "otter.png", type: "image/png", sha256: sha256Of(picture) },
+    ]);
+    expect(texts()).toEqual({ model, prompt });
+  });
+
+  test("sends several pictures in order", async () => {
+    const pictures = [drawn("a"), drawn("b", 24, "jpeg"), drawn("c", 32, "webp")];
+    const image = await Promise.all(pictures.map((bytes, i) => toFile(bytes, `${i}.bin`)));
+    const answer = await client.images.edit({ model, prompt, image });
+    expect(answer.data).toHaveLength(1);
+    expect(files()).toEqual([
+      { field: "image[]", filename: "0.png", type: "image/png", sha256: sha256Of(pictures[0]!) },
+      { field: "image[]", filename: "1.jpg", type: "image/jpeg", sha256: sha256Of(pictures[1]!) },
+      { field: "image[]", filename: "2.webp", type: "image/webp", sha256: sha256Of(pictures[2]!) },
+    ]);
+    expect(answer.usage?.input_tokens_details.image_tokens).toBe(3 * 194);
+  });
+
+  test("sends sixteen pictures", async () => {
+    const pictures = Array.from({ length: 16 }, (_, i) => drawn(`number ${i}`));
+    const image = await Promise.all(pictures.map((bytes, i) => toFile(bytes, `${i}.png`)));
+    await client.images.edit({ model, prompt, image });
+    expect(files().map(({ sha256 }) => sha256)).toEqual(pictures.map(sha256Of));
+  });
+
+  test("sends a mask beside the picture", async () => {
+    const [picture, mask] = [drawn("picture"), drawn("mask")];
+    await client.images.edit({
+      model,
+      prompt,
+      image: await toFile(picture, "otter.png"),
+      mask: await toFile(mask, "mask.png"),
+    });
+    expect(files().map(({ field, sha256 }) => [field, sha256])).toEqual([
+      ["image", sha256Of(picture)],
+      ["mask", sha256Of(mask)],
+    ]);
+  });
+
+  test("sends a file as a stream of unknown type and length", async () => {
+    const picture = drawn("from disk", 640);
+    const path = join(folder.path, "otter.png");
+    writeFileSync(path, picture);
+    const answer = await client.images.edit({ model, prompt, image: createReadStream(path) });
+    expect(answer.data).toEqual([{ b64_json: edited }]);
+    // The type that OpenAI would refuse is put right from the file's own first bytes.
+    expect(files()).toEqual([
+      { field: "image", filename: "otter.png", type: "image/png", sha256: sha256Of(picture) },
+    ]);
+  });
+
+  test("sends a file too large for memory from disk to the upstream unharmed", async () => {
+    const picture = Buffer.concat([drawn("large"), crypto.getRandomValues(Buffer.alloc(65_536))]);
+    const large = Buffer.concat(Array.from({ length: 48 }, () => picture));
+    const path = join(folder.path, "large.png");
+    writeFileSync(path, large);
+    await client.images.edit({ model, prompt, image: createReadStream(path) });
+    expect(files()[0]).toMatchObject({ field: "image", sha256: sha256Of(large) });
+  });
+
+  test("carries every option to the upstream as it was given", async () => {
+    const options = {
+      n: 2,
+      size: "1536x1024",
+      quality: "high",
+      background: "opaque",
+      output_format: "jpeg",
+      output_compression: 80,
+      input_fidelity: "high",
+      user: "user-1234",
+    } as const;
+    const image = await toFile(drawn("one"), "otter.png");
+    const answer = await client.images.edit({ model, prompt, image, ...options });
+    expect(texts()).toEqual({ model, prompt, ...options, n: "2", output_compression: "80" });
+    const shape = { format: "jpeg", width: 1536, height: 1024 } as const;
+    expect(answer.data?.map(({ b64_json }) => b64_json)).toEqual(
+      [0, 1].map((at) => base64Of(fakePicture(prompt, at, shape))),
+    );
+    expect(gateway.rows().at(-1)).toMatchObject({ endpoint: "edits", status: 200, images: 2 });
+  });
+
+  test("is refused in OpenAI's words when the file is no picture", async () => {
+    const image = await toFile(Buffer.from("Example data"), "README.md");
+    const error = await refusalOf(client.images.edit({ model, prompt, image }), BadRequestError);
+    expect(error).toMatchObject({
+      code: "unsupported_file_mimetype",
+      param: "image",
+      type: "invalid_request_error",
+    });
+    expect(fake.requests).toHaveLength(0);
+  });
+
+  test("passes on what the upstream finds wrong with the mask", async () => {
+    const error = await refusalOf(
+      client.images.edit({
+        model,
+        prompt,
+        image: await toFile(drawn("picture", 32), "otter.png"),
+        mask: await toFile(drawn("mask", 16), "mask.png"),
+      }),
+      BadRequestError,
+    );
+    expect(error).toMatchObject({ code: "invalid_image_file", param: "mask" });
+    expect(error.message).toContain("mask size does not match image size");
+  });
+});
+
+describe("an edit in JSON, with references", () => {
+  const images = [{ image_url: `data:image/png;base64,${base64Of(drawn("a"))}` }];
+
+  test("carries links, file ids and the mask as they are", async () => {
+    const body = {
+      model,
+      prompt,
+      images: [...images, { file_id: "file-abc" }, { image_url: "https://example.com/a.png" }],
+      mask: { file_id: "file-mask" },
+      moderation: "low",
+    };
+    const response = await gateway.post("/v1/images/edits", body);
+    expect(await response.json()).toMatchObject({ data: [{ b64_json: edited }] });
+    expect(fake.requests[0]!.json).toEqual(body);
+  });
+
+  test("explains the other name pictures have in JSON", async () => {
+    const response = await gateway.post("/v1/images/edits", { model, prompt, image: "x" });
+    expect(response.status).toBe(400);
+    const { error } = (await response.json()) as { error: Record<string, string> };
+    expect(error).toMatchObject({ code: "missing_required_parameter", param: "images" });
+    expect(error.message).toContain("image_url");
+  });
+});

@@ -1,0 +1,148 @@
+/** The official client's embeddings, through the gateway, to the last bit. */
+import { afterAll, beforeEach, describe, expect, test } from "bun:test";
+import OpenAI from "openai";
+import { fakeTokens, fakeVector } from "../fake-upstream.ts";
+import { testKey } from "../harness.ts";
+import { arrange, bitsOf } from "./arrange.ts";
+
+const { fake, gateway, client, close } = arrange();
+beforeEach(() => fake.clear());
+afterAll(close);
+
+const model = "text-embedding-3-small";
+const sent = () => fake.requests[0]?.json as Record<string, unknown>;
+
+describe("the official client's embeddings", () => {
+  test("come back bit for bit without any option, which is base64 on the wire", async () => {
+    const answer = await client.embeddings.create({ model, input: "hello" });
+    expect(bitsOf(answer.data[0]!.embedding)).toBe(bitsOf(fakeVector("hello", 1536)));
+    expect(answer.object).toBe("list");
+    expect(answer.model).toBe(model);
+    expect(answer.data.map(({ index, object }) => [index, object])).toEqual([[0, "embedding"]]);
+    const tokens = fakeTokens("hello");
+    expect(answer.usage).toEqual({ prompt_tokens: tokens, total_tokens: tokens });
+  });
+
+  test("come back as numbers, to the last bit, with encoding_format float", async () => {
+    const answer = await client.embeddings.create({ model, input: "hello", encoding_format: "float" });
+    const { embedding } = answer.data[0]!;
+    expect(Array.isArray(embedding)).toBe(true);
+    expect(bitsOf(embedding)).toBe(bitsOf(fakeVector("hello", 1536)));
+  });
+
+  test("come back as the text that was asked for with encoding_format base64", async () => {
+    const answer = await client.embeddings.create({ model, input: "hi", encoding_format: "base64" });
+    const embedding = answer.data[0]!.embedding as unknown as string;
+    expect(embedding).toBe(Buffer.from(fakeVector("hi", 1536).buffer).toString("base64"));
+  });
+
+  test("are asked of the upstream in base64 whichever way the caller wants them", async () => {
+    await client.embeddings.create({ model, input: "a", encoding_format: "float" });
+    await client.embeddings.create({ model, input: "a" });
+    expect(fake.requests.map(({ json }) => json)).toEqual([
+      { model, input: "a", encoding_format: "base64" },
+      { model, input: "a", encoding_format: "base64" },
+    ]);
+  });
+
+  test("are as short as `dimensions` says", async () => {
+    const answer = await client.embeddings.create({ model, input: "short", dimensions: 256 });
+    expect(bitsOf(answer.data[0]!.embedding)).toBe(bitsOf(fakeVector("short", 256)));
+    expect(sent()).toMatchObject({ dimensions: 256 });
+  });
+
+  test("keep the order of several texts", async () => {
+    const input = ["one", "two", "three", "two", "😀 four"];
+    const answer = await client.embeddings.create({ model, input });
+    expect(answer.data.map(({ index }) => index)).toEqual([0, 1, 2, 3, 4]);
+    expect(answer.data.map(({ embedding }) => bitsOf(embedding))).toEqual(
+      input.map((text) => bitsOf(fakeVector(text, 1536))),
+    );
+  });
+
+  test("take one text as tokens", async () => {
+    const answer = await client.embeddings.create({ model, input: [9906, 1917] });
+    expect(answer.data).toHaveLength(1);
+    expect(bitsOf(answer.data[0]!.embedding)).toBe(bitsOf(fakeVector([9906, 1917], 1536)));
+    expect(answer.usage.prompt_tokens).toBe(2);
+    expect(sent().input).toEqual([9906, 1917]);
+  });
+
+  test("take several texts as tokens", async () => {
+    const input = [[9906], [1917, 0, 100_257]];
+    const answer = await client.embeddings.create({ model, input });
+    expect(answer.data.map(({ embedding }) => bitsOf(embedding))).toEqual(
+      input.map((tokens) => bitsOf(fakeVector(tokens, 1536))),
+    );
+    expect(sent().input).toEqual(input);
+  });
+
+  test("of a list of one text are a list of one", async () => {
+    await client.embeddings.create({ model, input: ["only"] });
+    expect(sent().input).toEqual(["only"]);
+  });
+
+  test("take 2048 texts in one call, in order", async () => {
+    const input = Array.from({ length: 2048 }, (_, i) => `text ${i}`);
+    const answer = await client.embeddings.create({ model, input, dimensions: 8 });
+    expect(answer.data).toHaveLength(2048);
+    for (const [at, { index, embedding }] of answer.data.entries()) {
+      expect(index).toBe(at);
+      expect(bitsOf(embedding)).toBe(bitsOf(fakeVector(`text ${at}`, 8)));
+    }
+    expect(fake.requests).toHaveLength(1);
+  });
+
+  test("carry `user` to the upstream, and nothing that was not given", async () => {
+    await client.embeddings.create({ model, input: "a", user: "user-1234" });
+    expect(sent()).toEqual({ model, input: "a", encoding_format: "base64", user: "user-1234" });
+  });
+
+  test("carry the upstream's key to the upstream, and never the caller's", async () => {
+    await client.embeddings.create({ model, input: "a" });
+    const [request] = fake.requests;
+    expect(request!.headers.authorization).toBe("Bearer sk-fake");
+    expect(JSON.stringify(request)).not.toContain(testKey);
+  });
+
+  test("work with the key in an `api-key` header, as Azure's clients send it", async () => {
+    const azure = new OpenAI({
+      baseURL: gateway.baseURL,
+      apiKey: "unused",
+      maxRetries: 0,
+      defaultHeaders: { "api-key": testKey, authorization: null },
+    });
+    const answer = await azure.embeddings.create({ model, input: "hello" });
+    expect(bitsOf(answer.data[0]!.embedding)).toBe(bitsOf(fakeVector("hello", 1536)));
+    expect(fake.requests[0]!.headers["api-key"]).toBeUndefined();
+  });
+
+  test("are told with a request id that the client shows", async () => {
+    const answer = await client.embeddings.create({ model, input: "a" });
+    expect((answer as { _request_id?: string })._request_id).toBeString();
+    expect(gateway.rows().at(-1)?.requestId).toBe((answer as { _request_id?: string })._request_id!);
+  });
+
+  test("keep their row in the ledger, with the tokens the upstream counted", async () => {
+    const { usage } = await client.embeddings.create({ model, input: ["a", "b"] });
+    expect(gateway.rows().at(-1)).toMatchObject({
+      endpoint: "embeddings",
+      model,
+      upstream: "fake",
+      targetModel: model,
+      status: 200,
+      fault: null,
+      attempts: 1,
+      inputTokens: usage.prompt_tokens,
+      outputTokens: null,
+      images: null,
+    });
+  });
+
+  test("say that usage is unknown when the upstream does not tell it", async () => {
+    fake.script({ usage: "absent" });
+    const answer = await client.embeddings.create({ model, input: "a" });
+    expect(answer.usage).toBeNull();
+    expect(gateway.rows().at(-1)?.inputTokens).toBeNull();
+  });
+});

@@ -1,0 +1,251 @@
+/** The official client's error classes: each failure is the one a user of OpenAI would catch. */
+import { afterAll, beforeEach, describe, expect, test } from "bun:test";
+import OpenAI, {
+  APIConnectionError,
+  APIConnectionTimeoutError,
+  APIUserAbortError,
+  AuthenticationError,
+  BadRequestError,
+  InternalServerError,
+  NotFoundError,
+  PermissionDeniedError,
+  RateLimitError,
+  UnprocessableEntityError,
+} from "openai";
+import { configFor, testKey } from "../harness.ts";
+import { arrange, clientOf, refusalOf, until } from "./arrange.ts";
+
+const narrowKey = "sk-narrow-0123456789abcdef";
+const { fake, gateway, client, close } = arrange({
+  yaml: (url) =>
+    configFor(url).concat(`  - { name: narrow, key: ${narrowKey}, models: ["gpt-image-2"] }\n`),
+});
+beforeEach(() => fake.clear());
+afterAll(close);
+
+const model = "text-embedding-3-small";
+const embed = (from: OpenAI = client) => from.embeddings.create({ model, input: "a" });
+const draw = (more: object, from: OpenAI = client) =>
+  from.images.generate({ model: "gpt-image-2", prompt: "an otter", ...more });
+
+describe("BadRequestError", () => {
+  test.each([
+    ["an empty input", { input: "" }, null, null, "'$.input' is invalid"],
+    ["an empty list", { input: [] }, null, null, "'$.input' is invalid"],
+    ["an empty text in a list", { input: ["a", ""] }, null, null, "Entry 1 is an empty string"],
+    ["too many inputs", { input: Array(2049).fill("a") }, null, null, "2049 entries"],
+    ["a wrong type", { dimensions: "many" }, "invalid_type", "dimensions", "expected a number"],
+    ["no dimensions", { dimensions: 0 }, "invalid_value", "dimensions", "at least 1"],
+    ["an unknown format", { encoding_format: "hex" }, "invalid_value", "encoding_format", "'base64'"],
+    ["no model", { model: undefined }, null, null, "you must provide a model parameter"],
+  ] as const)("for embeddings with %s", async (_, wrong, code, param, words) => {
+    const error = await refusalOf(
+      client.embeddings.create({ model, input: "a", ...wrong } as never),
+      BadRequestError,
+    );
+    expect(error).toMatchObject({ status: 400, code, param, type: "invalid_request_error" });
+    expect(error.message).toContain(words);
+    expect(error.requestID).toBeString();
+    expect(fake.requests).toHaveLength(0);
+  });
+
+  test.each([
+    ["no prompt", { prompt: undefined }, "missing_required_parameter", "prompt"],
+    ["no model", { model: undefined }, "missing_required_parameter", "model"],
+    ["no picture", { n: 0 }, "invalid_value", "n"],
+    ["too many pictures", { n: 11 }, "invalid_value", "n"],
+    ["half a picture", { n: 1.5 }, "invalid_type", "n"],
+    ["a wrong type", { stream: "yes" }, "invalid_type", "stream"],
+    ["an unknown response_format", { response_format: "png" }, "invalid_value", "response_format"],
+    ["too much compression", { output_compression: 101 }, "invalid_value", "output_compression"],
+  ] as const)("for pictures with %s", async (_, wrong, code, param) => {
+    const error = await refusalOf(draw(wrong), BadRequestError);
+    expect(error).toMatchObject({ status: 400, code, param, type: "invalid_request_error" });
+    expect(fake.requests).toHaveLength(0);
+  });
+
+  test("with the upstream's own words, where only the upstream can know", async () => {
+    const wrongSize = await refusalOf(draw({ size: "1792x936" }), BadRequestError);
+    expect(wrongSize).toMatchObject({ code: "invalid_value", param: "size" });
+    expect(wrongSize.message).toContain("Width and height must both be divisible by 16.");
+    const noDimensions = await refusalOf(
+      client.embeddings.create({ model: "text-embedding-ada-002", input: "a", dimensions: 8 }),
+      BadRequestError,
+    );
+    expect(noDimensions.message).toContain("does not support specifying dimensions");
+  });
+
+  test("with OpenAI's type, code and details, when moderation refuses", async () => {
+    const error = await refusalOf(draw({ prompt: "something forbidden" }), BadRequestError);
+    expect(error).toMatchObject({ type: "image_generation_user_error", code: "moderation_blocked" });
+    expect(error.error).toMatchObject({
+      moderation_details: { moderation_stage: "input", categories: ["violence"] },
+    });
+  });
+
+  test("for more tokens than a call may have, with OpenAI's type", async () => {
+    const input = Array.from({ length: 40 }, () => "word".repeat(8000));
+    const error = await refusalOf(client.embeddings.create({ model, input }), BadRequestError);
+    expect(error).toMatchObject({ type: "max_tokens_per_request", code: "max_tokens_per_request" });
+  });
+
+  test("for a vector model asked to draw", async () => {
+    const error = await refusalOf(draw({ model }), BadRequestError);
+    expect(error).toMatchObject({ type: "image_generation_user_error", code: "invalid_value" });
+  });
+});
+
+describe("other refusals", () => {
+  test("are AuthenticationError for an unknown key, which is not shown whole", async () => {
+    const stranger = clientOf(gateway, { apiKey: "sk-stranger-0123456789" });
+    const error = await refusalOf(embed(stranger), AuthenticationError);
+    expect(error).toMatchObject({
+      status: 401,
+      code: "invalid_api_key",
+      type: "invalid_request_error",
+    });
+    expect(error.message).not.toContain("sk-stranger-0123456789");
+    expect(error.message).toContain("sk-st****6789");
+  });
+
+  test("are AuthenticationError for no key at all", async () => {
+    const response = await fetch(`${gateway.baseURL}/embeddings`, { method: "POST", body: "{}" });
+    expect(response.status).toBe(401);
+    expect(await response.json()).toMatchObject({
+      error: { type: "invalid_request_error", code: null, param: null },
+    });
+  });
+
+  test("are PermissionDeniedError for a model the key may not use", async () => {
+    const narrow = clientOf(gateway, { apiKey: narrowKey });
+    const error = await refusalOf(embed(narrow), PermissionDeniedError);
+    expect(error).toMatchObject({ status: 403, code: "model_not_found" });
+    expect(fake.requests).toHaveLength(0);
+  });
+
+  test("are PermissionDeniedError for a picture model asked for vectors", async () => {
+    const error = await refusalOf(
+      client.embeddings.create({ model: "gpt-image-2", input: "a" }),
+      PermissionDeniedError,
+    );
+    expect(error.message).toContain("You are not allowed to generate embeddings from this model");
+  });
+
+  test("are NotFoundError for a model nobody has", async () => {
+    const error = await refusalOf(
+      client.embeddings.create({ model: "no-such-model", input: "a" }),
+      NotFoundError,
+    );
+    expect(error).toMatchObject({
+      status: 404,
+      code: "model_not_found",
+      type: "invalid_request_error",
+    });
+  });
+
+  test("are NotFoundError for an address nobody has", async () => {
+    const error = await refusalOf(
+      client.chat.completions.create({ model: "gpt-4o", messages: [] }),
+      NotFoundError,
+    );
+    expect(error).toMatchObject({ code: "unknown_url", type: "invalid_request_error" });
+    expect(error.message).toContain("Invalid URL (POST /v1/chat/completions)");
+  });
+
+  test("are UnprocessableEntityError when the upstream says so", async () => {
+    const body = JSON.stringify({ error: { message: "too odd", type: "odd", code: "odd", param: "input" } });
+    fake.script({ reply: { status: 422, headers: { "content-type": "application/json" }, body } });
+    const error = await refusalOf(embed(), UnprocessableEntityError);
+    expect(error).toMatchObject({ status: 422, type: "odd", code: "odd", param: "input" });
+  });
+
+  test("are RateLimitError with the upstream's type, code and waiting time", async () => {
+    fake.script({ fail: "rate-limit", retryAfter: 3 });
+    const error = await refusalOf(embed(), RateLimitError);
+    expect(error).toMatchObject({ status: 429, code: "rate_limit_exceeded", type: "tokens" });
+    expect(error.headers.get("retry-after")).toBe("3");
+  });
+
+  test("are InternalServerError when the upstream breaks down", async () => {
+    fake.script({ fail: "server-error" });
+    const error = await refusalOf(embed(), InternalServerError);
+    expect(error).toMatchObject({ status: 502, code: "upstream_error", type: "server_error" });
+  });
+});
+
+describe("the client's own retries", () => {
+  const patient = clientOf(gateway, { maxRetries: 2 });
+
+  test("help after a breakdown that passes", async () => {
+    fake.script({ fail: "overloaded", retryAfterMs: 1 }, { times: 2 });
+    const answer = await embed(patient);
+    expect(answer.data).toHaveLength(1);
+    expect(fake.requests).toHaveLength(3);
+    expect(gateway.rows().slice(-3).map(({ status }) => status)).toEqual([503, 503, 200]);
+  });
+
+  test("wait as long as the upstream asked", async () => {
+    fake.script({ fail: "rate-limit", retryAfterMs: 1200 });
+    const started = performance.now();
+    await embed(patient);
+    // Of its own accord the client would wait half a second at most.
+    expect(performance.now() - started).toBeGreaterThanOrEqual(1190);
+    expect(fake.requests).toHaveLength(2);
+  });
+
+  test("end with RateLimitError after the third try", async () => {
+    fake.script({ fail: "rate-limit", retryAfterMs: 1 }, { times: 9 });
+    await refusalOf(embed(patient), RateLimitError);
+    expect(fake.requests).toHaveLength(3);
+  });
+
+  test.each([
+    ["an account without credit", "quota", RateLimitError, "insufficient_quota"],
+    ["a wrong upstream key", "credentials", InternalServerError, "upstream_credentials"],
+    ["a spending limit", "billing", BadRequestError, "billing_hard_limit_reached"],
+  ] as const)("do not happen for %s, because they cannot help", async (_, fail, kind, code) => {
+    fake.script({ fail }, { times: 9 });
+    const error = await refusalOf(embed(patient), kind);
+    expect(error.code).toBe(code);
+    expect(error.headers.get("x-should-retry")).toBe("false");
+    expect(fake.requests).toHaveLength(1);
+  });
+
+  test("do not happen for a conflict that the upstream will always see", async () => {
+    const body = JSON.stringify({ error: { message: "no", type: "invalid_request_error" } });
+    fake.script({ reply: { status: 409, headers: { "content-type": "application/json" }, body } });
+    await refusalOf(embed(patient), OpenAI.ConflictError);
+    expect(fake.requests).toHaveLength(1);
+  });
+});
+
+describe("a call that ends early", () => {
+  test("is APIUserAbortError for the caller and over at the upstream", async () => {
+    fake.script({ hang: "headers" });
+    const leaving = new AbortController();
+    const call = client.embeddings.create({ model, input: "a" }, { signal: leaving.signal });
+    const refused = refusalOf(call, APIUserAbortError);
+    await fake.arrived(1);
+    leaving.abort();
+    await refused;
+    await until(() => fake.requests[0]!.aborted);
+    await until(() => gateway.rows().at(-1)?.fault === "client_closed");
+    expect(gateway.rows().at(-1)).toMatchObject({ status: 499, inputTokens: null });
+  });
+
+  test("is APIConnectionTimeoutError when the caller's own time is over", async () => {
+    fake.script({ hang: "headers" });
+    const call = client.embeddings.create({ model, input: "a" }, { timeout: 300 });
+    await refusalOf(call, APIConnectionTimeoutError);
+    await until(() => fake.requests[0]!.aborted);
+  });
+
+  test("is APIConnectionError when no gateway is there", async () => {
+    const nowhere = new OpenAI({
+      baseURL: "http://127.0.0.1:9/v1",
+      apiKey: testKey,
+      maxRetries: 0,
+    });
+    await refusalOf(embed(nowhere), APIConnectionError);
+  });
+});

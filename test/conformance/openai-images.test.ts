@@ -1,0 +1,124 @@
+/** The official client's pictures from words. */
+import { afterAll, beforeEach, describe, expect, test } from "bun:test";
+import { BadRequestError } from "openai";
+import { fakePicture } from "../fake-upstream.ts";
+import { arrange, base64Of, refusalOf } from "./arrange.ts";
+
+const { fake, gateway, client, close } = arrange();
+beforeEach(() => fake.clear());
+afterAll(close);
+
+const big = { width: 1024, height: 1024 } as const;
+
+describe("the official client's images.generate", () => {
+  test("gives the picture the upstream drew, byte for byte", async () => {
+    const answer = await client.images.generate({ model: "gpt-image-2", prompt: "an otter" });
+    const picture = base64Of(fakePicture("an otter", 0, { format: "png", ...big }));
+    expect(answer.data).toEqual([{ b64_json: picture }]);
+    expect(answer.created).toBeInteger();
+    expect(answer).toMatchObject({
+      size: "1024x1024",
+      quality: "medium",
+      background: "opaque",
+      output_format: "png",
+    });
+  });
+
+  test("gives as many pictures as `n`, in order, with the usage the upstream reported", async () => {
+    const answer = await client.images.generate({ model: "gpt-image-2", prompt: "two otters", n: 2 });
+    expect(answer.data?.map(({ b64_json }) => b64_json)).toEqual(
+      [0, 1].map((at) => base64Of(fakePicture("two otters", at, { format: "png", ...big }))),
+    );
+    expect(answer.usage).toEqual({
+      total_tokens: 2115,
+      input_tokens: 3,
+      output_tokens: 2112,
+      input_tokens_details: { text_tokens: 3, image_tokens: 0 },
+      output_tokens_details: { text_tokens: 0, image_tokens: 2112 },
+    });
+    expect(gateway.rows().at(-1)).toMatchObject({
+      endpoint: "generations",
+      status: 200,
+      inputTokens: 3,
+      outputTokens: 2112,
+      images: 2,
+    });
+  });
+
+  test("carries every option to the upstream as it was given", async () => {
+    const options = {
+      prompt: "an otter",
+      n: 2,
+      size: "1536x1024",
+      quality: "high",
+      background: "opaque",
+      moderation: "low",
+      output_format: "webp",
+      output_compression: 80,
+      user: "user-1234",
+      safety_identifier: "hash-1234",
+    } as const;
+    const answer = await client.images.generate({ model: "gpt-image-2", ...options });
+    expect(fake.requests[0]!.json).toEqual({ model: "gpt-image-2", ...options });
+    expect(answer).toMatchObject({
+      size: "1536x1024",
+      quality: "high",
+      output_format: "webp",
+      safety_identifier: "hash-1234",
+    });
+    const shape = { format: "webp", width: 1536, height: 1024 } as const;
+    expect(answer.data?.[1]?.b64_json).toBe(base64Of(fakePicture("an otter", 1, shape)));
+  });
+
+  test("carries the newest options too, and the upstream's word on them comes back", async () => {
+    const newest = { complexity: "low", frame_count: 4, frame_duration_ms: 50 };
+    const error = await refusalOf(
+      client.images.generate({ model: "gpt-image-2", prompt: "an otter", ...newest } as never),
+      BadRequestError,
+    );
+    expect(fake.requests[0]!.json).toMatchObject(newest);
+    expect(error).toMatchObject({ code: "unknown_parameter", param: "complexity" });
+  });
+
+  test("does not send what was given as null", async () => {
+    await client.images.generate({
+      model: "gpt-image-2",
+      prompt: "an otter",
+      n: null,
+      size: null,
+      background: null,
+      output_format: null,
+      stream: null,
+    });
+    expect(fake.requests[0]!.json).toEqual({ model: "gpt-image-2", prompt: "an otter" });
+  });
+
+  test("gives the link and the revised prompt of models that answer so", async () => {
+    const answer = await client.images.generate({
+      model: "dall-e-3",
+      prompt: "an otter",
+      style: "vivid",
+      quality: "hd",
+      response_format: "url",
+    });
+    const [picture] = answer.data!;
+    expect(picture!.revised_prompt).toBe("Revised: an otter");
+    const file = await fetch(picture!.url!);
+    expect(base64Of(await file.bytes())).toBe(
+      base64Of(fakePicture("an otter", 0, { format: "png", ...big })),
+    );
+    expect(answer.usage).toBeUndefined();
+    expect(gateway.rows().at(-1)).toMatchObject({ inputTokens: null, outputTokens: null, images: 1 });
+  });
+
+  test("gives base64 from the same models when asked", async () => {
+    const answer = await client.images.generate({
+      model: "dall-e-3",
+      prompt: "an otter",
+      response_format: "b64_json",
+    });
+    expect(answer.data?.[0]?.b64_json).toBe(
+      base64Of(fakePicture("an otter", 0, { format: "png", ...big })),
+    );
+  });
+});

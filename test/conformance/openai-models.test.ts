@@ -1,0 +1,70 @@
+/** The official client's list of models. */
+import { afterAll, expect, test } from "bun:test";
+import { NotFoundError } from "openai";
+import { configFor, testKey } from "../harness.ts";
+import { arrange, clientOf, refusalOf } from "./arrange.ts";
+
+const otherKey = "sk-other-0123456789abcdef";
+const { gateway, client, close } = arrange({
+  yaml: (url) =>
+    configFor(url)
+      .replace(
+        "keys:",
+        `  - { id: BAAI/bge-small, kind: embedding, dimensions: 1536, targets: [{ upstream: fake, model: text-embedding-3-small }] }
+  - { id: "ft:gpt:acme::abc", kind: image, targets: [{ upstream: fake, model: gpt-image-2 }] }
+keys:`,
+      )
+      .concat(`  - { name: other, key: ${otherKey}, models: ["text-*"] }\n`),
+});
+afterAll(close);
+
+test("the client lists every model the key may use, in OpenAI's shape", async () => {
+  const models = await client.models.list();
+  const ids = models.data.map(({ id }) => id);
+  expect(ids).toContain("text-embedding-3-small");
+  expect(ids).toContain("BAAI/bge-small");
+  expect(ids).toContain("our-painter");
+  for (const model of models.data) {
+    expect(model.object).toBe("model");
+    expect(model.created).toBeInteger();
+    expect(model.owned_by).toBeString();
+  }
+});
+
+test("the client can walk through the list as it does with OpenAI", async () => {
+  const ids: string[] = [];
+  for await (const { id } of client.models.list()) ids.push(id);
+  expect(ids).toContain("gpt-image-2");
+  expect(new Set(ids).size).toBe(ids.length);
+});
+
+test("a key sees only the models it may use", async () => {
+  const other = clientOf(gateway, { apiKey: otherKey });
+  const { data } = await other.models.list();
+  expect(data.map(({ id }) => id).toSorted()).toEqual([
+    "text-embedding-3-small",
+    "text-embedding-ada-002",
+  ]);
+  await refusalOf(other.models.retrieve("gpt-image-2"), NotFoundError);
+});
+
+test.each(["text-embedding-3-small", "BAAI/bge-small", "ft:gpt:acme::abc"])(
+  "the client retrieves %s by its id",
+  async (id) => {
+    const model = await client.models.retrieve(id);
+    expect(model).toMatchObject({ id, object: "model" });
+  },
+);
+
+test("an id with a slash is found with the slash as it is, too", async () => {
+  const response = await fetch(`${gateway.baseURL}/models/BAAI/bge-small`, {
+    headers: { authorization: `Bearer ${testKey}` },
+  });
+  expect(await response.json()).toMatchObject({ id: "BAAI/bge-small" });
+});
+
+test("an id that nobody has is NotFoundError with code model_not_found", async () => {
+  const error = await refusalOf(client.models.retrieve("no/such model"), NotFoundError);
+  expect(error).toMatchObject({ status: 404, code: "model_not_found", type: "invalid_request_error" });
+  expect(error.message).toContain("no/such model");
+});

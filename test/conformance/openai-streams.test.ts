@@ -1,0 +1,167 @@
+/** The official client's picture streams, walked through to their end. */
+import { afterAll, beforeEach, describe, expect, test } from "bun:test";
+import { APIError, toFile } from "openai";
+import { fakePicture } from "../fake-upstream.ts";
+import { arrange, base64Of, drawn, until } from "./arrange.ts";
+
+const { fake, gateway, client, close } = arrange();
+beforeEach(() => fake.clear());
+afterAll(close);
+
+const big = { format: "png", width: 1024, height: 1024 } as const;
+const picture = (prompt: string, stage?: string, at = 0): string =>
+  base64Of(fakePicture(prompt, at, big, stage));
+
+async function gather<T>(events: AsyncIterable<T>): Promise<T[]> {
+  const all: T[] = [];
+  for await (const event of events) all.push(event);
+  return all;
+}
+
+describe("a stream of the official client", () => {
+  test("of generate brings the partial pictures and then the finished one", async () => {
+    const stream = await client.images.generate({
+      model: "gpt-image-2",
+      prompt: "an otter",
+      stream: true,
+      partial_images: 2,
+    });
+    const events = await gather(stream);
+    const look = { size: "1024x1024", quality: "medium", background: "opaque", output_format: "png" };
+    expect(events).toEqual([
+      {
+        type: "image_generation.partial_image",
+        b64_json: picture("an otter", "partial 0"),
+        created_at: expect.any(Number),
+        partial_image_index: 0,
+        ...look,
+      },
+      {
+        type: "image_generation.partial_image",
+        b64_json: picture("an otter", "partial 1"),
+        created_at: expect.any(Number),
+        partial_image_index: 1,
+        ...look,
+      },
+      {
+        type: "image_generation.completed",
+        b64_json: picture("an otter"),
+        created_at: expect.any(Number),
+        usage: {
+          total_tokens: 1058,
+          input_tokens: 2,
+          output_tokens: 1056,
+          input_tokens_details: { text_tokens: 2, image_tokens: 0 },
+        },
+        ...look,
+      },
+    ] as never);
+    expect(fake.requests[0]!.json).toMatchObject({ stream: true, partial_images: 2 });
+    expect(gateway.rows().at(-1)).toMatchObject({
+      status: 200,
+      fault: null,
+      inputTokens: 2,
+      outputTokens: 1056,
+      images: 1,
+    });
+  });
+
+  test("of edit brings the partial pictures and then the finished one", async () => {
+    const stream = await client.images.edit({
+      model: "gpt-image-2",
+      prompt: "add a hat",
+      image: await toFile(drawn("one"), "otter.png"),
+      stream: true,
+      partial_images: 1,
+    });
+    const events = await gather(stream);
+    expect(events.map(({ type, b64_json }) => [type, b64_json])).toEqual([
+      ["image_edit.partial_image", picture("add a hat", "partial 0")],
+      ["image_edit.completed", picture("add a hat")],
+    ]);
+    const parts = Object.fromEntries(
+      (fake.requests[0]!.form ?? []).map(({ field, value }) => [field, value]),
+    );
+    expect(parts).toMatchObject({ stream: "true", partial_images: "1" });
+    expect(gateway.rows().at(-1)).toMatchObject({ endpoint: "edits", status: 200, images: 1 });
+  });
+
+  test("of two pictures counts both, and what both used", async () => {
+    const stream = await client.images.generate({
+      model: "gpt-image-2",
+      prompt: "an otter",
+      stream: true,
+      n: 2,
+    });
+    const events = await gather(stream);
+    expect(events.map(({ b64_json }) => b64_json)).toEqual([
+      picture("an otter"),
+      picture("an otter", "final", 1),
+    ]);
+    expect(gateway.rows().at(-1)).toMatchObject({ images: 2, outputTokens: 2 * 1056 });
+  });
+
+  test("brings each picture as it comes, not all at the end", async () => {
+    fake.script({ eventDelayMs: 400 });
+    const stream = await client.images.generate({
+      model: "gpt-image-2",
+      prompt: "an otter",
+      stream: true,
+      partial_images: 2,
+    });
+    const times: number[] = [];
+    for await (const _ of stream) times.push(performance.now());
+    expect(times).toHaveLength(3);
+    // The last one waits for its row in the ledger, the first for nothing.
+    expect(times[2]! - times[0]!).toBeGreaterThan(400);
+  });
+
+  test.each(["crlf", "done"] as const)("is the same with an upstream's %s", async (stream) => {
+    fake.script({ stream });
+    const events = await gather(
+      await client.images.generate({
+        model: "gpt-image-2",
+        prompt: "an otter",
+        stream: true,
+        partial_images: 1,
+      }),
+    );
+    expect(events.map(({ type, b64_json }) => [type, b64_json])).toEqual([
+      ["image_generation.partial_image", picture("an otter", "partial 0")],
+      ["image_generation.completed", picture("an otter")],
+    ]);
+  });
+
+  test("that breaks is an APIError at the place where it broke", async () => {
+    fake.script({ stream: "error" });
+    const stream = await client.images.generate({
+      model: "gpt-image-2",
+      prompt: "an otter",
+      stream: true,
+      partial_images: 1,
+    });
+    const seen: string[] = [];
+    let thrown: unknown;
+    try {
+      for await (const { type } of stream) seen.push(type);
+    } catch (error) {
+      thrown = error;
+    }
+    expect(seen).toEqual(["image_generation.partial_image"]);
+    expect(thrown).toBeInstanceOf(APIError);
+    expect(thrown).toMatchObject({ code: "upstream_error", type: "server_error" });
+  });
+
+  test("that the caller breaks off is broken off at the upstream too", async () => {
+    fake.script({ eventDelayMs: 5_000 });
+    const stream = await client.images.generate({
+      model: "gpt-image-2",
+      prompt: "an otter",
+      stream: true,
+      partial_images: 2,
+    });
+    for await (const _ of stream) break;
+    await until(() => fake.requests[0]!.aborted);
+    await until(() => gateway.rows().at(-1)?.fault === "client_closed");
+  });
+});

@@ -1,0 +1,88 @@
+/** What callers call a model and what its upstream calls it are two things: neither side sees the other's name. */
+import { afterAll, beforeEach, describe, expect, test } from "bun:test";
+import { toFile } from "openai";
+import { arrange, drawn, refusalOf } from "./arrange.ts";
+
+// our-embedder is text-embedding-3-large at the upstream, our-painter is gpt-image-1.5.
+const { fake, gateway, client, close } = arrange();
+beforeEach(() => fake.clear());
+afterAll(close);
+
+describe("a model with a public id of its own", () => {
+  test("keeps it in the answer, while the upstream is asked for the target", async () => {
+    const answer = await client.embeddings.create({ model: "our-embedder", input: "a" });
+    expect(answer.model).toBe("our-embedder");
+    expect(answer.data[0]!.embedding).toHaveLength(3072);
+    expect(fake.requests[0]!.json).toMatchObject({ model: "text-embedding-3-large" });
+    expect(gateway.rows().at(-1)).toMatchObject({
+      model: "our-embedder",
+      targetModel: "text-embedding-3-large",
+    });
+  });
+
+  test("is asked for under the target's name in JSON", async () => {
+    const { data: _, response } = await client.images
+      .generate({ model: "our-painter", prompt: "an otter" })
+      .withResponse();
+    expect(response.status).toBe(200);
+    expect(fake.requests[0]!.json).toEqual({ model: "gpt-image-1.5", prompt: "an otter" });
+  });
+
+  test("is asked for under the target's name in forms", async () => {
+    const image = await toFile(drawn("one"), "otter.png");
+    await client.images.edit({ model: "our-painter", prompt: "add a hat", image });
+    const model = fake.requests[0]!.form!.filter(({ field }) => field === "model");
+    expect(model.map(({ value }) => value)).toEqual(["gpt-image-1.5"]);
+  });
+
+  test("is asked for under the target's name in JSON edits", async () => {
+    const images = [{ file_id: "file-abc" }];
+    await gateway.post("/v1/images/edits", { model: "our-painter", prompt: "a hat", images });
+    expect(fake.requests[0]!.json).toMatchObject({ model: "gpt-image-1.5", images });
+  });
+
+  test("is named so in the upstream's refusals too", async () => {
+    const body = JSON.stringify({
+      error: {
+        message: "The model `text-embedding-3-large` is too tired for text-embedding-3-large work.",
+        type: "invalid_request_error",
+      },
+    });
+    fake.script({ reply: { status: 400, headers: { "content-type": "application/json" }, body } });
+    const error = await refusalOf(
+      client.embeddings.create({ model: "our-embedder", input: "a" }),
+      Error,
+    );
+    expect(error.message).toContain("The model `our-embedder` is too tired for our-embedder work.");
+  });
+
+  test("is found in the list, and the target's name is not", async () => {
+    const ids = (await client.models.list()).data.map(({ id }) => id);
+    expect(ids).toContain("our-painter");
+    expect(ids).not.toContain("gpt-image-1.5");
+    expect(JSON.stringify(await client.models.retrieve("our-painter"))).not.toContain("1.5");
+  });
+
+  test("appears nowhere under the target's name in a stream", async () => {
+    const payload = {
+      type: "image_generation.completed",
+      model: "gpt-image-1.5",
+      b64_json: Buffer.from(drawn("one")).toString("base64"),
+    };
+    fake.script({
+      reply: {
+        status: 200,
+        headers: { "content-type": "text/event-stream" },
+        body: `data: ${JSON.stringify(payload)}\n\n`,
+      },
+    });
+    const response = await gateway.post("/v1/images/generations", {
+      model: "our-painter",
+      prompt: "an otter",
+      stream: true,
+    });
+    const text = await response.text();
+    expect(text).toContain("image_generation.completed");
+    expect(text).not.toContain("gpt-image-1.5");
+  });
+});

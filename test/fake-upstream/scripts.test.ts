@@ -1,0 +1,221 @@
+/** Every kind of mischief does on the wire what its name says. */
+
+import { afterAll, afterEach, expect, test } from "bun:test";
+import { connect } from "node:net";
+import OpenAI from "openai";
+import { fakeVector, type Mischief, startFake } from "../fake-upstream.ts";
+
+const fake = startFake();
+const openai = new OpenAI({ baseURL: fake.url, apiKey: "sk-fake", maxRetries: 0 });
+const model = "text-embedding-3-small";
+const drawing = { model: "gpt-image-2", prompt: "otter" };
+const [a, b, c] = ["a", "b", "c"].map((text) => fakeVector(text, 8));
+
+afterEach(() => fake.clear());
+afterAll(() => fake.close());
+
+// `expect().rejects` does not see into the client's own kind of promise, hence the await.
+const ask = async (options: { signal?: AbortSignal; maxRetries?: number } = {}) =>
+  await openai.embeddings.create({ model, input: ["a", "b", "c"], dimensions: 8 }, options);
+
+const post = (body: unknown, path = "/embeddings") =>
+  fetch(fake.url + path, {
+    method: "POST",
+    headers: { authorization: "Bearer sk-fake" },
+    body: JSON.stringify(body),
+  });
+
+interface Vectors {
+  readonly data: { readonly index: number; readonly embedding: string | (number | null)[] }[];
+  readonly usage?: object;
+}
+const spoilt = async (mischief: Mischief, encoding_format = "base64"): Promise<Vectors> => {
+  fake.script(mischief);
+  const answer = await post({ model, input: ["a", "b", "c"], dimensions: 8, encoding_format });
+  return (await answer.json()) as Vectors;
+};
+const floats = (embedding: unknown): Float32Array =>
+  new Float32Array(new Uint8Array(Buffer.from(String(embedding), "base64")).buffer);
+
+test("are used in order, as often as told, only where they match", async () => {
+  fake.script({ fail: "overloaded" }, { times: 2 });
+  fake.script({ fail: "rate-limit", retryAfter: 3, retryAfterMs: 2500 });
+  fake.script({ fail: "quota" }, { when: (request) => request.path.endsWith("/edits") });
+  await expect(ask()).rejects.toMatchObject({ status: 503 });
+  await expect(ask()).rejects.toMatchObject({ code: "server_is_overloaded" });
+  const limited = await post({});
+  expect(limited.status).toBe(429);
+  expect(limited.headers.get("retry-after")).toBe("3");
+  expect(limited.headers.get("retry-after-ms")).toBe("2500");
+  await ask();
+  expect(fake.requests.map((request) => request.status)).toEqual([503, 503, 429, 200]);
+});
+
+test("the client retries through a fault", async () => {
+  fake.script({ fail: "html", retryAfterMs: 1 });
+  expect((await ask({ maxRetries: 1 })).data).toHaveLength(3);
+  expect(fake.requests[1]!.headers["x-stainless-retry-count"]).toBe("1");
+});
+
+test("vectors are too few, too many, or out of place", async () => {
+  expect((await spoilt({ vectors: "missing" })).data).toHaveLength(2);
+  expect((await spoilt({ vectors: "extra" })).data).toHaveLength(4);
+  const shuffled = await spoilt({ vectors: "shuffled" });
+  expect(shuffled.data.map((row) => row.index)).toEqual([2, 1, 0]);
+  expect(floats(shuffled.data[0]!.embedding)).toEqual(c!);
+  const lying = await spoilt({ vectors: "lying-index" });
+  expect(lying.data.map((row) => row.index)).toEqual([2, 1, 0]);
+  expect(floats(lying.data[0]!.embedding)).toEqual(a!);
+});
+
+test("vectors are not numbers, zero, short, or in another encoding", async () => {
+  expect(floats((await spoilt({ vectors: "nan" })).data[2]!.embedding)[4]).toBeNaN();
+  expect((await spoilt({ vectors: "nan" }, "float")).data[2]!.embedding[4]).toBeNull();
+  await expect(spoilt({ vectors: "nan-literal" })).rejects.toThrow();
+  const zero = await spoilt({ vectors: "zero" });
+  expect(floats(zero.data[2]!.embedding)).toEqual(new Float32Array(8));
+  const short = await spoilt({ vectors: "wrong-dimensions" });
+  expect(floats(short.data[0]!.embedding)).toHaveLength(7);
+  expect((await spoilt({ vectors: "float" })).data[1]!.embedding).toHaveLength(8);
+  expect(floats((await spoilt({ vectors: "base64" }, "float")).data[1]!.embedding)).toEqual(b!);
+  expect((await spoilt({ usage: "absent" })).usage).toBeUndefined();
+});
+
+test("answers are compressed in every encoding a client may meet", async () => {
+  for (const encoding of ["gzip", "br", "zstd", "deflate"] as const)
+    expect((await spoilt({ encoding, vectors: "shuffled" })).data).toHaveLength(3);
+  await expect(spoilt({ encoding: "lie" })).rejects.toThrow();
+});
+
+test("the document is cut, empty, of another kind, or huge", async () => {
+  await expect(spoilt({ body: "truncated" })).rejects.toThrow();
+  expect(await spoilt({ body: "empty" })).toBeNull(); // Bun reads an empty answer as null.
+  fake.script({ body: "html" });
+  expect((await post({})).headers.get("content-type")).toStartWith("text/html");
+  fake.script({ huge: 3_000_000 });
+  const huge = await (await post({ model, input: "a" })).text();
+  expect(huge.length).toBeGreaterThan(3_000_000);
+  expect(JSON.parse(huge)).toMatchObject({ object: "list" });
+});
+
+/** One raw request: what came back, and how it ended. */
+const raw = (mischief: Mischief) =>
+  new Promise<{ text: string; how: string }>((resolve) => {
+    fake.script(mischief);
+    const body = JSON.stringify({ model, input: "a" });
+    const socket = connect(Number(new URL(fake.url).port), "127.0.0.1");
+    let text = "";
+    let how = "close";
+    socket.on("data", (bytes) => {
+      text += bytes;
+    });
+    socket.on("error", () => {
+      how = "reset";
+    });
+    socket.on("close", () => resolve({ text, how }));
+    const head = `host: x\r\nauthorization: Bearer sk-fake\r\ncontent-length: ${body.length}`;
+    socket.write(`POST /v1/embeddings HTTP/1.1\r\n${head}\r\n\r\n${body}`);
+  });
+
+test.each(["reset", "close"] as const)("the connection breaks where told: %s", async (how) => {
+  expect(await raw({ [how]: "before-headers" })).toEqual({ text: "", how });
+  const headers = await raw({ [how]: "mid-headers" });
+  expect(headers.how).toBe(how);
+  expect(headers.text).toStartWith("HTTP/1.1 200");
+  expect(headers.text).not.toContain("\r\n\r\n");
+  const body = await raw({ [how]: "mid-body" });
+  const [head, content] = body.text.split("\r\n\r\n");
+  const announced = Number(/content-length: (\d+)/.exec(head!)![1]);
+  expect([body.how, content!.length]).toEqual([how, Math.floor(announced / 2)]);
+  expect((await raw({ [how]: "after-body" })).text).toEndWith("}");
+  expect(fake.requests.some((request) => request.aborted)).toBe(false);
+  fake.script({ [how]: "mid-body" });
+  await expect(ask()).rejects.toThrow();
+});
+
+test("it hangs, and notices who leaves", async () => {
+  const hanging = [
+    { hang: "headers" },
+    { hang: "body" },
+    { hang: "headers", early: true },
+  ] as const;
+  for (const mischief of hanging) {
+    fake.clear();
+    fake.script(mischief);
+    await expect(ask({ signal: AbortSignal.timeout(60) })).rejects.toThrow();
+    await Bun.sleep(20);
+    expect(fake.requests[0]).toMatchObject({ aborted: true });
+  }
+  fake.clear();
+  await ask();
+  expect(fake.requests[0]!.aborted).toBe(false);
+});
+
+test("it answers before the body is there", async () => {
+  fake.script({ early: true, fail: "too-large" });
+  expect((await post("x".repeat(5_000_000))).status).toBe(413);
+  expect(fake.requests[0]!.bytes).toBe(0);
+});
+
+test("it delays and trickles", async () => {
+  const started = performance.now();
+  fake.script({ delayMs: 60 });
+  await ask();
+  expect(performance.now() - started).toBeGreaterThan(55);
+  fake.script({ trickle: { bytes: 100, everyMs: 10 } });
+  expect((await ask()).data).toHaveLength(3);
+  expect(fake.requests[1]!.endedAt! - fake.requests[1]!.startedAt).toBeGreaterThan(30);
+});
+
+test("it redirects elsewhere", async () => {
+  const other = startFake();
+  fake.script({ redirect: `${other.url}/embeddings` });
+  await ask().catch(() => undefined); // The key does not travel, so the other one refuses.
+  expect(other.requests).toHaveLength(1);
+  other.close();
+});
+
+const events = async (mischief: Mischief): Promise<[string, "ended" | "failed"]> => {
+  fake.script(mischief);
+  const stream = await openai.images.generate({ ...drawing, stream: true, partial_images: 2 });
+  const seen: string[] = [];
+  try {
+    for await (const event of stream) seen.push(event.type.split(".")[1]!);
+  } catch {
+    return [seen.join(" "), "failed"];
+  }
+  return [seen.join(" "), "ended"];
+};
+
+test("streams are cut, end early, fail, or are framed otherwise", async () => {
+  const partials = "partial_image partial_image";
+  const all = `${partials} completed`;
+  expect(await events({ stream: "cut" })).toEqual([partials, "failed"]);
+  expect(await events({ stream: "ends-early" })).toEqual([partials, "ended"]);
+  expect(await events({ stream: "error" })).toEqual([partials, "failed"]);
+  expect(await events({ stream: "done" })).toEqual([all, "ended"]);
+  expect(await events({ stream: "crlf" })).toEqual([all, "ended"]);
+  expect(await events({ stream: "empty" })).toEqual(["", "ended"]);
+  expect(await events({ trickle: { bytes: 200, everyMs: 1 } })).toEqual([all, "ended"]);
+  fake.script({ stream: "json" });
+  const json = await post({ ...drawing, stream: true }, "/images/generations");
+  expect(json.headers.get("content-type")).toBe("application/json");
+  const started = performance.now();
+  await events({ eventDelayMs: 30 });
+  expect(performance.now() - started).toBeGreaterThan(55);
+});
+
+test("pictures are missing or are none", async () => {
+  fake.script({ images: "missing" });
+  expect((await openai.images.generate({ ...drawing, n: 2 })).data).toHaveLength(1);
+  fake.script({ images: "garbage" });
+  const { data } = await openai.images.generate(drawing);
+  expect(Buffer.from(data![0]!.b64_json!, "base64").toString()).toStartWith("this is not");
+});
+
+test("arrived() waits for requests that have not come yet", async () => {
+  const two = fake.arrived(2);
+  await Promise.all([ask(), ask()]);
+  await two;
+  expect(fake.requests).toHaveLength(2);
+});
