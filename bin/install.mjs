@@ -23,7 +23,9 @@ export function ensureInstalled(what) {
   if (what === "run") args.push("--omit=dev");
   // npm tells scripts how it was called; the inner npm must not take that for its own orders.
   const env = Object.fromEntries(
-    Object.entries(process.env).filter(([name]) => !/^npm_(config_(omit|include|production)|command)/i.test(name)),
+    Object.entries(process.env).filter(
+      ([name]) => !/^npm_(config_(omit|include|production)|command)/i.test(name),
+    ),
   );
   const { status } = spawnSync(npm, args, { cwd: root, stdio: ["ignore", 2, 2], env });
   if (status !== 0) {

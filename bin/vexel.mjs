@@ -6,7 +6,8 @@ import { bunPath, ensureInstalled, root } from "./install.mjs";
 
 ensureInstalled("run");
 const bun = bunPath();
-const args = [join(root, "cli", "main.ts"), ...process.argv.slice(2)];
+// --no-install: Bun must never fetch a missing package by itself.
+const args = ["--no-install", join(root, "cli", "main.ts"), ...process.argv.slice(2)];
 const env = {
   ...process.env,
   // Bun makes at most 256 calls to upstreams at once unless told otherwise before it starts.

@@ -1,9 +1,10 @@
 /** vexel check: is the configuration valid, and (with --probe) are its upstreams there? */
-import { inspectModelDirectory } from "../server/upstream/local/embed/model-directory.ts";
-import { isMiganInstalled } from "../server/upstream/local/inpaint/migan.ts";
+import { existsSync } from "node:fs";
 import { loadSnapshot } from "../server/snapshot/load.ts";
 import { describeProblems } from "../server/snapshot/problem.ts";
 import type { Snapshot } from "../server/snapshot/snapshot.ts";
+import { inspectModelDirectory } from "../server/upstream/local/embed/model-directory.ts";
+import { isMiganInstalled } from "../server/upstream/local/inpaint/migan.ts";
 import { probe } from "../server/upstream/probe.ts";
 import { createSend } from "../server/upstream/send.ts";
 import { type Command, readArguments, settingsOrUsage, UsageError } from "./command.ts";
@@ -31,8 +32,9 @@ models, which costs nothing. Exit code 0: all is well. 1: something is not.`,
     }
     for (const warning of loaded.warnings) process.stderr.write(`warning: ${warning}\n`);
     const { snapshot } = loaded;
+    const about = existsSync(path) ? `${path} is valid` : `${path} is not there, which is fine`;
     process.stdout.write(
-      `${path}: valid. ${snapshot.upstreams.size} upstreams, ${snapshot.models.size} models, ${snapshot.keys.size} keys.\n`,
+      `${about}: ${snapshot.upstreams.size} upstreams, ${snapshot.models.size} models, ${snapshot.keys.size} keys.\n`,
     );
     const local = await checkDirectories(snapshot);
     return (values.probe ? await probeAll(snapshot) : true) && local ? 0 : 1;

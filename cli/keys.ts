@@ -59,7 +59,8 @@ function list(store: KeyStore, asJson: boolean): number {
     process.stdout.write(`${JSON.stringify(shown, null, 2)}\n`);
     return 0;
   }
-  const date = (at: number | null): string => (at === null ? "" : new Date(at).toISOString().slice(0, 16));
+  const date = (at: number | null): string =>
+    at === null ? "" : new Date(at).toISOString().slice(0, 16);
   const rows = shown.map(({ id, name, hint, models, createdAt, revokedAt }) => [
     id,
     name,

@@ -76,10 +76,12 @@ export function build({ settings, snapshot, engines, log }: BuildOptions): Gatew
       const name = await pictures.keep(bytes, sniffImage(bytes) ?? "image/svg+xml");
       return `${publicUrl}/pictures/${name}`;
     },
-    report: (trip, defect) => {
+    report: (trip, error) => {
       const level = trip.status >= 500 ? "warn" : "info";
-      if (log.writes(level)) log[level]("request", requestLine(trip));
-      if (defect !== undefined) logDefect(log, trip.requestId, defect);
+      if (log.writes(level)) {
+        log[level]("request", { ...requestLine(trip), why: error?.details.logged });
+      }
+      if (error?.fault === "internal") logDefect(log, trip.requestId, error.cause);
     },
     startDeadline: deadlines.start,
     timeoutMs: {
@@ -93,7 +95,8 @@ export function build({ settings, snapshot, engines, log }: BuildOptions): Gatew
   });
 
   let draining = false;
-  const ready = (): boolean => !draining && (ledger.writable || settings.VEXEL_LEDGER_FAULT === "serve");
+  const ready = (): boolean =>
+    !draining && (ledger.writable || settings.VEXEL_LEDGER_FAULT === "serve");
   const models = createModels({ snapshot, startedAt: Math.floor(Date.now() / 1000) });
   const embeddings = embeddingsEndpoint({ maxInputs: settings.VEXEL_MAX_INPUTS });
   const engineEmbeddings = engineEmbeddingsEndpoint({ maxInputs: settings.VEXEL_MAX_INPUTS });

@@ -47,7 +47,8 @@ export function followConfiguration(options: FollowOptions): Followed {
 
   const holder = new SnapshotHolder(first.snapshot);
   const report = (problems: readonly Problem[]): void => {
-    for (const problem of problems) log.error("config-rejected", { problem: describeProblems([problem]) });
+    for (const problem of problems)
+      log.error("config-rejected", { problem: describeProblems([problem]) });
   };
   const watching = watchConfig({
     path,

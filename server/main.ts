@@ -2,11 +2,11 @@
 import { mkdirSync } from "node:fs";
 import { build, type Gateway } from "./build.ts";
 import { buildEngines } from "./engines.ts";
+import { followConfiguration } from "./follow.ts";
 import { createLog, type Log } from "./observe/log.ts";
 import type { Settings } from "./settings.ts";
-import { welcomeText } from "./welcome-text.ts";
-import { followConfiguration } from "./follow.ts";
 import { KeyStore } from "./store/keys.ts";
+import { welcomeText } from "./welcome-text.ts";
 
 export interface RunOptions {
   readonly settings: Settings;
@@ -23,7 +23,9 @@ export async function run({ settings, configNamed, env }: RunOptions): Promise<n
     mkdirSync(settings.VEXEL_DATA, { recursive: true, mode: 0o700 });
     keys = new KeyStore(settings.VEXEL_DATA, Date.now);
   } catch (error) {
-    return complain(`The folder ${settings.VEXEL_DATA} (VEXEL_DATA) cannot be used: ${wordsOf(error)}`);
+    return complain(
+      `The folder ${settings.VEXEL_DATA} (VEXEL_DATA) cannot be used: ${wordsOf(error)}`,
+    );
   }
   const { engines, migan } = buildEngines({ idleMs: settings.VEXEL_LOCAL_IDLE * 1000 });
   const followed = followConfiguration({ settings, configNamed, env, keys, migan, log });
@@ -95,7 +97,8 @@ function watchParent(gone: () => void): ReturnType<typeof setInterval> | undefin
   }, 1000);
 }
 
-const wordsOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+const wordsOf = (error: unknown): string =>
+  error instanceof Error ? error.message : String(error);
 
 function startProblem(error: unknown, { HOST, PORT }: Settings): string {
   const words = wordsOf(error);

@@ -53,7 +53,11 @@ export interface GatewayOptions {
 }
 
 /** In this process: fast to start, and what it throws is seen. */
-export function startGateway({ yaml, settings = {}, logLevel = "debug" }: GatewayOptions): TestGateway {
+export function startGateway({
+  yaml,
+  settings = {},
+  logLevel = "debug",
+}: GatewayOptions): TestGateway {
   const folder = temporaryFolder();
   const path = join(folder.path, "vexel.yaml");
   writeFileSync(path, yaml);
@@ -137,12 +141,15 @@ export interface ProcessOptions {
 export async function startProcess(options: ProcessOptions): Promise<GatewayProcess> {
   const { folder, yaml, env = {}, args = ["serve"] } = options;
   if (yaml !== undefined) writeFileSync(join(folder, "vexel.yaml"), yaml);
-  const child = Bun.spawn([process.execPath, join(root, "cli", "main.ts"), ...args], {
-    cwd: folder,
-    env: { PATH: process.env.PATH ?? "", PORT: "0", VEXEL_DATA: join(folder, "data"), ...env },
-    stdout: "pipe",
-    stderr: "pipe",
-  });
+  const child = Bun.spawn(
+    [process.execPath, "--no-install", join(root, "cli", "main.ts"), ...args],
+    {
+      cwd: folder,
+      env: { PATH: process.env.PATH ?? "", PORT: "0", VEXEL_DATA: join(folder, "data"), ...env },
+      stdout: "pipe",
+      stderr: "pipe",
+    },
+  );
   let text = "";
   const gather = async (stream: ReadableStream<Uint8Array>): Promise<void> => {
     const decoder = new TextDecoder();

@@ -46,13 +46,15 @@ export class NamelessFile {
     }
   }
 
-  /** From the beginning, each time it is called. Small pieces of its own, so that little is in memory at once. */
+  /** From the beginning, each time it is called. Each piece lives only until the next is asked for. */
   stream(): ReadableStream<Uint8Array> {
     let at = 0;
+    let piece: Uint8Array<ArrayBuffer> | undefined;
     return new ReadableStream<Uint8Array>(
       {
         pull: async (controller) => {
-          const piece = await this.#read(at, Math.min(pieceBytes, this.#size - at));
+          piece?.buffer.transfer(0);
+          piece = await this.#read(at, Math.min(pieceBytes, this.#size - at));
           at += piece.length;
           if (piece.length > 0) controller.enqueue(piece);
           if (at >= this.#size) controller.close();
@@ -71,7 +73,7 @@ export class NamelessFile {
     return this.#handle.close();
   }
 
-  async #read(from: number, length: number): Promise<Uint8Array> {
+  async #read(from: number, length: number): Promise<Uint8Array<ArrayBuffer>> {
     const bytes = new Uint8Array(length);
     let done = 0;
     while (done < length) {

@@ -16,8 +16,8 @@ export interface ServeOptions {
   readonly snapshot: () => Snapshot;
   readonly ledger: { admit(): void; settle(row: LedgerRow): Promise<Settled> };
   readonly keepPicture: WriteContext["keepPicture"];
-  /** Told how each call went, once it is over. A defect comes with its cause. */
-  readonly report: (trip: Trip, defect?: unknown) => void;
+  /** Told how each call went, once it is over. */
+  readonly report: (trip: Trip, error?: GatewayError) => void;
   readonly startDeadline: StartDeadline;
   readonly timeoutMs: { readonly embedding: number; readonly image: number };
   readonly maxConcurrent: number;
@@ -55,7 +55,7 @@ export function createServe(options: ServeOptions): { serve: Serve; inHand: () =
         return trip.caller ? await options.ledger.settle(trip.row(trip.caller)) : "settled";
       } finally {
         inHand--;
-        options.report(trip, error?.fault === "internal" ? error.cause : undefined);
+        options.report(trip, error);
       }
     };
 

@@ -10,6 +10,8 @@ export interface FaultDetails {
   readonly as?: Partial<Pick<Fault, "status" | "type" | "code">>;
   /** Extra members of the error body, such as `moderation_details`. */
   readonly extra?: Readonly<Record<string, unknown>>;
+  /** For the operator's log alone: names of hosts, paths and the like. Never a key, prompt, vector or picture. */
+  readonly logged?: string;
   /** The request never reached the upstream, so nothing can have been charged. */
   readonly unsent?: true;
   readonly cause?: unknown;

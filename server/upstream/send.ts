@@ -121,6 +121,6 @@ function unreachable(error: unknown, signal: AbortSignal): GatewayError {
     neverMade.has(code)
       ? "The upstream cannot be reached."
       : "The connection to the upstream broke before its answer was complete.",
-    { cause: error, ...(neverMade.has(code) && { unsent: true }) },
+    { cause: error, logged: code || "broken off", ...(neverMade.has(code) && { unsent: true }) },
   );
 }

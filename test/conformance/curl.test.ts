@@ -118,7 +118,10 @@ describe("curl", () => {
 
   test("sends a large body after asking whether it may", async () => {
     const input = ["an otter", ...Array.from({ length: 110 }, () => "word ".repeat(2000))];
-    const path = file("large.json", Buffer.from(JSON.stringify({ model: "text-embedding-3-small", input, dimensions: 4 })));
+    const path = file(
+      "large.json",
+      Buffer.from(JSON.stringify({ model: "text-embedding-3-small", input, dimensions: 4 })),
+    );
     const { status, body, story } = await curl("/embeddings", [
       ...["-H", "content-type: application/json", "-H", "expect: 100-continue"],
       ...["--expect100-timeout", "15", "--data-binary", `@${path}`],
@@ -134,7 +137,14 @@ describe("curl", () => {
     const large = Buffer.concat([picture, Buffer.alloc(2 * 1024 * 1024, 7)]);
     const { status, story } = await curl("/images/edits", [
       ...["-H", "expect: 100-continue", "--expect100-timeout", "15"],
-      ...["-F", "model=gpt-image-2", "-F", "prompt=smaller", "-F", `image=@${file("large.png", large)}`],
+      ...[
+        "-F",
+        "model=gpt-image-2",
+        "-F",
+        "prompt=smaller",
+        "-F",
+        `image=@${file("large.png", large)}`,
+      ],
     ]);
     expect(story).toContain("HTTP/1.1 100 Continue");
     expect(status).toBe(200);

@@ -31,7 +31,9 @@ describe("/v1/engines/{model}/embeddings", () => {
   test("needs no model in the body", async () => {
     const { status, answer } = await ask("text-embedding-3-small", { input: "an otter" });
     expect(status).toBe(200);
-    expect(bitsOf(answer.data[0]!.embedding as number[])).toBe(bitsOf(fakeVector("an otter", 1536)));
+    expect(bitsOf(answer.data[0]!.embedding as number[])).toBe(
+      bitsOf(fakeVector("an otter", 1536)),
+    );
     expect(answer.model).toBe("text-embedding-3-small");
     expect(fake.requests[0]!.json).toEqual({
       model: "text-embedding-3-small",

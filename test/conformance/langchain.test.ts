@@ -27,9 +27,7 @@ describe("LangChain", () => {
   test("embeds documents in order, over several calls", async () => {
     const documents = Array.from({ length: 25 }, (_, i) => `document ${i}`);
     const vectors = await langchain({ batchSize: 10 }).embedDocuments(documents);
-    expect(vectors.map(bitsOf)).toEqual(
-      documents.map((text) => bitsOf(fakeVector(text, 1536))),
-    );
+    expect(vectors.map(bitsOf)).toEqual(documents.map((text) => bitsOf(fakeVector(text, 1536))));
     expect(fake.requests).toHaveLength(3);
   });
 

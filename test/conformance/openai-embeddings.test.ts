@@ -24,14 +24,22 @@ describe("the official client's embeddings", () => {
   });
 
   test("come back as numbers, to the last bit, with encoding_format float", async () => {
-    const answer = await client.embeddings.create({ model, input: "hello", encoding_format: "float" });
+    const answer = await client.embeddings.create({
+      model,
+      input: "hello",
+      encoding_format: "float",
+    });
     const { embedding } = answer.data[0]!;
     expect(Array.isArray(embedding)).toBe(true);
     expect(bitsOf(embedding)).toBe(bitsOf(fakeVector("hello", 1536)));
   });
 
   test("come back as the text that was asked for with encoding_format base64", async () => {
-    const answer = await client.embeddings.create({ model, input: "hi", encoding_format: "base64" });
+    const answer = await client.embeddings.create({
+      model,
+      input: "hi",
+      encoding_format: "base64",
+    });
     const embedding = answer.data[0]!.embedding as unknown as string;
     expect(embedding).toBe(Buffer.from(fakeVector("hi", 1536).buffer).toString("base64"));
   });
@@ -120,7 +128,9 @@ describe("the official client's embeddings", () => {
   test("are told with a request id that the client shows", async () => {
     const answer = await client.embeddings.create({ model, input: "a" });
     expect((answer as { _request_id?: string })._request_id).toBeString();
-    expect(gateway.rows().at(-1)?.requestId).toBe((answer as { _request_id?: string })._request_id!);
+    expect(gateway.rows().at(-1)?.requestId).toBe(
+      (answer as { _request_id?: string })._request_id!,
+    );
   });
 
   test("keep their row in the ledger, with the tokens the upstream counted", async () => {

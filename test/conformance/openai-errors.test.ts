@@ -36,7 +36,13 @@ describe("BadRequestError", () => {
     ["too many inputs", { input: Array(2049).fill("a") }, null, null, "2049 entries"],
     ["a wrong type", { dimensions: "many" }, "invalid_type", "dimensions", "expected a number"],
     ["no dimensions", { dimensions: 0 }, "invalid_value", "dimensions", "at least 1"],
-    ["an unknown format", { encoding_format: "hex" }, "invalid_value", "encoding_format", "'base64'"],
+    [
+      "an unknown format",
+      { encoding_format: "hex" },
+      "invalid_value",
+      "encoding_format",
+      "'base64'",
+    ],
     ["no model", { model: undefined }, null, null, "you must provide a model parameter"],
   ] as const)("for embeddings with %s", async (_, wrong, code, param, words) => {
     const error = await refusalOf(
@@ -77,7 +83,10 @@ describe("BadRequestError", () => {
 
   test("with OpenAI's type, code and details, when moderation refuses", async () => {
     const error = await refusalOf(draw({ prompt: "something forbidden" }), BadRequestError);
-    expect(error).toMatchObject({ type: "image_generation_user_error", code: "moderation_blocked" });
+    expect(error).toMatchObject({
+      type: "image_generation_user_error",
+      code: "moderation_blocked",
+    });
     expect(error.error).toMatchObject({
       moderation_details: { moderation_stage: "input", categories: ["violence"] },
     });
@@ -153,7 +162,9 @@ describe("other refusals", () => {
   });
 
   test("are UnprocessableEntityError when the upstream says so", async () => {
-    const body = JSON.stringify({ error: { message: "too odd", type: "odd", code: "odd", param: "input" } });
+    const body = JSON.stringify({
+      error: { message: "too odd", type: "odd", code: "odd", param: "input" },
+    });
     fake.script({ reply: { status: 422, headers: { "content-type": "application/json" }, body } });
     const error = await refusalOf(embed(), UnprocessableEntityError);
     expect(error).toMatchObject({ status: 422, type: "odd", code: "odd", param: "input" });
@@ -181,7 +192,12 @@ describe("the client's own retries", () => {
     const answer = await embed(patient);
     expect(answer.data).toHaveLength(1);
     expect(fake.requests).toHaveLength(3);
-    expect(gateway.rows().slice(-3).map(({ status }) => status)).toEqual([503, 503, 200]);
+    expect(
+      gateway
+        .rows()
+        .slice(-3)
+        .map(({ status }) => status),
+    ).toEqual([503, 503, 200]);
   });
 
   test("wait as long as the upstream asked", async () => {

@@ -25,7 +25,11 @@ describe("the official client's images.generate", () => {
   });
 
   test("gives as many pictures as `n`, in order, with the usage the upstream reported", async () => {
-    const answer = await client.images.generate({ model: "gpt-image-2", prompt: "two otters", n: 2 });
+    const answer = await client.images.generate({
+      model: "gpt-image-2",
+      prompt: "two otters",
+      n: 2,
+    });
     expect(answer.data?.map(({ b64_json }) => b64_json)).toEqual(
       [0, 1].map((at) => base64Of(fakePicture("two otters", at, { format: "png", ...big }))),
     );
@@ -108,7 +112,11 @@ describe("the official client's images.generate", () => {
       base64Of(fakePicture("an otter", 0, { format: "png", ...big })),
     );
     expect(answer.usage).toBeUndefined();
-    expect(gateway.rows().at(-1)).toMatchObject({ inputTokens: null, outputTokens: null, images: 1 });
+    expect(gateway.rows().at(-1)).toMatchObject({
+      inputTokens: null,
+      outputTokens: null,
+      images: 1,
+    });
   });
 
   test("gives base64 from the same models when asked", async () => {

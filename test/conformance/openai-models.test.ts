@@ -65,6 +65,10 @@ test("an id with a slash is found with the slash as it is, too", async () => {
 
 test("an id that nobody has is NotFoundError with code model_not_found", async () => {
   const error = await refusalOf(client.models.retrieve("no/such model"), NotFoundError);
-  expect(error).toMatchObject({ status: 404, code: "model_not_found", type: "invalid_request_error" });
+  expect(error).toMatchObject({
+    status: 404,
+    code: "model_not_found",
+    type: "invalid_request_error",
+  });
   expect(error.message).toContain("no/such model");
 });

@@ -27,7 +27,12 @@ describe("a stream of the official client", () => {
       partial_images: 2,
     });
     const events = await gather(stream);
-    const look = { size: "1024x1024", quality: "medium", background: "opaque", output_format: "png" };
+    const look = {
+      size: "1024x1024",
+      quality: "medium",
+      background: "opaque",
+      output_format: "png",
+    };
     expect(events).toEqual([
       {
         type: "image_generation.partial_image",

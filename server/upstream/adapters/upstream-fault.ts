@@ -2,6 +2,7 @@
 import type { FaultName } from "../../../contract/faults.ts";
 import { GatewayError } from "../../std/gateway-error.ts";
 import type { FaultContext, WireReply } from "../adapter.ts";
+import { redact } from "./redact.ts";
 
 /** An error page may be long; its beginning is enough to tell what it is. */
 const maxErrorBytes = 64 * 1024;
@@ -15,37 +16,43 @@ interface Said {
 }
 
 export async function readFault(reply: WireReply, context: FaultContext): Promise<GatewayError> {
+  const { status, headers } = reply;
   const said = readSaid(parseJson(await reply.text(maxErrorBytes).catch(() => "")), context);
-  return toFault(faultOf(reply.status, said), said, reply.status, retryAfterMs(reply.headers));
+  return toFault(status, said, `it answered ${status}`, retryAfterMs(headers));
 }
 
-/** An error inside a stream has no status; its type tells a refusal from a breakdown. */
+/** An error inside a stream has no status; its type and code tell which one it would have had. */
 export function readStreamFault(body: unknown, context: FaultContext): GatewayError {
   const said = readSaid(body, context);
-  const status = /invalid_request_error|user_error/.test(said.type ?? "") ? 400 : 500;
-  return toFault(faultOf(status, said), said, status, undefined);
+  return toFault(statusOf(said), said, "it said so in its stream");
 }
 
-function toFault(
-  fault: FaultName,
-  said: Said,
-  status: number,
-  wait: number | undefined,
-): GatewayError {
-  const retry = wait !== undefined && { retryAfterMs: wait };
+function toFault(status: number, said: Said, how: string, wait?: number): GatewayError {
+  const fault = faultOf(status, said);
+  const details = {
+    ...(wait !== undefined && { retryAfterMs: wait }),
+    as: fault === "upstream_rejected" ? { status } : {},
+  };
   if (!speaksToCaller(fault) || said.message === undefined) {
-    return new GatewayError(fault, ownWords(fault, status), { ...retry });
+    return new GatewayError(fault, ownWords(fault, how), details);
   }
   return new GatewayError(fault, said.message, {
-    ...retry,
+    ...details,
     ...(said.param !== undefined && { param: said.param }),
     as: {
-      ...(fault === "upstream_rejected" && { status }),
+      ...details.as,
       ...(said.type !== undefined && { type: said.type }),
       ...(said.code !== undefined && { code: said.code }),
     },
     extra: said.extra,
   });
+}
+
+function statusOf({ type = "", code = "" }: Said): number {
+  if (/rate_limit|slow_down|insufficient_quota/.test(`${type} ${code}`)) return 429;
+  if (quotaCodes.has(code)) return 429;
+  if (/invalid_request_error|user_error/.test(type)) return 400;
+  return code === "server_is_overloaded" ? 503 : 500;
 }
 
 function faultOf(status: number, { code, type }: Said): FaultName {
@@ -107,8 +114,21 @@ const speaksToCaller = (fault: FaultName): boolean =>
     "insufficient_quota",
   ].includes(fault);
 
-function ownWords(fault: FaultName, status: number): string {
+/** `how` we know: what the upstream answered. */
+function ownWords(fault: FaultName, how: string): string {
   switch (fault) {
+    case "upstream_rejected":
+      return `The upstream refused the request as invalid (${how}).`;
+    case "upstream_forbidden":
+      return `The upstream does not let this gateway use the model (${how}).`;
+    case "moderation_blocked":
+      return "The upstream's safety system refused the request.";
+    case "upstream_rate_limit":
+    case "slow_down":
+      return "The upstream's rate limit is reached. Please retry your request after a brief delay.";
+    case "insufficient_quota":
+    case "billing_hard_limit_reached":
+      return "The upstream account has no credit left. Ask the operator of this gateway.";
     case "upstream_credentials":
       return "The upstream refused the gateway's credentials. Ask the operator of this gateway to check the upstream's apiKey.";
     case "model_not_found":
@@ -116,9 +136,9 @@ function ownWords(fault: FaultName, status: number): string {
     case "upstream_overloaded":
       return "The model is temporarily overloaded. Please retry your request after a brief delay.";
     case "upstream_timeout":
-      return `The upstream gave up waiting (it answered ${status}).`;
+      return `The upstream gave up waiting (${how}).`;
     default:
-      return `The upstream failed (it answered ${status}).`;
+      return `The upstream failed (${how}).`;
   }
 }
 
@@ -126,22 +146,37 @@ function ownWords(fault: FaultName, status: number): string {
 function readSaid(answer: unknown, context: FaultContext): Said {
   const body = asObject(answer);
   const error = asObject(body?.error) ?? body;
-  const message = [error?.message, body?.error, error?.detail].find(
+  const message = [error?.message, body?.error, complaints(error?.detail)].find(
     (words) => typeof words === "string" && words !== "",
   );
   if (!error || typeof message !== "string") return { extra: {} };
   const { moderation_details } = error;
+  const member = (name: "type" | "code" | "param") =>
+    textMember(name, error[name], (words) => redact(words, context));
   return {
-    message: clean(message, context),
-    ...textMember("type", error.type),
-    ...textMember("code", typeof error.code === "number" ? undefined : error.code),
-    ...textMember("param", error.param),
+    message: redact(message, context),
+    ...member("type"),
+    ...member("code"),
+    ...member("param"),
     extra: moderation_details === undefined ? {} : { moderation_details },
   };
 }
 
-const textMember = <N extends "type" | "code" | "param">(name: N, value: unknown) =>
-  typeof value === "string" && value !== "" ? { [name]: value.slice(0, 200) } : {};
+/** FastAPI, which many imitations are made with, lists what it finds: `[{loc: ["body", "input"], msg: "…"}]`. */
+function complaints(detail: unknown): unknown {
+  if (!Array.isArray(detail)) return detail;
+  const words = detail.slice(0, 5).flatMap((entry: unknown) => {
+    const { loc, msg } = asObject(entry) ?? {};
+    if (typeof msg !== "string") return [];
+    return [
+      Array.isArray(loc) ? `${loc.filter((step) => step !== "body").join(".")}: ${msg}` : msg,
+    ];
+  });
+  return words.join("; ");
+}
+
+const textMember = <N extends string>(name: N, value: unknown, safe: (words: string) => string) =>
+  typeof value === "string" && value !== "" ? { [name]: safe(value.slice(0, 200)) } : {};
 
 const asObject = (value: unknown): Record<string, unknown> | undefined =>
   typeof value === "object" && value !== null && !Array.isArray(value)
@@ -156,32 +191,22 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** Names of the account behind the gateway, its keys and its own model names are nobody's business. */
-function clean(message: string, { target, model }: FaultContext): string {
-  const { apiKey } = target.upstream;
-  let words = message.slice(0, 2000);
-  if (apiKey) words = words.replaceAll(apiKey, "***");
-  if (target.model !== model) words = words.replaceAll(target.model, model);
-  return words
-    .replace(/\b(sk|pk|key)-[A-Za-z0-9_*-]{4,}/g, "***")
-    .replace(/\b(org|proj|user|acct)[-_][A-Za-z0-9]{6,}/g, "$1-***")
-    .replace(/https?:\/\/[^\s"')]+/g, (link) => (isPublicLink(link) ? link : "(link)"));
-}
-
-/** Links into a vendor's manual help; links to hosts of the operator's network do not belong to callers. */
-const isPublicLink = (link: string): boolean =>
-  /^https:\/\/([a-z0-9-]+\.)*(openai\.com|microsoft\.com|aka\.ms)\b/.test(link);
+/** Longer is no hint for a retry. It also keeps the number short enough for a header. */
+const longestWaitMs = 24 * 3600 * 1000;
 
 /** Azure sends milliseconds; others seconds or a date. */
 export function retryAfterMs(headers: Headers): number | undefined {
-  const precise = Number(headers.get("retry-after-ms") ?? Number.NaN);
-  if (Number.isFinite(precise) && precise >= 0) return precise;
+  const wait = waitIn(headers.get("retry-after-ms") || undefined, headers);
+  return wait === undefined ? undefined : Math.min(Math.max(0, wait), longestWaitMs);
+}
+
+function waitIn(precise: string | undefined, headers: Headers): number | undefined {
+  if (precise !== undefined && Number.isFinite(Number(precise))) return Number(precise);
   const given = headers.get("retry-after");
   if (given === null || given === "") return undefined;
   const seconds = Number(given);
-  if (Number.isFinite(seconds)) return Math.max(0, seconds * 1000);
-  const date = Date.parse(given);
+  if (Number.isFinite(seconds)) return seconds * 1000;
   // The answer's own clock, so that ours need not agree with it.
-  const now = Date.parse(headers.get("date") ?? "");
-  return Number.isNaN(date) || Number.isNaN(now) ? undefined : Math.max(0, date - now);
+  const wait = Date.parse(given) - Date.parse(headers.get("date") ?? "");
+  return Number.isNaN(wait) ? undefined : wait;
 }

@@ -1,4 +1,5 @@
 /** The gateway's side of a model's child process: started on first use, stopped when idle, replaced when it dies. */
+import { faults } from "../../../../contract/faults.ts";
 import { GatewayError } from "../../../std/gateway-error.ts";
 import type { Facts, ToChild, ToParent } from "./protocol.ts";
 import { type Child, type Spawn, spawn } from "./spawn.ts";
@@ -143,11 +144,11 @@ export class Link<Spec, Ask, Part> {
       running.facts = message.facts;
       this.#lost = 0;
     } else if (message.type === "failed") {
-      const error = received(message);
+      const error = received(message, this.#options.name);
       this.#failure = { error, until: this.#options.now() + this.#options.holdMs };
       this.#end(running, error);
     } else if (message.type === "refused") {
-      running.calls.get(message.id)?.settle(received(message));
+      running.calls.get(message.id)?.settle(received(message, this.#options.name));
     } else {
       const call = running.calls.get(message.id);
       call?.onPart(message.part);
@@ -184,7 +185,14 @@ function aborted({ reason }: AbortSignal): GatewayError {
   return new GatewayError("client_closed", "The caller hung up first.", { cause: reason });
 }
 
-function received({ fault, message, param }: Extract<ToParent<never>, { fault: unknown }>) {
+function received(
+  { fault, message, param }: Extract<ToParent<never>, { fault: unknown }>,
+  name: string,
+): GatewayError {
   // `unsent`: whatever went wrong, no one charges for it, so another target may be tried.
-  return new GatewayError(fault, message, { unsent: true, ...(param !== undefined && { param }) });
+  const details = { unsent: true, ...(param !== undefined && { param }) } as const;
+  if (faults[fault].blame === "client") return new GatewayError(fault, message, details);
+  // Where the model lies and what is wrong with it is for the operator, not for callers.
+  const words = `${name} cannot be used. Ask the operator of this gateway, whose log says why.`;
+  return new GatewayError(fault, words, { ...details, logged: message });
 }

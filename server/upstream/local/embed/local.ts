@@ -1,5 +1,5 @@
 /** Embedding models of the user's own, each from a directory and in a process of its own. */
-import { resolve } from "node:path";
+import { basename, resolve } from "node:path";
 import { z } from "zod";
 import { GatewayError } from "../../../std/gateway-error.ts";
 import type { Engine, Target } from "../../contract.ts";
@@ -29,7 +29,8 @@ export function createLocal({ maxModels = 8, ...options }: LocalOptions = {}): L
     const key = JSON.stringify(spec);
     const known = embedders.get(key);
     if (!known && embedders.size >= maxModels) makeRoom();
-    const embedder = known ?? createEmbedder(`The local model ${spec.path}`, spec, options);
+    const embedder =
+      known ?? createEmbedder(`The local model ${basename(spec.path)}`, spec, options);
     embedders.delete(key);
     embedders.set(key, embedder);
     return embedder;

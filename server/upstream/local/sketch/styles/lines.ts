@@ -29,7 +29,7 @@ export async function edgePlane(
   await inBands(room, width, height, (from, to) => {
     for (let i = from * width; i < to * width; i++) {
       const difference = (fine[i] ?? 0) - (broad[i] ?? 0);
-      lines[i] = clampByte(255 + Math.min(0, difference + 0.6) * sharpness * 2.4);
+      lines[i] = clampByte(255 + Math.min(0, difference + 1.2) * sharpness * 2.4);
     }
   });
   return lines;
@@ -40,8 +40,8 @@ interface Medium {
   readonly ink: readonly [number, number, number];
   /** Distance of hatching lines. */
   readonly pitch: number;
-  /** Light below which each direction of hatching begins. */
-  readonly steps: readonly [number, number, number];
+  /** Share of the picture that each direction of hatching covers, darkest parts first. */
+  readonly shares: readonly [number, number, number];
   /** How much the tooth of the paper breaks the line. */
   readonly tooth: number;
   readonly weight: number;
@@ -50,16 +50,16 @@ interface Medium {
 const graphite: Medium = {
   paper: [250, 247, 240],
   ink: [58, 58, 66],
-  pitch: 6.4,
-  steps: [170, 112, 64],
+  pitch: 7.2,
+  shares: [0.42, 0.2, 0.08],
   tooth: 0.5,
   weight: 1,
 };
 const indianInk: Medium = {
   paper: [248, 242, 228],
   ink: [26, 24, 34],
-  pitch: 8.2,
-  steps: [150, 100, 58],
+  pitch: 9,
+  shares: [0.36, 0.18, 0.09],
   tooth: 0.08,
   weight: 1.35,
 };
@@ -79,6 +79,7 @@ async function drawn(room: Darkroom, raster: Raster, medium: Medium): Promise<Ra
   ]);
   const shade = await blurredPlane(room, light, width, height, 2.4 * unit);
   const grain = fineNoise(room.random.fork("tooth"));
+  const steps = darkest(shade, medium.shares);
   const pitch = medium.pitch * unit;
   const angles = [0.9, -0.75, 0.2].map(
     (angle) => [Math.cos(angle) / pitch, Math.sin(angle) / pitch] as const,
@@ -89,21 +90,21 @@ async function drawn(room: Darkroom, raster: Raster, medium: Medium): Promise<Ra
       for (let x = 0; x < width; x++) {
         const i = y * width + x;
         const tooth = ((grain[((y & 255) << 8) | (x & 255)] ?? 128) - 128) / 128;
-        const bend = (((wobble[i] ?? 128) - 128) / 128) * 1.7;
+        const bend = (((wobble[i] ?? 128) - 128) / 128) * 0.45;
         let mark = 1 - (edges[i] ?? 255) / 255;
         const tone = shade[i] ?? 255;
         for (let s = 0; s < 3; s++) {
-          const limit = medium.steps[s] ?? 0;
+          const limit = steps[s] ?? 0;
           if (tone > limit) continue;
           const [cos, sin] = angles[s] ?? [1, 0];
           const across = x * cos + y * sin + bend;
           const stripe = Math.abs(across - Math.floor(across) - 0.5) * 2;
-          const broad = 0.22 + ((limit - tone) / 255) * 0.7;
+          const broad = 0.2 + ((limit - tone) / Math.max(40, limit)) * 0.4;
           const line = stripe < broad ? (1 - stripe / broad) * 1.5 : 0;
           mark = Math.max(mark, Math.min(0.82, line));
         }
         // A faint wash of tone under the lines holds the forms together.
-        mark = Math.max(mark, ((255 - tone) / 255) * 0.22);
+        mark = Math.max(mark, (Math.max(0, (steps[0] ?? 0) + 30 - tone) / 255) * 0.3);
         const strength = Math.min(1, Math.max(0, mark * (1 + tooth * medium.tooth * 1.3)));
         const at = i * 4;
         for (let c = 0; c < 3; c++) {
@@ -115,4 +116,18 @@ async function drawn(room: Darkroom, raster: Raster, medium: Medium): Promise<Ra
     }
   });
   return { width, height, pixels: out };
+}
+
+/** Light values below which the given shares of a plane lie. */
+function darkest(plane: Uint8Array, shares: readonly number[]): number[] {
+  const counts = new Uint32Array(256);
+  for (let i = 0; i < plane.length; i += 7)
+    counts[plane[i] ?? 0] = (counts[plane[i] ?? 0] ?? 0) + 1;
+  const total = Math.ceil(plane.length / 7);
+  return shares.map((share) => {
+    let sum = 0;
+    let light = 0;
+    while (light < 255 && sum < total * share) sum += counts[light++] ?? 0;
+    return Math.min(205, light);
+  });
 }

@@ -4,7 +4,7 @@ import { blurred, clampByte, type Darkroom, inBands, type Raster, unitOf } from 
 export async function mosaic(room: Darkroom, raster: Raster): Promise<Raster> {
   const { width, height, pixels } = raster;
   const unit = Math.max(0.3, unitOf(raster));
-  const cell = Math.max(4, (room.detail > 1.3 ? 19 : room.detail < 0.8 ? 34 : 25) * unit);
+  const cell = Math.max(4, (room.detail > 1.3 ? 13 : room.detail < 0.8 ? 26 : 17) * unit);
   const [columns, rows] = [Math.ceil(width / cell) + 2, Math.ceil(height / cell) + 2];
   const random = room.random.fork("pieces");
   const soft = await blurred(room, raster, cell * 0.2);
@@ -13,22 +13,27 @@ export async function mosaic(room: Darkroom, raster: Raster): Promise<Raster> {
   for (let i = 0; i < px.length; i++) {
     px[i] = ((i % columns) - 0.5 + random.between(-0.42, 0.42)) * cell;
     py[i] = (Math.floor(i / columns) - 0.5 + random.between(-0.42, 0.42)) * cell;
-    tint[i] = random.between(0.92, 1.1);
+    tint[i] = random.between(0.98, 1.2);
   }
   const out = new Uint8Array(pixels.length);
-  const lead = Math.max(0.8, 1.7 * unit);
+  const lead = Math.max(0.6, 1.1 * unit);
   await inBands(room, width, height, (from, to) => {
     for (let y = from; y < to; y++) {
       const row = Math.floor(y / cell);
       for (let x = 0; x < width; x++) {
         const column = Math.floor(x / cell);
-        let [best, first, second] = [0, 1e9, 1e9];
+        let best = 0;
+        let first = 1e9;
+        let second = 1e9;
         for (let r = row; r <= row + 2; r++) {
           for (let c = column; c <= column + 2; c++) {
             const k = r * columns + c;
             const d = (x - (px[k] ?? 0)) ** 2 + (y - (py[k] ?? 0)) ** 2;
-            if (d < first) [second, first, best] = [first, d, k];
-            else if (d < second) second = d;
+            if (d < first) {
+              second = first;
+              first = d;
+              best = k;
+            } else if (d < second) second = d;
           }
         }
         const sx = Math.min(width - 1, Math.max(0, Math.round(px[best] ?? 0)));

@@ -27,9 +27,9 @@ export async function oil(room: Darkroom, raster: Raster): Promise<Raster> {
   }
   const flow = await softNoise(room, raster.width, raster.height, 210 * unit);
   const coats: Coat[] = [
-    { radius: 15 * unit, length: 8, tolerance: 0 },
-    { radius: 8 * unit, length: 7, tolerance: 14 },
-    { radius: 4 * unit, length: 6, tolerance: 20 },
+    { radius: 14 * unit, length: 5, tolerance: 0 },
+    { radius: 7.5 * unit, length: 6, tolerance: 14 },
+    { radius: 3.8 * unit, length: 6, tolerance: 20 },
     ...(room.detail > 1.2 ? [{ radius: 2.4 * unit, length: 6, tolerance: 18 }] : []),
   ];
   for (const coat of coats) await lay(room, raster, canvas, flow, coat);
@@ -102,7 +102,12 @@ function stroke(
   let [x, y] = [x0 as number, y0 as number];
   let [dirX, dirY] = [0, 0];
   const reach = Math.max(1, Math.ceil(radius));
-  const stride = Math.max(1, radius * 0.6);
+  const stride = Math.max(1, radius * 0.9);
+  // Bristles: stripes along the stroke, one entry a lane.
+  const lanes = new Float32Array(reach * 4 + 4);
+  for (let lane = 0; lane < lanes.length; lane++) {
+    lanes[lane] = Math.sin(lane * 2.6 + hue * 50) * 7 + Math.sin(lane * 1.1 + tilt * 50) * 5;
+  }
   for (let step = 0; step < length; step++) {
     const [px, py] = [Math.round(x), Math.round(y)];
     if (px < 1 || py < 1 || px >= width - 1 || py >= height - 1) break;
@@ -125,19 +130,22 @@ function stroke(
       if (drift > 70) break;
     }
     const taper = step === length - 1 ? 0.6 : 1;
+    const limit = radius * radius * taper;
     for (let dy = -reach; dy <= reach; dy++) {
       const cy = py + dy;
       if (cy < 0 || cy >= height) continue;
-      for (let dx = -reach; dx <= reach; dx++) {
-        const cx = px + dx;
-        if (cx < 0 || cx >= width || dx * dx + dy * dy > radius * radius * taper) continue;
-        // Bristles: stripes along the stroke.
-        const lane = dx * -dirY + dy * dirX;
-        const bristle = Math.sin(lane * 2.6 + hue * 50) * 7 + Math.sin(lane * 1.1 + tilt * 50) * 5;
-        const o = (cy * width + cx) * 4;
+      const half = Math.floor(Math.sqrt(Math.max(0, limit - dy * dy)));
+      const from = Math.max(0, px - half);
+      const to = Math.min(width - 1, px + half);
+      let lane = (from - px) * -dirY + dy * dirX + reach * 2;
+      let o = (cy * width + from) * 4;
+      for (let cx = from; cx <= to; cx++) {
+        const bristle = lanes[lane | 0] ?? 0;
         canvas[o] = clampByte(red + bristle);
         canvas[o + 1] = clampByte(green + bristle);
         canvas[o + 2] = clampByte(blue + bristle);
+        o += 4;
+        lane -= dirY;
       }
     }
     x += dirX * stride;

@@ -20,7 +20,7 @@ export async function pixel(room: Darkroom, raster: Raster): Promise<Raster> {
     .toBuffer();
   // Hard edges of transparency: pixels are there or they are not.
   for (let i = 3; i < small.length; i += 4) small[i] = (small[i] ?? 0) < 110 ? 0 : 255;
-  const few = await posterised(room, { width, height, pixels: small }, 32, 20);
+  const few = await posterised(room, { width, height, pixels: small }, 32, 13);
   const pixels = await open(room.sharp, few)
     .resize(raster.width, raster.height, { fit: "fill", kernel: "nearest" })
     .raw()

@@ -47,10 +47,10 @@ export async function comic(room: Darkroom, raster: Raster): Promise<Raster> {
 export async function woodblock(room: Darkroom, raster: Raster): Promise<Raster> {
   const { width, height } = raster;
   const unit = Math.max(0.3, unitOf(raster));
-  const muted = await open(room.sharp, raster).modulate({ saturation: 0.82 }).raw().toBuffer();
+  const muted = await open(room.sharp, raster).modulate({ saturation: 1.05 }).raw().toBuffer();
   const [flat, lines, fibre] = [
     await posterised(room, { width, height, pixels: muted }, 14, 0),
-    await edgePlane(room, raster, 1.5, 15),
+    await edgePlane(room, raster, 1.9, 20),
     await softNoise(room, width, height, 5 * unit + 1),
   ];
   const grain = fineNoise(room.random.fork("washi"));
@@ -64,7 +64,7 @@ export async function woodblock(room: Darkroom, raster: Raster): Promise<Raster>
         const worn =
           0.2 +
           ((fibre[i] ?? 128) / 255) * 0.1 +
-          (((grain[((y & 255) << 8) | (x & 255)] ?? 128) - 128) / 128) * 0.05;
+          (((grain[((y & 255) << 8) | (x & 255)] ?? 128) - 128) / 128) * 0.03;
         const line = 1 - (lines[i] ?? 255) / 255;
         for (let c = 0; c < 3; c++) {
           const pressed = (flat.pixels[i * 4 + c] ?? 0) * (1 - worn) + (paper[c] ?? 0) * worn;
@@ -97,7 +97,7 @@ export async function pointillist(room: Darkroom, raster: Raster): Promise<Raste
       for (let c = 0; c < 3; c++) out[i + c] = clampByte((source[i + c] ?? 0) * 0.62 + 88);
   });
   const random = room.random.fork("dots");
-  for (const radius of [6.4, 4.6, 3.2].map((r) => Math.max(1, r * unit))) {
+  for (const radius of [8.6, 6.2, 4.6].map((r) => Math.max(1, r * unit))) {
     const step = radius * 1.75;
     for (let gy = 0; gy < height; gy += step) {
       await room.pace();
@@ -107,12 +107,12 @@ export async function pointillist(room: Darkroom, raster: Raster): Promise<Raste
           gy + random.between(-0.6, 0.6) * step,
         ];
         const [ix, iy] = [Math.round(cx), Math.round(cy)];
-        if (ix < 0 || iy < 0 || ix >= width || iy >= height || random.next() < 0.16) continue;
+        if (ix < 0 || iy < 0 || ix >= width || iy >= height || random.next() < 0.34) continue;
         const s = (iy * width + ix) * 4;
-        const shift = random.between(-26, 26);
+        const shift = random.between(-18, 18);
         const colour = [
           (source[s] ?? 0) + shift,
-          (source[s + 1] ?? 0) + random.between(-14, 14),
+          (source[s + 1] ?? 0) + random.between(-10, 10),
           (source[s + 2] ?? 0) - shift,
         ];
         const reach = Math.ceil(radius);

@@ -55,8 +55,8 @@ export async function pastel(room: Darkroom, raster: Raster): Promise<Raster> {
         const i = y * width + x;
         // Chalk skips over the hollows of the paper, along the hand's slant.
         const slant = grain[(((x + y * 2) & 255) << 8) | ((y >> 1) & 255)] ?? 128;
-        const tooth = ((slant - 128) / 128) * 0.34 + (((strokes[i] ?? 128) - 128) / 128) * 0.3;
-        const cover = Math.min(1, Math.max(0.35, 0.82 + tooth));
+        const tooth = ((slant - 128) / 128) * 0.17 + (((strokes[i] ?? 128) - 128) / 128) * 0.16;
+        const cover = Math.min(1, Math.max(0.35, 0.85 + tooth));
         for (let c = 0; c < 3; c++)
           out[i * 4 + c] = clampByte(
             (paper[c] ?? 255) + ((pale[i * 4 + c] ?? 0) - (paper[c] ?? 255)) * cover,

@@ -14,11 +14,12 @@ import {
 export async function watercolour(room: Darkroom, raster: Raster): Promise<Raster> {
   const { width, height } = raster;
   const unit = unitOf(raster);
-  const [driftX, driftY, wash, edge] = await Promise.all([
-    softNoise(room, width, height, 26 * unit + 3),
-    softNoise(room, width, height, 26 * unit + 3),
-    softNoise(room, width, height, 120 * unit + 6),
-    softNoise(room, width, height, 60 * unit + 4),
+  const [driftX, driftY, wash, edge, ragged] = await Promise.all([
+    softNoise(room, width, height, 17 * unit + 3),
+    softNoise(room, width, height, 17 * unit + 3),
+    softNoise(room, width, height, 150 * unit + 6),
+    softNoise(room, width, height, 130 * unit + 5),
+    softNoise(room, width, height, 13 * unit + 2),
   ]);
   const bent = new Uint8Array(raster.pixels.length);
   await inBands(room, width, height, (from, to) => {
@@ -27,11 +28,11 @@ export async function watercolour(room: Darkroom, raster: Raster): Promise<Raste
         const i = y * width + x;
         const sx = Math.min(
           width - 1,
-          Math.max(0, Math.round(x + (((driftX[i] ?? 128) - 128) / 128) * 9 * unit)),
+          Math.max(0, Math.round(x + (((driftX[i] ?? 128) - 128) / 128) * 4.4 * unit)),
         );
         const sy = Math.min(
           height - 1,
-          Math.max(0, Math.round(y + (((driftY[i] ?? 128) - 128) / 128) * 9 * unit)),
+          Math.max(0, Math.round(y + (((driftY[i] ?? 128) - 128) / 128) * 4.4 * unit)),
         );
         const s = (sy * width + sx) * 4;
         bent[i * 4] = raster.pixels[s] ?? 0;
@@ -45,7 +46,7 @@ export async function watercolour(room: Darkroom, raster: Raster): Promise<Raste
   const bled = await blurred(room, { width, height, pixels: bent }, Math.max(0.5, 1.3 * unit));
   const grain = fineNoise(room.random.fork("paper"));
   const out = new Uint8Array(raster.pixels.length);
-  const margin = 34 * unit;
+  const margin = 30 * unit;
   const paper = [252, 249, 241] as const;
   await inBands(room, width, height, (from, to) => {
     for (let y = from; y < to; y++) {
@@ -56,10 +57,12 @@ export async function watercolour(room: Darkroom, raster: Raster): Promise<Raste
         const tooth = ((grain[((y & 255) << 8) | (x & 255)] ?? 128) - 128) / 128;
         const flow = ((wash[i] ?? 128) - 128) / 128;
         // Thin paint lets the paper through; pooled paint is darker.
-        const cover = Math.min(1, Math.max(0, 0.86 + flow * 0.2 + tooth * 0.09 + pooled * 0.004));
-        const density = 1 - pooled * 0.0042 - tooth * 0.035;
+        const cover = Math.min(1, Math.max(0, 0.88 + flow * 0.15 + tooth * 0.08 + pooled * 0.006));
+        const density = 1 - pooled * 0.0075 - tooth * 0.03;
         const near =
-          Math.min(x, y, width - 1 - x, height - 1 - y) + ((edge[i] ?? 128) - 128) * 0.16 * unit;
+          Math.min(x, y, width - 1 - x, height - 1 - y) +
+          ((edge[i] ?? 128) - 128) * 0.13 * unit +
+          ((ragged[i] ?? 128) - 128) * 0.05 * unit;
         const bare = near < margin ? Math.min(1, Math.max(0, (margin - near) / (7 * unit + 1))) : 0;
         const hold = cover * (1 - bare);
         for (let c = 0; c < 3; c++) {

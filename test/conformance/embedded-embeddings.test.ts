@@ -1,0 +1,115 @@
+/** The embedded embedding model behind the clients people use: no account anywhere, and real vectors. */
+import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
+import { OpenAIEmbeddings } from "@langchain/openai";
+import { embedMany } from "ai";
+import { BadRequestError } from "openai";
+import reference from "../data/minilm/reference.json";
+import { startGateway, testKey } from "../harness.ts";
+import { bitsOf, clientOf, refusalOf } from "./arrange.ts";
+
+// The first call starts the model's process, which takes a while on a busy machine.
+setDefaultTimeout(60_000);
+
+const gateway = startGateway({ yaml: `keys:\n  - { name: test, key: ${testKey} }\n` });
+const client = clientOf(gateway);
+afterAll(() => gateway.close());
+
+const model = "all-minilm-l6-v2";
+const known = reference.sentences.filter(({ tokens }) => tokens <= reference.maxTokens).slice(0, 8);
+const texts = known.map(({ text }) => text);
+
+function cosine(vector: readonly number[], base64: string): number {
+  const bytes = Buffer.from(base64, "base64");
+  const wanted = Float32Array.from({ length: bytes.length / 4 }, (_, i) =>
+    bytes.readFloatLE(i * 4),
+  );
+  expect(vector).toHaveLength(wanted.length);
+  const dot = wanted.reduce((sum, number, i) => sum + number * vector[i]!, 0);
+  return dot / (Math.hypot(...vector) * Math.hypot(...wanted));
+}
+
+describe("the embedded model", () => {
+  test("gives the official client the canonical vectors, in order", async () => {
+    const answer = await client.embeddings.create({ model, input: texts });
+    expect(answer.model).toBe(model);
+    expect(answer.data.map(({ index }) => index)).toEqual(texts.map((_, i) => i));
+    for (const [at, { embedding }] of answer.data.entries()) {
+      expect(cosine(embedding, known[at]!.vector)).toBeGreaterThan(0.999);
+    }
+    const tokens = known.reduce((sum, { tokens }) => sum + tokens, 0);
+    expect(answer.usage).toEqual({ prompt_tokens: tokens, total_tokens: tokens });
+    expect(gateway.rows().at(-1)).toMatchObject({
+      model,
+      status: 200,
+      inputTokens: tokens,
+      upstream: "vexel-minilm",
+    });
+  });
+
+  test("gives the same bits as numbers and as base64", async () => {
+    const [numbers, base64] = await Promise.all(
+      (["float", "base64"] as const).map((encoding_format) =>
+        client.embeddings.create({ model, input: "an otter", encoding_format }),
+      ),
+    );
+    const text = base64!.data[0]!.embedding as unknown as string;
+    expect(Buffer.from(text, "base64").toString("hex")).toBe(bitsOf(numbers!.data[0]!.embedding));
+  });
+
+  test("takes its own number of dimensions and refuses others", async () => {
+    const answer = await client.embeddings.create({ model, input: "a", dimensions: 384 });
+    expect(answer.data[0]!.embedding).toHaveLength(384);
+    const error = await refusalOf(
+      client.embeddings.create({ model, input: "a", dimensions: 256 }),
+      BadRequestError,
+    );
+    expect(error.message).toContain("does not support specifying dimensions");
+  });
+
+  test("refuses a text that is too long in OpenAI's words", async () => {
+    const error = await refusalOf(
+      client.embeddings.create({ model, input: "word ".repeat(400) }),
+      BadRequestError,
+    );
+    expect(error).toMatchObject({ type: "invalid_request_error", code: null });
+    expect(error.message).toContain("This model's maximum context length is 256 tokens");
+  });
+
+  test("works with LangChain", async () => {
+    const langchain = new OpenAIEmbeddings({
+      model,
+      apiKey: testKey,
+      configuration: { baseURL: gateway.baseURL },
+    });
+    const vectors = await langchain.embedDocuments(texts.slice(0, 2));
+    for (const [at, vector] of vectors.entries()) {
+      expect(cosine(vector, known[at]!.vector)).toBeGreaterThan(0.999);
+    }
+  });
+
+  test("works with the AI SDK", async () => {
+    const provider = createOpenAICompatible({
+      name: "vexel",
+      baseURL: gateway.baseURL,
+      apiKey: testKey,
+    });
+    const { embeddings } = await embedMany({
+      model: provider.embeddingModel(model),
+      values: texts.slice(0, 2),
+    });
+    for (const [at, vector] of embeddings.entries()) {
+      expect(cosine(vector, known[at]!.vector)).toBeGreaterThan(0.999);
+    }
+  });
+
+  test("works on the path of the first years", async () => {
+    const response = await gateway.post(`/v1/engines/${model}/embeddings`, { input: texts[0] });
+    const answer = (await response.json()) as { data: { embedding: number[] }[] };
+    expect(cosine(answer.data[0]!.embedding, known[0]!.vector)).toBeGreaterThan(0.999);
+  });
+
+  test("is in the list of models with its number of dimensions", async () => {
+    expect(await client.models.retrieve(model)).toMatchObject({ id: model, dimensions: 384 });
+  });
+});

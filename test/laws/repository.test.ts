@@ -1,0 +1,262 @@
+/** Laws about the repository itself: which way imports point, how large things may grow, what is pinned. */
+import { describe, expect, test } from "bun:test";
+import { existsSync } from "node:fs";
+import { join, posix } from "node:path";
+import budgets from "../../budgets.json";
+import lock from "../../package-lock.json";
+import manifest from "../../package.json";
+import { root } from "../harness.ts";
+import { codeOf, filesBelow, foldersIn, sources, tests, textOf } from "./tree.ts";
+
+/** Which folders of server/ a folder may look into. `contract` is open to all. */
+const mayImport: Readonly<Record<string, readonly string[]>> = {
+  std: [],
+  observe: ["std"],
+  store: ["std"],
+  upstream: ["std"],
+  // The snapshot refuses what no adapter could serve, so it must know the kinds of upstream.
+  snapshot: ["upstream", "std"],
+  usage: ["store", "std"],
+  gateway: ["upstream", "snapshot", "usage", "std"],
+  edge: ["gateway", "snapshot", "std"],
+};
+
+/** The relative imports of a file, as paths from the root. Type imports count: they are dependencies too. */
+function importsOf(file: string): string[] {
+  const text = textOf(file);
+  const found = [
+    ...text.matchAll(/^(?:import|export)\b[^;"]*?\bfrom\s*"(\.[^"]+)"/gm),
+    ...text.matchAll(/^import\s*"(\.[^"]+)"/gm),
+    ...text.matchAll(/\b(?:import|require)\(\s*"(\.[^"]+)"/g),
+    ...text.matchAll(/\bnew URL\(\s*"(\.[^"]+)"/g),
+  ];
+  return found.map(([, path]) => posix.join(posix.dirname(file), path ?? ""));
+}
+
+/** `gateway` for server/gateway/stages/stack.ts, `server` for server/build.ts, `cli` for cli/keys.ts. */
+function homeOf(path: string): string {
+  const [top = "", second = "", ...deeper] = path.split("/");
+  return top === "server" && deeper.length > 0 ? second : top;
+}
+
+function isAllowed(from: string, to: string): boolean {
+  if (from === to || to === "contract") return true;
+  // What is put together here may reach for anything inside the house.
+  if (from === "server") return to in mayImport || to === "package.json";
+  if (from === "cli") return to in mayImport || to === "server" || to === "package.json";
+  return mayImport[from]?.includes(to) ?? false;
+}
+
+describe("imports point one way", () => {
+  const held = sources().filter((file) => /^(server|cli|contract)\//.test(file));
+
+  test("every folder of server/ has its arrows", () => {
+    expect(foldersIn("server")).toEqual(Object.keys(mayImport).sort());
+  });
+
+  test("no file imports against the arrows", () => {
+    const wrong = held.flatMap((file) =>
+      importsOf(file)
+        .filter((away) => !isAllowed(homeOf(file), homeOf(away)))
+        .map((away) => `${file} may not import ${away}`),
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  test("the law itself can tell right from wrong", () => {
+    expect(importsOf("server/gateway/serve.ts")).toContain("server/usage/ledger.ts");
+    expect(importsOf("server/engines.ts")).toContain("server/upstream/local/sketch/sketch.ts");
+    expect(isAllowed("gateway", "usage")).toBeTrue();
+    expect(isAllowed("gateway", "edge")).toBeFalse();
+    expect(isAllowed("upstream", "snapshot")).toBeFalse();
+    expect(isAllowed("contract", "std")).toBeFalse();
+    expect(isAllowed("std", "contract")).toBeTrue();
+  });
+
+  test("nothing in production imports tests or benchmarks", () => {
+    const wrong = held.filter((file) => importsOf(file).some((away) => /^(test|bench)\//.test(away)));
+    expect(wrong).toEqual([]);
+  });
+
+  test("files do not need each other in a circle", () => {
+    expect(circles(held)).toEqual([]);
+  });
+});
+
+/** Imports of values only: types are gone before anything runs. */
+function valueImportsOf(file: string): string[] {
+  const text = textOf(file).replace(/^(?:import|export) type\b[^;]*;/gm, "");
+  return [...text.matchAll(/^(?:import|export)\b([^;"]*?)\bfrom\s*"(\.[^"]+)"/gm)]
+    .filter(([, names = ""]) => !/^\s*\{(\s*type\s+\w+(\s+as\s+\w+)?\s*,?)*\s*\}\s*$/.test(names))
+    .map(([, , path]) => posix.join(posix.dirname(file), path ?? ""));
+}
+
+function circles(files: readonly string[]): string[] {
+  const found: string[] = [];
+  const done = new Set<string>();
+  const visit = (file: string, way: readonly string[]): void => {
+    if (way.includes(file)) {
+      found.push([...way.slice(way.indexOf(file)), file].join(" -> "));
+      return;
+    }
+    if (done.has(file)) return;
+    for (const next of valueImportsOf(file))
+      if (files.includes(next)) visit(next, [...way, file]);
+    done.add(file);
+  };
+  for (const file of files) visit(file, []);
+  return found;
+}
+
+const count = (files: readonly string[], pattern: RegExp, read = codeOf): string[] =>
+  files.flatMap((file) => [...read(file).matchAll(pattern)].map(([found]) => `${file}: ${found}`));
+
+/** Above the budget is a step back; below it, the budget is lowered in the same change. */
+function expectBudget(name: keyof typeof budgets, found: readonly string[]): void {
+  const budget = budgets[name];
+  if (found.length === budget) return;
+  const advice = found.length > budget ? "" : `Lower "${name}" in budgets.json. `;
+  throw new Error(`${advice}${found.length} instead of ${budget}:\n${found.join("\n")}`);
+}
+
+describe("budgets.json", () => {
+  test("no file is longer than a person can take in", () => {
+    const long = sources().flatMap((file) => {
+      const lines = textOf(file).split("\n").length - 1;
+      return lines > budgets.maxFileLines ? [`${file} has ${lines} lines`] : [];
+    });
+    expect(long).toEqual([]);
+  });
+
+  test("types are not switched off", () => {
+    const anyType = /(?<![.\w])any(?=\s*[[\]>;,)=|&{}])/g;
+    const switches = /@ts-(?:ignore|expect-error|nocheck)/g;
+    const files = [...sources(), ...tests()].filter((file) => !file.startsWith("test/laws/"));
+    expectBudget("any", [...count(files, anyType), ...count(files, switches, textOf)]);
+  });
+
+  test("exports have names", () => {
+    expectBudget("defaultExports", count([...sources(), ...tests()], /^export default\b/gm));
+  });
+
+  test("no error is dropped without a word", () => {
+    expectBudget("emptyCatches", count(sources(), /\bcatch\s*(?:\(\w+\)\s*)?\{\s*\}/g, textOf));
+  });
+
+  test("promises that nobody waits for are few", () => {
+    const silenced = /\.catch\(\(\) => (?:undefined|\{\s*\}|null)\)/g;
+    expectBudget("silencedPromises", count(sources(), silenced));
+  });
+
+  test("every test runs", () => {
+    const skipped = /\b(?:test|it|describe)\.(?:skip|skipIf|if|todo|todoIf|only|failing)\b/g;
+    expectBudget("skippedTests", count(tests(), skipped));
+  });
+
+  test("dependencies at run time are few", () => {
+    expectBudget("runtimeDependencies", Object.keys(manifest.dependencies));
+  });
+});
+
+describe("what is installed", () => {
+  const groups = ["dependencies", "optionalDependencies", "devDependencies"] as const;
+  const wanted = groups.flatMap((group) => Object.entries(manifest[group]));
+
+  test("every package is pinned to one version", () => {
+    const loose = wanted.filter(([, version]) => !/^\d+\.\d+\.\d+(?:-[\w.]+)?$/.test(version));
+    expect(loose).toEqual([]);
+  });
+
+  test("package-lock.json agrees with package.json", () => {
+    const top = lock.packages[""];
+    for (const group of groups) expect<unknown>(top[group]).toEqual(manifest[group]);
+    expect(top.version).toBe(manifest.version);
+    const locked = lock.packages as Readonly<Record<string, { readonly version?: string }>>;
+    for (const [name, version] of wanted) {
+      expect(`${name} ${locked[`node_modules/${name}`]?.version}`).toBe(`${name} ${version}`);
+    }
+  });
+
+  test("every locked package has a checksum, and none comes from one machine's own registry", () => {
+    const packages = Object.entries(lock.packages as Readonly<Record<string, Locked>>);
+    const odd = packages
+      .filter(([path]) => path !== "")
+      .filter(([, { integrity, resolved }]) => {
+        const elsewhere = resolved && !resolved.startsWith("https://registry.npmjs.org/");
+        return !integrity?.startsWith("sha512-") || elsewhere;
+      });
+    expect(odd.map(([path]) => path)).toEqual([]);
+  });
+
+  test("every package that is imported is asked for", () => {
+    const names = new Set(wanted.map(([name]) => name));
+    const missing = sources().flatMap((file) =>
+      packagesOf(file)
+        .filter((name) => !names.has(name))
+        .map((name) => `${file}: ${name}`),
+    );
+    expect(missing).toEqual([]);
+  });
+});
+
+interface Locked {
+  readonly integrity?: string;
+  readonly resolved?: string;
+}
+
+const packagesOf = (file: string): string[] =>
+  [...textOf(file).matchAll(/(?:\bfrom |\bimport\(|^import )"([^".\n][^"\n]*)"/gm)]
+    .map(([, specifier = ""]) => specifier)
+    .filter((specifier) => !/^(?:node|bun):/.test(specifier) && specifier !== "bun")
+    .map((specifier) => specifier.split("/").slice(0, specifier.startsWith("@") ? 2 : 1).join("/"));
+
+describe("files", () => {
+  test("every source file begins with a line that places it", () => {
+    const bare = [...sources(), ...tests()].filter((file) => {
+      const text = textOf(file).replace(/^#!.*\n/, "");
+      return !/^(?:\/\*\*|\/\/ )\s*\S/.test(text);
+    });
+    expect(bare).toEqual([]);
+  });
+
+  test("names promise something", () => {
+    const empty = /^(?:utils?|helpers?|common|misc|managers?|services?|base|data|infos?)$/;
+    const paths = ["server", "cli", "contract"].flatMap(filesBelow);
+    const words = (path: string) => path.replace(/\.\w+$/, "").split(/[/.-]/);
+    expect(paths.filter((path) => words(path).some((word) => empty.test(word)))).toEqual([]);
+  });
+
+  test("names are in small letters with hyphens", () => {
+    const odd = [...sources(), ...tests()].filter((path) => !/^[a-z0-9./-]+$/.test(path));
+    expect(odd).toEqual([]);
+  });
+
+  test("every command of package.json is there", () => {
+    const commands = [...Object.values(manifest.scripts), ...Object.values(manifest.bin)];
+    const named = commands.flatMap((command) => command.match(/\bbin\/[\w.-]+/g) ?? []);
+    expect(named.length).toBeGreaterThan(0);
+    expect(named.filter((path) => !existsSync(join(root, path)))).toEqual([]);
+  });
+});
+
+describe("the world enters in few places", () => {
+  const server = sources().filter((file) => file.startsWith("server/"));
+
+  test("only one file calls fetch", () => {
+    const callers = server.filter((file) => /(?<![.\w])fetch\(/.test(codeOf(file)));
+    expect(callers).toEqual(["server/upstream/send.ts"]);
+  });
+
+  test("clocks and chance are handed in", () => {
+    const read = /\b(?:Date\.now|performance\.now|Math\.random)\b/;
+    const may = (file: string) => Object.keys(ownClock).some((allowed) => file.startsWith(allowed));
+    expect(server.filter((file) => !may(file) && read.test(codeOf(file)))).toEqual([]);
+  });
+});
+
+const ownClock: Readonly<Record<string, string>> = {
+  "server/build.ts": "hands clocks to everything else",
+  "server/main.ts": "hands clocks to what is there before anything is built",
+  "server/upstream/local/embed/child/": "is a process of its own",
+  "server/upstream/local/inpaint/child/": "is a process of its own",
+};

@@ -1,0 +1,43 @@
+/** The repository's own files, for the laws about them. */
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { root } from "../harness.ts";
+
+const notOurs = new Set(["node_modules", ".git", "data"]);
+
+/** Every file below a folder, by its path from the root, in order. */
+export function filesBelow(folder: string): string[] {
+  const entries = readdirSync(join(root, folder), { withFileTypes: true });
+  return entries
+    .flatMap((entry) => {
+      const path = folder === "" ? entry.name : `${folder}/${entry.name}`;
+      if (!entry.isDirectory()) return [path];
+      // Only at the top: test/data is ours.
+      return folder === "" && notOurs.has(entry.name) ? [] : filesBelow(path);
+    })
+    .sort();
+}
+
+/** Those that hold something: git does not keep the others. */
+export const foldersIn = (folder: string): string[] =>
+  readdirSync(join(root, folder), { withFileTypes: true })
+    .filter((entry) => entry.isDirectory() && filesBelow(`${folder}/${entry.name}`).length > 0)
+    .map(({ name }) => name)
+    .sort();
+
+export const textOf = (path: string): string => readFileSync(join(root, path), "utf8");
+
+const isCode = (path: string): boolean => /\.(ts|tsx|mjs)$/.test(path);
+
+/** What runs in production, and what measures it. */
+export const sources = (): string[] =>
+  ["bench", "bin", "cli", "contract", "server"].flatMap(filesBelow).filter(isCode);
+
+export const tests = (): string[] => filesBelow("test").filter(isCode);
+
+/** Without comments and with empty strings, so that words in them are not taken for code. */
+export const codeOf = (path: string): string =>
+  textOf(path)
+    .replace(/\/\*[\s\S]*?\*\//g, "")
+    .replace(/(^|\s)\/\/.*$/gm, "$1")
+    .replace(/"(?:[^"\\\n]|\\.)*"/g, '""');
