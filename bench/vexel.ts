@@ -7,7 +7,12 @@ import { cores, freePort, ready, start } from "./processes.ts";
 import { key } from "./scenarios.ts";
 
 const root = join(import.meta.dir, "..");
-export const ownCommand: readonly string[] = [process.execPath, join(root, "server/main.ts")];
+export const ownCommand: readonly string[] = [
+  process.execPath,
+  "--no-install",
+  join(root, "cli/main.ts"),
+  "serve",
+];
 
 export async function startVexel(
   folder: string,

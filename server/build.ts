@@ -143,7 +143,8 @@ export function build({ settings, snapshot, engines, log }: BuildOptions): Gatew
       maxFormBytes: settings.VEXEL_MAX_UPLOAD_BYTES,
     },
     publicUrl: settings.VEXEL_PUBLIC_URL,
-    idleSeconds: settings.VEXEL_BODY_TIMEOUT,
+    bodyMs: settings.VEXEL_BODY_TIMEOUT * 1000,
+    clock: () => performance.now(),
     onDefect: (requestId, error) => logDefect(log, requestId, error),
   });
 

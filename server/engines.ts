@@ -10,12 +10,19 @@ export interface Engines {
   readonly migan: boolean;
 }
 
-export function buildEngines({ idleMs }: { readonly idleMs: number }): Engines {
+export interface EngineOptions {
+  /** How long an unused model stays in memory. */
+  readonly idleMs: number;
+  /** Told each time a model has been loaded, and how it runs. */
+  readonly onReady: (name: string, facts: Readonly<Record<string, string | number>>) => void;
+}
+
+export function buildEngines({ idleMs, onReady }: EngineOptions): Engines {
   const migan = isMiganInstalled();
   return {
     engines: new Map<string, Engine>([
-      ["minilm", createMinilm({ idleMs })],
-      ["local", createLocal({ idleMs })],
+      ["minilm", createMinilm({ idleMs, onReady })],
+      ["local", createLocal({ idleMs, onReady })],
       ["sketch", sketchOnFirstUse],
       ...(migan ? [["migan", createMigan({ idleMs })] as const] : []),
     ]),

@@ -27,7 +27,10 @@ export async function run({ settings, configNamed, env }: RunOptions): Promise<n
       `The folder ${settings.VEXEL_DATA} (VEXEL_DATA) cannot be used: ${wordsOf(error)}`,
     );
   }
-  const { engines, migan } = buildEngines({ idleMs: settings.VEXEL_LOCAL_IDLE * 1000 });
+  const { engines, migan } = buildEngines({
+    idleMs: settings.VEXEL_LOCAL_IDLE * 1000,
+    onReady: (model, facts) => log.info("local-model-ready", { model, ...facts }),
+  });
   const followed = followConfiguration({ settings, configNamed, env, keys, migan, log });
   if (!followed.ok) return complain(followed.problems);
   let gateway: Gateway;

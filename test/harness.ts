@@ -72,7 +72,7 @@ export function startGateway({
       lines += text;
     },
   });
-  const { engines } = buildEngines({ idleMs: 60_000 });
+  const { engines } = buildEngines({ idleMs: 60_000, onReady: () => undefined });
   const gateway: Gateway = build({
     settings: readSettings({ PORT: "0", VEXEL_DATA: folder.path, ...settings }),
     snapshot: () => loaded.snapshot,

@@ -1,24 +1,43 @@
-/** Step 3: a JSON body, read once and bounded. */
+/** Step 3: a body, read once and bounded; as JSON, or as it comes for a form. */
 import type { JsonBody } from "../gateway/incoming.ts";
 import { GatewayError } from "../std/gateway-error.ts";
+import type { Patience } from "./patience.ts";
 
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
-export async function readJson(request: Request, maxBytes: number): Promise<JsonBody> {
+/** A body up to this length must be there at once; of a larger one, there must be progress. */
+export const smallBytes = 64 * 1024;
+
+/** No call has any use for more. Printing what is nested tens of thousands deep would overflow the stack. */
+const maxDepth = 128;
+
+export async function readJson(
+  request: Request,
+  maxBytes: number,
+  patience: Patience,
+): Promise<JsonBody> {
   checkType(request.headers.get("content-type"));
-  const bytes = await readBytes(request, maxBytes);
+  const bytes = await readBytes(request, maxBytes, patience);
   let text: string;
   try {
     text = decoder.decode(bytes);
   } catch (cause) {
     throw new GatewayError("invalid_json", "The body is not valid UTF-8.", { cause });
   }
+  const value = parse(text);
+  if (mayBeDeep(text) && isDeep(value)) {
+    throw new GatewayError("invalid_json", `The body is nested more than ${maxDepth} levels deep.`);
+  }
+  return { value, bytes: bytes.length };
+}
+
+function parse(text: string): unknown {
   try {
-    return { value: JSON.parse(text), bytes: bytes.length };
+    return JSON.parse(text);
   } catch (cause) {
     throw new GatewayError(
       "invalid_json",
-      `We could not parse the JSON body of your request. (HINT: This likely means you aren't using your HTTP library correctly. The gateway expects a JSON payload, but what was sent was not valid JSON${bytes.length === 0 ? ": the body was empty" : ""}.)`,
+      `We could not parse the JSON body of your request. (HINT: This likely means you aren't using your HTTP library correctly. The gateway expects a JSON payload, but what was sent was not valid JSON${text === "" ? ": the body was empty" : ""}.)`,
       { cause },
     );
   }
@@ -33,29 +52,83 @@ function checkType(type: string | null): void {
   );
 }
 
-export const tooLarge = (maxBytes: number): GatewayError =>
+/** What has few brackets is not deep; that much can be seen without looking at the value. */
+function mayBeDeep(text: string): boolean {
+  let brackets = 0;
+  for (const sign of ["[", "{"]) {
+    for (let at = text.indexOf(sign); at >= 0; at = text.indexOf(sign, at + 1)) {
+      if (++brackets > maxDepth) return true;
+    }
+  }
+  return false;
+}
+
+function isDeep(value: unknown): boolean {
+  let level = [value];
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > maxDepth) return true;
+    const below: unknown[] = [];
+    for (const parent of level) {
+      if (typeof parent !== "object" || parent === null) continue;
+      const children: readonly unknown[] = Array.isArray(parent) ? parent : Object.values(parent);
+      for (const child of children) if (typeof child === "object") below.push(child);
+    }
+    level = below;
+  }
+  return false;
+}
+
+const tooLarge = (maxBytes: number): GatewayError =>
   new GatewayError(
     "request_too_large",
     `The body is larger than the ${maxBytes} bytes that are allowed here.`,
   );
 
-async function readBytes(request: Request, maxBytes: number): Promise<Uint8Array> {
-  const announced = Number(request.headers.get("content-length") ?? Number.NaN);
-  if (announced > maxBytes) throw tooLarge(maxBytes);
-  try {
-    if (announced >= 0) return await request.bytes();
-    const chunks: Uint8Array[] = [];
-    let length = 0;
-    for await (const chunk of request.body ?? []) {
-      length += chunk.length;
-      if (length > maxBytes) throw tooLarge(maxBytes);
-      chunks.push(chunk);
-    }
-    return Buffer.concat(chunks);
-  } catch (error) {
-    throw error instanceof GatewayError ? error : cutShort(error);
+/** The length that was announced; NaN where none was. */
+export const announcedBytes = (headers: Headers): number =>
+  Number(headers.get("content-length") ?? Number.NaN);
+
+async function readBytes(
+  request: Request,
+  maxBytes: number,
+  patience: Patience,
+): Promise<Uint8Array> {
+  const announced = announcedBytes(request.headers);
+  if (announced <= Math.min(smallBytes, maxBytes)) {
+    return patience.wait(request.bytes()).catch((error) => {
+      throw cutShort(error);
+    });
+  }
+  const pieces: Uint8Array[] = [];
+  for await (const piece of readChunks(request, maxBytes, patience)) pieces.push(piece);
+  return Buffer.concat(pieces);
+}
+
+/** The body as it comes, bounded. Whoever stops early leaves the rest to Bun, which passes over it. */
+export async function* readChunks(
+  request: Request,
+  maxBytes: number,
+  patience: Patience,
+): AsyncGenerator<Uint8Array> {
+  if (announcedBytes(request.headers) > maxBytes) throw tooLarge(maxBytes);
+  // Not `for await`: that would cancel the body of a call that is about to be refused.
+  const body: AsyncIterable<Uint8Array> | null = request.body;
+  const chunks = body?.[Symbol.asyncIterator]();
+  let length = 0;
+  while (chunks) {
+    const { done, value } = await patience.wait(chunks.next()).catch((error) => {
+      throw cutShort(error);
+    });
+    if (done) return;
+    length += value.length;
+    if (length > maxBytes) throw tooLarge(maxBytes);
+    yield value;
   }
 }
 
-export const cutShort = (cause: unknown): GatewayError =>
-  new GatewayError("incomplete_body", "The body ended before it was complete.", { cause });
+const cutShort = (error: unknown): GatewayError =>
+  error instanceof GatewayError
+    ? error
+    : new GatewayError("incomplete_body", "The body ended before it was complete.", {
+        cause: error,
+      });

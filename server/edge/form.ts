@@ -1,8 +1,9 @@
 /** Step 3: a multipart form, read as it comes and bounded; its files go to the spool. */
 import type { Form, FormField } from "../gateway/incoming.ts";
 import { GatewayError } from "../std/gateway-error.ts";
-import { cutShort, tooLarge } from "./body.ts";
+import { readChunks } from "./body.ts";
 import { boundaryOf, type IncomingPart, readParts } from "./multipart.ts";
+import type { Patience } from "./patience.ts";
 import { type Spooled, type SpoolLimits, spool } from "./spool.ts";
 
 export interface FormLimits extends SpoolLimits {
@@ -14,15 +15,17 @@ const maxFiles = 24;
 const maxFields = 128;
 const maxFieldBytes = 1024 * 1024;
 
-export async function readForm(request: Request, limits: FormLimits): Promise<Form> {
-  const announced = Number(request.headers.get("content-length") ?? Number.NaN);
-  if (announced > limits.maxFormBytes) throw tooLarge(limits.maxFormBytes);
+export async function readForm(
+  request: Request,
+  limits: FormLimits,
+  patience: Patience,
+): Promise<Form> {
   const fields: FormField[] = [];
   const files: Spooled[] = [];
   const dispose = async (): Promise<void> => {
     await Promise.all(files.map((file) => file.dispose()));
   };
-  const body = new Counted(request, limits.maxFormBytes);
+  const body = new Counted(readChunks(request, limits.maxFormBytes, patience));
   try {
     const boundary = boundaryOf(request.headers.get("content-type") ?? "");
     for await (const part of readParts(body.chunks(), boundary)) {
@@ -37,7 +40,7 @@ export async function readForm(request: Request, limits: FormLimits): Promise<Fo
     await body.drain();
   } catch (error) {
     await dispose();
-    throw error instanceof GatewayError ? error : cutShort(error);
+    throw error;
   }
   return { fields, files: files.map(({ part }) => part), bytes: body.bytes, dispose };
 }
@@ -63,16 +66,13 @@ async function readText({ name, body }: IncomingPart): Promise<string> {
   return Buffer.concat(pieces).toString("utf8");
 }
 
-/** The body of a request, counted as it passes. */
+/** The chunks of a body, counted as they pass and gone when they have. */
 class Counted {
   bytes = 0;
-  readonly #max: number;
   readonly #chunks: AsyncIterator<Uint8Array>;
 
-  constructor(request: Request, max: number) {
-    this.#max = max;
-    const body: AsyncIterable<Uint8Array> = request.body ?? ReadableNothing;
-    this.#chunks = body[Symbol.asyncIterator]();
+  constructor(chunks: AsyncIterable<Uint8Array>) {
+    this.#chunks = chunks[Symbol.asyncIterator]();
   }
 
   async *chunks(): AsyncGenerator<Uint8Array> {
@@ -80,7 +80,6 @@ class Counted {
       const { done, value } = await this.#chunks.next();
       if (done) return;
       this.bytes += value.length;
-      if (this.bytes > this.#max) throw tooLarge(this.#max);
       yield value;
       // Its memory goes back now: left to the garbage collector, eight large uploads would hold 150 MB of it.
       (value.buffer as ArrayBuffer).transfer(0);
@@ -94,10 +93,6 @@ class Counted {
     }
   }
 }
-
-const ReadableNothing: AsyncIterable<Uint8Array> = {
-  [Symbol.asyncIterator]: () => ({ next: async () => ({ done: true, value: undefined }) }),
-};
 
 const tooMany = (what: string): GatewayError =>
   new GatewayError("request_too_large", `The multipart form has too many ${what}.`);

@@ -1,11 +1,14 @@
 /** Step 1: bytes arrive. Turns a request into an `Incoming`, finds its row, and turns the `Outgoing` into bytes. */
+import { faults } from "../../contract/faults.ts";
 import type { Form, Incoming, JsonBody, Outgoing } from "../gateway/incoming.ts";
 import { refuse, toFault } from "../gateway/refuse.ts";
 import { GatewayError } from "../std/gateway-error.ts";
 import { newRequestId } from "../std/request-id.ts";
-import { readJson } from "./body.ts";
+import { announcedBytes, readJson, smallBytes } from "./body.ts";
+import { ConnectionTime } from "./connection-time.ts";
 import { type Cors, preflight } from "./cors.ts";
 import { type FormLimits, readForm } from "./form.ts";
+import { createPatience, type Patience } from "./patience.ts";
 import { toResponse } from "./reply.ts";
 import { type Match, match, type RouteName, routes } from "./routes.ts";
 
@@ -22,8 +25,12 @@ export interface ListenOptions {
   readonly form: FormLimits;
   /** Empty: as the caller reached us. */
   readonly publicUrl: string;
-  /** Seconds without a byte before a connection is closed. */
-  readonly idleSeconds: number;
+  /** How long to wait for more of a body. */
+  readonly bodyMs: number;
+  /** After so many seconds a connection is closed on which nothing is going on. */
+  readonly connectionSeconds?: number;
+  /** Milliseconds, monotonic. */
+  readonly clock: () => number;
   /** Told of what no handler caught. */
   readonly onDefect: (requestId: string, error: unknown) => void;
 }
@@ -36,11 +43,16 @@ export interface Listening {
 
 type Server = Bun.Server<undefined>;
 
+/** The most that Bun allows. */
+const mostSeconds = 255;
+
 export function listen(options: ListenOptions): Listening {
-  const { handlers, cors } = options;
+  const { handlers, cors, connectionSeconds = mostSeconds } = options;
+  const patience = createPatience(options.bodyMs, options.clock);
 
   const answer = async (request: Request, server: Server): Promise<Response> => {
-    const incoming = new Arrival(request, server, options);
+    const time = new ConnectionTime(request, server, connectionSeconds);
+    const incoming = new Arrival(request, { ...options, patience, time });
     const extra = cors(request.headers.get("origin"));
     let outgoing: Outgoing;
     try {
@@ -53,27 +65,35 @@ export function listen(options: ListenOptions): Listening {
     if (request.method === "OPTIONS" && outgoing.status === 204 && Object.keys(extra).length > 0) {
       Object.assign(outgoing.headers, preflight(request, outgoing.headers.allow ?? ""));
     }
-    return toResponse(outgoing, { "x-request-id": incoming.requestId, ...extra }, request.method);
+    // The rest of a body that was given up may still come; nobody reads it.
+    if (outgoing.status === faults.request_timeout.status) outgoing.headers.connection = "close";
+    time.renew();
+    const headers = { "x-request-id": incoming.requestId, ...extra };
+    return toResponse(outgoing, { headers, method: request.method, onPiece: () => time.renew() });
   };
 
   const server: Server = Bun.serve({
     hostname: options.host,
     port: options.port,
-    idleTimeout: Math.min(255, options.idleSeconds),
+    idleTimeout: connectionSeconds,
     // The readers bound each body themselves, with a proper answer; this is only the outermost wall.
     maxRequestBodySize: Math.max(options.maxBodyBytes, options.form.maxFormBytes) + 1024 * 1024,
     fetch: answer,
     error: (error) => {
-      options.onDefect("", error);
-      const refusal = refuse(toFault(error, undefined));
-      return new Response(refusal.body, { status: refusal.status, headers: refusal.headers });
+      const requestId = newRequestId();
+      options.onDefect(requestId, error);
+      const { status, headers, body } = refuse(toFault(error, undefined));
+      return new Response(body, { status, headers: { ...headers, "x-request-id": requestId } });
     },
   });
 
   const host = options.host.includes(":") ? `[${options.host}]` : options.host;
   return {
     url: `http://${host}:${server.port}`,
-    stop: (now) => server.stop(now),
+    stop: async (now) => {
+      await server.stop(now);
+      patience.close();
+    },
   };
 }
 
@@ -106,19 +126,22 @@ const allowed = ({ row }: Match): string =>
     .concat("OPTIONS")
     .join(", ");
 
+interface Reading extends ListenOptions {
+  readonly patience: Patience;
+  readonly time: ConnectionTime;
+}
+
 class Arrival implements Incoming {
   readonly requestId = newRequestId();
   readonly method: string;
   readonly path: string;
   readonly headers: Headers;
   readonly #request: Request;
-  readonly #server: Server;
-  readonly #options: ListenOptions;
+  readonly #reading: Reading;
 
-  constructor(request: Request, server: Server, options: ListenOptions) {
+  constructor(request: Request, reading: Reading) {
     this.#request = request;
-    this.#server = server;
-    this.#options = options;
+    this.#reading = reading;
     this.method = request.method;
     this.headers = request.headers;
     this.path = pathOf(request.url);
@@ -129,30 +152,38 @@ class Arrival implements Incoming {
   }
 
   get publicUrl(): string {
-    if (this.#options.publicUrl) return this.#options.publicUrl.replace(/\/+$/, "");
+    if (this.#reading.publicUrl) return this.#reading.publicUrl.replace(/\/+$/, "");
     const proto = this.headers.get("x-forwarded-proto") === "https" ? "https" : "http";
     const host = this.headers.get("host") ?? "";
     return /^[\w.:[\]-]{1,255}$/.test(host) ? `${proto}://${host}` : "";
   }
 
   json(): Promise<JsonBody> {
-    return readJson(this.#request, this.#options.maxBodyBytes);
+    const { patience, time, bodyMs, maxBodyBytes } = this.#reading;
+    if (announcedBytes(this.headers) <= smallBytes) time.holdFor(bodyMs);
+    else time.hold();
+    return readJson(this.#request, maxBodyBytes, patience);
   }
 
   form(): Promise<Form> {
-    return readForm(this.#request, this.#options.form);
+    const { patience, time, form } = this.#reading;
+    time.hold();
+    return readForm(this.#request, form, patience);
   }
 
-  /** Silence longer than a connection may be idle: from here on only the deadline of the journey counts. */
   expectWait(ms: number): void {
-    if (ms >= this.#options.idleSeconds * 900) this.#server.timeout(this.#request, 0);
+    this.#reading.time.holdFor(ms + this.#reading.bodyMs);
   }
 }
 
-/** Without `new URL`, which would decode and tidy what must stay as it was sent. */
+/**
+ * Without `new URL`, which would decode what must stay as it was sent.
+ * Where the request names no host that could stand in a URL, Bun gives the path alone.
+ */
 function pathOf(url: string): string {
-  const start = url.indexOf("/", url.indexOf("//") + 2);
+  const start = url.startsWith("/") ? 0 : url.indexOf("/", url.indexOf("//") + 2);
   if (start < 0) return "/";
   const end = url.indexOf("?", start);
-  return end < 0 ? url.slice(start) : url.slice(start, end);
+  const path = end < 0 ? url.slice(start) : url.slice(start, end);
+  return path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path;
 }

@@ -62,7 +62,7 @@ export const routes: readonly RouteRow[] = [
 
 const matchers = routes.map((row) => ({
   row,
-  pattern: new RegExp(`^${row.path.replace(/\{\w+\}/g, "(.+)")}/?$`),
+  pattern: new RegExp(`^${row.path.replace(/\{\w+\}/g, "(.+)")}$`),
 }));
 const exact = new Map(routes.map((row) => [row.path, row]));
 

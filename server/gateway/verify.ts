@@ -37,12 +37,15 @@ export function verifyEmbeddings(
   return reply;
 }
 
+/** As float32, which is what every caller makes of them in the end. */
 function checkNumbers(floats: Exclude<Vector, string>, at: number): void {
   let anything = false;
   for (let i = 0; i < floats.length; i++) {
-    const number = floats[i];
-    if (!Number.isFinite(number)) throw lie(`vector ${at} holds something that is not a number`);
-    if (number !== 0) anything = true;
+    const number = floats[i] as number;
+    if (typeof number !== "number" || !Number.isFinite(Math.fround(number))) {
+      throw lie(`vector ${at} holds something that is not a number`);
+    }
+    if (Math.fround(number) !== 0) anything = true;
   }
   if (!anything) throw lie(`vector ${at} is all zeros`);
 }

@@ -1,7 +1,8 @@
 /** API keys in the store. Only their hashes are kept; the text is shown once, when a key is made. */
-import { Database } from "bun:sqlite";
+import type { Database } from "bun:sqlite";
 import { createHash, randomBytes } from "node:crypto";
 import { join } from "node:path";
+import { openDatabase } from "./open-database.ts";
 
 export interface StoredKey {
   readonly id: string;
@@ -43,10 +44,11 @@ export class KeyStore {
 
   constructor(folder: string, now: () => number) {
     this.#now = now;
-    this.#db = new Database(join(folder, "vexel.db"), { create: true, strict: true });
-    this.#db.run("PRAGMA busy_timeout = 5000");
-    this.#db.run("PRAGMA journal_mode = WAL");
-    this.#db.run(schema);
+    this.#db = openDatabase({
+      path: join(folder, "vexel.db"),
+      busyMs: 5000,
+      prepare: (db) => db.run(schema),
+    });
   }
 
   /** 32 random bytes: with that much to guess, one round of SHA-256 protects the stored hash. */

@@ -106,8 +106,17 @@ class FetchReply implements WireReply {
   }
 }
 
-/** Bun's codes for a connection that was never made: nothing was sent, nothing can be charged. */
-const neverMade = new Set(["ConnectionRefused", "ECONNREFUSED", "ENOTFOUND", "DNSResolveFailed"]);
+/** Codes of a connection that was never made, or not trusted: nothing was sent, nothing can be charged. */
+const neverMade = new Set([
+  ...["ConnectionRefused", "FailedToOpenSocket", "DNSResolveFailed", "ERR_INVALID_URL"],
+  ...["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH"],
+  ...["DEPTH_ZERO_SELF_SIGNED_CERT", "SELF_SIGNED_CERT_IN_CHAIN", "CERT_HAS_EXPIRED"],
+  ...["UNABLE_TO_VERIFY_LEAF_SIGNATURE", "UNABLE_TO_GET_ISSUER_CERT_LOCALLY"],
+  "ERR_TLS_CERT_ALTNAME_INVALID",
+]);
+
+/** Bun's codes for a body that is not compressed in the way its headers say. */
+const undecodable = new Set(["ZlibError", "BrotliDecompressionError", "ZstdDecompressionError"]);
 
 const codeOf = (error: unknown): string =>
   typeof error === "object" && error !== null && "code" in error ? String(error.code) : "";
@@ -116,6 +125,11 @@ function unreachable(error: unknown, signal: AbortSignal): GatewayError {
   // Whoever aborted gave the reason as a fault: the deadline, or the caller hanging up.
   if (signal.aborted && signal.reason instanceof GatewayError) return signal.reason;
   const code = codeOf(error);
+  if (undecodable.has(code)) {
+    return new GatewayError("upstream_invalid", "The upstream's answer cannot be decompressed.", {
+      cause: error,
+    });
+  }
   return new GatewayError(
     "upstream_unreachable",
     neverMade.has(code)

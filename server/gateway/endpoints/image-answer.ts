@@ -7,6 +7,7 @@ import type {
   ImageUsage,
 } from "../../upstream/contract.ts";
 import type { Usage, WriteContext, Written } from "../endpoint.ts";
+import { sumOf } from "../image-usage.ts";
 import type { Chunk } from "../stream.ts";
 
 export interface ImageContext extends WriteContext {
@@ -67,7 +68,7 @@ function writeStream(events: AsyncIterable<ImageEvent>, context: ImageContext): 
     for await (const event of events) {
       if (event.type === "completed") {
         images++;
-        spent = added(spent, event.usage);
+        spent = sumOf(spent, event.usage);
       }
       yield { text: frame(event, context), closing: event.type === "completed" };
     }
@@ -98,15 +99,3 @@ const toUsage = (usage: ImageUsage | undefined, images: number): Usage => ({
   ...(usage && { inputTokens: usage.input_tokens, outputTokens: usage.output_tokens }),
   images,
 });
-
-const added = (
-  before: ImageUsage | undefined,
-  next: ImageUsage | undefined,
-): ImageUsage | undefined =>
-  before && next
-    ? {
-        total_tokens: before.total_tokens + next.total_tokens,
-        input_tokens: before.input_tokens + next.input_tokens,
-        output_tokens: before.output_tokens + next.output_tokens,
-      }
-    : (next ?? before);

@@ -5,8 +5,8 @@ import type {
   ImageEvent,
   ImageReply,
   ImageResult,
-  ImageUsage,
 } from "../../upstream/contract.ts";
+import { sumOf } from "../image-usage.ts";
 import type { Stage } from "./stage.ts";
 
 type Whole = Extract<ImageReply, { kind: "whole" }>;
@@ -23,7 +23,7 @@ export const asAsked =
   };
 
 async function* toEvents(reply: Whole): AsyncGenerator<ImageEvent> {
-  for (const [at, { image, rest }] of reply.results.entries()) {
+  for (const [at, { image, rest, revised_prompt }] of reply.results.entries()) {
     const last = at === reply.results.length - 1;
     yield {
       type: "completed",
@@ -32,7 +32,7 @@ async function* toEvents(reply: Whole): AsyncGenerator<ImageEvent> {
       ...reply.facts,
       // One answer has one usage: it is told once.
       ...(last && reply.usage && { usage: reply.usage }),
-      ...(rest && { rest }),
+      rest: { ...reply.rest, ...rest, ...(revised_prompt !== undefined && { revised_prompt }) },
     };
   }
 }
@@ -48,14 +48,17 @@ function toBase64(image: ImageResult["image"]): string {
 
 async function gather(events: AsyncIterable<ImageEvent>): Promise<ImageReply> {
   const results: ImageResult[] = [];
-  let usage: ImageUsage | undefined;
-  let facts = {};
-  for await (const event of events) {
-    if (event.type !== "completed") continue;
-    const { size, quality, background, output_format } = event;
-    facts = JSON.parse(JSON.stringify({ size, quality, background, output_format }));
-    results.push({ image: { kind: "base64", base64: event.base64 } });
-    usage = event.usage ?? usage;
+  let whole: Omit<Whole, "kind" | "results"> = { facts: {} };
+  for await (const { type, base64, index: _, created, usage, rest, ...facts } of events) {
+    if (type !== "completed") continue;
+    results.push({ image: { kind: "base64", base64 } });
+    const spent = sumOf(whole.usage, usage);
+    whole = {
+      ...(created !== undefined && { created }),
+      facts,
+      ...(spent && { usage: spent }),
+      rest: { ...whole.rest, ...rest },
+    };
   }
-  return { kind: "whole", results, facts, ...(usage && { usage }) };
+  return { kind: "whole", results, ...whole };
 }

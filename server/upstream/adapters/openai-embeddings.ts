@@ -56,20 +56,23 @@ export function readEmbeddings(bytes: Uint8Array, query: EmbeddingsQuery): Embed
   const { data, usage, model } = answer;
   if (!Array.isArray(data)) throw unusable("it has no list called `data`");
   const tokens = usage?.prompt_tokens;
-  const encoding = isVerbatim(answer, data as Entry[]);
+  const entries = data as (Entry | null)[];
+  const encoding = isVerbatim(answer, entries);
   return {
-    vectors: inOrder(data as Entry[], query),
-    ...(Number.isSafeInteger(tokens) && { usage: { inputTokens: tokens as number } }),
+    vectors: inOrder(entries, query),
+    ...(isCount(tokens) && { usage: { inputTokens: tokens } }),
     ...(encoding && { verbatim: { bytes, model: model as string, encoding } }),
   };
 }
 
 /** Exactly what OpenAI would send, in order and with nothing added: in which encoding? */
-function isVerbatim(answer: Answer, entries: readonly Entry[]): "float" | "base64" | undefined {
+function isVerbatim(
+  answer: Answer,
+  entries: readonly (Entry | null)[],
+): "float" | "base64" | undefined {
   const { object, model, usage } = answer;
   if (object !== "list" || typeof model !== "string" || Object.keys(answer).length !== 4) return;
-  if (!Number.isSafeInteger(usage?.prompt_tokens) || !Number.isSafeInteger(usage?.total_tokens))
-    return;
+  if (!isCount(usage?.prompt_tokens) || !isCount(usage?.total_tokens)) return;
   const text = typeof entries[0]?.embedding === "string";
   const alike = entries.every(
     (entry, at) =>
@@ -81,18 +84,16 @@ function isVerbatim(answer: Answer, entries: readonly Entry[]): "float" | "base6
 }
 
 /** By `index` where every entry has one; else as they came. A doubled or missing index is no order at all. */
-function inOrder(entries: readonly Entry[], query: EmbeddingsQuery): Vector[] {
-  if (entries.every(({ index }) => index === undefined)) return entries.map(vectorOf);
+function inOrder(entries: readonly (Entry | null)[], query: EmbeddingsQuery): Vector[] {
+  if (entries.every((entry) => entry?.index === undefined)) return entries.map(vectorOf);
   const { input } = query;
   const asked = input.kind === "text" ? input.texts.length : input.tokens.length;
   const vectors = new Array<Vector | undefined>(asked).fill(undefined);
   for (const entry of entries) {
-    const { index } = entry;
-    if (!Number.isSafeInteger(index) || (index as number) < 0 || (index as number) >= asked) {
-      throw unusable("an index points at no input");
-    }
-    if (vectors[index as number] !== undefined) throw unusable("two vectors have the same index");
-    vectors[index as number] = vectorOf(entry);
+    const index = entry?.index;
+    if (!isCount(index) || index >= asked) throw unusable("an index points at no input");
+    if (vectors[index] !== undefined) throw unusable("two vectors have the same index");
+    vectors[index] = vectorOf(entry);
   }
   return vectors.map((vector, at) => {
     if (vector === undefined) throw unusable(`input ${at} has no vector`);
@@ -105,6 +106,10 @@ function vectorOf(entry: Entry | null): Vector {
   if (typeof embedding === "string" || Array.isArray(embedding)) return embedding as Vector;
   throw unusable("an entry has no `embedding`");
 }
+
+/** Some say -1 where they do not know; that is no number of anything. */
+const isCount = (value: unknown): value is number =>
+  Number.isSafeInteger(value) && (value as number) >= 0;
 
 const unusable = (why: string): GatewayError =>
   new GatewayError("upstream_invalid", `The upstream's answer is not usable: ${why}.`);

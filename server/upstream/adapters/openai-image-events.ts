@@ -3,6 +3,7 @@ import { GatewayError } from "../../std/gateway-error.ts";
 import { readEvents } from "../../std/server-sent-events.ts";
 import type { FaultContext } from "../adapter.ts";
 import type { ImageEvent } from "../contract.ts";
+import { bareBase64 } from "./bare-base64.ts";
 import { isUsage } from "./openai-image-usage.ts";
 import { readStreamFault } from "./upstream-fault.ts";
 
@@ -13,10 +14,12 @@ export async function* readImageEvents(
   chunks: AsyncIterable<Uint8Array>,
   context: FaultContext,
 ): AsyncGenerator<ImageEvent> {
-  for await (const { data } of readEvents(chunks, maxEventBytes)) {
+  for await (const { event: name, data } of readEvents(chunks, maxEventBytes)) {
     if (data === "[DONE]") return;
     const payload = parse(data);
-    if (payload.error) throw readStreamFault(payload, context);
+    if (payload.error || name === "error" || payload.type === "error") {
+      throw readStreamFault(payload, context);
+    }
     const event = toEvent(payload);
     if (event) yield event;
   }
@@ -50,7 +53,7 @@ function toEvent(payload: Record<string, unknown>): ImageEvent | undefined {
   );
   return {
     type: partial ? "partial" : "completed",
-    base64: b64_json,
+    base64: bareBase64(b64_json),
     ...facts,
     ...(Number.isSafeInteger(created_at) && { created: created_at as number }),
     ...(Number.isSafeInteger(partial_image_index) && { index: partial_image_index as number }),

@@ -9,6 +9,7 @@ import type {
   Rest,
   Target,
 } from "../contract.ts";
+import { bareBase64 } from "./bare-base64.ts";
 import { type Part, writeForm } from "./multipart.ts";
 import { readImageEvents } from "./openai-image-events.ts";
 import { isUsage } from "./openai-image-usage.ts";
@@ -86,8 +87,7 @@ async function readImages(
   { model }: GenerationQuery,
   target: Target,
 ): Promise<ImageReply> {
-  const type = reply.headers.get("content-type") ?? "";
-  if (type.startsWith("text/event-stream")) {
+  if (/^text\/event-stream\b/i.test(reply.headers.get("content-type") ?? "")) {
     return { kind: "stream", events: readImageEvents(reply.chunks(), { target, model }) };
   }
   return readWhole(await reply.json());
@@ -118,7 +118,7 @@ function readResult(entry: unknown): ImageResult {
   const { b64_json, url, revised_prompt, ...rest } = (entry ?? {}) as Record<string, unknown>;
   const words = typeof revised_prompt === "string" && { revised_prompt };
   if (typeof b64_json === "string") {
-    return { image: { kind: "base64", base64: b64_json }, ...words, rest };
+    return { image: { kind: "base64", base64: bareBase64(b64_json) }, ...words, rest };
   }
   if (typeof url === "string") return { image: { kind: "url", url }, ...words, rest };
   throw unusable("an entry has neither `b64_json` nor `url`");

@@ -3,6 +3,7 @@ import { GatewayError } from "../../../std/gateway-error.ts";
 import type { EmbeddingsQuery, EmbeddingsReply } from "../../contract.ts";
 import { type EmbedAsk, type EmbedPart, type EmbedSpec, maxCharacters } from "./ask.ts";
 import { Link, type LinkState } from "./link.ts";
+import type { Facts } from "./protocol.ts";
 import type { Spawn } from "./spawn.ts";
 
 export interface EmbedderOptions {
@@ -15,6 +16,8 @@ export interface EmbedderOptions {
   readonly onnxruntime?: string;
   readonly threads?: number;
   readonly spawn?: Spawn;
+  /** Told each time a model has been loaded, and how it runs. */
+  readonly onReady?: (name: string, facts: Facts) => void;
 }
 
 export interface Embedder {
@@ -30,7 +33,14 @@ export function createEmbedder(
   model: EmbedSpec["model"],
   options: EmbedderOptions = {},
 ): Embedder {
-  const { idleMs = 600_000, maxQueued = 8_192, runtime = "auto", threads, spawn } = options;
+  const {
+    idleMs = 600_000,
+    maxQueued = 8_192,
+    runtime = "auto",
+    threads,
+    spawn,
+    onReady,
+  } = options;
   const link = new Link<EmbedSpec, EmbedAsk, EmbedPart>({
     name,
     entry,
@@ -44,6 +54,7 @@ export function createEmbedder(
     maxWeight: maxQueued,
     idleMs,
     ...(spawn && { spawn }),
+    ...(onReady && { onReady }),
   });
 
   return {

@@ -20,6 +20,8 @@ export interface LinkOptions<Spec> {
   readonly stuckMs?: number;
   readonly spawn?: Spawn;
   readonly now?: () => number;
+  /** Told each time the model has been loaded. */
+  readonly onReady?: (name: string, facts: Facts) => void;
 }
 
 export interface Asking<Ask, Part> {
@@ -62,7 +64,15 @@ export class Link<Spec, Ask, Part> {
   #closed = false;
 
   constructor(options: LinkOptions<Spec>) {
-    this.#options = { holdMs: 5_000, stuckMs: 120_000, spawn, now: Date.now, ...options };
+    const quiet = () => undefined;
+    this.#options = {
+      holdMs: 5_000,
+      stuckMs: 120_000,
+      spawn,
+      now: Date.now,
+      onReady: quiet,
+      ...options,
+    };
   }
 
   state(): LinkState {
@@ -142,6 +152,7 @@ export class Link<Spec, Ask, Part> {
     running.heard = this.#options.now();
     if (message.type === "ready") {
       running.facts = message.facts;
+      this.#options.onReady(this.#options.name, message.facts);
       this.#lost = 0;
     } else if (message.type === "failed") {
       const error = received(message, this.#options.name);

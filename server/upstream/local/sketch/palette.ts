@@ -195,7 +195,7 @@ const hours: Record<TimeOfDay, Hour> = {
     sunHeight: [-0.03, 0.03],
   },
   night: {
-    light: "#5c74c4",
+    light: "#7689d2",
     rows: [
       [
         ["#070b24", "#0d1840", "#182c60", "#2d4a80", "#4c6c9c"],

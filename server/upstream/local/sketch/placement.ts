@@ -1,47 +1,24 @@
-/** Who stands where: groups get a share of the width, far things stand behind near ones, flyers take the sky. */
+/** Subjects into the scene: groups share the width, riders sit, things are held, each is drawn in its light. */
 import { mix } from "./colour.ts";
 import { lit } from "./palette.ts";
 import type { Random } from "./random.ts";
 import type { Ground } from "./scenery.ts";
+import { flies, flying, isFar, type Share, type Spot, standing } from "./spots.ts";
 import type { Layer, Stage } from "./stage.ts";
-import { type SubjectName, subjectOf } from "./subjects/catalogue.ts";
-import { brushFor, type ColourPair, type Subject, shadow } from "./subjects/subject.ts";
+import { subjectOf } from "./subjects/catalogue.ts";
+import { brushFor, type ColourPair, shadow } from "./subjects/subject.ts";
 import { ellipse, fine, group, num } from "./svg.ts";
 import type { Brief, Mention } from "./words/brief.ts";
 import { coats } from "./words/subject-words.ts";
-
-interface Spot {
-  readonly x: number;
-  /** Of its feet. */
-  readonly y: number;
-  /** Height drawn. */
-  readonly tall: number;
-}
 
 interface Placed extends Spot {
   readonly mention: Mention;
   readonly index: number;
   readonly rider?: Mention;
+  readonly held?: true;
+  /** Drawn as if its feet were here, when they are not at `y`. */
+  readonly depth?: number;
 }
-
-/** Things that look right only at some distance. */
-const farSubjects: ReadonlySet<SubjectName> = new Set([
-  "house",
-  "castle",
-  "lighthouse",
-  "windmill",
-  "church",
-  "pagoda",
-  "tree",
-  "blossomTree",
-  "pine",
-  "palm",
-  "bridge",
-  "ship",
-  "train",
-]);
-
-const isFar = (mention: Mention): boolean => farSubjects.has(mention.name);
 
 export function placeSubjects(stage: Stage, brief: Brief, ground: Ground): Layer[] {
   const carried = new Map<number, Mention>();
@@ -49,7 +26,7 @@ export function placeSubjects(stage: Stage, brief: Brief, ground: Ground): Layer
     if (mention.on !== undefined) carried.set(mention.on, mention);
   const mentions = brief.subjects
     .map((mention, i) => ({ mention, rider: carried.get(i) }))
-    .filter(({ mention }) => mention.on === undefined);
+    .filter(({ mention }) => mention.on === undefined && mention.heldBy === undefined);
   const flyers = mentions.filter(({ mention }) => flies(mention, ground));
   const walkers = mentions.filter(({ mention }) => !flies(mention, ground));
   const random = stage.random.fork("placement");
@@ -84,154 +61,32 @@ export function placeSubjects(stage: Stage, brief: Brief, ground: Ground): Layer
   spread(flyers, (share, mention) =>
     flying(stage, random.fork(mention.name), share, mention, walkers.length > 0, ground),
   );
-  placed.sort((a, b) => a.y - b.y);
+  for (const mention of brief.subjects) {
+    const holder = placed.find((one) => one.mention === brief.subjects[mention.heldBy ?? -1]);
+    if (holder !== undefined) placed.push(inHand(mention, holder));
+  }
+  placed.sort((a, b) => (a.depth ?? a.y) - (b.depth ?? b.y));
   return placed.map((one) => ({
     name: `${one.mention.name} ${one.index}`,
     svg: drawOne(stage, one, ground),
   }));
 }
 
-interface Share {
-  readonly from: number;
-  readonly width: number;
-  readonly alone: boolean;
-  readonly crowd: number;
-  readonly close: boolean;
-}
-
-const flies = (mention: Mention, ground: Ground): boolean => {
-  const { stands } = subjectOf(mention.name);
-  return stands === "air" || ground === "none" || (ground === "deep" && mention.name !== "crab");
-};
-
-/** Never larger than the frame, whatever the words say. */
-function fit(stage: Stage, subject: Subject, tall: number, room: number, width: number): number {
-  return Math.min(tall, room, width / subject.wide, (stage.width * 0.94) / subject.wide);
-}
-
-function standing(
-  stage: Stage,
-  random: Random,
-  share: Share,
-  mention: Mention,
-  ground: Ground,
-): Spot[] {
-  const { width, height, horizon } = stage;
-  const subject = subjectOf(mention.name);
-  const onWater = ground === "water" && subject.stands === "water";
-  const far = isFar(mention);
-  const depth = onWater ? 0.46 : far ? (share.crowd === 1 ? 0.46 : 0.3) : 0.74;
-  const base =
-    ground === "table"
-      ? height * 0.9
-      : Math.min(horizon + (height - horizon) * depth, height * 0.93);
-  const hero = share.crowd === 1 ? 1.3 : share.crowd === 2 ? 1.08 : 0.92;
-  const crowding =
-    mention.count === 1
-      ? 1
-      : mention.count === 2
-        ? 0.86
-        : mention.count === 3
-          ? 0.78
-          : mention.count < 7
-            ? 0.62
-            : 0.46;
-  const roomy = share.alone ? width * 0.9 : share.width * 1.06;
-  const scale = hero * crowding * mention.size * (share.close ? 1.45 : 1);
-  const tall = fit(
-    stage,
-    subject,
-    subject.tall * scale,
-    (base - height * 0.05) * 0.92,
-    roomy / Math.min(mention.count, 3) ** 0.75,
-  );
-  const wide = tall * subject.wide;
-  const middle =
-    share.alone && mention.count === 1 && !share.close
-      ? width * (stage.sun.x < width / 2 ? 0.6 : 0.4)
-      : share.from + share.width / 2;
-  const place = (x: number, y: number, size: number): Spot => {
-    const half = Math.min(width / 2, (size * subject.wide) / 2 + width * 0.02);
-    return { x: Math.min(width - half, Math.max(half, x)), y, tall: size };
+/** Beside the holder's head, a hair in front of it; an umbrella covers it. */
+function inHand(mention: Mention, holder: Placed): Placed {
+  const { tall, x, y } = holder;
+  const above =
+    mention.name === "umbrella" || mention.name === "toyBalloon" || mention.name === "kite";
+  const reach = tall * subjectOf(holder.mention.name).wide * (above ? 0.3 : 0.46);
+  return {
+    mention,
+    index: 0,
+    held: true,
+    x: x + (mention.name === "umbrella" ? reach * 0.5 : reach),
+    y: y - tall * (above ? 0.42 : 0.18) + 0.01,
+    tall: tall * (mention.name === "umbrella" ? 0.86 : above ? 0.7 : 0.36),
+    depth: y + 0.01,
   };
-  if (mention.count === 1) return [place(middle + random.between(-0.02, 0.02) * width, base, tall)];
-  // Rows of up to four, the rear ones smaller and closer to the horizon.
-  const rows = Math.ceil(mention.count / 4);
-  return Array.from({ length: mention.count }, (_, i) => {
-    const row = Math.floor(i / 4);
-    const inRow = Math.min(4, mention.count - row * 4);
-    const t = rows === 1 ? 0 : row / (rows - 1);
-    const size = tall * (1 - t * 0.42) * random.between(0.9, 1.08);
-    const step = Math.min(share.width / (inRow + 0.3), wide * 1.14) * (1 - t * 0.2);
-    const offset = (i % 4) - (inRow - 1) / 2 + (row % 2 ? 0.45 : 0);
-    const y =
-      base +
-      (i % 2 ? -0.035 : 0.02) * height -
-      t * (base - horizon) * 0.62 +
-      (rows > 1 ? 0.05 * height : 0);
-    return place(share.from + share.width / 2 + offset * step, Math.min(y, height * 0.97), size);
-  });
-}
-
-function flying(
-  stage: Stage,
-  random: Random,
-  share: Share,
-  mention: Mention,
-  company: boolean,
-  ground: Ground,
-): Spot[] {
-  const { width, height, horizon } = stage;
-  const subject = subjectOf(mention.name);
-  const floor =
-    ground === "none" || ground === "deep" ? height * 0.9 : Math.min(horizon * 1.02, height * 0.92);
-  const ceiling = height * 0.06;
-  const hero = share.crowd === 1 ? 1.25 : 0.9;
-  const crowding =
-    mention.count === 1 ? 1 : mention.count < 4 ? 0.7 : mention.count < 8 ? 0.52 : 0.36;
-  const swarm = mention.name === "bird" && mention.count === 1 ? 1.5 : 1;
-  const tall = fit(
-    stage,
-    subject,
-    subject.tall * hero * crowding * mention.size * swarm * (share.close ? 1.5 : 1),
-    (floor - ceiling) * (company ? 0.62 : 0.86),
-    share.width * 0.9,
-  );
-  if (mention.count === 1) {
-    const x = share.alone
-      ? width * (stage.sun.x < width / 2 ? 0.6 : 0.4)
-      : share.from + share.width / 2;
-    const middle = company ? ceiling + (floor - ceiling) * 0.42 : (ceiling + floor) / 2;
-    const half = (tall * subject.wide) / 2 + 10;
-    return [{ x: Math.min(width - half, Math.max(half, x)), y: middle + tall / 2, tall }];
-  }
-  const spots: Spot[] = [];
-  for (let i = 0; i < mention.count; i++) {
-    const size = tall * (i === 0 ? 1.25 : random.between(0.55, 1.05));
-    // Best of many tries keeps them apart from each other.
-    let best: Spot | undefined;
-    let room = -1;
-    for (let attempt = 0; attempt < 14; attempt++) {
-      const half = Math.min(share.width / 2, (size * subject.wide) / 2);
-      const candidate = {
-        x: share.from + half + random.next() * Math.max(1, share.width - half * 2),
-        y: ceiling + size + random.next() * Math.max(1, floor - ceiling - size),
-        tall: size,
-      };
-      const gap = Math.min(
-        1e6,
-        ...spots.map(
-          (other) =>
-            Math.hypot(other.x - candidate.x, other.y - other.tall / 2 - candidate.y + size / 2) -
-            (other.tall + size) * 0.45,
-        ),
-      );
-      if (gap > room) [best, room] = [candidate, gap];
-      best ??= candidate;
-    }
-    if (best !== undefined) spots.push(best);
-  }
-  return spots;
 }
 
 export function coloursFor(mention: Mention, random: Random): ColourPair {
@@ -252,11 +107,12 @@ function drawOne(stage: Stage, one: Placed, ground: Ground): string {
   const nearness = isFar(mention) && ground !== "table" ? 0.1 : 0;
   const light = {
     lit: (colour: string): string =>
-      mix(lit(stage.palette, colour, 0.55), stage.palette.haze, nearness),
+      mix(lit(stage.palette, colour, 0.48), stage.palette.haze, nearness),
     night: stage.palette.dim > 0.25,
   };
   const phase = (stage.phase + random.next()) % 1;
   const brush = brushFor(coloursFor(mention, random.fork("coat")), light, random, {
+    word: mention.word,
     sheet: stage.sheet,
     detail: stage.detail,
     phase: stage.phase === 0 ? 0 : phase,
@@ -265,7 +121,7 @@ function drawOne(stage: Stage, one: Placed, ground: Ground): string {
     one.rider === undefined || subject.seat === undefined
       ? ""
       : drawRider(stage, one.rider, subject.seat, tall, light);
-  const stands = !flies(mention, ground);
+  const stands = !flies(mention, ground) && one.held !== true;
   const onWater = subject.stands === "water" && ground === "water";
   const away = (x - stage.sun.x) / stage.width;
   const dark = shadow(stage.palette.sky[0] ?? "#222222", 0.12);
@@ -288,8 +144,8 @@ function drawOne(stage: Stage, one: Placed, ground: Ground): string {
     {
       transform: `translate(${num(x)} ${num(y)}) scale(${fine(mirrored ? -scale : scale)} ${fine(scale)})`,
     },
-    rider,
-    subject.draw(brush),
+    subject.riderInside === true ? "" : rider,
+    subject.draw({ ...brush, rider: subject.riderInside === true ? rider : "" }),
   );
   return cast + figure;
 }
@@ -306,6 +162,7 @@ function drawRider(
   const random = stage.random.fork(`rider ${rider.name}`);
   const share = Math.min(0.72, (subject.tall / carrierTall) * 0.62 + 0.12, 0.8 / subject.wide);
   const brush = brushFor(coloursFor(rider, random), light, random, {
+    word: rider.word,
     sheet: stage.sheet,
     detail: stage.detail,
     phase: stage.phase,

@@ -1,5 +1,5 @@
 /** Few colours from many: a palette by splitting boxes of a coarse histogram, and a fast way back to it. */
-import { type Darkroom, inBands, type Raster } from "./raster.ts";
+import { clampByte, type Darkroom, inBands, type Raster } from "./raster.ts";
 
 export interface Swatches {
   /** r, g, b, r, g, b … */
@@ -127,7 +127,6 @@ export async function indexed(
 ): Promise<Uint8Array> {
   const { width, height, pixels } = raster;
   const out = new Uint8Array(width * height);
-  const clamp = (v: number): number => (v < 0 ? 0 : v > 255 ? 255 : v);
   await inBands(room, width, height, (from, to) => {
     for (let y = from; y < to; y++) {
       for (let x = 0; x < width; x++) {
@@ -136,9 +135,9 @@ export async function indexed(
         out[i] =
           swatches.nearest[
             cellOf(
-              clamp((pixels[i * 4] ?? 0) + nudge),
-              clamp((pixels[i * 4 + 1] ?? 0) + nudge),
-              clamp((pixels[i * 4 + 2] ?? 0) + nudge),
+              clampByte((pixels[i * 4] ?? 0) + nudge),
+              clampByte((pixels[i * 4 + 1] ?? 0) + nudge),
+              clampByte((pixels[i * 4 + 2] ?? 0) + nudge),
             )
           ] ?? 0;
       }

@@ -1,4 +1,5 @@
 /** Pixels as RGBA rows, worked on in bands so that a long filter never holds up the gateway. */
+import { stopIfAborted } from "./abort.ts";
 import type { Random } from "./random.ts";
 
 export type Sharp = typeof import("sharp").default;
@@ -23,11 +24,11 @@ export interface Darkroom {
 export function paceFor(signal: AbortSignal): () => Promise<void> {
   let last = performance.now();
   return async () => {
-    if (signal.aborted) throw signal.reason;
+    stopIfAborted(signal);
     if (performance.now() - last < 6) return;
     await new Promise<void>((done) => setImmediate(done));
     last = performance.now();
-    if (signal.aborted) throw signal.reason;
+    stopIfAborted(signal);
   };
 }
 
@@ -47,7 +48,7 @@ export async function inBands(
   }
 }
 
-export const clampByte = (value: number): number => (value < 0 ? 0 : value > 255 ? 255 : value);
+export const clampByte = (value: number): number => Math.max(0, Math.min(255, value));
 export const luminance = (pixels: Uint8Array, at: number): number =>
   0.2126 * (pixels[at] ?? 0) + 0.7152 * (pixels[at + 1] ?? 0) + 0.0722 * (pixels[at + 2] ?? 0);
 
@@ -97,18 +98,12 @@ export function fineNoise(random: Random): Uint8Array {
   return tile;
 }
 
-/** Whole numbers drift by a step or two in even areas, which line drawings would show. */
-const blurOptions = (sigma: number): { sigma: number; precision: "float" | "approximate" } => ({
-  sigma,
-  precision: sigma < 3 ? "float" : "approximate",
-});
-
 export async function blurred(room: Darkroom, raster: Raster, sigma: number): Promise<Uint8Array> {
   if (sigma < 0.3) return raster.pixels;
-  return open(room.sharp, raster).blur(blurOptions(sigma)).raw().toBuffer();
+  return open(room.sharp, raster).blur(sigma).raw().toBuffer();
 }
 
-/** One channel, blurred. */
+/** One channel, blurred. Whole numbers drift by a step in even areas, which fine lines would show. */
 export async function blurredPlane(
   room: Darkroom,
   plane: Uint8Array,
@@ -118,7 +113,7 @@ export async function blurredPlane(
 ): Promise<Uint8Array> {
   return room
     .sharp(plane, { raw: { width, height, channels: 1 } })
-    .blur(blurOptions(Math.max(0.3, sigma)))
+    .blur({ sigma: Math.max(0.3, sigma), precision: sigma < 3 ? "float" : "integer" })
     .toColourspace("b-w")
     .raw()
     .toBuffer();

@@ -3,14 +3,15 @@ import { compositions } from "./abstract/compositions.ts";
 import { schemeFor } from "./abstract/schemes.ts";
 import { type Frame, foreground } from "./foreground.ts";
 import { homeOf } from "./homes.ts";
-import { paletteFor, type TimeOfDay } from "./palette.ts";
+import { type Palette, paletteFor, type TimeOfDay } from "./palette.ts";
 import { placeSubjects } from "./placement.ts";
 import type { Random } from "./random.ts";
 import { floorOf, type Ground, groundOf, type Setting, scenery, wholePlace } from "./scenery.ts";
+import { type SkyFeature, sky } from "./sky.ts";
 import type { Layer, Stage } from "./stage.ts";
 import { subjectOf } from "./subjects/catalogue.ts";
 import { el, num, sheet } from "./svg.ts";
-import { fallingWeather } from "./weather.ts";
+import { fallingWeather, skyWeather } from "./weather.ts";
 import { type Brief, isAbstract } from "./words/brief.ts";
 import type { PlaceName } from "./words/scene-words.ts";
 
@@ -34,32 +35,38 @@ export interface Scene {
 }
 
 const nightly = new Set(["stars", "moon", "crescent", "aurora", "fireworks", "galaxy", "comet"]);
+const dryWords = new Set(["savanna", "savannah", "prairie"]);
 const neverNight = new Set(["rainbow", "sun"]);
 
-export function scene(wish: SceneWish): Scene {
+/** The stage with everything decided, before anything is drawn. */
+interface Opening {
+  readonly stage: Stage;
+  readonly setting: Setting;
+  readonly special: PlaceName | undefined;
+  readonly floor: ReturnType<typeof floorOf>;
+  readonly ground: Ground;
+  readonly done: (layers: readonly Layer[]) => Scene;
+}
+
+function open(wish: SceneWish): Opening {
   const short = Math.min(wish.width, wish.height);
   const [width, height] = [(wish.width / short) * 1000, (wish.height / short) * 1000];
   const { brief, random } = wish;
-  const abstract = isAbstract(brief);
   const setting = settingFor(brief, random);
   const special = wholePlace(setting.places);
   const floor = floorOf(setting.places, setting.snowy, random);
   const flyersOnly =
     brief.subjects.length > 0 &&
     brief.subjects.every((mention) => subjectOf(mention.name).stands === "air");
-  const share =
-    (flyersOnly ? 0.74 : special === "room" ? 0.62 : brief.close ? 0.6 : 0.6) +
-    random.fork("horizon").between(-0.03, 0.03);
-  const horizon = height * share;
-  const palette = paletteFor(
-    {
-      time: timeFor(brief, setting, random.fork("time")),
-      weather: brief.weather,
-      lean: brief.lean.map((colour) => colour.hex),
-      ...(brief.skyColour !== undefined && { sky: brief.skyColour.hex }),
-    },
-    random.fork("palette"),
-  );
+  const horizon =
+    height * ((flyersOnly ? 0.74 : 0.6) + random.fork("horizon").between(-0.03, 0.03));
+  const light = {
+    time: timeFor(brief, setting, random.fork("time")),
+    weather: brief.weather,
+    lean: brief.lean.map((colour) => colour.hex),
+    ...(brief.skyColour !== undefined && { sky: brief.skyColour.hex }),
+  };
+  const palette = paletteFor(light, random.fork("palette"));
   const side = random.fork("sun").sign();
   const stage: Stage = {
     width,
@@ -76,27 +83,33 @@ export function scene(wish: SceneWish): Scene {
       r: palette.night ? 48 : palette.time === "day" ? 52 : 62,
     },
   };
+  const floating = special === "space" || special === "above";
+  const ground: Ground = floating
+    ? "none"
+    : special === "underwater"
+      ? "deep"
+      : special === "room"
+        ? "table"
+        : groundOf(floor);
   const done = (layers: readonly Layer[]): Scene => ({
     width,
     height,
     layers: layers.filter((layer) => layer.svg !== ""),
     defs: stage.sheet.defs,
   });
-  if (abstract) {
+  return { stage, setting, special, floor, ground, done };
+}
+
+export function scene(wish: SceneWish): Scene {
+  const { brief, random } = wish;
+  const { stage, setting, special, floor, ground, done } = open(wish);
+  if (isAbstract(brief)) {
     const scheme = schemeFor(
       random.fork("scheme"),
       brief.lean.map((colour) => colour.hex),
     );
     return done(random.fork("composition").pick(compositions)(stage, scheme));
   }
-  const ground: Ground =
-    special === "space" || special === "above"
-      ? "none"
-      : special === "underwater"
-        ? "deep"
-        : special === "room"
-          ? "table"
-          : groundOf(floor);
   const subjects = placeSubjects(
     stage,
     brief,
@@ -117,6 +130,25 @@ export function scene(wish: SceneWish): Scene {
     ...(special === "room" ? [] : fallingWeather(stage, weather)),
   ]);
 }
+
+/** What an edit lays over a picture: named sights of the sky, subjects, weather; no ground, no scenery. */
+export function ornaments(wish: SceneWish): Scene {
+  const { brief } = wish;
+  const { stage, done } = open(wish);
+  const features = new Set<SkyFeature>(brief.sky);
+  if (brief.time === "night" && features.size === 0) features.add("stars").add("moon");
+  const heavens =
+    features.size > 0 ? sky(stage, features, 0).filter((layer) => layer.name !== "sky") : [];
+  return done([
+    ...heavens,
+    ...skyWeather(stage, brief.weather),
+    ...placeSubjects(stage, brief, "land"),
+    ...fallingWeather(stage, brief.weather),
+  ]);
+}
+
+/** The light a brief asks for, for grading pictures that were not drawn here. */
+export const lightOf = (wish: SceneWish): Palette => open(wish).stage.palette;
 
 function settingFor(brief: Brief, random: Random): Setting {
   const named = brief.places.map((place) => place.name);
@@ -166,6 +198,9 @@ function settingFor(brief: Brief, random: Random): Setting {
     needsShore: stands && groundOf(floor) === "water",
     snowy,
     autumn: brief.time === "golden" && !snowy,
+    dry:
+      brief.places.some((place) => dryWords.has(place.word)) ||
+      brief.subjects.some((mention) => ["lion", "giraffe", "elephant"].includes(mention.name)),
   };
 }
 

@@ -26,6 +26,8 @@ export interface Setting {
   readonly needsShore: boolean;
   readonly snowy: boolean;
   readonly autumn: boolean;
+  /** Grass of the savanna. */
+  readonly dry: boolean;
 }
 
 const backdrops = [
@@ -120,6 +122,7 @@ export function scenery(
         behind: room(stage, paint("room") ?? brief.lean[0]?.hex, [
           ...outside.behind,
           ...outside.before,
+          ...fallingWeather(stage, weather),
         ]),
         before: [],
       }
@@ -132,9 +135,9 @@ function outdoors(
   paint: (name: PlaceName) => Colour | undefined,
   above: Layer[],
 ): { behind: Layer[]; before: Layer[] } {
-  const { places, snowy, autumn } = setting;
+  const { places, snowy, autumn, dry } = setting;
   const floor = floorOf(places, snowy, stage.random);
-  const green = autumn ? "#c9a24f" : grass;
+  const green = autumn ? "#c9a24f" : dry ? "#c4b055" : grass;
   const leaves = paint("forest") ?? (autumn ? "#cf7a35" : snowy ? "#5f7f88" : undefined);
   const named = backdrops.filter((place) => places.includes(place));
   const standing = named.length > 0 ? named : naturalBackdrop(floor, stage);
@@ -192,7 +195,7 @@ function outdoors(
     );
   })();
   const bank = setting.needsShore
-    ? shore(stage, floor === "sea" ? "#8a8f6a" : green, stage.height * 0.8)
+    ? shore(stage, floor === "sea" ? "#8a8f6a" : green, stage.height * 0.755)
     : [];
   const before = floor === "wood" ? trunks(stage) : [];
   return { behind: [...above, ...behind, ...land, ...bank], before };

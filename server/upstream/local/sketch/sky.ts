@@ -5,18 +5,7 @@ import { mix, tone } from "./colour.ts";
 import { lit } from "./palette.ts";
 import { type Layer, many, type Stage } from "./stage.ts";
 import { sway } from "./subjects/subject.ts";
-import {
-  circle,
-  curve,
-  ellipse,
-  group,
-  num,
-  type Point,
-  path,
-  polygon,
-  rect,
-  stroke,
-} from "./svg.ts";
+import { circle, curve, ellipse, num, type Point, path, polygon, rect, stroke } from "./svg.ts";
 
 export const skyFeatures = [
   "stars",

@@ -322,7 +322,7 @@ const contours: Composition = (stage, scheme) => {
   const hills = Array.from({ length: 3 }, (_, i) => ({
     x: width * (0.2 + i * 0.3 + random.between(-0.08, 0.08)),
     y: height * random.between(0.25, 0.75),
-    r: Math.min(width, height) * random.between(0.4, 0.62),
+    r: Math.min(width, height) * random.between(0.55, 0.8),
     noise: noise1(random.fork(`hill ${i}`), 3),
   }));
   const levels = Math.round(6 + Math.min(6, stage.detail * 2));

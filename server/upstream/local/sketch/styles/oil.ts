@@ -4,7 +4,7 @@ import {
   clampByte,
   type Darkroom,
   inBands,
-  luminance,
+  lightPlane,
   type Raster,
   softNoise,
   unitOf,
@@ -17,155 +17,173 @@ interface Coat {
   readonly tolerance: number;
 }
 
+/** What every stroke of one coat is painted with. */
+interface Palette {
+  readonly canvas: Uint8Array;
+  readonly source: Uint8Array;
+  readonly light: Uint8Array;
+  /** Where strokes go when no edge leads them: 0..255 for a half turn. */
+  readonly flow: Uint8Array;
+  readonly bristles: Float32Array;
+  readonly width: number;
+  readonly height: number;
+  readonly coat: Coat;
+}
+
+const lanes = 4096;
+
 export async function oil(room: Darkroom, raster: Raster): Promise<Raster> {
   const unit = Math.max(0.35, unitOf(raster));
+  const { width, height } = raster;
   const canvas = Uint8Array.from(raster.pixels);
   for (let i = 0; i < canvas.length; i += 4) {
     canvas[i] = 120;
     canvas[i + 1] = 104;
     canvas[i + 2] = 92;
   }
-  const flow = await softNoise(room, raster.width, raster.height, 210 * unit);
+  const bristles = new Float32Array(lanes);
+  for (let i = 0; i < lanes; i++) bristles[i] = room.random.between(-10, 10);
+  const flow = await softNoise(room, width, height, 210 * unit);
   const coats: Coat[] = [
     { radius: 14 * unit, length: 5, tolerance: 0 },
-    { radius: 7.5 * unit, length: 6, tolerance: 14 },
-    { radius: 3.8 * unit, length: 6, tolerance: 20 },
+    { radius: 7.5 * unit, length: 6, tolerance: 16 },
+    { radius: 3.8 * unit, length: 6, tolerance: 21 },
     ...(room.detail > 1.2 ? [{ radius: 2.4 * unit, length: 6, tolerance: 18 }] : []),
   ];
-  for (const coat of coats) await lay(room, raster, canvas, flow, coat);
-  return { ...raster, pixels: await varnish(room, { ...raster, pixels: canvas }) };
+  for (const wanted of coats) {
+    const coat = { ...wanted, radius: Math.max(1.4, wanted.radius) };
+    const source = await blurred(room, raster, coat.radius * 0.45);
+    const light = await lightPlane(room, { width, height, pixels: source });
+    await lay(room, { canvas, source, light, flow, bristles, width, height, coat });
+  }
+  return { width, height, pixels: await varnish(room, { width, height, pixels: canvas }) };
 }
 
-async function lay(
-  room: Darkroom,
-  raster: Raster,
-  canvas: Uint8Array,
-  flow: Uint8Array,
-  coat: Coat,
-): Promise<void> {
-  const { width, height } = raster;
-  const radius = Math.max(1.4, coat.radius);
-  const source = await blurred(room, raster, radius * 0.45);
+async function lay(room: Darkroom, paint: Palette): Promise<void> {
+  const { canvas, source, width, height, coat } = paint;
   const random = room.random.fork(`coat ${coat.radius}`);
-  const step = Math.max(2, Math.round(radius * 1.05));
-  const spots: number[] = [];
-  for (let y = step >> 1; y < height; y += step)
-    for (let x = step >> 1; x < width; x += step) spots.push(y * width + x);
+  const step = Math.max(2, Math.round(coat.radius * 1.1));
+  const columns = Math.ceil(width / step);
+  const spots = Uint32Array.from({ length: columns * Math.ceil(height / step) }, (_, i) => i);
   // Shuffled, so that no direction of laying shows.
   for (let i = spots.length - 1; i > 0; i--) {
     const j = Math.floor(random.next() * (i + 1));
-    [spots[i], spots[j]] = [spots[j] ?? 0, spots[i] ?? 0];
+    const held = spots[i] ?? 0;
+    spots[i] = spots[j] ?? 0;
+    spots[j] = held;
   }
   for (let n = 0; n < spots.length; n++) {
-    if ((n & 255) === 0) await room.pace();
+    if ((n & 127) === 0) await room.pace();
     const spot = spots[n] ?? 0;
-    const at = spot * 4;
+    const x = Math.min(width - 1, Math.floor((spot % columns) * step + random.next() * step));
+    const y = Math.min(height - 1, Math.floor(Math.floor(spot / columns) * step + random.next() * step));
+    const at = (y * width + x) * 4;
     const off =
       Math.abs((source[at] ?? 0) - (canvas[at] ?? 0)) +
       Math.abs((source[at + 1] ?? 0) - (canvas[at + 1] ?? 0)) +
       Math.abs((source[at + 2] ?? 0) - (canvas[at + 2] ?? 0));
-    if (off < coat.tolerance * 3) continue;
-    stroke(
-      canvas,
-      source,
-      flow,
-      width,
-      height,
-      spot % width,
-      Math.floor(spot / width),
-      radius,
-      coat.length,
-      random.next(),
-      random.next(),
-    );
+    if (off >= coat.tolerance * 3) stroke(paint, x, y, random.next(), random.next());
   }
 }
 
-function stroke(
-  canvas: Uint8Array,
-  source: Uint8Array,
-  flow: Uint8Array,
-  width: number,
-  height: number,
-  x0: number,
-  y0: number,
-  radius: number,
-  length: number,
-  tilt: number,
-  hue: number,
-): void {
+function stroke(paint: Palette, x0: number, y0: number, tilt: number, hue: number): void {
+  const { source, light, flow, width, height, coat } = paint;
   const at0 = (y0 * width + x0) * 4;
   const wobble = (hue - 0.5) * 16;
   const red = (source[at0] ?? 0) + wobble;
   const green = (source[at0 + 1] ?? 0) + (tilt - 0.5) * 12;
   const blue = (source[at0 + 2] ?? 0) - wobble * 0.7;
-  let [x, y] = [x0 as number, y0 as number];
-  let [dirX, dirY] = [0, 0];
-  const reach = Math.max(1, Math.ceil(radius));
-  const stride = Math.max(1, radius * 0.9);
-  // Bristles: stripes along the stroke, one entry a lane.
-  const lanes = new Float32Array(reach * 4 + 4);
-  for (let lane = 0; lane < lanes.length; lane++) {
-    lanes[lane] = Math.sin(lane * 2.6 + hue * 50) * 7 + Math.sin(lane * 1.1 + tilt * 50) * 5;
-  }
-  for (let step = 0; step < length; step++) {
-    const [px, py] = [Math.round(x), Math.round(y)];
+  const lane = Math.floor(hue * (lanes - 256)) + 128;
+  const stride = Math.max(1, coat.radius * 0.9);
+  let x = x0;
+  let y = y0;
+  let dirX = 0;
+  let dirY = 0;
+  for (let step = 0; step < coat.length; step++) {
+    const px = Math.round(x);
+    const py = Math.round(y);
     if (px < 1 || py < 1 || px >= width - 1 || py >= height - 1) break;
-    const i = (py * width + px) * 4;
-    const gx = luminance(source, i + 4) - luminance(source, i - 4);
-    const gy = luminance(source, i + width * 4) - luminance(source, i - width * 4);
-    const steep = Math.hypot(gx, gy);
+    const i = py * width + px;
+    const gx = (light[i + 1] ?? 0) - (light[i - 1] ?? 0);
+    const gy = (light[i + width] ?? 0) - (light[i - width] ?? 0);
+    const steep = Math.sqrt(gx * gx + gy * gy);
     // Along the edge where there is one, along the wind where there is none.
-    const angle = (((flow[py * width + px] ?? 128) - 128) / 128) * 2.2 + 0.35 + (tilt - 0.5) * 0.5;
-    let [nx, ny] = steep > 5 ? [-gy / steep, gx / steep] : [Math.cos(angle), Math.sin(angle)];
-    if (dirX * nx + dirY * ny < 0) [nx, ny] = [-nx, -ny];
-    [dirX, dirY] = step === 0 ? [nx, ny] : [dirX * 0.5 + nx * 0.5, dirY * 0.5 + ny * 0.5];
-    const size = Math.hypot(dirX, dirY) || 1;
-    [dirX, dirY] = [dirX / size, dirY / size];
+    const angle = (((flow[i] ?? 128) - 128) / 128) * 2.2 + 0.35 + (tilt - 0.5) * 0.5;
+    let nx = steep > 5 ? -gy / steep : Math.cos(angle);
+    let ny = steep > 5 ? gx / steep : Math.sin(angle);
+    if (dirX * nx + dirY * ny < 0) {
+      nx = -nx;
+      ny = -ny;
+    }
+    dirX = step === 0 ? nx : dirX * 0.5 + nx * 0.5;
+    dirY = step === 0 ? ny : dirY * 0.5 + ny * 0.5;
+    const size = Math.sqrt(dirX * dirX + dirY * dirY) || 1;
+    dirX /= size;
+    dirY /= size;
     if (step > 1) {
+      const o = i * 4;
       const drift =
-        Math.abs((source[i] ?? 0) - red) +
-        Math.abs((source[i + 1] ?? 0) - green) +
-        Math.abs((source[i + 2] ?? 0) - blue);
+        Math.abs((source[o] ?? 0) - red) +
+        Math.abs((source[o + 1] ?? 0) - green) +
+        Math.abs((source[o + 2] ?? 0) - blue);
       if (drift > 70) break;
     }
-    const taper = step === length - 1 ? 0.6 : 1;
-    const limit = radius * radius * taper;
-    for (let dy = -reach; dy <= reach; dy++) {
-      const cy = py + dy;
-      if (cy < 0 || cy >= height) continue;
-      const half = Math.floor(Math.sqrt(Math.max(0, limit - dy * dy)));
-      const from = Math.max(0, px - half);
-      const to = Math.min(width - 1, px + half);
-      let lane = (from - px) * -dirY + dy * dirX + reach * 2;
-      let o = (cy * width + from) * 4;
-      for (let cx = from; cx <= to; cx++) {
-        const bristle = lanes[lane | 0] ?? 0;
-        canvas[o] = clampByte(red + bristle);
-        canvas[o + 1] = clampByte(green + bristle);
-        canvas[o + 2] = clampByte(blue + bristle);
-        o += 4;
-        lane -= dirY;
-      }
-    }
+    const radius = step === coat.length - 1 ? coat.radius * 0.77 : coat.radius;
+    dab(paint, px, py, radius, dirX, dirY, lane, red, green, blue);
     x += dirX * stride;
     y += dirY * stride;
   }
 }
 
+/** One round touch of the brush; its bristles leave stripes along the stroke. */
+function dab(
+  { canvas, bristles, width, height }: Palette,
+  px: number,
+  py: number,
+  radius: number,
+  dirX: number,
+  dirY: number,
+  lane: number,
+  red: number,
+  green: number,
+  blue: number,
+): void {
+  const reach = Math.ceil(radius);
+  const limit = radius * radius;
+  for (let cy = Math.max(0, py - reach); cy <= Math.min(height - 1, py + reach); cy++) {
+    const dy = cy - py;
+    if (dy * dy > limit) continue;
+    const half = Math.floor(Math.sqrt(limit - dy * dy));
+    const from = Math.max(0, px - half);
+    const to = Math.min(width - 1, px + half);
+    let across = (from - px) * -dirY + dy * dirX + lane;
+    let o = (cy * width + from) * 4;
+    for (let cx = from; cx <= to; cx++) {
+      const bristle = bristles[across | 0] ?? 0;
+      canvas[o] = clampByte(red + bristle);
+      canvas[o + 1] = clampByte(green + bristle);
+      canvas[o + 2] = clampByte(blue + bristle);
+      o += 4;
+      across -= dirY;
+    }
+  }
+}
+
 /** Light from the upper left on the ridges of the paint. */
-async function varnish(room: Darkroom, { width, height, pixels }: Raster): Promise<Uint8Array> {
+async function varnish(room: Darkroom, raster: Raster): Promise<Uint8Array> {
+  const { width, height, pixels } = raster;
+  const light = await lightPlane(room, raster);
   const out = Uint8Array.from(pixels);
   await inBands(room, width, height, (from, to) => {
     for (let y = Math.max(1, from); y < Math.min(height - 1, to); y++) {
       for (let x = 1; x < width - 1; x++) {
-        const i = (y * width + x) * 4;
-        const ridge =
-          (luminance(pixels, i - width * 4 - 4) - luminance(pixels, i + width * 4 + 4)) * -0.34;
-        const relief = ridge < -16 ? -16 : ridge > 16 ? 16 : ridge;
-        out[i] = clampByte((pixels[i] ?? 0) + relief);
-        out[i + 1] = clampByte((pixels[i + 1] ?? 0) + relief);
-        out[i + 2] = clampByte((pixels[i + 2] ?? 0) + relief);
+        const i = y * width + x;
+        const ridge = ((light[i + width + 1] ?? 0) - (light[i - width - 1] ?? 0)) * 0.34;
+        const relief = Math.max(-16, Math.min(16, ridge));
+        const o = i * 4;
+        out[o] = clampByte((pixels[o] ?? 0) + relief);
+        out[o + 1] = clampByte((pixels[o + 1] ?? 0) + relief);
+        out[o + 2] = clampByte((pixels[o + 2] ?? 0) + relief);
       }
     }
   });

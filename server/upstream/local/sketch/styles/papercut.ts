@@ -35,7 +35,7 @@ async function lay(room: Darkroom, canvas: Uint8Array, sheet: Raster, lift: numb
         const i = y * width + x;
         const [sx, sy] = [Math.max(0, x - offset * 0.5) >> 2, Math.max(0, y - offset) >> 2];
         const shade =
-          1 - ((shadow[Math.min(h - 1, sy) * w + Math.min(w - 1, sx)] ?? 0) / 255) * 0.42;
+          1 - ((shadow[Math.min(h - 1, sy) * w + Math.min(w - 1, sx)] ?? 0) / 255) * 0.52;
         const a = (cover[i] ?? 0) / 255;
         for (let c = 0; c < 3; c++)
           canvas[i * 4 + c] = clampByte(
@@ -74,7 +74,7 @@ export async function stacked(room: Darkroom, sheets: readonly Raster[]): Promis
   const [first, ...rest] = sheets;
   if (first === undefined) throw new RangeError("no sheets to stack");
   const canvas = Uint8Array.from(first.pixels);
-  const lift = 17 * unitOf(first);
+  const lift = 22 * unitOf(first);
   for (const sheet of rest) await lay(room, canvas, sheet, Math.max(1.5, lift));
   return card(room, { ...first, pixels: canvas });
 }

@@ -31,7 +31,7 @@ export async function comic(room: Darkroom, raster: Raster): Promise<Raster> {
       for (let x = 0; x < width; x++) {
         const i = y * width + x;
         const at = i * 4;
-        const [u, v] = [(x + y) / pitch / 1.414, (x - y) / pitch / 1.414];
+        const [u, v] = [(x + y) / pitch / Math.SQRT2, (x - y) / pitch / Math.SQRT2];
         const dot = Math.hypot(u - Math.round(u), v - Math.round(v));
         const dark = 1 - luminance(flat.pixels, at) / 255;
         const shade = dot < Math.sqrt(dark) * 0.42 ? 0.86 : 1.05;

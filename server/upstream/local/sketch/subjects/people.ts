@@ -1,8 +1,8 @@
 /** People and those like them: person, dancer, astronaut, robot, snowman, knight, wizard. */
 import { tone } from "../colour.ts";
-import { circle, ellipse, group, path, rect, stroke } from "../svg.ts";
+import { circle, group, path, rect, stroke } from "../svg.ts";
 import { eyes } from "./pets.ts";
-import { type Brush, type Subject, shadow, sway } from "./subject.ts";
+import { type Subject, shadow, sway } from "./subject.ts";
 
 const skins = ["#f3c9a5", "#d99e73", "#a8704a", "#7a4c34", "#f7d7bd"] as const;
 const hairs = ["#3a2a2c", "#6b4226", "#c98a3c", "#2a2430", "#a3492c"] as const;
@@ -21,7 +21,9 @@ const person: Subject = {
     const random = b.random.fork("person");
     const skin = b.lit(random.pick(skins));
     const hair = b.lit(random.pick(hairs));
-    const long = random.chance(0.5);
+    const long =
+      /^(girl|woman|lady)$/.test(b.word) ||
+      (!/^(boy|man|guy|fisherman|sailor|farmer)$/.test(b.word) && random.chance(0.5));
     const wave = sway(b.phase) * 5;
     return [
       long ? path("M-10 -92C-15 -80 -14 -66 -12 -62H12C14 -66 15 -80 10 -92Z", hair) : "",

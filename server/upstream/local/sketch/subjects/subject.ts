@@ -22,6 +22,10 @@ export interface Brush {
   /** Lit from the upper left. */
   readonly body: string;
   readonly night: boolean;
+  /** The word of the lexicon it was called by, such as "girl". */
+  readonly word: string;
+  /** Who sits inside, for subjects that show only the upper part of them. */
+  readonly rider: string;
 }
 
 export type Stands = "ground" | "air" | "water" | "undersea" | "table";
@@ -36,6 +40,8 @@ export interface Subject {
   readonly colours: readonly [ColourPair, ...ColourPair[]];
   /** Where someone riding it sits. */
   readonly seat?: Point;
+  /** Draws `brush.rider` itself, behind its own rim. */
+  readonly riderInside?: true;
   /** Must not be mirrored. */
   readonly oneWay?: boolean;
   draw(brush: Brush): string;
@@ -52,7 +58,12 @@ export function brushFor(
   colours: ColourPair,
   light: Light,
   random: Random,
-  options: { readonly sheet?: Sheet; readonly detail?: number; readonly phase?: number } = {},
+  options: {
+    readonly sheet?: Sheet;
+    readonly detail?: number;
+    readonly phase?: number;
+    readonly word?: string;
+  } = {},
 ): Brush {
   const sheet = options.sheet ?? newSheet();
   const main = light.lit(colours[0]);
@@ -65,6 +76,8 @@ export function brushFor(
     phase: options.phase ?? 0,
     lit: light.lit,
     night: light.night,
+    word: options.word ?? "",
+    rider: "",
     main,
     light: brighter,
     dark,

@@ -20,7 +20,8 @@ const sailboat: Subject = {
     ["#f4b860", "#34506e"],
     ["#e0624f", "#f4efe4"],
   ],
-  seat: [-18, -18],
+  seat: [-20, -16],
+  riderInside: true,
   draw: (b) =>
     group(
       { transform: `rotate(${sway(b.phase) * 2.4})` },
@@ -29,6 +30,7 @@ const sailboat: Subject = {
       path("M-3 -88C-14 -66 -28 -44 -36 -26Q-18 -22 -3 -23Z", b.dark),
       stroke("M3 -72Q14 -70 21 -68M3 -50Q20 -47 32 -44", b.dark, 0.9),
       path("M0 -100L-14 -96L0 -92Z", b.lit("#e2493f")),
+      b.rider,
       path(
         "M-44 -17Q0 -13 46 -18C42 -6 34 0 26 2H-26C-34 0 -40 -6 -44 -17Z",
         b.sheet.linear([
@@ -87,17 +89,19 @@ const ship: Subject = {
 
 const rowboat: Subject = {
   stands: "water",
-  tall: 130,
+  tall: 185,
   wide: 2,
   colours: [
     ["#a5653c", "#e9c893"],
     ["#3f7c8c", "#f1e2c6"],
   ],
-  seat: [0, -30],
+  seat: [0, -26],
+  riderInside: true,
   draw: (b) =>
     group(
       { transform: `rotate(${sway(b.phase) * 1.6})` },
       path("M-78 -44Q0 -28 78 -44L70 -38Q0 -24 -70 -38Z", b.deep),
+      b.rider,
       stroke("M-16 -40L-60 -10M16 -40L60 -10", b.lit("#8a5f42"), 4),
       path("M-80 -46Q0 -26 80 -46C74 -18 58 0 44 4H-44C-58 0 -74 -18 -80 -46Z", b.body),
       path("M-79 -42Q0 -22 79 -42L77 -35Q0 -15 -77 -35Z", b.accent),

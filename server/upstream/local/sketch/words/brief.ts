@@ -20,6 +20,8 @@ export interface Mention {
   readonly size: number;
   /** Index of the subject this one rides on or sits in. */
   readonly on?: number;
+  /** Index of the subject that holds this one. */
+  readonly heldBy?: number;
 }
 
 export interface PlaceMention {
@@ -52,4 +54,6 @@ export const isAbstract = (brief: Brief): boolean =>
   brief.time === undefined &&
   brief.weather.length === 0 &&
   brief.sky.size === 0 &&
-  brief.skyColour === undefined;
+  brief.skyColour === undefined &&
+  // Neon alone is a place of its own.
+  !brief.styles.includes("neon");

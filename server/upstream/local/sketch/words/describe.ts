@@ -1,9 +1,10 @@
 /** One sentence that tells truthfully what the drawing program understood. Built from our words, never the prompt's. */
 import type { TimeOfDay } from "../palette.ts";
+import type { SkyFeature } from "../sky.ts";
 import { subjectOf } from "../subjects/catalogue.ts";
 import type { Brief, Mention } from "./brief.ts";
 import { isAbstract } from "./brief.ts";
-import { type PlaceName, skyWords, styleWords, weatherWords } from "./scene-words.ts";
+import { type PlaceName, styleWords, weatherWords } from "./scene-words.ts";
 import { subjectWords } from "./subject-words.ts";
 
 const first = (words: string): string => (words.split(" ")[0] ?? "").replaceAll("_", " ");
@@ -85,6 +86,21 @@ const hourNames: Record<TimeOfDay, string> = {
   dusk: "at dusk",
   night: "at night",
 };
+const startsWithVowel = (words: string): boolean => /^(?!unicorn)[aeiou]/.test(words);
+const skyNames: Record<SkyFeature, string> = {
+  stars: "stars",
+  moon: "a moon",
+  crescent: "a crescent moon",
+  sun: "the sun",
+  rainbow: "a rainbow",
+  aurora: "northern lights",
+  clouds: "clouds",
+  comet: "a comet",
+  fireworks: "fireworks",
+  galaxy: "the Milky Way",
+  birds: "far birds",
+  eclipse: "an eclipse",
+};
 const and = (parts: readonly string[]): string =>
   parts.length < 2 ? parts.join("") : `${parts.slice(0, -1).join(", ")} and ${parts.at(-1)}`;
 
@@ -98,18 +114,26 @@ function phrase(mention: Mention): string {
   ]
     .filter(Boolean)
     .join(" ");
-  const article = /^[aeiou]/.test(words) ? "an" : "a";
+  const article = startsWithVowel(words) ? "an" : "a";
   return mention.count === 1
     ? `${article} ${words}`
     : `${numbers[mention.count] ?? mention.count} ${words}`;
 }
 
-export function describe(brief: Brief): string {
+/** What was done with it. */
+export type Deed = "drew" | "restyled" | "masked";
+const deeds: Record<Deed, string> = {
+  drew: "vexel-sketch drew:",
+  restyled: "vexel-sketch worked over the picture with:",
+  masked: "vexel-sketch redrew the masked area as:",
+};
+
+export function describe(brief: Brief, deed: Deed = "drew"): string {
   const style = brief.styles.map((name) => first(styleWords[name]));
   const tail = style.length > 0 ? `, ${style.join(" and ")}` : "";
   if (isAbstract(brief)) {
     const colours = brief.lean.map((colour) => colour.name);
-    return `vexel-sketch drew: an abstract composition${colours.length > 0 ? ` in ${and(colours)}` : " from the words of the prompt"}${tail}.`;
+    return `${deeds[deed]} an abstract composition${colours.length > 0 ? ` in ${and(colours)}` : " from the words of the prompt"}${tail}.`;
   }
   const riders = brief.subjects.map((mention, i) => {
     const carrier = mention.on === undefined ? undefined : brief.subjects[mention.on];
@@ -121,12 +145,12 @@ export function describe(brief: Brief): string {
   });
   const scenery = brief.places.map((place) => {
     const words = [...place.colours.map((colour) => colour.name), placeNames[place.name]].join(" ");
-    return plain.has(place.name) ? words : `${/^[aeiou]/.test(words) ? "an" : "a"} ${words}`;
+    return plain.has(place.name) ? words : `${startsWithVowel(words) ? "an" : "a"} ${words}`;
   });
   const parts = [
     and(riders.filter(Boolean)) || "a landscape",
     scenery.length > 0 ? `with ${and(scenery)}` : "",
-    brief.sky.size > 0 ? `under ${and([...brief.sky].map((name) => first(skyWords[name])))}` : "",
+    brief.sky.size > 0 ? `under ${and([...brief.sky].map((name) => skyNames[name]))}` : "",
     brief.skyColour === undefined ? "" : `under a ${brief.skyColour.name} sky`,
     brief.time === undefined ? "" : hourNames[brief.time],
     brief.weather.length > 0
@@ -134,5 +158,5 @@ export function describe(brief: Brief): string {
       : "",
     brief.lean.length > 0 ? `in tones of ${and(brief.lean.map((colour) => colour.name))}` : "",
   ];
-  return `vexel-sketch drew: ${parts.filter(Boolean).join(" ")}${tail}.`;
+  return `${deeds[deed]} ${parts.filter(Boolean).join(" ")}${tail}.`;
 }

@@ -108,6 +108,40 @@ const flushing = new Set([
   "against",
 ]);
 const sameInPlural = new Set(["fish", "sheep", "deer", "koi", "people", "aliens"]);
+const holding = new Set(["with", "holding", "holds", "carrying", "under"]);
+const holders: ReadonlySet<SubjectName> = new Set([
+  "person",
+  "robot",
+  "astronaut",
+  "cat",
+  "dog",
+  "bear",
+  "rabbit",
+  "penguin",
+  "fox",
+  "panda",
+  "mouse",
+  "frog",
+  "snowman",
+  "wizard",
+]);
+const holdable: ReadonlySet<SubjectName> = new Set([
+  "umbrella",
+  "toyBalloon",
+  "kite",
+  "flower",
+  "sunflower",
+  "tulip",
+  "heart",
+  "book",
+  "gift",
+  "lantern",
+  "apple",
+  "cup",
+  "iceCream",
+  "guitar",
+  "star",
+]);
 const equals = new Set(["is", "are", "was", "were"]);
 const skyNouns = new Set(["sky", "skies", "heavens"]);
 const wholeNouns = new Set([
@@ -205,7 +239,7 @@ export function understand(prompt: string): Brief {
   let count: number | undefined;
   let [size, shade] = [1, 0];
   /** Since the last subject: did the words say "on" or "riding", and did anything part the two? */
-  let [ride, parted] = [false, false];
+  let [ride, parted, held] = [false, false, false];
   /** Where the last subject's words ended. */
   let ended = -1;
 
@@ -248,6 +282,7 @@ export function understand(prompt: string): Brief {
       else if (flushing.has(word) && colours.length > 0) lean.push(...settle());
       if (riding.has(word)) ride = true;
       if (apart.has(word)) parted = true;
+      held = holding.has(word) || (held && !apart.has(word));
       shade = shadeWords.get(word) ?? shade;
       size = sizeWords.get(word) ?? size;
       const number = /^\d{1,3}$/.test(word) ? Number(word) : countWords.get(word);
@@ -278,6 +313,13 @@ export function understand(prompt: string): Brief {
       ended = at;
       const before = subjects.length - 1;
       const carrier = subjectOf(sense.name).seat !== undefined && ride && !parted && before >= 0;
+      const owner = subjects[before];
+      const inHand =
+        held &&
+        holdable.has(sense.name) &&
+        owner !== undefined &&
+        owner.count === 1 &&
+        holders.has(owner.name);
       const wanted = count ?? (match.plural || sameInPlural.has(match.word) ? 3 : 1);
       const [paint, scale] = [colours, size];
       settle();
@@ -288,12 +330,13 @@ export function understand(prompt: string): Brief {
           count: Math.min(mostOfOne, Math.max(1, wanted)),
           colours: paint,
           size: scale,
+          ...(inHand && { heldBy: before }),
         });
         const rider = subjects[before];
         if (carrier && rider !== undefined)
           subjects[before] = { ...rider, on: subjects.length - 1 };
       }
-      [ride, parted] = [false, false];
+      [ride, parted, held] = [false, false, false];
       continue;
     }
     const paint = settle();

@@ -1,0 +1,14 @@
+// `npm run bench`: the same work against nginx, ratios in one run. `npm run bench -- embedded`: the embedded model.
+import { spawnSync } from "node:child_process";
+import { join } from "node:path";
+import { bunPath, ensureInstalled, root } from "./install.mjs";
+
+ensureInstalled("all");
+const [first, ...others] = process.argv.slice(2);
+const [program, args] =
+  first === "embedded" ? ["embedded.ts", others] : ["run.ts", process.argv.slice(2)];
+const { status } = spawnSync(bunPath(), [join(root, "bench", program), ...args], {
+  cwd: root,
+  stdio: "inherit",
+});
+process.exit(status ?? 1);

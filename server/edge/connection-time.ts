@@ -1,0 +1,32 @@
+/**
+ * When Bun closes the connection. It counts from the beginning of a request, and no byte that passes renews that,
+ * so whatever may take long must say so: or a slow upload would be cut off in the middle.
+ */
+export class ConnectionTime {
+  readonly #request: Request;
+  readonly #server: Bun.Server<undefined>;
+  readonly #seconds: number;
+  #held = false;
+
+  constructor(request: Request, server: Bun.Server<undefined>, seconds: number) {
+    this.#request = request;
+    this.#server = server;
+    this.#seconds = seconds;
+  }
+
+  /** Others watch the clock from here on. */
+  hold(): void {
+    if (!this.#held) this.#server.timeout(this.#request, 0);
+    this.#held = true;
+  }
+
+  /** Holds it when so much time would not leave enough of its own for the answer to leave. */
+  holdFor(ms: number): void {
+    if (ms > this.#seconds * 500) this.hold();
+  }
+
+  /** Counts anew. */
+  renew(): void {
+    if (this.#held) this.#server.timeout(this.#request, this.#seconds);
+  }
+}

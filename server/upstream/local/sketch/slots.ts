@@ -1,0 +1,50 @@
+/** Renders run two at a time; a bounded number may wait, the rest are turned away at once. */
+import { GatewayError } from "../../../std/gateway-error.ts";
+import { stopIfAborted } from "./abort.ts";
+
+export interface Slots {
+  run<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T>;
+}
+
+export function slots(maxRunning: number, maxWaiting: number): Slots {
+  let running = 0;
+  const waiting: (() => void)[] = [];
+  const enter = async (signal: AbortSignal): Promise<void> => {
+    stopIfAborted(signal);
+    if (running < maxRunning) {
+      running += 1;
+      return;
+    }
+    if (waiting.length >= maxWaiting) {
+      throw new GatewayError(
+        "overloaded",
+        "The drawing program has as much in hand as it can carry.",
+        { retryAfterMs: 1000 },
+      );
+    }
+    await new Promise<void>((go, stop) => {
+      const turn = (): void => {
+        signal.removeEventListener("abort", leave);
+        running += 1;
+        go();
+      };
+      const leave = (): void => {
+        waiting.splice(waiting.indexOf(turn), 1);
+        stop();
+      };
+      signal.addEventListener("abort", leave, { once: true });
+      waiting.push(turn);
+    }).catch(() => stopIfAborted(signal));
+  };
+  return {
+    async run(signal, work) {
+      await enter(signal);
+      try {
+        return await work();
+      } finally {
+        running -= 1;
+        waiting.shift()?.();
+      }
+    },
+  };
+}

@@ -1,0 +1,319 @@
+/** Upstreams whose picture streams break, fail or are no streams: the caller's own stream always ends as it should. */
+import { afterAll, beforeEach, describe, expect, test } from "bun:test";
+import { fakePicture, type Mischief } from "../fake-upstream.ts";
+import {
+  ask,
+  type Broken,
+  eventsOf,
+  expectNoSecrets,
+  expectRefused,
+  rowOf,
+  startBroken,
+} from "./faults-fixture.ts";
+
+const broken = startBroken({ settings: { VEXEL_IMAGES_TIMEOUT: "2" } });
+const { fake } = broken;
+beforeEach(() => fake.clear());
+afterAll(() => broken.close());
+
+const base64 = (stage?: string, at = 0): string =>
+  Buffer.from(
+    fakePicture("an otter", at, { format: "png", width: 1024, height: 1024 }, stage),
+  ).toString("base64");
+const streamed = (more: object = {}) =>
+  ask.picture(broken, { stream: true, partial_images: 2, ...more });
+const stream = (...frames: string[]): Mischief => ({
+  reply: {
+    status: 200,
+    headers: { "content-type": "Text/Event-Stream" },
+    body: frames.map((frame) => `${frame}\n\n`).join(""),
+  },
+});
+const data = (payload: object): string => `data: ${JSON.stringify(payload)}`;
+const completed = (more: object = {}): string =>
+  data({ type: "image_generation.completed", b64_json: base64(), ...more });
+
+/** A stream that began well, then says in its last event what went wrong, once, and a row that says the same. */
+async function expectBroken(
+  { gateway }: Broken,
+  response: Response,
+  wanted: { events: readonly string[]; code: string; status: number },
+): Promise<Record<string, unknown>> {
+  const text = await response.text();
+  expect(response.status, text.slice(0, 300)).toBe(200);
+  expect(response.headers.get("content-type")).toStartWith("text/event-stream");
+  const events = eventsOf(text);
+  expect(events.map(({ event }) => event)).toEqual([...wanted.events, "error"]);
+  const { error, ...others } = events.at(-1)!.data as { error: Record<string, unknown> };
+  expect(others).toEqual({});
+  expect(Object.keys(error).toSorted()).toEqual(["code", "message", "param", "type"]);
+  expect(error).toMatchObject({ code: wanted.code, type: "server_error", param: null });
+  expectNoSecrets(broken, response, text);
+  const row = gateway
+    .rows()
+    .find(({ requestId }) => requestId === response.headers.get("x-request-id"));
+  expect(row).toMatchObject({
+    status: wanted.status,
+    fault: wanted.code,
+    images: null,
+    inputTokens: null,
+    outputTokens: null,
+  });
+  return error;
+}
+
+const partials = ["image_generation.partial_image", "image_generation.partial_image"];
+
+describe("a stream that breaks half-way ends with an error event", () => {
+  test("when the connection is cut in the middle of an event", async () => {
+    fake.script({ stream: "cut" });
+    await expectBroken(broken, await streamed(), {
+      events: partials,
+      code: "upstream_unreachable",
+      status: 502,
+    });
+  });
+
+  test("when the connection is reset", async () => {
+    fake.script({ reset: "mid-body" });
+    const response = await streamed();
+    await expectBroken(broken, response, {
+      events: partials.slice(1),
+      code: "upstream_unreachable",
+      status: 502,
+    });
+  });
+
+  test("when it ends before the picture is finished", async () => {
+    fake.script({ stream: "ends-early" });
+    const error = await expectBroken(broken, await streamed(), {
+      events: partials,
+      code: "upstream_invalid",
+      status: 502,
+    });
+    expect(error.message).toContain("ended before the picture was complete");
+  });
+
+  test("when the upstream says that it failed", async () => {
+    fake.script({ stream: "error" });
+    const error = await expectBroken(broken, await streamed(), {
+      events: partials,
+      code: "upstream_error",
+      status: 502,
+    });
+    expect(error.message).toBe("The upstream failed (it said so in its stream).");
+  });
+
+  test("when nothing more comes until the time is over", async () => {
+    fake.script({ hang: "body" });
+    await expectBroken(broken, await streamed(), {
+      events: partials.slice(1),
+      code: "upstream_timeout",
+      status: 504,
+    });
+  });
+
+  test("when a picture in it is none", async () => {
+    const partial = data({
+      type: "image_generation.partial_image",
+      b64_json: base64("partial 0"),
+      partial_image_index: 0,
+    });
+    fake.script(
+      stream(partial, data({ type: "image_generation.completed", b64_json: "aGVsbG8=" })),
+    );
+    const response = await streamed();
+    await expectBroken(broken, response, {
+      events: partials.slice(1),
+      code: "upstream_invalid",
+      status: 502,
+    });
+  });
+});
+
+describe("a stream that fails before its first event is refused with a status", () => {
+  const invalid = {
+    status: 502,
+    type: "server_error",
+    code: "upstream_invalid",
+    fault: "upstream_invalid",
+  } as const;
+
+  test.each<[string, Mischief]>([
+    ["it is empty", { stream: "empty" }],
+    ["its pictures are none", { images: "garbage" }],
+    ["its pictures are empty", { images: "empty" }],
+    ["it holds no picture", { images: "none" }],
+    ["it is not JSON", stream("data: hello")],
+    ["it is JSON that is no event", stream("data: 7")],
+    ["it holds only events of unknown kinds", stream(data({ type: "image_generation.thinking" }))],
+    ["it ends before its only event does", unfinished()],
+  ])("when %s", async (_, mischief) => {
+    fake.script(mischief);
+    await expectRefused(broken, await streamed(), invalid);
+  });
+
+  test("when it hangs from the start", async () => {
+    fake.script({ hang: "headers" });
+    await expectRefused(broken, await streamed(), {
+      status: 504,
+      type: "server_error",
+      code: "upstream_timeout",
+      fault: "upstream_timeout",
+    });
+  });
+
+  test.each<[string, string, object]>([
+    [
+      "moderation",
+      data({
+        error: {
+          message: "Your request was rejected by the safety system.",
+          type: "image_generation_user_error",
+          code: "moderation_blocked",
+        },
+      }),
+      {
+        status: 400,
+        type: "image_generation_user_error",
+        code: "moderation_blocked",
+        fault: "moderation_blocked",
+      },
+    ],
+    [
+      "a rate limit",
+      data({ error: { message: "slow", type: "tokens", code: "rate_limit_exceeded" } }),
+      {
+        status: 429,
+        type: "tokens",
+        code: "rate_limit_exceeded",
+        fault: "upstream_rate_limit",
+      },
+    ],
+    [
+      "an error event that has no `error` inside",
+      `event: error\n${data({ type: "error", code: "server_error", message: "sorry" })}`,
+      { status: 502, type: "server_error", code: "upstream_error", fault: "upstream_error" },
+    ],
+  ])("when its first event is %s", async (_, frame, refused) => {
+    fake.script(stream(frame));
+    await expectRefused(broken, await streamed(), refused as never);
+  });
+});
+
+describe("a stream that is unusual but true is delivered", () => {
+  test.each<[string, Mischief]>([
+    ["line ends of Windows and comments", { stream: "crlf" }],
+    ["[DONE] at the end", { stream: "done" }],
+    ["gzip", { encoding: "gzip" }],
+    ["a few bytes at a time", { trickle: { bytes: 200, everyMs: 1 } }],
+  ])("with %s", async (_, mischief) => {
+    fake.script(mischief);
+    const response = await streamed();
+    const events = eventsOf(await response.text());
+    expect(events.map(({ event, data: { b64_json } }) => [event, b64_json])).toEqual([
+      ["image_generation.partial_image", base64("partial 0")],
+      ["image_generation.partial_image", base64("partial 1")],
+      ["image_generation.completed", base64()],
+    ]);
+    expect(rowOf(broken, response)).toMatchObject({ status: 200, fault: null, images: 1 });
+  });
+
+  test("with the prefix of a data URL, which is taken off", async () => {
+    fake.script(stream(completed({ b64_json: `data:image/png;base64,${base64()}` })));
+    const [event] = eventsOf(await (await streamed()).text());
+    expect(event!.data.b64_json).toBe(base64());
+  });
+
+  test("with events of kinds nobody knows yet, which are passed over", async () => {
+    fake.script(stream(data({ type: "image_generation.thinking", b64_json: "x" }), completed()));
+    const events = eventsOf(await (await streamed()).text());
+    expect(events.map(({ event }) => event)).toEqual(["image_generation.completed"]);
+  });
+});
+
+describe("a caller gets a stream or not as asked, whatever the upstream gives", () => {
+  test("a whole answer becomes events", async () => {
+    fake.script({ stream: "json" });
+    const response = await streamed({ n: 2, safety_identifier: "hash-1" });
+    const events = eventsOf(await response.text());
+    expect(events.map(({ event, data: { b64_json } }) => [event, b64_json])).toEqual([
+      ["image_generation.completed", base64()],
+      ["image_generation.completed", base64("final", 1)],
+    ]);
+    expect(events.map(({ data: { usage } }) => usage)).toEqual([
+      undefined,
+      expect.objectContaining({ output_tokens: 2112 }),
+    ]);
+    for (const { data: payload } of events) {
+      expect(payload).toMatchObject({
+        type: "image_generation.completed",
+        size: "1024x1024",
+        quality: "medium",
+        background: "opaque",
+        output_format: "png",
+        safety_identifier: "hash-1",
+      });
+      expect(payload.created_at).toBeInteger();
+    }
+    expect(rowOf(broken, response)).toMatchObject({ status: 200, images: 2, outputTokens: 2112 });
+  });
+
+  test("a stream becomes a whole answer", async () => {
+    const usage = { total_tokens: 3, input_tokens: 1, output_tokens: 2 };
+    const look = { size: "1024x1024", quality: "high", background: "opaque", output_format: "png" };
+    const more = { created_at: 1_700_000_000, ...look, usage };
+    fake.script(
+      stream(
+        data({ type: "image_generation.partial_image", b64_json: base64("partial 0"), ...look }),
+        completed(more),
+        completed({ ...more, b64_json: base64("final", 1) }),
+      ),
+    );
+    const response = await ask.picture(broken, { n: 2 });
+    expect(await response.json()).toEqual({
+      created: 1_700_000_000,
+      ...look,
+      data: [{ b64_json: base64() }, { b64_json: base64("final", 1) }],
+      usage: { total_tokens: 6, input_tokens: 2, output_tokens: 4 },
+    });
+    expect(rowOf(broken, response)).toMatchObject({ images: 2, inputTokens: 2, outputTokens: 4 });
+  });
+
+  test("a stream that nobody asked for and that breaks is a plain error", async () => {
+    fake.script(stream(data({ type: "image_generation.partial_image", b64_json: base64() })));
+    await expectRefused(broken, await ask.picture(broken), {
+      status: 502,
+      type: "server_error",
+      code: "upstream_invalid",
+      fault: "upstream_invalid",
+    });
+  });
+
+  test("a link cannot become an event, and is told so", async () => {
+    fake.script({
+      reply: {
+        status: 200,
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ data: [{ url: "https://example.com/a.png" }] }),
+      },
+    });
+    const error = await expectRefused(broken, await streamed(), {
+      status: 502,
+      type: "server_error",
+      code: "upstream_invalid",
+      fault: "upstream_invalid",
+    });
+    expect(error.message).toContain("Ask without stream");
+  });
+});
+
+function unfinished(): Mischief {
+  return {
+    reply: {
+      status: 200,
+      headers: { "content-type": "text/event-stream" },
+      body: completed().slice(0, -5),
+    },
+  };
+}

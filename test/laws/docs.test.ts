@@ -1,0 +1,415 @@
+/** The documents say what the code does: nothing is left out, nothing is invented, every example works. */
+import { Database } from "bun:sqlite";
+import { describe, expect, test } from "bun:test";
+import { existsSync, writeFileSync } from "node:fs";
+import { dirname, join, posix } from "node:path";
+import Ajv from "ajv/dist/2020";
+import { z } from "zod";
+import { type Fault, type FaultName, faults } from "../../contract/faults.ts";
+import manifest from "../../package.json";
+import { buildOpenapi } from "../../server/edge/openapi.ts";
+import { routes } from "../../server/edge/routes.ts";
+import { settingsTable } from "../../server/settings.ts";
+import { loadSnapshot } from "../../server/snapshot/load.ts";
+import { describeProblems } from "../../server/snapshot/problem.ts";
+import { providers, variablesOf } from "../../server/snapshot/providers.ts";
+import { knownKeys } from "../../server/snapshot/schema.ts";
+import { LedgerFile } from "../../server/store/ledger-file.ts";
+import { kinds } from "../../server/upstream/kinds.ts";
+import { root, temporaryFolder } from "../harness.ts";
+import {
+  anchorsOf,
+  blocksOf,
+  codeHeadings,
+  codesIn,
+  firstCodes,
+  linksOf,
+  rowsOf,
+  sectionOf,
+} from "./markdown.ts";
+import { filesBelow, foldersIn, sources, textOf } from "./tree.ts";
+
+const documents = filesBelow("").filter((path) => path.endsWith(".md"));
+const own = documents.filter((path) => !path.startsWith("test/"));
+
+describe("docs/errors.md", () => {
+  const table = Object.entries(faults) as [FaultName, Fault][];
+
+  test("has every fault and no other, in the order of the table", () => {
+    expect(codeHeadings("docs/errors.md", 3)).toEqual(table.map(([name]) => name));
+  });
+
+  test("says of each what the table says, and what to do", () => {
+    for (const [name, fault] of table) {
+      const { body } = sectionOf("docs/errors.md", `\`${name}\``);
+      const [facts, when, advice] = body.split("\n\n");
+      expect(`${name}: ${facts}`).toBe(`${name}: ${factsOf(fault)}`);
+      expect(`${name}: ${when}`).toBe(`${name}: ${fault.when}`);
+      expect(`${name}: ${advice ?? ""}`).toMatch(/: .{20,}/);
+    }
+  });
+
+  test("has no fault that cannot happen", () => {
+    const server = sources().filter((file) => file.startsWith("server/"));
+    const text = server.map(textOf).join("\n");
+    expect(table.map(([name]) => name).filter((name) => !text.includes(`"${name}"`))).toEqual([]);
+  });
+});
+
+const blame = { client: "the caller", upstream: "the upstream", gateway: "the gateway" } as const;
+
+function retryOf({ retry, final }: Fault): string {
+  if (retry === "never") return "does not help";
+  if (final) return "does not help, but another target may";
+  return retry === "later"
+    ? "helps a little later"
+    : "may help; other targets of the model are tried first";
+}
+
+const factsOf = (fault: Fault): string =>
+  [
+    `**${fault.status}**`,
+    `type \`${fault.type}\``,
+    `code \`${fault.code}\``,
+    `up to ${blame[fault.blame]}`,
+    `a retry ${retryOf(fault)}`,
+    ...(fault.maybePaid ? ["may have been charged"] : []),
+  ].join(" · ");
+
+describe("docs/settings.md", () => {
+  const table: [string, z.ZodType][] = Object.entries(settingsTable);
+
+  test("has every setting and no other", () => {
+    expect(codeHeadings("docs/settings.md", 3).sort()).toEqual(table.map(([name]) => name).sort());
+  });
+
+  test("says of each what the table says", () => {
+    for (const [name, schema] of table) {
+      const [facts = "", words = ""] = sectionOf("docs/settings.md", `\`${name}\``).body.split("\n\n");
+      const fallback = String(schema.parse(undefined));
+      const { enum: values } = z.toJSONSchema(schema, { io: "output" }) as { enum?: string[] };
+      const choice = values ? ` One of ${values.map((value) => `\`${value}\``).join(", ")}.` : "";
+      const printed = fallback === "" ? "empty" : `\`${fallback}\``;
+      // A number of bytes may be told again in larger units.
+      const told = facts.replace(/ \((\d+) ([MG])iB\)/, (_, count: string, unit: string) => {
+        const bytes = Number(count) * 1024 ** (unit === "M" ? 2 : 3);
+        return String(bytes) === fallback ? "" : ` (${count} ${unit}iB is wrong)`;
+      });
+      expect(`${name} ${told}`).toBe(`${name} Default: ${printed}.${choice}`);
+      expect(`${name} ${words.split("\n")[0]}`).toBe(`${name} ${schema.description}`);
+    }
+  });
+});
+
+interface Content {
+  readonly schema?: { readonly properties?: Readonly<Record<string, unknown>> };
+}
+
+interface Operation {
+  readonly requestBody?: { readonly content: Readonly<Record<string, Content>> };
+  readonly responses: { readonly 200: { readonly content: Readonly<Record<string, Content>> } };
+}
+
+describe("docs/api.md", () => {
+  const document = buildOpenapi("http://127.0.0.1:8080", manifest.version) as unknown as {
+    readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  };
+  const operationOf = (heading: string): Operation => {
+    const [, method = "", path = ""] = /^`(\w+) (\S+)`$/.exec(heading) ?? [];
+    const found = document.paths[path]?.[method.toLowerCase()];
+    if (!found) throw new Error(`there is no ${heading}`);
+    return found;
+  };
+  const requestOf = (heading: string): Content["schema"] =>
+    operationOf(heading).requestBody?.content["application/json"]?.schema;
+
+  test("has every route and no other", () => {
+    const told = codeHeadings("docs/api.md", 2);
+    expect(told.sort()).toEqual(routes.map(({ method, path }) => `${method} ${path}`).sort());
+  });
+
+  test("says of each what it does", () => {
+    for (const { method, path, summary } of routes) {
+      const { body } = sectionOf("docs/api.md", `\`${method} ${path}\``);
+      expect(body.startsWith(summary.replace(/\.$/, ""))).toBeTrue();
+    }
+  });
+
+  test("has every field of every body and no other", () => {
+    const fieldsOf = (heading: string) => firstCodes(sectionOf("docs/api.md", heading)).sort();
+    const wanted = (heading: string) => Object.keys(requestOf(heading)?.properties ?? {}).sort();
+    for (const { method, path } of routes.filter((row) => row.method === "POST")) {
+      const heading = `\`${method} ${path}\``;
+      const shared = path === "/v1/images/edits" ? fieldsOf("`POST /v1/images/generations`") : [];
+      expect([...shared, ...fieldsOf(heading)].sort()).toEqual(wanted(heading));
+    }
+  });
+
+  const examples = blocksOf("docs/api.md").filter(({ info }) => info.startsWith("json "));
+  test("has examples", () => {
+    expect(examples.length).toBeGreaterThan(routes.length / 2);
+  });
+  for (const { info, text, under } of examples) {
+    test(`${under}: the ${info.slice(5)} is valid`, () => {
+      const schema =
+        info === "json request"
+          ? requestOf(under)
+          : operationOf(under).responses[200].content["application/json"]?.schema;
+      const ajv = new Ajv();
+      const valid = ajv.validate(schema ?? false, JSON.parse(text));
+      expect(valid ? "valid" : ajv.errorsText()).toBe("valid");
+    });
+  }
+
+  test("has every header that the gateway sets by itself", () => {
+    const told = firstCodes(sectionOf("docs/api.md", "For every call"));
+    const text = ["gateway", "edge"]
+      .flatMap((folder) => filesBelow(`server/${folder}`))
+      .map(textOf)
+      .join("\n");
+    for (const name of told) expect(`${name} ${text.includes(name)}`).toBe(`${name} true`);
+    const ours = [...text.matchAll(/"((?:x|vexel|retry)-[a-z-]+)":/g)].map(([, name]) => name);
+    expect([...new Set(ours)].filter((name) => !told.includes(name as string))).toEqual([]);
+  });
+});
+
+describe("docs/upstreams.md", () => {
+  const path = "docs/upstreams.md";
+
+  test("has every kind of upstream and no other, with its facts", () => {
+    expect(codeHeadings(path, 3)).toEqual([...kinds.keys()]);
+    const list = (names: readonly string[], none: string) =>
+      names.length > 0 ? names.map((name) => `\`${name}\``).join(", ") : none;
+    for (const { name, baseUrl, needs, options, serves } of kinds.values()) {
+      const facts = [
+        `Base URL: ${baseUrl ? `\`${baseUrl}\`` : "none"}`,
+        `needs: ${list(needs, "nothing")}`,
+        `options: ${list(Object.keys(options), "none")}`,
+        `serves: ${serves ?? "embedding, image"}`,
+      ].join(" · ");
+      const { body } = sectionOf(path, `\`${name}\``);
+      expect(`${name}: ${body.split("\n\n")[0]}`).toBe(`${name}: ${facts}`);
+    }
+  });
+
+  test("has every provider with all its variables, in order of precedence", () => {
+    const rows = rowsOf(sectionOf(path, "Keys from the environment"));
+    const told = rows.map(([id = "", kind = "", ...cells]) => ({
+      id: codesIn(id),
+      kind: codesIn(kind),
+      variables: cells.flatMap(codesIn),
+    }));
+    expect(told).toEqual(
+      providers.map((provider) => ({
+        id: [provider.id],
+        kind: [provider.kind],
+        variables: [...variablesOf(provider)],
+      })),
+    );
+  });
+
+  test("has every key of the file and no other", () => {
+    const keysUnder = (heading: string) => firstCodes(sectionOf(path, heading)).sort();
+    const sorted = (keys: readonly string[]) => [...new Set(keys)].sort();
+    expect(keysUnder("At the top")).toEqual(sorted(knownKeys([])));
+    expect(keysUnder("A key")).toEqual(sorted(knownKeys(["keys", 0])));
+    expect(keysUnder("An upstream")).toEqual(sorted(knownKeys(["upstreams", 0])));
+    const models = ["embedding", "image"].flatMap((kind) => knownKeys(["models", 0], kind));
+    expect(keysUnder("A model")).toEqual(sorted(models));
+    const local = Object.keys(kinds.get("local")?.options ?? {});
+    expect(keysUnder("Models of your own")).toEqual(sorted(local));
+  });
+
+  test("describes every embedded model", () => {
+    const loaded = loadSnapshot({ path: "/nowhere/vexel.yaml", env: {}, migan: true });
+    const ids = loaded.ok ? [...loaded.snapshot.models.keys()] : [];
+    expect(ids).not.toEqual([]);
+    for (const id of ids) expect(sectionOf(path, id).level).toBe(3);
+  });
+});
+
+describe("docs/operations.md", () => {
+  const path = "docs/operations.md";
+
+  test("has every column of the ledger, and queries that run", () => {
+    using folder = temporaryFolder();
+    new LedgerFile({ folder: folder.path, maxBytes: 0 }).close();
+    const db = new Database(join(folder.path, "ledger.db"), { readonly: true });
+    const columns = db.query<{ name: string }, []>("PRAGMA table_info(ledger)").all();
+    expect(firstCodes(sectionOf(path, "The ledger"))).toEqual(columns.map(({ name }) => name));
+    const queries = blocksOf(path).filter(({ info }) => info === "sql");
+    expect(queries.length).toBeGreaterThan(0);
+    for (const { text } of queries) expect(db.query(text).all()).toEqual([]);
+    db.close();
+  });
+
+  test("has every event of the log and no other", () => {
+    const written = sources()
+      .filter((file) => file.startsWith("server/"))
+      .flatMap((file) => [
+        ...textOf(file).matchAll(/\blog(?:\.(?:debug|info|warn|error)|\[level\])\(\s*"([^"]+)"/g),
+      ])
+      .map(([, event]) => event as string);
+    expect(firstCodes(sectionOf(path, "Logs")).sort()).toEqual([...new Set(written)].sort());
+  });
+});
+
+describe("ARCHITECTURE.md", () => {
+  /** Paths in backticks: with a slash or an ending, and nothing that varies. */
+  const named = (path: string) =>
+    codesIn(textOf(path).replace(/^```[\s\S]*?^```$/gm, "")).filter((code) =>
+      /^(?:server|cli|contract|bin|test|bench|docs)\/[\w./-]*$|^[\w-]+\.(?:md|json|yaml)$/.test(code),
+    );
+
+  for (const path of ["ARCHITECTURE.md", "CONTRIBUTING.md"]) {
+    test(`names no file that is not there (${path})`, () => {
+      const names = named(path);
+      expect(names.length).toBeGreaterThan(5);
+      // `vexel.yaml` is the reader's own.
+      const missing = names.filter((name) => !existsSync(join(root, name)) && name !== "vexel.yaml");
+      expect(missing).toEqual([]);
+    });
+  }
+
+  test("names every folder of server/, with its arrows", () => {
+    const rows = rowsOf(sectionOf("ARCHITECTURE.md", "The house"));
+    const told = rows.flatMap(([first = ""]) => codesIn(first));
+    const folders = foldersIn("server").map((name) => `server/${name}/`);
+    expect(folders.filter((folder) => !told.includes(folder))).toEqual([]);
+    const law = textOf("test/laws/repository.test.ts");
+    for (const [first = "", , arrows = ""] of rows) {
+      const [, name] = /^`server\/(\w+)\/`$/.exec(first) ?? [];
+      if (name === undefined) continue;
+      const [, listed = ""] = new RegExp(`^  ${name}: \\[(.*)\\],$`, "m").exec(law) ?? [];
+      expect(`${name}: ${codesIn(arrows)}`).toBe(`${name}: ${listed.match(/\w+/g) ?? ""}`);
+    }
+  });
+
+  test("names every fault a step can end with as the table does", () => {
+    const rows = rowsOf(sectionOf("ARCHITECTURE.md", "The journey"));
+    expect(rows.length).toBeGreaterThan(8);
+    const ends = rows.flatMap((cells) => codesIn(cells.at(-1) ?? ""));
+    expect(ends.filter((name) => !Object.hasOwn(faults, name))).toEqual([]);
+  });
+});
+
+describe("README.md", () => {
+  test("names only commands that there are", () => {
+    const scripts = Object.keys(manifest.scripts);
+    const text = own.map(textOf).join("\n");
+    const named = [...text.matchAll(/\bnpm (?:run )?([a-z]+)\b/g)].map(([, name]) => name as string);
+    const ofNpm = ["install", "ci"];
+    expect(named.filter((name) => !scripts.includes(name) && !ofNpm.includes(name))).toEqual([]);
+    expect(named).toContain("start");
+    expect(named).toContain("test");
+  });
+
+  test("has every command of the command line", () => {
+    const list = /const commands: readonly Command\[\] = \[(.+)\];/.exec(textOf("cli/main.ts"))?.[1];
+    const told = firstCodes(sectionOf("README.md", "The command")).map((code) => code.split(" ")[1]);
+    expect(told).toEqual(list?.split(", ") ?? []);
+  });
+
+  test("asks only for the models that are embedded", () => {
+    const asked = own
+      .filter((path) => path === "README.md")
+      .flatMap(blocksOf)
+      .flatMap(({ text }) => [...text.matchAll(/"?model"?\s*[:=]\s*"([^"]+)"/g)])
+      .map(([, id]) => id as string);
+    expect([...new Set(asked)].sort()).toEqual(["all-minilm-l6-v2", "vexel-sketch"]);
+  });
+});
+
+describe("every document", () => {
+  test("leads somewhere with every link", () => {
+    const broken = documents.flatMap((path) =>
+      linksOf(path)
+        .filter((link) => !/^https?:/.test(link))
+        .filter((link) => {
+          const [file = "", anchor] = link.split("#");
+          const target = file === "" ? path : posix.join(dirname(path), file);
+          if (!existsSync(join(root, target))) return true;
+          return anchor !== undefined && !anchorsOf(target).includes(anchor);
+        })
+        .map((link) => `${path}: ${link}`),
+    );
+    expect(broken).toEqual([]);
+  });
+
+  test("has configurations that load", () => {
+    using folder = temporaryFolder();
+    const file = join(folder.path, "vexel.yaml");
+    const texts = own
+      .flatMap((path) => blocksOf(path).filter(({ info }) => info === "yaml"))
+      .map(({ text }) => text);
+    expect(texts.length).toBeGreaterThan(2);
+    for (const text of [...texts, textOf("vexel.example.yaml")]) {
+      writeFileSync(file, text);
+      const names = [...text.matchAll(/\$\{(\w+)/g)].map(([, name]) => name as string);
+      const env = Object.fromEntries(names.map((name) => [name, `${name}-0123456789abcdef`]));
+      const loaded = loadSnapshot({ path: file, required: true, env });
+      expect(loaded.ok ? loaded.warnings.join("\n") : describeProblems(loaded.problems)).toBe("");
+    }
+  });
+
+  test("has JSON that is JSON", () => {
+    for (const { info, text } of own.flatMap(blocksOf)) {
+      if (/^json\b/.test(info)) expect(() => JSON.parse(text)).not.toThrow();
+      for (const [, body = ""] of text.matchAll(/-d '([^']*)'/g))
+        expect(() => JSON.parse(body)).not.toThrow();
+    }
+  });
+
+  test("speaks of settings and variables that exist", () => {
+    const known = new Set([
+      ...Object.keys(settingsTable),
+      ...providers.flatMap(variablesOf),
+      // The reader's own, in examples.
+      ...["VEXEL_KEY", "VEXEL_URL"],
+    ]);
+    const odd = own.flatMap((path) =>
+      [...textOf(path).matchAll(/\b(?:VEXEL_[A-Z_]+[A-Z]|[A-Z]+_API_KEY)\b(?!…)/g)]
+        .map(([name]) => name)
+        .filter((name) => !known.has(name) && !/^VEXEL_MAX$/.test(name))
+        .map((name) => `${path}: ${name}`),
+    );
+    expect(odd).toEqual([]);
+  });
+
+  test("tells numbers as they are in the code", () => {
+    for (const [document, words, file, code] of numbers) {
+      expect(textOf(document)).toContain(words);
+      expect(textOf(file)).toContain(code);
+    }
+  });
+
+  test("speaks of the project, and of nothing behind it", () => {
+    // Written so that this file does not find itself.
+    const strange = new RegExp(
+      ["\\.\\./sha" + "red\\b", "/wo" + "rk/", "\\.lib" + "rary\\b", "\\biss" + "ue #\\d", "\\bTO" + "DO\\b"].join("|"),
+    );
+    const text = /\.(?:ts|tsx|mjs|md|json|yaml|yml|toml)$|^\.ci\/|^LICENSE$/;
+    const found = filesBelow("")
+      .filter((path) => text.test(path) && path !== "package-lock.json")
+      .filter((path) => strange.test(textOf(path)));
+    expect(found).toEqual([]);
+  });
+});
+
+/** Numbers in documents, beside where each comes from. Whoever changes one is led to the other. */
+const numbers: readonly (readonly [string, string, string, string])[] = [
+  ["docs/api.md", "After ten seconds", "server/build.ts", "patienceMs: 10_000"],
+  ["docs/api.md", "for 15 seconds", "server/build.ts", "heartbeatMs: 15_000"],
+  ["docs/api.md", "list of 1 to 16", "server/gateway/endpoints/edits.ts", "maxImages = 16"],
+  ["docs/api.md", "24 random bytes", "server/store/pictures.ts", "randomBytes(24)"],
+  ["docs/operations.md", "up to 10,000", "server/usage/ledger.ts", "maxHeld: 10_000"],
+  ["docs/operations.md", "again every second", "server/usage/ledger.ts", "retryMs: 1000"],
+  ["docs/operations.md", "above 256 KiB", "server/build.ts", "spoolAbove = 256 * 1024"],
+  ["docs/operations.md", "32 random bytes", "server/store/keys.ts", "randomBytes(32)"],
+  ["docs/upstreams.md", "at least 16 characters", "server/snapshot/schema.ts", "secret.min(16)"],
+  ["docs/upstreams.md", "384 dimensions", "server/upstream/local/embed/minilm.ts", "dimensions: 384"],
+  ["docs/upstreams.md", "reads 256 tokens", "server/upstream/local/embed/minilm.ts", "maxTokens: 256"],
+  ["docs/upstreams.md", "at most 8 at once", "server/upstream/local/embed/local.ts", "maxModels = 8"],
+  ["docs/upstreams.md", "from 16 to 4096", "server/upstream/local/sketch/options.ts", "[16, 4096]"],
+  ["docs/upstreams.md", "8294400 pixels", "server/upstream/local/sketch/options.ts", "8_294_400"],
+];

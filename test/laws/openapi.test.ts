@@ -1,0 +1,404 @@
+/** The OpenAPI document is valid, and true: examples, real answers and refusals are held against it. */
+import { afterAll, beforeEach, describe, expect, test } from "bun:test";
+import Ajv, { type ValidateFunction } from "ajv/dist/2020";
+import { examples } from "../../server/edge/openapi-examples.ts";
+import { type RouteName, type RouteRow, routes } from "../../server/edge/routes.ts";
+import { arrange, drawn } from "../conformance/arrange.ts";
+import { testKey } from "../harness.ts";
+
+type Json = Record<string, unknown>;
+
+interface Content {
+  readonly schema?: Json;
+  readonly example?: unknown;
+}
+
+interface Operation {
+  readonly operationId: string;
+  readonly summary: string;
+  readonly parameters?: readonly { name: string; in: string; required: boolean; schema: Json }[];
+  readonly requestBody?: { readonly content: Readonly<Record<string, Content>> };
+  readonly responses: Readonly<
+    Record<string, { description: string; content: Readonly<Record<string, Content>> }>
+  >;
+  readonly security?: readonly Record<string, readonly string[]>[];
+}
+
+interface Document {
+  readonly openapi: string;
+  readonly info: Json;
+  readonly servers: readonly { url: string }[];
+  readonly security: readonly Record<string, readonly string[]>[];
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly components: { readonly schemas: Json; readonly securitySchemes: Json };
+}
+
+const { fake, gateway, close } = arrange();
+beforeEach(() => fake.clear());
+afterAll(close);
+
+const got = await fetch(`${gateway.url}/openapi.json`);
+const document = (await got.json()) as Document;
+
+// Strict: a keyword that JSON Schema does not have is a slip.
+const ajv = new Ajv({ allErrors: true });
+ajv.addVocabulary(["components"]);
+const validators = new Map<Json, ValidateFunction>();
+
+function validatorOf(schema: Json): ValidateFunction {
+  const known = validators.get(schema);
+  // References point at the components of the document.
+  const made = known ?? ajv.compile({ ...schema, components: document.components });
+  validators.set(schema, made);
+  return made;
+}
+
+/** What is wrong with a value, in words; empty when nothing is. */
+function complaints(schema: Json | undefined, value: unknown): string {
+  if (!schema) return "there is no schema";
+  const validate = validatorOf(schema);
+  return validate(value) ? "" : ajv.errorsText(validate.errors);
+}
+
+function operationOf({ path, method }: RouteRow): Operation {
+  const operation = document.paths[path]?.[method.toLowerCase()];
+  if (!operation) throw new Error(`${method} ${path} is not in the document`);
+  return operation;
+}
+
+const rowOf = (name: RouteName): RouteRow => routes.find((row) => row.name === name) as RouteRow;
+const requestSchema = (name: RouteName, type = "application/json"): Json | undefined =>
+  operationOf(rowOf(name)).requestBody?.content[type]?.schema;
+const errorSchema = { $ref: "#/components/schemas/Error" };
+
+function schemasOf({ requestBody, responses, parameters }: Operation): Json[] {
+  const contents = [requestBody?.content, ...Object.values(responses).map(({ content }) => content)];
+  return [
+    ...contents.flatMap((content) => Object.values(content ?? {}).map(({ schema }) => schema)),
+    ...(parameters ?? []).map(({ schema }) => schema),
+  ].filter((schema) => schema !== undefined);
+}
+
+describe("the document is OpenAPI 3.1", () => {
+  const operations = routes.map((row) => ({ row, operation: operationOf(row) }));
+
+  test("its head is complete", () => {
+    expect(document.openapi).toMatch(/^3\.1\.\d+$/);
+    expect(document.info).toMatchObject({ title: "Vexel", version: expect.any(String) });
+    expect(document.servers.map(({ url }) => URL.canParse(url))).toEqual([true]);
+    const members = ["openapi", "info", "servers", "security", "paths", "components"];
+    expect(Object.keys(document).filter((name) => !members.includes(name))).toEqual([]);
+  });
+
+  test("it holds every route and no other", () => {
+    const listed = Object.entries(document.paths).flatMap(([path, item]) =>
+      Object.keys(item).map((method) => `${method.toUpperCase()} ${path}`),
+    );
+    expect(listed.sort()).toEqual(routes.map(({ method, path }) => `${method} ${path}`).sort());
+  });
+
+  test("every operation has its own name, a summary and described answers", () => {
+    const names = operations.map(({ operation }) => operation.operationId);
+    expect(new Set(names).size).toBe(names.length);
+    for (const { operation } of operations) {
+      expect(operation.summary).not.toBe("");
+      for (const { description, content } of Object.values(operation.responses)) {
+        expect(description).not.toBe("");
+        expect(Object.keys(content)).not.toEqual([]);
+      }
+      const { 200: good, default: bad } = operation.responses as Record<string, unknown>;
+      expect(good).toBeDefined();
+      expect(bad).toBeDefined();
+    }
+  });
+
+  test("every varying part of a path is declared, and nothing else", () => {
+    for (const { row, operation } of operations) {
+      const parts = [...row.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+      const declared = (operation.parameters ?? []).map(({ name }) => name);
+      expect(declared).toEqual(parts as string[]);
+      for (const parameter of operation.parameters ?? [])
+        expect(parameter).toMatchObject({ in: "path", required: true });
+    }
+  });
+
+  test("every security scheme that is named exists", () => {
+    const schemes = Object.keys(document.components.securitySchemes);
+    const named = [document.security, ...operations.map(({ operation }) => operation.security ?? [])]
+      .flat()
+      .flatMap((requirement) => Object.keys(requirement));
+    expect(new Set(named)).toEqual(new Set(schemes));
+  });
+
+  test("every schema compiles", () => {
+    for (const { operation } of operations)
+      for (const schema of schemasOf(operation)) expect(() => validatorOf(schema)).not.toThrow();
+    for (const schema of Object.values(document.components.schemas))
+      expect(() => validatorOf(schema as Json)).not.toThrow();
+  });
+
+  test("every reference leads somewhere", () => {
+    const references = [...JSON.stringify(document).matchAll(/"\$ref":"([^"]+)"/g)];
+    expect(references.length).toBeGreaterThan(0);
+    for (const [, reference = ""] of references) {
+      const steps = reference.replace(/^#\//, "").split("/");
+      const found = steps.reduce<unknown>((at, step) => (at as Json)?.[step], document);
+      expect(found).toBeDefined();
+    }
+  });
+});
+
+describe("every example is valid", () => {
+  for (const [name, { request, answer }] of Object.entries(examples)) {
+    const operation = operationOf(rowOf(name as RouteName));
+    test(name, () => {
+      const asked = operation.requestBody?.content["application/json"];
+      const given = operation.responses[200]?.content["application/json"];
+      if (request !== undefined) {
+        expect(asked?.example).toEqual(request);
+        expect(complaints(asked?.schema, request)).toBe("");
+      }
+      if (answer !== undefined) {
+        expect(given?.example).toEqual(answer);
+        expect(complaints(given?.schema, answer)).toBe("");
+      }
+    });
+  }
+});
+
+const authorization = `Bearer ${testKey}`;
+const get = (path: string): Promise<Response> =>
+  fetch(`${gateway.url}${path}`, { headers: { authorization } });
+const picture = `data:image/png;base64,${Buffer.from(drawn("an otter")).toString("base64")}`;
+
+/** A good call of each route, and what it is to be answered with. */
+const calls: Readonly<Record<RouteName, () => Promise<readonly Response[]>>> = {
+  embeddings: async () => [
+    await gateway.post("/v1/embeddings", { model: "text-embedding-3-small", input: "an otter" }),
+    await gateway.post("/v1/embeddings", {
+      model: "our-embedder",
+      input: ["an otter", "a boat"],
+      encoding_format: "base64",
+      dimensions: 8,
+    }),
+  ],
+  engineEmbeddings: async () => [
+    await gateway.post("/v1/engines/text-embedding-3-small/embeddings", { input: ["an otter"] }),
+  ],
+  generations: async () => [
+    await gateway.post("/v1/images/generations", { model: "gpt-image-2", prompt: "an otter", n: 2 }),
+    await gateway.post("/v1/images/generations", {
+      model: "dall-e-3",
+      prompt: "an otter",
+      response_format: "url",
+    }),
+    await gateway.post("/v1/images/generations", {
+      model: "gpt-image-2",
+      prompt: "an otter",
+      stream: true,
+      partial_images: 2,
+    }),
+  ],
+  edits: async () => {
+    const form = new FormData();
+    form.set("model", "gpt-image-2");
+    form.set("prompt", "a hat for the otter");
+    form.set("image", new Blob([drawn("an otter")], { type: "image/png" }), "otter.png");
+    const url = `${gateway.url}/v1/images/edits`;
+    return [
+      await gateway.post("/v1/images/edits", {
+        model: "gpt-image-2",
+        prompt: "a hat for the otter",
+        images: [{ image_url: picture }],
+      }),
+      await fetch(url, { method: "POST", headers: { authorization }, body: form }),
+    ];
+  },
+  models: async () => [await get("/v1/models")],
+  model: async () => [await get("/v1/models/gpt-image-2"), await get("/v1/models/our-embedder")],
+  picture: async () => {
+    // Base64 from an upstream that does not heed `response_format` becomes a link here.
+    const body = { created: 1, data: [{ b64_json: Buffer.from(drawn("an otter")).toString("base64") }] };
+    fake.script({ reply: { status: 200, body: JSON.stringify(body) } });
+    const response = await gateway.post("/v1/images/generations", {
+      model: "gpt-image-2",
+      prompt: "an otter",
+      response_format: "url",
+    });
+    const answer = (await response.json()) as { data: { url: string }[] };
+    return answer.data.length === 1 ? [await fetch(answer.data[0]!.url)] : [];
+  },
+  health: async () => [await get("/healthz")],
+  ready: async () => [await get("/readyz")],
+  openapi: async () => [await get("/openapi.json")],
+  welcome: async () => [await get("/")],
+};
+
+describe("every real answer is as the document says", () => {
+  for (const row of routes) {
+    test(`${row.method} ${row.path}`, async () => {
+      const responses = await calls[row.name]();
+      expect(responses.length).toBeGreaterThan(0);
+      for (const response of responses) {
+        const type = response.headers.get("content-type")?.split(";")[0] ?? "";
+        expect(response.status).toBe(200);
+        const { content } = operationOf(row).responses[200] ?? { content: {} };
+        const told = content[type] ?? content[type.replace(/\/.*/, "/*")];
+        expect(`${type} ${told ? "is told of" : "is not told of"}`).toBe(`${type} is told of`);
+        if (type !== "application/json") continue;
+        const { schema } = told as Content;
+        if (schema) expect(complaints(schema, await response.json())).toBe("");
+      }
+    });
+  }
+});
+
+describe("every refusal is as the document says", () => {
+  const refused: readonly [number, () => Promise<Response>][] = [
+    [401, () => fetch(`${gateway.url}/v1/models`)],
+    [404, () => get("/v1/nothing")],
+    [404, () => get("/v1/models/nothing")],
+    [404, () => get("/pictures/nothing.png")],
+    [405, () => get("/v1/embeddings")],
+    [400, () => gateway.post("/v1/embeddings", "{")],
+    [415, () => gateway.post("/v1/embeddings", "{}", { "content-type": "text/plain" })],
+    [400, () => gateway.post("/v1/embeddings", { model: "our-embedder" })],
+    [400, () => gateway.post("/v1/images/generations", { model: "gpt-image-2", prompt: 3 })],
+    [400, () => gateway.post("/v1/images/edits", { model: "gpt-image-2", prompt: "a hat" })],
+  ];
+  test("in OpenAI's shape, with a request id", async () => {
+    for (const [status, call] of refused) {
+      const response = await call();
+      expect(response.status).toBe(status);
+      expect(response.headers.get("x-request-id")).toMatch(/^req_/);
+      expect(complaints(errorSchema, await response.json())).toBe("");
+    }
+  });
+
+  test("also when it is the upstream that fails", async () => {
+    for (const status of [400, 401, 403, 404, 429, 500, 503]) {
+      fake.clear();
+      fake.script({ reply: { status, body: JSON.stringify({ error: { message: "no" } }) } });
+      const body = { model: "our-embedder", input: "an otter" };
+      const response = await gateway.post("/v1/embeddings", body);
+      expect(response.ok).toBeFalse();
+      expect(complaints(errorSchema, await response.json())).toBe("");
+    }
+  });
+});
+
+/** One of everything a caller might put into a field. */
+const values: readonly unknown[] = [
+  null,
+  "",
+  "x",
+  "base64",
+  "b64_json",
+  "1024x1024",
+  -1,
+  0,
+  1,
+  2,
+  7,
+  101,
+  1.5,
+  true,
+  false,
+  [],
+  ["x"],
+  [""],
+  ["x", 1],
+  [0, 1],
+  [-1],
+  [1.5],
+  [[0, 1]],
+  [[]],
+  {},
+  { x: 1 },
+  [{}],
+  [{ image_url: "https://example.com/otter.png" }],
+  [{ file_id: "file-1" }],
+  [{ image_url: "otter.png" }],
+  [{ image_url: 1 }],
+  [{ image_url: "https://example.com/otter.png", x: 1 }],
+  { image_url: "https://example.com/otter.png" },
+];
+
+/** What the document does not say, and the gateway refuses all the same. */
+const unsaid: readonly { readonly why: string; readonly is: (body: Json) => boolean }[] = [
+  { why: "how many pictures is up to the model", is: ({ n }) => typeof n === "number" && n > 10 },
+  {
+    why: "a reference has exactly one of image_url and file_id",
+    is: ({ images, mask }) =>
+      [images, mask].flat().some((entry) => entry && Object.keys(entry).length === 0),
+  },
+];
+
+const bases = {
+  embeddings: { path: "/v1/embeddings", body: { model: "our-embedder", input: "an otter" } },
+  engineEmbeddings: {
+    path: "/v1/engines/our-embedder/embeddings",
+    body: { input: "an otter" },
+  },
+  generations: {
+    path: "/v1/images/generations",
+    body: { model: "gpt-image-2", prompt: "an otter" },
+  },
+  edits: {
+    path: "/v1/images/edits",
+    body: { model: "gpt-image-2", prompt: "a hat", images: [{ image_url: picture }] },
+  },
+} as const satisfies Partial<Record<RouteName, { path: string; body: Json }>>;
+
+describe("the schema and the gateway agree on what may be sent", () => {
+  const needed = new Set<string>();
+  for (const [name, { path, body }] of Object.entries(bases)) {
+    test(`POST ${path}`, async () => {
+      const schema = requestSchema(name as RouteName);
+      const fields = Object.keys((schema?.properties ?? {}) as Json);
+      expect(fields.length).toBeGreaterThan(3);
+      const tried: Json[] = [
+        body,
+        {},
+        ...Object.keys(body).map((field) =>
+          Object.fromEntries(Object.entries(body).filter(([other]) => other !== field)),
+        ),
+        // Fields that nobody knows ride along.
+        { ...body, of_our_own: { x: [1] } },
+        // The model is looked up, whatever the schema says of its text.
+        ...fields
+          .filter((field) => field !== "model")
+          .flatMap((field) => values.map((value): Json => ({ ...body, [field]: value }))),
+      ];
+      const disagreements: string[] = [];
+      for (const sent of tried) {
+        fake.clear();
+        const response = await gateway.post(path, sent);
+        await response.arrayBuffer();
+        // Whoever got as far as the upstream was not refused by the gateway.
+        const accepted = fake.requests.length > 0;
+        const complaint = complaints(schema, sent);
+        if (accepted === (complaint === "")) continue;
+        const known = !accepted && unsaid.find(({ is }) => is(sent));
+        if (known) {
+          needed.add(known.why);
+          continue;
+        }
+        const verdict = accepted ? `the gateway takes it, the schema says ${complaint}` : "refused";
+        disagreements.push(`${JSON.stringify(sent).slice(0, 200)}: ${verdict}`);
+      }
+      expect(disagreements).toEqual([]);
+    });
+  }
+
+  test("what the document leaves unsaid is no more than is listed", () => {
+    expect([...needed].sort()).toEqual(unsaid.map(({ why }) => why).sort());
+  });
+
+  test("a body that is no object is refused by both", async () => {
+    for (const sent of ["[]", '"x"', "1", "null"]) {
+      expect((await gateway.post("/v1/embeddings", sent)).status).toBe(400);
+      expect(complaints(requestSchema("embeddings"), JSON.parse(sent))).not.toBe("");
+    }
+  });
+});

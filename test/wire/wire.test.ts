@@ -1,0 +1,170 @@
+/**
+ * What each adapter puts on the wire for a request with everything in it: full.<endpoint>.request.json gives
+ * full.<endpoint>.<adapter>.golden.json. UPDATE_GOLDENS=1 writes them anew; look at the difference before you keep it.
+ */
+import { describe, expect, test } from "bun:test";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { editsEndpoint } from "../../server/gateway/endpoints/edits.ts";
+import { embeddingsEndpoint } from "../../server/gateway/endpoints/embeddings.ts";
+import { generationsEndpoint } from "../../server/gateway/endpoints/generations.ts";
+import type { FilePart, Form, Incoming } from "../../server/gateway/incoming.ts";
+import type { Adapter, WireRequest } from "../../server/upstream/adapter.ts";
+import { adapters } from "../../server/upstream/adapters/index.ts";
+import type { Target } from "../../server/upstream/contract.ts";
+import { kinds } from "../../server/upstream/kinds.ts";
+import { readMultipart } from "../fake-upstream/multipart.ts";
+
+const key = "sk-upstream-0123456789";
+const updating = process.env.UPDATE_GOLDENS === "1";
+
+interface Variant {
+  readonly name: string;
+  readonly adapter: Adapter;
+  readonly target: Target;
+}
+
+const targetOf = (kind: string, options: Record<string, unknown>): Target => ({
+  model: "org/target-model",
+  upstream: {
+    id: "upstream",
+    kind,
+    ...(kinds.get(kind)?.baseUrl === undefined && { baseUrl: "https://upstream.example/v1" }),
+    apiKey: key,
+    headers: { "x-extra": "of the configuration" },
+    options,
+  },
+});
+
+/** Azure has two surfaces: the newer one, and deployments with a version. */
+const variants: readonly Variant[] = [
+  ...[...adapters].map(([name, adapter]) => ({ name, adapter, target: targetOf(name, {}) })),
+  {
+    name: "azure-deployments",
+    adapter: adapters.get("azure")!,
+    target: targetOf("azure", { apiVersion: "2025-04-01-preview" }),
+  },
+].map(({ target, ...variant }) =>
+  variant.name.startsWith("azure")
+    ? {
+        ...variant,
+        target: {
+          ...target,
+          upstream: { ...target.upstream, baseUrl: "https://house.openai.azure.com" },
+        },
+      }
+    : { ...variant, target },
+);
+
+const read = <T>(name: string): T => JSON.parse(readFileSync(join(import.meta.dir, name), "utf8"));
+const incoming = (parts: Partial<Incoming>): Incoming => parts as Incoming;
+const jsonOf = (name: string): Incoming =>
+  incoming({
+    headers: new Headers({ "content-type": "application/json" }),
+    json: async () => ({ value: read(name), bytes: 0 }),
+  });
+
+interface WrittenForm {
+  readonly fields: Readonly<Record<string, string>>;
+  readonly files: readonly { field: string; filename: string; type: string; text: string }[];
+}
+
+const formOf = (name: string): Incoming =>
+  incoming({
+    headers: new Headers({ "content-type": "multipart/form-data; boundary=x" }),
+    form: async (): Promise<Form> => {
+      const { fields, files } = read<WrittenForm>(name);
+      return {
+        fields: Object.entries(fields).map(([name, value]) => ({ name, value })),
+        files: files.map(({ text, ...head }): FilePart => {
+          const bytes = new TextEncoder().encode(text);
+          const stream = () => new Blob([bytes]).stream();
+          return { ...head, size: bytes.length, stream, bytes: async () => bytes };
+        }),
+        bytes: 0,
+        dispose: async () => undefined,
+      };
+    },
+  });
+
+const embeddings = embeddingsEndpoint({ maxInputs: 2048 });
+type Ask = (variant: Variant) => Promise<WireRequest | undefined>;
+const endpoints: Readonly<Record<string, Ask>> = {
+  embeddings: async ({ adapter, target }) =>
+    adapter.embeddings?.toUpstream(
+      (await embeddings.read(jsonOf("full.embeddings.request.json"))).query,
+      target,
+    ),
+  tokens: async ({ adapter, target }) =>
+    adapter.embeddings?.toUpstream(
+      (await embeddings.read(jsonOf("full.tokens.request.json"))).query,
+      target,
+    ),
+  generations: async ({ adapter, target }) =>
+    adapter.generations?.toUpstream(
+      (await generationsEndpoint.read(jsonOf("full.generations.request.json"))).query,
+      target,
+    ),
+  edits: async ({ adapter, target }) =>
+    adapter.edits?.toUpstream(
+      (await editsEndpoint.read(formOf("full.edits.request.json"))).query,
+      target,
+    ),
+  "edits-json": async ({ adapter, target }) =>
+    adapter.edits?.toUpstream(
+      (await editsEndpoint.read(jsonOf("full.edits-json.request.json"))).query,
+      target,
+    ),
+};
+
+/** As a person reads it: the key masked, JSON and forms laid open. */
+async function show({ url, headers, body }: WireRequest): Promise<string> {
+  const type = headers["content-type"] ?? "";
+  const boundary = /boundary=(.*)/.exec(type)?.[1];
+  const shown = { url, headers, body: await showBody(body, type) };
+  const text = JSON.stringify(shown, null, 2).replaceAll(key, "***");
+  return `${boundary ? text.replaceAll(boundary, "(boundary)") : text}\n`;
+}
+
+async function showBody(body: WireRequest["body"], type: string): Promise<unknown> {
+  if (typeof body === "string") {
+    expect(body).not.toContain(key);
+    return JSON.parse(body);
+  }
+  if (!body) return undefined;
+  const bytes = Buffer.concat(await Array.fromAsync(body.open()));
+  expect(bytes.length).toBe(body.length);
+  expect(bytes.includes(key)).toBe(false);
+  return readMultipart(bytes, type).map(({ bytes: content, ...head }) => ({
+    ...head,
+    content: Buffer.from(content).toString(),
+  }));
+}
+
+for (const [endpoint, ask] of Object.entries(endpoints)) {
+  describe(`a full ${endpoint} request`, () => {
+    test.each(variants.map((variant) => [variant.name, variant] as const))(
+      "goes out to %s as it always has",
+      async (name, variant) => {
+        const request = await ask(variant);
+        const path = join(import.meta.dir, `full.${endpoint}.${name}.golden.json`);
+        if (!request) return expect(existsSync(path)).toBe(false);
+        const text = await show(request);
+        expect(request.url).not.toContain(key);
+        if (updating) writeFileSync(path, text);
+        expect(existsSync(path), `no golden file: run once with UPDATE_GOLDENS=1`).toBe(true);
+        expect(text).toBe(readFileSync(path, "utf8"));
+      },
+    );
+  });
+}
+
+test("no golden file is left of an adapter that is gone", () => {
+  const wanted = new Set(
+    Object.keys(endpoints).flatMap((endpoint) =>
+      variants.map(({ name }) => `full.${endpoint}.${name}.golden.json`),
+    ),
+  );
+  const there = readdirSync(import.meta.dir).filter((name) => name.endsWith(".golden.json"));
+  expect(there.filter((name) => !wanted.has(name))).toEqual([]);
+});
