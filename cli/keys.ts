@@ -1,6 +1,5 @@
 /** vexel keys: make, list and revoke API keys. A running gateway notices within a second. */
-import { mkdirSync } from "node:fs";
-import { KeyStore } from "../server/store/keys.ts";
+import { type KeyStore, openKeyStore } from "../server/store/keys.ts";
 import { type Command, readArguments, settingsOrUsage, table, UsageError } from "./command.ts";
 
 export const keys: Command = {
@@ -24,8 +23,7 @@ A running gateway takes notice within a second.`,
       throw new UsageError(`it does not know what to do with "${more[0] ?? target}".`);
     }
     const { VEXEL_DATA: folder } = settingsOrUsage();
-    mkdirSync(folder, { recursive: true });
-    const store = new KeyStore(folder, Date.now);
+    const store = openKeyStore(folder, Date.now);
     try {
       switch (action) {
         case "create":
@@ -46,6 +44,13 @@ A running gateway takes notice within a second.`,
 function create(store: KeyStore, name: string, models: string | undefined): number {
   const globs = (models ?? "*").split(",").map((glob) => glob.trim());
   if (globs.some((glob) => glob === "")) throw new UsageError("--models has an empty entry.");
+  // The same as vexel.yaml asks for: they are shown in logs, lists and error messages.
+  if (!/^[^\p{C}]{1,200}$/u.test(name)) {
+    throw new UsageError("--name must have 1 to 200 characters, all of them visible.");
+  }
+  if (globs.some((glob) => !/^[^\s\p{C}]{1,200}$/u.test(glob))) {
+    throw new UsageError("--models must be model ids or globs, separated by commas.");
+  }
   const { key, stored } = store.create(name, globs);
   // The key alone goes to standard output, so that a script can take it.
   process.stderr.write(`Key "${stored.name}" (${stored.id}); it is shown only now:\n`);

@@ -1,4 +1,6 @@
 /** The `vexel` command. Exit codes: 0 done, 1 it failed, 2 it was called wrongly. */
+
+import { StoreError } from "../server/store/open-database.ts";
 import { check } from "./check.ts";
 import { type Command, UsageError } from "./command.ts";
 import { keys } from "./keys.ts";
@@ -43,6 +45,10 @@ async function main(argv: readonly string[]): Promise<number> {
   try {
     return await command.run(args);
   } catch (error) {
+    if (error instanceof StoreError) {
+      process.stderr.write(`vexel ${command.name}: ${error.message}\n`);
+      return 1;
+    }
     if (!(error instanceof UsageError)) throw error;
     process.stderr.write(`vexel ${command.name}: ${error.message}\n\n${command.help}\n`);
     return 2;

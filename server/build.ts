@@ -130,26 +130,35 @@ export function build({ settings, snapshot, engines, log }: BuildOptions): Gatew
     }),
   };
 
-  const edge: Listening = listen({
-    host: settings.HOST,
-    port: settings.PORT,
-    handlers,
-    cors: createCors(settings.VEXEL_CORS_ORIGINS),
-    maxBodyBytes: settings.VEXEL_MAX_BODY_BYTES,
-    form: {
-      folder: spoolFolder,
-      memoryBytes: spoolAbove,
-      maxFileBytes: settings.VEXEL_MAX_FILE_BYTES,
-      maxFormBytes: settings.VEXEL_MAX_UPLOAD_BYTES,
-    },
-    publicUrl: settings.VEXEL_PUBLIC_URL,
-    bodyMs: settings.VEXEL_BODY_TIMEOUT * 1000,
-    clock: () => performance.now(),
-    onDefect: (requestId, error) => logDefect(log, requestId, error),
-  });
+  const listening = (): Listening =>
+    listen({
+      host: settings.HOST,
+      port: settings.PORT,
+      handlers,
+      cors: createCors(settings.VEXEL_CORS_ORIGINS),
+      maxBodyBytes: settings.VEXEL_MAX_BODY_BYTES,
+      form: {
+        folder: spoolFolder,
+        memoryBytes: spoolAbove,
+        maxFileBytes: settings.VEXEL_MAX_FILE_BYTES,
+        maxFormBytes: settings.VEXEL_MAX_UPLOAD_BYTES,
+      },
+      publicUrl: settings.VEXEL_PUBLIC_URL,
+      bodyMs: settings.VEXEL_BODY_TIMEOUT * 1000,
+      clock: () => performance.now(),
+      onDefect: (requestId, error) => logDefect(log, requestId, error),
+    });
+  let edge: Listening;
+  try {
+    edge = listening();
+  } catch (error) {
+    deadlines.close();
+    file.close();
+    throw error;
+  }
 
   const sweeping = setInterval(() => void pictures.sweep(), 60_000);
-  const pruning = setInterval(() => prune(file, settings.VEXEL_LEDGER_DAYS), 60_000);
+  const pruning = setInterval(() => prune(file, settings.VEXEL_LEDGER_DAYS, log), 60_000);
   void pictures.sweep();
 
   return {
@@ -163,8 +172,10 @@ export function build({ settings, snapshot, engines, log }: BuildOptions): Gatew
     close: async () => {
       clearInterval(sweeping);
       clearInterval(pruning);
-      deadlines.close();
       await edge.stop(true);
+      // Those that were cut off have a row to write too.
+      await untilSettled(inHand);
+      deadlines.close();
       await Promise.all([...new Set(engines.values())].map((engine) => engine.close?.()));
       const { lost } = ledger.close();
       if (lost > 0) log.error("ledger-rows-lost", { rows: lost });
@@ -174,14 +185,27 @@ export function build({ settings, snapshot, engines, log }: BuildOptions): Gatew
 }
 
 /** In small bites: it happens on the thread that serves. */
-function prune(file: LedgerFile, days: number): void {
-  if (days > 0) file.prune(Date.now() - days * day, 1000);
+function prune(file: LedgerFile, days: number, log: Log): void {
+  if (days === 0) return;
+  try {
+    file.prune(Date.now() - days * day, 1000);
+  } catch (error) {
+    // Locked or full: the ledger's own writes tell of it as well, and there is a next time.
+    log.warn("ledger-not-pruned", {
+      reason: error instanceof Error ? error.message : String(error),
+    });
+  }
+}
+
+async function untilSettled(inHand: () => number): Promise<void> {
+  const until = performance.now() + 1000;
+  while (inHand() > 0 && performance.now() < until) await Bun.sleep(5);
 }
 
 /** What lay here when the last process ended belongs to calls that are over. */
 function freshFolder(path: string): string {
   mkdirSync(path, { recursive: true, mode: 0o700 });
-  for (const name of readdirSync(path)) rmSync(join(path, name), { force: true });
+  for (const name of readdirSync(path)) rmSync(join(path, name), { force: true, recursive: true });
   return path;
 }
 

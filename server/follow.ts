@@ -22,8 +22,8 @@ export type Followed =
   | {
       readonly ok: true;
       readonly snapshot: () => Snapshot;
-      /** Made because there was none at all. */
-      readonly newKey: string | undefined;
+      /** Makes a key if there is none at all. Its text is not kept, so it must be shown at once. */
+      firstKey(): string | undefined;
       close(): void;
     }
   | { readonly ok: false; readonly problems: string };
@@ -36,12 +36,7 @@ export function followConfiguration(options: FollowOptions): Followed {
   const load = (version: number): Loaded =>
     loadSnapshot({ path, required: configNamed, env, storedKeys: working(keys), migan, version });
 
-  let first = load(1);
-  let newKey: string | undefined;
-  if (first.ok && first.snapshot.keys.size === 0) {
-    newKey = keys.create("default", ["*"]).key;
-    first = load(1);
-  }
+  const first = load(1);
   if (!first.ok) return { ok: false, problems: describeProblems(first.problems) };
   for (const warning of first.warnings) log.warn("config-warning", { warning });
 
@@ -61,19 +56,32 @@ export function followConfiguration(options: FollowOptions): Followed {
     },
   });
 
+  const takeKeys = (): Snapshot => holder.replace((now) => withStoredKeys(now, working(keys)));
   let seen = keys.version();
-  const looking = setInterval(() => {
-    const now = keys.version();
-    if (now === seen) return;
-    seen = now;
-    holder.replace((current) => withStoredKeys(current, working(keys)));
-    log.info("keys-changed", { keys: holder.current().keys.size });
-  }, lookAtKeysEveryMs);
+  let readable = true;
+  const lookAtKeys = (): void => {
+    try {
+      const now = keys.version();
+      if (now !== seen) log.info("keys-changed", { keys: takeKeys().keys.size });
+      seen = now;
+      readable = true;
+    } catch (error) {
+      // The keys known so far stay in force; told once, tried again each time.
+      if (readable) log.error("keys-unreadable", { reason: String(error) });
+      readable = false;
+    }
+  };
+  const looking = setInterval(lookAtKeys, lookAtKeysEveryMs);
 
   return {
     ok: true,
     snapshot: holder.current,
-    newKey,
+    firstKey: () => {
+      if (holder.current().keys.size > 0) return undefined;
+      const { key } = keys.create("default", ["*"]);
+      takeKeys();
+      return key;
+    },
     close: () => {
       watching.close();
       clearInterval(looking);

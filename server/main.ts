@@ -1,11 +1,10 @@
 /** Runs the gateway: read the configuration, build, listen, follow changes, drain, stop. */
-import { mkdirSync } from "node:fs";
 import { build, type Gateway } from "./build.ts";
 import { buildEngines } from "./engines.ts";
 import { followConfiguration } from "./follow.ts";
 import { createLog, type Log } from "./observe/log.ts";
 import type { Settings } from "./settings.ts";
-import { KeyStore } from "./store/keys.ts";
+import { type KeyStore, openKeyStore } from "./store/keys.ts";
 import { welcomeText } from "./welcome-text.ts";
 
 export interface RunOptions {
@@ -20,12 +19,9 @@ export async function run({ settings, configNamed, env }: RunOptions): Promise<n
   const log = openLog(settings);
   let keys: KeyStore;
   try {
-    mkdirSync(settings.VEXEL_DATA, { recursive: true, mode: 0o700 });
-    keys = new KeyStore(settings.VEXEL_DATA, Date.now);
+    keys = openKeyStore(settings.VEXEL_DATA, Date.now);
   } catch (error) {
-    return complain(
-      `The folder ${settings.VEXEL_DATA} (VEXEL_DATA) cannot be used: ${wordsOf(error)}`,
-    );
+    return complain(wordsOf(error));
   }
   const { engines, migan } = buildEngines({
     idleMs: settings.VEXEL_LOCAL_IDLE * 1000,
@@ -33,16 +29,18 @@ export async function run({ settings, configNamed, env }: RunOptions): Promise<n
   });
   const followed = followConfiguration({ settings, configNamed, env, keys, migan, log });
   if (!followed.ok) return complain(followed.problems);
-  let gateway: Gateway;
+  let gateway: Gateway | undefined;
+  let newKey: string | undefined;
   try {
     gateway = build({ settings, snapshot: followed.snapshot, engines, log });
+    // Not before it listens: a key that is made and then not shown would lock everyone out.
+    newKey = followed.firstKey();
   } catch (error) {
     followed.close();
+    await gateway?.close();
     return complain(startProblem(error, settings));
   }
-  process.stdout.write(
-    welcomeText({ url: gateway.url, snapshot: followed.snapshot(), newKey: followed.newKey }),
-  );
+  process.stdout.write(welcomeText({ url: gateway.url, snapshot: followed.snapshot(), newKey }));
   const code = await untilStopped(gateway, settings, log);
   followed.close();
   keys.close();
@@ -64,11 +62,11 @@ function openLog(settings: Settings): Log {
 /** The first signal drains, another one a moment later does not wait. */
 async function untilStopped(gateway: Gateway, settings: Settings, log: Log): Promise<number> {
   const { promise: told, resolve } = Promise.withResolvers<string>();
-  const { promise: hurried, resolve: hurry } = Promise.withResolvers<void>();
   let first = 0;
+  let hurried = false;
   const onSignal = (signal: string): void => {
     // A terminal's Ctrl-C reaches us twice: from the terminal and from the wrapper that started us.
-    if (first !== 0 && performance.now() - first > 500) hurry();
+    if (first !== 0 && performance.now() - first > 500) hurried = true;
     first ||= performance.now();
     resolve(signal);
   };
@@ -79,12 +77,8 @@ async function untilStopped(gateway: Gateway, settings: Settings, log: Log): Pro
   clearInterval(orphaned);
   log.info("stopping", { reason, inHand: gateway.inHand() });
   gateway.beginDrain();
-  const deadline = Bun.sleep(settings.VEXEL_DRAIN_TIMEOUT * 1000);
-  let waiting = true;
-  void Promise.race([deadline, hurried]).then(() => {
-    waiting = false;
-  });
-  while (waiting && gateway.inHand() > 0) await Bun.sleep(20);
+  const until = performance.now() + settings.VEXEL_DRAIN_TIMEOUT * 1000;
+  while (!hurried && gateway.inHand() > 0 && performance.now() < until) await Bun.sleep(20);
   if (gateway.inHand() > 0) log.warn("stopped-with-calls-in-hand", { inHand: gateway.inHand() });
   await gateway.close();
   log.info("stopped");

@@ -17,7 +17,8 @@ export function createCors(origins: string): Cors {
     }
     return {
       "access-control-allow-origin": allowed.has("*") ? "*" : origin,
-      "access-control-expose-headers": "x-request-id, retry-after, retry-after-ms, x-should-retry, vexel-ledger",
+      "access-control-expose-headers":
+        "x-request-id, retry-after, retry-after-ms, x-should-retry, vexel-ledger",
       ...(!allowed.has("*") && { vary: "origin" }),
     };
   };

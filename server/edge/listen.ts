@@ -62,7 +62,8 @@ export function listen(options: ListenOptions): Listening {
       if (error.fault === "internal") options.onDefect(incoming.requestId, error.cause);
       outgoing = refuse(error);
     }
-    if (request.method === "OPTIONS" && outgoing.status === 204 && Object.keys(extra).length > 0) {
+    const welcome = "access-control-allow-origin" in extra;
+    if (request.method === "OPTIONS" && outgoing.status === 204 && welcome) {
       Object.assign(outgoing.headers, preflight(request, outgoing.headers.allow ?? ""));
     }
     // The rest of a body that was given up may still come; nobody reads it.
@@ -76,8 +77,8 @@ export function listen(options: ListenOptions): Listening {
     hostname: options.host,
     port: options.port,
     idleTimeout: connectionSeconds,
-    // The readers bound each body themselves, with a proper answer; this is only the outermost wall.
-    maxRequestBodySize: Math.max(options.maxBodyBytes, options.form.maxFormBytes) + 1024 * 1024,
+    // The readers bound each body themselves, with a proper answer; what nobody reads, Bun passes over.
+    maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     fetch: answer,
     error: (error) => {
       const requestId = newRequestId();

@@ -4,27 +4,31 @@ import { GatewayError } from "../std/gateway-error.ts";
 import type { Handler } from "./listen.ts";
 
 export interface PictureShelf {
-  find(name: string): Promise<{ path: string; expiresAt: number } | undefined>;
+  find(name: string): Promise<{ path: string; leftMs: number } | undefined>;
 }
 
 export const createPictures =
   (shelf: PictureShelf): Handler =>
-  async (incoming, name): Promise<Outgoing> => {
+  async (_, name): Promise<Outgoing> => {
     const found = await shelf.find(name);
-    if (!found) {
-      throw new GatewayError("unknown_url", "There is no such picture, or it has expired.");
-    }
+    if (!found) throw gone();
     const file = Bun.file(found.path);
+    // It may expire, and be taken away, at this very moment.
+    const bytes = await file.bytes().catch(() => {
+      throw gone();
+    });
     return {
       status: 200,
       headers: {
         "content-type": file.type,
-        "cache-control": `private, max-age=${Math.max(0, Math.floor((found.expiresAt - Date.now()) / 1000))}, immutable`,
+        "cache-control": `private, max-age=${Math.floor(found.leftMs / 1000)}, immutable`,
         // An SVG opened by itself could otherwise run scripts in our name.
         "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox",
         "x-content-type-options": "nosniff",
-        ...(incoming.method === "HEAD" && { "content-length": String(file.size) }),
       },
-      body: await file.bytes(),
+      body: bytes,
     };
   };
+
+const gone = (): GatewayError =>
+  new GatewayError("unknown_url", "There is no such picture, or it has expired.");

@@ -63,7 +63,7 @@ export function createLog({ level, format, now, write }: LogOptions): Log {
 }
 
 const asJson = (at: Date, level: Level, event: string, fields: Fields): string =>
-  `${JSON.stringify({ time: at.toISOString(), level, event, ...fields })}\n`;
+  `${quoted({ time: at.toISOString(), level, event, ...fields })}\n`;
 
 function asText(at: Date, level: Level, event: string, fields: Fields): string {
   const rest = Object.entries(fields)
@@ -77,4 +77,11 @@ function asText(at: Date, level: Level, event: string, fields: Fields): string {
 
 /** Control characters from outside must not steer the terminal or forge a line. */
 const printable = (text: string): string =>
-  /^[\x21-\x7e]+$/.test(text) && !text.includes('"') ? text : JSON.stringify(text);
+  /^[\x21-\x7e]+$/.test(text) && !text.includes('"') ? text : quoted(text);
+
+/** JSON escapes only some of what steers: terminals also act on C1 controls and on marks that turn the writing around. */
+const quoted = (value: unknown): string =>
+  JSON.stringify(value).replace(
+    /[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g,
+    (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );

@@ -1,8 +1,9 @@
 /** API keys in the store. Only their hashes are kept; the text is shown once, when a key is made. */
 import type { Database } from "bun:sqlite";
 import { createHash, randomBytes } from "node:crypto";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { openDatabase } from "./open-database.ts";
+import { openDatabase, StoreError } from "./open-database.ts";
 
 export interface StoredKey {
   readonly id: string;
@@ -37,6 +38,17 @@ const schema = `
   )`;
 
 export const hashKey = (key: string): string => createHash("sha256").update(key).digest("hex");
+
+/** Makes the folder where there is none. */
+export function openKeyStore(folder: string, now: () => number): KeyStore {
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+  } catch (cause) {
+    const words = cause instanceof Error ? cause.message : String(cause);
+    throw new StoreError(`The folder ${folder} (VEXEL_DATA) cannot be used: ${words}`, { cause });
+  }
+  return new KeyStore(folder, now);
+}
 
 export class KeyStore {
   readonly #db: Database;

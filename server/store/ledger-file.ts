@@ -1,6 +1,7 @@
 /** The ledger's rows in a SQLite file of its own: written in groups, read by people and roll-ups. */
-import { Database, type Statement } from "bun:sqlite";
+import type { Database, Statement } from "bun:sqlite";
 import { join } from "node:path";
+import { openDatabase } from "./open-database.ts";
 
 export interface LedgerRow {
   readonly requestId: string;
@@ -44,6 +45,8 @@ const columns = {
 
 const names = Object.keys(columns) as (keyof LedgerRow)[];
 const columnOf = (name: keyof LedgerRow): string => columns[name].split(" ")[0] as string;
+const slots = names.map((_, at) => `?${at + 1}`).join(", ");
+const insertion = `INSERT OR REPLACE INTO ledger (${names.map(columnOf).join(", ")}) VALUES (${slots})`;
 const listed = names.map((name) => `${columnOf(name)} AS "${name}"`).join(", ");
 
 export interface LedgerFileOptions {
@@ -57,21 +60,23 @@ export class LedgerFile {
   readonly #insert: Statement;
 
   constructor({ folder, maxBytes }: LedgerFileOptions) {
-    this.#db = new Database(join(folder, "ledger.db"), { create: true, strict: true });
-    // The writes happen on the thread that serves: never wait long for a lock.
-    this.#db.run("PRAGMA busy_timeout = 50");
-    this.#db.run("PRAGMA journal_mode = WAL");
-    // With WAL this survives the death of the process; a power cut may cost the last moments.
-    this.#db.run("PRAGMA synchronous = NORMAL");
-    // Request ids begin with the time, so the table itself is in order and needs no index beside it.
-    this.#db.run(
-      `CREATE TABLE IF NOT EXISTS ledger (${Object.values(columns).join(", ")}) WITHOUT ROWID`,
-    );
-    if (maxBytes > 0) this.#db.run(`PRAGMA max_page_count = ${Math.ceil(maxBytes / 4096)}`);
-    const slots = names.map((_, at) => `?${at + 1}`).join(", ");
-    this.#insert = this.#db.prepare(
-      `INSERT OR REPLACE INTO ledger (${names.map(columnOf).join(", ")}) VALUES (${slots})`,
-    );
+    this.#db = openDatabase({
+      path: join(folder, "ledger.db"),
+      // The writes happen on the thread that serves: never wait long for a lock.
+      busyMs: 50,
+      prepare: (db) => {
+        // With WAL this survives the death of the process; a power cut may cost the last moments.
+        db.run("PRAGMA synchronous = NORMAL");
+        // Request ids begin with the time, so the table itself is in order and needs no index beside it.
+        db.run(
+          `CREATE TABLE IF NOT EXISTS ledger (${Object.values(columns).join(", ")}) WITHOUT ROWID`,
+        );
+        if (maxBytes > 0) db.run(`PRAGMA max_page_count = ${Math.ceil(maxBytes / 4096)}`);
+        // A table of another shape is found out here and not by the first call.
+        db.prepare(insertion).finalize();
+      },
+    });
+    this.#insert = this.#db.prepare(insertion);
   }
 
   /** All or nothing, in one transaction. Throws what SQLite throws. */

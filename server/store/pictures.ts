@@ -41,6 +41,8 @@ export class Pictures {
       await Bun.write(join(folder, name), bytes);
     } catch (cause) {
       this.#held -= bytes.length;
+      // A disk that filled up meanwhile may have taken a part of it.
+      await remove(join(folder, name));
       throw new GatewayError(
         "storage_unavailable",
         "The picture could not be written to disk. Ask for response_format b64_json.",
@@ -51,26 +53,29 @@ export class Pictures {
   }
 
   /** Undefined when there is no such picture, or no longer. */
-  async find(name: string): Promise<{ path: string; expiresAt: number } | undefined> {
+  async find(name: string): Promise<{ path: string; leftMs: number } | undefined> {
     if (!namePattern.test(name)) return undefined;
     const path = join(this.#options.folder, name);
     const found = await stat(path).catch(() => undefined);
     if (!found) return undefined;
-    const expiresAt = found.mtimeMs + this.#options.ttlMs;
-    return expiresAt > this.#options.now() ? { path, expiresAt } : undefined;
+    const leftMs = found.mtimeMs + this.#options.ttlMs - this.#options.now();
+    return leftMs > 0 ? { path, leftMs } : undefined;
   }
 
   /** Takes out what has expired and counts what is left. */
   async sweep(): Promise<void> {
     const { folder, ttlMs, now } = this.#options;
     let held = 0;
-    for (const name of await readdir(folder)) {
+    for (const name of await readdir(folder).catch(() => [])) {
       const path = join(folder, name);
       const found = await stat(path).catch(() => undefined);
       if (!found) continue;
-      if (found.mtimeMs + ttlMs <= now()) await unlink(path).catch(() => undefined);
+      if (found.mtimeMs + ttlMs <= now()) await remove(path);
       else held += found.size;
     }
     this.#held = held;
   }
 }
+
+/** What cannot be taken away now is tried again with the next sweep. */
+const remove = (path: string): Promise<void> => unlink(path).catch(() => undefined);

@@ -42,6 +42,7 @@ export class Ledger {
   #lastFlush = Number.NEGATIVE_INFINITY;
   #faulty: string | undefined;
   #retry: ReturnType<typeof setTimeout> | undefined;
+  #closed = false;
 
   constructor(options: LedgerOptions) {
     this.#options = { gatherMs: 2, retryMs: 1000, maxHeld: 10_000, ...options };
@@ -53,7 +54,9 @@ export class Ledger {
 
   /** Refuses a call before any money is spent, when its row could not be written. */
   admit(): void {
-    if (this.#faulty !== undefined && this.#options.onFault === "refuse") throw unavailable();
+    if (this.#faulty === undefined) return;
+    const { onFault, maxHeld } = this.#options;
+    if (onFault === "refuse" || this.#held.length >= maxHeld) throw unavailable();
   }
 
   settle(row: LedgerRow): Promise<Settled> {
@@ -74,9 +77,9 @@ export class Ledger {
 
   /** Writes what it can; rows that cannot be written are reported as lost, which is the truth. */
   close(): { readonly lost: number } {
+    this.#closed = true;
     clearTimeout(this.#retry);
     this.#flush();
-    clearTimeout(this.#retry);
     return { lost: this.#held.length };
   }
 
@@ -118,7 +121,7 @@ export class Ledger {
       done(fault);
     }
     clearTimeout(this.#retry);
-    this.#retry = setTimeout(() => this.#flush(), retryMs);
+    if (!this.#closed) this.#retry = setTimeout(() => this.#flush(), retryMs);
   }
 }
 

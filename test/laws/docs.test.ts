@@ -1,7 +1,7 @@
 /** The documents say what the code does: nothing is left out, nothing is invented, every example works. */
 import { Database } from "bun:sqlite";
-import { describe, expect, test } from "bun:test";
-import { existsSync, writeFileSync } from "node:fs";
+import { afterAll, describe, expect, test } from "bun:test";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, posix } from "node:path";
 import Ajv from "ajv/dist/2020";
 import { z } from "zod";
@@ -14,9 +14,10 @@ import { loadSnapshot } from "../../server/snapshot/load.ts";
 import { describeProblems } from "../../server/snapshot/problem.ts";
 import { providers, variablesOf } from "../../server/snapshot/providers.ts";
 import { knownKeys } from "../../server/snapshot/schema.ts";
+import { sniffImage } from "../../server/std/sniff.ts";
 import { LedgerFile } from "../../server/store/ledger-file.ts";
 import { kinds } from "../../server/upstream/kinds.ts";
-import { root, temporaryFolder } from "../harness.ts";
+import { root, startGateway, temporaryFolder, testKey } from "../harness.ts";
 import {
   anchorsOf,
   blocksOf,
@@ -24,6 +25,7 @@ import {
   codesIn,
   firstCodes,
   linksOf,
+  proseOf,
   rowsOf,
   sectionOf,
 } from "./markdown.ts";
@@ -85,7 +87,9 @@ describe("docs/settings.md", () => {
 
   test("says of each what the table says", () => {
     for (const [name, schema] of table) {
-      const [facts = "", words = ""] = sectionOf("docs/settings.md", `\`${name}\``).body.split("\n\n");
+      const [facts = "", words = ""] = sectionOf("docs/settings.md", `\`${name}\``).body.split(
+        "\n\n",
+      );
       const fallback = String(schema.parse(undefined));
       const { enum: values } = z.toJSONSchema(schema, { io: "output" }) as { enum?: string[] };
       const choice = values ? ` One of ${values.map((value) => `\`${value}\``).join(", ")}.` : "";
@@ -168,7 +172,9 @@ describe("docs/api.md", () => {
       .map(textOf)
       .join("\n");
     for (const name of told) expect(`${name} ${text.includes(name)}`).toBe(`${name} true`);
-    const ours = [...text.matchAll(/"((?:x|vexel|retry)-[a-z-]+)":/g)].map(([, name]) => name);
+    const ours = [...text.matchAll(/"((?:x-(?!content-)|vexel-|retry-)[a-z-]+)":/g)].map(
+      ([, name]) => name,
+    );
     expect([...new Set(ours)].filter((name) => !told.includes(name as string))).toEqual([]);
   });
 });
@@ -257,8 +263,10 @@ describe("docs/operations.md", () => {
 describe("ARCHITECTURE.md", () => {
   /** Paths in backticks: with a slash or an ending, and nothing that varies. */
   const named = (path: string) =>
-    codesIn(textOf(path).replace(/^```[\s\S]*?^```$/gm, "")).filter((code) =>
-      /^(?:server|cli|contract|bin|test|bench|docs)\/[\w./-]*$|^[\w-]+\.(?:md|json|yaml)$/.test(code),
+    codesIn(proseOf(path)).filter((code) =>
+      /^(?:server|cli|contract|bin|test|bench|docs)\/[\w./-]*$|^[\w-]+\.(?:md|json|yaml)$/.test(
+        code,
+      ),
     );
 
   for (const path of ["ARCHITECTURE.md", "CONTRIBUTING.md"]) {
@@ -266,10 +274,16 @@ describe("ARCHITECTURE.md", () => {
       const names = named(path);
       expect(names.length).toBeGreaterThan(5);
       // `vexel.yaml` is the reader's own.
-      const missing = names.filter((name) => !existsSync(join(root, name)) && name !== "vexel.yaml");
+      const missing = names.filter((name) => !isKept(name) && name !== "vexel.yaml");
       expect(missing).toEqual([]);
     });
   }
+
+  test("CONTRIBUTING.md names every folder of tests", () => {
+    const told = firstCodes(sectionOf("CONTRIBUTING.md", "Tests are promises"));
+    const folders = foldersIn("test").filter((name) => name !== "data");
+    expect(told.sort()).toEqual(folders.map((name) => `test/${name}/`).sort());
+  });
 
   test("names every folder of server/, with its arrows", () => {
     const rows = rowsOf(sectionOf("ARCHITECTURE.md", "The house"));
@@ -285,6 +299,22 @@ describe("ARCHITECTURE.md", () => {
     }
   });
 
+  test("gives each step the number that the files of the step give themselves", () => {
+    const rows = rowsOf(sectionOf("ARCHITECTURE.md", "The journey"));
+    expect(rows.map(([number]) => Number(number))).toEqual(rows.map((_, at) => at + 1));
+    const claims = sources().flatMap((file) => {
+      const [, numbers = ""] =
+        /^\/\*\*\s[^\n]*?\bSteps? (\d+(?: and \d+)*)/.exec(textOf(file)) ?? [];
+      return (numbers.match(/\d+/g) ?? []).map((number) => ({
+        file,
+        row: rows[Number(number) - 1],
+      }));
+    });
+    expect(claims.length).toBeGreaterThan(8);
+    const unmet = claims.filter(({ file, row }) => !codesIn(row?.[2] ?? "").includes(file));
+    expect(unmet.map(({ file }) => file)).toEqual([]);
+  });
+
   test("names every fault a step can end with as the table does", () => {
     const rows = rowsOf(sectionOf("ARCHITECTURE.md", "The journey"));
     expect(rows.length).toBeGreaterThan(8);
@@ -293,20 +323,35 @@ describe("ARCHITECTURE.md", () => {
   });
 });
 
+/** An empty folder is not: git does not keep it. */
+const isKept = (path: string): boolean =>
+  path.endsWith("/")
+    ? filesBelow("").some((file) => file.startsWith(path))
+    : existsSync(join(root, path));
+
 describe("README.md", () => {
   test("names only commands that there are", () => {
     const scripts = Object.keys(manifest.scripts);
-    const text = own.map(textOf).join("\n");
-    const named = [...text.matchAll(/\bnpm (?:run )?([a-z]+)\b/g)].map(([, name]) => name as string);
-    const ofNpm = ["install", "ci"];
+    const code = own.flatMap((path) => [
+      ...blocksOf(path).map(({ text }) => text),
+      ...codesIn(proseOf(path)),
+    ]);
+    const named = [...code.join("\n").matchAll(/\bnpm (?:run )?([a-z]+)\b/g)].map(
+      ([, name]) => name as string,
+    );
+    const ofNpm = ["install", "link"];
     expect(named.filter((name) => !scripts.includes(name) && !ofNpm.includes(name))).toEqual([]);
     expect(named).toContain("start");
     expect(named).toContain("test");
   });
 
   test("has every command of the command line", () => {
-    const list = /const commands: readonly Command\[\] = \[(.+)\];/.exec(textOf("cli/main.ts"))?.[1];
-    const told = firstCodes(sectionOf("README.md", "The command")).map((code) => code.split(" ")[1]);
+    const list = /const commands: readonly Command\[\] = \[(.+)\];/.exec(
+      textOf("cli/main.ts"),
+    )?.[1];
+    const told = firstCodes(sectionOf("README.md", "The command")).map(
+      (code) => code.split(" ")[1],
+    );
     expect(told).toEqual(list?.split(", ") ?? []);
   });
 
@@ -317,6 +362,42 @@ describe("README.md", () => {
       .flatMap(({ text }) => [...text.matchAll(/"?model"?\s*[:=]\s*"([^"]+)"/g)])
       .map(([, id]) => id as string);
     expect([...new Set(asked)].sort()).toEqual(["all-minilm-l6-v2", "vexel-sketch"]);
+  });
+});
+
+describe("what README.md says to type works", () => {
+  const gateway = startGateway({ yaml: `keys: [{ name: test, key: ${testKey} }]` });
+  afterAll(() => gateway.close());
+  const printed = "http://127.0.0.1:8080";
+
+  const curls = blocksOf("README.md").flatMap(({ text }) => [
+    ...text.matchAll(/curl (\S+) \\\n[\s\S]*?-d '([^']*)'/g),
+  ]);
+  for (const [, url = "", body = ""] of curls) {
+    test(`curl ${url} -d '${body}'`, async () => {
+      const response = await gateway.post(url.slice(printed.length), body);
+      expect(response.status).toBe(200);
+      const { data } = (await response.json()) as { data: unknown[] };
+      expect(data.length).toBeGreaterThan(0);
+    });
+  }
+
+  test("JavaScript", async () => {
+    using folder = temporaryFolder();
+    const picture = join(folder.path, "boat.png");
+    const [program] = blocksOf("README.md").filter(({ info }) => info === "js");
+    const code = program?.text
+      .replace(printed, gateway.url)
+      .replace('"boat.png"', JSON.stringify(picture));
+    const child = Bun.spawn([process.execPath, "-e", code ?? ""], {
+      cwd: root,
+      env: { PATH: process.env.PATH ?? "", VEXEL_KEY: testKey },
+      stdout: "pipe",
+      stderr: "inherit",
+    });
+    expect(await new Response(child.stdout).text()).toBe("2 vectors of 384\n");
+    expect(await child.exited).toBe(0);
+    expect(sniffImage(readFileSync(picture))).toBe("image/png");
   });
 });
 
@@ -386,7 +467,13 @@ describe("every document", () => {
   test("speaks of the project, and of nothing behind it", () => {
     // Written so that this file does not find itself.
     const strange = new RegExp(
-      ["\\.\\./sha" + "red\\b", "/wo" + "rk/", "\\.lib" + "rary\\b", "\\biss" + "ue #\\d", "\\bTO" + "DO\\b"].join("|"),
+      [
+        "\\.\\./sha" + "red\\b",
+        "/wo" + "rk/",
+        "\\.lib" + "rary\\b",
+        "\\biss" + "ue #\\d",
+        "\\bTO" + "DO\\b",
+      ].join("|"),
     );
     const text = /\.(?:ts|tsx|mjs|md|json|yaml|yml|toml)$|^\.ci\/|^LICENSE$/;
     const found = filesBelow("")
@@ -398,6 +485,8 @@ describe("every document", () => {
 
 /** Numbers in documents, beside where each comes from. Whoever changes one is led to the other. */
 const numbers: readonly (readonly [string, string, string, string])[] = [
+  ["README.md", "Node 20 or later", "package.json", '"node": ">=20"'],
+  ["ARCHITECTURE.md", "the same two milliseconds", "server/usage/ledger.ts", "gatherMs: 2,"],
   ["docs/api.md", "After ten seconds", "server/build.ts", "patienceMs: 10_000"],
   ["docs/api.md", "for 15 seconds", "server/build.ts", "heartbeatMs: 15_000"],
   ["docs/api.md", "list of 1 to 16", "server/gateway/endpoints/edits.ts", "maxImages = 16"],
@@ -407,9 +496,24 @@ const numbers: readonly (readonly [string, string, string, string])[] = [
   ["docs/operations.md", "above 256 KiB", "server/build.ts", "spoolAbove = 256 * 1024"],
   ["docs/operations.md", "32 random bytes", "server/store/keys.ts", "randomBytes(32)"],
   ["docs/upstreams.md", "at least 16 characters", "server/snapshot/schema.ts", "secret.min(16)"],
-  ["docs/upstreams.md", "384 dimensions", "server/upstream/local/embed/minilm.ts", "dimensions: 384"],
-  ["docs/upstreams.md", "reads 256 tokens", "server/upstream/local/embed/minilm.ts", "maxTokens: 256"],
-  ["docs/upstreams.md", "at most 8 at once", "server/upstream/local/embed/local.ts", "maxModels = 8"],
+  [
+    "docs/upstreams.md",
+    "384 dimensions",
+    "server/upstream/local/embed/minilm.ts",
+    "dimensions: 384",
+  ],
+  [
+    "docs/upstreams.md",
+    "reads 256 tokens",
+    "server/upstream/local/embed/minilm.ts",
+    "maxTokens: 256",
+  ],
+  [
+    "docs/upstreams.md",
+    "at most 8 at once",
+    "server/upstream/local/embed/local.ts",
+    "maxModels = 8",
+  ],
   ["docs/upstreams.md", "from 16 to 4096", "server/upstream/local/sketch/options.ts", "[16, 4096]"],
   ["docs/upstreams.md", "8294400 pixels", "server/upstream/local/sketch/options.ts", "8_294_400"],
 ];

@@ -21,8 +21,10 @@ const fence = /^```(.*)\n([\s\S]*?)^```$/gm;
 /** Blocks may hold lines that look like headings. */
 const withoutBlocks = (text: string): string => text.replace(fence, "");
 
+export const proseOf = (path: string): string => withoutBlocks(textOf(path));
+
 export function sectionsOf(path: string): Section[] {
-  const parts = withoutBlocks(textOf(path)).split(/^(#{1,6}) (.+)$/m);
+  const parts = proseOf(path).split(/^(#{1,6}) (.+)$/m);
   const sections: Section[] = [];
   for (let at = 1; at < parts.length; at += 3) {
     const [marks = "", heading = "", body = ""] = parts.slice(at, at + 3);
@@ -77,7 +79,7 @@ export const firstCodes = (section: Section): string[] =>
 
 /** Targets of links and pictures. */
 export const linksOf = (path: string): string[] =>
-  [...withoutBlocks(textOf(path)).matchAll(/\]\(([^)\s]+)\)/g)].map(([, link]) => link as string);
+  [...proseOf(path).matchAll(/\]\(([^)\s]+)\)/g)].map(([, link]) => link as string);
 
 /** As GitHub makes them out of headings. */
 export const anchorsOf = (path: string): string[] =>

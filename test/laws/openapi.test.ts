@@ -72,7 +72,10 @@ const requestSchema = (name: RouteName, type = "application/json"): Json | undef
 const errorSchema = { $ref: "#/components/schemas/Error" };
 
 function schemasOf({ requestBody, responses, parameters }: Operation): Json[] {
-  const contents = [requestBody?.content, ...Object.values(responses).map(({ content }) => content)];
+  const contents = [
+    requestBody?.content,
+    ...Object.values(responses).map(({ content }) => content),
+  ];
   return [
     ...contents.flatMap((content) => Object.values(content ?? {}).map(({ schema }) => schema)),
     ...(parameters ?? []).map(({ schema }) => schema),
@@ -124,7 +127,10 @@ describe("the document is OpenAPI 3.1", () => {
 
   test("every security scheme that is named exists", () => {
     const schemes = Object.keys(document.components.securitySchemes);
-    const named = [document.security, ...operations.map(({ operation }) => operation.security ?? [])]
+    const named = [
+      document.security,
+      ...operations.map(({ operation }) => operation.security ?? []),
+    ]
       .flat()
       .flatMap((requirement) => Object.keys(requirement));
     expect(new Set(named)).toEqual(new Set(schemes));
@@ -186,7 +192,11 @@ const calls: Readonly<Record<RouteName, () => Promise<readonly Response[]>>> = {
     await gateway.post("/v1/engines/text-embedding-3-small/embeddings", { input: ["an otter"] }),
   ],
   generations: async () => [
-    await gateway.post("/v1/images/generations", { model: "gpt-image-2", prompt: "an otter", n: 2 }),
+    await gateway.post("/v1/images/generations", {
+      model: "gpt-image-2",
+      prompt: "an otter",
+      n: 2,
+    }),
     await gateway.post("/v1/images/generations", {
       model: "dall-e-3",
       prompt: "an otter",
@@ -218,7 +228,10 @@ const calls: Readonly<Record<RouteName, () => Promise<readonly Response[]>>> = {
   model: async () => [await get("/v1/models/gpt-image-2"), await get("/v1/models/our-embedder")],
   picture: async () => {
     // Base64 from an upstream that does not heed `response_format` becomes a link here.
-    const body = { created: 1, data: [{ b64_json: Buffer.from(drawn("an otter")).toString("base64") }] };
+    const body = {
+      created: 1,
+      data: [{ b64_json: Buffer.from(drawn("an otter")).toString("base64") }],
+    };
     fake.script({ reply: { status: 200, body: JSON.stringify(body) } });
     const response = await gateway.post("/v1/images/generations", {
       model: "gpt-image-2",
@@ -242,8 +255,8 @@ describe("every real answer is as the document says", () => {
       for (const response of responses) {
         const type = response.headers.get("content-type")?.split(";")[0] ?? "";
         expect(response.status).toBe(200);
-        const { content } = operationOf(row).responses[200] ?? { content: {} };
-        const told = content[type] ?? content[type.replace(/\/.*/, "/*")];
+        const content = operationOf(row).responses[200]?.content;
+        const told = content?.[type] ?? content?.[type.replace(/\/.*/, "/*")];
         expect(`${type} ${told ? "is told of" : "is not told of"}`).toBe(`${type} is told of`);
         if (type !== "application/json") continue;
         const { schema } = told as Content;
@@ -373,6 +386,8 @@ describe("the schema and the gateway agree on what may be sent", () => {
       const disagreements: string[] = [];
       for (const sent of tried) {
         fake.clear();
+        // Any answer will do, so one that costs nothing to make.
+        fake.script({ reply: { status: 500 } });
         const response = await gateway.post(path, sent);
         await response.arrayBuffer();
         // Whoever got as far as the upstream was not refused by the gateway.
@@ -388,7 +403,7 @@ describe("the schema and the gateway agree on what may be sent", () => {
         disagreements.push(`${JSON.stringify(sent).slice(0, 200)}: ${verdict}`);
       }
       expect(disagreements).toEqual([]);
-    });
+    }, 30_000);
   }
 
   test("what the document leaves unsaid is no more than is listed", () => {

@@ -3,8 +3,8 @@ import { describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { join, posix } from "node:path";
 import budgets from "../../budgets.json";
-import lock from "../../package-lock.json";
 import manifest from "../../package.json";
+import lock from "../../package-lock.json";
 import { root } from "../harness.ts";
 import { codeOf, filesBelow, foldersIn, sources, tests, textOf } from "./tree.ts";
 
@@ -74,7 +74,9 @@ describe("imports point one way", () => {
   });
 
   test("nothing in production imports tests or benchmarks", () => {
-    const wrong = held.filter((file) => importsOf(file).some((away) => /^(test|bench)\//.test(away)));
+    const wrong = held.filter((file) =>
+      importsOf(file).some((away) => /^(test|bench)\//.test(away)),
+    );
     expect(wrong).toEqual([]);
   });
 
@@ -100,8 +102,7 @@ function circles(files: readonly string[]): string[] {
       return;
     }
     if (done.has(file)) return;
-    for (const next of valueImportsOf(file))
-      if (files.includes(next)) visit(next, [...way, file]);
+    for (const next of valueImportsOf(file)) if (files.includes(next)) visit(next, [...way, file]);
     done.add(file);
   };
   for (const file of files) visit(file, []);
@@ -208,7 +209,12 @@ const packagesOf = (file: string): string[] =>
   [...textOf(file).matchAll(/(?:\bfrom |\bimport\(|^import )"([^".\n][^"\n]*)"/gm)]
     .map(([, specifier = ""]) => specifier)
     .filter((specifier) => !/^(?:node|bun):/.test(specifier) && specifier !== "bun")
-    .map((specifier) => specifier.split("/").slice(0, specifier.startsWith("@") ? 2 : 1).join("/"));
+    .map((specifier) =>
+      specifier
+        .split("/")
+        .slice(0, specifier.startsWith("@") ? 2 : 1)
+        .join("/"),
+    );
 
 describe("files", () => {
   test("every source file begins with a line that places it", () => {

@@ -59,7 +59,11 @@ async function readJson(incoming: Incoming): Promise<Read<EditQuery>> {
       { param: "images" },
     );
   }
-  const { images, mask, ...others } = parse(editsBody, body);
+  const { images, mask, ...others } = parse(editsBody, {
+    ...body,
+    ...(Array.isArray(body.images) && { images: body.images.map(bare) }),
+    ...(body.mask !== undefined && { mask: bare(body.mask) }),
+  });
   return {
     query: {
       ...toQuery(others),
@@ -70,6 +74,12 @@ async function readJson(incoming: Incoming): Promise<Read<EditQuery>> {
     bytes,
   };
 }
+
+/** Inside a reference, too, null is absent. What is no object is left for the schema to refuse. */
+const bare = (reference: unknown): unknown =>
+  typeof reference === "object" && reference !== null && !Array.isArray(reference)
+    ? withoutNulls(reference)
+    : reference;
 
 const toSource = ({ image_url, file_id }: z.output<typeof reference>): ImageSource =>
   image_url === undefined

@@ -42,6 +42,10 @@ function headOf(part: Part, boundary: string): string {
   return `--${boundary}\r\ncontent-disposition: form-data; name="${name}"; filename="${filename}"\r\ncontent-type: ${part.file.type}\r\n\r\n`;
 }
 
-/** As browsers do it: a quote or a line break may not end the header early. */
+/** As browsers do it: a quote or a line break may not end the header early, nor may a backslash hide its quote. */
 const quoted = (text: string): string =>
-  text.replaceAll('"', "%22").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
+  text
+    .replaceAll("\\", "\\\\")
+    .replaceAll('"', "%22")
+    .replaceAll("\r", "%0D")
+    .replaceAll("\n", "%0A");

@@ -30,8 +30,12 @@ export const openaiEmbeddings = (
       }),
     };
   },
-  fromUpstream: async (reply, query) => readEmbeddings(await reply.bytes(), query),
+  fromUpstream: async (reply, query) => readEmbeddings(unmarked(await reply.bytes()), query),
 });
+
+/** Without the byte order mark that some servers begin with: not every client of ours could read it. */
+const unmarked = (bytes: Uint8Array): Uint8Array =>
+  bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes;
 
 function rawInput({ input, single }: EmbeddingsQuery): unknown {
   const entries: readonly unknown[] = input.kind === "text" ? input.texts : input.tokens;

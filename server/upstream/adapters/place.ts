@@ -1,5 +1,5 @@
 /** Where an upstream takes a call and what proves that we may make it. */
-import type { Target } from "../contract.ts";
+import type { Target, Upstream } from "../contract.ts";
 
 export type Path = "embeddings" | "images/generations" | "images/edits";
 
@@ -15,7 +15,7 @@ export const openaiPlace =
     url: `${upstream.baseUrl ?? defaultBaseUrl}/${path}`,
     headers: {
       ...(upstream.apiKey !== undefined && { authorization: `Bearer ${upstream.apiKey}` }),
-      ...upstream.headers,
+      ...extraHeaders(upstream),
     },
   });
 
@@ -33,7 +33,11 @@ export const azurePlace: Place = ({ upstream, model }, path) => {
         : `${root}/openai/v1/${path}`,
     headers: {
       ...(upstream.apiKey !== undefined && { "api-key": upstream.apiKey }),
-      ...upstream.headers,
+      ...extraHeaders(upstream),
     },
   };
 };
+
+/** Two spellings of one name would both be sent: in small letters, what the configuration says takes the place of ours. */
+const extraHeaders = ({ headers }: Upstream): Record<string, string> =>
+  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));

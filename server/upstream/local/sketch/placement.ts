@@ -20,7 +20,13 @@ interface Placed extends Spot {
   readonly depth?: number;
 }
 
-export function placeSubjects(stage: Stage, brief: Brief, ground: Ground): Layer[] {
+/** With `filling` they are moved and scaled together until they fill the frame: nothing else will. */
+export function placeSubjects(
+  stage: Stage,
+  brief: Brief,
+  ground: Ground,
+  filling = false,
+): Layer[] {
   const carried = new Map<number, Mention>();
   for (const mention of brief.subjects)
     if (mention.on !== undefined) carried.set(mention.on, mention);
@@ -66,10 +72,32 @@ export function placeSubjects(stage: Stage, brief: Brief, ground: Ground): Layer
     if (holder !== undefined) placed.push(inHand(mention, holder));
   }
   placed.sort((a, b) => (a.depth ?? a.y) - (b.depth ?? b.y));
-  return placed.map((one) => ({
-    name: `${one.mention.name} ${one.index}`,
-    svg: drawOne(stage, one, ground),
-  }));
+  const layers = placed.map(
+    (one): Layer => ({
+      name: `${one.mention.name} ${one.index}`,
+      svg: drawOne(stage, one, ground),
+    }),
+  );
+  return filling ? filled(stage, placed, layers) : layers;
+}
+
+function filled(stage: Stage, placed: readonly Placed[], layers: readonly Layer[]): Layer[] {
+  const half = (one: Placed): number => (one.tall * subjectOf(one.mention.name).wide) / 2;
+  const left = Math.min(...placed.map((one) => one.x - half(one)));
+  const right = Math.max(...placed.map((one) => one.x + half(one)));
+  // Antlers, flags and flames reach a little over the top.
+  const top = Math.min(...placed.map((one) => one.y - one.tall * 1.08));
+  const bottom = Math.max(...placed.map((one) => one.y + one.tall * 0.05));
+  const scale = Math.min(
+    (stage.width * 0.92) / (right - left),
+    (stage.height * 0.92) / (bottom - top),
+  );
+  const [dx, dy] = [
+    stage.width / 2 - ((left + right) / 2) * scale,
+    stage.height / 2 - ((top + bottom) / 2) * scale,
+  ];
+  const transform = `translate(${num(dx)} ${num(dy)}) scale(${fine(scale)})`;
+  return layers.map((layer) => ({ ...layer, svg: group({ transform }, layer.svg) }));
 }
 
 /** Beside the holder's head, a hair in front of it; an umbrella covers it. */

@@ -21,17 +21,13 @@ export interface Darkroom {
   readonly pace: () => Promise<void>;
 }
 
-export function paceFor(signal: AbortSignal): () => Promise<void> {
-  let last = performance.now();
-  return async () => {
-    stopIfAborted(signal);
-    if (performance.now() - last < 6) return;
-    await new Promise<void>((done) => setImmediate(done));
-    last = performance.now();
-    stopIfAborted(signal);
-  };
-}
+export const paceFor = (signal: AbortSignal) => async (): Promise<void> => {
+  stopIfAborted(signal);
+  await new Promise<void>((done) => setImmediate(done));
+  stopIfAborted(signal);
+};
 
+/** A few milliseconds of work for most filters. */
 const bandPixels = 60_000;
 
 /** Calls `work` for bands of rows until the whole height is done. */

@@ -3,14 +3,15 @@ import { compositions } from "./abstract/compositions.ts";
 import { schemeFor } from "./abstract/schemes.ts";
 import { type Frame, foreground } from "./foreground.ts";
 import { homeOf } from "./homes.ts";
-import { type Palette, paletteFor, type TimeOfDay } from "./palette.ts";
+import type { TimeOfDay } from "./hours.ts";
+import { type Palette, paletteFor } from "./palette.ts";
 import { placeSubjects } from "./placement.ts";
 import type { Random } from "./random.ts";
 import { floorOf, type Ground, groundOf, type Setting, scenery, wholePlace } from "./scenery.ts";
 import { type SkyFeature, sky } from "./sky.ts";
 import type { Layer, Stage } from "./stage.ts";
 import { subjectOf } from "./subjects/catalogue.ts";
-import { el, num, sheet } from "./svg.ts";
+import { blob, el, group, num, path, sheet } from "./svg.ts";
 import { fallingWeather, skyWeather } from "./weather.ts";
 import { type Brief, isAbstract } from "./words/brief.ts";
 import type { PlaceName } from "./words/scene-words.ts";
@@ -108,12 +109,13 @@ export function scene(wish: SceneWish): Scene {
       random.fork("scheme"),
       brief.lean.map((colour) => colour.hex),
     );
-    return done(random.fork("composition").pick(compositions)(stage, scheme));
+    return done(inFrame(wish, stage, random.fork("composition").pick(compositions)(stage, scheme)));
   }
   const subjects = placeSubjects(
     stage,
     brief,
     wish.bare && special === undefined ? "land" : ground,
+    wish.bare,
   );
   if (wish.bare && subjects.length > 0) return done(subjects);
   const weather = special === "space" ? [] : brief.weather;
@@ -121,14 +123,34 @@ export function scene(wish: SceneWish): Scene {
   const frame = special === undefined ? frameFor(brief, setting, floor, random) : "none";
   const trees = foreground(stage, frame);
   // Tall frames stand behind the subjects, low ones in front of their feet.
-  return done([
+  const layers = [
     ...behind,
     ...(frame === "pines" ? trees : []),
     ...subjects,
     ...before,
     ...(frame === "pines" ? [] : trees),
     ...(special === "room" ? [] : fallingWeather(stage, weather)),
-  ]);
+  ];
+  return done(inFrame(wish, stage, layers));
+}
+
+/** Scenery without a subject on a transparent ground: a vignette with a soft, uneven outline. */
+function inFrame(wish: SceneWish, stage: Stage, layers: readonly Layer[]): readonly Layer[] {
+  if (!wish.bare) return layers;
+  const { width, height } = stage;
+  const outline = blob(
+    wish.random.fork("vignette"),
+    width / 2,
+    height / 2,
+    width * 0.44,
+    height * 0.44,
+    0.06,
+    14,
+  );
+  const clip = stage.sheet.clip(path(outline, "#000000"));
+  return [
+    { name: "vignette", svg: group({ "clip-path": clip }, ...layers.map((layer) => layer.svg)) },
+  ];
 }
 
 /** What an edit lays over a picture: named sights of the sky, subjects, weather; no ground, no scenery. */

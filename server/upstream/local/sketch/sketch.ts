@@ -40,42 +40,40 @@ interface Order {
   readonly source?: () => string;
 }
 
-export const sketch: Engine = sketchWith(Date.now);
+/** Both image routes, always there. */
+export type Sketch = Required<Pick<Engine, "generations" | "edits">>;
 
-export function sketchWith(now: () => number): Engine {
-  const reply = async (
-    query: GenerationQuery,
-    order: Order,
-    signal: AbortSignal,
-  ): Promise<ImageReply> => {
-    if (query.stream) return { kind: "stream", events: guarded(events(order, signal, now)) };
-    const results: ImageResult[] = [];
-    let clear = false;
-    for (let index = 0; index < order.wish.n; index++) {
-      const { bytes, opaque } = await renders.run(signal, () => finished(order, index, signal));
-      clear ||= !opaque;
-      results.push({ image: { kind: "bytes", bytes }, revised_prompt: order.told });
-    }
-    const { wish, size } = order;
-    const spent =
-      outputTokens(size, wish.quality, wish.format === "gif" ? wish.frames : 1, 0) * wish.n;
-    return {
-      kind: "whole",
-      results,
-      created: seconds(now),
-      facts: factsOf(order, !clear),
-      usage: usageOf(order.textTokens, order.imageTokens, spent),
-    };
-  };
+export const sketch: Sketch = {
+  generations: (query, _target, signal) =>
+    guard(async () => reply(query, await orderDrawing(query, signal), signal)),
+  edits: (query, _target, signal) =>
+    guard(async () => reply(query, await orderEdit(query, signal), signal)),
+};
+
+/** When it was made is for the gateway to say: nothing here reads a clock. */
+async function reply(
+  query: GenerationQuery,
+  order: Order,
+  signal: AbortSignal,
+): Promise<ImageReply> {
+  if (query.stream) return { kind: "stream", events: guarded(events(order, signal)) };
+  const { wish, size } = order;
+  const results: ImageResult[] = [];
+  let clear = false;
+  for (let index = 0; index < wish.n; index++) {
+    const { bytes, opaque } = await renders.run(signal, () => finished(order, index, signal));
+    clear ||= !opaque;
+    results.push({ image: { kind: "bytes", bytes }, revised_prompt: order.told });
+  }
+  const frames = wish.format === "gif" ? wish.frames : 1;
+  const spent = outputTokens(size, wish.quality, frames, 0) * wish.n;
   return {
-    generations: (query, _target, signal) =>
-      guard(async () => reply(query, await orderDrawing(query, signal), signal)),
-    edits: (query, _target, signal) =>
-      guard(async () => reply(query, await orderEdit(query, signal), signal)),
+    kind: "whole",
+    results,
+    facts: factsOf(order, !clear),
+    usage: usageOf(order.textTokens, order.imageTokens, spent),
   };
 }
-
-const seconds = (now: () => number): number => Math.floor(now() / 1000);
 
 async function orderDrawing(query: GenerationQuery, signal: AbortSignal): Promise<Order> {
   const wish = readOptions(query);
@@ -197,13 +195,8 @@ const factsOf = ({ wish, size }: Order, opaque: boolean): ImageFacts => ({
 });
 
 /** One picture after the other. A slot is held while drawing, never while the caller reads. */
-async function* events(
-  order: Order,
-  signal: AbortSignal,
-  now: () => number,
-): AsyncGenerator<ImageEvent, void> {
+async function* events(order: Order, signal: AbortSignal): AsyncGenerator<ImageEvent, void> {
   const { wish, size } = order;
-  const created = seconds(now);
   for (let index = 0; index < wish.n; index++) {
     const making = order.make(index, 0, wish.partials);
     try {
@@ -223,7 +216,7 @@ async function* events(
         );
         const facts = factsOf(order, opaque);
         if (!done) {
-          yield { type: "partial", base64, created, index: partial, ...facts };
+          yield { type: "partial", base64, index: partial, ...facts };
           partial += 1;
           continue;
         }
@@ -232,7 +225,7 @@ async function* events(
         yield {
           type: "completed",
           base64,
-          created,
+
           ...facts,
           usage: usageOf(text, images, outputTokens(size, wish.quality, 1, partial)),
         };

@@ -79,7 +79,18 @@ export function vector(picture: Picture): string {
       : el(
           "defs",
           {},
-          el("filter", { id: "look", x: "-5%", y: "-5%", width: "110%", height: "110%" }, filter),
+          el(
+            "filter",
+            {
+              id: "look",
+              "color-interpolation-filters": "sRGB",
+              x: "-5%",
+              y: "-5%",
+              width: "110%",
+              height: "110%",
+            },
+            filter,
+          ),
         );
   const whole = filter !== "" && !each ? group({ filter: "url(#look)" }, body) : body;
   const head = (css === undefined ? "" : el("style", {}, css)) + look + paper;

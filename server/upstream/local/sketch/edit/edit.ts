@@ -132,7 +132,12 @@ async function* repaint(
   const { brief, wish, materials } = job;
   const mask = await readMask(room, upload, materials.size);
   const clear = wish.background === "transparent";
-  const healed = clear ? blank(original) : await heal(room, original, mask.change);
+  // "Add a dog" leaves what was there; anything else replaces it.
+  const healed = clear
+    ? blank(original)
+    : brief.add
+      ? original
+      : await heal(room, original, mask.change);
   yield throughMask(room, original, healed, mask);
   if (brief.remove) return throughMask(room, original, healed, mask);
   const { width, height } = mask.box;
@@ -197,7 +202,8 @@ async function* restyle(
 ): AsyncGenerator<Raster, Raster> {
   const { brief, wish, seed, index } = job;
   const scene: SceneWish = {
-    brief,
+    // Weather alone does not change the hour of a picture.
+    brief: { ...brief, time: brief.time ?? "day" },
     width: start.width,
     height: start.height,
     detail: wish.detail,
@@ -209,31 +215,14 @@ async function* restyle(
   if (wish.background === "transparent") raster = await cutout(room, raster);
   else if (hasHoles(raster)) raster = await behind(room, job, raster);
   yield raster;
-  const light = lightOf(scene);
-  const named =
-    brief.time !== undefined ||
-    brief.lean.length > 0 ||
-    brief.weather.length > 0 ||
-    brief.skyColour !== undefined;
-  const scheme = schemeFor(seeded(`${seed}|scheme`), []);
-  const vague = !named && brief.styles.length === 0 && brief.subjects.length === 0;
-  const base = gradeFor(light, named, wish.fidelity === "low" ? 0.62 : 0.4);
-  // Words that name no light still leave a trace of their own, another one for each picture.
-  const grade = vague
-    ? {
-        ...base,
-        tones: [scheme.accents[0], scheme.accents[1] ?? scheme.accents[0], "#fff8ea"] as const,
-        strength: wish.fidelity === "low" ? 0.4 : 0.2,
-        exposure: 1,
-        contrast: 1.1,
-      }
-    : base;
-  if (named || vague || index > 0)
-    raster = await graded(
-      room,
-      raster,
-      named || vague ? grade : { ...grade, strength: 0.08, exposure: 1 },
-    );
+  const grade = gradeFor(
+    brief,
+    lightOf(scene),
+    wish.fidelity === "high",
+    seeded(`${seed}|scheme`),
+    index,
+  );
+  if (grade !== undefined) raster = await graded(room, raster, grade);
   const sights = ornaments(scene);
   if (sights.layers.length > 0 && !isAbstract(brief)) {
     yield raster;

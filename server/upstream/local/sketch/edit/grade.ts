@@ -1,48 +1,89 @@
 /** Colour grading: a picture is moved into the light and the colours the words ask for. */
-import { type Colour, toRgb } from "../colour.ts";
+import { schemeFor } from "../abstract/schemes.ts";
+import { type Colour, toRgb, withLightness } from "../colour.ts";
 import type { Palette } from "../palette.ts";
+import type { Random } from "../random.ts";
 import { clampByte, type Darkroom, inBands, luminance, type Raster } from "../raster.ts";
+import type { Brief } from "../words/brief.ts";
 
 export interface Grade {
+  /** The whole is seen through this. */
+  readonly light: Colour;
   /** Where shadows, middle tones and lights go. */
   readonly tones: readonly [Colour, Colour, Colour];
   /** 0 as it was .. 1 only the tones */
   readonly strength: number;
-  /** 1 as bright as it was. */
-  readonly exposure: number;
   readonly contrast: number;
 }
 
-export function gradeFor(palette: Palette, named: boolean, strength: number): Grade {
-  const { sky, sun, haze } = palette;
+/** Nothing where the words ask for no light and no colour, unless pictures must differ from each other. */
+export function gradeFor(
+  brief: Brief,
+  palette: Palette,
+  faithful: boolean,
+  random: Random,
+  index: number,
+): Grade | undefined {
+  const colour = brief.lean[0]?.hex ?? brief.skyColour?.hex;
+  if (colour !== undefined) {
+    const second = brief.lean[1]?.hex ?? colour;
+    return {
+      light: "#ffffff",
+      tones: [withLightness(colour, 0.2), withLightness(colour, 0.64), withLightness(second, 0.95)],
+      strength: faithful ? 0.55 : 0.82,
+      contrast: 1.04,
+    };
+  }
+  if (brief.time !== undefined || brief.weather.length > 0) {
+    const [dark, , middle] = palette.sky;
+    return {
+      light: palette.light,
+      tones: [dark ?? palette.ambient, middle ?? palette.haze, palette.sun],
+      strength: (faithful ? 0.22 : 0.42) + palette.dim * 0.16,
+      contrast: 1.08,
+    };
+  }
+  if (brief.styles.length > 0 || brief.subjects.length > 0) {
+    return index === 0 ? undefined : traced(random, 0.08);
+  }
+  return traced(random, faithful ? 0.2 : 0.4);
+}
+
+/** Words that name no light still leave a trace of their own. */
+function traced(random: Random, strength: number): Grade {
+  const [first, second] = schemeFor(random, []).accents;
   return {
-    tones: [sky[0] ?? "#101020", sky[2] ?? haze, sun],
-    strength: named ? strength : strength * 0.35,
-    exposure: 1 - palette.dim * 0.55,
-    contrast: 1.06,
+    light: "#ffffff",
+    tones: [withLightness(first, 0.2), withLightness(second ?? first, 0.6), "#fff8ea"],
+    strength,
+    contrast: 1.1,
   };
 }
 
 export async function graded(room: Darkroom, raster: Raster, grade: Grade): Promise<Raster> {
-  const [dark, middle, light] = grade.tones.map(toRgb);
+  const [dark, middle, bright] = grade.tones.map(toRgb);
+  const through = toRgb(grade.light).map((value) => value / 255);
   const ramp = new Uint8Array(256 * 3);
   for (let v = 0; v < 256; v++) {
     const t = v / 255;
     for (let c = 0; c < 3; c++) {
-      const [a, b, d] = [dark?.[c] ?? 0, middle?.[c] ?? 128, light?.[c] ?? 255];
-      // The ramp keeps each tone's own brightness about where it was.
+      const [a, b, d] = [dark?.[c] ?? 0, middle?.[c] ?? 128, bright?.[c] ?? 255];
       const colour = t < 0.5 ? a + (b - a) * t * 2 : b + (d - b) * (t - 0.5) * 2;
+      // The ramp keeps each tone's own brightness about where it was.
       ramp[v * 3 + c] = clampByte(colour * 0.75 + v * 0.25);
     }
   }
   const out = new Uint8Array(raster.pixels.length);
-  const { strength, exposure, contrast } = grade;
   await inBands(room, raster.width, raster.height, (from, to) => {
     for (let i = from * raster.width * 4; i < to * raster.width * 4; i += 4) {
-      const v = Math.round(luminance(raster.pixels, i));
+      const seen =
+        luminance(raster.pixels, i) *
+        ((through[0] ?? 1) * 0.3 + (through[1] ?? 1) * 0.59 + (through[2] ?? 1) * 0.11);
+      const v = Math.round(clampByte(seen));
       for (let c = 0; c < 3; c++) {
-        const own = 128 + ((raster.pixels[i + c] ?? 0) - 128) * contrast;
-        out[i + c] = clampByte((own + ((ramp[v * 3 + c] ?? 0) - own) * strength) * exposure);
+        const own =
+          (128 + ((raster.pixels[i + c] ?? 0) - 128) * grade.contrast) * (through[c] ?? 1);
+        out[i + c] = clampByte(own + ((ramp[v * 3 + c] ?? 0) - own) * grade.strength);
       }
       out[i + 3] = raster.pixels[i + 3] ?? 255;
     }

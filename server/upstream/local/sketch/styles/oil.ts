@@ -76,7 +76,10 @@ async function lay(room: Darkroom, paint: Palette): Promise<void> {
     if ((n & 127) === 0) await room.pace();
     const spot = spots[n] ?? 0;
     const x = Math.min(width - 1, Math.floor((spot % columns) * step + random.next() * step));
-    const y = Math.min(height - 1, Math.floor(Math.floor(spot / columns) * step + random.next() * step));
+    const y = Math.min(
+      height - 1,
+      Math.floor(Math.floor(spot / columns) * step + random.next() * step),
+    );
     const at = (y * width + x) * 4;
     const off =
       Math.abs((source[at] ?? 0) - (canvas[at] ?? 0)) +

@@ -1,7 +1,7 @@
-/** Outdoor things and signs: umbrella, guitar, heart, star, gift, campfire, bench, crystal, camera, planet, iceCream. */
+/** Things to carry or sit on: umbrella, guitar, gift, bench, camera, ice cream. */
 import { tone } from "../colour.ts";
-import { circle, ellipse, group, type Point, path, polygon, rect, stroke } from "../svg.ts";
-import { type Subject, shadow, sway } from "./subject.ts";
+import { circle, group, path, rect, stroke } from "../svg.ts";
+import { type Subject, shadow } from "./subject.ts";
 
 const umbrella: Subject = {
   stands: "ground",
@@ -52,64 +52,6 @@ const guitar: Subject = {
     ),
 };
 
-const heart: Subject = {
-  stands: "air",
-  tall: 300,
-  wide: 1.05,
-  colours: [["#e5486a", "#ffd0d8"]],
-  draw: (b) =>
-    group(
-      { transform: `translate(0 -50) scale(${1 + sway(b.phase) * 0.04}) translate(0 50)` },
-      path(
-        "M0 -4C-30 -28 -52 -48 -52 -70C-52 -88 -38 -98 -26 -98C-14 -98 -4 -90 0 -80C4 -90 14 -98 26 -98C38 -98 52 -88 52 -70C52 -48 30 -28 0 -4Z",
-        b.body,
-      ),
-      path(
-        "M-42 -68C-42 -80 -34 -88 -24 -88C-34 -80 -36 -70 -34 -60C-40 -60 -42 -64 -42 -68Z",
-        "#ffffff",
-        { "fill-opacity": 0.55 },
-      ),
-    ),
-};
-
-const star: Subject = {
-  stands: "air",
-  tall: 240,
-  wide: 1,
-  colours: [["#f7c948", "#fff3c4"]],
-  draw: (b) => {
-    const points = (scale: number): Point[] =>
-      Array.from({ length: 10 }, (_, i) => {
-        const angle = (i * Math.PI) / 5 - Math.PI / 2;
-        const reach = (i % 2 ? 22 : 50) * scale;
-        return [Math.cos(angle) * reach, -50 + Math.sin(angle) * reach];
-      });
-    return (
-      circle(
-        0,
-        -50,
-        72,
-        b.sheet.radial([
-          [0, b.main, 0.4],
-          [1, b.main, 0],
-        ]),
-      ) +
-      path(polygon(points(1)), b.body, {
-        stroke: b.main,
-        "stroke-width": 7,
-        "stroke-linejoin": "round",
-      }) +
-      path(polygon(points(0.5)), b.accent, {
-        "fill-opacity": 0.55,
-        stroke: b.accent,
-        "stroke-width": 5,
-        "stroke-opacity": 0.4,
-        "stroke-linejoin": "round",
-      })
-    );
-  },
-};
-
 const gift: Subject = {
   stands: "table",
   tall: 240,
@@ -136,50 +78,6 @@ const gift: Subject = {
     ].join(""),
 };
 
-const campfire: Subject = {
-  stands: "ground",
-  tall: 190,
-  wide: 1,
-  colours: [["#ff8a2b", "#6b4636"]],
-  draw: (b) => {
-    const lick = (
-      x: number,
-      height: number,
-      width: number,
-      fill: string,
-      offset: number,
-    ): string => {
-      const lean = sway(b.phase, offset) * 5;
-      return path(
-        `M${x - width} -10C${x - width * 1.3} ${-10 - height * 0.4} ${x - width * 0.3} ${-10 - height * 0.6} ${x + lean} ${-10 - height}C${x + width * 0.5} ${-10 - height * 0.6} ${x + width * 1.3} ${-10 - height * 0.3} ${x + width} -10Z`,
-        fill,
-      );
-    };
-    return [
-      circle(
-        0,
-        -40,
-        110,
-        b.sheet.radial([
-          [0, "#ffb347", 0.55],
-          [1, "#ff8a2b", 0],
-        ]),
-      ),
-      lick(0, 88, 24, "#f2622a", 0),
-      lick(-14, 56, 14, "#f2622a", 0.3),
-      lick(15, 60, 14, "#f2622a", 0.6),
-      lick(0, 64, 17, "#ff9a2e", 0.2),
-      lick(1, 40, 11, "#ffd257", 0.5),
-      lick(0, 22, 6, "#fff3c8", 0.1),
-      stroke("M-38 0L34 -16M38 0L-34 -16", b.accent, 10),
-      stroke("M-38 0l1 0M38 0l1 0", b.lit("#c99a6c"), 9),
-      ...[-46, -30, 30, 46].map((x, i) =>
-        ellipse(x, 2, 10, 6, b.lit(i % 2 ? "#8a8580" : "#6d6a68")),
-      ),
-    ].join("");
-  },
-};
-
 const bench: Subject = {
   stands: "ground",
   tall: 170,
@@ -193,48 +91,6 @@ const bench: Subject = {
       rect(-100, -46, 200, 9, b.light, { rx: 3 }),
       rect(-100, -36, 200, 6, b.dark, { rx: 2 }),
     ].join(""),
-};
-
-const crystal: Subject = {
-  stands: "ground",
-  tall: 300,
-  wide: 0.9,
-  colours: [
-    ["#8a7be0", "#e0d8ff"],
-    ["#5fc3c8", "#dffaf2"],
-    ["#e084b8", "#ffe0f0"],
-  ],
-  draw: (b) => {
-    const shard = (x: number, height: number, width: number, tilt: number): string =>
-      group(
-        { transform: `rotate(${tilt} ${x} 0)` },
-        path(`M${x - width} 0L${x - width} ${-height * 0.78}L${x} ${-height}L${x} 0Z`, b.light),
-        path(`M${x + width} 0L${x + width} ${-height * 0.74}L${x} ${-height}L${x} 0Z`, b.dark),
-        path(
-          `M${x - width * 0.4} 0L${x - width * 0.4} ${-height * 0.8}L${x} ${-height}L${x + width * 0.35} ${-height * 0.8}L${x + width * 0.35} 0Z`,
-          b.accent,
-          { "fill-opacity": 0.55 },
-        ),
-      );
-    return (
-      circle(
-        0,
-        -46,
-        80,
-        b.sheet.radial([
-          [0, b.light, 0.4],
-          [1, b.light, 0],
-        ]),
-      ) +
-      shard(-18, 66, 10, -16) +
-      shard(20, 70, 10, 15) +
-      shard(0, 100, 14, 0) +
-      shard(-32, 36, 7, -26) +
-      shard(34, 40, 7, 24) +
-      shard(10, 44, 8, 8) +
-      shard(-9, 38, 7, -6)
-    );
-  },
 };
 
 const camera: Subject = {
@@ -268,38 +124,6 @@ const camera: Subject = {
     ].join(""),
 };
 
-const planet: Subject = {
-  stands: "air",
-  tall: 300,
-  wide: 1.5,
-  colours: [
-    ["#e8a45c", "#f4dcae"],
-    ["#6f8fd8", "#d9c4f0"],
-    ["#d9738a", "#f7d0b8"],
-  ],
-  draw: (b) => {
-    const clip = b.sheet.clip(circle(0, -50, 44, "#000000"));
-    return group(
-      { transform: "rotate(-16 0 -50)" },
-      path("M-72 -50A72 17 0 0 1 72 -50L60 -50A60 11 0 0 0 -60 -50Z", b.accent, {
-        "fill-opacity": 0.7,
-      }),
-      circle(0, -50, 44, b.body),
-      group(
-        { "clip-path": clip },
-        path(
-          "M-50 -74Q0 -66 50 -76V-66Q0 -56 -50 -64ZM-50 -46Q0 -36 50 -48V-40Q0 -28 -50 -38ZM-50 -24Q0 -16 50 -26V-20Q0 -10 -50 -18Z",
-          b.light,
-          { "fill-opacity": 0.6 },
-        ),
-        circle(30, -36, 52, b.deep, { "fill-opacity": 0 }),
-        path("M20 -100C60 -80 60 -20 20 0H60V-100Z", b.deep, { "fill-opacity": 0.35 }),
-      ),
-      path("M-72 -50A72 17 0 0 0 72 -50L60 -50A60 11 0 0 1 -60 -50Z", b.accent),
-    );
-  },
-};
-
 const iceCream: Subject = {
   stands: "table",
   tall: 320,
@@ -322,16 +146,4 @@ const iceCream: Subject = {
     ].join(""),
 };
 
-export const things = {
-  umbrella,
-  guitar,
-  heart,
-  star,
-  gift,
-  campfire,
-  bench,
-  crystal,
-  camera,
-  planet,
-  iceCream,
-} as const;
+export const things = { umbrella, guitar, gift, bench, camera, iceCream } as const;

@@ -1,6 +1,7 @@
 /** What a prompt asks for, in terms the drawing program knows. */
 import type { Colour } from "../colour.ts";
-import type { TimeOfDay, Weather } from "../palette.ts";
+import type { TimeOfDay } from "../hours.ts";
+import type { Weather } from "../palette.ts";
 import type { SkyFeature } from "../sky.ts";
 import type { SubjectName } from "../subjects/catalogue.ts";
 import type { PlaceName, Style } from "./scene-words.ts";
@@ -43,6 +44,8 @@ export interface Brief {
   readonly shape?: "wide" | "tall" | "square";
   /** Near and large, as in "portrait of". */
   readonly close: boolean;
+  /** "add", "put": an edit that leaves what was there. */
+  readonly add: boolean;
   /** "remove", "erase": an edit that takes away. */
   readonly remove: boolean;
 }

@@ -1,5 +1,5 @@
 /** One sentence that tells truthfully what the drawing program understood. Built from our words, never the prompt's. */
-import type { TimeOfDay } from "../palette.ts";
+import type { TimeOfDay } from "../hours.ts";
 import type { SkyFeature } from "../sky.ts";
 import { subjectOf } from "../subjects/catalogue.ts";
 import type { Brief, Mention } from "./brief.ts";
@@ -124,39 +124,51 @@ function phrase(mention: Mention): string {
 export type Deed = "drew" | "restyled" | "masked";
 const deeds: Record<Deed, string> = {
   drew: "vexel-sketch drew:",
-  restyled: "vexel-sketch worked over the picture with:",
-  masked: "vexel-sketch redrew the masked area as:",
+  restyled: "vexel-sketch worked over the picture:",
+  masked: "vexel-sketch redrew the masked area:",
 };
 
 export function describe(brief: Brief, deed: Deed = "drew"): string {
   const style = brief.styles.map((name) => first(styleWords[name]));
   const tail = style.length > 0 ? `, ${style.join(" and ")}` : "";
-  if (isAbstract(brief)) {
-    const colours = brief.lean.map((colour) => colour.name);
-    return `${deeds[deed]} an abstract composition${colours.length > 0 ? ` in ${and(colours)}` : " from the words of the prompt"}${tail}.`;
+  const colours = brief.lean.map((colour) => colour.name);
+  if (deed === "masked" && brief.remove) {
+    return "vexel-sketch filled the masked area from its surroundings.";
   }
-  const riders = brief.subjects.map((mention, i) => {
-    const carrier = mention.on === undefined ? undefined : brief.subjects[mention.on];
-    const carried = brief.subjects.some((other) => other.on === i);
-    if (carried) return "";
-    return carrier === undefined
-      ? phrase(mention)
-      : `${phrase(mention)} ${subjectOf(carrier.name).stands === "water" ? "on" : "riding"} ${phrase(carrier)}`;
-  });
-  const scenery = brief.places.map((place) => {
-    const words = [...place.colours.map((colour) => colour.name), placeNames[place.name]].join(" ");
-    return plain.has(place.name) ? words : `${startsWithVowel(words) ? "an" : "a"} ${words}`;
-  });
+  if (deed === "restyled" && isAbstract(brief)) {
+    const tones = colours.length > 0 ? `in tones of ${and(colours)}` : "";
+    return `${deeds[deed]} ${[tones, ...style].filter(Boolean).join(", ") || "a touch of colour"}.`;
+  }
+  if (isAbstract(brief)) {
+    const source = colours.length > 0 ? `in ${and(colours)}` : "from the words of the prompt";
+    return `${deeds[deed]} an abstract composition ${source}${tail}.`;
+  }
   const parts = [
-    and(riders.filter(Boolean)) || "a landscape",
-    scenery.length > 0 ? `with ${and(scenery)}` : "",
+    and(cast(brief)) || (deed === "restyled" ? "" : "a landscape"),
+    brief.places.length > 0 ? `with ${and(scenes(brief))}` : "",
     brief.sky.size > 0 ? `under ${and([...brief.sky].map((name) => skyNames[name]))}` : "",
     brief.skyColour === undefined ? "" : `under a ${brief.skyColour.name} sky`,
     brief.time === undefined ? "" : hourNames[brief.time],
     brief.weather.length > 0
       ? `in ${and(brief.weather.map((name) => first(weatherWords[name])))}`
       : "",
-    brief.lean.length > 0 ? `in tones of ${and(brief.lean.map((colour) => colour.name))}` : "",
+    colours.length > 0 ? `in tones of ${and(colours)}` : "",
   ];
-  return `${deeds[deed]} ${parts.filter(Boolean).join(" ")}${tail}.`;
+  const text = parts.filter(Boolean).join(" ");
+  return `${deeds[deed]} ${text === "" ? style.join(" and ") : `${text}${tail}`}.`;
 }
+
+const cast = (brief: Brief): string[] =>
+  brief.subjects.flatMap((mention, i) => {
+    if (brief.subjects.some((other) => other.on === i)) return [];
+    const carrier = mention.on === undefined ? undefined : brief.subjects[mention.on];
+    if (carrier === undefined) return [phrase(mention)];
+    const afloat = subjectOf(carrier.name).stands === "water";
+    return [`${phrase(mention)} ${afloat ? "on" : "riding"} ${phrase(carrier)}`];
+  });
+
+const scenes = (brief: Brief): string[] =>
+  brief.places.map((place) => {
+    const words = [...place.colours.map((colour) => colour.name), placeNames[place.name]].join(" ");
+    return plain.has(place.name) ? words : `${startsWithVowel(words) ? "an" : "a"} ${words}`;
+  });

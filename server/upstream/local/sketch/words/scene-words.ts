@@ -1,5 +1,6 @@
 /** Words for places, hours, weather, skies and styles; `_` joins words, the first is shown to people. */
-import type { TimeOfDay, Weather } from "../palette.ts";
+import type { TimeOfDay } from "../hours.ts";
+import type { Weather } from "../palette.ts";
 import type { SkyFeature } from "../sky.ts";
 
 export type PlaceName =

@@ -1,0 +1,290 @@
+/** The embedded drawing program behind the clients people use: no account anywhere, and real pictures. */
+import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { createReadStream, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
+import { generateImage } from "ai";
+import { BadRequestError, toFile } from "openai";
+import sharp from "sharp";
+import { startGateway, testKey } from "../harness.ts";
+import { clientOf, refusalOf } from "./arrange.ts";
+
+// Drawing is work, and the machine may have other work.
+setDefaultTimeout(60_000);
+
+const gateway = startGateway({ yaml: `keys:\n  - { name: test, key: ${testKey} }\n` });
+const client = clientOf(gateway);
+afterAll(() => gateway.close());
+
+const model = "vexel-sketch";
+const small = { model, size: "256x192" } as const;
+const bytesOf = (base64: string | undefined): Buffer => Buffer.from(base64 ?? "", "base64");
+
+/** What a real decoder makes of it, every pixel read. */
+async function looked(bytes: Uint8Array) {
+  const { format, width, height } = await sharp(bytes).metadata();
+  const { data } = await sharp(bytes).ensureAlpha().raw().toBuffer({ resolveWithObject: true });
+  return { format, width, height, data };
+}
+
+/** A colourful picture, so that each change shows. */
+const source = (width = 128, height = 128): Promise<Buffer> =>
+  sharp(
+    Buffer.from(
+      Uint8Array.from(
+        { length: width * height * 3 },
+        (_, i) => (i * 7 + Math.floor(i / 300)) % 256,
+      ),
+    ),
+    { raw: { width, height, channels: 3 } },
+  )
+    .png()
+    .toBuffer();
+
+describe("images.generate with the embedded model", () => {
+  test("gives a picture of the size that was asked for", async () => {
+    const answer = await client.images.generate({ ...small, prompt: "an otter in the sea" });
+    expect(answer.data).toHaveLength(1);
+    const { format, width, height } = await looked(bytesOf(answer.data![0]!.b64_json));
+    expect([format, width, height]).toEqual(["png", 256, 192]);
+    expect(answer).toMatchObject({ size: "256x192", output_format: "png", background: "opaque" });
+    expect(answer.created).toBeInteger();
+    expect(answer.usage!.total_tokens).toBe(
+      answer.usage!.input_tokens + answer.usage!.output_tokens,
+    );
+    expect(gateway.rows().at(-1)).toMatchObject({
+      endpoint: "generations",
+      upstream: "vexel-sketch",
+      status: 200,
+      images: 1,
+      outputTokens: answer.usage!.output_tokens,
+    });
+  });
+
+  test("gives different pictures for n, and the same ones when asked again", async () => {
+    const ask = () => client.images.generate({ ...small, prompt: "a red house", n: 2 });
+    const [first, again] = [await ask(), await ask()];
+    const pictures = first.data!.map(({ b64_json }) => b64_json);
+    expect(new Set(pictures).size).toBe(2);
+    expect(again.data!.map(({ b64_json }) => b64_json)).toEqual(pictures);
+  });
+
+  test.each(["jpeg", "webp", "gif"] as const)("gives a %s", async (output_format) => {
+    const answer = await client.images.generate({ ...small, prompt: "a tree", output_format });
+    const { format, width, height } = await looked(bytesOf(answer.data![0]!.b64_json));
+    expect([format, width, height]).toEqual([output_format, 256, 192]);
+    expect(answer.output_format).toBe(output_format);
+  });
+
+  test("gives an svg", async () => {
+    const answer = await client.images.generate({
+      ...small,
+      prompt: "a tree",
+      output_format: "svg",
+    });
+    const text = bytesOf(answer.data![0]!.b64_json).toString();
+    expect(text).toMatch(/^\s*(<\?xml|<svg)/);
+    expect((await looked(Buffer.from(text))).width).toBe(256);
+  });
+
+  test("gives a transparent background", async () => {
+    const answer = await client.images.generate({
+      ...small,
+      prompt: "a cat",
+      background: "transparent",
+    });
+    expect(answer.background).toBe("transparent");
+    const { data } = await looked(bytesOf(answer.data![0]!.b64_json));
+    expect(data.some((value, at) => at % 4 === 3 && value === 0)).toBe(true);
+  });
+
+  test("gives a link that works without a key, when asked for one", async () => {
+    const answer = await client.images.generate({
+      ...small,
+      prompt: "a boat",
+      response_format: "url",
+    });
+    const { url, b64_json } = answer.data![0]!;
+    expect(b64_json).toBeUndefined();
+    expect(url).toStartWith(`${gateway.url}/pictures/`);
+    const response = await fetch(url!);
+    expect(response.headers.get("content-type")).toBe("image/png");
+    expect(await looked(await response.bytes())).toMatchObject({ format: "png", width: 256 });
+  });
+
+  test.each([
+    ["size", { size: "10x10" }],
+    ["quality", { quality: "best" }],
+    ["background", { background: "transparent", output_format: "jpeg" }],
+    ["output_compression", { output_compression: 50 }],
+    ["stream", { stream: true, output_format: "gif" }],
+  ])("refuses a wrong %s by its name", async (param, wrong) => {
+    const error = await refusalOf(
+      client.images.generate({ ...small, prompt: "a boat", ...wrong } as never),
+      BadRequestError,
+    );
+    expect(error).toMatchObject({ param, code: "invalid_value", type: "invalid_request_error" });
+  });
+});
+
+describe("images.edit with the embedded model", () => {
+  test("changes one picture and keeps its size", async () => {
+    const picture = await source(160, 128);
+    const answer = await client.images.edit({
+      model,
+      prompt: "make it an oil painting",
+      image: await toFile(picture, "a.png", { type: "image/png" }),
+    });
+    const edited = await looked(bytesOf(answer.data![0]!.b64_json));
+    expect([edited.format, edited.width, edited.height]).toEqual(["png", 160, 128]);
+    expect(edited.data.equals((await looked(picture)).data)).toBe(false);
+    expect(answer.usage!.input_tokens_details.image_tokens).toBeGreaterThan(0);
+    expect(gateway.rows().at(-1)).toMatchObject({ endpoint: "edits", status: 200, images: 1 });
+  });
+
+  test("joins several pictures", async () => {
+    const image = await Promise.all(
+      [await source(), await source(96, 64), await source(64, 96)].map((bytes, i) =>
+        toFile(bytes, `${i}.png`),
+      ),
+    );
+    const answer = await client.images.edit({ ...small, prompt: "a collage", image } as never);
+    const { width, height } = await looked(bytesOf(answer.data![0]!.b64_json));
+    expect([width, height]).toEqual([256, 192]);
+  });
+
+  test("changes what the mask leaves open, and not one pixel of the rest", async () => {
+    const size = 128;
+    const picture = await source(size, size);
+    // The left half is open.
+    const alpha = Uint8Array.from({ length: size * size * 4 }, (_, i) =>
+      i % 4 !== 3 ? 0 : (i >> 2) % size < size / 2 ? 0 : 255,
+    );
+    const mask = await sharp(Buffer.from(alpha), {
+      raw: { width: size, height: size, channels: 4 },
+    })
+      .png()
+      .toBuffer();
+    const answer = await client.images.edit({
+      model,
+      prompt: "a big red apple",
+      image: await toFile(picture, "a.png"),
+      mask: await toFile(mask, "mask.png"),
+    });
+    const [before, after] = [
+      await looked(picture),
+      await looked(bytesOf(answer.data![0]!.b64_json)),
+    ];
+    const changed = { open: 0, closed: 0 };
+    for (let at = 0; at < before.data.length; at += 4) {
+      const same = before.data.subarray(at, at + 3).equals(after.data.subarray(at, at + 3));
+      if (!same) changed[(at / 4) % size < size / 2 ? "open" : "closed"]++;
+    }
+    expect(changed.closed).toBe(0);
+    expect(changed.open).toBeGreaterThan((size * size) / 8);
+  });
+
+  test("takes a file as a stream of unknown type and length", async () => {
+    const path = join(gateway.folder, "source.png");
+    writeFileSync(path, await source());
+    const answer = await client.images.edit({
+      model,
+      prompt: "make it black and white",
+      image: createReadStream(path),
+    });
+    expect(await looked(bytesOf(answer.data![0]!.b64_json))).toMatchObject({ width: 128 });
+  });
+
+  test("takes a picture in JSON, as a data URL", async () => {
+    const response = await gateway.post("/v1/images/edits", {
+      model,
+      prompt: "make it blue",
+      images: [{ image_url: `data:image/png;base64,${(await source()).toString("base64")}` }],
+    });
+    const { data } = (await response.json()) as { data: { b64_json: string }[] };
+    expect(await looked(bytesOf(data[0]!.b64_json))).toMatchObject({ format: "png", width: 128 });
+  });
+
+  test("refuses a picture that begins as one and is none", async () => {
+    const broken = Buffer.concat([(await source()).subarray(0, 60), Buffer.alloc(200, 1)]);
+    const error = await refusalOf(
+      client.images.edit({ model, prompt: "x", image: await toFile(broken, "a.png") }),
+      BadRequestError,
+    );
+    expect(error).toMatchObject({ code: "invalid_image_file", param: "image" });
+  });
+});
+
+describe("a stream of the embedded model", () => {
+  test("of generate brings its stages and then the picture", async () => {
+    const stream = await client.images.generate({
+      ...small,
+      prompt: "a mountain lake",
+      stream: true,
+      partial_images: 2,
+    });
+    const seen: string[] = [];
+    const pictures = new Set<string>();
+    for await (const event of stream) {
+      seen.push(event.type);
+      pictures.add(event.b64_json);
+      expect(await looked(bytesOf(event.b64_json))).toMatchObject({ width: 256, height: 192 });
+      expect(event.size as string).toBe("256x192");
+      if (event.type === "image_generation.partial_image") {
+        expect(event.partial_image_index).toBe(seen.length - 1);
+      } else expect(event.usage.output_tokens).toBeGreaterThan(0);
+    }
+    expect(seen).toEqual([
+      "image_generation.partial_image",
+      "image_generation.partial_image",
+      "image_generation.completed",
+    ]);
+    expect(pictures.size).toBe(3);
+    expect(gateway.rows().at(-1)).toMatchObject({ status: 200, images: 1 });
+  });
+
+  test("of edit brings the picture last", async () => {
+    const stream = await client.images.edit({
+      model,
+      prompt: "make it an oil painting",
+      image: await toFile(await source(), "a.png"),
+      stream: true,
+      partial_images: 1,
+    });
+    const seen: string[] = [];
+    for await (const event of stream) {
+      seen.push(event.type);
+      expect(await looked(bytesOf(event.b64_json))).toMatchObject({ width: 128 });
+    }
+    expect(seen.at(-1)).toBe("image_edit.completed");
+    expect(seen.slice(0, -1).every((type) => type === "image_edit.partial_image")).toBe(true);
+    expect(seen.length).toBeLessThanOrEqual(2);
+  });
+});
+
+describe("the AI SDK with the embedded model", () => {
+  const provider = createOpenAICompatible({
+    name: "vexel",
+    baseURL: gateway.baseURL,
+    apiKey: testKey,
+  });
+
+  test("draws", async () => {
+    const { image } = await generateImage({
+      model: provider.imageModel(model),
+      prompt: "a boat",
+      size: "256x192",
+    });
+    expect(await looked(image.uint8Array)).toMatchObject({ width: 256, height: 192 });
+  });
+
+  test("follows the link it asked for", async () => {
+    const { image } = await generateImage({
+      model: provider.imageModel(model),
+      prompt: "a boat",
+      size: "256x192",
+      providerOptions: { vexel: { response_format: "url" } },
+    });
+    expect(await looked(image.uint8Array)).toMatchObject({ width: 256, height: 192 });
+  });
+});

@@ -1,0 +1,239 @@
+/** What the laws of the adapters are tried on: targets, queries, files, and answers of every shape. */
+import fc from "fast-check";
+import { GatewayError } from "../../server/std/gateway-error.ts";
+import type { Adapter, WireReply, WireRequest } from "../../server/upstream/adapter.ts";
+import { adapters } from "../../server/upstream/adapters/index.ts";
+import type {
+  EditQuery,
+  EmbeddingInput,
+  EmbeddingsQuery,
+  FilePart,
+  GenerationQuery,
+  ImageOptions,
+  Target,
+} from "../../server/upstream/contract.ts";
+import { readMultipart } from "../fake-upstream/multipart.ts";
+
+export interface Subject {
+  readonly adapter: Adapter;
+  readonly target: Target;
+}
+
+export const key = "sk-upstream-0123456789abcdef";
+export const targetModel = "org/target-model";
+
+const subject = (name: string, options: Record<string, unknown> = {}): Subject => ({
+  adapter: adapters.get(name)!,
+  target: {
+    model: targetModel,
+    upstream: {
+      id: "upstream",
+      kind: name,
+      baseUrl: "https://upstream.example/v1",
+      apiKey: key,
+      headers: {},
+      options,
+    },
+  },
+});
+
+/** Every adapter, and the other surface of the one that has two. */
+export const subjects: ReadonlyMap<string, Subject> = new Map([
+  ...[...adapters.keys()].map((name): [string, Subject] => [name, subject(name)]),
+  ["azure with apiVersion", subject("azure", { apiVersion: "2025-04-01-preview" })],
+]);
+
+const text = (more: fc.StringConstraints = {}) => fc.string({ unit: "grapheme", ...more });
+/** Not empty, as the endpoints see to. */
+export const words = text({ minLength: 1, maxLength: 40 });
+
+/** What can be written as JSON and read back: JavaScript writes no -0. */
+const written = fc
+  .jsonValue({ maxDepth: 3 })
+  .map((value): unknown => JSON.parse(JSON.stringify(value)));
+
+/** Fields nobody knows, with any JSON inside but no null on top: that is absent by then. */
+export const restOf = (reserved: readonly string[]): fc.Arbitrary<Record<string, unknown>> =>
+  fc.dictionary(
+    fc.string({ minLength: 1, maxLength: 12 }).filter((name) => !reserved.includes(name)),
+    written.filter((value) => value !== null),
+    { maxKeys: 4 },
+  );
+
+const tokens = fc.array(fc.nat(200_000), { minLength: 1, maxLength: 8 });
+export const inputs: fc.Arbitrary<{ input: EmbeddingInput; single: boolean }> = fc.oneof(
+  words.map((one) => ({ input: { kind: "text", texts: [one] } as const, single: true })),
+  fc
+    .array(words, { minLength: 1, maxLength: 6 })
+    .map((texts) => ({ input: { kind: "text", texts } as const, single: false })),
+  tokens.map((one) => ({ input: { kind: "tokens", tokens: [one] } as const, single: true })),
+  fc
+    .array(tokens, { minLength: 1, maxLength: 6 })
+    .map((lists) => ({ input: { kind: "tokens", tokens: lists } as const, single: false })),
+);
+
+/** Each key is there or not. */
+const some = <T>(shape: { [K in keyof T]: fc.Arbitrary<T[K]> }) =>
+  fc.record(shape, { requiredKeys: [] }) as fc.Arbitrary<Partial<T>>;
+
+export const embeddingsQueries: fc.Arbitrary<EmbeddingsQuery> = fc
+  .tuple(
+    inputs,
+    some({ dimensions: fc.integer({ min: 1, max: 4096 }), user: text({ maxLength: 20 }) }),
+    fc.constantFrom("float" as const, "base64" as const),
+    restOf(["model", "input", "encoding_format", "dimensions", "user"]),
+  )
+  .map(([asked, options, encoding, rest]) => ({
+    model: "public-model",
+    ...asked,
+    encoding,
+    ...options,
+    rest,
+  }));
+
+const options: fc.Arbitrary<ImageOptions> = some({
+  n: fc.integer({ min: 1, max: 10 }),
+  size: fc.constantFrom("auto", "1024x1024"),
+  quality: words,
+  background: words,
+  moderation: words,
+  output_format: words,
+  output_compression: fc.integer({ min: 0, max: 100 }),
+  response_format: fc.constantFrom("url", "b64_json"),
+  style: words,
+  user: text({ maxLength: 20 }),
+  safety_identifier: text({ maxLength: 20 }),
+  complexity: words,
+  frame_count: fc.integer({ min: 2, max: 16 }),
+  frame_duration_ms: fc.nat(655_350),
+  input_fidelity: words,
+  partial_images: fc.integer({ min: 0, max: 3 }),
+});
+export const optionNames = [
+  ...["n", "size", "quality", "background", "moderation", "output_format", "output_compression"],
+  ...["response_format", "style", "user", "safety_identifier", "complexity", "frame_count"],
+  ...["frame_duration_ms", "input_fidelity", "partial_images", "svg"],
+];
+const imageNames = ["model", "prompt", "stream", "image", "images", "mask", ...optionNames];
+
+export const generationQueries: fc.Arbitrary<GenerationQuery> = fc
+  .record({ prompt: words, stream: fc.boolean(), options, rest: restOf(imageNames) })
+  .map((query) => ({ model: "public-model", ...query }));
+
+export function fileOf(field: string, filename: string, type: string, bytes: Uint8Array): FilePart {
+  const content = new Uint8Array(bytes);
+  return {
+    field,
+    filename,
+    type,
+    size: content.length,
+    stream: () => new Blob([content]).stream(),
+    bytes: async () => content,
+  };
+}
+
+const files = (field: string): fc.Arbitrary<FilePart> =>
+  fc
+    .tuple(
+      fc.string({ unit: "grapheme", maxLength: 20 }),
+      fc.constantFrom("image/png", "image/jpeg", "image/webp"),
+      fc.uint8Array({ minLength: 1, maxLength: 300 }),
+    )
+    .map(([filename, type, bytes]) => fileOf(field, filename, type, bytes));
+
+/** A form carries text: of what a caller's form holds nobody knows the types, so they stay text. */
+const formRest = fc.dictionary(
+  fc
+    .string({ unit: "grapheme", minLength: 1, maxLength: 12 })
+    .filter((name) => !imageNames.includes(name.replace(/\[.*$/, ""))),
+  text({ maxLength: 20 }),
+  { maxKeys: 3 },
+);
+
+export const formEdits: fc.Arbitrary<EditQuery> = fc
+  .record({
+    query: generationQueries,
+    rest: formRest,
+    images: fc.array(files("image"), { minLength: 1, maxLength: 4 }),
+    mask: fc.option(files("mask"), { nil: undefined }),
+    others: fc.array(files("markup"), { maxLength: 1 }),
+  })
+  .map(({ query, rest, images, mask, others }) => ({
+    ...query,
+    rest,
+    images: images.map((file) => ({ kind: "file" as const, file })),
+    ...(mask && { mask: { kind: "file" as const, file: mask } }),
+    files: others,
+  }));
+
+const references = fc.oneof(
+  fc.webUrl().map((url) => ({ kind: "url" as const, url })),
+  words.map((id) => ({ kind: "file_id" as const, id })),
+);
+export const jsonEdits: fc.Arbitrary<EditQuery> = fc
+  .record({
+    query: generationQueries,
+    images: fc.array(references, { minLength: 1, maxLength: 4 }),
+    mask: fc.option(references, { nil: undefined }),
+  })
+  .map(({ query, images, mask }) => ({ ...query, images, ...(mask && { mask }), files: [] }));
+
+export interface SentPart {
+  readonly field: string;
+  readonly filename?: string;
+  readonly type?: string;
+  readonly bytes: Uint8Array;
+}
+
+/** A form as a strict reader, which is not the gateway's own, reads it. */
+export async function partsOf({ body, headers }: WireRequest): Promise<readonly SentPart[]> {
+  if (typeof body !== "object") throw new Error("the body is not a form");
+  const bytes = Buffer.concat(await Array.fromAsync(body.open()));
+  if (bytes.length !== body.length) throw new Error("the form has another length than announced");
+  return readMultipart(bytes, headers["content-type"] ?? "");
+}
+
+export function jsonOf({ body }: WireRequest): Record<string, unknown> {
+  if (typeof body !== "string") throw new Error("the body is not text");
+  return JSON.parse(body) as Record<string, unknown>;
+}
+
+export interface ReplyOptions {
+  readonly status?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Where the body is cut into pieces. */
+  readonly cuts?: readonly number[];
+}
+
+/** An upstream's answer, bounded only by the test. */
+export function replyOf(body: string | Uint8Array, given: ReplyOptions = {}): WireReply {
+  const { status = 200, headers = {}, cuts = [] } = given;
+  const bytes = typeof body === "string" ? new TextEncoder().encode(body) : body;
+  const decoded = () => new TextDecoder().decode(bytes);
+  return {
+    status,
+    headers: new Headers({ "content-type": "application/json", ...headers }),
+    bytes: async () => bytes,
+    text: async () => decoded(),
+    json: async () => {
+      try {
+        return JSON.parse(decoded()) as unknown;
+      } catch (cause) {
+        throw new GatewayError("upstream_invalid", "not JSON", { cause });
+      }
+    },
+    chunks: async function* () {
+      let from = 0;
+      for (const cut of [...cuts, bytes.length].toSorted((a, b) => a - b)) {
+        if (cut > from) yield bytes.slice(from, cut);
+        from = Math.max(from, cut);
+      }
+    },
+  };
+}
+
+/** Something, or nothing, or anything else. */
+export const anything: fc.Arbitrary<unknown> = fc.oneof(
+  fc.jsonValue({ maxDepth: 3 }),
+  fc.constantFrom(null, -1, 0, 1, 0.5, 1e300, "", "0", "AAAA", "AACAPw==", [], {}, true, [null]),
+);

@@ -1,0 +1,104 @@
+/** Web pages of other origins: nobody unless the operator names them. */
+import { afterAll, describe, expect, test } from "bun:test";
+import { embedder, jsonHeaders, startEdge } from "./edge-fixture.ts";
+
+const off = startEdge();
+const some = startEdge({
+  settings: { VEXEL_CORS_ORIGINS: "https://app.example, http://localhost:3000" },
+});
+const all = startEdge({ settings: { VEXEL_CORS_ORIGINS: "*" } });
+afterAll(() => Promise.all([off, some, all].map((edge) => edge.close())));
+
+const origin = "https://app.example";
+const preflight = (edge: typeof off, from = origin, path = "/v1/embeddings") =>
+  fetch(`${edge.gateway.url}${path}`, {
+    method: "OPTIONS",
+    headers: {
+      origin: from,
+      "access-control-request-method": "POST",
+      "access-control-request-headers": "authorization,content-type,x-stainless-os",
+    },
+  });
+const call = (edge: typeof off, from = origin, key = true) =>
+  edge.gateway.post(
+    "/v1/embeddings",
+    { model: embedder, input: "a" },
+    { origin: from, ...(key ? {} : { authorization: "Bearer sk-wrong" }) },
+  );
+const corsOf = ({ headers }: Response) =>
+  Object.fromEntries([...headers].filter(([name]) => /^(access-control-|vary)/.test(name)));
+
+describe("by default", () => {
+  test("no answer lets another origin in", async () => {
+    expect(corsOf(await preflight(off))).toEqual({});
+    expect(corsOf(await call(off))).toEqual({});
+    expect(corsOf(await call(off, origin, false))).toEqual({});
+  });
+});
+
+describe("with named origins", () => {
+  const exposed = "x-request-id, retry-after, retry-after-ms, x-should-retry, vexel-ledger";
+
+  test("one of them may call, read the answer and the headers that matter", async () => {
+    for (const from of [origin, "http://localhost:3000"]) {
+      const response = await call(some, from);
+      expect(response.status).toBe(200);
+      expect(corsOf(response)).toEqual({
+        "access-control-allow-origin": from,
+        "access-control-expose-headers": exposed,
+        vary: "origin",
+      });
+    }
+  });
+
+  test("a refusal can be read as well", async () => {
+    const response = await call(some, origin, false);
+    expect(response.status).toBe(401);
+    expect(corsOf(response)).toMatchObject({ "access-control-allow-origin": origin });
+  });
+
+  test("its preflight learns methods and headers, and needs no key", async () => {
+    const response = await preflight(some);
+    expect(response.status).toBe(204);
+    expect(corsOf(response)).toEqual({
+      "access-control-allow-origin": origin,
+      "access-control-expose-headers": exposed,
+      "access-control-allow-methods": "POST, OPTIONS",
+      "access-control-allow-headers": "authorization,content-type,x-stainless-os",
+      "access-control-max-age": "600",
+      vary: "origin",
+    });
+  });
+
+  test.each([
+    ["https://evil.example"],
+    ["https://app.example.evil.example"],
+    ["http://app.example"],
+    ["https://APP.example:8443"],
+    ["null"],
+  ])("another one (%s) is let in nowhere, and caches are warned", async (from) => {
+    for (const response of [await preflight(some, from), await call(some, from)]) {
+      expect(corsOf(response)).toEqual({ vary: "origin" });
+    }
+  });
+
+  test("an unknown address stays unknown to a preflight", async () => {
+    expect((await preflight(some, origin, "/nothing")).status).toBe(404);
+  });
+});
+
+describe("with *", () => {
+  test("any origin may call", async () => {
+    for (const from of [origin, "https://anyone.example", "null"]) {
+      expect(corsOf(await call(all, from))).toMatchObject({ "access-control-allow-origin": "*" });
+      expect((await preflight(all, from)).headers.get("access-control-allow-methods")).toBe(
+        "POST, OPTIONS",
+      );
+    }
+  });
+
+  test("a call that is from no web page is answered as always", async () => {
+    const response = await fetch(`${all.gateway.url}/v1/models`, { headers: jsonHeaders });
+    expect(corsOf(response)).toEqual({});
+  });
+});

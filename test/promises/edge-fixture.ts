@@ -1,0 +1,209 @@
+/** What the tests of the edge share: a gateway before a fake, the shape of a refusal, and sockets without manners. */
+import { expect } from "bun:test";
+import { connect, type Socket } from "node:net";
+import { type FaultName, faults } from "../../contract/faults.ts";
+import { type Fake, fakePicture, startFake } from "../fake-upstream.ts";
+import { configFor, startGateway, type TestGateway, testKey } from "../harness.ts";
+
+export interface Edge {
+  readonly fake: Fake;
+  readonly gateway: TestGateway;
+  close(): Promise<void>;
+}
+
+export interface EdgeOptions {
+  readonly settings?: Readonly<Record<string, string>>;
+  /** More of the configuration file. */
+  readonly yaml?: string;
+}
+
+export function startEdge({ settings = {}, yaml = "" }: EdgeOptions = {}): Edge {
+  const fake = startFake();
+  const gateway = startGateway({ yaml: `${configFor(fake.url)}${yaml}`, settings });
+  return {
+    fake,
+    gateway,
+    close: async () => {
+      await gateway.close();
+      fake.close();
+    },
+  };
+}
+
+export const bearer = { authorization: `Bearer ${testKey}` };
+export const embedder = "text-embedding-3-small";
+export const painter = "gpt-image-2";
+
+export const png = new Uint8Array(
+  fakePicture("a small picture", 0, { format: "png", width: 16, height: 16 }),
+);
+
+interface ErrorMembers {
+  readonly message: string;
+  readonly type: string;
+  readonly param: string | null;
+  readonly code: string | null;
+}
+
+/** Exactly this fault: status, type and code as in the table, the four members of OpenAI, and a request id. */
+export async function expectFault(
+  response: Response,
+  fault: FaultName,
+  param: string | null = null,
+): Promise<string> {
+  const text = await response.text();
+  const { status, type, code } = faults[fault];
+  expect(response.status, text).toBe(status);
+  expect(response.headers.get("content-type")).toBe("application/json");
+  expect(response.headers.get("x-request-id")).toMatch(/^req_[0-9a-f]{32}$/);
+  const { error, ...others } = JSON.parse(text) as { error: ErrorMembers };
+  expect(others).toEqual({});
+  expect(Object.keys(error).sort()).toEqual(["code", "message", "param", "type"]);
+  expect({ type: error.type, code: error.code, param: error.param }, text).toEqual({
+    type,
+    code,
+    param,
+  });
+  expect(error.message).toBeString();
+  expect(error.message).not.toBe("");
+  return error.message;
+}
+
+export interface RawAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: string;
+}
+
+/** A connection on which anything can be said, at any pace. */
+export class RawConnection {
+  readonly #socket: Socket;
+  readonly closed: Promise<void>;
+  #heard = Buffer.alloc(0);
+  #isClosed = false;
+
+  private constructor(socket: Socket) {
+    this.#socket = socket;
+    socket.on("data", (bytes: Buffer) => {
+      this.#heard = Buffer.concat([this.#heard, bytes]);
+    });
+    // What a broken connection means is for the test to say.
+    socket.on("error", () => undefined);
+    this.closed = new Promise((resolve) => {
+      socket.on("close", () => {
+        this.#isClosed = true;
+        resolve();
+      });
+    });
+  }
+
+  static open(url: string): Promise<RawConnection> {
+    const { hostname, port } = new URL(url);
+    return new Promise((resolve, reject) => {
+      const socket = connect(Number(port), hostname);
+      socket.setNoDelay(true);
+      socket.once("error", reject);
+      socket.once("connect", () => resolve(new RawConnection(socket)));
+    });
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
+  /** Everything that came and was not taken as an answer. */
+  get heard(): string {
+    return this.#heard.toString("latin1");
+  }
+
+  say(...pieces: readonly (string | Uint8Array)[]): void {
+    for (const piece of pieces) if (!this.#isClosed) this.#socket.write(piece);
+  }
+
+  /** With backpressure, for what is larger than a socket's buffer. */
+  async sayAll(piece: Uint8Array): Promise<void> {
+    if (this.#isClosed || this.#socket.write(piece)) return;
+    await Promise.race([
+      new Promise<void>((resolve) => this.#socket.once("drain", resolve)),
+      this.closed,
+    ]);
+  }
+
+  /** The next whole answer, by its content-length. */
+  async answer({ to = "GET", ms = 10_000 } = {}): Promise<RawAnswer> {
+    const until = performance.now() + ms;
+    for (;;) {
+      const found = this.#take(to === "HEAD");
+      if (found) return found;
+      if (this.#isClosed) throw new Error(`closed before an answer: ${this.heard.slice(0, 200)}`);
+      if (performance.now() > until) throw new Error(`no answer: ${this.heard.slice(0, 200)}`);
+      await Bun.sleep(2);
+    }
+  }
+
+  #take(bodiless: boolean): RawAnswer | undefined {
+    const end = this.#heard.indexOf("\r\n\r\n");
+    if (end < 0) return undefined;
+    const [first = "", ...lines] = this.#heard.toString("latin1", 0, end).split("\r\n");
+    const headers = new Headers(
+      lines.map((line): [string, string] => {
+        const colon = line.indexOf(":");
+        return [line.slice(0, colon), line.slice(colon + 1).trim()];
+      }),
+    );
+    const status = Number(first.split(" ")[1]);
+    const length = bodiless ? 0 : Number(headers.get("content-length") ?? 0);
+    if (this.#heard.length < end + 4 + length) return undefined;
+    const body = this.#heard.toString("utf8", end + 4, end + 4 + length);
+    this.#heard = this.#heard.subarray(end + 4 + length);
+    return { status, headers, body };
+  }
+
+  /** From now on takes nothing that is sent. */
+  pause(): void {
+    this.#socket.pause();
+  }
+
+  hangUp(): void {
+    this.#socket.destroy();
+  }
+}
+
+export interface RawRequest {
+  readonly method?: string;
+  readonly path?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+/** A request as text; with a body, its length is announced unless the headers say otherwise. */
+export function asText({ method, path = "/", headers = {}, body }: RawRequest): string {
+  const all: Record<string, string> = {
+    host: "vexel.test",
+    ...(body !== undefined &&
+      headers["transfer-encoding"] === undefined && {
+        "content-length": String(Buffer.byteLength(body)),
+      }),
+    ...headers,
+  };
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `${method ?? (body === undefined ? "GET" : "POST")} ${path} HTTP/1.1\r\n${lines.join("")}\r\n${body ?? ""}`;
+}
+
+export const jsonHeaders = { ...bearer, "content-type": "application/json" };
+
+/** A piece of a body sent in chunks. */
+export const chunk = (text: string | Uint8Array): Buffer =>
+  Buffer.concat([
+    Buffer.from(`${text.length.toString(16)}\r\n`),
+    Buffer.from(text as string),
+    Buffer.from("\r\n"),
+  ]);
+
+export async function until(condition: () => boolean, ms = 10_000): Promise<void> {
+  const end = performance.now() + ms;
+  while (!condition()) {
+    if (performance.now() > end) throw new Error(`did not happen within ${ms} ms: ${condition}`);
+    await Bun.sleep(5);
+  }
+}

@@ -1,0 +1,276 @@
+/** JSON bodies that are none, or hold what no call can mean: each gets its own refusal, and no upstream is asked. */
+import { afterAll, afterEach, describe, expect, test } from "bun:test";
+import { embedder, expectFault, jsonHeaders, painter, startEdge } from "./edge-fixture.ts";
+
+const edge = startEdge();
+const { fake, gateway } = edge;
+afterEach(() => {
+  expect(fake.requests).toHaveLength(0);
+});
+afterAll(() => edge.close());
+
+const paths = ["/v1/embeddings", "/v1/images/generations", "/v1/images/edits"] as const;
+const send = (path: string, body: string | Uint8Array<ArrayBuffer>, type = "application/json") =>
+  fetch(`${gateway.url}${path}`, {
+    method: "POST",
+    headers: { ...jsonHeaders, "content-type": type },
+    body,
+  });
+
+describe.each(paths)("%s refuses", (path) => {
+  test.each<[string, string]>([
+    ["broken JSON", '{"model": "x", '],
+    ["JSON with something after it", "{} {}"],
+    ["text", "hello"],
+    ["NaN, which is not JSON", '{"model": NaN}'],
+    ["Infinity, which is not JSON", '{"n": Infinity}'],
+    ["a comment, which is not JSON", '{"n": 1 /* one */}'],
+    ["single quotes, which are not JSON", "{'n': 1}"],
+  ])("%s", async (_, body) => {
+    const message = await expectFault(await send(path, body), "invalid_json");
+    expect(message).toStartWith("We could not parse the JSON body of your request.");
+  });
+
+  test("an empty body, and says so", async () => {
+    expect(await expectFault(await send(path, ""), "invalid_json")).toContain("the body was empty");
+  });
+
+  test.each([["[]"], ['"text"'], ["1"], ["true"], ["null"], ["[{}]"]])(
+    "JSON that is not an object: %s",
+    async (body) => {
+      const message = await expectFault(await send(path, body), "invalid_json");
+      expect(message).toStartWith("The body must be a JSON object");
+    },
+  );
+
+  test("bytes that are not UTF-8", async () => {
+    const body = Buffer.concat([
+      Buffer.from('{"model":"'),
+      Buffer.from([0xff, 0xfe]),
+      Buffer.from('"}'),
+    ]);
+    const message = await expectFault(await send(path, body), "invalid_json");
+    expect(message).toBe("The body is not valid UTF-8.");
+  });
+
+  test.each<[string, string, string]>([
+    ["arrays", "[", "]"],
+    ["objects", '{"a":', "}"],
+  ])("%s nested very deep, in a field that would only ride along", async (_, open, close) => {
+    for (const depth of [200, 200_000]) {
+      const bomb = `${open.repeat(depth)}1${close.repeat(depth)}`;
+      const body = `{"model":"${embedder}","input":"a","prompt":"a","extra":${bomb}}`;
+      const message = await expectFault(await send(path, body), "invalid_json");
+      expect(message).toContain("levels deep");
+    }
+  });
+
+  test("a bomb that never closes", async () => {
+    await expectFault(await send(path, "[".repeat(200_000)), "invalid_json");
+  });
+
+  test.each([
+    ["text/plain"],
+    ["application/x-www-form-urlencoded"],
+    ["application/jsonx"],
+    ["json"],
+    ["text/plain; application/json"],
+  ])("the content type %s", async (type) => {
+    const message = await expectFault(await send(path, "{}", type), "unsupported_content_type");
+    expect(message).toContain(`'${type}'`);
+  });
+});
+
+test("a form is refused where only JSON is read", async () => {
+  for (const path of ["/v1/embeddings", "/v1/images/generations"]) {
+    const response = await send(path, "--x--\r\n", "multipart/form-data; boundary=x");
+    await expectFault(response, "unsupported_content_type");
+  }
+});
+
+type Case = readonly [unknown, Parameters<typeof expectFault>[1]];
+const notText: readonly Case[] = [1, true, [], {}].map((value) => [value, "invalid_type"]);
+const notNumber: readonly Case[] = ["1", true, [], {}].map((value) => [value, "invalid_type"]);
+const notWhole: readonly Case[] = [
+  [1.5, "invalid_type"],
+  [1e300, "invalid_value"],
+];
+
+describe("a field of the wrong kind is named", () => {
+  const embeddings: Readonly<Record<string, readonly Case[]>> = {
+    model: notText,
+    encoding_format: [
+      [1, "invalid_value"],
+      ["hex", "invalid_value"],
+      ["", "invalid_value"],
+      [[], "invalid_value"],
+    ],
+    dimensions: [
+      ...notNumber,
+      ...notWhole,
+      [0, "invalid_value"],
+      [-1, "invalid_value"],
+      [-1e300, "invalid_value"],
+    ],
+    user: notText,
+  };
+  const whole = (...outside: readonly number[]): readonly Case[] => [
+    ...notNumber,
+    ...notWhole,
+    ...outside.map((value): Case => [value, "invalid_value"]),
+  ];
+  const word: readonly Case[] = [...notText, ["", "invalid_value"]];
+  const images: Readonly<Record<string, readonly Case[]>> = {
+    model: word,
+    prompt: word,
+    n: whole(0, -1),
+    size: word,
+    quality: word,
+    background: word,
+    moderation: word,
+    output_format: word,
+    output_compression: whole(-1, 101),
+    response_format: [
+      [1, "invalid_value"],
+      ["", "invalid_value"],
+      ["file", "invalid_value"],
+    ],
+    partial_images: whole(-1, 4),
+    style: word,
+    user: notText,
+    safety_identifier: notText,
+    complexity: word,
+    frame_count: whole(1, 17),
+    frame_duration_ms: whole(-1, 655_351),
+    svg: [1, "a", true, []].map((value) => [value, "invalid_type"]),
+    input_fidelity: word,
+    stream: [1, "true", [], {}].map((value) => [value, "invalid_type"]),
+  };
+  const cases = (path: string, base: object, fields: Readonly<Record<string, readonly Case[]>>) =>
+    Object.entries(fields).map(([field, values]) => ({ path, base, field, values }));
+
+  test.each([
+    ...cases("/v1/embeddings", { model: embedder, input: "a" }, embeddings),
+    ...cases("/v1/images/generations", { model: painter, prompt: "a" }, images),
+    ...cases(
+      "/v1/images/edits",
+      { model: painter, prompt: "a", images: [{ file_id: "file-1" }] },
+      images,
+    ),
+  ])("$path $field", async ({ path, base, field, values }) => {
+    for (const [value, fault] of values) {
+      const response = await gateway.post(path, { ...base, [field]: value });
+      const message = await expectFault(response, fault, field);
+      expect(message).toMatch(/^Invalid /);
+    }
+  });
+});
+
+describe("embeddings refuse an input that", () => {
+  test.each<[string, unknown, string]>([
+    ["is missing", undefined, "It is missing"],
+    ["is null, which is as good as missing", null, "It is missing"],
+    ["is an empty text", "", "It is an empty string."],
+    ["is a number", 5, "not an integer"],
+    ["is true", true, "not a boolean"],
+    ["is an object", { text: "a" }, "not an object"],
+    ["is an empty array", [], "It is an empty array."],
+    ["holds an empty text", ["a", ""], "Entry 1 is an empty string."],
+    ["holds null", ["a", null], "Entry 1 is null"],
+    ["mixes texts and numbers", ["a", 1], "Entry 1 is an integer"],
+    ["mixes numbers and texts", [1, "a"], "Entry 1 is not a token"],
+    ["mixes tokens and arrays of tokens", [1, [1]], "Entry 1 is not a token"],
+    ["mixes texts and arrays", ["a", ["b"]], "Entry 1 is an array"],
+    ["holds an empty array of tokens", [[1], []], "Entry 1 is an empty array."],
+    ["holds arrays of texts", [["a"]], "Entry 0 holds something that is not a token."],
+    ["holds a negative token", [-1], "Entry 0 is not a token"],
+    ["holds half a token", [1.5], "Entry 0 is not a token"],
+    ["holds a token beyond all vocabularies", [1e300], "Entry 0 is not a token"],
+    ["holds objects", [{}], "Entry 0 is an object"],
+    ["holds true", [true], "Entry 0 is a boolean"],
+    ["has 2049 texts", Array(2049).fill("a"), "It has 2049 entries; at most 2048"],
+    ["has 2049 arrays of tokens", Array(2049).fill([1]), "It has 2049 entries; at most 2048"],
+  ])("%s", async (_, input, words) => {
+    const response = await gateway.post("/v1/embeddings", { model: embedder, input });
+    const message = await expectFault(response, "invalid_input");
+    expect(message).toStartWith("'$.input' is invalid. ");
+    expect(message).toContain(words);
+  });
+});
+
+describe("what is required is asked for", () => {
+  test.each<[string, object]>([
+    ["absent", { input: "a" }],
+    ["null", { model: null, input: "a" }],
+    ["empty", { model: "", input: "a" }],
+  ])("the model of an embeddings call that is %s", async (_, body) => {
+    const message = await expectFault(await gateway.post("/v1/embeddings", body), "missing_model");
+    expect(message).toBe("you must provide a model parameter");
+  });
+
+  test.each<[string, string, object]>([
+    ["prompt", "/v1/images/generations", { model: painter }],
+    ["model", "/v1/images/generations", { prompt: "a" }],
+    ["prompt", "/v1/images/edits", { model: painter, images: [{ file_id: "file-1" }] }],
+    ["images", "/v1/images/edits", { model: painter, prompt: "a" }],
+    [
+      "images",
+      "/v1/images/edits",
+      { model: painter, prompt: "a", image: "data:image/png;base64," },
+    ],
+  ])("%s of %s", async (field, path, body) => {
+    await expectFault(await gateway.post(path, body), "missing_parameter", field);
+  });
+
+  test.each<[string, unknown, Parameters<typeof expectFault>[1], string]>([
+    ["empty", [], "invalid_value", "images"],
+    ["text", "a", "invalid_type", "images"],
+    ["more than sixteen", Array(17).fill({ file_id: "file-1" }), "invalid_value", "images"],
+    ["of something else", ["a"], "invalid_type", "images[0]"],
+    ["of objects that say nothing", [{}], "invalid_value", "images[0]"],
+    [
+      "of objects that say two things",
+      [{ file_id: "a", image_url: "https://x" }],
+      "invalid_value",
+      "images[0]",
+    ],
+    [
+      "of objects that say something unknown",
+      [{ file: "a" }],
+      "unknown_parameter",
+      "images[0].file",
+    ],
+    [
+      "of an unsafe kind of link",
+      [{ image_url: "file:///etc/passwd" }],
+      "invalid_value",
+      "images[0].image_url",
+    ],
+  ])("references to pictures that are %s", async (_, images, fault, param) => {
+    const response = await gateway.post("/v1/images/edits", {
+      model: painter,
+      prompt: "a",
+      images,
+    });
+    await expectFault(response, fault, param);
+  });
+});
+
+test("names from the depths of the language are fields like any other", async () => {
+  for (const name of ["__proto__", "constructor", "toString", "hasOwnProperty"]) {
+    const body = `{"model":"nobody","input":"a","prompt":"a","${name}":{"polluted":1}}`;
+    await expectFault(await send("/v1/embeddings", body), "model_not_found");
+    await expectFault(await send("/v1/images/generations", body), "model_not_found");
+    const as = `{"model":"${name}","input":"a"}`;
+    await expectFault(await send("/v1/embeddings", as), "model_not_found");
+  }
+  expect(({} as { polluted?: number }).polluted).toBeUndefined();
+});
+
+test("half a character in a model's name is answered like any other unknown name", async () => {
+  const message = await expectFault(
+    await send("/v1/embeddings", '{"model":"\\ud800","input":"a"}'),
+    "model_not_found",
+  );
+  expect(message).toContain("does not exist");
+});

@@ -1,0 +1,118 @@
+/** Bodies beyond their bound are refused with a proper answer, and the connection they came on stays of use. */
+import { afterAll, describe, expect, test } from "bun:test";
+import {
+  asText,
+  chunk,
+  embedder,
+  expectFault,
+  jsonHeaders,
+  type RawAnswer,
+  RawConnection,
+  startEdge,
+} from "./edge-fixture.ts";
+
+const most = 100_000;
+const edge = startEdge({ settings: { VEXEL_MAX_BODY_BYTES: String(most) } });
+const { gateway, fake } = edge;
+afterAll(() => edge.close());
+
+/** Valid, and exactly so many bytes. */
+const bodyOf = (bytes: number): string =>
+  JSON.stringify({ model: embedder, input: "a" }).padEnd(bytes, " ");
+const head = (headers: Record<string, string>) =>
+  asText({ method: "POST", path: "/v1/embeddings", headers: { ...jsonHeaders, ...headers } });
+const response = ({ status, headers, body }: RawAnswer) => new Response(body, { status, headers });
+const chunked = { "transfer-encoding": "chunked" };
+
+async function expectStillOfUse(connection: RawConnection): Promise<void> {
+  connection.say(asText({ path: "/healthz" }));
+  expect((await connection.answer()).status).toBe(200);
+  connection.say(asText({ path: "/v1/embeddings", headers: jsonHeaders, body: bodyOf(100) }));
+  expect((await connection.answer()).status).toBe(200);
+  connection.hangUp();
+}
+
+describe("a body of the largest size that is allowed is read", () => {
+  test("with its length announced", async () => {
+    expect((await gateway.post("/v1/embeddings", bodyOf(most))).status).toBe(200);
+  });
+
+  test("in chunks", async () => {
+    const connection = await RawConnection.open(gateway.url);
+    connection.say(head(chunked), chunk(bodyOf(most)), "0\r\n\r\n");
+    expect((await connection.answer()).status).toBe(200);
+    await expectStillOfUse(connection);
+  });
+});
+
+describe("a body of one byte more is refused", () => {
+  test("by its announced length alone, before any of it is sent", async () => {
+    const connection = await RawConnection.open(gateway.url);
+    connection.say(head({ "content-length": String(most + 1) }));
+    const message = await expectFault(response(await connection.answer()), "request_too_large");
+    expect(message).toContain(String(most));
+    // What was announced may come all the same; it is passed over.
+    await connection.sayAll(Buffer.from(bodyOf(most + 1)));
+    await expectStillOfUse(connection);
+  });
+
+  test("by what came, where no length was announced", async () => {
+    const connection = await RawConnection.open(gateway.url);
+    connection.say(head(chunked), chunk(bodyOf(most)), chunk(" "));
+    const message = await expectFault(response(await connection.answer()), "request_too_large");
+    expect(message).toContain(String(most));
+    connection.say("0\r\n\r\n");
+    await expectStillOfUse(connection);
+  });
+
+  test("and leaves a row, but asks no upstream", async () => {
+    fake.clear();
+    const refused = await gateway.post("/v1/embeddings", bodyOf(most + 1));
+    await expectFault(refused, "request_too_large");
+    expect(fake.requests).toHaveLength(0);
+    expect(gateway.rows().at(-1)).toMatchObject({
+      requestId: refused.headers.get("x-request-id"),
+      status: 413,
+      fault: "request_too_large",
+      model: null,
+      attempts: 0,
+    });
+  });
+});
+
+describe("a body of many megabytes", () => {
+  const piece = Buffer.alloc(1_000_000, " ");
+
+  test.each([
+    ["announced", { "content-length": "50000000" }, piece, Buffer.alloc(0)],
+    ["in chunks", chunked, chunk(piece), Buffer.from("0\r\n\r\n")],
+  ] as const)("%s is answered while it is still being sent", async (_, headers, one, end) => {
+    const connection = await RawConnection.open(gateway.url);
+    connection.say(head(headers));
+    for (let i = 0; i < 25; i++) await connection.sayAll(one);
+    await expectFault(response(await connection.answer()), "request_too_large");
+    for (let i = 0; i < 25; i++) await connection.sayAll(one);
+    connection.say(end);
+    await expectStillOfUse(connection);
+  });
+
+  test.each([["99999999999999"], ["9007199254740991"]])(
+    "or of %s bytes that will never come",
+    async (length) => {
+      const connection = await RawConnection.open(gateway.url);
+      connection.say(head({ "content-length": length }));
+      await expectFault(response(await connection.answer()), "request_too_large");
+      connection.hangUp();
+    },
+  );
+
+  test("to an address that is not there is passed over", async () => {
+    const connection = await RawConnection.open(gateway.url);
+    connection.say(
+      asText({ method: "POST", path: "/x", headers: { "content-length": "9000000" } }),
+    );
+    for (let i = 0; i < 9; i++) await connection.sayAll(piece);
+    await expectFault(response(await connection.answer()), "unknown_url");
+    await expectStillOfUse(connection);
+  });
+});
