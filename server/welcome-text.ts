@@ -31,7 +31,10 @@ export function welcomeText({ url, snapshot, newKey }: WelcomeTextOptions): stri
   curl ${reach}/v1/${body.path} \\
     -H "Authorization: Bearer ${key}" \\
     -H "Content-Type: application/json" \\
-    -d '${JSON.stringify(body.json)}'
+    -d ${quoted(JSON.stringify(body.json))}
 
 `;
 }
+
+/** For a shell; a model's id may hold a quote. */
+const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;

@@ -146,7 +146,7 @@ interface Header {
 
 // One after the other from the left, so that nothing inside of quotes is taken for a parameter.
 // A quoted text that ends in a backslash is what browsers make of a name that does.
-const parameter = /\s*;\s*([^\s=;"]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|"([^"]*)"|([^\s;"]*))/gy;
+const parameter = /\s*;\s*([^\s=;"]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|"([^"]*)"|([^\s;"]+))/gy;
 
 function readHeader(text: string): Header {
   const end = text.indexOf(";");
@@ -155,9 +155,9 @@ function readHeader(text: string): Header {
   if (end < 0) return { value, parameters };
   parameter.lastIndex = end;
   for (;;) {
-    const [, name, quoted, odd, plain = ""] = parameter.exec(text) ?? [];
+    const [, name, quoted, odd, plain] = parameter.exec(text) ?? [];
     if (name === undefined) return { value, parameters };
-    parameters.set(name.toLowerCase(), unquoted(quoted) ?? odd ?? plain);
+    parameters.set(name.toLowerCase(), unquoted(quoted) ?? odd ?? plain ?? "");
   }
 }
 

@@ -59,6 +59,6 @@ header{display:flex;align-items:center;gap:.8rem}h1{font-size:2rem;margin:0;lett
 h2{font-size:1rem;margin:2rem 0 .5rem}
 .good,.bad{font-size:.8rem;padding:.1rem .6rem;border-radius:1rem;color:#fff;background:#1f8a4c}.bad{background:#b3372f}
 table{width:100%;border-collapse:collapse}td{padding:.45rem .6rem .45rem 0;border-top:1px solid var(--line);vertical-align:top}
-td:nth-child(2){color:var(--quiet)}code,pre{font:.875rem/1.5 ui-monospace,monospace}
+td:first-child{white-space:nowrap}td:nth-child(2){color:var(--quiet)}code,pre{font:.875rem/1.5 ui-monospace,monospace}
 pre{background:var(--tint);padding:.9rem 1rem;border-radius:.5rem;overflow:auto}
 a{color:var(--blue)}.quiet,footer{color:var(--quiet);font-size:.9rem}footer{margin-top:2.5rem}`;

@@ -35,7 +35,8 @@ export function createReach({ adapters, engines, send }: ReachOptions): Reach {
     if (!question || !adapter) throw unsupported(query.model);
     const reply = await send(question.toUpstream(query, target), signal);
     // Some servers answer a POST with 201.
-    if (reply.status < 200 || reply.status > 299) throw await adapter.fault(reply, { target, model: query.model });
+    if (reply.status < 200 || reply.status > 299)
+      throw await adapter.fault(reply, { target, model: query.model });
     return question.fromUpstream(reply, query, target);
   };
 

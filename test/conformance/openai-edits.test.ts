@@ -3,7 +3,7 @@ import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { createReadStream, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { BadRequestError, toFile } from "openai";
-import { fakePicture } from "../fake-upstream.ts";
+import { fakePicture, type RecordedRequest } from "../fake-upstream.ts";
 import { temporaryFolder } from "../harness.ts";
 import { arrange, base64Of, drawn, refusalOf, sha256Of } from "./arrange.ts";
 
@@ -93,6 +93,10 @@ describe("the official client's images.edit", () => {
     writeFileSync(path, large);
     await client.images.edit({ model, prompt, image: createReadStream(path) });
     expect(files()[0]).toMatchObject({ field: "image", sha256: sha256Of(large) });
+    // Its length is announced, although the caller did not: not every upstream takes chunks.
+    const [{ headers, bytes }] = fake.requests as [RecordedRequest];
+    expect(headers["content-length"]).toBe(String(bytes));
+    expect(headers["transfer-encoding"]).toBeUndefined();
   });
 
   test("carries every option to the upstream as it was given", async () => {

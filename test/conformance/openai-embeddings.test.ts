@@ -106,6 +106,21 @@ describe("the official client's embeddings", () => {
     expect(sent()).toEqual({ model, input: "a", encoding_format: "base64", user: "user-1234" });
   });
 
+  test("do not send on what was given as null, which some upstreams refuse", async () => {
+    await client.embeddings.create({
+      model,
+      input: "a",
+      dimensions: null,
+      encoding_format: null,
+      user: null,
+    } as never);
+    expect(sent()).toEqual({ model, input: "a", encoding_format: "base64" });
+    fake.clear();
+    const nothing = { dimensions: null, encoding_format: null, user: null, unknown: null };
+    await gateway.post("/v1/embeddings", { model, input: "a", ...nothing });
+    expect(sent()).toEqual({ model, input: "a", encoding_format: "base64" });
+  });
+
   test("carry the upstream's key to the upstream, and never the caller's", async () => {
     await client.embeddings.create({ model, input: "a" });
     const [request] = fake.requests;

@@ -1,4 +1,5 @@
 /** An embeddings answer out of its bytes. Vectors in base64 are cut out before parsing: they are all but all of it. */
+import { isAscii } from "node:buffer";
 import { GatewayError } from "../../std/gateway-error.ts";
 
 const key = Buffer.from('"embedding"');
@@ -24,6 +25,8 @@ function parseWhole(text: Buffer): unknown {
 
 /** Parses what stands around the vectors, then puts them back. Undefined where that is not plain sailing. */
 function parseAround(text: Buffer): unknown {
+  // The vectors are cut out as bytes, which are characters only as long as all of them are ASCII.
+  if (!isAscii(text)) return undefined;
   const vectors: string[] = [];
   let around = "";
   let from = 0;

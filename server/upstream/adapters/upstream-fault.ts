@@ -62,6 +62,7 @@ function faultOf(status: number, { code, type }: Said): FaultName {
   // Azure's name for the same.
   if (code === "content_filter" || code === "contentFilter") return "moderation_blocked";
   if (code === "billing_hard_limit_reached") return "billing_hard_limit_reached";
+  if (code === "max_tokens_per_request") return "max_tokens_per_request";
   switch (status) {
     case 400:
     case 409:
@@ -109,6 +110,7 @@ const speaksToCaller = (fault: FaultName): boolean =>
     "upstream_forbidden",
     "moderation_blocked",
     "billing_hard_limit_reached",
+    "max_tokens_per_request",
     "upstream_rate_limit",
     "slow_down",
     "insufficient_quota",

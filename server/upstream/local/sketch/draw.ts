@@ -13,6 +13,7 @@ import {
   type Sharp,
 } from "./raster.ts";
 import { type Scene, scene, svgOf } from "./scene.ts";
+import type { Layer } from "./stage.ts";
 import { stacked } from "./styles/papercut.ts";
 import { styleFilters } from "./styles/style.ts";
 import type { Brief } from "./words/brief.ts";
@@ -75,7 +76,7 @@ async function painted(room: Darkroom, picture: Picture, drawing: Scene): Promis
   let raster: Raster;
   if (styles.includes("papercut") && !bare) {
     styles.splice(styles.indexOf("papercut"), 1);
-    raster = await stacked(room, await sheetsOf(room, drawing, width, height));
+    raster = await stacked(room, sheetsOf(room, drawing, width, height));
   } else {
     raster = await rasterise(room.sharp, svgOf(drawing, width, height), width, height);
     await room.pace();
@@ -102,7 +103,7 @@ async function keepingShape(
       .toBuffer(),
   };
   for (const style of styles) work = await styleFilters[style](room, work);
-  const out = Uint8Array.from(work.pixels);
+  const out = new Uint8Array(work.pixels);
   await inBands(room, width, height, (from, to) => {
     for (let i = from * width; i < to * width; i++) out[i * 4 + 3] = raster.pixels[i * 4 + 3] ?? 0;
   });
@@ -110,24 +111,22 @@ async function keepingShape(
 }
 
 /** Layers as sheets of paper, neighbours joined until there are few enough to lay. */
-async function sheetsOf(
+async function* sheetsOf(
   room: Darkroom,
   drawing: Scene,
   width: number,
   height: number,
-): Promise<Raster[]> {
-  const groups: (typeof drawing.layers)[number][][] = [];
+): AsyncGenerator<Raster, void> {
+  const groups: Layer[][] = [];
   for (const layer of drawing.layers) {
     const last = groups.at(-1);
     if (last !== undefined && (layer.air === true || groups.length >= 10)) last.push(layer);
     else groups.push([layer]);
   }
-  const sheets: Raster[] = [];
   for (const layers of groups) {
-    sheets.push(await rasterise(room.sharp, svgOf(drawing, width, height, layers), width, height));
+    yield rasterise(room.sharp, svgOf(drawing, width, height, layers), width, height);
     await room.pace();
   }
-  return sheets;
 }
 
 /** An earlier stage of the same picture: 0 a blurred layout, 1 the far layers, 2 everything but the finish. */

@@ -25,7 +25,7 @@ export async function animate(
       for (let p = 0; p < index.length; p++)
         if ((frame.pixels[p * 4 + 3] ?? 255) < 128) index[p] = transparent;
     const shown = !clear && before !== undefined ? differences(index, before) : index;
-    parts.push(control(delayMs, clear ? 2 : 1), imageStart(frame), compress(shown, 8));
+    parts.push(control(delayMs, clear ? 2 : 1), imageStart(frame), await compress(room, shown, 8));
     before = index;
     await room.pace();
   }
@@ -34,7 +34,7 @@ export async function animate(
 }
 
 function differences(index: Uint8Array, before: Uint8Array): Uint8Array {
-  const out = Uint8Array.from(index);
+  const out = new Uint8Array(index);
   for (let i = 0; i < out.length; i++) if (index[i] === before[i]) out[i] = transparent;
   return out;
 }
@@ -67,7 +67,7 @@ const imageStart = ({ width, height }: Raster): Uint8Array =>
   Uint8Array.from([0x2c, 0, 0, 0, 0, ...short(width), ...short(height), 0]);
 
 /** LZW with a growing code width, cut into blocks of at most 255 bytes. */
-function compress(index: Uint8Array, depth: number): Uint8Array {
+async function compress(room: Darkroom, index: Uint8Array, depth: number): Promise<Uint8Array> {
   const out = new Growing(index.length >> 2);
   const blocks = new BlockWriter(out);
   out.push(depth);
@@ -81,6 +81,7 @@ function compress(index: Uint8Array, depth: number): Uint8Array {
   blocks.write(clearCode, width);
   let prefix = index[0] ?? 0;
   for (let i = 1; i < index.length; i++) {
+    if ((i & 0x3ffff) === 0) await room.pace();
     const pixel = index[i] ?? 0;
     const key = (prefix << 8) | pixel;
     const code = table[key] ?? 0;

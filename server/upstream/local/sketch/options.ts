@@ -5,7 +5,7 @@ import type { Brief } from "./words/brief.ts";
 
 export const formats = ["png", "jpeg", "webp", "gif", "svg"] as const;
 export type Format = (typeof formats)[number];
-export const qualities = ["low", "medium", "high", "xhigh", "max"] as const;
+const qualities = ["low", "medium", "high", "xhigh", "max"] as const;
 export type Quality = (typeof qualities)[number];
 
 export interface Size {

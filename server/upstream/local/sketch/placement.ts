@@ -117,7 +117,7 @@ function inHand(mention: Mention, holder: Placed): Placed {
   };
 }
 
-export function coloursFor(mention: Mention, random: Random): ColourPair {
+function coloursFor(mention: Mention, random: Random): ColourPair {
   const natural = coats[mention.word] ?? random.pick(subjectOf(mention.name).colours);
   const [first, second] = mention.colours;
   if (first === undefined) return natural;

@@ -38,7 +38,7 @@ export function seeded(seed: string): Random {
 }
 
 /** cyrb128: four well-mixed 32-bit words from any text. */
-export function hash128(text: string): [number, number, number, number] {
+function hash128(text: string): [number, number, number, number] {
   let a = 1779033703;
   let b = 3144134277;
   let c = 1013904242;

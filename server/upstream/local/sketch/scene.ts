@@ -1,13 +1,12 @@
 /** A brief becomes a scene: light, places, subjects, weather, in layers from far to near. */
 import { compositions } from "./abstract/compositions.ts";
 import { schemeFor } from "./abstract/schemes.ts";
-import { type Frame, foreground } from "./foreground.ts";
-import { homeOf } from "./homes.ts";
-import type { TimeOfDay } from "./hours.ts";
+import { foreground } from "./foreground.ts";
 import { type Palette, paletteFor } from "./palette.ts";
 import { placeSubjects } from "./placement.ts";
 import type { Random } from "./random.ts";
 import { floorOf, type Ground, groundOf, type Setting, scenery, wholePlace } from "./scenery.ts";
+import { cloudCount, frameFor, settingFor, timeFor } from "./setting.ts";
 import { type SkyFeature, sky } from "./sky.ts";
 import type { Layer, Stage } from "./stage.ts";
 import { subjectOf } from "./subjects/catalogue.ts";
@@ -35,10 +34,6 @@ export interface Scene {
   readonly defs: () => string;
 }
 
-const nightly = new Set(["stars", "moon", "crescent", "aurora", "fireworks", "galaxy", "comet"]);
-const dryWords = new Set(["savanna", "savannah", "prairie"]);
-const neverNight = new Set(["rainbow", "sun"]);
-
 /** The stage with everything decided, before anything is drawn. */
 interface Opening {
   readonly stage: Stage;
@@ -50,8 +45,12 @@ interface Opening {
 }
 
 function open(wish: SceneWish): Opening {
-  const short = Math.min(wish.width, wish.height);
-  const [width, height] = [(wish.width / short) * 1000, (wish.height / short) * 1000];
+  // The short side has 1000 units, unless the picture is a ribbon: then the long side has 4000.
+  const unit = Math.max(
+    Math.min(wish.width, wish.height) / 1000,
+    Math.max(wish.width, wish.height) / 4000,
+  );
+  const [width, height] = [wish.width / unit, wish.height / unit];
   const { brief, random } = wish;
   const setting = settingFor(brief, random);
   const special = wholePlace(setting.places);
@@ -171,110 +170,6 @@ export function ornaments(wish: SceneWish): Scene {
 
 /** The light a brief asks for, for grading pictures that were not drawn here. */
 export const lightOf = (wish: SceneWish): Palette => open(wish).stage.palette;
-
-function settingFor(brief: Brief, random: Random): Setting {
-  const named = brief.places.map((place) => place.name);
-  const stances = brief.subjects.map((mention) => subjectOf(mention.name).stands);
-  let places: PlaceName[] = named;
-  if (named.length === 0) {
-    if (brief.styles.includes("neon")) places = stances.includes("table") ? ["room"] : ["grid"];
-    else if (brief.subjects[0] !== undefined)
-      places = [
-        random
-          .fork("home")
-          .pick(homeOf(brief.subjects[brief.subjects[0].on ?? 0]?.name ?? brief.subjects[0].name)),
-      ];
-    else if (brief.sky.has("galaxy") || brief.sky.has("aurora")) places = ["mountains"];
-    else places = [random.fork("home").pick(["mountains", "sea", "hills", "lake", "forest"])];
-  }
-  // Fish swim under the sea, boats need water to float on.
-  if (stances.includes("undersea") && !places.includes("room") && !places.includes("space"))
-    places = ["underwater"];
-  const floats = brief.subjects.some((mention) => subjectOf(mention.name).stands === "water");
-  const wet = places.some((place) =>
-    [
-      "sea",
-      "lake",
-      "river",
-      "beach",
-      "underwater",
-      "island",
-      "volcano",
-      "room",
-      "space",
-      "above",
-      "grid",
-    ].includes(place),
-  );
-  if (floats && !wet) places = [...places, "lake"];
-  const stands = brief.subjects.some(
-    (mention) =>
-      mention.on === undefined &&
-      (subjectOf(mention.name).stands === "ground" || subjectOf(mention.name).stands === "table"),
-  );
-  const snowy = brief.weather.includes("snow") || places.includes("snow");
-  const floor = floorOf(places, snowy, random);
-  return {
-    places,
-    ground: groundOf(floor),
-    needsShore: stands && groundOf(floor) === "water",
-    snowy,
-    autumn: brief.time === "golden" && !snowy,
-    dry:
-      brief.places.some((place) => dryWords.has(place.word)) ||
-      brief.subjects.some((mention) => ["lion", "giraffe", "elephant"].includes(mention.name)),
-  };
-}
-
-function timeFor(brief: Brief, setting: Setting, random: Random): TimeOfDay {
-  if (brief.time !== undefined) return brief.time;
-  if ([...brief.sky].some((feature) => nightly.has(feature))) return "night";
-  if (
-    setting.places.some((place) => place === "moonscape" || place === "space") ||
-    brief.styles.includes("neon")
-  )
-    return "night";
-  if (
-    brief.subjects.some(
-      (mention) => mention.name === "ghost" || mention.name === "saucer" || mention.name === "owl",
-    )
-  )
-    return "night";
-  if ([...brief.sky].some((feature) => neverNight.has(feature)) || brief.skyColour !== undefined)
-    return "day";
-  if (
-    brief.subjects.some(
-      (mention) =>
-        mention.name === "campfire" || mention.name === "lantern" || mention.name === "candle",
-    )
-  )
-    return "dusk";
-  if (brief.weather.length > 0) return random.pick(["day", "day", "dawn", "dusk"]);
-  return random.pick(["day", "day", "day", "golden", "sunset", "dawn"]);
-}
-
-function cloudCount(brief: Brief): number {
-  if (brief.sky.has("clouds")) return 8;
-  if (brief.weather.some((kind) => kind === "storm" || kind === "rain")) return 8;
-  if (brief.weather.includes("cloudy")) return 10;
-  return brief.weather.includes("fog")
-    ? 1
-    : brief.sky.has("stars") || brief.sky.has("aurora") || brief.sky.has("galaxy")
-      ? 0
-      : 4;
-}
-
-function frameFor(brief: Brief, setting: Setting, floor: string, random: Random): Frame {
-  if (brief.styles.includes("flat")) return "none";
-  if (floor === "lake")
-    return setting.places.includes("city")
-      ? "none"
-      : random.fork("frame").pick(["pines", "reeds", "pines"]);
-  if (floor === "snow") return "pines";
-  if (floor === "meadow" || floor === "garden" || floor === "river" || floor === "park")
-    return "grass";
-  return "none";
-}
 
 /** The whole drawing, or its first layers only. */
 export function svgOf(

@@ -19,7 +19,7 @@ import { sky } from "./sky.ts";
 import type { Layer, Stage } from "./stage.ts";
 import { fallingWeather, skyWeather } from "./weather.ts";
 import type { Brief } from "./words/brief.ts";
-import type { PlaceName } from "./words/scene-words.ts";
+import { groundCoats, type PlaceName } from "./words/scene-words.ts";
 
 export type Ground = "land" | "water" | "table" | "none" | "deep";
 
@@ -101,8 +101,10 @@ export function scenery(
   weather: readonly Weather[],
 ): { readonly behind: Layer[]; readonly before: Layer[] } {
   const { places } = setting;
-  const paint = (name: PlaceName): Colour | undefined =>
-    brief.places.find((place) => place.name === name)?.colours[0]?.hex;
+  const paint = (name: PlaceName): Colour | undefined => {
+    const place = brief.places.find((one) => one.name === name);
+    return place && (place.colours[0]?.hex ?? groundCoats[place.word]);
+  };
   const special = wholePlace(places);
   if (special === "space")
     return {
@@ -146,7 +148,10 @@ function outdoors(
   const named = backdrops.filter((place) => places.includes(place));
   const standing = named.length > 0 ? named : naturalBackdrop(floor, stage);
   const behind = standing.flatMap((place): Layer[] => {
-    if (place === "mountains") return mountains(stage, paint("mountains"));
+    if (place === "mountains") {
+      const named = paint("mountains");
+      return named === undefined ? mountains(stage) : mountains(stage, named, 0.3);
+    }
     if (place === "volcano") return volcano(stage, paint("volcano"));
     if (place === "city") return city(stage, paint("city"));
     if (place === "village") return village(stage, paint("village"));

@@ -11,7 +11,8 @@ import type {
 } from "../../contract.ts";
 import { stopIfAborted } from "./abort.ts";
 import { darkroom, draw, earlier, type Picture, seedOf, stagesFor } from "./draw.ts";
-import { develop, type EditJob, gatherMaterials } from "./edit/edit.ts";
+import { develop, type EditJob } from "./edit/edit.ts";
+import { gatherMaterials } from "./edit/materials.ts";
 import { encode, isOpaque } from "./encode.ts";
 import { animate } from "./gif.ts";
 import { loadSharp } from "./load-sharp.ts";
@@ -108,7 +109,7 @@ async function orderEdit(query: EditQuery, signal: AbortSignal): Promise<Order> 
   const wish = readOptions(query, query);
   const brief = understand(query.prompt);
   const sharp = await loadSharp();
-  const materials = await gatherMaterials(sharp, query, wish);
+  const materials = await renders.run(signal, () => gatherMaterials(sharp, query, wish));
   const job = (index: number): EditJob => ({
     brief,
     seed: seedOf(query.prompt, wish, index),

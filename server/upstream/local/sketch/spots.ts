@@ -62,7 +62,16 @@ export function standing(
   const subject = subjectOf(mention.name);
   const onWater = ground === "water" && subject.stands === "water";
   const far = isFar(mention);
-  const depth = onWater ? 0.46 : far ? (share.crowd === 1 ? 0.46 : 0.3) : 0.74;
+  // In company there may be a shore in front, so what floats stays clear of it.
+  const depth = onWater
+    ? share.crowd > 1
+      ? 0.24
+      : 0.46
+    : far
+      ? share.crowd === 1
+        ? 0.46
+        : 0.3
+      : 0.74;
   // On a shore one stands on the shore, not on the water.
   const ashore = ground === "water" && !onWater;
   const base =

@@ -4,7 +4,7 @@ import type { Random } from "./random.ts";
 import type { Sheet } from "./svg.ts";
 
 export interface Stage {
-  /** In units of which the short side has 1000. */
+  /** In units of which the short side has 1000, in ribbons fewer. */
   readonly width: number;
   readonly height: number;
   readonly horizon: number;

@@ -136,20 +136,20 @@ export const cutouts: Composition = (stage, scheme) => {
     for (let side = 1; side >= -1; side -= 2) {
       for (let i = 0; i <= lobes * 2; i++) {
         const t = (side > 0 ? i : lobes * 2 - i) / (lobes * 2);
-        const reach = Math.sin(t * Math.PI) * size * 0.42 * (i % 2 ? 1 : 0.34);
+        const reach = Math.sin(t * Math.PI) * size * 0.42 * (i % 2 ? 1 : 0.42);
         points.push([side * reach, -size / 2 + t * size]);
       }
     }
     return group(
       { transform: `translate(${num(x)} ${num(y)}) rotate(${num(turn)})` },
-      path(curve(points, true, 0.9), colour),
+      path(curve(points, true, 1.3), colour),
     );
   };
   const shapes = Array.from({ length: many(stage, 13) }, (_, i): Layer => {
     const colour = random.pick(scheme.accents);
     const [x, y] = [
-      width * (((i * 0.618) % 1) * 0.9 + 0.05),
-      height * (((i * 0.381) % 1) * 0.9 + 0.05),
+      width * (((i * 0.7549 + 0.1) % 1) * 0.9 + 0.05),
+      height * (((i * 0.5698 + 0.3) % 1) * 0.9 + 0.05),
     ];
     const size = random.between(130, 300);
     const turn = random.between(0, 360) + sway(phase, i / 13) * 5;

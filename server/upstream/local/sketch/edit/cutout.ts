@@ -38,7 +38,7 @@ export async function cutout(room: Darkroom, raster: Raster): Promise<Raster> {
     if (i < width * (height - 1)) visit(i + width);
   }
   const soft = await blurredPlane(room, gone, width, height, Math.max(0.4, 0.9 * unitOf(raster)));
-  const out = Uint8Array.from(pixels);
+  const out = new Uint8Array(pixels);
   await inBands(room, width, height, (from, to) => {
     for (let i = from * width; i < to * width; i++) {
       const keep = gone[i] === 255 ? 0 : 1 - (soft[i] ?? 0) / 255;

@@ -1,12 +1,10 @@
 /** An edit from uploads to pixels: masked parts are drawn anew, whole pictures are restyled. Yields its stages. */
-import { GatewayError } from "../../../../std/gateway-error.ts";
-import type { EditQuery } from "../../../contract.ts";
 import { schemeFor } from "../abstract/schemes.ts";
 import { draw, over, type Picture } from "../draw.ts";
 import { finish } from "../finish.ts";
-import { boundedSize, type Size, type Wish } from "../options.ts";
+import type { Wish } from "../options.ts";
 import { seeded } from "../random.ts";
-import { type Darkroom, open, type Raster, rasterise, type Sharp } from "../raster.ts";
+import { type Darkroom, open, type Raster, rasterise } from "../raster.ts";
 import { lightOf, ornaments, type SceneWish, svgOf } from "../scene.ts";
 import { styleFilters } from "../styles/style.ts";
 import { type Brief, isAbstract } from "../words/brief.ts";
@@ -14,63 +12,9 @@ import { collage } from "./collage.ts";
 import { cutout } from "./cutout.ts";
 import { graded, gradeFor } from "./grade.ts";
 import { heal } from "./heal.ts";
-import { bytesOf, decode, inspect, markupOf, type Upload } from "./inputs.ts";
-import { checkMask, type Mask, readMask, throughMask } from "./mask.ts";
-
-const mostImages = 16;
-
-/** Everything an edit starts from, checked before the first pixel is drawn. */
-export interface Materials {
-  readonly images: readonly [Upload, ...Upload[]];
-  readonly mask?: Upload;
-  readonly markup?: Upload;
-  readonly size: Size;
-}
-
-export async function gatherMaterials(
-  sharp: Sharp,
-  query: EditQuery,
-  wish: Wish,
-): Promise<Materials> {
-  if (query.images.length === 0)
-    throw new GatewayError("missing_parameter", "Missing required parameter: 'image'.", {
-      param: "image",
-    });
-  if (query.images.length > mostImages) {
-    throw new GatewayError(
-      "invalid_value",
-      `Too many images: ${query.images.length}. At most ${mostImages} can be given.`,
-      { param: "image" },
-    );
-  }
-  const overlay = markupOf(query.files);
-  if (overlay !== undefined && query.mask !== undefined) {
-    throw new GatewayError("invalid_value", "'markup' and 'mask' cannot be used together.", {
-      param: "markup",
-    });
-  }
-  const uploads: Upload[] = [];
-  for (const source of query.images)
-    uploads.push(await inspect(sharp, await bytesOf(source, "image"), "image"));
-  const [first, ...others] = uploads;
-  if (first === undefined)
-    throw new GatewayError("missing_parameter", "Missing required parameter: 'image'.", {
-      param: "image",
-    });
-  const mask =
-    query.mask === undefined
-      ? undefined
-      : await inspect(sharp, await bytesOf(query.mask, "mask"), "mask");
-  if (mask !== undefined) checkMask(mask, first.size);
-  const markup =
-    overlay === undefined ? undefined : await inspect(sharp, await overlay.bytes(), "markup");
-  return {
-    images: [first, ...others],
-    ...(mask !== undefined && { mask }),
-    ...(markup !== undefined && { markup }),
-    size: wish.size ?? boundedSize(first.size),
-  };
-}
+import { decode, type Upload } from "./inputs.ts";
+import { type Mask, readMask, throughMask } from "./mask.ts";
+import type { Materials } from "./materials.ts";
 
 export interface EditJob {
   readonly brief: Brief;
@@ -250,7 +194,7 @@ async function* restyle(
 }
 
 const withShapeOf = (raster: Raster, shape: Raster): Raster => {
-  const pixels = Uint8Array.from(raster.pixels);
+  const pixels = new Uint8Array(raster.pixels);
   for (let i = 3; i < pixels.length; i += 4) pixels[i] = shape.pixels[i] ?? 255;
   return { ...raster, pixels };
 };

@@ -38,11 +38,14 @@ export async function heal(room: Darkroom, raster: Raster, change: Uint8Array): 
     .raw()
     .toBuffer();
   const grain = fineNoise(room.random.fork("heal"));
-  for (let i = 0; i < width * height; i++) {
-    const speck = ((grain[i & 65_535] ?? 128) - 128) * 0.03;
-    for (let c = 0; c < 3; c++)
-      smooth[i * 4 + c] = Math.max(0, Math.min(255, (smooth[i * 4 + c] ?? 0) + speck));
-  }
+  await inBands(room, width, height, (from, to) => {
+    for (let i = from * width; i < to * width; i++) {
+      const speck = ((grain[i & 65_535] ?? 128) - 128) * 0.03;
+      for (let c = 0; c < 3; c++) {
+        smooth[i * 4 + c] = Math.max(0, Math.min(255, (smooth[i * 4 + c] ?? 0) + speck));
+      }
+    }
+  });
   return { width, height, pixels: smooth };
 }
 

@@ -12,7 +12,8 @@ const kinds = "'image/jpeg', 'image/png', 'image/webp', and 'image/gif'";
 /** A picture that is known to be one, not yet decoded. */
 export interface Upload {
   readonly param: Param;
-  readonly bytes: Uint8Array;
+  /** Read again for each decoding: what waits in the queue holds no file in memory. */
+  readonly read: () => Promise<Uint8Array>;
   readonly kind: Kind;
   /** As it is shown, after its orientation is applied. */
   readonly size: Size;
@@ -73,7 +74,12 @@ const broken = (param: Param, cause: unknown): GatewayError => {
   );
 };
 
-export async function inspect(sharp: Sharp, bytes: Uint8Array, param: Param): Promise<Upload> {
+export async function inspect(
+  sharp: Sharp,
+  read: () => Promise<Uint8Array>,
+  param: Param,
+): Promise<Upload> {
+  const bytes = await read();
   const kind = kindOf(bytes);
   if (kind === undefined) {
     throw new GatewayError(
@@ -88,7 +94,7 @@ export async function inspect(sharp: Sharp, bytes: Uint8Array, param: Param): Pr
     const [width, height] = [found.width, found.pageHeight ?? found.height];
     return {
       param,
-      bytes,
+      read,
       kind,
       size: turned ? { width: height, height: width } : { width, height },
       hasAlpha: found.hasAlpha,
@@ -107,7 +113,7 @@ export async function decode(
   fit: "cover" | "fill" = "cover",
 ): Promise<Raster> {
   try {
-    const image = sharp(upload.bytes, {
+    const image = sharp(await upload.read(), {
       limitInputPixels: mostPixels,
       failOn: "error",
       ignoreIcc: upload.standardColours,

@@ -85,7 +85,7 @@ export async function throughMask(
   drawn: Raster,
   mask: Mask,
 ): Promise<Raster> {
-  const out = Uint8Array.from(original.pixels);
+  const out = new Uint8Array(original.pixels);
   await inBands(room, original.width, original.height, (from, to) => {
     for (let i = from * original.width; i < to * original.width; i++) {
       const k = (mask.change[i] ?? 0) / 255;

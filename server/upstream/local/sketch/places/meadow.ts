@@ -120,13 +120,7 @@ function blades(
   );
 }
 
-export function blooms(
-  stage: Stage,
-  random: Random,
-  bloom: Bloom,
-  top: number,
-  bottom: number,
-): string {
+function blooms(stage: Stage, random: Random, bloom: Bloom, top: number, bottom: number): string {
   const { width, palette, phase } = stage;
   const spots = Array.from({ length: many(stage, 120 * bloom.amount) }, () => ({
     x: random.between(-10, width + 10),

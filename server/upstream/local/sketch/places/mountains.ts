@@ -6,12 +6,13 @@ import { type Layer, many, type Stage } from "../stage.ts";
 import { num, type Point, path, polygon } from "../svg.ts";
 import { conifer, jagged, rolling, treesAlong, under } from "./relief.ts";
 
-export function mountains(stage: Stage, colour: Colour = "#5d6d94"): Layer[] {
+/** `keep` holds a colour that was asked for against the haze. */
+export function mountains(stage: Stage, colour: Colour = "#5d6d94", keep = 0): Layer[] {
   const { palette, sheet, width, horizon, height } = stage;
   const random = stage.random.fork("mountains");
   const rise = Math.min(horizon * 0.72, height * 0.42);
   const layers: Layer[] = [0, 1].map((i) => {
-    const shade = atDistance(palette, colour, 0.22 + i * 0.16);
+    const shade = atDistance(palette, colour, 0.22 + i * 0.16 + keep);
     const line = jagged(
       random.fork(`far ${i}`),
       width,
@@ -34,7 +35,7 @@ export function mountains(stage: Stage, colour: Colour = "#5d6d94"): Layer[] {
       ),
     };
   });
-  layers.push({ name: "peaks", svg: peaks(stage, random.fork("peaks"), colour, rise) });
+  layers.push({ name: "peaks", svg: peaks(stage, random.fork("peaks"), colour, rise, keep) });
   const hills = rolling(
     random.fork("foothills"),
     width,
@@ -72,7 +73,7 @@ export function mountains(stage: Stage, colour: Colour = "#5d6d94"): Layer[] {
   return layers;
 }
 
-function peaks(stage: Stage, random: Random, colour: Colour, rise: number): string {
+function peaks(stage: Stage, random: Random, colour: Colour, rise: number, keep: number): string {
   const { palette, width, horizon, sun } = stage;
   const count = Math.max(3, Math.round((width / 1000) * 4));
   const spots = Array.from({ length: count }, (_, i) => ({
@@ -89,7 +90,7 @@ function peaks(stage: Stage, random: Random, colour: Colour, rise: number): stri
         random.fork(`peak ${i}`),
         x,
         tall,
-        atDistance(palette, colour, 0.46 + (1 - tall / rise) * 0.22),
+        atDistance(palette, colour, 0.46 + (1 - tall / rise) * 0.22 + keep),
         sun.x < x,
         horizon + 14,
       ),

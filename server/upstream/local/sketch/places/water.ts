@@ -96,7 +96,7 @@ function crest(stage: Stage, y: number, height: number, colour: Colour, index: n
 }
 
 /** The sun's path on the water: short lenses, wider apart and longer towards us. */
-export function glitter(stage: Stage): string {
+function glitter(stage: Stage): string {
   const { width, height, horizon, sun, palette, phase } = stage;
   const random = stage.random.fork("glitter");
   const low = 1 - Math.min(1, Math.max(0, palette.sunHeight));
@@ -127,7 +127,7 @@ export function glitter(stage: Stage): string {
   );
 }
 
-export function ripples(stage: Stage, colour: Colour, count: number): string {
+function ripples(stage: Stage, colour: Colour, count: number): string {
   const { width, height, horizon, phase } = stage;
   const random = stage.random.fork("ripples");
   let d = "";

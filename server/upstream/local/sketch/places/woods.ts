@@ -3,7 +3,7 @@ import { type Colour, mix, tone, turnHue } from "../colour.ts";
 import { atDistance, lit } from "../palette.ts";
 import { type Layer, many, type Stage } from "../stage.ts";
 import { ellipse, num, type Point, path, polygon, stroke } from "../svg.ts";
-import { conifer, heightAt, leafy, rolling, type TreeShape, under } from "./relief.ts";
+import { conifer, heightAt, rolling, type TreeShape, under } from "./relief.ts";
 
 const leafGreen = "#3f7a58";
 
@@ -61,8 +61,6 @@ export function forest(
     };
   });
 }
-
-export const autumnShape: TreeShape = leafy;
 
 /** The floor of a wood, with a path, ferns and great trunks at the sides. */
 export function woodFloor(stage: Stage, colour: Colour = "#5f7f4a"): Layer[] {

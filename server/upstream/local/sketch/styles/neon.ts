@@ -46,7 +46,7 @@ export async function neon(room: Darkroom, raster: Raster): Promise<Raster> {
     blurred(room, sheet, Math.max(1, 16 * unit)),
   ]);
   const out = new Uint8Array(pixels.length);
-  const dusk = [0.3, 0.2, 0.42] as const;
+  const dusk = [0.42, 0.3, 0.56] as const;
   const floor = [14, 4, 34] as const;
   await inBands(room, width, height, (from, to) => {
     for (let i = from * width * 4; i < to * width * 4; i += 4) {

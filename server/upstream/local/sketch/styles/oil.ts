@@ -5,6 +5,7 @@ import {
   type Darkroom,
   inBands,
   lightPlane,
+  open,
   type Raster,
   softNoise,
   unitOf,
@@ -32,10 +33,13 @@ interface Palette {
 
 const lanes = 4096;
 
-export async function oil(room: Darkroom, raster: Raster): Promise<Raster> {
+export async function oil(room: Darkroom, picture: Raster): Promise<Raster> {
+  // Paint is richer than the drawing it is laid over.
+  const rich = await open(room.sharp, picture).modulate({ saturation: 1.16 }).raw().toBuffer();
+  const raster: Raster = { ...picture, pixels: rich };
   const unit = Math.max(0.35, unitOf(raster));
   const { width, height } = raster;
-  const canvas = Uint8Array.from(raster.pixels);
+  const canvas = new Uint8Array(raster.pixels);
   for (let i = 0; i < canvas.length; i += 4) {
     canvas[i] = 120;
     canvas[i + 1] = 104;
@@ -176,7 +180,7 @@ function dab(
 async function varnish(room: Darkroom, raster: Raster): Promise<Uint8Array> {
   const { width, height, pixels } = raster;
   const light = await lightPlane(room, raster);
-  const out = Uint8Array.from(pixels);
+  const out = new Uint8Array(pixels);
   await inBands(room, width, height, (from, to) => {
     for (let y = Math.max(1, from); y < Math.min(height - 1, to); y++) {
       for (let x = 1; x < width - 1; x++) {

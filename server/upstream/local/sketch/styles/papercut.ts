@@ -69,30 +69,34 @@ async function card(room: Darkroom, raster: Raster): Promise<Raster> {
   return { width, height, pixels: out };
 }
 
-/** Sheets in order, the first one whole. */
-export async function stacked(room: Darkroom, sheets: readonly Raster[]): Promise<Raster> {
-  const [first, ...rest] = sheets;
-  if (first === undefined) throw new RangeError("no sheets to stack");
-  const canvas = Uint8Array.from(first.pixels);
-  const lift = 22 * unitOf(first);
-  for (const sheet of rest) await lay(room, canvas, sheet, Math.max(1.5, lift));
-  return card(room, { ...first, pixels: canvas });
+/** Sheets from the bottom up, the first one whole; each is made when it is laid and dropped after. */
+export async function stacked(room: Darkroom, sheets: AsyncIterable<Raster>): Promise<Raster> {
+  let pile: Raster | undefined;
+  for await (const sheet of sheets) {
+    if (pile === undefined) pile = { ...sheet, pixels: new Uint8Array(sheet.pixels) };
+    else await lay(room, pile.pixels, sheet, Math.max(1.5, 22 * unitOf(sheet)));
+  }
+  if (pile === undefined) throw new RangeError("no sheets to stack");
+  return card(room, pile);
 }
 
 /** A picture without layers is cut into sheets of equal light. */
 export async function papercut(room: Darkroom, raster: Raster): Promise<Raster> {
-  const { width, height } = raster;
-  const few = await posterised(room, raster, 14, 0);
+  return stacked(room, lightSheets(room, await posterised(room, raster, 14, 0)));
+}
+
+async function* lightSheets(room: Darkroom, few: Raster): AsyncGenerator<Raster, void> {
+  const { width, height } = few;
   const levels = 6;
-  const sheets: Raster[] = [few];
+  yield few;
   for (let level = levels - 1; level > 0; level--) {
-    const pixels = Uint8Array.from(few.pixels);
+    const pixels = new Uint8Array(few.pixels);
     const limit = (level / levels) * 235;
     await inBands(room, width, height, (from, to) => {
-      for (let i = from * width * 4; i < to * width * 4; i += 4)
+      for (let i = from * width * 4; i < to * width * 4; i += 4) {
         if (luminance(pixels, i) > limit) pixels[i + 3] = 0;
+      }
     });
-    sheets.push({ width, height, pixels });
+    yield { width, height, pixels };
   }
-  return stacked(room, sheets);
 }

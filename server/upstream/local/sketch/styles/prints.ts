@@ -25,7 +25,7 @@ export async function comic(room: Darkroom, raster: Raster): Promise<Raster> {
     await edgePlane(room, raster, 2.1, 24),
   ];
   const pitch = Math.max(3, 9 * unitOf(raster));
-  const out = Uint8Array.from(flat.pixels);
+  const out = new Uint8Array(flat.pixels);
   await inBands(room, width, height, (from, to) => {
     for (let y = from; y < to; y++) {
       for (let x = 0; x < width; x++) {
@@ -54,7 +54,7 @@ export async function woodblock(room: Darkroom, raster: Raster): Promise<Raster>
     await softNoise(room, width, height, 5 * unit + 1),
   ];
   const grain = fineNoise(room.random.fork("washi"));
-  const out = Uint8Array.from(flat.pixels);
+  const out = new Uint8Array(flat.pixels);
   const paper = [243, 228, 198] as const;
   const ink = [38, 42, 66] as const;
   await inBands(room, width, height, (from, to) => {
@@ -91,7 +91,7 @@ export async function pointillist(room: Darkroom, raster: Raster): Promise<Raste
   const { width, height, pixels } = raster;
   const unit = Math.max(0.3, unitOf(raster));
   const source = await blurred(room, raster, 1.5 * unit);
-  const out = Uint8Array.from(source);
+  const out = new Uint8Array(source);
   await inBands(room, width, height, (from, to) => {
     for (let i = from * width * 4; i < to * width * 4; i += 4)
       for (let c = 0; c < 3; c++) out[i + c] = clampByte((source[i + c] ?? 0) * 0.62 + 88);

@@ -86,7 +86,7 @@ const horseWith = (b: Brush, mane: (i: number) => string, horn: string): string 
 const horse: Subject = {
   stands: "ground",
   tall: 370,
-  wide: 1.15,
+  wide: 1.36,
   colours: [
     ["#9a6238", "#4a2e22"],
     ["#e8dfd0", "#b9a88e"],
@@ -100,7 +100,7 @@ const rainbowMane = ["#f28ab2", "#b58be8", "#74c6e0", "#f7cf6d"];
 const unicorn: Subject = {
   stands: "ground",
   tall: 380,
-  wide: 1.15,
+  wide: 1.36,
   colours: [["#f8f1f4", "#f28ab2"]],
   seat: [16, -66],
   draw: (b) =>

@@ -13,7 +13,8 @@ const dragon: Subject = {
     ["#b8433f", "#f6c667"],
     ["#5b6cc0", "#f0b7d0"],
   ],
-  seat: [14, -62],
+  seat: [6, -64],
+  riderInside: true,
   draw: (b) => {
     const flap = sway(b.phase) * 5;
     return [
@@ -51,6 +52,7 @@ const dragon: Subject = {
         b.main,
         2,
       ),
+      b.rider,
       path("M-10 -92L-4 -102L-3 -88ZM-18 -94L-16 -104L-10 -92Z", b.accent),
       path(
         "M-4 -78C-2 -92 -14 -98 -24 -94C-34 -90 -46 -88 -50 -80C-50 -72 -42 -70 -34 -72C-28 -66 -8 -64 -4 -78Z",
@@ -67,7 +69,7 @@ const dragon: Subject = {
 const dinosaur: Subject = {
   stands: "ground",
   tall: 400,
-  wide: 1.35,
+  wide: 1.74,
   colours: [
     ["#7fae5b", "#cfe3a2"],
     ["#5fa39a", "#bfe3d0"],

@@ -83,11 +83,13 @@ const bench: Subject = {
   tall: 170,
   wide: 2,
   colours: [["#a8703f", "#3d4048"]],
-  seat: [0, -46],
+  seat: [0, -58],
+  riderInside: true,
   draw: (b) =>
     [
       stroke("M-80 0V-96M80 0V-96M-64 0V-44M64 0V-44", b.accent, 6),
       ...[-92, -76, -60].map((y) => rect(-96, y, 192, 11, y === -76 ? b.main : b.light, { rx: 3 })),
+      b.rider,
       rect(-100, -46, 200, 9, b.light, { rx: 3 }),
       rect(-100, -36, 200, 6, b.dark, { rx: 2 }),
     ].join(""),

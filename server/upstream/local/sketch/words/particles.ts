@@ -16,6 +16,10 @@ export const apart = set(
 export const flushing = set(
   "over under on in at with near behind above of beside by through against",
 );
+/** Between a colour and the end they say nothing about its noun. */
+export const joining = set(
+  "and or the a an is are very mostly style please palette tones colours colors background",
+);
 export const holding = set("with holding holds carrying under");
 export const holders = set<SubjectName>(
   "person robot astronaut cat dog bear rabbit penguin fox panda mouse frog snowman wizard",

@@ -50,7 +50,8 @@ export const placeWords: Record<PlaceName, string> = {
   meadow: "meadow grass grassland prairie lawn pasture savanna savannah",
   hills: "hill hills countryside landscape rolling_hills farm farmland ranch",
   field: "field fields vineyard plantation crops lavender_field wheat_field orchard",
-  garden: "garden flower_field flower_garden wildflowers field_of_flowers flowerbed poppies",
+  garden:
+    "garden flower_field flower_garden wildflowers field_of_flowers flowerbed poppies field_of_poppies",
   park: "park playground",
   snow: "snowfield winter arctic tundra ice glacier antarctica north_pole iceberg snowy_landscape",
   space: "space outer_space cosmos universe nebula orbit deep_space interstellar",
@@ -61,6 +62,15 @@ export const placeWords: Record<PlaceName, string> = {
   above: "above_the_clouds over_the_clouds in_the_clouds heaven in_the_sky",
   room: "room kitchen cafe café table window windowsill desk library indoors interior living_room bedroom studio shelf wooden_table office restaurant",
   grid: "grid cyberspace matrix virtual",
+};
+
+/** Grounds whose name says their colour. */
+export const groundCoats: Readonly<Record<string, string>> = {
+  lavender_field: "#9a86d8",
+  wheat_field: "#dcb64c",
+  vineyard: "#6f9a4a",
+  poppies: "#d9382f",
+  field_of_poppies: "#d9382f",
 };
 
 export const timeWords: Record<TimeOfDay, string> = {

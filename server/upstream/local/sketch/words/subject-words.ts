@@ -73,7 +73,7 @@ export const subjectWords: Record<SubjectName, string> = {
   bus: "bus coach tram school_bus",
   train: "train locomotive steam_train railway",
   bicycle: "bicycle bike",
-  balloon: "balloon hot_air_balloon hot-air_balloon air_balloon",
+  balloon: "balloon hot_air_balloon hot-air_balloon air_balloon airship zeppelin blimp",
   toyBalloon: "toy_balloon party_balloon birthday_balloon",
   rocket: "rocket spaceship spacecraft starship space_shuttle",
   plane: "plane airplane aeroplane aircraft jet",

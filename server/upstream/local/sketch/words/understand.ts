@@ -21,8 +21,10 @@ interface Waiting {
   readonly count?: number;
   readonly size: number;
   readonly shade: number;
+  /** A word nobody knows came after the colour: "an orange scarf". */
+  readonly stray: boolean;
 }
-const nothing: Waiting = { colours: [], size: 1, shade: 0 };
+const nothing: Waiting = { colours: [], size: 1, shade: 0, stray: false };
 
 export function understand(prompt: string): Brief {
   const reading = new Reading(tokens(prompt).slice(0, mostWords));
@@ -37,6 +39,8 @@ class Reading {
   readonly #sky = new Set<SkyFeature>();
   readonly #styles = new Set<Style>();
   readonly #lean: NamedColour[] = [];
+  /** Colours of things that cannot be drawn: they count only where nothing else can. */
+  readonly #strays: NamedColour[] = [];
   #time: TimeOfDay | undefined;
   #skyColour: NamedColour | undefined;
   #waiting = nothing;
@@ -56,7 +60,7 @@ class Reading {
       else if (match === undefined) at = this.#particle(at);
       else at = this.#noun(at + match.length, match);
     }
-    this.#lean.push(...this.#take().colours);
+    this.#flush();
   }
 
   /** "peach house", "peach coloured", "coral sky": the word before is a colour, not a fruit or a reef. */
@@ -75,12 +79,22 @@ class Reading {
     return taken;
   }
 
+  #flush(): void {
+    const { colours, stray } = this.#take();
+    (stray ? this.#strays : this.#lean).push(...colours);
+  }
+
   #colour(at: number, hex: string): number {
     const word = this.#words[at] ?? "";
     const { shade, colours } = this.#waiting;
     const name = shade < -0.05 ? `dark ${word}` : shade > 0.1 ? `light ${word}` : word;
     const colour = { name, hex: shade === 0 ? hex : tone(hex, shade) };
-    this.#waiting = { ...this.#waiting, shade: 0, colours: [...colours, colour].slice(-3) };
+    this.#waiting = {
+      ...this.#waiting,
+      shade: 0,
+      stray: false,
+      colours: [...colours, colour].slice(-3),
+    };
     const last = this.#subjects.at(-1);
     // "the cat is black"
     if (last !== undefined && particle.equals.has(this.#words[at - 1] ?? "")) {
@@ -95,7 +109,7 @@ class Reading {
     if (negations.has(word)) this.#negated = true;
     if (particle.skyNouns.has(word)) this.#skyColour ??= this.#take().colours[0];
     else if (particle.wholeNouns.has(word) || particle.flushing.has(word)) {
-      if (this.#waiting.colours.length > 0) this.#lean.push(...this.#take().colours);
+      if (this.#waiting.colours.length > 0) this.#flush();
     }
     this.#between = {
       ride: between.ride || particle.riding.has(word),
@@ -108,6 +122,8 @@ class Reading {
       ...this.#waiting,
       shade: shadeWords.get(word) ?? shade,
       size: sizeWords.get(word) ?? size,
+      stray:
+        this.#waiting.stray || (this.#waiting.colours.length > 0 && !particle.joining.has(word)),
       // "a pair of", "a flock of": the larger word wins.
       ...(number !== undefined && number > 0 && { count: Math.max(count, number) }),
     };
@@ -172,6 +188,10 @@ class Reading {
     }
   }
 
+  #hasScene(): boolean {
+    return this.#subjects.length > 0 || this.#places.size > 0;
+  }
+
   brief(): Brief {
     const has = (set: ReadonlySet<string>): boolean => this.#words.some((word) => set.has(word));
     const shape = this.#words
@@ -185,7 +205,7 @@ class Reading {
       sky: this.#sky,
       ...(this.#skyColour !== undefined && { skyColour: this.#skyColour }),
       styles: [...this.#styles].slice(0, 2),
-      lean: this.#lean.slice(0, 4),
+      lean: [...this.#lean, ...(this.#hasScene() ? [] : this.#strays)].slice(0, 4),
       ...(shape !== undefined && { shape }),
       close: has(particle.closeWords),
       add: has(particle.additions),

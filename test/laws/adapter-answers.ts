@@ -1,0 +1,182 @@
+/** Answers of upstreams, true and odd, and what becomes of them on the way to a caller. */
+import fc from "fast-check";
+import { embeddingsEndpoint } from "../../server/gateway/endpoints/embeddings.ts";
+import { verifyEmbeddings, verifyImages } from "../../server/gateway/verify.ts";
+import { GatewayError } from "../../server/std/gateway-error.ts";
+import type {
+  EmbeddingsQuery,
+  GenerationQuery,
+  ImageEvent,
+  ImageReply,
+} from "../../server/upstream/contract.ts";
+import { fakePicture } from "../fake-upstream.ts";
+import { anything, type ReplyOptions, replyOf, type Subject } from "./adapter-cases.ts";
+
+export const question = (
+  count: number,
+  encoding: "float" | "base64" = "float",
+): EmbeddingsQuery => ({
+  model: "public-model",
+  input: { kind: "text", texts: Array.from({ length: count }, (_, i) => `text ${i}`) },
+  single: false,
+  encoding,
+  rest: {},
+});
+export const drawing: GenerationQuery = {
+  model: "public-model",
+  prompt: "an otter",
+  stream: false,
+  options: {},
+  rest: {},
+};
+
+/** What comes of it: the fault, or undefined when it was taken. Anything else that is thrown is a defect. */
+export async function faultOf(doing: () => Promise<unknown>): Promise<GatewayError | undefined> {
+  try {
+    await doing();
+    return undefined;
+  } catch (error) {
+    if (error instanceof GatewayError && error.fault !== "internal") return error;
+    throw error;
+  }
+}
+
+export async function drain(reply: ImageReply): Promise<ImageEvent[]> {
+  return reply.kind === "stream" ? Array.fromAsync(reply.events) : [];
+}
+
+/** Reads a body as an answer to each question the adapter can ask. */
+export async function readAll(
+  { adapter, target }: Subject,
+  body: string | Uint8Array,
+  options: ReplyOptions = {},
+): Promise<void> {
+  const reply = () => replyOf(body, options);
+  const edit = { ...drawing, images: [], files: [] };
+  await faultOf(async () => {
+    const query = question(2);
+    verifyEmbeddings(
+      await adapter.embeddings!.fromUpstream(reply(), query, target),
+      query,
+      undefined,
+    );
+  });
+  await faultOf(async () =>
+    drain(verifyImages(await adapter.generations!.fromUpstream(reply(), drawing, target))),
+  );
+  await faultOf(async () =>
+    drain(verifyImages(await adapter.edits!.fromUpstream(reply(), edit, target))),
+  );
+}
+
+const float32 = fc.float({ noNaN: true, noDefaultInfinity: true });
+/** Of one length, and none of them all zeros. */
+export const matrices = (maxRows = 5): fc.Arbitrary<Float32Array[]> =>
+  fc
+    .tuple(fc.integer({ min: 1, max: maxRows }), fc.integer({ min: 1, max: 16 }))
+    .chain(([rows, columns]) =>
+      fc.array(
+        fc
+          .array(float32, { minLength: columns, maxLength: columns })
+          .filter((row) => row.some((number) => number !== 0))
+          .map((row) => Float32Array.from(row)),
+        { minLength: rows, maxLength: rows },
+      ),
+    );
+
+export const bits = (vector: ArrayLike<number>): string =>
+  Buffer.from(Float32Array.from(vector).buffer).toString("hex");
+export const numbers = (vector: Float32Array): string =>
+  `[${Array.from(vector, (n) => (Object.is(n, -0) ? "-0" : String(n))).join(",")}]`;
+const packed = (vector: Float32Array): string => Buffer.from(vector.buffer).toString("base64");
+export const asText = (vector: Float32Array, as: "float" | "base64"): string =>
+  as === "float" ? numbers(vector) : `"${packed(vector)}"`;
+
+export const answerOf = (entries: readonly string[], more = ""): string =>
+  `{"object":"list","data":[${entries.join(",")}],"model":"m"${more}}`;
+export const entryOf = (vector: string, index: number | undefined): string =>
+  `{"object":"embedding",${index === undefined ? "" : `"index":${index},`}"embedding":${vector}}`;
+
+const { write } = embeddingsEndpoint({ maxInputs: 2048 });
+
+/** Through the adapter, the checks and the endpoint: what the caller has in the end. */
+export async function deliver({ adapter, target }: Subject, body: string, query: EmbeddingsQuery) {
+  const reply = await adapter.embeddings!.fromUpstream(replyOf(body), query, target);
+  const written = await write(verifyEmbeddings(reply, query, undefined), query, undefined as never);
+  if (written.kind !== "whole") throw new Error("embeddings do not leave as a stream");
+  const text =
+    typeof written.body === "string" ? written.body : Buffer.from(written.body).toString();
+  return JSON.parse(text) as {
+    data: { index: number; embedding: number[] | string }[];
+    usage: { prompt_tokens: number } | null;
+  };
+}
+
+export const encodings = fc.constantFrom("float" as const, "base64" as const);
+const picture = Buffer.from(fakePicture("x", 0, { format: "png", width: 8, height: 8 }));
+export const pictures = fc
+  .uint8Array({ maxLength: 30 })
+  .map((more) => Buffer.concat([picture, more]).toString("base64"));
+
+/** Answers that are nearly right, and wrong in every place by turns. */
+export const oddAnswers = fc.oneof(
+  anything,
+  fc.record(
+    {
+      data: fc.oneof(
+        anything,
+        fc.array(
+          fc.oneof(
+            anything,
+            fc.record(
+              {
+                index: fc.oneof(anything, fc.nat(3)),
+                embedding: fc.oneof(anything, fc.array(fc.oneof(fc.double(), anything))),
+                b64_json: fc.oneof(anything, pictures),
+                url: fc.oneof(anything, fc.webUrl()),
+                revised_prompt: anything,
+                object: anything,
+              },
+              { requiredKeys: [] },
+            ),
+          ),
+          { maxLength: 4 },
+        ),
+      ),
+      usage: fc.oneof(
+        anything,
+        fc.record(
+          { prompt_tokens: anything, total_tokens: anything, input_tokens: anything },
+          { requiredKeys: [] },
+        ),
+      ),
+      created: anything,
+      object: fc.oneof(anything, fc.constant("list")),
+      model: anything,
+      size: anything,
+      error: anything,
+    },
+    { requiredKeys: [] },
+  ),
+);
+
+export const oddEvents = fc.oneof(
+  anything,
+  fc.record(
+    {
+      type: fc.oneof(
+        anything,
+        fc.constantFrom("image_generation.completed", "image_edit.partial_image", "error"),
+      ),
+      b64_json: fc.oneof(anything, pictures),
+      created_at: anything,
+      partial_image_index: anything,
+      usage: anything,
+      error: anything,
+      size: anything,
+    },
+    { requiredKeys: [] },
+  ),
+);
+export const eventStream = { "content-type": "text/event-stream" };
+export const cuts = fc.array(fc.nat(4000), { maxLength: 12 });

@@ -1,0 +1,170 @@
+/** Laws of how adapters read what nobody should send: of all of it, only faults escape. */
+import { expect } from "bun:test";
+import fc from "fast-check";
+import { faults } from "../../contract/faults.ts";
+import { verifyEmbeddings } from "../../server/gateway/verify.ts";
+import { GatewayError } from "../../server/std/gateway-error.ts";
+import {
+  cuts,
+  eventStream,
+  faultOf,
+  oddAnswers,
+  oddEvents,
+  question,
+  readAll,
+} from "./adapter-answers.ts";
+import { anything, key, replyOf, type Subject, subjects } from "./adapter-cases.ts";
+import { type Law, obey, tries } from "./law.ts";
+
+const runs = tries(20);
+
+const laws: Readonly<Record<string, Law<Subject>>> = {
+  "of any bytes, only faults escape": async (subject) => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.oneof(
+          fc.uint8Array({ maxLength: 200 }),
+          fc.string().map((s) => new TextEncoder().encode(s)),
+        ),
+        cuts,
+        async (bytes, places) => {
+          await readAll(subject, bytes);
+          await readAll(subject, bytes, { headers: eventStream, cuts: places });
+        },
+      ),
+      runs,
+    );
+  },
+  "of any JSON, however odd, only faults escape": async (subject) => {
+    await fc.assert(
+      fc.asyncProperty(oddAnswers, async (answer) => readAll(subject, JSON.stringify(answer))),
+      tries(60),
+    );
+  },
+  "of any broken JSON, only faults escape": async (subject) => {
+    await fc.assert(
+      fc.asyncProperty(
+        oddAnswers,
+        fc.nat(),
+        fc.string({ maxLength: 3 }),
+        async (answer, at, noise) => {
+          const text = JSON.stringify(answer);
+          const place = at % (text.length + 1);
+          await readAll(subject, text.slice(0, place) + noise + text.slice(place + 1));
+        },
+      ),
+      runs,
+    );
+  },
+  "of any events, however odd, only faults escape": async (subject) => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(oddEvents, { maxLength: 4 }), cuts, async (events, places) => {
+        const body = events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join("");
+        await readAll(subject, body, { headers: eventStream, cuts: places });
+      }),
+      tries(40),
+    );
+  },
+  "shapes that broke others are faults": async (subject) => {
+    const deep = `${"[".repeat(5000)}${"]".repeat(5000)}`;
+    for (const body of [
+      '{"data":[null]}',
+      '{"data":[null,null],"usage":"many"}',
+      '{"data":[{"index":0.5,"embedding":[1]},{"index":1,"embedding":[1]}]}',
+      '{"data":[{"index":"0","embedding":[1]},{"index":"1","embedding":[1]}]}',
+      '{"data":[{"embedding":{"length":2}},{"embedding":[1]}]}',
+      '{"data":[[1,2],[3,4]]}',
+      '{"data":{"length":2}}',
+      '{"data":"AAAA"}',
+      '{"__proto__":{"data":[]},"data":[]}',
+      '{"data":[{"__proto__":null},{"constructor":1}]}',
+      `{"data":${deep}}`,
+      '[{"embedding":[1]}]',
+      "\ufeff",
+      "NaN",
+    ]) {
+      const query = question(2);
+      const { adapter, target } = subject;
+      const read = async () =>
+        verifyEmbeddings(
+          await adapter.embeddings!.fromUpstream(replyOf(body), query, target),
+          query,
+          undefined,
+        );
+      expect((await faultOf(read))?.fault, body.slice(0, 60)).toBe("upstream_invalid");
+      await readAll(subject, body);
+    }
+  },
+  "every failure is a fault of the table, in words, without the key": async ({
+    adapter,
+    target,
+  }) => {
+    const saying = fc.oneof(
+      fc.uint8Array({ maxLength: 100 }),
+      fc
+        .record(
+          {
+            error: fc.oneof(
+              anything,
+              fc.record(
+                {
+                  message: fc.oneof(anything, fc.constant(`the key ${key} is wrong`)),
+                  type: fc.oneof(anything, fc.constant(key)),
+                  code: fc.oneof(anything, fc.constantFrom(key, "moderation_blocked", "slow_down")),
+                  param: fc.oneof(anything, fc.constant(key)),
+                },
+                { requiredKeys: [] },
+              ),
+            ),
+            message: fc.oneof(anything, fc.constant(`Bearer ${key}`)),
+            detail: fc.oneof(anything, fc.array(fc.record({ loc: anything, msg: anything }))),
+          },
+          { requiredKeys: [] },
+        )
+        .map((body) => new TextEncoder().encode(JSON.stringify(body))),
+    );
+    const wait = fc.oneof(
+      fc.constantFrom(
+        "",
+        "0",
+        "7",
+        "-1",
+        "1e999",
+        "1e300",
+        "soon",
+        "Tue, 15 Nov 2044 12:00:00 GMT",
+      ),
+      fc.string({ maxLength: 5 }).filter((value) => /^[\x20-\x7e]*$/.test(value)),
+    );
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 300, max: 599 }),
+        saying,
+        wait,
+        wait,
+        async (status, body, seconds, ms) => {
+          const headers = {
+            "retry-after": seconds,
+            "retry-after-ms": ms,
+            date: new Date().toUTCString(),
+          };
+          const reply = replyOf(body, { status, headers });
+          const error = await adapter.fault(reply, { target, model: "public-model" });
+          expect(error).toBeInstanceOf(GatewayError);
+          expect(Object.keys(faults)).toContain(error.fault);
+          expect(error.fault).not.toBe("internal");
+          expect(error.row.status).toBeWithin(400, 600);
+          // Only the gateway's own key check may tell a caller that the key is wrong.
+          expect(error.row.status).not.toBe(401);
+          expect(error.message).not.toBe("");
+          expect(JSON.stringify(error.body)).not.toContain(key);
+          const { retryAfterMs } = error.details;
+          if (retryAfterMs !== undefined) expect(retryAfterMs).toBeWithin(0, 86_400_001);
+        },
+      ),
+      tries(40),
+    );
+  },
+};
+
+obey(subjects, laws);

@@ -1,0 +1,266 @@
+/** Forms that cannot be meant: each gets its own refusal, nothing is left on disk, and no upstream is asked. */
+import { afterAll, afterEach, describe, expect, test } from "bun:test";
+import { readdirSync, readlinkSync } from "node:fs";
+import { join } from "node:path";
+import { bearer, expectFault, painter, png, startEdge } from "./edge-fixture.ts";
+
+const maxFile = 400_000;
+const maxForm = 3_000_000;
+const edge = startEdge({
+  settings: {
+    VEXEL_MAX_FILE_BYTES: String(maxFile),
+    VEXEL_MAX_UPLOAD_BYTES: String(maxForm),
+  },
+});
+const { gateway, fake } = edge;
+afterAll(() => edge.close());
+
+const spoolFolder = join(gateway.folder, "spool");
+/** Files without a name are still seen among what the process has open. */
+const openUploads = () =>
+  readdirSync("/proc/self/fd").filter((fd) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${fd}`).startsWith(spoolFolder);
+    } catch {
+      return false;
+    }
+  });
+afterEach(() => {
+  expect(fake.requests).toHaveLength(0);
+  expect(readdirSync(spoolFolder)).toEqual([]);
+  if (process.platform === "linux") expect(openUploads()).toEqual([]);
+});
+
+type Value = string | Uint8Array<ArrayBuffer>;
+const formOf = (...entries: readonly (readonly [string, Value])[]): FormData => {
+  const form = new FormData();
+  for (const [name, value] of entries) {
+    if (typeof value === "string") form.append(name, value);
+    else form.append(name, new Blob([value]), "a.png");
+  }
+  return form;
+};
+const usual = [
+  ["model", painter],
+  ["prompt", "an otter"],
+] as const;
+const send = (body: FormData) =>
+  fetch(`${gateway.url}/v1/images/edits`, { method: "POST", headers: bearer, body });
+const sendText = (
+  body: string | Uint8Array<ArrayBuffer>,
+  type = "multipart/form-data; boundary=b",
+) =>
+  fetch(`${gateway.url}/v1/images/edits`, {
+    method: "POST",
+    headers: { ...bearer, "content-type": type },
+    body,
+  });
+const large = (bytes: number): Uint8Array<ArrayBuffer> => {
+  const whole = new Uint8Array(bytes);
+  whole.set(png.subarray(0, bytes));
+  return whole;
+};
+const part = (name: string, value: string, more = "") =>
+  `--b\r\ncontent-disposition: form-data; name="${name}"${more}\r\n\r\n${value}\r\n`;
+
+describe("the form itself", () => {
+  test.each<[string, string, string | undefined, string]>([
+    ["without a boundary in its type", "--b--", "multipart/form-data", "names no boundary"],
+    ["with an empty boundary", "--b--", "multipart/form-data; boundary=", "names no boundary"],
+    [
+      "with another boundary than its type says",
+      part("prompt", "a"),
+      "multipart/form-data; boundary=c",
+      "ends before",
+    ],
+    ["that is cut off in a head", "--b\r\ncontent-disposition: form-da", undefined, "ends before"],
+    ["that is cut off in a text", part("prompt", "an ott").slice(0, -4), undefined, "ends before"],
+    ["that is cut off before its closing boundary", part("prompt", "a"), undefined, "ends before"],
+    [
+      "that is cut off inside its closing boundary",
+      `${part("prompt", "a")}--b-`,
+      undefined,
+      "ends before",
+    ],
+    ["that is empty", "", undefined, "ends before"],
+    ["that is JSON in truth", '{"model":"a"}', undefined, "ends before"],
+    [
+      "with a part without a name",
+      "--b\r\ncontent-disposition: form-data\r\n\r\na\r\n--b--",
+      undefined,
+      "has no name",
+    ],
+    ["with a part without a head", "--b\r\n\r\na\r\n--b--", undefined, "has no name"],
+  ])("%s is refused", async (_, body, type, words) => {
+    expect(await expectFault(await sendText(body, type), "invalid_form")).toContain(words);
+  });
+
+  test("cut off inside a picture that was on its way to disk, is refused", async () => {
+    const head = part("image", "", '; filename="a.png"').slice(0, -2);
+    const body = Buffer.concat([Buffer.from(head), large(390_000)]);
+    await expectFault(await sendText(new Uint8Array(body)), "invalid_form");
+  });
+
+  test("with no parts at all lacks a picture", async () => {
+    await expectFault(await sendText("--b--\r\n"), "missing_parameter", "image");
+  });
+
+  test("with too many files is refused", async () => {
+    const files = Array.from({ length: 25 }, () => ["image[]", png] as const);
+    const message = await expectFault(await send(formOf(...usual, ...files)), "request_too_large");
+    expect(message).toContain("too many files");
+  });
+
+  test("with too many fields is refused", async () => {
+    const fields = Array.from({ length: 129 }, (_, at) => [`x${at}`, "a"] as const);
+    const message = await expectFault(await send(formOf(...fields)), "request_too_large");
+    expect(message).toContain("too many fields");
+  });
+
+  test("beyond VEXEL_MAX_UPLOAD_BYTES is refused, announced or not", async () => {
+    const files = Array.from({ length: 9 }, () => ["image[]", large(390_000)] as const);
+    await expectFault(await send(formOf(...usual, ...files)), "request_too_large");
+    const written = new Response(formOf(...usual, ...files));
+    const type = written.headers.get("content-type") ?? "";
+    const streamed = await fetch(`${gateway.url}/v1/images/edits`, {
+      method: "POST",
+      headers: { ...bearer, "content-type": type },
+      body: written.body,
+    });
+    const message = await expectFault(streamed, "request_too_large");
+    expect(message).toContain(String(maxForm));
+  });
+});
+
+describe("a file", () => {
+  test("of the largest size is read, one byte more is refused", async () => {
+    const fits = await send(formOf(...usual, ["image", large(maxFile)]));
+    expect(fits.status).toBe(200);
+    await fits.text();
+    fake.clear();
+    const message = await expectFault(
+      await send(formOf(...usual, ["image", large(maxFile + 1)])),
+      "request_too_large",
+      "image",
+    );
+    expect(message).toContain(String(maxFile));
+  });
+
+  test("too large is refused also as a mask, after a picture that waits on disk", async () => {
+    const form = formOf(...usual, ["image", large(300_000)], ["mask", large(maxFile + 1)]);
+    await expectFault(await send(form), "request_too_large", "mask");
+  });
+
+  test.each(["image", "image[]", "image[0]", "mask"])(
+    "%s that is empty is refused",
+    async (name) => {
+      const form = formOf(...usual, ["image", png], [name, new Uint8Array()]);
+      await expectFault(await send(form), "invalid_image_file", name.replace(/\[.*/, ""));
+    },
+  );
+
+  test.each<[string, Uint8Array<ArrayBuffer>]>([
+    ["text", new Uint8Array(Buffer.from("this is a text, whatever its name says"))],
+    ["two bytes", Uint8Array.of(0x89, 0x50)],
+    ["a PDF", new Uint8Array(Buffer.from("%PDF-1.7\n%âãÏÓ\n1 0 obj\n"))],
+    [
+      "an SVG, which is text",
+      new Uint8Array(Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>')),
+    ],
+    ["nearly a PNG", new Uint8Array([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0b, 0, 0, 0, 13])],
+    ["large, and nothing", new Uint8Array(390_000)],
+  ])("that is no picture (%s) is refused by its bytes", async (_, bytes) => {
+    const message = await expectFault(
+      await send(formOf(...usual, ["image", bytes])),
+      "unsupported_file_mimetype",
+      "image",
+    );
+    expect(message).toContain("'application/octet-stream'");
+  });
+
+  test("that claims to be a picture is not believed", async () => {
+    const form = formOf(...usual);
+    form.append("image", new File(["plain text, and a lie"], "a.png", { type: "image/png" }));
+    await expectFault(await send(form), "unsupported_file_mimetype", "image");
+  });
+
+  test("is what is asked for: a text of that name is refused", async () => {
+    for (const name of ["image", "image[]"]) {
+      const form = formOf(...usual, [name, "data:image/png;base64,AAAA"]);
+      await expectFault(await send(form), "invalid_type", "image");
+    }
+  });
+
+  test("is what is asked for: nothing of that name is refused", async () => {
+    await expectFault(await send(formOf(...usual)), "missing_parameter", "image");
+    await expectFault(await send(formOf(...usual, ["mask", png])), "missing_parameter", "image");
+    await expectFault(await send(formOf(...usual, ["picture", png])), "missing_parameter", "image");
+  });
+
+  test("number seventeen is one too many", async () => {
+    const files = Array.from({ length: 17 }, () => ["image[]", png] as const);
+    const message = await expectFault(
+      await send(formOf(...usual, ...files)),
+      "invalid_value",
+      "image",
+    );
+    expect(message).toContain("at most 16");
+  });
+
+  test("called mask may come once", async () => {
+    const form = formOf(...usual, ["image", png], ["mask", png], ["mask", png]);
+    await expectFault(await send(form), "duplicate_parameter", "mask");
+  });
+});
+
+describe("a text field", () => {
+  test("of more than 1 MiB is refused and named", async () => {
+    const form = formOf(
+      ["model", painter],
+      ["prompt", "a".repeat(1024 * 1024 + 1)],
+      ["image", png],
+    );
+    const message = await expectFault(await send(form), "request_too_large", "prompt");
+    expect(message).toContain("1048576");
+  });
+
+  test.each(["model", "prompt", "n", "size", "stream", "user", "output_format"])(
+    "%s that is given twice is refused",
+    async (name) => {
+      const form = formOf(...usual, ["image", png], [name, "1"], [name, "1"]);
+      await expectFault(await send(form), "duplicate_parameter", name);
+    },
+  );
+
+  test.each<[string, string, Parameters<typeof expectFault>[1]]>([
+    ["n", "many", "invalid_type"],
+    ["n", "1.5", "invalid_type"],
+    ["n", "1e3", "invalid_type"],
+    ["n", " 1", "invalid_type"],
+    ["n", "0", "invalid_value"],
+    ["n", "-1", "invalid_value"],
+    ["n", "99999999999999999999", "invalid_type"],
+    ["stream", "yes", "invalid_type"],
+    ["stream", "1", "invalid_type"],
+    ["output_compression", "101", "invalid_value"],
+    ["partial_images", "4", "invalid_value"],
+    ["frame_count", "1", "invalid_value"],
+    ["frame_duration_ms", "-5", "invalid_value"],
+    ["response_format", "file", "invalid_value"],
+    ["svg", "{}", "invalid_type"],
+    ["prompt", "", "invalid_value"],
+  ])("%s=%s is refused", async (name, value, fault) => {
+    const others = usual.filter(([other]) => other !== name);
+    await expectFault(await send(formOf(...others, ["image", png], [name, value])), fault, name);
+  });
+
+  test.each(["model", "prompt"])("%s that is missing is asked for", async (name) => {
+    const others = usual.filter(([other]) => other !== name);
+    await expectFault(await send(formOf(...others, ["image", png])), "missing_parameter", name);
+  });
+
+  test("that is a file in truth is refused", async () => {
+    const form = formOf(["model", painter], ["prompt", png], ["image", png]);
+    await expectFault(await send(form), "missing_parameter", "prompt");
+  });
+});

@@ -1,0 +1,316 @@
+/** Uploads pass through the gateway whole, piece by piece: little memory, nothing left on disk, however they end. */
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
+import { mkdirSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { draw } from "../fake-upstream/pictures.ts";
+import { type Fake, startFake } from "../fake-upstream.ts";
+import {
+  configFor,
+  type GatewayProcess,
+  startProcess,
+  temporaryFolder,
+  testKey,
+} from "../harness.ts";
+import { asText, bearer, chunk, png, RawConnection, until } from "./edge-fixture.ts";
+
+const megabyte = 1024 * 1024;
+const fileBytes = 50 * 1_000_000;
+const mostGrowth = 64;
+
+const sha256 = (...pieces: readonly Uint8Array[]): string => {
+  const hasher = new Bun.CryptoHasher("sha256");
+  for (const piece of pieces) hasher.update(piece);
+  return hasher.digest("hex");
+};
+
+interface Received {
+  readonly head: string;
+  readonly sha256: string;
+  readonly lengthAnnounced: boolean;
+}
+
+/** Takes the whole of an edit call in and keeps nothing of it but the head and a hash of its last file. */
+function startSink() {
+  const received: Received[] = [];
+  const server = Bun.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    idleTimeout: 0,
+    maxRequestBodySize: Number.MAX_SAFE_INTEGER,
+    fetch: async (request) => {
+      const type = request.headers.get("content-type") ?? "";
+      const length = Number(request.headers.get("content-length") ?? Number.NaN);
+      const tail = `\r\n--${type.split("boundary=")[1]}--\r\n`.length;
+      const [from, to] = [length - tail - fileBytes, length - tail];
+      const hasher = new Bun.CryptoHasher("sha256");
+      let head = "";
+      let at = 0;
+      for await (const piece of request.body ?? []) {
+        head += Buffer.from(piece.subarray(0, Math.max(0, from - at))).toString("latin1");
+        hasher.update(piece.subarray(Math.max(0, from - at), Math.max(0, to - at)));
+        at += piece.length;
+      }
+      received.push({ head, sha256: hasher.digest("hex"), lengthAnnounced: at === length });
+      return Response.json({
+        created: 1,
+        data: [{ b64_json: Buffer.from(png).toString("base64") }],
+      });
+    },
+  });
+  return {
+    url: `http://127.0.0.1:${server.port}/v1`,
+    received,
+    close: () => server.stop(true),
+  };
+}
+
+const folder = temporaryFolder();
+const spool = join(folder.path, "data", "spool");
+let sink: ReturnType<typeof startSink>;
+let gateway: GatewayProcess;
+const start = () => startProcess({ folder: folder.path, yaml: configFor(sink.url) });
+
+beforeAll(async () => {
+  sink = startSink();
+  // As a process that was killed would have left it, had its files had names.
+  mkdirSync(join(spool, "a-folder"), { recursive: true });
+  writeFileSync(join(spool, "upload-1"), "left over");
+  gateway = await start();
+});
+afterAll(async () => {
+  gateway.kill("SIGKILL");
+  await gateway.exited;
+  sink.close();
+  folder[Symbol.dispose]();
+});
+
+const boundary = "----upload-0123456789";
+const field = (name: string, value: string) =>
+  `--${boundary}\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`;
+const opening =
+  field("model", "gpt-image-2") +
+  field("prompt", "a hat") +
+  `--${boundary}\r\ncontent-disposition: form-data; name="image"; filename="a.bin"\r\ncontent-type: application/octet-stream\r\n\r\n`;
+const closing = `\r\n--${boundary}--\r\n`;
+const filler = crypto.getRandomValues(new Uint8Array(65_536));
+
+/** A picture by its first bytes, different for each `seed`, of `fileBytes` in all. */
+function* picture(seed: number): Generator<Uint8Array> {
+  yield Buffer.concat([png.subarray(0, 40), Buffer.alloc(24, seed)]);
+  for (let left = fileBytes - 64; left > 0; left -= filler.length) yield filler.subarray(0, left);
+}
+
+async function begin(): Promise<RawConnection> {
+  const connection = await RawConnection.open(gateway.url);
+  const headers = {
+    ...bearer,
+    "content-type": `multipart/form-data; boundary=${boundary}`,
+    "transfer-encoding": "chunked",
+  };
+  connection.say(asText({ method: "POST", path: "/v1/images/edits", headers }), chunk(opening));
+  return connection;
+}
+
+async function upload(seed: number): Promise<number> {
+  const connection = await begin();
+  for (const piece of picture(seed)) await connection.sayAll(chunk(piece));
+  connection.say(chunk(closing), "0\r\n\r\n");
+  const { status } = await connection.answer({ ms: 25_000 });
+  connection.hangUp();
+  return status;
+}
+
+/** Resident memory in megabytes. */
+const memory = (which: "VmRSS" | "VmHWM"): number => {
+  const status = readFileSync(`/proc/${gateway.pid}/status`, "utf8");
+  return (Number(new RegExp(`${which}:\\s+(\\d+)`).exec(status)?.[1]) * 1024) / megabyte;
+};
+
+/** Uploads that the gateway has open, by name or not. */
+const openUploads = (): string[] =>
+  readdirSync(`/proc/${gateway.pid}/fd`).flatMap((fd) => {
+    try {
+      const target = readlinkSync(`/proc/${gateway.pid}/fd/${fd}`);
+      return target.startsWith(spool) ? [target] : [];
+    } catch {
+      return [];
+    }
+  });
+afterEach(async () => {
+  await until(() => openUploads().length === 0);
+  expect(readdirSync(spool)).toEqual([]);
+});
+
+test("what an earlier process left in the spool folder is gone after the start", () => {
+  expect(readdirSync(spool)).toEqual([]);
+});
+
+describe("eight uploads of 50 MB at once, without a length", () => {
+  test("arrive to the last byte, and take at most 64 MB of memory", async () => {
+    const warm = new FormData();
+    for (const [name, value] of [
+      ["model", "gpt-image-2"],
+      ["prompt", "a hat"],
+    ] as const)
+      warm.append(name, value);
+    warm.append("image", new Blob([png]), "a.png");
+    await fetch(`${gateway.url}/v1/images/edits`, { method: "POST", headers: bearer, body: warm });
+    // Forgets the peak of the start, which is not what is measured here.
+    writeFileSync(`/proc/${gateway.pid}/clear_refs`, "5");
+    const before = memory("VmRSS");
+    sink.received.length = 0;
+    const seeds = [1, 2, 3, 4, 5, 6, 7, 8];
+    const statuses = await Promise.all(seeds.map(upload));
+    const growth = memory("VmHWM") - before;
+    expect(statuses).toEqual(seeds.map(() => 200));
+    expect(sink.received.map((each) => each.sha256).sort()).toEqual(
+      seeds.map((seed) => sha256(...picture(seed))).sort(),
+    );
+    for (const { head, lengthAnnounced } of sink.received) {
+      expect(head).toContain('name="image"; filename="a.png"\r\ncontent-type: image/png\r\n\r\n');
+      expect(head).not.toContain("octet-stream");
+      expect(lengthAnnounced).toBe(true);
+    }
+    expect(growth).toBeLessThan(mostGrowth);
+  }, 60_000);
+
+  test("that are all broken off leave nothing on disk", async () => {
+    sink.received.length = 0;
+    const connections = await Promise.all(Array.from({ length: 8 }, begin));
+    for (const [seed, connection] of connections.entries()) {
+      let sent = 0;
+      for (const piece of picture(seed)) {
+        await connection.sayAll(chunk(piece));
+        sent += piece.length;
+        if (sent > 5_000_000) break;
+      }
+    }
+    await until(() => openUploads().length === 8);
+    // They have no name, so nobody finds them, and nothing is left of them after a kill.
+    expect(readdirSync(spool)).toEqual([]);
+    for (const connection of connections) connection.hangUp();
+    await until(() => openUploads().length === 0);
+    expect(sink.received).toEqual([]);
+  });
+
+  test("that end with the process leave nothing on disk", async () => {
+    const connections = await Promise.all([begin(), begin()]);
+    for (const connection of connections) {
+      let sent = 0;
+      for (const piece of picture(0)) {
+        await connection.sayAll(chunk(piece));
+        sent += piece.length;
+        if (sent > 5_000_000) break;
+      }
+    }
+    await until(() => openUploads().length === 2);
+    gateway.kill("SIGKILL");
+    await gateway.exited;
+    expect(readdirSync(spool)).toEqual([]);
+    gateway = await start();
+    expect(await upload(1)).toBe(200);
+  }, 30_000);
+
+  test("a second gateway that starts by mistake in the same folder takes nothing away", async () => {
+    const connection = await begin();
+    let sent = 0;
+    const pieces = picture(7);
+    for (const piece of pieces) {
+      await connection.sayAll(chunk(piece));
+      sent += piece.length;
+      if (sent > 5_000_000) break;
+    }
+    await until(() => openUploads().length === 1);
+    const second = await start();
+    second.kill("SIGTERM");
+    await second.exited;
+    sink.received.length = 0;
+    const rest = fileBytes - sent;
+    for (let left = rest; left > 0; left -= filler.length) {
+      await connection.sayAll(chunk(filler.subarray(0, left)));
+    }
+    connection.say(chunk(closing), "0\r\n\r\n");
+    expect((await connection.answer({ ms: 20_000 })).status).toBe(200);
+    expect(sink.received).toHaveLength(1);
+    connection.hangUp();
+  }, 30_000);
+});
+
+describe("every file of a form reaches the upstream byte for byte, with the type of its bytes", () => {
+  let fake: Fake;
+  let other: GatewayProcess;
+  const home = temporaryFolder();
+  beforeAll(async () => {
+    fake = startFake();
+    other = await startProcess({ folder: home.path, yaml: configFor(fake.url) });
+  });
+  afterAll(async () => {
+    other.kill("SIGKILL");
+    await other.exited;
+    fake.close();
+    home[Symbol.dispose]();
+  });
+
+  const drawn = (format: "png" | "jpeg" | "webp", extra: number): Uint8Array<ArrayBuffer> => {
+    const bytes = draw({ format, width: 64, height: 64, shade: extra % 256 });
+    return new Uint8Array(Buffer.concat([bytes, Buffer.alloc(extra, 0x5a)]));
+  };
+  const send = (form: FormData) =>
+    fetch(`${other.url}/v1/images/edits`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${testKey}` },
+      body: form,
+    });
+
+  // Around the size at which a file goes to disk.
+  const kept = 256 * 1024;
+  test.each([0, 1, 60_000, kept - 1, kept, kept + 1, kept + 65_537, 3_000_000])(
+    "also with %d bytes more than a picture needs",
+    async (extra) => {
+      fake.clear();
+      const files = [drawn("png", extra), drawn("jpeg", extra), drawn("webp", extra)];
+      const mask = drawn("png", extra + 3);
+      const form = new FormData();
+      form.append("mask", new Blob([mask], { type: "text/plain" }), "mask.txt");
+      form.append("prompt", "a hat");
+      // What the caller claims about a file is not believed.
+      for (const file of files)
+        form.append("image[]", new File([file], "x.gif", { type: "image/gif" }));
+      form.append("model", "our-painter");
+      const response = await send(form);
+      expect(response.status, await response.text()).toBe(200);
+      const parts = fake.requests[0]?.form ?? [];
+      const sent = parts.filter(({ filename }) => filename !== undefined);
+      expect(sent.map(({ field: name, type, sha256: hash }) => [name, type, hash])).toEqual([
+        ["image[]", "image/png", sha256(files[0]!)],
+        ["image[]", "image/jpeg", sha256(files[1]!)],
+        ["image[]", "image/webp", sha256(files[2]!)],
+        ["mask", "image/png", sha256(mask)],
+      ]);
+    },
+  );
+
+  test("again, to the next target, when the first one fails", async () => {
+    fake.clear();
+    fake.script({ fail: "overloaded" });
+    writeFileSync(
+      join(home.path, "vexel.yaml"),
+      configFor(fake.url).replace(
+        "targets: [{ upstream: fake, model: gpt-image-1.5 }]",
+        "targets: [{ upstream: fake, model: gpt-image-1.5 }, { upstream: fake, model: gpt-image-2 }]",
+      ),
+    );
+    await until(() => other.output().includes("config-reloaded"));
+    const file = drawn("png", 2_000_000);
+    const form = new FormData();
+    form.append("model", "our-painter");
+    form.append("prompt", "a hat");
+    form.append("image", new Blob([file]), "a.png");
+    const response = await send(form);
+    expect(response.status, await response.text()).toBe(200);
+    expect(fake.requests).toHaveLength(2);
+    for (const { form: parts } of fake.requests) {
+      expect(parts?.find((part) => part.field === "image")?.sha256).toBe(sha256(file));
+    }
+  });
+});

@@ -1,0 +1,301 @@
+/** Promises of the drawing program about edits: what a mask protects, what words change. */
+import { describe, expect, test } from "bun:test";
+import sharp from "sharp";
+import { sketch } from "../../server/upstream/local/sketch/sketch.ts";
+import {
+  alphaOf,
+  apart,
+  bytesOf,
+  edit,
+  editing,
+  fromFile,
+  maskWith,
+  type Pixels,
+  photo,
+  pixelsOf,
+  target,
+  upload,
+} from "./sketch-fixture.ts";
+
+const size = { width: 120, height: 90 };
+const hole = { left: 40, top: 20, width: 60, height: 50 };
+const inHole = (x: number, y: number): boolean =>
+  x >= hole.left && x < hole.left + hole.width && y >= hole.top && y < hole.top + hole.height;
+
+/** How many pixels differ, inside and outside of the hole. */
+function changed(a: Pixels, b: Pixels): { inside: number; outside: number } {
+  const count = { inside: 0, outside: 0 };
+  for (let i = 0; i < a.width * a.height; i++) {
+    const same = [0, 1, 2, 3].every((c) => a.rgba[i * 4 + c] === b.rgba[i * 4 + c]);
+    if (!same) count[inHole(i % a.width, Math.floor(i / a.width)) ? "inside" : "outside"] += 1;
+  }
+  return count;
+}
+
+describe("only the masked area changes", () => {
+  for (const prompt of [
+    "a dog",
+    "a lake at sunset",
+    "remove it",
+    "add a cat",
+    "qwzx",
+    "a robot, oil painting",
+  ]) {
+    for (const alpha of [false, true]) {
+      test(`${prompt}, ${alpha ? "with" : "without"} alpha in the picture`, async () => {
+        const image = await photo(size.width, size.height, alpha);
+        const reply = await edit(prompt, [image], { mask: await maskWith(size, hole) });
+        expect(reply.facts.size).toBe("120x90");
+        const count = changed(await pixelsOf(image), await pixelsOf(bytesOf(reply)));
+        expect(count.outside).toBe(0);
+        expect(count.inside).toBeGreaterThan(hole.width * hole.height * 0.3);
+      });
+    }
+  }
+
+  test("where the mask is half transparent the two are blended", async () => {
+    const image = await photo(size.width, size.height);
+    const [hard, soft] = [
+      await edit("night", [image], { mask: await maskWith(size, hole) }),
+      await edit("night", [image], { mask: await maskWith(size, hole, 12) }),
+    ];
+    const [before, full, half] = [
+      await pixelsOf(image),
+      await pixelsOf(bytesOf(hard)),
+      await pixelsOf(bytesOf(soft)),
+    ];
+    expect(changed(before, half).outside).toBe(0);
+    const at = ((hole.top + 6) * size.width + hole.left + 30) * 4;
+    for (let c = 0; c < 3; c++) {
+      const [from, to, between] = [
+        before.rgba[at + c] ?? 0,
+        full.rgba[at + c] ?? 0,
+        half.rgba[at + c] ?? 0,
+      ];
+      expect(between).toBeGreaterThanOrEqual(Math.min(from, to) - 2);
+      expect(between).toBeLessThanOrEqual(Math.max(from, to) + 2);
+    }
+  });
+
+  test("a second picture fills the hole", async () => {
+    const green = await sharp({ create: { ...size, channels: 3, background: "#10c040" } })
+      .png()
+      .toBuffer();
+    const { rgba } = await pixelsOf(
+      bytesOf(await edit("use this", [await photo(), green], { mask: await maskWith(size, hole) })),
+    );
+    const middle = (45 * size.width + 70) * 4;
+    expect([rgba[middle], rgba[middle + 1], rgba[middle + 2]]).toEqual([0x10, 0xc0, 0x40]);
+  });
+
+  test("a mask of one pixel is honoured", async () => {
+    const image = await photo();
+    const reply = await edit("night", [image], {
+      mask: await maskWith(size, { left: 50, top: 50, width: 1, height: 1 }),
+    });
+    expect(changed(await pixelsOf(image), await pixelsOf(bytesOf(reply))).outside).toBe(0);
+  });
+
+  test("a transparent background makes the hole see-through around the subject", async () => {
+    const reply = await edit("a cat", [await photo()], {
+      mask: await maskWith(size, hole),
+      options: { background: "transparent" },
+    });
+    const alpha = alphaOf(await pixelsOf(bytesOf(reply)));
+    expect(Math.min(...alpha)).toBe(0);
+    expect(alpha[0]).toBe(255);
+    expect(reply.facts.background).toBe("transparent");
+  });
+});
+
+describe("a whole picture is restyled as the words say", () => {
+  const light = ({ rgba }: Pixels): number => {
+    let sum = 0;
+    for (let i = 0; i < rgba.length; i += 4)
+      sum += (rgba[i] ?? 0) + (rgba[i + 1] ?? 0) + (rgba[i + 2] ?? 0);
+    return sum / (rgba.length * 0.75);
+  };
+
+  test("night darkens it", async () => {
+    const image = await photo();
+    expect(light(await pixelsOf(bytesOf(await edit("make it night", [image]))))).toBeLessThan(
+      light(await pixelsOf(image)) * 0.8,
+    );
+  });
+
+  test("black and white leaves no colour", async () => {
+    const { rgba } = await pixelsOf(bytesOf(await edit("black and white", [await photo()])));
+    let most = 0;
+    for (let i = 0; i < rgba.length; i += 4)
+      most = Math.max(most, Math.abs((rgba[i] ?? 0) - (rgba[i + 2] ?? 0)));
+    expect(most).toBeLessThan(8);
+  });
+
+  test("every style changes it", async () => {
+    const image = await photo(96, 96);
+    for (const style of [
+      "watercolour",
+      "pencil sketch",
+      "ink drawing",
+      "pixel art",
+      "flat design",
+      "oil painting",
+      "neon",
+      "paper cut",
+      "mosaic",
+      "comic",
+      "woodblock",
+      "sepia",
+      "pastel",
+      "pointillism",
+    ]) {
+      expect(
+        apart(await pixelsOf(image), await pixelsOf(bytesOf(await edit(style, [image])))),
+      ).toBeGreaterThan(1);
+    }
+  });
+
+  test("input_fidelity low goes further than high", async () => {
+    const image = await photo();
+    const moved = async (input_fidelity: string): Promise<number> =>
+      apart(
+        await pixelsOf(image),
+        await pixelsOf(
+          bytesOf(await edit("in pink tones", [image], { options: { input_fidelity } })),
+        ),
+      );
+    expect(await moved("low")).toBeGreaterThan((await moved("high")) * 1.15);
+  });
+
+  test("a cut-out stands before the scene that is named", async () => {
+    const image = await photo(120, 90, true);
+    const alpha = alphaOf(await pixelsOf(bytesOf(await edit("on a beach", [image]))));
+    expect(Math.min(...alpha)).toBe(255);
+  });
+
+  test("a transparent background takes a plain ground away", async () => {
+    const plain = await sharp({
+      create: { width: 80, height: 80, channels: 3, background: "#eef4f8" },
+    })
+      .composite([
+        {
+          input: Buffer.from(
+            '<svg width="80" height="80"><circle cx="40" cy="40" r="20" fill="#c03020"/></svg>',
+          ),
+        },
+      ])
+      .png()
+      .toBuffer();
+    const alpha = alphaOf(
+      await pixelsOf(
+        bytesOf(await edit("sticker", [plain], { options: { background: "transparent" } })),
+      ),
+    );
+    expect([alpha[0], alpha[40 * 80 + 40]]).toEqual([0, 255]);
+  });
+
+  test("markup is laid over the picture first", async () => {
+    const image = await photo();
+    const markup = await sharp(
+      Buffer.from(
+        '<svg width="120" height="90"><rect x="0" y="0" width="40" height="90" fill="#00ff00"/></svg>',
+      ),
+    )
+      .png()
+      .toBuffer();
+    const [with_, without] = [
+      await edit("a touch", [image], { files: [upload(markup, "markup")] }),
+      await edit("a touch", [image]),
+    ];
+    const [a, b] = [await pixelsOf(bytesOf(with_)), await pixelsOf(bytesOf(without))];
+    expect((a.rgba[45 * 120 * 4 + 41] ?? 0) - (b.rgba[45 * 120 * 4 + 41] ?? 0)).toBeGreaterThan(40);
+    expect(a.rgba[(45 * 120 + 100) * 4]).toBe(b.rgba[(45 * 120 + 100) * 4]);
+  });
+
+  test("several pictures are set together", async () => {
+    const colours = ["#ff0000", "#00ff00", "#0000ff"];
+    const plain = await Promise.all(
+      colours.map((background) =>
+        sharp({ create: { width: 60, height: 60, channels: 3, background } })
+          .png()
+          .toBuffer(),
+      ),
+    );
+    const { rgba } = await pixelsOf(
+      bytesOf(
+        await edit("sketchbook page", plain, {
+          options: { size: "200x200", input_fidelity: "high" },
+        }),
+      ),
+    );
+    const strong = [0, 0, 0];
+    for (let i = 0; i < rgba.length; i += 4) {
+      for (let c = 0; c < 3; c++)
+        if (
+          (rgba[i + c] ?? 0) > (rgba[i + ((c + 1) % 3)] ?? 0) + 70 &&
+          (rgba[i + c] ?? 0) > (rgba[i + ((c + 2) % 3)] ?? 0) + 70
+        )
+          strong[c] = (strong[c] ?? 0) + 1;
+    }
+    for (const seen of strong) expect(seen).toBeGreaterThan(2500);
+  });
+});
+
+describe("sizes and sources of an edit", () => {
+  test("auto is the size of the first picture, another size covers", async () => {
+    const image = await photo(130, 70);
+    expect((await edit("pencil", [image])).facts.size).toBe("130x70");
+    const { width, height } = await pixelsOf(
+      bytesOf(await edit("pencil", [image], { options: { size: "64x100" } })),
+    );
+    expect([width, height]).toEqual([64, 100]);
+  });
+
+  test("a tiny picture is brought up to the smallest size", async () => {
+    expect((await edit("night", [await photo(8, 4)])).facts.size).toBe("32x16");
+  });
+
+  test("data: URLs, jpeg, webp and gif are read; a turned photo is set upright", async () => {
+    const raw = sharp(await photo(90, 60));
+    for (const bytes of [
+      await raw.clone().jpeg().toBuffer(),
+      await raw.clone().webp().toBuffer(),
+      await raw.clone().gif().toBuffer(),
+    ]) {
+      const url = `data:image/whatever;base64,${bytes.toString("base64")}`;
+      const reply = await sketch.edits(
+        editing("sepia", [{ kind: "url", url }]),
+        target,
+        new AbortController().signal,
+      );
+      expect(reply.kind === "whole" && reply.facts.size).toBe("90x60");
+    }
+    const turned = await raw.clone().jpeg().withMetadata({ orientation: 6 }).toBuffer();
+    expect((await edit("sepia", [turned])).facts.size).toBe("60x90");
+  });
+
+  test("n edits differ, gif edits move, usage counts the uploads", async () => {
+    const image = await photo(64, 64);
+    const two = await edit("two birds in the rain", [image], { options: { n: 2 } });
+    expect(apart(await pixelsOf(bytesOf(two, 0)), await pixelsOf(bytesOf(two, 1)))).toBeGreaterThan(
+      0.5,
+    );
+    expect(two.usage).toMatchObject({
+      input_tokens: 9,
+      output_tokens: 8,
+      total_tokens: 17,
+      input_tokens_details: { text_tokens: 5, image_tokens: 4 },
+    });
+    const gif = bytesOf(
+      await edit("pencil sketch", [image], { options: { output_format: "gif", frame_count: 4 } }),
+    );
+    expect(apart(await pixelsOf(gif, 0), await pixelsOf(gif, 1))).toBeGreaterThan(0.2);
+  });
+
+  test("the picture handed in is left as it was", async () => {
+    const image = await photo();
+    const copy = Uint8Array.from(image);
+    await sketch.edits(editing("night", [fromFile(image)]), target, new AbortController().signal);
+    expect(Buffer.compare(image, copy)).toBe(0);
+  });
+});

@@ -1,0 +1,178 @@
+/** Promises of the drawing program about streams, callers that leave, and too many callers. */
+import { describe, expect, test } from "bun:test";
+import { GatewayError } from "../../server/std/gateway-error.ts";
+import { sketch } from "../../server/upstream/local/sketch/sketch.ts";
+import { slots } from "../../server/upstream/local/sketch/slots.ts";
+import {
+  apart,
+  bytesOf,
+  collect,
+  draw,
+  drawing,
+  editing,
+  fromFile,
+  photo,
+  pixelsOf,
+  refusal,
+  target,
+} from "./sketch-fixture.ts";
+
+const small = { size: "96x96" };
+const decode = (base64: string) => pixelsOf(Buffer.from(base64, "base64"));
+
+describe("partials come before completed", () => {
+  for (const partial_images of [0, 1, 2, 3]) {
+    test(`${partial_images} of them`, async () => {
+      const events = await collect(drawing("a fox in the forest", { ...small, partial_images }));
+      expect(events.map((event) => event.type)).toEqual([
+        ...Array.from({ length: partial_images }, () => "partial" as const),
+        "completed",
+      ]);
+      expect(events.slice(0, -1).map((event) => event.index)).toEqual(
+        Array.from({ length: partial_images }, (_, i) => i),
+      );
+      for (const event of events)
+        expect(event).toMatchObject({
+          size: "96x96",
+          quality: "medium",
+          background: "opaque",
+          output_format: "png",
+        });
+    });
+  }
+
+  test("each partial is a picture nearer to the last", async () => {
+    const events = await collect(
+      drawing("a castle by a lake at sunset", { ...small, partial_images: 3 }),
+    );
+    const pictures = await Promise.all(events.map((event) => decode(event.base64)));
+    const last = pictures.at(-1);
+    if (last === undefined) throw new Error("no picture");
+    const away = pictures.slice(0, -1).map((picture) => apart(picture, last));
+    expect(away[2]).toBeGreaterThan(0);
+    expect(away[0]).toBeGreaterThan(away[2] ?? 0);
+  });
+
+  test("the completed picture is the one a plain call gives", async () => {
+    const [event] = await collect(drawing("a fox", small));
+    expect(event?.base64).toBe(Buffer.from(bytesOf(await draw("a fox", small))).toString("base64"));
+    expect(event?.usage).toEqual((await draw("a fox", small)).usage);
+  });
+
+  test("with n pictures they come one after another, and their usage adds up", async () => {
+    const events = await collect(drawing("a fox", { ...small, n: 2, partial_images: 1 }));
+    expect(events.map((event) => event.type)).toEqual([
+      "partial",
+      "completed",
+      "partial",
+      "completed",
+    ]);
+    const usage = events.flatMap((event) => event.usage ?? []);
+    expect(usage.map((one) => [one.input_tokens, one.output_tokens, one.total_tokens])).toEqual([
+      [2, 109, 111],
+      [0, 109, 109],
+    ]);
+  });
+
+  test("edits stream too", async () => {
+    const query = editing("two cats at night, watercolour", [fromFile(await photo())], {
+      options: { partial_images: 3 },
+      stream: true,
+    });
+    const reply = await sketch.edits(query, target, new AbortController().signal);
+    const types: string[] = [];
+    if (reply.kind === "stream") for await (const event of reply.events) types.push(event.type);
+    expect(types).toEqual(["partial", "partial", "partial", "completed"]);
+  });
+
+  test("jpeg and webp are streamed as such", async () => {
+    for (const output_format of ["jpeg", "webp"]) {
+      const [event] = await collect(drawing("a fox", { ...small, output_format }));
+      expect(event?.output_format).toBe(output_format);
+      const head = Buffer.from(event?.base64 ?? "", "base64");
+      expect(
+        output_format === "jpeg"
+          ? head.subarray(0, 2).toString("hex")
+          : head.subarray(8, 12).toString(),
+      ).toBe(output_format === "jpeg" ? "ffd8" : "WEBP");
+    }
+  });
+});
+
+describe("a caller that leaves", () => {
+  test("before the call: nothing is drawn", async () => {
+    const error = await refusal(() =>
+      sketch.generations(drawing("a cat", small), target, AbortSignal.abort()),
+    );
+    expect(error.fault).toBe("client_closed");
+  });
+
+  test("in the middle of a long filter: it stops soon", async () => {
+    const leave = new AbortController();
+    const query = drawing("a fox, oil painting", { size: "2048x2048" });
+    const asked = refusal(() => sketch.generations(query, target, leave.signal));
+    setTimeout(() => leave.abort(), 60);
+    const started = performance.now();
+    expect((await asked).fault).toBe("client_closed");
+    expect(performance.now() - started).toBeLessThan(3000);
+  });
+
+  test("between two events: the stream ends with the reason", async () => {
+    const leave = new AbortController();
+    const reply = await sketch.generations(
+      { ...drawing("a fox", { ...small, partial_images: 3 }), stream: true },
+      target,
+      leave.signal,
+    );
+    const seen: string[] = [];
+    const error = await refusal(async () => {
+      if (reply.kind !== "stream") return;
+      for await (const event of reply.events) {
+        seen.push(event.type);
+        leave.abort(new GatewayError("shutting_down", "The gateway is stopping."));
+      }
+    });
+    expect([seen, error.fault]).toEqual([["partial"], "shutting_down"]);
+  });
+});
+
+describe("slots", () => {
+  const wait = (ms: number): Promise<void> => new Promise((done) => setTimeout(done, ms));
+  const patient = new AbortController().signal;
+
+  test("run so many at a time, let so many wait, and turn the rest away", async () => {
+    const { run } = slots(2, 3);
+    let [now, most] = [0, 0];
+    const work = async (): Promise<void> => {
+      now += 1;
+      most = Math.max(most, now);
+      await wait(5);
+      now -= 1;
+    };
+    const outcomes = await Promise.allSettled(Array.from({ length: 8 }, () => run(patient, work)));
+    const refused = outcomes.flatMap((one) =>
+      one.status === "rejected" ? [one.reason as unknown] : [],
+    );
+    expect([most, now, refused.length]).toEqual([2, 0, 3]);
+    for (const reason of refused) expect(reason).toMatchObject({ fault: "overloaded" });
+    expect(await run(patient, async () => "free again")).toBe("free again");
+  });
+
+  test("who leaves the queue leaves no gap behind", async () => {
+    const { run } = slots(1, 2);
+    const leave = new AbortController();
+    const first = run(patient, () => wait(10));
+    const second = run(leave.signal, async () => "never");
+    const third = run(patient, async () => "third");
+    leave.abort();
+    const gone = await refusal(() => second);
+    expect([gone.fault, await third]).toEqual(["client_closed", "third"]);
+    await first;
+  });
+
+  test("a failure gives its place back", async () => {
+    const { run } = slots(1, 1);
+    await expect(run(patient, () => Promise.reject(new Error("no")))).rejects.toThrow("no");
+    expect(await run(patient, async () => 1)).toBe(1);
+  });
+});
