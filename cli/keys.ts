@@ -22,27 +22,46 @@ A running gateway takes notice within a second.`,
     if (more.length > 0 || (action !== "revoke" && target !== undefined)) {
       throw new UsageError(`it does not know what to do with "${more[0] ?? target}".`);
     }
+    const ask = readAction(action, target, values);
     const { VEXEL_DATA: folder } = settingsOrUsage();
     const store = openKeyStore(folder, Date.now);
     try {
-      switch (action) {
-        case "create":
-          return create(store, values.name ?? "default", values.models);
-        case "list":
-          return list(store, values.json ?? false);
-        case "revoke":
-          return revoke(store, target);
-        default:
-          throw new UsageError('say "create", "list" or "revoke".');
-      }
+      return ask(store);
     } finally {
       store.close();
     }
   },
 };
 
-function create(store: KeyStore, name: string, models: string | undefined): number {
-  const globs = (models ?? "*").split(",").map((glob) => glob.trim());
+interface Values {
+  readonly name?: string | undefined;
+  readonly models?: string | undefined;
+  readonly json?: boolean | undefined;
+}
+
+/** What to do with the store. Whoever is called wrongly does not even open it. */
+function readAction(
+  action: string | undefined,
+  target: string | undefined,
+  { name = "default", models = "*", json = false }: Values,
+): (store: KeyStore) => number {
+  switch (action) {
+    case "create": {
+      const globs = readGrant(name, models);
+      return (store) => create(store, name, globs);
+    }
+    case "list":
+      return (store) => list(store, json);
+    case "revoke":
+      if (target === undefined) throw new UsageError("say which key: its id or its name.");
+      return (store) => revoke(store, target);
+    default:
+      throw new UsageError('say "create", "list" or "revoke".');
+  }
+}
+
+function readGrant(name: string, models: string): string[] {
+  const globs = models.split(",").map((glob) => glob.trim());
   if (globs.some((glob) => glob === "")) throw new UsageError("--models has an empty entry.");
   // The same as vexel.yaml asks for: they are shown in logs, lists and error messages.
   if (!/^[^\p{C}]{1,200}$/u.test(name)) {
@@ -51,6 +70,10 @@ function create(store: KeyStore, name: string, models: string | undefined): numb
   if (globs.some((glob) => !/^[^\s\p{C}]{1,200}$/u.test(glob))) {
     throw new UsageError("--models must be model ids or globs, separated by commas.");
   }
+  return globs;
+}
+
+function create(store: KeyStore, name: string, globs: readonly string[]): number {
   const { key, stored } = store.create(name, globs);
   // The key alone goes to standard output, so that a script can take it.
   process.stderr.write(`Key "${stored.name}" (${stored.id}); it is shown only now:\n`);
@@ -80,8 +103,7 @@ function list(store: KeyStore, asJson: boolean): number {
   return 0;
 }
 
-function revoke(store: KeyStore, target: string | undefined): number {
-  if (target === undefined) throw new UsageError("say which key: its id or its name.");
+function revoke(store: KeyStore, target: string): number {
   const { revoked, matches } = store.revoke(target);
   if (revoked) {
     process.stdout.write(`Revoked "${revoked.name}" (${revoked.id}).\n`);

@@ -42,6 +42,7 @@ export interface Gateway {
   readonly url: string;
   /** From now on /readyz says no. */
   beginDrain(): void;
+  /** Calls that are worked on, and answers that are still leaving. */
   inHand(): number;
   close(): Promise<void>;
 }
@@ -163,7 +164,7 @@ export function build({ settings, snapshot, engines, log }: BuildOptions): Gatew
 
   return {
     url: edge.url,
-    inHand,
+    inHand: () => Math.max(inHand(), edge.pending()),
     beginDrain: () => {
       draining = true;
       // Those already connected are served; nobody new gets in.

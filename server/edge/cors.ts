@@ -1,6 +1,6 @@
 /** Calls from web pages of other origins: off unless the operator names them. */
 
-export type Cors = (origin: string | null) => Record<string, string>;
+export type Cors = (headers: Headers) => Record<string, string>;
 
 /** `origins`: comma-separated, or `*`. */
 export function createCors(origins: string): Cors {
@@ -11,7 +11,8 @@ export function createCors(origins: string): Cors {
       .filter(Boolean),
   );
   if (allowed.size === 0) return () => ({});
-  return (origin) => {
+  return (headers) => {
+    const origin = headers.get("origin");
     if (origin === null || !(allowed.has("*") || allowed.has(origin))) {
       return allowed.has("*") ? {} : { vary: "origin" };
     }

@@ -37,6 +37,8 @@ export interface ListenOptions {
 
 export interface Listening {
   readonly url: string;
+  /** Requests whose answer has not left to the last byte. */
+  pending(): number;
   /** Takes no new connections; resolves when the open ones are done, or at once when `now`. */
   stop(now: boolean): Promise<void>;
 }
@@ -49,11 +51,12 @@ const mostSeconds = 255;
 export function listen(options: ListenOptions): Listening {
   const { handlers, cors, connectionSeconds = mostSeconds } = options;
   const patience = createPatience(options.bodyMs, options.clock);
+  let stopping = false;
 
   const answer = async (request: Request, server: Server): Promise<Response> => {
-    const time = new ConnectionTime(request, server, connectionSeconds);
-    const incoming = new Arrival(request, { ...options, patience, time });
-    const extra = cors(request.headers.get("origin"));
+    const time = new ConnectionTime(request, server, connectionSeconds, options.clock);
+    const incoming = new Arrival(request, options, patience, time);
+    const extra = cors(request.headers);
     let outgoing: Outgoing;
     try {
       outgoing = await route(incoming, handlers);
@@ -66,8 +69,9 @@ export function listen(options: ListenOptions): Listening {
     if (request.method === "OPTIONS" && outgoing.status === 204 && welcome) {
       Object.assign(outgoing.headers, preflight(request, outgoing.headers.allow ?? ""));
     }
-    // The rest of a body that was given up may still come; nobody reads it.
-    if (outgoing.status === faults.request_timeout.status) outgoing.headers.connection = "close";
+    // The rest of a body that was given up may still come, and who stops has no use for another request.
+    const last = stopping || outgoing.status === faults.request_timeout.status;
+    if (last) outgoing.headers.connection = "close";
     time.renew();
     const headers = { "x-request-id": incoming.requestId, ...extra };
     return toResponse(outgoing, { headers, method: request.method, onPiece: () => time.renew() });
@@ -91,7 +95,9 @@ export function listen(options: ListenOptions): Listening {
   const host = options.host.includes(":") ? `[${options.host}]` : options.host;
   return {
     url: `http://${host}:${server.port}`,
+    pending: () => server.pendingRequests,
     stop: async (now) => {
+      stopping = true;
       await server.stop(now);
       patience.close();
     },
@@ -127,22 +133,21 @@ const allowed = ({ row }: Match): string =>
     .concat("OPTIONS")
     .join(", ");
 
-interface Reading extends ListenOptions {
-  readonly patience: Patience;
-  readonly time: ConnectionTime;
-}
-
 class Arrival implements Incoming {
   readonly requestId = newRequestId();
   readonly method: string;
   readonly path: string;
   readonly headers: Headers;
   readonly #request: Request;
-  readonly #reading: Reading;
+  readonly #options: ListenOptions;
+  readonly #patience: Patience;
+  readonly #time: ConnectionTime;
 
-  constructor(request: Request, reading: Reading) {
+  constructor(request: Request, options: ListenOptions, patience: Patience, time: ConnectionTime) {
     this.#request = request;
-    this.#reading = reading;
+    this.#options = options;
+    this.#patience = patience;
+    this.#time = time;
     this.method = request.method;
     this.headers = request.headers;
     this.path = pathOf(request.url);
@@ -153,27 +158,26 @@ class Arrival implements Incoming {
   }
 
   get publicUrl(): string {
-    if (this.#reading.publicUrl) return this.#reading.publicUrl.replace(/\/+$/, "");
+    if (this.#options.publicUrl) return this.#options.publicUrl.replace(/\/+$/, "");
     const proto = this.headers.get("x-forwarded-proto") === "https" ? "https" : "http";
     const host = this.headers.get("host") ?? "";
     return /^[\w.:[\]-]{1,255}$/.test(host) ? `${proto}://${host}` : "";
   }
 
   json(): Promise<JsonBody> {
-    const { patience, time, bodyMs, maxBodyBytes } = this.#reading;
-    if (announcedBytes(this.headers) <= smallBytes) time.holdFor(bodyMs);
-    else time.hold();
-    return readJson(this.#request, maxBodyBytes, patience);
+    const { bodyMs, maxBodyBytes } = this.#options;
+    if (announcedBytes(this.headers) <= smallBytes) this.#time.holdFor(bodyMs);
+    else this.#time.hold();
+    return readJson(this.#request, maxBodyBytes, this.#patience);
   }
 
   form(): Promise<Form> {
-    const { patience, time, form } = this.#reading;
-    time.hold();
-    return readForm(this.#request, form, patience);
+    this.#time.hold();
+    return readForm(this.#request, this.#options.form, this.#patience);
   }
 
   expectWait(ms: number): void {
-    this.#reading.time.holdFor(ms + this.#reading.bodyMs);
+    this.#time.holdFor(ms);
   }
 }
 

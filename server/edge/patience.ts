@@ -13,23 +13,33 @@ export function createPatience(ms: number, clock: () => number): Patience {
   const ticking = setInterval(
     () => {
       const now = clock();
-      for (const { until, giveUp } of waiting) if (until <= now) giveUp(tooSlow(ms));
+      for (const entry of waiting) {
+        if (entry.until > now) continue;
+        waiting.delete(entry);
+        entry.giveUp(tooSlow(ms));
+      }
     },
     Math.min(1000, ms / 4),
   );
   // Whoever waits here has a connection, and that keeps the process alive.
   ticking.unref();
   return {
-    wait: async (coming) => {
-      const { promise: late, reject: giveUp } = Promise.withResolvers<never>();
-      const entry = { until: clock() + ms, giveUp };
-      waiting.add(entry);
-      try {
-        return await Promise.race([coming, late]);
-      } finally {
-        waiting.delete(entry);
-      }
-    },
+    // One promise made by hand: this happens once for every call, and a race would make four.
+    wait: (coming) =>
+      new Promise((resolve, reject) => {
+        const entry = { until: clock() + ms, giveUp: reject };
+        waiting.add(entry);
+        coming.then(
+          (value) => {
+            waiting.delete(entry);
+            resolve(value);
+          },
+          (error) => {
+            waiting.delete(entry);
+            reject(error);
+          },
+        );
+      }),
     close: () => clearInterval(ticking),
   };
 }

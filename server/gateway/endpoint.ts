@@ -30,7 +30,7 @@ export type Written =
     };
 
 export interface WriteContext {
-  readonly publicUrl: string;
+  readonly publicUrl: () => string;
   /** Unix seconds. */
   readonly now: number;
   /** Stores a picture and returns its link. */

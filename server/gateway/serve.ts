@@ -75,7 +75,7 @@ export function createServe(options: ServeOptions): { serve: Serve; inHand: () =
       const { operation } = endpoint;
       const answer = await send({ operation, query: read.query, route, signal, trip });
       const written = await endpoint.write(answer, read.query, {
-        publicUrl: incoming.publicUrl,
+        publicUrl: () => incoming.publicUrl,
         now: Math.floor(options.now() / 1000),
         keepPicture: options.keepPicture,
       });

@@ -28,8 +28,8 @@ export interface WireReply {
   readonly headers: Headers;
   /** The whole body, bounded. Throws GatewayError. */
   json(): Promise<unknown>;
-  bytes(): Promise<Uint8Array>;
-  text(maxBytes: number): Promise<string>;
+  /** Without the byte order mark that some servers begin with. */
+  text(maxBytes?: number): Promise<string>;
   /** The body as it comes, bounded. */
   chunks(): AsyncIterable<Uint8Array>;
 }

@@ -51,7 +51,7 @@ export interface EmbeddingsReply {
   readonly usage?: { readonly inputTokens: number };
   /** The upstream's own answer, where it may serve a caller as it is: it names this model and is in this encoding. */
   readonly verbatim?: {
-    readonly bytes: Uint8Array;
+    readonly text: string;
     readonly model: string;
     readonly encoding: "float" | "base64";
   };

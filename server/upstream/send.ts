@@ -48,25 +48,10 @@ class FetchReply implements WireReply {
     this.#max = max;
   }
 
-  async bytes(): Promise<Uint8Array> {
-    // A length in the header is the length on the wire: only without compression does it bound the body.
-    const announced = Number(this.headers.get("content-length") ?? Number.NaN);
-    if (announced <= this.#max && !this.headers.has("content-encoding")) {
-      try {
-        return await this.#response.bytes();
-      } catch (error) {
-        throw unreachable(error, this.#signal);
-      }
-    }
-    const chunks: Uint8Array[] = [];
-    for await (const chunk of this.#bounded(this.#max)) chunks.push(chunk);
-    return Buffer.concat(chunks);
-  }
-
   async json(): Promise<unknown> {
-    const bytes = await this.bytes();
+    const text = await this.text();
     try {
-      return JSON.parse(new TextDecoder().decode(bytes));
+      return JSON.parse(text);
     } catch (cause) {
       throw new GatewayError("upstream_invalid", "The upstream's answer is not valid JSON.", {
         cause,
@@ -74,7 +59,16 @@ class FetchReply implements WireReply {
     }
   }
 
-  async text(maxBytes: number): Promise<string> {
+  async text(maxBytes = this.#max): Promise<string> {
+    // A length in the header is the length on the wire: only without compression does it bound the body.
+    const announced = Number(this.headers.get("content-length") ?? Number.NaN);
+    if (announced <= maxBytes && !this.headers.has("content-encoding")) {
+      try {
+        return await this.#response.text();
+      } catch (error) {
+        throw unreachable(error, this.#signal);
+      }
+    }
     const decoder = new TextDecoder();
     let text = "";
     for await (const chunk of this.#bounded(maxBytes)) {

@@ -213,7 +213,6 @@ export function replyOf(body: string | Uint8Array, given: ReplyOptions = {}): Wi
   return {
     status,
     headers: new Headers({ "content-type": "application/json", ...headers }),
-    bytes: async () => bytes,
     text: async () => decoded(),
     json: async () => {
       try {

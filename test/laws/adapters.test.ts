@@ -179,7 +179,7 @@ const laws: Readonly<Record<string, Law<Subject>>> = {
           query,
           target,
         );
-        if (reply.verbatim) expect(reply.verbatim.bytes[0]).toBe("{".charCodeAt(0));
+        if (reply.verbatim) expect(reply.verbatim.text[0]).toBe("{");
       }
     }
   },

@@ -164,6 +164,10 @@ export class RawConnection {
     this.#socket.pause();
   }
 
+  resume(): void {
+    this.#socket.resume();
+  }
+
   hangUp(): void {
     this.#socket.destroy();
   }

@@ -198,7 +198,9 @@ describe("what is not HTTP is turned away and the connection closed", () => {
 describe("a connection on which nothing is going on is closed", () => {
   type Handlers = Parameters<typeof listen>[0]["handlers"];
   const other = () => ({ status: 200, headers: {}, body: "" });
-  const others = Object.fromEntries(routes.map(({ name }) => [name, other])) as Handlers;
+  const others = Object.fromEntries(
+    routes.map(({ name }) => [name, other] as const),
+  ) as unknown as Handlers;
   const listening = (health: Handlers["health"], connectionSeconds: number) =>
     listen({
       host: "127.0.0.1",

@@ -234,7 +234,7 @@ test("a hundred calls at once are a hundred rows", async () => {
       gateway.post("/v1/embeddings", { model: embedder, input: `${at}` }),
     ),
   );
-  const ids = answers.map(({ headers }) => headers.get("x-request-id"));
+  const ids = answers.map(({ headers }) => headers.get("x-request-id") ?? "");
   expect(new Set(ids).size).toBe(100);
   const rows = gateway.rows().slice(before);
   expect(rows.map(({ requestId }) => requestId).sort()).toEqual(ids.sort());

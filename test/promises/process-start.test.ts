@@ -1,6 +1,6 @@
 /** The first minute: one command, and a key, an address and a line that works when pasted. */
 import { afterEach, describe, expect, test } from "bun:test";
-import { readdirSync, statSync } from "node:fs";
+import { readdirSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { loadSnapshot } from "../../server/snapshot/load.ts";
@@ -118,7 +118,7 @@ describe("a setting that cannot be meant ends the start with exit code 2 and its
     [{ VEXEL_LOG_LEVEL: "loud" }, 'VEXEL_LOG_LEVEL="loud"'],
     [{ VEXEL_LEDGER_FAULT: "ignore" }, 'VEXEL_LEDGER_FAULT="ignore"'],
     [{ VEXEL_PUBLIC_URL: "example.com" }, 'VEXEL_PUBLIC_URL="example.com"'],
-  ])("%p", async (env, named) => {
+  ])("%j", async (env, named) => {
     using folder = temporaryFolder();
     const { code, out, err } = await vexel(["serve"], { cwd: folder.path, env });
     expect({ code, out }).toEqual({ code: 2, out: "" });
@@ -168,9 +168,9 @@ test("the line to paste is quoted for the shell, whatever a model is called", ()
   const yaml = `
 embedded: false
 upstreams: [{ id: u, kind: vllm, baseUrl: "http://127.0.0.1:9" }]
-models: [{ id: "it's;$(touch\${IFS:-}pwned)", kind: embedding, targets: [{ upstream: u, model: m }] }]
-`.replace("${IFS:-}", "-");
-  require("node:fs").writeFileSync(path, yaml);
+models: [{ id: "it's;$(touch-pwned)", kind: embedding, targets: [{ upstream: u, model: m }] }]
+`;
+  writeFileSync(path, yaml);
   const loaded = loadSnapshot({ path, required: true, env: {} });
   if (!loaded.ok) throw new Error(JSON.stringify(loaded.problems));
   const text = welcomeText({ url: "http://0.0.0.0:1", snapshot: loaded.snapshot, newKey: "sk-x" });

@@ -62,32 +62,37 @@ describe("whatever the words", () => {
           expect([found.width, found.height]).toEqual([width, height]);
         },
       ),
-      { numRuns: 60 },
+      { numRuns: 45 },
     );
   });
 
   test("only refusals escape, whatever the options", async () => {
-    const option = fc.record(
+    // Mostly allowed, so that most calls get as far as drawing.
+    const mostly = <T>(good: readonly T[], bad: fc.Arbitrary<T>): fc.Arbitrary<T> =>
+      fc.oneof({ weight: 19, arbitrary: fc.constantFrom(...good) }, { weight: 1, arbitrary: bad });
+    const still = fc.record(
       {
-        size: fc.oneof(
-          fc.constantFrom("32x48", "64x64", "0x0", "auto?"),
-          fc.string({ maxLength: 9 }),
-        ),
-        quality: fc.constantFrom("low", "high", "max", "best"),
-        background: fc.constantFrom("auto", "transparent", "opaque", "blue"),
-        output_format: fc.constantFrom("png", "jpeg", "webp", "gif", "svg", "tiff"),
-        output_compression: fc.oneof(fc.integer({ min: -5, max: 110 }), fc.double()),
-        n: fc.integer({ min: -1, max: 3 }),
-        frame_count: fc.integer({ min: 0, max: 5 }),
-        style: fc.constantFrom("vivid", "natural", "x"),
+        size: mostly(["32x48", "64x64", "90x16"], fc.string({ maxLength: 9 })),
+        quality: mostly(["low", "high", "max", "auto"], fc.string({ maxLength: 5 })),
+        background: mostly(["auto", "transparent", "opaque"], fc.string({ maxLength: 5 })),
+        output_format: mostly(["png", "webp", "png", "jpeg", "svg"], fc.string({ maxLength: 5 })),
+        output_compression: mostly([100], fc.double()),
+        style: mostly(["vivid", "natural"], fc.string({ maxLength: 5 })),
+        n: mostly([1, 2], fc.integer({ min: -1, max: 3 })),
       },
       { requiredKeys: [] },
     );
+    const moving = fc.record({
+      output_format: fc.constant("gif"),
+      frame_count: fc.integer({ min: 1, max: 4 }),
+      background: fc.constantFrom("auto", "transparent"),
+    });
+    const option = fc.oneof({ weight: 4, arbitrary: still }, { weight: 1, arbitrary: moving });
     await fc.assert(
       fc.asyncProperty(sentence, option, (prompt, options) =>
         ours(() => draw(prompt, { size: "48x32", ...options })),
       ),
-      { numRuns: 60 },
+      { numRuns: 25 },
     );
   });
 
@@ -110,7 +115,7 @@ describe("whatever the words", () => {
         (prompt, bytes, mask) =>
           ours(() => edit(prompt, [bytes], { ...(mask !== undefined && { mask }) })),
       ),
-      { numRuns: 60 },
+      { numRuns: 45 },
     );
   });
 });

@@ -222,6 +222,9 @@ describe("the words are heard", () => {
       "vexel-sketch drew: three black cats on a whale under a rainbow.",
     );
     expect(await said("a house with no trees")).toBe("vexel-sketch drew: a house.");
+    expect(await said("a dog with an orange scarf in a red car")).toBe(
+      "vexel-sketch drew: a dog and a red car.",
+    );
     expect(await said("kjhsdf")).toBe(
       "vexel-sketch drew: an abstract composition from the words of the prompt.",
     );

@@ -53,6 +53,25 @@ describe("only the masked area changes", () => {
     }
   }
 
+  test("in pictures of every kind", async () => {
+    const plain = sharp(await photo(size.width, size.height));
+    const kinds = {
+      "with an sRGB profile": plain.clone().withIccProfile("srgb").png(),
+      "with a wide profile": plain.clone().withIccProfile("p3").png(),
+      "with a palette": plain.clone().png({ palette: true, colours: 32 }),
+      "of 16 bits": plain.clone().toColourspace("rgb16").png(),
+      grey: plain.clone().greyscale().png(),
+      jpeg: plain.clone().jpeg(),
+    };
+    const mask = await maskWith(size, hole);
+    for (const [kind, image] of Object.entries(kinds)) {
+      const bytes = await image.toBuffer();
+      const result = bytesOf(await edit("a dog", [bytes], { mask }));
+      const { outside } = changed(await pixelsOf(bytes), await pixelsOf(result));
+      expect(`${kind}: ${outside}`).toBe(`${kind}: 0`);
+    }
+  });
+
   test("where the mask is half transparent the two are blended", async () => {
     const image = await photo(size.width, size.height);
     const [hard, soft] = [

@@ -109,12 +109,12 @@ describe("a caller that leaves", () => {
 
   test("in the middle of a long filter: it stops soon", async () => {
     const leave = new AbortController();
-    const query = drawing("a fox, oil painting", { size: "2048x2048" });
+    const query = drawing("a fox, oil painting", { size: "3840x2160" });
     const asked = refusal(() => sketch.generations(query, target, leave.signal));
     setTimeout(() => leave.abort(), 60);
     const started = performance.now();
     expect((await asked).fault).toBe("client_closed");
-    expect(performance.now() - started).toBeLessThan(3000);
+    expect(performance.now() - started).toBeLessThan(5000);
   });
 
   test("between two events: the stream ends with the reason", async () => {

@@ -54,7 +54,7 @@ async function handOver(
   if (image.kind === "url") return { url: image.url };
   if (options.response_format === "url") {
     const bytes = image.kind === "bytes" ? image.bytes : Buffer.from(image.base64, "base64");
-    return { url: await keepPicture(bytes, publicUrl) };
+    return { url: await keepPicture(bytes, publicUrl()) };
   }
   return {
     b64_json: image.kind === "base64" ? image.base64 : Buffer.from(image.bytes).toString("base64"),

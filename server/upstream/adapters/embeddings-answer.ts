@@ -1,21 +1,14 @@
-/** An embeddings answer out of its bytes. Vectors in base64 are cut out before parsing: they are all but all of it. */
-import { isAscii } from "node:buffer";
+/** An embeddings answer out of its text. Vectors in base64 are cut out before parsing: they are all but all of it. */
 import { GatewayError } from "../../std/gateway-error.ts";
 
-const key = Buffer.from('"embedding"');
-const quote = 0x22;
-const backslash = 0x5c;
-const colon = 0x3a;
+const key = '"embedding"';
 
 /** The answer as JSON.parse gives it, whatever way it took to get there. */
-export function parseAnswer(bytes: Uint8Array): unknown {
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  return parseAround(text) ?? parseWhole(text);
-}
+export const parseAnswer = (text: string): unknown => parseAround(text) ?? parseWhole(text);
 
-function parseWhole(text: Buffer): unknown {
+function parseWhole(text: string): unknown {
   try {
-    return JSON.parse(text.toString("utf8"));
+    return JSON.parse(text);
   } catch (cause) {
     throw new GatewayError("upstream_invalid", "The upstream's answer is not valid JSON.", {
       cause,
@@ -23,45 +16,46 @@ function parseWhole(text: Buffer): unknown {
   }
 }
 
-/** Parses what stands around the vectors, then puts them back. Undefined where that is not plain sailing. */
-function parseAround(text: Buffer): unknown {
-  // The vectors are cut out as bytes, which are characters only as long as all of them are ASCII.
-  if (!isAscii(text)) return undefined;
+/**
+ * Parses what stands around the vectors, then puts them back. Undefined where that is not plain sailing.
+ * A piece of a string shares its memory, so a vector is never copied.
+ */
+function parseAround(text: string): unknown {
   const vectors: string[] = [];
   let around = "";
   let from = 0;
   for (let at = text.indexOf(key); at >= 0; at = text.indexOf(key, at + 1)) {
     const open = openingQuote(text, at + key.length);
-    if (open === undefined || text[at - 1] === backslash) continue;
-    const close = text.indexOf(quote, open + 1);
+    if (open === undefined || text[at - 1] === "\\") continue;
+    const close = text.indexOf('"', open + 1);
     if (close < 0) return undefined;
-    const vector = text.toString("latin1", open + 1, close);
+    const vector = text.slice(open + 1, close);
     // An escaped slash is legal in JSON and means that this is not the base64 itself.
     if (vector.includes("\\")) return undefined;
-    around += `${text.toString("utf8", from, open + 1)}${vectors.length}`;
+    around += `${text.slice(from, open + 1)}${vectors.length}`;
     vectors.push(vector);
     from = close;
     at = close;
   }
   if (vectors.length === 0) return undefined;
   try {
-    return putBack(JSON.parse(around + text.toString("utf8", from)), vectors);
+    return putBack(JSON.parse(around + text.slice(from)), vectors);
   } catch {
     return undefined;
   }
 }
 
 /** Where the string after a key's colon begins, if a string is what follows. */
-function openingQuote(text: Buffer, after: number): number | undefined {
-  let at = skipSpace(text, after);
-  if (text[at] !== colon) return undefined;
-  at = skipSpace(text, at + 1);
-  return text[at] === quote ? at : undefined;
+function openingQuote(text: string, after: number): number | undefined {
+  const colon = skipSpace(text, after);
+  if (text[colon] !== ":") return undefined;
+  const open = skipSpace(text, colon + 1);
+  return text[open] === '"' ? open : undefined;
 }
 
-function skipSpace(text: Buffer, from: number): number {
+function skipSpace(text: string, from: number): number {
   let at = from;
-  while (text[at] === 0x20 || text[at] === 0x0a || text[at] === 0x0d || text[at] === 0x09) at++;
+  while (" \n\r\t".includes(text[at] ?? "x")) at++;
   return at;
 }
 

@@ -30,12 +30,8 @@ export const openaiEmbeddings = (
       }),
     };
   },
-  fromUpstream: async (reply, query) => readEmbeddings(unmarked(await reply.bytes()), query),
+  fromUpstream: async (reply, query) => readEmbeddings(await reply.text(), query),
 });
-
-/** Without the byte order mark that some servers begin with: not every client of ours could read it. */
-const unmarked = (bytes: Uint8Array): Uint8Array =>
-  bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes;
 
 function rawInput({ input, single }: EmbeddingsQuery): unknown {
   const entries: readonly unknown[] = input.kind === "text" ? input.texts : input.tokens;
@@ -55,8 +51,8 @@ interface Answer {
   readonly usage?: { readonly prompt_tokens?: unknown; readonly total_tokens?: unknown };
 }
 
-export function readEmbeddings(bytes: Uint8Array, query: EmbeddingsQuery): EmbeddingsReply {
-  const answer = (parseAnswer(bytes) ?? {}) as Answer;
+export function readEmbeddings(text: string, query: EmbeddingsQuery): EmbeddingsReply {
+  const answer = (parseAnswer(text) ?? {}) as Answer;
   const { data, usage, model } = answer;
   if (!Array.isArray(data)) throw unusable("it has no list called `data`");
   const tokens = usage?.prompt_tokens;
@@ -65,7 +61,7 @@ export function readEmbeddings(bytes: Uint8Array, query: EmbeddingsQuery): Embed
   return {
     vectors: inOrder(entries, query),
     ...(isCount(tokens) && { usage: { inputTokens: tokens } }),
-    ...(encoding && { verbatim: { bytes, model: model as string, encoding } }),
+    ...(encoding && { verbatim: { text, model: model as string, encoding } }),
   };
 }
 

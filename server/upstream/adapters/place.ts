@@ -13,10 +13,7 @@ export const openaiPlace =
   (defaultBaseUrl: string | undefined): Place =>
   ({ upstream }, path) => ({
     url: `${upstream.baseUrl ?? defaultBaseUrl}/${path}`,
-    headers: {
-      ...(upstream.apiKey !== undefined && { authorization: `Bearer ${upstream.apiKey}` }),
-      ...extraHeaders(upstream),
-    },
+    headers: headersOf(upstream, (key) => ({ authorization: `Bearer ${key}` })),
   });
 
 /**
@@ -31,13 +28,27 @@ export const azurePlace: Place = ({ upstream, model }, path) => {
       typeof apiVersion === "string"
         ? `${root}/openai/deployments/${encodeURIComponent(model)}/${path}?api-version=${encodeURIComponent(apiVersion)}`
         : `${root}/openai/v1/${path}`,
-    headers: {
-      ...(upstream.apiKey !== undefined && { "api-key": upstream.apiKey }),
-      ...extraHeaders(upstream),
-    },
+    headers: headersOf(upstream, (key) => ({ "api-key": key })),
   };
 };
 
-/** Two spellings of one name would both be sent: in small letters, what the configuration says takes the place of ours. */
-const extraHeaders = ({ headers }: Upstream): Record<string, string> =>
+/** An upstream of a snapshot never changes, so its headers are put together once. */
+const known = new WeakMap<Upstream, Readonly<Record<string, string>>>();
+
+function headersOf(
+  upstream: Upstream,
+  prove: (key: string) => Record<string, string>,
+): Readonly<Record<string, string>> {
+  const before = known.get(upstream);
+  if (before) return before;
+  const headers = Object.freeze({
+    ...(upstream.apiKey !== undefined && prove(upstream.apiKey)),
+    ...inSmallLetters(upstream.headers),
+  });
+  known.set(upstream, headers);
+  return headers;
+}
+
+/** Two spellings of one name would both be sent: this way, what the configuration says takes the place of ours. */
+const inSmallLetters = (headers: Upstream["headers"]): Record<string, string> =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));

@@ -150,7 +150,7 @@ function outdoors(
   const behind = standing.flatMap((place): Layer[] => {
     if (place === "mountains") {
       const named = paint("mountains");
-      return named === undefined ? mountains(stage) : mountains(stage, named, 0.3);
+      return named === undefined ? mountains(stage) : mountains(stage, named, 0.5);
     }
     if (place === "volcano") return volcano(stage, paint("volcano"));
     if (place === "city") return city(stage, paint("city"));

@@ -1,7 +1,7 @@
 /** One sentence that tells truthfully what the drawing program understood. Built from our words, never the prompt's. */
 import type { TimeOfDay } from "../hours.ts";
 import type { SkyFeature } from "../sky.ts";
-import { subjectOf } from "../subjects/catalogue.ts";
+import type { SubjectName } from "../subjects/catalogue.ts";
 import type { Brief, Mention } from "./brief.ts";
 import { isAbstract } from "./brief.ts";
 import { type PlaceName, styleWords, weatherWords } from "./scene-words.ts";
@@ -158,13 +158,26 @@ export function describe(brief: Brief, deed: Deed = "drew"): string {
   return `${deeds[deed]} ${text === "" ? style.join(" and ") : `${text}${tail}`}.`;
 }
 
+const inside: ReadonlySet<SubjectName> = new Set(["car", "bus", "balloon", "rowboat"]);
+const mounts: ReadonlySet<SubjectName> = new Set([
+  "horse",
+  "unicorn",
+  "elephant",
+  "cow",
+  "turtle",
+  "dolphin",
+  "dragon",
+  "dinosaur",
+  "bicycle",
+]);
+
 const cast = (brief: Brief): string[] =>
   brief.subjects.flatMap((mention, i) => {
     if (brief.subjects.some((other) => other.on === i)) return [];
     const carrier = mention.on === undefined ? undefined : brief.subjects[mention.on];
     if (carrier === undefined) return [phrase(mention)];
-    const afloat = subjectOf(carrier.name).stands === "water";
-    return [`${phrase(mention)} ${afloat ? "on" : "riding"} ${phrase(carrier)}`];
+    const how = inside.has(carrier.name) ? "in" : mounts.has(carrier.name) ? "riding" : "on";
+    return [`${phrase(mention)} ${how} ${phrase(carrier)}`];
   });
 
 const scenes = (brief: Brief): string[] =>

@@ -1,0 +1,187 @@
+/** The command line: what each command prints, where, and with which exit code. */
+import { afterAll, describe, expect, test } from "bun:test";
+import { readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import manifest from "../../package.json";
+import { startFake } from "../fake-upstream.ts";
+import { configFor, temporaryFolder } from "../harness.ts";
+import { vexel } from "./process-fixture.ts";
+
+const folder = temporaryFolder();
+const fake = startFake();
+afterAll(() => {
+  fake.close();
+  folder[Symbol.dispose]();
+});
+const run = (args: readonly string[], env: Record<string, string> = {}) =>
+  vexel(args, { cwd: folder.path, env });
+const file = (name: string, text: string): string => {
+  const path = join(folder.path, name);
+  writeFileSync(path, text);
+  return path;
+};
+
+describe("help", () => {
+  test.each([["help"], ["--help"], ["-h"]])("%s lists every command, exit code 0", async (word) => {
+    const { code, out, err } = await run([word]);
+    expect({ code, err }).toEqual({ code: 0, err: "" });
+    for (const name of ["serve", "check", "keys", "models"]) expect(out).toContain(`  ${name} `);
+  });
+
+  test.each(["serve", "check", "keys", "models"])("%s --help tells how to use it", async (name) => {
+    const { code, out, err } = await run([name, "--help"]);
+    expect({ code, err }).toEqual({ code: 0, err: "" });
+    expect(out).toStartWith(`Usage: vexel ${name}`);
+  });
+
+  test("--version is the version", async () => {
+    expect(await run(["--version"])).toEqual({ code: 0, out: `${manifest.version}\n`, err: "" });
+  });
+
+  test("needs no folder and makes none", () => {
+    expect(readdirSync(folder.path)).toEqual([]);
+  });
+});
+
+describe("called wrongly, the exit code is 2 and the help is shown on standard error", () => {
+  test.each<[string, readonly string[], string]>([
+    ["an unknown command", ["frobnicate"], 'there is no command "frobnicate"'],
+    ["an unknown option", ["--frobnicate"], "--frobnicate"],
+    ["an unknown option of a command", ["check", "--frobnicate"], "--frobnicate"],
+    ["an option without its value", ["serve", "--port"], "--port"],
+    ["a word too many", ["serve", "now"], '"now"'],
+    ["two files", ["check", "a", "b"], "one file at a time"],
+    ["a word that means nothing", ["models", "all"], '"all"'],
+    ["a setting that cannot be meant", ["serve", "--port", "eighty"], 'PORT="eighty"'],
+  ])("%s", async (_, args, words) => {
+    const { code, out, err } = await run(args);
+    expect({ code, out }).toEqual({ code: 2, out: "" });
+    expect(err).toContain(words);
+    expect(err).toContain("Usage: vexel");
+    expect(err).not.toContain("    at ");
+  });
+});
+
+describe("check", () => {
+  test("a valid file: exit code 0 and what is in it", async () => {
+    const path = file("good.yaml", configFor(fake.url));
+    const { code, out, err } = await run(["check", path]);
+    expect({ code, err }).toEqual({ code: 0, err: "" });
+    expect(out).toMatch(/good\.yaml: valid\. \d+ upstreams, \d+ models, 1 keys\.\n$/);
+  });
+
+  test("a file with mistakes: exit code 1 and all of them with their places", async () => {
+    const path = file(
+      "bad.yaml",
+      "upstreams:\n  - { id: a, kind: opnai, apiKey: x }\nmodels:\n  - { id: m, kind: image, targets: [{ upstream: b, model: x }] }\n",
+    );
+    const { code, out, err } = await run(["check", path]);
+    expect({ code, out }).toEqual({ code: 1, out: "" });
+    expect(err).toMatch(/bad\.yaml:2:\d+ upstreams\[0\]\.kind: /);
+    expect(err).toMatch(/bad\.yaml:4:\d+ models\[0\]\.targets\[0\]\.upstream: /);
+  });
+
+  test("a file that is not there: exit code 1", async () => {
+    const { code, err } = await run(["check", "nowhere.yaml"]);
+    expect(code).toBe(1);
+    expect(err).toBe("nowhere.yaml: does not exist\n");
+  });
+
+  test("no file at all is as good as an empty one", async () => {
+    expect((await run(["check"])).code).toBe(0);
+  });
+
+  test("a slip is warned of, and is no mistake", async () => {
+    const path = file(
+      "slip.yaml",
+      `${configFor(fake.url)}  - { name: idle, key: sk-idle-0123456789abcdef, models: ["nothing-*"] }\n`,
+    );
+    const { code, err } = await run(["check", path]);
+    expect(code).toBe(0);
+    expect(err).toStartWith("warning: ");
+    expect(err).toContain("nothing-*");
+    expect(err).not.toContain("sk-idle");
+  });
+
+  test("--probe finds a good upstream well, and asks it for nothing that costs", async () => {
+    fake.clear();
+    const path = file("good.yaml", configFor(fake.url));
+    const { code, out } = await run(["check", path, "--probe"]);
+    expect(out).toContain("ok     fake: it answers and takes the key");
+    expect(code).toBe(0);
+    expect(fake.requests.map(({ method, path: asked }) => `${method} ${asked}`)).toEqual([
+      "GET /v1/models",
+    ]);
+  });
+
+  test("--probe finds a wrong key", async () => {
+    const path = file(
+      "wrong-key.yaml",
+      configFor(fake.url).replace("apiKey: sk-fake", "apiKey: sk-wrong-0123456789"),
+    );
+    const { code, out, err } = await run(["check", path, "--probe"]);
+    expect(code).toBe(1);
+    expect(out).toContain("FAILED fake: it refuses the apiKey (it answered 401)");
+    expect(`${out}${err}`).not.toContain("sk-wrong");
+  });
+
+  test("--probe finds a place where nobody is", async () => {
+    const path = file("nobody.yaml", configFor("http://127.0.0.1:9/v1"));
+    const { code, out } = await run(["check", path, "--probe"]);
+    expect(code).toBe(1);
+    expect(out).toContain("FAILED fake: The upstream cannot be reached. (http://127.0.0.1:9/v1)");
+  });
+
+  test("--probe finds one that fails, and one that has no list", async () => {
+    const path = file("good.yaml", configFor(fake.url));
+    fake.script({ fail: "server-error" });
+    const failing = await run(["check", path, "--probe"]);
+    expect(failing.code).toBe(1);
+    expect(failing.out).toContain("FAILED fake: it answered 500");
+    fake.script({ fail: "detail" });
+    const listless = await run(["check", path, "--probe"]);
+    expect(listless.code).toBe(0);
+    expect(listless.out).toContain("ok     fake: it answers, but has no list of models (404)");
+  });
+});
+
+describe("models", () => {
+  test("lists what a gateway with this configuration serves, and where each goes", async () => {
+    const path = file("good.yaml", configFor(fake.url));
+    const { code, out, err } = await run(["models", "--config", path]);
+    expect({ code, err }).toEqual({ code: 0, err: "" });
+    const [head, ...rows] = out.trim().split("\n");
+    expect(head).toMatch(/^MODEL +KIND +FROM +TARGETS$/);
+    expect(rows.find((row) => row.startsWith("our-embedder "))).toMatch(
+      /^our-embedder +embedding +file +fake:text-embedding-3-large$/,
+    );
+    expect(rows.some((row) => /^all-minilm-l6-v2 +embedding +embedded /.test(row))).toBe(true);
+  });
+
+  test("the same as JSON", async () => {
+    const path = file("good.yaml", configFor(fake.url));
+    const { code, out } = await run(["models", "--json"], { VEXEL_CONFIG: path });
+    expect(code).toBe(0);
+    const listed = JSON.parse(out) as { id: string }[];
+    expect(listed.find(({ id }) => id === "our-painter")).toEqual({
+      id: "our-painter",
+      kind: "image",
+      source: "file",
+      targets: ["fake:gpt-image-1.5"],
+    } as never);
+  });
+
+  test("knows the providers whose keys are in the environment, and shows no key", async () => {
+    const { code, out, err } = await run(["models"], { OPENAI_API_KEY: "sk-from-the-environment" });
+    expect(code).toBe(0);
+    expect(out).toMatch(/^text-embedding-3-small +embedding +environment /m);
+    expect(`${out}${err}`).not.toContain("sk-from");
+  });
+
+  test("of a configuration with mistakes: exit code 1", async () => {
+    const path = file("bad.yaml", "models: [");
+    const { code, out, err } = await run(["models", "--config", path]);
+    expect({ code, out }).toEqual({ code: 1, out: "" });
+    expect(err).toContain("bad.yaml:1:");
+  });
+});
