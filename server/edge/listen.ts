@@ -78,6 +78,7 @@ export function listen(options: ListenOptions): Listening {
   };
 
   const server: Server = Bun.serve({
+    development: false,
     hostname: options.host,
     port: options.port,
     idleTimeout: connectionSeconds,

@@ -58,6 +58,8 @@ export interface LedgerFileOptions {
 export class LedgerFile {
   readonly #db: Database;
   readonly #insert: Statement;
+  readonly #begin: Statement;
+  readonly #commit: Statement;
 
   constructor({ folder, maxBytes }: LedgerFileOptions) {
     this.#db = openDatabase({
@@ -77,14 +79,16 @@ export class LedgerFile {
       },
     });
     this.#insert = this.#db.prepare(insertion);
+    this.#begin = this.#db.prepare("BEGIN IMMEDIATE");
+    this.#commit = this.#db.prepare("COMMIT");
   }
 
   /** All or nothing, in one transaction. Throws what SQLite throws. */
   write(rows: readonly LedgerRow[]): void {
-    this.#db.run("BEGIN IMMEDIATE");
+    this.#begin.run();
     try {
       for (const row of rows) this.#insert.run(...names.map((name) => row[name]));
-      this.#db.run("COMMIT");
+      this.#commit.run();
     } catch (error) {
       // A full disk may have rolled back by itself.
       if (this.#db.inTransaction) this.#db.run("ROLLBACK");
@@ -110,7 +114,7 @@ export class LedgerFile {
   }
 
   close(): void {
-    this.#insert.finalize();
+    for (const statement of [this.#insert, this.#begin, this.#commit]) statement.finalize();
     this.#db.close();
   }
 }

@@ -67,7 +67,7 @@ describe("check", () => {
     const path = file("good.yaml", configFor(fake.url));
     const { code, out, err } = await run(["check", path]);
     expect({ code, err }).toEqual({ code: 0, err: "" });
-    expect(out).toMatch(/good\.yaml: valid\. \d+ upstreams, \d+ models, 1 keys\.\n$/);
+    expect(out).toMatch(/good\.yaml is valid: \d+ upstreams, \d+ models, 1 keys\.\n$/);
   });
 
   test("a file with mistakes: exit code 1 and all of them with their places", async () => {

@@ -168,6 +168,11 @@ export class RawConnection {
     this.#socket.resume();
   }
 
+  /** Says that nothing more will come, and still listens. */
+  finish(): void {
+    this.#socket.end();
+  }
+
   hangUp(): void {
     this.#socket.destroy();
   }

@@ -47,7 +47,7 @@ describe("beside a running gateway", () => {
     expect(await untilAnswered(key, 200)).toBeLessThan(1_500);
     expect((await keys("revoke", "short-lived")).code).toBe(0);
     expect(await untilAnswered(key, 401)).toBeLessThan(1_500);
-    expect(gateway.output()).toContain("keys-changed");
+    await until(() => gateway.output().includes("keys-changed"));
   });
 
   test("also while vexel.yaml has a mistake in it", async () => {

@@ -1,0 +1,230 @@
+/** Things to send: valid calls, calls a step or three away from valid, and plain nonsense. */
+import fc from "fast-check";
+
+/** Texts that readers stumble over. */
+export const oddText = fc.oneof(
+  fc.string({ maxLength: 30 }),
+  fc.string({ unit: "binary", maxLength: 20 }),
+  fc.constantFrom(
+    "",
+    " ",
+    "\0",
+    "\ud800",
+    "\u202e",
+    "null",
+    "NaN",
+    "-1",
+    "1e999",
+    "__proto__",
+    "constructor",
+    "[object Object]",
+    "../../../etc/passwd",
+    "\r\nx-injected: 1",
+    "$(id)",
+    "<script>",
+    "a".repeat(5_000),
+  ),
+);
+
+const oddNumber = fc.oneof(
+  fc.integer({ min: -5, max: 20 }),
+  fc.constantFrom(0, -0, 0.5, 1e21, -1e308, 2 ** 31, 2 ** 53, Number.MIN_VALUE, 1024, 4096),
+);
+
+/** Any JSON at all. */
+export const oddValue: fc.Arbitrary<unknown> = fc.oneof(
+  oddText,
+  oddNumber,
+  fc.constantFrom(null, true, false, [], {}, [[]], [{}], { a: { b: [] } }),
+  fc.array(fc.oneof(oddText, oddNumber, fc.constant(null)), { maxLength: 5 }),
+  fc.dictionary(oddText, fc.oneof(oddText, oddNumber), { maxKeys: 4 }),
+  fc.json({ maxDepth: 3 }).map((text) => JSON.parse(text) as unknown),
+);
+
+const embedders = [
+  "text-embedding-3-small",
+  "text-embedding-ada-002",
+  "our-embedder",
+  "all-minilm-l6-v2",
+];
+const painters = ["gpt-image-2", "our-painter", "dall-e-3"];
+export const models = fc.oneof(
+  { weight: 8, arbitrary: fc.constantFrom(...embedders) },
+  { weight: 8, arbitrary: fc.constantFrom(...painters) },
+  { weight: 1, arbitrary: oddText },
+);
+
+const words = fc.oneof(
+  fc.constantFrom("a red boat", "a blue house by the sea", "three cats", "forbidden things"),
+  oddText,
+);
+
+const token = fc.integer({ min: 0, max: 100_000 });
+const input = fc.oneof(
+  words,
+  fc.array(words, { minLength: 1, maxLength: 4 }),
+  fc.array(token, { minLength: 1, maxLength: 8 }),
+  fc.array(fc.array(token, { minLength: 1, maxLength: 4 }), { minLength: 1, maxLength: 3 }),
+);
+
+/** Each field is there or not. */
+const some = (fields: Record<string, fc.Arbitrary<unknown>>, required: readonly string[]) =>
+  fc.record(fields, { requiredKeys: [...required] });
+
+const embeddingsBody = some(
+  {
+    model: fc.constantFrom(...embedders),
+    input,
+    encoding_format: fc.constantFrom("float", "base64"),
+    dimensions: fc.integer({ min: 1, max: 400 }),
+    user: words,
+  },
+  ["model", "input"],
+);
+
+const imageFields = {
+  model: fc.constantFrom(...painters),
+  prompt: words,
+  n: fc.integer({ min: 1, max: 3 }),
+  size: fc.constantFrom("auto", "1024x1024", "1536x1024", "256x256", "1x1"),
+  quality: fc.constantFrom("auto", "low", "high", "standard", "hd", "max"),
+  background: fc.constantFrom("auto", "transparent", "opaque"),
+  moderation: fc.constantFrom("auto", "low"),
+  output_format: fc.constantFrom("png", "jpeg", "webp", "gif", "svg"),
+  output_compression: fc.integer({ min: 0, max: 100 }),
+  response_format: fc.constantFrom("url", "b64_json"),
+  partial_images: fc.integer({ min: 0, max: 3 }),
+  stream: fc.boolean(),
+  style: fc.constantFrom("vivid", "natural"),
+  user: words,
+  safety_identifier: words,
+};
+const generationBody = some(imageFields, ["model", "prompt"]);
+const editBody = some(
+  {
+    ...imageFields,
+    images: fc.array(
+      fc.constantFrom(
+        { file_id: "file-1" },
+        { image_url: "https://example.com/a.png" },
+        { image_url: "data:image/png;base64,iVBORw0KGgo=" },
+      ),
+      { minLength: 1, maxLength: 3 },
+    ),
+    mask: fc.constant({ file_id: "file-2" }),
+  },
+  ["model", "prompt", "images"],
+);
+
+/** The drawing program takes its time, so it is asked for little. */
+const sketchBody = some(
+  {
+    ...imageFields,
+    model: fc.constant("vexel-sketch"),
+    n: fc.constant(1),
+    size: fc.constantFrom("256x256", "512x512", "1x1", "9999x9999", "axb", "auto"),
+  },
+  ["model", "prompt", "size"],
+);
+
+export interface JsonCall {
+  readonly path: string;
+  readonly body: Record<string, unknown>;
+}
+
+const at = (path: string, bodies: fc.Arbitrary<object>): fc.Arbitrary<JsonCall> =>
+  bodies.map((body) => ({ path, body: body as Record<string, unknown> }));
+
+/** Calls that are valid, or nearly so by bad luck. */
+export const validCall: fc.Arbitrary<JsonCall> = fc.oneof(
+  { weight: 6, arbitrary: at("/v1/embeddings", embeddingsBody) },
+  { weight: 1, arbitrary: at("/v1/engines/our-embedder/embeddings", embeddingsBody) },
+  { weight: 5, arbitrary: at("/v1/images/generations", generationBody) },
+  { weight: 3, arbitrary: at("/v1/images/edits", editBody) },
+);
+export const sketchCall = at("/v1/images/generations", sketchBody);
+
+type Change = (body: Record<string, unknown>) => Record<string, unknown>;
+const pick = (body: object, choice: number): string => {
+  const keys = Object.keys(body);
+  return keys[choice % Math.max(1, keys.length)] ?? "model";
+};
+const without = (body: Record<string, unknown>, name: string) =>
+  Object.fromEntries(Object.entries(body).filter(([key]) => key !== name));
+
+/** One step away from what it was. */
+const change: fc.Arbitrary<Change> = fc.oneof(
+  fc.tuple(fc.nat(), oddValue).map(
+    ([choice, value]): Change =>
+      (body) => ({
+        ...body,
+        [pick(body, choice)]: value,
+      }),
+  ),
+  fc.nat().map(
+    (choice): Change =>
+      (body) =>
+        without(body, pick(body, choice)),
+  ),
+  fc.tuple(oddText, oddValue).map(
+    ([name, value]): Change =>
+      (body) => ({ ...body, [name]: value }),
+  ),
+  fc.nat().map(
+    (choice): Change =>
+      (body) => {
+        const name = pick(body, choice);
+        return { ...body, [name]: [body[name], body[name]] };
+      },
+  ),
+  fc.nat().map(
+    (choice): Change =>
+      (body) => {
+        const name = pick(body, choice);
+        return { ...body, [name]: { [name]: body[name] } };
+      },
+  ),
+  fc.nat().map(
+    (choice): Change =>
+      (body) => {
+        const name = pick(body, choice);
+        return { ...body, [name]: JSON.stringify(body[name]) };
+      },
+  ),
+  models.map(
+    (model): Change =>
+      (body) => ({ ...body, model }),
+  ),
+);
+
+export const changedCall: fc.Arbitrary<JsonCall> = fc
+  .tuple(validCall, fc.array(change, { minLength: 1, maxLength: 3 }))
+  .map(([{ path, body }, changes]) => ({
+    path,
+    body: changes.reduce((changed, step) => step(changed), body),
+  }));
+
+/** Bytes as they were, but for a few places. */
+export const damaged = (bytes: Uint8Array): fc.Arbitrary<Uint8Array<ArrayBuffer>> =>
+  fc
+    .array(
+      fc.record({
+        where: fc.nat(),
+        remove: fc.integer({ min: 0, max: 12 }),
+        insert: fc.oneof(
+          fc.uint8Array({ maxLength: 6 }),
+          fc
+            .constantFrom('"', "{", "}", "\\", "\r\n", "--", "\0", ";", "=")
+            .map((text) => Buffer.from(text)),
+        ),
+      }),
+      { minLength: 1, maxLength: 4 },
+    )
+    .map((damages) => {
+      let whole: Buffer = Buffer.from(bytes);
+      for (const { where, remove, insert } of damages) {
+        const from = where % (whole.length + 1);
+        whole = Buffer.concat([whole.subarray(0, from), insert, whole.subarray(from + remove)]);
+      }
+      return new Uint8Array(whole);
+    });

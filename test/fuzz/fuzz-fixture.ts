@@ -1,0 +1,100 @@
+/** What the fuzz tests share: a gateway with everything behind it, and what every single answer must keep to. */
+import { expect } from "bun:test";
+import fc from "fast-check";
+import { type Fault, faults } from "../../contract/faults.ts";
+import { type Fake, startFake } from "../fake-upstream.ts";
+import { configFor, startGateway, type TestGateway } from "../harness.ts";
+
+/** The same on every run; another one to look further: VEXEL_FUZZ_SEED=1 npm test -- test/fuzz */
+const seed = Number(process.env.VEXEL_FUZZ_SEED ?? 20_261_115);
+/** How long each property looks for trouble. */
+const seconds = Number(process.env.VEXEL_FUZZ_SECONDS ?? 1.8);
+
+/** fast-check prints the seed, the path to the counterexample and the counterexample itself. */
+export const look = <T>(property: fc.IAsyncProperty<T>): Promise<void> =>
+  fc.assert(property, {
+    seed,
+    numRuns: 100_000,
+    interruptAfterTimeLimit: seconds * 1000,
+    // A found fault is made small within the time that is left.
+    markInterruptAsFailure: false,
+  });
+
+export interface Target {
+  readonly gateway: TestGateway;
+  readonly fake: Fake;
+  close(): Promise<void>;
+}
+
+export function startTarget(): Target {
+  const fake = startFake();
+  const gateway = startGateway({
+    yaml: configFor(fake.url),
+    settings: {
+      VEXEL_MAX_BODY_BYTES: "200000",
+      VEXEL_MAX_FILE_BYTES: "300000",
+      VEXEL_MAX_UPLOAD_BYTES: "500000",
+      VEXEL_BODY_TIMEOUT: "2",
+      VEXEL_EMBEDDINGS_TIMEOUT: "20",
+      VEXEL_IMAGES_TIMEOUT: "20",
+    },
+  });
+  return {
+    fake,
+    gateway,
+    close: async () => {
+      await gateway.close();
+      fake.close();
+    },
+  };
+}
+
+const table = new Set(
+  (Object.entries(faults) as [string, Fault][])
+    // A defect is no declared way to fail, although it has a row.
+    .filter(([name]) => name !== "internal")
+    .map(([, { status, type, code }]) => JSON.stringify([status, type, code])),
+);
+
+/** Declared faults only, always in OpenAI's shape, always with a request id; and what works is what it says it is. */
+export async function expectDefined(response: Response, { fake }: Target): Promise<void> {
+  const { status, headers } = response;
+  expect(headers.get("x-request-id")).toMatch(/^req_[0-9a-f]{32}$/);
+  const text = await response.text();
+  if (status < 300) {
+    const type = headers.get("content-type") ?? "";
+    if (text !== "" && type.startsWith("application/json")) JSON.parse(text);
+    return;
+  }
+  expect(status).not.toBe(500);
+  // An answer to HEAD has no body.
+  if (text === "") return;
+  expect(headers.get("content-type")).toBe("application/json");
+  const { error, ...others } = JSON.parse(text) as { error: Record<string, unknown> };
+  expect(others).toEqual({});
+  const { message, type, param, code, moderation_details: _, ...extra } = error;
+  expect(extra).toEqual({});
+  expect(message).toBeString();
+  expect(type).toBeString();
+  expect(param === null || typeof param === "string").toBe(true);
+  expect(code === null || typeof code === "string").toBe(true);
+  // An upstream's own refusal keeps its status, type and code.
+  const kept = fake.requests.some((request) => request.status === status);
+  expect(kept || table.has(JSON.stringify([status, type, code])), text).toBe(true);
+}
+
+/** After all that: no defect was logged, and the next caller is served. */
+export async function expectUnharmed({ gateway, fake }: Target): Promise<void> {
+  fake.clear();
+  const defects = gateway
+    .log()
+    .split("\n")
+    .filter((line) => /"event":"defect"|"fault":"internal"/.test(line));
+  expect(defects).toEqual([]);
+  const response = await gateway.post("/v1/embeddings", {
+    model: "text-embedding-3-small",
+    input: "still there?",
+  });
+  expect(response.status).toBe(200);
+  await response.text();
+}

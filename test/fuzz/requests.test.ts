@@ -1,0 +1,282 @@
+/** Whatever is sent, only declared faults come out: no 500, no crash, no hang, no answer in another shape. */
+import { afterAll, afterEach, test } from "bun:test";
+import fc from "fast-check";
+import { draw } from "../fake-upstream/pictures.ts";
+import type { Mischief } from "../fake-upstream.ts";
+import { testKey } from "../harness.ts";
+import { asText, RawConnection } from "../promises/edge-fixture.ts";
+import {
+  changedCall,
+  damaged,
+  models,
+  oddText,
+  oddValue,
+  sketchCall,
+  validCall,
+} from "./arbitrary.ts";
+import { expectDefined, expectUnharmed, look, startTarget } from "./fuzz-fixture.ts";
+
+const target = startTarget();
+const { gateway, fake } = target;
+afterAll(() => target.close());
+afterEach(() => expectUnharmed(target));
+
+interface Sent {
+  readonly path: string;
+  readonly method?: string;
+  readonly headers?: Record<string, string>;
+  readonly body?: string | Uint8Array<ArrayBuffer> | FormData;
+}
+
+const authorization = `Bearer ${testKey}`;
+
+async function expectSound({ path, method = "POST", headers = {}, body }: Sent): Promise<void> {
+  fake.clear();
+  const response = await fetch(`${gateway.url}${path}`, {
+    method,
+    headers: { authorization, ...headers },
+    ...(body !== undefined && method !== "GET" && method !== "HEAD" && { body }),
+    redirect: "manual",
+    signal: AbortSignal.timeout(20_000),
+  });
+  await expectDefined(response, target);
+}
+
+const json = { "content-type": "application/json" };
+
+test("calls a few steps away from valid ones", async () => {
+  await look(
+    fc.asyncProperty(changedCall, async ({ path, body }) => {
+      await expectSound({ path, headers: json, body: JSON.stringify(body) });
+    }),
+  );
+}, 30_000);
+
+test("valid calls with bytes lost, changed or put in", async () => {
+  const bytes = validCall.chain(({ path, body }) =>
+    damaged(Buffer.from(JSON.stringify(body))).map((whole) => ({ path, body: whole })),
+  );
+  await look(
+    fc.asyncProperty(bytes, async ({ path, body }) => {
+      await expectSound({ path, headers: json, body });
+    }),
+  );
+}, 30_000);
+
+const png = new Uint8Array(draw({ format: "png", width: 64, height: 64, shade: 9 }));
+const fileBytes = fc.oneof(
+  fc.constant(png),
+  fc.constantFrom(
+    ...(["jpeg", "webp"] as const).map(
+      (format) => new Uint8Array(draw({ format, width: 64, height: 64, shade: 9 })),
+    ),
+  ),
+  damaged(png),
+  fc.uint8Array({ maxLength: 50 }).map((bytes) => new Uint8Array(bytes)),
+  fc.constant(new Uint8Array(310_000)),
+);
+const fieldName = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.constantFrom("image", "image[]", "image[3]", "mask", "prompt", "model", "n"),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.constantFrom("size", "stream", "user", "output_format", "svg", "markup"),
+  },
+  { weight: 1, arbitrary: oddText },
+);
+const formEntry = fc.oneof(
+  fc.record({
+    name: fieldName,
+    text: fc.oneof(oddText, models, fc.constantFrom("1", "true", "png")),
+  }),
+  fc.record({ name: fieldName, file: fileBytes, filename: oddText }),
+);
+const formCall = fc.array(formEntry, { maxLength: 6 }).chain((entries) =>
+  fc.boolean().map((complete) => {
+    const form = new FormData();
+    if (complete) {
+      form.append("model", "gpt-image-2");
+      form.append("prompt", "a hat");
+      form.append("image", new Blob([png]), "a.png");
+    }
+    for (const entry of entries) {
+      if ("file" in entry) form.append(entry.name, new Blob([entry.file]), entry.filename);
+      else form.append(entry.name, entry.text);
+    }
+    return form;
+  }),
+);
+
+test("forms of all sorts", async () => {
+  await look(
+    fc.asyncProperty(formCall, async (form) => {
+      await expectSound({ path: "/v1/images/edits", body: form });
+    }),
+  );
+}, 30_000);
+
+test("forms with bytes lost, changed or put in", async () => {
+  const boundary = "fuzz-boundary";
+  const part = (head: string, body: string | Uint8Array) => [
+    Buffer.from(`--${boundary}\r\ncontent-disposition: form-data; ${head}\r\n\r\n`),
+    Buffer.from(body as string),
+    Buffer.from("\r\n"),
+  ];
+  const whole = Buffer.concat([
+    ...part('name="model"', "gpt-image-2"),
+    ...part('name="prompt"', "a hat"),
+    ...part('name="image"; filename="a.png"\r\ncontent-type: image/png', png),
+    Buffer.from(`--${boundary}--\r\n`),
+  ]);
+  const type = fc.oneof(
+    { weight: 8, arbitrary: fc.constant(`multipart/form-data; boundary=${boundary}`) },
+    {
+      weight: 1,
+      arbitrary: fc.constantFrom("multipart/form-data", "multipart/form-data; boundary=x"),
+    },
+    {
+      weight: 1,
+      arbitrary: fc.constantFrom("multipart/mixed; boundary=x", 'multipart/form-data; boundary="'),
+    },
+  );
+  await look(
+    fc.asyncProperty(damaged(whole), type, async (body, contentType) => {
+      await expectSound({
+        path: "/v1/images/edits",
+        headers: { "content-type": contentType },
+        body,
+      });
+    }),
+  );
+}, 30_000);
+
+const path = fc.oneof(
+  fc.constantFrom(
+    "/v1/embeddings",
+    "/v1/images/generations",
+    "/v1/images/edits",
+    "/v1/models",
+    "/v1/models/gpt-image-2",
+    "/v1/engines/x/embeddings",
+    "/pictures/x.png",
+    "/healthz",
+    "/readyz",
+    "/openapi.json",
+    "/",
+  ),
+  oddText.map((text) => `/v1/models/${encodeURIComponent(text.toWellFormed())}`),
+  oddText.map((text) => `/v1/engines/${encodeURIComponent(text.toWellFormed())}/embeddings`),
+  oddText.map((text) => `/${encodeURI(text.toWellFormed())}`),
+  fc.stringMatching(/^[a-z/%.]{0,30}$/).map((text) => `/${text}`),
+);
+const headerValue = fc.stringMatching(/^[\x21-\x7e]{0,40}$/);
+const headers = fc.record(
+  {
+    authorization: fc.oneof(
+      headerValue,
+      headerValue.map((text) => `Bearer ${text}`),
+    ),
+    "api-key": headerValue,
+    "content-type": fc.oneof(
+      headerValue,
+      fc.constantFrom("application/json", "multipart/form-data"),
+    ),
+    accept: headerValue,
+    origin: headerValue,
+    "accept-encoding": headerValue,
+    "content-encoding": fc.constantFrom("gzip", "br", "identity"),
+    "idempotency-key": headerValue,
+    "x-forwarded-proto": headerValue,
+    range: fc.constantFrom("bytes=0-1", "bytes=9-1"),
+  },
+  { requiredKeys: [] },
+);
+
+test("any address, method, headers and bytes", async () => {
+  const method = fc.constantFrom("POST", "GET", "PUT", "PATCH", "DELETE", "OPTIONS", "HEAD");
+  const body = fc.oneof(
+    fc.uint8Array({ maxLength: 60 }).map((bytes) => new Uint8Array(bytes)),
+    oddValue.map((value) => JSON.stringify(value) ?? ""),
+  );
+  await look(
+    fc.asyncProperty(path, method, headers, body, async (address, verb, more, bytes) => {
+      await expectSound({ path: address, method: verb, headers: more, body: bytes });
+    }),
+  );
+}, 30_000);
+
+const mischief: fc.Arbitrary<Mischief> = fc.oneof(
+  fc.record({
+    fail: fc.constantFrom<NonNullable<Mischief["fail"]>>(
+      ...(["rate-limit", "slow-down", "quota", "billing", "credentials", "forbidden"] as const),
+      ...(["server-error", "html", "overloaded", "bad-gateway", "too-large", "detail"] as const),
+    ),
+  }),
+  fc.record({
+    reply: fc.record({
+      status: fc.constantFrom(200, 201, 204, 301, 400, 404, 418, 422, 429, 451, 500, 503, 599),
+      headers: fc.constantFrom<Record<string, string>>(
+        {},
+        { "content-type": "application/json" },
+        { "content-type": "text/event-stream" },
+        { "retry-after": "soon" },
+      ),
+      body: fc.oneof(
+        oddText,
+        oddValue.map((value) => JSON.stringify(value) ?? ""),
+      ),
+    }),
+  }),
+  fc.record({ body: fc.constantFrom("truncated", "empty", "html", "text") }),
+  fc.record({ reset: fc.constantFrom("before-headers", "mid-headers", "mid-body") }),
+  fc.record({ close: fc.constantFrom("before-headers", "mid-headers", "mid-body") }),
+  fc.record({
+    vectors: fc.constantFrom("missing", "nan", "nan-literal", "zero", "odd-base64", "no-index"),
+  }),
+  fc.record({ images: fc.constantFrom("missing", "extra", "none", "garbage", "empty") }),
+  fc.record({ stream: fc.constantFrom("cut", "ends-early", "error", "json", "crlf", "empty") }),
+  fc.record({ encoding: fc.constantFrom("gzip", "br", "lie") }),
+);
+
+test("upstreams that answer anything at all", async () => {
+  await look(
+    fc.asyncProperty(validCall, mischief, async ({ path: address, body }, wrong) => {
+      fake.clear();
+      fake.script(wrong, { times: 3 });
+      const response = await gateway.post(address, body);
+      await expectDefined(response, target);
+    }),
+  );
+}, 30_000);
+
+test("the drawing program, asked for anything", async () => {
+  await look(
+    fc.asyncProperty(sketchCall, async ({ path: address, body }) => {
+      await expectSound({ path: address, headers: json, body: JSON.stringify(body) });
+    }),
+  );
+}, 30_000);
+
+test("bytes on a socket: an answer or an end, and never silence", async () => {
+  const request = asText({
+    path: "/v1/embeddings",
+    headers: { authorization, ...json },
+    body: '{"model":"text-embedding-3-small","input":"a"}',
+  });
+  await look(
+    fc.asyncProperty(damaged(Buffer.from(request)), async (bytes) => {
+      const connection = await RawConnection.open(gateway.url);
+      connection.say(bytes);
+      // What is cut short is waited for, so the caller says that there is no more.
+      connection.finish();
+      await Promise.race([
+        connection.closed,
+        Bun.sleep(10_000).then(() => {
+          throw new Error(`silence after ${connection.heard.slice(0, 100)}`);
+        }),
+      ]);
+    }),
+  );
+}, 30_000);
