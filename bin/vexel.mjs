@@ -18,8 +18,11 @@ if (typeof process.execve === "function" && process.platform !== "win32") {
   // Becomes Bun: one process less, and signals need no forwarding.
   process.execve(bun, [bun, ...args], env);
 }
-// Told that it has a wrapper, the gateway stops when the wrapper is gone.
-const child = spawn(bun, args, { stdio: "inherit", env: { ...env, VEXEL_WRAPPER: "1" } });
+// Told who its wrapper is, the gateway stops when the wrapper is gone.
+const child = spawn(bun, args, {
+  stdio: "inherit",
+  env: { ...env, VEXEL_WRAPPER: String(process.pid) },
+});
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) {
   process.on(signal, () => child.kill(signal));
 }

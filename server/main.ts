@@ -87,10 +87,11 @@ async function untilStopped(gateway: Gateway, settings: Settings, log: Log): Pro
 
 /** `npm start` runs us below a wrapper. If that dies without a word, nobody could stop us any more. */
 function watchParent(gone: () => void): ReturnType<typeof setInterval> | undefined {
-  if (process.env.VEXEL_WRAPPER === undefined) return undefined;
-  const parent = process.ppid;
+  const wrapper = process.env.VEXEL_WRAPPER;
+  if (wrapper === undefined) return undefined;
+  // By the number it was given: the parent of this moment may be another one already.
   return setInterval(() => {
-    if (process.ppid !== parent) gone();
+    if (String(process.ppid) !== wrapper) gone();
   }, 1000);
 }
 

@@ -71,14 +71,19 @@ export function listen(options: ListenOptions): Listening {
     }
     // The rest of a body that was given up may still come, and who stops has no use for another request.
     const last = stopping || outgoing.status === faults.request_timeout.status;
-    if (last) outgoing.headers.connection = "close";
     time.renew();
-    const headers = { "x-request-id": incoming.requestId, ...extra };
+    const headers = {
+      "x-request-id": incoming.requestId,
+      ...extra,
+      ...(last && { connection: "close" }),
+    };
     return toResponse(outgoing, { headers, method: request.method, onPiece: () => time.renew() });
   };
 
   const server: Server = Bun.serve({
     development: false,
+    // Without this, `development: false` lets two gateways share a port, and each gets some of the calls.
+    reusePort: false,
     hostname: options.host,
     port: options.port,
     idleTimeout: connectionSeconds,

@@ -251,6 +251,26 @@ test("upstreams that answer anything at all", async () => {
   );
 }, 30_000);
 
+test("the drawing program, asked to change anything", async () => {
+  const entries = fc.record({
+    prompt: oddText,
+    file: fileBytes,
+    mask: fc.option(fileBytes),
+    size: fc.constantFrom("256x256", "auto", "axb"),
+    output_format: fc.constantFrom("png", "jpeg", "svg", "tiff"),
+  });
+  await look(
+    fc.asyncProperty(entries, async ({ prompt, file, mask, size, output_format }) => {
+      const form = new FormData();
+      const fields = { model: "vexel-sketch", prompt, size, output_format };
+      for (const [name, value] of Object.entries(fields)) form.append(name, value);
+      form.append("image", new Blob([file]), "a.png");
+      if (mask) form.append("mask", new Blob([mask]), "m.png");
+      await expectSound({ path: "/v1/images/edits", body: form });
+    }),
+  );
+}, 30_000);
+
 test("the drawing program, asked for anything", async () => {
   await look(
     fc.asyncProperty(sketchCall, async ({ path: address, body }) => {
