@@ -30,6 +30,9 @@ import { Ledger } from "./usage/ledger.ts";
 /** A small picture is not worth a file. */
 const spoolAbove = 256 * 1024;
 const day = 86_400_000;
+const quietRoutes: ReadonlySet<string> = new Set(["health", "ready"]);
+/** How long callers with kept connections are still served, and told to go, before the door is closed. */
+export const drainGraceMs = 400;
 
 export interface BuildOptions {
   readonly settings: Settings;
@@ -147,6 +150,12 @@ export function build({ settings, snapshot, engines, log }: BuildOptions): Gatew
       publicUrl: settings.VEXEL_PUBLIC_URL,
       bodyMs: settings.VEXEL_BODY_TIMEOUT * 1000,
       clock: () => performance.now(),
+      report: ({ latencyMs, requestId, route, ...told }) => {
+        // Whoever looks every second whether we live would drown everything else.
+        const level = quietRoutes.has(route) && told.status < 400 ? "debug" : "info";
+        const ms = Math.round(latencyMs * 10) / 10;
+        log[level]("request", { ...told, endpoint: route, ms, request: requestId });
+      },
       onDefect: (requestId, error) => logDefect(log, requestId, error),
     });
   let edge: Listening;
@@ -167,8 +176,9 @@ export function build({ settings, snapshot, engines, log }: BuildOptions): Gatew
     inHand: () => Math.max(inHand(), edge.pending()),
     beginDrain: () => {
       draining = true;
-      // Those already connected are served; nobody new gets in.
-      void edge.stop(false);
+      edge.beginStop();
+      // Closing at once would cut off whoever is sending the next call on a kept connection at this moment.
+      setTimeout(() => void edge.stop(false), drainGraceMs);
     },
     close: async () => {
       clearInterval(sweeping);

@@ -3,6 +3,7 @@ import type { Engine } from "./upstream/contract.ts";
 import { createLocal } from "./upstream/local/embed/local.ts";
 import { createMinilm } from "./upstream/local/embed/minilm.ts";
 import { createMigan, isMiganInstalled } from "./upstream/local/inpaint/migan.ts";
+import { createStudio } from "./upstream/local/sketch/studio.ts";
 
 export interface Engines {
   readonly engines: ReadonlyMap<string, Engine>;
@@ -23,17 +24,9 @@ export function buildEngines({ idleMs, onReady }: EngineOptions): Engines {
     engines: new Map<string, Engine>([
       ["minilm", createMinilm({ idleMs, onReady })],
       ["local", createLocal({ idleMs, onReady })],
-      ["sketch", sketchOnFirstUse],
+      ["sketch", createStudio({ idleMs, onReady })],
       ...(migan ? [["migan", createMigan({ idleMs })] as const] : []),
     ]),
     migan,
   };
 }
-
-const loadSketch = async () => (await import("./upstream/local/sketch/sketch.ts")).sketch;
-
-/** The drawing program is many files; a gateway that never draws does not read them. */
-const sketchOnFirstUse: Required<Pick<Engine, "generations" | "edits">> = {
-  generations: async (...call) => (await loadSketch()).generations(...call),
-  edits: async (...call) => (await loadSketch()).edits(...call),
-};

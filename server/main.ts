@@ -1,5 +1,5 @@
 /** Runs the gateway: read the configuration, build, listen, follow changes, drain, stop. */
-import { build, type Gateway } from "./build.ts";
+import { build, drainGraceMs, type Gateway } from "./build.ts";
 import { buildEngines } from "./engines.ts";
 import { followConfiguration } from "./follow.ts";
 import { createLog, type Log } from "./observe/log.ts";
@@ -16,6 +16,8 @@ export interface RunOptions {
 
 /** Returns the exit code once the gateway has stopped. */
 export async function run({ settings, configNamed, env }: RunOptions): Promise<number> {
+  // What is written is for this user alone, also in a folder that others may read.
+  process.umask(0o077);
   const log = openLog(settings);
   let keys: KeyStore;
   try {
@@ -40,8 +42,10 @@ export async function run({ settings, configNamed, env }: RunOptions): Promise<n
     await gateway?.close();
     return complain(startProblem(error, settings));
   }
+  // Before anyone hears that it runs, or a signal in the next moment would end it without a drain.
+  const stop = awaitStop();
   process.stdout.write(welcomeText({ url: gateway.url, snapshot: followed.snapshot(), newKey }));
-  const code = await untilStopped(gateway, settings, log);
+  const code = await untilStopped(gateway, stop, settings, log);
   followed.close();
   keys.close();
   log.flush();
@@ -59,8 +63,15 @@ function openLog(settings: Settings): Log {
   });
 }
 
+interface Stop {
+  /** Resolves with the reason. */
+  readonly told: Promise<string>;
+  /** Told again: from now on nothing is waited for. */
+  hurried(): boolean;
+}
+
 /** The first signal drains, another one a moment later does not wait. */
-async function untilStopped(gateway: Gateway, settings: Settings, log: Log): Promise<number> {
+function awaitStop(): Stop {
   const { promise: told, resolve } = Promise.withResolvers<string>();
   let first = 0;
   let hurried = false;
@@ -68,17 +79,29 @@ async function untilStopped(gateway: Gateway, settings: Settings, log: Log): Pro
     // A terminal's Ctrl-C reaches us twice: from the terminal and from the wrapper that started us.
     if (first !== 0 && performance.now() - first > 500) hurried = true;
     first ||= performance.now();
+    clearInterval(orphaned);
     resolve(signal);
   };
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, onSignal);
   const orphaned = watchParent(() => onSignal("the process that started it is gone"));
+  return { told, hurried: () => hurried };
+}
 
-  const reason = await told;
-  clearInterval(orphaned);
+async function untilStopped(
+  gateway: Gateway,
+  stop: Stop,
+  settings: Settings,
+  log: Log,
+): Promise<number> {
+  const reason = await stop.told;
   log.info("stopping", { reason, inHand: gateway.inHand() });
   gateway.beginDrain();
-  const until = performance.now() + settings.VEXEL_DRAIN_TIMEOUT * 1000;
-  while (!hurried && gateway.inHand() > 0 && performance.now() < until) await Bun.sleep(20);
+  const began = performance.now();
+  const graceMs = Math.min(drainGraceMs * 1.5, settings.VEXEL_DRAIN_TIMEOUT * 1000);
+  const waited = (ms: number): boolean => performance.now() - began >= ms;
+  const done = (): boolean => gateway.inHand() === 0 && waited(graceMs);
+  while (!stop.hurried() && !done() && !waited(settings.VEXEL_DRAIN_TIMEOUT * 1000))
+    await Bun.sleep(20);
   if (gateway.inHand() > 0) log.warn("stopped-with-calls-in-hand", { inHand: gateway.inHand() });
   await gateway.close();
   log.info("stopped");

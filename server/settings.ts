@@ -60,7 +60,7 @@ export const settingsTable = {
   VEXEL_BODY_TIMEOUT: seconds(120).describe(
     "Seconds without a byte before a slow body is given up.",
   ),
-  VEXEL_EMBEDDINGS_TIMEOUT: seconds(60).describe("Seconds an embeddings call may take in all."),
+  VEXEL_EMBEDDINGS_TIMEOUT: seconds(120).describe("Seconds an embeddings call may take in all."),
   VEXEL_IMAGES_TIMEOUT: seconds(600).describe("Seconds an image call may take in all."),
   VEXEL_DRAIN_TIMEOUT: seconds(30, 0).describe(
     "Seconds a stopping gateway waits for calls in hand.",
@@ -105,8 +105,8 @@ export function readSettings(env: Readonly<Record<string, string | undefined>>):
   const parsed = schema.safeParse(given);
   if (parsed.success) return Object.freeze(parsed.data);
   const problems = parsed.error.issues.map(
-    ({ path, message }) =>
-      `${path.join(".")}=${JSON.stringify(given[String(path[0])])}: ${message}`,
+    ({ path, message, code }) =>
+      `${path.join(".")}=${JSON.stringify(given[String(path[0])])}: ${code === "invalid_type" ? "it must be a number." : message}`,
   );
   throw new SettingsError(problems.join("\n"));
 }

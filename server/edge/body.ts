@@ -1,5 +1,4 @@
 /** Step 3: a body, read once and bounded; as JSON, or as it comes for a form. */
-import type { JsonBody } from "../gateway/incoming.ts";
 import { GatewayError } from "../std/gateway-error.ts";
 import type { Patience } from "./patience.ts";
 
@@ -11,13 +10,19 @@ export const smallBytes = 64 * 1024;
 /** No call has any use for more. Printing what is nested tens of thousands deep would overflow the stack. */
 const maxDepth = 128;
 
+/** How a body is taken in: how long to wait for more of it, and who counts what came. */
+export interface Reception {
+  readonly patience: Patience;
+  readonly count: (bytes: number) => void;
+}
+
 export async function readJson(
   request: Request,
   maxBytes: number,
-  patience: Patience,
-): Promise<JsonBody> {
+  reception: Reception,
+): Promise<unknown> {
   checkType(request.headers.get("content-type"));
-  const bytes = await readBytes(request, maxBytes, patience);
+  const bytes = await readBytes(request, maxBytes, reception);
   let text: string;
   try {
     text = decoder.decode(bytes);
@@ -28,7 +33,7 @@ export async function readJson(
   if (mayBeDeep(text) && isDeep(value)) {
     throw new GatewayError("invalid_json", `The body is nested more than ${maxDepth} levels deep.`);
   }
-  return { value, bytes: bytes.length };
+  return value;
 }
 
 function parse(text: string): unknown {
@@ -91,16 +96,20 @@ export const announcedBytes = (headers: Headers): number =>
 async function readBytes(
   request: Request,
   maxBytes: number,
-  patience: Patience,
+  reception: Reception,
 ): Promise<Uint8Array> {
   const announced = announcedBytes(request.headers);
   if (announced <= Math.min(smallBytes, maxBytes)) {
-    return patience.wait(request.bytes()).catch((error) => {
+    try {
+      const bytes = await reception.patience.wait(request.bytes());
+      reception.count(bytes.length);
+      return bytes;
+    } catch (error) {
       throw cutShort(error);
-    });
+    }
   }
   const pieces: Uint8Array[] = [];
-  for await (const piece of readChunks(request, maxBytes, patience)) pieces.push(piece);
+  for await (const piece of readChunks(request, maxBytes, reception)) pieces.push(piece);
   return Buffer.concat(pieces);
 }
 
@@ -108,7 +117,7 @@ async function readBytes(
 export async function* readChunks(
   request: Request,
   maxBytes: number,
-  patience: Patience,
+  { patience, count }: Reception,
 ): AsyncGenerator<Uint8Array> {
   if (announcedBytes(request.headers) > maxBytes) throw tooLarge(maxBytes);
   // Not `for await`: that would cancel the body of a call that is about to be refused.
@@ -121,6 +130,7 @@ export async function* readChunks(
     });
     if (done) return;
     length += value.length;
+    count(value.length);
     if (length > maxBytes) throw tooLarge(maxBytes);
     yield value;
   }

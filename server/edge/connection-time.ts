@@ -24,6 +24,10 @@ export class ConnectionTime {
     this.#began = clock();
   }
 
+  sinceBegan(): number {
+    return this.#clock() - this.#began;
+  }
+
   /** Others watch the clock from here on. */
   hold(): void {
     if (!this.#held) this.#server.timeout(this.#request, 0);

@@ -1,9 +1,8 @@
 /** Step 3: a multipart form, read as it comes and bounded; its files go to the spool. */
 import type { Form, FormField } from "../gateway/incoming.ts";
 import { GatewayError } from "../std/gateway-error.ts";
-import { readChunks } from "./body.ts";
+import { type Reception, readChunks } from "./body.ts";
 import { boundaryOf, type IncomingPart, readParts } from "./multipart.ts";
-import type { Patience } from "./patience.ts";
 import { type Spooled, type SpoolLimits, spool } from "./spool.ts";
 
 export interface FormLimits extends SpoolLimits {
@@ -18,14 +17,14 @@ const maxFieldBytes = 1024 * 1024;
 export async function readForm(
   request: Request,
   limits: FormLimits,
-  patience: Patience,
+  reception: Reception,
 ): Promise<Form> {
   const fields: FormField[] = [];
   const files: Spooled[] = [];
   const dispose = async (): Promise<void> => {
     await Promise.all(files.map((file) => file.dispose()));
   };
-  const body = new Counted(readChunks(request, limits.maxFormBytes, patience));
+  const body = new Passing(readChunks(request, limits.maxFormBytes, reception));
   try {
     const boundary = boundaryOf(request.headers.get("content-type") ?? "");
     for await (const part of readParts(body.chunks(), boundary)) {
@@ -42,7 +41,7 @@ export async function readForm(
     await dispose();
     throw error;
   }
-  return { fields, files: files.map(({ part }) => part), bytes: body.bytes, dispose };
+  return { fields, files: files.map(({ part }) => part), dispose };
 }
 
 /** A file without a name is still a file when it says what type it is. */
@@ -66,9 +65,8 @@ async function readText({ name, body }: IncomingPart): Promise<string> {
   return Buffer.concat(pieces).toString("utf8");
 }
 
-/** The chunks of a body, counted as they pass and gone when they have. */
-class Counted {
-  bytes = 0;
+/** The chunks of a body, gone when they have passed. */
+class Passing {
   readonly #chunks: AsyncIterator<Uint8Array>;
 
   constructor(chunks: AsyncIterable<Uint8Array>) {
@@ -79,7 +77,6 @@ class Counted {
     for (;;) {
       const { done, value } = await this.#chunks.next();
       if (done) return;
-      this.bytes += value.length;
       yield value;
       // Its memory goes back now: left to the garbage collector, eight large uploads would hold 150 MB of it.
       (value.buffer as ArrayBuffer).transfer(0);

@@ -1,10 +1,10 @@
 /** Step 1: bytes arrive. Turns a request into an `Incoming`, finds its row, and turns the `Outgoing` into bytes. */
-import { faults } from "../../contract/faults.ts";
-import type { Form, Incoming, JsonBody, Outgoing } from "../gateway/incoming.ts";
+import { type FaultName, faults } from "../../contract/faults.ts";
+import type { Form, Incoming, Outgoing } from "../gateway/incoming.ts";
 import { refuse, toFault } from "../gateway/refuse.ts";
 import { GatewayError } from "../std/gateway-error.ts";
 import { newRequestId } from "../std/request-id.ts";
-import { announcedBytes, readJson, smallBytes } from "./body.ts";
+import { announcedBytes, type Reception, readJson, smallBytes } from "./body.ts";
 import { ConnectionTime } from "./connection-time.ts";
 import { type Cors, preflight } from "./cors.ts";
 import { type FormLimits, readForm } from "./form.ts";
@@ -31,14 +31,28 @@ export interface ListenOptions {
   readonly connectionSeconds?: number;
   /** Milliseconds, monotonic. */
   readonly clock: () => number;
+  /** Told of each answer to a route that keeps no account of its own. */
+  readonly report: (told: PlainRequest) => void;
   /** Told of what no handler caught. */
   readonly onDefect: (requestId: string, error: unknown) => void;
+}
+
+/** A request that is no model call. Its path is not told: that of a picture is a secret. */
+export interface PlainRequest {
+  readonly requestId: string;
+  readonly method: string;
+  readonly route: RouteName | "unknown";
+  readonly status: number;
+  readonly latencyMs: number;
+  readonly fault?: FaultName;
 }
 
 export interface Listening {
   readonly url: string;
   /** Requests whose answer has not left to the last byte. */
   pending(): number;
+  /** From now on each answer ends its connection, so that callers who keep theirs go elsewhere. */
+  beginStop(): void;
   /** Takes no new connections; resolves when the open ones are done, or at once when `now`. */
   stop(now: boolean): Promise<void>;
 }
@@ -57,13 +71,27 @@ export function listen(options: ListenOptions): Listening {
     const time = new ConnectionTime(request, server, connectionSeconds, options.clock);
     const incoming = new Arrival(request, options, patience, time);
     const extra = cors(request.headers);
+    const found = match(incoming.path);
     let outgoing: Outgoing;
+    let fault: FaultName | undefined;
     try {
-      outgoing = await route(incoming, handlers);
+      outgoing = await route(incoming, found, handlers);
     } catch (thrown) {
       const error = toFault(thrown, undefined);
-      if (error.fault === "internal") options.onDefect(incoming.requestId, error.cause);
+      fault = error.fault;
+      if (fault === "internal") options.onDefect(incoming.requestId, error.cause);
       outgoing = refuse(error);
+    }
+    // Model calls report themselves, when their row is written.
+    if (!found?.row.model || fault !== undefined || request.method !== found.row.method) {
+      options.report({
+        requestId: incoming.requestId,
+        method: request.method,
+        route: found?.row.name ?? "unknown",
+        status: outgoing.status,
+        latencyMs: time.sinceBegan(),
+        ...(fault !== undefined && { fault }),
+      });
     }
     const welcome = "access-control-allow-origin" in extra;
     if (request.method === "OPTIONS" && outgoing.status === 204 && welcome) {
@@ -102,6 +130,9 @@ export function listen(options: ListenOptions): Listening {
   return {
     url: `http://${host}:${server.port}`,
     pending: () => server.pendingRequests,
+    beginStop: () => {
+      stopping = true;
+    },
     stop: async (now) => {
       stopping = true;
       await server.stop(now);
@@ -110,9 +141,12 @@ export function listen(options: ListenOptions): Listening {
   };
 }
 
-function route(incoming: Arrival, handlers: Handlers): Promise<Outgoing> | Outgoing {
+function route(
+  incoming: Arrival,
+  found: Match | undefined,
+  handlers: Handlers,
+): Promise<Outgoing> | Outgoing {
   const { method, path } = incoming;
-  const found = match(path);
   if (!found) {
     throw new GatewayError(
       "unknown_url",
@@ -139,20 +173,21 @@ const allowed = ({ row }: Match): string =>
     .concat("OPTIONS")
     .join(", ");
 
-class Arrival implements Incoming {
+class Arrival implements Incoming, Reception {
   readonly requestId = newRequestId();
   readonly method: string;
   readonly path: string;
   readonly headers: Headers;
   readonly #request: Request;
   readonly #options: ListenOptions;
-  readonly #patience: Patience;
+  readonly patience: Patience;
+  bytesReceived = 0;
   readonly #time: ConnectionTime;
 
   constructor(request: Request, options: ListenOptions, patience: Patience, time: ConnectionTime) {
     this.#request = request;
     this.#options = options;
-    this.#patience = patience;
+    this.patience = patience;
     this.#time = time;
     this.method = request.method;
     this.headers = request.headers;
@@ -170,17 +205,21 @@ class Arrival implements Incoming {
     return /^[\w.:[\]-]{1,255}$/.test(host) ? `${proto}://${host}` : "";
   }
 
-  json(): Promise<JsonBody> {
+  json(): Promise<unknown> {
     const { bodyMs, maxBodyBytes } = this.#options;
     if (announcedBytes(this.headers) <= smallBytes) this.#time.holdFor(bodyMs);
     else this.#time.hold();
-    return readJson(this.#request, maxBodyBytes, this.#patience);
+    return readJson(this.#request, maxBodyBytes, this);
   }
 
   form(): Promise<Form> {
     this.#time.hold();
-    return readForm(this.#request, this.#options.form, this.#patience);
+    return readForm(this.#request, this.#options.form, this);
   }
+
+  count = (bytes: number): void => {
+    this.bytesReceived += bytes;
+  };
 
   expectWait(ms: number): void {
     this.#time.holdFor(ms);

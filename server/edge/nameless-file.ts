@@ -3,8 +3,8 @@
  * and no other process that uses the same folder can take it for a leftover.
  */
 import { randomUUID } from "node:crypto";
-import { writeSync } from "node:fs";
-import { type FileHandle, open, unlink } from "node:fs/promises";
+import { unlinkSync, writeSync } from "node:fs";
+import { type FileHandle, open } from "node:fs/promises";
 import { join } from "node:path";
 
 const pieceBytes = 64 * 1024;
@@ -21,7 +21,7 @@ export class NamelessFile {
     const path = join(folder, `upload-${randomUUID()}`);
     const handle = await open(path, "wx+", 0o600);
     try {
-      await unlink(path);
+      unlinkSync(path);
     } catch (error) {
       // Another process that starts in this folder may have tidied it away first, which is as well.
       if (!isGone(error)) {

@@ -19,6 +19,8 @@ export interface RouteRow {
   /** With `{name}` where a part varies; such a part may hold encoded or plain slashes. */
   readonly path: string;
   readonly summary: string;
+  /** A call of a model, which has a row in the ledger. */
+  readonly model?: true;
 }
 
 export const routes: readonly RouteRow[] = [
@@ -26,21 +28,30 @@ export const routes: readonly RouteRow[] = [
     name: "embeddings",
     method: "POST",
     path: "/v1/embeddings",
+    model: true,
     summary: "Turn text into vectors.",
   },
   {
     name: "engineEmbeddings",
     method: "POST",
     path: "/v1/engines/{model}/embeddings",
+    model: true,
     summary: "The same, for older clients that put the model into the address.",
   },
   {
     name: "generations",
     method: "POST",
     path: "/v1/images/generations",
+    model: true,
     summary: "Draw pictures from a prompt.",
   },
-  { name: "edits", method: "POST", path: "/v1/images/edits", summary: "Change pictures." },
+  {
+    name: "edits",
+    method: "POST",
+    path: "/v1/images/edits",
+    model: true,
+    summary: "Change pictures.",
+  },
   { name: "models", method: "GET", path: "/v1/models", summary: "The models your key may use." },
   { name: "model", method: "GET", path: "/v1/models/{model}", summary: "One of them." },
   {

@@ -12,7 +12,6 @@ export interface Usage {
 /** A question, with what must be cleared away once it is answered. */
 export interface Read<Q> {
   readonly query: Q;
-  readonly bytes: number;
   dispose?(): Promise<void>;
 }
 

@@ -12,13 +12,7 @@ export interface FormField {
 export interface Form {
   readonly fields: readonly FormField[];
   readonly files: readonly FilePart[];
-  readonly bytes: number;
   dispose(): Promise<void>;
-}
-
-export interface JsonBody {
-  readonly value: unknown;
-  readonly bytes: number;
 }
 
 export interface Incoming {
@@ -30,8 +24,10 @@ export interface Incoming {
   readonly signal: AbortSignal;
   /** Where the caller reached us, without a trailing slash. */
   readonly publicUrl: string;
+  /** Of the body, so far: also of one that was refused. */
+  readonly bytesReceived: number;
   /** Reads the body once, bounded. Throws GatewayError. */
-  json(): Promise<JsonBody>;
+  json(): Promise<unknown>;
   form(): Promise<Form>;
   /** The answer may take so long; the edge must not hang up meanwhile. */
   expectWait(ms: number): void;

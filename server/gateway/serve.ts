@@ -9,7 +9,7 @@ import type { Incoming, Outgoing } from "./incoming.ts";
 import { refuse, toFault } from "./refuse.ts";
 import { resolve } from "./resolve.ts";
 import type { Send } from "./stages/stage.ts";
-import { type StreamTimes, settled, steady } from "./stream.ts";
+import { begun, type StreamTimes, settled, steady } from "./stream.ts";
 import { Trip } from "./trip.ts";
 
 export interface ServeOptions {
@@ -50,6 +50,7 @@ export function createServe(options: ServeOptions): { serve: Serve; inHand: () =
       trip.status = status;
       trip.fault = error?.fault;
       trip.latencyMs = options.clock() - started;
+      trip.bytesIn = incoming.bytesReceived;
       try {
         await read?.dispose?.();
         return trip.caller ? await options.ledger.settle(trip.row(trip.caller)) : "settled";
@@ -65,7 +66,6 @@ export function createServe(options: ServeOptions): { serve: Serve; inHand: () =
       options.ledger.admit(); // before anything that would need a row
       trip.caller = authenticate(incoming.headers, snapshot);
       read = await endpoint.read(incoming);
-      trip.bytesIn = read.bytes;
       trip.model = read.query.model;
       const route = resolve(read.query.model, endpoint.kind, trip.caller, snapshot);
       const timeoutMs = options.timeoutMs[endpoint.kind];
@@ -90,13 +90,14 @@ export function createServe(options: ServeOptions): { serve: Serve; inHand: () =
         trip.bytesOut = sent;
         return settle(error?.row.status ?? 200, error);
       };
-      return { status: 200, headers: eventStream, body: settled(chunks, finish, signal) };
+      return { status: 200, headers: eventStream, body: begun(settled(chunks, finish, signal)) };
     } catch (thrown) {
       // Settling is what failed: the ledger keeps the row, the caller hears of it.
       if (trip.status !== 0) return refuse(toFault(thrown, undefined));
       const error = toFault(thrown, deadline?.signal);
       const refusal = refuse(error);
-      trip.bytesOut = Buffer.byteLength(refusal.body);
+      // Whoever has hung up gets nothing.
+      trip.bytesOut = error.fault === "client_closed" ? 0 : Buffer.byteLength(refusal.body);
       await settle(refusal.status, error).catch(() => undefined);
       return refusal;
     }

@@ -62,6 +62,18 @@ async function orAfter<T>(promise: Promise<T>, ms: number): Promise<T | undefine
   }
 }
 
+/** Begun at once: a generator that was never asked for anything would end without its `finally`. */
+export function begun<T>(generator: AsyncGenerator<T>): AsyncIterable<T> {
+  let first: Promise<IteratorResult<T>> | undefined = generator.next();
+  const next = (): Promise<IteratorResult<T>> => {
+    const result = first ?? generator.next();
+    first = undefined;
+    return result;
+  };
+  const end = (): Promise<IteratorResult<T>> => generator.return(undefined);
+  return { [Symbol.asyncIterator]: () => ({ next, return: end }) };
+}
+
 /** The row is written before the closing piece leaves, and also when the caller leaves first. */
 export async function* settled(
   chunks: AsyncIterable<Chunk>,

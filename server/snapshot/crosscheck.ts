@@ -22,7 +22,7 @@ const listOf = <T extends z.ZodRawShape>(shape: T) =>
     .catch([]);
 const view = z
   .object({
-    upstreams: listOf({ id: text, kind: text }),
+    upstreams: listOf({ id: text, kind: text, path: text }),
     models: listOf({
       id: text,
       kind: text,
@@ -36,7 +36,15 @@ const view = z
 type View = z.output<typeof view>;
 type Show = (text: string) => string;
 
-export function crosscheck(raw: unknown, elsewhere: readonly Upstream[], show: Show): Note[] {
+/** What is wrong with a model's folder. */
+export type InspectFolder = (path: string) => readonly string[];
+
+export function crosscheck(
+  raw: unknown,
+  elsewhere: readonly Upstream[],
+  show: Show,
+  inspect: InspectFolder,
+): Note[] {
   const seen = view.parse(raw);
   const kindOf = new Map<string, string>(elsewhere.map(({ id, kind }) => [id, kind]));
   for (const { id, kind = "" } of seen.upstreams) if (id !== undefined) kindOf.set(id, kind);
@@ -45,6 +53,7 @@ export function crosscheck(raw: unknown, elsewhere: readonly Upstream[], show: S
     ...repeats("models", "id", seen.models, show),
     ...repeats("keys", "name", seen.keys, show),
     ...repeats("keys", "key", seen.keys, () => "it"),
+    ...wrongFolders(seen, inspect),
     ...missingNeeds(seen, raw),
     ...wrongTargets(seen, kindOf, show),
     ...mixedSpaces(seen, show),
@@ -76,6 +85,14 @@ const missingNeeds = ({ upstreams }: View, raw: unknown): Note[] =>
       .map((need) => ["upstreams", i, need])
       .filter((path) => valueAt(raw, path) === undefined)
       .map((path) => ({ path, message: `is missing: an upstream of kind ${kind} needs it` })),
+  );
+
+/** A folder that is not there, or holds no model, would fail at the first call. */
+const wrongFolders = ({ upstreams }: View, inspect: InspectFolder): Note[] =>
+  upstreams.flatMap(({ kind, path }, i) =>
+    kind === "local" && path !== undefined && path !== ""
+      ? inspect(path).map((message) => ({ path: ["upstreams", i, "path"], message }))
+      : [],
   );
 
 function wrongTargets({ models }: View, kindOf: ReadonlyMap<string, string>, show: Show): Note[] {

@@ -16,7 +16,8 @@ export const embedded = (has: { readonly migan: boolean }): readonly Provided[] 
   provided("vexel-sketch", "sketch", {
     id: "vexel-sketch",
     kind: "image",
-    description: "A drawing program, not a neural model: it draws a scene from words of the prompt that it knows.",
+    description:
+      "A drawing program, not a neural model: it draws a scene from words of the prompt that it knows.",
   }),
   ...(has.migan
     ? [

@@ -1,5 +1,6 @@
 /** The way in: the file (if there is one), the environment and the store -> a snapshot, or everything that is wrong. */
 import { build } from "./build.ts";
+import type { InspectFolder } from "./crosscheck.ts";
 import { embedded } from "./embedded.ts";
 import { fromEnvironment } from "./environment.ts";
 import { fileText } from "./file-text.ts";
@@ -18,6 +19,8 @@ export interface LoadOptions {
   /** Whether the optional inpainting model is installed. */
   readonly migan?: boolean;
   readonly version?: number;
+  /** Looks into the folders of local models, for those who want to know before the first call. */
+  readonly inspectFolder?: InspectFolder;
 }
 
 export type Loaded =
@@ -36,7 +39,13 @@ export function loadSnapshot(options: LoadOptions): Loaded {
     environment: upstreamsOf(environment.provided),
     embedded: upstreamsOf(inside),
   };
-  const read = readConfig({ text: text ?? "", file, env, elsewhere });
+  const read = readConfig({
+    text: text ?? "",
+    file,
+    env,
+    elsewhere,
+    ...(options.inspectFolder && { inspectFolder: options.inspectFolder }),
+  });
   if (!read.ok) return read;
   const { config } = read;
   const built = build({

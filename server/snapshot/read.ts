@@ -1,7 +1,7 @@
 /** The text of `vexel.yaml` -> what it asks for, or everything that is wrong with it at once. */
 import type { Upstream } from "../upstream/contract.ts";
 import { kinds } from "../upstream/kinds.ts";
-import { crosscheck } from "./crosscheck.ts";
+import { crosscheck, type InspectFolder } from "./crosscheck.ts";
 import { explain, valueAt } from "./explain.ts";
 import { type Environment, type Parsed, parse } from "./parse.ts";
 import { keyOf, type Note, type Problem } from "./problem.ts";
@@ -18,6 +18,8 @@ export interface Reading {
   readonly env: Environment;
   /** Upstreams that are there without the file, unless it sets the switch of that name to false. */
   readonly elsewhere?: Readonly<Record<"environment" | "embedded", readonly Upstream[]>>;
+  /** Looks into the folders of local models, for those who want to know before the first call. */
+  readonly inspectFolder?: InspectFolder;
 }
 
 export type ReadConfig =
@@ -26,7 +28,13 @@ export type ReadConfig =
 
 const mostProblems = 100;
 
-export function readConfig({ text, file, env, elsewhere }: Reading): ReadConfig {
+export function readConfig({
+  text,
+  file,
+  env,
+  elsewhere,
+  inspectFolder = () => [],
+}: Reading): ReadConfig {
   const parsed = parse(text, env);
   if (parsed.raw === undefined) return refuse(parsed.notes, file, parsed);
   const raw = withoutNulls(parsed.raw, 6);
@@ -37,7 +45,7 @@ export function readConfig({ text, file, env, elsewhere }: Reading): ReadConfig 
   const unfilled = new Set(parsed.notes.map(({ path }) => keyOf(path)));
   const notes = [
     ...(shaped.error?.issues.flatMap((issue) => explain(issue, raw, parsed.show)) ?? []),
-    ...crosscheck(raw, there, parsed.show),
+    ...crosscheck(raw, there, parsed.show, inspectFolder),
     // A variable that is not set leaves an empty text behind; that it is empty is no second problem.
   ].filter(({ path }) => !unfilled.has(keyOf(path)));
   if (!shaped.success || notes.length + parsed.notes.length > 0)

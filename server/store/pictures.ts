@@ -18,6 +18,8 @@ const namePattern = /^[A-Za-z0-9_-]{32}\.(png|jpg|webp|gif|svg|avif|bin)$/;
 export class Pictures {
   readonly #options: PictureOptions;
   #held = 0;
+  /** Ever kept, so that a sweep can tell what came while it was counting. */
+  #kept = 0;
 
   constructor(options: PictureOptions) {
     this.#options = options;
@@ -37,6 +39,7 @@ export class Pictures {
     }
     const name = `${randomBytes(24).toString("base64url")}.${extensionOf(type)}`;
     this.#held += bytes.length;
+    this.#kept += bytes.length;
     try {
       await Bun.write(join(folder, name), bytes);
     } catch (cause) {
@@ -65,6 +68,7 @@ export class Pictures {
   /** Takes out what has expired and counts what is left. */
   async sweep(): Promise<void> {
     const { folder, ttlMs, now } = this.#options;
+    const before = this.#kept;
     let held = 0;
     for (const name of await readdir(folder).catch(() => [])) {
       const path = join(folder, name);
@@ -73,7 +77,8 @@ export class Pictures {
       if (found.mtimeMs + ttlMs <= now()) await remove(path);
       else held += found.size;
     }
-    this.#held = held;
+    // Some of what came meanwhile may be counted twice, which the next sweep puts right.
+    this.#held = held + (this.#kept - before);
   }
 }
 

@@ -213,6 +213,7 @@ describe("a connection on which nothing is going on is closed", () => {
       bodyMs: 60_000,
       connectionSeconds,
       clock: () => performance.now(),
+      report: () => undefined,
       onDefect: () => undefined,
     });
 

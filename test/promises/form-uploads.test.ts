@@ -102,6 +102,7 @@ function* picture(seed: number): Generator<Uint8Array> {
 
 async function begin(): Promise<RawConnection> {
   const connection = await RawConnection.open(gateway.url);
+  unfinished.push(connection);
   const headers = {
     ...bearer,
     "content-type": `multipart/form-data; boundary=${boundary}`,
@@ -136,7 +137,9 @@ const openUploads = (): string[] =>
       return [];
     }
   });
+const unfinished: RawConnection[] = [];
 afterEach(async () => {
+  for (const connection of unfinished.splice(0)) connection.hangUp();
   await until(() => openUploads().length === 0);
   expect(readdirSync(spool)).toEqual([]);
 });
@@ -187,7 +190,7 @@ describe("eight uploads of 50 MB at once, without a length", () => {
     }
     await until(() => openUploads().length === 8);
     // They have no name, so nobody finds them, and nothing is left of them after a kill.
-    expect(readdirSync(spool)).toEqual([]);
+    await until(() => readdirSync(spool).length === 0);
     for (const connection of connections) connection.hangUp();
     await until(() => openUploads().length === 0);
     expect(sink.received).toEqual([]);
@@ -203,7 +206,7 @@ describe("eight uploads of 50 MB at once, without a length", () => {
         if (sent > 5_000_000) break;
       }
     }
-    await until(() => openUploads().length === 2);
+    await until(() => openUploads().length === 2 && readdirSync(spool).length === 0);
     gateway.kill("SIGKILL");
     await gateway.exited;
     expect(readdirSync(spool)).toEqual([]);

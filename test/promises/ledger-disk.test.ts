@@ -366,7 +366,7 @@ if (mayMount()) {
       }
       await expectFault(refused!, "ledger_unavailable");
       expect((await fetch(`${gateway.url}/readyz`)).status).toBe(503);
-      expect(gateway.output()).toContain("ledger-unwritable");
+      await until(() => gateway.output().includes("ledger-unwritable"));
 
       for (const name of ["ballast", "more"]) rmSync(join(disk, name));
       await until(() => gateway.output().includes("ledger-recovered"));

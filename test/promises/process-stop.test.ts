@@ -52,13 +52,14 @@ test.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)(
 );
 
 describe("a call in hand", () => {
-  test("is finished first, while nobody new gets in", async () => {
+  test("is finished first, while soon nobody new gets in", async () => {
     await start();
-    fake.script({ delayMs: 1_500 });
+    fake.script({ delayMs: 2_000 });
     const slow = call();
     await fake.arrived(1);
     gateway.kill("SIGTERM");
     await until(() => gateway.output().includes('"stopping"'));
+    await Bun.sleep(1_000);
     await expect(RawConnection.open(gateway.url)).rejects.toThrow();
     const response = await slow;
     expect(response.status).toBe(200);

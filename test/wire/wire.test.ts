@@ -61,7 +61,8 @@ const incoming = (parts: Partial<Incoming>): Incoming => parts as Incoming;
 const jsonOf = (name: string): Incoming =>
   incoming({
     headers: new Headers({ "content-type": "application/json" }),
-    json: async () => ({ value: read(name), bytes: 0 }),
+    bytesReceived: 0,
+    json: async () => read(name),
   });
 
 interface WrittenForm {
@@ -81,7 +82,6 @@ const formOf = (name: string): Incoming =>
           const stream = () => new Blob([bytes]).stream();
           return { ...head, size: bytes.length, stream, bytes: async () => bytes };
         }),
-        bytes: 0,
         dispose: async () => undefined,
       };
     },

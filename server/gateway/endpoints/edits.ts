@@ -16,7 +16,7 @@ const reference = z
     image_url: z
       .string()
       .max(maxUrl)
-      .regex(/^(https:\/\/|http:\/\/|data:image\/)/, "must be an https: or data:image/ URL")
+      .regex(/^(https:\/\/|http:\/\/|data:image\/)/, "must be an https:, http: or data:image/ URL")
       .optional(),
     file_id: z.string().min(1).optional(),
   })
@@ -40,8 +40,11 @@ export const editsEndpoint: Endpoint<EditQuery, ImageReply> = {
   operation: "edits",
   kind: "image",
   body: editsBody,
-  read: async (incoming) =>
-    isForm(incoming) ? readForm(await incoming.form()) : readJson(incoming),
+  read: async (incoming) => {
+    if (isForm(incoming)) return readForm(await incoming.form());
+    checkJson(incoming);
+    return readJson(incoming);
+  },
   write: (reply, query, context) =>
     writeImages(reply, { ...context, family: "image_edit", options: query.options }),
 };
@@ -49,8 +52,18 @@ export const editsEndpoint: Endpoint<EditQuery, ImageReply> = {
 const isForm = ({ headers }: Incoming): boolean =>
   /^multipart\/form-data\b/i.test(headers.get("content-type") ?? "");
 
+/** Said here, because only this path reads two kinds of body. */
+function checkJson({ headers }: Incoming): void {
+  const type = headers.get("content-type");
+  if (type === null || /^application\/[\w.+-]*json\b/i.test(type)) return;
+  throw new GatewayError(
+    "unsupported_content_type",
+    `Unsupported content type: '${type.slice(0, 100)}'. This path accepts 'multipart/form-data' and 'application/json' requests. Please try again with a supported content type.`,
+  );
+}
+
 async function readJson(incoming: Incoming): Promise<Read<EditQuery>> {
-  const { value, bytes } = await incoming.json();
+  const value = await incoming.json();
   const body = withoutNulls(value);
   if (body.images === undefined && body.image !== undefined) {
     throw new GatewayError(
@@ -71,7 +84,6 @@ async function readJson(incoming: Incoming): Promise<Read<EditQuery>> {
       ...(mask && { mask: toSource(mask) }),
       files: [],
     },
-    bytes,
   };
 }
 
@@ -113,7 +125,6 @@ async function readForm(form: Form): Promise<Read<EditQuery>> {
         ...(mask && { mask: { kind: "file", file: mask.file } }),
         files: files.filter(({ role }) => role.name === "other").map(({ file }) => file),
       },
-      bytes: form.bytes,
       dispose: () => form.dispose(),
     };
   } catch (error) {

@@ -37,8 +37,8 @@ export function embeddingsEndpoint(options: {
     kind: "embedding",
     body: embeddingsBody,
     read: async (incoming) => {
-      const { value, bytes } = await incoming.json();
-      return { query: readQuery(withoutNulls(value), options.maxInputs), bytes };
+      const body = withoutNulls(await incoming.json());
+      return { query: readQuery(body, options.maxInputs) };
     },
     write,
   };
@@ -51,11 +51,10 @@ export function engineEmbeddingsEndpoint(options: {
     ...embeddingsEndpoint(options),
     body: engineEmbeddingsBody,
     read: async (incoming) => {
-      const { value, bytes } = await incoming.json();
       // Clients of that age put their own `timeout` into the body.
-      const { timeout, ...body } = withoutNulls(value);
+      const { timeout, ...body } = withoutNulls(await incoming.json());
       const model = engineOf(incoming);
-      return { query: readQuery({ ...body, model }, options.maxInputs), bytes };
+      return { query: readQuery({ ...body, model }, options.maxInputs) };
     },
   };
 }

@@ -14,8 +14,8 @@ export const generationsEndpoint: Endpoint<GenerationQuery, ImageReply> = {
   kind: "image",
   body: generationsBody,
   read: async (incoming) => {
-    const { value, bytes } = await incoming.json();
-    return { query: toQuery(parse(generationsBody, withoutNulls(value))), bytes };
+    const body = withoutNulls(await incoming.json());
+    return { query: toQuery(parse(generationsBody, body)) };
   },
   write: (reply, query, context) =>
     writeImages(reply, { ...context, family: "image_generation", options: query.options }),
