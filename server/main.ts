@@ -54,6 +54,8 @@ export async function run({ settings, configNamed, env }: RunOptions): Promise<n
 
 function openLog(settings: Settings): Log {
   const { VEXEL_LOG_FORMAT: format, VEXEL_LOG_LEVEL: level } = settings;
+  // Whoever reads the log may be gone. That is no reason to stop serving, nor to stop in disorder.
+  process.stderr.on("error", () => undefined);
   const chosen = format === "auto" ? (process.stderr.isTTY ? "text" : "json") : format;
   return createLog({
     level,
@@ -122,10 +124,17 @@ const wordsOf = (error: unknown): string =>
   error instanceof Error ? error.message : String(error);
 
 function startProblem(error: unknown, { HOST, PORT }: Settings): string {
-  const words = wordsOf(error);
-  return /EADDRINUSE|in use/i.test(words)
-    ? `Port ${PORT} on ${HOST} is already in use. Choose another: PORT=8081 npm start`
-    : `The gateway could not start: ${words}`;
+  const { code, syscall } = (error ?? {}) as { code?: unknown; syscall?: unknown };
+  if (code === "EADDRINUSE") {
+    return `Port ${PORT} on ${HOST} is already in use. Choose another: PORT=8081 npm start`;
+  }
+  if (syscall === "listen" && code === "EACCES") {
+    return `Port ${PORT} on ${HOST} may not be used: permission denied. Choose one above 1023.`;
+  }
+  if (syscall === "listen" && (code === "EINVAL" || code === "EADDRNOTAVAIL")) {
+    return `HOST=${HOST} is not an address of this machine.`;
+  }
+  return `The gateway could not start: ${wordsOf(error)}`;
 }
 
 function complain(problem: string): number {

@@ -32,6 +32,7 @@ interface Received {
 /** Takes the whole of an edit call in and keeps nothing of it but the head and a hash of its last file. */
 function startSink() {
   const received: Received[] = [];
+  let slow = false;
   const server = Bun.serve({
     hostname: "127.0.0.1",
     port: 0,
@@ -49,6 +50,7 @@ function startSink() {
         head += Buffer.from(piece.subarray(0, Math.max(0, from - at))).toString("latin1");
         hasher.update(piece.subarray(Math.max(0, from - at), Math.max(0, to - at)));
         at += piece.length;
+        if (slow && at < 4_000_000) await Bun.sleep(2);
       }
       received.push({ head, sha256: hasher.digest("hex"), lengthAnnounced: at === length });
       return Response.json({
@@ -60,6 +62,9 @@ function startSink() {
   return {
     url: `http://127.0.0.1:${server.port}/v1`,
     received,
+    takeTime: (whether: boolean) => {
+      slow = whether;
+    },
     close: () => server.stop(true),
   };
 }
@@ -175,6 +180,17 @@ describe("eight uploads of 50 MB at once, without a length", () => {
       expect(lengthAnnounced).toBe(true);
     }
     expect(growth).toBeLessThan(mostGrowth);
+  }, 60_000);
+
+  test("arrive to the last byte also at an upstream that takes its time", async () => {
+    sink.received.length = 0;
+    sink.takeTime(true);
+    const statuses = await Promise.all([11, 12, 13].map(upload));
+    sink.takeTime(false);
+    expect(statuses).toEqual([200, 200, 200]);
+    expect(sink.received.map((each) => each.sha256).sort()).toEqual(
+      [11, 12, 13].map((seed) => sha256(...picture(seed))).sort(),
+    );
   }, 60_000);
 
   test("that are all broken off leave nothing on disk", async () => {

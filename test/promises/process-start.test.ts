@@ -110,6 +110,22 @@ describe("a port that is in use", () => {
   });
 });
 
+describe("an address that is not this machine's", () => {
+  test.each(["nope.invalid", "203.0.113.7"])(
+    "HOST=%s ends the start with exit code 1",
+    async (HOST) => {
+      using folder = temporaryFolder();
+      const env = { HOST, PORT: "0", VEXEL_DATA: join(folder.path, "data") };
+      const { code, out, err } = await vexel(["serve"], { cwd: folder.path, env });
+      expect({ code, out, err }).toEqual({
+        code: 1,
+        out: "",
+        err: `HOST=${HOST} is not an address of this machine.\n`,
+      });
+    },
+  );
+});
+
 describe("a setting that cannot be meant ends the start with exit code 2 and its name", () => {
   test.each<[Record<string, string>, string]>([
     [{ PORT: "eighty" }, 'PORT="eighty"'],

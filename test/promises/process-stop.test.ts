@@ -6,10 +6,12 @@ import {
   configFor,
   type GatewayProcess,
   readLedger,
+  root,
   startProcess,
   temporaryFolder,
 } from "../harness.ts";
 import { asText, embedder, jsonHeaders, painter, RawConnection, until } from "./edge-fixture.ts";
+import { cleanEnvironment } from "./process-fixture.ts";
 
 const fake = startFake();
 afterAll(() => fake.close());
@@ -145,6 +147,29 @@ describe("a call in hand", () => {
     await hanging;
     expect(rows()).toHaveLength(1);
   });
+});
+
+test("a gateway whose log nobody reads any more serves on, and stops in order", async () => {
+  await start();
+  gateway.kill("SIGKILL");
+  await gateway.exited;
+  // By a shell, because the reader must really be gone.
+  const command = `exec "${process.execPath}" "${join(root, "cli", "main.ts")}" serve 2> >(exit 0)`;
+  const child = Bun.spawn(["bash", "-c", command], {
+    cwd: folder.path,
+    env: cleanEnvironment({ PORT: "0", VEXEL_DATA: join(folder.path, "data") }),
+    stdout: "pipe",
+  });
+  let text = "";
+  const reader = child.stdout.getReader();
+  while (!text.includes("Try it")) text += new TextDecoder().decode((await reader.read()).value);
+  const url = /Base URL {2}(\S+)\/v1/.exec(text)![1]!;
+  for (let i = 0; i < 3; i++) {
+    expect((await fetch(`${url}/v1/embeddings`, { method: "POST" })).status).toBe(401);
+    await Bun.sleep(50);
+  }
+  child.kill("SIGTERM");
+  expect(await child.exited).toBe(0);
 });
 
 test("a connection that nobody uses does not hold up the end", async () => {

@@ -1,0 +1,49 @@
+/** Requests that are no model calls leave a line too. */
+import { afterAll, expect, test } from "bun:test";
+import { startFake } from "../fake-upstream.ts";
+import { configFor, startGateway, testKey } from "../harness.ts";
+
+const fake = startFake();
+const gateway = startGateway({ yaml: configFor(fake.url) });
+afterAll(async () => {
+  await gateway.close();
+  await fake.close();
+});
+
+const lines = (): Record<string, unknown>[] =>
+  gateway
+    .log()
+    .trim()
+    .split("\n")
+    .filter(Boolean)
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+
+test("every request leaves one line, also a wrong key, an unknown address and a wrong method", async () => {
+  const get = (path: string, init: RequestInit = {}) => fetch(`${gateway.url}${path}`, init);
+  const answers = await Promise.all([
+    get("/v1/models", { headers: { authorization: `Bearer ${testKey}` } }),
+    get("/v1/models", { headers: { authorization: "Bearer sk-guessed-guessed-guessed" } }),
+    get("/nope"),
+    get("/v1/embeddings", { method: "DELETE" }),
+    get("/"),
+    get("/healthz"),
+    get("/pictures/abcdefghijklmnopqrstuvwxyz012345.png"),
+    gateway.post("/v1/embeddings", { model: "text-embedding-3-small", input: "x" }),
+  ]);
+  for (const answer of answers) {
+    const id = answer.headers.get("x-request-id");
+    const mine = lines().filter((line) => line.event === "request" && line.request === id);
+    expect(mine.map(({ status }) => status)).toEqual([answer.status]);
+  }
+  const told = (status: number, endpoint: string) =>
+    lines().find((line) => line.status === status && line.endpoint === endpoint);
+  expect(told(401, "models")).toMatchObject({ fault: "invalid_api_key", method: "GET" });
+  expect(told(404, "unknown")).toMatchObject({ fault: "unknown_url" });
+  expect(told(405, "embeddings")).toMatchObject({ method: "DELETE" });
+  expect(told(200, "health")).toMatchObject({ level: "debug" });
+});
+
+test("no line tells a key that was tried, or the name of a picture, which is its secret", () => {
+  expect(gateway.log()).not.toContain("sk-guessed");
+  expect(gateway.log()).not.toContain("abcdefghijklmnopqrstuvwxyz012345");
+});

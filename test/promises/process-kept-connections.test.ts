@@ -1,0 +1,46 @@
+/** Stopping while callers keep their connections: nobody who was already there loses a call. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { startFake } from "../fake-upstream.ts";
+import { configFor, post, startProcess, temporaryFolder } from "../harness.ts";
+
+const fake = startFake();
+const folder = temporaryFolder();
+beforeAll(() => fake.clear());
+afterAll(async () => {
+  await fake.close();
+  folder[Symbol.dispose]();
+});
+
+test("callers with kept connections lose no call when the gateway stops, and are told to go", async () => {
+  const gateway = await startProcess({ folder: folder.path, yaml: configFor(fake.url) });
+  const body = { model: "text-embedding-3-small", input: "hello" };
+  let stopped = false;
+  let told = 0;
+  let answered = 0;
+  const broken: string[] = [];
+  const call = async (): Promise<void> => {
+    while (!stopped) {
+      const response = await post(`${gateway.url}/v1/embeddings`, body).catch((error: Error) => {
+        // Once the door is closed a new connection is refused, which every client knows how to take.
+        if (!/ConnectionRefused|Unable to connect/.test(`${error.name} ${error.message}`)) {
+          broken.push(error.message);
+        }
+        stopped = true;
+        return undefined;
+      });
+      if (!response) return;
+      await response.bytes();
+      if (response.status !== 200) broken.push(String(response.status));
+      answered++;
+      if (response.headers.get("connection") === "close") told++;
+    }
+  };
+  const callers = Array.from({ length: 8 }, call);
+  await Bun.sleep(400);
+  gateway.kill("SIGTERM");
+  expect(await gateway.exited).toBe(0);
+  await Promise.all(callers);
+  expect(broken).toEqual([]);
+  expect(answered).toBeGreaterThan(20);
+  expect(told).toBeGreaterThan(0);
+});
