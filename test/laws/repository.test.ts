@@ -263,7 +263,7 @@ describe("the world enters in few places", () => {
 const ownClock: Readonly<Record<string, string>> = {
   "server/build.ts": "hands clocks to everything else",
   "server/main.ts": "hands clocks to what is there before anything is built",
-  "server/upstream/local/embed/link.ts": "takes its clock as an option; this is the default",
+  "server/upstream/local/process/link.ts": "takes its clock as an option; this is the default",
   "server/upstream/local/embed/child/": "is a process of its own",
   "server/upstream/local/inpaint/child/": "is a process of its own",
 };

@@ -2,8 +2,8 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { planBatch } from "../../server/upstream/local/embed/child/plan-batch.ts";
-import { Link, type LinkOptions } from "../../server/upstream/local/embed/link.ts";
-import type { ToChild, ToParent } from "../../server/upstream/local/embed/protocol.ts";
+import { Link, type LinkOptions } from "../../server/upstream/local/process/link.ts";
+import type { ToChild, ToParent } from "../../server/upstream/local/process/protocol.ts";
 import { expectFault, never } from "./embedded-fixture.ts";
 
 type Sent = ToChild<number, string>;

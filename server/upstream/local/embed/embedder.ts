@@ -1,10 +1,10 @@
 /** An embedding model in a child process, as an engine. */
 import { GatewayError } from "../../../std/gateway-error.ts";
 import type { EmbeddingsQuery, EmbeddingsReply } from "../../contract.ts";
+import { Link, type LinkState } from "../process/link.ts";
+import type { Facts } from "../process/protocol.ts";
+import type { Spawn } from "../process/spawn.ts";
 import { type EmbedAsk, type EmbedPart, type EmbedSpec, maxCharacters } from "./ask.ts";
-import { Link, type LinkState } from "./link.ts";
-import type { Facts } from "./protocol.ts";
-import type { Spawn } from "./spawn.ts";
 
 export interface EmbedderOptions {
   /** How long an unused model stays in memory. */

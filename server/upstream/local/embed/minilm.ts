@@ -1,7 +1,7 @@
 /** The embedding model that comes with the gateway: English, 384 dimensions, runs on this machine. */
 import type { Engine } from "../../contract.ts";
+import type { LinkState } from "../process/link.ts";
 import { createEmbedder, type EmbedderOptions } from "./embedder.ts";
-import type { LinkState } from "./link.ts";
 
 /** What the model list shows. 256 tokens is what it was trained with and what sentence-transformers cuts at; 512 would run. */
 export const minilmModel = {

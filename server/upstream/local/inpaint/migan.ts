@@ -6,8 +6,8 @@ import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import type { EditQuery, Engine, ImageEvent, ImageReply } from "../../contract.ts";
-import { Link } from "../embed/link.ts";
-import type { Spawn } from "../embed/spawn.ts";
+import { Link } from "../process/link.ts";
+import type { Spawn } from "../process/spawn.ts";
 import type { InpaintAsk, InpaintPart, InpaintSpec } from "./ask.ts";
 import { readEdit } from "./read-edit.ts";
 

@@ -1,6 +1,6 @@
 /** The main file of the drawing program's child process. */
 import type { FilePart, ImageReply, ImageSource } from "../../contract.ts";
-import { serveParent } from "../embed/child/serve-parent.ts";
+import { serveParent } from "../process/serve-parent.ts";
 import type { SentFile, SentSource, SketchAsk, SketchPart } from "./ask.ts";
 import { sketch } from "./sketch.ts";
 

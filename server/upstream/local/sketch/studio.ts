@@ -11,8 +11,8 @@ import type {
   ImageResult,
   ImageSource,
 } from "../../contract.ts";
-import { Link } from "../embed/link.ts";
-import type { Facts } from "../embed/protocol.ts";
+import { Link } from "../process/link.ts";
+import type { Facts } from "../process/protocol.ts";
 import type { SentFile, SentSource, SketchAsk, SketchPart } from "./ask.ts";
 import { channel } from "./channel.ts";
 import type { Sketch } from "./sketch.ts";

@@ -1,9 +1,10 @@
 /** The main file of an embedding model's child process. onnxruntime 1.17 blocks its event loop and aborts in threads. */
+
+import { serveParent } from "../../process/serve-parent.ts";
 import type { EmbedAsk, EmbedPart, EmbedSpec } from "../ask.ts";
 import { loadDirectory } from "./load-directory.ts";
 import { loadMinilm } from "./load-minilm.ts";
 import { Schedule } from "./schedule.ts";
-import { serveParent } from "./serve-parent.ts";
 
 serveParent<EmbedSpec, EmbedAsk, EmbedPart>(async ({ model: wanted, ...spec }, voice) => {
   const model = await (wanted.kind === "minilm"

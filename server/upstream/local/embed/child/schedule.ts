@@ -1,10 +1,10 @@
 /** The child's work: calls are tokenized, their inputs join into batches, parts of the answer go back as they are done. */
 import { GatewayError } from "../../../../std/gateway-error.ts";
+import type { Voice } from "../../process/serve-parent.ts";
 import type { EmbedAsk, EmbedPart } from "../ask.ts";
 import type { Model, Tokenized } from "../model.ts";
 import { type BatchLimits, batchLimits, planBatch } from "./plan-batch.ts";
 import { readTexts } from "./read-texts.ts";
-import type { Voice } from "./serve-parent.ts";
 
 interface Job {
   readonly id: number;

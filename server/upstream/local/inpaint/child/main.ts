@@ -1,7 +1,7 @@
 /** The main file of the inpainting model's child process: one picture after the other. */
 import { loadOnnxruntime, sessionOptions } from "../../embed/child/onnxruntime.ts";
 import { readChecked } from "../../embed/child/read-checked.ts";
-import { serveParent } from "../../embed/child/serve-parent.ts";
+import { serveParent } from "../../process/serve-parent.ts";
 import type { InpaintAsk, InpaintPart, InpaintSpec } from "../ask.ts";
 import { inpaint } from "./inpaint.ts";
 import { readPicture } from "./picture.ts";

@@ -1,4 +1,4 @@
-/** Starts a child process that runs a model. The only place that does. */
+/** Starts a child process that runs an embedded model. The only place that does. */
 import { dirname } from "node:path";
 import { GatewayError } from "../../../std/gateway-error.ts";
 

@@ -1,7 +1,7 @@
 /** The child's side of the link: hears the gateway, and does not outlive it. */
 import { setPriority } from "node:os";
-import { GatewayError } from "../../../../std/gateway-error.ts";
-import type { Facts, SentFault, ToChild, ToParent } from "../protocol.ts";
+import { GatewayError } from "../../../std/gateway-error.ts";
+import type { Facts, SentFault, ToChild, ToParent } from "./protocol.ts";
 
 export interface Loaded<Ask> {
   readonly facts: Facts;
