@@ -8,7 +8,7 @@ import { configFor, startGateway, type TestGateway } from "../harness.ts";
 /** The same on every run; another one to look further: VEXEL_FUZZ_SEED=1 npm test -- test/fuzz */
 const seed = Number(process.env.VEXEL_FUZZ_SEED ?? 20_261_115);
 /** How long each property looks for trouble. */
-const seconds = Number(process.env.VEXEL_FUZZ_SECONDS ?? 1.8);
+const seconds = Number(process.env.VEXEL_FUZZ_SECONDS ?? 1.5);
 
 /** fast-check prints the seed, the path to the counterexample and the counterexample itself. */
 export const look = <T>(property: fc.IAsyncProperty<T>): Promise<void> =>

@@ -16,7 +16,11 @@ import { cleanEnvironment } from "./process-fixture.ts";
 const fake = startFake();
 afterAll(() => fake.close());
 let folder: ReturnType<typeof temporaryFolder>;
-let gateway: GatewayProcess;
+let gateway: GatewayProcess | undefined;
+const running = (): GatewayProcess => {
+  if (!gateway) throw new Error("no gateway was started");
+  return gateway;
+};
 const start = async (env: Record<string, string> = {}): Promise<void> => {
   gateway = await startProcess({ folder: folder.path, yaml: configFor(fake.url), env });
 };
@@ -25,33 +29,35 @@ beforeEach(() => {
   folder = temporaryFolder();
 });
 afterEach(async () => {
-  gateway.kill("SIGKILL");
-  await gateway.exited;
+  gateway?.kill("SIGKILL");
+  await gateway?.exited;
+  gateway = undefined;
   folder[Symbol.dispose]();
 });
 
-const call = () => gateway.post("/v1/embeddings", { model: embedder, input: "a" });
+const call = () => running().post("/v1/embeddings", { model: embedder, input: "a" });
 const rows = () => readLedger(join(folder.path, "data"));
 /** The exit code, and after how many milliseconds. */
 async function ended(): Promise<{ code: number; ms: number }> {
   const from = performance.now();
-  const code = await gateway.exited;
+  const code = await running().exited;
   return { code, ms: performance.now() - from };
 }
 
-test.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)(
-  "%s ends an idle gateway at once, with exit code 0",
-  async (signal) => {
-    await start();
-    await (await call()).text();
-    gateway.kill(signal);
-    const { code, ms } = await ended();
-    expect(code).toBe(0);
-    expect(ms).toBeLessThan(5_000);
-    expect(gateway.output()).toContain(`"event":"stopping","reason":"${signal}"`);
-    expect(gateway.output().trim().split("\n").at(-1)).toContain('"event":"stopped"');
-  },
-);
+test("SIGTERM, SIGINT and SIGHUP each end an idle gateway soon, with exit code 0", async () => {
+  const stopBy = async (signal: "SIGTERM" | "SIGINT" | "SIGHUP"): Promise<void> => {
+    using home = temporaryFolder();
+    const idle = await startProcess({ folder: home.path, yaml: configFor(fake.url) });
+    await (await idle.post("/v1/embeddings", { model: embedder, input: "a" })).text();
+    const from = performance.now();
+    idle.kill(signal);
+    expect(await idle.exited).toBe(0);
+    expect(performance.now() - from).toBeLessThan(5_000);
+    expect(idle.output()).toContain(`"event":"stopping","reason":"${signal}"`);
+    expect(idle.output().trim().split("\n").at(-1)).toContain('"event":"stopped"');
+  };
+  await Promise.all([stopBy("SIGTERM"), stopBy("SIGINT"), stopBy("SIGHUP")]);
+});
 
 describe("a call in hand", () => {
   test("is finished first, while soon nobody new gets in", async () => {
@@ -59,10 +65,10 @@ describe("a call in hand", () => {
     fake.script({ delayMs: 2_000 });
     const slow = call();
     await fake.arrived(1);
-    gateway.kill("SIGTERM");
-    await until(() => gateway.output().includes('"stopping"'));
+    running().kill("SIGTERM");
+    await until(() => running().output().includes('"stopping"'));
     await Bun.sleep(1_000);
-    await expect(RawConnection.open(gateway.url)).rejects.toThrow();
+    await expect(RawConnection.open(running().url)).rejects.toThrow();
     const response = await slow;
     expect(response.status).toBe(200);
     expect(await response.json()).toMatchObject({ object: "list" });
@@ -73,13 +79,13 @@ describe("a call in hand", () => {
 
   test("is answered to the last byte, also to a caller who reads slowly", async () => {
     await start();
-    const connection = await RawConnection.open(gateway.url);
+    const connection = await RawConnection.open(running().url);
     const body = JSON.stringify({ model: embedder, input: Array(400).fill("a") });
     connection.pause();
     connection.say(asText({ path: "/v1/embeddings", headers: jsonHeaders, body }));
-    await until(() => gateway.output().includes('"event":"request"'));
-    gateway.kill("SIGTERM");
-    await until(() => gateway.output().includes('"event":"stopping"'));
+    await until(() => running().output().includes('"event":"request"'));
+    running().kill("SIGTERM");
+    await until(() => running().output().includes('"event":"stopping"'));
     await Bun.sleep(300);
     connection.resume();
     const answer = await connection.answer();
@@ -93,20 +99,20 @@ describe("a call in hand", () => {
     fake.script({ delayMs: 500 });
     const slow = call();
     await fake.arrived(1);
-    gateway.kill("SIGTERM");
+    running().kill("SIGTERM");
     expect((await slow).headers.get("connection")).toBe("close");
   });
 
   test("that is a stream is finished first, to its last event", async () => {
     await start();
     fake.script({ eventDelayMs: 500 });
-    const response = await gateway.post("/v1/images/generations", {
+    const response = await running().post("/v1/images/generations", {
       model: painter,
       prompt: "an otter",
       stream: true,
       partial_images: 2,
     });
-    gateway.kill("SIGTERM");
+    running().kill("SIGTERM");
     const text = await response.text();
     expect(text).toContain("image_generation.completed");
     expect((await ended()).code).toBe(0);
@@ -121,12 +127,12 @@ describe("a call in hand", () => {
       () => "cut off",
     );
     await fake.arrived(1);
-    gateway.kill("SIGTERM");
+    running().kill("SIGTERM");
     const { code, ms } = await ended();
     expect(code).toBe(0);
     expect(ms).toBeWithin(800, 8_000);
     expect(await hanging).toBe("cut off");
-    expect(gateway.output()).toContain("stopped-with-calls-in-hand");
+    expect(running().output()).toContain("stopped-with-calls-in-hand");
     expect(rows()).toEqual([expect.objectContaining({ attempts: 1, status: 499 })]);
   });
 
@@ -135,12 +141,12 @@ describe("a call in hand", () => {
     fake.script({ hang: "headers" });
     const hanging = call().catch(() => undefined);
     await fake.arrived(1);
-    gateway.kill("SIGTERM");
+    running().kill("SIGTERM");
     // Two at once are one: a terminal's Ctrl-C comes from the terminal and from the wrapper.
-    gateway.kill("SIGINT");
-    await until(() => gateway.output().includes('"stopping"'));
+    running().kill("SIGINT");
+    await until(() => running().output().includes('"stopping"'));
     await Bun.sleep(700);
-    gateway.kill("SIGTERM");
+    running().kill("SIGTERM");
     const { code, ms } = await ended();
     expect(code).toBe(0);
     expect(ms).toBeLessThan(5_000);
@@ -150,9 +156,6 @@ describe("a call in hand", () => {
 });
 
 test("a gateway whose log nobody reads any more serves on, and stops in order", async () => {
-  await start();
-  gateway.kill("SIGKILL");
-  await gateway.exited;
   // By a shell, because the reader must really be gone.
   const command = `exec "${process.execPath}" "${join(root, "cli", "main.ts")}" serve 2> >(exit 0)`;
   const child = Bun.spawn(["bash", "-c", command], {
@@ -174,10 +177,10 @@ test("a gateway whose log nobody reads any more serves on, and stops in order", 
 
 test("a connection that nobody uses does not hold up the end", async () => {
   await start();
-  const connection = await RawConnection.open(gateway.url);
+  const connection = await RawConnection.open(running().url);
   connection.say(asText({ path: "/healthz" }));
   expect((await connection.answer()).status).toBe(200);
-  gateway.kill("SIGTERM");
+  running().kill("SIGTERM");
   const { code, ms } = await ended();
   expect(code).toBe(0);
   expect(ms).toBeLessThan(5_000);
@@ -187,13 +190,13 @@ test("a connection that nobody uses does not hold up the end", async () => {
 test("a gateway that is draining is not ready", async () => {
   await start();
   fake.script({ delayMs: 1_000 });
-  const connection = await RawConnection.open(gateway.url);
+  const connection = await RawConnection.open(running().url);
   connection.say(asText({ path: "/readyz" }));
   expect((await connection.answer()).status).toBe(200);
   const slow = call();
   await fake.arrived(1);
-  gateway.kill("SIGTERM");
-  await until(() => gateway.output().includes('"stopping"'));
+  running().kill("SIGTERM");
+  await until(() => running().output().includes('"stopping"'));
   connection.say(asText({ path: "/readyz" }));
   // Those already connected may still ask, unless they have been sent away.
   const answer = await connection.answer().catch(() => undefined);

@@ -56,15 +56,18 @@ test("it serves, and many calls to upstreams may be under way at once", async ()
   expect(environment).toContain("BUN_CONFIG_MAX_HTTP_REQUESTS=65535");
 });
 
-test.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)("%s reaches the gateway", async (signal) => {
-  using folder = temporaryFolder();
-  const { child, pid, output, gathering } = await startWrapper(folder.path);
-  child.kill(signal);
-  expect(await child.exited).toBe(0);
-  await gathering;
-  expect(output()).toContain(`"reason":"${signal}"`);
-  expect(output()).toContain('"event":"stopped"');
-  await until(() => !isAlive(pid));
+test("SIGTERM, SIGINT and SIGHUP reach the gateway", async () => {
+  const stopBy = async (signal: "SIGTERM" | "SIGINT" | "SIGHUP"): Promise<void> => {
+    using folder = temporaryFolder();
+    const { child, pid, output, gathering } = await startWrapper(folder.path);
+    child.kill(signal);
+    expect(await child.exited).toBe(0);
+    await gathering;
+    expect(output()).toContain(`"reason":"${signal}"`);
+    expect(output()).toContain('"event":"stopped"');
+    await until(() => !isAlive(pid));
+  };
+  await Promise.all([stopBy("SIGTERM"), stopBy("SIGINT"), stopBy("SIGHUP")]);
 });
 
 test("a wrapper that is killed takes the gateway with it", async () => {
