@@ -94,6 +94,7 @@ export interface FilePart {
   /** From the magic bytes, never from what the caller claims. */
   readonly type: string;
   readonly size: number;
+  /** Each piece lives only until the next is asked for. */
   stream(): ReadableStream<Uint8Array>;
   bytes(): Promise<Uint8Array>;
 }
