@@ -57,7 +57,6 @@ export function build({ settings, snapshot, engines, log }: BuildOptions): Gatew
   const ledger = new Ledger({
     file,
     onFault: settings.VEXEL_LEDGER_FAULT,
-    clock: () => performance.now(),
     report: ({ writable, reason }) =>
       writable
         ? log.warn("ledger-recovered", { reason })

@@ -13,13 +13,6 @@ export interface LedgerOptions {
   readonly onFault: "refuse" | "serve";
   /** Told once when writing begins to fail, and once when it works again. */
   readonly report: (state: { readonly writable: boolean; readonly reason: string }) => void;
-  /** Milliseconds, monotonic. */
-  readonly clock: () => number;
-  /**
-   * Least time between two transactions: a busy gateway gathers rows for so long.
-   * An idle one never waits, because its last transaction is long ago.
-   */
-  readonly gatherMs?: number;
   readonly retryMs?: number;
   /** Rows held in memory while the file cannot be written. */
   readonly maxHeld?: number;
@@ -39,13 +32,12 @@ export class Ledger {
   /** Answered already, not yet written: the file failed them. */
   #held: LedgerRow[] = [];
   #scheduled = false;
-  #lastFlush = Number.NEGATIVE_INFINITY;
   #faulty: string | undefined;
   #retry: ReturnType<typeof setTimeout> | undefined;
   #closed = false;
 
   constructor(options: LedgerOptions) {
-    this.#options = { gatherMs: 2, retryMs: 1000, maxHeld: 10_000, ...options };
+    this.#options = { retryMs: 1000, maxHeld: 10_000, ...options };
   }
 
   get writable(): boolean {
@@ -67,10 +59,9 @@ export class Ledger {
     });
     if (!this.#scheduled) {
       this.#scheduled = true;
-      const wait = this.#lastFlush + this.#options.gatherMs - this.#options.clock();
-      // At the earliest after this turn of the loop: whoever arrives meanwhile shares the transaction.
-      if (wait <= 0) setImmediate(() => this.#flush());
-      else setTimeout(() => this.#flush(), Math.ceil(wait));
+      // After this turn of the loop: whoever arrives meanwhile shares the transaction. Waiting any longer
+      // makes larger groups, but costs more CPU in late answers than it saves in transactions.
+      setImmediate(() => this.#flush());
     }
     return promise;
   }
@@ -85,7 +76,6 @@ export class Ledger {
 
   #flush(): void {
     this.#scheduled = false;
-    this.#lastFlush = this.#options.clock();
     const group = this.#waiting;
     this.#waiting = [];
     if (group.length === 0 && this.#held.length === 0) return;

@@ -486,7 +486,6 @@ describe("every document", () => {
 /** Numbers in documents, beside where each comes from. Whoever changes one is led to the other. */
 const numbers: readonly (readonly [string, string, string, string])[] = [
   ["README.md", "Node 20 or later", "package.json", '"node": ">=20"'],
-  ["ARCHITECTURE.md", "the same two milliseconds", "server/usage/ledger.ts", "gatherMs: 2,"],
   ["docs/api.md", "After ten seconds", "server/build.ts", "patienceMs: 10_000"],
   ["docs/api.md", "for 15 seconds", "server/build.ts", "heartbeatMs: 15_000"],
   ["docs/api.md", "list of 1 to 16", "server/gateway/endpoints/edits.ts", "maxImages = 16"],

@@ -154,7 +154,6 @@ describe("a full ledger, where calls are served", () => {
       onFault: "serve",
       maxHeld: 3,
       report: () => undefined,
-      clock: () => performance.now(),
     });
     const row = {} as LedgerRow;
     for (let i = 0; i < 3; i++) {
