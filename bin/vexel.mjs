@@ -14,15 +14,24 @@ const env = {
   BUN_CONFIG_MAX_HTTP_REQUESTS: process.env.BUN_CONFIG_MAX_HTTP_REQUESTS ?? "65535",
 };
 
+// Under `npm start` a shell stands between npm and us. It dies of a signal without a word to us,
+// so its absence is what tells that we are to stop.
+const shell = process.env.npm_lifecycle_event === undefined ? undefined : process.ppid;
+
 if (typeof process.execve === "function" && process.platform !== "win32") {
   // Becomes Bun: one process less, and signals need no forwarding.
-  process.execve(bun, [bun, ...args], env);
+  process.execve(bun, [bun, ...args], shell ? { ...env, VEXEL_WRAPPER: String(shell) } : env);
 }
 // Told who its wrapper is, the gateway stops when the wrapper is gone.
 const child = spawn(bun, args, {
   stdio: "inherit",
   env: { ...env, VEXEL_WRAPPER: String(process.pid) },
 });
+if (shell !== undefined) {
+  setInterval(() => {
+    if (process.ppid !== shell) child.kill("SIGTERM");
+  }, 500).unref();
+}
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) {
   process.on(signal, () => child.kill(signal));
 }
