@@ -2,6 +2,7 @@
 import { timingSafeEqual } from "node:crypto";
 import type { Key, Snapshot } from "../snapshot/snapshot.ts";
 import { GatewayError } from "../std/gateway-error.ts";
+import { keyHash } from "../std/key-hash.ts";
 import { type Proven, prove } from "../std/proven.ts";
 
 export type Caller = Proven<Key, "authenticated">;
@@ -18,7 +19,7 @@ export function authenticate(headers: Headers, snapshot: Snapshot): Caller {
       "You didn't provide an API key. You need to provide your API key in an Authorization header using Bearer auth (i.e. Authorization: Bearer YOUR_KEY), or in an api-key header.",
     );
   }
-  const hash = Bun.SHA256.hash(presented, "hex");
+  const hash = keyHash(presented);
   const key = snapshot.keys.get(hash);
   // The look-up reveals nothing about a key, only about its hash; the comparison that decides takes constant time.
   if (!key || !timingSafeEqual(Buffer.from(key.hash), Buffer.from(hash))) {

@@ -2,8 +2,8 @@
 import { freeze } from "../std/freeze.ts";
 import { FrozenMap } from "../std/frozen-map.ts";
 import { matches } from "../std/glob.ts";
+import { keyHash } from "../std/key-hash.ts";
 import type { Upstream } from "../upstream/contract.ts";
-import { keyHash } from "./key-hash.ts";
 import type { Provided } from "./provision.ts";
 import type { Config } from "./read.ts";
 import type { Key, Model, Snapshot, Source } from "./snapshot.ts";

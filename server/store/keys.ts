@@ -1,8 +1,9 @@
 /** API keys in the store. Only their hashes are kept; the text is shown once, when a key is made. */
 import type { Database } from "bun:sqlite";
-import { createHash, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
+import { keyHash } from "../std/key-hash.ts";
 import { openDatabase, StoreError } from "./open-database.ts";
 
 export interface StoredKey {
@@ -37,8 +38,6 @@ const schema = `
     revoked_at INTEGER
   )`;
 
-export const hashKey = (key: string): string => createHash("sha256").update(key).digest("hex");
-
 /** Makes the folder where there is none. */
 export function openKeyStore(folder: string, now: () => number): KeyStore {
   try {
@@ -69,7 +68,7 @@ export class KeyStore {
     const stored: StoredKey = {
       id: `key_${randomBytes(8).toString("hex")}`,
       name,
-      hash: hashKey(key),
+      hash: keyHash(key),
       hint: key.slice(0, 10),
       models,
       createdAt: this.#now(),

@@ -5,10 +5,10 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { withStoredKeys } from "../../server/snapshot/build.ts";
-import { keyHash } from "../../server/snapshot/key-hash.ts";
 import { type LoadOptions, loadSnapshot } from "../../server/snapshot/load.ts";
 import { describeProblems } from "../../server/snapshot/problem.ts";
 import type { Key } from "../../server/snapshot/snapshot.ts";
+import { keyHash } from "../../server/std/key-hash.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "vexel-snapshot-"));
 afterAll(() => rmSync(folder, { recursive: true }));
