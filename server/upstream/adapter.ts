@@ -4,9 +4,11 @@ import type {
   EditQuery,
   EmbeddingsQuery,
   EmbeddingsReply,
+  EmbeddingTraits,
   GenerationQuery,
   ImageReply,
   Target,
+  Upstream,
 } from "./contract.ts";
 
 export interface WireRequest {
@@ -39,6 +41,17 @@ export interface WireQuestion<Q, A> {
   fromUpstream(reply: WireReply, query: Q, target: Target): Promise<A>;
 }
 
+export interface EmbeddingsQuestion extends WireQuestion<EmbeddingsQuery, EmbeddingsReply> {
+  traits(target: Target): EmbeddingTraits;
+}
+
+/** A credential that must be fetched first and lasts for a while. `tokens.ts` keeps it and renews it in time. */
+export interface TokenExchange {
+  /** `now`: Unix milliseconds. */
+  toUpstream(upstream: Upstream, now: number): WireRequest;
+  fromUpstream(reply: WireReply): Promise<{ readonly token: string; readonly lastsMs: number }>;
+}
+
 export interface FaultContext {
   readonly target: Target;
   /** The public id, to be named instead of the target's own. */
@@ -47,8 +60,14 @@ export interface FaultContext {
 
 export interface Adapter {
   readonly name: string;
-  readonly embeddings?: WireQuestion<EmbeddingsQuery, EmbeddingsReply>;
+  readonly embeddings?: EmbeddingsQuestion;
   readonly generations?: WireQuestion<GenerationQuery, ImageReply>;
   readonly edits?: WireQuestion<EditQuery, ImageReply>;
+  /** Its token goes into the `authorization` header of every call. Undefined for an upstream that needs none. */
+  readonly token?: (upstream: Upstream) => TokenExchange | undefined;
+  /** The last touch, where the bytes of the request and the time are part of the proof. `now`: Unix milliseconds. */
+  readonly sign?: (request: WireRequest, upstream: Upstream, now: number) => WireRequest;
+  /** A question that costs nothing and shows whether the key is taken. Absent: OpenAI's list of models. */
+  readonly probe?: (upstream: Upstream) => WireRequest;
   fault(reply: WireReply, context: FaultContext): Promise<GatewayError>;
 }

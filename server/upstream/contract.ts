@@ -3,6 +3,8 @@
  * Queries are immutable: a second attempt starts again from the same query.
  */
 
+import type { Purpose, PurposeTable } from "./purpose.ts";
+
 export type Rest = Readonly<Record<string, unknown>>;
 
 export interface Upstream {
@@ -37,8 +39,30 @@ export interface EmbeddingsQuery {
   readonly encoding: "float" | "base64";
   readonly dimensions?: number;
   readonly user?: string;
+  /** What the vectors are for, where the caller said so. */
+  readonly purpose?: Purpose;
   /** Fields the gateway does not act on, carried along untouched. */
   readonly rest: Rest;
+}
+
+/** What one target can take. The stages see to it that no query asks for more. */
+export interface EmbeddingTraits {
+  /** The most inputs of one call. */
+  readonly maxItems: number;
+  /** The most tokens of all inputs of one call together. */
+  readonly maxTokens?: number;
+  /** The most bytes of all texts of one call together. */
+  readonly maxBytes?: number;
+  /** Answers in base64: a quarter of the bytes and a fraction of the parsing. */
+  readonly base64: boolean;
+  /** Takes arrays of tokens, in the model's own vocabulary. */
+  readonly tokens: boolean;
+  /** Makes shorter vectors itself: of any length, or of these. Absent: it does not. */
+  readonly dimensions?: "any" | readonly number[];
+  /** How it wants to hear what vectors are for. `as-given`: as the caller says it. `indifferent`: its vectors serve all. */
+  readonly purposes: "as-given" | "indifferent" | PurposeTable;
+  /** Its vectors have length 1. Absent: not known. */
+  readonly normalised?: boolean;
 }
 
 /** A string is base64 of packed little-endian float32. */

@@ -1,5 +1,7 @@
 /** Is an upstream there, and does it take our key? Asks for its list of models, which costs nothing anywhere. */
 import { GatewayError } from "../std/gateway-error.ts";
+import type { WireRequest } from "./adapter.ts";
+import { adapters } from "./adapters/index.ts";
 import { azurePlace, openaiPlace } from "./adapters/place.ts";
 import type { Upstream } from "./contract.ts";
 import { kinds } from "./kinds.ts";
@@ -15,13 +17,10 @@ export async function probe(upstream: Upstream, send: Send, timeoutMs: number): 
   const { id, kind } = upstream;
   const baseUrl = upstream.baseUrl ?? kinds.get(kind)?.baseUrl;
   if (baseUrl === undefined) return { upstream: id, ok: true, detail: "inside this machine" };
-  const place = kind === "azure" ? azurePlace : openaiPlace(baseUrl);
-  const { headers } = place({ upstream, model: "" }, "embeddings");
-  const root = baseUrl.replace(/\/openai(\/v1)?$/, "");
-  const url = kind === "azure" ? `${root}/openai/v1/models` : `${baseUrl}/models`;
+  const request = adapters.get(kind)?.probe?.(upstream) ?? listOfModels(upstream, baseUrl);
   const signal = AbortSignal.timeout(timeoutMs);
   try {
-    const { status } = await send({ url, headers }, signal);
+    const { status } = await send(request, signal);
     return { upstream: id, ...judge(status) };
   } catch (error) {
     if (signal.aborted) {
@@ -36,6 +35,14 @@ export async function probe(upstream: Upstream, send: Send, timeoutMs: number): 
     }
     throw error;
   }
+}
+
+function listOfModels(upstream: Upstream, baseUrl: string): WireRequest {
+  const azure = upstream.kind === "azure";
+  const place = azure ? azurePlace : openaiPlace(baseUrl);
+  const { headers } = place({ upstream, model: "" }, "embeddings");
+  const root = baseUrl.replace(/\/openai(\/v1)?$/, "");
+  return { url: azure ? `${root}/openai/v1/models` : `${baseUrl}/models`, headers };
 }
 
 function judge(status: number): Pick<Probe, "ok" | "detail"> {

@@ -10,7 +10,7 @@ import { embeddingsEndpoint } from "../../server/gateway/endpoints/embeddings.ts
 import { generationsEndpoint } from "../../server/gateway/endpoints/generations.ts";
 import type { FilePart, Form, Incoming } from "../../server/gateway/incoming.ts";
 import type { Adapter, WireRequest } from "../../server/upstream/adapter.ts";
-import { adapters } from "../../server/upstream/adapters/index.ts";
+import { adapters, openaiShaped } from "../../server/upstream/adapters/index.ts";
 import type { Target } from "../../server/upstream/contract.ts";
 import { kinds } from "../../server/upstream/kinds.ts";
 import { readMultipart } from "../fake-upstream/multipart.ts";
@@ -38,7 +38,11 @@ const targetOf = (kind: string, options: Record<string, unknown>): Target => ({
 
 /** Azure has two surfaces: the newer one, and deployments with a version. */
 const variants: readonly Variant[] = [
-  ...[...adapters].map(([name, adapter]) => ({ name, adapter, target: targetOf(name, {}) })),
+  ...openaiShaped.map(({ kind: { name }, adapter }) => ({
+    name,
+    adapter,
+    target: targetOf(name, {}),
+  })),
   {
     name: "azure-deployments",
     adapter: adapters.get("azure")!,

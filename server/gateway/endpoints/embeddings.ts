@@ -1,7 +1,13 @@
 /** POST /v1/embeddings, and the older path with the model in the address. */
 import { z } from "zod";
 import { GatewayError } from "../../std/gateway-error.ts";
-import type { EmbeddingInput, EmbeddingsQuery, EmbeddingsReply } from "../../upstream/contract.ts";
+import type {
+  EmbeddingInput,
+  EmbeddingsQuery,
+  EmbeddingsReply,
+  Rest,
+} from "../../upstream/contract.ts";
+import { type Purpose, purposeFields, readPurpose } from "../../upstream/purpose.ts";
 import type { Endpoint, Written } from "../endpoint.ts";
 import type { Incoming } from "../incoming.ts";
 import { nameOf, parse } from "../parse.ts";
@@ -92,8 +98,16 @@ function readQuery(body: Record<string, unknown>, maxInputs: number): Embeddings
     encoding: encoding_format ?? "float",
     ...(dimensions !== undefined && { dimensions }),
     ...(user !== undefined && { user }),
-    rest,
+    ...withPurpose(rest),
   };
+}
+
+/** Not OpenAI's, but most other vendors have it under one name or another. */
+function withPurpose(given: Rest): { readonly purpose?: Purpose; readonly rest: Rest } {
+  const field = purposeFields.find((name) => typeof given[name] === "string");
+  if (field === undefined) return { rest: given };
+  const { [field]: word, ...rest } = given;
+  return { purpose: readPurpose(field, word as string), rest };
 }
 
 type GivenInput = z.output<typeof input>;

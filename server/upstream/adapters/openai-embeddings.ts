@@ -1,19 +1,19 @@
 /** Embeddings as OpenAI speaks them, and as those who speak alike do. */
 import { GatewayError } from "../../std/gateway-error.ts";
-import type { WireQuestion } from "../adapter.ts";
-import type { EmbeddingsQuery, EmbeddingsReply, Vector } from "../contract.ts";
+import type { EmbeddingsQuestion } from "../adapter.ts";
+import type {
+  EmbeddingsQuery,
+  EmbeddingsReply,
+  EmbeddingTraits,
+  Target,
+  Vector,
+} from "../contract.ts";
+import { wordFor } from "../purpose.ts";
 import { parseAnswer } from "./embeddings-answer.ts";
 import type { Place } from "./place.ts";
 
-export interface EmbeddingsAccent {
-  /** It answers base64: a quarter of the bytes and a fraction of the parsing. */
-  readonly base64: (target: Parameters<Place>[0]) => boolean;
-}
-
-export const openaiEmbeddings = (
-  place: Place,
-  accent: EmbeddingsAccent,
-): WireQuestion<EmbeddingsQuery, EmbeddingsReply> => ({
+export const openaiEmbeddings = (place: Place, traits: EmbeddingTraits): EmbeddingsQuestion => ({
+  traits: (target) => ({ ...traits, base64: takesBase64(target, traits) }),
   toUpstream: (query, target) => {
     const { url, headers } = place(target, "embeddings");
     return {
@@ -21,10 +21,11 @@ export const openaiEmbeddings = (
       headers: { ...headers, "content-type": "application/json" },
       body: JSON.stringify({
         ...query.rest,
+        ...purposeOf(query, traits),
         model: target.model,
         input: rawInput(query),
         // Never null, never where it is not understood (BerriAI/litellm#19174).
-        encoding_format: accent.base64(target) ? "base64" : undefined,
+        encoding_format: takesBase64(target, traits) ? "base64" : undefined,
         dimensions: query.dimensions,
         user: query.user,
       }),
@@ -32,6 +33,21 @@ export const openaiEmbeddings = (
   },
   fromUpstream: async (reply, query) => readEmbeddings(await reply.text(), query),
 });
+
+/** The configuration knows its own server better than the table of kinds. */
+function takesBase64({ upstream }: Target, { base64 }: EmbeddingTraits): boolean {
+  return typeof upstream.options.base64 === "boolean" ? upstream.options.base64 : base64;
+}
+
+function purposeOf(
+  { purpose }: EmbeddingsQuery,
+  { purposes }: EmbeddingTraits,
+): Record<string, string | undefined> {
+  if (!purpose || purposes === "indifferent") return {};
+  return purposes === "as-given"
+    ? { [purpose.field]: purpose.given }
+    : { [purposes.field]: wordFor(purpose, purposes) };
+}
 
 function rawInput({ input, single }: EmbeddingsQuery): unknown {
   const entries: readonly unknown[] = input.kind === "text" ? input.texts : input.tokens;

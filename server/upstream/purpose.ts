@@ -1,0 +1,65 @@
+/**
+ * What vectors are for. Callers say it in one of several words, each vendor wants it in its own:
+ * `input_type: search_query` (Cohere), `task_type: RETRIEVAL_QUERY` (Gemini), `task: retrieval.query` (Jina) are one.
+ */
+
+export type Meaning =
+  | "query"
+  | "document"
+  | "similarity"
+  | "classification"
+  | "clustering"
+  | "code-query"
+  | "question"
+  | "fact";
+
+/** The fields callers say it in. */
+export const purposeFields = ["input_type", "task_type", "task"] as const;
+
+export interface Purpose {
+  readonly field: (typeof purposeFields)[number];
+  readonly given: string;
+  /** Absent for a word that nobody here knows: only those who know it themselves may get it. */
+  readonly meaning?: Meaning;
+}
+
+/** A vendor's own words. What it has no word for, it cannot do. */
+export interface PurposeTable {
+  readonly field: string;
+  readonly words: Readonly<Partial<Record<Meaning, string>>>;
+}
+
+/** Every spelling, in small letters and with `_` for whatever separates. */
+const spellings: Readonly<Record<string, Meaning>> = {
+  query: "query",
+  search_query: "query",
+  retrieval_query: "query",
+  document: "document",
+  passage: "document",
+  search_document: "document",
+  retrieval_document: "document",
+  retrieval_passage: "document",
+  similarity: "similarity",
+  semantic_similarity: "similarity",
+  text_matching: "similarity",
+  sts: "similarity",
+  classification: "classification",
+  clustering: "clustering",
+  separation: "clustering",
+  code_query: "code-query",
+  code_retrieval_query: "code-query",
+  question_answering: "question",
+  fact_verification: "fact",
+  fact_checking: "fact",
+};
+
+export function readPurpose(field: Purpose["field"], given: string): Purpose {
+  const meaning = spellings[given.toLowerCase().replace(/[^a-z]+/g, "_")];
+  return { field, given, ...(meaning && { meaning }) };
+}
+
+/** The vendor's word, or undefined where it has none. A word of the vendor's own is taken as it is. */
+export function wordFor(purpose: Purpose, { words }: PurposeTable): string | undefined {
+  const own = Object.values(words).find((word) => word === purpose.given);
+  return own ?? (purpose.meaning && words[purpose.meaning]);
+}

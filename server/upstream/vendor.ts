@@ -1,0 +1,19 @@
+/** A vendor: what a configuration must say about it, and how to speak to it. One file each in adapters/. */
+import type { z } from "zod";
+import type { Adapter } from "./adapter.ts";
+
+export interface Kind {
+  readonly name: string;
+  /** Used when the configuration gives none. */
+  readonly baseUrl?: string;
+  readonly needs: readonly string[];
+  /** The only kind of model it can serve; absent where the upstream answers for itself. */
+  readonly serves?: "embedding" | "image";
+  /** Settings only this kind has, by name. */
+  readonly options: Readonly<Record<string, z.ZodType>>;
+}
+
+export interface Vendor {
+  readonly kind: Kind;
+  readonly adapter: Adapter;
+}
