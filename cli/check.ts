@@ -9,7 +9,7 @@ import { createLocal } from "../server/upstream/local/embed/local.ts";
 import { inspectModelDirectory } from "../server/upstream/local/embed/model-directory.ts";
 import { isMiganInstalled } from "../server/upstream/local/inpaint/migan.ts";
 import { type Probe, probe } from "../server/upstream/probe.ts";
-import { createSend } from "../server/upstream/send.ts";
+import { createSend, isProxied } from "../server/upstream/send.ts";
 import { type Command, readArguments, settingsOrUsage, UsageError } from "./command.ts";
 
 const probeTimeoutMs = 10_000;
@@ -50,12 +50,19 @@ models, which costs nothing, and loads each local model. Exit code 0: all is wel
 };
 
 async function probeAll(snapshot: Snapshot): Promise<boolean> {
-  const send = createSend({ maxAnswerBytes: 16 * 1024 * 1024 });
+  const { send, close } = createSend({
+    maxAnswerBytes: 16 * 1024 * 1024,
+    clock: () => performance.now(),
+    proxied: isProxied(process.env),
+  });
   const outcomes = await Promise.all(
     [...snapshot.upstreams.values()].map((upstream) =>
-      upstream.kind === "local" ? probeLocal(upstream) : probe(upstream, send, probeTimeoutMs),
+      upstream.kind === "local"
+        ? probeLocal(upstream)
+        : probe(upstream, { send, timeoutMs: probeTimeoutMs, now: Date.now }),
     ),
   );
+  close();
   for (const { upstream, ok, detail } of outcomes) {
     process.stdout.write(`${ok ? "ok    " : "FAILED"} ${upstream}: ${detail}\n`);
   }

@@ -8,12 +8,13 @@ import { createModels, json } from "./edge/models.ts";
 import { buildOpenapi } from "./edge/openapi.ts";
 import { createPictures } from "./edge/pictures.ts";
 import { welcomePage } from "./edge/welcome.ts";
+import { createEmbeddingPath } from "./embedding-path.ts";
 import { createDeadlines } from "./gateway/deadline.ts";
 import { editsEndpoint } from "./gateway/endpoints/edits.ts";
 import { embeddingsEndpoint, engineEmbeddingsEndpoint } from "./gateway/endpoints/embeddings.ts";
 import { generationsEndpoint } from "./gateway/endpoints/generations.ts";
 import { createServe } from "./gateway/serve.ts";
-import { buildStacks } from "./gateway/stages/stack.ts";
+import { imageStacks } from "./gateway/stages/stack.ts";
 import type { Log } from "./observe/log.ts";
 import { requestLine } from "./observe/request-line.ts";
 import type { Settings } from "./settings.ts";
@@ -24,7 +25,7 @@ import { Pictures } from "./store/pictures.ts";
 import { adapters } from "./upstream/adapters/index.ts";
 import type { Engine } from "./upstream/contract.ts";
 import { createReach } from "./upstream/reach.ts";
-import { createSend } from "./upstream/send.ts";
+import { createSend, isProxied } from "./upstream/send.ts";
 import { Ledger } from "./usage/ledger.ts";
 
 /** A small picture is not worth a file. */
@@ -69,8 +70,23 @@ export function build({ settings, snapshot, engines, log }: BuildOptions): Gatew
     now: Date.now,
   });
 
-  const send = createSend({ maxAnswerBytes: settings.VEXEL_MAX_ANSWER_BYTES });
-  const stacks = buildStacks(createReach({ adapters, engines, send }));
+  const sender = createSend({
+    maxAnswerBytes: settings.VEXEL_MAX_ANSWER_BYTES,
+    clock: () => performance.now(),
+    proxied: isProxied(process.env),
+  });
+  const clock = () => performance.now();
+  const reach = createReach({ adapters, engines, send: sender.send, now: Date.now });
+  const vectors = createEmbeddingPath({
+    settings,
+    snapshot,
+    reach,
+    engines,
+    log,
+    clock,
+    now: Date.now,
+  });
+  const images = imageStacks(reach);
   const deadlines = createDeadlines(() => performance.now());
   const { serve, inHand } = createServe({
     snapshot,
@@ -104,10 +120,10 @@ export function build({ settings, snapshot, engines, log }: BuildOptions): Gatew
   const embeddings = embeddingsEndpoint({ maxInputs: settings.VEXEL_MAX_INPUTS });
   const engineEmbeddings = engineEmbeddingsEndpoint({ maxInputs: settings.VEXEL_MAX_INPUTS });
   const handlers: Handlers = {
-    embeddings: (incoming) => serve(embeddings, stacks.embeddings, incoming),
-    engineEmbeddings: (incoming) => serve(engineEmbeddings, stacks.embeddings, incoming),
-    generations: (incoming) => serve(generationsEndpoint, stacks.generations, incoming),
-    edits: (incoming) => serve(editsEndpoint, stacks.edits, incoming),
+    embeddings: (incoming) => serve(embeddings, vectors.send, incoming),
+    engineEmbeddings: (incoming) => serve(engineEmbeddings, vectors.send, incoming),
+    generations: (incoming) => serve(generationsEndpoint, images.generations, incoming),
+    edits: (incoming) => serve(editsEndpoint, images.edits, incoming),
     models: models.list,
     model: models.one,
     picture: createPictures(pictures),
@@ -162,6 +178,7 @@ export function build({ settings, snapshot, engines, log }: BuildOptions): Gatew
     edge = listening();
   } catch (error) {
     deadlines.close();
+    vectors.close();
     file.close();
     throw error;
   }
@@ -186,6 +203,8 @@ export function build({ settings, snapshot, engines, log }: BuildOptions): Gatew
       // Those that were cut off have a row to write too.
       await untilSettled(inHand);
       deadlines.close();
+      vectors.close();
+      sender.close();
       await Promise.all([...new Set(engines.values())].map((engine) => engine.close?.()));
       const { lost } = ledger.close();
       if (lost > 0) log.error("ledger-rows-lost", { rows: lost });

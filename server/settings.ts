@@ -65,6 +65,36 @@ export const settingsTable = {
   VEXEL_DRAIN_TIMEOUT: seconds(30, 0).describe(
     "Seconds a stopping gateway waits for calls in hand.",
   ),
+  VEXEL_CACHE_BYTES: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .default(64 * MiB)
+    .describe("Memory for vectors that are known already. 0: none are remembered."),
+  VEXEL_CACHE_KEEP: z
+    .enum(["memory", "disk"])
+    .default("memory")
+    .describe(
+      "Where known vectors are kept: `memory` forgets them when the gateway stops, `disk` does not.",
+    ),
+  VEXEL_BATCH_WAIT_MS: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(1000)
+    .default(25)
+    .describe(
+      "Longest wait of a small embeddings call for others, while its upstream is busy. 0: calls never travel together.",
+    ),
+  VEXEL_CANARY_HOURS: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(8760)
+    .default(6)
+    .describe(
+      "Hours between two comparisons of the vectors of a model's targets, where it has several. 0: they are never compared.",
+    ),
   VEXEL_LEDGER_FAULT: z
     .enum(["refuse", "serve"])
     .default("refuse")

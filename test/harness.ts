@@ -74,7 +74,7 @@ export function startGateway({
   });
   const { engines } = buildEngines({ idleMs: 60_000, onReady: () => undefined });
   const gateway: Gateway = build({
-    settings: readSettings({ PORT: "0", VEXEL_DATA: folder.path, ...settings }),
+    settings: readSettings({ PORT: "0", VEXEL_DATA: folder.path, ...plainly, ...settings }),
     snapshot: () => loaded.snapshot,
     engines,
     log,
@@ -96,6 +96,9 @@ export function startGateway({
     },
   };
 }
+
+/** Every call goes to the upstream, and nothing else does: most tests script what happens to it there. */
+const plainly = { VEXEL_CACHE_BYTES: "0", VEXEL_CANARY_HOURS: "0" };
 
 export const post = (
   url: string,
@@ -145,7 +148,13 @@ export async function startProcess(options: ProcessOptions): Promise<GatewayProc
     [process.execPath, "--no-install", join(root, "cli", "main.ts"), ...args],
     {
       cwd: folder,
-      env: { PATH: process.env.PATH ?? "", PORT: "0", VEXEL_DATA: join(folder, "data"), ...env },
+      env: {
+        PATH: process.env.PATH ?? "",
+        PORT: "0",
+        VEXEL_DATA: join(folder, "data"),
+        ...plainly,
+        ...env,
+      },
       stdout: "pipe",
       stderr: "pipe",
     },

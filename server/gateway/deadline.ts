@@ -1,22 +1,49 @@
 /** One signal for the whole journey: it fires when the caller hangs up or the time is over. */
 import { GatewayError } from "../std/gateway-error.ts";
+import { Cancel, type Signal } from "../std/signal.ts";
 
 export interface Deadline {
-  readonly signal: AbortSignal;
+  readonly signal: Signal;
   /** Must be called when the journey is over, however it went. */
   end(): void;
 }
 
-export type StartDeadline = (caller: AbortSignal, ms: number) => Deadline;
+/** `caller`: looked at only when the call has lasted a moment; most are over by then, and looking is not free. */
+export type StartDeadline = (caller: () => AbortSignal, ms: number) => Deadline;
 
-interface Journey {
-  readonly controller: AbortController;
+/** How often the clock and the callers are looked at: a timer for each call would cost more than its own work. */
+const tickMs = 50;
+
+class Journey implements Deadline {
+  readonly signal = new Cancel();
   readonly until: number;
-  readonly ms: number;
-}
+  readonly #ms: number;
+  readonly #journeys: Set<Journey>;
+  readonly #caller: () => AbortSignal;
 
-/** How often the clock is looked at: a timer for each call would cost more than the call's own work. */
-const tickMs = 100;
+  constructor(journeys: Set<Journey>, caller: () => AbortSignal, now: number, ms: number) {
+    this.#journeys = journeys;
+    this.#caller = caller;
+    this.until = now + ms;
+    this.#ms = ms;
+    journeys.add(this);
+  }
+
+  look(now: number): void {
+    if (this.until <= now) {
+      this.signal.abort(
+        new GatewayError(
+          "upstream_timeout",
+          `The upstream did not answer within ${this.#ms / 1000} s.`,
+        ),
+      );
+    } else if (this.#caller().aborted) this.signal.abort(hungUp());
+  }
+
+  end(): void {
+    this.#journeys.delete(this);
+  }
+}
 
 /** `clock`: milliseconds, monotonic. */
 export function createDeadlines(clock: () => number): {
@@ -26,32 +53,13 @@ export function createDeadlines(clock: () => number): {
   const journeys = new Set<Journey>();
   const ticking = setInterval(() => {
     const now = clock();
-    for (const journey of journeys) if (journey.until <= now) giveUp(journey);
+    for (const journey of journeys) journey.look(now);
   }, tickMs);
   return {
-    start: (caller, ms) => {
-      const controller = new AbortController();
-      const journey: Journey = { controller, until: clock() + ms, ms };
-      journeys.add(journey);
-      const hangUp = (): void => controller.abort(hungUp());
-      if (caller.aborted) hangUp();
-      else caller.addEventListener("abort", hangUp);
-      return {
-        signal: controller.signal,
-        end: () => {
-          journeys.delete(journey);
-          caller.removeEventListener("abort", hangUp);
-        },
-      };
-    },
+    start: (caller, ms) => new Journey(journeys, caller, clock(), ms),
     close: () => clearInterval(ticking),
   };
 }
-
-const giveUp = ({ controller, ms }: Journey): void =>
-  controller.abort(
-    new GatewayError("upstream_timeout", `The upstream did not answer within ${ms / 1000} s.`),
-  );
 
 export const hungUp = (): GatewayError =>
   new GatewayError("client_closed", "The caller closed the connection.");

@@ -1,5 +1,7 @@
 /** The one place where a fault becomes a status, headers and OpenAI's error body. */
+
 import { GatewayError } from "../std/gateway-error.ts";
+import type { Signal } from "../std/signal.ts";
 import type { Outgoing } from "./incoming.ts";
 
 export type Refusal = Outgoing & { readonly body: string };
@@ -25,7 +27,7 @@ export function refuse(error: GatewayError): Refusal {
 }
 
 /** Whatever was thrown, as a fault. What is not one already is a defect of ours, unless the journey was aborted. */
-export function toFault(thrown: unknown, signal: AbortSignal | undefined): GatewayError {
+export function toFault(thrown: unknown, signal: Signal | undefined): GatewayError {
   if (thrown instanceof GatewayError) return thrown;
   if (signal?.aborted && signal.reason instanceof GatewayError) return signal.reason;
   return new GatewayError(

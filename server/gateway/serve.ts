@@ -69,7 +69,7 @@ export function createServe(options: ServeOptions): { serve: Serve; inHand: () =
       trip.model = read.query.model;
       const route = resolve(read.query.model, endpoint.kind, trip.caller, snapshot);
       const timeoutMs = options.timeoutMs[endpoint.kind];
-      deadline = options.startDeadline(incoming.signal, timeoutMs);
+      deadline = options.startDeadline(() => incoming.signal, timeoutMs);
       incoming.expectWait(timeoutMs);
       const { signal } = deadline;
       const { operation } = endpoint;
@@ -82,7 +82,7 @@ export function createServe(options: ServeOptions): { serve: Serve; inHand: () =
       if (written.kind === "whole") {
         trip.usage = written.usage;
         trip.bytesOut = Buffer.byteLength(written.body);
-        return answered(written.body, await settle(200));
+        return answered(written.body, await settle(200), trip);
       }
       const chunks = await steady(written.chunks, options.streamTimes);
       const finish = (sent: number, error?: GatewayError): Promise<Settled> => {
@@ -111,14 +111,13 @@ const eventStream = {
   "cache-control": "no-cache",
 } as const;
 
-const answered = (body: string | Uint8Array, outcome: Settled): Outgoing => ({
-  status: 200,
-  headers: {
-    "content-type": "application/json",
-    ...(outcome === "unsettled" && { "vexel-ledger": "unsettled" }),
-  },
-  body,
-});
+function answered(body: string | Uint8Array, outcome: Settled, trip: Trip): Outgoing {
+  const headers: Record<string, string> = { "content-type": "application/json" };
+  if (outcome === "unsettled") headers["vexel-ledger"] = "unsettled";
+  if (trip.adapted?.length) headers["vexel-adapted"] = trip.adapted.join(", ");
+  if (trip.dropped?.length) headers["vexel-dropped"] = trip.dropped.join(", ");
+  return { status: 200, headers, body };
+}
 
 const tooMuch = (): GatewayError =>
   new GatewayError(

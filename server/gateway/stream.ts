@@ -1,5 +1,7 @@
 /** Answers that leave piece by piece: early failures get a status, silences a heartbeat, the end a ledger row. */
+
 import type { GatewayError } from "../std/gateway-error.ts";
+import type { Signal } from "../std/signal.ts";
 import { hungUp } from "./deadline.ts";
 import { toFault } from "./refuse.ts";
 
@@ -78,7 +80,7 @@ export function begun<T>(generator: AsyncGenerator<T>): AsyncIterable<T> {
 export async function* settled(
   chunks: AsyncIterable<Chunk>,
   settle: (bytes: number, error?: GatewayError) => Promise<unknown>,
-  signal: AbortSignal,
+  signal: Signal,
 ): AsyncGenerator<string> {
   let sent = 0;
   let over = false;

@@ -14,7 +14,19 @@ export class Trip {
   model: string | undefined;
   target: Target | undefined;
   attempts = 0;
+  /** How many calls travelled to the upstream as one, where this one waited for others. */
+  batched: number | undefined;
   usage: Usage | undefined;
+  /** Of an embeddings call: what the caller asked for. */
+  inputs = 0;
+  /** Of these, not asked of an upstream by this call: known, asked already by another, or there twice. */
+  cachedInputs = 0;
+  /** What the upstream counted for this call. 0 where it was not asked; undefined where it does not say. */
+  upstreamTokens: number | undefined;
+  /** Fields of the caller's that were served in another way than by passing them on. */
+  adapted: readonly string[] | undefined;
+  /** Fields that make no difference to the model, and were left out. */
+  dropped: readonly string[] | undefined;
   bytesIn = 0;
   bytesOut = 0;
   status = 0;

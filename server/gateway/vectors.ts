@@ -30,6 +30,27 @@ function decode(text: string, into: Uint8Array): number | undefined {
   }
 }
 
+/** How many numbers; -1 where it is no vector at all. */
+export function lengthOf(vector: Vector): number {
+  if (typeof vector !== "string") return vector.length;
+  const padding = vector.endsWith("==") ? 2 : vector.endsWith("=") ? 1 : 0;
+  const bytes = (vector.length * 3) / 4 - padding;
+  return bytes % 4 === 0 ? bytes / 4 : -1;
+}
+
+/** The beginning of a longer vector, brought to length 1 again. A vector that is short enough stays what it is. */
+export function cutShort(vector: Vector, length: number): Vector {
+  if (lengthOf(vector) <= length) return vector;
+  const whole = typeof vector === "string" ? fromBase64(vector) : vector;
+  if (!whole) return vector;
+  const beginning = Float32Array.from(whole.slice(0, length));
+  let squares = 0;
+  for (const number of beginning) squares += number * number;
+  const norm = Math.sqrt(squares);
+  // All zeros has no direction; the check that follows refuses it.
+  return norm === 0 ? beginning : beginning.map((number) => number / norm);
+}
+
 export function toBase64(vector: Vector): string {
   if (typeof vector === "string") return vector;
   const packed = vector instanceof Float32Array ? vector : Float32Array.from(vector);

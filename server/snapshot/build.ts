@@ -3,7 +3,8 @@ import { freeze } from "../std/freeze.ts";
 import { FrozenMap } from "../std/frozen-map.ts";
 import { matches } from "../std/glob.ts";
 import { keyHash } from "../std/key-hash.ts";
-import type { Upstream } from "../upstream/contract.ts";
+import { knownEmbedding, spaceOf } from "../upstream/catalogue/index.ts";
+import type { Target, Upstream } from "../upstream/contract.ts";
 import type { Provided } from "./provision.ts";
 import type { Config } from "./read.ts";
 import type { Key, Model, Snapshot, Source } from "./snapshot.ts";
@@ -68,13 +69,17 @@ function keyring(fileKeys: readonly Key[], stored: readonly Key[]): ReadonlyMap<
 }
 
 const providedModels = ({ upstream, models }: Provided, source: Source): Model[] =>
-  models.map(({ name, ...row }) => ({
-    maxImages: mostImages,
-    ...row,
-    targets: [{ upstream, model: name }],
-    source,
-    ownedBy: source === "embedded" ? "vexel" : upstream.kind,
-  }));
+  models.map(({ name, ...row }) => {
+    const targets = [{ upstream, model: name }];
+    return {
+      maxImages: mostImages,
+      ...(row.kind === "embedding" && vectorsOf(row.id, targets)),
+      ...row,
+      targets,
+      source,
+      ownedBy: source === "embedded" ? "vexel" : upstream.kind,
+    };
+  });
 
 function fileModel(
   { targets, ...row }: Config["models"][number],
@@ -92,8 +97,27 @@ function fileModel(
     source: "file",
     ownedBy: resolved[0]?.upstream.kind ?? "vexel",
     ...(row.description !== undefined && { description: row.description }),
+    ...(row.kind === "embedding" && vectorsOf(row.id, resolved)),
     ...(row.kind === "embedding" && row.dimensions !== undefined && { dimensions: row.dimensions }),
+    ...(row.kind === "embedding" && !row.cache && { uncached: true }),
+    ...(row.kind === "embedding" && !row.batch && { unbatched: true }),
     maxImages: row.kind === "image" ? row.maxImages : mostImages,
+  };
+}
+
+/** What the names of an embedding model's targets say of its vectors. What the configuration says itself comes after. */
+function vectorsOf(id: string, targets: readonly Target[]) {
+  const spaces = new Set(targets.map(({ upstream, model }) => spaceOf(model, upstream.kind)));
+  const known = targets.map(({ upstream, model }) => knownEmbedding(model, upstream.kind));
+  const [first] = known;
+  const [space = ""] = spaces;
+  const dimensions = first?.dimensions;
+  return {
+    // Of several the author vouches that they are one. Which one nobody knows, so it is no other model's.
+    space: spaces.size > 1 ? `vouched:${id}` : space,
+    ...(first && known.every((row) => row === first) && { known: first }),
+    ...(dimensions !== undefined &&
+      known.every((row) => row?.dimensions === dimensions) && { dimensions }),
   };
 }
 

@@ -1,22 +1,19 @@
 /**
  * Models known to be served by each kind of upstream, so that a provider's key alone is enough to use it.
  * Few rows that are sure: a model that is missing here can be named in vexel.yaml, a wrong one fails at the caller's.
+ * What is true of a model wherever it is served, such as its dimensions, is in server/upstream/catalogue/.
  */
+import { knownEmbedding } from "../upstream/catalogue/index.ts";
 
 export interface Known {
   readonly id: string;
   readonly kind: "embedding" | "image";
-  /** Absent where the provider's documentation does not say. */
   readonly dimensions?: number;
   /** Absent: the contract's 10. */
   readonly maxImages?: number;
 }
 
-const embedding = (id: string, dimensions?: number): Known => ({
-  id,
-  kind: "embedding",
-  ...(dimensions !== undefined && { dimensions }),
-});
+const embedding = (id: string): Known => ({ id, kind: "embedding" });
 const image = (id: string, maxImages?: number): Known => ({
   id,
   kind: "image",
@@ -25,12 +22,12 @@ const image = (id: string, maxImages?: number): Known => ({
 
 // OpenAI's openai@7.53.0 (ImageModel, embeddings). dall-e-2, dall-e-3 and gpt-image-1 are shut down.
 const openaiEmbeddings = [
-  embedding("text-embedding-3-small", 1536),
-  embedding("text-embedding-3-large", 3072),
-  embedding("text-embedding-ada-002", 1536),
+  embedding("text-embedding-3-small"),
+  embedding("text-embedding-3-large"),
+  embedding("text-embedding-ada-002"),
 ];
 
-export const catalogue: Readonly<Record<string, readonly Known[]>> = {
+const rows: Readonly<Record<string, readonly Known[]>> = {
   openai: [
     ...openaiEmbeddings,
     image("gpt-image-1-mini"),
@@ -49,47 +46,139 @@ export const catalogue: Readonly<Record<string, readonly Known[]>> = {
     image("gpt-image-1.5"),
     image("gpt-image-2"),
   ],
-  // ai.google.dev/gemini-api/docs/models/gemini-embedding-001. No images: of Google's current image models none answers on
-  // the OpenAI-compatible path (discuss.ai.google.dev 180711), and gemini-2.5-flash-image is past its shutdown date.
-  gemini: [embedding("gemini-embedding-001", 3072)],
+  // ai.google.dev/gemini-api/docs/models.
+  gemini: [embedding("gemini-embedding-001"), embedding("gemini-embedding-2")],
   // docs.mistral.ai/capabilities/embeddings/text_embeddings; codestral-embed: vercel.com/ai-gateway/models/codestral-embed.
-  mistral: [embedding("mistral-embed", 1024), embedding("codestral-embed")],
+  mistral: [embedding("mistral-embed"), embedding("codestral-embed")],
+  // docs.cohere.com/docs/cohere-embed.
+  cohere: [
+    embedding("embed-v4.0"),
+    embedding("embed-english-v3.0"),
+    embedding("embed-multilingual-v3.0"),
+    embedding("embed-english-light-v3.0"),
+    embedding("embed-multilingual-light-v3.0"),
+  ],
+  // docs.voyageai.com/docs/embeddings.
+  voyage: [
+    embedding("voyage-4-large"),
+    embedding("voyage-4"),
+    embedding("voyage-4-lite"),
+    embedding("voyage-code-3"),
+    embedding("voyage-finance-2"),
+    embedding("voyage-law-2"),
+  ],
+  // docs.aws.amazon.com/bedrock/latest/userguide/models-supported.html: those that need no inference profile.
+  bedrock: [
+    embedding("amazon.titan-embed-text-v2:0"),
+    embedding("cohere.embed-english-v3"),
+    embedding("cohere.embed-multilingual-v3"),
+  ],
+  // docs.nomic.ai/atlas/models/text-embedding.
+  nomic: [embedding("nomic-embed-text-v1.5"), embedding("nomic-embed-text-v1")],
+  // docs.perplexity.ai/docs/embeddings/quickstart.
+  perplexity: [embedding("pplx-embed-v1-0.6b"), embedding("pplx-embed-v1-4b")],
+  // developers.cloudflare.com/workers-ai/models.
+  cloudflare: [
+    embedding("@cf/baai/bge-m3"),
+    embedding("@cf/baai/bge-small-en-v1.5"),
+    embedding("@cf/baai/bge-base-en-v1.5"),
+    embedding("@cf/baai/bge-large-en-v1.5"),
+    embedding("@cf/qwen/qwen3-embedding-0.6b"),
+    embedding("@cf/google/embeddinggemma-300m"),
+  ],
   // docs.agno.com/reference/knowledge/embedder/together: the one embedding model left on the serverless list.
-  together: [embedding("intfloat/multilingual-e5-large-instruct", 1024)],
+  together: [embedding("intfloat/multilingual-e5-large-instruct")],
   // docs.fireworks.ai/guides/querying-embeddings-models: the one that is served without a deployment of one's own.
-  fireworks: [embedding("fireworks/qwen3-embedding-8b", 4096)],
+  fireworks: [embedding("fireworks/qwen3-embedding-8b")],
   // deepinfra.com/BAAI/bge-m3/api, /Qwen/Qwen3-Embedding-0.6B/api, /black-forest-labs/FLUX-1-schnell/api;
   // one picture a call: @ai-sdk/deepinfra.
   deepinfra: [
-    embedding("BAAI/bge-m3", 1024),
-    embedding("Qwen/Qwen3-Embedding-0.6B", 1024),
+    embedding("BAAI/bge-m3"),
+    embedding("Qwen/Qwen3-Embedding-0.6B"),
     image("black-forest-labs/FLUX-1-schnell", 1),
   ],
   // developers.llamaindex.ai/python/examples/embeddings/nebius, docs.langchain.com integrations/providers/nebius.
-  nebius: [embedding("BAAI/bge-en-icl", 4096)],
+  nebius: [embedding("BAAI/bge-en-icl")],
   // milvus.io/docs/v2.6.x/siliconflow.md, oceanbase.ai/docs/siliconflow-py.
-  siliconflow: [embedding("BAAI/bge-m3", 1024), embedding("Qwen/Qwen3-Embedding-8B", 4096)],
-  // openrouter.ai/<model>/api, each read; sizes as the models' owners give them.
+  siliconflow: [embedding("BAAI/bge-m3"), embedding("Qwen/Qwen3-Embedding-8B")],
+  // openrouter.ai/<model>/api, each read.
   openrouter: [
-    embedding("openai/text-embedding-3-small", 1536),
-    embedding("openai/text-embedding-3-large", 3072),
-    embedding("google/gemini-embedding-001", 3072),
-    embedding("qwen/qwen3-embedding-4b", 2560),
-    embedding("qwen/qwen3-embedding-0.6b", 1024),
+    embedding("openai/text-embedding-3-small"),
+    embedding("openai/text-embedding-3-large"),
+    embedding("google/gemini-embedding-001"),
+    embedding("qwen/qwen3-embedding-4b"),
+    embedding("qwen/qwen3-embedding-0.6b"),
   ],
   // jina.ai/models/<id>, qdrant.tech/documentation/embeddings/jina-embeddings.
   jina: [
-    embedding("jina-embeddings-v5-text-small", 1024),
-    embedding("jina-embeddings-v5-text-nano", 768),
-    embedding("jina-embeddings-v4", 2048),
-    embedding("jina-embeddings-v3", 1024),
+    embedding("jina-embeddings-v5-text-small"),
+    embedding("jina-embeddings-v5-text-nano"),
+    embedding("jina-embeddings-v4"),
+    embedding("jina-embeddings-v3"),
   ],
-  // ollama.com/search?c=embedding; sizes: docs.praison.ai/docs/embeddings/providers/ollama, embeddinggemma:
-  // developers.llamaindex.ai ollama_embedding. Each works once it is pulled there.
+  // console.upstage.ai/docs/capabilities/embed. Solar Embedding 1 and the aliases that point to it end with 2026.
+  upstage: [embedding("solar-embedding-2-query"), embedding("solar-embedding-2-passage")],
+  // mixedbread.com/docs/models/embedding.
+  mixedbread: [
+    embedding("mixedbread-ai/mxbai-embed-large-v1"),
+    embedding("mixedbread-ai/deepset-mxbai-embed-de-large-v1"),
+  ],
+  // docs.api.nvidia.com/nim/reference/retrieval-apis.
+  nvidia: [embedding("nvidia/nv-embedqa-e5-v5"), embedding("baai/bge-m3")],
+  // alibabacloud.com/help/en/model-studio/text-embedding-synchronous-api.
+  dashscope: [embedding("text-embedding-v4"), embedding("text-embedding-v3")],
+  // ibm.com/docs/en/watsonx/saas?topic=models-supported-encoder-foundation.
+  watsonx: [
+    embedding("ibm/granite-embedding-278m-multilingual"),
+    embedding("ibm/slate-125m-english-rtrvr-v2"),
+    embedding("intfloat/multilingual-e5-large"),
+  ],
+  // docs.databricks.com/aws/en/machine-learning/foundation-model-apis/supported-models: endpoints that are there by themselves.
+  databricks: [embedding("databricks-gte-large-en"), embedding("databricks-bge-large-en")],
+  // BerriAI/litellm, model_prices_and_context_window.json, for the next five.
+  volcengine: [
+    embedding("doubao-embedding-large-text-250515"),
+    embedding("doubao-embedding-text-240715"),
+  ],
+  novita: [
+    embedding("baai/bge-m3"),
+    embedding("qwen/qwen3-embedding-8b"),
+    embedding("qwen/qwen3-embedding-0.6b"),
+  ],
+  vercel: [
+    embedding("openai/text-embedding-3-small"),
+    embedding("openai/text-embedding-3-large"),
+    embedding("google/gemini-embedding-001"),
+  ],
+  cometapi: [embedding("text-embedding-3-small"), embedding("text-embedding-3-large")],
+  aihubmix: [embedding("text-embedding-3-small"), embedding("text-embedding-3-large")],
+  // docs.bigmodel.cn/api-reference.
+  zhipu: [embedding("embedding-3"), embedding("embedding-2")],
+  // langgenius/dify-official-plugins, models/wenxin.
+  qianfan: [embedding("embedding-v1"), embedding("bge-large-zh"), embedding("bge-large-en")],
+  // endpoints.ai.cloud.ovh.net/catalog.
+  ovhcloud: [embedding("BGE-M3"), embedding("bge-multilingual-gemma2")],
+  // docs.sambanova.ai/cloud/api-reference/endpoints/embeddings-api.
+  sambanova: [embedding("E5-Mistral-7B-Instruct")],
+  // docs.venice.ai/api-reference/endpoint/embeddings/generate.
+  venice: [embedding("text-embedding-bge-m3")],
+  // digitalocean/openapi, resources/inference.
+  digitalocean: [embedding("qwen3-embedding-0.6b")],
+  // ollama.com/search?c=embedding. Each works once it is pulled there.
   ollama: [
-    embedding("nomic-embed-text", 768),
-    embedding("mxbai-embed-large", 1024),
-    embedding("embeddinggemma", 768),
-    embedding("all-minilm", 384),
+    embedding("nomic-embed-text"),
+    embedding("mxbai-embed-large"),
+    embedding("embeddinggemma"),
+    embedding("all-minilm"),
   ],
 };
+
+/** What a name means can depend on the kind of upstream. */
+const sized = (row: Known, kind: string): Known => {
+  const dimensions = row.kind === "embedding" && knownEmbedding(row.id, kind)?.dimensions;
+  return dimensions ? { ...row, dimensions } : row;
+};
+
+export const catalogue: Readonly<Record<string, readonly Known[]>> = Object.fromEntries(
+  Object.entries(rows).map(([kind, models]) => [kind, models.map((row) => sized(row, kind))]),
+);

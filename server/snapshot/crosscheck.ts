@@ -3,6 +3,7 @@
  * Runs on files the schema refused too, so that everything wrong is told at once.
  */
 import { z } from "zod";
+import { spaceOf } from "../upstream/catalogue/index.ts";
 import type { Upstream } from "../upstream/contract.ts";
 import { kinds } from "../upstream/kinds.ts";
 import { didYouMean, valueAt } from "./explain.ts";
@@ -56,7 +57,7 @@ export function crosscheck(
     ...wrongFolders(seen, inspect),
     ...missingNeeds(seen, raw),
     ...wrongTargets(seen, kindOf, show),
-    ...mixedSpaces(seen, show),
+    ...mixedSpaces(seen, kindOf, show),
   ];
 }
 
@@ -112,19 +113,35 @@ function wrongTargets({ models }: View, kindOf: ReadonlyMap<string, string>, sho
   );
 }
 
-function mixedSpaces({ models }: View, show: Show): Note[] {
+function mixedSpaces({ models }: View, kindOf: ReadonlyMap<string, string>, show: Show): Note[] {
+  const tell = ({ upstream = "", model, space }: Placed): string => {
+    const name = show(model);
+    // A space is made from the name, so what must not be shown of the one must not be of the other.
+    return `${name} at ${show(upstream)} (vector space ${name.startsWith('"') ? show(space) : name})`;
+  };
   return models.flatMap(({ kind, targets = [], sameSpace }, i) => {
     if (kind !== "embedding" || sameSpace === true) return [];
-    const first = targets[0]?.model;
-    return targets.flatMap(({ model }, j): Note[] => {
-      if (first === undefined || model === undefined || weights(first) === weights(model))
-        return [];
+    const placed = targets.flatMap(({ upstream, model }, j): Placed[] => {
+      if (model === undefined) return [];
+      return [{ upstream, model, space: spaceOf(model, kindOf.get(upstream ?? "")), j }];
+    });
+    return placed.flatMap((target): Note[] => {
+      const [first = target] = placed;
+      if (target.space === first.space) return [];
       const message =
-        `${show(first)} and ${show(model)} are different models, and their vectors cannot be compared; ` +
+        `${tell(first)} and ${tell(target)} are different models, and their vectors cannot be compared; ` +
         "set sameSpace: true on the model if they are one under two names";
-      return [{ path: ["models", i, "targets", j, "model"], message }];
+      return [{ path: ["models", i, "targets", target.j, "model"], message }];
     });
   });
+}
+
+/** A target, its place in the list, and the space its vectors live in. */
+interface Placed {
+  readonly upstream?: string | undefined;
+  readonly model: string;
+  readonly space: string;
+  readonly j: number;
 }
 
 function unknownUpstream(name: string, known: Iterable<string>, show: Show): string {
@@ -134,10 +151,3 @@ function unknownUpstream(name: string, known: Iterable<string>, show: Show): str
     : didYouMean(name, known, show);
   return `no upstream is called ${show(name)}${hint}`;
 }
-
-/** The model behind a vendor's name for it: `openai/text-embedding-3-small` is `text-embedding-3-small`. */
-const weights = (name: string): string =>
-  name
-    .slice(name.lastIndexOf("/") + 1)
-    .replace(/:latest$/, "")
-    .toLowerCase();

@@ -32,7 +32,9 @@ export function fromEnvironment(env: Environment): FromEnvironment {
 
 /** What the provider's variables amount to; in words, when they do not amount to anything. */
 function provide(provider: Provider, env: Environment): Provided | string | undefined {
-  const set = variablesOf(provider).filter((name) => read(env, name) !== undefined);
+  const set = variablesOf(provider).filter(
+    (name) => read(env, name) !== undefined && !provider.shared?.includes(name),
+  );
   if (set.length === 0) return undefined;
   const skipped = `no upstream ${provider.id} is made`;
 
@@ -57,6 +59,10 @@ function provide(provider: Provider, env: Environment): Provided | string | unde
   if (models.some(({ id }) => !idSchema.safeParse(id).success))
     return `${Object.values(provider.deployments ?? {}).join(" or ")} lists what cannot be a deployment: ${skipped}`;
 
+  const lacking = Object.entries(provider.options ?? {}).find(
+    ([option, name]) => needs.includes(option) && read(env, name) === undefined,
+  );
+  if (lacking) return `${set.join(", ")} is set, but ${lacking[1]} is not: ${skipped}`;
   const options = Object.entries(provider.options ?? {}).flatMap(([option, name]) => {
     const value = read(env, name);
     return value === undefined ? [] : [[option, value] as const];

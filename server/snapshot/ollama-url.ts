@@ -9,6 +9,6 @@ export function ollamaUrl(host: string): string | undefined {
   // Ollama reads a host that names no scheme as port 11434, and http:// and https:// as their own.
   const named = /:\d+(?:\/|$)/.test(rest);
   if (!host.includes("://") && !named) url.port = "11434";
-  const base = url.href.replace(/\/+$/, "");
-  return base.endsWith("/v1") ? base : `${base}/v1`;
+  // Other programs are given the address of its OpenAI-compatible surface.
+  return url.href.replace(/\/+$/, "").replace(/\/v1$/, "");
 }

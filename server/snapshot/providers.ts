@@ -10,6 +10,8 @@ export interface Provider {
   readonly baseUrl?: string;
   /** Options of the kind, by the variable that sets each. */
   readonly options?: Readonly<Record<string, string>>;
+  /** Variables that are there for other reasons, too: alone they ask for nothing. */
+  readonly shared?: readonly string[];
   /** Variables listing, comma-separated, the deployments there are. */
   readonly deployments?: Readonly<Record<"embedding" | "image", string>>;
 }
@@ -33,7 +35,16 @@ export const providers: readonly Provider[] = [
     kind: "gemini",
     apiKey: ["GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GENERATIVE_AI_API_KEY"],
   },
+  {
+    id: "bedrock",
+    kind: "bedrock",
+    apiKey: ["AWS_BEARER_TOKEN_BEDROCK"],
+    options: { region: "AWS_REGION" },
+    shared: ["AWS_REGION"],
+  },
   { id: "mistral", kind: "mistral", apiKey: ["MISTRAL_API_KEY"] },
+  { id: "cohere", kind: "cohere", apiKey: ["COHERE_API_KEY", "CO_API_KEY"] },
+  { id: "voyage", kind: "voyage", apiKey: ["VOYAGE_API_KEY"] },
   { id: "together", kind: "together", apiKey: ["TOGETHER_API_KEY"] },
   { id: "fireworks", kind: "fireworks", apiKey: ["FIREWORKS_API_KEY"] },
   { id: "deepinfra", kind: "deepinfra", apiKey: ["DEEPINFRA_API_KEY"] },
@@ -41,6 +52,49 @@ export const providers: readonly Provider[] = [
   { id: "siliconflow", kind: "siliconflow", apiKey: ["SILICONFLOW_API_KEY"] },
   { id: "openrouter", kind: "openrouter", apiKey: ["OPENROUTER_API_KEY"] },
   { id: "jina", kind: "jina", apiKey: ["JINA_API_KEY"] },
+  { id: "nomic", kind: "nomic", apiKey: ["NOMIC_API_KEY"] },
+  { id: "perplexity", kind: "perplexity", apiKey: ["PERPLEXITY_API_KEY"] },
+  {
+    id: "cloudflare",
+    kind: "cloudflare",
+    apiKey: ["CLOUDFLARE_API_TOKEN"],
+    options: { accountId: "CLOUDFLARE_ACCOUNT_ID" },
+    shared: ["CLOUDFLARE_ACCOUNT_ID"],
+  },
+  { id: "upstage", kind: "upstage", apiKey: ["UPSTAGE_API_KEY"] },
+  { id: "mixedbread", kind: "mixedbread", apiKey: ["MXBAI_API_KEY"] },
+  { id: "nvidia", kind: "nvidia", apiKey: ["NVIDIA_API_KEY"] },
+  {
+    id: "dashscope",
+    kind: "dashscope",
+    apiKey: ["DASHSCOPE_API_KEY"],
+    baseUrl: "DASHSCOPE_HTTP_BASE_URL",
+  },
+  {
+    id: "watsonx",
+    kind: "watsonx",
+    apiKey: ["WATSONX_APIKEY", "WATSONX_API_KEY"],
+    baseUrl: "WATSONX_URL",
+    options: { projectId: "WATSONX_PROJECT_ID", spaceId: "WATSONX_SPACE_ID" },
+  },
+  {
+    id: "databricks",
+    kind: "databricks",
+    apiKey: ["DATABRICKS_TOKEN"],
+    baseUrl: "DATABRICKS_HOST",
+    shared: ["DATABRICKS_HOST"],
+  },
+  { id: "volcengine", kind: "volcengine", apiKey: ["ARK_API_KEY"] },
+  { id: "zhipu", kind: "zhipu", apiKey: ["ZHIPUAI_API_KEY", "ZAI_API_KEY"] },
+  { id: "qianfan", kind: "qianfan", apiKey: ["QIANFAN_API_KEY"] },
+  { id: "ovhcloud", kind: "ovhcloud", apiKey: ["OVH_AI_ENDPOINTS_ACCESS_TOKEN"] },
+  { id: "sambanova", kind: "sambanova", apiKey: ["SAMBANOVA_API_KEY"] },
+  { id: "novita", kind: "novita", apiKey: ["NOVITA_API_KEY"] },
+  { id: "venice", kind: "venice", apiKey: ["VENICE_API_KEY"] },
+  { id: "digitalocean", kind: "digitalocean", apiKey: ["GRADIENT_MODEL_ACCESS_KEY"] },
+  { id: "vercel", kind: "vercel", apiKey: ["AI_GATEWAY_API_KEY"] },
+  { id: "cometapi", kind: "cometapi", apiKey: ["COMETAPI_KEY"] },
+  { id: "aihubmix", kind: "aihubmix", apiKey: ["AIHUBMIX_API_KEY"] },
   { id: "ollama", kind: "ollama", baseUrl: "OLLAMA_HOST" },
 ];
 

@@ -76,6 +76,10 @@ const embedding = z.strictObject({
   dimensions: z.int().min(1).max(65_536).optional(),
   /** The targets name different models, and the author vouches for their vectors being comparable. */
   sameSpace: z.boolean().optional(),
+  /** Vectors that are known are not asked for again. */
+  cache: z.boolean().default(true),
+  /** Small calls may travel together. */
+  batch: z.boolean().default(true),
 });
 
 const image = z.strictObject({

@@ -16,6 +16,10 @@ export interface WireRequest {
   readonly headers: Readonly<Record<string, string>>;
   /** Absent for a question without a body, which is asked with GET. */
   readonly body?: string | StreamedBody;
+  /** The answer may come piece by piece. Absent: it is taken whole. */
+  readonly streams?: boolean;
+  /** The upstream may charge for each copy that reaches it: never sent again by itself. */
+  readonly once?: boolean;
 }
 
 /** A body too large to hold: opened anew for each attempt, its length known beforehand. */
@@ -27,11 +31,12 @@ export interface StreamedBody {
 /** An upstream's answer whose body has not been read. */
 export interface WireReply {
   readonly status: number;
-  readonly headers: Headers;
+  readonly headers: Pick<Headers, "get" | "has">;
   /** The whole body, bounded. Throws GatewayError. */
   json(): Promise<unknown>;
-  /** Without the byte order mark that some servers begin with. */
+  /** These two without the byte order mark that some servers begin with. */
   text(maxBytes?: number): Promise<string>;
+  bytes(): Promise<Uint8Array>;
   /** The body as it comes, bounded. */
   chunks(): AsyncIterable<Uint8Array>;
 }

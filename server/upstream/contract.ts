@@ -3,6 +3,7 @@
  * Queries are immutable: a second attempt starts again from the same query.
  */
 
+import type { Signal } from "../std/signal.ts";
 import type { Purpose, PurposeTable } from "./purpose.ts";
 
 export type Rest = Readonly<Record<string, unknown>>;
@@ -75,7 +76,7 @@ export interface EmbeddingsReply {
   readonly usage?: { readonly inputTokens: number };
   /** The upstream's own answer, where it may serve a caller as it is: it names this model and is in this encoding. */
   readonly verbatim?: {
-    readonly text: string;
+    readonly bytes: Uint8Array;
     readonly model: string;
     readonly encoding: "float" | "base64";
   };
@@ -194,13 +195,13 @@ export interface Engine {
   readonly embeddings?: (
     query: EmbeddingsQuery,
     target: Target,
-    signal: AbortSignal,
+    signal: Signal,
   ) => Promise<EmbeddingsReply>;
   readonly generations?: (
     query: GenerationQuery,
     target: Target,
-    signal: AbortSignal,
+    signal: Signal,
   ) => Promise<ImageReply>;
-  readonly edits?: (query: EditQuery, target: Target, signal: AbortSignal) => Promise<ImageReply>;
+  readonly edits?: (query: EditQuery, target: Target, signal: Signal) => Promise<ImageReply>;
   close?(): Promise<void>;
 }

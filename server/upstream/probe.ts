@@ -6,6 +6,7 @@ import { azurePlace, openaiPlace } from "./adapters/place.ts";
 import type { Upstream } from "./contract.ts";
 import { kinds } from "./kinds.ts";
 import type { Send } from "./send.ts";
+import { createTokens } from "./tokens.ts";
 
 export interface Probe {
   readonly upstream: string;
@@ -13,31 +14,41 @@ export interface Probe {
   readonly detail: string;
 }
 
-export async function probe(upstream: Upstream, send: Send, timeoutMs: number): Promise<Probe> {
+export interface ProbeOptions {
+  readonly send: Send;
+  readonly timeoutMs: number;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+}
+
+export async function probe(
+  upstream: Upstream,
+  { send, timeoutMs, now }: ProbeOptions,
+): Promise<Probe> {
   const { id, kind } = upstream;
-  const baseUrl = upstream.baseUrl ?? kinds.get(kind)?.baseUrl;
-  if (baseUrl === undefined) return { upstream: id, ok: true, detail: "inside this machine" };
-  const request = adapters.get(kind)?.probe?.(upstream) ?? listOfModels(upstream, baseUrl);
+  const adapter = adapters.get(kind);
+  if (!adapter) return { upstream: id, ok: true, detail: "inside this machine" };
+  const request = adapter.probe?.(upstream) ?? listOfModels(upstream);
+  const place = upstream.baseUrl ?? kinds.get(kind)?.baseUrl ?? new URL(request.url).origin;
   const signal = AbortSignal.timeout(timeoutMs);
   try {
-    const { status } = await send(request, signal);
+    const proven = await createTokens({ send, now }).prove(request, adapter, upstream, signal);
+    const { status } = await send(proven, signal);
     return { upstream: id, ...judge(status) };
   } catch (error) {
     if (signal.aborted) {
-      return {
-        upstream: id,
-        ok: false,
-        detail: `no answer within ${timeoutMs / 1000} s from ${baseUrl}`,
-      };
+      const detail = `no answer within ${timeoutMs / 1000} s from ${place}`;
+      return { upstream: id, ok: false, detail };
     }
     if (error instanceof GatewayError) {
-      return { upstream: id, ok: false, detail: `${error.message} (${baseUrl})` };
+      return { upstream: id, ok: false, detail: `${error.message} (${place})` };
     }
     throw error;
   }
 }
 
-function listOfModels(upstream: Upstream, baseUrl: string): WireRequest {
+function listOfModels(upstream: Upstream): WireRequest {
+  const baseUrl = upstream.baseUrl ?? kinds.get(upstream.kind)?.baseUrl ?? "";
   const azure = upstream.kind === "azure";
   const place = azure ? azurePlace : openaiPlace(baseUrl);
   const { headers } = place({ upstream, model: "" }, "embeddings");

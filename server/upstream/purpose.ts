@@ -27,6 +27,8 @@ export interface Purpose {
 export interface PurposeTable {
   readonly field: string;
   readonly words: Readonly<Partial<Record<Meaning, string>>>;
+  /** Sent where the caller does not say, to a vendor that must be told. */
+  readonly unsaid?: string;
 }
 
 /** Every spelling, in small letters and with `_` for whatever separates. */

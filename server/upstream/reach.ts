@@ -1,46 +1,74 @@
 /** Steps 11 and 12: the way to any upstream, over the wire through an adapter or inside this machine. */
 import { GatewayError } from "../std/gateway-error.ts";
+import type { Signal } from "../std/signal.ts";
 import type { Adapter, WireQuestion } from "./adapter.ts";
 import type {
   EditQuery,
   EmbeddingsQuery,
   EmbeddingsReply,
+  EmbeddingTraits,
   Engine,
   GenerationQuery,
   ImageReply,
   Target,
 } from "./contract.ts";
 import type { Send } from "./send.ts";
+import { createTokens } from "./tokens.ts";
 
 export type Reach = {
   readonly embeddings: NonNullable<Engine["embeddings"]>;
   readonly generations: NonNullable<Engine["generations"]>;
   readonly edits: NonNullable<Engine["edits"]>;
+  /** What a target's embeddings can take. */
+  readonly traits: (target: Target) => EmbeddingTraits;
+};
+
+/** Models inside this machine look at what they are asked themselves, and say what they cannot do. */
+const insideTraits: EmbeddingTraits = {
+  maxItems: 2048,
+  base64: false,
+  tokens: true,
+  dimensions: "any",
+  purposes: "indifferent",
+  normalised: true,
 };
 
 export interface ReachOptions {
   readonly adapters: ReadonlyMap<string, Adapter>;
   readonly engines: ReadonlyMap<string, Engine>;
   readonly send: Send;
+  /** Unix milliseconds. */
+  readonly now: () => number;
 }
 
-export function createReach({ adapters, engines, send }: ReachOptions): Reach {
+export function createReach({ adapters, engines, send, now }: ReachOptions): Reach {
+  const tokens = createTokens({ send, now });
+
   const overWire = async <Q extends { readonly model: string }, A>(
     question: WireQuestion<Q, A> | undefined,
     adapter: Adapter | undefined,
     query: Q,
     target: Target,
-    signal: AbortSignal,
+    signal: Signal,
   ): Promise<A> => {
     if (!question || !adapter) throw unsupported(query.model);
-    const reply = await send(question.toUpstream(query, target), signal);
+    const { upstream } = target;
+    let request = question.toUpstream(query, target);
+    // Most have their proof in the request already: for them there is nothing to wait for.
+    if (adapter.token || adapter.sign)
+      request = await tokens.prove(request, adapter, upstream, signal);
+    const reply = await send(request, signal);
     // Some servers answer a POST with 201.
-    if (reply.status < 200 || reply.status > 299)
+    if (reply.status < 200 || reply.status > 299) {
+      if (reply.status === 401 && adapter.token) tokens.forget(upstream, request);
       throw await adapter.fault(reply, { target, model: query.model });
+    }
     return question.fromUpstream(reply, query, target);
   };
 
   return {
+    traits: (target) =>
+      adapters.get(target.upstream.kind)?.embeddings?.traits(target) ?? insideTraits,
     embeddings: async (query: EmbeddingsQuery, target, signal): Promise<EmbeddingsReply> => {
       const engine = engines.get(target.upstream.kind);
       if (engine?.embeddings) return engine.embeddings(query, target, signal);

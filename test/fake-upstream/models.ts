@@ -8,6 +8,8 @@ export const embeddingModels: Readonly<Record<string, number>> = {
   "text-embedding-3-small": 1536,
   "text-embedding-3-large": 3072,
   "text-embedding-ada-002": 1536,
+  /** One that no catalogue knows, so that only its answers tell how long its vectors are. */
+  "house-embedder-1": 1536,
 };
 
 export interface ImageModel {

@@ -96,7 +96,7 @@ describe("an upstream's failure is told as what it is", () => {
       "a model it does not have",
       said(404, {
         error: {
-          message: "The model `text-embedding-3-small` does not exist",
+          message: "The model `house-embedder-1` does not exist",
           type: "invalid_request_error",
           code: "model_not_found",
         },
@@ -128,11 +128,6 @@ describe("an upstream's failure is told as what it is", () => {
       { status: 504, type: "server_error", code: "upstream_timeout", fault: "upstream_timeout" },
     ],
     [
-      "a body too large for it, in HTML",
-      { fail: "too-large" },
-      { status: 413, type: "invalid_request_error", code: null, fault: "upstream_rejected" },
-    ],
-    [
       "what Azure's filter refuses",
       said(400, { error: { message: "filtered", code: "content_filter", status: 400 } }),
       {
@@ -157,6 +152,18 @@ describe("an upstream's failure is told as what it is", () => {
   ])("%s", async (_, mischief, refused) => {
     fake.script(mischief);
     await expectRefused(broken, await ask.embeddings(broken), refused);
+    expect(fake.requests).toHaveLength(1);
+  });
+
+  test("a body too large for it, in HTML", async () => {
+    fake.script({ fail: "too-large" });
+    // One input: several would travel in smaller calls.
+    await expectRefused(broken, await ask.embeddings(broken, { input: "a" }), {
+      status: 413,
+      type: "invalid_request_error",
+      code: null,
+      fault: "upstream_rejected",
+    });
     expect(fake.requests).toHaveLength(1);
   });
 
@@ -239,7 +246,7 @@ describe("how long to wait is passed on", () => {
 describe("what stands behind the gateway stays there", () => {
   test("when the upstream puts everything it knows into its words", async () => {
     const host = new URL(fake.url).host;
-    const message = `Key ${upstreamKey} with ${upstreamToken} (also sk-proj-abcdefgh12345678) of org-AbCdEf123456 in proj_AbCdEf123456 may not use text-embedding-3-small at ${fake.url}/embeddings on ${host}; see https://platform.openai.com/docs.`;
+    const message = `Key ${upstreamKey} with ${upstreamToken} (also sk-proj-abcdefgh12345678) of org-AbCdEf123456 in proj_AbCdEf123456 may not use house-embedder-1 at ${fake.url}/embeddings on ${host}; see https://platform.openai.com/docs.`;
     fake.script(
       said(400, { error: { message, type: upstreamKey, code: upstreamKey, param: upstreamKey } }),
     );

@@ -61,7 +61,8 @@ describe("embeddings are asked of the second upstream when the first", () => {
     ["gives vectors that are no numbers", { vectors: "nan" }],
     ["gives vectors of zeros", { vectors: "zero" }],
   ] as [string, Mischief][])("%s", async (_, mischief) => {
-    first.script(mischief);
+    // Twice: a kept connection that ends without a word is tried once more on a new one.
+    first.script(mischief, { times: 2 });
     const response = await ask.embeddings(broken);
     await expectVectors(response);
     expect(rowOf(broken, response)).toMatchObject({
@@ -70,7 +71,9 @@ describe("embeddings are asked of the second upstream when the first", () => {
       attempts: 2,
       upstream: "hidden-1",
     });
-    expect([first.requests.length, second.requests.length]).toEqual([1, 1]);
+    const silent = "reset" in mischief || "close" in mischief;
+    expect([1, silent ? 2 : 1]).toContain(first.requests.length);
+    expect(second.requests).toHaveLength(1);
   });
 
   test("is not there", async () => {
@@ -84,7 +87,6 @@ describe("embeddings are not asked twice", () => {
   test.each<[string, Mischief]>([
     ["when the first upstream answers", {}],
     ["when the request itself is wrong", refusal(400, "invalid_value")],
-    ["when the request is too large", refusal(413, "too_large")],
     ["when the spending limit is reached", { fail: "billing" }],
   ])("%s", async (_, mischief) => {
     first.script(mischief);
@@ -92,6 +94,21 @@ describe("embeddings are not asked twice", () => {
     expect(rowOf(broken, response)).toMatchObject({ attempts: 1, upstream: "hidden-0" });
     expect(second.requests).toHaveLength(0);
   });
+});
+
+test("embeddings that are too large for one call go to the first upstream in smaller ones", async () => {
+  first.script(refusal(413, "too_large"));
+  const response = await ask.embeddings(broken);
+  await expectVectors(response);
+  expect(first.requests).toHaveLength(3);
+  expect(second.requests).toHaveLength(0);
+});
+
+test("an embedding that is too large by itself is asked for once", async () => {
+  first.script(refusal(413, "too_large"));
+  const response = await ask.embeddings(broken, { input: "a" });
+  expect(response.status).toBe(413);
+  expect([first.requests.length, second.requests.length]).toEqual([1, 0]);
 });
 
 describe("a picture is ordered at the second upstream when the first", () => {

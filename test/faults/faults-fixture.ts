@@ -43,8 +43,8 @@ export function startBroken({
 upstreams:
 ${urls.map((url, at) => `  - { id: hidden-${at}, kind: openai, baseUrl: "${url}", apiKey: ${upstreamKey}, headers: { x-proxy-token: ${upstreamToken} } }`).join("\n")}
 models:
-  - { id: vectors, kind: embedding, targets: ${targets("text-embedding-3-small")} }
-  - { id: sized-vectors, kind: embedding, dimensions: 1536, targets: ${targets("text-embedding-3-small")} }
+  - { id: vectors, kind: embedding, targets: ${targets("house-embedder-1")} }
+  - { id: sized-vectors, kind: embedding, dimensions: 1536, targets: ${targets("house-embedder-1")} }
   - { id: painter, kind: image, targets: ${targets("gpt-image-1.5")} }
 keys:
   - { name: test, key: ${testKey} }
@@ -131,7 +131,7 @@ export function expectNoSecrets(
     "org-fake",
     "proj_fake",
     "openai-organization",
-    "text-embedding-3-small",
+    "house-embedder-1",
     "gpt-image-1.5",
     "hidden-",
     gateway.folder,

@@ -161,7 +161,9 @@ describe("callers who stay", () => {
       });
     const left = ask("leave", leaving.signal).catch(() => "left");
     const stayed = Promise.all(Array.from({ length: 8 }, (_, i) => ask(`stay ${i}`)));
-    await fake.arrived(9);
+    // Some of them travel together, so there are fewer calls than callers; the one that hangs is in hand all the same.
+    await fake.arrived(2);
+    await Bun.sleep(50);
     leaving.abort();
     expect(await left).toBe("left");
     expect((await stayed).map(({ status }) => status)).toEqual(Array(8).fill(200));

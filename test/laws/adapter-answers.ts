@@ -61,12 +61,12 @@ export async function readAll(
       undefined,
     );
   });
+  const { generations, edits } = adapter;
+  if (!generations || !edits) return;
   await faultOf(async () =>
-    drain(verifyImages(await adapter.generations!.fromUpstream(reply(), drawing, target))),
+    drain(verifyImages(await generations.fromUpstream(reply(), drawing, target))),
   );
-  await faultOf(async () =>
-    drain(verifyImages(await adapter.edits!.fromUpstream(reply(), edit, target))),
-  );
+  await faultOf(async () => drain(verifyImages(await edits.fromUpstream(reply(), edit, target))));
 }
 
 const float32 = fc.float({ noNaN: true, noDefaultInfinity: true });

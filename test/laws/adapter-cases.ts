@@ -12,6 +12,7 @@ import type {
   ImageOptions,
   Target,
 } from "../../server/upstream/contract.ts";
+import { withoutMark } from "../../server/upstream/fetch-reply.ts";
 import { readMultipart } from "../fake-upstream/multipart.ts";
 
 export interface Subject {
@@ -42,6 +43,11 @@ export const subjects: ReadonlyMap<string, Subject> = new Map([
   ...openaiShaped.map(({ kind: { name } }): [string, Subject] => [name, subject(name)]),
   ["azure with apiVersion", subject("azure", { apiVersion: "2025-04-01-preview" })],
 ]);
+
+/** Those of them that make pictures, too. */
+export const painters: ReadonlyMap<string, Subject> = new Map(
+  [...subjects].filter(([, { adapter }]) => adapter.generations),
+);
 
 const text = (more: fc.StringConstraints = {}) => fc.string({ unit: "grapheme", ...more });
 /** Not empty, as the endpoints see to. */
@@ -214,6 +220,7 @@ export function replyOf(body: string | Uint8Array, given: ReplyOptions = {}): Wi
     status,
     headers: new Headers({ "content-type": "application/json", ...headers }),
     text: async () => decoded(),
+    bytes: async () => withoutMark(bytes),
     json: async () => {
       try {
         return JSON.parse(decoded()) as unknown;

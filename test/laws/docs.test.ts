@@ -183,18 +183,28 @@ describe("docs/upstreams.md", () => {
   const path = "docs/upstreams.md";
 
   test("has every kind of upstream and no other, with its facts", () => {
-    expect(codeHeadings(path, 3)).toEqual([...kinds.keys()]);
+    const table = rowsOf(sectionOf(path, "Those that speak OpenAI's language"));
+    const rows = new Map(table.map(([name = "", ...facts]) => [codesIn(name)[0], facts]));
+    const sections = codeHeadings(path, 3);
+    expect<(string | undefined)[]>([...rows.keys(), ...sections]).toEqual([...kinds.keys()]);
     const list = (names: readonly string[], none: string) =>
       names.length > 0 ? names.map((name) => `\`${name}\``).join(", ") : none;
     for (const { name, baseUrl, needs, options, serves } of kinds.values()) {
-      const facts = [
-        `Base URL: ${baseUrl ? `\`${baseUrl}\`` : "none"}`,
-        `needs: ${list(needs, "nothing")}`,
-        `options: ${list(Object.keys(options), "none")}`,
-        `serves: ${serves ?? "embedding, image"}`,
-      ].join(" · ");
+      const place = baseUrl ? `\`${baseUrl}\`` : "none";
+      const [wants, has] = [list(needs, "nothing"), list(Object.keys(options), "none")];
+      const makes = serves ?? "embedding, image";
+      const row = rows.get(name);
+      if (row) {
+        // The one option that all of the table have is told above it.
+        expect(`${name}: ${has}`).toBe(`${name}: \`base64\``);
+        expect([name, ...row.slice(0, 3)]).toEqual([name, place, wants, makes]);
+        expect(row[3]).toMatch(/\w.*\.$/);
+        continue;
+      }
+      const facts = `Base URL: ${place} · needs: ${wants} · options: ${has} · serves: ${makes}`;
       const { body } = sectionOf(path, `\`${name}\``);
       expect(`${name}: ${body.split("\n\n")[0]}`).toBe(`${name}: ${facts}`);
+      expect(body.split("\n\n").length).toBeGreaterThan(1);
     }
   });
 

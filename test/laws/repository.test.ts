@@ -250,7 +250,7 @@ describe("the world enters in few places", () => {
 
   test("only one file calls fetch", () => {
     const callers = server.filter((file) => /(?<![.\w])fetch\(/.test(codeOf(file)));
-    expect(callers).toEqual(["server/upstream/send.ts"]);
+    expect(callers).toEqual(["server/upstream/fetch-reply.ts"]);
   });
 
   test("clocks and chance are handed in", () => {

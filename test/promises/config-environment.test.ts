@@ -25,9 +25,13 @@ test("every provider of the table has an adapter and known models, and no variab
 
 test("each provider's variables make its upstream, at its own place, with its models", () => {
   for (const provider of providers) {
+    const needs = kinds.get(provider.kind)?.needs ?? [];
+    const needed = Object.entries(provider.options ?? {}).flatMap(([option, name]) =>
+      needs.includes(option) ? [name] : [],
+    );
     const env = Object.fromEntries(
       variablesOf(provider)
-        .filter((name) => provider.apiKey?.[0] === name || provider.baseUrl === name)
+        .filter((name) => [provider.apiKey?.[0], provider.baseUrl, ...needed].includes(name))
         .map((name) => [name, name === provider.baseUrl ? "http://there:1" : "secret"]),
     );
     const { provided, warnings: none } = fromEnvironment(env);
@@ -73,8 +77,8 @@ describe("of two providers with a model of one name", () => {
   });
   test("all of them together collide nowhere", () => {
     const env = Object.fromEntries(
-      providers.flatMap(({ apiKey = [], baseUrl }) => [
-        ...apiKey.map((name) => [name, "k"]),
+      providers.flatMap(({ apiKey = [], baseUrl, options = {} }) => [
+        ...[...apiKey, ...Object.values(options)].map((name) => [name, "k"]),
         ...(baseUrl ? [[baseUrl, "http://h:1"]] : []),
       ]),
     );
@@ -113,6 +117,15 @@ describe("Azure", () => {
   });
 });
 
+test("Cloudflare needs the account beside the token", () => {
+  const token = { CLOUDFLARE_API_TOKEN: "k" };
+  expect(warnings(token)).toEqual([
+    "CLOUDFLARE_API_TOKEN is set, but CLOUDFLARE_ACCOUNT_ID is not: no upstream cloudflare is made",
+  ]);
+  const { provided } = fromEnvironment({ ...token, CLOUDFLARE_ACCOUNT_ID: "a1" });
+  expect(provided[0]?.upstream.options).toEqual({ accountId: "a1" });
+});
+
 test("a variable set to nothing is not set, and one that cannot work is a warning without its value", () => {
   expect(fromEnvironment({ OPENAI_API_KEY: "  ", OLLAMA_HOST: "" })).toEqual({
     provided: [],
@@ -135,17 +148,17 @@ test("a variable set to nothing is not set, and one that cannot work is a warnin
 
 test("OLLAMA_HOST is read the way Ollama reads it, and an address to listen on means this machine", () => {
   const cases = {
-    "127.0.0.1": "http://127.0.0.1:11434/v1",
-    "0.0.0.0": "http://127.0.0.1:11434/v1",
-    "0.0.0.0:8080": "http://127.0.0.1:8080/v1",
-    ":8080": "http://127.0.0.1:8080/v1",
-    "[::]:8080": "http://127.0.0.1:8080/v1",
-    "[::1]": "http://[::1]:11434/v1",
-    "gpu-box": "http://gpu-box:11434/v1",
-    "gpu-box:80": "http://gpu-box/v1",
-    "http://gpu-box": "http://gpu-box/v1",
-    "https://ollama.example/x/": "https://ollama.example/x/v1",
-    "http://gpu-box:11434/v1": "http://gpu-box:11434/v1",
+    "127.0.0.1": "http://127.0.0.1:11434",
+    "0.0.0.0": "http://127.0.0.1:11434",
+    "0.0.0.0:8080": "http://127.0.0.1:8080",
+    ":8080": "http://127.0.0.1:8080",
+    "[::]:8080": "http://127.0.0.1:8080",
+    "[::1]": "http://[::1]:11434",
+    "gpu-box": "http://gpu-box:11434",
+    "gpu-box:80": "http://gpu-box",
+    "http://gpu-box": "http://gpu-box",
+    "https://ollama.example/x/": "https://ollama.example/x",
+    "http://gpu-box:11434/v1": "http://gpu-box:11434",
   };
   for (const [host, url] of Object.entries(cases)) expect(ollamaUrl(host)).toBe(url);
 });

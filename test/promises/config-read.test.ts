@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Loaded, loadSnapshot } from "../../server/snapshot/load.ts";
 import { describeProblems } from "../../server/snapshot/problem.ts";
+import { knownEmbedding } from "../../server/upstream/catalogue/index.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "vexel-config-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -54,12 +55,16 @@ describe("a good file", () => {
       options: {},
     };
     expect(upstreams.get("openai")).toEqual(openai);
+    const known = knownEmbedding("text-embedding-3-small");
     expect(models.get("text-embedding-3-small")).toEqual({
       id: "text-embedding-3-small",
       kind: "embedding",
       targets: [{ upstream: openai, model: "text-embedding-3-small" }],
       source: "file",
       ownedBy: "openai",
+      dimensions: 1536,
+      space: "text-embedding-3-small",
+      ...(known && { known }),
       maxImages: 10,
     });
     expect([...keys.values()]).toMatchObject([
@@ -155,7 +160,7 @@ wat: 1
     'vexel.yaml:14:65 models[1].targets[1].upstream: no upstream is called "opnai" (did you mean "openai"?)',
     "vexel.yaml:14:72 models[1].targets[1].mdoel: unknown key (did you mean `model`?)",
     "vexel.yaml:17:5 models[2].id: the same key twice",
-    'vexel.yaml:20:36 models[2].targets[1].model: "openai/text-embedding-3-small" and "text-embedding-3-large" are different models, and their vectors cannot be compared; set sameSpace: true on the model if they are one under two names',
+    'vexel.yaml:20:36 models[2].targets[1].model: "openai/text-embedding-3-small" at "openai" (vector space "text-embedding-3-small") and "text-embedding-3-large" at "openai" (vector space "text-embedding-3-large") are different models, and their vectors cannot be compared; set sameSpace: true on the model if they are one under two names',
     "vexel.yaml:22:23 keys[0].key: the environment variable NOPE is not set",
     'vexel.yaml:23:13 keys[1].name: "web" is the same as keys[0].name',
     "vexel.yaml:23:23 keys[1].key: must have at least 16 characters",
@@ -225,24 +230,6 @@ describe("is refused, and said so in plain words:", () => {
   ];
   for (const [what, text, says] of cases)
     test(what, () => expect(refused(text).join("\n")).toContain(says));
-});
-
-describe("one vector space", () => {
-  const two = (a: string, b: string, rest = "") =>
-    `upstreams: [{ id: u, kind: vllm, baseUrl: http://h }, { id: v, kind: vllm, baseUrl: http://i }]
-models: [{ id: m, kind: embedding, ${rest} targets: [{ upstream: u, model: ${a} }, { upstream: v, model: ${b} }] }]`;
-  test("the vendor's prefix, the case and :latest do not make another model", () => {
-    accepted(two("openai/text-embedding-3-small", "text-embedding-3-small"));
-    accepted(two("Qwen/Qwen3-Embedding-8B", "fireworks/qwen3-embedding-8b"));
-    accepted(two("nomic-embed-text", '"nomic-embed-text:latest"'));
-  });
-  test("two models are one only if the author vouches for it", () => {
-    expect(refused(two("bge-m3", "gte-large")).join()).toContain(
-      '"bge-m3" and "gte-large" are dif',
-    );
-    expect(refused(two("bge-m3", "gte-large", "sameSpace: false,"))).toHaveLength(1);
-    accepted(two("bge-m3", "my-deployment", "sameSpace: true,"));
-  });
 });
 
 describe("a file that cannot be read", () => {

@@ -11,7 +11,7 @@ import { generationsEndpoint } from "../../server/gateway/endpoints/generations.
 import type { FilePart, Form, Incoming } from "../../server/gateway/incoming.ts";
 import type { Adapter, WireRequest } from "../../server/upstream/adapter.ts";
 import { adapters, openaiShaped } from "../../server/upstream/adapters/index.ts";
-import type { Target } from "../../server/upstream/contract.ts";
+import type { EmbeddingsQuery, EmbeddingTraits, Target } from "../../server/upstream/contract.ts";
 import { kinds } from "../../server/upstream/kinds.ts";
 import { readMultipart } from "../fake-upstream/multipart.ts";
 
@@ -93,17 +93,28 @@ const formOf = (name: string): Incoming =>
 
 const embeddings = embeddingsEndpoint({ maxInputs: 2048 });
 type Ask = (variant: Variant) => Promise<WireRequest | undefined>;
+
+/** No more than the target can take, as the stages see to. */
+function within(query: EmbeddingsQuery, traits: EmbeddingTraits): EmbeddingsQuery | undefined {
+  if (query.input.kind === "tokens" && !traits.tokens) return undefined;
+  const { dimensions, ...rest } = query;
+  const makes =
+    traits.dimensions === "any" ||
+    (dimensions !== undefined && traits.dimensions?.includes(dimensions));
+  return makes ? query : rest;
+}
+
+const askWith =
+  (file: string): Ask =>
+  async ({ adapter, target }) => {
+    const traits = adapter.embeddings?.traits(target);
+    const query = traits && within((await embeddings.read(jsonOf(file))).query, traits);
+    return query && adapter.embeddings?.toUpstream(query, target);
+  };
+
 const endpoints: Readonly<Record<string, Ask>> = {
-  embeddings: async ({ adapter, target }) =>
-    adapter.embeddings?.toUpstream(
-      (await embeddings.read(jsonOf("full.embeddings.request.json"))).query,
-      target,
-    ),
-  tokens: async ({ adapter, target }) =>
-    adapter.embeddings?.toUpstream(
-      (await embeddings.read(jsonOf("full.tokens.request.json"))).query,
-      target,
-    ),
+  embeddings: askWith("full.embeddings.request.json"),
+  tokens: askWith("full.tokens.request.json"),
   generations: async ({ adapter, target }) =>
     adapter.generations?.toUpstream(
       (await generationsEndpoint.read(jsonOf("full.generations.request.json"))).query,

@@ -160,7 +160,7 @@ const isToken = (value: unknown): boolean => Number.isSafeInteger(value) && (val
 function write(reply: EmbeddingsReply, query: EmbeddingsQuery): Written {
   const { verbatim } = reply;
   if (verbatim && verbatim.model === query.model && verbatim.encoding === query.encoding) {
-    return { kind: "whole", body: verbatim.text, usage: reply.usage };
+    return { kind: "whole", body: verbatim.bytes, usage: reply.usage };
   }
   const entries = reply.vectors.map(
     (vector, index) =>

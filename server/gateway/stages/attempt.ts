@@ -1,22 +1,45 @@
 /** Tries a model's targets in order until one answers, or a fault says that no other would. */
 import { GatewayError } from "../../std/gateway-error.ts";
-import type { Call, Stage } from "./stage.ts";
+import type { Target } from "../../upstream/contract.ts";
+import type { Call, Send, Stage } from "./stage.ts";
+
+export interface AttemptOptions<Q, A> {
+  /** Whether this target may be asked this. Absent: any may. */
+  readonly able?: (call: Call<Q>, target: Target) => boolean;
+  /** How a target is asked, when others could be asked instead. Absent: it is asked, and waited for. */
+  readonly ask?: (
+    next: Send<Q, A>,
+    call: Call<Q>,
+    target: Target,
+    others: readonly Target[],
+  ) => Promise<A>;
+}
 
 export const attempt =
-  <Q, A>(): Stage<Q, A> =>
-  (next) =>
-  async (call) => {
-    const { route, trip, signal } = call;
-    for (const [at, target] of route.targets.entries()) {
-      trip.attempt(target);
-      try {
-        return await next({ ...call, target });
-      } catch (error) {
-        const last = at === route.targets.length - 1;
-        if (last || signal.aborted || !mayTryElsewhere(error, call)) throw error;
+  <Q, A>({ able, ask }: AttemptOptions<Q, A> = {}): Stage<Q, A> =>
+  (next) => {
+    const several = async (call: Call<Q>): Promise<A> => {
+      const { route, trip, signal } = call;
+      const targets = able ? route.targets.filter((target) => able(call, target)) : route.targets;
+      for (const [at, target] of targets.entries()) {
+        const others = targets.slice(at + 1);
+        try {
+          if (ask && others.length > 0) return await ask(next, call, target, others);
+          trip.attempt(target);
+          return await next({ ...call, target });
+        } catch (error) {
+          if (others.length === 0 || signal.aborted || !mayTryElsewhere(error, call)) throw error;
+        }
       }
-    }
-    throw new GatewayError("internal", `The model \`${route.id}\` has no target.`);
+      throw new GatewayError("internal", `The model \`${route.id}\` has no target.`);
+    };
+    return (call) => {
+      const [only] = call.route.targets;
+      // Most models have one target, and nothing to choose.
+      if (call.route.targets.length !== 1 || !only) return several(call);
+      call.trip.attempt(only);
+      return next({ ...call, target: only });
+    };
   };
 
 /** A picture that may have been paid for is not ordered a second time. */

@@ -6,12 +6,17 @@ import type {
   EmbeddingsReply,
   GenerationQuery,
   ImageReply,
+  Target,
 } from "../../upstream/contract.ts";
 import type { Reach } from "../../upstream/reach.ts";
 import { adaptImages } from "./adapt.ts";
 import { asAsked } from "./as-asked.ts";
-import { attempt } from "./attempt.ts";
+import { type AttemptOptions, attempt } from "./attempt.ts";
+import { type BatchOptions, batch } from "./batch.ts";
 import { checkEmbeddings, checkImages } from "./check.ts";
+import { ableTo, fit, promise, type TraitsOf } from "./fit.ts";
+import { type RememberOptions, remember } from "./remember.ts";
+import { split } from "./split.ts";
 import { type Call, type Send, through } from "./stage.ts";
 
 export interface Stacks {
@@ -20,10 +25,39 @@ export interface Stacks {
   readonly edits: Send<EditQuery, ImageReply>;
 }
 
-export const buildStacks = (reach: Reach): Stacks => ({
-  embeddings: through([attempt(), checkEmbeddings], (call) =>
-    reach.embeddings(call.query, targetOf(call), call.signal),
-  ),
+export interface EmbeddingStages {
+  readonly traits: TraitsOf;
+  readonly memory: RememberOptions;
+  readonly batch: Omit<BatchOptions, "traits">;
+  readonly ask: NonNullable<AttemptOptions<EmbeddingsQuery, EmbeddingsReply>["ask"]>;
+  /** Not to be asked, whatever it could do. */
+  readonly strayed: (target: Target) => boolean;
+}
+
+export const embeddingsStack = (
+  reach: Reach["embeddings"],
+  { traits, memory, batch: together, ask, strayed }: EmbeddingStages,
+): Send<EmbeddingsQuery, EmbeddingsReply> => {
+  const canDo = ableTo(traits);
+  const able = (call: Call<EmbeddingsQuery>, target: Target): boolean =>
+    !strayed(target) && canDo(call, target);
+  return through(
+    [
+      promise(traits),
+      remember(memory),
+      split({ traits }),
+      attempt({ able, ask }),
+      batch({ ...together, traits }),
+      checkEmbeddings,
+      fit(traits),
+    ],
+    (call) => reach(call.query, targetOf(call), call.signal),
+  );
+};
+
+export const imageStacks = (
+  reach: Omit<Reach, "embeddings">,
+): Pick<Stacks, "generations" | "edits"> => ({
   generations: through([adaptImages(), asAsked(), attempt(), checkImages()], (call) =>
     reach.generations(call.query, targetOf(call), call.signal),
   ),

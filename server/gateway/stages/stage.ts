@@ -1,4 +1,5 @@
 /** What happens between a question and an upstream is a chain of stages, listed in `stack.ts`. */
+import type { Signal } from "../../std/signal.ts";
 import type { Target } from "../../upstream/contract.ts";
 import type { Operation } from "../endpoint.ts";
 import type { Route } from "../resolve.ts";
@@ -10,7 +11,7 @@ export interface Call<Q> {
   readonly route: Route;
   /** Where to, once a stage has chosen. */
   readonly target?: Target;
-  readonly signal: AbortSignal;
+  readonly signal: Signal;
   readonly trip: Trip;
 }
 

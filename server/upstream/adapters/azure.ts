@@ -1,11 +1,18 @@
 /** Azure OpenAI: OpenAI's own language, at addresses of its own. */
 import { z } from "zod";
+import type { EmbeddingTraits } from "../contract.ts";
 import type { Vendor } from "../vendor.ts";
-import { openaiTraits } from "./dialects.ts";
+import { openaiTraits } from "./dialect.ts";
 import { openaiEmbeddings } from "./openai-embeddings.ts";
 import { openaiEdits, openaiGenerations } from "./openai-images.ts";
 import { azurePlace } from "./place.ts";
 import { readFault } from "./upstream-fault.ts";
+
+/**
+ * learn.microsoft.com/azure/ai-foundry/openai/quotas-limits: 2048 inputs; the models' own limit of tokens is OpenAI's.
+ * A deployment's name does not tell its model, so what an old one cannot do it has to say itself.
+ */
+const traits: EmbeddingTraits = { ...openaiTraits, maxItems: 2048, maxTokens: 300_000 };
 
 export const azure: Vendor = {
   kind: {
@@ -15,7 +22,7 @@ export const azure: Vendor = {
   },
   adapter: {
     name: "azure",
-    embeddings: openaiEmbeddings(azurePlace, openaiTraits),
+    embeddings: openaiEmbeddings(azurePlace, () => traits),
     generations: openaiGenerations(azurePlace),
     edits: openaiEdits(azurePlace),
     fault: readFault,

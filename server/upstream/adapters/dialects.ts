@@ -1,74 +1,235 @@
-/** Vendors that speak OpenAI's language with an accent. A compatible vendor costs one row. */
-import { z } from "zod";
-import type { EmbeddingTraits } from "../contract.ts";
-import type { Vendor } from "../vendor.ts";
-import { openaiEmbeddings } from "./openai-embeddings.ts";
-import { openaiEdits, openaiGenerations } from "./openai-images.ts";
-import { openaiPlace } from "./place.ts";
-import { readFault } from "./upstream-fault.ts";
+/** Vendors that speak OpenAI's language with an accent. A compatible vendor costs one row; where its facts are from stands above it. */
+import type { PurposeTable } from "../purpose.ts";
+import { type Dialect, modest, openaiTraits, plain } from "./dialect.ts";
 
-export interface Dialect {
-  readonly name: string;
-  /** Absent: the configuration must say. */
-  readonly baseUrl?: string;
-  /** Works without a key. */
-  readonly open?: boolean;
-  /** What its embeddings can do, where that is not what `plain` says. */
-  readonly embeddings?: Partial<EmbeddingTraits>;
-}
+const { dimensions: _, ...wholeOnly } = plain;
+const { dimensions: __, ...ada } = openaiTraits;
 
-/** Of a server nobody knows: OpenAI's own limits, and nothing that some refuse. */
-export const plain: EmbeddingTraits = {
-  maxItems: 2048,
-  base64: false,
-  tokens: true,
-  dimensions: "any",
-  purposes: "as-given",
+/** Most of NVIDIA's models refuse a call that does not say. Most vectors are made to be searched in; who searches says so. */
+const nvidiaWords: PurposeTable = {
+  field: "input_type",
+  words: { query: "query", document: "passage" },
+  unsaid: "passage",
 };
 
-/** OpenAI's documented limits: 2048 inputs, 300,000 tokens together. Its models make no difference between purposes. */
-export const openaiTraits: EmbeddingTraits = {
-  maxItems: 2048,
-  maxTokens: 300_000,
-  base64: true,
-  tokens: true,
-  dimensions: "any",
-  purposes: "indifferent",
-  normalised: true,
+const herokuWords: PurposeTable = {
+  field: "input_type",
+  words: {
+    query: "search_query",
+    document: "search_document",
+    classification: "classification",
+    clustering: "clustering",
+  },
 };
 
-export const dialects: readonly Dialect[] = [
-  { name: "openai", baseUrl: "https://api.openai.com/v1", embeddings: openaiTraits },
+/** docs.siliconflow.com/en/api-reference/embeddings/create-embeddings: up to each model's own length. */
+const siliconflowLengths = (most: number): { readonly dimensions: readonly number[] } => ({
+  dimensions: [64, 128, 256, 512, 768, 1024, 2048, 4096].filter((length) => length <= most),
+});
+
+/** Servers of one's own. */
+const servers: readonly Dialect[] = [
   { name: "openai-compatible", open: true },
-  { name: "vexel", embeddings: { base64: true } },
-  { name: "vllm", embeddings: { base64: true }, open: true },
-  { name: "ollama", baseUrl: "http://127.0.0.1:11434/v1", open: true },
-  { name: "gemini", baseUrl: "https://generativelanguage.googleapis.com/v1beta/openai" },
-  { name: "mistral", baseUrl: "https://api.mistral.ai/v1" },
-  { name: "together", baseUrl: "https://api.together.xyz/v1" },
-  { name: "fireworks", baseUrl: "https://api.fireworks.ai/inference/v1" },
-  { name: "deepinfra", baseUrl: "https://api.deepinfra.com/v1/openai" },
-  { name: "nebius", baseUrl: "https://api.tokenfactory.nebius.com/v1" },
-  { name: "siliconflow", baseUrl: "https://api.siliconflow.com/v1" },
-  { name: "openrouter", baseUrl: "https://openrouter.ai/api/v1" },
-  { name: "jina", baseUrl: "https://api.jina.ai/v1" },
+  { name: "vexel", embeddings: { ...plain, base64: true } },
+  // vllm, entrypoints/openai/protocol.py: EmbeddingCompletionRequest.
+  { name: "vllm", open: true, embeddings: { ...plain, base64: true } },
+  // sglang, srt/entrypoints/openai/protocol.py: EmbeddingRequest.
+  { name: "sglang", open: true, serves: "embedding", embeddings: { ...plain, base64: true } },
+  // llama.cpp, tools/server/server-context.cpp: handle_embeddings_impl does not look at `dimensions`.
+  {
+    name: "llamacpp",
+    open: true,
+    serves: "embedding",
+    embeddings: { ...wholeOnly, base64: true, normalised: true },
+  },
+  // lmstudio.ai/docs/app/api/endpoints/openai: "'input' field must be a string or an array of strings".
+  {
+    name: "lmstudio",
+    baseUrl: "http://127.0.0.1:1234/v1",
+    open: true,
+    serves: "embedding",
+    embeddings: modest,
+  },
+  // infinity_emb/fastapi_schemas/pymodels.py. Its paths have no /v1 unless it is told so.
+  {
+    name: "infinity",
+    baseUrl: "http://127.0.0.1:7997",
+    open: true,
+    serves: "embedding",
+    embeddings: { ...plain, base64: true, tokens: false },
+  },
+  // LocalAI, core/http/endpoints/openai/embeddings.go: no `dimensions`.
+  { name: "localai", open: true, embeddings: { ...wholeOnly, base64: true } },
+  // xinference/api/restful_api.py hands unknown fields to the model, which fails over them.
+  { name: "xinference", baseUrl: "http://127.0.0.1:9997/v1", open: true, embeddings: modest },
+  { name: "litellm", open: true },
 ];
 
-export const fromDialect = ({ name, baseUrl, open, embeddings }: Dialect): Vendor => {
-  const place = openaiPlace(baseUrl);
-  return {
-    kind: {
-      name,
-      ...(baseUrl !== undefined && { baseUrl }),
-      needs: [...(baseUrl ? [] : ["baseUrl"]), ...(open ? [] : ["apiKey"])],
-      options: { base64: z.boolean().optional() },
-    },
-    adapter: {
-      name,
-      embeddings: openaiEmbeddings(place, { ...plain, ...embeddings }),
-      generations: openaiGenerations(place),
-      edits: openaiEdits(place),
-      fault: readFault,
-    },
-  };
-};
+/** Vendors of models, by their own documentation. */
+const vendors: readonly Dialect[] = [
+  // togethercomputer/openapi: EmbeddingsRequest has `model` and `input`, nothing else.
+  { name: "together", baseUrl: "https://api.together.xyz/v1", embeddings: modest },
+  // docs.fireworks.ai/api-reference: additionalProperties false, an array of at most 2048. Its pictures have paths of their own.
+  {
+    name: "fireworks",
+    baseUrl: "https://api.fireworks.ai/inference/v1",
+    serves: "embedding",
+    embeddings: { ...modest, dimensions: "any" },
+  },
+  // langchain-community, DeepInfraEmbeddings: "limited by DeepInfra API to a maximum of 1024".
+  {
+    name: "deepinfra",
+    baseUrl: "https://api.deepinfra.com/v1/openai",
+    embeddings: { ...plain, maxItems: 1024, tokens: false },
+  },
+  // docs.tokenfactory.nebius.com/api-reference/inference/create-embeddings.
+  {
+    name: "nebius",
+    baseUrl: "https://api.tokenfactory.nebius.com/v1",
+    embeddings: { ...plain, base64: true },
+  },
+  // The page named above; an array of at most 32.
+  {
+    name: "siliconflow",
+    baseUrl: "https://api.siliconflow.com/v1",
+    embeddings: { ...modest, maxItems: 32, tokens: true },
+    models: [
+      [/Qwen3-Embedding-8B/i, siliconflowLengths(4096)],
+      [/Qwen3-Embedding-4B/i, siliconflowLengths(2048)],
+      [/Qwen3-Embedding-0\.6B/i, siliconflowLengths(1024)],
+    ],
+  },
+  // console.upstage.ai/api/embeddings: 100 texts, 204,800 tokens together. What vectors are for is in the model's name.
+  {
+    name: "upstage",
+    baseUrl: "https://api.upstage.ai/v1",
+    serves: "embedding",
+    embeddings: { ...modest, maxItems: 100, maxTokens: 204_800 },
+  },
+  // mixedbread.com/docs/api: `prompt` rides along. 256: its provider for the AI SDK.
+  {
+    name: "mixedbread",
+    baseUrl: "https://api.mixedbread.com/v1",
+    serves: "embedding",
+    embeddings: { ...modest, maxItems: 256, dimensions: "any", normalised: true },
+  },
+  // docs.nvidia.com/nim/nemo-retriever/text-embedding: reference. 50: langchain-nvidia-ai-endpoints, max_batch_size.
+  {
+    name: "nvidia",
+    baseUrl: "https://integrate.api.nvidia.com/v1",
+    serves: "embedding",
+    embeddings: { ...modest, maxItems: 50, base64: true, purposes: nvidiaWords },
+    models: [
+      // The name says it already.
+      [/-(query|passage)$/, { purposes: "indifferent" }],
+      [/^baai\//, { purposes: "indifferent" }],
+      [/embed(qa)?-1b|nemotron/, { dimensions: "any" }],
+    ],
+  },
+  // docs.github.com/en/rest/models/embeddings; 64,000 tokens: docs.github.com/github-models, rate limits.
+  {
+    name: "github",
+    baseUrl: "https://models.github.ai/inference",
+    serves: "embedding",
+    embeddings: { ...openaiTraits, maxTokens: 64_000, base64: false, tokens: false },
+  },
+  // volcengine.com/docs/82379/1302003. 256: the same page, as it was in 2025.
+  {
+    name: "volcengine",
+    baseUrl: "https://ark.cn-beijing.volces.com/api/v3",
+    embeddings: { ...modest, maxItems: 256 },
+  },
+  // docs.bigmodel.cn/api-reference: 64 inputs; only embedding-3 makes shorter vectors.
+  {
+    name: "zhipu",
+    baseUrl: "https://open.bigmodel.cn/api/paas/v4",
+    embeddings: { ...modest, maxItems: 64 },
+    models: [[/embedding-3/, { dimensions: [256, 512, 1024, 2048] }]],
+  },
+  // 16: langgenius/dify-official-plugins, models/wenxin.
+  {
+    name: "qianfan",
+    baseUrl: "https://qianfan.baidubce.com/v2",
+    embeddings: { ...modest, maxItems: 16 },
+    models: [[/tao-8k/, { maxItems: 1 }]],
+  },
+  // OVHcloud's guide to AI Endpoints: a body of 2 MB at most; half of it may be quotes and escapes.
+  {
+    name: "ovhcloud",
+    baseUrl: "https://oai.endpoints.kepler.ai.cloud.ovh.net/v1",
+    serves: "embedding",
+    embeddings: { ...plain, maxBytes: 1_000_000, base64: true },
+  },
+  // docs.sambanova.ai/cloud/api-reference/endpoints/embeddings-api.
+  {
+    name: "sambanova",
+    baseUrl: "https://api.sambanova.ai/v1",
+    serves: "embedding",
+    embeddings: modest,
+  },
+  // scaleway/docs-content, using-embeddings-api.mdx: neither encoding_format nor, but for one model, dimensions.
+  {
+    name: "scaleway",
+    baseUrl: "https://api.scaleway.ai/v1",
+    serves: "embedding",
+    embeddings: modest,
+    models: [[/qwen3-embedding/, { dimensions: "any" }]],
+  },
+  // docs.nscale.com/api-reference/inferencing.
+  { name: "nscale", baseUrl: "https://inference.api.nscale.com/v1" },
+  // A deployment's own address, up to /sync/v1. 128: @ai-sdk/baseten.
+  { name: "baseten", serves: "embedding", embeddings: { ...plain, maxItems: 128 } },
+  // digitalocean/openapi, resources/inference/models/embeddings_request.yml: extra fields are rejected.
+  {
+    name: "digitalocean",
+    baseUrl: "https://inference.do-ai.run/v1",
+    embeddings: { ...modest, base64: true },
+  },
+  // devcenter.heroku.com/articles/heroku-inference-api-v1-embeddings: 96 strings. Its other encoding is called `raw`.
+  {
+    name: "heroku",
+    baseUrl: "https://us.inference.heroku.com/v1",
+    embeddings: { ...modest, maxItems: 96, purposes: herokuWords },
+  },
+  // novita.ai/docs/api-reference: create embeddings.
+  {
+    name: "novita",
+    baseUrl: "https://api.novita.ai/openai/v1",
+    serves: "embedding",
+    embeddings: { ...wholeOnly, base64: true },
+  },
+  // docs.venice.ai/api-reference/endpoint/embeddings/generate.
+  {
+    name: "venice",
+    baseUrl: "https://api.venice.ai/api/v1",
+    embeddings: { ...plain, base64: true },
+  },
+];
+
+/** Other gateways: what can be taken depends on the model behind them. */
+const gateways: readonly Dialect[] = [
+  // openrouter.ai/docs/api/api-reference/embeddings. Its pictures have a path and a language of their own.
+  { name: "openrouter", baseUrl: "https://openrouter.ai/api/v1", serves: "embedding" },
+  // vercel.com/docs/ai-gateway/openai-compat/embeddings: texts; `dimensions` is passed on to each vendor in its own word.
+  {
+    name: "vercel",
+    baseUrl: "https://ai-gateway.vercel.sh/v1",
+    serves: "embedding",
+    embeddings: { ...plain, tokens: false },
+  },
+  { name: "cometapi", baseUrl: "https://api.cometapi.com/v1" },
+  { name: "aihubmix", baseUrl: "https://aihubmix.com/v1" },
+];
+
+export const dialects: readonly Dialect[] = [
+  // developers.openai.com/api/reference: embeddings. All but ada-002 can shorten their vectors.
+  {
+    name: "openai",
+    baseUrl: "https://api.openai.com/v1",
+    embeddings: ada,
+    models: [[/^(?!.*ada-002)/, { dimensions: "any" }]],
+  },
+  ...servers,
+  ...vendors,
+  ...gateways,
+];

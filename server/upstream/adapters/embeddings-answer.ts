@@ -1,14 +1,25 @@
 /** An embeddings answer out of its text. Vectors in base64 are cut out before parsing: they are all but all of it. */
+import { isAscii } from "node:buffer";
 import { GatewayError } from "../../std/gateway-error.ts";
 
-const key = '"embedding"';
+const key = Buffer.from('"embedding"');
+const quote = 0x22;
+const backslash = 0x5c;
+const colon = 0x3a;
+/** What JSON lets stand between its signs. */
+const spaces: ReadonlySet<number | undefined> = new Set([0x20, 0x0a, 0x0d, 0x09]);
+
+const decoder = new TextDecoder();
 
 /** The answer as JSON.parse gives it, whatever way it took to get there. */
-export const parseAnswer = (text: string): unknown => parseAround(text) ?? parseWhole(text);
+export function parseAnswer(answer: Uint8Array): unknown {
+  const bytes = Buffer.from(answer.buffer, answer.byteOffset, answer.byteLength);
+  return parseAround(bytes) ?? parseWhole(bytes);
+}
 
-function parseWhole(text: string): unknown {
+function parseWhole(bytes: Buffer): unknown {
   try {
-    return JSON.parse(text);
+    return JSON.parse(decoder.decode(bytes));
   } catch (cause) {
     throw new GatewayError("upstream_invalid", "The upstream's answer is not valid JSON.", {
       cause,
@@ -18,44 +29,45 @@ function parseWhole(text: string): unknown {
 
 /**
  * Parses what stands around the vectors, then puts them back. Undefined where that is not plain sailing.
- * A piece of a string shares its memory, so a vector is never copied.
+ * Only the vectors become strings, never the whole: a long string costs more to make than to look through.
  */
-function parseAround(text: string): unknown {
+function parseAround(bytes: Buffer): unknown {
+  if (!isAscii(bytes)) return undefined;
   const vectors: string[] = [];
   let around = "";
   let from = 0;
-  for (let at = text.indexOf(key); at >= 0; at = text.indexOf(key, at + 1)) {
-    const open = openingQuote(text, at + key.length);
-    if (open === undefined || text[at - 1] === "\\") continue;
-    const close = text.indexOf('"', open + 1);
+  for (let at = bytes.indexOf(key); at >= 0; at = bytes.indexOf(key, at + 1)) {
+    const open = openingQuote(bytes, at + key.length);
+    if (open === undefined || bytes[at - 1] === backslash) continue;
+    const close = bytes.indexOf(quote, open + 1);
     if (close < 0) return undefined;
-    const vector = text.slice(open + 1, close);
+    const vector = bytes.toString("latin1", open + 1, close);
     // An escaped slash is legal in JSON and means that this is not the base64 itself.
     if (vector.includes("\\")) return undefined;
-    around += `${text.slice(from, open + 1)}${vectors.length}`;
+    around += `${bytes.toString("latin1", from, open + 1)}${vectors.length}`;
     vectors.push(vector);
     from = close;
     at = close;
   }
   if (vectors.length === 0) return undefined;
   try {
-    return putBack(JSON.parse(around + text.slice(from)), vectors);
+    return putBack(JSON.parse(around + bytes.toString("latin1", from)), vectors);
   } catch {
     return undefined;
   }
 }
 
 /** Where the string after a key's colon begins, if a string is what follows. */
-function openingQuote(text: string, after: number): number | undefined {
-  const colon = skipSpace(text, after);
-  if (text[colon] !== ":") return undefined;
-  const open = skipSpace(text, colon + 1);
-  return text[open] === '"' ? open : undefined;
+function openingQuote(bytes: Buffer, after: number): number | undefined {
+  const at = skipSpace(bytes, after);
+  if (bytes[at] !== colon) return undefined;
+  const open = skipSpace(bytes, at + 1);
+  return bytes[open] === quote ? open : undefined;
 }
 
-function skipSpace(text: string, from: number): number {
+function skipSpace(bytes: Buffer, from: number): number {
   let at = from;
-  while (" \n\r\t".includes(text[at] ?? "x")) at++;
+  while (spaces.has(bytes[at])) at++;
   return at;
 }
 

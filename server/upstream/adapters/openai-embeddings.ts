@@ -12,41 +12,55 @@ import { wordFor } from "../purpose.ts";
 import { parseAnswer } from "./embeddings-answer.ts";
 import type { Place } from "./place.ts";
 
-export const openaiEmbeddings = (place: Place, traits: EmbeddingTraits): EmbeddingsQuestion => ({
-  traits: (target) => ({ ...traits, base64: takesBase64(target, traits) }),
-  toUpstream: (query, target) => {
-    const { url, headers } = place(target, "embeddings");
-    return {
-      url,
-      headers: { ...headers, "content-type": "application/json" },
-      body: JSON.stringify({
-        ...query.rest,
-        ...purposeOf(query, traits),
-        model: target.model,
-        input: rawInput(query),
-        // Never null, never where it is not understood (BerriAI/litellm#19174).
-        encoding_format: takesBase64(target, traits) ? "base64" : undefined,
-        dimensions: query.dimensions,
-        user: query.user,
-      }),
-    };
-  },
-  fromUpstream: async (reply, query) => readEmbeddings(await reply.text(), query),
-});
+/** `known`: what a model of that name can take there. */
+export const openaiEmbeddings = (
+  place: Place,
+  known: (model: string) => EmbeddingTraits,
+): EmbeddingsQuestion => {
+  // A target of a snapshot never changes, so what it can take is looked up once.
+  const before = new WeakMap<Target, EmbeddingTraits>();
+  const traits = (target: Target): EmbeddingTraits => {
+    const found = before.get(target) ?? asConfigured(target, known(target.model));
+    before.set(target, found);
+    return found;
+  };
+  return {
+    traits,
+    toUpstream: (query, target) => {
+      const { url, headers } = place(target, "embeddings");
+      const { base64, purposes } = traits(target);
+      return {
+        url,
+        headers: { ...headers, "content-type": "application/json" },
+        body: JSON.stringify({
+          ...query.rest,
+          ...purposeOf(query, purposes),
+          model: target.model,
+          input: rawInput(query),
+          // Never null, never where it is not understood (BerriAI/litellm#19174).
+          encoding_format: base64 ? "base64" : undefined,
+          dimensions: query.dimensions,
+          user: query.user,
+        }),
+      };
+    },
+    fromUpstream: async (reply, query) => readEmbeddings(await reply.bytes(), query),
+  };
+};
 
 /** The configuration knows its own server better than the table of kinds. */
-function takesBase64({ upstream }: Target, { base64 }: EmbeddingTraits): boolean {
-  return typeof upstream.options.base64 === "boolean" ? upstream.options.base64 : base64;
+function asConfigured({ upstream }: Target, traits: EmbeddingTraits): EmbeddingTraits {
+  const { base64 } = upstream.options;
+  return typeof base64 === "boolean" ? { ...traits, base64 } : traits;
 }
 
 function purposeOf(
   { purpose }: EmbeddingsQuery,
-  { purposes }: EmbeddingTraits,
+  purposes: EmbeddingTraits["purposes"],
 ): Record<string, string | undefined> {
-  if (!purpose || purposes === "indifferent") return {};
-  return purposes === "as-given"
-    ? { [purpose.field]: purpose.given }
-    : { [purposes.field]: wordFor(purpose, purposes) };
+  if (purposes === "indifferent") return {};
+  if (purposes === "as-given") return purpose ? { [purpose.field]: purpose.given } : {};
+  return { [purposes.field]: purpose ? wordFor(purpose, purposes) : purposes.unsaid };
 }
 
 function rawInput({ input, single }: EmbeddingsQuery): unknown {
@@ -54,7 +68,7 @@ function rawInput({ input, single }: EmbeddingsQuery): unknown {
   return single ? entries[0] : entries;
 }
 
-interface Entry {
+export interface Entry {
   readonly object?: unknown;
   readonly index?: unknown;
   readonly embedding?: unknown;
@@ -67,28 +81,32 @@ interface Answer {
   readonly usage?: { readonly prompt_tokens?: unknown; readonly total_tokens?: unknown };
 }
 
-export function readEmbeddings(text: string, query: EmbeddingsQuery): EmbeddingsReply {
-  const answer = (parseAnswer(text) ?? {}) as Answer;
-  const { data, usage, model } = answer;
+export function readEmbeddings(bytes: Uint8Array, query: EmbeddingsQuery): EmbeddingsReply {
+  const answer = parseAnswer(bytes);
+  const reply = embeddingsIn(answer, query);
+  const encoding = verbatimEncoding(answer as Answer);
+  if (encoding === undefined) return reply;
+  return { ...reply, verbatim: { bytes, model: (answer as Answer).model as string, encoding } };
+}
+
+/** The same of an answer that is parsed already, or lies inside another. */
+export function embeddingsIn(answer: unknown, query: EmbeddingsQuery): EmbeddingsReply {
+  const { data, usage } = (answer ?? {}) as Answer;
   if (!Array.isArray(data)) throw unusable("it has no list called `data`");
-  const tokens = usage?.prompt_tokens;
-  const entries = data as (Entry | null)[];
-  const encoding = isVerbatim(answer, entries);
+  // Vectors have no tokens of their own: where only the total is told, it is the input's.
+  const tokens = [usage?.prompt_tokens, usage?.total_tokens].find(isTokens);
   return {
-    vectors: inOrder(entries, query),
-    ...(isCount(tokens) && { usage: { inputTokens: tokens } }),
-    ...(encoding && { verbatim: { text, model: model as string, encoding } }),
+    vectors: inOrder(data as (Entry | null)[], query),
+    ...(tokens !== undefined && { usage: { inputTokens: tokens } }),
   };
 }
 
 /** Exactly what OpenAI would send, in order and with nothing added: in which encoding? */
-function isVerbatim(
-  answer: Answer,
-  entries: readonly (Entry | null)[],
-): "float" | "base64" | undefined {
+function verbatimEncoding(answer: Answer): "float" | "base64" | undefined {
   const { object, model, usage } = answer;
+  const entries = answer.data as readonly (Entry | null)[];
   if (object !== "list" || typeof model !== "string" || Object.keys(answer).length !== 4) return;
-  if (!isCount(usage?.prompt_tokens) || !isCount(usage?.total_tokens)) return;
+  if (!isTokens(usage?.prompt_tokens) || !isTokens(usage?.total_tokens)) return;
   const text = typeof entries[0]?.embedding === "string";
   const alike = entries.every(
     (entry, at) =>
@@ -100,7 +118,7 @@ function isVerbatim(
 }
 
 /** By `index` where every entry has one; else as they came. A doubled or missing index is no order at all. */
-function inOrder(entries: readonly (Entry | null)[], query: EmbeddingsQuery): Vector[] {
+export function inOrder(entries: readonly (Entry | null)[], query: EmbeddingsQuery): Vector[] {
   if (entries.every((entry) => entry?.index === undefined)) return entries.map(vectorOf);
   const { input } = query;
   const asked = input.kind === "text" ? input.texts.length : input.tokens.length;
@@ -123,7 +141,9 @@ function vectorOf(entry: Entry | null): Vector {
   throw unusable("an entry has no `embedding`");
 }
 
-/** Some say -1 where they do not know; that is no number of anything. */
+/** Some say -1 where they do not know, LM Studio and LocalAI say 0; but an input has at least one token. */
+const isTokens = (value: unknown): value is number => isCount(value) && value > 0;
+
 const isCount = (value: unknown): value is number =>
   Number.isSafeInteger(value) && (value as number) >= 0;
 

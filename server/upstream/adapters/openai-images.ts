@@ -18,6 +18,7 @@ import type { Place } from "./place.ts";
 export const openaiGenerations = (place: Place): WireQuestion<GenerationQuery, ImageReply> => ({
   toUpstream: (query, target) => ({
     ...at(place, target, "images/generations"),
+    ...paid(query),
     body: JSON.stringify(fields(query, target)),
   }),
   fromUpstream: readImages,
@@ -29,6 +30,7 @@ export const openaiEdits = (place: Place): WireQuestion<EditQuery, ImageReply> =
     if (uploads.length === 0) {
       return {
         ...at(place, target, "images/edits"),
+        ...paid(query),
         body: JSON.stringify({ ...fields(query, target), ...references(query) }),
       };
     }
@@ -43,10 +45,12 @@ export const openaiEdits = (place: Place): WireQuestion<EditQuery, ImageReply> =
     ];
     const { contentType, body } = writeForm(parts);
     const { url, headers } = place(target, "images/edits");
-    return { url, headers: { ...headers, "content-type": contentType }, body };
+    return { url, headers: { ...headers, "content-type": contentType }, ...paid(query), body };
   },
   fromUpstream: readImages,
 });
+
+const paid = ({ stream }: GenerationQuery) => ({ once: true, streams: stream });
 
 const at = (place: Place, target: Target, path: "images/generations" | "images/edits") => {
   const { url, headers } = place(target, path);

@@ -35,7 +35,8 @@ export const azurePlace: Place = ({ upstream, model }, path) => {
 /** An upstream of a snapshot never changes, so its headers are put together once. */
 const known = new WeakMap<Upstream, Readonly<Record<string, string>>>();
 
-function headersOf(
+/** What every call to an upstream carries: the proof, and the headers of the configuration, which win. */
+export function headersOf(
   upstream: Upstream,
   prove: (key: string) => Record<string, string>,
 ): Readonly<Record<string, string>> {

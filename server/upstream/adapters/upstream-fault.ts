@@ -144,24 +144,38 @@ function ownWords(fault: FaultName, how: string): string {
   }
 }
 
-/** OpenAI's `{error: {…}}`; also `{message}`, `{detail}` and `{error: "…"}` of servers that are nearly alike. */
 function readSaid(answer: unknown, context: FaultContext): Said {
   const body = asObject(answer);
   const error = asObject(body?.error) ?? body;
-  const message = [error?.message, body?.error, complaints(error?.detail)].find(
-    (words) => typeof words === "string" && words !== "",
-  );
-  if (!error || typeof message !== "string") return { extra: {} };
+  const message = wordsIn(answer);
+  if (!error) return { extra: {} };
   const { moderation_details } = error;
   const member = (name: "type" | "code" | "param") =>
     textMember(name, error[name], (words) => redact(words, context));
   return {
-    message: redact(message, context),
+    ...(message !== undefined && { message: redact(message, context) }),
     ...member("type"),
     ...member("code"),
     ...member("param"),
     extra: moderation_details === undefined ? {} : { moderation_details },
   };
+}
+
+/**
+ * OpenAI's `{error: {…}}`; also `{message}`, `{detail}` and `{error: "…"}` of servers that are nearly alike,
+ * Cloudflare's `{errors: [{message}]}` and Mistral's `{message: {detail: […]}}`.
+ */
+export function wordsIn(answer: unknown): string | undefined {
+  const body = asObject(answer);
+  const error = asObject(body?.error) ?? body;
+  const places = [
+    error?.message,
+    body?.error,
+    complaints(error?.detail),
+    complaints(asObject(error?.message)?.detail),
+    asObject(Array.isArray(body?.errors) ? body.errors[0] : undefined)?.message,
+  ];
+  return places.find((words): words is string => typeof words === "string" && words !== "");
 }
 
 /** FastAPI, which many imitations are made with, lists what it finds: `[{loc: ["body", "input"], msg: "…"}]`. */
@@ -197,12 +211,12 @@ function parseJson(text: string): unknown {
 const longestWaitMs = 24 * 3600 * 1000;
 
 /** Azure sends milliseconds; others seconds or a date. */
-export function retryAfterMs(headers: Headers): number | undefined {
+export function retryAfterMs(headers: WireReply["headers"]): number | undefined {
   const wait = waitIn(headers.get("retry-after-ms") || undefined, headers);
   return wait === undefined ? undefined : Math.min(Math.max(0, wait), longestWaitMs);
 }
 
-function waitIn(precise: string | undefined, headers: Headers): number | undefined {
+function waitIn(precise: string | undefined, headers: WireReply["headers"]): number | undefined {
   if (precise !== undefined && Number.isFinite(Number(precise))) return Number(precise);
   const given = headers.get("retry-after");
   if (given === null || given === "") return undefined;

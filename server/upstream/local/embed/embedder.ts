@@ -1,5 +1,7 @@
 /** An embedding model in a child process, as an engine. */
+
 import { GatewayError } from "../../../std/gateway-error.ts";
+import type { Signal } from "../../../std/signal.ts";
 import type { EmbeddingsQuery, EmbeddingsReply } from "../../contract.ts";
 import { Link, type LinkState } from "../process/link.ts";
 import type { Facts } from "../process/protocol.ts";
@@ -21,7 +23,7 @@ export interface EmbedderOptions {
 }
 
 export interface Embedder {
-  embed(query: EmbeddingsQuery, signal: AbortSignal): Promise<EmbeddingsReply>;
+  embed(query: EmbeddingsQuery, signal: Signal): Promise<EmbeddingsReply>;
   state(): LinkState;
   close(): Promise<void>;
 }

@@ -1,6 +1,8 @@
 /** The gateway's side of a model's child process: started on first use, stopped when idle, replaced when it dies. */
+
 import { faults } from "../../../../contract/faults.ts";
 import { GatewayError } from "../../../std/gateway-error.ts";
+import type { Signal } from "../../../std/signal.ts";
 import type { Facts, ToChild, ToParent } from "./protocol.ts";
 import { type Child, type Spawn, spawn } from "./spawn.ts";
 
@@ -27,7 +29,7 @@ export interface LinkOptions<Spec> {
 export interface Asking<Ask, Part> {
   readonly ask: Ask;
   readonly weight: number;
-  readonly signal: AbortSignal;
+  readonly signal: Signal;
   readonly onPart: (part: Part) => void;
 }
 
@@ -191,7 +193,7 @@ export class Link<Spec, Ask, Part> {
 }
 
 /** Whoever aborts may say why; otherwise the caller hung up. */
-function aborted({ reason }: AbortSignal): GatewayError {
+function aborted({ reason }: Signal): GatewayError {
   if (reason instanceof GatewayError) return reason;
   return new GatewayError("client_closed", "The caller hung up first.", { cause: reason });
 }

@@ -1,4 +1,5 @@
 /** The main file of the drawing program's child process. */
+import type { Signal } from "../../../std/signal.ts";
 import type { FilePart, ImageReply, ImageSource } from "../../contract.ts";
 import { serveParent } from "../process/serve-parent.ts";
 import type { SentFile, SentSource, SketchAsk, SketchPart } from "./ask.ts";
@@ -17,7 +18,7 @@ function received({ content, ...file }: SentFile): FilePart {
 const opened = (source: SentSource): ImageSource =>
   source.kind === "file" ? { kind: "file", file: received(source.file) } : source;
 
-function start(ask: SketchAsk, signal: AbortSignal): Promise<ImageReply> {
+function start(ask: SketchAsk, signal: Signal): Promise<ImageReply> {
   if (ask.operation === "generations") return sketch.generations(ask.query, target, signal);
   const { images, mask, files, ...query } = ask.query;
   return sketch.edits(
@@ -35,7 +36,7 @@ function start(ask: SketchAsk, signal: AbortSignal): Promise<ImageReply> {
 serveParent<Record<string, never>, SketchAsk, SketchPart>(async (_spec, voice) => {
   const working = new Map<number, AbortController>();
 
-  const answer = async (id: number, ask: SketchAsk, signal: AbortSignal): Promise<void> => {
+  const answer = async (id: number, ask: SketchAsk, signal: Signal): Promise<void> => {
     const reply = await start(ask, signal);
     if (reply.kind === "stream") {
       for await (const event of reply.events) voice.part(id, { kind: "event", event }, false);

@@ -1,4 +1,5 @@
 /** A brief becomes pixels: the scene is drawn, rasterised, put through its styles and finished. */
+import type { Signal } from "../../../std/signal.ts";
 import { finish } from "./finish.ts";
 import type { Wish } from "./options.ts";
 import { seeded } from "./random.ts";
@@ -31,12 +32,7 @@ export interface Picture {
 export const seedOf = (prompt: string, wish: Wish, index: number): string =>
   `${prompt.trim()}|${wish.seed}|${index}`;
 
-export const darkroom = (
-  sharp: Sharp,
-  seed: string,
-  wish: Wish,
-  signal: AbortSignal,
-): Darkroom => ({
+export const darkroom = (sharp: Sharp, seed: string, wish: Wish, signal: Signal): Darkroom => ({
   sharp,
   random: seeded(`${seed}|darkroom`),
   detail: wish.detail,

@@ -1,4 +1,5 @@
 /** Pixels as RGBA rows, worked on in bands so that a long filter never holds up the gateway. */
+import type { Signal } from "../../../std/signal.ts";
 import { stopIfAborted } from "./abort.ts";
 import type { Random } from "./random.ts";
 
@@ -21,7 +22,7 @@ export interface Darkroom {
   readonly pace: () => Promise<void>;
 }
 
-export const paceFor = (signal: AbortSignal) => async (): Promise<void> => {
+export const paceFor = (signal: Signal) => async (): Promise<void> => {
   stopIfAborted(signal);
   await new Promise<void>((done) => setImmediate(done));
   stopIfAborted(signal);

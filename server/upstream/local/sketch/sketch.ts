@@ -1,5 +1,7 @@
 /** The built-in picture maker: a drawing program behind the image routes. One call's journey is read here. */
+
 import { GatewayError } from "../../../std/gateway-error.ts";
+import type { Signal } from "../../../std/signal.ts";
 import type {
   EditQuery,
   Engine,
@@ -52,11 +54,7 @@ export const sketch: Sketch = {
 };
 
 /** When it was made is for the gateway to say: nothing here reads a clock. */
-async function reply(
-  query: GenerationQuery,
-  order: Order,
-  signal: AbortSignal,
-): Promise<ImageReply> {
+async function reply(query: GenerationQuery, order: Order, signal: Signal): Promise<ImageReply> {
   if (query.stream) return { kind: "stream", events: guarded(events(order, signal)) };
   const { wish, size } = order;
   const results: ImageResult[] = [];
@@ -76,7 +74,7 @@ async function reply(
   };
 }
 
-async function orderDrawing(query: GenerationQuery, signal: AbortSignal): Promise<Order> {
+async function orderDrawing(query: GenerationQuery, signal: Signal): Promise<Order> {
   const wish = readOptions(query);
   const brief = understand(query.prompt);
   const size = wish.size ?? autoSize(brief);
@@ -105,7 +103,7 @@ async function orderDrawing(query: GenerationQuery, signal: AbortSignal): Promis
   };
 }
 
-async function orderEdit(query: EditQuery, signal: AbortSignal): Promise<Order> {
+async function orderEdit(query: EditQuery, signal: Signal): Promise<Order> {
   const wish = readOptions(query, query);
   const brief = understand(query.prompt);
   const sharp = await loadSharp();
@@ -156,7 +154,7 @@ async function lastOf(making: AsyncGenerator<Raster, Raster>): Promise<Raster> {
 async function finished(
   order: Order,
   index: number,
-  signal: AbortSignal,
+  signal: Signal,
 ): Promise<{ bytes: Uint8Array; opaque: boolean }> {
   const { wish } = order;
   stopIfAborted(signal);
@@ -196,7 +194,7 @@ const factsOf = ({ wish, size }: Order, opaque: boolean): ImageFacts => ({
 });
 
 /** One picture after the other. A slot is held while drawing, never while the caller reads. */
-async function* events(order: Order, signal: AbortSignal): AsyncGenerator<ImageEvent, void> {
+async function* events(order: Order, signal: Signal): AsyncGenerator<ImageEvent, void> {
   const { wish, size } = order;
   for (let index = 0; index < wish.n; index++) {
     const making = order.make(index, 0, wish.partials);

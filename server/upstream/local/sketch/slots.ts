@@ -1,15 +1,17 @@
 /** Renders run two at a time; a bounded number may wait, the rest are turned away at once. */
+
 import { GatewayError } from "../../../std/gateway-error.ts";
+import type { Signal } from "../../../std/signal.ts";
 import { stopIfAborted } from "./abort.ts";
 
 export interface Slots {
-  run<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T>;
+  run<T>(signal: Signal, work: () => Promise<T>): Promise<T>;
 }
 
 export function slots(maxRunning: number, maxWaiting: number): Slots {
   let running = 0;
   const waiting: (() => void)[] = [];
-  const enter = async (signal: AbortSignal): Promise<void> => {
+  const enter = async (signal: Signal): Promise<void> => {
     stopIfAborted(signal);
     if (running < maxRunning) {
       running += 1;

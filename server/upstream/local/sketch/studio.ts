@@ -2,6 +2,7 @@
  * The drawing program in a process of its own: pixels are worked on there, so a large picture
  * holds up nobody else's call, and its memory is given back when nobody has drawn for a while.
  */
+import type { Signal } from "../../../std/signal.ts";
 import type {
   EditQuery,
   FilePart,
@@ -77,7 +78,7 @@ export function createStudio({ idleMs, onReady }: StudioOptions): Sketch & {
 interface Asking {
   readonly ask: SketchAsk;
   readonly weight: number;
-  readonly signal: AbortSignal;
+  readonly signal: Signal;
 }
 
 async function packed({ images, mask, files, ...query }: EditQuery) {

@@ -1,0 +1,118 @@
+/** Puts together what vectors need besides adapters: the memory of known ones, travelling together, the canary. */
+import { type CanaryTold, createCanary } from "./gateway/canary.ts";
+import { Flights } from "./gateway/flights.ts";
+import type { Route } from "./gateway/resolve.ts";
+import { createHedge } from "./gateway/stages/hedge.ts";
+import { embeddingsStack, type Stacks } from "./gateway/stages/stack.ts";
+import { keyFormat } from "./gateway/vector-key.ts";
+import { VectorMemory } from "./gateway/vector-memory.ts";
+import type { Log } from "./observe/log.ts";
+import type { Settings } from "./settings.ts";
+import type { Snapshot } from "./snapshot/snapshot.ts";
+import { VectorFile } from "./store/vector-file.ts";
+import type { Engine } from "./upstream/contract.ts";
+import type { Reach } from "./upstream/reach.ts";
+
+export interface EmbeddingPathOptions {
+  readonly settings: Settings;
+  readonly snapshot: () => Snapshot;
+  readonly reach: Reach;
+  readonly engines: ReadonlyMap<string, Engine>;
+  readonly log: Log;
+  /** Milliseconds, monotonic. */
+  readonly clock: () => number;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+}
+
+export interface EmbeddingPath {
+  readonly send: Stacks["embeddings"];
+  close(): void;
+}
+
+/** How soon targets that are new, or did not answer, are looked at again. */
+const lookAgainMs = 60_000;
+
+export function createEmbeddingPath(options: EmbeddingPathOptions): EmbeddingPath {
+  const { settings, snapshot, reach, engines, log, clock, now } = options;
+  const { memory, file } = createMemory(settings, log, now);
+
+  const canary = createCanary({
+    snapshot,
+    embed: reach.embeddings,
+    timeoutMs: 30_000,
+    report: (told) => tell(log, told),
+  });
+  const looking = lookRegularly(settings.VEXEL_CANARY_HOURS, (all) => canary.look(all));
+
+  const remembers = settings.VEXEL_CACHE_BYTES > 0;
+  const batches = settings.VEXEL_BATCH_WAIT_MS > 0;
+  // Models inside this machine gather calls by themselves.
+  const isInside = (route: Route): boolean =>
+    route.targets.some(({ upstream }) => engines.has(upstream.kind));
+  const send = embeddingsStack(reach.embeddings, {
+    traits: reach.traits,
+    memory: { memory, flights: new Flights(), enabled: (route) => remembers && !route.uncached },
+    batch: {
+      enabled: (route) => batches && !route.unbatched && !isInside(route),
+      maxWaitMs: settings.VEXEL_BATCH_WAIT_MS,
+    },
+    ask: createHedge({ clock }),
+    strayed: canary.strayed,
+  });
+  return {
+    send,
+    close: () => {
+      looking.close();
+      file?.close();
+    },
+  };
+}
+
+function createMemory(settings: Settings, log: Log, now: () => number) {
+  const maxBytes = settings.VEXEL_CACHE_BYTES;
+  if (maxBytes === 0 || settings.VEXEL_CACHE_KEEP === "memory") {
+    return { memory: new VectorMemory({ maxBytes }), file: undefined };
+  }
+  const file = new VectorFile({
+    folder: settings.VEXEL_DATA,
+    maxBytes,
+    keyFormat,
+    now,
+    report: (reason) => log.error("cache-not-kept", { reason }),
+  });
+  const memory = new VectorMemory({ maxBytes, keeper: file });
+  void file.load((key, vector, tokens) => memory.recall(key, vector, tokens));
+  return { memory, file };
+}
+
+/** Often at those that were not looked at yet, rarely at all. */
+function lookRegularly(hours: number, look: (all: boolean) => Promise<void>): { close(): void } {
+  if (hours === 0) return { close: () => {} };
+  let busy = false;
+  const once = async (all: boolean): Promise<void> => {
+    if (busy) return;
+    busy = true;
+    await look(all).finally(() => {
+      busy = false;
+    });
+  };
+  const timers = [
+    setInterval(() => void once(false), lookAgainMs),
+    setInterval(() => void once(true), hours * 3_600_000),
+  ];
+  for (const timer of timers) timer.unref();
+  void once(false);
+  return {
+    close: () => {
+      for (const timer of timers) clearInterval(timer);
+    },
+  };
+}
+
+function tell(log: Log, { what, model, target, why }: CanaryTold): void {
+  const fields = { model, upstream: target.upstream.id, targetModel: target.model, why };
+  if (what === "strayed") log.error("target-strayed", fields);
+  else if (what === "returned") log.warn("target-returned", fields);
+  else log.warn("target-not-compared", fields);
+}

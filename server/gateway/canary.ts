@@ -1,0 +1,156 @@
+/**
+ * The bird in the mine: one short text, embedded now and then on every target of a model that has several. Names can be
+ * wrong and weights can be exchanged without notice; a target whose vector is not where the others' are would ruin every
+ * index that is built from its answers, so it is not asked any more until its vector is back.
+ */
+
+import type { Model, Snapshot } from "../snapshot/snapshot.ts";
+import { GatewayError } from "../std/gateway-error.ts";
+import { Cancel } from "../std/signal.ts";
+import type { EmbeddingsQuery, Target, Vector } from "../upstream/contract.ts";
+import type { Reach } from "../upstream/reach.ts";
+import { fromBase64 } from "./vectors.ts";
+
+export interface CanaryOptions {
+  readonly snapshot: () => Snapshot;
+  readonly embed: Reach["embeddings"];
+  /** Told when a target is taken out, comes back, or could not be asked. */
+  readonly report: (told: CanaryTold) => void;
+  readonly timeoutMs: number;
+}
+
+export interface CanaryTold {
+  readonly what: "strayed" | "returned" | "silent";
+  readonly model: string;
+  readonly target: Target;
+  /** For a person: what was seen. */
+  readonly why: string;
+}
+
+export interface Canary {
+  /** Looks at every model whose targets have not been looked at, or at all of them. */
+  look(all: boolean): Promise<void>;
+  strayed(target: Target): boolean;
+}
+
+const text = "The canary sang in the mine, and everybody knew that the air was good.";
+
+/**
+ * Two runs of the same weights on different machines agree to about 0.9999, 8-bit copies to about 0.99; other weights, or
+ * the same with another prompt before the text, are far below.
+ */
+const alike = 0.985;
+
+export function createCanary({ snapshot, embed, report, timeoutMs }: CanaryOptions): Canary {
+  const out = new Set<string>();
+  const seen = new Set<string>();
+  const silent = new Set<string>();
+  const tellSilence = (model: Model, target: Target, why: string): void => {
+    const key = keyOf(target);
+    if (!silent.has(key)) report({ what: "silent", model: model.id, target, why });
+    silent.add(key);
+  };
+  const hear = (target: Target): void => {
+    seen.add(keyOf(target));
+    silent.delete(keyOf(target));
+  };
+
+  const ask = async (model: Model, target: Target): Promise<Float32Array | string> => {
+    const cancel = new Cancel();
+    const timer = setTimeout(() => cancel.abort(tooSlow()), timeoutMs);
+    const query: EmbeddingsQuery = {
+      model: model.id,
+      input: { kind: "text", texts: [text] },
+      single: true,
+      encoding: "base64",
+      rest: {},
+    };
+    try {
+      const { vectors } = await embed(query, target, cancel);
+      return floatsOf(vectors[0]) ?? "its answer holds no vector";
+    } catch (error) {
+      return error instanceof Error ? error.message : String(error);
+    } finally {
+      clearTimeout(timer);
+    }
+  };
+
+  const judge = (model: Model, target: Target, vector: Float32Array, first: Float32Array): void => {
+    const likeness = cosine(vector, first);
+    const reference = model.targets[0] as Target;
+    if (likeness >= alike) {
+      if (out.delete(keyOf(target))) {
+        report({ what: "returned", model: model.id, target, why: `cosine ${likeness.toFixed(4)}` });
+      }
+      return;
+    }
+    if (out.has(keyOf(target))) return;
+    out.add(keyOf(target));
+    const why =
+      vector.length === first.length
+        ? `its vectors are not those of ${reference.upstream.id}: the cosine for one text is ${likeness.toFixed(4)}`
+        : `its vectors have ${vector.length} dimensions, those of ${reference.upstream.id} ${first.length}`;
+    report({ what: "strayed", model: model.id, target, why });
+  };
+
+  /** The first target is what the others are measured by: it is what the operator put first. */
+  const lookAt = async (model: Model): Promise<void> => {
+    const [reference, ...others] = model.targets as [Target, ...Target[]];
+    const first = await ask(model, reference);
+    if (typeof first === "string") {
+      tellSilence(model, reference, first);
+      return;
+    }
+    hear(reference);
+    await Promise.all(
+      others.map(async (target) => {
+        const vector = await ask(model, target);
+        if (typeof vector === "string") {
+          tellSilence(model, target, vector);
+          return;
+        }
+        hear(target);
+        judge(model, target, vector, first);
+      }),
+    );
+  };
+
+  return {
+    look: async (all) => {
+      // One with a single target has nothing to be compared with, and is not asked for nothing.
+      const models = [...snapshot().models.values()].filter(
+        ({ kind, targets }) =>
+          kind === "embedding" &&
+          targets.length > 1 &&
+          (all || targets.some((target) => !seen.has(keyOf(target)))),
+      );
+      for (const model of models) await lookAt(model);
+    },
+    strayed: (target) => out.size > 0 && out.has(keyOf(target)),
+  };
+}
+
+/** The same after a reload, when the objects are others. */
+const keyOf = ({ upstream, model }: Target): string =>
+  JSON.stringify([upstream.id, upstream.kind, upstream.baseUrl, model]);
+
+function floatsOf(vector: Vector | undefined): Float32Array | undefined {
+  if (vector === undefined) return undefined;
+  return typeof vector === "string" ? fromBase64(vector) : Float32Array.from(vector);
+}
+
+/** -1 for vectors that cannot be compared at all. */
+export function cosine(a: Float32Array, b: Float32Array): number {
+  if (a.length !== b.length) return -1;
+  let [dot, aa, bb] = [0, 0, 0];
+  for (let i = 0; i < a.length; i++) {
+    const [x, y] = [a[i] as number, b[i] as number];
+    dot += x * y;
+    aa += x * x;
+    bb += y * y;
+  }
+  return aa === 0 || bb === 0 ? -1 : dot / Math.sqrt(aa * bb);
+}
+
+const tooSlow = (): GatewayError =>
+  new GatewayError("upstream_timeout", "it did not answer in time");

@@ -1,0 +1,109 @@
+/** What must change in a question before one target can serve it, and what that target cannot do at all. */
+import { GatewayError } from "../std/gateway-error.ts";
+import { canBeCutTo, type KnownEmbedding } from "../upstream/catalogue/index.ts";
+import type { EmbeddingsQuery, EmbeddingTraits } from "../upstream/contract.ts";
+import { wordFor } from "../upstream/purpose.ts";
+
+export interface Fitting {
+  /** Fields of the caller's that are served in another way than by passing them on. */
+  readonly adapted: readonly string[];
+  /** Fields that make no difference there, and are left out. */
+  readonly dropped: readonly string[];
+  /** The vectors come longer and are cut here. */
+  readonly cutTo?: number;
+  /** The tokens are turned into the texts that they stand for. */
+  readonly decode?: NonNullable<KnownEmbedding["tokenizer"]>;
+  readonly refusal?: GatewayError;
+}
+
+const asItIs: Fitting = { adapted: [], dropped: [] };
+
+/** Nothing in it that a target may not understand: most calls, and they must not pay for the others. */
+export const isPlain = ({ input, dimensions, purpose }: EmbeddingsQuery): boolean =>
+  dimensions === undefined && purpose === undefined && input.kind === "text";
+
+export function fittingOf(
+  query: EmbeddingsQuery,
+  traits: EmbeddingTraits,
+  known: KnownEmbedding | undefined,
+): Fitting {
+  if (isPlain(query)) return asItIs;
+  const length = fitDimensions(query, traits, known);
+  const tokens = fitTokens(query, traits, known);
+  const purpose = fitPurpose(query, traits);
+  return {
+    ...purpose,
+    ...tokens,
+    ...length,
+    adapted: [...length.adapted, ...tokens.adapted, ...purpose.adapted],
+    dropped: purpose.dropped,
+  };
+}
+
+function fitDimensions(
+  { dimensions, model }: EmbeddingsQuery,
+  traits: EmbeddingTraits,
+  known: KnownEmbedding | undefined,
+): Fitting {
+  if (dimensions === undefined) return asItIs;
+  if (traits.dimensions === "any" || traits.dimensions?.includes(dimensions)) return asItIs;
+  // What it gives anyhow need not be asked for.
+  if (known?.dimensions === dimensions) return { ...asItIs, cutTo: dimensions };
+  if (known && canBeCutTo(known, dimensions)) {
+    return { ...asItIs, adapted: ["dimensions"], cutTo: dimensions };
+  }
+  return { ...asItIs, refusal: notThatLong(model, dimensions, traits, known) };
+}
+
+function notThatLong(
+  model: string,
+  dimensions: number,
+  traits: EmbeddingTraits,
+  known: KnownEmbedding | undefined,
+): GatewayError {
+  const lengths = [
+    ...(traits.dimensions === "any" ? [] : (traits.dimensions ?? [])),
+    ...(known ? [known.dimensions] : []),
+  ];
+  const allowed = [...new Set(lengths)].sort((a, b) => a - b);
+  const message =
+    allowed.length > 1
+      ? `The model \`${model}\` does not make vectors of ${dimensions} dimensions. It makes ${allowed.join(", ")}: send one of these, or leave \`dimensions\` out.`
+      : `This model does not support specifying dimensions${allowed.length > 0 ? `: its vectors have ${allowed[0]}` : ""}. Leave \`dimensions\` out.`;
+  return new GatewayError("dimensions_unsupported", message, { param: "dimensions" });
+}
+
+function fitTokens(
+  { input, model }: EmbeddingsQuery,
+  traits: EmbeddingTraits,
+  known: KnownEmbedding | undefined,
+): Fitting {
+  if (input.kind === "text" || traits.tokens) return asItIs;
+  if (known?.tokenizer) return { ...asItIs, adapted: ["input"], decode: known.tokenizer };
+  return {
+    ...asItIs,
+    refusal: new GatewayError(
+      "invalid_input",
+      `'$.input' is invalid. The model \`${model}\` takes texts, not tokens: send strings (in LangChain for Python: check_embedding_ctx_length=False).`,
+    ),
+  };
+}
+
+function fitPurpose({ purpose, model }: EmbeddingsQuery, { purposes }: EmbeddingTraits): Fitting {
+  if (!purpose || purposes === "as-given") return asItIs;
+  if (purposes === "indifferent") return { ...asItIs, dropped: [purpose.field] };
+  const word = wordFor(purpose, purposes);
+  if (word !== undefined) {
+    const same = word === purpose.given && purposes.field === purpose.field;
+    return same ? asItIs : { ...asItIs, adapted: [purpose.field] };
+  }
+  const words = Object.values(purposes.words);
+  return {
+    ...asItIs,
+    refusal: new GatewayError(
+      "invalid_value",
+      `Invalid value: '${purpose.given.slice(0, 100)}'. ${words.length > 0 ? `Supported values of '${purpose.field}' for the model \`${model}\` are: ${words.map((one) => `'${one}'`).join(", ")}.` : `The model \`${model}\` is not told what vectors are for: leave '${purpose.field}' out, and put what its owner wants before the text into the text.`}`,
+      { param: purpose.field },
+    ),
+  };
+}

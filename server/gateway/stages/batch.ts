@@ -1,0 +1,66 @@
+/** Small calls for a busy target travel together: one call to the upstream instead of many. An idle one sees no change. */
+import type {
+  EmbeddingsQuery,
+  EmbeddingsReply,
+  EmbeddingTraits,
+  Rest,
+  Target,
+} from "../../upstream/contract.ts";
+import type { Route } from "../resolve.ts";
+import { itemsOf, limitsOf } from "./load.ts";
+import type { Stage } from "./stage.ts";
+import { WaitingRoom } from "./waiting-room.ts";
+
+export interface BatchOptions {
+  readonly traits: (target: Target) => EmbeddingTraits;
+  /** May calls for this model travel together? */
+  readonly enabled: (route: Route) => boolean;
+  /** So many calls under way keep a target busy; below that, none waits. */
+  readonly lanes?: number;
+  /** The longest a call waits for a lane. */
+  readonly maxWaitMs?: number;
+  /** The most inputs that travel together, where the target could take more. */
+  readonly maxTogether?: number;
+  /** A call with more inputs than this goes by itself. */
+  readonly maxJoining?: number;
+  /** The most calls that wait before one target; the next goes by itself. */
+  readonly maxWaiting?: number;
+}
+
+export const batch =
+  ({
+    traits,
+    enabled,
+    lanes = 4,
+    maxWaitMs = 25,
+    maxTogether = 64,
+    maxJoining = 16,
+    maxWaiting = 1024,
+  }: BatchOptions): Stage<EmbeddingsQuery, EmbeddingsReply> =>
+  (next) => {
+    // Targets live in a snapshot: when that goes, so do their rooms.
+    const rooms = new WeakMap<Target, WaitingRoom>();
+    const roomOf = (target: Target): WaitingRoom => {
+      const limits = limitsOf([traits(target)]);
+      const items = Math.min(limits.items, maxTogether);
+      const options = { next, limits: { ...limits, items }, lanes, maxWaitMs, maxWaiting };
+      const room = new WaitingRoom(options);
+      rooms.set(target, room);
+      return room;
+    };
+    return (call) => {
+      const { target, query, route } = call;
+      if (!target || !enabled(route)) return next(call);
+      const room = rooms.get(target) ?? roomOf(target);
+      if (!room.busy || itemsOf(query.input) > maxJoining || !isEmpty(query.rest)) {
+        return room.send(call);
+      }
+      return room.join(call);
+    };
+  };
+
+/** What rides along is not understood here, so nobody can say that two of it are alike. */
+function isEmpty(rest: Rest): boolean {
+  for (const _ in rest) return false;
+  return true;
+}

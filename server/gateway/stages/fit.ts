@@ -1,0 +1,116 @@
+/** Step 6 for vectors: what a target does not understand is served in another way where that is the same, or refused. */
+import { GatewayError } from "../../std/gateway-error.ts";
+import { canBeCutTo } from "../../upstream/catalogue/index.ts";
+import type {
+  EmbeddingsQuery,
+  EmbeddingsReply,
+  EmbeddingTraits,
+  Target,
+} from "../../upstream/contract.ts";
+import { decode } from "../../upstream/tokenizers.ts";
+import { type Fitting, fittingOf, isPlain } from "../fitting.ts";
+import { cutShort, lengthOf } from "../vectors.ts";
+import type { Call, Stage } from "./stage.ts";
+
+export type TraitsOf = (target: Target) => EmbeddingTraits;
+
+/**
+ * Above everything that may answer instead of an upstream, so that the caller is told the same every time: refuses what
+ * no target can do, and notes what is done in another way.
+ */
+export const promise =
+  (traits: TraitsOf): Stage<EmbeddingsQuery, EmbeddingsReply> =>
+  (next) =>
+  (call) => {
+    const { query, route, trip } = call;
+    if (isPlain(query)) return next(call);
+    const fittings = route.targets.map((target) => fittingOf(query, traits(target), route.known));
+    const able = fittings.filter(({ refusal }) => !refusal);
+    if (able.length === 0 && fittings[0]?.refusal) return Promise.reject(fittings[0].refusal);
+    trip.adapted = namesOf(able, "adapted");
+    trip.dropped = namesOf(able, "dropped");
+    return next(call);
+  };
+
+const namesOf = (fittings: readonly Fitting[], of: "adapted" | "dropped"): readonly string[] => [
+  ...new Set(fittings.flatMap((fitting) => fitting[of])),
+];
+
+/** Whether a target can serve it at all. */
+export const ableTo =
+  (traits: TraitsOf) =>
+  ({ query, route }: Call<EmbeddingsQuery>, target: Target): boolean =>
+    isPlain(query) || fittingOf(query, traits(target), route.known).refusal === undefined;
+
+/** Just above the upstream: asks it in the way it understands, and makes of its answer what was asked for. */
+export const fit =
+  (traits: TraitsOf): Stage<EmbeddingsQuery, EmbeddingsReply> =>
+  (next) =>
+  (call) => {
+    const { query, target } = call;
+    return isPlain(query) || !target ? next(call) : fitted(call, target, traits, next);
+  };
+
+async function fitted(
+  call: Call<EmbeddingsQuery>,
+  target: Target,
+  traits: TraitsOf,
+  next: (call: Call<EmbeddingsQuery>) => Promise<EmbeddingsReply>,
+): Promise<EmbeddingsReply> {
+  const { route } = call;
+  const fitting = fittingOf(call.query, traits(target), route.known);
+  if (fitting.refusal) throw fitting.refusal;
+  const query = await reworded(call.query, fitting);
+  const reply = await next({ ...call, query });
+  const { dimensions } = call.query;
+  // Some servers take `dimensions` and give their full length all the same.
+  return dimensions === undefined ? reply : ofLength(reply, dimensions, call);
+}
+
+async function reworded(query: EmbeddingsQuery, fitting: Fitting): Promise<EmbeddingsQuery> {
+  const { dimensions, purpose, ...others } = query;
+  return {
+    ...others,
+    ...(fitting.decode && { input: { kind: "text", texts: await texts(query, fitting.decode) } }),
+    ...(dimensions !== undefined && fitting.cutTo === undefined && { dimensions }),
+    ...(purpose && !fitting.dropped.includes(purpose.field) && { purpose }),
+  };
+}
+
+async function texts(
+  { input }: EmbeddingsQuery,
+  tokenizer: NonNullable<Fitting["decode"]>,
+): Promise<string[]> {
+  const lists = input.kind === "tokens" ? input.tokens : [];
+  const decoded: string[] = [];
+  for (const [at, tokens] of lists.entries()) {
+    const text = await decode(tokenizer, tokens);
+    if (text === undefined || text === "") {
+      throw new GatewayError(
+        "invalid_input",
+        `'$.input' is invalid. Entry ${at} holds tokens that stand for no text of ${tokenizer}, the model's vocabulary, or end within a character. Send strings.`,
+      );
+    }
+    decoded.push(text);
+  }
+  return decoded;
+}
+
+function ofLength(
+  reply: EmbeddingsReply,
+  dimensions: number,
+  { query, route, trip }: Call<EmbeddingsQuery>,
+): EmbeddingsReply {
+  const tooLong = reply.vectors.some((vector) => lengthOf(vector) > dimensions);
+  if (!tooLong) return reply;
+  if (!route.known || !canBeCutTo(route.known, dimensions)) {
+    throw new GatewayError(
+      "dimensions_unsupported",
+      `The model \`${query.model}\` gives vectors of one length, whatever is asked for. Leave \`dimensions\` out.`,
+      { param: "dimensions" },
+    );
+  }
+  trip.adapted = [...new Set([...(trip.adapted ?? []), "dimensions"])];
+  const { verbatim: _, ...others } = reply;
+  return { ...others, vectors: reply.vectors.map((vector) => cutShort(vector, dimensions)) };
+}

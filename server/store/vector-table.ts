@@ -1,0 +1,166 @@
+/** The table of `vector-file.ts`: one row for each vector, with a checksum, because SQLite has none. */
+import type { Database, SQLQueryBindings, Statement } from "bun:sqlite";
+import { closeSync, openSync } from "node:fs";
+import { openDatabase } from "./open-database.ts";
+
+/** False when there is no room for more. */
+export type Recall = (key: string, vector: Float32Array, tokens: number | undefined) => boolean;
+
+/** Where reading goes on. */
+export interface Place {
+  readonly usedAt: number;
+  readonly id: number;
+}
+
+interface Row {
+  readonly id: number;
+  readonly key: Uint8Array;
+  readonly vector: Uint8Array;
+  readonly tokens: number | null;
+  readonly checksum: number;
+  readonly used_at: number;
+}
+
+const schema = `
+  CREATE TABLE IF NOT EXISTS vectors (
+    id       INTEGER PRIMARY KEY,
+    key      BLOB NOT NULL UNIQUE,
+    vector   BLOB NOT NULL,
+    tokens   INTEGER,
+    checksum INTEGER NOT NULL,
+    used_at  INTEGER NOT NULL
+  );
+  CREATE INDEX IF NOT EXISTS vectors_by_use ON vectors (used_at)`;
+
+const pageBytes = 4096;
+/** Rows that go at a time to make room. */
+const trimRows = 16;
+/** Pages given back to the disk at a time. */
+const shrinkPages = 256;
+
+export class VectorTable {
+  readonly #db: Database;
+  readonly #statements: Statement[] = [];
+  readonly #insert: Statement;
+  readonly #touch: Statement;
+  readonly #trim: Statement;
+  readonly #read: Statement<Row>;
+  readonly #pages: Statement<{ readonly page_count: number }>;
+  readonly #free: Statement<{ readonly freelist_count: number }>;
+
+  constructor(path: string, format: number) {
+    // Only for whoever runs the gateway: vectors tell something of their texts.
+    closeSync(openSync(path, "a", 0o600));
+    // The writes happen on the thread that serves: never wait long for a lock.
+    this.#db = openDatabase({ path, busyMs: 20, prepare: (db) => prepare(db, format) });
+    const statement = <T>(sql: string): Statement<T> => {
+      const prepared = this.#db.prepare<T, SQLQueryBindings[]>(sql);
+      this.#statements.push(prepared);
+      return prepared;
+    };
+    this.#insert = statement(
+      `INSERT OR REPLACE INTO vectors (key, vector, tokens, checksum, used_at)
+       VALUES (?1, ?2, ?3, ?4, ?5)`,
+    );
+    this.#touch = statement("UPDATE vectors SET used_at = ?2 WHERE key = ?1");
+    this.#trim = statement(
+      `DELETE FROM vectors WHERE id IN
+         (SELECT id FROM vectors ORDER BY used_at, id LIMIT ${trimRows})`,
+    );
+    this.#read = statement(
+      `SELECT * FROM vectors WHERE (used_at, id) < (?1, ?2)
+       ORDER BY used_at DESC, id DESC LIMIT ?3`,
+    );
+    this.#pages = statement("PRAGMA page_count");
+    this.#free = statement("PRAGMA freelist_count");
+  }
+
+  /** What is in use of the file. */
+  bytes(): number {
+    return (this.#pageCount() - this.#freeCount()) * pageBytes;
+  }
+
+  /** All or nothing. */
+  together(work: () => void): void {
+    this.#db.run("BEGIN IMMEDIATE");
+    try {
+      work();
+      this.#db.run("COMMIT");
+    } finally {
+      if (this.#db.inTransaction) this.#db.run("ROLLBACK");
+    }
+  }
+
+  insert(
+    key: string,
+    { vector, tokens = null }: { vector: Float32Array; tokens?: number | null | undefined },
+    usedAt: number,
+  ): void {
+    const hash = Buffer.from(key, "base64");
+    const bytes = new Uint8Array(vector.buffer, vector.byteOffset, vector.byteLength);
+    this.#insert.run(hash, bytes, tokens, checksumOf(hash, bytes, tokens), usedAt);
+  }
+
+  touch(key: string, usedAt: number): void {
+    this.#touch.run(Buffer.from(key, "base64"), usedAt);
+  }
+
+  /** Takes out some that were not used for the longest time. */
+  trim(): void {
+    this.#trim.run();
+  }
+
+  /** Gives back to the disk what a larger limit has left behind. */
+  shrink(maxBytes: number): void {
+    if (this.#pageCount() * pageBytes <= maxBytes || this.#freeCount() === 0) return;
+    this.#db.run(`PRAGMA incremental_vacuum(${shrinkPages})`);
+  }
+
+  /** Tells where to go on, or undefined at the end. A damaged row is passed over: its input will be asked for again. */
+  read(from: Place, rows: number, recall: Recall): Place | undefined {
+    let last: Place | undefined;
+    for (const { id, key, vector, tokens, checksum, used_at } of this.#read.all(
+      from.usedAt,
+      from.id,
+      rows,
+    )) {
+      last = { usedAt: used_at, id };
+      if (checksum !== checksumOf(key, vector, tokens)) continue;
+      const floats = new Float32Array(vector.slice().buffer);
+      if (!recall(Buffer.from(key).toString("base64"), floats, tokens ?? undefined))
+        return undefined;
+    }
+    return last;
+  }
+
+  close(): void {
+    for (const statement of this.#statements) statement.finalize();
+    this.#db.close();
+  }
+
+  #pageCount(): number {
+    return this.#pages.get()?.page_count ?? 0;
+  }
+
+  #freeCount(): number {
+    return this.#free.get()?.freelist_count ?? 0;
+  }
+}
+
+function prepare(db: Database, format: number): void {
+  // Nobody waits for the disk on behalf of vectors. A power cut may damage the file, which is then done without.
+  db.run("PRAGMA synchronous = OFF");
+  const found = db.query<{ readonly user_version: number }, []>("PRAGMA user_version").get();
+  if (found?.user_version !== format) {
+    db.run("DROP TABLE IF EXISTS vectors");
+    // Takes effect with VACUUM alone, which is quick for an empty file.
+    db.run("PRAGMA auto_vacuum = INCREMENTAL");
+    db.run("VACUUM");
+  }
+  db.run(schema);
+  db.run(`PRAGMA user_version = ${format}`);
+}
+
+/** Of the whole row: a flipped bit in a vector would be found months later, if ever. */
+const checksumOf = (key: Uint8Array, vector: Uint8Array, tokens: number | null): number =>
+  Bun.hash.crc32(vector, Bun.hash.crc32(key, tokens === null ? 0 : tokens + 1));

@@ -1,0 +1,86 @@
+/** Cohere in its own language, v2: a purpose with every call, vectors by their type. */
+import type { EmbeddingsQuestion } from "../adapter.ts";
+import type { EmbeddingTraits, Target, Upstream, Vector } from "../contract.ts";
+import type { PurposeTable } from "../purpose.ts";
+import type { Vendor } from "../vendor.ts";
+import { askWithBearer, bearer } from "./bearer.ts";
+import { memberOf, textsOf, usageOf, wordOf } from "./native-embeddings.ts";
+import { nativeFault } from "./native-fault.ts";
+import { truncation } from "./truncation.ts";
+import { vectorRows } from "./vector-rows.ts";
+
+const baseUrl = "https://api.cohere.com";
+
+/** Some have the version in their configuration, as Cohere's other clients do. */
+const rootOf = (upstream: Upstream): string =>
+  (upstream.baseUrl ?? baseUrl).replace(/\/v[12]$/, "");
+
+const purposes: PurposeTable = {
+  field: "input_type",
+  words: {
+    query: "search_query",
+    document: "search_document",
+    classification: "classification",
+    clustering: "clustering",
+  },
+  // Most vectors are made to be searched in; who searches says so.
+  unsaid: "search_document",
+};
+
+// docs.cohere.com/reference/embed: 96 texts a call; these lengths, with embed-v4 and newer models only.
+const traits = ({ model }: Target): EmbeddingTraits => ({
+  maxItems: 96,
+  base64: true,
+  tokens: false,
+  purposes,
+  ...(/^embed-v([4-9]|\d\d)/.test(model) && { dimensions: [256, 512, 1024, 1536] }),
+});
+
+const embeddings: EmbeddingsQuestion = {
+  traits,
+  toUpstream: (query, target) => {
+    const { cut, rest } = truncation(query);
+    return askWithBearer(`${rootOf(target.upstream)}/v2/embed`, target.upstream, {
+      // Unasked, Cohere would cut off the end.
+      truncate: cut ? "END" : "NONE",
+      ...rest,
+      model: target.model,
+      texts: textsOf(query),
+      input_type: wordOf(query, traits(target)) ?? purposes.unsaid,
+      embedding_types: ["base64"],
+      output_dimension: query.dimensions,
+    });
+  },
+  fromUpstream: async (reply) => {
+    const answer = await reply.json();
+    const billed = memberOf(memberOf(answer, "meta"), "billed_units");
+    return {
+      vectors: vectorsIn(memberOf(answer, "embeddings")),
+      ...usageOf(memberOf(billed, "input_tokens")),
+    };
+  },
+};
+
+function vectorsIn(byType: unknown): readonly Vector[] {
+  const packed = memberOf(byType, "base64");
+  return Array.isArray(packed) && packed.every((row) => typeof row === "string")
+    ? packed
+    : vectorRows(memberOf(byType, "float"));
+}
+
+export const cohere: Vendor = {
+  kind: { name: "cohere", baseUrl, needs: ["apiKey"], serves: "embedding", options: {} },
+  adapter: {
+    name: "cohere",
+    embeddings,
+    probe: (upstream) => ({
+      url: `${rootOf(upstream)}/v1/models?page_size=1`,
+      headers: bearer(upstream),
+    }),
+    fault: nativeFault({
+      // 404 is the answer to an address that is not there, too.
+      recognise: ({ status, words }) =>
+        status === 404 && /\bmodel\b.*\bnot found\b/.test(words) && "no such model",
+    }),
+  },
+};

@@ -1,0 +1,88 @@
+/** Databricks: OpenAI's answer to a question that has the model's endpoint in its address. */
+import { z } from "zod";
+import type { EmbeddingsQuestion, TokenExchange } from "../adapter.ts";
+import type { EmbeddingTraits, Upstream } from "../contract.ts";
+import type { Vendor } from "../vendor.ts";
+import { memberOf, textsOf } from "./native-embeddings.ts";
+import { nativeFault } from "./native-fault.ts";
+import { askWithSecret, readOauthToken } from "./oauth-token.ts";
+import { readEmbeddings } from "./openai-embeddings.ts";
+import { headersOf } from "./place.ts";
+
+const rootOf = ({ baseUrl = "" }: Upstream): string => baseUrl.replace(/\/serving-endpoints$/, "");
+
+const clientOf = ({ options }: Upstream): string | undefined =>
+  typeof options.clientId === "string" ? options.clientId : undefined;
+
+/** A personal token is sent as it is; a service principal's secret goes to the token service only. */
+const proofOf = (upstream: Upstream) =>
+  headersOf(
+    upstream,
+    (key): Record<string, string> =>
+      clientOf(upstream) === undefined ? { authorization: `Bearer ${key}` } : {},
+  );
+
+// "Input embeddings size is too large, exceeding 150 limit", says the API. docs.databricks.com, Foundation model REST API:
+// an embedding request has `input` and an `instruction`, which rides along.
+const traits: EmbeddingTraits = {
+  maxItems: 150,
+  base64: false,
+  tokens: false,
+  purposes: "indifferent",
+};
+
+const embeddings: EmbeddingsQuestion = {
+  traits: () => traits,
+  toUpstream: (query, { upstream, model }) => ({
+    url: `${rootOf(upstream)}/serving-endpoints/${encodeURIComponent(model)}/invocations`,
+    headers: { ...proofOf(upstream), "content-type": "application/json" },
+    body: JSON.stringify({ ...query.rest, input: textsOf(query) }),
+  }),
+  fromUpstream: async (reply, query) => readEmbeddings(await reply.bytes(), query),
+};
+
+/** https://docs.databricks.com/aws/en/dev-tools/auth/oauth-m2m */
+const exchange = (clientId: string): TokenExchange => ({
+  toUpstream: (upstream) =>
+    askWithSecret(
+      `${rootOf(upstream)}/oidc/v1/token`,
+      { clientId, secret: upstream.apiKey ?? "" },
+      { scope: "all-apis" },
+    ),
+  fromUpstream: readOauthToken,
+});
+
+export const databricks: Vendor = {
+  kind: {
+    name: "databricks",
+    needs: ["baseUrl", "apiKey"],
+    serves: "embedding",
+    options: {
+      clientId: z
+        .string()
+        .regex(/^[\x21-\x39\x3b-\x7e]+$/, "must not hold spaces or colons")
+        .optional(),
+    },
+  },
+  adapter: {
+    name: "databricks",
+    embeddings,
+    token: (upstream) => {
+      const clientId = clientOf(upstream);
+      return clientId === undefined ? undefined : exchange(clientId);
+    },
+    probe: (upstream) => ({
+      url: `${rootOf(upstream)}/api/2.0/serving-endpoints`,
+      headers: proofOf(upstream),
+    }),
+    fault: nativeFault({
+      names: (upstream) => [clientOf(upstream)],
+      recognise: ({ status, words, body }) => {
+        const code = String(memberOf(body, "error_code"));
+        if (/^(RESOURCE_DOES_NOT_EXIST|ENDPOINT_NOT_FOUND)$/.test(code)) return "no such model";
+        if (/^Input embeddings size is too large\b/.test(words)) return "too many inputs";
+        return status === 403 && /\b(invalid|expired) access token\b/i.test(words) && "wrong key";
+      },
+    }),
+  },
+};

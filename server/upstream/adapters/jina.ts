@@ -1,0 +1,71 @@
+/** Jina AI: OpenAI's language but for the task, and for the form of the vectors. */
+import type { EmbeddingsQuestion } from "../adapter.ts";
+import type { EmbeddingTraits, Target } from "../contract.ts";
+import type { PurposeTable } from "../purpose.ts";
+import type { Vendor } from "../vendor.ts";
+import { askWithBearer } from "./bearer.ts";
+import { memberOf, textsOf, wordOf } from "./native-embeddings.ts";
+import { nativeFault } from "./native-fault.ts";
+import { readEmbeddings } from "./openai-embeddings.ts";
+
+const baseUrl = "https://api.jina.ai/v1";
+
+const retrieval = { query: "retrieval.query", document: "retrieval.passage" } as const;
+const matching = { similarity: "text-matching" } as const;
+
+/** api.jina.ai/openapi.json: the tasks of each model. */
+function tasks(model: string): PurposeTable["words"] {
+  const classification = "classification";
+  if (model.includes("embeddings-v3")) {
+    return { ...retrieval, ...matching, classification, clustering: "separation" };
+  }
+  if (model.includes("embeddings-v4")) {
+    return { ...retrieval, ...matching, "code-query": "code.query" };
+  }
+  if (model.includes("code-embeddings")) {
+    const query = "nl2code.query";
+    return { query, document: "nl2code.passage", "code-query": query, question: "qa.query" };
+  }
+  if (model.includes("clip")) return { query: retrieval.query };
+  return { ...retrieval, ...matching, classification, clustering: "clustering" };
+}
+
+// The same document: 512 inputs a call, any length up to the model's own, vectors of length 1 unless told otherwise.
+const limits = { maxItems: 512, base64: true, tokens: false, normalised: true } as const;
+
+function traits({ model }: Target): EmbeddingTraits {
+  // The second generation knows neither tasks nor shorter vectors.
+  if (model.includes("embeddings-v2")) return { ...limits, purposes: "indifferent" };
+  return { ...limits, dimensions: "any", purposes: { field: "task", words: tasks(model) } };
+}
+
+const embeddings: EmbeddingsQuestion = {
+  traits,
+  toUpstream: (query, target) => {
+    const { upstream, model } = target;
+    return askWithBearer(`${upstream.baseUrl ?? baseUrl}/embeddings`, upstream, {
+      ...query.rest,
+      model,
+      input: textsOf(query),
+      task: wordOf(query, traits(target)),
+      dimensions: query.dimensions,
+      embedding_type: "base64",
+    });
+  },
+  fromUpstream: async (reply, query) => readEmbeddings(await reply.bytes(), query),
+};
+
+export const jina: Vendor = {
+  kind: { name: "jina", baseUrl, needs: ["apiKey"], serves: "embedding", options: {} },
+  adapter: {
+    name: "jina",
+    embeddings,
+    fault: nativeFault({
+      recognise: ({ body }) => {
+        const code = memberOf(body, "code");
+        if (code === "INPUT_MODEL_NOT_FOUND") return "no such model";
+        return code === "AUTHZ_INSUFFICIENT_BALANCE" && "no credit";
+      },
+    }),
+  },
+};

@@ -1,0 +1,60 @@
+/** Mistral: OpenAI's language with another word for the length, and refusing every field it does not know. */
+import { z } from "zod";
+import type { EmbeddingsQuestion } from "../adapter.ts";
+import type { EmbeddingTraits, Target } from "../contract.ts";
+import type { Vendor } from "../vendor.ts";
+import { askWithBearer } from "./bearer.ts";
+import { memberOf, textsOf } from "./native-embeddings.ts";
+import { nativeFault } from "./native-fault.ts";
+import { readEmbeddings } from "./openai-embeddings.ts";
+
+const baseUrl = "https://api.mistral.ai/v1";
+
+/** Documented, but answered with plain numbers all the same (Mintplex-Labs/anything-llm#5794), so not asked for. */
+const takesBase64 = ({ upstream }: Target): boolean => upstream.options.base64 === true;
+
+// "Too many tokens in batch. Max is 16384" (aurelio-labs/semantic-router#297). 256 texts pass and 257 do not, and only
+// codestral-embed has other lengths (rig-core, providers/mistral/embedding.rs). Neither is in Mistral's own pages.
+const traits = (target: Target): EmbeddingTraits => ({
+  maxItems: 256,
+  maxTokens: 16_384,
+  base64: takesBase64(target),
+  tokens: false,
+  purposes: "indifferent",
+  ...(target.model.startsWith("codestral-embed") && { dimensions: "any" }),
+});
+
+const embeddings: EmbeddingsQuestion = {
+  traits,
+  toUpstream: (query, target) => {
+    const { upstream, model } = target;
+    return askWithBearer(`${upstream.baseUrl ?? baseUrl}/embeddings`, upstream, {
+      ...query.rest,
+      model,
+      input: textsOf(query),
+      output_dimension: query.dimensions,
+      encoding_format: takesBase64(target) ? "base64" : undefined,
+    });
+  },
+  fromUpstream: async (reply, query) => readEmbeddings(await reply.bytes(), query),
+};
+
+export const mistral: Vendor = {
+  kind: {
+    name: "mistral",
+    baseUrl,
+    needs: ["apiKey"],
+    serves: "embedding",
+    options: { base64: z.boolean().optional() },
+  },
+  adapter: {
+    name: "mistral",
+    embeddings,
+    fault: nativeFault({
+      recognise: ({ words, body }) => {
+        if (/^Too many (tokens|inputs)\b/.test(words)) return "too much at once";
+        return memberOf(body, "type") === "invalid_model" && "no such model";
+      },
+    }),
+  },
+};

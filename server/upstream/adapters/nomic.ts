@@ -1,0 +1,67 @@
+/** Nomic's Atlas API in its own language. */
+import type { EmbeddingsQuestion } from "../adapter.ts";
+import type { EmbeddingTraits, Target } from "../contract.ts";
+import type { PurposeTable } from "../purpose.ts";
+import type { Vendor } from "../vendor.ts";
+import { askWithBearer, bearer } from "./bearer.ts";
+import { memberOf, textsOf, usageOf, wordOf } from "./native-embeddings.ts";
+import { nativeFault } from "./native-fault.ts";
+import { vectorRows } from "./vector-rows.ts";
+
+const baseUrl = "https://api-atlas.nomic.ai/v1";
+
+const purposes: PurposeTable = {
+  field: "task_type",
+  words: {
+    query: "search_query",
+    document: "search_document",
+    classification: "classification",
+    clustering: "clustering",
+  },
+  // What it would take by itself, said aloud.
+  unsaid: "search_document",
+};
+
+// No limit is documented; Nomic's own client sends 10 texts a call, and several calls at once (nomic/embed.py).
+// docs.nomic.ai/atlas/models/text-embedding: nomic-embed-text-v1.5 makes vectors of other lengths.
+const traits = ({ model }: Target): EmbeddingTraits => ({
+  maxItems: 10,
+  base64: false,
+  tokens: false,
+  purposes,
+  ...(model.startsWith("nomic-embed-text-v1.5") && { dimensions: "any" }),
+});
+
+const embeddings: EmbeddingsQuestion = {
+  traits,
+  toUpstream: (query, target) => {
+    const { upstream, model } = target;
+    return askWithBearer(`${upstream.baseUrl ?? baseUrl}/embedding/text`, upstream, {
+      ...query.rest,
+      model,
+      texts: textsOf(query),
+      task_type: wordOf(query, traits(target)) ?? purposes.unsaid,
+      dimensionality: query.dimensions,
+    });
+  },
+  fromUpstream: async (reply) => {
+    const answer = await reply.json();
+    return {
+      vectors: vectorRows(memberOf(answer, "embeddings")),
+      ...usageOf(memberOf(memberOf(answer, "usage"), "prompt_tokens")),
+    };
+  },
+};
+
+export const nomic: Vendor = {
+  kind: { name: "nomic", baseUrl, needs: ["apiKey"], serves: "embedding", options: {} },
+  adapter: {
+    name: "nomic",
+    embeddings,
+    probe: (upstream) => ({
+      url: `${upstream.baseUrl ?? baseUrl}/user`,
+      headers: bearer(upstream),
+    }),
+    fault: nativeFault(),
+  },
+};

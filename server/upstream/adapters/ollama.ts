@@ -1,0 +1,75 @@
+/** Ollama in its own language: /v1 cuts long texts in silence, and this does not. */
+import { GatewayError } from "../../std/gateway-error.ts";
+import type { Adapter, EmbeddingsQuestion } from "../adapter.ts";
+import type { EmbeddingTraits, Upstream } from "../contract.ts";
+import type { Vendor } from "../vendor.ts";
+import { askWithBearer, bearer } from "./bearer.ts";
+import { memberOf, textsOf, usageOf } from "./native-embeddings.ts";
+import { nativeFault } from "./native-fault.ts";
+import { truncation } from "./truncation.ts";
+import { vectorRows } from "./vector-rows.ts";
+
+const baseUrl = "http://127.0.0.1:11434";
+
+/** Many have the address of its OpenAI-compatible surface in their configuration. */
+const rootOf = (upstream: Upstream): string => (upstream.baseUrl ?? baseUrl).replace(/\/v1$/, "");
+
+// ollama/ollama, server/routes.go (EmbedHandler): no limit to the number of texts, so OpenAI's; every vector is brought
+// to length 1, a shortened one again. Prompts for queries and documents are left to whoever calls.
+const traits: EmbeddingTraits = {
+  maxItems: 2048,
+  base64: false,
+  tokens: false,
+  dimensions: "any",
+  purposes: { field: "prompt", words: {} },
+  normalised: true,
+};
+
+const embeddings: EmbeddingsQuestion = {
+  traits: () => traits,
+  toUpstream: (query, { upstream, model }) => {
+    const { cut, rest } = truncation(query);
+    return askWithBearer(`${rootOf(upstream)}/api/embed`, upstream, {
+      ...rest,
+      model,
+      input: textsOf(query),
+      truncate: cut,
+      dimensions: query.dimensions,
+    });
+  },
+  fromUpstream: async (reply) => {
+    const answer = await reply.json();
+    return {
+      vectors: vectorRows(memberOf(answer, "embeddings")),
+      ...usageOf(memberOf(answer, "prompt_eval_count")),
+    };
+  },
+};
+
+const readRefusal = nativeFault({
+  recognise: ({ status, words }) => {
+    if (status === 404) return /\bmodel\b.*\bnot found\b/.test(words) && "no such model";
+    // Older ones say it with 500.
+    return /\bexceeds (the|maximum) context length\b/.test(words) && "too long";
+  },
+});
+
+const fault: Adapter["fault"] = async (reply, context) => {
+  const read = await readRefusal(reply, context);
+  if (read.fault !== "model_not_found") return read;
+  return new GatewayError(
+    "model_not_found",
+    "The Ollama behind this model does not have it. Ask the operator of this gateway to pull it there.",
+    { ...read.details, logged: `ollama pull ${context.target.model}` },
+  );
+};
+
+export const ollama: Vendor = {
+  kind: { name: "ollama", baseUrl, needs: [], serves: "embedding", options: {} },
+  adapter: {
+    name: "ollama",
+    embeddings,
+    probe: (upstream) => ({ url: `${rootOf(upstream)}/api/tags`, headers: bearer(upstream) }),
+    fault,
+  },
+};

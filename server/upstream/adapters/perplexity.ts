@@ -1,0 +1,54 @@
+/** Perplexity: OpenAI's language, but each number of a vector is one signed byte. */
+import type { EmbeddingsQuestion } from "../adapter.ts";
+import type { EmbeddingTraits, Vector } from "../contract.ts";
+import type { Vendor } from "../vendor.ts";
+import { askWithBearer } from "./bearer.ts";
+import { textsOf, unusable } from "./native-embeddings.ts";
+import { nativeFault } from "./native-fault.ts";
+import { readEmbeddings } from "./openai-embeddings.ts";
+
+const baseUrl = "https://api.perplexity.ai/v1";
+
+// docs.perplexity.ai/api-reference/embeddings-post: 512 texts and 120,000 tokens a call. docs/embeddings/quickstart:
+// no words before a text, and vectors of any length, to be compared by their angle.
+const traits: EmbeddingTraits = {
+  maxItems: 512,
+  maxTokens: 120_000,
+  base64: true,
+  tokens: false,
+  dimensions: "any",
+  purposes: "indifferent",
+  normalised: false,
+};
+
+const embeddings: EmbeddingsQuestion = {
+  traits: () => traits,
+  toUpstream: (query, { upstream, model }) =>
+    askWithBearer(`${upstream.baseUrl ?? baseUrl}/embeddings`, upstream, {
+      ...query.rest,
+      model,
+      input: textsOf(query),
+      dimensions: query.dimensions,
+      encoding_format: "base64_int8",
+    }),
+  fromUpstream: async (reply, query) => {
+    const { vectors, usage } = readEmbeddings(await reply.bytes(), query);
+    return { vectors: vectors.map(fromBytes), ...(usage && { usage }) };
+  },
+};
+
+/** As they are, from -128 to 127: what the numbers are divided by is lost, and an angle does not ask for it. */
+function fromBytes(vector: Vector): Vector {
+  if (typeof vector !== "string") return vector;
+  try {
+    const bytes = Uint8Array.fromBase64(vector, { lastChunkHandling: "strict" });
+    return Float32Array.from(new Int8Array(bytes.buffer));
+  } catch {
+    throw unusable("a vector is not base64");
+  }
+}
+
+export const perplexity: Vendor = {
+  kind: { name: "perplexity", baseUrl, needs: ["apiKey"], serves: "embedding", options: {} },
+  adapter: { name: "perplexity", embeddings, fault: nativeFault() },
+};

@@ -1,0 +1,94 @@
+/** SAP's generative AI hub: the embeddings of an orchestration deployment, which wraps OpenAI's answer. */
+import { z } from "zod";
+import type { EmbeddingsQuestion, TokenExchange } from "../adapter.ts";
+import type { EmbeddingTraits, Target, Upstream } from "../contract.ts";
+import type { PurposeTable } from "../purpose.ts";
+import type { Vendor } from "../vendor.ts";
+import { memberOf, textsOf, wordOf } from "./native-embeddings.ts";
+import { nativeFault } from "./native-fault.ts";
+import { askWithSecret, readOauthToken } from "./oauth-token.ts";
+import { embeddingsIn } from "./openai-embeddings.ts";
+import { headersOf } from "./place.ts";
+
+interface SapOptions {
+  readonly authUrl?: string;
+  readonly clientId?: string;
+  readonly resourceGroup?: string;
+}
+
+const optionsOf = (upstream: Upstream): SapOptions => upstream.options;
+
+/** The key is the service key's `clientsecret`; it goes to the token service only. */
+const ownHeaders = (upstream: Upstream) => ({
+  "ai-resource-group": optionsOf(upstream).resourceGroup ?? "default",
+  ...headersOf(upstream, () => ({})),
+});
+
+const purposes: PurposeTable = { field: "type", words: { query: "query", document: "document" } };
+
+// help.sap.com/docs/sap-ai-core, orchestration: which length a model can make is the model's affair.
+const traits = ({ model }: Target): EmbeddingTraits => ({
+  maxItems: 2048,
+  base64: false,
+  tokens: false,
+  purposes,
+  ...(/text-embedding-3/.test(model) && { dimensions: "any", normalised: true }),
+});
+
+const embeddings: EmbeddingsQuestion = {
+  traits,
+  toUpstream: (query, target) => {
+    const { upstream, model } = target;
+    const params = { ...query.rest, dimensions: query.dimensions };
+    return {
+      url: `${upstream.baseUrl}/v2/embeddings`,
+      headers: { ...ownHeaders(upstream), "content-type": "application/json" },
+      body: JSON.stringify({
+        config: { modules: { embeddings: { model: { name: model, params } } } },
+        input: { text: textsOf(query), type: wordOf(query, traits(target)) },
+      }),
+    };
+  },
+  fromUpstream: async (reply, query) =>
+    embeddingsIn(memberOf(await reply.json(), "final_result"), query),
+};
+
+const xsuaa: TokenExchange = {
+  toUpstream: (upstream) => {
+    const { authUrl = "", clientId = "" } = optionsOf(upstream);
+    const root = authUrl.replace(/\/+$/, "").replace(/\/oauth\/token$/, "");
+    return askWithSecret(`${root}/oauth/token`, { clientId, secret: upstream.apiKey ?? "" });
+  },
+  fromUpstream: readOauthToken,
+};
+
+export const sap: Vendor = {
+  kind: {
+    name: "sap",
+    needs: ["baseUrl", "apiKey", "authUrl", "clientId"],
+    serves: "embedding",
+    options: {
+      authUrl: z.url({ protocol: /^https?$/ }).optional(),
+      clientId: z.string().min(1).optional(),
+      resourceGroup: z
+        .string()
+        .regex(/^[\x21-\x7e]+$/, "holds a character that no header can carry")
+        .optional(),
+    },
+  },
+  adapter: {
+    name: "sap",
+    embeddings,
+    token: () => xsuaa,
+    // A deployment that is running says so.
+    probe: (upstream) => ({ url: `${upstream.baseUrl}/health`, headers: ownHeaders(upstream) }),
+    fault: nativeFault({
+      names: (upstream) => {
+        const { authUrl, clientId, resourceGroup } = optionsOf(upstream);
+        return [authUrl, clientId, resourceGroup];
+      },
+      recognise: ({ status, words }) =>
+        status === 400 && /\bmodel\b.*\bnot (supported|found)\b/i.test(words) && "no such model",
+    }),
+  },
+};

@@ -1,0 +1,84 @@
+/** Snowflake Cortex: an account's own address, and a token whose type is told beside it. */
+import { z } from "zod";
+import type { EmbeddingsQuestion } from "../adapter.ts";
+import type { EmbeddingTraits, Upstream, Vector } from "../contract.ts";
+import type { Vendor } from "../vendor.ts";
+import { listIn, memberOf, textsOf, unusable, usageOf } from "./native-embeddings.ts";
+import { nativeFault } from "./native-fault.ts";
+import { inOrder } from "./openai-embeddings.ts";
+import { headersOf } from "./place.ts";
+
+/** https://docs.snowflake.com/en/developer-guide/snowflake-rest-api/authentication */
+const tokenTypes = ["PROGRAMMATIC_ACCESS_TOKEN", "KEYPAIR_JWT", "OAUTH"] as const;
+
+const rootOf = ({ baseUrl = "" }: Upstream): string => baseUrl.replace(/\/api\/v2(\/cortex)?$/, "");
+
+/** A programmatic access token, if nothing is said: the others last an hour, too short to stand in a configuration. */
+const proofOf = (upstream: Upstream) =>
+  headersOf(upstream, (key) => ({
+    authorization: `Bearer ${key}`,
+    "x-snowflake-authorization-token-type": String(upstream.options.tokenType ?? tokenTypes[0]),
+  }));
+
+// How many texts a call may have is documented nowhere, so they are few.
+const traits: EmbeddingTraits = {
+  maxItems: 100,
+  base64: false,
+  tokens: false,
+  purposes: "indifferent",
+};
+
+const embeddings: EmbeddingsQuestion = {
+  traits: () => traits,
+  toUpstream: (query, { upstream, model }) => ({
+    url: `${rootOf(upstream)}/api/v2/cortex/inference:embed`,
+    headers: {
+      ...proofOf(upstream),
+      accept: "application/json",
+      "content-type": "application/json",
+    },
+    body: JSON.stringify({ ...query.rest, model, text: textsOf(query) }),
+  }),
+  fromUpstream: async (reply, query) => {
+    const answer = await reply.json();
+    const entries = listIn(answer, "data").map((entry) => ({
+      index: memberOf(entry, "index"),
+      embedding: onlyOne(memberOf(entry, "embedding")),
+    }));
+    return {
+      vectors: inOrder(entries, query),
+      ...usageOf(memberOf(memberOf(answer, "usage"), "total_tokens")),
+    };
+  },
+};
+
+/** Each vector comes in a list of its own: `[[0.1, 0.2]]`. */
+function onlyOne(list: unknown): Vector {
+  const inner: unknown = Array.isArray(list) && list.length === 1 ? list[0] : undefined;
+  if (Array.isArray(inner)) return inner as readonly number[];
+  if (Array.isArray(list) && !Array.isArray(list[0])) return list as readonly number[];
+  throw unusable("an entry has no vector, or several");
+}
+
+export const snowflake: Vendor = {
+  kind: {
+    name: "snowflake",
+    needs: ["baseUrl", "apiKey"],
+    serves: "embedding",
+    options: { tokenType: z.enum(tokenTypes).optional() },
+  },
+  adapter: {
+    name: "snowflake",
+    embeddings,
+    probe: (upstream) => ({
+      url: `${rootOf(upstream)}/api/v2/databases?showLimit=1`,
+      headers: { ...proofOf(upstream), accept: "application/json" },
+    }),
+    fault: nativeFault({
+      recognise: ({ status, words }) =>
+        status === 400 && /\b(unknown|unsupported) model\b|\bmodel\b.*\bunavailable\b/i.test(words)
+          ? "no such model"
+          : undefined,
+    }),
+  },
+};

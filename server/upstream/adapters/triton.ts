@@ -1,0 +1,92 @@
+/** NVIDIA's Triton and other servers of the Open Inference Protocol: tensors by name, in and out. */
+import { z } from "zod";
+import type { EmbeddingsQuestion } from "../adapter.ts";
+import type { EmbeddingTraits, Target, Upstream, Vector } from "../contract.ts";
+import type { Vendor } from "../vendor.ts";
+import { bearer } from "./bearer.ts";
+import { isCount, listIn, memberOf, textsOf, unusable } from "./native-embeddings.ts";
+import { nativeFault } from "./native-fault.ts";
+
+interface TritonOptions {
+  readonly input?: string;
+  readonly output?: string;
+  readonly maxItems?: number;
+  readonly column?: boolean;
+}
+
+const optionsOf = (upstream: Upstream): TritonOptions => upstream.options;
+
+/** 32: what a model takes at once stands in its own configuration, which nobody shows us. */
+const traits = ({ upstream }: Target): EmbeddingTraits => ({
+  maxItems: optionsOf(upstream).maxItems ?? 32,
+  base64: false,
+  tokens: false,
+  purposes: "indifferent",
+});
+
+const embeddings: EmbeddingsQuestion = {
+  traits,
+  toUpstream: (query, { upstream, model }) => {
+    const { input = "input_text", output, column } = optionsOf(upstream);
+    const data = textsOf(query);
+    const shape = column ? [data.length, 1] : [data.length];
+    return {
+      url: `${upstream.baseUrl}/v2/models/${encodeURIComponent(model)}/infer`,
+      headers: { ...bearer(upstream), "content-type": "application/json" },
+      body: JSON.stringify({
+        ...query.rest,
+        inputs: [{ name: input, shape, datatype: "BYTES", data }],
+        ...(output !== undefined && { outputs: [{ name: output }] }),
+      }),
+    };
+  },
+  fromUpstream: async (reply, query, { upstream }) => {
+    const { output } = optionsOf(upstream);
+    const tensors = listIn(await reply.json(), "outputs");
+    const tensor = tensors.find((one) => output === undefined || memberOf(one, "name") === output);
+    return { vectors: rowsOf(tensor, textsOf(query).length) };
+  },
+};
+
+/** One row of the tensor for each input. Rows may lie one after the other, or each in a list of its own. */
+function rowsOf(tensor: unknown, rows: number): readonly Vector[] {
+  const shape = listIn(tensor, "shape");
+  const [first, columns] = [shape[0], shape.at(-1)];
+  if (shape.length !== 2 || first !== rows || !isCount(columns) || columns === 0)
+    throw unusable("its tensor has not one row for each input");
+  const numbers = listIn(tensor, "data").flat() as number[];
+  if (numbers.length !== rows * columns) throw unusable("its tensor is not of its own shape");
+  return Array.from({ length: rows }, (_, row) =>
+    numbers.slice(row * columns, (row + 1) * columns),
+  );
+}
+
+const name = z.string().min(1);
+
+export const triton: Vendor = {
+  kind: {
+    name: "triton",
+    needs: ["baseUrl"],
+    serves: "embedding",
+    options: {
+      input: name.optional(),
+      output: name.optional(),
+      maxItems: z.int().min(1).max(2048).optional(),
+      column: z.boolean().optional(),
+    },
+  },
+  adapter: {
+    name: "triton",
+    embeddings,
+    probe: (upstream) => ({
+      url: `${upstream.baseUrl}/v2/health/ready`,
+      headers: bearer(upstream),
+    }),
+    fault: nativeFault({
+      recognise: ({ status, words }) => {
+        if (/\bunknown model\b/i.test(words)) return "no such model";
+        return status === 400 && /\bbatch-size must be <= \d/.test(words) && "too many inputs";
+      },
+    }),
+  },
+};

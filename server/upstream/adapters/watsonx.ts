@@ -1,0 +1,119 @@
+/** IBM watsonx.ai: an IAM key that is exchanged for a token, and models that belong to a project or a space. */
+import { z } from "zod";
+import type { EmbeddingsQuestion, TokenExchange } from "../adapter.ts";
+import type { EmbeddingTraits, Upstream } from "../contract.ts";
+import type { Vendor } from "../vendor.ts";
+import { listIn, memberOf, textsOf, usageOf, vectorIn } from "./native-embeddings.ts";
+import { nativeFault } from "./native-fault.ts";
+import { readOauthToken } from "./oauth-token.ts";
+import { headersOf } from "./place.ts";
+import { truncation } from "./truncation.ts";
+
+interface WatsonxOptions {
+  readonly projectId?: string;
+  readonly spaceId?: string;
+  readonly version?: string;
+  readonly iamUrl?: string;
+}
+
+const optionsOf = (upstream: Upstream): WatsonxOptions => upstream.options;
+
+/** The key itself goes to the token service only. */
+const ownHeaders = (upstream: Upstream) => headersOf(upstream, () => ({}));
+
+function place(upstream: Upstream, path: string): string {
+  // The date of the behaviour that is wanted, not of today: https://cloud.ibm.com/apidocs/watsonx-ai#active-version-dates
+  const { version = "2024-05-31" } = optionsOf(upstream);
+  const root = (upstream.baseUrl ?? "").replace(/\/ml\/v1$/, "");
+  return `${root}/ml/v1/${path}?version=${encodeURIComponent(version)}`;
+}
+
+// 1000: langchain4j-watsonx and IBM's own SDKs send no more at once.
+const traits: EmbeddingTraits = {
+  maxItems: 1000,
+  base64: false,
+  tokens: false,
+  purposes: "indifferent",
+};
+
+const embeddings: EmbeddingsQuestion = {
+  traits: () => traits,
+  toUpstream: (query, { upstream, model }) => {
+    const { projectId, spaceId } = optionsOf(upstream);
+    // A text that is too long is refused unless the caller names a length in `truncate_input_tokens`, which rides along.
+    // `truncate: true` names none, and one beyond the model's own is refused as well.
+    const { rest } = truncation(query);
+    return {
+      url: place(upstream, "text/embeddings"),
+      headers: { ...ownHeaders(upstream), "content-type": "application/json" },
+      body: JSON.stringify({
+        model_id: model,
+        inputs: textsOf(query),
+        project_id: projectId,
+        space_id: spaceId,
+        ...(Object.keys(rest).length > 0 && { parameters: rest }),
+      }),
+    };
+  },
+  fromUpstream: async (reply) => {
+    const answer = await reply.json();
+    return {
+      vectors: listIn(answer, "results").map((entry) => vectorIn(entry, "embedding")),
+      ...usageOf(memberOf(answer, "input_token_count")),
+    };
+  },
+};
+
+/** https://cloud.ibm.com/docs/account?topic=account-iamtoken_from_apikey */
+const iam: TokenExchange = {
+  toUpstream: (upstream) => ({
+    url: optionsOf(upstream).iamUrl ?? "https://iam.cloud.ibm.com/identity/token",
+    headers: {
+      accept: "application/json",
+      "content-type": "application/x-www-form-urlencoded",
+    },
+    body: new URLSearchParams({
+      grant_type: "urn:ibm:params:oauth:grant-type:apikey",
+      apikey: upstream.apiKey ?? "",
+    }).toString(),
+  }),
+  fromUpstream: readOauthToken,
+};
+
+const name = z.string().min(1);
+
+export const watsonx: Vendor = {
+  kind: {
+    name: "watsonx",
+    needs: ["baseUrl", "apiKey"],
+    serves: "embedding",
+    options: {
+      projectId: name.optional(),
+      spaceId: name.optional(),
+      version: z
+        .string()
+        .regex(/^\d{4}-\d{2}-\d{2}$/, "must be a date, such as 2024-05-31")
+        .optional(),
+      iamUrl: z.url({ protocol: /^https?$/ }).optional(),
+    },
+  },
+  adapter: {
+    name: "watsonx",
+    embeddings,
+    // On premises there is no IAM: who has another proof puts it into `headers`.
+    token: (upstream) => (ownHeaders(upstream).authorization === undefined ? iam : undefined),
+    probe: (upstream) => ({
+      url: `${place(upstream, "foundation_model_specs")}&limit=1`,
+      headers: ownHeaders(upstream),
+    }),
+    fault: nativeFault({
+      names: (upstream) => [optionsOf(upstream).projectId, optionsOf(upstream).spaceId],
+      recognise: ({ body }) => {
+        const [first] = [memberOf(body, "errors")].flat();
+        const code = memberOf(first, "code");
+        if (code === "model_not_supported") return "no such model";
+        return code === "token_quota_reached" && "no credit";
+      },
+    }),
+  },
+};

@@ -1,0 +1,70 @@
+/**
+ * Alibaba's embedding models: Qwen3, GTE, and those of DashScope. Prices: DeepInfra, Cloudflare as listed on 2026-02-20
+ * in chonkie-inc/catsu, Nebius on 2026-07-02 in anomalyco/models.dev, the others on 2026-08-08 in BerriAI/litellm.
+ */
+import { benchmark, type KnownEmbedding } from "./known-embedding.ts";
+
+/** Ollama's tags that name no precision have 4 bits a weight for the larger sizes, so they are not named here. */
+const qwen3 = (
+  size: string,
+  dimensions: number,
+  price: Readonly<Record<string, number>>,
+  more: readonly string[] = [],
+): KnownEmbedding => ({
+  name: `qwen3-embedding-${size}`,
+  also: [`qwen3-embedding:${size}-fp16`, `qwen3-embedding:${size}-q8_0`, ...more],
+  dimensions,
+  matryoshka: { min: 32 },
+  maxTokens: 32_768,
+  price,
+  source: "huggingface.co/Qwen/Qwen3-Embedding-8B",
+});
+
+const gte = (
+  owner: "thenlper" | "Alibaba-NLP",
+  name: string,
+  dimensions: number,
+  rest: Partial<KnownEmbedding> = {},
+): KnownEmbedding => ({
+  name,
+  dimensions,
+  maxTokens: owner === "thenlper" ? 512 : 8192,
+  source: `${benchmark}; hivebook.wiki/wiki/gte-alibaba-general-text-embeddings`,
+  ...rest,
+});
+
+/** Their own names mean nothing elsewhere: a deployment may well be called `text-embedding-v3`. */
+const dashscope = (
+  version: 1 | 2 | 3 | 4,
+  dimensions: number,
+  maxTokens: number,
+): KnownEmbedding => ({
+  name: `alibaba-text-embedding-v${version}`,
+  at: { dashscope: [`text-embedding-v${version}`] },
+  dimensions,
+  maxTokens,
+  source: "help.aliyun.com/en/model-studio/text-embedding-synchronous-api",
+});
+
+export const alibaba: readonly KnownEmbedding[] = [
+  qwen3("0.6b", 1024, { deepinfra: 0.01, cloudflare: 0.012 }, ["qwen3-embedding-0p6b"]),
+  qwen3("4b", 2560, { deepinfra: 0.02 }),
+  qwen3("8b", 4096, { deepinfra: 0.01, nebius: 0.01 }),
+  gte("thenlper", "gte-small", 384),
+  gte("thenlper", "gte-base", 768, { price: { fireworks: 0.008, deepinfra: 0.005 } }),
+  gte("thenlper", "gte-large", 1024, { price: { fireworks: 0.016, deepinfra: 0.01 } }),
+  gte("Alibaba-NLP", "gte-base-en-v1.5", 768),
+  gte("Alibaba-NLP", "gte-large-en-v1.5", 1024, {
+    at: { databricks: ["databricks-gte-large-en"] },
+    price: { databricks: 0.13 },
+  }),
+  gte("Alibaba-NLP", "gte-multilingual-base", 768, { matryoshka: { min: 128 } }),
+  gte("Alibaba-NLP", "gte-modernbert-base", 768),
+  gte("Alibaba-NLP", "gte-qwen2-1.5b-instruct", 1536, { maxTokens: 32_768 }),
+  gte("Alibaba-NLP", "gte-qwen2-7b-instruct", 3584, { maxTokens: 32_768 }),
+  // Of 3 and 4, shorter vectors can be asked for, but nobody says that they are beginnings.
+  dashscope(1, 1536, 2048),
+  dashscope(2, 1536, 2048),
+  dashscope(3, 1024, 8192),
+  dashscope(4, 1024, 8192),
+];

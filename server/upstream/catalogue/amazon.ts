@@ -1,0 +1,30 @@
+/** Amazon's embedding models. Prices as listed on 2026-08-08 in BerriAI/litellm, model_prices_and_context_window.json. */
+import type { KnownEmbedding } from "./known-embedding.ts";
+
+const source = "docs.aws.amazon.com/bedrock/latest/userguide/titan-embedding-models.html";
+
+export const amazon: readonly KnownEmbedding[] = [
+  {
+    name: "titan-embed-text-v1",
+    dimensions: 1536,
+    maxTokens: 8192,
+    price: { bedrock: 0.1 },
+    source,
+  },
+  {
+    // It makes 512 and 256 too, but Amazon does not say that these are beginnings of the 1024.
+    name: "titan-embed-text-v2",
+    dimensions: 1024,
+    maxTokens: 8192,
+    price: { bedrock: 0.02 },
+    source,
+  },
+  {
+    // The same goes for its shorter ones.
+    name: "nova-2-multimodal-embeddings-v1",
+    dimensions: 3072,
+    maxTokens: 8192,
+    price: { bedrock: 0.135 },
+    source: "docs.aws.amazon.com/nova/latest/nova2-userguide/embeddings.html",
+  },
+];

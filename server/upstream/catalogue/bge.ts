@@ -1,0 +1,66 @@
+/**
+ * BAAI's BGE models. Prices: Cloudflare, DeepInfra as listed on 2026-02-20 in chonkie-inc/catsu; the others on
+ * 2026-08-08 in BerriAI/litellm, model_prices_and_context_window.json.
+ */
+import { benchmark, type KnownEmbedding } from "./known-embedding.ts";
+
+const v15 = (
+  what: string,
+  dimensions: number,
+  rest: Partial<KnownEmbedding> = {},
+): KnownEmbedding => ({
+  name: `bge-${what}-v1.5`,
+  dimensions,
+  maxTokens: 512,
+  source: `${benchmark}; chonkie-inc/catsu, models.json`,
+  ...rest,
+});
+
+/** Cloudflare takes the mean of all tokens, BAAI and everybody else the first: "not compatible", Cloudflare says itself. */
+const meanPooled = (size: string, dimensions: number, price: number): KnownEmbedding => ({
+  name: `bge-${size}-en-v1.5-mean`,
+  at: { cloudflare: [`bge-${size}-en-v1.5`] },
+  dimensions,
+  maxTokens: 512,
+  price: { cloudflare: price },
+  source: `developers.cloudflare.com/workers-ai/models/bge-${size}-en-v1.5`,
+});
+
+export const bge: readonly KnownEmbedding[] = [
+  v15("small-en", 384),
+  v15("base-en", 768, { price: { deepinfra: 0.005, together: 0.008 } }),
+  v15("large-en", 1024, {
+    also: ["bge-large:335m-en-v1.5"],
+    at: { ollama: ["bge-large", "bge-large:335m"] },
+    price: { deepinfra: 0.01 },
+  }),
+  meanPooled("small", 384, 0.02),
+  meanPooled("base", 768, 0.067),
+  meanPooled("large", 1024, 0.204),
+  v15("small-zh", 512),
+  v15("base-zh", 768),
+  v15("large-zh", 1024),
+  {
+    name: "bge-m3",
+    also: ["bge-m3:567m"],
+    at: { venice: ["text-embedding-bge-m3"] },
+    dimensions: 1024,
+    maxTokens: 8192,
+    price: { cloudflare: 0.012, deepinfra: 0.01 },
+    source: benchmark,
+  },
+  {
+    name: "bge-en-icl",
+    dimensions: 4096,
+    maxTokens: 32_768,
+    price: { nebius: 0.01, deepinfra: 0.01 },
+    source: benchmark,
+  },
+  {
+    name: "bge-multilingual-gemma2",
+    dimensions: 3584,
+    maxTokens: 8192,
+    price: { nebius: 0.01 },
+    source: benchmark,
+  },
+];

@@ -1,0 +1,60 @@
+/** Google's embedding models. Prices as listed on 2026-08-08 in BerriAI/litellm, model_prices_and_context_window.json. */
+import type { KnownEmbedding } from "./known-embedding.ts";
+
+const vertex = "cloud.google.com/vertex-ai/generative-ai/docs/embeddings/get-text-embeddings";
+
+export const google: readonly KnownEmbedding[] = [
+  {
+    name: "gemini-embedding-001",
+    // "You won't need to re-embed": developers.googleblog.com/en/gemini-embedding-available-gemini-api.
+    also: ["gemini-embedding-exp-03-07"],
+    dimensions: 3072,
+    matryoshka: { min: 128 },
+    maxTokens: 2048,
+    price: { gemini: 0.15, vertex: 0.15 },
+    source: "ai.google.dev/gemini-api/docs/embeddings",
+  },
+  {
+    name: "gemini-embedding-2",
+    dimensions: 3072,
+    matryoshka: { min: 128 },
+    maxTokens: 8192,
+    price: { gemini: 0.2, vertex: 0.2 },
+    source: "ai.google.dev/gemini-api/docs/models/gemini-embedding-2",
+  },
+  {
+    // Google does not say that the preview's vectors are those of the final model.
+    name: "gemini-embedding-2-preview",
+    dimensions: 3072,
+    matryoshka: { min: 128 },
+    maxTokens: 8192,
+    price: { gemini: 0.2, vertex: 0.2, openrouter: 0.2 },
+    source: "openrouter.ai/google/gemini-embedding-2-preview",
+  },
+  // Of the three below, shorter vectors can be asked for, but nobody says that they are beginnings.
+  { name: "text-embedding-004", dimensions: 768, maxTokens: 2048, source: vertex },
+  {
+    name: "text-embedding-005",
+    dimensions: 768,
+    maxTokens: 2048,
+    price: { vertex: 0.1 },
+    source: vertex,
+  },
+  {
+    name: "text-multilingual-embedding-002",
+    dimensions: 768,
+    maxTokens: 2048,
+    price: { vertex: 0.1 },
+    source: vertex,
+  },
+  {
+    name: "embeddinggemma-300m",
+    // Ollama's has 16 bits a weight.
+    also: ["embeddinggemma", "embeddinggemma:300m"],
+    dimensions: 768,
+    matryoshka: [128, 256, 512],
+    maxTokens: 2048,
+    price: { cloudflare: 0.012, deepinfra: 0.002 },
+    source: "huggingface.co/google/embeddinggemma-300m",
+  },
+];

@@ -1,0 +1,88 @@
+/** Embedding models that are known, and the vector space of any. A model that is not here works like any other. */
+import { alibaba } from "./alibaba.ts";
+import { amazon } from "./amazon.ts";
+import { bge } from "./bge.ts";
+import { cohere } from "./cohere.ts";
+import { e5 } from "./e5.ts";
+import { google } from "./google.ts";
+import { ibm } from "./ibm.ts";
+import { jina } from "./jina.ts";
+import type { KnownEmbedding } from "./known-embedding.ts";
+import { mistral } from "./mistral.ts";
+import { nomic } from "./nomic.ts";
+import { nvidia } from "./nvidia.ts";
+import { openai } from "./openai.ts";
+import { others } from "./others.ts";
+import { sentenceTransformers } from "./sentence-transformers.ts";
+import { snowflake } from "./snowflake.ts";
+import { voyage } from "./voyage.ts";
+
+export { canBeCutTo, type KnownEmbedding } from "./known-embedding.ts";
+
+export const knownEmbeddings: readonly KnownEmbedding[] = [
+  ...openai,
+  ...google,
+  ...cohere,
+  ...voyage,
+  ...jina,
+  ...mistral,
+  ...amazon,
+  ...nomic,
+  ...bge,
+  ...e5,
+  ...alibaba,
+  ...snowflake,
+  ...sentenceTransformers,
+  ...nvidia,
+  ...ibm,
+  ...others,
+];
+
+const named = new Map(
+  knownEmbeddings.flatMap((row) =>
+    [row.name, ...(row.also ?? [])].map((name): [string, KnownEmbedding] => [name, row]),
+  ),
+);
+/** By `kind name`. */
+const namedAt = new Map(
+  knownEmbeddings.flatMap((row) =>
+    Object.entries(row.at ?? {}).flatMap(([kind, names]) =>
+      names.map((name): [string, KnownEmbedding] => [`${kind} ${name}`, row]),
+    ),
+  ),
+);
+
+/** Bedrock: `us.cohere.embed-v4:0`, with a region, the owner and a version around the name. */
+const bedrock = /^(?:[a-z-]{2,6}\.)?(?:amazon|cohere)\.(.+?)(?::\d+)?(?::\d+k)?$/;
+
+// Copies with 16 or 8 bits a weight give vectors a hair away from the original's, so these are the same space. With fewer
+// bits scores scatter more and more (huggingface.co/s3dev-ai/nomic-embed-text-v1.5-gguf), and nobody can say where it
+// begins to matter: those stay what they are called, and someone must vouch.
+const precise = /(?:-gguf)?[-_.:@](?:fp?32|fp?16|bf16|q8_0)(?:\.gguf)?$/;
+
+/** A vendor's name for a model without what vendors vary: the owner, the case, `:latest`. */
+function plain(model: string): string {
+  const small = model.toLowerCase();
+  const ownerless = small.slice(small.lastIndexOf("/") + 1) || small;
+  return ownerless.replace(bedrock, "$1").replace(/:(?:latest|free)$/, "");
+}
+
+/** What is known of a model. Of names that mean something at one kind of upstream only, the kind must be told. */
+export function knownEmbedding(model: string, kind?: string): KnownEmbedding | undefined {
+  // That upstream has one model, whatever it is called in the configuration.
+  if (kind === "minilm") return named.get("all-minilm-l6-v2");
+  const name = plain(model);
+  const place = model.includes("@cf/") ? "cloudflare" : kind;
+  return namedAt.get(`${place} ${name}`) ?? named.get(name) ?? named.get(name.replace(precise, ""));
+}
+
+/** Where a target names a deployment, which its owner may have called anything. */
+const deployments = new Set(["azure", "azure-ai", "databricks", "sagemaker", "triton"]);
+
+/** The space a target's vectors live in: of a known model its one name, else the name as far as vendors do not vary it. */
+export function spaceOf(model: string, kind?: string): string {
+  const known = knownEmbedding(model, kind);
+  if (known) return known.name;
+  // With a slash it can be no model's.
+  return kind && deployments.has(kind) ? `${kind}/${plain(model)}` : plain(model);
+}

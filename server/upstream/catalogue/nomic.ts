@@ -1,0 +1,42 @@
+/** Nomic's embedding models. Prices as listed on 2026-08-08 in BerriAI/litellm, model_prices_and_context_window.json. */
+import { benchmark, type KnownEmbedding } from "./known-embedding.ts";
+
+export const nomic: readonly KnownEmbedding[] = [
+  {
+    name: "nomic-embed-text-v1",
+    dimensions: 768,
+    maxTokens: 8192,
+    price: { fireworks: 0.008 },
+    source: benchmark,
+  },
+  {
+    name: "nomic-embed-text-v1.5",
+    // Ollama's copy is this one with 16 bits a weight, which is the same space. Of texts beyond 2048 tokens it reads
+    // positions in another way than Nomic does; those are rare, and cut off there unless somebody asks for more.
+    also: ["nomic-embed-text", "nomic-embed-text:v1.5", "nomic-embed-text:137m-v1.5"],
+    dimensions: 768,
+    matryoshka: [64, 128, 256, 512],
+    maxTokens: 8192,
+    price: { fireworks: 0.008 },
+    source: "huggingface.co/nomic-ai/nomic-embed-text-v1.5",
+  },
+  {
+    name: "nomic-embed-text-v2-moe",
+    dimensions: 768,
+    matryoshka: [256],
+    maxTokens: 512,
+    source: "huggingface.co/nomic-ai/nomic-embed-text-v2-moe",
+  },
+  {
+    name: "nomic-embed-code",
+    dimensions: 3584,
+    maxTokens: 32_768,
+    source: benchmark,
+  },
+  {
+    name: "modernbert-embed-base",
+    dimensions: 768,
+    maxTokens: 8192,
+    source: benchmark,
+  },
+];

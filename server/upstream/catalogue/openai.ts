@@ -1,0 +1,36 @@
+/** OpenAI's embedding models. Prices as listed on 2026-08-08 in BerriAI/litellm, model_prices_and_context_window.json. */
+import type { KnownEmbedding } from "./known-embedding.ts";
+
+const source = "developers.openai.com/api/reference/resources/embeddings";
+
+export const openai: readonly KnownEmbedding[] = [
+  {
+    name: "text-embedding-3-small",
+    dimensions: 1536,
+    // "Remove some numbers from the end of the sequence": OpenAI's guide to embeddings, which does so itself.
+    matryoshka: { min: 1 },
+    maxTokens: 8192,
+    tokenizer: "cl100k_base",
+    price: { openai: 0.02, azure: 0.02 },
+    source,
+  },
+  {
+    name: "text-embedding-3-large",
+    dimensions: 3072,
+    matryoshka: { min: 1 },
+    maxTokens: 8192,
+    tokenizer: "cl100k_base",
+    price: { openai: 0.13, azure: 0.13 },
+    source,
+  },
+  {
+    name: "text-embedding-ada-002",
+    // Its own answers call it so.
+    also: ["text-embedding-ada-002-v2"],
+    dimensions: 1536,
+    maxTokens: 8192,
+    tokenizer: "cl100k_base",
+    price: { openai: 0.1, azure: 0.1 },
+    source,
+  },
+];

@@ -1,0 +1,81 @@
+/** Families of one or two models. Prices as listed on 2026-08-08 in BerriAI/litellm, model_prices_and_context_window.json. */
+import { benchmark, type KnownEmbedding } from "./known-embedding.ts";
+
+/** A model for questions and one for what is searched: made for each other, but not to stand in for each other. */
+const solar = (version: string, dimensions: number, maxTokens: number): KnownEmbedding[] =>
+  ["query", "passage"].map((role) => ({
+    // The aliases `embedding-query` and `embedding-passage` are going to move from 1 to 2, so they name neither.
+    name: `solar-embedding-${version}-${role}`,
+    dimensions,
+    maxTokens,
+    source: "console.upstage.ai/docs/capabilities/embed",
+  }));
+
+/** Their own names mean nothing elsewhere. */
+const zhipu = (version: 2 | 3, dimensions: number, maxTokens: number): KnownEmbedding => ({
+  name: `zhipu-embedding-${version}`,
+  at: { zhipu: [`embedding-${version}`] },
+  dimensions,
+  maxTokens,
+  source: "docs.bigmodel.cn/api-reference",
+});
+
+/** Volcengine's own examples cut its vectors and bring them to length 1. */
+const doubao = (
+  name: string,
+  dimensions: number,
+  matryoshka: readonly number[],
+): KnownEmbedding => ({
+  name: `doubao-embedding-${name}`,
+  dimensions,
+  matryoshka,
+  maxTokens: 4096,
+  source: "volcengine.com/docs/82379/1302003",
+});
+
+const perplexity = (size: string, dimensions: number, price: number): KnownEmbedding => ({
+  name: `pplx-embed-v1-${size}`,
+  dimensions,
+  maxTokens: 32_768,
+  price: { perplexity: price },
+  source: "docs.perplexity.ai/docs/embeddings/quickstart",
+});
+
+export const others: readonly KnownEmbedding[] = [
+  {
+    name: "mxbai-embed-large-v1",
+    // Ollama's has 16 bits a weight.
+    also: ["mxbai-embed-large", "mxbai-embed-large:335m", "mxbai-embed-large:335m-v1"],
+    dimensions: 1024,
+    maxTokens: 512,
+    source: "mixedbread.com/docs/models/embedding",
+  },
+  {
+    name: "deepset-mxbai-embed-de-large-v1",
+    dimensions: 1024,
+    maxTokens: 512,
+    source: "mixedbread.com/docs/models/embedding",
+  },
+  ...solar("1-large", 4096, 4000),
+  ...solar("2", 1024, 8192),
+  perplexity("0.6b", 1024, 0.004),
+  perplexity("4b", 2560, 0.03),
+  zhipu(2, 1024, 512),
+  zhipu(3, 2048, 3072),
+  doubao("text-240715", 2560, [512, 1024, 2048]),
+  doubao("large-text-240915", 4096, [512, 1024, 2048]),
+  doubao("large-text-250515", 2048, [256, 512, 1024]),
+  {
+    name: "uae-large-v1",
+    dimensions: 1024,
+    maxTokens: 512,
+    price: { fireworks: 0.016 },
+    source: benchmark,
+  },
+  {
+    name: "bce-embedding-base_v1",
+    dimensions: 768,
+    maxTokens: 512,
+    source: "inference.readthedocs.io/en/v1.9.0/models/builtin/embedding",
+  },
+];

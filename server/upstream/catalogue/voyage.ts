@@ -1,0 +1,43 @@
+/**
+ * Voyage AI's embedding models. Prices as listed on 2026-08-08 in BerriAI/litellm,
+ * model_prices_and_context_window.json; those of the 4 series on vercel.com/ai-gateway/models.
+ */
+import type { KnownEmbedding } from "./known-embedding.ts";
+
+const source = "docs.voyageai.com/docs/embeddings";
+
+/** Those that make vectors of four lengths. They also make 2048, which is more than they do unasked. */
+const flexible = (name: string, price: number): KnownEmbedding => ({
+  name,
+  dimensions: 1024,
+  matryoshka: [256, 512],
+  maxTokens: 32_000,
+  price: { voyage: price },
+  source,
+});
+
+const fixed = (name: string, dimensions: number, maxTokens: number, price: number) => ({
+  name,
+  dimensions,
+  maxTokens,
+  price: { voyage: price },
+  source,
+});
+
+export const voyage: readonly KnownEmbedding[] = [
+  // Voyage calls vectors of the 4 series compatible. They are not the same vectors: going from one to the other
+  // changes distances, so it is for the author of a configuration to say `sameSpace`.
+  flexible("voyage-4-large", 0.12),
+  flexible("voyage-4", 0.06),
+  flexible("voyage-4-lite", 0.02),
+  flexible("voyage-3.5", 0.06),
+  flexible("voyage-3.5-lite", 0.02),
+  flexible("voyage-3-large", 0.18),
+  flexible("voyage-code-3", 0.18),
+  fixed("voyage-3", 1024, 32_000, 0.06),
+  fixed("voyage-3-lite", 512, 32_000, 0.02),
+  fixed("voyage-finance-2", 1024, 32_000, 0.12),
+  fixed("voyage-law-2", 1024, 16_000, 0.12),
+  fixed("voyage-multilingual-2", 1024, 32_000, 0.12),
+  fixed("voyage-code-2", 1536, 16_000, 0.12),
+];

@@ -1,0 +1,227 @@
+/**
+ * An HTTP/1.1 answer out of the pieces in which it comes. Strict where leniency would let one answer run into the
+ * next: whatever is not exactly one answer ends the connection.
+ */
+
+/** The names in small letters; a name that came twice has both values, with a comma between. */
+export type Head = ReadonlyMap<string, string>;
+
+/** A server that talks nonsense. */
+export class NotHttp extends Error {
+  override readonly name = "NotHttp";
+}
+
+export class TooLarge extends Error {
+  override readonly name = "TooLarge";
+}
+
+/** No honest server sends more before its body. */
+const mostHeadBytes = 64 * 1024;
+
+const headEnd = Buffer.from("\r\n\r\n");
+const nothing = Buffer.alloc(0);
+
+export class Answer {
+  status = 0;
+  /** The connection may carry another call. */
+  reusable = false;
+  /** How the body is compressed, in small letters. */
+  coding: string | undefined;
+  /** Whether anything came at all. */
+  begun = false;
+  readonly #maxBytes: number;
+  /** Everything before the body; read further only by those who want more than where it ends. */
+  #head = "";
+  #headers: Head | undefined;
+  #state: "head" | "sized" | "chunked" | "until-close" | "done" = "head";
+  /** Not looked at yet: a head or a chunk's frame that has not come whole. */
+  #pending: Buffer = nothing;
+  #pieces: Buffer[] = [];
+  #length = 0;
+  #left = 0;
+  /** Within `chunked`: between a chunk's bytes, at its end, or in the lines after the last. */
+  #frame: "size" | "bytes" | "line" | "trailer" = "size";
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
+  }
+
+  get headers(): Head {
+    this.#headers ??= readHeaders(this.#head);
+    return this.#headers;
+  }
+
+  get done(): boolean {
+    return this.#state === "done";
+  }
+
+  get body(): Buffer {
+    return this.#pieces.length === 1
+      ? (this.#pieces[0] as Buffer)
+      : Buffer.concat(this.#pieces, this.#length);
+  }
+
+  /** Takes a piece. Throws where this is not an answer, or not one that may be taken. */
+  push(piece: Buffer): void {
+    this.begun = true;
+    let rest = this.#pending.length > 0 ? Buffer.concat([this.#pending, piece]) : piece;
+    this.#pending = nothing;
+    while (this.#state === "head" && rest.length > 0) rest = this.#takeHead(rest);
+    if (rest.length === 0) return;
+    if (this.#state === "sized") rest = this.#takeSized(rest);
+    else if (this.#state === "chunked") rest = this.#takeChunked(rest);
+    else if (this.#state === "until-close") rest = this.#keep(rest);
+    // More than was announced: whose is it?
+    if (rest.length > 0 && this.#state === "done") this.reusable = false;
+  }
+
+  /** The other side has closed. */
+  close(): void {
+    this.reusable = false;
+    if (this.#state === "until-close") this.#state = "done";
+  }
+
+  #takeHead(bytes: Buffer): Buffer {
+    const end = bytes.indexOf(headEnd);
+    if (end < 0 || end > mostHeadBytes) {
+      if (bytes.length > mostHeadBytes) throw new NotHttp("its head is too long");
+      this.#pending = bytes;
+      return nothing;
+    }
+    this.#readHead(bytes.toString("latin1", 0, end));
+    return bytes.subarray(end + headEnd.length);
+  }
+
+  #readHead(head: string): void {
+    // HTTP/1.1 200 OK
+    const status = head.startsWith("HTTP/1.") ? Number(head.slice(9, 12)) : Number.NaN;
+    const proper = head.charCodeAt(8) === 32 && /^[01]$/.test(head[7] ?? "");
+    if (!proper || !(status >= 100 && status <= 999))
+      throw new NotHttp("it does not speak HTTP/1.1");
+    // Interim answers, such as 100 and 103: the answer itself follows.
+    if (status < 200 && status !== 101) return;
+    this.status = status;
+    this.#head = head;
+    const small = head.toLowerCase();
+    this.coding = single(small, "content-encoding");
+    const connection = single(small, "connection");
+    this.reusable = head[7] === "1" ? !connection?.includes("close") : connection === "keep-alive";
+    this.#begin(status, single(small, "transfer-encoding"), single(small, "content-length"));
+  }
+
+  #begin(status: number, coding: string | undefined, length: string | undefined): void {
+    if (status === 204 || status === 304) this.#state = "done";
+    else if (coding !== undefined) {
+      // Both would let two readers disagree on where the answer ends.
+      if (coding !== "chunked" || length !== undefined) {
+        throw new NotHttp("the length of its answer is not clear");
+      }
+      this.#state = "chunked";
+    } else if (length !== undefined) {
+      this.#left = Number(length);
+      if (!Number.isSafeInteger(this.#left) || !/^\d+$/.test(length)) {
+        throw new NotHttp("the length of its answer is not a number");
+      }
+      if (this.#left > this.#maxBytes) {
+        this.#refuseRest();
+        return;
+      }
+      this.#state = this.#left === 0 ? "done" : "sized";
+    } else {
+      this.reusable = false;
+      this.#state = "until-close";
+    }
+  }
+
+  #takeSized(bytes: Buffer): Buffer {
+    const taken = bytes.length > this.#left ? bytes.subarray(0, this.#left) : bytes;
+    this.#left -= taken.length;
+    this.#keep(taken);
+    if (this.#left === 0) this.#state = "done";
+    return bytes.subarray(taken.length);
+  }
+
+  #keep(bytes: Buffer): Buffer {
+    this.#length += bytes.length;
+    if (this.#length > this.#maxBytes) this.#refuseRest();
+    else this.#pieces.push(bytes);
+    return nothing;
+  }
+
+  /** Of a failure the status says enough; the rest of its description is left where it is. */
+  #refuseRest(): void {
+    if (this.status >= 200 && this.status <= 299) throw new TooLarge();
+    this.#pieces = [];
+    this.#length = 0;
+    this.reusable = false;
+    this.#state = "done";
+  }
+
+  #takeChunked(bytes: Buffer): Buffer {
+    let rest = bytes;
+    while (rest.length > 0) {
+      if (this.#frame === "bytes") {
+        const taken = rest.subarray(0, this.#left);
+        this.#keep(taken);
+        if (this.done) return nothing;
+        this.#left -= taken.length;
+        rest = rest.subarray(taken.length);
+        if (this.#left === 0) this.#frame = "line";
+        continue;
+      }
+      const end = rest.indexOf("\r\n", 0, "latin1");
+      if (end < 0) {
+        if (rest.length > mostHeadBytes) throw new NotHttp("a line of its answer is too long");
+        this.#pending = rest;
+        return nothing;
+      }
+      const line = rest.toString("latin1", 0, end);
+      rest = rest.subarray(end + 2);
+      if (this.#takeLine(line)) {
+        this.#state = "done";
+        return rest;
+      }
+    }
+    return nothing;
+  }
+
+  /** True at the very end. */
+  #takeLine(line: string): boolean {
+    if (this.#frame === "trailer") return line === "";
+    if (this.#frame === "line") {
+      if (line !== "") throw new NotHttp("a chunk of its answer is longer than it says");
+      this.#frame = "size";
+      return false;
+    }
+    const size = /^([0-9a-f]{1,8})\s*(?:;.*)?$/i.exec(line)?.[1];
+    if (size === undefined) throw new NotHttp("a chunk of its answer has no size");
+    this.#left = Number.parseInt(size, 16);
+    this.#frame = this.#left === 0 ? "trailer" : "bytes";
+    return false;
+  }
+}
+
+/** Of a header that may stand there once, in a head of small letters. */
+function single(head: string, name: string): string | undefined {
+  const line = `\r\n${name}:`;
+  const at = head.indexOf(line);
+  if (at < 0) return undefined;
+  if (head.includes(line, at + 1)) throw new NotHttp(`it says ${name} twice`);
+  const from = at + line.length;
+  const end = head.indexOf("\r\n", from);
+  return head.slice(from, end < 0 ? head.length : end).trim();
+}
+
+function readHeaders(head: string): Head {
+  const headers = new Map<string, string>();
+  const [, ...lines] = head.split("\r\n");
+  for (const line of lines) {
+    const colon = line.indexOf(":");
+    if (colon < 1) continue;
+    const name = line.slice(0, colon).toLowerCase();
+    const value = line.slice(colon + 1).trim();
+    const before = headers.get(name);
+    headers.set(name, before === undefined ? value : `${before}, ${value}`);
+  }
+  return headers;
+}

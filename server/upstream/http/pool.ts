@@ -1,0 +1,68 @@
+/** Connections kept open between calls, by where they lead. */
+import type { Connection } from "./connection.ts";
+
+/** Longer than callers pause, shorter than most servers keep a silent connection. */
+const keepMs = 30_000;
+/** For one address; the rest is closed when its call is over. */
+const mostIdle = 256;
+
+export class Pool {
+  readonly #idle = new Map<string, Connection[]>();
+  readonly #clock: () => number;
+  #sweeping: ReturnType<typeof setInterval> | undefined;
+
+  /** `clock`: milliseconds, monotonic. */
+  constructor(clock: () => number) {
+    this.#clock = clock;
+  }
+
+  /** The one that was used last: it is the likeliest to be open still. */
+  idle(place: string): Connection | undefined {
+    const waiting = this.#idle.get(place);
+    let connection = waiting?.pop();
+    while (connection?.closed) connection = waiting?.pop();
+    return connection;
+  }
+
+  /** Takes back a connection whose call is over. */
+  keep(place: string, connection: Connection): void {
+    if (connection.closed) return;
+    let waiting = this.#idle.get(place);
+    if (!waiting) {
+      waiting = [];
+      this.#idle.set(place, waiting);
+    }
+    if (waiting.length >= mostIdle) {
+      connection.close();
+      return;
+    }
+    connection.idleSince = this.#clock();
+    waiting.push(connection);
+    this.#sweep();
+  }
+
+  close(): void {
+    clearInterval(this.#sweeping);
+    this.#sweeping = undefined;
+    for (const waiting of this.#idle.values()) for (const one of waiting) one.close();
+    this.#idle.clear();
+  }
+
+  /** Runs while there is something to sweep. */
+  #sweep(): void {
+    this.#sweeping ??= setInterval(() => {
+      const before = this.#clock() - keepMs;
+      for (const [place, waiting] of this.#idle) {
+        const kept = waiting.filter((one) => {
+          if (one.idleSince < before) one.close();
+          return !one.closed;
+        });
+        if (kept.length > 0) this.#idle.set(place, kept);
+        else this.#idle.delete(place);
+      }
+      if (this.#idle.size > 0) return;
+      clearInterval(this.#sweeping);
+      this.#sweeping = undefined;
+    }, keepMs / 4).unref();
+  }
+}

@@ -1,0 +1,86 @@
+/** An answer that our own client has taken whole. */
+import { brotliDecompressSync, gunzipSync, inflateSync, zstdDecompressSync } from "node:zlib";
+import { GatewayError } from "../std/gateway-error.ts";
+import type { WireReply } from "./adapter.ts";
+import { parseJson, withoutMark } from "./fetch-reply.ts";
+import type { Answer } from "./http/answer.ts";
+import { tooLarge } from "./unreachable.ts";
+
+/** Malformed bytes become U+FFFD, as with `fetch`; the byte order mark is left out. */
+const decoder = new TextDecoder();
+
+export class PlainReply implements WireReply {
+  readonly status: number;
+  readonly #answer: Answer;
+  readonly #max: number;
+
+  constructor(answer: Answer, max: number) {
+    this.status = answer.status;
+    this.#answer = answer;
+    this.#max = max;
+  }
+
+  get headers(): WireReply["headers"] {
+    const { headers } = this.#answer;
+    return {
+      get: (name) => headers.get(name.toLowerCase()) ?? null,
+      has: (name) => headers.has(name.toLowerCase()),
+    };
+  }
+
+  async json(): Promise<unknown> {
+    return parseJson(await this.text());
+  }
+
+  async text(maxBytes = this.#max): Promise<string> {
+    return decoder.decode(this.#bytes(maxBytes));
+  }
+
+  async bytes(): Promise<Uint8Array> {
+    return withoutMark(this.#bytes(this.#max));
+  }
+
+  async *chunks(): AsyncGenerator<Uint8Array> {
+    yield this.#bytes(this.#max);
+  }
+
+  #bytes(max: number): Buffer {
+    const { body, coding } = this.#answer;
+    if (coding === undefined || coding === "" || coding === "identity") {
+      if (body.length > max) throw tooLarge(max);
+      return body;
+    }
+    return decompressed(body, coding, max);
+  }
+}
+
+const ways: Readonly<
+  Record<string, (body: Buffer, options: { maxOutputLength: number }) => Buffer>
+> = {
+  gzip: gunzipSync,
+  "x-gzip": gunzipSync,
+  deflate: inflateSync,
+  br: brotliDecompressSync,
+  zstd: zstdDecompressSync,
+};
+
+/** It was asked not to compress, so this is rare and may take its time. */
+function decompressed(body: Buffer, coding: string, max: number): Buffer {
+  const way = ways[coding];
+  if (!way) {
+    throw new GatewayError(
+      "upstream_invalid",
+      "The upstream's answer is compressed in a way that is not known here.",
+    );
+  }
+  try {
+    return way(body, { maxOutputLength: max });
+  } catch (cause) {
+    const code =
+      typeof cause === "object" && cause !== null && "code" in cause ? String(cause.code) : "";
+    if (code === "ERR_BUFFER_TOO_LARGE") throw tooLarge(max);
+    throw new GatewayError("upstream_invalid", "The upstream's answer cannot be decompressed.", {
+      cause,
+    });
+  }
+}

@@ -1,0 +1,224 @@
+/** An upstream whose answers come when the test says so, and whose vectors follow from the question alone. */
+import { expect } from "bun:test";
+import { Flights } from "../../server/gateway/flights.ts";
+import type { Route } from "../../server/gateway/resolve.ts";
+import { remember } from "../../server/gateway/stages/remember.ts";
+import type { Call } from "../../server/gateway/stages/stage.ts";
+import { Trip } from "../../server/gateway/trip.ts";
+import { VectorMemory } from "../../server/gateway/vector-memory.ts";
+import { GatewayError } from "../../server/std/gateway-error.ts";
+import { Cancel } from "../../server/std/signal.ts";
+import type {
+  EmbeddingInput,
+  EmbeddingsQuery,
+  EmbeddingsReply,
+  Vector,
+} from "../../server/upstream/contract.ts";
+
+export type EmbeddingsCall = Call<EmbeddingsQuery>;
+export type Form = "base64" | "numbers" | "floats";
+
+/** A call of the test's own making, as if it had come through the door. */
+export interface Journey {
+  readonly call: EmbeddingsCall;
+  readonly cancel: Cancel;
+  readonly outcome: Promise<Outcome>;
+  ended: boolean;
+}
+
+export type Outcome =
+  | { readonly ok: true; readonly reply: EmbeddingsReply }
+  | { readonly ok: false; readonly error: unknown };
+
+/** One question that has reached the upstream. */
+export interface Asked {
+  readonly call: EmbeddingsCall;
+  readonly inputs: readonly (string | readonly number[])[];
+  readonly answer: (form: Form, told: boolean) => void;
+  readonly fail: (error: unknown) => void;
+  state: "pending" | "answered" | "failed";
+  reply?: EmbeddingsReply;
+  error?: unknown;
+  /** Its caller had gone when it failed. */
+  abandoned?: boolean;
+}
+
+/** Models of one space are at one upstream here; one without a space is at another, under its own name. */
+export function routeOf(id: string, space?: string): Route {
+  const upstream =
+    space === undefined ? { id: "other", kind: "ollama" } : { id: "up", kind: "openai" };
+  const targets = [{ upstream, model: space ?? id }];
+  return {
+    id,
+    kind: "embedding",
+    targets,
+    ...(space !== undefined && { space }),
+  } as unknown as Route;
+}
+
+export const inputsOf = (input: EmbeddingInput): readonly (string | readonly number[])[] =>
+  input.kind === "text" ? input.texts : input.tokens;
+
+/** Everything that may make a difference, spelled out. Text by its code units: half a surrogate pair counts too. */
+export const materialOf = (
+  { query, route }: Pick<EmbeddingsCall, "query" | "route">,
+  input: string | readonly number[],
+): string => {
+  const { space } = route;
+  const units =
+    typeof input === "string"
+      ? [...Array(input.length).keys()].map((at) => input.charCodeAt(at))
+      : input;
+  return JSON.stringify([
+    space === undefined ? { id: route.id } : { space },
+    query.dimensions ?? null,
+    query.purpose ? [query.purpose.field, query.purpose.given] : null,
+    inOneOrder(query.rest),
+    query.input.kind,
+    units,
+  ]);
+};
+
+function inOneOrder(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(inOneOrder);
+  if (typeof value !== "object" || value === null) return value;
+  const members = Object.entries(value).map(([name, member]) => [name, inOneOrder(member)]);
+  return { members: members.sort(([a], [b]) => (String(a) < String(b) ? -1 : 1)) };
+}
+
+/** A pure function of the material: two inputs share a vector only if they are one. */
+export function embed(material: string): Float32Array {
+  const bytes = new Bun.CryptoHasher("sha512").update(material).digest();
+  return Float32Array.from({ length: 16 }, (_, at) => bytes.readInt32LE(at * 4) / 7 + 0.1);
+}
+
+/** By length, so that what is shared out by length is exact. */
+export const tokensOf = (input: string | readonly number[]): number =>
+  typeof input === "string" ? Buffer.byteLength(input) : input.length;
+
+export const sumTokens = (inputs: readonly (string | readonly number[])[]): number =>
+  inputs.reduce((sum, input) => sum + tokensOf(input), 0);
+
+function inForm(vectors: readonly Float32Array[], form: Form): Vector[] {
+  if (form === "numbers") return vectors.map((vector) => Array.from(vector));
+  // Views into one buffer, with something before them.
+  const whole = new Float32Array(vectors.length * 16 + 3).fill(9);
+  const views = vectors.map((vector, at) => {
+    whole.set(vector, 3 + at * 16);
+    return whole.subarray(3 + at * 16, 3 + (at + 1) * 16);
+  });
+  if (form === "floats") return views;
+  return views.map((view) =>
+    Buffer.from(view.buffer, view.byteOffset, view.byteLength).toString("base64"),
+  );
+}
+
+export function callOf(
+  query: EmbeddingsQuery,
+  route: Route,
+  signal = new Cancel(),
+  caller = "key",
+): EmbeddingsCall {
+  const trip = new Trip("request", "embeddings", 0);
+  trip.caller = { id: caller } as NonNullable<Trip["caller"]>;
+  return { operation: "embeddings", query, route, signal, trip };
+}
+
+export function startMemory(maxBytes: number) {
+  const memory = new VectorMemory({ maxBytes });
+  const flights = new Flights();
+  const asked: Asked[] = [];
+
+  const next = (call: EmbeddingsCall): Promise<EmbeddingsReply> => {
+    const { promise, resolve, reject } = Promise.withResolvers<EmbeddingsReply>();
+    const inputs = inputsOf(call.query.input);
+    const question: Asked = {
+      call,
+      inputs,
+      state: "pending",
+      answer: (form, told) => {
+        if (question.state !== "pending") return;
+        const vectors = inForm(
+          inputs.map((input) => embed(materialOf(call, input))),
+          form,
+        );
+        const { model, encoding } = call.query;
+        const reply: EmbeddingsReply = {
+          vectors,
+          ...(told && { usage: { inputTokens: sumTokens(inputs) } }),
+          verbatim: { bytes: Buffer.from("as it came"), model, encoding },
+        };
+        Object.assign(question, { state: "answered", reply });
+        resolve(reply);
+      },
+      fail: (error) => {
+        if (question.state !== "pending") return;
+        Object.assign(question, { state: "failed", error, abandoned: call.signal.aborted });
+        reject(error);
+      },
+    };
+    asked.push(question);
+    return promise;
+  };
+
+  const send = remember({ memory, flights, enabled: () => true })(next);
+
+  return {
+    memory,
+    flights,
+    asked,
+    pending: () => asked.filter(({ state }) => state === "pending"),
+    start: (query: EmbeddingsQuery, route: Route, caller = "key"): Journey => {
+      const cancel = new Cancel();
+      const call = callOf(query, route, cancel, caller);
+      const outcome = send(call).then(
+        (reply): Outcome => ({ ok: true, reply }),
+        (error: unknown): Outcome => ({ ok: false, error }),
+      );
+      const journey: Journey = { call, cancel, outcome, ended: false };
+      void outcome.then(() => {
+        journey.ended = true;
+      });
+      return journey;
+    },
+  };
+}
+
+export const textQuery = (
+  texts: readonly string[],
+  more: Partial<EmbeddingsQuery> = {},
+): EmbeddingsQuery => ({
+  model: "model",
+  input: { kind: "text", texts },
+  single: false,
+  encoding: "base64",
+  rest: {},
+  ...more,
+});
+
+export const hungUp = (): GatewayError =>
+  new GatewayError("client_closed", "The caller closed the connection.");
+
+/** Everything that is ready to run has run. */
+export const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+export const floatsOf = (vector: Vector): Float32Array =>
+  typeof vector === "string"
+    ? new Float32Array(new Uint8Array(Buffer.from(vector, "base64")).buffer)
+    : Float32Array.from(vector);
+
+export async function replyOf({ outcome }: Journey): Promise<EmbeddingsReply> {
+  const ended = await outcome;
+  if (!ended.ok) throw ended.error;
+  return ended.reply;
+}
+
+export const errorOf = (ended: Outcome): unknown => (ended.ok ? undefined : ended.error);
+
+/** Each input its own, in order. */
+export async function expectVectors(journey: Journey): Promise<void> {
+  const { vectors } = await replyOf(journey);
+  const { call } = journey;
+  const expected = inputsOf(call.query.input).map((one) => embed(materialOf(call, one)));
+  expect(vectors.map(floatsOf)).toEqual(expected);
+}

@@ -1,0 +1,145 @@
+/** What may happen around the memory, in any order: calls come, answers come or do not, callers go. */
+import fc from "fast-check";
+import type { Route } from "../../server/gateway/resolve.ts";
+import type { EmbeddingInput, EmbeddingsQuery, Rest } from "../../server/upstream/contract.ts";
+import { readPurpose } from "../../server/upstream/purpose.ts";
+import { type Form, routeOf } from "./memory-fixture.ts";
+
+export type Step =
+  | {
+      readonly do: "ask";
+      readonly query: EmbeddingsQuery;
+      readonly route: Route;
+      readonly caller: string;
+    }
+  | { readonly do: "answer"; readonly which: number; readonly form: Form; readonly told: boolean }
+  | { readonly do: "fail"; readonly which: number; readonly fault: (typeof faults)[number] }
+  | { readonly do: "leave"; readonly which: number; readonly late: boolean }
+  | { readonly do: "settle" };
+
+const faults = ["upstream_rate_limit", "upstream_error", "overloaded", "internal"] as const;
+
+/** Two models of one space, one of another, two whose space nobody named. */
+export const routes = [
+  routeOf("one", "space"),
+  routeOf("two", "space"),
+  routeOf("three", 'space",4,"'),
+  routeOf("space"),
+  routeOf("five"),
+] as const;
+
+/** What an upstream refuses, whoever sends it. */
+export const poison = "poison";
+
+/** Chosen to be mistaken for each other wherever things are put together carelessly. */
+export const texts = [
+  ...["a", "b", "ab", "1,2", "1", "[1,2]", "t", "ta", "i1", " a", "a\0"],
+  ...["\ud800", "\ud801", "\ufffd", "d800", "é", "e\u0301", "Ã©"],
+];
+const tokens = [[1], [1, 2], [12], [2, 1], [97]];
+export const rests: readonly Rest[] = [
+  { a: 1, b: { c: [1, 2], d: "x" } },
+  { b: { d: "x", c: [1, 2] }, a: 1 },
+  { a: 1, b: { c: [2, 1], d: "x" } },
+  { a: "1" },
+  JSON.parse('{"__proto__": {"a": 1}}') as Rest,
+  { long: "x".repeat(300) },
+  { long: `${"x".repeat(299)}y` },
+];
+
+const textsOf = (some: readonly string[], maxLength: number): fc.Arbitrary<EmbeddingInput> =>
+  fc
+    .array(fc.constantFrom(...some), { minLength: 1, maxLength })
+    .map((texts) => ({ kind: "text", texts }));
+const tokensOf: fc.Arbitrary<EmbeddingInput> = fc
+  .array(fc.constantFrom(...tokens), { minLength: 1, maxLength: 4 })
+  .map((tokens) => ({ kind: "tokens", tokens }));
+
+const often = <T>(weight: number, usual: fc.Arbitrary<T>, other: fc.Arbitrary<T>) =>
+  fc.oneof({ weight, arbitrary: usual }, { weight: 1, arbitrary: other });
+
+const purposes = [
+  readPurpose("input_type", "query"),
+  readPurpose("task", "query"),
+  readPurpose("input_type", "search_query"),
+  readPurpose("input_type", "a word of their own"),
+];
+
+/** All that may be asked. */
+export const query: fc.Arbitrary<EmbeddingsQuery> = fc
+  .record({
+    input: often(4, textsOf(texts, 6), tokensOf),
+    encoding: fc.constantFrom("float" as const, "base64" as const),
+    dimensions: fc.constantFrom(undefined, undefined, undefined, 4, 16),
+    user: fc.constantFrom(undefined, "somebody"),
+    purpose: fc.constantFrom(undefined, undefined, ...purposes),
+    rest: often(2, fc.constant<Rest>({}), fc.constantFrom(...rests)),
+  })
+  .map(({ input, encoding, dimensions, user, purpose, rest }) => ({
+    model: "model",
+    input,
+    single: false,
+    encoding,
+    rest,
+    ...(dimensions !== undefined && { dimensions }),
+    ...(user !== undefined && { user }),
+    ...(purpose && { purpose }),
+  }));
+
+/** A few things that everybody asks for, so that all get into each other's way. */
+const popular: fc.Arbitrary<EmbeddingsQuery> = fc
+  .record({
+    input: often(5, textsOf(["a", "b", "c"], 4), textsOf(["a", "b", poison], 2)),
+    encoding: often(4, fc.constant("base64" as const), fc.constant("float" as const)),
+    user: often(3, fc.constant(undefined), fc.constant("somebody")),
+  })
+  .map(({ user, ...more }) => ({
+    model: "model",
+    single: false,
+    rest: {},
+    ...more,
+    ...(user !== undefined && { user }),
+  }));
+
+const which = fc.nat({ max: 1000 });
+const asks = (asked: fc.Arbitrary<EmbeddingsQuery>, usual: number): fc.Arbitrary<Step> =>
+  fc.record({
+    do: fc.constant("ask" as const),
+    query: asked,
+    route: often(usual, fc.constant<Route>(routes[0]), fc.constantFrom(...routes)),
+    caller: often(3, fc.constant("key"), fc.constant("another key")),
+  });
+const answer: fc.Arbitrary<Step> = fc.record({
+  do: fc.constant("answer" as const),
+  which,
+  form: fc.constantFrom<Form>("base64", "numbers", "floats"),
+  told: often(9, fc.constant(true), fc.constant(false)),
+});
+const fail: fc.Arbitrary<Step> = fc.record({
+  do: fc.constant("fail" as const),
+  which,
+  fault: fc.constantFrom(...faults),
+});
+const leave: fc.Arbitrary<Step> = fc.record({
+  do: fc.constant("leave" as const),
+  which,
+  late: fc.boolean(),
+});
+const settle = fc.constant<Step>({ do: "settle" });
+
+const steps = (...weighted: [number, fc.Arbitrary<Step>][]): fc.Arbitrary<Step[]> =>
+  fc.array(fc.oneof(...weighted.map(([weight, arbitrary]) => ({ weight, arbitrary }))), {
+    minLength: 4,
+    maxLength: 50,
+  });
+
+/** Every kind of question, and upstreams that work. */
+export const calm = steps([3, asks(query, 2)], [2, answer], [1, settle]);
+/** Few questions, and much that goes wrong. */
+export const crowded = steps(
+  [6, asks(popular, 6)],
+  [2, answer],
+  [2, fail],
+  [2, leave],
+  [3, settle],
+);

@@ -1,0 +1,215 @@
+/** Whoever asks, together with whomever, gets what asking alone would have given: its own vectors; and nobody waits for ever. */
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import type { Route } from "../../server/gateway/resolve.ts";
+import { keyOf, keyPrefix } from "../../server/gateway/vector-key.ts";
+import { entryOverhead } from "../../server/gateway/vector-memory.ts";
+import { GatewayError } from "../../server/std/gateway-error.ts";
+import type { EmbeddingInput, EmbeddingsQuery } from "../../server/upstream/contract.ts";
+import { tries } from "../laws/law.ts";
+import {
+  type Asked,
+  embed,
+  type Form,
+  floatsOf,
+  hungUp,
+  inputsOf,
+  type Journey,
+  materialOf,
+  type Outcome,
+  settle,
+  startMemory,
+  sumTokens,
+} from "./memory-fixture.ts";
+import { calm, crowded, poison, query, rests, routes, type Step, texts } from "./memory-steps.ts";
+
+function answerOrRefuse(question: Asked | undefined, form: Form, told: boolean): void {
+  const refused = question?.inputs.includes(poison);
+  if (refused) question?.fail(new GatewayError("upstream_rejected", "This input is refused."));
+  else question?.answer(form, told);
+}
+
+async function play(steps: readonly Step[], maxBytes: number) {
+  const world = startMemory(maxBytes);
+  const journeys: Journey[] = [];
+  const ownOf = ({ call }: Journey): Asked[] =>
+    world.pending().filter((question) => question.call.trip === call.trip);
+  for (const step of steps) {
+    const pending = world.pending();
+    if (step.do === "ask") journeys.push(world.start(step.query, step.route, step.caller));
+    if (step.do === "answer") {
+      answerOrRefuse(pending[step.which % pending.length], step.form, step.told);
+    }
+    if (step.do === "fail") {
+      pending[step.which % pending.length]?.fail(new GatewayError(step.fault, "It was to fail."));
+    }
+    const leaving = step.do === "leave" ? journeys[step.which % journeys.length] : undefined;
+    if (step.do === "leave" && leaving) {
+      leaving.cancel.abort(hungUp());
+      // The way to an upstream notices at once, or takes its time.
+      if (!step.late) for (const question of ownOf(leaving)) question.fail(hungUp());
+    }
+    if (step.do === "settle") {
+      await settle();
+      for (const journey of journeys) {
+        const gone = journey.call.signal.aborted && ownOf(journey).length === 0;
+        expect(journey.ended || !gone, "somebody who left is still there").toBe(true);
+      }
+    }
+    expect(world.memory.bytes).toBeLessThanOrEqual(maxBytes);
+  }
+  // The world comes to rest, the last question first.
+  for (;;) {
+    await settle();
+    const question = world.pending().at(-1);
+    if (!question) break;
+    if (question.call.signal.aborted) question.fail(question.call.signal.reason);
+    else answerOrRefuse(question, "base64", true);
+  }
+  expect(
+    journeys.every(({ ended }) => ended),
+    "somebody waits for ever",
+  ).toBe(true);
+  expect(world.flights.size).toBe(0);
+  const outcomes = await Promise.all(journeys.map(({ outcome }) => outcome));
+  return { ...world, journeys, outcomes };
+}
+
+type World = Awaited<ReturnType<typeof play>>;
+
+const materials = ({ call }: { readonly call: Journey["call"] }): string[] =>
+  inputsOf(call.query.input).map((one) => materialOf(call, one));
+
+function checkReply({ call }: Journey, { reply }: Outcome & { ok: true }, world: World): void {
+  expect(reply.vectors.map(floatsOf)).toEqual(materials({ call }).map(embed));
+  if (reply.usage) expect(reply.usage.inputTokens).toBe(sumTokens(inputsOf(call.query.input)));
+  // The upstream's own bytes go to whoever asked exactly this, and to nobody else.
+  const question = world.asked.find((asked) => asked.reply === reply);
+  if (reply.verbatim) expect(question?.call).toBe(call);
+  const untouched = world.asked.some(
+    ({ call: { trip }, inputs }) => trip === call.trip && inputs.length === trip.inputs,
+  );
+  expect(reply.verbatim !== undefined).toBe(untouched);
+}
+
+/** A fault is one's own, or that of a question one shared, and then of a kind that one would have met as well. */
+function checkFault({ call }: Journey, { error }: Outcome & { ok: false }, world: World): void {
+  if (call.signal.aborted && error === call.signal.reason) return;
+  const question = world.asked.find((one) => one.error === error);
+  if (!question) throw error;
+  if (question.call.trip === call.trip) return;
+  expect(question.abandoned).toBe(false);
+  expect(question.call.route).toBe(call.route);
+  expect(materials(question).some((one) => materials({ call }).includes(one))).toBe(true);
+  const { blame, retry } = (error as GatewayError).row;
+  if (blame === "upstream" && retry !== "never") return;
+  expect(question.inputs).toHaveLength(1);
+  const likeness = ({ query, trip }: Journey["call"]) => [
+    query.user,
+    query.encoding,
+    trip.caller?.id,
+  ];
+  expect(likeness(question.call)).toEqual(likeness(call));
+}
+
+function checkTrip({ call }: Journey, outcome: Outcome, world: World): void {
+  const { trip, query } = call;
+  const own = world.asked.filter((question) => question.call.trip === trip);
+  const askedFor = own.flatMap(materials);
+  expect(new Set(askedFor).size).toBe(askedFor.length);
+  const count = inputsOf(query.input).length;
+  expect([trip.inputs, trip.cachedInputs]).toEqual([count, count - askedFor.length]);
+  if (!outcome.ok) return;
+  const told = own.map(({ reply }) => reply?.usage?.inputTokens);
+  const known = told.every((tokens) => tokens !== undefined);
+  expect(trip.upstreamTokens).toBe(
+    known ? sumTokens(own.flatMap(({ inputs }) => inputs)) : undefined,
+  );
+}
+
+describe("calls that share what they know", () => {
+  const rooms = fc.constantFrom(0, 2 * (entryOverhead + 64), 1e6);
+
+  test("each get what they would have got alone, whatever happens to the others", async () => {
+    await fc.assert(
+      fc.asyncProperty(crowded, rooms, async (steps, maxBytes) => {
+        const world = await play(steps, maxBytes);
+        for (const [at, journey] of world.journeys.entries()) {
+          const outcome = world.outcomes[at] as Outcome;
+          if (outcome.ok) checkReply(journey, outcome, world);
+          else checkFault(journey, outcome, world);
+          checkTrip(journey, outcome, world);
+          const refused = inputsOf(journey.call.query.input).includes(poison);
+          if (refused) expect(outcome.ok).toBe(false);
+        }
+      }),
+      tries(1500),
+    );
+  }, 600_000);
+
+  test("ask for each input once, and leave out the usage only where an upstream did", async () => {
+    await fc.assert(
+      fc.asyncProperty(calm, async (steps) => {
+        const world = await play(steps, 1e6);
+        const all = world.asked.flatMap(materials);
+        expect(new Set(all).size).toBe(all.length);
+        const silent = new Set(world.asked.filter(({ reply }) => !reply?.usage).flatMap(materials));
+        for (const [at, journey] of world.journeys.entries()) {
+          const outcome = world.outcomes[at] as Outcome;
+          if (!outcome.ok) throw outcome.error;
+          checkReply(journey, outcome, world);
+          checkTrip(journey, outcome, world);
+          const unknown = materials(journey).some((one) => silent.has(one));
+          expect(outcome.reply.usage === undefined).toBe(unknown);
+        }
+      }),
+      tries(500),
+    );
+  }, 600_000);
+});
+
+describe("a key", () => {
+  const text = (one: string): EmbeddingInput => ({ kind: "text", texts: [one] });
+  const anyInput = fc.oneof(
+    fc.string({ unit: "binary", minLength: 1, maxLength: 6 }).map(text),
+    fc
+      .array(fc.nat({ max: 0xffff }), { minLength: 1, maxLength: 4 })
+      .map((units) => text(String.fromCharCode(...units))),
+    fc.constantFrom(...texts).map(text),
+    fc
+      .array(fc.nat({ max: 20 }), { minLength: 1, maxLength: 3 })
+      .map((list): EmbeddingInput => ({ kind: "tokens", tokens: [list] })),
+  );
+  const anyRest = fc.dictionary(fc.string({ maxLength: 4 }), fc.jsonValue({ maxDepth: 2 }), {
+    maxKeys: 3,
+  });
+  const question = fc
+    .record({
+      query,
+      input: anyInput,
+      rest: fc.oneof(fc.constant({}), fc.constantFrom(...rests), anyRest),
+      route: fc.constantFrom<Route>(...routes),
+    })
+    .map(({ query, input, rest, route }) => ({ query: { ...query, input, rest }, route }));
+  type Question = { readonly query: EmbeddingsQuery; readonly route: Route };
+  const keyFor = ({ query, route }: Question): string =>
+    keyOf(keyPrefix(query, route, false), query.input, 0);
+  const materialFor = (one: Question): string =>
+    materialOf(one, inputsOf(one.query.input)[0] as string);
+
+  test("is the same for two questions exactly when nothing that matters differs", () => {
+    // Against all that came before, from both sides.
+    const materialsSeen = new Map<string, string>();
+    const keysSeen = new Map<string, string>();
+    fc.assert(
+      fc.property(question, (one) => {
+        const [key, material] = [keyFor(one), materialFor(one)];
+        expect(materialsSeen.get(key) ?? material).toBe(material);
+        expect(keysSeen.get(material) ?? key).toBe(key);
+        materialsSeen.set(key, material);
+        keysSeen.set(material, key);
+      }),
+      tries(4000),
+    );
+  }, 600_000);
+});

@@ -1,0 +1,273 @@
+/** However calls are cut and joined on their way, each caller gets what asking one input at a time would have given. */
+import { expect, test } from "bun:test";
+import fc from "fast-check";
+import { batch } from "../../server/gateway/stages/batch.ts";
+import { loadOf } from "../../server/gateway/stages/load.ts";
+import { split } from "../../server/gateway/stages/split.ts";
+import { type Stage, through } from "../../server/gateway/stages/stage.ts";
+import { GatewayError } from "../../server/std/gateway-error.ts";
+import type {
+  EmbeddingInput,
+  EmbeddingsQuery,
+  EmbeddingsReply,
+} from "../../server/upstream/contract.ts";
+import { tries } from "../laws/law.ts";
+import {
+  broken,
+  type CountedCall,
+  callFor,
+  type EmbeddingsCall,
+  type EmbeddingsSend,
+  entriesOf,
+  outcomeOf,
+  rejected,
+  routeTo,
+  settled,
+  targetNamed,
+  tooManyTokens,
+  traitsOf,
+  vectorFor,
+} from "../promises/travelling-fixture.ts";
+
+const words = fc.constantFrom("a", "two words", "日本語のことば", "δοκιμή", "x".repeat(40), "🙂🙂");
+
+const inputs = fc.oneof(
+  fc.record({
+    kind: fc.constant("text" as const),
+    texts: fc.array(words, { minLength: 1, maxLength: 8 }),
+  }),
+  fc.record({
+    kind: fc.constant("tokens" as const),
+    tokens: fc.array(fc.array(fc.nat({ max: 99 }), { maxLength: 12 }), {
+      minLength: 1,
+      maxLength: 8,
+    }),
+  }),
+);
+
+const seldom = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> =>
+  fc.oneof({ weight: 5, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary });
+
+const traveller = fc.record({
+  input: inputs,
+  dimensions: seldom(fc.constantFrom(2, 3)),
+  user: seldom(fc.constantFrom("u", "v")),
+  purpose: seldom(fc.constant({ field: "task", given: "query" } as const)),
+  rest: seldom(fc.constant({ truncate: true })),
+  encoding: fc.constantFrom("float", "base64"),
+  /** In turns of the event loop. */
+  arrives: fc.nat({ max: 6 }),
+  hangsUpAfter: seldom(fc.nat({ max: 8 })),
+  /** Which of its inputs the upstream refuses. */
+  poisoned: seldom(fc.nat({ max: 7 })),
+});
+type Traveller = typeof traveller extends fc.Arbitrary<infer T> ? T : never;
+
+const world = fc.record({
+  limits: fc.record(
+    {
+      maxItems: fc.integer({ min: 1, max: 9 }),
+      maxTokens: fc.integer({ min: 4, max: 60 }),
+      maxBytes: fc.integer({ min: 10, max: 200 }),
+    },
+    { requiredKeys: ["maxItems"] },
+  ),
+  /** What it really takes in tokens, which no estimate knows. */
+  trueTokens: fc.option(fc.integer({ min: 10, max: 60 }), { nil: undefined }),
+  options: fc.record({
+    lanes: fc.integer({ min: 1, max: 3 }),
+    maxWaitMs: fc.constantFrom(0, 1, 60_000),
+    maxTogether: fc.integer({ min: 1, max: 12 }),
+    maxJoining: fc.integer({ min: 1, max: 8 }),
+    maxWaiting: fc.nat({ max: 10 }),
+  }),
+  maxParallel: fc.integer({ min: 1, max: 4 }),
+  /** Of the upstream's calls, in turn: how many turns each takes, and how it goes. */
+  turns: fc.array(fc.nat({ max: 4 }), { minLength: 1, maxLength: 9 }),
+  moods: fc.oneof(
+    fc.constant(["well" as const]),
+    fc.array(fc.constantFrom("well", "well", "well", "unmetered", "broken"), {
+      minLength: 3,
+      maxLength: 9,
+    }),
+  ),
+  travellers: fc.array(traveller, { minLength: 1, maxLength: 14 }),
+});
+type World = typeof world extends fc.Arbitrary<infer T> ? T : never;
+
+/** As many tokens as the fake upstream counts: not what the gateway estimates. */
+const trueTokensOf = (entry: string | readonly number[]): number =>
+  typeof entry === "string" ? Math.ceil(entry.length / 2) : entry.length;
+
+const poison = "poison";
+const isPoisoned = (entry: string | readonly number[]): boolean =>
+  typeof entry === "string" ? entry.includes(poison) : entry.includes(-1);
+const ownerOf = (entry: string | readonly number[]): number =>
+  typeof entry === "string" ? Number.parseInt(entry, 10) : (entry[0] ?? Number.NaN);
+
+/** Each entry begins with whose it is, so that the upstream's calls can be traced back. */
+function named(whose: number, { input, poisoned }: Traveller): EmbeddingInput {
+  if (input.kind === "text") {
+    const texts = input.texts.map(
+      (text, at) => `${whose} ${at} ${at === poisoned ? poison : ""}${text}`,
+    );
+    return { kind: "text", texts };
+  }
+  const tokens = input.tokens.map((entry, at) => [
+    whose,
+    at,
+    ...(at === poisoned ? [-1] : []),
+    ...entry,
+  ]);
+  return { kind: "tokens", tokens };
+}
+
+/** A pure upstream: what it answers depends on the entry and the options alone. */
+class Upstream {
+  readonly #world: World;
+  readonly unmetered = new Set<number>();
+  readonly failed = new Set<number>();
+  charged = 0;
+  underWay = 0;
+  calls = 0;
+
+  constructor(given: World) {
+    this.#world = given;
+  }
+
+  readonly next: EmbeddingsSend = async (call) => {
+    const { turns, moods } = this.#world;
+    const [wait, mood] = [turns[this.calls % turns.length]!, moods[this.calls % moods.length]!];
+    this.calls++;
+    this.#expectWithinLimits(call);
+    this.underWay++;
+    try {
+      for (let turn = 0; turn < wait; turn++) {
+        await settled();
+        if (call.signal.aborted) throw call.signal.reason;
+      }
+      return this.#answer(call, mood);
+    } finally {
+      this.underWay--;
+    }
+  };
+
+  #expectWithinLimits({ query }: EmbeddingsCall): void {
+    const { items, tokens, bytes } = loadOf(query.input);
+    const { maxItems, maxTokens = Infinity, maxBytes = Infinity } = this.#world.limits;
+    expect(items).toBeGreaterThan(0);
+    expect(items).toBeLessThanOrEqual(maxItems);
+    // One that is too large by itself cannot be cut.
+    if (items === 1) return;
+    expect(tokens).toBeLessThanOrEqual(maxTokens);
+    expect(bytes).toBeLessThanOrEqual(maxBytes);
+  }
+
+  #answer({ query }: EmbeddingsCall, mood: World["moods"][number]): EmbeddingsReply {
+    const entries = entriesOf(query.input);
+    const owners = entries.map(ownerOf);
+    if (mood === "broken") {
+      for (const owner of owners) this.failed.add(owner);
+      throw broken();
+    }
+    const bad = entries.find(isPoisoned);
+    if (bad !== undefined) throw rejected(`refused for ${ownerOf(bad)}`);
+    const inputTokens = entries.reduce((sum, entry) => sum + trueTokensOf(entry), 0);
+    if (inputTokens > (this.#world.trueTokens ?? Infinity)) throw tooManyTokens();
+    const vectors = entries.map((entry) => vectorFor(entry, query));
+    if (mood === "unmetered") {
+      for (const owner of owners) this.unmetered.add(owner);
+      return { vectors };
+    }
+    this.charged += inputTokens;
+    return { vectors, usage: { inputTokens } };
+  }
+}
+
+async function inTurns(turns: number): Promise<void> {
+  for (let turn = 0; turn < turns; turn++) await settled();
+}
+
+type Outcome = Awaited<ReturnType<typeof outcomeOf<EmbeddingsReply>>>;
+
+function expectOwnOutcome(
+  whose: number,
+  call: CountedCall,
+  outcome: Outcome,
+  upstream: Upstream,
+  given: World,
+): void {
+  const entries = entriesOf(call.query.input);
+  const hungUp = call.signal.aborted;
+  if ("value" in outcome) {
+    expect(entries.some(isPoisoned)).toBe(false);
+    expect(outcome.value.vectors).toEqual(entries.map((entry) => vectorFor(entry, call.query)));
+    if (!hungUp) expect(outcome.value.usage === undefined).toBe(upstream.unmetered.has(whose));
+    return;
+  }
+  const { error } = outcome;
+  if (hungUp && error === call.signal.reason) return;
+  expect(error).toBeInstanceOf(GatewayError);
+  const { fault, message } = error as GatewayError;
+  switch (fault) {
+    case "upstream_rejected":
+      expect(message).toBe(`refused for ${whose}`);
+      return;
+    case "max_tokens_per_request":
+      expect(entries.some((entry) => trueTokensOf(entry) > given.trueTokens!)).toBe(true);
+      return;
+    default:
+      expect(fault).toBe("upstream_overloaded");
+      expect(upstream.failed.has(whose)).toBe(true);
+  }
+}
+
+async function expectSafeTravels(given: World): Promise<void> {
+  const upstream = new Upstream(given);
+  const target = targetNamed("a");
+  const route = routeTo(target);
+  const traits = traitsOf(given.limits);
+  const choose: Stage<EmbeddingsQuery, EmbeddingsReply> = (next) => (call) =>
+    next({ ...call, target });
+  const send = through(
+    [
+      split({ traits, maxParallel: given.maxParallel }),
+      choose,
+      batch({ traits, enabled: () => true, ...given.options }),
+    ],
+    upstream.next,
+  );
+  const travels = given.travellers.map(async (one, whose) => {
+    const { dimensions, user, purpose, rest, encoding } = one;
+    const call = callFor(named(whose, one), route, {
+      encoding,
+      ...(dimensions !== undefined && { dimensions }),
+      ...(user !== undefined && { user }),
+      ...(purpose && { purpose }),
+      ...(rest && { rest }),
+    });
+    await inTurns(one.arrives);
+    const outcome = outcomeOf(send(call));
+    if (one.hangsUpAfter !== undefined) {
+      await inTurns(one.hangsUpAfter);
+      call.signal.abort(new Error(`${whose} hung up`));
+    }
+    return { call, outcome: await outcome };
+  });
+  const arrived = await Promise.all(travels);
+  for (const [whose, { call, outcome }] of arrived.entries()) {
+    expectOwnOutcome(whose, call, outcome, upstream, given);
+    expect(call.signal.heard.size).toBe(0);
+  }
+  await inTurns(6);
+  expect(upstream.underWay).toBe(0);
+  const replies = arrived.flatMap(({ outcome }) => ("value" in outcome ? [outcome.value] : []));
+  if (replies.length === arrived.length && upstream.unmetered.size === 0) {
+    const told = replies.reduce((sum, { usage }) => sum + (usage?.inputTokens ?? 0), 0);
+    expect(told).toBe(upstream.charged);
+  }
+}
+
+test("calls that are cut and joined come out as if each input had been asked by itself", async () => {
+  await fc.assert(fc.asyncProperty(world, expectSafeTravels), tries(250));
+}, 600_000);

@@ -1,0 +1,59 @@
+/** Laws of what adapters put on the wire for pictures: the caller's own files and references, each time anew. */
+import { expect, test } from "bun:test";
+import fc from "fast-check";
+import { openaiShaped } from "../../server/upstream/adapters/index.ts";
+import type { EditQuery } from "../../server/upstream/contract.ts";
+import { formEdits, jsonEdits, jsonOf, painters, partsOf, type Subject } from "./adapter-cases.ts";
+import { type Law, obey, tries } from "./law.ts";
+
+const runs = tries(15);
+
+const laws: Readonly<Record<string, Law<Subject>>> = {
+  "the bytes of files are the caller's": async ({ adapter, target }) => {
+    await fc.assert(
+      fc.asyncProperty(formEdits, async (query) => {
+        const parts = await partsOf(adapter.edits!.toUpstream(query, target));
+        const sent = parts.filter(({ filename }) => filename !== undefined);
+        for (const [at, source] of query.images.entries()) {
+          if (source.kind !== "file") continue;
+          expect(Buffer.from(sent[at]!.bytes).equals(await source.file.bytes())).toBe(true);
+        }
+      }),
+      runs,
+    );
+  },
+  "references arrive as they were given": ({ adapter, target }) => {
+    fc.assert(
+      fc.property(jsonEdits, (query) => {
+        const { images, mask } = jsonOf(adapter.edits!.toUpstream(query, target));
+        const shown = (source: EditQuery["images"][number]) =>
+          source.kind === "url"
+            ? { image_url: source.url }
+            : { file_id: (source as { id: string }).id };
+        expect(images).toEqual(query.images.map(shown));
+        expect(mask).toEqual(query.mask && shown(query.mask));
+      }),
+      runs,
+    );
+  },
+  "a second attempt sends the same form as the first": async ({ adapter, target }) => {
+    await fc.assert(
+      fc.asyncProperty(formEdits, async (edit) => {
+        const request = adapter.edits!.toUpstream(edit, target);
+        expect(await partsOf(request)).toEqual(await partsOf(request));
+        const again = await partsOf(adapter.edits!.toUpstream(edit, target));
+        expect(again).toEqual(await partsOf(request));
+      }),
+      runs,
+    );
+  },
+};
+
+obey(painters, laws);
+
+test("who makes no pictures says so, and the others do not", () => {
+  for (const { kind, adapter } of openaiShaped) {
+    const draws = adapter.generations !== undefined && adapter.edits !== undefined;
+    expect(`${kind.name}: ${kind.serves}`).toBe(`${kind.name}: ${draws ? undefined : "embedding"}`);
+  }
+});

@@ -1,0 +1,167 @@
+/** What the laws of the vendors are tried on: queries within a target's traits, and answers that are spoilt in some place. */
+import fc from "fast-check";
+import { verifyEmbeddings } from "../../server/gateway/verify.ts";
+import type { Adapter, EmbeddingsQuestion } from "../../server/upstream/adapter.ts";
+import { adapters } from "../../server/upstream/adapters/index.ts";
+import type {
+  EmbeddingInput,
+  EmbeddingsQuery,
+  EmbeddingsReply,
+  EmbeddingTraits,
+  Target,
+} from "../../server/upstream/contract.ts";
+import {
+  type Purpose,
+  purposeFields,
+  readPurpose,
+  wordFor,
+} from "../../server/upstream/purpose.ts";
+import { vendorCases } from "../vendors/index.ts";
+import type { VendorAnswer, VendorCase } from "../vendors/vendor-case.ts";
+import { replyOf, words } from "./adapter-cases.ts";
+
+export interface VendorSubject {
+  readonly vendor: VendorCase;
+  readonly adapter: Adapter;
+  readonly question: EmbeddingsQuestion;
+  readonly traits: EmbeddingTraits;
+}
+
+function subjectOf(vendor: VendorCase): VendorSubject {
+  const adapter = adapters.get(vendor.target.upstream.kind);
+  const question = adapter?.embeddings;
+  if (!adapter || !question) throw new Error(`${vendor.name} has no embeddings adapter`);
+  return { vendor, adapter, question, traits: question.traits(vendor.target) };
+}
+
+export const vendorSubjects: ReadonlyMap<string, VendorSubject> = new Map(
+  vendorCases.map((vendor) => [vendor.name, subjectOf(vendor)]),
+);
+
+/** Words of every vendor, among them one for each meaning. */
+const spoken = [
+  ...["query", "search_query", "RETRIEVAL_QUERY", "document", "passage", "RETRIEVAL_DOCUMENT"],
+  ...["SEMANTIC_SIMILARITY", "text-matching", "classification", "CLUSTERING", "separation"],
+  ...["CODE_RETRIEVAL_QUERY", "QUESTION_ANSWERING", "FACT_VERIFICATION"],
+];
+
+/** Undefined among them: most callers say nothing. */
+function purposesFor({ purposes }: EmbeddingTraits): fc.Arbitrary<Purpose | undefined> {
+  const field = fc.constantFrom(...purposeFields);
+  if (purposes === "indifferent") return fc.constant(undefined);
+  if (purposes === "as-given")
+    return fc.option(fc.tuple(field, words).map(read), { nil: undefined });
+  const known = [...spoken, ...Object.values(purposes.words)].filter(
+    (given) => wordFor(readPurpose("task_type", given), purposes) !== undefined,
+  );
+  if (known.length === 0) return fc.constant(undefined);
+  return fc.option(fc.tuple(field, fc.constantFrom(...known)).map(read), { nil: undefined });
+}
+
+const read = ([field, given]: [Purpose["field"], string]): Purpose => readPurpose(field, given);
+
+function dimensionsFor({ dimensions }: EmbeddingTraits): fc.Arbitrary<number | undefined> {
+  if (dimensions === undefined) return fc.constant(undefined);
+  const lengths =
+    dimensions === "any" ? fc.integer({ min: 1, max: 4096 }) : fc.constantFrom(...dimensions);
+  return fc.option(lengths, { nil: undefined });
+}
+
+function inputsFor({ maxItems, tokens }: EmbeddingTraits): fc.Arbitrary<EmbeddingInput> {
+  const size = { minLength: 1, maxLength: Math.min(maxItems, 6) };
+  const texts = fc.array(words, size).map((list) => ({ kind: "text", texts: list }) as const);
+  if (!tokens) return texts;
+  const ids = fc.array(fc.nat(50_000), { minLength: 1, maxLength: 8 });
+  return fc.oneof(
+    texts,
+    fc.array(ids, size).map((list) => ({ kind: "tokens", tokens: list }) as const),
+  );
+}
+
+/** Never more than the traits allow, as the stages see to. */
+export const queriesWithin = (traits: EmbeddingTraits): fc.Arbitrary<EmbeddingsQuery> =>
+  fc
+    .record({
+      input: inputsFor(traits),
+      single: fc.boolean(),
+      encoding: fc.constantFrom("float" as const, "base64" as const),
+      dimensions: dimensionsFor(traits),
+      purpose: purposesFor(traits),
+    })
+    .map(({ single, dimensions, purpose, ...query }) => ({
+      ...query,
+      model: "public-model",
+      single: single && countOf(query.input) === 1,
+      ...(dimensions !== undefined && { dimensions }),
+      ...(purpose !== undefined && { purpose }),
+      rest: {},
+    }));
+
+export const countOf = (input: EmbeddingInput): number =>
+  input.kind === "text" ? input.texts.length : input.tokens.length;
+
+export const plainQuery = (count: number): EmbeddingsQuery => ({
+  model: "public-model",
+  input: { kind: "text", texts: Array.from({ length: count }, (_, at) => `text ${at}`) },
+  single: false,
+  encoding: "float",
+  rest: {},
+});
+
+/** Through the adapter and the checks behind it. */
+export async function readAnswer(
+  { question, vendor: { target } }: VendorSubject,
+  { status, headers, body }: VendorAnswer,
+  count: number,
+): Promise<EmbeddingsReply> {
+  const query = plainQuery(count);
+  const given = { ...(status !== undefined && { status }), ...(headers && { headers }) };
+  const reply = await question.fromUpstream(replyOf(body, given), query, target);
+  return verifyEmbeddings(reply, query, undefined);
+}
+
+/** Small names of places, which are no secrets, and what is too short to be one. */
+const open = new Set(["region", "location", "apiVersion", "family", "baseUrl", "token_uri"]);
+
+/** Everything in a target that belongs to the operator alone. */
+export function secretsOf({ upstream }: Target): string[] {
+  const inside = (value: unknown, name = ""): string[] => {
+    if (typeof value === "string") return open.has(name) ? [] : [value];
+    if (typeof value !== "object" || value === null) return [];
+    return Object.entries(value).flatMap(([key, member]) => inside(member, key));
+  };
+  return [upstream.apiKey ?? "", ...inside(upstream.headers), ...inside(upstream.options)].filter(
+    (secret) => secret.length >= 6,
+  );
+}
+
+/** The JSON of a body with every text of it changed, or another member put in one place of it. */
+export function everyText(body: string, change: (text: string) => string): string {
+  const walk = (value: unknown): unknown => {
+    if (typeof value === "string") return change(value);
+    if (Array.isArray(value)) return value.map(walk);
+    if (typeof value !== "object" || value === null) return value;
+    return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, walk(member)]));
+  };
+  return JSON.stringify(walk(JSON.parse(body)));
+}
+
+/** As many times as there are places in it, one of them is something else. */
+export function* spoilt(body: string, odd: unknown): Generator<string> {
+  const places = countPlaces(JSON.parse(body));
+  for (let at = 0; at < places; at++) {
+    let seen = 0;
+    const walk = (value: unknown): unknown => {
+      if (seen++ === at) return odd;
+      if (Array.isArray(value)) return value.map(walk);
+      if (typeof value !== "object" || value === null) return value;
+      return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, walk(member)]));
+    };
+    yield JSON.stringify(walk(JSON.parse(body)));
+  }
+}
+
+const countPlaces = (value: unknown): number =>
+  typeof value === "object" && value !== null
+    ? Object.values(value).reduce((sum: number, member) => sum + countPlaces(member), 1)
+    : 1;

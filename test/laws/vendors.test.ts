@@ -1,0 +1,254 @@
+/** Laws over every vendor: it understands what we ask, and of what it answers the truth comes through and nothing else. */
+import { expect, test } from "bun:test";
+import fc from "fast-check";
+import type { WireRequest } from "../../server/upstream/adapter.ts";
+import { vendors } from "../../server/upstream/adapters/index.ts";
+import type { Vector } from "../../server/upstream/contract.ts";
+import { readPurpose, wordFor } from "../../server/upstream/purpose.ts";
+import { vendorCases } from "../vendors/index.ts";
+import { bits, faultOf, matrices } from "./adapter-answers.ts";
+import { replyOf } from "./adapter-cases.ts";
+import { type Exceptions, type Law, obey, tries } from "./law.ts";
+import {
+  everyText,
+  plainQuery,
+  queriesWithin,
+  readAnswer,
+  secretsOf,
+  spoilt,
+  type VendorSubject,
+  vendorSubjects,
+} from "./vendor-queries.ts";
+
+const runs = tries(25);
+const now = Date.parse("2026-01-01T00:00:00Z");
+
+test("every vendor with embeddings has a case, and every case a name of its own", () => {
+  const told = new Set(vendorCases.map(({ target }) => target.upstream.kind));
+  const silent = vendors.filter(({ adapter }) => adapter.embeddings && !told.has(adapter.name));
+  expect(silent.map(({ adapter }) => adapter.name)).toEqual([]);
+  expect(vendorSubjects.size).toBe(vendorCases.length);
+});
+
+const bitsOf = (vector: Vector): string =>
+  typeof vector === "string" ? Buffer.from(vector, "base64").toString("hex") : bits(vector);
+
+/** As it goes out, with the proof that `sign` adds. */
+const signed = ({ adapter, vendor }: VendorSubject, request: WireRequest): WireRequest =>
+  adapter.sign?.(request, vendor.target.upstream, now) ?? request;
+
+const hostOf = ({ question, vendor }: VendorSubject): string =>
+  new URL(question.toUpstream(plainQuery(1), vendor.target).url).host;
+
+const laws: Readonly<Record<string, Law<VendorSubject>>> = {
+  "the vendor understands what we ask: every input in order, the length, the purpose": ({
+    question,
+    vendor,
+    traits,
+  }) => {
+    // Where the vendor insists on a purpose, it is the same one whenever the caller gives none.
+    const usual = vendor.understand(question.toUpstream(plainQuery(1), vendor.target)).purpose;
+    const { purposes } = traits;
+    fc.assert(
+      fc.property(queriesWithin(traits), (query) => {
+        const { input, dimensions, purpose } = query;
+        const wanted =
+          purpose && typeof purposes === "object" ? wordFor(purpose, purposes) : purpose?.given;
+        const understood = vendor.understand(question.toUpstream(query, vendor.target));
+        expect<unknown>({ ...understood, purpose: understood.purpose }).toEqual({
+          input,
+          encoding: traits.base64 ? "base64" : "float",
+          ...(dimensions !== undefined && { dimensions }),
+          purpose: purpose ? wanted : usual,
+        });
+      }),
+      runs,
+    );
+  },
+  "a second attempt sends the same as the first": ({ question, vendor, traits }) => {
+    fc.assert(
+      fc.property(queriesWithin(traits), (query) => {
+        const ask = () => question.toUpstream(query, vendor.target);
+        expect(ask()).toEqual(ask());
+      }),
+      runs,
+    );
+  },
+  "fields that the gateway does not know ride along": ({ question, vendor }) => {
+    const query = { ...plainQuery(1), rest: { otters: "marker-0123456789" } };
+    expect(question.toUpstream(query, vendor.target).body).toContain("marker-0123456789");
+  },
+  "headers of the configuration go along, however they are spelled": ({ question, vendor }) => {
+    const upstream = { ...vendor.target.upstream, headers: { "X-Team": "otters" } };
+    const { headers } = question.toUpstream(plainQuery(1), { ...vendor.target, upstream });
+    expect(headers["x-team"]).toBe("otters");
+    expect(Object.keys(headers).filter((name) => name !== name.toLowerCase())).toEqual([]);
+  },
+  "the key stands in headers and nowhere else, and what only signs stands nowhere": (subject) => {
+    const { question, vendor, traits } = subject;
+    const { apiKey } = vendor.target.upstream;
+    fc.assert(
+      fc.property(queriesWithin(traits), (query) => {
+        const { url, headers, body } = signed(subject, question.toUpstream(query, vendor.target));
+        const inHeaders = JSON.stringify(headers);
+        if (apiKey !== undefined) expect(inHeaders).toContain(apiKey);
+        for (const secret of secretsOf(vendor.target)) expect(body).not.toContain(secret);
+        for (const secret of [apiKey, ...signingOnly(subject)])
+          if (secret !== undefined) expect(url).not.toContain(secret);
+        for (const secret of signingOnly(subject)) expect(inHeaders).not.toContain(secret);
+      }),
+      tries(10),
+    );
+  },
+  "every address is below the vendor's own, whatever the model is called": (subject) => {
+    const { question, vendor } = subject;
+    const host = hostOf(subject);
+    for (const model of ["a", "a/b", "../../admin", "a?b=c", "a#b", "%2e%2e", "ü b", "a:0"]) {
+      const url = new URL(question.toUpstream(plainQuery(1), { ...vendor.target, model }).url);
+      expect([url.host, url.hash, url.username]).toEqual([host, "", ""]);
+      expect(url.pathname).not.toContain("/admin");
+      expect(url.searchParams.has("b")).toBe(false);
+    }
+  },
+  "what it can take makes sense": ({ traits, question, vendor }) => {
+    const { maxItems, maxTokens = 1, maxBytes = 1, dimensions, purposes } = traits;
+    for (const limit of [maxItems, maxTokens, maxBytes]) {
+      expect(Number.isSafeInteger(limit) && limit >= 1, `${limit} is no limit`).toBe(true);
+    }
+    if (typeof dimensions === "object") {
+      expect(dimensions.length).toBeGreaterThan(0);
+      expect(dimensions.every((length) => Number.isSafeInteger(length) && length > 0)).toBe(true);
+      expect([...dimensions]).toEqual(dimensions.toSorted((a, b) => a - b));
+    }
+    if (typeof purposes === "object") {
+      for (const word of Object.values(purposes.words)) {
+        expect(wordFor(readPurpose("task_type", word), purposes)).toBe(word);
+      }
+    }
+    expect(question.traits(vendor.target)).toEqual(traits);
+  },
+  "vectors come back in the order of their inputs, to the last bit": async (subject) => {
+    await fc.assert(
+      fc.asyncProperty(matrices(Math.min(subject.traits.maxItems, 6)), async (rows) => {
+        const { vectors } = await readAnswer(subject, subject.vendor.answer(rows, 3), rows.length);
+        expect(vectors.map(bitsOf)).toEqual(rows.map(bits));
+      }),
+      runs,
+    );
+  },
+  "usage is what the vendor counted, or unknown": async (subject) => {
+    const { answer, tellsUsage } = subject.vendor;
+    const row = [Float32Array.of(0.25, -1)];
+    for (const tokens of [1, 4711, undefined]) {
+      const { usage } = await readAnswer(subject, answer(row, tokens), 1);
+      expect(usage?.inputTokens).toBe(tellsUsage ? tokens : undefined);
+    }
+    const { headers = {}, body } = answer(row, 987_654);
+    for (const odd of ["0", "-1", "null", '"many"', "1.5", "[]", "1e400"]) {
+      const lying = JSON.parse(
+        JSON.stringify(headers).replaceAll("987654", JSON.stringify(odd).slice(1, -1)),
+      );
+      const reply = readAnswer(
+        subject,
+        { headers: lying, body: body.replaceAll("987654", odd) },
+        1,
+      );
+      expect((await reply).usage).toBeUndefined();
+    }
+  },
+  "there is a vector for each input, or a fault": async (subject) => {
+    const { vendor, traits } = subject;
+    const row = (at: number) => Float32Array.of(at + 1, 0.5);
+    for (const [asked, got] of [
+      [1, 0],
+      [2, 1],
+      [2, 3],
+      [3, 0],
+    ] as const) {
+      if (asked > traits.maxItems) continue;
+      const lie = vendor.answer(
+        Array.from({ length: got }, (_, at) => row(at)),
+        3,
+      );
+      const fault = await faultOf(() => readAnswer(subject, lie, asked));
+      expect(fault?.fault, `${got} for ${asked}`).toBe("upstream_invalid");
+    }
+  },
+  "an answer that is no answer is a fault": async (subject) => {
+    const { headers, body } = subject.vendor.answer([Float32Array.of(0.5, 1)], 3);
+    for (const broken of [
+      ...["", " ", "null", "0", '""', "[]", "{}", "[null]", "\ufeff", "NaN", "{}{}", "undefined"],
+      "<!DOCTYPE html><html><body>502 Bad Gateway</body></html>",
+      ...[1, 2, 3, 5, 8].map((part) => body.slice(0, Math.floor((body.length * part) / 9))),
+      body.slice(1),
+      `${body}x`,
+    ]) {
+      const given = { ...(headers && { headers }), body: broken };
+      const fault = await faultOf(() => readAnswer(subject, given, 1));
+      expect(fault?.fault, broken.slice(0, 60)).toBe("upstream_invalid");
+    }
+  },
+  "an answer that is spoilt in any one place is a fault, or as good as before": async (subject) => {
+    const count = Math.min(subject.traits.maxItems, 2);
+    const rows = [Float32Array.of(0.5, 1), Float32Array.of(-1, 0.25)].slice(0, count);
+    const { headers, body } = subject.vendor.answer(rows, 3);
+    for (const odd of [null, true, -1, "", "x", [], {}, [null], { values: "AAAA" }, [[]]]) {
+      for (const text of spoilt(body, odd)) {
+        const given = { ...(headers && { headers }), body: text };
+        const fault = await faultOf(() => readAnswer(subject, given, count));
+        if (fault) expect(fault.fault, text).toBe("upstream_invalid");
+      }
+    }
+  },
+  "every refusal becomes the fault it means, and says nothing of the operator's": async (
+    subject,
+  ) => {
+    const { adapter, vendor } = subject;
+    const context = { target: vendor.target, model: "public-model" };
+    // What never leaves cannot come back.
+    const kept = signingOnly(subject);
+    const known = secretsOf(vendor.target).filter((secret) => !kept.includes(secret));
+    const hidden = [...known, hostOf(subject)];
+    for (const { status = 400, headers = {}, body, fault } of vendor.refusals) {
+      const read = async (text: string) =>
+        adapter.fault(replyOf(text, { status, headers }), context);
+      const error = await read(body);
+      expect(error.fault, body).toBe(fault);
+      const poisoned = body.startsWith("{")
+        ? await read(
+            everyText(body, (text) => `${text} ${hidden.join(" ")} https://${hidden.at(-1)}/x`),
+          )
+        : error;
+      for (const secret of hidden) {
+        expect(JSON.stringify(error.body)).not.toContain(secret);
+        expect(JSON.stringify(poisoned.body)).not.toContain(secret);
+      }
+      expect(error.message).not.toBe("");
+      expect(error.row.status).not.toBe(401);
+    }
+  },
+  "how long to wait survives": async ({ adapter, vendor }) => {
+    const context = { target: vendor.target, model: "public-model" };
+    for (const { status = 400, headers = {}, body } of vendor.refusals) {
+      const reply = replyOf(body, { status, headers: { ...headers, "retry-after": "7" } });
+      expect((await adapter.fault(reply, context)).details.retryAfterMs, body).toBe(7000);
+    }
+  },
+};
+
+/** Secrets that never leave: what they sign, or are exchanged for, does. */
+function signingOnly({ vendor }: VendorSubject): string[] {
+  const { secretAccessKey, serviceAccount } = vendor.target.upstream.options as {
+    readonly secretAccessKey?: string;
+    readonly serviceAccount?: { readonly private_key: string };
+  };
+  return [secretAccessKey, serviceAccount?.private_key].filter((secret) => secret !== undefined);
+}
+
+const exceptions: Exceptions = {
+  perplexity: {
+    "vectors come back in the order of their inputs, to the last bit":
+      "each of its numbers is one signed byte",
+  },
+};
+obey(vendorSubjects, laws, exceptions);

@@ -1,0 +1,39 @@
+/** Tokens of OpenAI's models are read as the text they stand for, or not at all. */
+import { expect, test } from "bun:test";
+import { decode } from "../../server/upstream/tokenizers.ts";
+
+const read = (tokens: readonly number[]) => decode("cl100k_base", tokens);
+
+// cookbook.openai.com/examples/how_to_count_tokens_with_tiktoken, and the tokenizer of npm's js-tiktoken.
+const texts: readonly (readonly [text: string, tokens: readonly number[]])[] = [
+  ["", []],
+  ["tiktoken is great!", [83, 1609, 5963, 374, 2294, 0]],
+  ["antidisestablishmentarianism", [519, 85342, 34500, 479, 8997, 2191]],
+  ["2 + 2 = 4", [17, 489, 220, 17, 284, 220, 19]],
+  ["お誕生日おめでとう", [33334, 45918, 243, 21990, 9080, 33334, 62004, 16556, 78699]],
+  ["👋", [9468, 239, 233]],
+];
+for (const [text, tokens] of texts)
+  test(`tokens become text: ${JSON.stringify(text)}`, async () => {
+    expect(await read(tokens)).toBe(text);
+  });
+
+test("what marks the order of bytes at the beginning stays there", async () => {
+  expect(await read([171, 119, 123, 9906])).toBe("\uFEFFHello");
+});
+
+test("a replacement character that was sent is one that arrives", async () => {
+  expect(await read([5809])).toBe("\uFFFD");
+});
+
+test("tokens cut inside a character are no text, and nothing is put in their place", async () => {
+  expect(await read([9468])).toBeUndefined();
+  expect(await read([9468, 239])).toBeUndefined();
+  expect(await read([239, 233])).toBeUndefined();
+  expect(await read([9906, 9468, 1917])).toBeUndefined();
+});
+
+test("numbers that are no tokens, and tokens that stand for no text, are no text", async () => {
+  for (const odd of [-1, 0.5, 100_256, 100_257, 100_276, 200_000, Number.NaN, 2 ** 53])
+    expect(await read([9906, odd])).toBeUndefined();
+});

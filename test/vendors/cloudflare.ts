@@ -1,0 +1,104 @@
+/** Workers AI: https://developers.cloudflare.com/workers-ai/models/bge-m3 and /workers-ai/platform/errors; codes that are not there are stand-ins. */
+import type { WireRequest } from "../../server/upstream/adapter.ts";
+import type { Target } from "../../server/upstream/contract.ts";
+import { bodyAt, targetOf, textsIn } from "./bearer-case.ts";
+import type { Understood, VendorCase } from "./vendor-case.ts";
+import { expectOnly, writeFloats } from "./written.ts";
+
+const accountId = "023e105f4ecef8ad9ca31a8372d0c353";
+
+function understand(request: WireRequest, { model }: Target): Understood {
+  const url = `https://api.cloudflare.com/client/v4/accounts/${accountId}/ai/run/${model}`;
+  const body = bodyAt(request, url);
+  if (model.includes("bge-m3")) {
+    expectOnly(body, ["text", "truncate_inputs"]);
+    if (body.truncate_inputs !== false) throw new Error("a long text would be cut");
+    return { input: textsIn(body.text), encoding: "float" };
+  }
+  // Qwen's texts stand in a field for what they are.
+  expectOnly(body, ["text", "queries", "documents", "instruction"]);
+  const [field, ...others] = ["text", "queries", "documents"].filter((name) => name in body);
+  if (field === undefined || others.length > 0) throw new Error("one of three fields is wanted");
+  return {
+    input: textsIn(body[field]),
+    encoding: "float",
+    ...(field !== "text" && { purpose: field }),
+  };
+}
+
+const failed = (code: number, message: string): string =>
+  JSON.stringify({ result: null, success: false, errors: [{ code, message }], messages: [] });
+
+const caseOf = (name: string, model: string): VendorCase => {
+  const target = targetOf("cloudflare", model, { options: { accountId } });
+  return {
+    name,
+    target,
+    understand: (request) => understand(request, target),
+    answer: (vectors) => ({
+      body: `{"result":{"shape":[${vectors.length},${vectors[0]?.length}],"data":[${vectors.map(writeFloats).join(",")}],"pooling":"cls"},"success":true,"errors":[],"messages":[]}`,
+    }),
+    tellsUsage: false,
+    refusals: [
+      { status: 401, body: failed(10000, "Authentication error"), fault: "upstream_credentials" },
+      {
+        status: 400,
+        body: failed(6003, "Invalid request headers"),
+        fault: "upstream_credentials",
+      },
+      {
+        status: 400,
+        body: failed(5007, `No such model ${model} or task`),
+        fault: "model_not_found",
+      },
+      { status: 404, body: failed(3042, "The model name is invalid"), fault: "model_not_found" },
+      {
+        status: 404,
+        body: failed(
+          7003,
+          `Could not route to /client/v4/accounts/${accountId}/ai/run/${model}, perhaps your object identifier is invalid?`,
+        ),
+        fault: "upstream_error",
+      },
+      {
+        status: 400,
+        body: failed(
+          5006,
+          `AiError: Bad input in accounts/${accountId}: Error: oneOf at '/' not met, 0 matches`,
+        ),
+        fault: "upstream_rejected",
+      },
+      { status: 413, body: failed(3006, "Request is too large"), fault: "upstream_rejected" },
+      {
+        status: 403,
+        body: failed(5018, "The account is not allowed to access this model"),
+        fault: "upstream_forbidden",
+      },
+      { status: 408, body: failed(3007, "Request timeout"), fault: "upstream_timeout" },
+      {
+        status: 429,
+        body: failed(
+          3036,
+          "You have used up your daily free allocation of 10,000 neurons. Please upgrade to Cloudflare's Workers Paid plan if you would like to continue usage.",
+        ),
+        fault: "insufficient_quota",
+      },
+      {
+        status: 429,
+        body: failed(3040, "No more data centers to forward the request to"),
+        fault: "upstream_overloaded",
+      },
+      {
+        status: 429,
+        body: failed(971, "Please wait and consider throttling your request speed"),
+        fault: "upstream_rate_limit",
+      },
+      { status: 500, body: "", fault: "upstream_error" },
+    ],
+  };
+};
+
+export const cloudflareCases: readonly VendorCase[] = [
+  caseOf("cloudflare", "@cf/baai/bge-m3"),
+  caseOf("cloudflare, qwen3-embedding", "@cf/qwen/qwen3-embedding-0.6b"),
+];

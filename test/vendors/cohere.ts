@@ -1,0 +1,99 @@
+/** Cohere: https://docs.cohere.com/reference/embed, refusals from https://docs.cohere.com/reference/errors. */
+import type { WireRequest } from "../../server/upstream/adapter.ts";
+import type { Target } from "../../server/upstream/contract.ts";
+import {
+  bodyAt,
+  expectModel,
+  key,
+  lengthIn,
+  packed,
+  purposeIn,
+  targetOf,
+  textsIn,
+} from "./bearer-case.ts";
+import type { Understood, VendorCase } from "./vendor-case.ts";
+import { expectOnly } from "./written.ts";
+
+function understand(request: WireRequest, target: Target): Understood {
+  const body = bodyAt(request, "https://api.cohere.com/v2/embed");
+  expectOnly(body, [
+    ...["model", "texts", "input_type", "embedding_types", "output_dimension", "truncate"],
+  ]);
+  expectModel(body, target);
+  if (typeof body.input_type !== "string")
+    throw new Error("valid input_type must be provided with the provided model");
+  if (JSON.stringify(body.embedding_types) !== '["base64"]') throw new Error("no such type");
+  if (body.truncate !== "NONE") throw new Error("a long text would be cut");
+  return {
+    input: textsIn(body.texts),
+    encoding: "base64",
+    ...lengthIn(body.output_dimension),
+    ...purposeIn(body.input_type),
+  };
+}
+
+const said = (message: string): string =>
+  JSON.stringify({ id: "7e2f3c1a-5d0b-4b1e-9b0a-2f9c6f1d8e77", message });
+
+const caseOf = (name: string, target: Target): VendorCase => ({
+  name,
+  target,
+  understand: (request) => understand(request, target),
+  answer: (vectors, tokens) => ({
+    body: JSON.stringify({
+      id: "da6e531f-54c5-4a73-bf92-f60566d8d753",
+      embeddings: { base64: vectors.map(packed) },
+      texts: vectors.map((_, at) => `text ${at}`),
+      meta: {
+        api_version: { version: "2" },
+        ...(tokens !== undefined && { billed_units: { input_tokens: tokens } }),
+      },
+      response_type: "embeddings_by_type",
+    }),
+  }),
+  tellsUsage: true,
+  refusals: [
+    { status: 401, body: said("invalid api token"), fault: "upstream_credentials" },
+    {
+      status: 402,
+      body: said("Please add or update your payment method at https://dashboard.cohere.com"),
+      fault: "insufficient_quota",
+    },
+    {
+      status: 404,
+      body: said(
+        `model '${target.model}' not found, make sure the correct model ID was used and that you have access to the model.`,
+      ),
+      fault: "model_not_found",
+    },
+    { status: 404, body: "404 page not found", fault: "upstream_error" },
+    {
+      status: 400,
+      body: said("invalid request: total number of texts must be at most 96 - received 104"),
+      fault: "upstream_rejected",
+    },
+    {
+      status: 400,
+      body: said("too many tokens: size limit exceeded by 11326 tokens. Try using shorter inputs."),
+      fault: "upstream_rejected",
+    },
+    {
+      status: 429,
+      headers: { "retry-after": "12" },
+      body: said(`You are using a Trial key (${key}), which is limited to 40 API calls / minute.`),
+      fault: "upstream_rate_limit",
+    },
+    { status: 500, body: said("internal server error"), fault: "upstream_error" },
+    { status: 503, body: "", fault: "upstream_overloaded" },
+    { status: 504, body: said("timeout"), fault: "upstream_timeout" },
+  ],
+});
+
+export const cohereCases: readonly VendorCase[] = [
+  caseOf("cohere", targetOf("cohere", "embed-v4.0")),
+  caseOf("cohere, embed-v3", targetOf("cohere", "embed-multilingual-v3.0")),
+  caseOf(
+    "cohere, by an address with a version",
+    targetOf("cohere", "embed-v4.0", { baseUrl: "https://api.cohere.com/v2" }),
+  ),
+];

@@ -1,0 +1,119 @@
+/** Alibaba's Model Studio: https://www.alibabacloud.com/help/en/model-studio/text-embedding-synchronous-api. */
+import type { WireRequest } from "../../server/upstream/adapter.ts";
+import type { Target } from "../../server/upstream/contract.ts";
+import { bodyAt, expectModel, key, lengthIn, purposeIn, targetOf, textsIn } from "./bearer-case.ts";
+import type { Understood, VendorCase } from "./vendor-case.ts";
+import { expectOnly, writeFloats } from "./written.ts";
+
+const path = "/services/embeddings/text-embedding/text-embedding";
+
+function understand(request: WireRequest, target: Target, root: string): Understood {
+  const body = bodyAt(request, `${root}${path}`);
+  expectOnly(body, ["model", "input", "parameters"]);
+  expectModel(body, target);
+  const { input, parameters } = body as Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+  expectOnly(parameters ?? {}, ["dimension", "text_type", "output_type", "instruct"]);
+  return {
+    input: textsIn(input?.texts),
+    encoding: "float",
+    ...lengthIn(parameters?.dimension),
+    ...purposeIn(parameters?.text_type),
+  };
+}
+
+const said = (code: string, message: string): string =>
+  JSON.stringify({ code, message, request_id: "fb53c4ec-1c12-4fc4-a580-cdb7c3261fc1" });
+
+/** https://www.alibabacloud.com/help/en/model-studio/error-code */
+const refusals: VendorCase["refusals"] = [
+  {
+    status: 401,
+    body: said("InvalidApiKey", `Invalid API-key provided: ${key}.`),
+    fault: "upstream_credentials",
+  },
+  {
+    status: 400,
+    body: said(
+      "InvalidParameter",
+      "<400> InternalError.Algo.InvalidParameter: Value error, batch size is invalid, it should not be larger than 10.: input.contents",
+    ),
+    fault: "upstream_rejected",
+  },
+  {
+    status: 400,
+    body: said("InvalidParameter", "Range of input length should be [1, 8192]"),
+    fault: "upstream_rejected",
+  },
+  {
+    status: 400,
+    body: said(
+      "Arrearage",
+      "Access denied, please make sure your account is in good standing. For details, see: https://help.aliyun.com",
+    ),
+    fault: "insufficient_quota",
+  },
+  {
+    status: 403,
+    body: said(
+      "AllocationQuota.FreeTierOnly",
+      "The free tier of the model has been exhausted. If you wish to continue access the model on a paid basis, please disable the “use free tier only” mode.",
+    ),
+    fault: "insufficient_quota",
+  },
+  {
+    status: 403,
+    body: said("AccessDenied", "Current user api does not support synchronous calls."),
+    fault: "upstream_forbidden",
+  },
+  { status: 404, body: said("ModelNotFound", "Model can not be found."), fault: "model_not_found" },
+  {
+    status: 429,
+    body: said("Throttling.RateQuota", "Requests rate limit exceeded, please try again later."),
+    fault: "upstream_rate_limit",
+  },
+  {
+    status: 429,
+    body: said("Throttling.AllocationQuota", "Free allocated quota exceeded."),
+    fault: "insufficient_quota",
+  },
+  {
+    status: 500,
+    body: said("InternalError", "An internal error has occurred, please try again later."),
+    fault: "upstream_error",
+  },
+  {
+    status: 503,
+    body: said("ModelUnavailable", "Model is unavailable, please try again later."),
+    fault: "upstream_overloaded",
+  },
+];
+
+const caseOf = (name: string, target: Target, root: string): VendorCase => ({
+  name,
+  target,
+  understand: (request) => understand(request, target, root),
+  answer: (vectors, tokens) => {
+    // In another order than they were asked for: each says which text it belongs to.
+    const entries = vectors
+      .map((vector, at) => `{"embedding":${writeFloats(vector)},"text_index":${at}}`)
+      .toReversed();
+    const usage = tokens === undefined ? "" : `,"usage":{"total_tokens":${tokens}}`;
+    const id = '"request_id":"7574ee8f-38a3-4b1e-9280-11c33ab46e51"';
+    return { body: `{"output":{"embeddings":[${entries.join(",")}]}${usage},${id}}` };
+  },
+  tellsUsage: true,
+  refusals,
+});
+
+const singapore = "https://dashscope-intl.aliyuncs.com/api/v1";
+const beijing = "https://dashscope.aliyuncs.com";
+
+export const dashscopeCases: readonly VendorCase[] = [
+  caseOf("dashscope", targetOf("dashscope", "text-embedding-v4"), singapore),
+  caseOf("dashscope, a model of one length", targetOf("dashscope", "text-embedding-v2"), singapore),
+  caseOf(
+    "dashscope, by the other surface's address",
+    targetOf("dashscope", "text-embedding-v3", { baseUrl: `${beijing}/compatible-mode/v1` }),
+    `${beijing}/api/v1`,
+  ),
+];

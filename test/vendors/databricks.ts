@@ -1,0 +1,88 @@
+/** Databricks: https://docs.databricks.com/aws/en/machine-learning/foundation-model-apis/api-reference. */
+import type { WireRequest } from "../../server/upstream/adapter.ts";
+import type { Target } from "../../server/upstream/contract.ts";
+import { key, targetOf, textsIn } from "./bearer-case.ts";
+import { targetWithoutKey } from "./exchanged-case.ts";
+import type { Understood, VendorCase } from "./vendor-case.ts";
+import { expectHeader, expectOnly, expectUrl, readBody, writeFloats } from "./written.ts";
+
+const root = "https://dbc-a1b2345c-d6e7.cloud.databricks.com";
+
+function understand(request: WireRequest, { model, upstream }: Target): Understood {
+  expectUrl(request, `${root}/serving-endpoints/${model}/invocations`);
+  if (upstream.options.clientId === undefined)
+    expectHeader(request, "authorization", `Bearer ${key}`);
+  const body = readBody(request);
+  expectOnly(body, ["input", "instruction"]);
+  return { input: textsIn(body.input), encoding: "float" };
+}
+
+const said = (error_code: string, message: string): string =>
+  JSON.stringify({ error_code, message });
+
+const caseOf = (name: string, target: Target): VendorCase => ({
+  name,
+  target,
+  understand: (request) => understand(request, target),
+  answer: (vectors, tokens) => {
+    const data = vectors.map(
+      (vector, index) =>
+        `{"index":${index},"object":"embedding","embedding":${writeFloats(vector)}}`,
+    );
+    const usage =
+      tokens === undefined ? "" : `,"usage":{"prompt_tokens":${tokens},"total_tokens":${tokens}}`;
+    const head = '"id":"6d6f8f3c-c3f5-4d2f-9a0c-1d8b0d2a5c11","object":"list","model":"gte-large"';
+    return { body: `{${head},"data":[${data.join(",")}]${usage}}` };
+  },
+  tellsUsage: true,
+  refusals: [
+    {
+      status: 401,
+      body: said("401", "Credential was not sent or was of an unsupported type for this API."),
+      fault: "upstream_credentials",
+    },
+    { status: 403, body: said("403", "Invalid access token."), fault: "upstream_credentials" },
+    {
+      status: 403,
+      body: said("PERMISSION_DENIED", "You do not have permission to query this endpoint."),
+      fault: "upstream_forbidden",
+    },
+    {
+      status: 404,
+      body: said("RESOURCE_DOES_NOT_EXIST", "The given endpoint does not exist, please retry."),
+      fault: "model_not_found",
+    },
+    {
+      status: 400,
+      body: said(
+        "BAD_REQUEST",
+        `Input embeddings size is too large, exceeding 150 limit for ${target.model}`,
+      ),
+      fault: "upstream_rejected",
+    },
+    {
+      status: 429,
+      body: said("REQUEST_LIMIT_EXCEEDED", "Exceeded workspace rate limit for this endpoint."),
+      fault: "upstream_rate_limit",
+    },
+    { status: 500, body: said("INTERNAL_ERROR", "Something went wrong"), fault: "upstream_error" },
+    {
+      status: 503,
+      body: said("TEMPORARILY_UNAVAILABLE", "The service is taking too long."),
+      fault: "upstream_overloaded",
+    },
+  ],
+});
+
+const model = "databricks-gte-large-en";
+
+export const databricksCases: readonly VendorCase[] = [
+  caseOf("databricks", targetOf("databricks", model, { baseUrl: root })),
+  caseOf(
+    "databricks, as a service principal",
+    targetWithoutKey("databricks", model, {
+      baseUrl: `${root}/serving-endpoints`,
+      options: { clientId: "6128a518-99a9-425b-8333-4cc94f04cacd" },
+    }),
+  ),
+];

@@ -1,0 +1,62 @@
+/** HF Inference: @huggingface/tasks and @huggingface/inference; refusals as in public reports; where none was found, the words are stand-ins. */
+import type { WireRequest } from "../../server/upstream/adapter.ts";
+import { bodyAt, purposeIn, targetOf, textsIn } from "./bearer-case.ts";
+import type { Understood, VendorCase } from "./vendor-case.ts";
+import { expectOnly, writeFloats } from "./written.ts";
+
+const router = "https://router.huggingface.co/hf-inference";
+
+function understand(request: WireRequest): Understood {
+  const body = bodyAt(
+    request,
+    `${router}/models/intfloat/multilingual-e5-large/pipeline/feature-extraction`,
+  );
+  expectOnly(body, ["inputs", "normalize", "prompt_name", "truncate", "truncation_direction"]);
+  if (body.truncate !== false) throw new Error("a long text would be cut");
+  return { input: textsIn(body.inputs), encoding: "float", ...purposeIn(body.prompt_name) };
+}
+
+const error = (words: string): string => JSON.stringify({ error: words });
+
+export const huggingfaceCases: readonly VendorCase[] = [
+  {
+    name: "huggingface",
+    target: targetOf("huggingface", "intfloat/multilingual-e5-large", {
+      options: { prompts: { query: "query", document: "doc" } },
+    }),
+    understand,
+    answer: (vectors) => ({ body: `[${vectors.map(writeFloats).join(",")}]` }),
+    tellsUsage: false,
+    refusals: [
+      { status: 401, body: error("Invalid username or password."), fault: "upstream_credentials" },
+      {
+        status: 402,
+        body: error(
+          "You have exceeded your monthly included credits for Inference Providers. Subscribe to PRO to get 20x more monthly included credits.",
+        ),
+        fault: "insufficient_quota",
+      },
+      { status: 404, body: "Not Found", fault: "model_not_found" },
+      {
+        status: 400,
+        body: error("Model not supported by provider hf-inference"),
+        fault: "model_not_found",
+      },
+      {
+        status: 413,
+        body: error("Input validation error: `inputs` must have less than 512 tokens. Given: 700"),
+        fault: "upstream_rejected",
+      },
+      { status: 429, body: error("Rate limit reached."), fault: "upstream_rate_limit" },
+      { status: 500, body: error("Internal Server Error"), fault: "upstream_error" },
+      {
+        status: 503,
+        body: JSON.stringify({
+          error: "Model intfloat/multilingual-e5-large is currently loading",
+          estimated_time: 20,
+        }),
+        fault: "upstream_overloaded",
+      },
+    ],
+  },
+];

@@ -1,0 +1,115 @@
+/** Jina AI: https://api.jina.ai/openapi.json. */
+import type { WireRequest } from "../../server/upstream/adapter.ts";
+import type { Target } from "../../server/upstream/contract.ts";
+import {
+  bodyAt,
+  expectModel,
+  key,
+  lengthIn,
+  packed,
+  purposeIn,
+  targetOf,
+  textsIn,
+} from "./bearer-case.ts";
+import type { Understood, VendorCase } from "./vendor-case.ts";
+import { expectOnly } from "./written.ts";
+
+function understand(request: WireRequest, target: Target): Understood {
+  const body = bodyAt(request, "https://api.jina.ai/v1/embeddings");
+  expectOnly(body, [
+    ...["model", "input", "embedding_type"],
+    ...(target.model.includes("v2") ? [] : ["task", "dimensions"]),
+  ]);
+  expectModel(body, target);
+  if (body.embedding_type !== "base64") throw new Error("no such embedding_type");
+  return {
+    input: textsIn(body.input),
+    encoding: "base64",
+    ...lengthIn(body.dimensions),
+    ...purposeIn(body.task),
+  };
+}
+
+const said = (code: string, detail: string): string =>
+  JSON.stringify({ detail, code, request_id: "03f58cd9da22fabf" });
+
+const caseOf = (name: string, model: string): VendorCase => {
+  const target = targetOf("jina", model);
+  return {
+    name,
+    target,
+    understand: (request) => understand(request, target),
+    answer: (vectors, tokens) => ({
+      body: JSON.stringify({
+        model,
+        object: "list",
+        ...(tokens !== undefined && { usage: { total_tokens: tokens, prompt_tokens: tokens } }),
+        data: vectors.map((vector, index) => ({
+          object: "embedding",
+          index,
+          embedding: packed(vector),
+        })),
+      }),
+    }),
+    tellsUsage: true,
+    refusals: [
+      {
+        status: 401,
+        body: said("AUTH_INVALID_API_KEY", `Invalid API key ${key}. Verify your API key.`),
+        fault: "upstream_credentials",
+      },
+      {
+        status: 403,
+        body: said("AUTHZ_INSUFFICIENT_BALANCE", "Insufficient account balance. Top up."),
+        fault: "insufficient_quota",
+      },
+      {
+        status: 400,
+        body: said("INPUT_MODEL_NOT_FOUND", `Model '${model}' not found. Available models: x.`),
+        fault: "model_not_found",
+      },
+      {
+        status: 400,
+        body: JSON.stringify({
+          detail: `[RID: ec422fa8b74c3c20b493406ac1388555] Validation error: 'body -> ${model}' Each input list can contain at most 512 items.`,
+        }),
+        fault: "upstream_rejected",
+      },
+      {
+        status: 422,
+        body: JSON.stringify({
+          detail: [{ loc: ["body", "dimensions"], msg: "Input should be greater than 0" }],
+        }),
+        fault: "upstream_rejected",
+      },
+      {
+        status: 429,
+        body: said("RATE_TOKEN_LIMIT_EXCEEDED", "Token rate limit exceeded: 1/1 tokens."),
+        fault: "upstream_rate_limit",
+      },
+      {
+        status: 500,
+        body: said("INTERNAL_ERROR", "An unexpected error occurred."),
+        fault: "upstream_error",
+      },
+      {
+        status: 503,
+        body: said("SERVICE_UNAVAILABLE", "Service temporarily unavailable."),
+        fault: "upstream_overloaded",
+      },
+      {
+        status: 504,
+        body: said("SERVICE_TIMEOUT", "Request timed out after 60 seconds."),
+        fault: "upstream_timeout",
+      },
+    ],
+  };
+};
+
+export const jinaCases: readonly VendorCase[] = [
+  caseOf("jina", "jina-embeddings-v5-text-small"),
+  caseOf("jina, v4", "jina-embeddings-v4"),
+  caseOf("jina, v3", "jina-embeddings-v3"),
+  caseOf("jina, v2", "jina-embeddings-v2-base-en"),
+  caseOf("jina, code", "jina-code-embeddings-1.5b"),
+];

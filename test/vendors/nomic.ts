@@ -1,0 +1,56 @@
+/** Nomic's Atlas API, as its client nomic/embed.py speaks it; the words of its refusals are stand-ins. */
+import type { WireRequest } from "../../server/upstream/adapter.ts";
+import type { Target } from "../../server/upstream/contract.ts";
+import { bodyAt, expectModel, lengthIn, purposeIn, targetOf, textsIn } from "./bearer-case.ts";
+import type { Understood, VendorCase } from "./vendor-case.ts";
+import { expectOnly, writeFloats } from "./written.ts";
+
+function understand(request: WireRequest, target: Target): Understood {
+  const body = bodyAt(request, "https://api-atlas.nomic.ai/v1/embedding/text");
+  expectOnly(body, ["model", "texts", "task_type", "dimensionality", "long_text_mode"]);
+  expectModel(body, target);
+  return {
+    input: textsIn(body.texts),
+    encoding: "float",
+    ...lengthIn(body.dimensionality),
+    ...purposeIn(body.task_type),
+  };
+}
+
+const detail = (words: unknown): string => JSON.stringify({ detail: words });
+
+const caseOf = (name: string, model: string): VendorCase => {
+  const target = targetOf("nomic", model);
+  return {
+    name,
+    target,
+    understand: (request) => understand(request, target),
+    answer: (vectors, tokens) => ({
+      body: `{"embeddings":[${vectors.map(writeFloats).join(",")}],${tokens === undefined ? "" : `"usage":{"prompt_tokens":${tokens},"total_tokens":${tokens}},`}"model":"${model}"}`,
+    }),
+    tellsUsage: true,
+    refusals: [
+      { status: 401, body: detail("Invalid authorization token"), fault: "upstream_credentials" },
+      { status: 403, body: detail("Forbidden"), fault: "upstream_forbidden" },
+      {
+        status: 422,
+        body: detail([
+          {
+            loc: ["body", "task_type"],
+            msg: "value is not a valid enumeration member",
+            type: "type_error.enum",
+          },
+        ]),
+        fault: "upstream_rejected",
+      },
+      { status: 429, body: detail("Rate limit exceeded"), fault: "upstream_rate_limit" },
+      { status: 500, body: "Internal Server Error", fault: "upstream_error" },
+      { status: 503, body: "", fault: "upstream_overloaded" },
+    ],
+  };
+};
+
+export const nomicCases: readonly VendorCase[] = [
+  caseOf("nomic", "nomic-embed-text-v1.5"),
+  caseOf("nomic, v1", "nomic-embed-text-v1"),
+];

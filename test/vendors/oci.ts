@@ -1,0 +1,113 @@
+/** Oracle's Generative AI: https://docs.oracle.com/en-us/iaas/api/#/en/generative-ai-inference/latest/EmbedTextResult/EmbedText. */
+import { generateKeyPairSync } from "node:crypto";
+import type { WireRequest } from "../../server/upstream/adapter.ts";
+import type { Target } from "../../server/upstream/contract.ts";
+import { lengthIn, purposeIn, textsIn } from "./bearer-case.ts";
+import type { Understood, VendorCase } from "./vendor-case.ts";
+import { expectOnly, expectUrl, readBody, writeFloats } from "./written.ts";
+
+const { privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
+/** Short: it is part of every question, and the laws look for longer names of the operator's there. */
+const compartmentId = "ocid1";
+
+const targetOf = (model: string): Target => ({
+  model,
+  upstream: {
+    id: "oci",
+    kind: "oci",
+    headers: {},
+    options: {
+      region: "us-chicago-1",
+      compartmentId,
+      tenancy: "ocid1.tenancy.oc1..aaaaaaaatenancy",
+      user: "ocid1.user.oc1..aaaaaaaauser",
+      fingerprint: "20:3b:97:13:55:1c:5b:0d:d3:37:d8:50:4e:c5:3a:34",
+      privateKey: privateKey.export({ type: "pkcs8", format: "pem" }),
+    },
+  },
+});
+
+function understand(request: WireRequest, { model }: Target): Understood {
+  const host = "https://inference.generativeai.us-chicago-1.oci.oraclecloud.com";
+  expectUrl(request, `${host}/20231130/actions/embedText`);
+  const body = readBody(request);
+  expectOnly(body, [
+    ...["compartmentId", "servingMode", "inputs", "inputType", "truncate", "outputDimensions"],
+    "isEcho",
+  ]);
+  const serving = model.startsWith("ocid1.generativeaiendpoint.")
+    ? { servingType: "DEDICATED", endpointId: model }
+    : { servingType: "ON_DEMAND", modelId: model };
+  if (JSON.stringify(body.servingMode) !== JSON.stringify(serving)) throw new Error("no model");
+  if (body.compartmentId !== compartmentId) throw new Error("compartmentId is required");
+  if (body.truncate !== "NONE") throw new Error("a long text would be cut");
+  return {
+    input: textsIn(body.inputs),
+    encoding: "float",
+    ...lengthIn(body.outputDimensions),
+    ...purposeIn(body.inputType),
+  };
+}
+
+const said = (code: string, message: string): string =>
+  JSON.stringify({ code, message, "opc-request-id": "B1D9" });
+
+const caseOf = (name: string, target: Target): VendorCase => ({
+  name,
+  target,
+  understand: (request) => understand(request, target),
+  answer: (vectors, tokens) => {
+    const rows = vectors.map(writeFloats).join(",");
+    // It counts for each text; all of them here lie in the first.
+    const counts =
+      tokens === undefined
+        ? ""
+        : `,"inputTextTokenCounts":[${vectors.map((_, at) => (at === 0 ? tokens : 0)).join(",")}]`;
+    return {
+      body: `{"id":"0","modelId":"${target.model}","modelVersion":"1.0","embeddings":[${rows}]${counts}}`,
+    };
+  },
+  tellsUsage: true,
+  refusals: [
+    {
+      status: 401,
+      body: said("NotAuthenticated", "The required information to complete authentication failed."),
+      fault: "upstream_credentials",
+    },
+    {
+      status: 404,
+      body: said(
+        "NotAuthorizedOrNotFound",
+        "Authorization failed or requested resource not found.",
+      ),
+      fault: "model_not_found",
+    },
+    {
+      status: 404,
+      body: said("404", `Entity with key ${target.model} not found`),
+      fault: "model_not_found",
+    },
+    {
+      status: 400,
+      body: said("400", "Please provide a list of inputs with a maximum length of 96."),
+      fault: "upstream_rejected",
+    },
+    {
+      status: 400,
+      body: said("400", "input must be at most 512 tokens long"),
+      fault: "upstream_rejected",
+    },
+    {
+      status: 429,
+      body: said("TooManyRequests", `Too many requests for the user in ${compartmentId}.`),
+      fault: "upstream_rate_limit",
+    },
+    { status: 500, body: said("InternalServerError", "oops"), fault: "upstream_error" },
+    { status: 503, body: said("ServiceUnavailable", "busy"), fault: "upstream_overloaded" },
+  ],
+});
+
+export const ociCases: readonly VendorCase[] = [
+  caseOf("oci", targetOf("cohere.embed-v4.0")),
+  caseOf("oci, an endpoint of one's own", targetOf("ocid1.generativeaiendpoint.oc1..aaaa")),
+];

@@ -1,0 +1,69 @@
+/** Ollama: https://docs.ollama.com/api/embed; refusals from server/routes.go of ollama/ollama. */
+import type { WireRequest } from "../../server/upstream/adapter.ts";
+import type { Target } from "../../server/upstream/contract.ts";
+import { bodyAt, expectModel, lengthIn, targetOf, textsIn } from "./bearer-case.ts";
+import type { Understood, VendorCase } from "./vendor-case.ts";
+import { expectOnly, writeFloats } from "./written.ts";
+
+function understand(request: WireRequest, target: Target, root: string): Understood {
+  const body = bodyAt(request, `${root}/api/embed`);
+  expectOnly(body, ["model", "input", "truncate", "dimensions", "options", "keep_alive"]);
+  expectModel(body, target);
+  if (body.truncate !== false) throw new Error("a long text would be cut");
+  return { input: textsIn(body.input), encoding: "float", ...lengthIn(body.dimensions) };
+}
+
+const error = (words: string): string => JSON.stringify({ error: words });
+
+const caseOf = (name: string, target: Target, root: string): VendorCase => ({
+  name,
+  target,
+  understand: (request) => understand(request, target, root),
+  answer: (vectors, tokens) => ({
+    body: `{"model":"all-minilm","embeddings":[${vectors.map(writeFloats).join(",")}],"total_duration":14143917,"load_duration":1019500${tokens === undefined ? "" : `,"prompt_eval_count":${tokens}`}}`,
+  }),
+  tellsUsage: true,
+  refusals: [
+    {
+      status: 404,
+      body: error(`model '${target.model}' not found`),
+      fault: "model_not_found",
+    },
+    {
+      status: 404,
+      body: error(`model "${target.model}" not found, try pulling it first`),
+      fault: "model_not_found",
+    },
+    { status: 404, body: "404 page not found", fault: "upstream_error" },
+    {
+      status: 400,
+      body: error("the input length exceeds the context length"),
+      fault: "upstream_rejected",
+    },
+    {
+      status: 500,
+      body: error("input length exceeds maximum context length"),
+      fault: "upstream_rejected",
+    },
+    { status: 401, body: error("unauthorized"), fault: "upstream_credentials" },
+    {
+      status: 503,
+      body: error("server busy, please try again.  maximum pending requests exceeded"),
+      fault: "upstream_overloaded",
+    },
+    {
+      status: 500,
+      body: error("llama-server process has terminated: signal: killed"),
+      fault: "upstream_error",
+    },
+  ],
+});
+
+export const ollamaCases: readonly VendorCase[] = [
+  caseOf("ollama", targetOf("ollama", "all-minilm"), "http://127.0.0.1:11434"),
+  caseOf(
+    "ollama, by the address of its OpenAI-compatible surface",
+    targetOf("ollama", "all-minilm", { baseUrl: "http://gpu-box.example:11434/v1" }),
+    "http://gpu-box.example:11434",
+  ),
+];

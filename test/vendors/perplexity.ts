@@ -1,0 +1,75 @@
+/** Perplexity: https://docs.perplexity.ai/api-reference/embeddings-post; the words of its refusals are stand-ins. */
+import type { WireRequest } from "../../server/upstream/adapter.ts";
+import type { Target } from "../../server/upstream/contract.ts";
+import { bodyAt, expectModel, lengthIn, targetOf, textsIn } from "./bearer-case.ts";
+import type { Understood, VendorCase } from "./vendor-case.ts";
+import { expectOnly } from "./written.ts";
+
+function understand(request: WireRequest, target: Target): Understood {
+  const body = bodyAt(request, "https://api.perplexity.ai/v1/embeddings");
+  expectOnly(body, ["model", "input", "dimensions", "encoding_format"]);
+  expectModel(body, target);
+  if (body.encoding_format !== "base64_int8") throw new Error("no such encoding_format");
+  return { input: textsIn(body.input), encoding: "base64", ...lengthIn(body.dimensions) };
+}
+
+const bytes = (vector: Float32Array): string =>
+  Buffer.from(Int8Array.from(vector).buffer).toString("base64");
+
+const error = (message: string, type: string, code: number): string =>
+  JSON.stringify({ error: { message, type, code } });
+
+const target = targetOf("perplexity", "pplx-embed-v1-0.6b");
+
+export const perplexityCases: readonly VendorCase[] = [
+  {
+    name: "perplexity",
+    target,
+    understand: (request) => understand(request, target),
+    answer: (vectors, tokens) => ({
+      body: JSON.stringify({
+        object: "list",
+        data: vectors.map((vector, index) => ({
+          object: "embedding",
+          index,
+          embedding: bytes(vector),
+        })),
+        model: target.model,
+        ...(tokens !== undefined && {
+          usage: {
+            prompt_tokens: tokens,
+            total_tokens: tokens,
+            cost: { input_cost: 4e-9, total_cost: 4e-9, currency: "USD" },
+          },
+        }),
+      }),
+    }),
+    tellsUsage: true,
+    refusals: [
+      {
+        status: 401,
+        body: error("Invalid API key provided.", "invalid_api_key", 401),
+        fault: "upstream_credentials",
+      },
+      {
+        status: 400,
+        body: error("Input text at index 0 exceeds 32768 tokens", "invalid_request", 400),
+        fault: "upstream_rejected",
+      },
+      {
+        status: 422,
+        body: JSON.stringify({
+          detail: [{ loc: ["body", "input"], msg: "Field required", type: "missing" }],
+        }),
+        fault: "upstream_rejected",
+      },
+      {
+        status: 429,
+        body: error("Request rate limit exceeded.", "rate_limit", 429),
+        fault: "upstream_rate_limit",
+      },
+      { status: 500, body: "<html>500</html>", fault: "upstream_error" },
+      { status: 503, body: "", fault: "upstream_overloaded" },
+    ],
+  },
+];

@@ -1,0 +1,81 @@
+/** SageMaker: https://docs.aws.amazon.com/sagemaker/latest/APIReference/API_runtime_InvokeEndpoint.html, in front of TEI. */
+import type { WireRequest } from "../../server/upstream/adapter.ts";
+import type { Target } from "../../server/upstream/contract.ts";
+import { textsIn } from "./bearer-case.ts";
+import type { Understood, VendorCase } from "./vendor-case.ts";
+import { expectOnly, expectUrl, readBody, writeFloats } from "./written.ts";
+
+const region = "eu-central-1";
+const accessKeyId = "AKIAVEXEL00000000000";
+
+const target: Target = {
+  model: "our-embedder",
+  upstream: {
+    id: "sagemaker",
+    kind: "sagemaker",
+    headers: {},
+    options: { region, accessKeyId, secretAccessKey: "wJalrXUtnFEMI/K7MDENG/vexel" },
+  },
+};
+
+function understand(request: WireRequest): Understood {
+  expectUrl(
+    request,
+    `https://runtime.sagemaker.${region}.amazonaws.com/endpoints/our-embedder/invocations`,
+  );
+  const body = readBody(request);
+  expectOnly(body, ["inputs", "truncate", "normalize", "prompt_name"]);
+  return { input: textsIn(body.inputs), encoding: "float" };
+}
+
+const said = (message: string): string => JSON.stringify({ message });
+/** What the container says comes wrapped. */
+const wrapped = (inner: string): string =>
+  JSON.stringify({
+    ErrorCode: "CLIENT_ERROR_FROM_MODEL",
+    message: `Received client error (413) from primary with message "${inner}".`,
+    OriginalStatusCode: 413,
+    OriginalMessage: inner,
+  });
+
+const caseOf = (name: string, wrap: (list: string) => string): VendorCase => ({
+  name,
+  target,
+  understand,
+  answer: (vectors) => ({ body: wrap(`[${vectors.map(writeFloats).join(",")}]`) }),
+  tellsUsage: false,
+  refusals: [
+    {
+      status: 403,
+      body: said(
+        "The request signature we calculated does not match the signature you provided. Check your AWS Secret Access Key and signing method.",
+      ),
+      fault: "upstream_credentials",
+    },
+    {
+      status: 403,
+      body: said(
+        `User: arn:aws:iam::471147114711:user/${accessKeyId} is not authorized to perform: sagemaker:InvokeEndpoint`,
+      ),
+      fault: "upstream_forbidden",
+    },
+    {
+      status: 400,
+      body: said("Endpoint our-embedder of account 471147114711 not found."),
+      fault: "model_not_found",
+    },
+    {
+      status: 424,
+      body: wrapped("batch size 40 > maximum allowed batch size 32"),
+      fault: "upstream_rejected",
+    },
+    { status: 429, body: said("Rate exceeded"), fault: "upstream_rate_limit" },
+    { status: 500, body: said("Internal failure"), fault: "upstream_error" },
+    { status: 503, body: said("Service unavailable"), fault: "upstream_overloaded" },
+  ],
+});
+
+export const sagemakerCases: readonly VendorCase[] = [
+  caseOf("sagemaker", (list) => list),
+  caseOf("sagemaker, an older container", (list) => `{"embedding":${list}}`),
+];

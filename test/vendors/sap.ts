@@ -1,0 +1,92 @@
+/** SAP's generative AI hub: https://help.sap.com/docs/sap-ai-core/generative-ai/embeddings, and its clients' sources. */
+import type { WireRequest } from "../../server/upstream/adapter.ts";
+import type { Target } from "../../server/upstream/contract.ts";
+import { lengthIn, purposeIn, textsIn } from "./bearer-case.ts";
+import { targetWithoutKey } from "./exchanged-case.ts";
+import type { Understood, VendorCase } from "./vendor-case.ts";
+import { expectHeader, expectOnly, expectUrl, readBody, writeFloats } from "./written.ts";
+
+const root =
+  "https://api.ai.prod.eu-central-1.aws.ml.hana.ondemand.com/v2/inference/deployments/d0";
+
+interface Asked {
+  readonly config: {
+    readonly modules: {
+      readonly embeddings: { readonly model: { name: string; params: Record<string, unknown> } };
+    };
+  };
+  readonly input: { readonly text: unknown; readonly type?: unknown };
+}
+
+function understand(request: WireRequest, target: Target): Understood {
+  expectUrl(request, `${root}/v2/embeddings`);
+  expectHeader(request, "ai-resource-group", "otters");
+  const body = readBody(request);
+  expectOnly(body, ["config", "input"]);
+  const { config, input } = body as unknown as Asked;
+  const { name, params } = config.modules.embeddings.model;
+  if (name !== target.model) throw new Error("there is no such model");
+  expectOnly(params, ["dimensions", "encoding_format", "normalize"]);
+  return {
+    input: textsIn(input.text),
+    encoding: "float",
+    ...lengthIn(params.dimensions),
+    ...purposeIn(input.type),
+  };
+}
+
+const said = (code: number, message: string): string =>
+  JSON.stringify({
+    request_id: "a1b2c3d4-0000-4000-8000-000000000000",
+    code,
+    message,
+    location: "Embedding module",
+  });
+
+const caseOf = (model: string): VendorCase => {
+  const options = {
+    authUrl: "https://otters.authentication.eu10.hana.ondemand.com",
+    clientId: "sb-0123456789!b1|aicore!b2",
+    resourceGroup: "otters",
+  };
+  const target = targetWithoutKey("sap", model, { baseUrl: root, options });
+  return {
+    name: `sap, ${model}`,
+    target,
+    understand: (request) => understand(request, target),
+    answer: (vectors, tokens) => {
+      const data = vectors.map(
+        (vector, index) =>
+          `{"object":"embedding","embedding":${writeFloats(vector)},"index":${index}}`,
+      );
+      const usage =
+        tokens === undefined ? "" : `,"usage":{"prompt_tokens":${tokens},"total_tokens":${tokens}}`;
+      const inner = `{"object":"list","data":[${data.join(",")}],"model":"${model}"${usage}}`;
+      return { body: `{"request_id":"a1b2","final_result":${inner}}` };
+    },
+    tellsUsage: true,
+    refusals: [
+      { status: 401, body: "Jwt verification fails", fault: "upstream_credentials" },
+      { status: 403, body: "RBAC: access denied", fault: "upstream_forbidden" },
+      {
+        status: 400,
+        body: said(400, `400 - Embedding Module: Model ${model} not supported.`),
+        fault: "model_not_found",
+      },
+      {
+        status: 400,
+        body: said(400, "Input text exceeds the context length."),
+        fault: "upstream_rejected",
+      },
+      { status: 404, body: "", fault: "upstream_error" },
+      { status: 429, body: said(429, "Too many requests."), fault: "upstream_rate_limit" },
+      { status: 500, body: said(500, "Internal server error."), fault: "upstream_error" },
+      { status: 503, body: "no healthy upstream", fault: "upstream_overloaded" },
+    ],
+  };
+};
+
+export const sapCases: readonly VendorCase[] = [
+  caseOf("text-embedding-3-small"),
+  caseOf("amazon--titan-embed-text"),
+];

@@ -1,0 +1,65 @@
+/** Snowflake Cortex: https://docs.snowflake.com/en/user-guide/snowflake-cortex/cortex-rest-api/embed-api. */
+import type { WireRequest } from "../../server/upstream/adapter.ts";
+import type { Target } from "../../server/upstream/contract.ts";
+import { bodyAt, expectModel, targetOf, textsIn } from "./bearer-case.ts";
+import type { Understood, VendorCase } from "./vendor-case.ts";
+import { expectHeader, expectOnly, writeFloats } from "./written.ts";
+
+const root = "https://acme-otters.snowflakecomputing.com";
+const tokenHeader = "x-snowflake-authorization-token-type";
+
+function understand(request: WireRequest, target: Target): Understood {
+  const body = bodyAt(request, `${root}/api/v2/cortex/inference:embed`);
+  expectHeader(request, tokenHeader, "PROGRAMMATIC_ACCESS_TOKEN");
+  expectOnly(body, ["model", "text", "provisioned_throughput_id"]);
+  expectModel(body, target);
+  return { input: textsIn(body.text), encoding: "float" };
+}
+
+const said = (message: string, error_code: string): string =>
+  JSON.stringify({ message, error_code, request_id: "01afef9d-0607-0550-0001-dd270c3902d7" });
+
+const caseOf = (name: string, baseUrl: string): VendorCase => {
+  const target = targetOf("snowflake", "snowflake-arctic-embed-l-v2.0", { baseUrl });
+  return {
+    name,
+    target,
+    understand: (request) => understand(request, target),
+    answer: (vectors, tokens) => {
+      const data = vectors
+        .map((vector, index) => {
+          const embedding = `[${writeFloats(vector)}]`;
+          return `{"object":"embedding","embedding":${embedding},"index":${index}}`;
+        })
+        .toReversed();
+      const usage = tokens === undefined ? "" : `,"usage":{"total_tokens":${tokens}}`;
+      return {
+        body: `{"object":"list","data":[${data.join(",")}],"model":"${target.model}"${usage}}`,
+      };
+    },
+    tellsUsage: true,
+    refusals: [
+      {
+        status: 401,
+        body: said("Programmatic access token is invalid.", "394400"),
+        fault: "upstream_credentials",
+      },
+      {
+        status: 400,
+        body: said(`unknown model ${target.model}`, "390142"),
+        fault: "model_not_found",
+      },
+      { status: 400, body: said("text is too long", "390142"), fault: "upstream_rejected" },
+      { status: 403, body: said("Not authorized.", "390403"), fault: "upstream_forbidden" },
+      { status: 429, body: said("Too many requests.", "390429"), fault: "upstream_rate_limit" },
+      { status: 500, body: said("Internal error.", "390500"), fault: "upstream_error" },
+      { status: 503, body: "", fault: "upstream_overloaded" },
+      { status: 504, body: "", fault: "upstream_timeout" },
+    ],
+  };
+};
+
+export const snowflakeCases: readonly VendorCase[] = [
+  caseOf("snowflake", root),
+  caseOf("snowflake, by an address with a version", `${root}/api/v2`),
+];

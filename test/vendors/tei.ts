@@ -1,0 +1,86 @@
+/** text-embeddings-inference: https://huggingface.github.io/text-embeddings-inference; refusals from router/src/http. */
+import type { WireRequest } from "../../server/upstream/adapter.ts";
+import type { EmbeddingInput, Target } from "../../server/upstream/contract.ts";
+import { bodyAt, lengthIn, purposeIn, targetOf, textsIn } from "./bearer-case.ts";
+import type { Understood, VendorCase } from "./vendor-case.ts";
+import { expectOnly, writeFloats } from "./written.ts";
+
+function understand(request: WireRequest): Understood {
+  const body = bodyAt(request, "http://tei.example:8080/embed");
+  expectOnly(body, [
+    ...["inputs", "truncate", "truncation_direction", "prompt_name", "normalize", "dimensions"],
+  ]);
+  if (body.truncate !== false) throw new Error("a long text would be cut");
+  return {
+    input: inputsIn(body.inputs),
+    encoding: "float",
+    ...lengthIn(body.dimensions),
+    ...purposeIn(body.prompt_name),
+  };
+}
+
+function inputsIn(inputs: unknown): EmbeddingInput {
+  const first: unknown = Array.isArray(inputs) ? inputs[0] : undefined;
+  return Array.isArray(first) ? { kind: "tokens", tokens: inputs as number[][] } : textsIn(inputs);
+}
+
+const error = (words: string, error_type: string): string =>
+  JSON.stringify({ error: words, error_type });
+
+const caseOf = (name: string, target: Target): VendorCase => ({
+  name,
+  target,
+  understand,
+  answer: (vectors, tokens) => ({
+    headers: {
+      "x-compute-type": "gpu+optimized",
+      ...(tokens !== undefined && { "x-compute-tokens": String(tokens) }),
+    },
+    body: `[${vectors.map(writeFloats).join(",")}]`,
+  }),
+  tellsUsage: true,
+  refusals: [
+    { status: 401, body: "", fault: "upstream_credentials" },
+    {
+      status: 413,
+      body: error(
+        "Input validation error: `inputs` must have less than 512 tokens. Given: 700",
+        "Validation",
+      ),
+      fault: "upstream_rejected",
+    },
+    {
+      status: 422,
+      body: error(
+        "Input validation error: `inputs` must have less than 512 tokens. Given: 700",
+        "Validation",
+      ),
+      fault: "upstream_rejected",
+    },
+    {
+      status: 422,
+      body: error("batch size 33 > maximum allowed batch size 32", "Validation"),
+      fault: "upstream_rejected",
+    },
+    { status: 424, body: error("Backend error: CUDA", "Backend"), fault: "upstream_error" },
+    {
+      status: 429,
+      body: error("Model is overloaded", "Overloaded"),
+      fault: "upstream_rate_limit",
+    },
+    { status: 503, body: error("unhealthy", "Unhealthy"), fault: "upstream_overloaded" },
+  ],
+});
+
+const baseUrl = "http://tei.example:8080";
+
+export const teiCases: readonly VendorCase[] = [
+  caseOf("tei", targetOf("tei", "BAAI/bge-m3", { baseUrl: `${baseUrl}/v1` })),
+  caseOf(
+    "tei, with prompts",
+    targetOf("tei", "intfloat/multilingual-e5-large", {
+      baseUrl,
+      options: { prompts: { query: "query", document: "doc" }, maxItems: 128 },
+    }),
+  ),
+];

@@ -1,0 +1,95 @@
+/** Voyage AI: https://docs.voyageai.com/reference/embeddings-api; refusals as in public reports; where none was found, the words are stand-ins. */
+import type { WireRequest } from "../../server/upstream/adapter.ts";
+import type { Target } from "../../server/upstream/contract.ts";
+import {
+  bodyAt,
+  expectModel,
+  lengthIn,
+  packed,
+  purposeIn,
+  targetOf,
+  textsIn,
+} from "./bearer-case.ts";
+import type { Understood, VendorCase } from "./vendor-case.ts";
+import { expectOnly } from "./written.ts";
+
+function understand(request: WireRequest, target: Target): Understood {
+  const body = bodyAt(request, "https://api.voyageai.com/v1/embeddings");
+  expectOnly(body, [
+    ...["model", "input", "input_type", "truncation", "output_dimension", "encoding_format"],
+  ]);
+  expectModel(body, target);
+  // It takes `base64` or nothing: `float` is refused.
+  if (body.encoding_format !== "base64") throw new Error("no such encoding_format");
+  if (body.truncation !== false) throw new Error("a long text would be cut");
+  return {
+    input: textsIn(body.input),
+    encoding: "base64",
+    ...lengthIn(body.output_dimension),
+    ...purposeIn(body.input_type),
+  };
+}
+
+const detail = (words: string): string => JSON.stringify({ detail: words });
+
+const caseOf = (name: string, model: string): VendorCase => {
+  const target = targetOf("voyage", model);
+  return {
+    name,
+    target,
+    understand: (request) => understand(request, target),
+    answer: (vectors, tokens) => ({
+      body: JSON.stringify({
+        object: "list",
+        data: vectors.map((vector, index) => ({
+          object: "embedding",
+          embedding: packed(vector),
+          index,
+        })),
+        model,
+        ...(tokens !== undefined && { usage: { total_tokens: tokens } }),
+      }),
+    }),
+    tellsUsage: true,
+    refusals: [
+      {
+        status: 401,
+        body: detail("Provided API key is invalid."),
+        fault: "upstream_credentials",
+      },
+      {
+        status: 400,
+        body: detail(
+          `Request to model '${model}' failed. The max allowed tokens per submitted batch is 120000. Your batch has 124417 tokens after truncation. Please lower the number of tokens in the batch.`,
+        ),
+        fault: "max_tokens_per_request",
+      },
+      {
+        status: 400,
+        body: detail(
+          `Request to model '${model}' failed. The example at index 0 in your batch has too many tokens and does not fit into the model's context window of 32000 tokens. Please lower the number of tokens in the listed example(s) or use truncation.`,
+        ),
+        fault: "upstream_rejected",
+      },
+      {
+        status: 400,
+        body: detail(`Model ${model} is not supported. Supported models are ['voyage-4'].`),
+        fault: "model_not_found",
+      },
+      {
+        status: 429,
+        body: detail(
+          "You have not yet added your payment method in the billing page and will have reduced rate limits of 3 RPM and 10K TPM.",
+        ),
+        fault: "upstream_rate_limit",
+      },
+      { status: 500, body: detail("Internal Server Error"), fault: "upstream_error" },
+      { status: 503, body: "<html>503</html>", fault: "upstream_overloaded" },
+    ],
+  };
+};
+
+export const voyageCases: readonly VendorCase[] = [
+  caseOf("voyage", "voyage-3.5"),
+  caseOf("voyage, a model of one length", "voyage-law-2"),
+];

@@ -1,0 +1,103 @@
+/** IBM watsonx.ai: https://cloud.ibm.com/apidocs/watsonx-ai#text-embeddings, refusals as recorded in public reports. */
+import type { WireRequest } from "../../server/upstream/adapter.ts";
+import type { Target } from "../../server/upstream/contract.ts";
+import { textsIn } from "./bearer-case.ts";
+import { targetWithoutKey } from "./exchanged-case.ts";
+import type { Understood, VendorCase } from "./vendor-case.ts";
+import { expectOnly, expectUrl, readBody, writeFloats } from "./written.ts";
+
+const root = "https://us-south.ml.cloud.ibm.com";
+/** Short: it is part of every question, and the laws look for longer names of the operator's there. */
+const projectId = "12ac4";
+
+function understand(request: WireRequest, target: Target): Understood {
+  expectUrl(request, `${root}/ml/v1/text/embeddings?version=2024-05-31`);
+  const body = readBody(request);
+  expectOnly(body, ["model_id", "inputs", "project_id", "space_id", "parameters"]);
+  if (body.model_id !== target.model) throw new Error("there is no such model");
+  const { projectId, spaceId } = target.upstream.options;
+  if (body.project_id !== projectId || body.space_id !== spaceId)
+    throw new Error("either space_id or project_id has to be given");
+  if (JSON.stringify(body.parameters)?.includes("truncate_input_tokens"))
+    throw new Error("a long text would be cut");
+  return { input: textsIn(body.inputs), encoding: "float" };
+}
+
+const said = (status: number, code: string, message: string): string =>
+  JSON.stringify({
+    errors: [{ code, message, more_info: "https://cloud.ibm.com/apidocs/watsonx-ai" }],
+    trace: "85527f4d559b71672661bd561a6768fe",
+    status_code: status,
+  });
+
+const caseOf = (name: string, target: Target): VendorCase => ({
+  name,
+  target,
+  understand: (request) => understand(request, target),
+  answer: (vectors, tokens) => {
+    const results = vectors.map((vector) => `{"embedding":${writeFloats(vector)}}`).join(",");
+    const count = tokens === undefined ? "" : `,"input_token_count":${tokens}`;
+    const head = `"model_id":"${target.model}","created_at":"2024-02-21T17:32:28Z"`;
+    return { body: `{${head},"results":[${results}]${count}}` };
+  },
+  tellsUsage: true,
+  refusals: [
+    {
+      status: 401,
+      body: said(
+        401,
+        "authentication_token_expired",
+        "Failed to authenticate the request due to an expired token",
+      ),
+      fault: "upstream_credentials",
+    },
+    {
+      status: 400,
+      body: said(
+        400,
+        "invalid_input_argument",
+        `Invalid input argument for Model '${target.model}': Token sequence length is longer than the specified maximum sequence length for this model (1336 > 512).`,
+      ),
+      fault: "upstream_rejected",
+    },
+    {
+      status: 404,
+      body: said(404, "model_not_supported", `Model '${target.model}' is not supported`),
+      fault: "model_not_found",
+    },
+    {
+      status: 403,
+      body: said(
+        403,
+        "token_quota_reached",
+        `The token quota of the project ${projectId} has been reached`,
+      ),
+      fault: "insufficient_quota",
+    },
+    {
+      status: 403,
+      body: said(403, "no_associated_service_instance_error", "No WML instance in the project"),
+      fault: "upstream_forbidden",
+    },
+    {
+      status: 429,
+      body: said(429, "downstream_request_limit_reached", "Too many requests"),
+      fault: "upstream_rate_limit",
+    },
+    { status: 500, body: said(500, "internal_error", "oops"), fault: "upstream_error" },
+    { status: 503, body: "", fault: "upstream_overloaded" },
+  ],
+});
+
+const model = "ibm/granite-embedding-278m-multilingual";
+
+export const watsonxCases: readonly VendorCase[] = [
+  caseOf("watsonx", targetWithoutKey("watsonx", model, { baseUrl: root, options: { projectId } })),
+  caseOf(
+    "watsonx, in a space",
+    targetWithoutKey("watsonx", model, {
+      baseUrl: root,
+      options: { spaceId: "3fc54" },
+    }),
+  ),
+];

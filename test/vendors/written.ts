@@ -1,0 +1,29 @@
+/** Small pieces for writing vendors' answers and reading our requests. */
+import type { WireRequest } from "../../server/upstream/adapter.ts";
+
+/** Every bit of a float32 survives, even the sign of a zero. Nothing where there is no vector. */
+export const writeFloats = (vector: Float32Array | undefined): string =>
+  vector
+    ? `[${Array.from(vector, (number) => (Object.is(number, -0) ? "-0" : String(number))).join(",")}]`
+    : "null";
+
+export function readBody({ body, headers }: WireRequest): Readonly<Record<string, unknown>> {
+  if (typeof body !== "string") throw new Error("the body is not text");
+  if (headers["content-type"] !== "application/json")
+    throw new Error("the body is not called JSON");
+  return JSON.parse(body);
+}
+
+export function expectHeader({ headers }: WireRequest, name: string, value: string): void {
+  if (headers[name] !== value) throw new Error(`${name} is ${headers[name]}`);
+}
+
+export function expectUrl({ url }: WireRequest, wanted: string): void {
+  if (url !== wanted) throw new Error(`the address is ${url} instead of ${wanted}`);
+}
+
+/** A vendor that knows no other fields refuses a body that has some. */
+export function expectOnly(value: object, names: readonly string[]): void {
+  const odd = Object.keys(value).filter((name) => !names.includes(name));
+  if (odd.length > 0) throw new Error(`there are no fields called ${odd.join(", ")}`);
+}

@@ -1,0 +1,80 @@
+/** Oracle's signatures, checked as Oracle checks them: from the request alone, with the public key. */
+import { expect, test } from "bun:test";
+import { createHash, generateKeyPairSync, verify } from "node:crypto";
+import type { WireRequest } from "../../server/upstream/adapter.ts";
+import { signForOci } from "../../server/upstream/adapters/oci-signature.ts";
+
+const { privateKey, publicKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
+const signer = {
+  tenancy: "ocid1.tenancy.oc1..a",
+  user: "ocid1.user.oc1..b",
+  fingerprint: "20:3b:97",
+  privateKey: privateKey.export({ type: "pkcs8", format: "pem" }) as string,
+};
+const now = Date.parse("2026-01-01T00:00:00Z");
+const question: WireRequest = {
+  url: "https://inference.generativeai.us-chicago-1.oci.oraclecloud.com/20231130/actions/embedText",
+  headers: { "content-type": "application/json", "x-team": "otters" },
+  body: '{"inputs":["zwei Otter 🦦"]}',
+};
+
+/** What a server sees of a request, by the names that signatures use. */
+function seen({ url, headers, body }: WireRequest): Readonly<Record<string, string>> {
+  const { host, pathname, search } = new URL(url);
+  const text = typeof body === "string" ? body : "";
+  return {
+    ...headers,
+    host,
+    "(request-target)": `${text === "" ? "get" : "post"} ${pathname}${search}`,
+    "content-length": String(Buffer.byteLength(text)),
+  };
+}
+
+function isTrue(request: WireRequest): boolean {
+  const [scheme, list = ""] = (request.headers.authorization ?? "").split(/ (.*)/s);
+  expect(scheme).toBe("Signature");
+  const members = Object.fromEntries(
+    [...list.matchAll(/(\w+)="([^"]*)"/g)].map(([, name, value]) => [name, value]),
+  );
+  expect(members).toMatchObject({
+    version: "1",
+    keyId: "ocid1.tenancy.oc1..a/ocid1.user.oc1..b/20:3b:97",
+    algorithm: "rsa-sha256",
+  });
+  const there = seen(request);
+  const statement = (members.headers ?? "")
+    .split(" ")
+    .map((name: string) => `${name}: ${there[name]}`)
+    .join("\n");
+  const signature = Buffer.from(members.signature ?? "", "base64");
+  return verify("RSA-SHA256", Buffer.from(statement), publicKey, signature);
+}
+
+test("a question is signed with everything that Oracle wants signed", () => {
+  const signed = signForOci(question, signer, now);
+  expect(isTrue(signed)).toBe(true);
+  expect(signed.headers).toMatchObject({
+    "x-date": "Thu, 01 Jan 2026 00:00:00 GMT",
+    "x-team": "otters",
+    "x-content-sha256": createHash("sha256")
+      .update(question.body as string)
+      .digest("base64"),
+  });
+  for (const name of ["x-date", "(request-target)", "host", "content-length", "x-content-sha256"])
+    expect(/headers="([^"]*)"/.exec(signed.headers.authorization ?? "")?.[1]).toContain(name);
+});
+
+test("a question without a body is signed without one", () => {
+  const { url, headers } = question;
+  const signed = signForOci({ url: `${url}?limit=1`, headers }, signer, now);
+  expect(isTrue(signed)).toBe(true);
+  expect(signed.headers["x-content-sha256"]).toBeUndefined();
+});
+
+test("what is changed afterwards is not signed", () => {
+  const signed = signForOci(question, signer, now);
+  expect(isTrue({ ...signed, body: '{"inputs":["drei Otter 🦦"]} ' })).toBe(false);
+  expect(isTrue({ ...signed, url: signed.url.replace("embedText", "chat") })).toBe(false);
+  const later = { ...signed.headers, "x-date": "Fri, 02 Jan 2026 00:00:00 GMT" };
+  expect(isTrue({ ...signed, headers: later })).toBe(false);
+});

@@ -1,0 +1,116 @@
+/** Keys that are exchanged for a token: what goes to the token service, and what is believed of its answer. */
+import { expect, test } from "bun:test";
+import { GatewayError } from "../../server/std/gateway-error.ts";
+import { adapters } from "../../server/upstream/adapters/index.ts";
+import type { EmbeddingsQuery, Upstream } from "../../server/upstream/contract.ts";
+import { replyOf } from "../laws/adapter-cases.ts";
+
+const upstream = (kind: string, options: Upstream["options"] = {}): Upstream => ({
+  id: kind,
+  kind,
+  baseUrl: "https://upstream.example",
+  apiKey: "secret-0123456789",
+  headers: {},
+  options,
+});
+
+const plainQuery: EmbeddingsQuery = {
+  model: "public-model",
+  input: { kind: "text", texts: ["an otter"] },
+  single: true,
+  encoding: "float",
+  rest: {},
+};
+
+const exchangeOf = (of: Upstream) => {
+  const exchange = adapters.get(of.kind)?.token?.(of);
+  if (!exchange) throw new Error(`${of.kind} exchanges nothing`);
+  return exchange;
+};
+
+const basic = (id: string): string => `Basic ${btoa(`${id}:secret-0123456789`)}`;
+const form = "application/x-www-form-urlencoded";
+
+test("IBM's key goes to its IAM, or to the one that the configuration names", () => {
+  const ours = upstream("watsonx");
+  expect(exchangeOf(ours).toUpstream(ours, 0)).toEqual({
+    url: "https://iam.cloud.ibm.com/identity/token",
+    headers: { accept: "application/json", "content-type": form },
+    body: "grant_type=urn%3Aibm%3Aparams%3Aoauth%3Agrant-type%3Aapikey&apikey=secret-0123456789",
+  });
+  const other = upstream("watsonx", { iamUrl: "https://iam.test.cloud.ibm.com/identity/token" });
+  expect(exchangeOf(other).toUpstream(other, 0).url).toBe(
+    "https://iam.test.cloud.ibm.com/identity/token",
+  );
+});
+
+test("who brings another proof to watsonx needs no token", () => {
+  const proven = { ...upstream("watsonx"), headers: { Authorization: "ZenApiKey abc" } };
+  expect(adapters.get("watsonx")?.token?.(proven)).toBeUndefined();
+});
+
+test("a service principal's secret goes to Databricks' token service, a personal token nowhere", () => {
+  const principal = upstream("databricks", { clientId: "6128a518" });
+  expect(exchangeOf(principal).toUpstream(principal, 0)).toEqual({
+    url: "https://upstream.example/oidc/v1/token",
+    headers: { authorization: basic("6128a518"), "content-type": form },
+    body: "grant_type=client_credentials&scope=all-apis",
+  });
+  expect(adapters.get("databricks")?.token?.(upstream("databricks"))).toBeUndefined();
+});
+
+test("SAP's secret goes to the address of its service key, with or without the path", () => {
+  for (const authUrl of ["https://auth.example", "https://auth.example/oauth/token"]) {
+    const ours = upstream("sap", { authUrl, clientId: "sb-otters" });
+    expect(exchangeOf(ours).toUpstream(ours, 0)).toEqual({
+      url: "https://auth.example/oauth/token",
+      headers: { authorization: basic("sb-otters"), "content-type": form },
+      body: "grant_type=client_credentials",
+    });
+  }
+});
+
+const exchanging = [
+  upstream("watsonx"),
+  upstream("databricks", { clientId: "a" }),
+  upstream("sap", { authUrl: "https://auth.example", clientId: "a" }),
+];
+
+test.each(exchanging.map((of) => [of.kind, of] as const))(
+  "%s: the key itself is in no question, and in no probe",
+  (_kind, of) => {
+    const adapter = adapters.get(of.kind);
+    const question = adapter?.embeddings?.toUpstream(plainQuery, { upstream: of, model: "m" });
+    const said = JSON.stringify([question, adapter?.probe?.(of)]);
+    expect(said).not.toContain("secret-0123456789");
+    expect(said).not.toContain("authorization");
+  },
+);
+
+test.each(exchanging.map((of) => [of.kind, of] as const))(
+  "%s: a token lasts as long as its service says",
+  async (_kind, of) => {
+    const answer = { access_token: "token", token_type: "Bearer", expires_in: 3600 };
+    const read = exchangeOf(of).fromUpstream(replyOf(JSON.stringify(answer)));
+    expect(await read).toEqual({ token: "token", lastsMs: 3_600_000 });
+  },
+);
+
+test.each(exchanging.map((of) => [of.kind, of] as const))(
+  "%s: an answer without a token is a fault",
+  async (_kind, of) => {
+    for (const odd of [
+      ...["{}", "null", "[]", '{"access_token":"","expires_in":1}', '{"access_token":"a"}'],
+      '{"access_token":"a","expires_in":0}',
+      '{"access_token":["a"],"expires_in":1}',
+    ]) {
+      const fault = await exchangeOf(of)
+        .fromUpstream(replyOf(odd))
+        .then(
+          () => undefined,
+          (error: unknown) => error,
+        );
+      expect(fault, odd).toBeInstanceOf(GatewayError);
+    }
+  },
+);

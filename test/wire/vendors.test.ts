@@ -1,0 +1,98 @@
+/**
+ * Vendors with a language of their own, by examples of their documentation: vendors/<kind>[.<family>].json holds what
+ * is asked, what goes out, what the vendor answers and what we make of it. UPDATE_GOLDENS=1 writes `request` anew;
+ * look at the difference before you keep it.
+ */
+import { describe, expect, test } from "bun:test";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import type { WireRequest } from "../../server/upstream/adapter.ts";
+import { adapters, native } from "../../server/upstream/adapters/index.ts";
+import type { EmbeddingsQuery, Target, Vector } from "../../server/upstream/contract.ts";
+import { replyOf } from "../laws/adapter-cases.ts";
+
+interface Golden {
+  /** Where the example stands. */
+  readonly source: string;
+  readonly target: Target;
+  readonly query: EmbeddingsQuery;
+  /** With the secrets masked. */
+  readonly request?: {
+    readonly url: string;
+    readonly headers: Readonly<Record<string, string>>;
+    readonly body: unknown;
+  };
+  readonly answer: {
+    readonly status: number;
+    readonly headers: Readonly<Record<string, string>>;
+    readonly body: unknown;
+  };
+  readonly vectors: readonly (readonly number[])[];
+  /** Null: the vendor does not tell. */
+  readonly usage: number | null;
+}
+
+const folder = join(import.meta.dir, "vendors");
+const files = readdirSync(folder).filter((name) => name.endsWith(".json"));
+const updating = process.env.UPDATE_GOLDENS === "1";
+/** What is signed with the time is signed at this one. */
+const now = Date.parse("2026-01-01T00:00:00Z");
+
+const secretOptions = ["accessKeyId", "secretAccessKey", "sessionToken"] as const;
+
+function masked(text: string, { upstream }: Target): string {
+  const { apiKey, options } = upstream;
+  const secrets = [apiKey, ...secretOptions.map((name) => options[name])];
+  return secrets.reduce<string>(
+    (safe, secret) => (typeof secret === "string" ? safe.replaceAll(secret, "***") : safe),
+    text,
+  );
+}
+
+function show({ url, headers, body }: WireRequest, target: Target): Golden["request"] {
+  if (typeof body !== "string") throw new Error("the body is not text");
+  const json = headers["content-type"]?.startsWith("application/json");
+  const shown = { url, headers, body: json ? JSON.parse(body) : body };
+  return JSON.parse(masked(JSON.stringify(shown), target));
+}
+
+const floatsOf = (vector: Vector): number[] =>
+  typeof vector === "string"
+    ? [...new Float32Array(new Uint8Array(Buffer.from(vector, "base64")).buffer)]
+    : [...Float32Array.from(vector)];
+
+describe.each(files)("%s", (name) => {
+  const path = join(folder, name);
+  const golden = JSON.parse(readFileSync(path, "utf8")) as Golden;
+  const { target, query, answer } = golden;
+  const adapter = adapters.get(target.upstream.kind);
+  const question = adapter?.embeddings;
+  if (!adapter || !question) throw new Error(`${name}: ${target.upstream.kind} has no embeddings`);
+
+  test("names the kind it is about, and where the example stands", () => {
+    expect(basename(name, ".json").split(".")[0]).toBe(target.upstream.kind);
+    expect(golden.source).toMatch(/^https:\/\//);
+  });
+
+  test("goes out as the vendor wants it", () => {
+    const asked = question.toUpstream(query, target);
+    const request = show(adapter.sign?.(asked, target.upstream, now) ?? asked, target);
+    if (updating) writeFileSync(path, `${JSON.stringify({ ...golden, request }, null, 2)}\n`);
+    else expect(request).toEqual(golden.request);
+  });
+
+  test("comes back as the vendor means it", async () => {
+    const { status, headers, body } = answer;
+    const text = typeof body === "string" ? body : JSON.stringify(body);
+    const reply = await question.fromUpstream(replyOf(text, { status, headers }), query, target);
+    const wanted = golden.vectors.map((vector) => [...Float32Array.from(vector)]);
+    expect(reply.vectors.map(floatsOf)).toEqual(wanted);
+    expect(reply.usage?.inputTokens ?? null).toBe(golden.usage);
+  });
+});
+
+test("every kind with a language of its own has an example", () => {
+  const told = new Set(files.map((name) => name.split(".")[0]));
+  const silent = native.filter(({ adapter }) => adapter.embeddings && !told.has(adapter.name));
+  expect(silent.map(({ adapter }) => adapter.name)).toEqual([]);
+});
