@@ -19,12 +19,39 @@ export const generator = wrk ? "wrk" : "bun loader (wrk is not installed)";
 
 const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
 
-const script = ({ body }: Scenario): string => `
-wrk.method = "POST"
-wrk.body = [==[${body}]==]
-${Object.entries(headers)
-  .map(([name, value]) => `wrk.headers["${name}"] = "${value}"`)
-  .join("\n")}
+/** Where a body wants another number in each request. */
+export const mark = "{n}";
+/** So that every number has as many digits, and the length of a request never changes. */
+const digits = { series: 4, turn: 10 };
+
+let begun = 0;
+/** No two loads of a run ask for the same, unless their body has no mark. */
+const nextSeries = (): string => String(begun++).padStart(digits.series, "0");
+
+/** The whole request as text, cut at the marks: putting a number between the pieces is all that is left to do. */
+function pieces(url: string, { path, body }: Scenario): string[] {
+  const marks = body.split(mark).length - 1;
+  const length =
+    Buffer.byteLength(body) + marks * (digits.series + digits.turn - Buffer.byteLength(mark));
+  const lines = [
+    `POST ${path} HTTP/1.1`,
+    `host: ${new URL(url).host}`,
+    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+    `content-length: ${length}`,
+  ];
+  return `${lines.join("\r\n")}\r\n\r\n${body}`.split(mark);
+}
+
+// JSON's escapes are Lua's as well, as long as there is nothing but ASCII.
+const script = (url: string, scenario: Scenario): string => `
+local pieces = { ${pieces(url, scenario)
+  .map((piece) => JSON.stringify(piece))
+  .join(", ")} }
+local turn = 0
+function request()
+  turn = turn + 1
+  return table.concat(pieces, string.format("${nextSeries()}%0${digits.turn}d", turn))
+end
 function done(summary, latency)
   local e = summary.errors
   io.write(string.format(
@@ -38,13 +65,14 @@ end
 function launch(url: string, scenario: Scenario, seconds: number, folder: string): Running {
   const { path, body, connections } = scenario;
   if (!wrk) {
-    const order = JSON.stringify({ url: url + path, body, headers, connections, seconds });
+    const bodies = { pieces: body.split(mark), series: nextSeries(), digits: digits.turn };
+    const order = JSON.stringify({ url: url + path, ...bodies, headers, connections, seconds });
     return start([process.execPath, join(import.meta.dir, "loader.ts"), order], cores.rest, {
       listen: true,
     });
   }
   const file = join(folder, "post.lua");
-  writeFileSync(file, script(scenario));
+  writeFileSync(file, script(url, scenario));
   const size = ["-t1", `-c${connections}`, `-d${seconds}s`, "--timeout", "5s"];
   return start([wrk, ...size, "-s", file, url + path], cores.rest, { listen: true });
 }
@@ -65,7 +93,11 @@ export async function load(
 
 /** One call, to be sure that what is measured is the right answer. */
 export async function tryOnce(url: string, { path, body }: Scenario): Promise<string> {
-  const answer = await fetch(url + path, { method: "POST", headers, body });
+  const answer = await fetch(url + path, {
+    method: "POST",
+    headers,
+    body: body.replaceAll(mark, nextSeries()),
+  });
   const text = await answer.text();
   if (answer.status !== 200)
     throw new Error(`${url}${path} answered ${answer.status}: ${text.slice(0, 500)}`);

@@ -2,21 +2,27 @@
 
 interface Order {
   readonly url: string;
-  readonly body: string;
+  /** Of the body; between them goes what makes each request another: the series, and its turn. */
+  readonly pieces: readonly string[];
+  readonly series: string;
+  readonly digits: number;
   readonly headers: Record<string, string>;
   readonly connections: number;
   readonly seconds: number;
 }
 
-const { url, body, headers, connections, seconds } = JSON.parse(process.argv[2] ?? "") as Order;
+const order = JSON.parse(process.argv[2] ?? "") as Order;
+const { url, pieces, series, digits, headers, connections, seconds } = order;
 const started = performance.now();
 const until = started + seconds * 1000;
 const times: number[] = [];
 let failures = 0;
+let turn = 0;
 
 async function loop(): Promise<void> {
   while (performance.now() < until) {
     const asked = performance.now();
+    const body = pieces.join(series + String(turn++).padStart(digits, "0"));
     try {
       const answer = await fetch(url, { method: "POST", headers, body });
       await answer.arrayBuffer();

@@ -1,12 +1,12 @@
-/** One figure at a time: what a proxy does under load, and what uploads make it hoard. */
+/** What a proxy does under load: one round, many rounds, and the rounds before they count. */
 
 import { type Load, load } from "./load.ts";
 import type { Contender } from "./nginx.ts";
-import { cpuMs, rssMegabytes, watchPeak } from "./proc.ts";
+import { cpuMs, watchPeak } from "./proc.ts";
 import type { Scenario } from "./scenarios.ts";
-import { uploadAll } from "./upload.ts";
 
 export interface Figures {
+  readonly loadSeconds: number;
   readonly requestsPerSecond: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
@@ -34,6 +34,7 @@ export async function underLoad(
       `${proxy.url}: ${result.failures} of ${result.requests} requests failed. ${proxy.process.complaints()}`,
     );
   return {
+    loadSeconds: result.seconds,
     requestsPerSecond: result.requests / result.seconds,
     p50Ms: result.p50Ms,
     p99Ms: result.p99Ms,
@@ -43,23 +44,14 @@ export async function underLoad(
   };
 }
 
-export interface UploadFigures {
-  readonly growthMegabytes: number;
-  readonly seconds: number;
-}
-
-/** The process must be fresh: memory that earlier load left behind would hide the growth. */
-export async function underUploads(proxy: Contender): Promise<UploadFigures> {
-  const { pid } = proxy.process;
-  await Bun.sleep(500);
-  const before = rssMegabytes(pid);
-  const watch = watchPeak(pid, 20);
-  const started = performance.now();
-  await uploadAll(proxy.url);
-  return {
-    growthMegabytes: watch.peak() - before,
-    seconds: (performance.now() - started) / 1000,
-  };
+/** Until two rounds in a row agree, because the first ones are those of a compiler at work. At most five. */
+export async function warmUp(round: () => Promise<number>): Promise<void> {
+  let before = await round();
+  for (let more = 0; more < 4; more++) {
+    const now = await round();
+    if (Math.abs(now - before) <= 0.05 * before) return;
+    before = now;
+  }
 }
 
 export const median = (values: readonly number[]): number => {
@@ -69,6 +61,7 @@ export const median = (values: readonly number[]): number => {
 };
 
 export const medians = (rounds: readonly Figures[]): Figures => ({
+  loadSeconds: median(rounds.map((round) => round.loadSeconds)),
   requestsPerSecond: median(rounds.map((round) => round.requestsPerSecond)),
   p50Ms: median(rounds.map((round) => round.p50Ms)),
   p99Ms: median(rounds.map((round) => round.p99Ms)),

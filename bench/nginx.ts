@@ -6,6 +6,7 @@ import { cores, freePort, type Running, ready, start } from "./processes.ts";
 
 // Debian puts it where only root's PATH looks.
 const binary = Bun.which("nginx") ?? Bun.which("/usr/sbin/nginx");
+export const nginxIsHere = binary !== null;
 
 const configuration = (folder: string, port: number, upstream: string): string => `
 daemon off;

@@ -1,32 +1,79 @@
-/** What is measured, as data: the load, and the targets printed next to the figures. */
+/** What is measured, as data: the loads, the slow upstreams, and the targets printed next to the figures. */
 
 export interface Scenario {
   readonly name: string;
   readonly path: string;
+  /** Every `{n}` in it is another number in each request, always as many digits. */
   readonly body: string;
   readonly connections: number;
 }
 
 export const key = "sk-vexel-bench-0123456789abcdef0123456789abcdef";
 
-export const scenarios: readonly Scenario[] = [
-  {
-    name: "embeddings, one short text, 1536 dimensions as base64",
-    path: "/v1/embeddings",
-    body: JSON.stringify({
-      model: "text-embedding-3-small",
-      input: "The quick brown fox jumped over the lazy dog",
-      encoding_format: "base64",
-    }),
-    connections: 32,
-  },
-];
+const text = "The quick brown fox jumped over the lazy dog";
+
+const embeddings = (
+  name: string,
+  connections: number,
+  body: { model: string; input: string | readonly string[]; encoding_format: "base64" | "float" },
+): Scenario => ({ name, path: "/v1/embeddings", body: JSON.stringify(body), connections });
+
+const many = (count: number): string[] =>
+  Array.from({ length: count }, (_, at) => `${text} {n} ${at}`);
+
+const oneNewText = (name: string, connections: number, model: string): Scenario =>
+  embeddings(name, connections, { model, input: `${text} {n}`, encoding_format: "base64" });
+
+const usual = "text-embedding-3-small";
+
+export const newText = oneNewText(
+  "one short text, new in every request (cache and batching on, as by default), 1536 dimensions as base64",
+  32,
+  usual,
+);
+
+export const knownText = embeddings("one text the gateway knows already, 1536 as base64", 32, {
+  model: usual,
+  input: text,
+  encoding_format: "base64",
+});
+
+export const passThrough = embeddings("256 x 1536 as base64 (cache: false)", 8, {
+  model: "uncached",
+  input: many(256),
+  encoding_format: "base64",
+});
+
+export const floats = embeddings("64 x 1536 as floats, from base64 (new texts, cache on)", 4, {
+  model: usual,
+  input: many(64),
+  encoding_format: "float",
+});
+
+/** An upstream that is the bottleneck. */
+export const crowded = { slots: 4, ms: 20, callers: 256 } as const;
+export const crowdedTogether = oneNewText("batching on", crowded.callers, "crowded-together");
+export const crowdedAlone = oneNewText("batching off", crowded.callers, "crowded-alone");
+
+/** An upstream with room, and quick, so that a wait in the gateway would show. */
+export const calm = { slots: 64, ms: 2 } as const;
+export const calmTogether = oneNewText("batching on", 1, "calm-together");
+export const calmAlone = oneNewText("batching off", 1, "calm-alone");
 
 export const uploads = { count: 8, megabytes: 50, path: "/v1/images/edits" } as const;
 
-/** At most. */
+export const cacheBytes = 64 * 1024 * 1024;
+
+/** At most, where the name does not say otherwise. */
 export const targets = {
-  cpuTimesNginx: 3,
+  newTextTimesNginx: 3,
+  knownTextTimesNginx: 1,
+  passThroughTimesNginx: 2,
+  floatsTimesPrinting: 1.3,
+  leastGainTogether: 4,
+  callsPerAnswer: 1 / 8,
+  idleTimesAlone: 1.05,
+  cacheMegabytes: (1.5 * cacheBytes) / 2 ** 20,
   restMegabytes: 100,
   loadMegabytes: 200,
   readyMs: 500,

@@ -18,6 +18,7 @@ export async function startVexel(
   folder: string,
   upstream: string,
   command: readonly string[],
+  settings: Readonly<Record<string, string>> = {},
 ): Promise<Contender> {
   mkdirSync(folder, { recursive: true });
   const template = readFileSync(join(import.meta.dir, "vexel.yaml"), "utf8");
@@ -32,6 +33,7 @@ export async function startVexel(
     VEXEL_LOG_LEVEL: "warn",
     // For stand-ins, which read no configuration.
     BENCH_UPSTREAM: upstream,
+    ...settings,
   };
   const child = start(command, cores.proxy, { env });
   const url = `http://127.0.0.1:${port}`;

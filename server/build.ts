@@ -21,6 +21,7 @@ import type { Settings } from "./settings.ts";
 import type { Snapshot } from "./snapshot/snapshot.ts";
 import { sniffImage } from "./std/sniff.ts";
 import { LedgerFile } from "./store/ledger-file.ts";
+import { LedgerJournal, leftBehind } from "./store/ledger-journal.ts";
 import { Pictures } from "./store/pictures.ts";
 import { adapters } from "./upstream/adapters/index.ts";
 import type { Engine } from "./upstream/contract.ts";
@@ -55,8 +56,11 @@ export function build({ settings, snapshot, engines, log }: BuildOptions): Gatew
   const folder = settings.VEXEL_DATA;
   const spoolFolder = freshFolder(join(folder, "spool"));
   const file = new LedgerFile({ folder, maxBytes: settings.VEXEL_LEDGER_MAX_BYTES });
+  takeUp(folder, file, log);
+  const journal = new LedgerJournal(folder, Bun.randomUUIDv7());
   const ledger = new Ledger({
     file,
+    journal,
     onFault: settings.VEXEL_LEDGER_FAULT,
     report: ({ writable, reason }) =>
       writable
@@ -179,6 +183,7 @@ export function build({ settings, snapshot, engines, log }: BuildOptions): Gatew
   } catch (error) {
     deadlines.close();
     vectors.close();
+    journal.close();
     file.close();
     throw error;
   }
@@ -208,9 +213,25 @@ export function build({ settings, snapshot, engines, log }: BuildOptions): Gatew
       await Promise.all([...new Set(engines.values())].map((engine) => engine.close?.()));
       const { lost } = ledger.close();
       if (lost > 0) log.error("ledger-rows-lost", { rows: lost });
+      journal.close();
       file.close();
     },
   };
+}
+
+/** Rows that a process which is no more had not brought into the ledger. */
+function takeUp(folder: string, file: LedgerFile, log: Log): void {
+  for (const { rows, unreadable, remove } of leftBehind(folder)) {
+    if (unreadable > 0) log.error("ledger-rows-lost", { rows: unreadable });
+    try {
+      file.write(rows);
+      remove();
+    } catch (error) {
+      // They stay where they are; the ledger's own writes will tell of the trouble as well.
+      const reason = error instanceof Error ? error.message : String(error);
+      log.error("ledger-unwritable", { reason, rows: rows.length });
+    }
+  }
 }
 
 /** In small bites: it happens on the thread that serves. */

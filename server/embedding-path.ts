@@ -56,6 +56,7 @@ export function createEmbeddingPath(options: EmbeddingPathOptions): EmbeddingPat
     batch: {
       enabled: (route) => batches && !route.unbatched && !isInside(route),
       maxWaitMs: settings.VEXEL_BATCH_WAIT_MS,
+      clock,
     },
     ask: createHedge({ clock }),
     strayed: canary.strayed,

@@ -9,6 +9,7 @@ import { readSettings } from "../server/settings.ts";
 import { loadSnapshot } from "../server/snapshot/load.ts";
 import { describeProblems } from "../server/snapshot/problem.ts";
 import { LedgerFile, type LedgerRow } from "../server/store/ledger-file.ts";
+import { underWay } from "../server/store/ledger-journal.ts";
 
 export const testKey = "sk-test-0123456789abcdef";
 export const root = join(import.meta.dir, "..");
@@ -111,11 +112,16 @@ export const post = (
     body: typeof body === "string" ? body : JSON.stringify(body),
   });
 
-/** The ledger as it is on disk, oldest first. */
+/** The ledger as it is on disk, with what is under way into it, oldest first. */
 export function readLedger(folder: string): LedgerRow[] {
+  // First, as rows go from here into the file.
+  const journaled = underWay(folder);
   const file = new LedgerFile({ folder, maxBytes: 0 });
   try {
-    return file.recent(1_000_000).toReversed();
+    const rows = new Map(
+      [...journaled, ...file.recent(1_000_000)].map((row) => [row.requestId, row]),
+    );
+    return [...rows.values()].toSorted((a, b) => (a.requestId < b.requestId ? -1 : 1));
   } finally {
     file.close();
   }

@@ -1,6 +1,5 @@
 /** What is being asked upstream at this moment, so that nobody asks for the same again but waits for it. */
 import { GatewayError } from "../std/gateway-error.ts";
-import type { Signal } from "../std/signal.ts";
 import type { EmbeddingsQuery } from "../upstream/contract.ts";
 import type { Call } from "./stages/stage.ts";
 import type { Known } from "./vector-memory.ts";
@@ -11,7 +10,7 @@ type EmbeddingsCall = Call<EmbeddingsQuery>;
 export class Flight {
   readonly #asking: EmbeddingsCall;
   readonly #inputs: number;
-  #waiting: ((flight: Flight) => void)[] | undefined;
+  #waiting: (() => void)[] | undefined;
   #found: Map<string, Known> | undefined;
   #failure: { readonly error: unknown; readonly abandoned: boolean } | undefined;
 
@@ -49,13 +48,13 @@ export class Flight {
     this.#failure = { error, abandoned: gone || this.doomed };
   }
 
-  wait(landed: (flight: Flight) => void): void {
+  wait(landed: () => void): void {
     this.#waiting ??= [];
     this.#waiting.push(landed);
   }
 
   landed(): void {
-    for (const landed of this.#waiting ?? []) landed(this);
+    for (const landed of this.#waiting ?? []) landed();
   }
 
   /**
@@ -114,7 +113,7 @@ export function untilLanded(flights: ReadonlySet<Flight>, call: EmbeddingsCall):
   const { signal } = call;
   const { promise, resolve } = Promise.withResolvers<void>();
   const leave = (): void => {
-    forget(signal, leave);
+    signal.removeEventListener("abort", leave);
     resolve();
   };
   if (signal.aborted) leave();
@@ -128,6 +127,3 @@ export function untilLanded(flights: ReadonlySet<Flight>, call: EmbeddingsCall):
   }
   return promise;
 }
-
-const forget = (signal: Signal, listener: () => void): void =>
-  signal.removeEventListener("abort", listener);

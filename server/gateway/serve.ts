@@ -14,7 +14,7 @@ import { Trip } from "./trip.ts";
 
 export interface ServeOptions {
   readonly snapshot: () => Snapshot;
-  readonly ledger: { admit(): void; settle(row: LedgerRow): Promise<Settled> };
+  readonly ledger: { admit(): void; settle(row: LedgerRow): Settled };
   readonly keepPicture: WriteContext["keepPicture"];
   /** Told how each call went, once it is over. */
   readonly report: (trip: Trip, error?: GatewayError) => void;
@@ -44,16 +44,15 @@ export function createServe(options: ServeOptions): { serve: Serve; inHand: () =
     let deadline: Deadline | undefined;
     inHand++;
 
-    /** The end of every journey, good or bad: clear away, write the row, then tell. */
-    const settle = async (status: number, error?: GatewayError): Promise<Settled> => {
+    /** The end of every journey, good or bad: write the row, then tell. */
+    const settle = (status: number, error?: GatewayError): Settled => {
       deadline?.end();
       trip.status = status;
       trip.fault = error?.fault;
       trip.latencyMs = options.clock() - started;
       trip.bytesIn = incoming.bytesReceived;
       try {
-        await read?.dispose?.();
-        return trip.caller ? await options.ledger.settle(trip.row(trip.caller)) : "settled";
+        return trip.caller ? options.ledger.settle(trip.row(trip.caller)) : "settled";
       } finally {
         inHand--;
         options.report(trip, error);
@@ -82,12 +81,14 @@ export function createServe(options: ServeOptions): { serve: Serve; inHand: () =
       if (written.kind === "whole") {
         trip.usage = written.usage;
         trip.bytesOut = Buffer.byteLength(written.body);
-        return answered(written.body, await settle(200), trip);
+        if (read.dispose) await read.dispose();
+        return answered(written.body, settle(200), trip);
       }
       const chunks = await steady(written.chunks, options.streamTimes);
-      const finish = (sent: number, error?: GatewayError): Promise<Settled> => {
+      const finish = async (sent: number, error?: GatewayError): Promise<Settled> => {
         trip.usage = written.usage();
         trip.bytesOut = sent;
+        await read?.dispose?.();
         return settle(error?.row.status ?? 200, error);
       };
       return { status: 200, headers: eventStream, body: begun(settled(chunks, finish, signal)) };
@@ -98,7 +99,12 @@ export function createServe(options: ServeOptions): { serve: Serve; inHand: () =
       const refusal = refuse(error);
       // Whoever has hung up gets nothing.
       trip.bytesOut = error.fault === "client_closed" ? 0 : Buffer.byteLength(refusal.body);
-      await settle(refusal.status, error).catch(() => undefined);
+      try {
+        await read?.dispose?.();
+        settle(refusal.status, error);
+      } catch {
+        // The ledger keeps the row; this caller is refused already.
+      }
       return refusal;
     }
   };

@@ -62,6 +62,8 @@ export class Trip {
       images: this.usage?.images ?? null,
       bytesIn: this.bytesIn,
       bytesOut: this.bytesOut,
+      knownInputs: this.inputs > 0 ? this.cachedInputs : null,
+      upstreamTokens: this.inputs > 0 ? (this.upstreamTokens ?? null) : null,
     };
   }
 }

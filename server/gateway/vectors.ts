@@ -57,9 +57,8 @@ export function toBase64(vector: Vector): string {
   return Buffer.from(packed.buffer, packed.byteOffset, packed.byteLength).toString("base64");
 }
 
-/** JSON text of a vector in the caller's format. */
-export function printVector(vector: Vector, encoding: "float" | "base64"): string {
-  if (encoding === "base64") return `"${toBase64(vector)}"`;
+/** A vector as JSON numbers. */
+export function printNumbers(vector: Vector): string {
   const numbers = typeof vector === "string" ? (fromBase64(vector) ?? []) : vector;
   if (numbers.includes(0)) return `[${Array.from(numbers, withSign).join(",")}]`;
   return numbers instanceof Float32Array ? `[${numbers.join(",")}]` : JSON.stringify(numbers);

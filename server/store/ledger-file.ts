@@ -22,6 +22,10 @@ export interface LedgerRow {
   readonly images: number | null;
   readonly bytesIn: number;
   readonly bytesOut: number;
+  /** Of embeddings: inputs that no upstream was asked for, because their vectors were known. */
+  readonly knownInputs: number | null;
+  /** Of embeddings: what the upstream counted for this call. 0 where it was not asked. */
+  readonly upstreamTokens: number | null;
 }
 
 const columns = {
@@ -41,12 +45,39 @@ const columns = {
   images: "images INTEGER",
   bytesIn: "bytes_in INTEGER NOT NULL",
   bytesOut: "bytes_out INTEGER NOT NULL",
+  knownInputs: "known_inputs INTEGER",
+  upstreamTokens: "upstream_tokens INTEGER",
 } as const satisfies Record<keyof LedgerRow, string>;
+
+/** Not there in the ledgers of the first version, and added to them. */
+const later = ["knownInputs", "upstreamTokens"] as const satisfies (keyof LedgerRow)[];
 
 const names = Object.keys(columns) as (keyof LedgerRow)[];
 const columnOf = (name: keyof LedgerRow): string => columns[name].split(" ")[0] as string;
 const slots = names.map((_, at) => `?${at + 1}`).join(", ");
 const insertion = `INSERT OR REPLACE INTO ledger (${names.map(columnOf).join(", ")}) VALUES (${slots})`;
+/** In the order of the columns. Without a loop: this is done for every call. */
+const valuesOf = (row: LedgerRow) =>
+  [
+    row.requestId,
+    row.at,
+    row.endpoint,
+    row.keyId,
+    row.model,
+    row.upstream,
+    row.targetModel,
+    row.attempts,
+    row.status,
+    row.fault,
+    row.latencyMs,
+    row.inputTokens,
+    row.outputTokens,
+    row.images,
+    row.bytesIn,
+    row.bytesOut,
+    row.knownInputs,
+    row.upstreamTokens,
+  ] as const;
 const listed = names.map((name) => `${columnOf(name)} AS "${name}"`).join(", ");
 
 export interface LedgerFileOptions {
@@ -73,6 +104,7 @@ export class LedgerFile {
         db.run(
           `CREATE TABLE IF NOT EXISTS ledger (${Object.values(columns).join(", ")}) WITHOUT ROWID`,
         );
+        addLater(db);
         if (maxBytes > 0) db.run(`PRAGMA max_page_count = ${Math.ceil(maxBytes / 4096)}`);
         // A table of another shape is found out here and not by the first call.
         db.prepare(insertion).finalize();
@@ -87,7 +119,7 @@ export class LedgerFile {
   write(rows: readonly LedgerRow[]): void {
     this.#begin.run();
     try {
-      for (const row of rows) this.#insert.run(...names.map((name) => row[name]));
+      for (const row of rows) this.#insert.run(...valuesOf(row));
       this.#commit.run();
     } catch (error) {
       // A full disk may have rolled back by itself.
@@ -117,4 +149,17 @@ export class LedgerFile {
     for (const statement of [this.#insert, this.#begin, this.#commit]) statement.finalize();
     this.#db.close();
   }
+}
+
+/** Only to what is a ledger otherwise: a table of another shape is left as it is. */
+function addLater(db: Database): void {
+  const there = new Set(
+    db
+      .query<{ name: string }, []>("PRAGMA table_info(ledger)")
+      .all()
+      .map(({ name }) => name),
+  );
+  const missing = names.filter((name) => !there.has(columnOf(name)));
+  if (missing.some((name) => !later.some((added) => added === name))) return;
+  for (const name of missing) db.run(`ALTER TABLE ledger ADD COLUMN ${columns[name]}`);
 }

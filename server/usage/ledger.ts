@@ -1,6 +1,6 @@
 /**
- * The ledger: every call by a known key is one row, settled before the last byte of its answer leaves.
- * Rows that arrive together are written together, so a busy gateway pays for few transactions.
+ * The ledger: every call by a known key is one row, safe before the last byte of its answer leaves. It is safe in the
+ * journal at once; from there rows go into the file in groups, so a busy gateway pays for few transactions.
  */
 import { GatewayError } from "../std/gateway-error.ts";
 import type { LedgerRow } from "../store/ledger-file.ts";
@@ -9,35 +9,34 @@ export type { LedgerRow };
 
 export interface LedgerOptions {
   readonly file: { write(rows: readonly LedgerRow[]): void };
+  readonly journal: { append(row: LedgerRow): void; clear(): void };
   /** What happens to calls while rows cannot be written. */
   readonly onFault: "refuse" | "serve";
   /** Told once when writing begins to fail, and once when it works again. */
   readonly report: (state: { readonly writable: boolean; readonly reason: string }) => void;
+  /** How long a row waits for others on its way from the journal into the file. */
+  readonly groupMs?: number;
+  readonly groupRows?: number;
   readonly retryMs?: number;
   /** Rows held in memory while the file cannot be written. */
   readonly maxHeld?: number;
 }
 
-/** "unsettled": the row is held in memory and the caller is told so. */
+/** "unsettled": the row is held in memory alone, and the caller is told so. */
 export type Settled = "settled" | "unsettled";
-
-interface Waiting {
-  row: LedgerRow;
-  readonly done: (outcome: Settled | GatewayError) => void;
-}
 
 export class Ledger {
   readonly #options: Required<LedgerOptions>;
-  #waiting: Waiting[] = [];
-  /** Answered already, not yet written: the file failed them. */
+  /** In the journal, not yet in the file. */
+  #journaled: LedgerRow[] = [];
+  /** Nowhere on disk. */
   #held: LedgerRow[] = [];
-  #scheduled = false;
   #faulty: string | undefined;
-  #retry: ReturnType<typeof setTimeout> | undefined;
+  #timer: ReturnType<typeof setTimeout> | undefined;
   #closed = false;
 
   constructor(options: LedgerOptions) {
-    this.#options = { retryMs: 1000, maxHeld: 10_000, ...options };
+    this.#options = { groupMs: 50, groupRows: 128, retryMs: 1000, maxHeld: 10_000, ...options };
   }
 
   get writable(): boolean {
@@ -48,72 +47,83 @@ export class Ledger {
   admit(): void {
     if (this.#faulty === undefined) return;
     const { onFault, maxHeld } = this.#options;
-    if (onFault === "refuse" || this.#held.length >= maxHeld) throw unavailable();
+    if (onFault === "refuse" || this.#waiting >= maxHeld) throw unavailable();
   }
 
-  settle(row: LedgerRow): Promise<Settled> {
-    const { promise, resolve, reject } = Promise.withResolvers<Settled>();
-    this.#waiting.push({
-      row,
-      done: (outcome) => (typeof outcome === "string" ? resolve(outcome) : reject(outcome)),
-    });
-    if (!this.#scheduled) {
-      this.#scheduled = true;
-      // After this turn of the loop: whoever arrives meanwhile shares the transaction. Waiting longer would
-      // make larger groups and later answers, and showed no clear saving of CPU.
-      setImmediate(() => this.#flush());
+  /** Throws GatewayError where the row can be kept nowhere and calls are to be refused for it. */
+  settle(row: LedgerRow): Settled {
+    const { journal, groupMs, groupRows } = this.#options;
+    try {
+      journal.append(row);
+    } catch (error) {
+      return this.#notJournaled(row, error);
     }
-    return promise;
+    this.#journaled.push(row);
+    if (this.#journaled.length >= groupRows && this.#faulty === undefined) this.#move();
+    else this.#timer ??= setTimeout(this.#move, groupMs);
+    return "settled";
   }
 
-  /** Writes what it can; rows that cannot be written are reported as lost, which is the truth. */
+  /** Writes what it can. Rows held in memory alone are lost, which is the truth; journaled ones wait for the next start. */
   close(): { readonly lost: number } {
     this.#closed = true;
-    clearTimeout(this.#retry);
-    this.#flush();
+    this.#move();
     return { lost: this.#held.length };
   }
 
-  #flush(): void {
-    this.#scheduled = false;
-    const group = this.#waiting;
-    this.#waiting = [];
-    if (group.length === 0 && this.#held.length === 0) return;
-    try {
-      this.#options.file.write([...this.#held, ...group.map(({ row }) => row)]);
-    } catch (error) {
-      this.#failed(group, error);
-      return;
-    }
-    this.#held = [];
-    if (this.#faulty !== undefined) {
-      this.#faulty = undefined;
-      this.#options.report({ writable: true, reason: "written again" });
-    }
-    for (const { done } of group) done("settled");
+  get #waiting(): number {
+    return this.#held.length + this.#journaled.length;
   }
 
-  #failed(group: readonly Waiting[], error: unknown): void {
+  /** From the journal and from memory into the file. */
+  readonly #move = (): void => {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    if (this.#waiting === 0) return;
+    const { file, journal, report, retryMs } = this.#options;
+    try {
+      file.write([...this.#held, ...this.#journaled]);
+      this.#held = [];
+      this.#journaled = [];
+      journal.clear();
+    } catch (error) {
+      this.#failed(error);
+      if (!this.#closed) this.#timer = setTimeout(this.#move, retryMs);
+      return;
+    }
+    if (this.#faulty === undefined) return;
+    this.#faulty = undefined;
+    report({ writable: true, reason: "written again" });
+  };
+
+  #failed(error: unknown): void {
     const reason = error instanceof Error ? error.message : String(error);
     if (this.#faulty === undefined) this.#options.report({ writable: false, reason });
     this.#faulty = reason;
-    const { onFault, maxHeld, retryMs } = this.#options;
-    for (const { row, done } of group) {
-      const hold = this.#held.length < maxHeld;
-      if (onFault === "serve" && hold) {
-        this.#held.push(row);
-        done("unsettled");
-        continue;
-      }
-      // The upstream was paid, so the row is kept with its usage; the caller gets this fault, so it says so.
-      const fault = unavailable();
-      if (hold) this.#held.push({ ...row, status: fault.row.status, fault: fault.fault });
-      done(fault);
-    }
-    clearTimeout(this.#retry);
-    if (!this.#closed) this.#retry = setTimeout(() => this.#flush(), retryMs);
+  }
+
+  /** Perhaps the file takes it at once; else it is held, and whoever waits for it hears of it. */
+  #notJournaled(row: LedgerRow, error: unknown): Settled {
+    const { onFault, maxHeld } = this.#options;
+    const fault = unavailable();
+    const hold = this.#waiting < maxHeld;
+    // The upstream was paid, so the row is kept with its usage; a caller who gets this fault has it in the row.
+    const kept = onFault === "serve" && hold ? row : refused(row, fault);
+    if (hold) this.#held.push(row);
+    this.#failed(error);
+    this.#move();
+    if (hold && this.#held.length === 0) return "settled";
+    if (hold) this.#held[this.#held.length - 1] = kept;
+    if (kept === row) return "unsettled";
+    throw fault;
   }
 }
+
+const refused = (row: LedgerRow, fault: GatewayError): LedgerRow => ({
+  ...row,
+  status: fault.row.status,
+  fault: fault.fault,
+});
 
 const unavailable = (): GatewayError =>
   new GatewayError(

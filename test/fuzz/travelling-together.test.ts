@@ -233,7 +233,7 @@ async function expectSafeTravels(given: World): Promise<void> {
     [
       split({ traits, maxParallel: given.maxParallel }),
       choose,
-      batch({ traits, enabled: () => true, ...given.options }),
+      batch({ traits, enabled: () => true, quickMs: 0, clock: () => 0, ...given.options }),
     ],
     upstream.next,
   );

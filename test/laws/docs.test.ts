@@ -16,6 +16,7 @@ import { providers, variablesOf } from "../../server/snapshot/providers.ts";
 import { knownKeys } from "../../server/snapshot/schema.ts";
 import { sniffImage } from "../../server/std/sniff.ts";
 import { LedgerFile } from "../../server/store/ledger-file.ts";
+import { vendors } from "../../server/upstream/adapters/index.ts";
 import { kinds } from "../../server/upstream/kinds.ts";
 import { root, startGateway, temporaryFolder, testKey } from "../harness.ts";
 import {
@@ -147,6 +148,17 @@ describe("docs/api.md", () => {
       const shared = path === "/v1/images/edits" ? fieldsOf("`POST /v1/images/generations`") : [];
       expect([...shared, ...fieldsOf(heading)].sort()).toEqual(wanted(heading));
     }
+  });
+
+  test("has every word for what vectors are for, and no other", () => {
+    const told = rowsOf(sectionOf("docs/api.md", "What vectors are for")).flatMap(
+      ([meaning, words = ""]) => codesIn(words).map((word) => `${word}: ${meaning}`),
+    );
+    const [, table = ""] =
+      /^const spellings.*?\{\n(.*?)^\};/ms.exec(textOf("server/upstream/purpose.ts")) ?? [];
+    const written = [...table.matchAll(/^ {2}(\w+): "([\w-]+)",$/gm)];
+    expect(told).toEqual(written.map(([, word, meaning]) => `${word}: ${meaning}`));
+    expect(told.length).toBeGreaterThan(10);
   });
 
   const examples = blocksOf("docs/api.md").filter(({ info }) => info.startsWith("json "));
@@ -325,6 +337,26 @@ describe("ARCHITECTURE.md", () => {
     expect(unmet.map(({ file }) => file)).toEqual([]);
   });
 
+  test("has every stage in its order, and every file of the stages", () => {
+    const rows = rowsOf(sectionOf("ARCHITECTURE.md", "The stages"));
+    const stacks = [
+      ...textOf("server/gateway/stages/stack.ts").matchAll(/through\(\s*\[(.*?)\],/gs),
+    ];
+    const listed = stacks.map(([, list = ""]) =>
+      list.replace(/\([^()]*\)/g, "").match(/\b[a-zA-Z]+\b/g),
+    );
+    for (const stages of listed) {
+      const told = rows.flatMap(([name = ""]) => codesIn(name));
+      expect<unknown>(told.filter((name) => stages?.includes(name))).toEqual(stages);
+    }
+    expect(new Set(listed.flat()).size).toBe(rows.length);
+    const files = rows.flatMap(([, , , files = ""]) => codesIn(files));
+    const silent = filesBelow("server/gateway/stages").filter((file) => !files.includes(file));
+    expect(silent.sort()).toEqual(
+      ["stack", "stage"].map((name) => `server/gateway/stages/${name}.ts`),
+    );
+  });
+
   test("names every fault a step can end with as the table does", () => {
     const rows = rowsOf(sectionOf("ARCHITECTURE.md", "The journey"));
     expect(rows.length).toBeGreaterThan(8);
@@ -363,6 +395,11 @@ describe("README.md", () => {
       (code) => code.split(" ")[1],
     );
     expect(told).toEqual(list?.split(", ") ?? []);
+  });
+
+  test("counts the kinds of upstream outside this machine", () => {
+    const [, count] = /\b(\d+) kinds of upstream\b/.exec(proseOf("README.md")) ?? [];
+    expect(count).toBe(String(vendors.length));
   });
 
   test("asks only for the models that are embedded", () => {
@@ -500,6 +537,26 @@ const numbers: readonly (readonly [string, string, string, string])[] = [
   ["docs/api.md", "for 15 seconds", "server/build.ts", "heartbeatMs: 15_000"],
   ["docs/api.md", "list of 1 to 16", "server/gateway/endpoints/edits.ts", "maxImages = 16"],
   ["docs/api.md", "24 random bytes", "server/store/pictures.ts", "randomBytes(24)"],
+  ["docs/api.md", "within 50 ms", "server/gateway/deadline.ts", "tickMs = 50"],
+  ["ARCHITECTURE.md", "every 50 ms", "server/gateway/deadline.ts", "tickMs = 50"],
+  ["docs/api.md", "up to eight side by side", "server/gateway/stages/split.ts", "maxParallel = 8"],
+  ["ARCHITECTURE.md", "the first four calls", "server/gateway/stages/batch.ts", "lanes = 4"],
+  ["ARCHITECTURE.md", "for 25 ms at most", "server/gateway/stages/batch.ts", "maxWaitMs = 25"],
+  ["ARCHITECTURE.md", "more than 16 inputs", "server/gateway/stages/batch.ts", "maxJoining = 16"],
+  ["ARCHITECTURE.md", "within 5 ms", "server/gateway/stages/batch.ts", "quickMs = 5"],
+  ["docs/operations.md", "takes 5 ms or more", "server/gateway/stages/batch.ts", "quickMs = 5"],
+  ["docs/settings.md", "within 5 ms", "server/gateway/stages/batch.ts", "quickMs = 5"],
+  ["ARCHITECTURE.md", "Below 0.985", "server/gateway/canary.ts", "alike = 0.985"],
+  ["ARCHITECTURE.md", "one call in twenty", "server/gateway/stages/hedge.ts", "share = 0.05"],
+  ["docs/settings.md", "600 around it", "server/gateway/vector-memory.ts", "entryOverhead = 600"],
+  ["docs/settings.md", "fewer than four", "server/gateway/stages/batch.ts", "lanes = 4"],
+  ["docs/settings.md", "after a minute", "server/embedding-path.ts", "lookAgainMs = 60_000"],
+  ["docs/operations.md", "four calls are under way", "server/gateway/stages/batch.ts", "lanes = 4"],
+  ["docs/operations.md", "1024 before each", "server/gateway/stages/batch.ts", "maxWaiting = 1024"],
+  ["docs/operations.md", "below 0.985", "server/gateway/canary.ts", "alike = 0.985"],
+  ["docs/operations.md", "first twenty answers", "server/gateway/recent.ts", "enough = 20"],
+  ["docs/operations.md", "256 for each address", "server/upstream/http/pool.ts", "mostIdle = 256"],
+  ["docs/operations.md", "for 30 seconds", "server/upstream/http/pool.ts", "keepMs = 30_000"],
   ["docs/operations.md", "up to 10,000", "server/usage/ledger.ts", "maxHeld: 10_000"],
   ["docs/operations.md", "again every second", "server/usage/ledger.ts", "retryMs: 1000"],
   ["docs/operations.md", "above 256 KiB", "server/build.ts", "spoolAbove = 256 * 1024"],

@@ -155,7 +155,13 @@ describe("a party that fails", () => {
   async function together(texts: readonly string[], serve: EmbeddingsSend) {
     const asked: (readonly string[])[] = [];
     const first = Promise.withResolvers<void>();
-    const send = batch({ traits: traitsOf({}), enabled: () => true, lanes: 1 })(async (given) => {
+    const send = batch({
+      traits: traitsOf({}),
+      enabled: () => true,
+      lanes: 1,
+      quickMs: 0,
+      clock: () => 0,
+    })(async (given) => {
       if (textsOf(given)[0] === "first") {
         await first.promise;
         return answerTo(given);
@@ -240,9 +246,13 @@ describe("a party that fails", () => {
     const [bad, good] = [targetNamed("bad"), targetNamed("good")];
     const upstreams = new Map([bad, good].map((target) => [target, new HeldUpstream()]));
     const both = routeTo(bad, good);
-    const joined = batch({ traits: traitsOf({}), enabled: () => true, lanes: 1 })((given) =>
-      upstreams.get(given.target!)!.next(given),
-    );
+    const joined = batch({
+      traits: traitsOf({}),
+      enabled: () => true,
+      lanes: 1,
+      quickMs: 0,
+      clock: () => 0,
+    })((given) => upstreams.get(given.target!)!.next(given));
     const send: EmbeddingsSend = (given) =>
       joined({ ...given, target: bad }).catch(() => joined({ ...given, target: good }));
     const outcomes = ["a", "b", "c", "d"].map((text) => outcomeOf(send(callFor([text], both))));

@@ -131,7 +131,9 @@ describe("calls for a busy target", () => {
       else free++;
       return answerTo(given);
     };
-    const send = batch({ traits: traitsOf({}), enabled: () => true })(upstream);
+    const send = batch({ traits: traitsOf({}), enabled: () => true, quickMs: 0, clock: () => 0 })(
+      upstream,
+    );
     const caller = async (name: number): Promise<void> => {
       for (let round = 0; round < 4; round++) {
         const text = `${name} ${round}`;

@@ -3,6 +3,8 @@ import { Database } from "bun:sqlite";
 import { afterEach, describe, expect, test } from "bun:test";
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { LedgerFile } from "../../server/store/ledger-file.ts";
+import { underWay } from "../../server/store/ledger-journal.ts";
 import { Ledger, type LedgerRow } from "../../server/usage/ledger.ts";
 import { startFake } from "../fake-upstream.ts";
 import { configFor, readLedger, root, startProcess, temporaryFolder } from "../harness.ts";
@@ -33,22 +35,28 @@ function startSmall(policy: "refuse" | "serve") {
   };
 }
 
-/** Calls until one is not answered as usual; that one. */
-async function fill(call: () => Promise<Response>): Promise<Response> {
-  for (let i = 0; i < 500; i++) {
+/** Calls until one is refused; that one, and those that were answered. */
+async function fill(call: () => Promise<Response>) {
+  const answered: string[] = [];
+  for (let i = 0; i < 2000; i++) {
     const response = await call();
-    if (response.status !== 200 || response.headers.has("vexel-ledger")) return response;
+    if (response.status !== 200) return { refused: response, answered };
+    answered.push(response.headers.get("x-request-id")!);
     await response.text();
   }
   throw new Error("the ledger was never full");
 }
 
+const idsOf = (rows: readonly LedgerRow[]): string[] => rows.map(({ requestId }) => requestId);
+
 describe("a full ledger, where calls are refused", () => {
-  test("refuses them before any upstream is asked, is not ready, says why, and recovers", async () => {
+  test("refuses them before any upstream is asked, is not ready, says why, and recovers without losing a row", async () => {
     const { gateway, fake, call, ready, makeRoom } = startSmall("refuse");
     expect((await ready()).status).toBe(200);
-    // The one that finds out was paid for already: its row is kept, and tells what it used.
-    const first = await fill(call);
+    const { refused: first, answered } = await fill(call);
+    // Whoever was served has its row, if not in the ledger then in the journal: none was paid for and then refused.
+    expect(fake.requests).toHaveLength(answered.length);
+    expect(idsOf(gateway.rows())).toEqual(answered);
     const message = await expectFault(first, "ledger_unavailable");
     expect(message).toContain("VEXEL_DATA");
     expect(first.headers.get("retry-after")).toBe("5");
@@ -73,24 +81,17 @@ describe("a full ledger, where calls are refused", () => {
       reason: expect.stringContaining("full"),
     });
 
+    const journaled = idsOf(underWay(gateway.folder));
+    expect(journaled.length).toBeGreaterThan(0);
     makeRoom();
     await until(() => gateway.log().includes("ledger-recovered"));
     expect((await ready()).status).toBe(200);
     const next = await call();
     expect(next.status).toBe(200);
-    expect(gateway.rows()).toEqual([
-      expect.objectContaining({
-        requestId: first.headers.get("x-request-id"),
-        status: 503,
-        fault: "ledger_unavailable",
-        inputTokens: 1,
-        attempts: 1,
-      }),
-      expect.objectContaining({ requestId: next.headers.get("x-request-id"), status: 200 }),
-    ]);
+    expect(idsOf(gateway.rows())).toEqual([...journaled, next.headers.get("x-request-id")!]);
   });
 
-  test("ends a stream with an error instead of its last event", async () => {
+  test("lets a stream that has begun end well, with its row in the journal", async () => {
     const { gateway, call } = startSmall("refuse");
     // Leaves room for nothing more, without the gateway knowing.
     await fillQuietly(gateway.folder);
@@ -99,10 +100,9 @@ describe("a full ledger, where calls are refused", () => {
       prompt: "an otter",
       stream: true,
     });
-    const text = await response.text();
-    expect(text).toContain("event: error");
-    expect(text).toContain("ledger_unavailable");
-    expect(text).not.toContain(".completed");
+    expect(await response.text()).toContain(".completed");
+    expect(idsOf(underWay(gateway.folder))).toEqual([response.headers.get("x-request-id")!]);
+    await until(() => gateway.log().includes("ledger-unwritable"));
     await expectFault(await call(), "ledger_unavailable");
   });
 });
@@ -113,7 +113,7 @@ async function fillQuietly(folder: string): Promise<void> {
   other.run("PRAGMA busy_timeout = 5000");
   other.run("PRAGMA max_page_count = 7");
   const insert = other.prepare(
-    "INSERT INTO ledger VALUES (?, 0, 'x', 'x', '', '', '', 0, 0, '', 0, 0, 0, 0, 0, 0)",
+    "INSERT INTO ledger VALUES (?, 0, 'x', 'x', '', '', '', 0, 0, '', 0, 0, 0, 0, 0, 0, 0, 0)",
   );
   expect(() => {
     for (let i = 0; ; i++) insert.run(`filler-${i}`);
@@ -122,59 +122,121 @@ async function fillQuietly(folder: string): Promise<void> {
 }
 
 describe("a full ledger, where calls are served", () => {
-  test("answers them and says so, stays ready, and writes their rows once there is room", async () => {
+  test("answers them, stays ready, and brings their rows into the ledger once there is room", async () => {
     const { gateway, call, ready, makeRoom } = startSmall("serve");
-    const answers = [await fill(call), await call(), await call()];
-    for (const answer of answers) {
-      expect(answer.status).toBe(200);
-      expect(answer.headers.get("vexel-ledger")).toBe("unsettled");
-      expect(await answer.json()).toMatchObject({ object: "list" });
-    }
+    const answers: string[] = [];
+    const answer = async () => {
+      const response = await call();
+      expect(response.status).toBe(200);
+      // In the journal it is as safe as in the ledger.
+      expect(response.headers.has("vexel-ledger")).toBe(false);
+      expect(await response.json()).toMatchObject({ object: "list" });
+      answers.push(response.headers.get("x-request-id")!);
+    };
+    while (!gateway.log().includes("ledger-unwritable")) await answer();
+    await answer();
     const state = await ready();
     expect(state.status).toBe(200);
     expect(await state.json()).toMatchObject({ status: "ready", ledger: "unwritable" });
     expect(gateway.log()).toContain('"policy":"serve"');
+    expect(idsOf(gateway.rows())).toEqual(answers);
 
+    const journaled = idsOf(underWay(gateway.folder));
+    expect(journaled).toContain(answers.at(-1)!);
     makeRoom();
     await until(() => gateway.log().includes("ledger-recovered"));
-    const settled = await call();
-    expect(settled.headers.has("vexel-ledger")).toBe(false);
-    expect(gateway.rows().map(({ requestId, status }) => [requestId, status])).toEqual(
-      [...answers, settled].map(({ headers }) => [headers.get("x-request-id")!, 200]),
-    );
+    expect(underWay(gateway.folder)).toEqual([]);
+    expect(idsOf(gateway.rows())).toEqual(journaled);
+  });
+});
+
+describe("when not even the journal can be written", () => {
+  const full = (): never => {
+    throw new Error("disk full");
+  };
+  const row = { requestId: "a", status: 200, inputTokens: 5 } as LedgerRow;
+  const arrange = (onFault: "refuse" | "serve") => {
+    const written: LedgerRow[] = [];
+    let broken = true;
+    const told: boolean[] = [];
+    const ledger = new Ledger({
+      file: { write: (rows) => (broken ? full() : written.push(...rows)) },
+      journal: { append: () => (broken ? full() : undefined), clear: () => undefined },
+      onFault,
+      maxHeld: 3,
+      retryMs: 5,
+      report: ({ writable }) => told.push(writable),
+    });
+    const mend = () => {
+      broken = false;
+    };
+    return { ledger, written, told, mend };
+  };
+
+  test("calls that are to be refused are, and their rows say so once there is room", async () => {
+    const { ledger, written, told, mend } = arrange("refuse");
+    expect(() => ledger.settle(row)).toThrow("cannot write its ledger");
+    expect(() => ledger.admit()).toThrow("cannot write its ledger");
+    mend();
+    await until(() => ledger.writable);
+    expect(written).toEqual([{ ...row, status: 503, fault: "ledger_unavailable" }]);
+    expect(told).toEqual([false, true]);
+    ledger.admit();
   });
 
-  test("but refuses them once no more rows can be kept, before any money is spent", async () => {
-    const ledger = new Ledger({
-      file: {
-        write: () => {
-          throw new Error("disk full");
-        },
-      },
-      onFault: "serve",
-      maxHeld: 3,
-      report: () => undefined,
-    });
-    const row = {} as LedgerRow;
+  test("calls that are to be served are, until no more rows can be kept", () => {
+    const { ledger } = arrange("serve");
     for (let i = 0; i < 3; i++) {
       ledger.admit();
-      expect(await ledger.settle(row)).toBe("unsettled");
+      expect(ledger.settle(row)).toBe("unsettled");
     }
     expect(() => ledger.admit()).toThrow("cannot write its ledger");
     expect(ledger.close()).toEqual({ lost: 3 });
   });
+
+  test("but the file can, the row is settled", () => {
+    const written: LedgerRow[] = [];
+    const ledger = new Ledger({
+      file: { write: (rows) => written.push(...rows) },
+      journal: { append: full, clear: () => undefined },
+      onFault: "refuse",
+      report: () => undefined,
+    });
+    expect(ledger.settle(row)).toBe("settled");
+    expect(written).toEqual([row]);
+    expect(ledger.close()).toEqual({ lost: 0 });
+  });
 });
 
-test("rows that could not be written when the gateway stops are reported as lost", async () => {
-  const { gateway, call } = startSmall("serve");
-  await fill(call);
-  await call();
-  cleanUps.pop();
-  let told = "";
-  const { log } = gateway;
-  await gateway.close();
-  told = log();
-  expect(told).toContain('"event":"ledger-rows-lost","rows":2');
+test("rows that were not in the ledger when the gateway stopped are in it after the next start", async () => {
+  using folder = temporaryFolder();
+  const data = join(folder.path, "data");
+  const fake = startFake();
+  cleanUps.push(() => fake.close());
+  const start = () =>
+    startProcess({
+      folder: folder.path,
+      yaml: configFor(fake.url),
+      env: { VEXEL_LEDGER_FAULT: "serve", VEXEL_LEDGER_MAX_BYTES: String(28 * 1024) },
+    });
+  const stop = async (gateway: Awaited<ReturnType<typeof start>>) => {
+    gateway.kill("SIGTERM");
+    expect(await gateway.exited).toBe(0);
+  };
+  const first = await start();
+  await fillQuietly(data);
+  const response = await first.post("/v1/embeddings", { model: embedder, input: "a" });
+  expect(response.status).toBe(200);
+  await stop(first);
+  const id = response.headers.get("x-request-id")!;
+  expect(idsOf(underWay(data))).toEqual([id]);
+
+  const other = new Database(join(data, "ledger.db"));
+  other.run("DELETE FROM ledger");
+  other.close();
+  await stop(await start());
+  expect(underWay(data)).toEqual([]);
+  expect(idsOf(readLedger(data))).toEqual([id]);
 });
 
 describe("a ledger that another process has locked", () => {
@@ -203,17 +265,17 @@ describe("a ledger that another process has locked", () => {
     const call = () => gateway.post("/v1/embeddings", { model: embedder, input: "a" });
     const before = await call();
     const unlock = await lock(join(gateway.folder, "ledger.db"));
-    const during = [await call(), await call()];
-    for (const response of during) await expectFault(response, "ledger_unavailable");
-    expect(fake.requests).toHaveLength(2);
+    const { refused, answered } = await fill(call);
+    await expectFault(refused, "ledger_unavailable");
+    expect(fake.requests).toHaveLength(1 + answered.length);
     expect(gateway.log()).toContain("locked");
     await unlock();
     await until(() => gateway.log().includes("ledger-recovered"));
     const after = await call();
-    expect(gateway.rows().map(({ requestId, status }) => [requestId, status])).toEqual([
-      [before.headers.get("x-request-id")!, 200],
-      [during[0]!.headers.get("x-request-id")!, 503],
-      [after.headers.get("x-request-id")!, 200],
+    expect(idsOf(gateway.rows())).toEqual([
+      before.headers.get("x-request-id")!,
+      ...answered,
+      after.headers.get("x-request-id")!,
     ]);
   });
 });
@@ -284,6 +346,22 @@ describe("a data folder that is of no use ends the start with exit code 1 and on
     const again = new Database(path);
     expect(again.query("SELECT * FROM ledger").all()).toEqual([{ something: "precious" }]);
     again.close();
+  });
+
+  test("but not with a ledger of the first version, which gets what is new", async () => {
+    using folder = temporaryFolder();
+    const path = join(folder.path, "ledger.db");
+    new LedgerFile({ folder: folder.path, maxBytes: 0 }).close();
+    const old = new Database(path);
+    for (const column of ["known_inputs", "upstream_tokens"])
+      old.run(`ALTER TABLE ledger DROP COLUMN ${column}`);
+    old.run(
+      "INSERT INTO ledger VALUES ('precious', 0, 'x', 'x', '', '', '', 0, 0, '', 0, 0, 0, 0, 0, 0)",
+    );
+    old.close();
+    expect(readLedger(folder.path)).toEqual([
+      expect.objectContaining({ requestId: "precious", knownInputs: null, upstreamTokens: null }),
+    ]);
   });
 
   test("with a ledger that is a folder", async () => {
@@ -372,12 +450,14 @@ if (mayMount()) {
       expect((await fetch(`${gateway.url}/readyz`)).status).toBe(200);
       expect((await call()).status).toBe(200);
       expect((await edit()).status).toBe(200);
+      // Refused before the upstream was asked, or after: then the row tells what it used.
       const rows = readLedger(disk);
       const id = refused!.headers.get("x-request-id");
-      expect(rows.find(({ requestId }) => requestId === id)).toMatchObject({
-        status: 503,
-        inputTokens: 1,
-      });
+      const row = rows.find(({ requestId }) => requestId === id);
+      if (row) expect(row).toMatchObject({ status: 503, inputTokens: 1 });
+      expect(rows.filter(({ endpoint }) => endpoint === "embeddings")).toHaveLength(
+        fake.requests.filter(({ path }) => path.endsWith("/embeddings")).length,
+      );
     });
 
     test("that is read-only, the start ends with exit code 1 and a clear line", async () => {

@@ -46,6 +46,8 @@ describe("a row tells of a call that went well", () => {
       images: null,
       bytesIn: Buffer.byteLength(body),
       bytesOut: Buffer.byteLength(text),
+      knownInputs: 0,
+      upstreamTokens: fakeTokens("a red boat") + fakeTokens("a blue car"),
     });
     expect(row.at).toBeWithin(before, Date.now() + 1);
     expect(row.latencyMs).toBeWithin(0.01, 10_000);
@@ -258,6 +260,8 @@ describe("old rows are taken out", () => {
     images: null,
     bytesIn: 0,
     bytesOut: 0,
+    knownInputs: null,
+    upstreamTokens: null,
   });
 
   test("the oldest first, in small bites, and only those that are old enough", () => {

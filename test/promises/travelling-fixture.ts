@@ -182,6 +182,8 @@ export function arrange(
 ): Arranged {
   const upstream = new HeldUpstream();
   const send = batch({
+    quickMs: 0,
+    clock: () => 0,
     traits: traitsOf(limits),
     enabled: () => true,
     lanes: 1,

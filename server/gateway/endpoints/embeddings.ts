@@ -11,7 +11,7 @@ import { type Purpose, purposeFields, readPurpose } from "../../upstream/purpose
 import type { Endpoint, Written } from "../endpoint.ts";
 import type { Incoming } from "../incoming.ts";
 import { nameOf, parse } from "../parse.ts";
-import { printVector } from "../vectors.ts";
+import { writeVectors } from "../write-vectors.ts";
 import { withoutNulls } from "./fields.ts";
 
 const token = z.int().min(0);
@@ -156,23 +156,10 @@ function entryProblem(entry: unknown, wanted: string): string | undefined {
 
 const isToken = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0;
 
-/** Put together by hand: a vector is thousands of characters that need no escaping. */
 function write(reply: EmbeddingsReply, query: EmbeddingsQuery): Written {
   const { verbatim } = reply;
   if (verbatim && verbatim.model === query.model && verbatim.encoding === query.encoding) {
     return { kind: "whole", body: verbatim.bytes, usage: reply.usage };
   }
-  const entries = reply.vectors.map(
-    (vector, index) =>
-      `{"object":"embedding","index":${index},"embedding":${printVector(vector, query.encoding)}}`,
-  );
-  const tokens = reply.usage?.inputTokens;
-  // Where the upstream does not say, null: a made-up 0 would be a lie.
-  const usage =
-    tokens === undefined ? null : `{"prompt_tokens":${tokens},"total_tokens":${tokens}}`;
-  return {
-    kind: "whole",
-    body: `{"object":"list","data":[${entries.join(",")}],"model":${JSON.stringify(query.model)},"usage":${usage}}`,
-    usage: tokens === undefined ? undefined : { inputTokens: tokens },
-  };
+  return { kind: "whole", body: writeVectors(reply, query), usage: reply.usage };
 }

@@ -25,6 +25,10 @@ export interface BatchOptions {
   readonly maxJoining?: number;
   /** The most calls that wait before one target; the next goes by itself. */
   readonly maxWaiting?: number;
+  /** A target whose answers usually take less is never busy. */
+  readonly quickMs?: number;
+  /** Milliseconds, monotonic. */
+  readonly clock: () => number;
 }
 
 export const batch =
@@ -36,6 +40,8 @@ export const batch =
     maxTogether = 64,
     maxJoining = 16,
     maxWaiting = 1024,
+    quickMs = 5,
+    clock,
   }: BatchOptions): Stage<EmbeddingsQuery, EmbeddingsReply> =>
   (next) => {
     // Targets live in a snapshot: when that goes, so do their rooms.
@@ -43,8 +49,15 @@ export const batch =
     const roomOf = (target: Target): WaitingRoom => {
       const limits = limitsOf([traits(target)]);
       const items = Math.min(limits.items, maxTogether);
-      const options = { next, limits: { ...limits, items }, lanes, maxWaitMs, maxWaiting };
-      const room = new WaitingRoom(options);
+      const room = new WaitingRoom({
+        next,
+        limits: { ...limits, items },
+        lanes,
+        maxWaitMs,
+        maxWaiting,
+        quickMs,
+        clock,
+      });
       rooms.set(target, room);
       return room;
     };

@@ -14,6 +14,10 @@ export interface WaitingRoomOptions {
   readonly maxWaitMs: number;
   /** The most calls that wait at the same time. */
   readonly maxWaiting: number;
+  /** A target that answers quicker than this is never busy: waiting for others would cost more than it saves. */
+  readonly quickMs: number;
+  /** Milliseconds, monotonic. */
+  readonly clock: () => number;
 }
 
 /** Calls that are alike and wait together. */
@@ -33,21 +37,29 @@ export class WaitingRoom {
   readonly #groups = new Map<string, Group>();
   #underWay = 0;
   #waiting = 0;
+  /** How long its answers take, the latest counting most. Infinity until there was one. */
+  #usualMs = Infinity;
 
   constructor(options: WaitingRoomOptions) {
     this.#options = options;
   }
 
   get busy(): boolean {
-    return this.#underWay >= this.#options.lanes;
+    return this.#underWay >= this.#options.lanes && this.#usualMs >= this.#options.quickMs;
   }
 
   /** At once, and as it is. */
   readonly send: EmbeddingsSend = (call) => {
-    const reply = this.#options.next(call);
+    const { next, clock } = this.#options;
+    const began = clock();
+    const reply = next(call);
     this.#underWay++;
     // Both ways lead on, so this can never be an unhandled rejection; the reply itself is the caller's.
-    reply.then(this.#free, this.#free);
+    reply.then(() => {
+      const took = clock() - began;
+      this.#usualMs = this.#usualMs === Infinity ? took : this.#usualMs * 0.9 + took * 0.1;
+      this.#free();
+    }, this.#free);
     return reply;
   };
 

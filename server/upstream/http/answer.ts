@@ -18,6 +18,11 @@ export class TooLarge extends Error {
 /** No honest server sends more before its body. */
 const mostHeadBytes = 64 * 1024;
 
+/** HTTP/1.1 200 OK */
+const statusLine = /^HTTP\/1\.[01] [1-9]\d\d(?: |\r|$)/;
+/** Any other could be understood in two ways: folded, ended by half a line break, a space before the colon. */
+const clearLines = /^[^\r\n]*(?:\r\n[!-9;-~]+:[^\r\n]*)*$/;
+
 const headEnd = Buffer.from("\r\n\r\n");
 const nothing = Buffer.alloc(0);
 
@@ -37,6 +42,8 @@ export class Answer {
   /** Not looked at yet: a head or a chunk's frame that has not come whole. */
   #pending: Buffer = nothing;
   #pieces: Buffer[] = [];
+  /** So many of the pieces are made of smaller ones. */
+  #swept = 0;
   #length = 0;
   #left = 0;
   /** Within `chunked`: between a chunk's bytes, at its end, or in the lines after the last. */
@@ -93,25 +100,25 @@ export class Answer {
   }
 
   #readHead(head: string): void {
-    // HTTP/1.1 200 OK
-    const status = head.startsWith("HTTP/1.") ? Number(head.slice(9, 12)) : Number.NaN;
-    const proper = head.charCodeAt(8) === 32 && /^[01]$/.test(head[7] ?? "");
-    if (!proper || !(status >= 100 && status <= 999))
-      throw new NotHttp("it does not speak HTTP/1.1");
+    if (!statusLine.test(head)) throw new NotHttp("it does not speak HTTP/1.1");
+    const status = Number(head.slice(9, 12));
+    if (status === 101) throw new NotHttp("it goes on in another protocol, unasked");
     // Interim answers, such as 100 and 103: the answer itself follows.
-    if (status < 200 && status !== 101) return;
+    if (status < 200) return;
     this.status = status;
     this.#head = head;
     const small = head.toLowerCase();
     this.coding = single(small, "content-encoding");
-    const connection = single(small, "connection");
-    this.reusable = head[7] === "1" ? !connection?.includes("close") : connection === "keep-alive";
+    this.reusable = staysOpen(small) && clearLines.test(head);
     this.#begin(status, single(small, "transfer-encoding"), single(small, "content-length"));
   }
 
   #begin(status: number, coding: string | undefined, length: string | undefined): void {
-    if (status === 204 || status === 304) this.#state = "done";
-    else if (coding !== undefined) {
+    if (status === 204 || status === 304) {
+      // One that announces a body may send it all the same.
+      if (coding !== undefined || (length ?? "0") !== "0") this.reusable = false;
+      this.#state = "done";
+    } else if (coding !== undefined) {
       // Both would let two readers disagree on where the answer ends.
       if (coding !== "chunked" || length !== undefined) {
         throw new NotHttp("the length of its answer is not clear");
@@ -145,6 +152,11 @@ export class Answer {
     this.#length += bytes.length;
     if (this.#length > this.#maxBytes) this.#refuseRest();
     else this.#pieces.push(bytes);
+    // Crumbs are swept up, or each would cost more than it holds.
+    if (this.#pieces.length - this.#swept >= 1024) {
+      this.#pieces.push(Buffer.concat(this.#pieces.splice(this.#swept)));
+      this.#swept++;
+    }
     return nothing;
   }
 
@@ -193,12 +205,28 @@ export class Answer {
       this.#frame = "size";
       return false;
     }
-    const size = /^([0-9a-f]{1,8})\s*(?:;.*)?$/i.exec(line)?.[1];
+    const size = /^([0-9a-f]{1,8})[ \t]*(?:;.*)?$/i.exec(line)?.[1];
     if (size === undefined) throw new NotHttp("a chunk of its answer has no size");
     this.#left = Number.parseInt(size, 16);
     this.#frame = this.#left === 0 ? "trailer" : "bytes";
     return false;
   }
+}
+
+/** Undecided counts as no. */
+function staysOpen(head: string): boolean {
+  const at = head.indexOf(connectionLine);
+  if (at < 0) return head[7] === "1";
+  if (head.includes(connectionLine, at + 1)) return false;
+  const said = valueAt(head, at + connectionLine.length);
+  return head[7] === "1" ? !said.includes("close") : said === "keep-alive";
+}
+
+const connectionLine = "\r\nconnection:";
+
+function valueAt(head: string, from: number): string {
+  const end = head.indexOf("\r\n", from);
+  return head.slice(from, end < 0 ? head.length : end).trim();
 }
 
 /** Of a header that may stand there once, in a head of small letters. */
@@ -207,9 +235,7 @@ function single(head: string, name: string): string | undefined {
   const at = head.indexOf(line);
   if (at < 0) return undefined;
   if (head.includes(line, at + 1)) throw new NotHttp(`it says ${name} twice`);
-  const from = at + line.length;
-  const end = head.indexOf("\r\n", from);
-  return head.slice(from, end < 0 ? head.length : end).trim();
+  return valueAt(head, at + line.length);
 }
 
 function readHeaders(head: string): Head {

@@ -6,7 +6,7 @@
 import type { Signal } from "../../std/signal.ts";
 import type { WireRequest } from "../adapter.ts";
 import type { Answer } from "./answer.ts";
-import { type Address, type Asker, BrokenOff, Connection } from "./connection.ts";
+import { type Address, type Asker, BrokenOff, Connection, NotConnected } from "./connection.ts";
 import { Pool } from "./pool.ts";
 
 export interface HttpClientOptions {
@@ -81,6 +81,7 @@ class Exchange implements Asker {
   readonly signal: Signal;
   readonly resolve: (answer: Answer) => void;
   readonly reject: (error: unknown) => void;
+  readonly #text: string;
   #connection: Connection | undefined;
   /** On a connection that had been silent before; the other side may have closed it just as we took it. */
   #onKept = false;
@@ -101,6 +102,7 @@ class Exchange implements Asker {
     this.signal = signal;
     this.resolve = resolve;
     this.reject = reject;
+    this.#text = written(request, place);
   }
 
   begin(): void {
@@ -110,7 +112,8 @@ class Exchange implements Asker {
       return;
     }
     signal.addEventListener("abort", this.giveUp);
-    const kept = this.pool.idle(this.place.key);
+    // What must not be sent twice needs a connection that is surely there.
+    const kept = this.request.once ? undefined : this.pool.idle(this.place.key);
     if (!kept) {
       this.#open();
       return;
@@ -127,7 +130,7 @@ class Exchange implements Asker {
 
   failed(error: unknown): void {
     const again = this.#onKept && error instanceof BrokenOff && error.silent;
-    if (again && this.request.once !== true && !this.signal.aborted) {
+    if (again && !this.signal.aborted) {
       this.#onKept = false;
       this.#connection = undefined;
       this.#open();
@@ -144,7 +147,7 @@ class Exchange implements Asker {
 
   #ask(connection: Connection): void {
     this.#connection = connection;
-    connection.ask(written(this.request, this.place), this.max, this);
+    connection.ask(this.#text, this.max, this);
   }
 
   #open(): void {
@@ -168,9 +171,17 @@ class Exchange implements Asker {
 /** How long the body is and whose the connection is, only this client can say. */
 const ours = new Set(["content-length", "transfer-encoding", "connection"]);
 
+const lineBreak = /[\r\n\0]/;
+
 function written({ headers, body }: WireRequest, { host, path }: Place): string {
   let head = `${body === undefined ? "GET" : "POST"} ${path} HTTP/1.1\r\n`;
-  for (const name in headers) if (!ours.has(name)) head += `${name}: ${headers[name]}\r\n`;
+  for (const name in headers) {
+    if (ours.has(name)) continue;
+    const value = headers[name] as string;
+    // Configured ones hold none; one that was fetched, such as a token, might.
+    if (lineBreak.test(value)) throw new NotConnected(new Error(`${name} holds a line break`));
+    head += `${name}: ${value}\r\n`;
+  }
   if (headers.host === undefined) head += `host: ${host}\r\n`;
   // Compressing costs both sides more than the wire of one's own network does.
   if (headers["accept-encoding"] === undefined) head += "accept-encoding: identity\r\n";

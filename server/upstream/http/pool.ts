@@ -10,6 +10,7 @@ export class Pool {
   readonly #idle = new Map<string, Connection[]>();
   readonly #clock: () => number;
   #sweeping: ReturnType<typeof setInterval> | undefined;
+  #closed = false;
 
   /** `clock`: milliseconds, monotonic. */
   constructor(clock: () => number) {
@@ -32,7 +33,8 @@ export class Pool {
       waiting = [];
       this.#idle.set(place, waiting);
     }
-    if (waiting.length >= mostIdle) {
+    // A call may end after its client did.
+    if (this.#closed || waiting.length >= mostIdle) {
       connection.close();
       return;
     }
@@ -42,6 +44,7 @@ export class Pool {
   }
 
   close(): void {
+    this.#closed = true;
     clearInterval(this.#sweeping);
     this.#sweeping = undefined;
     for (const waiting of this.#idle.values()) for (const one of waiting) one.close();

@@ -1,0 +1,31 @@
+/**
+ * `bun bench/printing.ts SECONDS`: what it costs to print vectors as JSON numbers, in a process that does nothing else.
+ * For each call: the vectors' base64, as the upstream sends it, decoded and printed by the gateway's own function.
+ * Not in it: HTTP, the checks, the accounts, and putting the printed vectors together into one body.
+ */
+
+import { printNumbers } from "../server/gateway/vectors.ts";
+import { warmUp } from "./measure.ts";
+import { cpuMs } from "./proc.ts";
+import { vectors } from "./vectors.ts";
+
+const seconds = Number(process.argv[2]);
+
+/** CPU of the whole process, its collector and compiler included, in microseconds per call. */
+async function round(time: number): Promise<number> {
+  const before = cpuMs(process.pid);
+  const until = performance.now() + time * 1000;
+  let calls = 0;
+  let characters = 0;
+  while (performance.now() < until) {
+    for (const vector of vectors) characters += printNumbers(vector).length;
+    calls++;
+    // As a server does between calls: a loop that never rests would hold back what runs in between.
+    await new Promise(setImmediate);
+  }
+  if (characters < calls * vectors.length) throw new Error("nothing was printed");
+  return ((cpuMs(process.pid) - before) * 1000) / calls;
+}
+
+await warmUp(() => round(1));
+console.log(JSON.stringify({ usPerCall: await round(seconds) }));

@@ -1,0 +1,35 @@
+/** Where a part of the bench works: the upstream, nginx, a folder, and gateways as fresh as it wants them. */
+
+import { join } from "node:path";
+import type { Finding } from "./finding.ts";
+import { type Contender, startNginx } from "./nginx.ts";
+import { startVexel } from "./vexel.ts";
+
+export interface Site {
+  readonly folder: string;
+  readonly upstream: string;
+  readonly seconds: number;
+  readonly rounds: number;
+  say(what: string): void;
+  /** Undefined when nginx is not installed. */
+  nginx(): Promise<Contender | undefined>;
+  vexel(env?: Readonly<Record<string, string>>): Promise<Contender>;
+}
+
+/** A part of the bench: it starts what it needs, and leaves nothing running. */
+export type Part = (site: Site) => Promise<Finding>;
+
+export interface SiteOptions extends Pick<Site, "folder" | "upstream" | "seconds" | "rounds"> {
+  readonly command: readonly string[];
+}
+
+export function createSite({ command, ...given }: SiteOptions): Site {
+  const { folder, upstream } = given;
+  let started = 0;
+  return {
+    ...given,
+    say: (what) => console.error(`bench: ${what}`),
+    nginx: () => startNginx(join(folder, `nginx-${started++}`), upstream),
+    vexel: (env) => startVexel(join(folder, `vexel-${started++}`), upstream, command, env),
+  };
+}

@@ -1,0 +1,109 @@
+/**
+ * Rows on their way into the ledger. Each is appended here the moment its call is over, which takes two microseconds
+ * and survives the death of the process; a little later many of them go into SQLite together. What a process that was
+ * killed has left behind, the next one takes up.
+ */
+import {
+  closeSync,
+  ftruncateSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  unlinkSync,
+  writeSync,
+} from "node:fs";
+import { join } from "node:path";
+import type { LedgerRow } from "./ledger-file.ts";
+
+const name = /^ledger-(\d+)-[\w-]+\.journal$/;
+
+/** Of this process: its own number says nothing about which of them are still written. */
+const ours = new Set<string>();
+
+export class LedgerJournal {
+  readonly #path: string;
+  readonly #file: number;
+  #size = 0;
+
+  /** `id` tells apart the journals of one process. */
+  constructor(folder: string, id: string) {
+    this.#path = join(folder, `ledger-${process.pid}-${id}.journal`);
+    this.#file = openSync(this.#path, "ax", 0o600);
+    ours.add(this.#path);
+  }
+
+  /** Throws what the disk says; then nothing of the row is left there. */
+  append(row: LedgerRow): void {
+    const line = `${JSON.stringify(row)}\n`;
+    const length = Buffer.byteLength(line);
+    try {
+      if (writeSync(this.#file, line) !== length) throw new Error("the disk is full");
+      this.#size += length;
+    } catch (error) {
+      ftruncateSync(this.#file, this.#size);
+      throw error;
+    }
+  }
+
+  /** The rows are in the ledger. */
+  clear(): void {
+    ftruncateSync(this.#file, 0);
+    this.#size = 0;
+  }
+
+  /** What is still in it waits for the next start. */
+  close(): void {
+    closeSync(this.#file);
+    ours.delete(this.#path);
+    if (this.#size === 0) unlinkSync(this.#path);
+  }
+}
+
+export interface LeftBehind {
+  readonly rows: readonly LedgerRow[];
+  /** Lines that cannot be read: a power cut may leave such. */
+  readonly unreadable: number;
+  /** Once the rows are elsewhere. */
+  remove(): void;
+}
+
+/** The journals of processes that are no more. */
+export const leftBehind = (folder: string): LeftBehind[] =>
+  journalsIn(folder)
+    .filter(({ path, pid }) => (pid === process.pid ? !ours.has(path) : !isAlive(pid)))
+    .map(({ path }) => ({ ...read(path), remove: () => unlinkSync(path) }));
+
+/** All that is under way into the ledger, also of processes that live. */
+export const underWay = (folder: string): LedgerRow[] =>
+  journalsIn(folder).flatMap(({ path }) => read(path).rows);
+
+const journalsIn = (folder: string) =>
+  readdirSync(folder).flatMap((entry) => {
+    const pid = name.exec(entry)?.[1];
+    return pid === undefined ? [] : [{ path: join(folder, entry), pid: Number(pid) }];
+  });
+
+function read(path: string): Pick<LeftBehind, "rows" | "unreadable"> {
+  const rows: LedgerRow[] = [];
+  let unreadable = 0;
+  for (const line of readFileSync(path, "utf8").split("\n")) {
+    if (line === "") continue;
+    try {
+      rows.push(JSON.parse(line) as LedgerRow);
+    } catch {
+      unreadable++;
+    }
+  }
+  return { rows, unreadable };
+}
+
+/** A signal that is none: it only asks whether there is such a process. */
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    // There is one, and it is another user's.
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
+}

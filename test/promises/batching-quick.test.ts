@@ -1,0 +1,41 @@
+/** Calls travel together only where that is quicker than not to. */
+import { describe, expect, test } from "bun:test";
+import { batch } from "../../server/gateway/stages/batch.ts";
+import { answerTo, call, settled, traitsOf } from "./travelling-fixture.ts";
+
+describe("a target that is quick", () => {
+  /** Answers after so long, by a clock of its own. */
+  async function inFlightAtOnce(tookMs: number): Promise<number> {
+    let now = 0;
+    const held: (() => void)[] = [];
+    const send = batch({
+      traits: traitsOf({}),
+      enabled: () => true,
+      lanes: 1,
+      quickMs: 5,
+      clock: () => now,
+    })((given) => new Promise((resolve) => held.push(() => resolve(answerTo(given)))));
+    // One answer tells how quick it is.
+    const first = send(call("first"));
+    now += tookMs;
+    held.shift()?.();
+    await first;
+    const calls = ["a", "b", "c"].map((text) => send(call(text)));
+    await settled();
+    const atOnce = held.length;
+    while (held.length > 0) {
+      held.shift()?.();
+      await settled();
+    }
+    await Promise.all(calls);
+    return atOnce;
+  }
+
+  test("is never busy: no call waits for it", async () => {
+    expect(await inFlightAtOnce(4)).toBe(3);
+  });
+
+  test("is busy once it is slow", async () => {
+    expect(await inFlightAtOnce(6)).toBe(1);
+  });
+});

@@ -1,0 +1,215 @@
+/** Connections to upstreams are used again, but only where nobody can get what was meant for another. */
+import { describe, expect, test } from "bun:test";
+import { until } from "../faults/faults-fixture.ts";
+import { echo, failure, ok, rawServer, testClient } from "./http-client-fixture.ts";
+
+describe("a connection is used again", () => {
+  test("by calls that follow one another", async () => {
+    using server = rawServer(echo);
+    using client = testClient();
+    for (const body of ["a", "b", "", "ü", "e"])
+      expect(await client.ask(server.url, body)).toBe(body);
+    expect(server.opened).toBe(1);
+    expect(server.asked.map(({ turn }) => turn)).toEqual([1, 2, 3, 4, 5]);
+  });
+
+  test("by as many calls at a time as there were before", async () => {
+    using server = rawServer((asked) => void setTimeout(echo, 5, asked));
+    using client = testClient();
+    const bodies = Array.from({ length: 20 }, (_, at) => `call ${at}`);
+    for (let round = 0; round < 3; round++) {
+      expect(await Promise.all(bodies.map((body) => client.ask(server.url, body)))).toEqual(bodies);
+    }
+    expect(server.opened).toBe(20);
+  });
+
+  test("after chunks with trailers, after an interim answer, after no content, after a failure", async () => {
+    const words = [
+      "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;x\r\na\r\n0\r\nx-t: 1\r\n\r\n",
+      `HTTP/1.1 103 Early Hints\r\nlink: x\r\n\r\n${ok("a")}`,
+      "HTTP/1.1 204 No Content\r\n\r\n",
+      "HTTP/1.1 500 No\r\ncontent-length: 1\r\n\r\na",
+      "HTTP/1.0 200 OK\r\nconnection: keep-alive\r\ncontent-length: 1\r\n\r\na",
+    ];
+    using server = rawServer(({ socket, turn }) => void socket.write(words[turn - 1]!));
+    using client = testClient();
+    for (const text of words) {
+      expect(await client.ask(server.url, "?")).toBe(text.includes(" 204 ") ? "" : "a");
+    }
+    expect(server.opened).toBe(1);
+  });
+
+  test("but not when either side of the answer leaves a doubt", async () => {
+    const words = [
+      ok("a", "connection: close\r\n"),
+      "HTTP/1.0 200 OK\r\ncontent-length: 1\r\n\r\na",
+      "HTTP/1.1 204 No\r\ncontent-length: 1\r\n\r\n",
+      ok("a", "x : y\r\n"),
+      `${ok("a")}\r\n`,
+      `${ok("a")}${ok("not yours")}`,
+    ];
+    for (const text of words) {
+      using server = rawServer(({ socket }) => void socket.write(text));
+      using client = testClient();
+      for (let turn = 1; turn <= 3; turn++) {
+        expect(await client.ask(server.url, "?")).toBe(text.includes(" 204 ") ? "" : "a");
+        expect(server.opened).toBe(turn);
+      }
+      await until(() => server.open === 0);
+    }
+  });
+});
+
+describe("nobody gets what was meant for another", () => {
+  test("when a server says more after its answer, while nobody asks", async () => {
+    using server = rawServer((asked) => {
+      echo(asked);
+      setTimeout(() => asked.socket.write(ok("late")), 10);
+    });
+    using client = testClient();
+    for (const body of ["a", "b", "c"]) {
+      expect(await client.ask(server.url, body)).toBe(body);
+      await until(() => server.open === 0);
+    }
+    expect(server.opened).toBe(3);
+  });
+
+  test("when a server answers twice at once", async () => {
+    using server = rawServer(({ socket, body }) => void socket.write(ok(String(body)).repeat(2)));
+    using client = testClient();
+    const bodies = Array.from({ length: 50 }, (_, at) => `call ${at}`);
+    expect(await Promise.all(bodies.map((body) => client.ask(server.url, body)))).toEqual(bodies);
+    for (const body of bodies) expect(await client.ask(server.url, body)).toBe(body);
+  });
+
+  test("when a server answers before it has the whole question", async () => {
+    // It never reads the rest: what is left of the question would be the beginning of the next.
+    using server = rawServer(echo, {
+      onHead: ({ socket, head }) => {
+        if (!head.includes("/large")) return;
+        socket.pause();
+        socket.write("HTTP/1.1 413 Too Large\r\ncontent-length: 9\r\n\r\ntoo large");
+      },
+    });
+    using client = testClient();
+    expect(await client.ask(server.url, "a")).toBe("a");
+    expect(await client.ask(`${server.url}/large`, "x".repeat(20_000_000))).toBe("too large");
+    expect(await client.ask(server.url, "b")).toBe("b");
+    expect(server.opened).toBe(2);
+    expect(server.asked.at(-1)).toMatchObject({ connection: 2, turn: 1 });
+  });
+});
+
+describe("a connection that the server closed", () => {
+  test("is noticed while nobody needs it", async () => {
+    for (const end of ["end", "destroy", "resetAndDestroy"] as const) {
+      using server = rawServer((asked) => {
+        echo(asked);
+        setTimeout(() => asked.socket[end](), 5);
+      });
+      using client = testClient();
+      for (const body of ["a", "b"]) {
+        expect(await client.ask(server.url, body)).toBe(body);
+        await until(() => server.open === 0);
+      }
+      expect(server.asked).toHaveLength(2);
+    }
+  });
+
+  test("just as it is taken again is replaced, and the caller does not notice", async () => {
+    // Takes the second question of each connection and hangs up on it.
+    for (const end of ["end", "resetAndDestroy"] as const) {
+      using server = rawServer((asked) => {
+        if (asked.turn === 1) echo(asked);
+        else asked.socket[end]();
+      });
+      using client = testClient();
+      for (let at = 0; at < 6; at++) expect(await client.ask(server.url, `${at}`)).toBe(`${at}`);
+      expect(server.opened).toBe(6);
+    }
+  });
+
+  test("is replaced once: who hangs up on a new one as well is not asked for ever", async () => {
+    let hangsUp = false;
+    using server = rawServer((asked) => {
+      if (hangsUp) asked.socket.end();
+      else echo(asked);
+    });
+    using client = testClient();
+    await client.ask(server.url, "a");
+    hangsUp = true;
+    expect((await failure(client.ask(server.url, "b"))).name).toBe("BrokenOff");
+    expect(server.asked.map(({ connection }) => connection)).toEqual([1, 1, 2]);
+    expect((await failure(client.ask(server.url, "c"))).name).toBe("BrokenOff");
+    expect(server.asked).toHaveLength(4);
+  });
+
+  test("in the middle of its answer is not asked again", async () => {
+    using server = rawServer((asked) => {
+      if (asked.turn === 1) echo(asked);
+      else asked.socket.end("HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhal");
+    });
+    using client = testClient();
+    await client.ask(server.url, "a");
+    expect((await failure(client.ask(server.url, "b"))).name).toBe("BrokenOff");
+    expect(server.asked).toHaveLength(2);
+  });
+
+  test("cannot hurt a question that must not be sent twice: it gets a new one, and is sent once", async () => {
+    let hangsUp = false;
+    using server = rawServer((asked) => {
+      if (hangsUp) asked.socket.end();
+      else echo(asked);
+    });
+    using client = testClient();
+    const once = { once: true };
+    expect(await client.ask(server.url, "a", once)).toBe("a");
+    expect(await client.ask(server.url, "b", once)).toBe("b");
+    expect(server.asked.map(({ connection }) => connection)).toEqual([1, 2]);
+    hangsUp = true;
+    expect((await failure(client.ask(server.url, "c", once))).name).toBe("BrokenOff");
+    expect(server.asked).toHaveLength(3);
+  });
+});
+
+describe("a server that closes its own side only", () => {
+  test("has answered, where that is how its answer ends", async () => {
+    using server = rawServer(({ socket }) => void socket.end("HTTP/1.1 200 OK\r\n\r\nto the end"));
+    using client = testClient();
+    expect(await client.ask(server.url, "?")).toBe("to the end");
+  });
+
+  test("has not answered, where its answer says that there is more", async () => {
+    for (const half of [
+      "",
+      "HTTP/1.1 200",
+      "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhe",
+    ]) {
+      using server = rawServer(({ socket }) => void socket.end(half));
+      using client = testClient();
+      expect(await failure(client.ask(server.url, "?"))).toMatchObject({
+        name: "BrokenOff",
+        silent: half === "",
+      });
+    }
+  });
+
+  test("has not answered, where its answer would end with the connection and that was reset", async () => {
+    using server = rawServer(({ socket }) => {
+      socket.write("HTTP/1.1 200 OK\r\n\r\nhalf of i");
+      setTimeout(() => socket.resetAndDestroy(), 10);
+    });
+    using client = testClient();
+    expect((await failure(client.ask(server.url, "?"))).name).toBe("BrokenOff");
+  });
+
+  test("after its answer has answered, and every later call is answered as well", async () => {
+    using server = rawServer(({ socket, body }) => {
+      if (socket.writable) socket.end(ok(body.toString()));
+    });
+    using client = testClient();
+    for (let at = 0; at < 20; at++) expect(await client.ask(server.url, `${at}`)).toBe(`${at}`);
+    // Whoever asks before the end has come asks again.
+    expect(server.opened).toBe(20);
+  });
+});
