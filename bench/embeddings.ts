@@ -52,37 +52,52 @@ export async function answerAtOnce(request: Request): Promise<Response> {
   return new Response(answerOf(model, typeof input === "string" ? 1 : input.length), { headers });
 }
 
-export interface Slots {
-  readonly answer: (request: Request) => Promise<Response>;
-  /** Calls that came so far, and how many of them are not answered yet. */
-  readonly state: () => { readonly calls: number; readonly inHand: number };
-}
+type Answer = (request: Request) => Promise<Response>;
 
 /** So many calls at a time, each for so long however many inputs it has; the others queue, the first first. */
-export function createSlots({ slots, ms }: { slots: number; ms: number }): Slots {
+export function answerInSlots({ slots, ms }: { slots: number; ms: number }): Answer {
   const queue: (() => void)[] = [];
-  let [calls, inHand, taken] = [0, 0, 0];
+  let here = 0;
   const enter = (): Promise<void> => {
-    taken++;
-    return taken <= slots ? Promise.resolve() : new Promise((resolve) => queue.push(resolve));
+    here++;
+    return here <= slots ? Promise.resolve() : new Promise((resolve) => queue.push(resolve));
   };
-  const leave = (): void => {
-    taken--;
-    queue.shift()?.();
+  return async (request) => {
+    await enter();
+    try {
+      await Bun.sleep(ms);
+      return await answerAtOnce(request);
+    } finally {
+      here--;
+      queue.shift()?.();
+    }
   };
+}
+
+/** What the upstream tells about itself. */
+export interface Tally {
+  readonly answered: number;
+  /** Calls that wait for their answer, whether or not anybody still wants it. */
+  readonly inHand: number;
+}
+
+export function createTally(): { readonly read: () => Tally; count(answer: Answer): Answer } {
+  let [answered, inHand] = [0, 0];
   return {
-    answer: async (request) => {
-      calls++;
+    read: () => ({ answered, inHand }),
+    count: (answer) => async (request) => {
       inHand++;
-      await enter();
       try {
-        await Bun.sleep(ms);
-        return await answerAtOnce(request);
+        return await answer(request);
       } finally {
-        leave();
         inHand--;
+        answered++;
       }
     },
-    state: () => ({ calls, inHand }),
   };
+}
+
+export async function tallyOf(upstream: string): Promise<Tally> {
+  const answer = await fetch(`${upstream}/tally`);
+  return (await answer.json()) as Tally;
 }

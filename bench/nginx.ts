@@ -8,7 +8,11 @@ import { cores, freePort, type Running, ready, start } from "./processes.ts";
 const binary = Bun.which("nginx") ?? Bun.which("/usr/sbin/nginx");
 export const nginxIsHere = binary !== null;
 
-const configuration = (folder: string, port: number, upstream: string): string => `
+/** For large answers: fewer and larger pieces than nginx moves without being told. */
+export const largeBuffers =
+  "proxy_buffer_size 16k; proxy_buffers 8 32k; proxy_busy_buffers_size 64k; proxy_max_temp_file_size 0;";
+
+const configuration = (folder: string, port: number, upstream: string, more: string): string => `
 daemon off;
 ${process.getuid?.() === 0 ? "user root;" : ""}
 worker_processes 1;
@@ -37,6 +41,7 @@ http {
       proxy_http_version 1.1;
       proxy_set_header Connection "";
       proxy_request_buffering off;
+      ${more}
     }
   }
 }
@@ -49,12 +54,16 @@ export interface Contender {
 }
 
 /** Undefined when nginx is not installed. */
-export async function startNginx(folder: string, upstream: string): Promise<Contender | undefined> {
+export async function startNginx(
+  folder: string,
+  upstream: string,
+  more = "",
+): Promise<Contender | undefined> {
   if (!binary) return undefined;
   mkdirSync(folder, { recursive: true });
   const port = freePort();
   const file = join(folder, "nginx.conf");
-  writeFileSync(file, configuration(folder, port, upstream));
+  writeFileSync(file, configuration(folder, port, upstream, more));
   const child = start([binary, "-p", folder, "-c", file, "-e", "stderr"], cores.proxy);
   const url = `http://127.0.0.1:${port}`;
   return { url, process: child, readyMs: (await ready(`${url}/ready`, child)) - child.startedAt };

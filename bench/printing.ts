@@ -1,5 +1,6 @@
 /**
- * `bun bench/printing.ts SECONDS`: what it costs to print vectors as JSON numbers, in a process that does nothing else.
+ * What it costs to print vectors as JSON numbers, in a process that does nothing else: `bun bench/printing.ts`.
+ * Hears a number of seconds, works for so long, and says how many microseconds of CPU a call took.
  * For each call: the vectors' base64, as the upstream sends it, decoded and printed by the gateway's own function.
  * Not in it: HTTP, the checks, the accounts, and putting the printed vectors together into one body.
  */
@@ -8,8 +9,6 @@ import { printNumbers } from "../server/gateway/vectors.ts";
 import { warmUp } from "./measure.ts";
 import { cpuMs } from "./proc.ts";
 import { vectors } from "./vectors.ts";
-
-const seconds = Number(process.argv[2]);
 
 /** CPU of the whole process, its collector and compiler included, in microseconds per call. */
 async function round(time: number): Promise<number> {
@@ -28,4 +27,4 @@ async function round(time: number): Promise<number> {
 }
 
 await warmUp(() => round(1));
-console.log(JSON.stringify({ usPerCall: await round(seconds) }));
+for await (const line of console) console.log(await round(Number(line)));

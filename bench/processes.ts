@@ -15,6 +15,8 @@ export interface Running {
   /** Of those that were started to be listened to. */
   readonly output: ReadableStream<Uint8Array>;
   readonly exited: Promise<number>;
+  /** Heard by those that were started to be listened to: who is not talked with has no input. */
+  say(line: string): void;
   /** The last of what it complained about. */
   complaints(): string;
   stop(): Promise<void>;
@@ -41,7 +43,7 @@ export function start(
   const child = Bun.spawn([...(pinned ? ["taskset", "-c", String(core)] : []), ...command], {
     // A clean environment: a provider key in the caller's would add upstreams to the gateway.
     env: { PATH: process.env.PATH ?? "", HOME: process.env.HOME ?? "/tmp", ...env },
-    stdin: "ignore",
+    stdin: listen ? "pipe" : "ignore",
     stdout: "pipe",
     stderr: "pipe",
   });
@@ -59,6 +61,10 @@ export function start(
     startedAt,
     output: child.stdout,
     exited: child.exited,
+    say: (line) => {
+      child.stdin?.write(`${line}\n`);
+      child.stdin?.flush();
+    },
     complaints: () => heard.trim(),
     stop: async () => {
       // The number of a process that has ended may be somebody else's by now.
@@ -73,8 +79,9 @@ export function start(
   return started;
 }
 
-export async function stopAll(): Promise<void> {
-  await Promise.all([...running.values()].map((child) => child.stop()));
+export async function stopAll(except?: Running): Promise<void> {
+  const others = [...running.values()].filter((child) => child !== except);
+  await Promise.all(others.map((child) => child.stop()));
 }
 
 function killAll(): void {
@@ -93,16 +100,21 @@ export function endWithUs(mostMs: number): void {
   }, mostMs).unref();
 }
 
-/** What a process says first, e.g. its port. */
-export async function firstLine({ output, complaints }: Running): Promise<string> {
+/** What a process says, line by line. */
+export async function* linesOf({ output, complaints }: Running): AsyncGenerator<string, never> {
   const text = new TextDecoder();
   let said = "";
   for await (const piece of output) {
-    said += text.decode(piece);
-    if (said.includes("\n")) return said.slice(0, said.indexOf("\n"));
+    const lines = (said + text.decode(piece, { stream: true })).split("\n");
+    said = lines.pop() ?? "";
+    yield* lines;
   }
   throw new Error(`a process of the bench ended early: ${complaints() || "without a word"}`);
 }
+
+/** What a process says first, e.g. its port. */
+export const firstLine = async (child: Running): Promise<string> =>
+  (await linesOf(child).next()).value;
 
 /** A port that was free a moment ago. */
 export function freePort(): number {

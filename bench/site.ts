@@ -12,7 +12,7 @@ export interface Site {
   readonly rounds: number;
   say(what: string): void;
   /** Undefined when nginx is not installed. */
-  nginx(): Promise<Contender | undefined>;
+  nginx(more?: string): Promise<Contender | undefined>;
   vexel(env?: Readonly<Record<string, string>>): Promise<Contender>;
 }
 
@@ -29,7 +29,7 @@ export function createSite({ command, ...given }: SiteOptions): Site {
   return {
     ...given,
     say: (what) => console.error(`bench: ${what}`),
-    nginx: () => startNginx(join(folder, `nginx-${started++}`), upstream),
+    nginx: (more) => startNginx(join(folder, `nginx-${started++}`), upstream, more),
     vexel: (env) => startVexel(join(folder, `vexel-${started++}`), upstream, command, env),
   };
 }

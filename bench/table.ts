@@ -7,6 +7,7 @@ const rows: readonly [string, keyof Figures, number][] = [
   ["p50 ms", "p50Ms", 2],
   ["p99 ms", "p99Ms", 2],
   ["CPU us/request", "cpuUsPerRequest", 1],
+  ["upstream calls/req.", "upstreamCalls", 3],
   ["share of its core", "coreShare", 2],
   ["peak memory MB", "peakMegabytes", 1],
 ];

@@ -1,6 +1,6 @@
 /** The upstream of the bench, a process of its own: `bun bench/upstream.ts`, prints its port. */
 
-import { answerAtOnce, createSlots, headers } from "./embeddings.ts";
+import { answerAtOnce, answerInSlots, createTally, headers } from "./embeddings.ts";
 import { calm, crowded, uploads } from "./scenarios.ts";
 
 // One transparent pixel.
@@ -24,8 +24,7 @@ const edited = JSON.stringify({
 /** Bytes per millisecond and upload: slow enough that a proxy which does not wait must hoard. */
 const appetite = 16_000;
 
-const crowdedSlots = createSlots(crowded);
-const calmSlots = createSlots(calm);
+const { count, read } = createTally();
 
 const server = Bun.serve({
   hostname: "127.0.0.1",
@@ -33,10 +32,10 @@ const server = Bun.serve({
   idleTimeout: 0,
   maxRequestBodySize: 1024 * 1024 * 1024,
   routes: {
-    "/v1/embeddings": answerAtOnce,
-    "/crowded/v1/embeddings": crowdedSlots.answer,
-    "/crowded/state": () => Response.json(crowdedSlots.state()),
-    "/calm/v1/embeddings": calmSlots.answer,
+    "/tally": () => Response.json(read()),
+    "/v1/embeddings": count(answerAtOnce),
+    "/crowded/v1/embeddings": count(answerInSlots(crowded)),
+    "/calm/v1/embeddings": count(answerInSlots(calm)),
     "/v1/images/edits": async (request: Request) => {
       const started = performance.now();
       let eaten = 0;

@@ -41,7 +41,11 @@ export function createEmbeddingPath(options: EmbeddingPathOptions): EmbeddingPat
     snapshot,
     embed: reach.embeddings,
     timeoutMs: 30_000,
-    report: (told) => tell(log, told),
+    report: (told) => {
+      tell(log, told);
+      // What it gave before is remembered as the model's, and nobody can tell which of it that is.
+      if (told.what === "strayed") memory.forget();
+    },
   });
   const looking = lookRegularly(settings.VEXEL_CANARY_HOURS, (all) => canary.look(all));
 
@@ -52,7 +56,13 @@ export function createEmbeddingPath(options: EmbeddingPathOptions): EmbeddingPat
     route.targets.some(({ upstream }) => engines.has(upstream.kind));
   const send = embeddingsStack(reach.embeddings, {
     traits: reach.traits,
-    memory: { memory, flights: new Flights(), enabled: (route) => remembers && !route.uncached },
+    memory: {
+      memory,
+      flights: new Flights(),
+      enabled: (route) => remembers && !route.uncached,
+      byMeaning: (route) =>
+        route.targets.every((target) => typeof reach.traits(target).purposes === "object"),
+    },
     batch: {
       enabled: (route) => batches && !route.unbatched && !isInside(route),
       maxWaitMs: settings.VEXEL_BATCH_WAIT_MS,
@@ -65,6 +75,7 @@ export function createEmbeddingPath(options: EmbeddingPathOptions): EmbeddingPat
     send,
     close: () => {
       looking.close();
+      canary.close();
       file?.close();
     },
   };

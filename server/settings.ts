@@ -22,7 +22,9 @@ export const settingsTable = {
     .string()
     .min(1)
     .default("./data")
-    .describe("Folder for the ledger, the keys, spooled uploads and stored pictures."),
+    .describe(
+      "Folder for the ledger, the keys, spooled uploads, stored pictures and, where they are kept, known vectors.",
+    ),
   VEXEL_LOG_LEVEL: z
     .enum(["debug", "info", "warn", "error", "silent"])
     .default("info")

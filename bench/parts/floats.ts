@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { atMost } from "../finding.ts";
 import { tryOnce } from "../load.ts";
 import { type Figures, median, medians, underLoad, warmUp } from "../measure.ts";
-import { cores, firstLine, start } from "../processes.ts";
+import { cores, linesOf, start } from "../processes.ts";
 import { floats, targets } from "../scenarios.ts";
 import type { Part } from "../site.ts";
 import { figureTable } from "../table.ts";
@@ -12,16 +12,22 @@ import { dimensions, vectors } from "../vectors.ts";
 
 const warmSeconds = 2;
 
-export const inFloats: Part = async ({ vexel: fresh, seconds, rounds, folder, say }) => {
-  const vexel = await fresh();
+export const inFloats: Part = async (site) => {
+  const { seconds, rounds, say } = site;
+  const vexel = await site.vexel();
   checkAnswer(await tryOnce(vexel.url, floats));
-  await warmUp(async () => (await underLoad(vexel, floats, warmSeconds, folder)).cpuUsPerRequest);
+  say(`${floats.name}: warming up`);
+  await warmUp(async () => (await underLoad(site, vexel, floats, warmSeconds)).cpuUsPerRequest);
+  const printing = startPrinting();
+  // Once for nothing: it answers when it is warm.
+  await printing.round(1);
   const [served, printed]: [Figures[], number[]] = [[], []];
   for (let at = 1; at <= rounds; at++) {
     say(`${floats.name}: round ${at} of ${rounds}`);
-    served.push(await underLoad(vexel, floats, seconds, folder));
-    printed.push(await printing(seconds));
+    served.push(await underLoad(site, vexel, floats, seconds));
+    printed.push(await printing.round(seconds));
   }
+  await printing.stop();
   await vexel.process.stop();
   const [figures, bare] = [medians(served), median(printed)];
   return {
@@ -42,13 +48,18 @@ export const inFloats: Part = async ({ vexel: fresh, seconds, rounds, folder, sa
   };
 };
 
-/** On the proxy's core, which the gateway leaves alone meanwhile. */
-async function printing(seconds: number): Promise<number> {
-  const command = [process.execPath, join(import.meta.dir, "../printing.ts"), String(seconds)];
+/** On the proxy's core; each of the two rests while the other works. */
+function startPrinting() {
+  const command = [process.execPath, join(import.meta.dir, "../printing.ts")];
   const child = start(command, cores.proxy, { listen: true });
-  const { usPerCall } = JSON.parse(await firstLine(child)) as { usPerCall: number };
-  await child.exited;
-  return usPerCall;
+  const lines = linesOf(child);
+  return {
+    round: async (seconds: number): Promise<number> => {
+      child.say(String(seconds));
+      return Number((await lines.next()).value);
+    },
+    stop: child.stop,
+  };
 }
 
 function checkAnswer(answer: string): void {

@@ -14,35 +14,42 @@ interface Grown {
   readonly inputs: number;
 }
 
-const seconds = 5;
-/** If the vectors were all: fewer fit. */
-const room = cacheBytes / (dimensions * Float32Array.BYTES_PER_ELEMENT);
+const turnSeconds = 2;
+const mostTurns = 15;
+/** Three times what would fit if vectors were all: there is time to fill, and to replace. */
+const enough = (3 * cacheBytes) / (dimensions * Float32Array.BYTES_PER_ELEMENT);
 
 export const fullCache: Part = async (site) => {
   const without = await grow(site, 0);
   const full = await grow(site, cacheBytes);
-  if (full.inputs < 2 * room)
-    throw new Error(`${full.inputs} inputs are too few to fill a cache of ${room} and go on`);
-  const added = full.after - full.before - (without.after - without.before);
+  // The highest, because memory is a promise about every moment: what it is afterwards depends on the collector's mood.
+  const added = full.peak - full.before - (without.peak - without.before);
   const tell = ({ before, after, peak, inputs }: Grown) =>
-    `${before.toFixed(0)} MB before, ${after.toFixed(0)} after ${inputs} new texts (peak ${peak.toFixed(0)})`;
+    `${before.toFixed(0)} MB before, at most ${peak.toFixed(0)} during and ${after.toFixed(0)} after ${inputs} new texts`;
   const name = `a full cache of ${cacheBytes / 2 ** 20} MiB`;
   return {
-    text: `memory with ${name}: ${tell(full)}\nwithout a cache: ${tell(without)}`,
+    text: `${name}: ${tell(full)}\nno cache: ${tell(without)}`,
     figures: { name, full, without, added },
-    verdicts: [atMost(`memory that ${name} adds`, added, targets.cacheMegabytes, "MB")],
+    verdicts: [
+      atMost(`memory that ${name} adds, at its highest`, added, targets.cacheMegabytes, "MB"),
+    ],
   };
 };
 
 /** The process must be fresh: memory that earlier load left behind would hide the growth. */
-async function grow({ vexel: fresh, folder, say }: Site, bytes: number): Promise<Grown> {
-  say(`memory with a cache of ${bytes} bytes`);
-  const vexel = await fresh({ VEXEL_CACHE_BYTES: String(bytes) });
+async function grow(site: Site, bytes: number): Promise<Grown> {
+  site.say(`memory with a cache of ${bytes} bytes`);
+  const vexel = await site.vexel({ VEXEL_CACHE_BYTES: String(bytes) });
   await Bun.sleep(500);
   const before = rssMegabytes(vexel.process.pid);
-  const figures = await underLoad(vexel, newText, seconds, folder);
+  let [peak, inputs] = [before, 0];
+  for (let turn = 0; inputs < enough; turn++) {
+    if (turn === mostTurns) throw new Error(`only ${inputs} texts in ${turn * turnSeconds} s`);
+    const { requests, peakMegabytes } = await underLoad(site, vexel, newText, turnSeconds);
+    inputs += requests;
+    peak = Math.max(peak, peakMegabytes);
+  }
   const after = rssMegabytes(vexel.process.pid);
   await vexel.process.stop();
-  const inputs = Math.round(figures.requestsPerSecond * figures.loadSeconds);
-  return { before, after, peak: figures.peakMegabytes, inputs };
+  return { before, after, peak, inputs };
 }

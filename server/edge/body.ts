@@ -13,16 +13,38 @@ const maxDepth = 128;
 /** How a body is taken in: how long to wait for more of it, and who counts what came. */
 export interface Reception {
   readonly patience: Patience;
-  readonly count: (bytes: number) => void;
+  count(bytes: number): void;
 }
 
-export async function readJson(
+/** A body that is small comes in one piece and is taken in one step: most calls have such, and each step costs. */
+export function readJson(
   request: Request,
   maxBytes: number,
   reception: Reception,
 ): Promise<unknown> {
   checkType(request.headers.get("content-type"));
-  const bytes = await readBytes(request, maxBytes, reception);
+  const announced = announcedBytes(request.headers);
+  if (!(announced <= Math.min(smallBytes, maxBytes))) {
+    return readLarge(request, maxBytes, reception);
+  }
+  const take = (bytes: Uint8Array): unknown => {
+    reception.count(bytes.length);
+    return read(bytes);
+  };
+  return reception.patience.wait(request.bytes(), take, cutShort);
+}
+
+async function readLarge(
+  request: Request,
+  maxBytes: number,
+  reception: Reception,
+): Promise<unknown> {
+  const pieces: Uint8Array[] = [];
+  for await (const piece of readChunks(request, maxBytes, reception)) pieces.push(piece);
+  return read(Buffer.concat(pieces));
+}
+
+function read(bytes: Uint8Array): unknown {
   let text: string;
   try {
     text = decoder.decode(bytes);
@@ -93,31 +115,11 @@ const tooLarge = (maxBytes: number): GatewayError =>
 export const announcedBytes = (headers: Headers): number =>
   Number(headers.get("content-length") ?? Number.NaN);
 
-async function readBytes(
-  request: Request,
-  maxBytes: number,
-  reception: Reception,
-): Promise<Uint8Array> {
-  const announced = announcedBytes(request.headers);
-  if (announced <= Math.min(smallBytes, maxBytes)) {
-    try {
-      const bytes = await reception.patience.wait(request.bytes());
-      reception.count(bytes.length);
-      return bytes;
-    } catch (error) {
-      throw cutShort(error);
-    }
-  }
-  const pieces: Uint8Array[] = [];
-  for await (const piece of readChunks(request, maxBytes, reception)) pieces.push(piece);
-  return Buffer.concat(pieces);
-}
-
 /** The body as it comes, bounded. Whoever stops early leaves the rest to Bun, which passes over it. */
 export async function* readChunks(
   request: Request,
   maxBytes: number,
-  { patience, count }: Reception,
+  reception: Reception,
 ): AsyncGenerator<Uint8Array> {
   if (announcedBytes(request.headers) > maxBytes) throw tooLarge(maxBytes);
   // Not `for await`: that would cancel the body of a call that is about to be refused.
@@ -125,16 +127,16 @@ export async function* readChunks(
   const chunks = body?.[Symbol.asyncIterator]();
   let length = 0;
   while (chunks) {
-    const { done, value } = await patience.wait(chunks.next()).catch((error) => {
-      throw cutShort(error);
-    });
+    const { done, value } = await reception.patience.wait(chunks.next(), itself, cutShort);
     if (done) return;
     length += value.length;
-    count(value.length);
+    reception.count(value.length);
     if (length > maxBytes) throw tooLarge(maxBytes);
     yield value;
   }
 }
+
+const itself = <T>(value: T): T => value;
 
 const cutShort = (error: unknown): GatewayError =>
   error instanceof GatewayError

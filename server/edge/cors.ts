@@ -1,6 +1,7 @@
 /** Calls from web pages of other origins: off unless the operator names them. */
 
-export type Cors = (headers: Headers) => Record<string, string>;
+/** Undefined where there is nothing to add. */
+export type Cors = (headers: Headers) => Record<string, string> | undefined;
 
 /** `origins`: comma-separated, or `*`. */
 export function createCors(origins: string): Cors {
@@ -10,16 +11,16 @@ export function createCors(origins: string): Cors {
       .map((origin) => origin.trim())
       .filter(Boolean),
   );
-  if (allowed.size === 0) return () => ({});
+  if (allowed.size === 0) return () => undefined;
   return (headers) => {
     const origin = headers.get("origin");
     if (origin === null || !(allowed.has("*") || allowed.has(origin))) {
-      return allowed.has("*") ? {} : { vary: "origin" };
+      return allowed.has("*") ? undefined : { vary: "origin" };
     }
     return {
       "access-control-allow-origin": allowed.has("*") ? "*" : origin,
       "access-control-expose-headers":
-        "x-request-id, retry-after, retry-after-ms, x-should-retry, vexel-ledger",
+        "x-request-id, retry-after, retry-after-ms, x-should-retry, vexel-ledger, vexel-adapted, vexel-dropped",
       ...(!allowed.has("*") && { vary: "origin" }),
     };
   };

@@ -93,19 +93,13 @@ export function listen(options: ListenOptions): Listening {
         ...(fault !== undefined && { fault }),
       });
     }
-    const welcome = "access-control-allow-origin" in extra;
-    if (request.method === "OPTIONS" && outgoing.status === 204 && welcome) {
-      Object.assign(outgoing.headers, preflight(request, outgoing.headers.allow ?? ""));
-    }
+    const { headers } = outgoing;
+    if (extra) allow(outgoing, extra, request);
     // The rest of a body that was given up may still come, and who stops has no use for another request.
-    const last = stopping || outgoing.status === faults.request_timeout.status;
+    if (stopping || outgoing.status === faults.request_timeout.status) headers.connection = "close";
+    headers["x-request-id"] = incoming.requestId;
     time.renew();
-    const headers = {
-      "x-request-id": incoming.requestId,
-      ...extra,
-      ...(last && { connection: "close" }),
-    };
-    return toResponse(outgoing, { headers, method: request.method, onPiece: () => time.renew() });
+    return toResponse(outgoing, request.method, time);
   };
 
   const server: Server = Bun.serve({
@@ -166,6 +160,19 @@ function route(
   return { status, headers: { ...headers, allow }, body };
 }
 
+/** Of a page from elsewhere, what it may read and send. */
+function allow(
+  { status, headers }: Outgoing,
+  extra: Readonly<Record<string, string>>,
+  request: Request,
+): void {
+  const welcome = "access-control-allow-origin" in extra;
+  if (request.method === "OPTIONS" && status === 204 && welcome) {
+    Object.assign(headers, preflight(request, headers.allow ?? ""));
+  }
+  Object.assign(headers, extra);
+}
+
 const allowed = ({ row }: Match): string =>
   routes
     .filter(({ path }) => path === row.path)
@@ -217,9 +224,9 @@ class Arrival implements Incoming, Reception {
     return readForm(this.#request, this.#options.form, this);
   }
 
-  count = (bytes: number): void => {
+  count(bytes: number): void {
     this.bytesReceived += bytes;
-  };
+  }
 
   expectWait(ms: number): void {
     this.#time.holdFor(ms);

@@ -2,8 +2,12 @@
 import { GatewayError } from "../std/gateway-error.ts";
 
 export interface Patience {
-  /** The same outcome, or request_timeout when it takes too long. */
-  wait<T>(coming: Promise<T>): Promise<T>;
+  /** What `take` makes of it, or request_timeout when it takes too long. A failure to come is told as `broken` says. */
+  wait<T, R>(
+    coming: Promise<T>,
+    take: (value: T) => R,
+    broken: (error: unknown) => unknown,
+  ): Promise<R>;
   close(): void;
 }
 
@@ -25,18 +29,22 @@ export function createPatience(ms: number, clock: () => number): Patience {
   ticking.unref();
   return {
     // One promise made by hand: this happens once for every call, and a race would make four.
-    wait: (coming) =>
+    wait: (coming, take, broken) =>
       new Promise((resolve, reject) => {
         const entry = { until: clock() + ms, giveUp: reject };
         waiting.add(entry);
         coming.then(
           (value) => {
             waiting.delete(entry);
-            resolve(value);
+            try {
+              resolve(take(value));
+            } catch (error) {
+              reject(error);
+            }
           },
           (error) => {
             waiting.delete(entry);
-            reject(error);
+            reject(broken(error));
           },
         );
       }),

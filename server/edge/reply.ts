@@ -1,26 +1,22 @@
 /** Step 14: bytes leave. */
 import type { Outgoing } from "../gateway/incoming.ts";
 
-export interface ReplyOptions {
-  readonly method: string;
-  /** Besides the answer's own. */
-  readonly headers: Readonly<Record<string, string>>;
-  /** Told each time the caller has taken a piece of a stream. */
-  onPiece(): void;
-}
-
 export function toResponse(
   { status, headers, body }: Outgoing,
-  { method, headers: extra, onPiece }: ReplyOptions,
+  method: string,
+  time: { renew(): void },
 ): Response {
-  const init = { status, headers: { ...headers, ...extra } };
-  if (status === 204) return new Response(null, init);
+  if (status === 204) return new Response(null, { status, headers });
   if (typeof body === "string" || body instanceof Uint8Array) {
-    if (method !== "HEAD") return new Response(body as string, init);
+    if (method !== "HEAD") return new Response(body as string, { status, headers });
     const length = String(Buffer.byteLength(body));
-    return new Response(null, { status, headers: { ...init.headers, "content-length": length } });
+    return new Response(null, { status, headers: { ...headers, "content-length": length } });
   }
-  return new Response(toStream(body, onPiece), init);
+  // Each time the caller has taken a piece, the connection's time begins anew.
+  return new Response(
+    toStream(body, () => time.renew()),
+    { status, headers },
+  );
 }
 
 /** Pulled by the socket: a caller who reads slowly slows the upstream, one who leaves ends it. */

@@ -30,7 +30,10 @@ export interface CanaryTold {
 export interface Canary {
   /** Looks at every model whose targets have not been looked at, or at all of them. */
   look(all: boolean): Promise<void>;
-  strayed(target: Target): boolean;
+  /** Of this model: what strays from one model's first target may itself be the first of another. */
+  strayed(model: Model, target: Target): boolean;
+  /** Lets go of those that are being asked, and says nothing more. */
+  close(): void;
 }
 
 const text = "The canary sang in the mine, and everybody knew that the air was good.";
@@ -45,18 +48,22 @@ export function createCanary({ snapshot, embed, report, timeoutMs }: CanaryOptio
   const out = new Set<string>();
   const seen = new Set<string>();
   const silent = new Set<string>();
+  const asking = new Set<Cancel>();
+  let closed = false;
   const tellSilence = (model: Model, target: Target, why: string): void => {
-    const key = keyOf(target);
-    if (!silent.has(key)) report({ what: "silent", model: model.id, target, why });
-    silent.add(key);
+    const place = placeOf(model, target);
+    if (!silent.has(place) && !closed) report({ what: "silent", model: model.id, target, why });
+    silent.add(place);
   };
-  const hear = (target: Target): void => {
-    seen.add(keyOf(target));
-    silent.delete(keyOf(target));
+  const hear = (model: Model, target: Target): void => {
+    seen.add(placeOf(model, target));
+    silent.delete(placeOf(model, target));
   };
 
   const ask = async (model: Model, target: Target): Promise<Float32Array | string> => {
+    if (closed) return "nobody wants to know any more";
     const cancel = new Cancel();
+    asking.add(cancel);
     const timer = setTimeout(() => cancel.abort(tooSlow()), timeoutMs);
     const query: EmbeddingsQuery = {
       model: model.id,
@@ -72,6 +79,7 @@ export function createCanary({ snapshot, embed, report, timeoutMs }: CanaryOptio
       return error instanceof Error ? error.message : String(error);
     } finally {
       clearTimeout(timer);
+      asking.delete(cancel);
     }
   };
 
@@ -79,13 +87,13 @@ export function createCanary({ snapshot, embed, report, timeoutMs }: CanaryOptio
     const likeness = cosine(vector, first);
     const reference = model.targets[0] as Target;
     if (likeness >= alike) {
-      if (out.delete(keyOf(target))) {
+      if (out.delete(placeOf(model, target))) {
         report({ what: "returned", model: model.id, target, why: `cosine ${likeness.toFixed(4)}` });
       }
       return;
     }
-    if (out.has(keyOf(target))) return;
-    out.add(keyOf(target));
+    if (out.has(placeOf(model, target))) return;
+    out.add(placeOf(model, target));
     const why =
       vector.length === first.length
         ? `its vectors are not those of ${reference.upstream.id}: the cosine for one text is ${likeness.toFixed(4)}`
@@ -101,7 +109,7 @@ export function createCanary({ snapshot, embed, report, timeoutMs }: CanaryOptio
       tellSilence(model, reference, first);
       return;
     }
-    hear(reference);
+    hear(model, reference);
     await Promise.all(
       others.map(async (target) => {
         const vector = await ask(model, target);
@@ -109,7 +117,7 @@ export function createCanary({ snapshot, embed, report, timeoutMs }: CanaryOptio
           tellSilence(model, target, vector);
           return;
         }
-        hear(target);
+        hear(model, target);
         judge(model, target, vector, first);
       }),
     );
@@ -119,14 +127,18 @@ export function createCanary({ snapshot, embed, report, timeoutMs }: CanaryOptio
     look: async (all) => {
       // One with a single target has nothing to be compared with, and is not asked for nothing.
       const models = [...snapshot().models.values()].filter(
-        ({ kind, targets }) =>
-          kind === "embedding" &&
-          targets.length > 1 &&
-          (all || targets.some((target) => !seen.has(keyOf(target)))),
+        (model) =>
+          model.kind === "embedding" &&
+          model.targets.length > 1 &&
+          (all || model.targets.some((target) => !seen.has(placeOf(model, target)))),
       );
       for (const model of models) await lookAt(model);
     },
-    strayed: (target) => out.size > 0 && out.has(keyOf(target)),
+    strayed: (model, target) => out.size > 0 && out.has(placeOf(model, target)),
+    close: () => {
+      closed = true;
+      for (const cancel of asking) cancel.abort(tooSlow());
+    },
   };
 }
 
@@ -134,9 +146,15 @@ export function createCanary({ snapshot, embed, report, timeoutMs }: CanaryOptio
 const keyOf = ({ upstream, model }: Target): string =>
   JSON.stringify([upstream.id, upstream.kind, upstream.baseUrl, model]);
 
+/** With the first target: when another takes its place, nothing that was found before counts any more. */
+const placeOf = ({ id, targets }: Model, target: Target): string =>
+  JSON.stringify([id, keyOf(targets[0] as Target), keyOf(target)]);
+
+/** Undefined for what points nowhere: nothing can be measured by it. */
 function floatsOf(vector: Vector | undefined): Float32Array | undefined {
   if (vector === undefined) return undefined;
-  return typeof vector === "string" ? fromBase64(vector) : Float32Array.from(vector);
+  const floats = typeof vector === "string" ? fromBase64(vector) : Float32Array.from(vector);
+  return floats && cosine(floats, floats) > 0 ? floats : undefined;
 }
 
 /** -1 for vectors that cannot be compared at all. */

@@ -61,16 +61,24 @@ function notThatLong(
   traits: EmbeddingTraits,
   known: KnownEmbedding | undefined,
 ): GatewayError {
-  const lengths = [
-    ...(traits.dimensions === "any" ? [] : (traits.dimensions ?? [])),
-    ...(known ? [known.dimensions] : []),
-  ];
-  const allowed = [...new Set(lengths)].sort((a, b) => a - b);
-  const message =
-    allowed.length > 1
-      ? `The model \`${model}\` does not make vectors of ${dimensions} dimensions. It makes ${allowed.join(", ")}: send one of these, or leave \`dimensions\` out.`
-      : `This model does not support specifying dimensions${allowed.length > 0 ? `: its vectors have ${allowed[0]}` : ""}. Leave \`dimensions\` out.`;
+  const lengths = lengthsOf(traits, known);
+  const choice = rangeOf(known) ?? (lengths.length > 1 ? lengths.join(", ") : undefined);
+  const message = choice
+    ? `The model \`${model}\` does not make vectors of ${dimensions} dimensions. It makes ${choice}: send one of these, or leave \`dimensions\` out.`
+    : `This model does not support specifying dimensions${lengths.length > 0 ? `: its vectors have ${lengths[0]}` : ""}. Leave \`dimensions\` out.`;
   return new GatewayError("dimensions_unsupported", message, { param: "dimensions" });
+}
+
+const rangeOf = (known: KnownEmbedding | undefined): string | undefined =>
+  known?.matryoshka && "min" in known.matryoshka
+    ? `${known.matryoshka.min} to ${known.dimensions}`
+    : undefined;
+
+function lengthsOf({ dimensions }: EmbeddingTraits, known: KnownEmbedding | undefined): number[] {
+  const cuts = known?.matryoshka && !("min" in known.matryoshka) ? known.matryoshka : [];
+  const made = dimensions === "any" ? [] : (dimensions ?? []);
+  const all = [...made, ...cuts, ...(known ? [known.dimensions] : [])];
+  return [...new Set(all)].sort((a, b) => a - b);
 }
 
 function fitTokens(

@@ -35,6 +35,7 @@ export interface Incoming {
 
 export interface Outgoing {
   readonly status: number;
+  /** This answer's own: the edge adds to them. */
   readonly headers: Record<string, string>;
   readonly body: string | Uint8Array | AsyncIterable<string>;
 }

@@ -91,7 +91,11 @@ export function createServe(options: ServeOptions): { serve: Serve; inHand: () =
         await read?.dispose?.();
         return settle(error?.row.status ?? 200, error);
       };
-      return { status: 200, headers: eventStream, body: begun(settled(chunks, finish, signal)) };
+      return {
+        status: 200,
+        headers: { ...eventStream },
+        body: begun(settled(chunks, finish, signal)),
+      };
     } catch (thrown) {
       // Settling is what failed: the ledger keeps the row, the caller hears of it.
       if (trip.status !== 0) return refuse(toFault(thrown, undefined));

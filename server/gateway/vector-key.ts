@@ -33,9 +33,10 @@ const origins = new WeakMap<Route, string>();
 function originOf(route: Route): string {
   const { space, dimensions, targets, id } = route;
   const [first] = targets;
-  const { kind, id: upstream, baseUrl } = first?.upstream ?? {};
-  const parts = [space, dimensions, kind, upstream, baseUrl, first ? first.model : id];
-  const origin = JSON.stringify(parts);
+  const { kind, id: upstream, baseUrl, options } = first?.upstream ?? {};
+  // Options too: pooling, or prompts before a text, make other vectors.
+  const parts = [space, dimensions, kind, upstream, baseUrl, options, first ? first.model : id];
+  const origin = hash(JSON.stringify(parts));
   origins.set(route, origin);
   return origin;
 }

@@ -1,105 +1,195 @@
 /** Vectors that are known already, in memory and bounded by bytes. What was used least recently goes first. */
+import type { Vector } from "../upstream/contract.ts";
+import { type Page, slotBytesOf, VectorArena } from "./vector-arena.ts";
+import { glance, lengthOf } from "./vectors.ts";
 
 export interface Known {
-  readonly vector: Float32Array;
+  readonly vector: Vector;
   /** This input's share of what the upstream counted. Undefined: it did not say. */
   readonly tokens: number | undefined;
 }
 
 /** Where vectors outlive the process. It is told of each new one, and of each use. */
 export interface VectorKeeper {
-  add(key: string, known: Known): void;
+  /** The vector is a view that will be written over: what is needed of it is copied at once. */
+  add(key: string, known: Known & { readonly vector: Float32Array }): void;
   used(key: string): void;
+  forget(): void;
 }
 
 export interface VectorMemoryOptions {
-  /** 0: nothing is remembered. */
+  /** Of the pages and all entries together. 0: nothing is remembered. */
   readonly maxBytes: number;
   readonly keeper?: VectorKeeper;
+  /** No vector may be larger. */
+  readonly pageBytes?: number;
 }
 
 /** What an entry takes beside its vector, key included. Measured as resident memory, with 80,000 of them. */
-export const entryOverhead = 600;
+export const entryOverhead = 400;
+
+const [leastPage, largestPage] = [16 * 1024, 256 * 1024];
+/** So that vectors of several lengths find room in a small memory too. */
+const usualPages = 32;
+/**
+ * How far among the oldest one of the right size is looked for, before a page is cleared for it: the oldest of so many.
+ * Further, and what there are few of could never become more; less far, and pages would be cleared without need.
+ */
+const oldestOf = 64;
+const maxLook = 256;
+/**
+ * How many vectors come or go between two hints to the garbage collector. It takes the pages for a grown heap, and left
+ * to itself lets twice as much garbage pile up beside them.
+ */
+const movesBetweenHints = 4096;
 
 /**
  * A list through the entries, because a Map alone does not do: its order is that of insertion, but taking the first key
  * of one that has had many deletions passes over all of them, and an entry cannot be put at the old end.
  */
-class Entry implements Known {
+class Entry {
   readonly key: string;
-  readonly vector: Float32Array;
+  readonly page: Page<Entry>;
+  readonly slot: number;
+  readonly length: number;
   readonly tokens: number | undefined;
   newer: Entry | undefined = undefined;
   older: Entry | undefined = undefined;
 
-  constructor(key: string, vector: Float32Array, tokens: number | undefined) {
+  constructor(key: string, page: Page<Entry>, length: number, tokens: number | undefined) {
     this.key = key;
-    // A copy: what comes may be a view that would hold on to all of the answer, and may be written to again.
-    this.vector = vector.slice();
+    this.page = page;
+    this.slot = page.nextSlot;
+    this.length = length;
     this.tokens = tokens;
-  }
-
-  get bytes(): number {
-    return this.vector.byteLength + entryOverhead;
   }
 }
 
 export class VectorMemory {
-  readonly #options: VectorMemoryOptions;
+  readonly #maxBytes: number;
+  readonly #keeper: VectorKeeper | undefined;
+  readonly #arena: VectorArena<Entry>;
   readonly #entries = new Map<string, Entry>();
   #newest: Entry | undefined;
   #oldest: Entry | undefined;
-  #bytes = 0;
+  #moves = 0;
 
-  constructor(options: VectorMemoryOptions) {
-    this.#options = options;
+  constructor({ maxBytes, keeper, pageBytes }: VectorMemoryOptions) {
+    this.#maxBytes = maxBytes;
+    this.#keeper = keeper;
+    this.#arena = new VectorArena(pageBytes ?? pageBytesOf(maxBytes));
   }
 
+  /** Pages that are not full count whole. */
   get bytes(): number {
-    return this.#bytes;
+    return this.#arena.bytes + this.#entries.size * entryOverhead;
   }
 
   get size(): number {
     return this.#entries.size;
   }
 
-  get(key: string): Known | undefined {
+  /** A copy, in the form that is asked for: by the time it is written to the caller, the memory may have forgotten it. */
+  get(key: string, encoding: "float" | "base64"): Known | undefined {
     const entry = this.#entries.get(key);
     if (entry === undefined) return undefined;
     if (entry !== this.#newest) {
       this.#unlink(entry);
       this.#linkNewest(entry);
     }
-    this.#options.keeper?.used(key);
-    return entry;
+    this.#keeper?.used(key);
+    this.#moved();
+    const { page, slot, length, tokens } = entry;
+    return { vector: page.read(slot, length, encoding), tokens };
   }
 
-  /** Gives back what was learnt, whether there is room for it or not: a copy, which nobody may change. */
-  learn(key: string, vector: Float32Array, tokens: number | undefined): Known {
-    const entry = new Entry(key, vector, tokens);
-    if (entry.bytes > this.#options.maxBytes) return entry;
+  /** False when it is no vector. One that there is no room for is a vector all the same. */
+  learn(key: string, { vector, tokens }: Known): boolean {
+    const length = lengthOf(vector);
+    if (length < 0) return false;
     const before = this.#entries.get(key);
     if (before) this.#remove(before);
-    this.#entries.set(key, entry);
+    const page = this.#makeRoom(slotBytesOf(length * 4));
+    if (!page) return typeof vector !== "string" || glance(vector) !== undefined;
+    // Before it is anyone's: if it turns out to be no vector, there is nothing to undo.
+    if (!page.write(page.nextSlot, vector, length)) return false;
+    const entry = this.#enter(key, page, length, tokens);
     this.#linkNewest(entry);
-    this.#bytes += entry.bytes;
-    while (this.#bytes > this.#options.maxBytes && this.#oldest) this.#remove(this.#oldest);
-    this.#options.keeper?.add(key, entry);
-    return entry;
+    this.#keeper?.add(key, { vector: page.lookAt(entry.slot, length), tokens });
+    this.#moved();
+    return true;
+  }
+
+  /** Everything, also what outlives the process. */
+  forget(): void {
+    for (const entry of this.#entries.values()) this.#remove(entry);
+    this.#keeper?.forget();
   }
 
   /** What an earlier process knew, the most recently used first. False when there is no room for more. */
   recall(key: string, vector: Float32Array, tokens: number | undefined): boolean {
     if (this.#entries.has(key)) return true;
-    const entry = new Entry(key, vector, tokens);
-    if (this.#bytes + entry.bytes > this.#options.maxBytes) return false;
-    this.#entries.set(key, entry);
+    const page = this.#room(0) ? this.#freePage(slotBytesOf(vector.byteLength)) : undefined;
+    if (!page) return false;
+    page.write(page.nextSlot, vector, vector.length);
+    const entry = this.#enter(key, page, vector.length, tokens);
     entry.newer = this.#oldest;
     if (this.#oldest) this.#oldest.older = entry;
     else this.#newest = entry;
     this.#oldest = entry;
-    this.#bytes += entry.bytes;
     return true;
+  }
+
+  /** For one more entry, and this beside it. */
+  #room(bytes: number): boolean {
+    return this.bytes + entryOverhead + bytes <= this.#maxBytes;
+  }
+
+  /** Nobody has to go for it. */
+  #freePage(slotBytes: number): Page<Entry> | undefined {
+    const { pageBytes } = this.#arena;
+    if (slotBytes > pageBytes) return undefined;
+    const page = this.#arena.pageWith(slotBytes);
+    if (page || !this.#room(pageBytes)) return page;
+    this.#arena.grow();
+    return this.#arena.pageWith(slotBytes);
+  }
+
+  /** One goes, or those of one page. Undefined where all of them would not be enough. */
+  #makeRoom(slotBytes: number): Page<Entry> | undefined {
+    const { pageBytes } = this.#arena;
+    if (slotBytes > pageBytes || pageBytes + entryOverhead > this.#maxBytes) return undefined;
+    // Where vectors become shorter there are more of them, and what they take beside the pages is taken from the pages.
+    if (!this.#room(0) && !this.#arena.shrink()) this.#forgetOldest();
+    const free = this.#freePage(slotBytes);
+    if (free) return free;
+    this.#freeSlot(slotBytes);
+    return this.#arena.pageWith(slotBytes);
+  }
+
+  /** The oldest of that size, or where none of them is old, all that share a page with the oldest of all. */
+  #freeSlot(slotBytes: number): void {
+    let entry = this.#oldest;
+    const look = Math.min(maxLook, 1 + this.#entries.size / oldestOf);
+    for (let looked = 0; entry && looked < look; looked++) {
+      if (entry.page.slotBytes === slotBytes) {
+        this.#remove(entry);
+        return;
+      }
+      entry = entry.newer;
+    }
+    for (const tenant of this.#oldest?.page.tenants ?? []) this.#remove(tenant);
+  }
+
+  #moved(): void {
+    if (++this.#moves % movesBetweenHints === 0) Bun.gc(false);
+  }
+
+  #enter(key: string, page: Page<Entry>, length: number, tokens: number | undefined): Entry {
+    const entry = new Entry(key, page, length, tokens);
+    this.#arena.enter(entry);
+    this.#entries.set(key, entry);
+    return entry;
   }
 
   #linkNewest(entry: Entry): void {
@@ -117,9 +207,17 @@ export class VectorMemory {
     else this.#oldest = newer;
   }
 
+  #forgetOldest(): void {
+    if (this.#oldest) this.#remove(this.#oldest);
+  }
+
   #remove(entry: Entry): void {
     this.#unlink(entry);
     this.#entries.delete(entry.key);
-    this.#bytes -= entry.bytes;
+    this.#arena.leave(entry);
   }
 }
+
+/** Of whole numbers. */
+const pageBytesOf = (maxBytes: number): number =>
+  Math.min(largestPage, Math.max(leastPage, Math.floor(maxBytes / usualPages / 4) * 4));

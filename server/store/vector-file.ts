@@ -68,15 +68,24 @@ export class VectorFile {
     }
   }
 
-  add(key: string, known: Known): void {
-    const { byteLength } = known.vector;
+  /** Makes a copy: until it is written, the vector may have been written over. */
+  add(key: string, { vector, tokens }: Known): void {
+    const { byteLength } = vector;
     if (!this.#table || this.#queuedBytes + byteLength > this.#options.maxQueuedBytes) return;
-    this.#queue.push({ key, known });
+    this.#queue.push({ key, known: { vector: vector.slice(), tokens } });
     this.#queuedBytes += byteLength;
   }
 
   used(key: string): void {
     if (this.#table && this.#used.size < maxUsed) this.#used.add(key);
+  }
+
+  /** Everything, and what waits to be written as well. */
+  forget(): void {
+    this.#queue = [];
+    this.#queuedBytes = 0;
+    this.#used.clear();
+    this.#attempt((table) => table.empty());
   }
 
   /** The most recently used first, until there is no more room. In bites, so that calls are served meanwhile. */

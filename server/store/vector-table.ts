@@ -133,6 +133,10 @@ export class VectorTable {
     return last;
   }
 
+  empty(): void {
+    this.#db.run("DELETE FROM vectors");
+  }
+
   close(): void {
     for (const statement of this.#statements) statement.finalize();
     this.#db.close();

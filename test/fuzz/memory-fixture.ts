@@ -5,7 +5,7 @@ import type { Route } from "../../server/gateway/resolve.ts";
 import { remember } from "../../server/gateway/stages/remember.ts";
 import type { Call } from "../../server/gateway/stages/stage.ts";
 import { Trip } from "../../server/gateway/trip.ts";
-import { VectorMemory } from "../../server/gateway/vector-memory.ts";
+import { VectorMemory, type VectorMemoryOptions } from "../../server/gateway/vector-memory.ts";
 import { GatewayError } from "../../server/std/gateway-error.ts";
 import { Cancel } from "../../server/std/signal.ts";
 import type {
@@ -86,10 +86,24 @@ function inOneOrder(value: unknown): unknown {
   return { members: members.sort(([a], [b]) => (String(a) < String(b) ? -1 : 1)) };
 }
 
+/** Of several sizes of slots, some of which fit exactly. */
+const lengths = [16, 128, 129, 300, 513];
+
 /** A pure function of the material: two inputs share a vector only if they are one. */
 export function embed(material: string): Float32Array {
   const bytes = new Bun.CryptoHasher("sha512").update(material).digest();
-  return Float32Array.from({ length: 16 }, (_, at) => bytes.readInt32LE(at * 4) / 7 + 0.1);
+  const length = lengths[(bytes[0] as number) % lengths.length] as number;
+  return Float32Array.from({ length }, (_, at) => bytes.readInt32LE((at % 16) * 4) / 7 + at);
+}
+
+let floods = 0;
+
+/** Takes every slot of a small memory: whatever was a view into it is now something else. */
+export function flood(memory: VectorMemory): void {
+  for (const length of lengths) {
+    const vector = new Float32Array(length).fill(++floods);
+    for (let i = 0; i < 8; i++) memory.learn(`flood ${floods} ${i}`, { vector, tokens: 1 });
+  }
 }
 
 /** By length, so that what is shared out by length is exact. */
@@ -102,15 +116,14 @@ export const sumTokens = (inputs: readonly (string | readonly number[])[]): numb
 function inForm(vectors: readonly Float32Array[], form: Form): Vector[] {
   if (form === "numbers") return vectors.map((vector) => Array.from(vector));
   // Views into one buffer, with something before them.
-  const whole = new Float32Array(vectors.length * 16 + 3).fill(9);
-  const views = vectors.map((vector, at) => {
-    whole.set(vector, 3 + at * 16);
-    return whole.subarray(3 + at * 16, 3 + (at + 1) * 16);
+  let from = 3;
+  const whole = new Float32Array(vectors.reduce((sum, { length }) => sum + length, from)).fill(9);
+  const views = vectors.map((vector) => {
+    whole.set(vector, from);
+    from += vector.length;
+    return whole.subarray(from - vector.length, from);
   });
-  if (form === "floats") return views;
-  return views.map((view) =>
-    Buffer.from(view.buffer, view.byteOffset, view.byteLength).toString("base64"),
-  );
+  return form === "floats" ? views : views.map(bitsOf);
 }
 
 export function callOf(
@@ -124,8 +137,8 @@ export function callOf(
   return { operation: "embeddings", query, route, signal, trip };
 }
 
-export function startMemory(maxBytes: number) {
-  const memory = new VectorMemory({ maxBytes });
+export function startMemory(options: VectorMemoryOptions) {
+  const memory = new VectorMemory(options);
   const flights = new Flights();
   const asked: Asked[] = [];
 
@@ -202,10 +215,12 @@ export const hungUp = (): GatewayError =>
 /** Everything that is ready to run has run. */
 export const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-export const floatsOf = (vector: Vector): Float32Array =>
-  typeof vector === "string"
-    ? new Float32Array(new Uint8Array(Buffer.from(vector, "base64")).buffer)
-    : Float32Array.from(vector);
+/** All bits of a vector, in whichever form it is. */
+export function bitsOf(vector: Vector): string {
+  if (typeof vector === "string") return vector;
+  const { buffer, byteOffset, byteLength } = Float32Array.from(vector);
+  return Buffer.from(buffer, byteOffset, byteLength).toString("base64");
+}
 
 export async function replyOf({ outcome }: Journey): Promise<EmbeddingsReply> {
   const ended = await outcome;
@@ -220,5 +235,5 @@ export async function expectVectors(journey: Journey): Promise<void> {
   const { vectors } = await replyOf(journey);
   const { call } = journey;
   const expected = inputsOf(call.query.input).map((one) => embed(materialOf(call, one)));
-  expect(vectors.map(floatsOf)).toEqual(expected);
+  expect(vectors.map(bitsOf)).toEqual(expected.map(bitsOf));
 }

@@ -15,6 +15,7 @@ export type Step =
   | { readonly do: "answer"; readonly which: number; readonly form: Form; readonly told: boolean }
   | { readonly do: "fail"; readonly which: number; readonly fault: (typeof faults)[number] }
   | { readonly do: "leave"; readonly which: number; readonly late: boolean }
+  | { readonly do: "flood" }
   | { readonly do: "settle" };
 
 const faults = ["upstream_rate_limit", "upstream_error", "overloaded", "internal"] as const;
@@ -125,6 +126,7 @@ const leave: fc.Arbitrary<Step> = fc.record({
   which,
   late: fc.boolean(),
 });
+const flood = fc.constant<Step>({ do: "flood" });
 const settle = fc.constant<Step>({ do: "settle" });
 
 const steps = (...weighted: [number, fc.Arbitrary<Step>][]): fc.Arbitrary<Step[]> =>
@@ -141,5 +143,8 @@ export const crowded = steps(
   [2, answer],
   [2, fail],
   [2, leave],
+  [1, flood],
   [3, settle],
 );
+/** What is known is asked for again and again, alone and beside what is not, and forgotten meanwhile. */
+export const forgetful = steps([6, asks(popular, 6)], [5, answer], [2, flood], [4, settle]);

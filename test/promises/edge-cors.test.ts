@@ -37,7 +37,8 @@ describe("by default", () => {
 });
 
 describe("with named origins", () => {
-  const exposed = "x-request-id, retry-after, retry-after-ms, x-should-retry, vexel-ledger";
+  const exposed =
+    "x-request-id, retry-after, retry-after-ms, x-should-retry, vexel-ledger, vexel-adapted, vexel-dropped";
 
   test("one of them may call, read the answer and the headers that matter", async () => {
     for (const from of [origin, "http://localhost:3000"]) {

@@ -1,22 +1,31 @@
 /** The memory of vectors stays within its bytes, whatever comes, and forgets what was used least recently. */
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
+import { slotBytesOf } from "../../server/gateway/vector-arena.ts";
 import { entryOverhead, VectorMemory } from "../../server/gateway/vector-memory.ts";
 import { tries } from "../laws/law.ts";
 
 const vectorOf = (seed: number, length = 8): Float32Array =>
   Float32Array.from({ length }, (_, at) => seed + at / 16);
-const entryBytes = (length = 8): number => length * 4 + entryOverhead;
+const slot = slotBytesOf(8 * 4);
+const entryBytes = slot + entryOverhead;
 
-/** Room for this many vectors of eight numbers. */
+/** Room for exactly this many vectors of eight numbers: each has a page of its own. */
 function roomFor(entries: number) {
   const told: string[] = [];
   const memory = new VectorMemory({
-    maxBytes: entries * entryBytes(),
-    keeper: { add: (key) => told.push(`add ${key}`), used: (key) => told.push(`used ${key}`) },
+    maxBytes: entries * entryBytes,
+    pageBytes: slot,
+    keeper: {
+      add: (key) => told.push(`add ${key}`),
+      used: (key) => told.push(`used ${key}`),
+      forget: () => told.push("forget"),
+    },
   });
   const learn = (...keys: string[]) => {
-    for (const key of keys) memory.learn(key, vectorOf(key.charCodeAt(0)), 1);
+    for (const key of keys) {
+      memory.learn(key, { vector: vectorOf(key.charCodeAt(0)), tokens: 1 });
+    }
   };
   /** Of a full memory. Looks without counting as a use of what is there. */
   const forgotten = (keys: string) =>
@@ -28,31 +37,38 @@ describe("a full memory", () => {
   test("holds no more bytes after ten times its size than it may, and what came last", () => {
     const { memory } = roomFor(500);
     for (let i = 0; i < 5000; i++) {
-      memory.learn(`key ${i}`, vectorOf(i), i);
-      expect(memory.bytes).toBeLessThanOrEqual(500 * entryBytes());
+      memory.learn(`key ${i}`, { vector: vectorOf(i), tokens: i });
+      expect(memory.bytes).toBeLessThanOrEqual(500 * entryBytes);
     }
-    expect([memory.size, memory.bytes]).toEqual([500, 500 * entryBytes()]);
+    expect([memory.size, memory.bytes]).toEqual([500, 500 * entryBytes]);
     for (let i = 4500; i < 5000; i++) {
-      expect(memory.get(`key ${i}`)).toMatchObject({ vector: vectorOf(i), tokens: i });
+      expect(memory.get(`key ${i}`, "float")).toMatchObject({ vector: vectorOf(i), tokens: i });
     }
-    for (let i = 0; i < 4500; i++) expect(memory.get(`key ${i}`)).toBeUndefined();
+    for (let i = 0; i < 4500; i++) expect(memory.get(`key ${i}`, "float")).toBeUndefined();
   });
 
-  test("counts vectors of all sizes by what they take", () => {
-    const maxBytes = 100_000;
-    const memory = new VectorMemory({ maxBytes });
+  test("counts pages whole, and beside them what each entry takes", () => {
+    const [maxBytes, pageBytes] = [100_000, 9000];
+    const memory = new VectorMemory({ maxBytes, pageBytes });
     let sizes = 1;
     for (let i = 0; i < 3000; i++) {
       sizes = (sizes * 48_271) % 2_147_483_647;
-      memory.learn(`key ${sizes % 700}`, vectorOf(i, 1 + (sizes % 2000)), undefined);
+      const vector = vectorOf(i, 1 + (sizes % 2000));
+      memory.learn(`key ${sizes % 700}`, { vector, tokens: undefined });
       expect(memory.bytes).toBeLessThanOrEqual(maxBytes);
+      expect((memory.bytes - memory.size * entryOverhead) % pageBytes).toBe(0);
     }
-    let held = 0;
+    let [held, slots] = [0, 0];
     for (let key = 0; key < 700; key++) {
-      const known = memory.get(`key ${key}`);
-      if (known) held += entryBytes(known.vector.length);
+      const known = memory.get(`key ${key}`, "float");
+      if (!known) continue;
+      held++;
+      slots += slotBytesOf(known.vector.length * 4);
     }
-    expect(memory.bytes).toBe(held);
+    expect(memory.size).toBe(held);
+    expect(slots + held * entryOverhead).toBeLessThanOrEqual(memory.bytes);
+    // In pages as small as these much is left over. It is filled all the same.
+    expect(slots + held * entryOverhead).toBeGreaterThan(maxBytes / 3);
   });
 
   test("makes room in the same time, however much it has forgotten already", () => {
@@ -62,7 +78,7 @@ describe("a full memory", () => {
     const keys = Array.from({ length: entries * 3 }, (_, at) => `key ${at}`);
     const turn = () => {
       const before = process.cpuUsage();
-      for (const key of keys) memory.learn(key, vector, 1);
+      for (const key of keys) memory.learn(key, { vector, tokens: 1 });
       const { user, system } = process.cpuUsage(before);
       return (user + system) / keys.length;
     };
@@ -74,47 +90,45 @@ describe("a full memory", () => {
   test("forgets what was used least recently", () => {
     const { memory, learn, forgotten } = roomFor(3);
     learn("a", "b", "c");
-    memory.get("a");
+    memory.get("a", "float");
     learn("d");
     expect(forgotten("abcd")).toEqual(["b"]);
-    memory.get("c");
-    memory.get("c");
+    memory.get("c", "float");
+    memory.get("c", "float");
     learn("e");
     expect(forgotten("abcde")).toEqual(["a", "b"]);
   });
 
-  test("takes no vector that is larger than itself, but gives it back", () => {
+  test("takes no vector that is larger than a page, and forgets nothing for it", () => {
     const { memory, learn } = roomFor(2);
     learn("a");
-    const large = vectorOf(1, 1000);
-    expect(memory.learn("large", large, 5)).toMatchObject({ vector: large, tokens: 5 });
-    expect(memory.get("large")).toBeUndefined();
+    expect(memory.learn("large", { vector: vectorOf(1, 1000), tokens: 5 })).toBe(true);
+    expect(memory.get("large", "float")).toBeUndefined();
     expect(memory.size).toBe(1);
   });
 
   test("of no bytes remembers nothing", () => {
     const memory = new VectorMemory({ maxBytes: 0 });
-    memory.learn("a", vectorOf(1), 1);
-    expect([memory.size, memory.bytes, memory.get("a")]).toEqual([0, 0, undefined]);
+    memory.learn("a", { vector: vectorOf(1), tokens: 1 });
+    expect([memory.size, memory.bytes, memory.get("a", "float")]).toEqual([0, 0, undefined]);
   });
 });
 
 describe("a vector in memory", () => {
-  test("has bytes of its own, and does not hold on to the answer it came in", () => {
+  test("has bytes of its own, and does not change with the answer it came in", () => {
     const { memory } = roomFor(3);
     const answer = new Float32Array(1_000_000).fill(0.5);
-    const { vector } = memory.learn("a", answer.subarray(1000, 1008), 1);
+    memory.learn("a", { vector: answer.subarray(1000, 1008), tokens: 1 });
     answer.fill(7);
-    expect(vector.buffer.byteLength).toBe(32);
-    expect(memory.get("a")?.vector).toEqual(new Float32Array(8).fill(0.5));
+    expect(memory.get("a", "float")?.vector).toEqual(new Float32Array(8).fill(0.5));
   });
 
   test("is replaced by a newer one under the same key, and counted once", () => {
     const { memory, learn } = roomFor(3);
     learn("a", "b");
-    memory.learn("a", vectorOf(5), 9);
-    expect(memory.get("a")).toMatchObject({ vector: vectorOf(5), tokens: 9 });
-    expect([memory.size, memory.bytes]).toEqual([2, 2 * entryBytes()]);
+    memory.learn("a", { vector: vectorOf(5), tokens: 9 });
+    expect(memory.get("a", "float")).toMatchObject({ vector: vectorOf(5), tokens: 9 });
+    expect([memory.size, memory.bytes]).toEqual([2, 2 * entryBytes]);
   });
 });
 
@@ -125,17 +139,17 @@ describe("what an earlier process knew", () => {
     const recalled = [..."abcde"].map((key) => memory.recall(key, vectorOf(1), 1));
     expect(recalled).toEqual([true, true, true, false, false]);
     learn("y");
-    expect(memory.get("c")).toBeUndefined();
+    expect(memory.get("c", "float")).toBeUndefined();
     learn("x");
-    expect(memory.get("b")).toBeUndefined();
-    expect([..."zayx"].every((key) => memory.get(key))).toBe(true);
+    expect(memory.get("b", "float")).toBeUndefined();
+    expect([..."zayx"].every((key) => memory.get(key, "float"))).toBe(true);
   });
 
   test("does not take the place of what was learnt meanwhile", () => {
     const { memory, learn } = roomFor(4);
     learn("a");
     expect(memory.recall("a", vectorOf(9), 9)).toBe(true);
-    expect(memory.get("a")?.vector).toEqual(vectorOf(97));
+    expect(memory.get("a", "float")?.vector).toEqual(vectorOf(97));
     expect(memory.size).toBe(1);
   });
 });
@@ -150,13 +164,13 @@ test("whatever is learnt, used and recalled in whichever order, it is as a plain
       for (const [what, key] of steps) {
         const held = list.includes(key);
         const others = list.filter((other) => other !== key);
-        if (what === "get") expect(memory.get(key) !== undefined).toBe(held);
-        if (what === "learn") memory.learn(key, vectorOf(1), 1);
+        if (what === "get") expect(memory.get(key, "float") !== undefined).toBe(held);
+        if (what === "learn") memory.learn(key, { vector: vectorOf(1), tokens: 1 });
         if (what === "recall") {
           expect(memory.recall(key, vectorOf(1), 1)).toBe(held || list.length < room);
           if (!held && list.length < room) list.push(key);
         } else if (held || what === "learn") list = [key, ...others].slice(0, room);
-        expect([memory.size, memory.bytes]).toEqual([list.length, list.length * entryBytes()]);
+        expect([memory.size, memory.bytes]).toEqual([list.length, list.length * entryBytes]);
       }
     }),
     tries(500),
@@ -167,8 +181,8 @@ test("whoever keeps vectors hears of each new one and of each use, and not again
   const { memory, learn, told } = roomFor(4);
   learn("a");
   memory.recall("b", vectorOf(1), 1);
-  memory.get("a");
-  memory.get("b");
-  memory.get("c");
+  memory.get("a", "float");
+  memory.get("b", "float");
+  memory.get("c", "float");
   expect(told).toEqual(["add a", "used a", "used b"]);
 });

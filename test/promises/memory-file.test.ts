@@ -94,13 +94,12 @@ describe("after a restart", () => {
     await second.file.load((...known) => memory.recall(...known));
     expect(memory.size).toBe(201);
     for (let i = 0; i < 200; i++) {
-      expect(memory.get(keyFor(i))).toMatchObject({ vector: vectorOf(i), tokens: i });
+      expect(memory.get(keyFor(i), "float")).toMatchObject({ vector: vectorOf(i), tokens: i });
     }
-    const known = memory.get(keyFor("bits"));
+    const known = memory.get(keyFor("bits"), "float");
     expect(known?.tokens).toBeUndefined();
-    expect([...new Uint32Array(known?.vector.buffer as ArrayBuffer)]).toEqual([
-      ...new Uint32Array(bits.buffer as ArrayBuffer),
-    ]);
+    const found = known?.vector as Float32Array<ArrayBuffer>;
+    expect([...new Uint32Array(found.buffer)]).toEqual([...new Uint32Array(bits.buffer)]);
     expect([...first.told, ...second.told]).toEqual([]);
   });
 

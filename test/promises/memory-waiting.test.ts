@@ -6,6 +6,7 @@ import {
   expectVectors,
   hungUp,
   type Journey,
+  replyOf,
   routeOf,
   settle,
   startMemory,
@@ -20,12 +21,25 @@ const refusal = () => new GatewayError("context_length_exceeded", "Too long.");
 describe("those who wait for another's question", () => {
   /** One asks, three wait, one of them with an input of its own. */
   function crowd(texts: readonly string[] = ["a"]) {
-    const world = startMemory(room);
+    const world = startMemory({ maxBytes: room });
     const first = world.start(textQuery(texts), route);
     const waiting = [0, 1, 2].map(() => world.start(textQuery(["a"]), route));
     expect(world.asked).toHaveLength(1);
     return { world, first, waiting };
   }
+
+  test("share the very vector that came, also where the memory has no room for it", async () => {
+    for (const maxBytes of [room, 0]) {
+      for (const form of ["base64", "numbers", "floats"] as const) {
+        const world = startMemory({ maxBytes });
+        const journeys = [0, 1].map(() => world.start(textQuery(["a"]), route));
+        world.asked[0]?.answer(form, true);
+        const [first, second] = await Promise.all(journeys.map(replyOf));
+        expect(second?.vectors[0]).toBe(first?.vectors[0] as never);
+        expect([world.asked.length, world.memory.size]).toEqual([1, maxBytes === 0 ? 0 : 1]);
+      }
+    }
+  });
 
   test("fail with it when the upstream is in trouble, which is not asked again", async () => {
     const { world, first, waiting } = crowd(["a", "b"]);
@@ -70,7 +84,7 @@ describe("those who wait for another's question", () => {
   });
 
   test("get the refusal of the very same question by the same key, and no other's", async () => {
-    const world = startMemory(room);
+    const world = startMemory({ maxBytes: room });
     const ask = (key: string, user?: string) =>
       world.start(textQuery(["a"], user === undefined ? {} : { user }), route, key);
     const [first, same, otherKey, otherUser] = [ask("k"), ask("k"), ask("l"), ask("k", "u")];
@@ -83,7 +97,7 @@ describe("those who wait for another's question", () => {
   });
 
   test("do not fail with the upstream of another model, though its vectors would be theirs", async () => {
-    const world = startMemory(room);
+    const world = startMemory({ maxBytes: room });
     world.start(textQuery(["a"]), route);
     const other = world.start(textQuery(["a"]), routeOf("elsewhere", "space"));
     world.asked[0]?.fail(trouble());
@@ -104,7 +118,7 @@ describe("those who wait for another's question", () => {
   });
 
   test("learn of a fault that is theirs without waiting for the rest", async () => {
-    const world = startMemory(room);
+    const world = startMemory({ maxBytes: room });
     world.start(textQuery(["slow"]), route);
     world.start(textQuery(["broken"]), route);
     const both = world.start(textQuery(["slow", "broken"]), route);
@@ -114,7 +128,7 @@ describe("those who wait for another's question", () => {
   });
 
   test("are given what was asked for them to account for, even when others fail them first", async () => {
-    const world = startMemory(room);
+    const world = startMemory({ maxBytes: room });
     world.start(textQuery(["broken"]), route);
     const both = world.start(textQuery(["broken", "own"]), route);
     const error = trouble();
@@ -128,7 +142,7 @@ describe("those who wait for another's question", () => {
 });
 
 test("nobody begins to wait for a caller who is leaving, and who comes later takes the place", async () => {
-  const world = startMemory(room);
+  const world = startMemory({ maxBytes: room });
   const first = world.start(textQuery(["a"]), route);
   first.cancel.abort(hungUp());
   const second = world.start(textQuery(["a"]), route);
@@ -142,7 +156,7 @@ test("nobody begins to wait for a caller who is leaving, and who comes later tak
 });
 
 test("a call that waits for one after another who hangs up asks for itself in the end", async () => {
-  const world = startMemory(room);
+  const world = startMemory({ maxBytes: room });
   const leavers = [0, 1, 2, 3].map(() => world.start(textQuery(["a"]), route));
   const patient = world.start(textQuery(["a"]), route);
   for (const at of [0, 1]) {

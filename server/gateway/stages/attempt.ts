@@ -6,13 +6,11 @@ import type { Call, Send, Stage } from "./stage.ts";
 export interface AttemptOptions<Q, A> {
   /** Whether this target may be asked this. Absent: any may. */
   readonly able?: (call: Call<Q>, target: Target) => boolean;
-  /** How a target is asked, when others could be asked instead. Absent: it is asked, and waited for. */
-  readonly ask?: (
-    next: Send<Q, A>,
-    call: Call<Q>,
-    target: Target,
-    others: readonly Target[],
-  ) => Promise<A>;
+  /**
+   * How a target is asked, when others could be asked instead. Absent: it is asked, and waited for. Takes those of the
+   * others that it asks as well out of the list.
+   */
+  readonly ask?: (next: Send<Q, A>, call: Call<Q>, target: Target, others: Target[]) => Promise<A>;
 }
 
 export const attempt =
@@ -20,9 +18,8 @@ export const attempt =
   (next) => {
     const several = async (call: Call<Q>): Promise<A> => {
       const { route, trip, signal } = call;
-      const targets = able ? route.targets.filter((target) => able(call, target)) : route.targets;
-      for (const [at, target] of targets.entries()) {
-        const others = targets.slice(at + 1);
+      const others = route.targets.filter((target) => able?.(call, target) ?? true);
+      for (let target = others.shift(); target; target = others.shift()) {
         try {
           if (ask && others.length > 0) return await ask(next, call, target, others);
           trip.attempt(target);
@@ -31,7 +28,10 @@ export const attempt =
           if (others.length === 0 || signal.aborted || !mayTryElsewhere(error, call)) throw error;
         }
       }
-      throw new GatewayError("internal", `The model \`${route.id}\` has no target.`);
+      throw new GatewayError(
+        "upstream_invalid",
+        `No target of the model \`${route.id}\` can serve this call: those that could give vectors that cannot be compared with the model's others. Ask the operator of this gateway.`,
+      );
     };
     return (call) => {
       const [only] = call.route.targets;

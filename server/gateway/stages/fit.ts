@@ -14,6 +14,26 @@ import type { Call, Stage } from "./stage.ts";
 
 export type TraitsOf = (target: Target) => EmbeddingTraits;
 
+/** What targets can take, and what their answers have shown of it. */
+export interface Learned {
+  readonly traits: TraitsOf;
+  /** It takes `dimensions` and gives its full length all the same: from now on it is not sent them. */
+  overlooks(target: Target): void;
+}
+
+export const learn = (traits: TraitsOf): Learned => {
+  const whole = new WeakSet<Target>();
+  return {
+    traits: (target) => {
+      const said = traits(target);
+      if (!whole.has(target)) return said;
+      const { dimensions: _, ...others } = said;
+      return others;
+    },
+    overlooks: (target) => void whole.add(target),
+  };
+};
+
 /**
  * Above everything that may answer instead of an upstream, so that the caller is told the same every time: refuses what
  * no target can do, and notes what is done in another way.
@@ -44,17 +64,17 @@ export const ableTo =
 
 /** Just above the upstream: asks it in the way it understands, and makes of its answer what was asked for. */
 export const fit =
-  (traits: TraitsOf): Stage<EmbeddingsQuery, EmbeddingsReply> =>
+  (learned: Learned): Stage<EmbeddingsQuery, EmbeddingsReply> =>
   (next) =>
   (call) => {
     const { query, target } = call;
-    return isPlain(query) || !target ? next(call) : fitted(call, target, traits, next);
+    return isPlain(query) || !target ? next(call) : fitted(call, target, learned, next);
   };
 
 async function fitted(
   call: Call<EmbeddingsQuery>,
   target: Target,
-  traits: TraitsOf,
+  { traits, overlooks }: Learned,
   next: (call: Call<EmbeddingsQuery>) => Promise<EmbeddingsReply>,
 ): Promise<EmbeddingsReply> {
   const { route } = call;
@@ -63,8 +83,12 @@ async function fitted(
   const query = await reworded(call.query, fitting);
   const reply = await next({ ...call, query });
   const { dimensions } = call.query;
-  // Some servers take `dimensions` and give their full length all the same.
-  return dimensions === undefined ? reply : ofLength(reply, dimensions, call);
+  if (dimensions === undefined || !isTooLong(reply, dimensions)) return reply;
+  // Longer than the model makes them: another model's, whose beginnings are of no use. The check that follows refuses it.
+  if (route.known && isTooLong(reply, route.known.dimensions)) return reply;
+  const cut = cutTo(dimensions, reply, call);
+  if (fitting.cutTo === undefined) overlooks(target);
+  return cut;
 }
 
 async function reworded(query: EmbeddingsQuery, fitting: Fitting): Promise<EmbeddingsQuery> {
@@ -96,13 +120,14 @@ async function texts(
   return decoded;
 }
 
-function ofLength(
-  reply: EmbeddingsReply,
+const isTooLong = ({ vectors }: EmbeddingsReply, dimensions: number): boolean =>
+  vectors.some((vector) => lengthOf(vector) > dimensions);
+
+function cutTo(
   dimensions: number,
+  reply: EmbeddingsReply,
   { query, route, trip }: Call<EmbeddingsQuery>,
 ): EmbeddingsReply {
-  const tooLong = reply.vectors.some((vector) => lengthOf(vector) > dimensions);
-  if (!tooLong) return reply;
   if (!route.known || !canBeCutTo(route.known, dimensions)) {
     throw new GatewayError(
       "dimensions_unsupported",

@@ -42,8 +42,6 @@ export function createHedge({ clock, share = 0.05 }: HedgeOptions) {
     call.trip.attempt(target);
     const reply = await next({ ...call, target, signal });
     recentOf(target).add(clock() - began);
-    // The one that answers is the one that served.
-    call.trip.target = target;
     return reply;
   };
 
@@ -51,14 +49,23 @@ export function createHedge({ clock, share = 0.05 }: HedgeOptions) {
     next: EmbeddingsSend,
     call: EmbeddingsCall,
     target: Target,
-    [other]: readonly Target[],
+    others: Target[],
   ): Promise<EmbeddingsReply> => {
     budget.earn();
     const usual = recentOf(target).p95();
+    const [other] = others;
     if (usual === undefined || !other) return timed(next, call, target, call.signal);
     return race(call.signal, Math.max(soonestMs, usual), {
       first: (signal) => timed(next, call, target, signal),
-      second: (signal) => (budget.spend() ? timed(next, call, other, signal) : undefined),
+      second: (signal) => {
+        if (!budget.spend()) return undefined;
+        others.shift();
+        return timed(next, call, other, signal);
+      },
+      // Whose answer or fault is told, that one counts as the one that served.
+      told: (first) => {
+        call.trip.target = first ? target : other;
+      },
     });
   };
 }
@@ -67,6 +74,8 @@ interface Runners<T> {
   first(signal: Signal): Promise<T>;
   /** Undefined: it may not run. */
   second(signal: Signal): Promise<T> | undefined;
+  /** Before the outcome is: is it the first one's? */
+  told(first: boolean): void;
 }
 
 /** The first that succeeds wins and the other is called off. When both fail, the first one's fault is told. */
@@ -78,20 +87,24 @@ function race<T>(signal: Signal, afterMs: number, runners: Runners<T>): Promise<
     two.abort(signal.reason);
   };
   let running = 1;
-  let failure: { readonly error: unknown } | undefined;
-  const end = (): void => {
+  let over = false;
+  let failure: { readonly error: unknown; readonly first: boolean } | undefined;
+  const end = (first: boolean): void => {
+    over = true;
     clearTimeout(timer);
     signal.removeEventListener("abort", callOff);
+    runners.told(first);
   };
-  const win = (reply: T, loser: Cancel): void => {
-    end();
+  const win = (reply: T, first: boolean): void => {
+    if (over) return;
+    end(first);
     resolve(reply);
-    loser.abort(lost);
+    (first ? two : one).abort(lost);
   };
   const lose = (error: unknown, first: boolean): void => {
-    if (first || !failure) failure = { error };
-    if (--running > 0) return;
-    end();
+    if (first || !failure) failure = { error, first };
+    if (--running > 0 || over) return;
+    end(failure.first);
     reject(failure.error);
   };
   const timer = setTimeout(() => {
@@ -99,13 +112,13 @@ function race<T>(signal: Signal, afterMs: number, runners: Runners<T>): Promise<
     if (!second) return;
     running++;
     second.then(
-      (reply) => win(reply, one),
+      (reply) => win(reply, false),
       (error) => lose(error, false),
     );
   }, afterMs);
   signal.addEventListener("abort", callOff);
   runners.first(one).then(
-    (reply) => win(reply, two),
+    (reply) => win(reply, true),
     (error) => lose(error, true),
   );
   if (signal.aborted) callOff();

@@ -104,7 +104,7 @@ function ask(party: readonly Member[], send: EmbeddingsSend): Promise<Embeddings
     };
   }
   const query = { ...call.query, input: joined(party), single: false };
-  // With the trip of the first: below here nobody writes into it.
+  // With the trip of the first: what is written into it below here is true of all.
   return send({ ...call, query, signal: cancel });
 }
 
@@ -142,6 +142,8 @@ function shareOut(reply: EmbeddingsReply, party: readonly Member[]): void {
   let from = 0;
   for (const [at, member] of party.entries()) {
     const to = from + member.load.items;
+    // They are alike: what was done for one was done for all.
+    member.call.trip.adapted = party[0]!.call.trip.adapted;
     member.succeed({
       vectors: vectors.slice(from, to),
       ...(shares && { usage: { inputTokens: shares[at]! } }),

@@ -13,8 +13,7 @@ import { type Flight, type Flights, untilLanded } from "../flights.ts";
 import type { Route } from "../resolve.ts";
 import { shareUsage } from "../share-usage.ts";
 import { keyOf, keyPrefix } from "../vector-key.ts";
-import type { VectorMemory } from "../vector-memory.ts";
-import { glance } from "../vectors.ts";
+import type { Known, VectorMemory } from "../vector-memory.ts";
 import type { Call, Stage } from "./stage.ts";
 
 export interface RememberOptions {
@@ -26,7 +25,7 @@ export interface RememberOptions {
 }
 
 type EmbeddingsCall = Call<EmbeddingsQuery>;
-type Answers = Map<string, { readonly vector: Vector; readonly tokens: number | undefined }>;
+type Answers = Map<string, Known>;
 
 /** How often a call waits for others who then hang up, before it asks for itself. */
 const maxWaits = 2;
@@ -74,10 +73,11 @@ export const remember =
       const shares = keys.length === 1 ? [tokens] : sharesOf(tokens, query.input);
       for (let at = 0; at < keys.length; at++) {
         const key = keys[at] as string;
-        const vector = vectors[at] as Vector;
-        const known = memory.learn(key, lookAt(vector), shares?.[at]);
+        // Those who wait share the vector as it came: nobody writes into a reply.
+        const known = { vector: vectors[at] as Vector, tokens: shares?.[at] };
+        if (!memory.learn(key, known)) throw unusable("a vector is not base64 of float32 numbers");
         flight.found(key, known);
-        answers?.set(key, { vector, tokens: known.tokens });
+        answers?.set(key, known);
       }
     };
 
@@ -94,7 +94,7 @@ export const remember =
         const mine: string[] = [];
         const joined = new Map<string, Flight>();
         for (const key of missing) {
-          const known = memory.get(key);
+          const known = memory.get(key, call.query.encoding);
           const flight = known || patience === 0 ? undefined : flights.of(key);
           if (known) answers.set(key, known);
           else if (flight) joined.set(key, flight);
@@ -141,7 +141,7 @@ export const remember =
       const first = keyOf(prefix, input, 0);
       // Most calls have one input, and the ways of handling several would be most of what they cost.
       if (count === 1) {
-        const known = memory.get(first);
+        const known = memory.get(first, query.encoding);
         if (known) return Promise.resolve(replyOf([known.vector], known.tokens));
         return flights.of(first) ? gather(call, [first]) : ask(call, [first]);
       }
@@ -199,14 +199,6 @@ function sharesOf(tokens: number | undefined, input: EmbeddingInput): number[] |
       ? input.texts.map((text) => Buffer.byteLength(text))
       : input.tokens.map(({ length }) => length),
   );
-}
-
-/** Only until the next look: the memory makes a copy. */
-function lookAt(vector: Vector): Float32Array {
-  if (vector instanceof Float32Array) return vector;
-  const floats = typeof vector === "string" ? glance(vector) : new Float32Array(vector);
-  if (!floats) throw unusable("a vector is not base64 of float32 numbers");
-  return floats;
 }
 
 const unusable = (why: string): GatewayError =>

@@ -9,12 +9,13 @@ import type {
   Target,
 } from "../../upstream/contract.ts";
 import type { Reach } from "../../upstream/reach.ts";
+import type { Route } from "../resolve.ts";
 import { adaptImages } from "./adapt.ts";
 import { asAsked } from "./as-asked.ts";
 import { type AttemptOptions, attempt } from "./attempt.ts";
 import { type BatchOptions, batch } from "./batch.ts";
 import { checkEmbeddings, checkImages } from "./check.ts";
-import { ableTo, fit, promise, type TraitsOf } from "./fit.ts";
+import { ableTo, fit, learn, promise, type TraitsOf } from "./fit.ts";
 import { type RememberOptions, remember } from "./remember.ts";
 import { split } from "./split.ts";
 import { type Call, type Send, through } from "./stage.ts";
@@ -31,25 +32,26 @@ export interface EmbeddingStages {
   readonly batch: Omit<BatchOptions, "traits">;
   readonly ask: NonNullable<AttemptOptions<EmbeddingsQuery, EmbeddingsReply>["ask"]>;
   /** Not to be asked, whatever it could do. */
-  readonly strayed: (target: Target) => boolean;
+  readonly strayed: (route: Route, target: Target) => boolean;
 }
 
 export const embeddingsStack = (
   reach: Reach["embeddings"],
   { traits, memory, batch: together, ask, strayed }: EmbeddingStages,
 ): Send<EmbeddingsQuery, EmbeddingsReply> => {
-  const canDo = ableTo(traits);
+  const learned = learn(traits);
+  const canDo = ableTo(learned.traits);
   const able = (call: Call<EmbeddingsQuery>, target: Target): boolean =>
-    !strayed(target) && canDo(call, target);
+    !strayed(call.route, target) && canDo(call, target);
   return through(
     [
-      promise(traits),
+      promise(learned.traits),
       remember(memory),
       split({ traits }),
       attempt({ able, ask }),
       batch({ ...together, traits }),
       checkEmbeddings,
-      fit(traits),
+      fit(learned),
     ],
     (call) => reach(call.query, targetOf(call), call.signal),
   );

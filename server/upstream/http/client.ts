@@ -1,6 +1,6 @@
 /**
  * A small HTTP/1.1 client for the calls that matter most: a short question, an answer taken whole, no encryption.
- * That is every embedding server in one's own network. It costs a third of what `fetch` does, which goes through
+ * That is every embedding server in one's own network. It costs half of what `fetch` does, which goes through
  * another thread; and it knows what `fetch` does not tell: whether a broken call had reached the upstream at all.
  */
 import type { Signal } from "../../std/signal.ts";

@@ -1,0 +1,198 @@
+/** What vectors are for can be said in any vendor's words, and each vendor hears it in its own. */
+import { afterAll, beforeEach, describe, expect, test } from "bun:test";
+import { fakeVector, type Mischief, startFake } from "../fake-upstream.ts";
+import { startGateway, testKey } from "../harness.ts";
+
+const fake = startFake();
+/** Kind, and a model that it has. */
+const vendors = {
+  cohere: "embed-v4.0",
+  voyage: "voyage-3.5",
+  jina: "jina-embeddings-v3",
+  gemini: "gemini-embedding-001",
+  nvidia: "nvidia/nv-embedqa-e5-v5",
+  heroku: "cohere-embed-multilingual",
+  openai: "text-embedding-3-small",
+  together: "house-embedder-1",
+  vllm: "house-embedder-1",
+} as const;
+type Kind = keyof typeof vendors;
+const gateway = startGateway({
+  settings: { VEXEL_CACHE_BYTES: "10000000" },
+  yaml: `
+upstreams:
+${Object.keys(vendors)
+  .map((kind) => `  - { id: ${kind}, kind: ${kind}, baseUrl: "${fake.url}", apiKey: sk-fake }`)
+  .join("\n")}
+models:
+${Object.entries(vendors)
+  .map(
+    ([kind, model]) =>
+      `  - { id: at-${kind}, kind: embedding, dimensions: 8, targets: [{ upstream: ${kind}, model: "${model}" }] }`,
+  )
+  .join("\n")}
+  - { id: mixed, kind: embedding, sameSpace: true, targets: [{ upstream: voyage, model: a }, { upstream: together, model: b }] }
+keys:
+  - { name: test, key: ${testKey} }
+`,
+});
+beforeEach(() => fake.clear());
+afterAll(async () => {
+  await gateway.close();
+  fake.close();
+});
+
+const vector = fakeVector("any", 8);
+const packed = Buffer.from(vector.buffer).toString("base64");
+const numbers = Array.from(vector);
+const answers: Partial<Record<Kind, unknown>> = {
+  cohere: { embeddings: { base64: [packed] }, meta: { billed_units: { input_tokens: 1 } } },
+  gemini: { embedding: { values: numbers } },
+};
+const usual = {
+  object: "list",
+  data: [{ object: "embedding", index: 0, embedding: numbers }],
+  model: "m",
+  usage: { prompt_tokens: 1, total_tokens: 1 },
+};
+const answer = (kind: Kind): Mischief => ({
+  reply: {
+    status: 200,
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(answers[kind] ?? usual),
+  },
+});
+
+let count = 0;
+const ask = (kind: Kind, fields: object, input = `text ${count++}`): Promise<Response> => {
+  fake.script(answer(kind));
+  return gateway.post("/v1/embeddings", { model: `at-${kind}`, input, ...fields });
+};
+
+/** What the vendor was told, wherever it wants to hear it. */
+function heard(): unknown {
+  const body = fake.requests.at(-1)?.json as Record<string, unknown>;
+  return body.input_type ?? body.task ?? body.task_type ?? body.taskType;
+}
+
+const told = ({ headers }: Response): [string | null, string | null] => [
+  headers.get("vexel-adapted"),
+  headers.get("vexel-dropped"),
+];
+
+describe("one purpose in every vendor's words", () => {
+  const spellings = [
+    { input_type: "search_query" },
+    { input_type: "query" },
+    { task_type: "RETRIEVAL_QUERY" },
+    { task: "retrieval.query" },
+  ];
+  test.each<[Kind, string]>([
+    ["cohere", "search_query"],
+    ["voyage", "query"],
+    ["jina", "retrieval.query"],
+    ["gemini", "RETRIEVAL_QUERY"],
+    ["nvidia", "query"],
+    ["heroku", "search_query"],
+  ])("is understood by %s, as %s", async (kind, word) => {
+    for (const spelling of spellings) {
+      const response = await ask(kind, spelling);
+      expect(response.status, await response.text()).toBe(200);
+      expect(heard()).toBe(word);
+      const [[field, given]] = Object.entries(spelling) as [[string, string]];
+      const fields: Partial<Record<Kind, string>> = { jina: "task", gemini: "task_type" };
+      const same = given === word && field === (fields[kind] ?? "input_type");
+      expect(told(response)).toEqual([same ? null : field, null]);
+    }
+  });
+
+  test.each<[Kind, object, string]>([
+    ["cohere", { task: "retrieval.passage" }, "search_document"],
+    ["cohere", { task_type: "CLUSTERING" }, "clustering"],
+    ["voyage", { input_type: "search_document" }, "document"],
+    ["jina", { task_type: "SEMANTIC_SIMILARITY" }, "text-matching"],
+    ["jina", { input_type: "clustering" }, "separation"],
+    ["gemini", { input_type: "passage" }, "RETRIEVAL_DOCUMENT"],
+    ["gemini", { task: "text-matching" }, "SEMANTIC_SIMILARITY"],
+    ["nvidia", { task_type: "RETRIEVAL_DOCUMENT" }, "passage"],
+  ])("%s is told %j as %s", async (kind, fields, word) => {
+    expect((await ask(kind, fields)).status).toBe(200);
+    expect(heard()).toBe(word);
+  });
+
+  test("goes on as it was said to a server that may know it, word and all", async () => {
+    const response = await ask("vllm", { input_type: "whatever it likes" });
+    expect(response.status).toBe(200);
+    expect(heard()).toBe("whatever it likes");
+    expect(told(response)).toEqual([null, null]);
+  });
+
+  test("is told to a vendor that must be told, where the caller does not say", async () => {
+    await ask("nvidia", {});
+    expect(heard()).toBe("passage");
+    await ask("cohere", {});
+    expect(heard()).toBe("search_document");
+    await ask("voyage", {});
+    expect(heard()).toBeUndefined();
+  });
+});
+
+describe("a purpose that makes no difference", () => {
+  test.each<[Kind, string]>([
+    ["openai", "input_type"],
+    ["openai", "task_type"],
+    ["together", "task"],
+  ])("is left out at %s and the caller is told, fresh and remembered: %s", async (kind, field) => {
+    const text = `once ${kind} ${field}`;
+    for (let round = 0; round < 2; round++) {
+      const response = await ask(kind, { [field]: "search_query" }, text);
+      expect(told(response)).toEqual([null, field]);
+    }
+    expect(fake.requests).toHaveLength(1);
+    expect(heard()).toBeUndefined();
+  });
+});
+
+describe("a purpose that the vendor has no word for", () => {
+  test.each<[Kind, object, string, readonly string[]]>([
+    ["voyage", { input_type: "clustering" }, "input_type", ["'query'", "'document'"]],
+    ["nvidia", { task: "separation" }, "task", ["'query'", "'passage'"]],
+    [
+      "cohere",
+      { task_type: "FACT_VERIFICATION" },
+      "task_type",
+      ["'search_query'", "'search_document'", "'classification'", "'clustering'"],
+    ],
+    ["jina", { input_type: "nonsense" }, "input_type", ["'retrieval.query'", "'separation'"]],
+  ])(
+    "is refused at %s without a call, and its own words are named: %j",
+    async (kind, fields, param, words) => {
+      const response = await ask(kind, fields);
+      const { error } = (await response.json()) as { error: { message: string; param: string } };
+      expect(response.status).toBe(400);
+      expect(error).toMatchObject({ param, code: "invalid_value" });
+      for (const word of words) expect(error.message).toContain(word);
+      expect(fake.requests).toHaveLength(0);
+    },
+  );
+
+  test("goes to another target of the model, which does not need one", async () => {
+    fake.script(answer("together"));
+    const response = await gateway.post("/v1/embeddings", {
+      model: "mixed",
+      input: "a",
+      input_type: "clustering",
+    });
+    expect(response.status).toBe(200);
+    expect(fake.requests[0]?.json).toMatchObject({ model: "b" });
+    expect(told(response)).toEqual([null, "input_type"]);
+  });
+});
+
+test("texts for different purposes are not taken for each other when they are remembered", async () => {
+  for (const input_type of ["query", "document", "query", undefined]) {
+    expect((await ask("voyage", { input_type }, "the same text")).status).toBe(200);
+  }
+  const words = fake.requests.map(({ json }) => (json as { input_type?: string }).input_type);
+  expect(words).toEqual(["query", "document", undefined]);
+});

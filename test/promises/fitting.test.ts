@@ -1,0 +1,264 @@
+/** What a model's server does not understand is served in another way where that is the same, and refused where it is not. */
+import { afterAll, beforeEach, describe, expect, test } from "bun:test";
+import { fakeVector, type Mischief, startFake } from "../fake-upstream.ts";
+import { startGateway, testKey } from "../harness.ts";
+
+const [fake, second] = [startFake(), startFake()];
+const to = (upstream: string, model: string): string =>
+  `{ upstream: ${upstream}, model: ${model} }`;
+const model = (id: string, ...targets: string[]): string =>
+  `  - { id: ${id}, kind: embedding, targets: [${targets.join(", ")}] }`;
+const gateway = startGateway({
+  settings: { VEXEL_CACHE_BYTES: "10000000" },
+  // Of these kinds, `openai` and `vllm` shorten vectors and take tokens, `together` does neither.
+  yaml: `
+upstreams:
+  - { id: able, kind: openai, baseUrl: "${fake.url}", apiKey: sk-fake }
+  - { id: server, kind: vllm, baseUrl: "${fake.url}", apiKey: sk-fake }
+  - { id: modest, kind: together, baseUrl: "${fake.url}", apiKey: sk-fake }
+  - { id: other, kind: openai, baseUrl: "${second.url}", apiKey: sk-fake }
+  - { id: zhipu, kind: zhipu, baseUrl: "${fake.url}", apiKey: sk-fake }
+models:
+${[
+  model("native", to("able", "text-embedding-3-small")),
+  model("served", to("server", "text-embedding-3-small")),
+  model("cut", to("modest", "text-embedding-3-small")),
+  model("uncut", to("modest", "text-embedding-ada-002")),
+  model("unknown", to("modest", "house-embedder-1")),
+  model("unknown-served", to("server", "house-embedder-1")),
+  model("lengths", to("zhipu", "embedding-3")),
+  model("either", to("modest", "house-embedder-1"), to("other", "house-embedder-1")),
+].join("\n")}
+keys:
+  - { name: test, key: ${testKey} }
+`,
+});
+beforeEach(() => {
+  fake.clear();
+  second.clear();
+});
+afterAll(async () => {
+  await gateway.close();
+  fake.close();
+  second.close();
+});
+
+interface Answer {
+  readonly data: readonly { readonly embedding: number[] | string }[];
+}
+
+/** Each test has texts of its own: what is known is not asked for again. */
+let count = 0;
+const fresh = (): string => `text ${count++}`;
+
+const ask = (id: string, input: unknown, more: object = {}): Promise<Response> =>
+  gateway.post("/v1/embeddings", { model: id, input, ...more });
+
+async function vectorsOf(response: Response): Promise<Float32Array[]> {
+  const text = await response.text();
+  expect(response.status, text.slice(0, 300)).toBe(200);
+  return (JSON.parse(text) as Answer).data.map(({ embedding }) =>
+    typeof embedding === "string"
+      ? new Float32Array(new Uint8Array(Buffer.from(embedding, "base64")).buffer)
+      : Float32Array.from(embedding),
+  );
+}
+
+const told = (response: Response): [string | null, string | null] => [
+  response.headers.get("vexel-adapted"),
+  response.headers.get("vexel-dropped"),
+];
+const asked = (of = fake): Record<string, unknown> =>
+  (of.requests.at(-1)?.json ?? {}) as Record<string, unknown>;
+
+interface Refusal {
+  readonly message: string;
+  readonly param: string | null;
+}
+
+async function refusalOf(response: Response): Promise<Refusal> {
+  const { error } = (await response.json()) as { error: Refusal };
+  expect(response.status, error.message).toBe(400);
+  return error;
+}
+
+/** To within what float32 can tell apart. */
+function expectClose(got: Float32Array, wanted: Float32Array): void {
+  expect(got.length).toBe(wanted.length);
+  for (const [at, number] of got.entries()) expect(number).toBeCloseTo(wanted[at]!, 6);
+}
+
+/** An answer with a vector of that length, whatever was asked. */
+const whole = (text: string, length = 1536): Mischief => ({
+  reply: {
+    status: 200,
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({
+      object: "list",
+      data: [{ object: "embedding", index: 0, embedding: [...fakeVector(text, length)] }],
+      model: "m",
+      usage: { prompt_tokens: 5, total_tokens: 5 },
+    }),
+  },
+});
+
+describe("`dimensions`", () => {
+  test("goes to those who shorten vectors themselves, and nothing is said of it", async () => {
+    const text = fresh();
+    for (let round = 0; round < 2; round++) {
+      const response = await ask("native", text, { dimensions: 256 });
+      expect(told(response)).toEqual([null, null]);
+      expect((await vectorsOf(response))[0]).toEqual(fakeVector(text, 256));
+    }
+    expect(asked().dimensions).toBe(256);
+    expect(fake.requests).toHaveLength(1);
+  });
+
+  test.each(["float", "base64"])(
+    "is served by cutting where shorter vectors are the beginnings of longer ones: %s",
+    async (encoding_format) => {
+      const texts = [fresh(), fresh()];
+      // Fresh, then remembered: the caller is told the same.
+      for (let round = 0; round < 2; round++) {
+        const response = await ask("cut", texts, { dimensions: 100, encoding_format });
+        expect(told(response)).toEqual(["dimensions", null]);
+        for (const [at, vector] of (await vectorsOf(response)).entries()) {
+          const long = fakeVector(texts[at]!, 1536);
+          expect(Math.hypot(...vector)).toBeCloseTo(1, 6);
+          expectClose(vector, fakeVector(texts[at]!, 100));
+          expect(vector[7]! / vector[3]!).toBeCloseTo(long[7]! / long[3]!, 3);
+        }
+      }
+      expect(fake.requests).toHaveLength(1);
+      expect(asked()).not.toHaveProperty("dimensions");
+    },
+  );
+
+  test("of one text does not give the vector of another length", async () => {
+    const text = fresh();
+    for (const dimensions of [64, 1536, undefined, 64]) {
+      const [vector] = await vectorsOf(await ask("cut", text, { dimensions }));
+      expectClose(vector!, fakeVector(text, dimensions ?? 1536));
+    }
+  });
+
+  test("that is the model's own length is not worth a word", async () => {
+    for (const id of ["cut", "uncut"]) {
+      const text = fresh();
+      const response = await ask(id, text, { dimensions: 1536 });
+      expect(told(response)).toEqual([null, null]);
+      expect((await vectorsOf(response))[0]).toEqual(fakeVector(text, 1536));
+      expect(asked()).not.toHaveProperty("dimensions");
+    }
+  });
+
+  test.each([
+    ["uncut", 256, /does not support specifying dimensions: its vectors have 1536\./],
+    ["cut", 1537, /`cut` does not make vectors of 1537 dimensions. It makes 1 to 1536\b/],
+    ["lengths", 300, /does not make vectors of 300 dimensions. It makes 256, 512, 1024, 2048\b/],
+    ["unknown", 256, /does not support specifying dimensions. Leave `dimensions` out/],
+  ])(
+    "that no cutting can give is refused without a call: %s, %i",
+    async (id, dimensions, words) => {
+      const { message, param } = await refusalOf(await ask(id, fresh(), { dimensions }));
+      expect(param).toBe("dimensions");
+      expect(message).toMatch(words);
+      expect(fake.requests).toHaveLength(0);
+    },
+  );
+
+  test("that a server overlooks is served by cutting, and the caller is told every time", async () => {
+    const text = fresh();
+    fake.script(whole(text));
+    for (let round = 0; round < 2; round++) {
+      const response = await ask("served", text, { dimensions: 32 });
+      expect(told(response)).toEqual(["dimensions", null]);
+      expectClose((await vectorsOf(response))[0]!, fakeVector(text, 32));
+    }
+    expect(fake.requests).toHaveLength(1);
+  });
+
+  test("that a server overlooks is refused where nobody knows whether vectors may be cut", async () => {
+    const text = fresh();
+    fake.script(whole(text));
+    const { param, message } = await refusalOf(
+      await ask("unknown-served", text, { dimensions: 32 }),
+    );
+    expect(param).toBe("dimensions");
+    expect(message).toMatch(/`unknown-served` gives vectors of one length/);
+  });
+
+  test("is never served by cutting the vector of a larger model", async () => {
+    for (const dimensions of [32, 1536]) {
+      for (const id of ["served", "cut"]) {
+        const text = fresh();
+        fake.script(whole(text, 3072));
+        const response = await ask(id, text, { dimensions });
+        expect(await response.json()).toMatchObject({ error: { code: "upstream_invalid" } });
+      }
+    }
+  });
+
+  test("goes to the target that can, although another comes first", async () => {
+    const text = fresh();
+    const response = await ask("either", text, { dimensions: 64 });
+    expect((await vectorsOf(response))[0]).toEqual(fakeVector(text, 64));
+    expect([fake.requests.length, second.requests.length]).toEqual([0, 1]);
+    expect(told(response)).toEqual([null, null]);
+  });
+});
+
+describe("tokens", () => {
+  // "hello world" and "日本語" in the vocabulary of OpenAI's models.
+  const hello = [15339, 1917];
+  const nihongo = [9080, 22656, 45918, 252];
+
+  test("go to those who take tokens as they are", async () => {
+    const response = await ask("native", hello);
+    expect((await vectorsOf(response))[0]).toEqual(fakeVector(hello, 1536));
+    expect(told(response)).toEqual([null, null]);
+    expect(asked().input).toEqual(hello);
+  });
+
+  test("become the texts that they stand for where only texts are taken", async () => {
+    for (let round = 0; round < 2; round++) {
+      const response = await ask("cut", [hello, nihongo]);
+      expect(told(response)).toEqual(["input", null]);
+      expect(await vectorsOf(response)).toEqual([
+        fakeVector("hello world", 1536),
+        fakeVector("日本語", 1536),
+      ]);
+    }
+    expect(fake.requests).toHaveLength(1);
+    expect(asked().input).toEqual(["hello world", "日本語"]);
+    // One alone stays one alone.
+    const single = [...hello, ...hello];
+    const response = await ask("cut", single, { dimensions: 8 });
+    expect(told(response)).toEqual(["dimensions, input", null]);
+    expect(asked().input).toBe("hello worldhello world");
+  });
+
+  test.each<[string, unknown, RegExp]>([
+    ["are refused where nobody knows the vocabulary", hello, /takes texts, not tokens/],
+    ["are refused where nobody knows it, in a list", [hello, hello], /takes texts, not tokens/],
+  ])("%s", async (_, input, words) => {
+    expect((await refusalOf(await ask("unknown", input))).message).toMatch(words);
+    expect(fake.requests).toHaveLength(0);
+  });
+
+  test.each<[string, unknown]>([
+    ["stand for nothing", [[15339], [100_400]]],
+    ["have a meaning instead of a text", [[15339], [100_257]]],
+    ["end within a character", [[15339], nihongo.slice(0, 3)]],
+  ])("that %s are refused, and the entry is named", async (_, input) => {
+    const { message } = await refusalOf(await ask("cut", input));
+    expect(message).toMatch(/'\$\.input' is invalid. Entry 1 holds tokens/);
+    expect(fake.requests).toHaveLength(0);
+  });
+
+  test("go to the target that takes them, although another comes first", async () => {
+    const response = await ask("either", hello);
+    expect((await vectorsOf(response))[0]).toEqual(fakeVector(hello, 1536));
+    expect([fake.requests.length, second.requests.length]).toEqual([0, 1]);
+  });
+});
