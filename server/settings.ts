@@ -71,7 +71,7 @@ export const settingsTable = {
     .number()
     .int()
     .min(0)
-    .default(64 * MiB)
+    .default(8 * MiB)
     .describe("Memory for vectors that are known already. 0: none are remembered."),
   VEXEL_CACHE_KEEP: z
     .enum(["memory", "disk"])

@@ -36,14 +36,15 @@ export interface WireReply {
   json(): Promise<unknown>;
   /** These two without the byte order mark that some servers begin with. */
   text(maxBytes?: number): Promise<string>;
-  bytes(): Promise<Uint8Array>;
+  /** At once where the answer is there already. */
+  bytes(): Promise<Uint8Array> | Uint8Array;
   /** The body as it comes, bounded. */
   chunks(): AsyncIterable<Uint8Array>;
 }
 
 export interface WireQuestion<Q, A> {
   toUpstream(query: Q, target: Target): WireRequest;
-  fromUpstream(reply: WireReply, query: Q, target: Target): Promise<A>;
+  fromUpstream(reply: WireReply, query: Q, target: Target): Promise<A> | A;
 }
 
 export interface EmbeddingsQuestion extends WireQuestion<EmbeddingsQuery, EmbeddingsReply> {

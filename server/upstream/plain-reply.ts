@@ -36,7 +36,7 @@ export class PlainReply implements WireReply {
     return decoder.decode(this.#bytes(maxBytes));
   }
 
-  async bytes(): Promise<Uint8Array> {
+  bytes(): Uint8Array {
     return withoutMark(this.#bytes(this.#max));
   }
 

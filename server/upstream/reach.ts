@@ -1,7 +1,7 @@
 /** Steps 11 and 12: the way to any upstream, over the wire through an adapter or inside this machine. */
 import { GatewayError } from "../std/gateway-error.ts";
 import type { Signal } from "../std/signal.ts";
-import type { Adapter, WireQuestion } from "./adapter.ts";
+import type { Adapter, WireQuestion, WireRequest } from "./adapter.ts";
 import type {
   EditQuery,
   EmbeddingsQuery,
@@ -44,32 +44,42 @@ export interface ReachOptions {
 export function createReach({ adapters, engines, send, now }: ReachOptions): Reach {
   const tokens = createTokens({ send, now });
 
-  const overWire = async <Q extends { readonly model: string }, A>(
+  /** Rejects and never throws. Few steps and no async function: what every call goes through must not add up. */
+  const overWire = <Q extends { readonly model: string }, A>(
     question: WireQuestion<Q, A> | undefined,
     adapter: Adapter | undefined,
     query: Q,
     target: Target,
     signal: Signal,
   ): Promise<A> => {
-    if (!question || !adapter) throw unsupported(query.model);
+    if (!question || !adapter) return Promise.reject(unsupported(query.model));
     const { upstream } = target;
-    let request = question.toUpstream(query, target);
-    // Most have their proof in the request already: for them there is nothing to wait for.
-    if (adapter.token || adapter.sign)
-      request = await tokens.prove(request, adapter, upstream, signal);
-    const reply = await send(request, signal);
-    // Some servers answer a POST with 201.
-    if (reply.status < 200 || reply.status > 299) {
-      if (reply.status === 401 && adapter.token) tokens.forget(upstream, request);
-      throw await adapter.fault(reply, { target, model: query.model });
+    const ask = (request: WireRequest): Promise<A> =>
+      send(request, signal).then((reply) => {
+        // Some servers answer a POST with 201.
+        if (reply.status >= 200 && reply.status <= 299) {
+          return question.fromUpstream(reply, query, target);
+        }
+        if (reply.status === 401 && adapter.token) tokens.forget(upstream, request);
+        return adapter.fault(reply, { target, model: query.model }).then((fault) => {
+          throw fault;
+        });
+      });
+    try {
+      const request = question.toUpstream(query, target);
+      // Most have their proof in the request already: for them there is nothing to wait for.
+      return adapter.token || adapter.sign
+        ? tokens.prove(request, adapter, upstream, signal).then(ask)
+        : ask(request);
+    } catch (error) {
+      return Promise.reject(error);
     }
-    return question.fromUpstream(reply, query, target);
   };
 
   return {
     traits: (target) =>
       adapters.get(target.upstream.kind)?.embeddings?.traits(target) ?? insideTraits,
-    embeddings: async (query: EmbeddingsQuery, target, signal): Promise<EmbeddingsReply> => {
+    embeddings: (query: EmbeddingsQuery, target, signal): Promise<EmbeddingsReply> => {
       const engine = engines.get(target.upstream.kind);
       if (engine?.embeddings) return engine.embeddings(query, target, signal);
       const adapter = adapters.get(target.upstream.kind);

@@ -2,6 +2,7 @@
 import type { Signal } from "../std/signal.ts";
 import type { WireReply, WireRequest } from "./adapter.ts";
 import { fetchReply } from "./fetch-reply.ts";
+import type { Answer } from "./http/answer.ts";
 import { HttpClient } from "./http/client.ts";
 import { PlainReply } from "./plain-reply.ts";
 import { unreachable } from "./unreachable.ts";
@@ -26,16 +27,11 @@ export interface Sender {
 export function createSend({ maxAnswerBytes, clock, proxied }: SendOptions): Sender {
   const client = new HttpClient({ maxAnswerBytes, clock });
 
-  const send: Send = async (request, signal) => {
-    if (proxied || !HttpClient.carries(request)) {
-      return fetchReply(request, signal, maxAnswerBytes);
-    }
-    try {
-      return new PlainReply(await client.ask(request, signal), maxAnswerBytes);
-    } catch (error) {
-      throw unreachable(error, signal, maxAnswerBytes);
-    }
-  };
+  const take = (answer: Answer): WireReply => new PlainReply(answer, maxAnswerBytes);
+  const send: Send = (request, signal) =>
+    proxied || !HttpClient.carries(request)
+      ? fetchReply(request, signal, maxAnswerBytes)
+      : client.ask(request, signal, take, (error) => unreachable(error, signal, maxAnswerBytes));
   return { send, close: () => client.close() };
 }
 

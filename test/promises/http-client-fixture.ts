@@ -1,7 +1,8 @@
 /** Servers that say exactly what a test wants, byte for byte, and know their connections. */
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
-import { Cancel } from "../../server/std/signal.ts";
+import { Cancel, type Signal } from "../../server/std/signal.ts";
 import type { WireRequest } from "../../server/upstream/adapter.ts";
+import type { Answer } from "../../server/upstream/http/answer.ts";
 import { HttpClient } from "../../server/upstream/http/client.ts";
 import { createSend, type Sender } from "../../server/upstream/send.ts";
 
@@ -104,12 +105,25 @@ export interface TestClient {
   [Symbol.dispose](): void;
 }
 
+/** The answer, or the failure, as the client itself sees it. */
+export const askPlainly = (
+  client: HttpClient,
+  request: WireRequest,
+  signal: Signal,
+): Promise<Answer> =>
+  client.ask(
+    request,
+    signal,
+    (answer) => answer,
+    (error) => error,
+  );
+
 export function testClient(maxAnswerBytes = 1_000_000): TestClient {
   const client = new HttpClient({ maxAnswerBytes, clock: () => performance.now() });
   return {
     client,
     ask: async (url, body, more = {}, signal = new Cancel()) => {
-      const answer = await client.ask({ url, headers: {}, body, ...more }, signal);
+      const answer = await askPlainly(client, { url, headers: {}, body, ...more }, signal);
       return answer.body.toString();
     },
     [Symbol.dispose]: () => client.close(),

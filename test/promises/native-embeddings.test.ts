@@ -58,7 +58,9 @@ test("a vector for each token is refused, not averaged", async () => {
   const target = targetOf("huggingface", "bert-base-uncased");
   const perToken = "[[[0.1,0.2],[0.3,0.4],[0.5,0.6]]]";
   const { embeddings } = adapterOf("huggingface");
-  const fault = await faultOf(() => embeddings.fromUpstream(replyOf(perToken), question(), target));
+  const fault = await faultOf(async () =>
+    embeddings.fromUpstream(replyOf(perToken), question(), target),
+  );
   expect(fault?.fault).toBe("upstream_invalid");
   expect(fault?.message).toContain("several vectors for one input");
 });

@@ -42,10 +42,8 @@ export function embeddingsEndpoint(options: {
     operation: "embeddings",
     kind: "embedding",
     body: embeddingsBody,
-    read: async (incoming) => {
-      const body = withoutNulls(await incoming.json());
-      return { query: readQuery(body, options.maxInputs) };
-    },
+    read: (incoming) =>
+      incoming.json().then((body) => ({ query: readQuery(withoutNulls(body), options.maxInputs) })),
     write,
   };
 }

@@ -9,7 +9,11 @@ export function withoutNulls(body: unknown): Record<string, unknown> {
       'The body must be a JSON object, such as {"model": "..."}.',
     );
   }
-  const entries = Object.entries(body);
-  if (entries.every(([, value]) => value !== null)) return body as Record<string, unknown>;
-  return Object.fromEntries(entries.filter(([, value]) => value !== null));
+  const fields = body as Record<string, unknown>;
+  for (const name in fields) {
+    if (fields[name] === null) {
+      return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
+    }
+  }
+  return fields;
 }

@@ -8,8 +8,8 @@ import type {
 import { verifyEmbeddings, verifyImages } from "../verify.ts";
 import type { Stage } from "./stage.ts";
 
-export const checkEmbeddings: Stage<EmbeddingsQuery, EmbeddingsReply> = (next) => async (call) =>
-  verifyEmbeddings(await next(call), call.query, call.route.dimensions);
+export const checkEmbeddings: Stage<EmbeddingsQuery, EmbeddingsReply> = (next) => (call) =>
+  next(call).then((reply) => verifyEmbeddings(reply, call.query, call.route.dimensions));
 
 export const checkImages =
   <Q extends GenerationQuery>(): Stage<Q, ImageReply> =>

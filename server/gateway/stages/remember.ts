@@ -14,7 +14,7 @@ import type { Route } from "../resolve.ts";
 import { shareUsage } from "../share-usage.ts";
 import { keyOf, keyPrefix } from "../vector-key.ts";
 import type { Known, VectorMemory } from "../vector-memory.ts";
-import type { Call, Stage } from "./stage.ts";
+import type { Call, Send, Stage } from "./stage.ts";
 
 export interface RememberOptions {
   readonly memory: VectorMemory;
@@ -36,7 +36,7 @@ export const remember =
     const { memory, flights, enabled, byMeaning } = options;
 
     /** Whatever becomes of it, nothing is left in flight, and the trip knows what was asked. */
-    const ask = async (
+    const ask = (
       call: EmbeddingsCall,
       keys: readonly string[],
       answers?: Answers,
@@ -46,18 +46,23 @@ export const remember =
       trip.upstreamTokens = undefined;
       trip.cachedInputs -= keys.length;
       const flight = flights.begin(call, keys);
-      try {
-        const reply = await next(call);
+      const take = (reply: EmbeddingsReply): EmbeddingsReply => {
         const tokens = reply.usage?.inputTokens;
         if (before !== undefined && tokens !== undefined) trip.upstreamTokens = before + tokens;
-        learn(call, keys, reply, flight, answers);
-        return reply;
-      } catch (error) {
-        flight.failed(error);
-        throw error;
-      } finally {
+        try {
+          learn(call, keys, reply, flight, answers);
+        } catch (error) {
+          return fail(error);
+        }
         flights.end(flight, keys);
-      }
+        return reply;
+      };
+      const fail = (error: unknown): never => {
+        flight.failed(error);
+        flights.end(flight, keys);
+        throw error;
+      };
+      return begun(next, call).then(take, fail);
     };
 
     const learn = (
@@ -150,6 +155,18 @@ export const remember =
       return gather(call, keys);
     };
   };
+
+/** What is thrown on the spot fails the call as well, and not the stage. */
+function begun(
+  next: Send<EmbeddingsQuery, EmbeddingsReply>,
+  call: EmbeddingsCall,
+): Promise<EmbeddingsReply> {
+  try {
+    return next(call);
+  } catch (error) {
+    return Promise.reject(error);
+  }
+}
 
 /** Where each input stands first. */
 function firstPlaces(keys: readonly string[]): ReadonlyMap<string, number> {

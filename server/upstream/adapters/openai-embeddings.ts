@@ -44,7 +44,12 @@ export const openaiEmbeddings = (
         }),
       };
     },
-    fromUpstream: async (reply, query) => readEmbeddings(await reply.bytes(), query),
+    fromUpstream: (reply, query) => {
+      const bytes = reply.bytes();
+      return bytes instanceof Uint8Array
+        ? readEmbeddings(bytes, query)
+        : bytes.then((all) => readEmbeddings(all, query));
+    },
   };
 };
 

@@ -42,11 +42,25 @@ export class HttpClient {
     return url.startsWith("http://") && typeof body !== "object" && !streams;
   }
 
-  /** Rejects with NotConnected, BrokenOff, NotHttp, TooLarge or GivenUp. */
-  ask(request: WireRequest, signal: Signal): Promise<Answer> {
+  /**
+   * Gives what `take` makes of the answer; rejects with what `tell` makes of NotConnected, BrokenOff, NotHttp, TooLarge or
+   * GivenUp. Both are called at once, within the one promise: a promise for each step would cost as much as the steps.
+   */
+  ask<T>(
+    request: WireRequest,
+    signal: Signal,
+    take: (answer: Answer) => T,
+    tell: (error: unknown) => unknown,
+  ): Promise<T> {
     return new Promise((resolve, reject) => {
       const place = this.#placeOf(request.url);
-      new Exchange(this.#pool, this.#max, place, request, signal, resolve, reject).begin();
+      const done = (answer: Answer): void => resolve(take(answer));
+      const fail = (error: unknown): void => reject(tell(error));
+      try {
+        new Exchange(this.#pool, this.#max, place, request, signal, done, fail).begin();
+      } catch (error) {
+        fail(error);
+      }
     });
   }
 
