@@ -19,8 +19,8 @@ export interface Fitting {
 const asItIs: Fitting = { adapted: [], dropped: [] };
 
 /** Nothing in it that a target may not understand: most calls, and they must not pay for the others. */
-export const isPlain = ({ input, dimensions, purpose }: EmbeddingsQuery): boolean =>
-  dimensions === undefined && purpose === undefined && input.kind === "text";
+export const isPlain = ({ input, dimensions, purpose, user }: EmbeddingsQuery): boolean =>
+  dimensions === undefined && purpose === undefined && user === undefined && input.kind === "text";
 
 export function fittingOf(
   query: EmbeddingsQuery,
@@ -36,7 +36,11 @@ export function fittingOf(
     ...tokens,
     ...length,
     adapted: [...length.adapted, ...tokens.adapted, ...purpose.adapted],
-    dropped: purpose.dropped,
+    // It says who asks and changes no vector; an upstream without such a field loses nothing by it.
+    dropped: [
+      ...purpose.dropped,
+      ...(query.user !== undefined && traits.user !== true ? ["user"] : []),
+    ],
   };
 }
 

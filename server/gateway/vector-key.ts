@@ -33,9 +33,10 @@ const origins = new WeakMap<Route, string>();
 function originOf(route: Route): string {
   const { space, dimensions, targets, id } = route;
   const [first] = targets;
-  const { kind, id: upstream, baseUrl, options } = first?.upstream ?? {};
-  // Options too: pooling, or prompts before a text, make other vectors.
-  const parts = [space, dimensions, kind, upstream, baseUrl, options, first ? first.model : id];
+  const { kind, id: upstream, baseUrl, options, headers } = first?.upstream ?? {};
+  const model = first ? first.model : id;
+  // Options too: pooling, or prompts before a text, make other vectors. And headers may say where a call really goes.
+  const parts = [space, dimensions, kind, upstream, baseUrl, options, headers, model];
   const origin = hash(JSON.stringify(parts));
   origins.set(route, origin);
   return origin;

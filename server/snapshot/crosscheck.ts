@@ -56,6 +56,7 @@ export function crosscheck(
     ...repeats("keys", "key", seen.keys, () => "it"),
     ...wrongFolders(seen, inspect),
     ...missingNeeds(seen, raw),
+    ...missingChoices(seen, raw),
     ...wrongTargets(seen, kindOf, show),
     ...mixedSpaces(seen, kindOf, show),
   ];
@@ -87,6 +88,15 @@ const missingNeeds = ({ upstreams }: View, raw: unknown): Note[] =>
       .filter((path) => valueAt(raw, path) === undefined)
       .map((path) => ({ path, message: `is missing: an upstream of kind ${kind} needs it` })),
   );
+
+const missingChoices = ({ upstreams }: View, raw: unknown): Note[] =>
+  upstreams.flatMap(({ kind = "" }, i): Note[] => {
+    const sets = kinds.get(kind)?.needsOneOf;
+    const isThere = (name: string) => valueAt(raw, ["upstreams", i, name]) !== undefined;
+    if (!sets || sets.some((set) => set.every(isThere))) return [];
+    const choice = sets.map((set) => set.join(" and ")).join(", or ");
+    return [{ path: ["upstreams", i], message: `an upstream of kind ${kind} needs ${choice}` }];
+  });
 
 /** A folder that is not there, or holds no model, would fail at the first call. */
 const wrongFolders = ({ upstreams }: View, inspect: InspectFolder): Note[] =>

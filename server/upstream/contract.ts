@@ -60,6 +60,8 @@ export interface EmbeddingTraits {
   readonly tokens: boolean;
   /** Makes shorter vectors itself: of any length, or of these. Absent: it does not. */
   readonly dimensions?: "any" | readonly number[];
+  /** Takes `user`. Absent: it has no such field. */
+  readonly user?: boolean;
   /** How it wants to hear what vectors are for. `as-given`: as the caller says it. `indifferent`: its vectors serve all. */
   readonly purposes: "as-given" | "indifferent" | PurposeTable;
   /** Its vectors have length 1. Absent: not known. */

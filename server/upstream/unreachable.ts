@@ -35,15 +35,16 @@ export function unreachable(error: unknown, signal: Signal, max?: number): Gatew
     });
   }
   const unsent = error instanceof NotConnected || neverMade.has(code);
-  return new GatewayError(
-    "upstream_unreachable",
-    unsent
-      ? "The upstream cannot be reached."
-      : "The connection to the upstream broke before its answer was complete.",
-    {
-      cause: error,
-      logged: error instanceof NotHttp ? error.message : code || "broken off",
-      ...(unsent && { unsent: true }),
-    },
-  );
+  return new GatewayError("upstream_unreachable", words(error, unsent), {
+    cause: error,
+    logged: error instanceof NotHttp ? error.message : code || "broken off",
+    ...(unsent && { unsent: true }),
+  });
+}
+
+function words(error: unknown, unsent: boolean): string {
+  if (unsent) return "The upstream cannot be reached.";
+  return error instanceof NotHttp
+    ? "What came from the upstream is not an answer in HTTP. Ask the operator of this gateway to check its address."
+    : "The connection to the upstream broke before its answer was complete.";
 }

@@ -7,6 +7,8 @@ export interface Kind {
   /** Used when the configuration gives none. */
   readonly baseUrl?: string;
   readonly needs: readonly string[];
+  /** One of these sets must be there whole. */
+  readonly needsOneOf?: readonly (readonly string[])[];
   /** The only kind of model it can serve; absent where the upstream answers for itself. */
   readonly serves?: "embedding" | "image";
   /** Settings only this kind has, by name. */

@@ -196,3 +196,10 @@ test("texts for different purposes are not taken for each other when they are re
   const words = fake.requests.map(({ json }) => (json as { input_type?: string }).input_type);
   expect(words).toEqual(["query", "document", undefined]);
 });
+
+test("who asks is told to those who have a field for it, and is said to be left out by the others", async () => {
+  expect(told(await ask("openai", { user: "u1" }))).toEqual([null, null]);
+  expect(fake.requests.at(-1)?.json).toMatchObject({ user: "u1" });
+  expect(told(await ask("cohere", { user: "u1" }))).toEqual([null, "user"]);
+  expect(JSON.stringify(fake.requests.at(-1)?.json)).not.toContain("u1");
+});

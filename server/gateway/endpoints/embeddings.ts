@@ -147,7 +147,7 @@ function entryProblem(entry: unknown, wanted: string): string | undefined {
     return entry === "" ? "is an empty string" : undefined;
   }
   if (wanted === "number") return isToken(entry) ? undefined : "is not a token (an integer from 0)";
-  if (!Array.isArray(entry)) return `is ${nameOf(entry)}, not a string or an array of tokens`;
+  if (!Array.isArray(entry)) return `is ${nameOf(entry)}, while the first is an array`;
   if (entry.length === 0) return "is an empty array";
   return entry.every(isToken) ? undefined : "holds something that is not a token";
 }

@@ -80,6 +80,7 @@ export const bedrock: Vendor = {
   kind: {
     name: "bedrock",
     needs: ["region"],
+    needsOneOf: [["apiKey"], ["accessKeyId", "secretAccessKey"]],
     serves: "embedding",
     options: {
       region: z

@@ -27,6 +27,7 @@ export const plain: EmbeddingTraits = {
   base64: false,
   tokens: true,
   dimensions: "any",
+  user: true,
   purposes: "as-given",
 };
 
@@ -35,6 +36,7 @@ export const modest: EmbeddingTraits = {
   maxItems: 2048,
   base64: false,
   tokens: false,
+  user: true,
   purposes: "indifferent",
 };
 
@@ -45,6 +47,7 @@ export const openaiTraits: EmbeddingTraits = {
   base64: true,
   tokens: true,
   dimensions: "any",
+  user: true,
   purposes: "indifferent",
   normalised: true,
 };

@@ -136,6 +136,7 @@ export const vertex: Vendor = {
   kind: {
     name: "vertex",
     needs: ["project", "location"],
+    needsOneOf: [["apiKey"], ["serviceAccount"]],
     serves: "embedding",
     options: {
       project: segment.optional(),

@@ -86,6 +86,7 @@ export const watsonx: Vendor = {
   kind: {
     name: "watsonx",
     needs: ["baseUrl", "apiKey"],
+    needsOneOf: [["projectId"], ["spaceId"]],
     serves: "embedding",
     options: {
       projectId: name.optional(),
