@@ -104,7 +104,12 @@ const laws: Readonly<Record<string, Law<VendorSubject>>> = {
     const { question, vendor } = subject;
     const host = hostOf(subject);
     for (const model of ["a", "a/b", "../../admin", "a?b=c", "a#b", "%2e%2e", "ü b", "a:0"]) {
-      const url = new URL(question.toUpstream(plainQuery(1), { ...vendor.target, model }).url);
+      const { upstream } = vendor.target;
+      // Where a name must tell more than a name, an option of the upstream says it instead.
+      const told =
+        upstream.kind === "bedrock" ? { family: "titan", ...upstream.options } : upstream.options;
+      const target = { upstream: { ...upstream, options: told }, model };
+      const url = new URL(question.toUpstream(plainQuery(1), target).url);
       expect([url.host, url.hash, url.username]).toEqual([host, "", ""]);
       expect(url.pathname).not.toContain("/admin");
       expect(url.searchParams.has("b")).toBe(false);

@@ -95,3 +95,12 @@ test("prompts of the configuration are the words for purposes", () => {
     words: options.prompts,
   });
 });
+
+test("a Bedrock model that does not tell its family is not guessed at", async () => {
+  const { embeddings } = adapterOf("bedrock");
+  const target = targetOf("bedrock", "arn:aws:bedrock:eu-west-1:1:application-inference-profile/x");
+  const fault = await faultOf(async () => embeddings.toUpstream(question(), target));
+  expect(fault?.message).toContain("`family`");
+  const named = { ...target, upstream: { ...target.upstream, options: { family: "cohere" } } };
+  expect(embeddings.toUpstream(question(), named).body).toContain("input_type");
+});

@@ -126,7 +126,9 @@ export function familyOf(model: string, given: unknown): Family {
   }
 }
 
-const nameOf = (model: string): FamilyName => {
+/** Undefined where the id does not tell: what one family is asked means nothing to another. */
+export function nameOf(model: string): FamilyName | undefined {
   if (model.includes("cohere.embed")) return "cohere";
-  return /nova-.*embed/.test(model) ? "nova" : "titan";
-};
+  if (/nova-.*embed/.test(model)) return "nova";
+  return /titan-embed/.test(model) ? "titan" : undefined;
+}

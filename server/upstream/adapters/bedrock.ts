@@ -1,10 +1,11 @@
 /** Amazon Bedrock: models of several houses behind one address, each with a body of its own. */
 import { z } from "zod";
+import { GatewayError } from "../../std/gateway-error.ts";
 import type { EmbeddingsQuestion, WireReply, WireRequest } from "../adapter.ts";
 import type { Target, Upstream } from "../contract.ts";
 import type { Vendor } from "../vendor.ts";
 import { bearer } from "./bearer.ts";
-import { type Family, familyNames, familyOf } from "./bedrock-families.ts";
+import { type Family, familyNames, familyOf, nameOf } from "./bedrock-families.ts";
 import { readBedrockFault } from "./bedrock-fault.ts";
 import { memberOf, usageOf } from "./native-embeddings.ts";
 import { signatureHeaders } from "./sigv4.ts";
@@ -26,18 +27,32 @@ function rootOf(upstream: Upstream, host = "bedrock-runtime"): string {
 
 const family = ({ upstream, model }: Target): Family => familyOf(model, upstream.options.family);
 
+const tellsFamily = ({ upstream, model }: Target): boolean =>
+  upstream.options.family !== undefined || nameOf(model) !== undefined;
+
+/** Guessing would send one family's question to another, and be answered with riddles. */
+const unknownFamily = (model: string): GatewayError =>
+  new GatewayError(
+    "unsupported_operation",
+    `The model '${model}' cannot be asked: nothing tells whose it is. Ask the operator of this gateway to set \`family\` on its upstream.`,
+    { param: "model" },
+  );
+
 const embeddings: EmbeddingsQuestion = {
   traits: (target) => family(target).traits,
-  toUpstream: (query, target) => ({
-    url: `${rootOf(target.upstream)}/model/${encodeURIComponent(target.model)}/invoke`,
-    headers: {
-      // A Bedrock API key is a bearer token; without one, `sign` proves who we are.
-      ...bearer(target.upstream),
-      accept: "application/json",
-      "content-type": "application/json",
-    },
-    body: JSON.stringify(family(target).body(query)),
-  }),
+  toUpstream: (query, target) => {
+    if (!tellsFamily(target)) throw unknownFamily(query.model);
+    return {
+      url: `${rootOf(target.upstream)}/model/${encodeURIComponent(target.model)}/invoke`,
+      headers: {
+        // A Bedrock API key is a bearer token; without one, `sign` proves who we are.
+        ...bearer(target.upstream),
+        accept: "application/json",
+        "content-type": "application/json",
+      },
+      body: JSON.stringify(family(target).body(query)),
+    };
+  },
   fromUpstream: async (reply, _query, target) => {
     const { vectors, tokens } = family(target);
     const answer = await reply.json();
