@@ -74,12 +74,12 @@ export function build({ settings, snapshot, engines, log }: BuildOptions): Gatew
     now: Date.now,
   });
 
+  const clock = () => performance.now();
   const sender = createSend({
     maxAnswerBytes: settings.VEXEL_MAX_ANSWER_BYTES,
-    clock: () => performance.now(),
+    clock,
     proxied: isProxied(process.env),
   });
-  const clock = () => performance.now();
   const reach = createReach({ adapters, engines, send: sender.send, now: Date.now });
   const vectors = createEmbeddingPath({
     settings,
@@ -91,7 +91,7 @@ export function build({ settings, snapshot, engines, log }: BuildOptions): Gatew
     now: Date.now,
   });
   const images = imageStacks(reach);
-  const deadlines = createDeadlines(() => performance.now());
+  const deadlines = createDeadlines(clock);
   const { serve, inHand } = createServe({
     snapshot,
     ledger,
@@ -106,6 +106,7 @@ export function build({ settings, snapshot, engines, log }: BuildOptions): Gatew
       }
       if (error?.fault === "internal") logDefect(log, trip.requestId, error.cause);
     },
+    onDefect: (requestId, error) => logDefect(log, requestId, error),
     startDeadline: deadlines.start,
     timeoutMs: {
       embedding: settings.VEXEL_EMBEDDINGS_TIMEOUT * 1000,
@@ -113,7 +114,7 @@ export function build({ settings, snapshot, engines, log }: BuildOptions): Gatew
     },
     streamTimes: { patienceMs: 10_000, heartbeatMs: 15_000 },
     maxConcurrent: settings.VEXEL_MAX_CONCURRENT,
-    clock: () => performance.now(),
+    clock,
     now: Date.now,
   });
 
@@ -168,7 +169,7 @@ export function build({ settings, snapshot, engines, log }: BuildOptions): Gatew
       },
       publicUrl: settings.VEXEL_PUBLIC_URL,
       bodyMs: settings.VEXEL_BODY_TIMEOUT * 1000,
-      clock: () => performance.now(),
+      clock,
       report: ({ latencyMs, requestId, route, ...told }) => {
         // Whoever looks every second whether we live would drown everything else.
         const level = quietRoutes.has(route) && told.status < 400 ? "debug" : "info";

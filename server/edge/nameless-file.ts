@@ -2,10 +2,12 @@
  * A temporary file whose name is taken away as soon as it is open: it ends with the process, however that ends,
  * and no other process that uses the same folder can take it for a leftover.
  */
+
 import { randomUUID } from "node:crypto";
 import { unlinkSync, writeSync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { join } from "node:path";
+import { codeOf } from "../std/error-code.ts";
 
 const pieceBytes = 64 * 1024;
 
@@ -85,5 +87,4 @@ export class NamelessFile {
   }
 }
 
-const isGone = (error: unknown): boolean =>
-  error instanceof Error && "code" in error && error.code === "ENOENT";
+const isGone = (error: unknown): boolean => codeOf(error) === "ENOENT";

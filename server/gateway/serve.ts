@@ -18,6 +18,8 @@ export interface ServeOptions {
   readonly keepPicture: WriteContext["keepPicture"];
   /** Told how each call went, once it is over. */
   readonly report: (trip: Trip, error?: GatewayError) => void;
+  /** Told of what went wrong without a caller having to suffer for it. */
+  readonly onDefect: (requestId: string, error: unknown) => void;
   readonly startDeadline: StartDeadline;
   readonly timeoutMs: { readonly embedding: number; readonly image: number };
   readonly maxConcurrent: number;
@@ -43,6 +45,15 @@ export function createServe(options: ServeOptions): { serve: Serve; inHand: () =
     let read: Read<Parameters<typeof endpoint.write>[1]> | undefined;
     let deadline: Deadline | undefined;
     inHand++;
+
+    /** A file that will not go away must take neither the answer nor the row with it. */
+    const clearAway = async (): Promise<void> => {
+      try {
+        await read?.dispose?.();
+      } catch (error) {
+        options.onDefect(trip.requestId, error);
+      }
+    };
 
     /** The end of every journey, good or bad: write the row, then tell. */
     const settle = (status: number, error?: GatewayError): Settled => {
@@ -81,14 +92,14 @@ export function createServe(options: ServeOptions): { serve: Serve; inHand: () =
       if (written.kind === "whole") {
         trip.usage = written.usage;
         trip.bytesOut = Buffer.byteLength(written.body);
-        if (read.dispose) await read.dispose();
+        if (read.dispose) await clearAway();
         return answered(written.body, settle(200), trip);
       }
       const chunks = await steady(written.chunks, options.streamTimes);
       const finish = async (sent: number, error?: GatewayError): Promise<Settled> => {
         trip.usage = written.usage();
         trip.bytesOut = sent;
-        await read?.dispose?.();
+        await clearAway();
         return settle(error?.row.status ?? 200, error);
       };
       return {
@@ -103,8 +114,8 @@ export function createServe(options: ServeOptions): { serve: Serve; inHand: () =
       const refusal = refuse(error);
       // Whoever has hung up gets nothing.
       trip.bytesOut = error.fault === "client_closed" ? 0 : Buffer.byteLength(refusal.body);
+      await clearAway();
       try {
-        await read?.dispose?.();
         settle(refusal.status, error);
       } catch {
         // The ledger keeps the row; this caller is refused already.

@@ -1,4 +1,5 @@
 /** What a vector depends on, as a hash. Two inputs have one key only if their vectors are the same; no text can be read back. */
+import { isEmpty } from "../std/is-empty.ts";
 import type { EmbeddingInput, EmbeddingsQuery, Rest } from "../upstream/contract.ts";
 import type { Purpose } from "../upstream/purpose.ts";
 import type { Route } from "./resolve.ts";
@@ -55,11 +56,6 @@ export function keyOf(prefix: string, input: EmbeddingInput, at: number): string
 }
 
 const hash = (text: string): string => Bun.SHA256.hash(text, "base64");
-
-function isEmpty(rest: Rest): boolean {
-  for (const _ in rest) return false;
-  return true;
-}
 
 /** As JSON, which is what the upstream gets, but in one order: fields may come in any. */
 const canonical = (rest: Rest): string => JSON.stringify(rest, (_, value) => sorted(value));

@@ -1,5 +1,7 @@
 /** The text of a small file. No text and no fault: there is no such file. */
+
 import { readFileSync, statSync } from "node:fs";
+import { codeOf } from "../std/error-code.ts";
 
 export interface FileText {
   readonly text?: string;
@@ -18,7 +20,7 @@ export function fileText(path: string): FileText {
     if (about.size > most) return tooLarge;
     bytes = readFileSync(path);
   } catch (error) {
-    const code = error instanceof Error && "code" in error ? String(error.code) : "unknown error";
+    const code = codeOf(error) || "unknown error";
     if (code === "ENOENT") return {};
     return { fault: faults[code] ?? `cannot be read (${code})` };
   }

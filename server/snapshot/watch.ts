@@ -2,7 +2,9 @@
  * Follows the configuration file and swaps in what it says, whole or not at all.
  * By looking rather than by notification: editors that rename, and Kubernetes' symlinks, look the same that way.
  */
+
 import { stat } from "node:fs/promises";
+import { codeOf } from "../std/error-code.ts";
 import { changes } from "./changes.ts";
 import type { SnapshotHolder } from "./holder.ts";
 import type { Loaded } from "./load.ts";
@@ -105,7 +107,7 @@ async function lookAt(path: string): Promise<Look> {
     const mark = [dev, ino, size, mtimeNs, ctimeNs].join(" ");
     return { state: size === 0n ? "empty" : "present", mark };
   } catch (error) {
-    const code = error instanceof Error && "code" in error ? String(error.code) : "";
+    const code = codeOf(error);
     return { state: code === "ENOENT" ? "absent" : "present", mark: code };
   }
 }

@@ -13,6 +13,7 @@ import {
   writeSync,
 } from "node:fs";
 import { join } from "node:path";
+import { codeOf } from "../std/error-code.ts";
 import type { LedgerRow } from "./ledger-file.ts";
 
 const name = /^ledger-(\d+)-[\w-]+\.journal$/;
@@ -104,6 +105,6 @@ function isAlive(pid: number): boolean {
     return true;
   } catch (error) {
     // There is one, and it is another user's.
-    return (error as NodeJS.ErrnoException).code === "EPERM";
+    return codeOf(error) === "EPERM";
   }
 }

@@ -1,5 +1,6 @@
 /** Opens a SQLite file of the store, or says which file is the trouble and what can be done. */
 import { Database } from "bun:sqlite";
+import { codeOf } from "../std/error-code.ts";
 
 /** Worded for the person who runs the gateway. */
 export class StoreError extends Error {
@@ -31,9 +32,8 @@ const damage = new Set(["SQLITE_NOTADB", "SQLITE_CORRUPT"]);
 
 function explain(path: string, error: unknown): string {
   const words = error instanceof Error ? error.message : String(error);
-  const code = error instanceof Error && "code" in error ? String(error.code) : "";
   // Never made anew by itself: what is in it may still be rescued.
-  return damage.has(code)
+  return damage.has(codeOf(error))
     ? `${path} is damaged or not a database (${words}). Put back a copy of it, or move it away to begin with an empty one.`
     : `${path} cannot be opened: ${words}`;
 }

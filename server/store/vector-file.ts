@@ -3,7 +3,9 @@
  * even so, a vector tells something of its text, and whoever guesses a text can see whether it was asked for.
  * Nothing depends on it: what cannot be written is not, and a file that is broken is done without.
  */
+
 import { join } from "node:path";
+import { codeOf } from "../std/error-code.ts";
 import { StoreError } from "./open-database.ts";
 import { type Place, type Recall, VectorTable } from "./vector-table.ts";
 
@@ -161,5 +163,4 @@ export class VectorFile {
   }
 }
 
-const isBusy = (error: unknown): boolean =>
-  error instanceof Error && "code" in error && error.code === "SQLITE_BUSY";
+const isBusy = (error: unknown): boolean => codeOf(error) === "SQLITE_BUSY";

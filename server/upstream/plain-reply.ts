@@ -1,5 +1,6 @@
 /** An answer that our own client has taken whole. */
 import { brotliDecompressSync, gunzipSync, inflateSync, zstdDecompressSync } from "node:zlib";
+import { codeOf } from "../std/error-code.ts";
 import { GatewayError } from "../std/gateway-error.ts";
 import type { WireReply } from "./adapter.ts";
 import { parseJson, withoutMark } from "./fetch-reply.ts";
@@ -82,9 +83,7 @@ function decompressed(body: Buffer, coding: string, max: number): Buffer {
   try {
     return way(body, { maxOutputLength: max });
   } catch (cause) {
-    const code =
-      typeof cause === "object" && cause !== null && "code" in cause ? String(cause.code) : "";
-    if (code === "ERR_BUFFER_TOO_LARGE") throw tooLarge(max);
+    if (codeOf(cause) === "ERR_BUFFER_TOO_LARGE") throw tooLarge(max);
     throw new GatewayError("upstream_invalid", "The upstream's answer cannot be decompressed.", {
       cause,
     });

@@ -1,4 +1,5 @@
 /** What a failed exchange means: whoever gave up, a connection that was never made, or one that broke. */
+import { codeOf } from "../std/error-code.ts";
 import { GatewayError } from "../std/gateway-error.ts";
 import type { Signal } from "../std/signal.ts";
 import { NotHttp, TooLarge } from "./http/answer.ts";
@@ -16,9 +17,6 @@ const neverMade = new Set([
 /** Codes for a body that is not compressed in the way its headers say: Bun's, then Node's. */
 const undecodable =
   /^(ZlibError|BrotliDecompressionError|ZstdDecompressionError|Z_\w+|ERR__ERROR_\w+|ERR_BROTLI_\w+|ZSTD_\w+)$/;
-
-const codeOf = (error: unknown): string =>
-  typeof error === "object" && error !== null && "code" in error ? String(error.code) : "";
 
 export const tooLarge = (max: number): GatewayError =>
   new GatewayError("upstream_invalid", `The upstream's answer is larger than ${max} bytes.`);

@@ -1,9 +1,9 @@
 /** Small calls for a busy target travel together: one call to the upstream instead of many. An idle one sees no change. */
+import { isEmpty } from "../../std/is-empty.ts";
 import type {
   EmbeddingsQuery,
   EmbeddingsReply,
   EmbeddingTraits,
-  Rest,
   Target,
 } from "../../upstream/contract.ts";
 import type { Route } from "../resolve.ts";
@@ -65,15 +65,10 @@ export const batch =
       const { target, query, route } = call;
       if (!target || !enabled(route)) return next(call);
       const room = rooms.get(target) ?? roomOf(target);
+      // What rides along is not understood here, so nobody can say that two of it are alike.
       if (!room.busy || itemsOf(query.input) > maxJoining || !isEmpty(query.rest)) {
         return room.send(call);
       }
       return room.join(call);
     };
   };
-
-/** What rides along is not understood here, so nobody can say that two of it are alike. */
-function isEmpty(rest: Rest): boolean {
-  for (const _ in rest) return false;
-  return true;
-}

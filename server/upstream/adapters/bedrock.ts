@@ -1,29 +1,16 @@
 /** Amazon Bedrock: models of several houses behind one address, each with a body of its own. */
 import { z } from "zod";
 import { GatewayError } from "../../std/gateway-error.ts";
-import type { EmbeddingsQuestion, WireReply, WireRequest } from "../adapter.ts";
+import type { EmbeddingsQuestion, WireReply } from "../adapter.ts";
 import type { Target, Upstream } from "../contract.ts";
 import type { Vendor } from "../vendor.ts";
+import { type AwsOptions, awsOptions, awsRoot, signedFor } from "./aws.ts";
 import { bearer } from "./bearer.ts";
 import { type Family, familyNames, familyOf, nameOf } from "./bedrock-families.ts";
 import { readBedrockFault } from "./bedrock-fault.ts";
 import { memberOf, usageOf } from "./native-embeddings.ts";
-import { signatureHeaders } from "./sigv4.ts";
 
-interface BedrockOptions {
-  readonly region?: string;
-  readonly accessKeyId?: string;
-  readonly secretAccessKey?: string;
-  readonly sessionToken?: string;
-}
-
-const optionsOf = (upstream: Upstream): BedrockOptions => upstream.options;
-
-function rootOf(upstream: Upstream, host = "bedrock-runtime"): string {
-  const { region = "" } = optionsOf(upstream);
-  const domain = region.startsWith("cn-") ? "amazonaws.com.cn" : "amazonaws.com";
-  return upstream.baseUrl ?? `https://${host}.${region}.${domain}`;
-}
+const rootOf = (upstream: Upstream, host = "bedrock-runtime"): string => awsRoot(upstream, host);
 
 const family = ({ upstream, model }: Target): Family => familyOf(model, upstream.options.family);
 
@@ -68,28 +55,7 @@ function tokensIn(answer: unknown, name: string | undefined, { headers }: WireRe
   return /^\d+$/.test(counted) ? Number(counted) : undefined;
 }
 
-function sign(request: WireRequest, upstream: Upstream, now: number): WireRequest {
-  const { region, accessKeyId, secretAccessKey, sessionToken } = optionsOf(upstream);
-  const { url, headers, body } = request;
-  if (region === undefined || accessKeyId === undefined || secretAccessKey === undefined)
-    return request;
-  if (upstream.apiKey !== undefined || typeof body === "object") return request;
-  const signed = { "content-type": headers["content-type"] ?? "" };
-  const proof = signatureHeaders(
-    {
-      method: body === undefined ? "GET" : "POST",
-      url,
-      headers: body === undefined ? {} : signed,
-      body: body ?? "",
-    },
-    { accessKeyId, secretAccessKey, sessionToken, region, service: "bedrock" },
-    now,
-  );
-  return { ...request, headers: { ...headers, ...proof } };
-}
-
-/** They become parts of headers and addresses. */
-const word = z.string().regex(/^[\x21-\x7e]+$/, "holds a character that no header can carry");
+const signed = signedFor("bedrock");
 
 export const bedrock: Vendor = {
   kind: {
@@ -98,27 +64,23 @@ export const bedrock: Vendor = {
     needsOneOf: [["apiKey"], ["accessKeyId", "secretAccessKey"]],
     serves: "embedding",
     options: {
-      region: z
-        .string()
-        .regex(/^[a-z0-9-]+$/, "must be a region's name, such as us-east-1")
-        .optional(),
-      accessKeyId: word.optional(),
-      secretAccessKey: word.optional(),
-      sessionToken: word.optional(),
+      ...awsOptions,
       family: z.enum(familyNames).optional(),
     },
   },
   adapter: {
     name: "bedrock",
     embeddings,
-    sign,
+    // A Bedrock API key proves enough by itself.
+    sign: (request, upstream, now) =>
+      upstream.apiKey === undefined ? signed(request, upstream, now) : request,
     probe: (upstream) => ({
       url: `${rootOf(upstream, "bedrock")}/foundation-models`,
       headers: bearer(upstream),
     }),
     fault: (reply, context) => {
       const { upstream } = context.target;
-      const { accessKeyId } = optionsOf(upstream);
+      const { accessKeyId }: AwsOptions = upstream.options;
       return readBedrockFault(reply, context, [accessKeyId, new URL(rootOf(upstream)).host]);
     },
   },

@@ -1,4 +1,5 @@
 /** One connection to an upstream: one call at a time, its answer taken whole. */
+import { codeOf } from "../../std/error-code.ts";
 import { Answer } from "./answer.ts";
 
 export interface Address {
@@ -20,8 +21,7 @@ export class NotConnected extends Error {
 
   constructor(cause: unknown) {
     super("no connection", { cause });
-    this.code =
-      typeof cause === "object" && cause !== null && "code" in cause ? String(cause.code) : "";
+    this.code = codeOf(cause);
   }
 }
 

@@ -1,0 +1,55 @@
+/** What Amazon's services have in common: where they are, and how a call proves whose it is. */
+import { z } from "zod";
+import type { WireRequest } from "../adapter.ts";
+import type { Upstream } from "../contract.ts";
+import { signatureHeaders } from "./sigv4.ts";
+
+export interface AwsOptions {
+  readonly region?: string;
+  readonly accessKeyId?: string;
+  readonly secretAccessKey?: string;
+  readonly sessionToken?: string;
+}
+
+/** They become parts of headers and addresses. */
+const word = z.string().regex(/^[\x21-\x7e]+$/, "holds a character that no header can carry");
+
+export const awsOptions = {
+  region: z
+    .string()
+    .regex(/^[a-z0-9-]+$/, "must be a region's name, such as us-east-1")
+    .optional(),
+  accessKeyId: word.optional(),
+  secretAccessKey: word.optional(),
+  sessionToken: word.optional(),
+} as const;
+
+/** `host`: what stands before the region in the service's name. */
+export function awsRoot({ baseUrl, options }: Upstream, host: string): string {
+  const { region = "" }: AwsOptions = options;
+  const domain = region.startsWith("cn-") ? "amazonaws.com.cn" : "amazonaws.com";
+  return baseUrl ?? `https://${host}.${region}.${domain}`;
+}
+
+/** A body that is streamed cannot be signed, and none of these calls has one. */
+export const signedFor =
+  (service: string) =>
+  (request: WireRequest, upstream: Upstream, now: number): WireRequest => {
+    const { region, accessKeyId, secretAccessKey, sessionToken }: AwsOptions = upstream.options;
+    const { url, headers, body } = request;
+    if (region === undefined || accessKeyId === undefined || secretAccessKey === undefined)
+      return request;
+    if (typeof body === "object") return request;
+    const asked = body === undefined;
+    const proof = signatureHeaders(
+      {
+        method: asked ? "GET" : "POST",
+        url,
+        headers: asked ? {} : { "content-type": headers["content-type"] ?? "" },
+        body: body ?? "",
+      },
+      { accessKeyId, secretAccessKey, sessionToken, region, service },
+      now,
+    );
+    return { ...request, headers: { ...headers, ...proof } };
+  };

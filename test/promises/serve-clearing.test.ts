@@ -1,0 +1,70 @@
+/** What cannot be cleared away after a call costs neither the answer nor its row. */
+import { expect, test } from "bun:test";
+import { createDeadlines } from "../../server/gateway/deadline.ts";
+import type { Endpoint } from "../../server/gateway/endpoint.ts";
+import type { Incoming } from "../../server/gateway/incoming.ts";
+import { createServe } from "../../server/gateway/serve.ts";
+import type { Model, Snapshot } from "../../server/snapshot/snapshot.ts";
+import { GatewayError } from "../../server/std/gateway-error.ts";
+import { keyHash } from "../../server/std/key-hash.ts";
+import type { LedgerRow } from "../../server/usage/ledger.ts";
+
+const hash = keyHash("sk-test");
+const model = { id: "m", kind: "embedding", targets: [], maxImages: 1 } as unknown as Model;
+const snapshot = {
+  models: new Map([["m", model]]),
+  keys: new Map([[hash, { id: "k", name: "k", hash, models: ["*"], source: "file" }]]),
+} as unknown as Snapshot;
+const stuck = new Error("the file will not close");
+const endpoint = {
+  operation: "embeddings",
+  kind: "embedding",
+  read: async () => ({ query: { model: "m" }, dispose: () => Promise.reject(stuck) }),
+  write: () => ({ kind: "whole", body: "{}", usage: undefined }),
+} as unknown as Endpoint<{ model: string }, string>;
+const incoming = {
+  requestId: "req_1",
+  headers: new Headers({ authorization: "Bearer sk-test" }),
+  signal: new AbortController().signal,
+  bytesReceived: 0,
+  expectWait: () => undefined,
+} as unknown as Incoming;
+
+const outcomes: readonly [string, () => Promise<string>, number][] = [
+  ["an answer", async () => "vectors", 200],
+  ["a refusal", () => Promise.reject(new GatewayError("upstream_error", "no")), 502],
+];
+
+test.each(outcomes)(
+  "%s leaves, with its row, and no call stays in hand",
+  async (_, send, status) => {
+    const rows: LedgerRow[] = [];
+    const defects: unknown[] = [];
+    const deadlines = createDeadlines(() => 0);
+    const { serve, inHand } = createServe({
+      snapshot: () => snapshot,
+      ledger: {
+        admit: () => undefined,
+        settle: (row) => {
+          rows.push(row);
+          return "settled";
+        },
+      },
+      keepPicture: async () => "",
+      report: () => undefined,
+      onDefect: (_id, error) => defects.push(error),
+      startDeadline: deadlines.start,
+      timeoutMs: { embedding: 1000, image: 1000 },
+      maxConcurrent: 10,
+      streamTimes: { patienceMs: 1, heartbeatMs: 1 },
+      clock: () => 0,
+      now: () => 0,
+    });
+    const answer = await serve(endpoint, send, incoming);
+    deadlines.close();
+    expect(answer.status).toBe(status);
+    expect(rows).toEqual([expect.objectContaining({ requestId: "req_1", status })]);
+    expect(inHand()).toBe(0);
+    expect(defects).toEqual([stuck]);
+  },
+);
