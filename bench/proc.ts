@@ -1,6 +1,6 @@
 /** CPU time and memory of a process and all its descendants, from /proc. */
 
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, readlinkSync, writeFileSync } from "node:fs";
 
 // USER_HZ, which is 100 on every Linux that Bun runs on.
 const msPerTick = 10;
@@ -57,40 +57,66 @@ export function machineMs(): { readonly worked: number; readonly stolen: number 
 const statusKilobytes = (pid: number, field: "VmRSS" | "VmHWM"): number =>
   Number(new RegExp(`${field}:\\s+(\\d+)`).exec(read(`/proc/${pid}/status`))?.[1] ?? 0);
 
-export const rssMegabytes = (root: number): number =>
-  sum(treeOf(root).map((pid) => statusKilobytes(pid, "VmRSS"))) / 1024;
+/** What it was started with, between spaces. */
+export const commandOf = (pid: number): string =>
+  read(`/proc/${pid}/cmdline`).replaceAll("\0", " ");
+
+/** Files it has open although they have no name any more, which is how the gateway keeps what is large. */
+export function namelessFilesOf(root: number): number {
+  const isNameless = (link: string): boolean => {
+    try {
+      return readlinkSync(link).endsWith(" (deleted)");
+    } catch {
+      return false; // Closed meanwhile.
+    }
+  };
+  return treeOf(root).flatMap((pid) => {
+    const folder = `/proc/${pid}/fd`;
+    return readdirSync(folder).filter((name) => isNameless(`${folder}/${name}`));
+  }).length;
+}
+
+/** Which of the processes below one are meant. */
+type Members = (root: number) => number[];
+
+export const rssMegabytes = (root: number, members: Members = treeOf): number =>
+  sum(members(root).map((pid) => statusKilobytes(pid, "VmRSS"))) / 1024;
 
 /**
  * The highest RSS between now and `peak()`. The kernel's own mark is used where it can be reset;
  * samples catch what it cannot say: processes that came and went.
  */
-export function watchPeak(root: number, everyMs = 50): { peak(): number } {
-  for (const pid of treeOf(root)) {
+export function watchPeak(
+  root: number,
+  everyMs = 50,
+  members: Members = treeOf,
+): { peak(): number } {
+  for (const pid of members(root)) {
     try {
       writeFileSync(`/proc/${pid}/clear_refs`, "5");
     } catch {
       // Not allowed here: the samples alone must do, and marks from before are not used.
-      return sampled(root, everyMs);
+      return sampled(root, everyMs, members);
     }
   }
-  const samples = sampled(root, everyMs);
+  const samples = sampled(root, everyMs, members);
   return {
     peak: () => {
-      const marks = sum(treeOf(root).map((pid) => statusKilobytes(pid, "VmHWM"))) / 1024;
+      const marks = sum(members(root).map((pid) => statusKilobytes(pid, "VmHWM"))) / 1024;
       return Math.max(samples.peak(), marks);
     },
   };
 }
 
-function sampled(root: number, everyMs: number): { peak(): number } {
-  let highest = rssMegabytes(root);
+function sampled(root: number, everyMs: number, members: Members): { peak(): number } {
+  let highest = rssMegabytes(root, members);
   const timer = setInterval(() => {
-    highest = Math.max(highest, rssMegabytes(root));
+    highest = Math.max(highest, rssMegabytes(root, members));
   }, everyMs);
   return {
     peak: () => {
       clearInterval(timer);
-      return Math.max(highest, rssMegabytes(root));
+      return Math.max(highest, rssMegabytes(root, members));
     },
   };
 }

@@ -65,7 +65,41 @@ export const calm = { slots: 64, ms: 2 } as const;
 export const calmTogether = oneNewText("batching on", 1, "calm-together");
 export const calmAlone = oneNewText("batching off", 1, "calm-alone");
 
-export const uploads = { count: 8, megabytes: 50, path: "/v1/images/edits" } as const;
+const pictures = (
+  name: string,
+  connections: number,
+  body: { model: string; response_format?: "b64_json"; output_format?: "webp" },
+): Scenario => ({
+  name,
+  path: "/v1/images/generations",
+  body: JSON.stringify({ prompt: "A quick brown fox, number {n}", ...body }),
+  connections,
+});
+
+export const picture = pictures("a picture of 1.5 MB, 2 MB in base64, passed through", 4, {
+  model: "gpt-image-2",
+});
+
+export const links = pictures("a link to a picture of 1.5 MB, asked for in base64", 8, {
+  model: "linked",
+  response_format: "b64_json",
+});
+
+export const convert = pictures("a PNG like a photograph of 1024x1024, asked for as WebP", 4, {
+  model: "photos",
+  output_format: "webp",
+});
+
+/** Answers of 4 MB to callers who call at the same time. */
+export const answers = {
+  count: 100,
+  model: "large",
+  path: "/v1/images/generations",
+  drawsMs: 500,
+} as const;
+
+/** Large pictures, as many of them different as stated, to an upstream that takes them slowly. */
+export const edits = { count: 8, different: 2, megabytes: 50, path: "/v1/images/edits" } as const;
 
 export const cacheBytes = 64 * 1024 * 1024;
 
@@ -82,5 +116,7 @@ export const targets = {
   restMegabytes: 100,
   loadMegabytes: 200,
   readyMs: 500,
-  uploadGrowthMegabytes: 64,
+  pictureTimesNginx: 2,
+  answersGrowthMegabytes: 64,
+  editsGrowthMegabytes: 64,
 } as const;

@@ -1,8 +1,11 @@
-/** Large multipart uploads without a length, all at once, on raw sockets so that the pace is theirs. */
+/** Edits of large pictures, all at once, in forms without a length; and whether what went in is what the upstream got. */
 
-import { once } from "node:events";
-import { connect, type Socket } from "node:net";
-import { key, uploads } from "./scenarios.ts";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { crc32 } from "node:zlib";
+import { noisePng } from "./png.ts";
+import { rawCall } from "./raw-call.ts";
+import { edits } from "./scenarios.ts";
 
 const boundary = "----bench-0123456789";
 const part = (head: string, body = "") =>
@@ -15,58 +18,48 @@ const opening = [
 ].join("");
 const closing = `\r\n--${boundary}--\r\n`;
 
-// The beginning of a 1024x1024 PNG; the rest is noise-free filler that nobody should decode.
-const pngHead = Buffer.from("iVBORw0KGgoAAAANSUhEUgAABAAAAAQACAIAAADwf7zU", "base64");
-
-async function send(socket: Socket, piece: Uint8Array): Promise<void> {
-  socket.write(`${piece.length.toString(16)}\r\n`);
-  socket.write(piece);
-  if (!socket.write("\r\n")) await once(socket, "drain");
+export interface LargePicture {
+  readonly path: string;
+  readonly sum: number;
 }
 
-/** The status line and headers of the answer. */
-async function upload(url: string): Promise<string> {
-  const { hostname, port } = new URL(url);
-  const socket = connect(Number(port), hostname);
-  let heard = "";
-  const answered = new Promise<string>((resolve, reject) => {
-    socket.on("data", (bytes) => {
-      heard += bytes.toString("latin1");
-      if (heard.includes("\r\n\r\n")) resolve(heard);
-    });
-    socket.on("error", reject);
-    socket.on("close", () => reject(new Error("the connection closed before the answer")));
+/** 4096 pixels of three bytes in each row. */
+const width = 4096;
+const height = Math.floor((edits.megabytes * 1_000_000) / (3 * width));
+
+export const makePictures = (folder: string): LargePicture[] =>
+  Array.from({ length: edits.different }, (_, at) => {
+    const path = join(folder, `large-${at}.png`);
+    const picture = noisePng({ width, height }, at);
+    writeFileSync(path, picture);
+    return { path, sum: crc32(picture) };
   });
-  await once(socket, "connect");
-  socket.write(
-    [
-      `POST ${uploads.path} HTTP/1.1`,
-      `host: ${hostname}:${port}`,
-      `authorization: Bearer ${key}`,
-      `content-type: multipart/form-data; boundary=${boundary}`,
-      "transfer-encoding: chunked",
-      "\r\n",
-    ].join("\r\n"),
-  );
-  const filler = Buffer.alloc(64 * 1024, 7);
-  const all = async () => {
-    await send(socket, Buffer.concat([Buffer.from(opening), pngHead]));
-    let left = uploads.megabytes * 1_000_000 - pngHead.length;
-    for (; left > 0; left -= filler.length) await send(socket, filler.subarray(0, left));
-    await send(socket, Buffer.from(closing));
-    socket.write("0\r\n\r\n");
-    return answered;
-  };
-  try {
-    // An early answer is a refusal, and ends the upload.
-    return await Promise.race([all(), answered]);
-  } finally {
-    socket.destroy();
-  }
+
+async function* formOf({ path }: LargePicture): AsyncGenerator<Uint8Array> {
+  yield Buffer.from(opening);
+  yield* Bun.file(path).stream();
+  yield Buffer.from(closing);
 }
 
-export async function uploadAll(url: string): Promise<void> {
-  const answers = await Promise.all(Array.from({ length: uploads.count }, () => upload(url)));
-  const refused = answers.find((answer) => !answer.startsWith("HTTP/1.1 200"));
-  if (refused) throw new Error(`an upload was answered: ${refused.slice(0, 500)}`);
+async function upload(url: string, picture: LargePicture): Promise<void> {
+  const pieces: Buffer[] = [];
+  const { status } = await rawCall(url, {
+    path: edits.path,
+    type: `multipart/form-data; boundary=${boundary}`,
+    body: formOf(picture),
+    onPiece: (piece) => pieces.push(Buffer.from(piece)),
+  });
+  const answer = Buffer.concat(pieces).toString();
+  if (status !== 200) throw new Error(`an edit was answered ${status}: ${answer.slice(0, 500)}`);
+  const { picture_sum } = JSON.parse(answer) as { picture_sum?: number };
+  if (picture_sum !== picture.sum)
+    throw new Error("the upstream got another picture than was sent");
+}
+
+export async function uploadAll(url: string, pictures: readonly LargePicture[]): Promise<void> {
+  const chosen = Array.from(
+    { length: edits.count },
+    (_, at) => pictures[at % pictures.length] as LargePicture,
+  );
+  await Promise.all(chosen.map((picture) => upload(url, picture)));
 }

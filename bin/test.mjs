@@ -29,6 +29,8 @@ const report = join(folder, "junit.xml");
 const good = run([
   "test",
   "--timeout=30000",
+  // Most of what runs side by side waits: for a poll, for a deadline.
+  "--max-concurrency=64",
   "--reporter=junit",
   `--reporter-outfile=${report}`,
   ...(only.length > 0 ? only : ["test"]),

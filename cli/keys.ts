@@ -1,28 +1,35 @@
 /** vexel keys: make, list and revoke API keys. A running gateway notices within a second. */
-import { type KeyStore, openKeyStore } from "../server/store/keys.ts";
+import { type KeySettings, type KeyStore, openKeyStore } from "../server/store/keys.ts";
 import { type Command, readArguments, settingsOrUsage, table, UsageError } from "./command.ts";
+import { limitArguments, limitWords, readKeySettings } from "./key-settings.ts";
 
 export const keys: Command = {
   name: "keys",
   summary: "Make, list and revoke API keys.",
-  help: `Usage: vexel keys create [--name NAME] [--models GLOB,GLOB]
+  help: `Usage: vexel keys create [--name NAME] [--models GLOB,GLOB] [--project NAME]
+                         [--requests-per-minute N] [--tokens-per-minute N]
+                         [--images-per-minute N] [--megapixels-per-minute N]
+                         [--concurrent N]
        vexel keys list [--json]
        vexel keys revoke ID-OR-NAME
 
 A new key is printed once and cannot be shown again. Without --models it may use
-every model. Keys named in vexel.yaml are managed there and not listed here.
+every model, and without limits as much as its project and the models allow; what
+limits a project has is in vexel.yaml. Keys named in vexel.yaml are managed there
+and not listed here.
 A running gateway takes notice within a second.`,
   run: async (args) => {
     const { values, positionals } = readArguments(args, {
       name: { type: "string" },
       models: { type: "string" },
+      ...limitArguments,
       json: { type: "boolean" },
     });
     const [action, target, ...more] = positionals;
     if (more.length > 0 || (action !== "revoke" && target !== undefined)) {
       throw new UsageError(`it does not know what to do with "${more[0] ?? target}".`);
     }
-    const ask = readAction(action, target, values);
+    const ask = readAction(action, target, values, readKeySettings(values));
     const { VEXEL_DATA: folder } = settingsOrUsage();
     const store = openKeyStore(folder, Date.now);
     try {
@@ -44,11 +51,12 @@ function readAction(
   action: string | undefined,
   target: string | undefined,
   { name = "default", models = "*", json = false }: Values,
+  settings: KeySettings,
 ): (store: KeyStore) => number {
   switch (action) {
     case "create": {
       const globs = readGrant(name, models);
-      return (store) => create(store, name, globs);
+      return (store) => create(store, name, globs, settings);
     }
     case "list":
       return (store) => list(store, json);
@@ -73,8 +81,13 @@ function readGrant(name: string, models: string): string[] {
   return globs;
 }
 
-function create(store: KeyStore, name: string, globs: readonly string[]): number {
-  const { key, stored } = store.create(name, globs);
+function create(
+  store: KeyStore,
+  name: string,
+  globs: readonly string[],
+  settings: KeySettings,
+): number {
+  const { key, stored } = store.create(name, globs, settings);
   // The key alone goes to standard output, so that a script can take it.
   process.stderr.write(`Key "${stored.name}" (${stored.id}); it is shown only now:\n`);
   process.stdout.write(`${key}\n`);
@@ -89,16 +102,18 @@ function list(store: KeyStore, asJson: boolean): number {
   }
   const date = (at: number | null): string =>
     at === null ? "" : new Date(at).toISOString().slice(0, 16);
-  const rows = shown.map(({ id, name, hint, models, createdAt, revokedAt }) => [
+  const rows = shown.map(({ id, name, hint, models, createdAt, revokedAt, ...more }) => [
     id,
     name,
     `${hint}…`,
     models.join(","),
+    more.project ?? "",
+    limitWords(more.limits),
     date(createdAt),
     date(revokedAt),
   ]);
   process.stdout.write(
-    `${table([["ID", "NAME", "KEY", "MODELS", "CREATED", "REVOKED"], ...rows])}\n`,
+    `${table([["ID", "NAME", "KEY", "MODELS", "PROJECT", "LIMITS", "CREATED", "REVOKED"], ...rows])}\n`,
   );
   return 0;
 }

@@ -1,49 +1,7 @@
 /** Every way a call can fail: the one table from which statuses, bodies and docs/errors.md follow. */
+import { client, drawing, type Fault, gateway, invalid, limited, upstream } from "./fault.ts";
 
-export interface Fault {
-  readonly status: number;
-  /** OpenAI's `error.type`. */
-  readonly type: string;
-  /** OpenAI's `error.code`; several of OpenAI's own answers have none. */
-  readonly code: string | null;
-  readonly blame: "client" | "upstream" | "gateway";
-  /** May the same call succeed: never, on another target, or on the same one a little later? */
-  readonly retry: "never" | "elsewhere" | "later";
-  /** The caller's own retry cannot help, although another target might. */
-  readonly final?: true;
-  /** The upstream may have done the work, and charge for it, all the same. */
-  readonly maybePaid?: true;
-  /** When it happens, for people. Shown in docs/errors.md. */
-  readonly when: string;
-}
-
-const client = (status: number, type: string, code: string | null, when: string): Fault => ({
-  status,
-  type,
-  code,
-  blame: "client",
-  retry: "never",
-  when,
-});
-const invalid = (code: string | null, when: string, status = 400): Fault =>
-  client(status, "invalid_request_error", code, when);
-const drawing = (code: string, when: string): Fault =>
-  client(400, "image_generation_user_error", code, when);
-const upstream = (
-  status: number,
-  type: string,
-  code: string | null,
-  retry: Fault["retry"],
-  when: string,
-): Fault => ({ status, type, code, blame: "upstream", retry, when });
-const gateway = (status: number, type: string, code: string, when: string): Fault => ({
-  status,
-  type,
-  code,
-  blame: "gateway",
-  retry: "later",
-  when,
-});
+export type { Fault };
 
 export const faults = {
   // Who are you
@@ -98,6 +56,21 @@ export const faults = {
   invalid_image_file: invalid("invalid_image_file", "An uploaded picture cannot be decoded."),
   moderation_blocked: drawing("moderation_blocked", "The safety system refused the call."),
 
+  invalid_idempotency_key: invalid(
+    "invalid_idempotency_key",
+    "The Idempotency-Key is empty, too long, or not printable.",
+  ),
+  idempotency_mismatch: invalid(
+    "idempotency_mismatch",
+    "The Idempotency-Key was used before with another request.",
+    409,
+  ),
+  result_not_found: invalid(
+    "result_not_found",
+    "No answer is kept for this id, or it has expired, or it is another key's.",
+    404,
+  ),
+
   // May you
   model_not_found: invalid("model_not_found", "No model has this id.", 404),
   model_not_allowed: invalid("model_not_found", "The key may not use this model.", 403),
@@ -107,6 +80,27 @@ export const faults = {
   billing_hard_limit_reached: invalid(
     "billing_hard_limit_reached",
     "The spending limit at the upstream is reached.",
+  ),
+  rate_limited: limited("The key, its project or the model has used up its limit for a minute."),
+  larger_than_limit: client(
+    429,
+    "requests",
+    "rate_limit_exceeded",
+    "The call by itself is larger than a limit for a minute allows.",
+  ),
+  queue_full: limited(
+    "As many calls are at work as may be at once, and too many others wait or the wait was too long.",
+  ),
+  over_budget: client(
+    429,
+    "insufficient_quota",
+    "insufficient_quota",
+    "The call would cost more than is left of a budget of its key or project.",
+  ),
+  price_unknown: invalid(
+    "price_unknown",
+    "Nobody knows what the call would cost, and a budget allows no such calls.",
+    403,
   ),
 
   // The upstream failed
@@ -205,6 +199,13 @@ export const faults = {
     ),
     maybePaid: true,
   },
+  no_healthy_target: upstream(
+    503,
+    "service_unavailable_error",
+    "no_healthy_target",
+    "later",
+    "Every target of the model has failed lately, and none is due to be tried again yet.",
+  ),
 
   // We failed
   client_closed: client(499, "invalid_request_error", "client_closed", "The caller hung up first."),
@@ -214,6 +215,15 @@ export const faults = {
     "server_is_overloaded",
     "The gateway has as much in hand as it can carry.",
   ),
+  target_at_limit: {
+    ...gateway(
+      429,
+      "requests",
+      "rate_limit_exceeded",
+      "The upstream has been asked as much as its limits in the configuration allow.",
+    ),
+    retry: "elsewhere",
+  },
   shutting_down: gateway(
     503,
     "service_unavailable_error",

@@ -2,36 +2,41 @@
 import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { version } from "../package.json";
+import { createAdmissionPath } from "./admission-path.ts";
 import { createCors } from "./edge/cors.ts";
 import { type Handlers, type Listening, listen } from "./edge/listen.ts";
 import { createModels, json } from "./edge/models.ts";
 import { buildOpenapi } from "./edge/openapi.ts";
-import { createPictures } from "./edge/pictures.ts";
+import { createResults } from "./edge/results.ts";
 import { welcomePage } from "./edge/welcome.ts";
 import { createEmbeddingPath } from "./embedding-path.ts";
+import { createEventPath, type EventPath } from "./event-path.ts";
 import { createDeadlines } from "./gateway/deadline.ts";
 import { editsEndpoint } from "./gateway/endpoints/edits.ts";
 import { embeddingsEndpoint, engineEmbeddingsEndpoint } from "./gateway/endpoints/embeddings.ts";
 import { generationsEndpoint } from "./gateway/endpoints/generations.ts";
+import type { Roster } from "./gateway/scheduling/roster.ts";
 import { createServe } from "./gateway/serve.ts";
-import { imageStacks } from "./gateway/stages/stack.ts";
+import { createImagePath } from "./image-path.ts";
+import { createLedgerPath } from "./ledger-path.ts";
 import type { Log } from "./observe/log.ts";
 import { requestLine } from "./observe/request-line.ts";
+import { createPictureLinks } from "./picture-links.ts";
 import type { Settings } from "./settings.ts";
 import type { Snapshot } from "./snapshot/snapshot.ts";
-import { sniffImage } from "./std/sniff.ts";
-import { LedgerFile } from "./store/ledger-file.ts";
-import { LedgerJournal, leftBehind } from "./store/ledger-journal.ts";
-import { Pictures } from "./store/pictures.ts";
+import { createSpendingPath } from "./spending-path.ts";
+import { Allowance } from "./std/held.ts";
+import { createScratch } from "./std/scratch.ts";
+import { createTargetRoster } from "./target-roster.ts";
 import { adapters } from "./upstream/adapters/index.ts";
 import type { Engine } from "./upstream/contract.ts";
 import { createReach } from "./upstream/reach.ts";
 import { createSend, isProxied } from "./upstream/send.ts";
-import { Ledger } from "./usage/ledger.ts";
 
 /** A small picture is not worth a file. */
 const spoolAbove = 256 * 1024;
-const day = 86_400_000;
+/** Of answers that wait in memory to be passed on, of all calls together; what is more waits on disk. */
+const heldBytes = 8 * 1024 * 1024;
 const quietRoutes: ReadonlySet<string> = new Set(["health", "ready"]);
 /** How long callers with kept connections are still served, and told to go, before the door is closed. */
 export const drainGraceMs = 400;
@@ -41,10 +46,16 @@ export interface BuildOptions {
   readonly snapshot: () => Snapshot;
   readonly engines: ReadonlyMap<string, Engine>;
   readonly log: Log;
+  /** Between the attempts to reach a webhook. Absent: the usual ones. */
+  readonly webhookDelaysMs?: readonly number[];
 }
 
 export interface Gateway {
   readonly url: string;
+  /** Where changes are told that people wait for. */
+  readonly events: Pick<EventPath, "emit" | "keys">;
+  /** What is known of the targets. */
+  readonly roster: Roster;
   /** From now on /readyz says no. */
   beginDrain(): void;
   /** Calls that are worked on, and answers that are still leaving. */
@@ -52,35 +63,29 @@ export interface Gateway {
   close(): Promise<void>;
 }
 
-export function build({ settings, snapshot, engines, log }: BuildOptions): Gateway {
+export function build({ settings, snapshot, engines, log, ...hurry }: BuildOptions): Gateway {
   const folder = settings.VEXEL_DATA;
+  const clock = () => performance.now();
+  const world = { now: Date.now, clock, random: Math.random };
   const spoolFolder = freshFolder(join(folder, "spool"));
-  const file = new LedgerFile({ folder, maxBytes: settings.VEXEL_LEDGER_MAX_BYTES });
-  takeUp(folder, file, log);
-  const journal = new LedgerJournal(folder, Bun.randomUUIDv7());
-  const ledger = new Ledger({
-    file,
-    journal,
-    onFault: settings.VEXEL_LEDGER_FAULT,
-    report: ({ writable, reason }) =>
-      writable
-        ? log.warn("ledger-recovered", { reason })
-        : log.error("ledger-unwritable", { reason, policy: settings.VEXEL_LEDGER_FAULT }),
-  });
-  const pictures = new Pictures({
-    folder: join(folder, "pictures"),
+  const events = createEventPath({ settings, snapshot, log, version, ...world, ...hurry });
+  const rows = createLedgerPath({ settings, log, emit: events.emit, now: Date.now });
+  const { ledger } = rows;
+  const pictures = createPictureLinks({
+    folder,
     ttlMs: settings.VEXEL_PICTURE_TTL * 1000,
     maxBytes: settings.VEXEL_PICTURES_MAX_BYTES,
     now: Date.now,
   });
 
-  const clock = () => performance.now();
   const sender = createSend({
     maxAnswerBytes: settings.VEXEL_MAX_ANSWER_BYTES,
     clock,
     proxied: isProxied(process.env),
   });
   const reach = createReach({ adapters, engines, send: sender.send, now: Date.now });
+  const roster = createTargetRoster({ snapshot, log, emit: events.emit, ...world });
+  const limits = createAdmissionPath({ settings, snapshot, clock });
   const vectors = createEmbeddingPath({
     settings,
     snapshot,
@@ -89,16 +94,27 @@ export function build({ settings, snapshot, engines, log }: BuildOptions): Gatew
     log,
     clock,
     now: Date.now,
+    emit: events.emit,
+    roster,
+    limits,
   });
-  const images = imageStacks(reach);
+  const images = createImagePath({ settings, reach, log, now: Date.now, roster, limits });
+  const { spending } = createSpendingPath({
+    spent: rows.spent,
+    traits: reach.pictures,
+    log,
+    emit: events.emit,
+  });
   const deadlines = createDeadlines(clock);
+  const allowance = new Allowance(heldBytes);
   const { serve, inHand } = createServe({
     snapshot,
     ledger,
-    keepPicture: async (bytes, publicUrl) => {
-      const name = await pictures.keep(bytes, sniffImage(bytes) ?? "image/svg+xml");
-      return `${publicUrl}/pictures/${name}`;
-    },
+    keepPicture: pictures.keep,
+    kept: images.kept,
+    onDisconnect: settings.VEXEL_ON_DISCONNECT,
+    keepAliveMs: settings.VEXEL_KEEP_ALIVE * 1000,
+    scratch: () => createScratch(spoolFolder, allowance),
     report: (trip, error) => {
       const level = trip.status >= 500 ? "warn" : "info";
       if (log.writes(level)) {
@@ -113,7 +129,13 @@ export function build({ settings, snapshot, engines, log }: BuildOptions): Gatew
       image: settings.VEXEL_IMAGES_TIMEOUT * 1000,
     },
     streamTimes: { patienceMs: 10_000, heartbeatMs: 15_000 },
-    maxConcurrent: settings.VEXEL_MAX_CONCURRENT,
+    admission: limits.admission,
+    spending,
+    maxConcurrent: {
+      all: settings.VEXEL_MAX_CONCURRENT,
+      // Those that wait take a place in hand, too.
+      image: settings.VEXEL_MAX_IMAGE_CALLS + settings.VEXEL_QUEUE_MAX,
+    },
     clock,
     now: Date.now,
   });
@@ -129,9 +151,11 @@ export function build({ settings, snapshot, engines, log }: BuildOptions): Gatew
     engineEmbeddings: (incoming) => serve(engineEmbeddings, vectors.send, incoming),
     generations: (incoming) => serve(generationsEndpoint, images.generations, incoming),
     edits: (incoming) => serve(editsEndpoint, images.edits, incoming),
+    result: createResults({ snapshot, kept: images.kept }),
     models: models.list,
     model: models.one,
-    picture: createPictures(pictures),
+    picture: pictures.handler,
+    ...events.handlers,
     health: () => json({ status: "ok" }),
     ready: () =>
       json(
@@ -184,17 +208,19 @@ export function build({ settings, snapshot, engines, log }: BuildOptions): Gatew
   } catch (error) {
     deadlines.close();
     vectors.close();
-    journal.close();
-    file.close();
+    void images.close();
+    rows.close();
+    events.close();
     throw error;
   }
 
   const sweeping = setInterval(() => void pictures.sweep(), 60_000);
-  const pruning = setInterval(() => prune(file, settings.VEXEL_LEDGER_DAYS, log), 60_000);
   void pictures.sweep();
 
   return {
     url: edge.url,
+    roster,
+    events,
     inHand: () => Math.max(inHand(), edge.pending()),
     beginDrain: () => {
       draining = true;
@@ -204,48 +230,20 @@ export function build({ settings, snapshot, engines, log }: BuildOptions): Gatew
     },
     close: async () => {
       clearInterval(sweeping);
-      clearInterval(pruning);
       await edge.stop(true);
       // Those that were cut off have a row to write too.
       await untilSettled(inHand);
+      limits.admission.close();
       deadlines.close();
       vectors.close();
       sender.close();
+      await images.close();
       await Promise.all([...new Set(engines.values())].map((engine) => engine.close?.()));
-      const { lost } = ledger.close();
-      if (lost > 0) log.error("ledger-rows-lost", { rows: lost });
-      journal.close();
-      file.close();
+      rows.close();
+      // The last: whoever closes may have something to tell.
+      events.close();
     },
   };
-}
-
-/** Rows that a process which is no more had not brought into the ledger. */
-function takeUp(folder: string, file: LedgerFile, log: Log): void {
-  for (const { rows, unreadable, remove } of leftBehind(folder)) {
-    if (unreadable > 0) log.error("ledger-rows-lost", { rows: unreadable });
-    try {
-      file.write(rows);
-      remove();
-    } catch (error) {
-      // They stay where they are; the ledger's own writes will tell of the trouble as well.
-      const reason = error instanceof Error ? error.message : String(error);
-      log.error("ledger-unwritable", { reason, rows: rows.length });
-    }
-  }
-}
-
-/** In small bites: it happens on the thread that serves. */
-function prune(file: LedgerFile, days: number, log: Log): void {
-  if (days === 0) return;
-  try {
-    file.prune(Date.now() - days * day, 1000);
-  } catch (error) {
-    // Locked or full: the ledger's own writes tell of it as well, and there is a next time.
-    log.warn("ledger-not-pruned", {
-      reason: error instanceof Error ? error.message : String(error),
-    });
-  }
 }
 
 async function untilSettled(inHand: () => number): Promise<void> {

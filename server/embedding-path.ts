@@ -1,8 +1,10 @@
 /** Puts together what vectors need besides adapters: the memory of known ones, travelling together, the canary. */
+import type { Emit } from "./control/events.ts";
 import { type CanaryTold, createCanary } from "./gateway/canary.ts";
 import { Flights } from "./gateway/flights.ts";
 import type { Route } from "./gateway/resolve.ts";
-import { createHedge } from "./gateway/stages/hedge.ts";
+import type { Roster } from "./gateway/scheduling/roster.ts";
+import type { KeepWithinOptions } from "./gateway/stages/keep-within.ts";
 import { embeddingsStack, type Stacks } from "./gateway/stages/stack.ts";
 import { keyFormat } from "./gateway/vector-key.ts";
 import { VectorMemory } from "./gateway/vector-memory.ts";
@@ -23,6 +25,9 @@ export interface EmbeddingPathOptions {
   readonly clock: () => number;
   /** Unix milliseconds. */
   readonly now: () => number;
+  readonly emit: Emit;
+  readonly roster: Roster;
+  readonly limits: KeepWithinOptions;
 }
 
 export interface EmbeddingPath {
@@ -34,7 +39,7 @@ export interface EmbeddingPath {
 const lookAgainMs = 60_000;
 
 export function createEmbeddingPath(options: EmbeddingPathOptions): EmbeddingPath {
-  const { settings, snapshot, reach, engines, log, clock, now } = options;
+  const { settings, snapshot, reach, engines, log, clock, now, emit, roster, limits } = options;
   const { memory, file } = createMemory(settings, log, now);
 
   const canary = createCanary({
@@ -42,7 +47,7 @@ export function createEmbeddingPath(options: EmbeddingPathOptions): EmbeddingPat
     embed: reach.embeddings,
     timeoutMs: 30_000,
     report: (told) => {
-      tell(log, told);
+      tell(log, emit, told);
       // What it gave before is remembered as the model's, and nobody can tell which of it that is.
       if (told.what === "strayed") memory.forget();
     },
@@ -68,7 +73,8 @@ export function createEmbeddingPath(options: EmbeddingPathOptions): EmbeddingPat
       maxWaitMs: settings.VEXEL_BATCH_WAIT_MS,
       clock,
     },
-    ask: createHedge({ clock }),
+    roster,
+    limits,
     strayed: canary.strayed,
   });
   return {
@@ -122,9 +128,12 @@ function lookRegularly(hours: number, look: (all: boolean) => Promise<void>): { 
   };
 }
 
-function tell(log: Log, { what, model, target, why }: CanaryTold): void {
-  const fields = { model, upstream: target.upstream.id, targetModel: target.model, why };
+function tell(log: Log, emit: Emit, { what, model, target, why }: CanaryTold): void {
+  const { id: upstream } = target.upstream;
+  const fields = { model, upstream, targetModel: target.model, why };
   if (what === "strayed") log.error("target-strayed", fields);
   else if (what === "returned") log.warn("target-returned", fields);
   else log.warn("target-not-compared", fields);
+  if (what === "silent") return;
+  emit({ type: `target.${what}`, data: { model, upstream, target_model: target.model, why } });
 }

@@ -1,4 +1,5 @@
 /** Keeps the snapshot true: reads file, environment and keys at the start, then follows the file and the keys. */
+import type { EventPath } from "./event-path.ts";
 import type { Log } from "./observe/log.ts";
 import type { Settings } from "./settings.ts";
 import { withStoredKeys } from "./snapshot/build.ts";
@@ -16,6 +17,8 @@ export interface FollowOptions {
   readonly keys: KeyStore;
   readonly migan: boolean;
   readonly log: Log;
+  /** Undefined until the gateway is built, which needs what is read here. */
+  readonly events: () => Pick<EventPath, "emit" | "keys"> | undefined;
 }
 
 export type Followed =
@@ -31,7 +34,7 @@ export type Followed =
 const lookAtKeysEveryMs = 500;
 
 export function followConfiguration(options: FollowOptions): Followed {
-  const { settings, configNamed, env, keys, migan, log } = options;
+  const { settings, configNamed, env, keys, migan, log, events } = options;
   const path = settings.VEXEL_CONFIG;
   const load = (version: number): Loaded =>
     loadSnapshot({ path, required: configNamed, env, storedKeys: working(keys), migan, version });
@@ -44,6 +47,8 @@ export function followConfiguration(options: FollowOptions): Followed {
   const report = (problems: readonly Problem[]): void => {
     for (const problem of problems)
       log.error("config-rejected", { problem: describeProblems([problem]) });
+    const told = problems.map((problem) => describeProblems([problem]));
+    events()?.emit({ type: "config.rejected", data: { problems: told } });
   };
   const watching = watchConfig({
     path,
@@ -53,6 +58,7 @@ export function followConfiguration(options: FollowOptions): Followed {
     reloaded: (what, warnings) => {
       log.info("config-reloaded", { what });
       for (const warning of warnings) log.warn("config-warning", { warning });
+      events()?.emit({ type: "config.reloaded", data: { what } });
     },
   });
 
@@ -62,7 +68,10 @@ export function followConfiguration(options: FollowOptions): Followed {
   const lookAtKeys = (): void => {
     try {
       const now = keys.version();
-      if (now !== seen) log.info("keys-changed", { keys: takeKeys().keys.size });
+      if (now !== seen) {
+        log.info("keys-changed", { keys: takeKeys().keys.size });
+        events()?.keys(keys.list());
+      }
       seen = now;
       readable = true;
     } catch (error) {
@@ -77,9 +86,12 @@ export function followConfiguration(options: FollowOptions): Followed {
     ok: true,
     snapshot: holder.current,
     firstKey: () => {
+      // What happened to keys while no gateway ran is told now.
+      events()?.keys(keys.list());
       if (holder.current().keys.size > 0) return undefined;
       const { key } = keys.create("default", ["*"]);
       takeKeys();
+      events()?.keys(keys.list());
       return key;
     },
     close: () => {
@@ -93,4 +105,4 @@ const working = (keys: KeyStore): Key[] =>
   keys
     .list()
     .filter(({ revokedAt }) => revokedAt === null)
-    .map(({ id, name, hash, models }) => ({ id, name, hash, models, source: "store" }));
+    .map(({ hint, createdAt, revokedAt, ...key }) => ({ ...key, source: "store" }));

@@ -29,9 +29,10 @@ export async function run({ settings, configNamed, env }: RunOptions): Promise<n
     idleMs: settings.VEXEL_LOCAL_IDLE * 1000,
     onReady: (model, facts) => log.info("local-model-ready", { model, ...facts }),
   });
-  const followed = followConfiguration({ settings, configNamed, env, keys, migan, log });
-  if (!followed.ok) return complain(followed.problems);
   let gateway: Gateway | undefined;
+  const events = () => gateway?.events;
+  const followed = followConfiguration({ settings, configNamed, env, keys, migan, log, events });
+  if (!followed.ok) return complain(followed.problems);
   let newKey: string | undefined;
   try {
     gateway = build({ settings, snapshot: followed.snapshot, engines, log });

@@ -42,6 +42,11 @@ export const settingsTable = {
     .string()
     .default("")
     .describe("Origins that browsers may call from, separated by commas, or `*`. Empty: none."),
+  VEXEL_ADMIN_KEY: z
+    .string()
+    .regex(/^([\x21-\x7e]{16,4096})?$/, "it must have at least 16 characters, and no spaces")
+    .default("")
+    .describe("The key to `/admin`, at least 16 characters. Empty: the admin API is off."),
   VEXEL_MAX_BODY_BYTES: bytes(32 * MiB).describe("Largest JSON body."),
   VEXEL_MAX_FILE_BYTES: bytes(50 * MiB).describe("Largest uploaded file."),
   VEXEL_MAX_UPLOAD_BYTES: bytes(512 * MiB).describe("Largest multipart form, all parts together."),
@@ -58,12 +63,44 @@ export const settingsTable = {
     .int()
     .min(1)
     .default(4096)
-    .describe("Most calls in hand at once; the next is answered 503."),
+    .describe("Most calls in hand at once, those that wait among them."),
+  VEXEL_MAX_IMAGE_CALLS: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .default(256)
+    .describe("Most image calls at work at once, so that they leave room for embeddings."),
+  VEXEL_QUEUE_MAX: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(100_000)
+    .default(1000)
+    .describe("Most calls that wait for a place at once. 0: none waits, the next is answered 429."),
+  VEXEL_QUEUE_WAIT: seconds(5, 0).describe(
+    "Seconds an embeddings call waits for a place, at most.",
+  ),
+  VEXEL_QUEUE_WAIT_IMAGES: seconds(30, 0).describe(
+    "Seconds an image call waits for a place, at most.",
+  ),
   VEXEL_BODY_TIMEOUT: seconds(120).describe(
     "Seconds without a byte before a slow body is given up.",
   ),
   VEXEL_EMBEDDINGS_TIMEOUT: seconds(120).describe("Seconds an embeddings call may take in all."),
   VEXEL_IMAGES_TIMEOUT: seconds(600).describe("Seconds an image call may take in all."),
+  VEXEL_ON_DISCONNECT: z
+    .enum(["finish", "cancel"])
+    .default("finish")
+    .describe(
+      "An image call whose caller leaves: `finish` it, as it is paid for, and keep the answer for whoever asks again; or `cancel` it. A model's `onDisconnect` wins.",
+    ),
+  VEXEL_ANSWER_TTL: seconds(3600).describe(
+    "Seconds an answer is kept for the same Idempotency-Key, or for a caller who left.",
+  ),
+  VEXEL_ANSWERS_MAX_BYTES: bytes(1024 * MiB).describe("Room for kept answers on disk."),
+  VEXEL_KEEP_ALIVE: seconds(0, 0).describe(
+    "Seconds of silence after which a whole image answer begins with spaces, for proxies that hang up on silence. The status is 200 from then on, whatever follows. 0: never.",
+  ),
   VEXEL_DRAIN_TIMEOUT: seconds(30, 0).describe(
     "Seconds a stopping gateway waits for calls in hand.",
   ),
@@ -117,6 +154,16 @@ export const settingsTable = {
     .describe("Largest ledger on disk; when reached it counts as a full disk. 0: no limit."),
   VEXEL_PICTURE_TTL: seconds(3600).describe("Seconds a stored picture's link works."),
   VEXEL_PICTURES_MAX_BYTES: bytes(1024 * MiB).describe("Room for stored pictures on disk."),
+  VEXEL_DOWNLOAD_MAX_BYTES: bytes(64 * MiB).describe("Largest picture fetched from a link."),
+  VEXEL_DOWNLOAD_TIMEOUT: seconds(60).describe(
+    "Seconds that fetching a picture from a link may take.",
+  ),
+  VEXEL_DOWNLOAD_PRIVATE: z
+    .string()
+    .default("")
+    .describe(
+      "Hosts inside one's own network that links may lead to, as `host` or `host:port`, separated by commas. Empty: none but an upstream's own.",
+    ),
   VEXEL_LOCAL_IDLE: seconds(600).describe(
     "Seconds without a call after which an embedded model leaves memory.",
   ),
@@ -129,6 +176,12 @@ export class SettingsError extends Error {
   override readonly name = "SettingsError";
 }
 
+/** What must not be seen on a screen or in a log. */
+const hidden: ReadonlySet<string> = new Set(["VEXEL_ADMIN_KEY"] satisfies (keyof Settings)[]);
+
+const shown = (name: string, given: Readonly<Record<string, string | undefined>>): string =>
+  hidden.has(name) ? "(a hidden value)" : JSON.stringify(given[name]);
+
 /** An empty variable counts as unset, as it does in most shells' idiom `PORT= npm start`. */
 export function readSettings(env: Readonly<Record<string, string | undefined>>): Settings {
   const given = Object.fromEntries(
@@ -138,7 +191,7 @@ export function readSettings(env: Readonly<Record<string, string | undefined>>):
   if (parsed.success) return Object.freeze(parsed.data);
   const problems = parsed.error.issues.map(
     ({ path, message, code }) =>
-      `${path.join(".")}=${JSON.stringify(given[String(path[0])])}: ${code === "invalid_type" ? "it must be a number." : message}`,
+      `${path.join(".")}=${shown(String(path[0]), given)}: ${code === "invalid_type" ? "it must be a number." : message}`,
   );
   throw new SettingsError(problems.join("\n"));
 }

@@ -30,6 +30,7 @@ models:
   - { id: our-embedder, kind: embedding, targets: [{ upstream: fake, model: text-embedding-3-large }] }
   - { id: gpt-image-2, kind: image, targets: [{ upstream: fake, model: gpt-image-2 }] }
   - { id: our-painter, kind: image, targets: [{ upstream: fake, model: gpt-image-1.5 }] }
+  - { id: any-painter, kind: image, parameters: pass, targets: [{ upstream: fake, model: gpt-image-2 }] }
   - { id: dall-e-3, kind: image, targets: [{ upstream: fake, model: dall-e-3 }] }
 keys:
   - { name: test, key: ${testKey} }
@@ -40,10 +41,14 @@ export interface TestGateway {
   readonly url: string;
   readonly baseURL: string;
   readonly folder: string;
+  /** Where the gateway itself tells of changes. */
+  readonly events: Gateway["events"];
   /** Every log line so far, as text. */
   log(): string;
   rows(): LedgerRow[];
   post(path: string, body: unknown, headers?: Record<string, string>): Promise<Response>;
+  /** As if none of them had ever failed. */
+  forgetTargets(): void;
   close(): Promise<void>;
 }
 
@@ -51,6 +56,8 @@ export interface GatewayOptions {
   readonly yaml: string;
   readonly settings?: Readonly<Record<string, string>>;
   readonly logLevel?: Level;
+  /** Nobody wants to wait an hour for the last one. */
+  readonly webhookDelaysMs?: readonly number[];
 }
 
 /** In this process: fast to start, and what it throws is seen. */
@@ -58,6 +65,7 @@ export function startGateway({
   yaml,
   settings = {},
   logLevel = "debug",
+  ...hurry
 }: GatewayOptions): TestGateway {
   const folder = temporaryFolder();
   const path = join(folder.path, "vexel.yaml");
@@ -79,9 +87,11 @@ export function startGateway({
     snapshot: () => loaded.snapshot,
     engines,
     log,
+    ...hurry,
   });
   return {
     url: gateway.url,
+    events: gateway.events,
     baseURL: `${gateway.url}/v1`,
     folder: folder.path,
     log: () => {
@@ -90,6 +100,7 @@ export function startGateway({
     },
     rows: () => readLedger(folder.path),
     post: (path, body, headers = {}) => post(`${gateway.url}${path}`, body, headers),
+    forgetTargets: () => gateway.roster.forget(),
     close: async () => {
       await gateway.close();
       log.flush();

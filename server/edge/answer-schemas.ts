@@ -63,4 +63,66 @@ export const errorAnswer = z.object({
   }),
 });
 
+const time = z.string().regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+const asAttempted = {
+  status: z.int().nullable().describe("What the receiver answered; null where it did not."),
+  problem: z.string().nullable(),
+};
+
+export const eventsAnswer = z.object({
+  object: z.literal("list"),
+  data: z.array(
+    z.object({
+      id: z.string(),
+      object: z.literal("event"),
+      type: z.string(),
+      timestamp: time,
+      data: z.looseObject({}),
+      deliveries: z.array(
+        z.object({
+          webhook: z.string(),
+          state: z.enum(["waiting", "delivered", "given_up"]),
+          attempts: z.int().min(0),
+          last_attempt_at: time.nullable(),
+          next_attempt_at: time.nullable(),
+          ...asAttempted,
+        }),
+      ),
+    }),
+  ),
+  last_id: z.string().nullable(),
+  has_more: z.boolean(),
+});
+
+const count = z.int().min(0);
+
+export const webhooksAnswer = z.object({
+  object: z.literal("list"),
+  data: z.array(
+    z.object({
+      id: z.string(),
+      object: z.literal("webhook"),
+      url: z.string().describe("Without what stands behind the question mark."),
+      events: z.array(z.string()),
+      state: z.enum(["active", "gone"]).describe("`gone`: it answered 410 and is left alone."),
+      waiting: count,
+      delivered: count,
+      given_up: count,
+      failures_in_a_row: count,
+      last_attempt: z
+        .object({ event: z.string(), at: time, delivered: z.boolean(), ...asAttempted })
+        .nullable(),
+    }),
+  ),
+});
+
+export const webhookTestAnswer = z.object({
+  object: z.literal("webhook.test"),
+  webhook: z.string(),
+  event: z.string(),
+  delivered: z.boolean(),
+  ...asAttempted,
+  ms: count,
+});
+
 export const statusAnswer = z.looseObject({ status: z.string() });

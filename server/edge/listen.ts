@@ -205,6 +205,10 @@ class Arrival implements Incoming, Reception {
     return this.#request.signal;
   }
 
+  get search(): string {
+    return /\?[^#]*/.exec(this.#request.url)?.[0] ?? "";
+  }
+
   get publicUrl(): string {
     if (this.#options.publicUrl) return this.#options.publicUrl.replace(/\/+$/, "");
     const proto = this.headers.get("x-forwarded-proto") === "https" ? "https" : "http";

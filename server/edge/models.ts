@@ -39,7 +39,7 @@ export function createModels({ snapshot, startedAt }: ModelsOptions) {
 }
 
 /** What is not well encoded is nobody's id. */
-function decoded(part: string): string {
+export function decoded(part: string): string {
   try {
     return decodeURIComponent(part);
   } catch {

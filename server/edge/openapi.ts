@@ -3,6 +3,7 @@ import { z } from "zod";
 import { editsBody, editsForm } from "../gateway/endpoints/edits.ts";
 import { embeddingsBody, engineEmbeddingsBody } from "../gateway/endpoints/embeddings.ts";
 import { generationsBody } from "../gateway/endpoints/generations.ts";
+import { eventsQuery } from "./admin.ts";
 import * as answers from "./answer-schemas.ts";
 import { examples } from "./openapi-examples.ts";
 import { type RouteName, type RouteRow, routes } from "./routes.ts";
@@ -61,31 +62,39 @@ const replies: Record<RouteName, { type: string; schema?: z.ZodType }> = {
   engineEmbeddings: { type: "application/json", schema: answers.embeddingsAnswer },
   generations: { type: "application/json", schema: answers.imagesAnswer },
   edits: { type: "application/json", schema: answers.imagesAnswer },
+  result: { type: "application/json", schema: answers.imagesAnswer },
   models: { type: "application/json", schema: answers.modelsAnswer },
   model: { type: "application/json", schema: answers.modelAnswer },
   picture: { type: "image/*" },
+  adminEvents: { type: "application/json", schema: answers.eventsAnswer },
+  adminWebhooks: { type: "application/json", schema: answers.webhooksAnswer },
+  adminWebhookTest: { type: "application/json", schema: answers.webhookTestAnswer },
   health: { type: "application/json", schema: answers.statusAnswer },
   ready: { type: "application/json", schema: answers.statusAnswer },
   openapi: { type: "application/json" },
   welcome: { type: "text/html" },
 };
 
-const needsKey = ({ path }: RouteRow): boolean => path.startsWith("/v1/");
+/** What may stand behind the question mark. */
+const queries: Partial<Record<RouteName, z.ZodType>> = { adminEvents: eventsQuery };
+
+const securityOf = ({ path }: RouteRow): Json => {
+  if (path.startsWith("/v1/")) return {};
+  return { security: path.startsWith("/admin/") ? [{ admin: [] }] : [] };
+};
 const streams = (name: RouteName): boolean => name === "generations" || name === "edits";
 
 function operationOf(row: RouteRow): Json {
   const reply = replies[row.name];
   const schema = reply.schema && { schema: schemaOf(reply.schema, "output") };
   const body = bodies[row.name];
-  const [parameter] = /\{(\w+)\}/.exec(row.path)?.slice(1) ?? [];
+  const parameters = parametersOf(row);
   const shown = examples[row.name];
   return {
     operationId: row.name,
     summary: row.summary,
-    ...(needsKey(row) ? {} : { security: [] }),
-    ...(parameter && {
-      parameters: [{ name: parameter, in: "path", required: true, schema: { type: "string" } }],
-    }),
+    ...securityOf(row),
+    ...(parameters.length > 0 && { parameters }),
     ...(body && { requestBody: { required: true, content: withExample(body, shown?.request) } }),
     responses: {
       200: {
@@ -108,6 +117,22 @@ function operationOf(row: RouteRow): Json {
       },
     },
   };
+}
+
+function parametersOf({ name, path }: RouteRow): Json[] {
+  const parts = [...path.matchAll(/\{(\w+)\}/g)].map(([, part]) => ({
+    name: part,
+    in: "path",
+    required: true,
+    schema: { type: "string" },
+  }));
+  const query = queries[name];
+  const { properties = {} } = query ? (schemaOf(query, "output") as { properties?: Json }) : {};
+  const asked = Object.entries(properties).map(([key, schema]) => {
+    const { description, ...rest } = schema as Json;
+    return { name: key, in: "query", required: false, description, schema: rest };
+  });
+  return [...parts, ...asked];
 }
 
 function withExample(content: Json, example: unknown): Json {
@@ -138,6 +163,7 @@ export const buildOpenapi = (serverUrl: string, version: string): Json => ({
     securitySchemes: {
       bearer: { type: "http", scheme: "bearer" },
       apiKey: { type: "apiKey", in: "header", name: "api-key" },
+      admin: { type: "http", scheme: "bearer", description: "The operator's: VEXEL_ADMIN_KEY." },
     },
     schemas: { Error: schemaOf(answers.errorAnswer, "output") },
   },

@@ -5,9 +5,13 @@ export type RouteName =
   | "engineEmbeddings"
   | "generations"
   | "edits"
+  | "result"
   | "models"
   | "model"
   | "picture"
+  | "adminEvents"
+  | "adminWebhooks"
+  | "adminWebhookTest"
   | "health"
   | "ready"
   | "openapi"
@@ -52,6 +56,12 @@ export const routes: readonly RouteRow[] = [
     model: true,
     summary: "Change pictures.",
   },
+  {
+    name: "result",
+    method: "GET",
+    path: "/v1/images/results/{id}",
+    summary: "The answer to an image call that was kept, by the id of the call.",
+  },
   { name: "models", method: "GET", path: "/v1/models", summary: "The models your key may use." },
   { name: "model", method: "GET", path: "/v1/models/{model}", summary: "One of them." },
   {
@@ -59,6 +69,24 @@ export const routes: readonly RouteRow[] = [
     method: "GET",
     path: "/pictures/{name}",
     summary: "A picture that was asked for as a link. Expires.",
+  },
+  {
+    name: "adminEvents",
+    method: "GET",
+    path: "/admin/events",
+    summary: "What happened, newest first.",
+  },
+  {
+    name: "adminWebhooks",
+    method: "GET",
+    path: "/admin/webhooks",
+    summary: "Where events are sent, and how that goes.",
+  },
+  {
+    name: "adminWebhookTest",
+    method: "POST",
+    path: "/admin/webhooks/{id}/test",
+    summary: "Send an event of type webhook.test to one of them, at once.",
   },
   { name: "health", method: "GET", path: "/healthz", summary: "200 while the process lives." },
   { name: "ready", method: "GET", path: "/readyz", summary: "200 while calls are taken." },

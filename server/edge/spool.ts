@@ -1,9 +1,9 @@
 /** Uploaded files: small ones stay in memory, others wait on disk until the call is over. */
 import type { FilePart } from "../gateway/incoming.ts";
 import { GatewayError } from "../std/gateway-error.ts";
+import { NamelessFile } from "../std/nameless-file.ts";
 import { sniffImage, sniffLength } from "../std/sniff.ts";
 import type { IncomingPart } from "./multipart.ts";
-import { NamelessFile } from "./nameless-file.ts";
 
 export interface SpoolLimits {
   readonly maxFileBytes: number;
@@ -51,7 +51,8 @@ export async function spool(incoming: IncomingPart, limits: SpoolLimits): Promis
 
 const typeOf = (start: Uint8Array): string => sniffImage(start) ?? "application/octet-stream";
 
-const reading = (file: NamelessFile): Pick<FilePart, "stream" | "bytes"> => ({
+const reading = (file: NamelessFile): Pick<FilePart, "path" | "stream" | "bytes"> => ({
+  ...(file.path !== undefined && { path: file.path }),
   stream: () => file.stream(),
   bytes: () => file.bytes(),
 });

@@ -1,6 +1,8 @@
 /** An endpoint is a row: how to read the question, where it may go, how to write the answer. */
 import type { z } from "zod";
+import type { Streamed } from "../std/json-stream.ts";
 import type { Incoming } from "./incoming.ts";
+import type { Held } from "./pictures/look.ts";
 import type { Chunk } from "./stream.ts";
 
 export interface Usage {
@@ -19,7 +21,8 @@ export interface Read<Q> {
 export type Written =
   | {
       readonly kind: "whole";
-      readonly body: string | Uint8Array;
+      /** Streamed where it holds pictures that lie on disk until the call is over. */
+      readonly body: string | Uint8Array | Streamed;
       readonly usage: Usage | undefined;
     }
   | {
@@ -33,7 +36,7 @@ export interface WriteContext {
   /** Unix seconds. */
   readonly now: number;
   /** Stores a picture and returns its link. */
-  readonly keepPicture: (bytes: Uint8Array, publicUrl: string) => Promise<string>;
+  readonly keepPicture: (picture: Held, publicUrl: string) => Promise<string>;
 }
 
 export type Operation = "embeddings" | "generations" | "edits";

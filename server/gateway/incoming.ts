@@ -19,6 +19,8 @@ export interface Incoming {
   readonly requestId: string;
   readonly method: string;
   readonly path: string;
+  /** From the question mark on, as it was sent. Empty where there is none. */
+  readonly search: string;
   readonly headers: Headers;
   /** Aborted when the caller hangs up. */
   readonly signal: AbortSignal;
@@ -33,9 +35,18 @@ export interface Incoming {
   expectWait(ms: number): void;
 }
 
+/** A long body, read while it leaves. */
+export interface Leaving {
+  readonly length: number;
+  open(): AsyncIterable<Uint8Array>;
+  /** Called once: it has left to the last byte, or the caller has left before. */
+  close(complete: boolean): Promise<void>;
+}
+
 export interface Outgoing {
   readonly status: number;
   /** This answer's own: the edge adds to them. */
   readonly headers: Record<string, string>;
-  readonly body: string | Uint8Array | AsyncIterable<string>;
+  /** A Blob is read by the socket itself. */
+  readonly body: string | Uint8Array | AsyncIterable<string | Uint8Array> | Leaving | Blob;
 }

@@ -9,6 +9,7 @@ export class Recent {
   readonly #times = new Float64Array(kept);
   #count = 0;
   #p95: number | undefined;
+  #p99: number | undefined;
 
   add(ms: number): void {
     this.#times[this.#count % kept] = ms;
@@ -19,11 +20,21 @@ export class Recent {
   /** Nineteen of twenty were quicker. Undefined while too little is known. */
   p95(): number | undefined {
     if (this.#count < enough) return undefined;
-    if (this.#p95 === undefined) {
-      const times = this.#times.slice(0, Math.min(this.#count, kept)).sort();
-      this.#p95 = times[Math.floor(times.length * 0.95)];
-    }
+    if (this.#p95 === undefined) this.#look();
     return this.#p95;
+  }
+
+  /** Ninety-nine of a hundred were quicker. */
+  p99(): number | undefined {
+    if (this.#count < enough) return undefined;
+    if (this.#p95 === undefined) this.#look();
+    return this.#p99;
+  }
+
+  #look(): void {
+    const times = this.#times.slice(0, Math.min(this.#count, kept)).sort();
+    this.#p95 = times[Math.floor(times.length * 0.95)];
+    this.#p99 = times[Math.floor(times.length * 0.99)];
   }
 }
 

@@ -1,148 +1,280 @@
 /** The whole journey. Read this first; every step is one file beside it. */
-import type { Snapshot } from "../snapshot/snapshot.ts";
-import { GatewayError } from "../std/gateway-error.ts";
-import type { LedgerRow, Settled } from "../usage/ledger.ts";
+import type { GatewayError } from "../std/gateway-error.ts";
+import type { Streamed } from "../std/json-stream.ts";
+import { noScratch } from "../std/scratch.ts";
+import type { Settled } from "../usage/ledger.ts";
+import type { Pass } from "./admission.ts";
 import { authenticate } from "./authenticate.ts";
-import type { Deadline, StartDeadline } from "./deadline.ts";
-import type { Endpoint, Read, WriteContext } from "./endpoint.ts";
+import { type Deadline, hungUp } from "./deadline.ts";
+import type { Asked } from "./demand.ts";
+import type { Endpoint, Read, Written } from "./endpoint.ts";
+import { InHand } from "./in-hand.ts";
 import type { Incoming, Outgoing } from "./incoming.ts";
+import { stayAlive } from "./keep-alive.ts";
+import { Keeping, never } from "./keeping.ts";
 import { refuse, toFault } from "./refuse.ts";
-import { resolve } from "./resolve.ts";
+import { type Route, resolve } from "./resolve.ts";
+import type { ServeOptions } from "./serve-options.ts";
 import type { Send } from "./stages/stage.ts";
-import { begun, type StreamTimes, settled, steady } from "./stream.ts";
+import { begun, settled, steady } from "./stream.ts";
+import { told } from "./told.ts";
 import { Trip } from "./trip.ts";
+import { vectorsCost } from "./vectors-cost.ts";
 
-export interface ServeOptions {
-  readonly snapshot: () => Snapshot;
-  readonly ledger: { admit(): void; settle(row: LedgerRow): Settled };
-  readonly keepPicture: WriteContext["keepPicture"];
-  /** Told how each call went, once it is over. */
-  readonly report: (trip: Trip, error?: GatewayError) => void;
-  /** Told of what went wrong without a caller having to suffer for it. */
-  readonly onDefect: (requestId: string, error: unknown) => void;
-  readonly startDeadline: StartDeadline;
-  readonly timeoutMs: { readonly embedding: number; readonly image: number };
-  readonly maxConcurrent: number;
-  readonly streamTimes: StreamTimes;
-  /** Milliseconds, monotonic. */
-  readonly clock: () => number;
-  /** Unix milliseconds. */
-  readonly now: () => number;
-}
-
-export type Serve = <Q extends { readonly model: string }, A>(
+export type Serve = <Q extends Asked, A>(
   endpoint: Endpoint<Q, A>,
   send: Send<Q, A>,
   incoming: Incoming,
 ) => Promise<Outgoing>;
 
 export function createServe(options: ServeOptions): { serve: Serve; inHand: () => number } {
-  let inHand = 0;
-
-  const serve: Serve = async (endpoint, send, incoming) => {
-    const started = options.clock();
-    const trip = new Trip(incoming.requestId, endpoint.operation, options.now());
-    let read: Read<Parameters<typeof endpoint.write>[1]> | undefined;
-    let deadline: Deadline | undefined;
-    inHand++;
-
-    /** A file that will not go away must take neither the answer nor the row with it. */
-    const clearAway = async (): Promise<void> => {
-      try {
-        await read?.dispose?.();
-      } catch (error) {
-        options.onDefect(trip.requestId, error);
-      }
-    };
-
-    /** The end of every journey, good or bad: write the row, then tell. */
-    const settle = (status: number, error?: GatewayError): Settled => {
-      deadline?.end();
-      trip.status = status;
-      trip.fault = error?.fault;
-      trip.latencyMs = options.clock() - started;
-      trip.bytesIn = incoming.bytesReceived;
-      try {
-        return trip.caller ? options.ledger.settle(trip.row(trip.caller)) : "settled";
-      } finally {
-        inHand--;
-        options.report(trip, error);
-      }
-    };
-
-    try {
-      if (inHand > options.maxConcurrent) throw tooMuch();
-      const snapshot = options.snapshot(); // pinned: a reload never changes a request half-way
-      options.ledger.admit(); // before anything that would need a row
-      trip.caller = authenticate(incoming.headers, snapshot);
-      read = await endpoint.read(incoming);
-      trip.model = read.query.model;
-      const route = resolve(read.query.model, endpoint.kind, trip.caller, snapshot);
-      const timeoutMs = options.timeoutMs[endpoint.kind];
-      deadline = options.startDeadline(() => incoming.signal, timeoutMs);
-      incoming.expectWait(timeoutMs);
-      const { signal } = deadline;
-      const { operation } = endpoint;
-      const answer = await send({ operation, query: read.query, route, signal, trip });
-      const written = await endpoint.write(answer, read.query, {
-        publicUrl: () => incoming.publicUrl,
-        now: Math.floor(options.now() / 1000),
-        keepPicture: options.keepPicture,
-      });
-      if (written.kind === "whole") {
-        trip.usage = written.usage;
-        trip.bytesOut = Buffer.byteLength(written.body);
-        if (read.dispose) await clearAway();
-        return answered(written.body, settle(200), trip);
-      }
-      const chunks = await steady(written.chunks, options.streamTimes);
-      const finish = async (sent: number, error?: GatewayError): Promise<Settled> => {
-        trip.usage = written.usage();
-        trip.bytesOut = sent;
-        await clearAway();
-        return settle(error?.row.status ?? 200, error);
-      };
-      return {
-        status: 200,
-        headers: { ...eventStream },
-        body: begun(settled(chunks, finish, signal)),
-      };
-    } catch (thrown) {
-      // Settling is what failed: the ledger keeps the row, the caller hears of it.
-      if (trip.status !== 0) return refuse(toFault(thrown, undefined));
-      const error = toFault(thrown, deadline?.signal);
-      const refusal = refuse(error);
-      // Whoever has hung up gets nothing.
-      trip.bytesOut = error.fault === "client_closed" ? 0 : Buffer.byteLength(refusal.body);
-      await clearAway();
-      try {
-        settle(refusal.status, error);
-      } catch {
-        // The ledger keeps the row; this caller is refused already.
-      }
-      return refusal;
-    }
+  const { admission, maxConcurrent } = options;
+  const inHand = new InHand({ ...maxConcurrent, shed: () => admission.shed() });
+  return {
+    serve: (endpoint, send, incoming) =>
+      new Journey(options, inHand, endpoint, send, incoming).travel(),
+    inHand: () => inHand.count,
   };
-
-  return { serve, inHand: () => inHand };
 }
 
+class Journey<Q extends Asked, A> {
+  readonly #options: ServeOptions;
+  readonly #inHand: InHand;
+  readonly #endpoint: Endpoint<Q, A>;
+  readonly #send: Send<Q, A>;
+  readonly #incoming: Incoming;
+  readonly #started: number;
+  readonly #trip: Trip;
+  #read: Read<Q> | undefined;
+  #route: Route | undefined;
+  /** Where there are limits. */
+  #pass: Pass | undefined;
+  #deadline: Deadline | undefined;
+  #scratch = noScratch;
+  /** Of calls that cost money: what outlives the caller. */
+  #keeping: Keeping | undefined;
+
+  constructor(
+    options: ServeOptions,
+    inHand: InHand,
+    endpoint: Endpoint<Q, A>,
+    send: Send<Q, A>,
+    incoming: Incoming,
+  ) {
+    this.#options = options;
+    this.#inHand = inHand;
+    this.#endpoint = endpoint;
+    this.#send = send;
+    this.#incoming = incoming;
+    this.#started = options.clock();
+    this.#trip = new Trip(incoming.requestId, endpoint.operation, options.now());
+    inHand.begin(endpoint.kind);
+  }
+
+  async travel(): Promise<Outgoing> {
+    try {
+      const options = this.#options;
+      this.#trip.knownOnly = this.#inHand.admit(this.#endpoint.kind, this.#incoming.headers);
+      const snapshot = options.snapshot(); // pinned: a reload never changes a request half-way
+      options.ledger.admit(); // before anything that would need a row
+      const caller = authenticate(this.#incoming.headers, snapshot);
+      this.#trip.caller = caller;
+      const read = await this.#endpoint.read(this.#incoming);
+      this.#read = read;
+      this.#trip.model = read.query.model;
+      const route = resolve(read.query.model, this.#endpoint.kind, caller, snapshot);
+      this.#route = route;
+      if (this.#endpoint.kind === "embedding")
+        return this.#limited(await this.#go(read.query, route));
+      const outcome = this.#pay(read.query, route).catch((thrown) => this.#fail(thrown));
+      const quiet = options.keepAliveMs > 0 && !("stream" in read.query && read.query.stream);
+      return this.#limited(await (quiet ? stayAlive(outcome, options.keepAliveMs) : outcome));
+    } catch (thrown) {
+      return this.#limited(await this.#fail(thrown));
+    }
+  }
+
+  /** A call that costs money: perhaps it was made already, and perhaps its caller leaves before it is done. */
+  async #pay(query: Q, route: Route): Promise<Outgoing> {
+    const { kept, onDisconnect, scratch } = this.#options;
+    this.#scratch = scratch();
+    const keeping = new Keeping({
+      kept,
+      incoming: this.#incoming,
+      trip: this.#trip,
+      operation: this.#endpoint.operation,
+      query,
+      finishes: (route.onDisconnect ?? onDisconnect) === "finish",
+    });
+    const replayed = await keeping.claim();
+    if (replayed) {
+      this.#trip.cost = 0;
+      await this.#clearAway();
+      return this.#answered(replayed.body, this.#settle(200), replayed.headers);
+    }
+    this.#keeping = keeping;
+    return this.#go(query, route);
+  }
+
+  async #go(query: Q, route: Route): Promise<Outgoing> {
+    const { startDeadline, timeoutMs, now, keepPicture, spending } = this.#options;
+    const { operation, kind } = this.#endpoint;
+    const incoming = this.#incoming;
+    if (route.scopes || this.#trip.caller?.scopes || kind === "image")
+      await this.#enter(query, route);
+    // After the wait: whoever only waits holds no money that others could spend.
+    if (this.#trip.caller?.budgets) spending.begin(operation, query, route, this.#trip);
+    const ms = timeoutMs[kind] - Math.round(this.#pass?.waitedMs ?? 0);
+    const deadline = startDeadline(
+      this.#keeping?.finishes ? () => never : () => incoming.signal,
+      ms,
+    );
+    this.#deadline = deadline;
+    incoming.expectWait(ms);
+    const answer = await this.#send({
+      operation,
+      query,
+      route,
+      signal: deadline.signal,
+      scratch: this.#scratch,
+      trip: this.#trip,
+    });
+    if (kind === "embedding") this.#trip.cost = vectorsCost(this.#trip, route.targets);
+    const written = await this.#endpoint.write(answer, query, {
+      publicUrl: () => incoming.publicUrl,
+      now: Math.floor(now() / 1000),
+      keepPicture,
+    });
+    return written.kind === "whole" ? this.#whole(written) : this.#stream(written, deadline);
+  }
+
+  /** Nothing was asked of anyone yet: who finds no room has lost nothing. */
+  async #enter(query: Q, route: Route): Promise<void> {
+    const { caller } = this.#trip;
+    const incoming = this.#incoming;
+    const signal = (): AbortSignal => incoming.signal;
+    const expectWait = (ms: number): void => incoming.expectWait(ms);
+    if (!caller) return;
+    this.#pass = await this.#options.admission.enter({ caller, route, query, signal, expectWait });
+  }
+
+  async #whole({ body, usage }: Extract<Written, { kind: "whole" }>): Promise<Outgoing> {
+    const keeping = this.#keeping;
+    this.#trip.usage = usage;
+    this.#trip.bytesOut = lengthOf(body);
+    const headers = { ...json, ...told(this.#trip) };
+    const left = keeping ? await keeping.keepWhole(body, headers) : false;
+    // What lies on disk is read while it leaves; everything else is done with.
+    if (left) {
+      await this.#clearAway();
+      throw hungUp();
+    }
+    if (isStreamed(body)) {
+      let closed = false;
+      const close = async (complete: boolean): Promise<void> => {
+        if (closed) return;
+        closed = true;
+        if (!complete) await keeping?.keepUndelivered(body, headers);
+        await this.#clearAway();
+      };
+      // A caller who left before the first byte never takes any, and so never lets go.
+      this.#incoming.signal.addEventListener("abort", () => void close(false), { once: true });
+      return this.#answered({ ...body, close }, this.#settle(200), headers);
+    }
+    if (this.#read?.dispose || this.#scratch !== noScratch) await this.#clearAway();
+    return this.#answered(body, this.#settle(200), headers);
+  }
+
+  async #stream(
+    written: Extract<Written, { kind: "stream" }>,
+    { signal }: Deadline,
+  ): Promise<Outgoing> {
+    const chunks = await steady(written.chunks, this.#options.streamTimes);
+    const headers = { ...eventStream, ...told(this.#trip) };
+    const finish = async (sent: number, failure?: GatewayError): Promise<Settled> => {
+      const error = failure ?? (this.#keeping?.isLeft ? hungUp() : undefined);
+      this.#trip.usage = written.usage();
+      this.#trip.bytesOut = sent;
+      await this.#keeping?.streamEnds(failure === undefined);
+      await this.#clearAway();
+      return this.#settle(error?.row.status ?? 200, error);
+    };
+    const body = begun(settled(chunks, finish, signal));
+    return { status: 200, headers, body: this.#keeping?.stream(body, headers) ?? body };
+  }
+
+  async #fail(thrown: unknown): Promise<Outgoing> {
+    // Settling is what failed: the ledger keeps the row, the caller hears of it.
+    if (this.#trip.status !== 0) return refuse(toFault(thrown, undefined));
+    const error = toFault(thrown, this.#deadline?.signal);
+    const refusal = refuse(error);
+    // Whoever has hung up gets nothing.
+    this.#trip.bytesOut = error.fault === "client_closed" ? 0 : Buffer.byteLength(refusal.body);
+    await this.#keeping?.release();
+    await this.#clearAway();
+    try {
+      this.#settle(refusal.status, error);
+    } catch {
+      // The ledger keeps the row; this caller is refused already.
+    }
+    return refusal;
+  }
+
+  /** The end of every journey, good or bad: write the row, then tell. */
+  #settle(status: number, error?: GatewayError): Settled {
+    const { clock, ledger, report, spending } = this.#options;
+    const trip = this.#trip;
+    this.#deadline?.end();
+    trip.status = status;
+    trip.fault = error?.fault;
+    trip.latencyMs = clock() - this.#started;
+    trip.bytesIn = this.#incoming.bytesReceived;
+    try {
+      if (trip.reservation) spending.end(trip, error);
+      return trip.caller ? ledger.settle(trip.row(trip.caller)) : "settled";
+    } finally {
+      this.#pass?.leave({ usage: trip.usage, asked: trip.attempts > 0, error });
+      trip.over();
+      this.#inHand.end(this.#endpoint.kind);
+      report(trip, error);
+    }
+  }
+
+  /** With what is left of the caller's limits. */
+  #limited(outgoing: Outgoing): Outgoing {
+    const { caller } = this.#trip;
+    if (!caller || !(caller.scopes || this.#route?.scopes)) return outgoing;
+    const left = this.#options.admission.headers(caller, this.#route);
+    return { ...outgoing, headers: { ...outgoing.headers, ...left } };
+  }
+
+  /** A file that will not go away must take neither the answer nor the row with it. */
+  async #clearAway(): Promise<void> {
+    try {
+      await Promise.all([this.#read?.dispose?.(), this.#scratch.clear()]);
+    } catch (error) {
+      this.#options.onDefect(this.#trip.requestId, error);
+    }
+  }
+
+  #answered(
+    body: Outgoing["body"],
+    outcome: Settled,
+    headers: Readonly<Record<string, string>>,
+  ): Outgoing {
+    const ledger = outcome === "unsettled" && { "vexel-ledger": "unsettled" };
+    return { status: 200, headers: { ...headers, ...ledger }, body };
+  }
+}
+
+const json = { "content-type": "application/json" } as const;
 const eventStream = {
   "content-type": "text/event-stream; charset=utf-8",
   "cache-control": "no-cache",
 } as const;
 
-function answered(body: string | Uint8Array, outcome: Settled, trip: Trip): Outgoing {
-  const headers: Record<string, string> = { "content-type": "application/json" };
-  if (outcome === "unsettled") headers["vexel-ledger"] = "unsettled";
-  if (trip.adapted?.length) headers["vexel-adapted"] = trip.adapted.join(", ");
-  if (trip.dropped?.length) headers["vexel-dropped"] = trip.dropped.join(", ");
-  return { status: 200, headers, body };
-}
+const isStreamed = (body: string | Uint8Array | Streamed): body is Streamed =>
+  typeof body === "object" && "open" in body;
 
-const tooMuch = (): GatewayError =>
-  new GatewayError(
-    "overloaded",
-    "The gateway is overloaded. Please retry your request after a brief delay.",
-    { retryAfterMs: 1000 },
-  );
+const lengthOf = (body: string | Uint8Array | Streamed): number =>
+  isStreamed(body) ? body.length : Buffer.byteLength(body);

@@ -2,6 +2,7 @@
 
 import type { GatewayError } from "../std/gateway-error.ts";
 import type { Signal } from "../std/signal.ts";
+import { unheard } from "../std/unheard.ts";
 import { hungUp } from "./deadline.ts";
 import { toFault } from "./refuse.ts";
 
@@ -29,7 +30,7 @@ export async function steady(
   const ask = (): Promise<IteratorResult<Chunk>> => {
     const next = iterator.next();
     // It may fail while nobody listens; whoever awaits it still hears of it.
-    next.catch(() => undefined);
+    unheard(next);
     return next;
   };
   let next = ask();
@@ -48,7 +49,7 @@ export async function steady(
       }
     } finally {
       // Not awaited: a generator that is busy answers only when its upstream lets go.
-      iterator.return?.().catch(() => undefined);
+      unheard(iterator.return?.());
     }
   }
   return passOn();

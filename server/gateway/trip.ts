@@ -1,9 +1,11 @@
 /** What happened to one request: gathered along the way, settled as one ledger row. */
 
 import type { Target } from "../upstream/contract.ts";
+import type { Reservation } from "../usage/budgets/budgets.ts";
 import type { LedgerRow } from "../usage/ledger.ts";
 import type { Caller } from "./authenticate.ts";
 import type { Usage } from "./endpoint.ts";
+import type { Missing } from "./pictures/fan-out.ts";
 
 export class Trip {
   readonly requestId: string;
@@ -14,6 +16,10 @@ export class Trip {
   model: string | undefined;
   target: Target | undefined;
   attempts = 0;
+  /** Questions that several targets could have answered: one, or one for each part of a call that was cut. */
+  questions = 0;
+  /** More than one target was asked. */
+  #severalAsked = false;
   /** How many calls travelled to the upstream as one, where this one waited for others. */
   batched: number | undefined;
   usage: Usage | undefined;
@@ -27,6 +33,23 @@ export class Trip {
   adapted: readonly string[] | undefined;
   /** Fields that make no difference to the model, and were left out. */
   dropped: readonly string[] | undefined;
+  /** Pictures of a call that could not be made, where others could. */
+  missing: Missing | undefined;
+  /** What was done for the call, in order, in few words each. Of image calls. */
+  steps: string[] | undefined;
+  /** US dollars; undefined where it is not known. */
+  cost: number | undefined;
+  /** What is held of budgets for the call, until it is over. Absent where there is none. */
+  reservation: Reservation | undefined;
+  /** A target was asked again, or another one, after a fault that may have been charged for. */
+  mayHavePaid = false;
+  /** US dollars: what counts against budgets where `cost` is not known. */
+  estimate: number | undefined;
+  /** May be answered from memory only: there is too much to do for more. */
+  knownOnly = false;
+  /** A target has been asked, or is about to be. */
+  begun = false;
+  #whenOver: (() => void)[] | undefined;
   bytesIn = 0;
   bytesOut = 0;
   status = 0;
@@ -39,7 +62,29 @@ export class Trip {
     this.at = at;
   }
 
+  step(words: string): void {
+    this.steps ??= [];
+    this.steps.push(words);
+  }
+
+  /** For those who hold something until the journey is over. */
+  whenOver(listener: () => void): void {
+    this.#whenOver ??= [];
+    this.#whenOver.push(listener);
+  }
+
+  over(): void {
+    for (const listener of this.#whenOver ?? []) listener();
+    this.#whenOver = undefined;
+  }
+
+  /** Parts of the call may have been answered by different targets. */
+  get isScattered(): boolean {
+    return this.#severalAsked && this.questions > 1;
+  }
+
   attempt(target: Target): void {
+    if (this.target !== undefined && this.target !== target) this.#severalAsked = true;
     this.target = target;
     this.attempts++;
   }
@@ -62,6 +107,10 @@ export class Trip {
       images: this.usage?.images ?? null,
       bytesIn: this.bytesIn,
       bytesOut: this.bytesOut,
+      cost: this.cost ?? null,
+      steps: this.steps ? this.steps.join("; ").slice(0, 2000) : null,
+      project: caller.project ?? null,
+      estimate: this.estimate ?? null,
       knownInputs: this.inputs > 0 ? this.cachedInputs : null,
       upstreamTokens: this.inputs > 0 ? (this.upstreamTokens ?? null) : null,
     };

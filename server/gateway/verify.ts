@@ -1,17 +1,17 @@
 /** Step 13: is it true? What an upstream claims is checked before a caller may believe it. */
 import { GatewayError } from "../std/gateway-error.ts";
-import { sniffImage, sniffLength } from "../std/sniff.ts";
 import type {
   EmbeddingsQuery,
   EmbeddingsReply,
   ImageEvent,
   ImageReply,
-  ImageResult,
+  Picture,
   Vector,
 } from "../upstream/contract.ts";
+import { typeOf } from "./pictures/look.ts";
 import { glance } from "./vectors.ts";
 
-const lie = (message: string): GatewayError =>
+export const lie = (message: string): GatewayError =>
   new GatewayError("upstream_invalid", `The upstream's answer is not usable: ${message}.`);
 
 export function verifyEmbeddings(
@@ -80,26 +80,20 @@ export function verifyImages(reply: ImageReply): ImageReply {
 async function* verifyEvents(events: AsyncIterable<ImageEvent>): AsyncIterable<ImageEvent> {
   let completed = 0;
   for await (const event of events) {
-    checkPicture({ kind: "base64", base64: event.base64 });
-    if (event.type === "completed") completed++;
+    if (event.type === "whole") {
+      verifyImages(event.reply);
+      completed += event.reply.results.length;
+    } else {
+      checkPicture({ kind: "base64", base64: event.base64 });
+      if (event.type === "completed") completed++;
+    }
     yield event;
   }
   if (completed === 0) throw lie("the stream ended before the picture was complete");
 }
 
-const svgStart = /^\s*(<\?xml|<svg)/;
-
-function checkPicture(image: ImageResult["image"]): void {
+function checkPicture(image: Picture): void {
   if (image.kind === "url") {
     if (!/^(https?:\/\/|data:image\/)/.test(image.url)) throw lie("a link that is not a link");
-    return;
-  }
-  // base64 carries three bytes in four characters: enough to see the first ones.
-  const start =
-    image.kind === "bytes"
-      ? image.bytes.subarray(0, sniffLength)
-      : Buffer.from(image.base64.slice(0, Math.ceil(sniffLength / 3) * 4), "base64");
-  if (!sniffImage(start) && !svgStart.test(Buffer.from(start).toString("latin1"))) {
-    throw lie("its picture is not a picture");
-  }
+  } else if (typeOf(image) === undefined) throw lie("its picture is not a picture");
 }

@@ -13,6 +13,8 @@ export interface Told {
   readonly model?: string | undefined;
   readonly fault?: string | undefined;
   readonly caller?: { readonly name: string } | undefined;
+  readonly cost?: number | undefined;
+  readonly steps?: readonly string[] | undefined;
   readonly target?: { readonly upstream: { readonly id: string } } | undefined;
   readonly usage?:
     | { readonly inputTokens?: number; readonly outputTokens?: number; readonly images?: number }
@@ -31,6 +33,8 @@ export const requestLine = (told: Told): Fields => ({
   inputTokens: told.usage?.inputTokens,
   outputTokens: told.usage?.outputTokens,
   images: told.usage?.images,
+  cost: told.cost,
+  steps: told.steps?.join("; "),
   bytesIn: told.bytesIn,
   bytesOut: told.bytesOut,
   request: told.requestId,

@@ -5,9 +5,13 @@ import { matches } from "../std/glob.ts";
 import { keyHash } from "../std/key-hash.ts";
 import { knownEmbedding, spaceOf } from "../upstream/catalogue/index.ts";
 import type { Target, Upstream } from "../upstream/contract.ts";
+import { budgetOf, keyBudgets } from "./budget.ts";
+import { keyLimits, limitsOf, limitTable, modelLimits, targetLimits } from "./limits.ts";
 import type { Provided } from "./provision.ts";
 import type { Config } from "./read.ts";
-import type { Key, Model, Snapshot, Source } from "./snapshot.ts";
+import type { Key, Model, Project, Snapshot, Source } from "./snapshot.ts";
+import { orderOf } from "./target-order.ts";
+import { buildWebhooks } from "./webhooks.ts";
 
 export interface Parts {
   readonly version: number;
@@ -39,33 +43,63 @@ export function build({ version, config, environment, embedded, storedKeys }: Pa
     for (const model of providedModels(row, source))
       if (!models.has(model.id)) models.set(model.id, model);
 
-  const fileKeys = config.keys.map(({ name, key, models: globs }): Key => {
-    return { id: `file:${name}`, name, hash: keyHash(key), models: globs, source: "file" };
+  const fileKeys = config.keys.map(({ name, key, models: globs, parameters, ...more }): Key => {
+    const told = { id: `file:${name}`, name, hash: keyHash(key), models: globs };
+    const { project, limits, budget } = more;
+    return {
+      ...told,
+      ...(parameters && { parameters }),
+      ...(project !== undefined && { project }),
+      ...limitsOf(limits),
+      ...budgetOf(budget),
+      source: "file",
+    };
   });
-  const snapshot = {
-    version,
+  const projects = new Map<string, Project>(
+    config.projects.map(({ name, limits, budget }) => [
+      name,
+      { name, ...limitsOf(limits), ...budgetOf(budget) },
+    ]),
+  );
+  const parts = {
     upstreams: new FrozenMap(freezeAll(upstreams)),
     models: new FrozenMap(freezeAll(models)),
-    keys: keyring(fileKeys, storedKeys),
+    keys: keyring(fileKeys, storedKeys, projects),
+    projects: new FrozenMap(freezeAll(projects)),
+  };
+  const snapshot = {
+    version,
+    ...parts,
+    limits: limitTable(parts),
+    webhooks: new FrozenMap(freezeAll(new Map(buildWebhooks(config.webhooks)))),
   };
   return { snapshot: Object.freeze(snapshot), warnings: idleGlobs(snapshot) };
 }
 
 /** The same snapshot with other keys from the store. The file need not be read for it, and may be bad or gone. */
-export const withStoredKeys = (current: Snapshot, storedKeys: readonly Key[]): Snapshot =>
-  Object.freeze({
-    ...current,
-    version: current.version + 1,
-    keys: keyring(
-      [...current.keys.values()].filter(({ source }) => source !== "store"),
-      storedKeys,
-    ),
-  });
+export const withStoredKeys = (current: Snapshot, storedKeys: readonly Key[]): Snapshot => {
+  const keys = keyring(
+    [...current.keys.values()].filter(({ source }) => source !== "store"),
+    storedKeys,
+    current.projects,
+  );
+  const limits = limitTable({ ...current, keys });
+  return Object.freeze({ ...current, version: current.version + 1, keys, limits });
+};
 
 /** By hash. What the file says of a key wins. */
-function keyring(fileKeys: readonly Key[], stored: readonly Key[]): ReadonlyMap<string, Key> {
+function keyring(
+  fileKeys: readonly Key[],
+  stored: readonly Key[],
+  projects: Snapshot["projects"],
+): ReadonlyMap<string, Key> {
   const copies = stored.map((key): Key => ({ ...key, models: [...key.models] }));
-  return new FrozenMap([...copies, ...fileKeys].map((key) => [key.hash, freeze(key)]));
+  return new FrozenMap(
+    [...copies, ...fileKeys].map((key) => [
+      key.hash,
+      freeze({ ...key, ...keyLimits(key, projects), ...keyBudgets(key, projects) }),
+    ]),
+  );
 }
 
 const providedModels = ({ upstream, models }: Provided, source: Source): Model[] =>
@@ -85,10 +119,23 @@ function fileModel(
   { targets, ...row }: Config["models"][number],
   upstreams: ReadonlyMap<string, Upstream>,
 ): Model {
-  const resolved = targets.map(({ upstream: id, model }) => {
+  const upstreamAt = (id: string): Upstream => {
     const upstream = upstreams.get(id);
     if (!upstream) throw new Error(`model ${row.id} has a target at ${id}, which is not there`);
-    return { upstream, model };
+    return upstream;
+  };
+  const order = orderOf(row.kind, targets);
+  const resolved = targets.map(({ upstream, model, ...more }, at): Target => {
+    const { surface, via } = more as { surface?: string; via?: string };
+    const price = more.price ?? row.price;
+    return targetLimits(row.id, more.limits, {
+      upstream: upstreamAt(upstream),
+      model,
+      ...(surface === "responses" && { surface }),
+      ...(via !== undefined && { via }),
+      ...(price && { price }),
+      ...order[at],
+    });
   });
   return {
     id: row.id,
@@ -97,11 +144,23 @@ function fileModel(
     source: "file",
     ownedBy: resolved[0]?.upstream.kind ?? "vexel",
     ...(row.description !== undefined && { description: row.description }),
+    ...modelLimits(row.id, row.limits),
     ...(row.kind === "embedding" && vectorsOf(row.id, resolved)),
     ...(row.kind === "embedding" && row.dimensions !== undefined && { dimensions: row.dimensions }),
     ...(row.kind === "embedding" && !row.cache && { uncached: true }),
     ...(row.kind === "embedding" && !row.batch && { unbatched: true }),
     maxImages: row.kind === "image" ? row.maxImages : mostImages,
+    ...(row.kind === "image" && row.parameters && { parameters: row.parameters }),
+    ...(row.policy && { policy: row.policy }),
+    ...(row.kind === "image" && row.retryPaid && { retryPaid: true }),
+    ...(row.kind === "image" && row.onDisconnect && { onDisconnect: row.onDisconnect }),
+    ...(row.kind === "image" &&
+      row.moderation && {
+        moderation: {
+          target: { upstream: upstreamAt(row.moderation.upstream), model: row.moderation.model },
+          onFailure: row.moderation.onFailure,
+        },
+      }),
   };
 }
 

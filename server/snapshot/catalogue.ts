@@ -4,6 +4,7 @@
  * What is true of a model wherever it is served, such as its dimensions, is in server/upstream/catalogue/.
  */
 import { knownEmbedding } from "../upstream/catalogue/index.ts";
+import { painters } from "./painters.ts";
 
 export interface Known {
   readonly id: string;
@@ -14,11 +15,7 @@ export interface Known {
 }
 
 const embedding = (id: string): Known => ({ id, kind: "embedding" });
-const image = (id: string, maxImages?: number): Known => ({
-  id,
-  kind: "image",
-  ...(maxImages !== undefined && { maxImages }),
-});
+const image = (id: string): Known => ({ id, kind: "image" });
 
 // OpenAI's openai@7.53.0 (ImageModel, embeddings). dall-e-2, dall-e-3 and gpt-image-1 are shut down.
 const openaiEmbeddings = [
@@ -90,13 +87,8 @@ const rows: Readonly<Record<string, readonly Known[]>> = {
   together: [embedding("intfloat/multilingual-e5-large-instruct")],
   // docs.fireworks.ai/guides/querying-embeddings-models: the one that is served without a deployment of one's own.
   fireworks: [embedding("fireworks/qwen3-embedding-8b")],
-  // deepinfra.com/BAAI/bge-m3/api, /Qwen/Qwen3-Embedding-0.6B/api, /black-forest-labs/FLUX-1-schnell/api;
-  // one picture a call: @ai-sdk/deepinfra.
-  deepinfra: [
-    embedding("BAAI/bge-m3"),
-    embedding("Qwen/Qwen3-Embedding-0.6B"),
-    image("black-forest-labs/FLUX-1-schnell", 1),
-  ],
+  // deepinfra.com/BAAI/bge-m3/api, /Qwen/Qwen3-Embedding-0.6B/api.
+  deepinfra: [embedding("BAAI/bge-m3"), embedding("Qwen/Qwen3-Embedding-0.6B")],
   // developers.llamaindex.ai/python/examples/embeddings/nebius, docs.langchain.com integrations/providers/nebius.
   nebius: [embedding("BAAI/bge-en-icl")],
   // milvus.io/docs/v2.6.x/siliconflow.md, oceanbase.ai/docs/siliconflow-py.
@@ -180,5 +172,11 @@ const sized = (row: Known, kind: string): Known => {
 };
 
 export const catalogue: Readonly<Record<string, readonly Known[]>> = Object.fromEntries(
-  Object.entries(rows).map(([kind, models]) => [kind, models.map((row) => sized(row, kind))]),
+  [...new Set([...Object.keys(rows), ...Object.keys(painters)])].map((kind) => [
+    kind,
+    [
+      ...(rows[kind] ?? []).map((row) => sized(row, kind)),
+      ...(painters[kind] ?? []).map((id) => image(id)),
+    ],
+  ]),
 );

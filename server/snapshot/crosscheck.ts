@@ -3,6 +3,7 @@
  * Runs on files the schema refused too, so that everything wrong is told at once.
  */
 import { z } from "zod";
+import { adapters } from "../upstream/adapters/index.ts";
 import { spaceOf } from "../upstream/catalogue/index.ts";
 import type { Upstream } from "../upstream/contract.ts";
 import { kinds } from "../upstream/kinds.ts";
@@ -27,12 +28,15 @@ const view = z
     models: listOf({
       id: text,
       kind: text,
-      targets: listOf({ upstream: text, model: text }),
+      targets: listOf({ upstream: text, model: text, surface: text }),
       sameSpace: z.unknown(),
+      moderation: z.object({ upstream: text }).partial().optional().catch(undefined),
     }),
-    keys: listOf({ name: text, key: text }),
+    keys: listOf({ name: text, key: text, project: text }),
+    projects: listOf({ name: text }),
+    webhooks: listOf({ url: text }),
   })
-  .catch({ upstreams: [], models: [], keys: [] });
+  .catch({ upstreams: [], models: [], keys: [], projects: [], webhooks: [] });
 
 type View = z.output<typeof view>;
 type Show = (text: string) => string;
@@ -53,14 +57,29 @@ export function crosscheck(
     ...repeats("upstreams", "id", seen.upstreams, show),
     ...repeats("models", "id", seen.models, show),
     ...repeats("keys", "name", seen.keys, show),
+    ...repeats("projects", "name", seen.projects, show),
+    ...unknownProjects(seen, show),
     ...repeats("keys", "key", seen.keys, () => "it"),
+    ...repeats("webhooks", "url", seen.webhooks, () => "it"),
     ...wrongFolders(seen, inspect),
     ...missingNeeds(seen, raw),
     ...missingChoices(seen, raw),
     ...wrongTargets(seen, kindOf, show),
+    ...wrongChains(seen, kindOf, show),
     ...mixedSpaces(seen, kindOf, show),
   ];
 }
+
+const unknownProjects = ({ keys, projects }: View, show: Show): Note[] => {
+  const names = projects.flatMap(({ name }) => name ?? []);
+  return keys.flatMap(({ project }, i): Note[] => {
+    if (project === undefined || names.includes(project)) return [];
+    const hint = didYouMean(project, names, show);
+    return [
+      { path: ["keys", i, "project"], message: `no project is called ${show(project)}${hint}` },
+    ];
+  });
+};
 
 function repeats<K extends string>(
   list: string,
@@ -122,6 +141,37 @@ function wrongTargets({ models }: View, kindOf: ReadonlyMap<string, string>, sho
     }),
   );
 }
+
+/** The image tool is OpenAI's and Azure's; a moderation must be there, and be one. */
+function wrongChains({ models }: View, kindOf: ReadonlyMap<string, string>, show: Show): Note[] {
+  return models.flatMap(({ targets = [], moderation }, i) => {
+    const tools = targets.flatMap(({ upstream = "", surface }, j): Note[] => {
+      const kind = kindOf.get(upstream);
+      if (surface !== "responses" || kind === undefined || toolKinds.has(kind)) return [];
+      const path = ["models", i, "targets", j, "surface"];
+      return [
+        {
+          path,
+          message: `only ${[...toolKinds].join(" and ")} have it, and ${show(upstream)} is of kind ${kind}`,
+        },
+      ];
+    });
+    const { upstream } = moderation ?? {};
+    if (upstream === undefined) return tools;
+    const path = ["models", i, "moderation", "upstream"];
+    const kind = kindOf.get(upstream);
+    if (kind === undefined) {
+      return [...tools, { path, message: () => unknownUpstream(upstream, kindOf.keys(), show) }];
+    }
+    if (adapters.get(kind)?.moderations) return tools;
+    return [
+      ...tools,
+      { path, message: `${show(upstream)} is of kind ${kind}, which has no moderation` },
+    ];
+  });
+}
+
+const toolKinds: ReadonlySet<string> = new Set(["openai", "azure"]);
 
 function mixedSpaces({ models }: View, kindOf: ReadonlyMap<string, string>, show: Show): Note[] {
   const tell = ({ upstream = "", model, space }: Placed): string => {

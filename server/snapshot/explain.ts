@@ -39,7 +39,8 @@ export const didYouMean = (word: string, candidates: Iterable<string>, show: Sho
 };
 
 function unknownKey(key: string, path: Path, raw: unknown): string {
-  const kind = valueAt(raw, [...path, "kind"]);
+  // What may stand below an entry depends on the entry's kind.
+  const kind = valueAt(raw, [...path.slice(0, 2), "kind"]);
   const known = knownKeys(path, typeof kind === "string" ? kind : undefined);
   if (path[0] === "models" && path.length === 2) {
     const other = kind === "image" ? "embedding" : "image";

@@ -95,6 +95,17 @@ export const providers: readonly Provider[] = [
   { id: "vercel", kind: "vercel", apiKey: ["AI_GATEWAY_API_KEY"] },
   { id: "cometapi", kind: "cometapi", apiKey: ["COMETAPI_KEY"] },
   { id: "aihubmix", kind: "aihubmix", apiKey: ["AIHUBMIX_API_KEY"] },
+  { id: "bfl", kind: "bfl", apiKey: ["BFL_API_KEY"] },
+  { id: "stability", kind: "stability", apiKey: ["STABILITY_API_KEY"] },
+  { id: "fal", kind: "fal", apiKey: ["FAL_KEY", "FAL_API_KEY"] },
+  { id: "replicate", kind: "replicate", apiKey: ["REPLICATE_API_TOKEN"] },
+  { id: "luma", kind: "luma", apiKey: ["LUMA_API_KEY", "LUMAAI_API_KEY"] },
+  { id: "luma-agents", kind: "luma-agents", apiKey: ["LUMA_AGENTS_API_KEY"] },
+  { id: "runware", kind: "runware", apiKey: ["RUNWARE_API_KEY"] },
+  { id: "recraft", kind: "recraft", apiKey: ["RECRAFT_API_TOKEN", "RECRAFT_API_KEY"] },
+  { id: "ideogram", kind: "ideogram", apiKey: ["IDEOGRAM_API_KEY"] },
+  { id: "xai", kind: "xai", apiKey: ["XAI_API_KEY"] },
+  { id: "minimax", kind: "minimax", apiKey: ["MINIMAX_API_KEY"] },
   { id: "ollama", kind: "ollama", baseUrl: "OLLAMA_HOST" },
 ];
 

@@ -3,6 +3,7 @@ import type { Upstream } from "../upstream/contract.ts";
 import { kinds } from "../upstream/kinds.ts";
 import { crosscheck, type InspectFolder } from "./crosscheck.ts";
 import { explain, valueAt } from "./explain.ts";
+import { limitsOf } from "./limits.ts";
 import { type Environment, type Parsed, parse } from "./parse.ts";
 import { keyOf, type Note, type Problem } from "./problem.ts";
 import { type ConfigFile, fileSchema } from "./schema.ts";
@@ -79,13 +80,14 @@ function withoutNulls(value: unknown, depth: number): unknown {
 }
 
 function asUpstream(row: ConfigFile["upstreams"][number]): Upstream {
-  const { id, kind, baseUrl = kinds.get(kind)?.baseUrl, apiKey, headers, ...options } = row;
+  const { id, kind, baseUrl = kinds.get(kind)?.baseUrl, apiKey, headers, limits, ...options } = row;
   return {
     id,
     kind,
     ...(baseUrl !== undefined && { baseUrl }),
     ...(apiKey !== undefined && { apiKey }),
     headers,
+    ...limitsOf(limits),
     options,
   };
 }

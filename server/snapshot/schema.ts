@@ -1,6 +1,11 @@
 /** The shape of `vexel.yaml`. What one entry says about another is checked in crosscheck.ts. */
 import { z } from "zod";
 import { type Kind, kinds } from "../upstream/kinds.ts";
+import { budget, budgetKeys } from "./budget.ts";
+import { limitKeys, limits } from "./limits.ts";
+import { embeddingPrice, imagePrice, priceKeys } from "./price.ts";
+import { policy, targetOrder, targetOrderKeys } from "./target-order.ts";
+import { webhookKeys, webhooksSchema } from "./webhooks.ts";
 
 /** What callers type and URLs carry: printable, in one piece. */
 export const id = z
@@ -54,6 +59,7 @@ const upstream = {
   baseUrl: baseUrl.optional(),
   apiKey: secret.optional(),
   headers: headers.default({}),
+  limits: limits.optional(),
 };
 
 const upstreamOf = (kind: Kind) =>
@@ -64,15 +70,21 @@ const [firstKind, ...otherKinds] = [...kinds.values()].map(upstreamOf) as [
   ...ReturnType<typeof upstreamOf>[],
 ];
 
+const target = { upstream: id, model: id, ...targetOrder, limits: limits.optional() };
+
 const model = {
   id,
-  targets: z.array(z.strictObject({ upstream: id, model: id })).min(1),
+  targets: z.array(z.strictObject(target)).min(1),
   description: z.string().max(2000).optional(),
+  policy: policy.optional(),
+  limits: limits.optional(),
 };
 
 const embedding = z.strictObject({
   ...model,
   kind: z.literal("embedding"),
+  targets: z.array(z.strictObject({ ...target, price: embeddingPrice.optional() })).min(1),
+  price: embeddingPrice.optional(),
   dimensions: z.int().min(1).max(65_536).optional(),
   /** The targets name different models, and the author vouches for their vectors being comparable. */
   sameSpace: z.boolean().optional(),
@@ -82,9 +94,39 @@ const embedding = z.strictObject({
   batch: z.boolean().default(true),
 });
 
+/** What becomes of options that a target lacks. */
+const parameters = z.enum(["adapt", "strict", "drop", "pass"]);
+
 const image = z.strictObject({
   ...model,
   kind: z.literal("image"),
+  targets: z
+    .array(
+      z.strictObject({
+        ...target,
+        /** Through OpenAI's Images API, or through the image tool of its Responses API. */
+        surface: z.enum(["images", "responses"]).default("images"),
+        /** The language model that calls the image tool. */
+        via: id.optional(),
+        price: imagePrice.optional(),
+      }),
+    )
+    .min(1),
+  price: imagePrice.optional(),
+  parameters: parameters.optional(),
+  /** Whether a call goes on when its caller leaves. */
+  onDisconnect: z.enum(["finish", "cancel"]).optional(),
+  /** A picture that may have been paid for is ordered again elsewhere when it does not come. */
+  retryPaid: z.boolean().optional(),
+  /** The prompt is shown to a moderation first, and what it flags is not drawn. */
+  moderation: z
+    .strictObject({
+      upstream: id,
+      model: id.default("omni-moderation-latest"),
+      /** When the moderation does not answer: no picture, or a picture unseen. */
+      onFailure: z.enum(["refuse", "allow"]).default("refuse"),
+    })
+    .optional(),
   maxImages: z.int().min(1).max(10).default(10),
 });
 
@@ -92,12 +134,27 @@ const key = z.strictObject({
   name,
   key: secret.min(16),
   models: z.array(id).min(1).default(["*"]),
+  /** For image calls with this key, whatever the model says. */
+  parameters: parameters.optional(),
+  project: name.optional(),
+  limits: limits.optional(),
+  budget: budget.optional(),
+});
+
+/** Keys that share limits and a budget. */
+const project = z.strictObject({
+  name,
+  limits: limits.optional(),
+  budget: budget.optional(),
 });
 
 export const fileSchema = z.strictObject({
   upstreams: z.array(z.discriminatedUnion("kind", [firstKind, ...otherKinds])).default([]),
   models: z.array(z.discriminatedUnion("kind", [embedding, image])).default([]),
   keys: z.array(key).default([]),
+  projects: z.array(project).default([]),
+  /** Where events are sent. */
+  webhooks: webhooksSchema,
   /** The models that come with the product. */
   embedded: z.boolean().default(true),
   /** Upstreams and models provisioned by well-known variables such as OPENAI_API_KEY. */
@@ -116,11 +173,26 @@ export type ConfigFile = z.output<typeof fileSchema>;
 export function knownKeys(path: readonly PropertyKey[], kindName?: string): readonly string[] {
   const [list] = path;
   if (path.length === 0) return Object.keys(fileSchema.shape);
+  if (path.at(-1) === "limits") return limitKeys;
+  if (path.at(-1) === "budget") return budgetKeys;
   if (list === "keys") return Object.keys(key.shape);
+  if (list === "projects") return Object.keys(project.shape);
+  if (list === "webhooks") return webhookKeys;
   if (list === "upstreams")
     return Object.keys(
       upstreamOf(kinds.get(kindName ?? "") ?? { name: "", needs: [], options: {} }).shape,
     );
-  if (path.length === 4) return ["upstream", "model"];
+  if (path[2] === "moderation") return ["upstream", "model", "onFailure"];
+  if (path[2] === "price" || path[4] === "price")
+    return priceKeys[kindName === "image" ? "image" : "embedding"];
+  if (path.length === 4)
+    return [
+      "upstream",
+      "model",
+      ...targetOrderKeys,
+      "limits",
+      ...(kindName === "image" ? ["surface", "via"] : []),
+      "price",
+    ];
   return Object.keys((kindName === "image" ? image : embedding).shape);
 }

@@ -14,6 +14,8 @@ export interface FaultDetails {
   readonly logged?: string;
   /** The request never reached the upstream, so nothing can have been charged. */
   readonly unsent?: true;
+  /** The upstream had taken the job by then, so it may charge for it, whatever the table says. */
+  readonly paid?: true;
   readonly cause?: unknown;
 }
 

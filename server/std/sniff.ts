@@ -27,3 +27,8 @@ const extensions: Readonly<Record<string, string>> = {
 };
 
 export const extensionOf = (type: string): string => extensions[type] ?? "bin";
+
+const typesByExtension = new Map(Object.entries(extensions).map(([type, name]) => [name, type]));
+
+export const typeOfExtension = (extension: string): string =>
+  typesByExtension.get(extension) ?? "application/octet-stream";

@@ -4,9 +4,16 @@ import { randomBytes } from "node:crypto";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { keyHash } from "../std/key-hash.ts";
+import type { Limits } from "../std/limits.ts";
 import { openDatabase, StoreError } from "./open-database.ts";
 
-export interface StoredKey {
+/** What else is said of a key. Kept as JSON, so that there may be more of it one day. */
+export interface KeySettings {
+  readonly project?: string;
+  readonly limits?: Limits;
+}
+
+export interface StoredKey extends KeySettings {
   readonly id: string;
   readonly name: string;
   readonly hash: string;
@@ -23,6 +30,7 @@ interface Row {
   hash: string;
   hint: string;
   models: string;
+  settings: string | null;
   created_at: number;
   revoked_at: number | null;
 }
@@ -35,8 +43,22 @@ const schema = `
     hint       TEXT NOT NULL,
     models     TEXT NOT NULL,
     created_at INTEGER NOT NULL,
-    revoked_at INTEGER
+    revoked_at INTEGER,
+    settings   TEXT
   )`;
+
+/** Files of earlier versions lack the newest column. */
+function prepare(db: Database): void {
+  db.run(schema);
+  const columns = db.query<{ name: string }, []>("PRAGMA table_info(keys)");
+  const isThere = (): boolean => columns.all().some(({ name }) => name === "settings");
+  if (isThere()) return;
+  // The gateway and the command line may come to it at the same time.
+  const add = db.transaction(
+    () => isThere() || db.run("ALTER TABLE keys ADD COLUMN settings TEXT"),
+  );
+  add.immediate();
+}
 
 /** Makes the folder where there is none. */
 export function openKeyStore(folder: string, now: () => number): KeyStore {
@@ -58,12 +80,16 @@ export class KeyStore {
     this.#db = openDatabase({
       path: join(folder, "vexel.db"),
       busyMs: 5000,
-      prepare: (db) => db.run(schema),
+      prepare,
     });
   }
 
   /** 32 random bytes: with that much to guess, one round of SHA-256 protects the stored hash. */
-  create(name: string, models: readonly string[]): { key: string; stored: StoredKey } {
+  create(
+    name: string,
+    models: readonly string[],
+    settings: KeySettings = {},
+  ): { key: string; stored: StoredKey } {
     const key = `sk-vx-${randomBytes(32).toString("base64url")}`;
     const stored: StoredKey = {
       id: `key_${randomBytes(8).toString("hex")}`,
@@ -71,13 +97,14 @@ export class KeyStore {
       hash: keyHash(key),
       hint: key.slice(0, 10),
       models,
+      ...settings,
       createdAt: this.#now(),
       revokedAt: null,
     };
     this.#db
       .query(
-        `INSERT INTO keys (id, name, hash, hint, models, created_at)
-         VALUES ($id, $name, $hash, $hint, $models, $createdAt)`,
+        `INSERT INTO keys (id, name, hash, hint, models, created_at, settings)
+         VALUES ($id, $name, $hash, $hint, $models, $createdAt, $settings)`,
       )
       .run({
         id: stored.id,
@@ -86,15 +113,17 @@ export class KeyStore {
         hint: stored.hint,
         models: JSON.stringify(models),
         createdAt: stored.createdAt,
+        settings: JSON.stringify(settings),
       });
     return { key, stored };
   }
 
   list(): StoredKey[] {
     const rows = this.#db.query<Row, []>("SELECT * FROM keys ORDER BY created_at, id").all();
-    return rows.map(({ models, created_at, revoked_at, ...row }) => ({
+    return rows.map(({ models, settings, created_at, revoked_at, ...row }) => ({
       ...row,
       models: JSON.parse(models) as string[],
+      ...(JSON.parse(settings ?? "{}") as KeySettings),
       createdAt: created_at,
       revokedAt: revoked_at,
     }));

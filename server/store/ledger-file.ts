@@ -1,7 +1,9 @@
 /** The ledger's rows in a SQLite file of its own: written in groups, read by people and roll-ups. */
 import type { Database, Statement } from "bun:sqlite";
 import { join } from "node:path";
+import type { Spender } from "../std/budget.ts";
 import { openDatabase } from "./open-database.ts";
+import { prepareSpent, SpentTable, Tally } from "./spent-table.ts";
 
 export interface LedgerRow {
   readonly requestId: string;
@@ -26,6 +28,14 @@ export interface LedgerRow {
   readonly knownInputs: number | null;
   /** Of embeddings: what the upstream counted for this call. 0 where it was not asked. */
   readonly upstreamTokens: number | null;
+  /** US dollars. null where no price is known. */
+  readonly cost: number | null;
+  /** Of image calls: what was done for it, in order. */
+  readonly steps: string | null;
+  /** What the key belonged to. */
+  readonly project: string | null;
+  /** US dollars that count against budgets because `cost` is not known, and something may have been paid. */
+  readonly estimate: number | null;
 }
 
 const columns = {
@@ -47,15 +57,28 @@ const columns = {
   bytesOut: "bytes_out INTEGER NOT NULL",
   knownInputs: "known_inputs INTEGER",
   upstreamTokens: "upstream_tokens INTEGER",
+  cost: "cost REAL",
+  steps: "steps TEXT",
+  project: "project TEXT",
+  estimate: "estimate REAL",
 } as const satisfies Record<keyof LedgerRow, string>;
 
 /** Not there in the ledgers of the first version, and added to them. */
-const later = ["knownInputs", "upstreamTokens"] as const satisfies (keyof LedgerRow)[];
+const later = [
+  "knownInputs",
+  "upstreamTokens",
+  "cost",
+  "steps",
+  "project",
+  "estimate",
+] as const satisfies (keyof LedgerRow)[];
 
 const names = Object.keys(columns) as (keyof LedgerRow)[];
 const columnOf = (name: keyof LedgerRow): string => columns[name].split(" ")[0] as string;
 const slots = names.map((_, at) => `?${at + 1}`).join(", ");
-const insertion = `INSERT OR REPLACE INTO ledger (${names.map(columnOf).join(", ")}) VALUES (${slots})`;
+/** A row that is there already stays: it was left in a journal whose process died before it could clear it. */
+const insertion = `INSERT INTO ledger (${names.map(columnOf).join(", ")}) VALUES (${slots})
+  ON CONFLICT (request_id) DO NOTHING`;
 /** In the order of the columns. Without a loop: this is done for every call. */
 const valuesOf = (row: LedgerRow) =>
   [
@@ -77,6 +100,11 @@ const valuesOf = (row: LedgerRow) =>
     row.bytesOut,
     row.knownInputs,
     row.upstreamTokens,
+    row.cost,
+    row.steps,
+    // Of a journal from before there were such.
+    row.project ?? null,
+    row.estimate ?? null,
   ] as const;
 const listed = names.map((name) => `${columnOf(name)} AS "${name}"`).join(", ");
 
@@ -91,6 +119,7 @@ export class LedgerFile {
   readonly #insert: Statement;
   readonly #begin: Statement;
   readonly #commit: Statement;
+  readonly #spent: SpentTable;
 
   constructor({ folder, maxBytes }: LedgerFileOptions) {
     this.#db = openDatabase({
@@ -105,21 +134,29 @@ export class LedgerFile {
           `CREATE TABLE IF NOT EXISTS ledger (${Object.values(columns).join(", ")}) WITHOUT ROWID`,
         );
         addLater(db);
-        if (maxBytes > 0) db.run(`PRAGMA max_page_count = ${Math.ceil(maxBytes / 4096)}`);
         // A table of another shape is found out here and not by the first call.
         db.prepare(insertion).finalize();
+        // Before the limit: a ledger that is full has room for this still.
+        prepareSpent(db);
+        if (maxBytes > 0) db.run(`PRAGMA max_page_count = ${Math.ceil(maxBytes / 4096)}`);
       },
     });
+    this.#spent = new SpentTable(this.#db);
     this.#insert = this.#db.prepare(insertion);
     this.#begin = this.#db.prepare("BEGIN IMMEDIATE");
     this.#commit = this.#db.prepare("COMMIT");
   }
 
-  /** All or nothing, in one transaction. Throws what SQLite throws. */
+  /** All or nothing, in one transaction: the rows, and what they add to what was spent. Throws what SQLite throws. */
   write(rows: readonly LedgerRow[]): void {
+    const tally = new Tally();
     this.#begin.run();
     try {
-      for (const row of rows) this.#insert.run(...valuesOf(row));
+      for (const row of rows) {
+        // What was counted is not counted again.
+        if (this.#insert.run(...valuesOf(row)).changes > 0) tally.add(row);
+      }
+      this.#spent.add(tally);
       this.#commit.run();
     } catch (error) {
       // A full disk may have rolled back by itself.
@@ -130,12 +167,18 @@ export class LedgerFile {
 
   /** Takes out at most `limit` rows older than `before`, the oldest first; tells how many went. */
   prune(before: number, limit: number): number {
+    this.#spent.prune(before);
     return this.#db
       .query(
         `DELETE FROM ledger WHERE at < ?1 AND request_id IN
            (SELECT request_id FROM ledger ORDER BY request_id LIMIT ?2)`,
       )
       .run(before, limit).changes;
+  }
+
+  /** US dollars. `period`: a day, a month or "total", as in `std/utc-periods.ts`. Rows that were taken out count too. */
+  spent(spender: Spender, period: string): number {
+    return this.#spent.read(spender, period);
   }
 
   /** Newest first. */
@@ -146,6 +189,7 @@ export class LedgerFile {
   }
 
   close(): void {
+    this.#spent.close();
     for (const statement of [this.#insert, this.#begin, this.#commit]) statement.finalize();
     this.#db.close();
   }

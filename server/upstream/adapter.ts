@@ -1,5 +1,6 @@
 /** An adapter is a record of pure functions; a missing capability is a missing key. No network, no clock. */
 import type { GatewayError } from "../std/gateway-error.ts";
+import type { Scratch } from "../std/scratch.ts";
 import type {
   EditQuery,
   EmbeddingsQuery,
@@ -10,12 +11,15 @@ import type {
   Target,
   Upstream,
 } from "./contract.ts";
+import type { ImageTraits } from "./image-traits.ts";
 
 export interface WireRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   /** Absent for a question without a body, which is asked with GET. */
   readonly body?: string | StreamedBody;
+  /** Where neither GET without a body nor POST with one is meant. */
+  readonly method?: "PUT" | "DELETE" | "POST";
   /** The answer may come piece by piece. Absent: it is taken whole. */
   readonly streams?: boolean;
   /** The upstream may charge for each copy that reaches it: never sent again by itself. */
@@ -51,6 +55,55 @@ export interface EmbeddingsQuestion extends WireQuestion<EmbeddingsQuery, Embedd
   traits(target: Target): EmbeddingTraits;
 }
 
+/** A question about pictures. An upstream that draws for a while may say so, and is asked again. */
+export interface PictureQuestion<Q extends GenerationQuery> {
+  toUpstream(query: Q, target: Target): WireRequest;
+  /** Reads the answer to the question, and the answers to the questions whether it is done. */
+  fromUpstream(
+    reply: WireReply,
+    asked: Asked<Q>,
+  ): Promise<ImageReply | Pending> | ImageReply | Pending;
+  /** A question about how far a call is that has not been answered yet, and the preview in its answer, in base64. */
+  readonly watch?: {
+    toUpstream(query: Q, target: Target): WireRequest;
+    fromUpstream(reply: WireReply): Promise<string | undefined>;
+  };
+}
+
+export interface Asked<Q extends GenerationQuery> {
+  readonly query: Q;
+  readonly target: Target;
+  /** Where large parts of the answer are put. */
+  readonly scratch: Scratch;
+}
+
+/** A question whether a prompt may be drawn. */
+export interface ModerationQuestion {
+  toUpstream(prompt: string, target: Target): WireRequest;
+  fromUpstream(reply: WireReply): Promise<Moderated>;
+}
+
+export interface Moderated {
+  readonly flagged: boolean;
+  /** Why, in the upstream's words. */
+  readonly categories: readonly string[];
+}
+
+/** Not done yet. */
+export interface Pending {
+  readonly kind: "pending";
+  /** How to ask whether it is done. Absent in the answer to such a question: as before. */
+  readonly poll?: WireRequest;
+  /** What it will cost, in US dollars, where that is told beforehand. */
+  readonly cost?: number;
+  /** Tells the upstream that nobody waits any more. */
+  readonly cancel?: WireRequest;
+  /** What there is to see so far, in base64. */
+  readonly preview?: string;
+  /** When to ask, where the upstream says so. */
+  readonly afterMs?: number;
+}
+
 /** A credential that must be fetched first and lasts for a while. `tokens.ts` keeps it and renews it in time. */
 export interface TokenExchange {
   /** `now`: Unix milliseconds. */
@@ -67,12 +120,21 @@ export interface FaultContext {
 export interface Adapter {
   readonly name: string;
   readonly embeddings?: EmbeddingsQuestion;
-  readonly generations?: WireQuestion<GenerationQuery, ImageReply>;
-  readonly edits?: WireQuestion<EditQuery, ImageReply>;
+  readonly generations?: PictureQuestion<GenerationQuery>;
+  readonly edits?: PictureQuestion<EditQuery>;
+  /** What a target can draw. There where one of the two above is. */
+  readonly pictures?: (target: Target, operation: "generations" | "edits") => ImageTraits;
+  readonly moderations?: ModerationQuestion;
   /** Its token goes into the `authorization` header of every call. Undefined for an upstream that needs none. */
   readonly token?: (upstream: Upstream) => TokenExchange | undefined;
   /** The last touch, where the bytes of the request and the time are part of the proof. `now`: Unix milliseconds. */
   readonly sign?: (request: WireRequest, upstream: Upstream, now: number) => WireRequest;
+  /** The same where the body is streamed: its bytes must be read first. Absent: `sign` takes it as it is. */
+  readonly signStreamed?: (
+    request: WireRequest,
+    upstream: Upstream,
+    now: number,
+  ) => Promise<WireRequest>;
   /** A question that costs nothing and shows whether the key is taken. Absent: OpenAI's list of models. */
   readonly probe?: (upstream: Upstream) => WireRequest;
   fault(reply: WireReply, context: FaultContext): Promise<GatewayError>;

@@ -3,6 +3,9 @@
  * Queries are immutable: a second attempt starts again from the same query.
  */
 
+import type { Limits } from "../std/limits.ts";
+import type { Price } from "../std/price.ts";
+import type { Aside } from "../std/scratch.ts";
 import type { Signal } from "../std/signal.ts";
 import type { Purpose, PurposeTable } from "./purpose.ts";
 
@@ -16,6 +19,8 @@ export interface Upstream {
   readonly apiKey?: string;
   /** Extra headers sent with every call to it. */
   readonly headers: Readonly<Record<string, string>>;
+  /** How much may be asked of it, over all its models. */
+  readonly limits?: Limits;
   /** Adapter-specific settings, such as Azure's `apiVersion` or a local model's `path`. */
   readonly options: Rest;
 }
@@ -24,6 +29,19 @@ export interface Upstream {
 export interface Target {
   readonly upstream: Upstream;
   readonly model: string;
+  /** Of an image model at OpenAI: pictures through its Responses API instead of its Images API. */
+  readonly surface?: "responses";
+  /** There, the language model that calls the image tool. */
+  readonly via?: string;
+  /** What it charges, where the configuration says so. Absent: as the vendor lists it, if it is known. */
+  readonly price?: Price;
+  /** Lower ones are asked first. Absent: 0. */
+  readonly tier?: number;
+  /** Its part of the calls of its tier. Absent: 1. */
+  readonly weight?: number;
+  readonly limits?: Limits;
+  /** By which names calls to it are counted: its own, its upstream's. Absent: by none. */
+  readonly scopes?: readonly string[];
 }
 
 export type EmbeddingInput =
@@ -110,6 +128,12 @@ export interface GenerationQuery {
   readonly prompt: string;
   readonly stream: boolean;
   readonly options: ImageOptions;
+  /** In place of a size, for a target that knows only shapes: "16:9". */
+  readonly aspect?: string;
+  /** The size that was asked for, where only its shape could be told. */
+  readonly wanted?: string;
+  /** Which of several calls for one order it is, from 1: for a target that draws the same each time unless it is told. */
+  readonly part?: number;
   readonly rest: Rest;
 }
 
@@ -121,6 +145,8 @@ export interface FilePart {
   /** From the magic bytes, never from what the caller claims. */
   readonly type: string;
   readonly size: number;
+  /** Where another process of this machine can read it while the call lasts. Absent: in memory, or nowhere. */
+  readonly path?: string;
   /** Each piece lives only until the next is asked for. */
   stream(): ReadableStream<Uint8Array>;
   bytes(): Promise<Uint8Array>;
@@ -156,18 +182,27 @@ export interface ImageUsage {
   readonly output_tokens_details?: Rest;
 }
 
+/** A picture: base64 as the upstream sent it, or raw bytes, or on disk, or a link. */
+export type Picture =
+  | { readonly kind: "base64"; readonly base64: string }
+  | { readonly kind: "bytes"; readonly bytes: Uint8Array }
+  | { readonly kind: "aside"; readonly aside: Aside }
+  | { readonly kind: "url"; readonly url: string };
+
 export interface ImageResult {
-  /** Base64 as the upstream sent it, or raw bytes, or a link. */
-  readonly image:
-    | { readonly kind: "base64"; readonly base64: string }
-    | { readonly kind: "bytes"; readonly bytes: Uint8Array }
-    | { readonly kind: "url"; readonly url: string };
+  readonly image: Picture;
   readonly revised_prompt?: string;
   /** Other members of the upstream's `data[]` entry. */
   readonly rest?: Rest;
 }
 
-export interface ImageEvent extends ImageFacts {
+/** One piece of a streamed answer. */
+export type ImageEvent =
+  | ImageFrame
+  /** An upstream that does not stream ends so, after whatever previews it gave. */
+  | { readonly type: "whole"; readonly reply: WholeReply };
+
+export interface ImageFrame extends ImageFacts {
   readonly type: "partial" | "completed";
   /** Base64 without a `data:` prefix. */
   readonly base64: string;
@@ -179,17 +214,21 @@ export interface ImageEvent extends ImageFacts {
   readonly rest?: Rest;
 }
 
+export interface WholeReply {
+  readonly kind: "whole";
+  readonly results: readonly ImageResult[];
+  /** Unix seconds. */
+  readonly created?: number;
+  readonly facts: ImageFacts;
+  readonly usage?: ImageUsage;
+  /** What the upstream itself says that this call cost, in US dollars. */
+  readonly cost?: number;
+  /** Other members of the upstream's answer. */
+  readonly rest?: Rest;
+}
+
 export type ImageReply =
-  | {
-      readonly kind: "whole";
-      readonly results: readonly ImageResult[];
-      /** Unix seconds. */
-      readonly created?: number;
-      readonly facts: ImageFacts;
-      readonly usage?: ImageUsage;
-      /** Other members of the upstream's answer. */
-      readonly rest?: Rest;
-    }
+  | WholeReply
   | { readonly kind: "stream"; readonly events: AsyncIterable<ImageEvent> };
 
 /** An upstream inside this machine. A missing capability is a missing key. */

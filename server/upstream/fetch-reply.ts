@@ -5,7 +5,7 @@ import type { WireReply, WireRequest } from "./adapter.ts";
 import { tooLarge, unreachable } from "./unreachable.ts";
 
 export async function fetchReply(
-  { url, headers, body }: WireRequest,
+  { url, headers, body, method }: WireRequest,
   signal: Signal,
   maxAnswerBytes: number,
 ): Promise<WireReply> {
@@ -13,7 +13,7 @@ export async function fetchReply(
   let response: Response;
   try {
     response = await fetch(url, {
-      method: body === undefined ? "GET" : "POST",
+      method: method ?? (body === undefined ? "GET" : "POST"),
       headers: streamed ? { ...headers, "content-length": String(streamed.length) } : headers,
       body: streamed
         ? (streamed.open() as unknown as ReadableStream)

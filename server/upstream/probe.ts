@@ -2,7 +2,7 @@
 import { GatewayError } from "../std/gateway-error.ts";
 import type { WireRequest } from "./adapter.ts";
 import { adapters } from "./adapters/index.ts";
-import { azurePlace, openaiPlace } from "./adapters/place.ts";
+import { bearer } from "./adapters/wire/headers.ts";
 import type { Upstream } from "./contract.ts";
 import { kinds } from "./kinds.ts";
 import type { Send } from "./send.ts";
@@ -49,11 +49,7 @@ export async function probe(
 
 function listOfModels(upstream: Upstream): WireRequest {
   const baseUrl = upstream.baseUrl ?? kinds.get(upstream.kind)?.baseUrl ?? "";
-  const azure = upstream.kind === "azure";
-  const place = azure ? azurePlace : openaiPlace(baseUrl);
-  const { headers } = place({ upstream, model: "" }, "embeddings");
-  const root = baseUrl.replace(/\/openai(\/v1)?$/, "");
-  return { url: azure ? `${root}/openai/v1/models` : `${baseUrl}/models`, headers };
+  return { url: `${baseUrl}/models`, headers: bearer(upstream) };
 }
 
 function judge(status: number): Pick<Probe, "ok" | "detail"> {

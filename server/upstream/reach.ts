@@ -1,7 +1,15 @@
 /** Steps 11 and 12: the way to any upstream, over the wire through an adapter or inside this machine. */
 import { GatewayError } from "../std/gateway-error.ts";
+import type { Scratch } from "../std/scratch.ts";
 import type { Signal } from "../std/signal.ts";
-import type { Adapter, WireQuestion, WireRequest } from "./adapter.ts";
+import type {
+  Adapter,
+  FaultContext,
+  Moderated,
+  PictureQuestion,
+  WireReply,
+  WireRequest,
+} from "./adapter.ts";
 import type {
   EditQuery,
   EmbeddingsQuery,
@@ -12,15 +20,29 @@ import type {
   ImageReply,
   Target,
 } from "./contract.ts";
+import { type Ask, draw } from "./drawing.ts";
+import { type ImageTraits, openPictures } from "./image-traits.ts";
 import type { Send } from "./send.ts";
 import { createTokens } from "./tokens.ts";
 
+/** `scratch`: where large parts of an answer are put. */
+type Drawn<Q> = (query: Q, target: Target, signal: Signal, scratch: Scratch) => Promise<ImageReply>;
+
 export type Reach = {
   readonly embeddings: NonNullable<Engine["embeddings"]>;
-  readonly generations: NonNullable<Engine["generations"]>;
-  readonly edits: NonNullable<Engine["edits"]>;
+  readonly generations: Drawn<GenerationQuery>;
+  readonly edits: Drawn<EditQuery>;
   /** What a target's embeddings can take. */
   readonly traits: (target: Target) => EmbeddingTraits;
+  /** Whether a prompt for the public `model` may be drawn. */
+  readonly moderation: (
+    prompt: string,
+    model: string,
+    target: Target,
+    signal: Signal,
+  ) => Promise<Moderated>;
+  /** What a target can draw. */
+  readonly pictures: NonNullable<Adapter["pictures"]>;
 };
 
 /** Models inside this machine look at what they are asked themselves, and say what they cannot do. */
@@ -32,6 +54,8 @@ const insideTraits: EmbeddingTraits = {
   purposes: "indifferent",
   normalised: true,
 };
+
+const insidePictures: ImageTraits = { ...openPictures, streams: true };
 
 export interface ReachOptions {
   readonly adapters: ReadonlyMap<string, Adapter>;
@@ -45,35 +69,44 @@ export function createReach({ adapters, engines, send, now }: ReachOptions): Rea
   const tokens = createTokens({ send, now });
 
   /** Rejects and never throws. Few steps and no async function: what every call goes through must not add up. */
-  const overWire = <Q extends { readonly model: string }, A>(
-    question: WireQuestion<Q, A> | undefined,
-    adapter: Adapter | undefined,
-    query: Q,
-    target: Target,
+  const overWire = <A>(
+    adapter: Adapter,
+    request: WireRequest,
+    context: FaultContext,
     signal: Signal,
+    take: (reply: WireReply) => A | Promise<A>,
   ): Promise<A> => {
-    if (!question || !adapter) return Promise.reject(unsupported(query.model));
-    const { upstream } = target;
-    const ask = (request: WireRequest): Promise<A> =>
-      send(request, signal).then((reply) => {
+    const { upstream } = context.target;
+    const ask = (proven: WireRequest): Promise<A> =>
+      send(proven, signal).then((reply) => {
         // Some servers answer a POST with 201.
-        if (reply.status >= 200 && reply.status <= 299) {
-          return question.fromUpstream(reply, query, target);
-        }
-        if (reply.status === 401 && adapter.token) tokens.forget(upstream, request);
-        return adapter.fault(reply, { target, model: query.model }).then((fault) => {
+        if (reply.status >= 200 && reply.status <= 299) return take(reply);
+        if (reply.status === 401 && adapter.token) tokens.forget(upstream, proven);
+        return adapter.fault(reply, context).then((fault) => {
           throw fault;
         });
       });
-    try {
-      const request = question.toUpstream(query, target);
-      // Most have their proof in the request already: for them there is nothing to wait for.
-      return adapter.token || adapter.sign
-        ? tokens.prove(request, adapter, upstream, signal).then(ask)
-        : ask(request);
-    } catch (error) {
-      return Promise.reject(error);
-    }
+    // Most have their proof in the request already: for them there is nothing to wait for.
+    return adapter.token || adapter.sign
+      ? tokens.prove(request, adapter, upstream, signal).then(ask)
+      : ask(request);
+  };
+
+  const drawn = <Q extends GenerationQuery>(
+    operation: "generations" | "edits",
+    query: Q,
+    target: Target,
+    signal: Signal,
+    scratch: Scratch,
+  ): Promise<ImageReply> => {
+    const adapter = adapters.get(target.upstream.kind);
+    // The two differ in what they ask for, which is told by `operation`.
+    const question = adapter?.[operation] as PictureQuestion<Q> | undefined;
+    if (!question || !adapter) return Promise.reject(unsupported(query.model));
+    const context = { target, model: query.model };
+    const ask: Ask = (request, until) =>
+      overWire(adapter, request, context, until, (reply) => reply);
+    return draw({ question, query, target, signal, scratch, ask });
   };
 
   return {
@@ -83,20 +116,33 @@ export function createReach({ adapters, engines, send, now }: ReachOptions): Rea
       const engine = engines.get(target.upstream.kind);
       if (engine?.embeddings) return engine.embeddings(query, target, signal);
       const adapter = adapters.get(target.upstream.kind);
-      return overWire(adapter?.embeddings, adapter, query, target, signal);
+      const question = adapter?.embeddings;
+      if (!question || !adapter) return Promise.reject(unsupported(query.model));
+      try {
+        const request = question.toUpstream(query, target);
+        const context = { target, model: query.model };
+        return overWire(adapter, request, context, signal, (reply) =>
+          question.fromUpstream(reply, query, target),
+        );
+      } catch (error) {
+        return Promise.reject(error);
+      }
     },
-    generations: async (query: GenerationQuery, target, signal): Promise<ImageReply> => {
-      const engine = engines.get(target.upstream.kind);
-      if (engine?.generations) return engine.generations(query, target, signal);
+    generations: async (query: GenerationQuery, target, signal, scratch) =>
+      engines.get(target.upstream.kind)?.generations?.(query, target, signal) ??
+      drawn("generations", query, target, signal, scratch),
+    edits: async (query: EditQuery, target, signal, scratch) =>
+      engines.get(target.upstream.kind)?.edits?.(query, target, signal) ??
+      drawn("edits", query, target, signal, scratch),
+    moderation: (prompt, model, target, signal) => {
       const adapter = adapters.get(target.upstream.kind);
-      return overWire(adapter?.generations, adapter, query, target, signal);
+      const question = adapter?.moderations;
+      if (!question || !adapter) return Promise.reject(unsupported(model));
+      const request = question.toUpstream(prompt, target);
+      return overWire(adapter, request, { target, model }, signal, question.fromUpstream);
     },
-    edits: async (query: EditQuery, target, signal): Promise<ImageReply> => {
-      const engine = engines.get(target.upstream.kind);
-      if (engine?.edits) return engine.edits(query, target, signal);
-      const adapter = adapters.get(target.upstream.kind);
-      return overWire(adapter?.edits, adapter, query, target, signal);
-    },
+    pictures: (target, operation) =>
+      adapters.get(target.upstream.kind)?.pictures?.(target, operation) ?? insidePictures,
   };
 }
 

@@ -4,6 +4,7 @@ import type { WireReply, WireRequest } from "./adapter.ts";
 import { fetchReply } from "./fetch-reply.ts";
 import type { Answer } from "./http/answer.ts";
 import { HttpClient } from "./http/client.ts";
+import { carriesAlone, loneReply } from "./lone-reply.ts";
 import { PlainReply } from "./plain-reply.ts";
 import { unreachable } from "./unreachable.ts";
 
@@ -28,10 +29,17 @@ export function createSend({ maxAnswerBytes, clock, proxied }: SendOptions): Sen
   const client = new HttpClient({ maxAnswerBytes, clock });
 
   const take = (answer: Answer): WireReply => new PlainReply(answer, maxAnswerBytes);
-  const send: Send = (request, signal) =>
-    proxied || !HttpClient.carries(request)
-      ? fetchReply(request, signal, maxAnswerBytes)
-      : client.ask(request, signal, take, (error) => unreachable(error, signal, maxAnswerBytes));
+  const send: Send = (request, signal) => {
+    if (proxied) return fetchReply(request, signal, maxAnswerBytes);
+    if (HttpClient.carries(request)) {
+      return client.ask(request, signal, take, (error) =>
+        unreachable(error, signal, maxAnswerBytes),
+      );
+    }
+    return carriesAlone(request)
+      ? loneReply(request, signal, maxAnswerBytes)
+      : fetchReply(request, signal, maxAnswerBytes);
+  };
   return { send, close: () => client.close() };
 }
 

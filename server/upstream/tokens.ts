@@ -84,7 +84,8 @@ export function createTokens({ send, now }: TokensOptions): Tokens {
         token === undefined
           ? request
           : { ...request, headers: { authorization: `Bearer ${token}`, ...request.headers } };
-      return adapter.sign?.(bearing, upstream, now()) ?? bearing;
+      const streamed = typeof bearing.body === "object" ? adapter.signStreamed : undefined;
+      return (streamed ?? adapter.sign)?.(bearing, upstream, now()) ?? bearing;
     },
     forget: (upstream, { headers }) => {
       const kept = known.get(upstream);

@@ -43,6 +43,11 @@ export class Ledger {
     return this.#faulty === undefined;
   }
 
+  /** Rows that are not in the file yet. */
+  get underWay(): readonly LedgerRow[] {
+    return [...this.#held, ...this.#journaled];
+  }
+
   /** Refuses a call before any money is spent, when its row could not be written. */
   admit(): void {
     if (this.#faulty === undefined) return;

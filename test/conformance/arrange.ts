@@ -1,5 +1,7 @@
 /** What the conformance tests share: a gateway in front of a fake OpenAI, and the official client in front of both. */
+
 import OpenAI, { type ClientOptions } from "openai";
+import sharp from "sharp";
 import { type Fake, fakePicture, startFake } from "../fake-upstream.ts";
 import { configFor, startGateway, type TestGateway, testKey } from "../harness.ts";
 
@@ -40,6 +42,19 @@ export const drawn = (
   format: "png" | "jpeg" | "webp" = "png",
 ): Uint8Array<ArrayBuffer> =>
   new Uint8Array(fakePicture(words, 0, { format, width: size, height: size }));
+
+/** A mask in OpenAI's sense: opaque, with a transparent square in its middle. */
+export async function maskOf(size = 16): Promise<Uint8Array<ArrayBuffer>> {
+  const opaque = { r: 0, g: 0, b: 0, alpha: 1 };
+  const hole = { create: { width: 4, height: 4, channels: 4, background: opaque } } as const;
+  const mask = sharp({ create: { width: size, height: size, channels: 4, background: opaque } });
+  return new Uint8Array(
+    await mask
+      .composite([{ input: hole, blend: "dest-out" }])
+      .png()
+      .toBuffer(),
+  );
+}
 
 export const base64Of = (bytes: Uint8Array): string => Buffer.from(bytes).toString("base64");
 

@@ -4,7 +4,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fakePicture, fakeVector } from "../fake-upstream.ts";
 import { temporaryFolder, testKey } from "../harness.ts";
-import { arrange, base64Of, bitsOf, drawn, sha256Of } from "./arrange.ts";
+import { arrange, base64Of, bitsOf, drawn, maskOf, sha256Of } from "./arrange.ts";
 
 const { fake, gateway, close } = arrange();
 const folder = temporaryFolder();
@@ -84,7 +84,7 @@ describe("curl", () => {
   });
 
   test("edits with a form", async () => {
-    const [picture, mask] = [drawn("one"), drawn("mask")];
+    const [picture, mask] = [drawn("one"), await maskOf()];
     const { status } = await curl("/images/edits", [
       ...["-F", "model=gpt-image-2", "-F", "prompt=add a hat", "-F", "n=2"],
       ...["-F", `image=@${file("one.png", picture)}`, "-F", `mask=@${file("mask.png", mask)}`],

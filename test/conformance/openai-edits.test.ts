@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { BadRequestError, toFile } from "openai";
 import { fakePicture, type RecordedRequest } from "../fake-upstream.ts";
 import { temporaryFolder } from "../harness.ts";
-import { arrange, base64Of, drawn, refusalOf, sha256Of } from "./arrange.ts";
+import { arrange, base64Of, drawn, maskOf, refusalOf, sha256Of } from "./arrange.ts";
 
 const { fake, gateway, client, close } = arrange();
 const folder = temporaryFolder();
@@ -61,7 +61,7 @@ describe("the official client's images.edit", () => {
   });
 
   test("sends a mask beside the picture", async () => {
-    const [picture, mask] = [drawn("picture"), drawn("mask")];
+    const [picture, mask] = [drawn("picture"), await maskOf()];
     await client.images.edit({
       model,
       prompt,
@@ -112,7 +112,9 @@ describe("the official client's images.edit", () => {
     } as const;
     const image = await toFile(drawn("one"), "otter.png");
     const answer = await client.images.edit({ model, prompt, image, ...options });
-    expect(texts()).toEqual({ model, prompt, ...options, n: "2", output_compression: "80" });
+    // This model looks closely at every picture anyway, and wants no word about it.
+    const { input_fidelity: _, ...sent } = options;
+    expect(texts()).toEqual({ model, prompt, ...sent, n: "2", output_compression: "80" });
     const shape = { format: "jpeg", width: 1536, height: 1024 } as const;
     expect(answer.data?.map(({ b64_json }) => b64_json)).toEqual(
       [0, 1].map((at) => base64Of(fakePicture(prompt, at, shape))),
@@ -131,18 +133,19 @@ describe("the official client's images.edit", () => {
     expect(fake.requests).toHaveLength(0);
   });
 
-  test("passes on what the upstream finds wrong with the mask", async () => {
+  test("is told what is wrong with the mask before anyone is asked", async () => {
     const error = await refusalOf(
       client.images.edit({
         model,
         prompt,
         image: await toFile(drawn("picture", 32), "otter.png"),
-        mask: await toFile(drawn("mask", 16), "mask.png"),
+        mask: await toFile(await maskOf(16), "mask.png"),
       }),
       BadRequestError,
     );
-    expect(error).toMatchObject({ code: "invalid_image_file", param: "mask" });
-    expect(error.message).toContain("mask size does not match image size");
+    expect(error).toMatchObject({ code: "invalid_value", param: "mask" });
+    expect(error.message).toContain("the mask is 16x16 and the image 32x32");
+    expect(fake.requests).toHaveLength(0);
   });
 });
 

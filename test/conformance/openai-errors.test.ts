@@ -20,7 +20,10 @@ const { fake, gateway, client, close } = arrange({
   yaml: (url) =>
     configFor(url).concat(`  - { name: narrow, key: ${narrowKey}, models: ["gpt-image-2"] }\n`),
 });
-beforeEach(() => fake.clear());
+beforeEach(() => {
+  fake.clear();
+  gateway.forgetTargets();
+});
 afterAll(close);
 
 const model = "text-embedding-3-small";

@@ -74,13 +74,13 @@ describe("the official client's images.generate", () => {
     expect(answer.data?.[1]?.b64_json).toBe(base64Of(fakePicture("an otter", 1, shape)));
   });
 
-  test("carries the newest options too, and the upstream's word on them comes back", async () => {
+  test("is refused options that the model does not have, before anyone is asked", async () => {
     const newest = { complexity: "low", frame_count: 4, frame_duration_ms: 50 };
     const error = await refusalOf(
       client.images.generate({ model: "gpt-image-2", prompt: "an otter", ...newest } as never),
       BadRequestError,
     );
-    expect(fake.requests[0]!.json).toMatchObject(newest);
+    expect(fake.requests).toHaveLength(0);
     expect(error).toMatchObject({ code: "unknown_parameter", param: "complexity" });
   });
 

@@ -4,7 +4,7 @@ import { APIError, toFile } from "openai";
 import { fakePicture } from "../fake-upstream.ts";
 import { arrange, base64Of, drawn, until } from "./arrange.ts";
 
-const { fake, gateway, client, close } = arrange();
+const { fake, gateway, client, close } = arrange({ settings: { VEXEL_ON_DISCONNECT: "cancel" } });
 beforeEach(() => fake.clear());
 afterAll(close);
 

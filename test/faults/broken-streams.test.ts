@@ -290,12 +290,12 @@ describe("a caller gets a stream or not as asked, whatever the upstream gives", 
     });
   });
 
-  test("a link cannot become an event, and is told so", async () => {
+  test("a link that leads nowhere cannot become an event, and is told so", async () => {
     fake.script({
       reply: {
         status: 200,
         headers: { "content-type": "application/json" },
-        body: JSON.stringify({ data: [{ url: "https://example.com/a.png" }] }),
+        body: JSON.stringify({ data: [{ url: "https://10.0.0.1/a.png" }] }),
       },
     });
     const error = await expectRefused(broken, await streamed(), {
@@ -304,7 +304,7 @@ describe("a caller gets a stream or not as asked, whatever the upstream gives", 
       code: "upstream_invalid",
       fault: "upstream_invalid",
     });
-    expect(error.message).toContain("Ask without stream");
+    expect(error.message).toContain("does not lead to a public address");
   });
 });
 

@@ -114,6 +114,7 @@ test("an embedding that is too large by itself is asked for once", async () => {
 describe("a picture is ordered at the second upstream when the first", () => {
   test.each(unpaid)("%s", async (_, mischief) => {
     for (const stream of [false, true]) {
+      broken.gateway.forgetTargets();
       first.script(mischief);
       const response = await ask.picture(broken, { stream });
       expect(await response.text()).toContain(picture);

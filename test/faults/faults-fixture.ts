@@ -33,10 +33,20 @@ export function startBroken({
   upstreams = 1,
   elsewhere = [],
 }: BrokenOptions = {}): Broken {
-  const fakes = Array.from({ length: upstreams }, () => startFake({ key: upstreamKey }));
+  const fakes = Array.from({ length: upstreams }, (): Fake => {
+    const fake = startFake({ key: upstreamKey });
+    return {
+      ...fake,
+      // What a target did in one test is not held against it in the next.
+      clear: () => {
+        fake.clear();
+        gateway.forgetTargets();
+      },
+    };
+  });
   const urls = fakes.map(({ url }, at) => elsewhere[at] ?? url);
   const targets = (model: string) =>
-    `[${urls.map((_, at) => `{ upstream: hidden-${at}, model: ${model} }`).join(", ")}]`;
+    `[${urls.map((_, at) => `{ upstream: hidden-${at}, model: ${model}, tier: ${at} }`).join(", ")}]`;
   const gateway = startGateway({
     settings,
     yaml: `

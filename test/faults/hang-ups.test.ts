@@ -7,7 +7,7 @@ import { fakePicture } from "../fake-upstream.ts";
 import { testKey } from "../harness.ts";
 import { startBroken, until } from "./faults-fixture.ts";
 
-const broken = startBroken();
+const broken = startBroken({ settings: { VEXEL_ON_DISCONNECT: "cancel" } });
 const { fake, gateway } = broken;
 beforeEach(() => fake.clear());
 afterAll(() => broken.close());

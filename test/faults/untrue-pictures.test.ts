@@ -85,7 +85,8 @@ describe("pictures that are true are delivered", () => {
     const filter = { prompt_filter_results: [{ hate: { filtered: false } }] };
     fake.script(answer({ created: 7, data: [entry], model: "gpt-image-1.5", ...filter }));
     const response = await ask.picture(broken);
-    expect(await response.json()).toEqual({ created: 7, data: [entry], ...filter });
+    const facts = { size: "1024x1024", output_format: "png" };
+    expect(await response.json()).toEqual({ created: 7, data: [entry], ...facts, ...filter });
   });
 
   test.each<[string, unknown]>([

@@ -7,6 +7,7 @@ import type { Call } from "../../server/gateway/stages/stage.ts";
 import { Trip } from "../../server/gateway/trip.ts";
 import { VectorMemory, type VectorMemoryOptions } from "../../server/gateway/vector-memory.ts";
 import { GatewayError } from "../../server/std/gateway-error.ts";
+import { noScratch } from "../../server/std/scratch.ts";
 import { Cancel } from "../../server/std/signal.ts";
 import type {
   EmbeddingInput,
@@ -134,7 +135,7 @@ export function callOf(
 ): EmbeddingsCall {
   const trip = new Trip("request", "embeddings", 0);
   trip.caller = { id: caller } as NonNullable<Trip["caller"]>;
-  return { operation: "embeddings", query, route, signal, trip };
+  return { operation: "embeddings", query, route, signal, scratch: noScratch, trip };
 }
 
 export function startMemory(options: VectorMemoryOptions) {

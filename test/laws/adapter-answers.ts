@@ -3,11 +3,14 @@ import fc from "fast-check";
 import { embeddingsEndpoint } from "../../server/gateway/endpoints/embeddings.ts";
 import { verifyEmbeddings, verifyImages } from "../../server/gateway/verify.ts";
 import { GatewayError } from "../../server/std/gateway-error.ts";
+import { noScratch } from "../../server/std/scratch.ts";
+import type { PictureQuestion, WireReply } from "../../server/upstream/adapter.ts";
 import type {
   EmbeddingsQuery,
   GenerationQuery,
-  ImageEvent,
+  ImageFrame,
   ImageReply,
+  Target,
 } from "../../server/upstream/contract.ts";
 import { fakePicture } from "../fake-upstream.ts";
 import { anything, type ReplyOptions, replyOf, type Subject } from "./adapter-cases.ts";
@@ -41,8 +44,10 @@ export async function faultOf(doing: () => Promise<unknown>): Promise<GatewayErr
   }
 }
 
-export async function drain(reply: ImageReply): Promise<ImageEvent[]> {
-  return reply.kind === "stream" ? Array.fromAsync(reply.events) : [];
+/** The frames of a stream by an upstream that streams. */
+export async function drain(reply: ImageReply): Promise<ImageFrame[]> {
+  const events = reply.kind === "stream" ? await Array.fromAsync(reply.events) : [];
+  return events.filter((event) => event.type !== "whole");
 }
 
 /** Reads a body as an answer to each question the adapter can ask. */
@@ -64,9 +69,21 @@ export async function readAll(
   const { generations, edits } = adapter;
   if (!generations || !edits) return;
   await faultOf(async () =>
-    drain(verifyImages(await generations.fromUpstream(reply(), drawing, target))),
+    drain(verifyImages(await readDrawn(generations, reply(), drawing, target))),
   );
-  await faultOf(async () => drain(verifyImages(await edits.fromUpstream(reply(), edit, target))));
+  await faultOf(async () => drain(verifyImages(await readDrawn(edits, reply(), edit, target))));
+}
+
+/** Of an adapter that answers at once, with nothing too large to hold. */
+export async function readDrawn<Q extends GenerationQuery>(
+  question: PictureQuestion<Q>,
+  reply: WireReply,
+  query: Q,
+  target: Target,
+): Promise<ImageReply> {
+  const read = await question.fromUpstream(reply, { query, target, scratch: noScratch });
+  if (read.kind === "pending") throw new Error("it said that it was not done");
+  return read;
 }
 
 const float32 = fc.float({ noNaN: true, noDefaultInfinity: true });
@@ -104,8 +121,9 @@ export async function deliver({ adapter, target }: Subject, body: string, query:
   const reply = await adapter.embeddings!.fromUpstream(replyOf(body), query, target);
   const written = await write(verifyEmbeddings(reply, query, undefined), query, undefined as never);
   if (written.kind !== "whole") throw new Error("embeddings do not leave as a stream");
-  const text =
-    typeof written.body === "string" ? written.body : Buffer.from(written.body).toString();
+  const { body: sent } = written;
+  if (typeof sent === "object" && "open" in sent) throw new Error("vectors are not on disk");
+  const text = typeof sent === "string" ? sent : Buffer.from(sent).toString();
   return JSON.parse(text) as {
     data: { index: number; embedding: number[] | string }[];
     usage: { prompt_tokens: number } | null;

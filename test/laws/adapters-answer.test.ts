@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { GatewayError } from "../../server/std/gateway-error.ts";
-import { parseAnswer } from "../../server/upstream/adapters/embeddings-answer.ts";
+import { parseAnswer } from "../../server/upstream/adapters/openai/embeddings-answer.ts";
 import { tries } from "./law.ts";
 
 const ascii = fc.string({ unit: "binary-ascii", maxLength: 12 });

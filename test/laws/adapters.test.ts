@@ -18,6 +18,7 @@ import {
   numbers,
   pictures,
   question,
+  readDrawn,
 } from "./adapter-answers.ts";
 import { anything, painters, replyOf, type Subject, subjects } from "./adapter-cases.ts";
 import { type Law, obey, tries } from "./law.ts";
@@ -136,7 +137,7 @@ const pictureLaws: Readonly<Record<string, Law<Subject>>> = {
           fc.nat(),
           async (entries, created) => {
             const body = JSON.stringify({ created, data: entries, model: "m", extra: { a: 1 } });
-            const reply = await adapter.generations!.fromUpstream(replyOf(body), drawing, target);
+            const reply = await readDrawn(adapter.generations!, replyOf(body), drawing, target);
             expect(verifyImages(reply)).toEqual({
               kind: "whole",
               created,
@@ -173,7 +174,7 @@ const pictureLaws: Readonly<Record<string, Law<Subject>>> = {
             return `event: ${type}${end}: a comment${end}data: ${JSON.stringify(payload)}${end}${end}`;
           });
           const reply = replyOf(frames.join(""), { headers: eventStream, cuts: places });
-          const read = await drain(await adapter.generations!.fromUpstream(reply, drawing, target));
+          const read = await drain(await readDrawn(adapter.generations!, reply, drawing, target));
           expect(read.map(({ type, base64, rest }) => [type, base64, rest?.prompt])).toEqual(
             list.map(({ last, b64_json, prompt }) => [
               last ? "completed" : "partial",

@@ -5,6 +5,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, posix } from "node:path";
 import Ajv from "ajv/dist/2020";
 import { z } from "zod";
+import { eventTypes } from "../../contract/events.ts";
 import { type Fault, type FaultName, faults } from "../../contract/faults.ts";
 import manifest from "../../package.json";
 import { buildOpenapi } from "../../server/edge/openapi.ts";
@@ -241,6 +242,9 @@ describe("docs/upstreams.md", () => {
     const sorted = (keys: readonly string[]) => [...new Set(keys)].sort();
     expect(keysUnder("At the top")).toEqual(sorted(knownKeys([])));
     expect(keysUnder("A key")).toEqual(sorted(knownKeys(["keys", 0])));
+    expect(keysUnder("A project")).toEqual(sorted(knownKeys(["projects", 0])));
+    expect(keysUnder("Limits")).toEqual(sorted(knownKeys(["keys", 0, "limits"])));
+    expect(keysUnder("A webhook")).toEqual(sorted(knownKeys(["webhooks", 0])));
     expect(keysUnder("An upstream")).toEqual(sorted(knownKeys(["upstreams", 0])));
     const models = ["embedding", "image"].flatMap((kind) => knownKeys(["models", 0], kind));
     expect(keysUnder("A model")).toEqual(sorted(models));
@@ -269,6 +273,14 @@ describe("docs/operations.md", () => {
     expect(queries.length).toBeGreaterThan(0);
     for (const { text } of queries) expect(db.query(text).all()).toEqual([]);
     db.close();
+  });
+
+  test("has every type of event and no other, and says when it happens", () => {
+    const told = rowsOf(sectionOf(path, "Events")).map(([type = "", when]) => [
+      codesIn(type)[0],
+      when,
+    ]);
+    expect<unknown>(told).toEqual(Object.entries(eventTypes));
   });
 
   test("has every event of the log and no other", () => {
@@ -339,15 +351,17 @@ describe("ARCHITECTURE.md", () => {
 
   test("has every stage in its order, and every file of the stages", () => {
     const rows = rowsOf(sectionOf("ARCHITECTURE.md", "The stages"));
-    const stacks = [
-      ...textOf("server/gateway/stages/stack.ts").matchAll(/through\(\s*\[(.*?)\],/gs),
-    ];
-    const listed = stacks.map(([, list = ""]) =>
-      list.replace(/\([^()]*\)/g, "").match(/\b[a-zA-Z]+\b/g),
+    // Handed over on the spot, or made by a function for several.
+    const stacks = textOf("server/gateway/stages/stack.ts").matchAll(
+      /(?:through\(\s*|\(\) => )\[\n( +)(.*?)\n +\][,;]/gs,
     );
+    const listed = [...stacks].map(([, indent = "", list = ""]) =>
+      list.split(`\n${indent}`).flatMap((line) => line.match(/^[a-zA-Z]+/)?.[0] ?? []),
+    );
+    expect(listed).toHaveLength(2);
     for (const stages of listed) {
       const told = rows.flatMap(([name = ""]) => codesIn(name));
-      expect<unknown>(told.filter((name) => stages?.includes(name))).toEqual(stages);
+      expect(told.filter((name) => stages.includes(name))).toEqual(stages);
     }
     expect(new Set(listed.flat()).size).toBe(rows.length);
     const files = rows.flatMap(([, , , files = ""]) => codesIn(files));
@@ -474,7 +488,7 @@ describe("every document", () => {
     for (const text of [...texts, textOf("vexel.example.yaml")]) {
       writeFileSync(file, text);
       const names = [...text.matchAll(/\$\{(\w+)/g)].map(([, name]) => name as string);
-      const env = Object.fromEntries(names.map((name) => [name, `${name}-0123456789abcdef`]));
+      const env = Object.fromEntries(names.map((name) => [name, sampleOf(name)]));
       const loaded = loadSnapshot({ path: file, required: true, env });
       expect(loaded.ok ? loaded.warnings.join("\n") : describeProblems(loaded.problems)).toBe("");
     }
@@ -530,6 +544,12 @@ describe("every document", () => {
   });
 });
 
+/** Long enough for a key; what signs webhooks has a shape of its own. */
+const sampleOf = (name: string): string =>
+  name === "WEBHOOK_SECRET"
+    ? `whsec_${Buffer.from(`${name}-0123456789abcdef`).toString("base64")}`
+    : `${name}-0123456789abcdef`;
+
 /** Numbers in documents, beside where each comes from. Whoever changes one is led to the other. */
 const numbers: readonly (readonly [string, string, string, string])[] = [
   ["README.md", "Node 20 or later", "package.json", '"node": ">=20"'],
@@ -540,6 +560,9 @@ const numbers: readonly (readonly [string, string, string, string])[] = [
   ["docs/api.md", "within 50 ms", "server/gateway/deadline.ts", "tickMs = 50"],
   ["ARCHITECTURE.md", "every 50 ms", "server/gateway/deadline.ts", "tickMs = 50"],
   ["docs/api.md", "up to eight side by side", "server/gateway/stages/split.ts", "maxParallel = 8"],
+  ["docs/operations.md", "(up to 64 KiB)", "server/gateway/in-hand.ts", "64 * 1024"],
+  ["docs/operations.md", "At most one in eight", "server/gateway/in-hand.ts", "spareShare = 1 / 8"],
+  ["docs/upstreams.md", "counts as 1024x1024", "server/gateway/demand.ts", "1024 * 1024"],
   ["ARCHITECTURE.md", "the first four calls", "server/gateway/stages/batch.ts", "lanes = 4"],
   ["ARCHITECTURE.md", "for 25 ms at most", "server/gateway/stages/batch.ts", "maxWaitMs = 25"],
   ["ARCHITECTURE.md", "more than 16 inputs", "server/gateway/stages/batch.ts", "maxJoining = 16"],
@@ -547,7 +570,54 @@ const numbers: readonly (readonly [string, string, string, string])[] = [
   ["docs/operations.md", "takes 5 ms or more", "server/gateway/stages/batch.ts", "quickMs = 5"],
   ["docs/settings.md", "within 5 ms", "server/gateway/stages/batch.ts", "quickMs = 5"],
   ["ARCHITECTURE.md", "Below 0.985", "server/gateway/canary.ts", "alike = 0.985"],
-  ["ARCHITECTURE.md", "one call in twenty", "server/gateway/stages/hedge.ts", "share = 0.05"],
+  [
+    "ARCHITECTURE.md",
+    "one call in twenty",
+    "server/gateway/scheduling/roster.ts",
+    "hedgeShare = 0.05",
+  ],
+  [
+    "docs/operations.md",
+    "five failures in a row",
+    "server/gateway/scheduling/breaker.ts",
+    "inARow = 5;",
+  ],
+  [
+    "docs/operations.md",
+    "of the last 64",
+    "server/gateway/scheduling/outcome-window.ts",
+    "kept = 64;",
+  ],
+  [
+    "docs/operations.md",
+    "up to thirty seconds",
+    "server/gateway/scheduling/breaker.ts",
+    "longestWaitMs = 30_000",
+  ],
+  [
+    "docs/operations.md",
+    "within ten seconds",
+    "server/gateway/scheduling/breaker.ts",
+    "rampMs = 10_000",
+  ],
+  [
+    "docs/operations.md",
+    "a fifth of the calls",
+    "server/gateway/scheduling/retry-budget.ts",
+    "share = 0.2;",
+  ],
+  [
+    "docs/operations.md",
+    "five a second",
+    "server/gateway/scheduling/retry-budget.ts",
+    "reservePerSecond = 5;",
+  ],
+  [
+    "docs/operations.md",
+    "for five minutes at most",
+    "server/gateway/scheduling/cool-down.ts",
+    "longestToldMs = 300_000",
+  ],
   ["docs/settings.md", "fewer than four", "server/gateway/stages/batch.ts", "lanes = 4"],
   ["docs/settings.md", "after a minute", "server/embedding-path.ts", "lookAgainMs = 60_000"],
   ["docs/operations.md", "four calls are under way", "server/gateway/stages/batch.ts", "lanes = 4"],
@@ -561,6 +631,11 @@ const numbers: readonly (readonly [string, string, string, string])[] = [
   ["docs/operations.md", "within 50 ms", "server/usage/ledger.ts", "groupMs: 50"],
   ["docs/operations.md", "above 256 KiB", "server/build.ts", "spoolAbove = 256 * 1024"],
   ["docs/operations.md", "32 random bytes", "server/store/keys.ts", "randomBytes(32)"],
+  ["docs/operations.md", "newest 10,000", "server/store/event-file.ts", "maxEvents = 10_000"],
+  ["docs/operations.md", "for 30 days", "server/store/event-file.ts", "keepDays = 30"],
+  ["docs/operations.md", "At most 1000 wait", "server/store/events.ts", "maxWaiting = 1000"],
+  ["docs/operations.md", "within ten seconds", "server/control/deliver.ts", "usualTimeout = 10 "],
+  ["docs/operations.md", "up to a fifth later", "server/control/deliver.ts", "spread = 0.2"],
   ["docs/upstreams.md", "at least 16 characters", "server/snapshot/schema.ts", "secret.min(16)"],
   [
     "docs/upstreams.md",

@@ -4,7 +4,8 @@ import Ajv, { type ValidateFunction } from "ajv/dist/2020";
 import { examples } from "../../server/edge/openapi-examples.ts";
 import { type RouteName, type RouteRow, routes } from "../../server/edge/routes.ts";
 import { arrange, drawn } from "../conformance/arrange.ts";
-import { testKey } from "../harness.ts";
+import { configFor, testKey } from "../harness.ts";
+import { adminKey, asOperator, webhookYaml } from "../promises/webhooks-fixture.ts";
 
 type Json = Record<string, unknown>;
 
@@ -16,7 +17,13 @@ interface Content {
 interface Operation {
   readonly operationId: string;
   readonly summary: string;
-  readonly parameters?: readonly { name: string; in: string; required: boolean; schema: Json }[];
+  readonly parameters?: readonly {
+    readonly name: string;
+    readonly in: string;
+    readonly required: boolean;
+    readonly description?: string;
+    readonly schema: Json;
+  }[];
   readonly requestBody?: { readonly content: Readonly<Record<string, Content>> };
   readonly responses: Readonly<
     Record<string, { description: string; content: Readonly<Record<string, Content>> }>
@@ -33,7 +40,12 @@ interface Document {
   readonly components: { readonly schemas: Json; readonly securitySchemes: Json };
 }
 
-const { fake, gateway, close } = arrange();
+// Nobody is there: a test of it is answered all the same.
+const receiver = { url: "http://127.0.0.1:9/", events: '["webhook.*"]' };
+const { fake, gateway, close } = arrange({
+  yaml: (url) => `${configFor(url)}${webhookYaml(receiver)}`,
+  settings: { VEXEL_ADMIN_KEY: adminKey },
+});
 beforeEach(() => fake.clear());
 afterAll(close);
 
@@ -118,10 +130,20 @@ describe("the document is OpenAPI 3.1", () => {
   test("every varying part of a path is declared, and nothing else", () => {
     for (const { row, operation } of operations) {
       const parts = [...row.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
-      const declared = (operation.parameters ?? []).map(({ name }) => name);
-      expect(declared).toEqual(parts as string[]);
-      for (const parameter of operation.parameters ?? [])
-        expect(parameter).toMatchObject({ in: "path", required: true });
+      const declared = (operation.parameters ?? []).filter((parameter) => parameter.in === "path");
+      expect(declared.map(({ name }) => name)).toEqual(parts as string[]);
+      for (const parameter of declared) expect(parameter.required).toBeTrue();
+    }
+  });
+
+  test("what may stand behind a question mark is optional and described", () => {
+    const asked = operations.flatMap(({ operation }) =>
+      (operation.parameters ?? []).filter((parameter) => parameter.in === "query"),
+    );
+    expect(asked.map(({ name }) => name)).toEqual(["after", "type", "limit"]);
+    for (const { required, description } of asked) {
+      expect(required).toBeFalse();
+      expect(description).toMatch(/\w/);
     }
   });
 
@@ -224,6 +246,12 @@ const calls: Readonly<Record<RouteName, () => Promise<readonly Response[]>>> = {
       await fetch(url, { method: "POST", headers: { authorization }, body: form }),
     ];
   },
+  result: async () => {
+    const headers = { "idempotency-key": crypto.randomUUID() };
+    const body = { model: "gpt-image-2", prompt: "an otter" };
+    const made = await gateway.post("/v1/images/generations", body, headers);
+    return [await get(`/v1/images/results/${made.headers.get("x-request-id")}`)];
+  },
   models: async () => [await get("/v1/models")],
   model: async () => [await get("/v1/models/gpt-image-2"), await get("/v1/models/our-embedder")],
   picture: async () => {
@@ -240,6 +268,21 @@ const calls: Readonly<Record<RouteName, () => Promise<readonly Response[]>>> = {
     });
     const answer = (await response.json()) as { data: { url: string }[] };
     return answer.data.length === 1 ? [await fetch(answer.data[0]!.url)] : [];
+  },
+  adminEvents: async () => {
+    gateway.events.emit({ type: "config.reloaded", data: { what: "nothing changed" } });
+    return [
+      await asOperator(gateway.url, "/admin/events?limit=1"),
+      await asOperator(gateway.url, "/admin/events?type=budget.*"),
+    ];
+  },
+  adminWebhooks: async () => [await asOperator(gateway.url, "/admin/webhooks")],
+  adminWebhookTest: async () => {
+    const listed = await asOperator(gateway.url, "/admin/webhooks");
+    const { data } = (await listed.json()) as { data: { id: string }[] };
+    return Promise.all(
+      data.map(({ id }) => asOperator(gateway.url, `/admin/webhooks/${id}/test`, "POST")),
+    );
   },
   health: async () => [await get("/healthz")],
   ready: async () => [await get("/readyz")],
@@ -272,6 +315,9 @@ describe("every refusal is as the document says", () => {
     [404, () => get("/v1/nothing")],
     [404, () => get("/v1/models/nothing")],
     [404, () => get("/pictures/nothing.png")],
+    [401, () => get("/admin/events")],
+    [400, () => asOperator(gateway.url, "/admin/events?limit=0")],
+    [404, () => asOperator(gateway.url, "/admin/webhooks/nothing/test", "POST")],
     [405, () => get("/v1/embeddings")],
     [400, () => gateway.post("/v1/embeddings", "{")],
     [415, () => gateway.post("/v1/embeddings", "{}", { "content-type": "text/plain" })],
@@ -355,11 +401,11 @@ const bases = {
   },
   generations: {
     path: "/v1/images/generations",
-    body: { model: "gpt-image-2", prompt: "an otter" },
+    body: { model: "any-painter", prompt: "an otter" },
   },
   edits: {
     path: "/v1/images/edits",
-    body: { model: "gpt-image-2", prompt: "a hat", images: [{ image_url: picture }] },
+    body: { model: "any-painter", prompt: "a hat", images: [{ image_url: picture }] },
   },
 } as const satisfies Partial<Record<RouteName, { path: string; body: Json }>>;
 

@@ -18,7 +18,8 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   snapshot: ["upstream", "std"],
   usage: ["store", "std"],
   gateway: ["upstream", "snapshot", "usage", "std"],
-  edge: ["gateway", "snapshot", "std"],
+  control: ["store", "snapshot", "usage", "std"],
+  edge: ["gateway", "control", "snapshot", "std"],
 };
 
 /** The relative imports of a file, as paths from the root. Type imports count: they are dependencies too. */

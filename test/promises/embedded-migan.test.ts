@@ -4,7 +4,12 @@ import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import sharp from "sharp";
-import type { EditQuery, FilePart, ImageSource } from "../../server/upstream/contract.ts";
+import type {
+  EditQuery,
+  FilePart,
+  ImageFrame,
+  ImageSource,
+} from "../../server/upstream/contract.ts";
 import {
   createMigan,
   isMiganInstalled,
@@ -181,7 +186,8 @@ describe("the real model", () => {
     const events = await Array.fromAsync(reply.events);
     expect(events).toHaveLength(1);
     expect(events[0]).toMatchObject({ type: "completed", size: "320x240", output_format: "jpeg" });
-    const made = await sharp(Buffer.from(events[0]!.base64, "base64")).metadata();
+    const [event] = events.filter(({ type }) => type !== "whole") as ImageFrame[];
+    const made = await sharp(Buffer.from(event!.base64, "base64")).metadata();
     expect(made).toMatchObject({ format: "jpeg", width, height });
   });
 

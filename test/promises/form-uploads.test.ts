@@ -2,6 +2,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import { mkdirSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import sharp from "sharp";
 import { draw } from "../fake-upstream/pictures.ts";
 import { type Fake, startFake } from "../fake-upstream.ts";
 import {
@@ -101,8 +102,10 @@ const filler = crypto.getRandomValues(new Uint8Array(65_536));
 
 /** A picture by its first bytes, different for each `seed`, of `fileBytes` in all. */
 function* picture(seed: number): Generator<Uint8Array> {
-  yield Buffer.concat([png.subarray(0, 40), Buffer.alloc(24, seed)]);
-  for (let left = fileBytes - 64; left > 0; left -= filler.length) yield filler.subarray(0, left);
+  const start = Buffer.concat([png, Buffer.alloc(24, seed)]);
+  yield start;
+  for (let left = fileBytes - start.length; left > 0; left -= filler.length)
+    yield filler.subarray(0, left);
 }
 
 async function begin(): Promise<RawConnection> {
@@ -281,6 +284,11 @@ describe("every file of a form reaches the upstream byte for byte, with the type
       body: form,
     });
 
+  const clear = () =>
+    sharp({ create: { width: 64, height: 64, channels: 4, background: "#0000" } })
+      .png()
+      .toBuffer();
+
   // Around the size at which a file goes to disk.
   const kept = 256 * 1024;
   test.each([0, 1, 60_000, kept - 1, kept, kept + 1, kept + 65_537, 3_000_000])(
@@ -288,7 +296,7 @@ describe("every file of a form reaches the upstream byte for byte, with the type
     async (extra) => {
       fake.clear();
       const files = [drawn("png", extra), drawn("jpeg", extra), drawn("webp", extra)];
-      const mask = drawn("png", extra + 3);
+      const mask = new Uint8Array(Buffer.concat([await clear(), Buffer.alloc(extra + 3, 0x5a)]));
       const form = new FormData();
       form.append("mask", new Blob([mask], { type: "text/plain" }), "mask.txt");
       form.append("prompt", "a hat");

@@ -2,9 +2,12 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { Budget, Recent } from "../../server/gateway/recent.ts";
-import { attempt } from "../../server/gateway/stages/attempt.ts";
-import { createHedge } from "../../server/gateway/stages/hedge.ts";
+import type { Route } from "../../server/gateway/resolve.ts";
+import { Roster } from "../../server/gateway/scheduling/roster.ts";
+import { schedule } from "../../server/gateway/stages/schedule.ts";
 import { GatewayError } from "../../server/std/gateway-error.ts";
+import { realTimers } from "../../server/std/timers.ts";
+import type { EmbeddingsQuery, EmbeddingsReply } from "../../server/upstream/contract.ts";
 import { until } from "../faults/faults-fixture.ts";
 import { tries } from "../laws/law.ts";
 import {
@@ -19,17 +22,29 @@ import {
   targetNamed,
 } from "./travelling-fixture.ts";
 
-const targets = [targetNamed("a"), targetNamed("b"), targetNamed("c")];
+/** In their order: each is its own tier. */
+const targets = ["a", "b", "c"].map((id, tier) => ({ ...targetNamed(id), tier }));
 const [a, b, c] = targets as [(typeof targets)[0], (typeof targets)[0], (typeof targets)[0]];
 
 interface Arranged {
   readonly upstream: HeldUpstream;
   readonly send: EmbeddingsSend;
+  readonly roster: Roster;
   /** So many calls that took so long, by a clock of their own. */
   train(times: number, ms: number): Promise<void>;
   /** Waits longer than any second call would. */
   patience(): Promise<void>;
 }
+
+const rosterOf = (route: Route, clock: () => number, hedgeShare?: number): Roster =>
+  new Roster({
+    snapshot: () => ({ models: new Map([[route.id, route]]) }),
+    clock,
+    random: Math.random,
+    timers: realTimers,
+    onTarget: () => undefined,
+    ...(hedgeShare !== undefined && { hedgeShare }),
+  });
 
 /** `share`: one extra call for each call, where a test is not about how many there may be. */
 function arrange({ share = 1, route = routeTo(a, b) } = {}): Arranged & { route: typeof route } {
@@ -41,10 +56,12 @@ function arrange({ share = 1, route = routeTo(a, b) } = {}): Arranged & { route:
     now += training;
     return answerTo(call);
   };
-  const send = attempt({ ask: createHedge({ clock: () => now, share }) })(next);
+  const roster = rosterOf(route, () => now, share);
+  const send = schedule<EmbeddingsQuery, EmbeddingsReply>({ roster, sizeOf: () => 0 })(next);
   return {
     upstream,
     send,
+    roster,
     route,
     train: async (times, ms) => {
       training = ms;
@@ -236,7 +253,8 @@ describe("second calls are few", () => {
       else now += 3;
       return answerTo(call);
     };
-    const send = attempt({ ask: createHedge({ clock: () => now }) })(next);
+    const roster = rosterOf(route, () => now);
+    const send = schedule<EmbeddingsQuery, EmbeddingsReply>({ roster, sizeOf: () => 0 })(next);
     for (let at = 0; at < 400; at++) await send(callFor(["x"], route));
     expect(asked).toEqual({ a: 400, b: 0 });
     slow = true;
@@ -244,6 +262,18 @@ describe("second calls are few", () => {
     expect(asked.a).toBe(800);
     expect(asked.b).toBeGreaterThanOrEqual(10);
     expect(asked.b).toBeLessThanOrEqual(0.05 * 400 + 10);
+  });
+
+  test("and none where all second tries of the model are spent", async () => {
+    const { upstream, send, roster, route, train, patience } = arrange();
+    await train(20, 3);
+    const { retries } = roster.tableOf(route).budgets;
+    while (retries.spend(roster.clock()));
+    const reply = send(callFor(["x"], route));
+    await patience();
+    expect(where(upstream)).toEqual(["a"]);
+    upstream.visits[0]!.answer();
+    await reply;
   });
 
   test("however they are asked for", () => {

@@ -113,7 +113,7 @@ async function fillQuietly(folder: string): Promise<void> {
   other.run("PRAGMA busy_timeout = 5000");
   other.run("PRAGMA max_page_count = 7");
   const insert = other.prepare(
-    "INSERT INTO ledger VALUES (?, 0, 'x', 'x', '', '', '', 0, 0, '', 0, 0, 0, 0, 0, 0, 0, 0)",
+    "INSERT INTO ledger VALUES (?, 0, 'x', 'x', '', '', '', 0, 0, '', 0, 0, 0, 0, 0, 0, 0, 0, 0, '', '', 0)",
   );
   expect(() => {
     for (let i = 0; ; i++) insert.run(`filler-${i}`);
@@ -353,7 +353,14 @@ describe("a data folder that is of no use ends the start with exit code 1 and on
     const path = join(folder.path, "ledger.db");
     new LedgerFile({ folder: folder.path, maxBytes: 0 }).close();
     const old = new Database(path);
-    for (const column of ["known_inputs", "upstream_tokens"])
+    for (const column of [
+      "known_inputs",
+      "upstream_tokens",
+      "cost",
+      "steps",
+      "project",
+      "estimate",
+    ])
       old.run(`ALTER TABLE ledger DROP COLUMN ${column}`);
     old.run(
       "INSERT INTO ledger VALUES ('precious', 0, 'x', 'x', '', '', '', 0, 0, '', 0, 0, 0, 0, 0, 0)",

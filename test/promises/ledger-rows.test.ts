@@ -48,6 +48,10 @@ describe("a row tells of a call that went well", () => {
       bytesOut: Buffer.byteLength(text),
       knownInputs: 0,
       upstreamTokens: fakeTokens("a red boat") + fakeTokens("a blue car"),
+      cost: ((fakeTokens("a red boat") + fakeTokens("a blue car")) * 0.13) / 1_000_000,
+      steps: null,
+      project: null,
+      estimate: null,
     });
     expect(row.at).toBeWithin(before, Date.now() + 1);
     expect(row.latencyMs).toBeWithin(0.01, 10_000);
@@ -262,6 +266,10 @@ describe("old rows are taken out", () => {
     bytesOut: 0,
     knownInputs: null,
     upstreamTokens: null,
+    cost: null,
+    steps: null,
+    project: null,
+    estimate: null,
   });
 
   test("the oldest first, in small bites, and only those that are old enough", () => {

@@ -1,12 +1,17 @@
 /** What cannot be cleared away after a call costs neither the answer nor its row. */
 import { expect, test } from "bun:test";
+import { Admission } from "../../server/gateway/admission.ts";
 import { createDeadlines } from "../../server/gateway/deadline.ts";
 import type { Endpoint } from "../../server/gateway/endpoint.ts";
 import type { Incoming } from "../../server/gateway/incoming.ts";
+import { KeptAnswers } from "../../server/gateway/kept-answers.ts";
 import { createServe } from "../../server/gateway/serve.ts";
 import type { Model, Snapshot } from "../../server/snapshot/snapshot.ts";
+import type { AnswerShelf } from "../../server/std/answer-shelf.ts";
 import { GatewayError } from "../../server/std/gateway-error.ts";
 import { keyHash } from "../../server/std/key-hash.ts";
+import { noScratch } from "../../server/std/scratch.ts";
+import type { EmbeddingsQuery } from "../../server/upstream/contract.ts";
 import type { LedgerRow } from "../../server/usage/ledger.ts";
 
 const hash = keyHash("sk-test");
@@ -21,7 +26,7 @@ const endpoint = {
   kind: "embedding",
   read: async () => ({ query: { model: "m" }, dispose: () => Promise.reject(stuck) }),
   write: () => ({ kind: "whole", body: "{}", usage: undefined }),
-} as unknown as Endpoint<{ model: string }, string>;
+} as unknown as Endpoint<EmbeddingsQuery, string>;
 const incoming = {
   requestId: "req_1",
   headers: new Headers({ authorization: "Bearer sk-test" }),
@@ -29,6 +34,14 @@ const incoming = {
   bytesReceived: 0,
   expectWait: () => undefined,
 } as unknown as Incoming;
+
+const noShelf: AnswerShelf = {
+  begin: () => {
+    throw stuck;
+  },
+  find: async () => undefined,
+  forget: async () => undefined,
+};
 
 const outcomes: readonly [string, () => Promise<string>, number][] = [
   ["an answer", async () => "vectors", 200],
@@ -55,7 +68,20 @@ test.each(outcomes)(
       onDefect: (_id, error) => defects.push(error),
       startDeadline: deadlines.start,
       timeoutMs: { embedding: 1000, image: 1000 },
-      maxConcurrent: 10,
+      admission: new Admission({
+        snapshot: () => snapshot,
+        maxImageCalls: 10,
+        maxWaiting: 0,
+        waitMs: { embedding: 0, image: 0 },
+        clock: () => 0,
+        repeat: () => () => undefined,
+      }),
+      maxConcurrent: { all: 10, image: 10 },
+      spending: { begin: () => undefined, end: () => undefined },
+      onDisconnect: "cancel",
+      keepAliveMs: 0,
+      scratch: () => noScratch,
+      kept: new KeptAnswers(noShelf, (error) => defects.push(error)),
       streamTimes: { patienceMs: 1, heartbeatMs: 1 },
       clock: () => 0,
       now: () => 0,

@@ -7,7 +7,7 @@ import type {
   EditQuery,
   FilePart,
   GenerationQuery,
-  ImageEvent,
+  ImageFrame,
   ImageOptions,
   ImageReply,
   ImageSource,
@@ -80,11 +80,11 @@ export const edit = async (
 ): Promise<Whole> =>
   whole(await sketch.edits(editing(prompt, images.map(fromFile), parts), target, patient));
 
-export async function collect(query: GenerationQuery, signal = patient): Promise<ImageEvent[]> {
+export async function collect(query: GenerationQuery, signal = patient): Promise<ImageFrame[]> {
   const reply = await sketch.generations({ ...query, stream: true }, target, signal);
   if (reply.kind !== "stream") throw new Error("no stream came back");
-  const events: ImageEvent[] = [];
-  for await (const event of reply.events) events.push(event);
+  const events: ImageFrame[] = [];
+  for await (const event of reply.events) if (event.type !== "whole") events.push(event);
   return events;
 }
 

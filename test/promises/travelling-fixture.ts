@@ -7,6 +7,7 @@ import { Trip } from "../../server/gateway/trip.ts";
 import type { Model } from "../../server/snapshot/snapshot.ts";
 import { GatewayError } from "../../server/std/gateway-error.ts";
 import { prove } from "../../server/std/proven.ts";
+import { noScratch } from "../../server/std/scratch.ts";
 import { Cancel } from "../../server/std/signal.ts";
 import type {
   EmbeddingInput,
@@ -70,6 +71,7 @@ export function callFor(
   const [target] = route.targets;
   return {
     operation: "embeddings",
+    scratch: noScratch,
     query: {
       model: route.id,
       input: whole,

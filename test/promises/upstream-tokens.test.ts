@@ -4,7 +4,7 @@ import { generateKeyPairSync, verify } from "node:crypto";
 import { GatewayError } from "../../server/std/gateway-error.ts";
 import { Cancel } from "../../server/std/signal.ts";
 import type { Adapter, WireReply, WireRequest } from "../../server/upstream/adapter.ts";
-import { vertex } from "../../server/upstream/adapters/vertex.ts";
+import { vertex } from "../../server/upstream/adapters/google/vertex.ts";
 import type { EmbeddingsQuery, Target, Upstream } from "../../server/upstream/contract.ts";
 import { probe } from "../../server/upstream/probe.ts";
 import { createReach } from "../../server/upstream/reach.ts";

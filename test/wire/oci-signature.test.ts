@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { createHash, generateKeyPairSync, verify } from "node:crypto";
 import type { WireRequest } from "../../server/upstream/adapter.ts";
-import { signForOci } from "../../server/upstream/adapters/oci-signature.ts";
+import { signForOci } from "../../server/upstream/adapters/oci/signature.ts";
 
 const { privateKey, publicKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
 const signer = {

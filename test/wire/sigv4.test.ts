@@ -1,6 +1,6 @@
 /** AWS signatures are right to the last digit: AWS's own test suite, and a Bedrock model's id, which is encoded twice. */
 import { expect, test } from "bun:test";
-import { signatureHeaders } from "../../server/upstream/adapters/sigv4.ts";
+import { signatureHeaders } from "../../server/upstream/adapters/amazon/sigv4.ts";
 import suite from "../data/sigv4/vectors.json";
 
 interface Case {

@@ -148,7 +148,7 @@ function toObject({ fields }: Form): Record<string, unknown> {
     // An empty text field is how HTML forms say "not given".
     if (value === "" && known && name !== "prompt") continue;
     const earlier = body.get(name);
-    const typed = known ? fromText(name, value) : value;
+    const typed = known ? fromText(name, value) : likely(value);
     body.set(name, earlier === undefined ? typed : [earlier, typed].flat());
   }
   return Object.fromEntries(body);
@@ -160,6 +160,10 @@ function fromText(name: string, text: string): unknown {
   if (booleanFields.has(name) && /^(true|false)$/i.test(text)) return text.toLowerCase() === "true";
   return text;
 }
+
+/** Of a field that nobody here knows: a number where it is written as one, for upstreams that are asked in JSON. */
+const likely = (text: string): unknown =>
+  text.length < 16 && String(Number(text)) === text && /\d$/.test(text) ? Number(text) : text;
 
 function checkPicture({ field, type, size }: FilePart): void {
   const param = field.replace(/\[.*$/, "");

@@ -1,13 +1,18 @@
 /** How pictures leave: as one JSON answer, or as server-sent events. */
+import { GatewayError } from "../../std/gateway-error.ts";
+import { type StreamedText, writeJson } from "../../std/json-stream.ts";
 import type {
   ImageEvent,
+  ImageFrame,
   ImageOptions,
   ImageReply,
-  ImageResult,
   ImageUsage,
+  Picture,
+  WholeReply,
 } from "../../upstream/contract.ts";
 import type { Usage, WriteContext, Written } from "../endpoint.ts";
 import { sumOf } from "../image-usage.ts";
+import { inJson } from "../pictures/look.ts";
 import type { Chunk } from "../stream.ts";
 
 export interface ImageContext extends WriteContext {
@@ -20,22 +25,21 @@ export async function writeImages(reply: ImageReply, context: ImageContext): Pro
   return reply.kind === "stream" ? writeStream(reply.events, context) : writeWhole(reply, context);
 }
 
-async function writeWhole(
-  reply: Extract<ImageReply, { kind: "whole" }>,
-  context: ImageContext,
-): Promise<Written> {
-  const results = await Promise.all(
-    reply.results.map(async (result) => ({
+async function writeWhole(reply: WholeReply, context: ImageContext): Promise<Written> {
+  const results: unknown[] = [];
+  // One after the other: each may be a large picture.
+  for (const result of reply.results) {
+    results.push({
       ...result.rest,
       ...(await handOver(result.image, context)),
       ...(result.revised_prompt !== undefined && { revised_prompt: result.revised_prompt }),
-    })),
-  );
+    });
+  }
   const { safety_identifier } = context.options;
   return {
     kind: "whole",
-    body: JSON.stringify({
-      created: reply.created ?? context.now,
+    body: writeJson({
+      created: secondsOf(reply.created) ?? context.now,
       ...reply.facts,
       ...(safety_identifier !== undefined && { safety_identifier }),
       ...reply.rest,
@@ -46,19 +50,18 @@ async function writeWhole(
   };
 }
 
-/** Pictures that came as bytes leave as the caller asked; base64 and links leave as they came. */
+/** Some upstreams tell milliseconds. */
+const secondsOf = (created: number | undefined): number | undefined =>
+  created !== undefined && created > 100_000_000_000 ? Math.floor(created / 1000) : created;
+
+/** As the caller asked; without a word about it, pictures leave in base64 and links as they came. */
 async function handOver(
-  image: ImageResult["image"],
+  image: Picture,
   { options, keepPicture, publicUrl }: ImageContext,
-): Promise<{ url: string } | { b64_json: string }> {
+): Promise<{ url: string } | { b64_json: string | StreamedText }> {
   if (image.kind === "url") return { url: image.url };
-  if (options.response_format === "url") {
-    const bytes = image.kind === "bytes" ? image.bytes : Buffer.from(image.base64, "base64");
-    return { url: await keepPicture(bytes, publicUrl()) };
-  }
-  return {
-    b64_json: image.kind === "base64" ? image.base64 : Buffer.from(image.bytes).toString("base64"),
-  };
+  if (options.response_format === "url") return { url: await keepPicture(image, publicUrl()) };
+  return { b64_json: inJson(image) };
 }
 
 function writeStream(events: AsyncIterable<ImageEvent>, context: ImageContext): Written {
@@ -66,6 +69,7 @@ function writeStream(events: AsyncIterable<ImageEvent>, context: ImageContext): 
   let spent: ImageUsage | undefined;
   async function* chunks(): AsyncIterable<Chunk> {
     for await (const event of events) {
+      if (event.type === "whole") throw new GatewayError("internal", "A stream was not cut up.");
       if (event.type === "completed") {
         images++;
         spent = sumOf(spent, event.usage);
@@ -80,20 +84,24 @@ function writeStream(events: AsyncIterable<ImageEvent>, context: ImageContext): 
   };
 }
 
-function frame(event: ImageEvent, { family, now }: ImageContext): string {
+function frame(event: ImageFrame, { family, now }: ImageContext): string {
   const { type, base64, created, index, usage, rest, ...facts } = event;
   const name = `${family}.${type === "partial" ? "partial_image" : "completed"}`;
   const payload = {
     ...rest,
     type: name,
     b64_json: base64,
-    created_at: created ?? now,
+    created_at: secondsOf(created) ?? now,
+    ...unsaid,
     ...facts,
     ...(index !== undefined && { partial_image_index: index }),
     ...(usage && { usage }),
   };
   return `event: ${name}\ndata: ${JSON.stringify(payload)}\n\n`;
 }
+
+/** Every event must have these, and may say that nobody said. */
+const unsaid = { size: "auto", quality: "auto", background: "auto", output_format: "png" } as const;
 
 const toUsage = (usage: ImageUsage | undefined, images: number): Usage => ({
   ...(usage && { inputTokens: usage.input_tokens, outputTokens: usage.output_tokens }),

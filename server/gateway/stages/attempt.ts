@@ -1,49 +1,85 @@
-/** Tries a model's targets in order until one answers, or a fault says that no other would. */
-import { GatewayError } from "../../std/gateway-error.ts";
-import type { Target } from "../../upstream/contract.ts";
-import type { Call, Send, Stage } from "./stage.ts";
+/** One question to one target, and what its end says about the target. */
+import type { Signal } from "../../std/signal.ts";
+import { outcomeOf } from "../scheduling/outcome.ts";
+import type { Seat } from "../scheduling/policies/policy.ts";
+import type { Table } from "../scheduling/roster.ts";
+import { isCut } from "./hedge.ts";
+import type { Call, Send } from "./stage.ts";
 
 export interface AttemptOptions<Q, A> {
-  /** Whether this target may be asked this. Absent: any may. */
-  readonly able?: (call: Call<Q>, target: Target) => boolean;
-  /**
-   * How a target is asked, when others could be asked instead. Absent: it is asked, and waited for. Takes those of the
-   * others that it asks as well out of the list.
-   */
-  readonly ask?: (next: Send<Q, A>, call: Call<Q>, target: Target, others: Target[]) => Promise<A>;
+  readonly next: Send<Q, A>;
+  /** Milliseconds, monotonic. */
+  readonly clock: () => number;
+  /** The same answer, and word when the last of it has come: of one that comes piece by piece. */
+  readonly untilEnd?: ((answer: A, end: (failure?: unknown) => void) => A) | undefined;
 }
 
-export const attempt =
-  <Q, A>({ able, ask }: AttemptOptions<Q, A> = {}): Stage<Q, A> =>
-  (next) => {
-    const several = async (call: Call<Q>): Promise<A> => {
-      const { route, trip, signal } = call;
-      const others = route.targets.filter((target) => able?.(call, target) ?? true);
-      for (let target = others.shift(); target; target = others.shift()) {
-        try {
-          if (ask && others.length > 0) return await ask(next, call, target, others);
-          trip.attempt(target);
-          return await next({ ...call, target });
-        } catch (error) {
-          if (others.length === 0 || signal.aborted || !mayTryElsewhere(error, call)) throw error;
+export interface Attempt<Q, A> {
+  /** One of several: all that can be learned is. */
+  ask(call: Call<Q>, seat: Seat, table: Table, size: number, signal: Signal): Promise<A>;
+  /** The only one, and well: as little as possible is done about it. */
+  askOnly(call: Call<Q>, seat: Seat): Promise<A>;
+}
+
+export function createAttempt<Q, A>(options: AttemptOptions<Q, A>): Attempt<Q, A> {
+  const { next, clock, untilEnd } = options;
+
+  const ask: Attempt<Q, A>["ask"] = (call, { health, target }, { peers }, size, signal) => {
+    const began = clock();
+    const probe = health.begin(began);
+    const succeed = (): void => {
+      const now = clock();
+      health.succeeded(now, now - began, size, probe, peers);
+    };
+    const fail = (error: unknown): void => {
+      const now = clock();
+      const ended = {
+        aborted: signal.aborted,
+        cut: isCut(signal),
+        lastedMs: now - began,
+        patienceMs: health.patienceMs(size, peers),
+      };
+      health.ended(now, outcomeOf(error, ended), probe, peers);
+    };
+    call.trip.attempt(target);
+    return begun(next, { ...call, target, signal }).then(
+      (answer) => {
+        if (untilEnd) {
+          return untilEnd(answer, (failure) => (failure === undefined ? succeed() : fail(failure)));
         }
-      }
-      throw new GatewayError(
-        "upstream_invalid",
-        `No target of the model \`${route.id}\` can serve this call: those that could give vectors that cannot be compared with the model's others. Ask the operator of this gateway.`,
-      );
-    };
-    return (call) => {
-      const [only] = call.route.targets;
-      // Most models have one target, and nothing to choose.
-      if (call.route.targets.length !== 1 || !only) return several(call);
-      call.trip.attempt(only);
-      return next({ ...call, target: only });
-    };
+        succeed();
+        return answer;
+      },
+      (error) => {
+        fail(error);
+        throw error;
+      },
+    );
   };
 
-/** A picture that may have been paid for is not ordered a second time. */
-function mayTryElsewhere<Q>(error: unknown, { operation }: Call<Q>): boolean {
-  if (!(error instanceof GatewayError) || error.row.retry !== "elsewhere") return false;
-  return operation === "embeddings" || error.details.unsent === true || !error.row.maybePaid;
+  const askOnly: Attempt<Q, A>["askOnly"] = (call, { health, target }) => {
+    call.trip.attempt(target);
+    health.inFlight++;
+    const reply = begun(next, { ...call, target });
+    // Beside the reply and not in its way. Both ways lead on, so this can never be an unhandled rejection.
+    reply.then(
+      () => health.succeededAlone(),
+      (error) => health.ended(clock(), outcomeOf(error, atOnce), false, [health]),
+    );
+    return reply;
+  };
+
+  return { ask, askOnly };
+}
+
+/** Nobody measured, and nobody else could have been asked sooner. */
+const atOnce = { aborted: false, cut: false, lastedMs: 0, patienceMs: 0 };
+
+/** What is thrown on the spot fails the call as well, and not the stage. */
+function begun<Q, A>(next: Send<Q, A>, call: Call<Q>): Promise<A> {
+  try {
+    return next(call);
+  } catch (error) {
+    return Promise.reject(error);
+  }
 }

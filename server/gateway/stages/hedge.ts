@@ -1,128 +1,104 @@
 /**
- * A second question to another target when the first is slower than it usually is. Only for vectors, which are the same
- * whoever makes them and cost the same asked twice; and only for a small share of the calls, or a slow day would
- * double the load.
+ * Impatience, for vectors, which are the same whoever makes them: a second question to another target when the first is
+ * slower than it usually is, and an end to the first when it is slower than it ever is. Neither costs a call anything
+ * that is answered in its usual time, but for one timer.
  */
+import { GatewayError } from "../../std/gateway-error.ts";
 import { Cancel, type Signal } from "../../std/signal.ts";
-import type { EmbeddingsQuery, EmbeddingsReply, Target } from "../../upstream/contract.ts";
-import { Budget, Recent } from "../recent.ts";
-import type { Call, Send } from "./stage.ts";
-
-export interface HedgeOptions {
-  /** Milliseconds, monotonic. */
-  readonly clock: () => number;
-  /** Extra calls for each call: 0.05 is one in twenty. */
-  readonly share?: number;
-}
-
-type EmbeddingsSend = Send<EmbeddingsQuery, EmbeddingsReply>;
-type EmbeddingsCall = Call<EmbeddingsQuery>;
+import type { Timers } from "../../std/timers.ts";
 
 /** Never sooner: below this the clock and the event loop are as slow as the upstream. */
 const soonestMs = 2;
 
-export function createHedge({ clock, share = 0.05 }: HedgeOptions) {
-  const recents = new WeakMap<Target, Recent>();
-  const budget = new Budget(share);
-
-  const recentOf = (target: Target): Recent => {
-    const known = recents.get(target) ?? new Recent();
-    recents.set(target, known);
-    return known;
-  };
-
-  /** Asks one target and remembers how long it took. Only answers count: a failure may be quick. */
-  const timed = async (
-    next: EmbeddingsSend,
-    call: EmbeddingsCall,
-    target: Target,
-    signal: Signal,
-  ): Promise<EmbeddingsReply> => {
-    const began = clock();
-    call.trip.attempt(target);
-    const reply = await next({ ...call, target, signal });
-    recentOf(target).add(clock() - began);
-    return reply;
-  };
-
-  return async (
-    next: EmbeddingsSend,
-    call: EmbeddingsCall,
-    target: Target,
-    others: Target[],
-  ): Promise<EmbeddingsReply> => {
-    budget.earn();
-    const usual = recentOf(target).p95();
-    const [other] = others;
-    if (usual === undefined || !other) return timed(next, call, target, call.signal);
-    return race(call.signal, Math.max(soonestMs, usual), {
-      first: (signal) => timed(next, call, target, signal),
-      second: (signal) => {
-        if (!budget.spend()) return undefined;
-        others.shift();
-        return timed(next, call, other, signal);
-      },
-      // Whose answer or fault is told, that one counts as the one that served.
-      told: (first) => {
-        call.trip.target = first ? target : other;
-      },
-    });
-  };
+export interface Runner<T> {
+  /** After this a second one may run. Undefined: not known, so none does. */
+  readonly usualMs: number | undefined;
+  /** After this it is called off. Infinity: never. */
+  readonly patienceMs: number;
+  run(signal: Cancel): Promise<T>;
 }
 
-interface Runners<T> {
-  first(signal: Signal): Promise<T>;
-  /** Undefined: it may not run. */
-  second(signal: Signal): Promise<T> | undefined;
+export interface Race<T> {
+  readonly first: Runner<T>;
+  /** Undefined: none may run. Asked at most once. */
+  second(): Runner<T> | undefined;
   /** Before the outcome is: is it the first one's? */
   told(first: boolean): void;
+  readonly signal: Signal;
+  readonly timers: Timers;
 }
 
 /** The first that succeeds wins and the other is called off. When both fail, the first one's fault is told. */
-function race<T>(signal: Signal, afterMs: number, runners: Runners<T>): Promise<T> {
+export function race<T>({ first, second, told, signal, timers }: Race<T>): Promise<T> {
   const { promise, resolve, reject } = Promise.withResolvers<T>();
-  const [one, two] = [new Cancel(), new Cancel()];
-  const callOff = (): void => {
-    one.abort(signal.reason);
-    two.abort(signal.reason);
-  };
-  let running = 1;
+  const one = new Cancel();
+  let two: Cancel | undefined;
+  let [timer, secondTimer]: unknown[] = [];
+  let running = 0;
   let over = false;
   let failure: { readonly error: unknown; readonly first: boolean } | undefined;
-  const end = (first: boolean): void => {
+
+  const callOff = (): void => {
+    one.abort(signal.reason);
+    two?.abort(signal.reason);
+  };
+  const end = (isFirst: boolean): void => {
     over = true;
-    clearTimeout(timer);
+    timers.stop(timer);
+    if (two) timers.stop(secondTimer);
     signal.removeEventListener("abort", callOff);
-    runners.told(first);
+    told(isFirst);
   };
-  const win = (reply: T, first: boolean): void => {
-    if (over) return;
-    end(first);
-    resolve(reply);
-    (first ? two : one).abort(lost);
-  };
-  const lose = (error: unknown, first: boolean): void => {
-    if (first || !failure) failure = { error, first };
-    if (--running > 0 || over) return;
-    end(failure.first);
-    reject(failure.error);
-  };
-  const timer = setTimeout(() => {
-    const second = runners.second(two);
-    if (!second) return;
+  const start = (runner: Runner<T>, cancel: Cancel, isFirst: boolean): void => {
     running++;
-    second.then(
-      (reply) => win(reply, false),
-      (error) => lose(error, false),
+    runner.run(cancel).then(
+      (reply) => {
+        if (over) return;
+        end(isFirst);
+        resolve(reply);
+        (isFirst ? two : one)?.abort(lost);
+      },
+      (error) => {
+        if (isFirst || !failure) failure = { error, first: isFirst };
+        if (--running > 0 || over) return;
+        end(failure.first);
+        reject(failure.error);
+      },
     );
-  }, afterMs);
+  };
+  const cutAfter = (ms: number, cancel: Cancel): unknown =>
+    ms === Number.POSITIVE_INFINITY ? undefined : timers.start(ms, () => cancel.abort(tooSlow()));
+  const hesitate = (waited: number): void => {
+    timer = cutAfter(first.patienceMs - waited, one);
+    const other = second();
+    if (!other) return;
+    two = new Cancel();
+    secondTimer = cutAfter(other.patienceMs, two);
+    start(other, two, false);
+  };
+
   signal.addEventListener("abort", callOff);
-  runners.first(one).then(
-    (reply) => win(reply, true),
-    (error) => lose(error, true),
-  );
+  start(first, one, true);
   if (signal.aborted) callOff();
+  const usual = first.usualMs === undefined ? undefined : Math.max(soonestMs, first.usualMs);
+  timer =
+    usual === undefined
+      ? cutAfter(first.patienceMs, one)
+      : timers.start(usual, () => hesitate(usual));
   return promise;
 }
 
 const lost = new Error("another target was quicker");
+
+/** Told to nobody as long as there is somebody else to ask. */
+class TooSlow extends GatewayError {
+  constructor() {
+    super("upstream_timeout", "The upstream did not answer in the time that it usually takes.");
+  }
+}
+
+const tooSlow = (): GatewayError => new TooSlow();
+
+/** It was called off because it was too slow, and for no other reason. */
+export const isCut = (signal: Signal): boolean =>
+  signal.aborted && signal.reason instanceof TooSlow;

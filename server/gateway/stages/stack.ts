@@ -10,15 +10,24 @@ import type {
 } from "../../upstream/contract.ts";
 import type { Reach } from "../../upstream/reach.ts";
 import type { Route } from "../resolve.ts";
-import { adaptImages } from "./adapt.ts";
+import { picturePrice, vectorPrice } from "../scheduling/price-of.ts";
+import type { Roster } from "../scheduling/roster.ts";
+import { sizeOf } from "../scheduling/size-of.ts";
+import { targetRoom } from "../target-room.ts";
 import { asAsked } from "./as-asked.ts";
-import { type AttemptOptions, attempt } from "./attempt.ts";
 import { type BatchOptions, batch } from "./batch.ts";
 import { checkEmbeddings, checkImages } from "./check.ts";
+import { draw, nameOf, objection, type PictureTools } from "./draw.ts";
 import { ableTo, fit, learn, promise, type TraitsOf } from "./fit.ts";
+import { type KeepWithinOptions, keepWithin } from "./keep-within.ts";
+import { knownOnly } from "./known-only.ts";
+import { moderate } from "./moderate.ts";
+import { countImages, preflight } from "./preflight.ts";
 import { type RememberOptions, remember } from "./remember.ts";
+import { schedule } from "./schedule.ts";
 import { split } from "./split.ts";
 import { type Call, type Send, through } from "./stage.ts";
+import { untilEnd } from "./until-end.ts";
 
 export interface Stacks {
   readonly embeddings: Send<EmbeddingsQuery, EmbeddingsReply>;
@@ -30,43 +39,87 @@ export interface EmbeddingStages {
   readonly traits: TraitsOf;
   readonly memory: RememberOptions;
   readonly batch: Omit<BatchOptions, "traits">;
-  readonly ask: NonNullable<AttemptOptions<EmbeddingsQuery, EmbeddingsReply>["ask"]>;
+  readonly roster: Roster;
+  readonly limits: KeepWithinOptions;
   /** Not to be asked, whatever it could do. */
   readonly strayed: (route: Route, target: Target) => boolean;
 }
 
 export const embeddingsStack = (
   reach: Reach["embeddings"],
-  { traits, memory, batch: together, ask, strayed }: EmbeddingStages,
+  { traits, memory, batch: together, roster, limits, strayed }: EmbeddingStages,
 ): Send<EmbeddingsQuery, EmbeddingsReply> => {
   const learned = learn(traits);
   const canDo = ableTo(learned.traits);
   const able = (call: Call<EmbeddingsQuery>, target: Target): boolean =>
     !strayed(call.route, target) && canDo(call, target);
+  const room = targetRoom(limits.admission, limits.clock, "embedding");
   return through(
     [
       promise(learned.traits),
       remember(memory),
+      knownOnly,
       split({ traits }),
-      attempt({ able, ask }),
+      schedule({ roster, able, sizeOf, priceOf: vectorPrice, room }),
       batch({ ...together, traits }),
       checkEmbeddings,
       fit(learned),
+      keepWithin(limits),
     ],
     (call) => reach(call.query, targetOf(call), call.signal),
   );
 };
 
+export interface ImageStages {
+  readonly tools: PictureTools;
+  readonly moderation: Reach["moderation"];
+  readonly roster: Roster;
+  readonly limits: KeepWithinOptions;
+}
+
 export const imageStacks = (
-  reach: Omit<Reach, "embeddings">,
-): Pick<Stacks, "generations" | "edits"> => ({
-  generations: through([adaptImages(), asAsked(), attempt(), checkImages()], (call) =>
-    reach.generations(call.query, targetOf(call), call.signal),
-  ),
-  edits: through([adaptImages(), asAsked(), attempt(), checkImages()], (call) =>
-    reach.edits(call.query, targetOf(call), call.signal),
-  ),
-});
+  reach: Pick<Reach, "generations" | "edits">,
+  { tools, moderation, roster, limits }: ImageStages,
+): Pick<Stacks, "generations" | "edits"> => {
+  const objects = objection(tools.traits);
+  const room = targetRoom(limits.admission, limits.clock, "image");
+  const stages = <Q extends GenerationQuery>() => [
+    countImages<Q>(),
+    preflight<Q>({ objects, checkEdit: tools.checkEdit }),
+    moderate<Q>(moderation),
+    asAsked<Q>(),
+    schedule<Q, ImageReply>({
+      roster,
+      able: (call, target) => isAble(objects, call, target),
+      priceOf: picturePrice,
+      room,
+      untilEnd,
+      onOut: ({ trip }, target, why) => trip.step(`${nameOf(target)}: out, ${why}`),
+    }),
+    draw<Q>(tools),
+    checkImages<Q>(),
+    keepWithin<Q, ImageReply>(limits),
+  ];
+  return {
+    generations: through(stages<GenerationQuery>(), (call) =>
+      reach.generations(call.query, targetOf(call), call.signal, call.scratch),
+    ),
+    edits: through(stages<EditQuery>(), (call) =>
+      reach.edits(call.query, targetOf(call), call.signal, call.scratch),
+    ),
+  };
+};
+
+/** Whoever is passed over is in the account of the call. */
+function isAble<Q extends GenerationQuery>(
+  objects: ReturnType<typeof objection>,
+  call: Call<Q>,
+  target: Target,
+): boolean {
+  const why = objects(call, target);
+  if (why instanceof GatewayError) call.trip.step(`${nameOf(target)}: cannot, ${why.fault}`);
+  return why === undefined;
+}
 
 function targetOf<Q>({ target }: Call<Q>) {
   if (!target) throw new GatewayError("internal", "No stage chose a target.");

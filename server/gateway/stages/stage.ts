@@ -1,4 +1,5 @@
 /** What happens between a question and an upstream is a chain of stages, listed in `stack.ts`. */
+import type { Scratch } from "../../std/scratch.ts";
 import type { Signal } from "../../std/signal.ts";
 import type { Target } from "../../upstream/contract.ts";
 import type { Operation } from "../endpoint.ts";
@@ -12,6 +13,8 @@ export interface Call<Q> {
   /** Where to, once a stage has chosen. */
   readonly target?: Target;
   readonly signal: Signal;
+  /** Where large things lie until the call is over. */
+  readonly scratch: Scratch;
   readonly trip: Trip;
 }
 

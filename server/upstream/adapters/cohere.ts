@@ -3,11 +3,13 @@ import type { EmbeddingsQuestion } from "../adapter.ts";
 import type { EmbeddingTraits, Target, Upstream, Vector } from "../contract.ts";
 import type { PurposeTable } from "../purpose.ts";
 import type { Vendor } from "../vendor.ts";
-import { askWithBearer, bearer } from "./bearer.ts";
-import { memberOf, textsOf, usageOf, wordOf } from "./native-embeddings.ts";
-import { nativeFault } from "./native-fault.ts";
-import { truncation } from "./truncation.ts";
-import { vectorRows } from "./vector-rows.ts";
+import { askWithBearer } from "./wire/ask.ts";
+import { bearer } from "./wire/headers.ts";
+import { memberOf } from "./wire/members.ts";
+import { searchWords, textsOf, usageOf, wordOf } from "./wire/native-embeddings.ts";
+import { nativeFault } from "./wire/native-fault.ts";
+import { truncation } from "./wire/truncation.ts";
+import { vectorRows } from "./wire/vector-rows.ts";
 
 const baseUrl = "https://api.cohere.com";
 
@@ -17,12 +19,7 @@ const rootOf = (upstream: Upstream): string =>
 
 const purposes: PurposeTable = {
   field: "input_type",
-  words: {
-    query: "search_query",
-    document: "search_document",
-    classification: "classification",
-    clustering: "clustering",
-  },
+  words: searchWords,
   // Most vectors are made to be searched in; who searches says so.
   unsaid: "search_document",
 };

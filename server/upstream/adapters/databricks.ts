@@ -3,11 +3,13 @@ import { z } from "zod";
 import type { EmbeddingsQuestion, TokenExchange } from "../adapter.ts";
 import type { EmbeddingTraits, Upstream } from "../contract.ts";
 import type { Vendor } from "../vendor.ts";
-import { memberOf, textsOf } from "./native-embeddings.ts";
-import { nativeFault } from "./native-fault.ts";
-import { askWithSecret, readOauthToken } from "./oauth-token.ts";
-import { readEmbeddings } from "./openai-embeddings.ts";
-import { headersOf } from "./place.ts";
+import { readEmbeddings } from "./openai/embeddings.ts";
+import { askInJson } from "./wire/ask.ts";
+import { bearer, ownHeaders, type WireHeaders } from "./wire/headers.ts";
+import { memberOf } from "./wire/members.ts";
+import { textsOf } from "./wire/native-embeddings.ts";
+import { nativeFault } from "./wire/native-fault.ts";
+import { askWithSecret, readOauthToken } from "./wire/oauth-token.ts";
 
 const rootOf = ({ baseUrl = "" }: Upstream): string => baseUrl.replace(/\/serving-endpoints$/, "");
 
@@ -15,12 +17,8 @@ const clientOf = ({ options }: Upstream): string | undefined =>
   typeof options.clientId === "string" ? options.clientId : undefined;
 
 /** A personal token is sent as it is; a service principal's secret goes to the token service only. */
-const proofOf = (upstream: Upstream) =>
-  headersOf(
-    upstream,
-    (key): Record<string, string> =>
-      clientOf(upstream) === undefined ? { authorization: `Bearer ${key}` } : {},
-  );
+const proofOf = (upstream: Upstream): WireHeaders =>
+  clientOf(upstream) === undefined ? bearer(upstream) : ownHeaders(upstream);
 
 // "Input embeddings size is too large, exceeding 150 limit", says the API. docs.databricks.com, Foundation model REST API:
 // an embedding request has `input` and an `instruction`, which rides along.
@@ -33,11 +31,12 @@ const traits: EmbeddingTraits = {
 
 const embeddings: EmbeddingsQuestion = {
   traits: () => traits,
-  toUpstream: (query, { upstream, model }) => ({
-    url: `${rootOf(upstream)}/serving-endpoints/${encodeURIComponent(model)}/invocations`,
-    headers: { ...proofOf(upstream), "content-type": "application/json" },
-    body: JSON.stringify({ ...query.rest, input: textsOf(query) }),
-  }),
+  toUpstream: (query, { upstream, model }) =>
+    askInJson(
+      `${rootOf(upstream)}/serving-endpoints/${encodeURIComponent(model)}/invocations`,
+      proofOf(upstream),
+      { ...query.rest, input: textsOf(query) },
+    ),
   fromUpstream: async (reply, query) => readEmbeddings(await reply.bytes(), query),
 };
 

@@ -1,9 +1,9 @@
 /** Vendors that speak OpenAI's language with an accent. A compatible vendor costs one row; where its facts are from stands above it. */
 import type { PurposeTable } from "../purpose.ts";
-import { type Dialect, modest, openaiTraits, plain } from "./dialect.ts";
+import { type Dialect, modest, openaiTraits, plain, wholeOnly } from "./openai/dialect.ts";
+import { searchWords } from "./wire/native-embeddings.ts";
 
-const { dimensions: _, ...wholeOnly } = plain;
-const { dimensions: __, ...ada } = openaiTraits;
+const { dimensions: _, ...ada } = openaiTraits;
 
 /** Most of NVIDIA's models refuse a call that does not say. Most vectors are made to be searched in; who searches says so. */
 const nvidiaWords: PurposeTable = {
@@ -14,18 +14,8 @@ const nvidiaWords: PurposeTable = {
 
 const herokuWords: PurposeTable = {
   field: "input_type",
-  words: {
-    query: "search_query",
-    document: "search_document",
-    classification: "classification",
-    clustering: "clustering",
-  },
+  words: searchWords,
 };
-
-/** docs.siliconflow.com/en/api-reference/embeddings/create-embeddings: up to each model's own length. */
-const siliconflowLengths = (most: number): { readonly dimensions: readonly number[] } => ({
-  dimensions: [64, 128, 256, 512, 768, 1024, 2048, 4096].filter((length) => length <= most),
-});
 
 /** Servers of one's own. */
 const servers: readonly Dialect[] = [
@@ -58,8 +48,6 @@ const servers: readonly Dialect[] = [
     serves: "embedding",
     embeddings: { ...plain, base64: true, tokens: false },
   },
-  // LocalAI, core/http/endpoints/openai/embeddings.go: no `dimensions`.
-  { name: "localai", open: true, embeddings: { ...wholeOnly, base64: true } },
   // xinference/api/restful_api.py hands unknown fields to the model, which fails over them.
   { name: "xinference", baseUrl: "http://127.0.0.1:9997/v1", open: true, embeddings: modest },
   { name: "litellm", open: true },
@@ -67,37 +55,11 @@ const servers: readonly Dialect[] = [
 
 /** Vendors of models, by their own documentation. */
 const vendors: readonly Dialect[] = [
-  // togethercomputer/openapi: EmbeddingsRequest has `model` and `input`, nothing else.
-  { name: "together", baseUrl: "https://api.together.xyz/v1", embeddings: modest },
-  // docs.fireworks.ai/api-reference: additionalProperties false, an array of at most 2048. Its pictures have paths of their own.
-  {
-    name: "fireworks",
-    baseUrl: "https://api.fireworks.ai/inference/v1",
-    serves: "embedding",
-    embeddings: { ...modest, dimensions: "any" },
-  },
-  // langchain-community, DeepInfraEmbeddings: "limited by DeepInfra API to a maximum of 1024".
-  {
-    name: "deepinfra",
-    baseUrl: "https://api.deepinfra.com/v1/openai",
-    embeddings: { ...plain, maxItems: 1024, tokens: false },
-  },
   // docs.tokenfactory.nebius.com/api-reference/inference/create-embeddings.
   {
     name: "nebius",
     baseUrl: "https://api.tokenfactory.nebius.com/v1",
     embeddings: { ...plain, base64: true },
-  },
-  // The page named above; an array of at most 32.
-  {
-    name: "siliconflow",
-    baseUrl: "https://api.siliconflow.com/v1",
-    embeddings: { ...modest, maxItems: 32, tokens: true },
-    models: [
-      [/Qwen3-Embedding-8B/i, siliconflowLengths(4096)],
-      [/Qwen3-Embedding-4B/i, siliconflowLengths(2048)],
-      [/Qwen3-Embedding-0\.6B/i, siliconflowLengths(1024)],
-    ],
   },
   // console.upstage.ai/api/embeddings: 100 texts, 204,800 tokens together. What vectors are for is in the model's name.
   {
@@ -132,19 +94,6 @@ const vendors: readonly Dialect[] = [
     baseUrl: "https://models.github.ai/inference",
     serves: "embedding",
     embeddings: { ...openaiTraits, maxTokens: 64_000, base64: false, tokens: false },
-  },
-  // volcengine.com/docs/82379/1302003. 256: the same page, as it was in 2025.
-  {
-    name: "volcengine",
-    baseUrl: "https://ark.cn-beijing.volces.com/api/v3",
-    embeddings: { ...modest, maxItems: 256 },
-  },
-  // docs.bigmodel.cn/api-reference: 64 inputs; only embedding-3 makes shorter vectors.
-  {
-    name: "zhipu",
-    baseUrl: "https://open.bigmodel.cn/api/paas/v4",
-    embeddings: { ...modest, maxItems: 64 },
-    models: [[/embedding-3/, { dimensions: [256, 512, 1024, 2048] }]],
   },
   // 16: langgenius/dify-official-plugins, models/wenxin.
   {
@@ -208,8 +157,6 @@ const vendors: readonly Dialect[] = [
 
 /** Other gateways: what can be taken depends on the model behind them. */
 const gateways: readonly Dialect[] = [
-  // openrouter.ai/docs/api/api-reference/embeddings. Its pictures have a path and a language of their own.
-  { name: "openrouter", baseUrl: "https://openrouter.ai/api/v1", serves: "embedding" },
   // vercel.com/docs/ai-gateway/openai-compat/embeddings: texts; `dimensions` is passed on to each vendor in its own word.
   {
     name: "vercel",

@@ -1,36 +1,91 @@
 /** Every vendor and its adapter, by the name a configuration calls it. */
 import type { Adapter } from "../adapter.ts";
 import type { Vendor } from "../vendor.ts";
-import { azure } from "./azure.ts";
-import { azureAi } from "./azure-ai.ts";
-import { bedrock } from "./bedrock.ts";
-import { cloudflare } from "./cloudflare.ts";
+import { bedrock } from "./amazon/bedrock.ts";
+import { sagemaker } from "./amazon/sagemaker.ts";
+import { automatic1111 } from "./automatic1111/automatic1111.ts";
+import { bfl } from "./bfl.ts";
+import { cloudflare } from "./cloudflare/cloudflare.ts";
 import { cohere } from "./cohere.ts";
-import { dashscope } from "./dashscope.ts";
+import { dashscope } from "./dashscope/dashscope.ts";
 import { databricks } from "./databricks.ts";
-import { fromDialect } from "./dialect.ts";
+import { deepinfra } from "./deepinfra.ts";
 import { dialects } from "./dialects.ts";
-import { gemini } from "./gemini.ts";
-import { huggingface } from "./huggingface.ts";
+import { fal } from "./fal/fal.ts";
+import { fireworks } from "./fireworks/fireworks.ts";
+import { gemini } from "./google/gemini.ts";
+import { vertex } from "./google/vertex.ts";
+import { huggingface } from "./huggingface/huggingface.ts";
+import { tei } from "./huggingface/tei.ts";
+import { ideogram } from "./ideogram/ideogram.ts";
 import { jina } from "./jina.ts";
+import { localai } from "./localai/localai.ts";
+import { lumaAgents } from "./luma/agents.ts";
+import { luma } from "./luma/luma.ts";
+import { azure } from "./microsoft/azure.ts";
+import { azureAi } from "./microsoft/azure-ai.ts";
+import { minimax } from "./minimax.ts";
 import { mistral } from "./mistral.ts";
 import { nomic } from "./nomic.ts";
-import { oci } from "./oci.ts";
+import { oci } from "./oci/oci.ts";
 import { ollama } from "./ollama.ts";
+import { fromDialect } from "./openai/dialect.ts";
+import { openrouter } from "./openrouter/openrouter.ts";
 import { perplexity } from "./perplexity.ts";
-import { sagemaker } from "./sagemaker.ts";
+import { recraft } from "./recraft.ts";
+import { replicate } from "./replicate/replicate.ts";
+import { runware } from "./runware/runware.ts";
 import { sap } from "./sap.ts";
+import { siliconflow } from "./siliconflow.ts";
 import { snowflake } from "./snowflake.ts";
-import { tei } from "./tei.ts";
+import { stability } from "./stability/stability.ts";
+import { together } from "./together.ts";
 import { triton } from "./triton.ts";
-import { vertex } from "./vertex.ts";
+import { volcengine } from "./volcengine/volcengine.ts";
 import { voyage } from "./voyage.ts";
 import { watsonx } from "./watsonx.ts";
+import { xai } from "./xai.ts";
+import { zhipu } from "./zhipu.ts";
 
-/** Those that speak as OpenAI does. */
-export const openaiShaped: readonly Vendor[] = [...dialects.map(fromDialect), azure, azureAi];
+/** Those that speak as OpenAI does, of everything. */
+const alike: readonly Vendor[] = [
+  ...dialects.map((dialect) => fromDialect(dialect)),
+  azure,
+  azureAi,
+];
 
-/** Those with a language of their own. */
+/** Those that embed as OpenAI does, and draw in a way of their own. */
+export const halfAlike: readonly Vendor[] = [
+  together,
+  fireworks,
+  deepinfra,
+  siliconflow,
+  zhipu,
+  volcengine,
+  openrouter,
+  localai,
+];
+
+/** Those that embed as OpenAI does. */
+export const openaiShaped: readonly Vendor[] = [...alike, ...halfAlike];
+
+/** Those that only draw. */
+export const painters: readonly Vendor[] = [
+  automatic1111,
+  bfl,
+  fal,
+  ideogram,
+  luma,
+  lumaAgents,
+  minimax,
+  recraft,
+  replicate,
+  runware,
+  stability,
+  xai,
+];
+
+/** Those that embed in a language of their own. */
 export const native: readonly Vendor[] = [
   gemini,
   vertex,
@@ -55,7 +110,7 @@ export const native: readonly Vendor[] = [
   triton,
 ];
 
-export const vendors: readonly Vendor[] = [...openaiShaped, ...native];
+export const vendors: readonly Vendor[] = [...openaiShaped, ...native, ...painters];
 
 export const adapters: ReadonlyMap<string, Adapter> = new Map(
   vendors.map(({ adapter }) => [adapter.name, adapter]),

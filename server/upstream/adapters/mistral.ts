@@ -3,10 +3,11 @@ import { z } from "zod";
 import type { EmbeddingsQuestion } from "../adapter.ts";
 import type { EmbeddingTraits, Target } from "../contract.ts";
 import type { Vendor } from "../vendor.ts";
-import { askWithBearer } from "./bearer.ts";
-import { memberOf, textsOf } from "./native-embeddings.ts";
-import { nativeFault } from "./native-fault.ts";
-import { readEmbeddings } from "./openai-embeddings.ts";
+import { readEmbeddings } from "./openai/embeddings.ts";
+import { askWithBearer } from "./wire/ask.ts";
+import { memberOf } from "./wire/members.ts";
+import { textsOf } from "./wire/native-embeddings.ts";
+import { nativeFault } from "./wire/native-fault.ts";
 
 const baseUrl = "https://api.mistral.ai/v1";
 

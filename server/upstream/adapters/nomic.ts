@@ -3,21 +3,18 @@ import type { EmbeddingsQuestion } from "../adapter.ts";
 import type { EmbeddingTraits, Target } from "../contract.ts";
 import type { PurposeTable } from "../purpose.ts";
 import type { Vendor } from "../vendor.ts";
-import { askWithBearer, bearer } from "./bearer.ts";
-import { memberOf, textsOf, usageOf, wordOf } from "./native-embeddings.ts";
-import { nativeFault } from "./native-fault.ts";
-import { vectorRows } from "./vector-rows.ts";
+import { askWithBearer } from "./wire/ask.ts";
+import { bearer } from "./wire/headers.ts";
+import { memberOf } from "./wire/members.ts";
+import { searchWords, textsOf, usageOf, wordOf } from "./wire/native-embeddings.ts";
+import { nativeFault } from "./wire/native-fault.ts";
+import { vectorRows } from "./wire/vector-rows.ts";
 
 const baseUrl = "https://api-atlas.nomic.ai/v1";
 
 const purposes: PurposeTable = {
   field: "task_type",
-  words: {
-    query: "search_query",
-    document: "search_document",
-    classification: "classification",
-    clustering: "clustering",
-  },
+  words: searchWords,
   // What it would take by itself, said aloud.
   unsaid: "search_document",
 };

@@ -3,11 +3,13 @@ import { GatewayError } from "../../std/gateway-error.ts";
 import type { Adapter, EmbeddingsQuestion } from "../adapter.ts";
 import type { EmbeddingTraits, Upstream } from "../contract.ts";
 import type { Vendor } from "../vendor.ts";
-import { askWithBearer, bearer } from "./bearer.ts";
-import { memberOf, textsOf, usageOf } from "./native-embeddings.ts";
-import { nativeFault } from "./native-fault.ts";
-import { truncation } from "./truncation.ts";
-import { vectorRows } from "./vector-rows.ts";
+import { askWithBearer } from "./wire/ask.ts";
+import { bearer } from "./wire/headers.ts";
+import { memberOf } from "./wire/members.ts";
+import { textsOf, usageOf } from "./wire/native-embeddings.ts";
+import { nativeFault } from "./wire/native-fault.ts";
+import { truncation } from "./wire/truncation.ts";
+import { vectorRows } from "./wire/vector-rows.ts";
 
 const baseUrl = "http://127.0.0.1:11434";
 
@@ -50,7 +52,7 @@ const readRefusal = nativeFault({
   recognise: ({ status, words }) => {
     if (status === 404) return /\bmodel\b.*\bnot found\b/.test(words) && "no such model";
     // Older ones say it with 500.
-    return /\bexceeds (the|maximum) context length\b/.test(words) && "too long";
+    return /\bexceeds (the|maximum) context length\b/.test(words) && "rejected";
   },
 });
 

@@ -2,10 +2,11 @@
 import type { EmbeddingsQuestion } from "../adapter.ts";
 import type { EmbeddingTraits, Vector } from "../contract.ts";
 import type { Vendor } from "../vendor.ts";
-import { askWithBearer } from "./bearer.ts";
-import { textsOf, unusable } from "./native-embeddings.ts";
-import { nativeFault } from "./native-fault.ts";
-import { readEmbeddings } from "./openai-embeddings.ts";
+import { readEmbeddings } from "./openai/embeddings.ts";
+import { askWithBearer } from "./wire/ask.ts";
+import { unusable } from "./wire/members.ts";
+import { textsOf } from "./wire/native-embeddings.ts";
+import { nativeFault } from "./wire/native-fault.ts";
 
 const baseUrl = "https://api.perplexity.ai/v1";
 

@@ -4,11 +4,13 @@ import type { EmbeddingsQuestion, TokenExchange } from "../adapter.ts";
 import type { EmbeddingTraits, Target, Upstream } from "../contract.ts";
 import type { PurposeTable } from "../purpose.ts";
 import type { Vendor } from "../vendor.ts";
-import { memberOf, textsOf, wordOf } from "./native-embeddings.ts";
-import { nativeFault } from "./native-fault.ts";
-import { askWithSecret, readOauthToken } from "./oauth-token.ts";
-import { embeddingsIn } from "./openai-embeddings.ts";
-import { headersOf } from "./place.ts";
+import { embeddingsIn } from "./openai/embeddings.ts";
+import { askInJson } from "./wire/ask.ts";
+import { ownHeaders, type WireHeaders } from "./wire/headers.ts";
+import { memberOf } from "./wire/members.ts";
+import { textsOf, wordOf } from "./wire/native-embeddings.ts";
+import { nativeFault } from "./wire/native-fault.ts";
+import { askWithSecret, readOauthToken } from "./wire/oauth-token.ts";
 
 interface SapOptions {
   readonly authUrl?: string;
@@ -19,9 +21,9 @@ interface SapOptions {
 const optionsOf = (upstream: Upstream): SapOptions => upstream.options;
 
 /** The key is the service key's `clientsecret`; it goes to the token service only. */
-const ownHeaders = (upstream: Upstream) => ({
+const groupHeaders = (upstream: Upstream): WireHeaders => ({
   "ai-resource-group": optionsOf(upstream).resourceGroup ?? "default",
-  ...headersOf(upstream, () => ({})),
+  ...ownHeaders(upstream),
 });
 
 const purposes: PurposeTable = { field: "type", words: { query: "query", document: "document" } };
@@ -40,14 +42,10 @@ const embeddings: EmbeddingsQuestion = {
   toUpstream: (query, target) => {
     const { upstream, model } = target;
     const params = { ...query.rest, dimensions: query.dimensions };
-    return {
-      url: `${upstream.baseUrl}/v2/embeddings`,
-      headers: { ...ownHeaders(upstream), "content-type": "application/json" },
-      body: JSON.stringify({
-        config: { modules: { embeddings: { model: { name: model, params } } } },
-        input: { text: textsOf(query), type: wordOf(query, traits(target)) },
-      }),
-    };
+    return askInJson(`${upstream.baseUrl}/v2/embeddings`, groupHeaders(upstream), {
+      config: { modules: { embeddings: { model: { name: model, params } } } },
+      input: { text: textsOf(query), type: wordOf(query, traits(target)) },
+    });
   },
   fromUpstream: async (reply, query) =>
     embeddingsIn(memberOf(await reply.json(), "final_result"), query),
@@ -81,7 +79,7 @@ export const sap: Vendor = {
     embeddings,
     token: () => xsuaa,
     // A deployment that is running says so.
-    probe: (upstream) => ({ url: `${upstream.baseUrl}/health`, headers: ownHeaders(upstream) }),
+    probe: (upstream) => ({ url: `${upstream.baseUrl}/health`, headers: groupHeaders(upstream) }),
     fault: nativeFault({
       names: (upstream) => {
         const { authUrl, clientId, resourceGroup } = optionsOf(upstream);

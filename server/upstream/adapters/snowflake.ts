@@ -3,10 +3,12 @@ import { z } from "zod";
 import type { EmbeddingsQuestion } from "../adapter.ts";
 import type { EmbeddingTraits, Upstream, Vector } from "../contract.ts";
 import type { Vendor } from "../vendor.ts";
-import { listIn, memberOf, textsOf, unusable, usageOf } from "./native-embeddings.ts";
-import { nativeFault } from "./native-fault.ts";
-import { inOrder } from "./openai-embeddings.ts";
-import { headersOf } from "./place.ts";
+import { inOrder } from "./openai/embeddings.ts";
+import { askInJson } from "./wire/ask.ts";
+import { headersOf, type WireHeaders } from "./wire/headers.ts";
+import { listIn, memberOf, unusable } from "./wire/members.ts";
+import { textsOf, usageOf } from "./wire/native-embeddings.ts";
+import { nativeFault } from "./wire/native-fault.ts";
 
 /** https://docs.snowflake.com/en/developer-guide/snowflake-rest-api/authentication */
 const tokenTypes = ["PROGRAMMATIC_ACCESS_TOKEN", "KEYPAIR_JWT", "OAUTH"] as const;
@@ -14,11 +16,13 @@ const tokenTypes = ["PROGRAMMATIC_ACCESS_TOKEN", "KEYPAIR_JWT", "OAUTH"] as cons
 const rootOf = ({ baseUrl = "" }: Upstream): string => baseUrl.replace(/\/api\/v2(\/cortex)?$/, "");
 
 /** A programmatic access token, if nothing is said: the others last an hour, too short to stand in a configuration. */
-const proofOf = (upstream: Upstream) =>
-  headersOf(upstream, (key) => ({
+const proofOf = (upstream: Upstream): WireHeaders => ({
+  accept: "application/json",
+  ...headersOf(upstream, (key) => ({
     authorization: `Bearer ${key}`,
     "x-snowflake-authorization-token-type": String(upstream.options.tokenType ?? tokenTypes[0]),
-  }));
+  })),
+});
 
 // How many texts a call may have is documented nowhere, so they are few.
 const traits: EmbeddingTraits = {
@@ -30,15 +34,12 @@ const traits: EmbeddingTraits = {
 
 const embeddings: EmbeddingsQuestion = {
   traits: () => traits,
-  toUpstream: (query, { upstream, model }) => ({
-    url: `${rootOf(upstream)}/api/v2/cortex/inference:embed`,
-    headers: {
-      ...proofOf(upstream),
-      accept: "application/json",
-      "content-type": "application/json",
-    },
-    body: JSON.stringify({ ...query.rest, model, text: textsOf(query) }),
-  }),
+  toUpstream: (query, { upstream, model }) =>
+    askInJson(`${rootOf(upstream)}/api/v2/cortex/inference:embed`, proofOf(upstream), {
+      ...query.rest,
+      model,
+      text: textsOf(query),
+    }),
   fromUpstream: async (reply, query) => {
     const answer = await reply.json();
     const entries = listIn(answer, "data").map((entry) => ({
@@ -72,7 +73,7 @@ export const snowflake: Vendor = {
     embeddings,
     probe: (upstream) => ({
       url: `${rootOf(upstream)}/api/v2/databases?showLimit=1`,
-      headers: { ...proofOf(upstream), accept: "application/json" },
+      headers: proofOf(upstream),
     }),
     fault: nativeFault({
       recognise: ({ status, words }) =>

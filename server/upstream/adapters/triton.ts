@@ -3,9 +3,11 @@ import { z } from "zod";
 import type { EmbeddingsQuestion } from "../adapter.ts";
 import type { EmbeddingTraits, Target, Upstream, Vector } from "../contract.ts";
 import type { Vendor } from "../vendor.ts";
-import { bearer } from "./bearer.ts";
-import { isCount, listIn, memberOf, textsOf, unusable } from "./native-embeddings.ts";
-import { nativeFault } from "./native-fault.ts";
+import { askWithBearer } from "./wire/ask.ts";
+import { bearer } from "./wire/headers.ts";
+import { isCount, listIn, memberOf, unusable } from "./wire/members.ts";
+import { textsOf } from "./wire/native-embeddings.ts";
+import { nativeFault } from "./wire/native-fault.ts";
 
 interface TritonOptions {
   readonly input?: string;
@@ -30,15 +32,12 @@ const embeddings: EmbeddingsQuestion = {
     const { input = "input_text", output, column } = optionsOf(upstream);
     const data = textsOf(query);
     const shape = column ? [data.length, 1] : [data.length];
-    return {
-      url: `${upstream.baseUrl}/v2/models/${encodeURIComponent(model)}/infer`,
-      headers: { ...bearer(upstream), "content-type": "application/json" },
-      body: JSON.stringify({
-        ...query.rest,
-        inputs: [{ name: input, shape, datatype: "BYTES", data }],
-        ...(output !== undefined && { outputs: [{ name: output }] }),
-      }),
-    };
+    const url = `${upstream.baseUrl}/v2/models/${encodeURIComponent(model)}/infer`;
+    return askWithBearer(url, upstream, {
+      ...query.rest,
+      inputs: [{ name: input, shape, datatype: "BYTES", data }],
+      ...(output !== undefined && { outputs: [{ name: output }] }),
+    });
   },
   fromUpstream: async (reply, query, { upstream }) => {
     const { output } = optionsOf(upstream);

@@ -3,11 +3,13 @@ import { z } from "zod";
 import type { EmbeddingsQuestion, TokenExchange } from "../adapter.ts";
 import type { EmbeddingTraits, Upstream } from "../contract.ts";
 import type { Vendor } from "../vendor.ts";
-import { listIn, memberOf, textsOf, usageOf, vectorIn } from "./native-embeddings.ts";
-import { nativeFault } from "./native-fault.ts";
-import { readOauthToken } from "./oauth-token.ts";
-import { headersOf } from "./place.ts";
-import { truncation } from "./truncation.ts";
+import { askInJson } from "./wire/ask.ts";
+import { ownHeaders } from "./wire/headers.ts";
+import { listIn, listOf, memberOf } from "./wire/members.ts";
+import { textsOf, usageOf, vectorIn } from "./wire/native-embeddings.ts";
+import { nativeFault } from "./wire/native-fault.ts";
+import { readOauthToken } from "./wire/oauth-token.ts";
+import { truncation } from "./wire/truncation.ts";
 
 interface WatsonxOptions {
   readonly projectId?: string;
@@ -17,9 +19,6 @@ interface WatsonxOptions {
 }
 
 const optionsOf = (upstream: Upstream): WatsonxOptions => upstream.options;
-
-/** The key itself goes to the token service only. */
-const ownHeaders = (upstream: Upstream) => headersOf(upstream, () => ({}));
 
 function place(upstream: Upstream, path: string): string {
   // The date of the behaviour that is wanted, not of today: https://cloud.ibm.com/apidocs/watsonx-ai#active-version-dates
@@ -43,17 +42,13 @@ const embeddings: EmbeddingsQuestion = {
     // A text that is too long is refused unless the caller names a length in `truncate_input_tokens`, which rides along.
     // `truncate: true` names none, and one beyond the model's own is refused as well.
     const { rest } = truncation(query);
-    return {
-      url: place(upstream, "text/embeddings"),
-      headers: { ...ownHeaders(upstream), "content-type": "application/json" },
-      body: JSON.stringify({
-        model_id: model,
-        inputs: textsOf(query),
-        project_id: projectId,
-        space_id: spaceId,
-        ...(Object.keys(rest).length > 0 && { parameters: rest }),
-      }),
-    };
+    return askInJson(place(upstream, "text/embeddings"), ownHeaders(upstream), {
+      model_id: model,
+      inputs: textsOf(query),
+      project_id: projectId,
+      space_id: spaceId,
+      ...(Object.keys(rest).length > 0 && { parameters: rest }),
+    });
   },
   fromUpstream: async (reply) => {
     const answer = await reply.json();
@@ -110,7 +105,7 @@ export const watsonx: Vendor = {
     fault: nativeFault({
       names: (upstream) => [optionsOf(upstream).projectId, optionsOf(upstream).spaceId],
       recognise: ({ body }) => {
-        const [first] = [memberOf(body, "errors")].flat();
+        const [first] = listOf(memberOf(body, "errors"));
         const code = memberOf(first, "code");
         if (code === "model_not_supported") return "no such model";
         return code === "token_quota_reached" && "no credit";

@@ -35,6 +35,7 @@ export class Answer {
   /** Whether anything came at all. */
   begun = false;
   readonly #maxBytes: number;
+  readonly #take: ((piece: Buffer) => void) | undefined;
   /** Everything before the body; read further only by those who want more than where it ends. */
   #head = "";
   #headers: Head | undefined;
@@ -49,8 +50,10 @@ export class Answer {
   /** Within `chunked`: between a chunk's bytes, at its end, or in the lines after the last. */
   #frame: "size" | "bytes" | "line" | "trailer" = "size";
 
-  constructor(maxBytes: number) {
+  /** `take`: gets the body piece by piece; `body` stays empty then. */
+  constructor(maxBytes: number, take?: (piece: Buffer) => void) {
     this.#maxBytes = maxBytes;
+    this.#take = take;
   }
 
   get headers(): Head {
@@ -151,6 +154,7 @@ export class Answer {
   #keep(bytes: Buffer): Buffer {
     this.#length += bytes.length;
     if (this.#length > this.#maxBytes) this.#refuseRest();
+    else if (this.#take) this.#take(bytes);
     else this.#pieces.push(bytes);
     // Crumbs are swept up, or each would cost more than it holds.
     if (this.#pieces.length - this.#swept >= 1024) {

@@ -38,8 +38,8 @@ export class HttpClient {
   }
 
   /** Whether this client can carry it; `fetch` can carry anything. */
-  static carries({ url, body, streams }: WireRequest): boolean {
-    return url.startsWith("http://") && typeof body !== "object" && !streams;
+  static carries({ url, body, streams, method }: WireRequest): boolean {
+    return url.startsWith("http://") && typeof body !== "object" && !streams && !method;
   }
 
   /**

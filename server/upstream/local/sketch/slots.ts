@@ -8,7 +8,7 @@ export interface Slots {
   run<T>(signal: Signal, work: () => Promise<T>): Promise<T>;
 }
 
-export function slots(maxRunning: number, maxWaiting: number): Slots {
+export function slots(maxRunning: number, maxWaiting: number, who = "The drawing program"): Slots {
   let running = 0;
   const waiting: (() => void)[] = [];
   const enter = async (signal: Signal): Promise<void> => {
@@ -18,11 +18,9 @@ export function slots(maxRunning: number, maxWaiting: number): Slots {
       return;
     }
     if (waiting.length >= maxWaiting) {
-      throw new GatewayError(
-        "overloaded",
-        "The drawing program has as much in hand as it can carry.",
-        { retryAfterMs: 1000 },
-      );
+      throw new GatewayError("overloaded", `${who} has as much in hand as it can carry.`, {
+        retryAfterMs: 1000,
+      });
     }
     await new Promise<void>((go, stop) => {
       const turn = (): void => {

@@ -1,0 +1,191 @@
+/**
+ * `npm run bench -- faults [--seconds N] [--rate N] [--only MODE,MODE]`
+ * A real gateway before two real upstreams, at a steady rate: one of them begins to misbehave, or both go away and come
+ * back. What callers see of it, what it costs in extra calls, and how soon it is over. Loopback only.
+ */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { type Called, percentile, served, startLoad } from "./fault-load.ts";
+import { type Mode, modes } from "./faulty-upstream.ts";
+import {
+  cores,
+  endWithUs,
+  freePort,
+  linesOf,
+  type Running,
+  ready,
+  start,
+  stopAll,
+} from "./processes.ts";
+import { key } from "./scenarios.ts";
+import { ownCommand } from "./vexel.ts";
+
+const bad = modes.filter((mode) => mode !== "well");
+const { values: options } = parseArgs({
+  options: {
+    seconds: { type: "string", default: "20" },
+    rate: { type: "string", default: "200" },
+    only: { type: "string", default: [...bad, "both-down"].join(",") },
+  },
+});
+const [seconds, rate] = [Number(options.seconds), Number(options.rate)];
+const chosen = options.only.split(",");
+/** After this a fault should have been found. */
+const detectionMs = 3000;
+const healthyMs = Math.max(5000, (seconds * 1000) / 2);
+const folder = mkdtempSync(join(tmpdir(), "vexel-faults-"));
+process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
+endWithUs((60 + chosen.length * (seconds * 2 + 30)) * 1000);
+
+interface Upstream {
+  readonly port: number;
+  be(mode: Mode): void;
+  count(): Promise<number>;
+  stop(): Promise<void>;
+}
+
+async function startUpstream(port = 0): Promise<Upstream> {
+  const command = [process.execPath, join(import.meta.dir, "faulty-upstream.ts"), String(port)];
+  const child = start(command, cores.rest, { listen: true });
+  const lines = linesOf(child);
+  const next = async (): Promise<number> => Number((await lines.next()).value);
+  return {
+    port: await next(),
+    be: (mode) => child.say(mode),
+    count: () => {
+      child.say("count");
+      return next();
+    },
+    stop: () => child.stop(),
+  };
+}
+
+async function startGateway(
+  name: string,
+  ports: readonly number[],
+): Promise<{ url: string; child: Running }> {
+  const home = join(folder, name);
+  mkdirSync(home, { recursive: true });
+  const config = join(home, "vexel.yaml");
+  const upstreams = ports.map(
+    (port, at) =>
+      `  - { id: u${at}, kind: openai, baseUrl: "http://127.0.0.1:${port}/v1", apiKey: sk-fake }`,
+  );
+  const targets = ports.map((_, at) => `{ upstream: u${at}, model: faulty }`);
+  writeFileSync(
+    config,
+    `upstreams:\n${upstreams.join("\n")}\nmodels:\n  - { id: faulty, kind: embedding, batch: false, targets: [${targets.join(", ")}] }\nkeys:\n  - { name: bench, key: ${key} }\n`,
+  );
+  const port = freePort();
+  const child = start(ownCommand, cores.proxy, {
+    env: {
+      HOST: "127.0.0.1",
+      PORT: String(port),
+      VEXEL_CONFIG: config,
+      VEXEL_DATA: join(home, "data"),
+      VEXEL_LOG_LEVEL: "error",
+    },
+  });
+  const url = `http://127.0.0.1:${port}`;
+  await ready(`${url}/readyz`, child);
+  return { url, child };
+}
+
+const percent = (share: number): string => `${(share * 100).toFixed(3)} %`;
+const ms = (value: number): string => `${value.toFixed(1)} ms`;
+
+async function oneMisbehaves(mode: Mode): Promise<void> {
+  const upstreams = await Promise.all([startUpstream(), startUpstream()]);
+  const { url, child } = await startGateway(
+    mode,
+    upstreams.map(({ port }) => port),
+  );
+  const [first] = upstreams as [Upstream, Upstream];
+  await warmUp(url);
+  const countAll = async () =>
+    (await Promise.all(upstreams.map((each) => each.count()))).reduce((a, b) => a + b);
+  const load = startLoad(url, rate);
+  await Bun.sleep(healthyMs);
+  const before = { asked: await countAll(), at: load.now() };
+  first.be(mode);
+  await Bun.sleep(seconds * 1000);
+  await load.end();
+  const extra = (await countAll()) - before.asked;
+  const healthy = load.calls.filter(({ at }) => at < before.at - 200);
+  const during = load.calls.filter(({ at }) => at >= before.at);
+  const after = during.filter(({ at }) => at >= before.at + detectionMs);
+  print(mode, healthy, during, after, extra / during.length - 1);
+  await child.stop();
+  await Promise.all(upstreams.map((each) => each.stop()));
+}
+
+/** The first calls of a process are slow whatever it is, and say nothing about faults. */
+async function warmUp(url: string): Promise<void> {
+  const load = startLoad(url, rate);
+  await Bun.sleep(3000);
+  await load.end();
+}
+
+function print(
+  mode: string,
+  healthy: readonly Called[],
+  during: readonly Called[],
+  after: readonly Called[],
+  extra: number,
+): void {
+  const [well, later] = [percentile(healthy, 0.99), percentile(after, 0.99)];
+  console.log(
+    `${mode.padEnd(10)} ${String(during.length).padStart(6)} calls  served ${percent(served(during))} (healthy ${percent(served(healthy))})  ` +
+      `p99 healthy ${ms(well)}, all of the fault ${ms(percentile(during, 0.99))}, after ${detectionMs / 1000} s ${ms(later)} (x${(later / well).toFixed(2)})  ` +
+      `slowest ${ms(percentile(during, 1))}  extra upstream calls ${percent(extra)}`,
+  );
+}
+
+async function bothGoAndComeBack(): Promise<void> {
+  const upstreams = await Promise.all([startUpstream(), startUpstream()]);
+  const ports = upstreams.map(({ port }) => port);
+  const { url, child } = await startGateway("both-down", ports);
+  await warmUp(url);
+  const load = startLoad(url, rate);
+  await Bun.sleep(3000);
+  await Promise.all(upstreams.map((each) => each.stop()));
+  const gone = load.now();
+  await Bun.sleep(Math.max(5000, (seconds * 1000) / 2));
+  const returned = await Promise.all(ports.map((port) => startUpstream(port)));
+  const back = load.now();
+  await Bun.sleep(8000);
+  await load.end();
+  const out = load.calls.filter(({ at }) => at > gone + 1000 && at < back - 1000);
+  const firstServed = Math.min(
+    ...load.calls
+      .filter(({ at, ms: took, status }) => status === 200 && at + took > back)
+      .map(({ at, ms: took }) => at + took),
+  );
+  const lastRefused = Math.max(
+    back,
+    ...load.calls.filter(({ status }) => status !== 200).map(({ at }) => at),
+  );
+  console.log(
+    `both-down  ${String(out.length).padStart(6)} calls while down, told so within ${ms(percentile(out, 0.99))} (p99)  ` +
+      `first served ${ms(firstServed - back)} after the return, all served ${ms(lastRefused - back)} after it`,
+  );
+  await child.stop();
+  await Promise.all(returned.map((each) => each.stop()));
+}
+
+try {
+  console.log(
+    `${rate} calls a second, ${seconds} s of each fault, two upstreams, one of which misbehaves\n`,
+  );
+  for (const mode of chosen) {
+    if (mode === "both-down") await bothGoAndComeBack();
+    else await oneMisbehaves(mode as Mode);
+  }
+} catch (error) {
+  console.error(`bench: ${error instanceof Error ? error.message : error}`);
+  process.exitCode = 2;
+}
+await stopAll();
+process.exit();

@@ -1,0 +1,94 @@
+/** Many large answers at the same time, again and again: what do they weigh, and does anything of them stay behind? */
+
+import { atMost } from "../finding.ts";
+import { highest, type Memory, memoryOf, memoryText, watchMemory } from "../memory.ts";
+import { largeKinds, largePicture, pictureIn } from "../pictures.ts";
+import { namelessFilesOf } from "../proc.ts";
+import { rawCall } from "../raw-call.ts";
+import { answers, targets } from "../scenarios.ts";
+import type { Part } from "../site.ts";
+
+/** What an answer must be, byte for byte, to each of the questions. */
+type Expected = readonly Buffer[];
+
+export const manyAnswers: Part = async (site) => {
+  const { count } = answers;
+  const name = `${count} answers of 4 MB at once`;
+  site.say(name);
+  const vexel = await site.vexel();
+  const { pid } = vexel.process;
+  await Bun.sleep(500);
+  const rest = memoryOf(pid);
+  const expected = await learn(vexel.url);
+  const filesBefore = namelessFilesOf(pid);
+  const round = async (): Promise<Memory> => {
+    const watch = watchMemory(pid, 20);
+    await Promise.all(Array.from({ length: count }, (_, at) => ask(vexel.url, at, expected)));
+    return watch.peak();
+  };
+  const peaks: Memory[] = [];
+  for (let at = 1; at <= site.rounds; at++) {
+    site.say(`${name}: round ${at} of ${site.rounds}`);
+    peaks.push(await round());
+  }
+  // The last file is closed a moment after the last byte has left.
+  await Bun.sleep(500);
+  const [after, filesLeft] = [memoryOf(pid), namelessFilesOf(pid) - filesBefore];
+  await vexel.process.stop();
+
+  const peak = highest(peaks);
+  const each = peaks.map(({ gateway }) => gateway.toFixed(0)).join(", ");
+  return {
+    text: [
+      `${name}, each byte as it should be: ${memoryText(rest)} at rest, ${memoryText(peak)} at most, ${memoryText(after)} afterwards`,
+      `at most in each round ${each} MB`,
+    ].join("\n"),
+    figures: { name, rest, peaks, after, filesLeft },
+    verdicts: [
+      atMost(
+        `growth with ${name}`,
+        peak.gateway - rest.gateway,
+        targets.answersGrowthMegabytes,
+        "MB",
+      ),
+      atMost(`files still open after ${name}`, filesLeft, 0, "files"),
+    ],
+  };
+};
+
+async function* question(at: number): AsyncGenerator<Uint8Array> {
+  yield Buffer.from(JSON.stringify({ model: answers.model, prompt: `Fox ${at % largeKinds}` }));
+}
+
+const call = (at: number) => ({
+  path: answers.path,
+  type: "application/json",
+  body: question(at),
+});
+
+/** One by one, with the picture in each held against the upstream's own. */
+async function learn(url: string): Promise<Expected> {
+  const learned: Buffer[] = [];
+  for (let at = 0; at < largeKinds; at++) {
+    const pieces: Buffer[] = [];
+    const onPiece = (piece: Buffer) => pieces.push(Buffer.from(piece));
+    const { status } = await rawCall(url, { ...call(at), onPiece });
+    const body = Buffer.concat(pieces);
+    if (status !== 200) throw new Error(`answered ${status}: ${body.subarray(0, 500)}`);
+    if (!pictureIn(body.toString()).equals(largePicture(at)))
+      throw new Error(`answer ${at} holds another picture than the upstream gave`);
+    learned.push(body);
+  }
+  return learned;
+}
+
+async function ask(url: string, at: number, all: Expected): Promise<void> {
+  const expected = all[at % largeKinds] as Buffer;
+  const onPiece = (piece: Buffer, from: number): void => {
+    if (!piece.equals(expected.subarray(from, from + piece.length)))
+      throw new Error(`answer ${at} is wrong within ${piece.length} bytes from byte ${from}`);
+  };
+  const { status, length } = await rawCall(url, { ...call(at), onPiece });
+  if (status !== 200 || length !== expected.length)
+    throw new Error(`answer ${at} has status ${status} and ${length} of ${expected.length} bytes`);
+}

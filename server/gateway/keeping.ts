@@ -1,0 +1,145 @@
+/** One paid call and its caller: whether it was made before, and what becomes of the answer when the caller is gone. */
+import { GatewayError } from "../std/gateway-error.ts";
+import type { Streamed } from "../std/json-stream.ts";
+import type { GenerationQuery } from "../upstream/contract.ts";
+import type { Operation } from "./endpoint.ts";
+import { fingerprintOf } from "./fingerprint.ts";
+import type { Incoming, Leaving } from "./incoming.ts";
+import type { Going, KeptAnswers } from "./kept-answers.ts";
+import { lasting } from "./lasting.ts";
+import type { Trip } from "./trip.ts";
+
+export interface KeepingOptions {
+  readonly kept: KeptAnswers;
+  readonly incoming: Incoming;
+  readonly trip: Trip;
+  readonly operation: Operation;
+  readonly query: unknown;
+  /** The call goes on when the caller leaves. */
+  readonly finishes: boolean;
+}
+
+/** Of a caller who never leaves. */
+export const { signal: never } = new AbortController();
+
+type Headers = Readonly<Record<string, string>>;
+
+export interface Replayed {
+  readonly headers: Headers;
+  readonly body: Leaving;
+}
+
+export class Keeping {
+  readonly #options: KeepingOptions;
+  #claim: Going | undefined;
+  #abandoned: Promise<void> | undefined;
+  #ended: { readonly whole: boolean } | undefined;
+
+  constructor(options: KeepingOptions) {
+    this.#options = options;
+  }
+
+  get finishes(): boolean {
+    return this.#options.finishes;
+  }
+
+  get isLeft(): boolean {
+    return this.#abandoned !== undefined;
+  }
+
+  /** The answer, where the call was made before. */
+  async claim(): Promise<Replayed | undefined> {
+    const { kept, incoming, trip, operation, query, finishes } = this.#options;
+    const { headers, signal, requestId } = incoming;
+    const idempotencyKey = readKey(headers.get("idempotency-key"));
+    const clientId = headers.get("x-client-request-id")?.slice(0, 512);
+    const claimed = await kept.claim({
+      owner: trip.caller?.id ?? "",
+      requestId,
+      ...(idempotencyKey !== undefined && { idempotencyKey }),
+      ...(clientId && { clientId }),
+      fingerprint: () => fingerprintOf(operation, query as GenerationQuery),
+      signal,
+    });
+    if (claimed.kind === "replay") {
+      const { answer } = claimed;
+      trip.step(`replayed: ${answer.requestId}`);
+      trip.bytesOut = answer.length;
+      const from = { "idempotent-replayed": "true", "vexel-replayed-from": answer.requestId };
+      const close = async (): Promise<void> => undefined;
+      return { headers: { ...answer.headers, ...from }, body: { ...answer, close } };
+    }
+    this.#claim = claimed.claim;
+    if (finishes) signal.addEventListener("abort", () => void this.#abandon(), { once: true });
+    return undefined;
+  }
+
+  /** Kept where it will be asked for again. True where the caller is gone, so that it need not be sent. */
+  async keepWhole(body: string | Uint8Array | Streamed, headers: Headers): Promise<boolean> {
+    const left = this.finishes && this.#options.incoming.signal.aborted;
+    if (left) await this.#abandon();
+    if (left || this.#claim?.isWanted) await this.#keep(body, headers);
+    else this.#claim?.end();
+    return left;
+  }
+
+  /** The caller left while it was sent. */
+  async keepUndelivered(body: Streamed, headers: Headers): Promise<void> {
+    if (!this.finishes || this.#claim?.isWanted) return;
+    await this.#abandon();
+    await this.#keep(body, headers);
+  }
+
+  /** Everything that leaves, written down as it leaves, and worked on to its end when the caller is gone. */
+  stream(body: AsyncIterable<string>, headers: Headers): AsyncIterable<string> {
+    const claim = this.#claim;
+    const { incoming } = this.#options;
+    if (!claim || (!this.finishes && !claim.isWanted)) return body;
+    const { pieces } = lasting(body, {
+      finishes: this.finishes,
+      onLeft: () => void this.#abandon(),
+      onPiece: (piece) => claim.append(piece),
+      onOver: async () => {
+        const { whole = false } = this.#ended ?? {};
+        if (whole && (claim.isWanted || this.isLeft)) await claim.keep(headers);
+        else await claim.release();
+      },
+    });
+    const iterator = pieces[Symbol.asyncIterator]();
+    // Not every way of leaving ends the reading of a body.
+    if (this.finishes) incoming.signal.addEventListener("abort", () => void iterator.return?.());
+    return { [Symbol.asyncIterator]: () => iterator };
+  }
+
+  /** Before the files of the call are cleared away. */
+  async streamEnds(whole: boolean): Promise<void> {
+    this.#ended = { whole };
+    await this.#abandoned;
+  }
+
+  async release(): Promise<void> {
+    await this.#abandoned;
+    await this.#claim?.release();
+  }
+
+  #abandon(): Promise<void> {
+    this.#abandoned ??= this.#claim?.abandon() ?? Promise.resolve();
+    return this.#abandoned;
+  }
+
+  async #keep(body: string | Uint8Array | Streamed, headers: Headers): Promise<void> {
+    await this.#claim?.appendAll(body);
+    await this.#claim?.keep(headers);
+    this.#options.trip.step("answer kept");
+  }
+}
+
+function readKey(key: string | null): string | undefined {
+  if (key === null) return undefined;
+  if (/^[\x20-\x7e]{1,255}$/.test(key) && key.trim() !== "") return key;
+  throw new GatewayError(
+    "invalid_idempotency_key",
+    "Invalid 'Idempotency-Key': it must be 1 to 255 printable characters.",
+    { param: "Idempotency-Key" },
+  );
+}

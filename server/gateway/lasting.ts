@@ -1,0 +1,64 @@
+/** A stream that is worked on to its end even when nobody reads it any more. */
+import { unheard } from "../std/unheard.ts";
+
+export interface Lasting {
+  readonly pieces: AsyncIterable<string>;
+  /** The reader has left before the end. */
+  readonly isLeft: () => boolean;
+}
+
+/**
+ * `onLeft`: told at once when the reader leaves. `onPiece`: told of every piece, read or not. `onOver`: told when the last
+ * piece has come.
+ */
+export function lasting(
+  source: AsyncIterable<string>,
+  told: {
+    /** Whether it goes on without a reader. */
+    readonly finishes: boolean;
+    onLeft(): void;
+    onPiece(piece: string): void;
+    onOver(): Promise<void>;
+  },
+): Lasting {
+  const iterator = source[Symbol.asyncIterator]();
+  let left = false;
+  let over = false;
+  let pending: Promise<IteratorResult<string>> | undefined;
+
+  const step = async (): Promise<IteratorResult<string>> => {
+    const result = await iterator.next();
+    if (!result.done) told.onPiece(result.value);
+    else if (!over) {
+      over = true;
+      await told.onOver();
+    }
+    return result;
+  };
+  const next = (): Promise<IteratorResult<string>> => {
+    pending = step();
+    return pending;
+  };
+  const toTheEnd = async (): Promise<void> => {
+    for (let result = await pending; !result?.done; ) result = await step();
+  };
+  const leave = async (): Promise<IteratorResult<string>> => {
+    if (!over && !left) {
+      left = true;
+      if (!told.finishes) {
+        await iterator.return?.();
+        over = true;
+        await told.onOver();
+        return { done: true, value: undefined };
+      }
+      told.onLeft();
+      // Whatever it fails with is in the account of the call already.
+      unheard(toTheEnd());
+    }
+    return { done: true, value: undefined };
+  };
+  return {
+    pieces: { [Symbol.asyncIterator]: () => ({ next, return: leave }) },
+    isLeft: () => left,
+  };
+}

@@ -1,0 +1,107 @@
+/** What drawing cost: of a whole answer at once, of a stream picture by picture. Where one is not known, the sum is not. */
+import { listedPicturePrice } from "../../upstream/catalogue/prices/index.ts";
+import type {
+  GenerationQuery,
+  ImageEvent,
+  ImageFacts,
+  ImageFrame,
+  ImageReply,
+  ImageUsage,
+  Rest,
+  Target,
+  WholeReply,
+} from "../../upstream/contract.ts";
+import { costOf, type Split } from "../../usage/cost.ts";
+import type { Trip } from "../trip.ts";
+
+export interface Ordered {
+  readonly operation: "generations" | "edits";
+  readonly target: Target;
+  /** What the target was asked for. */
+  readonly query: GenerationQuery;
+  readonly trip: Trip;
+}
+
+/** The same answer; as it goes by, what it cost is written into the trip. */
+export function billed(reply: ImageReply, ordered: Ordered): ImageReply {
+  const { trip } = ordered;
+  trip.cost = undefined;
+  if (reply.kind === "stream") return { kind: "stream", events: watched(reply.events, ordered) };
+  trip.cost = wholeCost(reply, ordered);
+  return reply;
+}
+
+async function* watched(
+  events: AsyncIterable<ImageEvent>,
+  ordered: Ordered,
+): AsyncGenerator<ImageEvent> {
+  const { trip } = ordered;
+  let sum: number | undefined;
+  let pictures = 0;
+  let ended = false;
+  const add = (cost: number | undefined): void => {
+    if (pictures++ === 0) sum = cost;
+    else sum = sum === undefined || cost === undefined ? undefined : sum + cost;
+  };
+  try {
+    for await (const event of events) {
+      if (event.type === "whole") add(wholeCost(event.reply, ordered));
+      else if (event.type === "completed") add(piecesCost(event, 1, drawnOnly(event), ordered));
+      yield event;
+    }
+    ended = true;
+  } finally {
+    // Nobody knows what a stream costs that broke off.
+    trip.cost = ended ? sum : undefined;
+  }
+}
+
+/** OpenAI's specification, ImagesUsage: in a stream, what comes out is "the number of image tokens in the output image". */
+function drawnOnly({ usage }: ImageFrame): ImageUsage | undefined {
+  if (!usage || usage.output_tokens_details) return usage;
+  const drawn = { text_tokens: 0, image_tokens: usage.output_tokens };
+  return { ...usage, output_tokens_details: drawn };
+}
+
+function wholeCost(reply: WholeReply, ordered: Ordered): number | undefined {
+  const { results, facts, usage, cost } = reply;
+  const { size } = ordered.query.options;
+  // Of a link nobody sees the size. It is as large as was asked for, or as the vendor makes them unasked.
+  const unseen = facts.size === undefined && results.every(({ image }) => image.kind === "url");
+  const seen = unseen && size !== undefined ? { ...facts, size } : facts;
+  return piecesCost(seen, results.length, usage, ordered, cost);
+}
+
+function piecesCost(
+  { size, quality }: ImageFacts,
+  images: number,
+  usage: ImageUsage | undefined,
+  { operation, target, query }: Ordered,
+  told?: number,
+): number | undefined {
+  const price = target.price ?? listedPicturePrice(target, { operation, rest: query.rest });
+  return costOf(price, {
+    inputTokens: usage?.input_tokens,
+    outputTokens: usage?.output_tokens,
+    input: usage && inputSplit(usage, operation),
+    output: usage && splitOf(usage.output_tokens, usage.output_tokens_details),
+    images,
+    size,
+    quality: quality === "auto" ? undefined : quality,
+    told,
+  });
+}
+
+/** A prompt alone is text, whether that is said or not. */
+const inputSplit = (usage: ImageUsage, operation: Ordered["operation"]): Split | undefined =>
+  usage.input_tokens_details === undefined && operation === "generations"
+    ? { text: usage.input_tokens, image: 0 }
+    : splitOf(usage.input_tokens, usage.input_tokens_details);
+
+/** Believed where the parts are all of it. What was read before has another price, which nobody tells. */
+function splitOf(total: number, details: Rest | undefined): Split | undefined {
+  if (!details) return undefined;
+  const { text_tokens: text, image_tokens: image, cached_tokens: cached = 0 } = details;
+  if (typeof text !== "number" || typeof image !== "number" || cached !== 0) return undefined;
+  return text >= 0 && image >= 0 && text + image === total ? { text, image } : undefined;
+}

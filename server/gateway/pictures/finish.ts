@@ -1,0 +1,150 @@
+/** What becomes of a picture between the upstream and the caller: fetched, converted, and described as it truly is. */
+import type {
+  ImageEvent,
+  ImageFacts,
+  ImageFrame,
+  ImageReply,
+  ImageResult,
+  Picture,
+  WholeReply,
+} from "../../upstream/contract.ts";
+import { type Held, inBase64, sizeIn, typeOf } from "./look.ts";
+import type { Finish } from "./plan.ts";
+
+/** What finishing needs of the rest of the house, for one call. */
+export interface Workshop {
+  download(url: string): Promise<Held>;
+  convert(picture: Held, to: Conversion): Promise<Held>;
+  /** Told of each option that the gateway served itself. */
+  onAdapted(name: string): void;
+}
+
+export interface Conversion {
+  readonly format: "png" | "jpeg" | "webp";
+  readonly quality?: number;
+  readonly flatten?: boolean;
+}
+
+export interface Wanted {
+  readonly finish: Finish;
+  readonly stream: boolean;
+  /** What the target was asked for natively, and so delivered. */
+  readonly asked: ImageFacts;
+}
+
+export async function finishReply(
+  reply: ImageReply,
+  wanted: Wanted,
+  workshop: Workshop,
+): Promise<ImageReply> {
+  return reply.kind === "stream"
+    ? { kind: "stream", events: finishEvents(reply.events, wanted, workshop) }
+    : finishWhole(reply, wanted, workshop);
+}
+
+async function* finishEvents(
+  events: AsyncIterable<ImageEvent>,
+  wanted: Wanted,
+  workshop: Workshop,
+): AsyncGenerator<ImageEvent> {
+  for await (const event of events) {
+    if (event.type === "whole") {
+      yield { type: "whole", reply: await finishWhole(event.reply, wanted, workshop) };
+    } else yield await finishFrame(event, wanted, workshop);
+  }
+}
+
+async function finishFrame(
+  frame: ImageFrame,
+  { finish, asked }: Wanted,
+  workshop: Workshop,
+): Promise<ImageFrame> {
+  const came: Held = { kind: "base64", base64: frame.base64 };
+  const picture = await converted(came, finish, workshop);
+  const facts = await factsOf(picture);
+  return {
+    ...toldOf(asked, frame),
+    ...frame,
+    ...facts,
+    ...(picture !== came && { base64: await inBase64(picture) }),
+  };
+}
+
+async function finishWhole(
+  reply: WholeReply,
+  { finish, stream, asked }: Wanted,
+  workshop: Workshop,
+): Promise<WholeReply> {
+  const results: ImageResult[] = [];
+  let facts: ImageFacts | undefined;
+  // One after the other: each may be a large picture.
+  for (const result of reply.results) {
+    const image = await finished(result.image, finish, stream, workshop);
+    results.push({ ...result, image });
+    if (image.kind !== "url") facts = shared(facts, await factsOf(image));
+  }
+  return { ...reply, results, facts: { ...toldOf(asked, reply.facts), ...reply.facts, ...facts } };
+}
+
+async function finished(
+  image: Picture,
+  finish: Finish,
+  stream: boolean,
+  workshop: Workshop,
+): Promise<Picture> {
+  const { as, format, opaque } = finish;
+  if (image.kind === "url") {
+    const wantsBytes = stream || as === "b64_json" || format !== undefined || opaque;
+    if (!wantsBytes) return image;
+    if (as === "b64_json") workshop.onAdapted("response_format");
+    return converted(await workshop.download(image.url), finish, workshop);
+  }
+  if (as === "url" && !stream) workshop.onAdapted("response_format");
+  return converted(image, finish, workshop);
+}
+
+async function converted(picture: Held, finish: Finish, workshop: Workshop): Promise<Held> {
+  const { format, compression, opaque } = finish;
+  const type = typeOf(picture);
+  const same = format === undefined || type === `image/${format}`;
+  const flatten = opaque === true && type !== "image/jpeg";
+  if (same && compression === undefined && !flatten) return picture;
+  if (flatten) workshop.onAdapted("background");
+  if (!same) workshop.onAdapted("output_format");
+  if (compression !== undefined) workshop.onAdapted("output_compression");
+  return workshop.convert(picture, {
+    format: format ?? formatOf(type),
+    ...(compression !== undefined && { quality: compression }),
+    ...(flatten && { flatten }),
+  });
+}
+
+const formatOf = (type: string | undefined): Conversion["format"] =>
+  type === "image/jpeg" ? "jpeg" : type === "image/webp" ? "webp" : "png";
+
+/** What the bytes themselves say. */
+async function factsOf(picture: Held): Promise<ImageFacts> {
+  const type = typeOf(picture);
+  const seen = await sizeIn(picture);
+  return {
+    ...(seen && { size: `${seen.width}x${seen.height}` }),
+    ...(type && { output_format: type.replace(/^image\/(?:svg\+)?/, "").replace("xml", "svg") }),
+  };
+}
+
+/** What is true of all pictures of an answer. */
+const shared = (before: ImageFacts | undefined, next: ImageFacts): ImageFacts =>
+  before === undefined
+    ? next
+    : Object.fromEntries(
+        Object.entries(before).filter(([name, value]) => next[name as keyof ImageFacts] === value),
+      );
+
+/** An upstream that took an option, and says nothing of it, has done what it was asked. `auto` is no fact. */
+function toldOf(asked: ImageFacts, told: ImageFacts): ImageFacts {
+  const { quality, background } = asked;
+  return {
+    ...(quality && quality !== "auto" && told.quality === undefined && { quality }),
+    ...(background && background !== "auto" && told.background === undefined && { background }),
+  };
+}

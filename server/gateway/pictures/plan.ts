@@ -1,0 +1,240 @@
+/**
+ * Step 6 for pictures: what a target is asked for, what the gateway does in its place, and what nobody can do. A pure
+ * function of the query, what the target can do, and the policy; everything it changes is told.
+ */
+import type { Parameters } from "../../snapshot/snapshot.ts";
+import { GatewayError } from "../../std/gateway-error.ts";
+import type { EditQuery, GenerationQuery, ImageOptions } from "../../upstream/contract.ts";
+import type { ImageTraits, OptionName } from "../../upstream/image-traits.ts";
+import { planSize } from "./plan-size.ts";
+import { checkSources } from "./plan-sources.ts";
+import { listed } from "./sizes.ts";
+
+/**
+ * `adapt`: what the target lacks the gateway does itself where it can, and refuses where it cannot. `drop`: the same, but
+ * what cannot be done is left out. `strict`: whatever the target lacks is refused. `pass`: the target decides, where it
+ * speaks OpenAI's language.
+ */
+export type Policy = Parameters;
+
+/** What becomes of a picture after it has come. */
+export interface Finish {
+  readonly format?: "png" | "jpeg" | "webp";
+  /** 0 to 100. */
+  readonly compression?: number;
+  /** Without transparency. */
+  readonly opaque?: true;
+  /** As what it is handed over. Absent: as it came. */
+  readonly as?: "url" | "b64_json";
+}
+
+export interface Plan<Q extends GenerationQuery> {
+  /** What the target is asked. */
+  readonly query: Q;
+  /** How many pictures each of the calls is for. */
+  readonly calls: readonly number[];
+  readonly finish: Finish;
+  /** Fields that the gateway serves in another way than by passing them on. */
+  readonly adapted: readonly string[];
+  /** Fields that were left out. */
+  readonly dropped: readonly string[];
+}
+
+/** What is gathered while a plan is made. */
+export interface Draft {
+  readonly policy: Policy;
+  /** The public id, for messages. */
+  readonly model: string;
+  readonly adapted: string[];
+  readonly dropped: string[];
+  options: { -readonly [K in keyof ImageOptions]: ImageOptions[K] };
+  shape?: Pick<GenerationQuery, "aspect" | "wanted">;
+  finish: { -readonly [K in keyof Finish]: Finish[K] };
+}
+
+/** Throws GatewayError where this target cannot serve the query. */
+export function planPicture<Q extends GenerationQuery | EditQuery>(
+  query: Q,
+  traits: ImageTraits,
+  policy: Policy,
+): Plan<Q> {
+  const { n = 1, response_format } = query.options;
+  // To whom speaks another language, nothing can be passed as it is: there it is as if nothing were said.
+  if (policy === "pass" && traits.verbatim) {
+    return { query, calls: [n], finish: {}, adapted: [], dropped: [] };
+  }
+  const draft: Draft = {
+    policy,
+    model: query.model,
+    adapted: [],
+    dropped: [],
+    options: { ...query.options },
+    finish: response_format ? { as: response_format as "url" | "b64_json" } : {},
+  };
+  checkPrompt(query, traits);
+  if ("images" in query) checkSources(query, traits.edits, query.model);
+  planSize(draft, traits.sizes);
+  for (const name of Object.keys(query.options) as (keyof ImageOptions)[]) {
+    if (name !== "n" && name !== "size") planOption(draft, name, traits);
+  }
+  if (query.stream && !traits.streams) {
+    if (policy === "strict") throw lacks(draft, "stream");
+    draft.adapted.push("stream");
+  }
+  const calls = planCalls(draft, n, traits.maxImages);
+  return {
+    query: {
+      ...query,
+      // An answer that comes whole is cut into events here.
+      stream: query.stream && traits.streams === true,
+      options: draft.options,
+      ...draft.shape,
+    },
+    calls,
+    finish: draft.finish,
+    adapted: draft.adapted,
+    dropped: draft.dropped,
+  };
+}
+
+function checkPrompt({ prompt }: GenerationQuery, { maxPrompt }: ImageTraits): void {
+  // Counted as people count, in characters and not in UTF-16 units.
+  if (maxPrompt === undefined || prompt.length <= maxPrompt) return;
+  const length = [...prompt].length;
+  if (length <= maxPrompt) return;
+  throw new GatewayError(
+    "prompt_too_long",
+    `Prompt must be length ${maxPrompt} or less. Your prompt length is ${length}. Please reduce your prompt length.`,
+    { param: "prompt" },
+  );
+}
+
+function planCalls(draft: Draft, n: number, maxImages: number): number[] {
+  if (n <= maxImages) return [n];
+  if (draft.policy === "strict") {
+    throw new GatewayError(
+      "invalid_value",
+      `Invalid 'n': integer above maximum. Expected at most ${maxImages} for this model, but got ${n}.`,
+      { param: "n" },
+    );
+  }
+  draft.adapted.push("n");
+  const calls: number[] = [];
+  for (let left = n; left > 0; left -= maxImages) calls.push(Math.min(left, maxImages));
+  return calls;
+}
+
+function planOption(draft: Draft, name: OptionName, { takes, always }: ImageTraits): void {
+  const value = draft.options[name];
+  const allowed = takes[name];
+  if (allowed === "any" || allowed?.includes(String(value))) return;
+  delete draft.options[name];
+  // What a model does by itself need not be said.
+  if (value === "auto" || isUsual(name, value) || always?.[name] === value) return;
+  if (draft.policy === "strict") throw refusal(draft, name, value, allowed);
+  const emulate = emulations[name];
+  if (emulate?.(draft, value, allowed ?? [])) return;
+  if (draft.policy === "drop") draft.dropped.push(name);
+  else throw refusal(draft, name, value, allowed);
+}
+
+/** Values that ask for what every picture is anyway. */
+const isUsual = (name: OptionName, value: unknown): boolean =>
+  (name === "output_compression" && value === 100) ||
+  (name === "partial_images" && value === 0) ||
+  (name === "input_fidelity" && value === "low");
+
+/** What the gateway can do in a target's place. True where it does. */
+type Emulate = (draft: Draft, value: unknown, allowed: readonly string[]) => boolean;
+
+const emulations: Readonly<Partial<Record<OptionName, Emulate>>> = {
+  // Handed over in the way that was asked for, whichever way it came.
+  response_format: () => true,
+  output_format: ({ finish }, value) => {
+    if (value !== "png" && value !== "jpeg" && value !== "webp") return false;
+    finish.format = value;
+    return true;
+  },
+  output_compression: (draft, value) => {
+    const format = draft.options.output_format ?? draft.finish.format;
+    if (format !== "jpeg" && format !== "webp") throw uncompressible(format ?? "png");
+    // Compressed twice is worse than once: the target is asked for its best, and the gateway does the rest.
+    delete draft.options.output_format;
+    draft.finish.format = format;
+    draft.finish.compression = value as number;
+    return true;
+  },
+  background: (draft, value) => {
+    if (value !== "opaque") return false;
+    draft.finish.opaque = true;
+    return true;
+  },
+  // Two families of names for the same tiers.
+  quality: (draft, value, allowed) => {
+    const same = tiers[String(value)]?.find((tier) => allowed.includes(tier));
+    if (same === undefined) return false;
+    draft.options.quality = same;
+    draft.adapted.push("quality");
+    return true;
+  },
+  // Fewer previews than asked for, and none, are what the contract allows.
+  partial_images: ({ adapted }) => {
+    adapted.push("partial_images");
+    return true;
+  },
+  // Who asks makes no difference to the picture, and nothing else can be done about it.
+  user: ({ dropped }) => {
+    dropped.push("user");
+    return true;
+  },
+  safety_identifier: ({ dropped }) => {
+    dropped.push("safety_identifier");
+    return true;
+  },
+};
+
+const tiers: Readonly<Record<string, readonly string[]>> = {
+  standard: ["medium"],
+  hd: ["high"],
+  low: ["standard"],
+  medium: ["standard"],
+  high: ["hd"],
+};
+
+const uncompressible = (format: string): GatewayError =>
+  new GatewayError(
+    "invalid_value",
+    `Compression less than 100 is not supported for ${format} output. Ask for output_format 'jpeg' or 'webp', or leave output_compression out.`,
+    { param: "output_compression" },
+  );
+
+function refusal(
+  draft: Draft,
+  name: OptionName,
+  value: unknown,
+  allowed: readonly string[] | undefined,
+): GatewayError {
+  if (allowed === undefined) {
+    return name === "background" && value === "transparent" ? opaqueOnly() : lacks(draft, name);
+  }
+  if (name === "background" && value === "transparent") return opaqueOnly();
+  return new GatewayError(
+    "invalid_value",
+    `Invalid value: '${String(value).slice(0, 100)}'. Supported values are: ${listed(allowed)}.`,
+    { param: name },
+  );
+}
+
+const opaqueOnly = (): GatewayError =>
+  new GatewayError(
+    "transparency_unsupported",
+    "Transparent background is not supported for this model.",
+    { param: "background" },
+  );
+
+const lacks = ({ model }: Draft, name: string): GatewayError =>
+  new GatewayError(
+    "unknown_parameter",
+    `Unknown parameter: '${name}'. The model '${model}' has no such option; leave it out.`,
+    { param: name },
+  );

@@ -1,0 +1,55 @@
+/** Sizes and shapes: what a target makes, and what comes nearest to what was asked for. */
+import type { SizeRule, Sizes } from "../../upstream/image-traits.ts";
+
+export interface Size {
+  readonly width: number;
+  readonly height: number;
+}
+
+export function readSize(text: string): Size | undefined {
+  const found = /^([1-9]\d{0,4})x([1-9]\d{0,4})$/.exec(text);
+  return found ? { width: Number(found[1]), height: Number(found[2]) } : undefined;
+}
+
+/** Why a rule does not allow a size, in words for people. Undefined where it does. */
+export function against({ width, height }: Size, rule: SizeRule): string | undefined {
+  const { multipleOf, minEdge, maxEdge, minPixels = 1, maxPixels, maxRatio } = rule;
+  const pixels = width * height;
+  if (width % multipleOf !== 0 || height % multipleOf !== 0) {
+    return `Width and height must both be divisible by ${multipleOf}.`;
+  }
+  if (Math.min(width, height) < minEdge || Math.max(width, height) > maxEdge) {
+    return `Width and height must be from ${minEdge} to ${maxEdge}.`;
+  }
+  if (pixels < minPixels) return `It has fewer than ${minPixels} pixels.`;
+  if (maxPixels !== undefined && pixels > maxPixels) return `It has more than ${maxPixels} pixels.`;
+  if (maxRatio !== undefined && Math.max(width, height) > maxRatio * Math.min(width, height)) {
+    return `The longer edge may be at most ${maxRatio} times the shorter.`;
+  }
+  return undefined;
+}
+
+/** The shape that differs least: in proportion, so that 2:1 is as far from 1:1 as 1:2 is. */
+export function nearestRatio({ width, height }: Size, ratios: readonly string[]): string {
+  const away = (ratio: string): number => {
+    const [across = 1, down = 1] = ratio.split(":").map(Number);
+    return Math.abs(Math.log((width / height) * (down / across)));
+  };
+  const [nearest = "1:1"] = ratios.toSorted((a, b) => away(a) - away(b));
+  return nearest;
+}
+
+/** What sizes there are, for people. */
+export function describeSizes(sizes: Exclude<Sizes, "any">): string {
+  if ("list" in sizes) return `Supported values are: ${listed([...sizes.list, "auto"])}.`;
+  if ("ratios" in sizes) return `The model knows only these shapes: ${listed(sizes.ratios)}.`;
+  const { multipleOf, minEdge, maxEdge } = sizes.rule;
+  return `Supported values are 'auto' and WIDTHxHEIGHT with edges from ${minEdge} to ${maxEdge} that are divisible by ${multipleOf}.`;
+}
+
+/** 'low', 'medium', and 'high'. */
+export function listed(values: readonly string[]): string {
+  const quoted = [...new Set(values)].map((value) => `'${value}'`);
+  if (quoted.length < 3) return quoted.join(" and ");
+  return `${quoted.slice(0, -1).join(", ")}, and ${quoted.at(-1)}`;
+}

@@ -1,0 +1,92 @@
+/** Limits in the words and headers that OpenAI has for them. */
+import { GatewayError } from "../std/gateway-error.ts";
+import type { Shortage } from "../usage/limits/limiter.ts";
+import type { Rate, Scope } from "../usage/limits/scope.ts";
+
+// As OpenAI words it: "Rate limit reached for text-embedding-3-small in organization org-… on tokens per min (TPM): Limit 1000000,
+// Used 976163, Requested 70716. Please try again in 2.812s." The type is `tokens` for tokens and `requests` for all else.
+const words: Readonly<Record<Rate, string>> = {
+  requests: "requests per min (RPM)",
+  tokens: "tokens per min (TPM)",
+  images: "images per min (IPM)",
+  pixels: "megapixels per min",
+};
+
+const million = 1_000_000;
+const shown = (rate: Rate, count: number): string =>
+  String(rate === "pixels" ? Math.round(count / 1000) / 1000 : count);
+
+/** `place`: whose limit it is, for the caller. */
+export function rateLimited(short: Shortage, model: string, place: string): GatewayError {
+  const { rate, limit, used, requested, waitMs } = short;
+  const type = rate === "tokens" ? "tokens" : "requests";
+  const on = `${model}${place} on ${words[rate]}: Limit ${shown(rate, limit)}`;
+  if (waitMs === Infinity) {
+    return new GatewayError(
+      "larger_than_limit",
+      `Request too large for ${on}, Requested ${shown(rate, requested)}. The request must be made smaller in order to run successfully.`,
+      { as: { type } },
+    );
+  }
+  return new GatewayError(
+    "rate_limited",
+    `Rate limit reached for ${on}, Used ${shown(rate, used)}, Requested ${shown(rate, requested)}. Please try again in ${duration(waitMs)}.`,
+    { as: { type }, retryAfterMs: waitMs },
+  );
+}
+
+/** As Go writes it, and OpenAI with it: `12ms`, `1.5s`, `6m0s`. */
+export function duration(ms: number): string {
+  if (ms > 0 && ms < 1000) return `${ms}ms`;
+  const seconds = `${(ms % 60_000) / 1000}s`;
+  const minutes = Math.floor(ms / 60_000);
+  if (minutes === 0) return seconds;
+  const hours = Math.floor(minutes / 60);
+  return hours === 0 ? `${minutes}m${seconds}` : `${hours}h${minutes % 60}m${seconds}`;
+}
+
+const names: readonly (readonly [Rate, limit: string, remaining: string, reset: string])[] = [
+  [
+    "requests",
+    "x-ratelimit-limit-requests",
+    "x-ratelimit-remaining-requests",
+    "x-ratelimit-reset-requests",
+  ],
+  [
+    "tokens",
+    "x-ratelimit-limit-tokens",
+    "x-ratelimit-remaining-tokens",
+    "x-ratelimit-reset-tokens",
+  ],
+  [
+    "images",
+    "x-ratelimit-limit-images",
+    "x-ratelimit-remaining-images",
+    "x-ratelimit-reset-images",
+  ],
+  [
+    "pixels",
+    "x-ratelimit-limit-megapixels",
+    "x-ratelimit-remaining-megapixels",
+    "x-ratelimit-reset-megapixels",
+  ],
+];
+
+/** Of several limits on the same, the one with least left. */
+export function limitHeaders(scopes: readonly Scope[], now: number): Record<string, string> {
+  const headers: Record<string, string> = {};
+  for (const [rate, limit, remaining, reset] of names) {
+    let least = Infinity;
+    for (const scope of scopes) {
+      const bucket = scope.bucket(rate);
+      const left = bucket?.remaining(now) ?? Infinity;
+      if (!bucket || left >= least) continue;
+      least = left;
+      const unit = rate === "pixels" ? million : 1;
+      headers[limit] = String(bucket.limit / unit);
+      headers[remaining] = String(left / unit);
+      headers[reset] = duration(bucket.fullMs(now));
+    }
+  }
+  return headers;
+}

@@ -1,0 +1,241 @@
+/** All that is known of one target from the calls it was given: whether it serves, how quickly, and when to ask again. */
+import type { Target } from "../../upstream/contract.ts";
+import { Recent } from "../recent.ts";
+import { Breaker } from "./breaker.ts";
+import { Concurrency } from "./concurrency.ts";
+import { CoolDown } from "./cool-down.ts";
+import { Mean } from "./mean.ts";
+import type { Outcome } from "./outcome.ts";
+import { OutcomeWindow } from "./outcome-window.ts";
+
+/** What becomes of targets, for logs and events. */
+export interface TargetNews {
+  readonly what: "ejected" | "recovered";
+  readonly target: Target;
+  /** For a person. */
+  readonly why: string;
+}
+
+export interface HealthOptions {
+  readonly random: () => number;
+  readonly tell: (news: TargetNews) => void;
+}
+
+/**
+ * `in`: it serves. `probe`: it did not, and one call may look whether it does again. `doubtful`: only if nobody else
+ * can. `out`: not at all, as yet.
+ */
+export type Standing = "in" | "probe" | "doubtful" | "out";
+
+/** Calls of about the same size are compared with each other. */
+export const sizes = 4;
+
+/** Below so many calls a share of failures says nothing. */
+const enough = 20;
+const tooManyFail = 0.2;
+/** A call may always take this long. */
+const leastPatienceMs = 1000;
+/** For a size of call that is not known yet: long enough to load a model. */
+const firstPatienceMs = 20_000;
+/** So many calls under way and not one heard of for so long: better not another. */
+const crowd = 5;
+const silenceMs = 1500;
+
+const noPeers: readonly TargetHealth[] = [];
+
+export class TargetHealth {
+  /** As the newest configuration has it. */
+  target: Target;
+  inFlight = 0;
+  readonly breaker: Breaker;
+  readonly coolDown = new CoolDown();
+  readonly #window = new OutcomeWindow();
+  readonly #concurrency = new Concurrency();
+  readonly #recents = new Array<Recent | undefined>(sizes);
+  readonly #means = new Array<Mean | undefined>(sizes);
+  readonly #tell: HealthOptions["tell"];
+  /** When it last said anything, or was first asked after it had nothing to do. */
+  #heardAt = 0;
+
+  constructor(target: Target, { random, tell }: HealthOptions) {
+    this.target = target;
+    this.breaker = new Breaker(random);
+    this.#tell = tell;
+  }
+
+  /** The usual case, which needs no clock. */
+  get isWell(): boolean {
+    return this.coolDown.isOver && !this.breaker.open;
+  }
+
+  /** Why it is not asked, for a person. */
+  get why(): string {
+    if (this.breaker.open) return this.breaker.why;
+    return this.coolDown.isOver ? "it has not answered any of its calls yet" : this.coolDown.why;
+  }
+
+  /** `alone`: the model has no other target. Then it is asked, unless it is certain what would come of it. */
+  standing(now: number, alone: boolean): Standing {
+    if (this.isWell) return !alone && this.#isSilent(now) ? "doubtful" : "in";
+    if (this.coolDown.leftMs(now) > 0) return this.coolDown.told ? "out" : "doubtful";
+    if (!this.breaker.open) return "in";
+    if (this.breaker.waitMs(now, alone) === 0) return "probe";
+    return this.breaker.partial || (alone && !this.breaker.isGone) ? "doubtful" : "out";
+  }
+
+  /** Milliseconds until it may be asked, where nobody else can serve. */
+  waitMs(now: number): number {
+    const cooling = this.coolDown.told ? this.coolDown.leftMs(now) : 0;
+    return this.breaker.open ? Math.max(cooling, this.breaker.waitMs(now, true)) : cooling;
+  }
+
+  /** Out because of its rate limit, and not because it fails. */
+  isLimited(now: number): boolean {
+    const { told, isOfRate } = this.coolDown;
+    return told && isOfRate && this.coolDown.leftMs(now) > 0 && !this.breaker.open;
+  }
+
+  hasRoom(): boolean {
+    return this.#concurrency.hasRoom(this.inFlight);
+  }
+
+  meanMs(now: number, size: number): number | undefined {
+    return this.#means[size]?.at(now);
+  }
+
+  failing(now: number): number {
+    return this.#window.failing(now);
+  }
+
+  /** Nineteen of twenty calls of this size were quicker. */
+  usualMs(size: number): number | undefined {
+    return this.#recents[size]?.p95();
+  }
+
+  /** Ninety-nine of a hundred were. */
+  slowMs(size: number): number | undefined {
+    return this.#recents[size]?.p99();
+  }
+
+  /** No call should take longer, as long as one of its peers could be asked. */
+  patienceMs(size: number, peers: readonly TargetHealth[]): number {
+    const own = this.slowMs(size);
+    if (own !== undefined) return Math.max(leastPatienceMs, 4 * own);
+    // Of one that is not known yet, what is known of the others is the best guess.
+    let guess = 0;
+    for (const peer of peers) guess = Math.max(guess, peer.slowMs(size) ?? 0);
+    return guess === 0 ? firstPatienceMs : Math.max(2 * leastPatienceMs, 10 * guess);
+  }
+
+  /** A call goes there. True: it will show whether the target is back. */
+  begin(now: number): boolean {
+    if (this.inFlight === 0) this.#heardAt = now;
+    this.inFlight++;
+    if (!this.breaker.open) return false;
+    this.breaker.probe(now);
+    return true;
+  }
+
+  /** `peers`: all targets of the model, with this one. */
+  succeeded(
+    now: number,
+    tookMs: number,
+    size: number,
+    probe: boolean,
+    peers: readonly TargetHealth[],
+  ): void {
+    this.#concurrency.kept(this.inFlight);
+    this.inFlight--;
+    this.#heardAt = now;
+    this.#window.add(now, true);
+    this.#means[size] ??= new Mean();
+    this.#means[size].add(now, tookMs);
+    this.#recents[size] ??= new Recent();
+    this.#recents[size].add(tookMs);
+    this.#served(now, probe, peers);
+  }
+
+  /** The same of one that was well, where there is nothing to compare it with and so nothing to measure. */
+  succeededAlone(): void {
+    this.inFlight--;
+    if (!this.breaker.open) this.#served(0, false, noPeers);
+  }
+
+  /** Without an answer. */
+  ended(now: number, outcome: Outcome, probe: boolean, peers: readonly TargetHealth[]): void {
+    this.inFlight--;
+    if (isHeardOf(outcome)) this.#heardAt = now;
+    if (outcome.kind !== "failed" && outcome.kind !== "alive") this.breaker.released(probe);
+    switch (outcome.kind) {
+      case "nothing":
+        return;
+      case "alive":
+        this.#window.add(now, true);
+        this.#served(now, probe, peers);
+        return;
+      case "limited":
+        this.#concurrency.tooMuch(now);
+        this.coolDown.limited(now, outcome.waitMs);
+        return;
+      case "refused":
+        if (!this.coolDown.isRefused) this.#news("ejected", outcome.why);
+        this.coolDown.refused(now, outcome.why);
+        return;
+      case "failed":
+        if (outcome.busy) this.#concurrency.tooMuch(now);
+        if (outcome.waitMs !== undefined)
+          this.coolDown.begin(now, outcome.waitMs, true, outcome.why);
+        this.#window.add(now, false);
+        if (this.breaker.failed(now, probe, outcome.unsent, outcome.why)) {
+          this.#news("ejected", this.breaker.why);
+        } else if (!this.breaker.open) this.#compare(now, peers);
+    }
+  }
+
+  #isSilent(now: number): boolean {
+    const silent = this.inFlight < crowd ? 0 : now - this.#heardAt;
+    if (silent < silenceMs) return false;
+    // Where a single call may take a minute, so may the first of five.
+    for (let size = 0; size < sizes; size++)
+      if (silent < 2 * (this.slowMs(size) ?? 0)) return false;
+    return true;
+  }
+
+  #served(now: number, probe: boolean, peers: readonly TargetHealth[]): void {
+    const wasRefused = this.coolDown.isRefused;
+    // Where nobody else can serve, the first sign of life is enough.
+    const lone =
+      probe && !peers.some((peer) => peer !== this && peer.standing(now, false) === "in");
+    const back = this.breaker.succeeded(now, probe, lone);
+    this.coolDown.served();
+    if (back) {
+      this.#window.clear();
+      this.#concurrency.beginAnew();
+    }
+    if ((back || wasRefused) && !this.breaker.open) this.#news("recovered", "it answered");
+  }
+
+  /** One that fails more often than the others is left out, but never more than half of them for that. */
+  #compare(now: number, peers: readonly TargetHealth[]): void {
+    if (peers.length < 2 || this.#window.count(now) < enough) return;
+    const failing = this.#window.failing(now);
+    if (failing < tooManyFail) return;
+    let [better, out] = [false, 1];
+    for (const peer of peers) {
+      if (peer === this) continue;
+      if (peer.breaker.open) out++;
+      else if (peer.standing(now, false) === "in" && peer.failing(now) < failing / 2) better = true;
+    }
+    if (!better || out > peers.length / 2) return;
+    this.breaker.eject(now, `${Math.round(failing * 100)} % of its calls fail`);
+    this.#news("ejected", this.breaker.why);
+  }
+
+  #news(what: TargetNews["what"], why: string): void {
+    this.#tell({ what, target: this.target, why });
+  }
+}
+
+/** It said something, be it no. */
+const isHeardOf = (outcome: Outcome): boolean =>
+  outcome.kind !== "nothing" && (outcome.kind !== "failed" || outcome.why !== "upstream_timeout");

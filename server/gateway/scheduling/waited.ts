@@ -1,0 +1,18 @@
+/** Resolves after a while, or rejects with the signal's reason as soon as that ends it. */
+import type { Signal } from "../../std/signal.ts";
+import type { Timers } from "../../std/timers.ts";
+
+export function waited(ms: number, signal: Signal, timers: Timers): Promise<void> {
+  if (signal.aborted) return Promise.reject(signal.reason);
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const leave = (): void => {
+    timers.stop(timer);
+    reject(signal.reason);
+  };
+  const timer = timers.start(ms, () => {
+    signal.removeEventListener("abort", leave);
+    resolve();
+  });
+  signal.addEventListener("abort", leave, { once: true });
+  return promise;
+}

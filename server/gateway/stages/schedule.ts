@@ -1,0 +1,185 @@
+/**
+ * Which door, and which next: asks one of a model's targets, and another where the fault says that this may help and
+ * the model has a try left to spend.
+ */
+import { GatewayError } from "../../std/gateway-error.ts";
+import type { Target } from "../../upstream/contract.ts";
+import {
+  type Choosing,
+  choose,
+  chooseWell,
+  isBusy,
+  nobody,
+  type Room,
+} from "../scheduling/choose.ts";
+import type { Question, Seat } from "../scheduling/policies/policy.ts";
+import type { Roster, Table } from "../scheduling/roster.ts";
+import { waited } from "../scheduling/waited.ts";
+import { createAttempt } from "./attempt.ts";
+import { type Runner, race } from "./hedge.ts";
+import type { Call, Stage } from "./stage.ts";
+
+export interface ScheduleOptions<Q, A> {
+  readonly roster: Roster;
+  /** Whether this target can be asked this. Absent: any can. */
+  readonly able?: (call: Call<Q>, target: Target) => boolean;
+  /** What size of call it is. Absent: it is never asked of two targets at the same time, nor called off for being slow. */
+  readonly sizeOf?: (query: Q) => number;
+  /** What a call costs at a target, where that is known. */
+  readonly priceOf?: (call: Call<Q>, target: Target) => number | undefined;
+  /** What the gateway's own limits say of a target. Absent: there are none. */
+  readonly room?: Room;
+  /** The same answer, and word when the last of it has come: of one that comes piece by piece. */
+  readonly untilEnd?: (answer: A, end: (failure?: unknown) => void) => A;
+  /** For the account of a call: one that is configured to be asked is out. */
+  readonly onOut?: (call: Call<Q>, target: Target, why: string) => void;
+}
+
+type Chosen = { -readonly [name in keyof Choosing]: Choosing[name] } & {
+  readonly question: { -readonly [name in keyof Question]: Question[name] };
+  readonly table: Table;
+};
+
+export const schedule =
+  <Q, A>(options: ScheduleOptions<Q, A>): Stage<Q, A> =>
+  (next) => {
+    const { roster, able, sizeOf, priceOf, room, untilEnd, onOut } = options;
+    const { clock, random, timers } = roster;
+    const { ask, askOnly } = createAttempt({ next, clock, untilEnd });
+
+    const choosingFor = (call: Call<Q>, table: Table): Chosen => {
+      const { policy } = table;
+      const question = {
+        now: clock(),
+        random,
+        size: sizeOf ? sizeOf(call.query) : 0,
+        caller: call.route.policy === "sticky" ? Bun.hash.crc32(call.trip.caller?.id ?? "") : 0,
+        price: ({ target }: Seat) => priceOf?.(call, target),
+      };
+      const seats = able ? ableOf(table.seats, (target) => able(call, target)) : table.seats;
+      return { seats, policy, tried: undefined, room, question, table };
+    };
+
+    /** Asks this one, and another as well when it hesitates. Whoever was asked is written down as tried. */
+    const pursue = (call: Call<Q>, chosen: Chosen, seat: Seat): Promise<A> => {
+      const { table, question } = chosen;
+      const { size } = question;
+      chosen.tried = chosen.tried ? [...chosen.tried, seat] : [seat];
+      // Who would have to wait for its turn there is not slow for it; and the last one there is has all the time.
+      if (!sizeOf || isBusy(room, seat.target) || !isAnyWell(chosen, question.now)) {
+        return ask(call, seat, table, size, call.signal);
+      }
+      const runner = (each: Seat, isLast: boolean): Runner<A> => ({
+        usualMs: each.health.usualMs(size),
+        patienceMs: isLast ? forEver : each.health.patienceMs(size, table.peers),
+        run: (signal) => ask(call, each, table, size, signal),
+      });
+      let other: Seat | undefined;
+      return race({
+        first: runner(seat, false),
+        second: () => {
+          question.now = clock();
+          other = chooseWell(chosen, question, false);
+          const { hedges, retries } = table.budgets;
+          if (!other || !hedges.spend() || !retries.spend(question.now)) return undefined;
+          chosen.tried = [...(chosen.tried ?? []), other];
+          return runner(other, !isAnyWell(chosen, question.now));
+        },
+        // Whose answer or fault is told, that one counts as the one that served.
+        told: (first) => {
+          call.trip.target = (first ? seat : other)?.target;
+        },
+        signal: call.signal,
+        timers,
+      });
+    };
+
+    const askAny = async (call: Call<Q>, table: Table): Promise<A> => {
+      const { route, trip, signal } = call;
+      const chosen = choosingFor(call, table);
+      const { question } = chosen;
+      const { retries, hedges } = table.budgets;
+      if (chosen.seats.length === 0) throw unable(route.id);
+      if (table.seats.length > 1) trip.questions++;
+      retries.earn(question.now);
+      hedges.earn();
+      let seat = choose(chosen, question);
+      if (onOut) tellOut(chosen, seat, (target, why) => onOut(call, target, why));
+      if (!seat) throw nobody(route.id, chosen.seats, question.now);
+      for (;;) {
+        try {
+          return await pursue(call, chosen, seat);
+        } catch (error) {
+          if (signal.aborted || !mayTryElsewhere(error, call)) throw error;
+          question.now = clock();
+          seat = choose(chosen, question);
+          if (!seat) throw error;
+          // What never left is no second question.
+          const waitMs = isUnsent(error) ? 0 : retries.take(question.now, random);
+          if (waitMs === undefined) throw error;
+          if (waitMs > 0) await waited(waitMs, signal, timers);
+        }
+      }
+    };
+
+    return (call) => {
+      const table = roster.tableOf(call.route);
+      const [only] = table.seats;
+      // Most models have one target, and nothing to choose.
+      return only && table.seats.length === 1 && only.health.isWell && !untilEnd
+        ? askOnly(call, only)
+        : askAny(call, table);
+    };
+  };
+
+/** The list itself where all of it can. A single target is asked in any case: what it says is the best answer there is. */
+function ableOf(seats: readonly Seat[], able: (target: Target) => boolean): readonly Seat[] {
+  if (seats.length === 1) return seats;
+  let some: Seat[] | undefined;
+  for (let at = 0; at < seats.length; at++) {
+    const seat = seats[at] as Seat;
+    if (able(seat.target)) some?.push(seat);
+    else some ??= seats.slice(0, at);
+  }
+  return some ?? seats;
+}
+
+/** Is there somebody else, who was not asked yet? */
+function isAnyWell({ seats, tried }: Choosing, now: number): boolean {
+  for (const seat of seats) {
+    if (!tried?.includes(seat) && seat.health.standing(now, false) === "in") return true;
+  }
+  return false;
+}
+
+/** Those that would have been asked as soon as the one that is, and are not. */
+function tellOut(
+  { seats, question }: Chosen,
+  asked: Seat | undefined,
+  tell: (target: Target, why: string) => void,
+): void {
+  for (const seat of seats) {
+    const { health, target, tier } = seat;
+    if (seat === asked || (asked && tier > asked.tier)) continue;
+    if (health.standing(question.now, seats.length === 1) === "in") continue;
+    tell(target, health.why);
+  }
+}
+
+/** A picture that may have been paid for is not ordered a second time, unless the model says so. */
+function mayTryElsewhere<Q>(error: unknown, { operation, route }: Call<Q>): boolean {
+  if (!(error instanceof GatewayError) || error.row.retry !== "elsewhere") return false;
+  if (operation === "embeddings" || error.details.unsent || route.retryPaid) return true;
+  return !error.row.maybePaid && !error.details.paid;
+}
+
+const isUnsent = (error: unknown): boolean =>
+  error instanceof GatewayError && error.details.unsent === true;
+
+const forEver = Number.POSITIVE_INFINITY;
+
+const unable = (model: string): GatewayError =>
+  new GatewayError(
+    "upstream_invalid",
+    `No target of the model \`${model}\` can serve this call: those that could give vectors that cannot be compared with the model's others. Ask the operator of this gateway.`,
+  );

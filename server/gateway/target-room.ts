@@ -1,0 +1,24 @@
+/** What the limits of targets say before one is chosen: who is asked no more for a while, and who has no place free. */
+import type { Target } from "../upstream/contract.ts";
+import { shortage } from "../usage/limits/limiter.ts";
+import type { Demand } from "../usage/limits/scope.ts";
+import type { Admission } from "./admission.ts";
+import type { Room } from "./scheduling/choose.ts";
+
+/** The least that a call can ask for. */
+const least: Readonly<Record<"embedding" | "image", Demand>> = {
+  embedding: { requests: 1, tokens: 1, images: 0, pixels: 0 },
+  image: { requests: 1, tokens: 1, images: 1, pixels: 1 },
+};
+
+/** `clock`: milliseconds, monotonic. */
+export const targetRoom = (
+  admission: Admission,
+  clock: () => number,
+  kind: "embedding" | "image",
+): Room => ({
+  hasRoom: ({ scopes }: Target) =>
+    scopes ? (shortage(admission.scopesOf(scopes), least[kind], clock())?.waitMs ?? true) : true,
+  isBusy: ({ scopes }: Target) =>
+    scopes !== undefined && admission.scopesOf(scopes).some(({ gate }) => !gate.hasRoom),
+});

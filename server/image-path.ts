@@ -1,0 +1,103 @@
+/** Puts together what pictures need besides adapters: the darkroom, guarded downloads, the plan, and what is kept of paid calls. */
+import { join } from "node:path";
+import { KeptAnswers } from "./gateway/kept-answers.ts";
+import { checkEdit, checkMask, checkPicture } from "./gateway/preflight.ts";
+import type { Roster } from "./gateway/scheduling/roster.ts";
+import type { PictureTools } from "./gateway/stages/draw.ts";
+import type { KeepWithinOptions } from "./gateway/stages/keep-within.ts";
+import { imageStacks, type Stacks } from "./gateway/stages/stack.ts";
+import type { Log } from "./observe/log.ts";
+import type { Settings } from "./settings.ts";
+import { Answers, NoRoom } from "./store/answers.ts";
+import type { Target } from "./upstream/contract.ts";
+import { createDownload } from "./upstream/download.ts";
+import { asFile } from "./upstream/local/darkroom/as-file.ts";
+import { createDarkroom, type Darkroom } from "./upstream/local/darkroom/darkroom.ts";
+import { trustedHost } from "./upstream/public-place.ts";
+import type { Reach } from "./upstream/reach.ts";
+
+export interface ImagePathOptions {
+  readonly settings: Settings;
+  readonly reach: Reach;
+  readonly log: Log;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+  readonly roster: Roster;
+  readonly limits: KeepWithinOptions;
+}
+
+export interface ImagePath extends Pick<Stacks, "generations" | "edits"> {
+  readonly kept: KeptAnswers;
+  close(): Promise<void>;
+}
+
+export function createImagePath(options: ImagePathOptions): ImagePath {
+  const { settings, reach, log, now, roster, limits } = options;
+  const darkroom = createDarkroom({ idleMs: settings.VEXEL_LOCAL_IDLE * 1000 });
+  const answers = new Answers({
+    folder: join(settings.VEXEL_DATA, "answers"),
+    ttlMs: settings.VEXEL_ANSWER_TTL * 1000,
+    maxBytes: settings.VEXEL_ANSWERS_MAX_BYTES,
+    now,
+  });
+  const sweeping = setInterval(() => void answers.sweep(), 60_000);
+  sweeping.unref();
+  void answers.sweep();
+  const kept = new KeptAnswers(answers, (error) =>
+    log.warn("answer-not-kept", {
+      reason: error instanceof NoRoom ? "no room: VEXEL_ANSWERS_MAX_BYTES" : String(error),
+    }),
+  );
+  const tools = createTools(settings, reach, darkroom);
+  return {
+    ...imageStacks(reach, { tools, moderation: reach.moderation, roster, limits }),
+    kept,
+    close: async () => {
+      clearInterval(sweeping);
+      await darkroom.close();
+    },
+  };
+}
+
+function createTools(settings: Settings, reach: Reach, darkroom: Darkroom): PictureTools {
+  const download = createDownload({
+    maxBytes: settings.VEXEL_DOWNLOAD_MAX_BYTES,
+    timeoutMs: settings.VEXEL_DOWNLOAD_TIMEOUT * 1000,
+    trusted: hostsIn(settings.VEXEL_DOWNLOAD_PRIVATE),
+  });
+  return {
+    traits: reach.pictures,
+    download: (url, target, signal, scratch) =>
+      download(url, { signal, scratch, blame: "upstream", trusted: ownHosts(target), svg: true }),
+    bring: async (url, param, signal, scratch) => {
+      const picture = await download(url, { signal, scratch, blame: { param } });
+      const seen = await checkPicture(picture, param, { darkroom }, signal);
+      if (param.startsWith("mask")) checkMask(seen, undefined, param);
+      const { type } = seen;
+      return asFile(picture, { field: param, filename: "image" }, type);
+    },
+    convert: (picture, to, signal, scratch) => darkroom.convert(picture, to, signal, scratch),
+    convertFile: async (file, format, signal, scratch) =>
+      asFile(await darkroom.convert(file, { format }, signal, scratch), file, `image/${format}`),
+    mask: async (mask, to, signal, scratch) =>
+      asFile(await darkroom.mask(mask, to, signal, scratch), mask, "image/png"),
+    checkEdit: async (query, { signal, scratch, route }) => {
+      const reads = route.targets.flatMap(
+        (target) => reach.pictures(target, "edits").edits?.reads ?? [],
+      );
+      const maxBytes = settings.VEXEL_MAX_FILE_BYTES;
+      const checked = await checkEdit(query, { darkroom, scratch, reads, maxBytes }, signal);
+      return checked.query;
+    },
+  };
+}
+
+const hostsIn = (list: string): string[] =>
+  list
+    .split(",")
+    .map((host) => host.trim())
+    .filter((host) => host !== "");
+
+/** An upstream in one's own network gives links to itself. */
+const ownHosts = ({ upstream }: Target): string[] =>
+  upstream.baseUrl === undefined ? [] : [trustedHost(upstream.baseUrl)];

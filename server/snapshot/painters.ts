@@ -1,0 +1,31 @@
+/**
+ * Image models known to be served by each kind of upstream besides OpenAI and Azure. Few rows that are sure: the source
+ * of each is named with its adapter, and any other model of the vendor can be named in vexel.yaml.
+ */
+export const painters: Readonly<Record<string, readonly string[]>> = {
+  gemini: ["gemini-3.1-flash-image", "gemini-2.5-flash-image"],
+  bedrock: ["amazon.nova-canvas-v1:0", "stability.sd3-5-large-v1:0"],
+  bfl: ["flux-2-pro", "flux-pro-1.1", "flux-kontext-pro"],
+  stability: ["stable-image-core", "stable-image-ultra", "sd3.5-large"],
+  fal: ["fal-ai/flux/dev", "fal-ai/flux-2-pro", "fal-ai/nano-banana"],
+  replicate: ["black-forest-labs/flux-schnell", "black-forest-labs/flux-2-pro"],
+  luma: ["photon-1"],
+  "luma-agents": ["uni-1"],
+  runware: ["runware:101@1"],
+  recraft: ["recraftv3", "recraftv4_1"],
+  ideogram: ["ideogram-4-5", "ideogram-3"],
+  xai: ["grok-imagine-image"],
+  minimax: ["image-01"],
+  together: ["black-forest-labs/FLUX.2-pro", "black-forest-labs/FLUX.1-schnell"],
+  fireworks: [
+    "accounts/fireworks/models/flux-1-schnell-fp8",
+    "accounts/fireworks/models/flux-kontext-pro",
+  ],
+  deepinfra: ["black-forest-labs/FLUX-1-schnell"],
+  siliconflow: ["Kwai-Kolors/Kolors", "Qwen/Qwen-Image"],
+  openrouter: ["openai/gpt-image-1.5", "google/gemini-2.5-flash-image"],
+  cloudflare: ["@cf/black-forest-labs/flux-1-schnell", "@cf/black-forest-labs/flux-2-dev"],
+  dashscope: ["qwen-image-plus", "qwen-image-2.0-pro", "wan2.7-image"],
+  volcengine: ["doubao-seedream-4-0-250828"],
+  zhipu: ["cogview-4-250304", "glm-image"],
+};

@@ -1,0 +1,31 @@
+/** Where answers are kept for a while, for callers who ask again: what the shelf promises to those who use it. */
+
+/** What must be known of an answer to give it again. */
+export interface AnswerFacts {
+  readonly requestId: string;
+  /** Of the question, so that another question under the same name is found out. */
+  readonly fingerprint: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+export interface KeptAnswer extends AnswerFacts {
+  readonly length: number;
+  open(): AsyncIterable<Uint8Array>;
+}
+
+/** An answer on its way to disk. */
+export interface Recorder {
+  append(piece: string | Uint8Array): void;
+  /** From now on it is found under these names. */
+  commit(names: readonly string[], facts: AnswerFacts): Promise<void>;
+  discard(): Promise<void>;
+}
+
+export interface AnswerShelf {
+  /** Throws what the disk throws. */
+  begin(): Recorder;
+  /** Undefined when there is none, or no longer. */
+  find(name: string): Promise<KeptAnswer | undefined>;
+  /** The name stands for nothing any more. */
+  forget(name: string): Promise<void>;
+}

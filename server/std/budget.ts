@@ -1,0 +1,21 @@
+/** What may be spent, in US dollars, and on whose account: of a key, or of a project, which is a group of keys. */
+import type { Period } from "./utc-periods.ts";
+
+export interface Budget extends Readonly<Partial<Record<Period, number>>> {
+  /** What becomes of calls that nobody knows the price of. */
+  readonly unknownPrice: "allow" | "refuse";
+}
+
+/** Somebody who spends. */
+export interface Spender {
+  readonly scope: "key" | "project";
+  /** A key's id, a project's name. */
+  readonly id: string;
+}
+
+/** Somebody who may not spend more than this. */
+export interface Budgeted extends Spender {
+  /** For people. */
+  readonly name: string;
+  readonly budget: Budget;
+}

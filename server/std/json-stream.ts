@@ -1,0 +1,63 @@
+/** JSON with long texts in it that are not in memory: written piece by piece, its length known beforehand. */
+
+/** A body that is opened anew each time it is sent. */
+export interface Streamed {
+  readonly length: number;
+  open(): AsyncIterable<Uint8Array>;
+}
+
+/** Stands in a value for a text that is read when its turn comes. Of characters that JSON needs not escape. */
+export class StreamedText implements Streamed {
+  /** Of the characters, without quotes. */
+  readonly length: number;
+  readonly open: () => AsyncIterable<Uint8Array>;
+  /** Before it, within the same text: such as `data:image/png;base64,`. */
+  readonly prefix: string;
+
+  constructor(length: number, open: () => AsyncIterable<Uint8Array>, prefix = "") {
+    this.length = length;
+    this.open = open;
+    this.prefix = prefix;
+  }
+}
+
+/** A string, where no such text is in it. */
+export function writeJson(value: unknown): string | Streamed {
+  const texts: StreamedText[] = [];
+  const mark = crypto.randomUUID();
+  const json = JSON.stringify(value, (_, entry: unknown) => {
+    if (!(entry instanceof StreamedText)) return entry;
+    texts.push(entry);
+    return entry.prefix + mark;
+  });
+  if (texts.length === 0) return json;
+  const pieces = json.split(mark).map((piece) => Buffer.from(piece));
+  const length = [...pieces, ...texts].reduce((sum, piece) => sum + piece.length, 0);
+  async function* open(): AsyncGenerator<Uint8Array> {
+    for (const [at, piece] of pieces.entries()) {
+      yield piece;
+      const text = texts[at];
+      if (text) yield* text.open();
+    }
+  }
+  return { length, open };
+}
+
+/** The length of so many bytes in base64. */
+export const base64Length = (bytes: number): number => 4 * Math.ceil(bytes / 3);
+
+/** Three bytes at a time make four characters: what is left of a piece waits for the next. */
+export async function* toBase64(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let left: Buffer = Buffer.alloc(0);
+  for await (const piece of pieces) {
+    const bytes =
+      left.length > 0
+        ? Buffer.concat([left, piece])
+        : Buffer.from(piece.buffer, piece.byteOffset, piece.length);
+    const whole = bytes.length - (bytes.length % 3);
+    if (whole > 0) yield Buffer.from(bytes.toString("base64", 0, whole), "latin1");
+    // Copied: the piece lives only until the next is asked for.
+    left = Buffer.from(bytes.subarray(whole));
+  }
+  if (left.length > 0) yield Buffer.from(left.toString("base64"), "latin1");
+}

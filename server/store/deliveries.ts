@@ -1,0 +1,130 @@
+/** The queue of events on their way to webhooks. It is in the file of events, so that a restart goes on where it was. */
+import type { Database } from "bun:sqlite";
+import { type DeliveryState, eventOf, type StoredEvent } from "./events.ts";
+
+export interface Claimed {
+  readonly seq: number;
+  readonly event: StoredEvent;
+  /** Made before this one. */
+  readonly attempts: number;
+}
+
+export interface Outcome {
+  readonly seq: number;
+  readonly webhook: string;
+  readonly state: DeliveryState;
+  /** When it is tried again, where it is. */
+  readonly due: number;
+  readonly at: number;
+  readonly status: number | null;
+  readonly problem: string | null;
+}
+
+export interface Standing {
+  readonly waiting: number;
+  readonly delivered: number;
+  readonly givenUp: number;
+  readonly last:
+    | {
+        readonly event: string;
+        readonly at: number;
+        readonly state: DeliveryState;
+        readonly status: number | null;
+        readonly problem: string | null;
+      }
+    | undefined;
+}
+
+export class Deliveries {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  /**
+   * The oldest that is due, and nobody else's until `until`: whoever dies with it in hand leaves it to the next.
+   * What lies further ahead than `horizon` was put there by a clock that has been set back since, and is due too.
+   */
+  claim(webhook: string, now: number, until: number, horizon: number): Claimed | undefined {
+    const row = this.#db
+      .query<{ seq: number; attempts: number }, [string, number, number, number]>(
+        `UPDATE deliveries SET due = ?3 WHERE webhook = ?1 AND seq = (
+           SELECT seq FROM deliveries INDEXED BY deliveries_line
+           WHERE webhook = ?1 AND state = 'waiting' AND (due <= ?2 OR due > ?4)
+           ORDER BY seq LIMIT 1
+         ) RETURNING seq, attempts`,
+      )
+      .get(webhook, now, until, horizon);
+    if (!row) return undefined;
+    const event = this.#db
+      .query<{ seq: number; id: string; type: string; at: number; data: string }, [number]>(
+        "SELECT seq, id, type, at, data FROM events WHERE seq = ?1",
+      )
+      .get(row.seq);
+    // They are taken out together, so this cannot be.
+    if (!event) throw new Error(`delivery ${row.seq} has no event`);
+    return { ...row, event: eventOf(event) };
+  }
+
+  settle({ seq, webhook, state, due, at, status, problem }: Outcome): void {
+    this.#db
+      .query(
+        `UPDATE deliveries SET state = ?3, due = ?4, last_at = ?5, status = ?6, problem = ?7,
+           attempts = attempts + 1
+         WHERE webhook = ?1 AND seq = ?2 AND state = 'waiting'`,
+      )
+      .run(webhook, seq, state, due, at, status, problem);
+  }
+
+  /** As if it had not been claimed. */
+  release(webhook: string, seq: number, due: number): void {
+    this.#db
+      .query("UPDATE deliveries SET due = ?3 WHERE webhook = ?1 AND seq = ?2 AND state = 'waiting'")
+      .run(webhook, seq, due);
+  }
+
+  /** Nobody wants them any more. Tells how many. */
+  giveUp(webhook: string, problem: string): number {
+    return this.#db
+      .query(
+        `UPDATE deliveries SET state = 'given_up', problem = ?2
+         WHERE webhook = ?1 AND state = 'waiting'`,
+      )
+      .run(webhook, problem).changes;
+  }
+
+  /** When the next one is due. Undefined where none is waiting. */
+  nextDue(webhook: string): number | undefined {
+    const row = this.#db
+      .query<{ due: number | null }, [string]>(
+        "SELECT MIN(due) AS due FROM deliveries WHERE webhook = ?1 AND state = 'waiting'",
+      )
+      .get(webhook);
+    return row?.due ?? undefined;
+  }
+
+  /** Of the events that are kept. */
+  standing(webhook: string): Standing {
+    const counts = this.#db
+      .query<{ state: DeliveryState; count: number }, [string]>(
+        "SELECT state, COUNT(*) AS count FROM deliveries WHERE webhook = ?1 GROUP BY state",
+      )
+      .all(webhook);
+    const last = this.#db
+      .query<NonNullable<Standing["last"]>, [string]>(
+        `SELECT events.id AS event, last_at AS at, state, status, problem
+         FROM deliveries JOIN events USING (seq)
+         WHERE webhook = ?1 AND last_at IS NOT NULL ORDER BY last_at DESC, seq DESC LIMIT 1`,
+      )
+      .get(webhook);
+    const count = (state: DeliveryState): number =>
+      counts.find((row) => row.state === state)?.count ?? 0;
+    return {
+      waiting: count("waiting"),
+      delivered: count("delivered"),
+      givenUp: count("given_up"),
+      last: last ?? undefined,
+    };
+  }
+}

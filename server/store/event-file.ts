@@ -1,0 +1,67 @@
+/** The file of events and of their deliveries to webhooks: a SQLite file of its own, bounded by count and by age. */
+import type { Database } from "bun:sqlite";
+import { join } from "node:path";
+import { openDatabase } from "./open-database.ts";
+
+/** So many events are kept at most, and for so long. */
+const maxEvents = 10_000;
+const keepDays = 30;
+
+// Not beside the keys: a change of that file means that keys have changed.
+const schema = [
+  `CREATE TABLE IF NOT EXISTS events (
+    seq  INTEGER PRIMARY KEY AUTOINCREMENT,
+    id   TEXT NOT NULL UNIQUE,
+    type TEXT NOT NULL,
+    at   INTEGER NOT NULL,
+    data TEXT NOT NULL,
+    once TEXT UNIQUE
+  )`,
+  `CREATE TABLE IF NOT EXISTS deliveries (
+    webhook  TEXT NOT NULL,
+    seq      INTEGER NOT NULL,
+    state    TEXT NOT NULL,
+    attempts INTEGER NOT NULL,
+    due      INTEGER NOT NULL,
+    last_at  INTEGER,
+    status   INTEGER,
+    problem  TEXT,
+    PRIMARY KEY (webhook, seq)
+  ) WITHOUT ROWID`,
+  `CREATE INDEX IF NOT EXISTS deliveries_due ON deliveries (webhook, due) WHERE state = 'waiting'`,
+  `CREATE INDEX IF NOT EXISTS deliveries_line ON deliveries (webhook, seq) WHERE state = 'waiting'`,
+  `CREATE INDEX IF NOT EXISTS deliveries_by_event ON deliveries (seq)`,
+  `CREATE TABLE IF NOT EXISTS marks (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID`,
+] as const;
+
+export function openEventFile(folder: string): Database {
+  return openDatabase({
+    path: join(folder, "events.db"),
+    // Written on the thread that serves: never wait long for a lock.
+    busyMs: 50,
+    prepare: (db) => {
+      db.run("PRAGMA synchronous = NORMAL");
+      for (const statement of schema) db.run(statement);
+    },
+  });
+}
+
+/** Takes out what is too old or too much, the oldest first, with its deliveries. */
+export function pruneEvents(db: Database, now: number): void {
+  const before = now - keepDays * 86_400_000;
+  const row = db
+    .query<{ last: number | null }, [number, number]>(
+      `SELECT MAX(
+         COALESCE((SELECT MAX(seq) FROM (SELECT seq, at FROM events ORDER BY seq LIMIT 1000)
+                   WHERE at < ?1), 0),
+         COALESCE((SELECT MAX(seq) FROM events), 0) - ?2
+       ) AS last`,
+    )
+    .get(before, maxEvents);
+  const last = row?.last ?? 0;
+  if (last <= 0) return;
+  db.transaction(() => {
+    db.query("DELETE FROM deliveries WHERE seq <= ?1").run(last);
+    db.query("DELETE FROM events WHERE seq <= ?1").run(last);
+  })();
+}

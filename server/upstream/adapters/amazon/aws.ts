@@ -1,0 +1,75 @@
+/** What Amazon's services have in common: where they are, and how a call proves whose it is. */
+import { createHash } from "node:crypto";
+import { z } from "zod";
+import type { WireRequest } from "../../adapter.ts";
+import type { Upstream } from "../../contract.ts";
+import { signatureHeaders } from "./sigv4.ts";
+
+export interface AwsOptions {
+  readonly region?: string;
+  readonly accessKeyId?: string;
+  readonly secretAccessKey?: string;
+  readonly sessionToken?: string;
+}
+
+/** They become parts of headers and addresses. */
+const word = z.string().regex(/^[\x21-\x7e]+$/, "holds a character that no header can carry");
+
+export const awsOptions = {
+  region: z
+    .string()
+    .regex(/^[a-z0-9-]+$/, "must be a region's name, such as us-east-1")
+    .optional(),
+  accessKeyId: word.optional(),
+  secretAccessKey: word.optional(),
+  sessionToken: word.optional(),
+} as const;
+
+/** `host`: what stands before the region in the service's name. */
+export function awsRoot({ baseUrl, options }: Upstream, host: string): string {
+  const { region = "" }: AwsOptions = options;
+  const domain = region.startsWith("cn-") ? "amazonaws.com.cn" : "amazonaws.com";
+  return baseUrl ?? `https://${host}.${region}.${domain}`;
+}
+
+/** A body that is streamed is signed by `signedStreamFor`: its bytes must be read first. */
+export const signedFor =
+  (service: string) =>
+  (request: WireRequest, upstream: Upstream, now: number): WireRequest =>
+    typeof request.body === "object" ? request : proven(request, upstream, service, now);
+
+/** The signature holds a hash of the body, and nothing says that Bedrock takes one without: it is read twice, never held. */
+export const signedStreamFor =
+  (service: string) =>
+  async (request: WireRequest, upstream: Upstream, now: number): Promise<WireRequest> => {
+    if (typeof request.body !== "object") return proven(request, upstream, service, now);
+    const hash = createHash("sha256");
+    for await (const piece of request.body.open()) hash.update(piece);
+    return proven(request, upstream, service, now, hash.digest("hex"));
+  };
+
+function proven(
+  request: WireRequest,
+  upstream: Upstream,
+  service: string,
+  now: number,
+  bodyHash?: string,
+): WireRequest {
+  const { region, accessKeyId, secretAccessKey, sessionToken }: AwsOptions = upstream.options;
+  const { url, headers, body } = request;
+  if (region === undefined || accessKeyId === undefined || secretAccessKey === undefined)
+    return request;
+  const asked = body === undefined;
+  const proof = signatureHeaders(
+    {
+      method: asked ? "GET" : "POST",
+      url,
+      headers: asked ? {} : { "content-type": headers["content-type"] ?? "" },
+      body: typeof body === "string" ? body : "",
+      ...(bodyHash !== undefined && { bodyHash }),
+    },
+    { accessKeyId, secretAccessKey, sessionToken, region, service },
+    now,
+  );
+  return { ...request, headers: { ...headers, ...proof } };
+}

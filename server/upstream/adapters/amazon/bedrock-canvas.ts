@@ -1,0 +1,145 @@
+/** Amazon's own painters on Bedrock, Nova Canvas and Titan Image Generator: one body, with other limits. */
+import { GatewayError } from "../../../std/gateway-error.ts";
+import type { EditQuery, GenerationQuery, Rest, WholeReply } from "../../contract.ts";
+import type { ImageTraits } from "../../image-traits.ts";
+import { edgesOf } from "../wire/edges.ts";
+import { FileContent } from "../wire/json-with-files.ts";
+import { memberOf, objectOf, textIn, unusable } from "../wire/members.ts";
+import { type PictureFamily, paintedIn, sourcesOf, unpainted } from "./bedrock-painter.ts";
+
+/** Two tiers at Amazon, of five names at OpenAI. */
+const tiers: Readonly<Record<string, string>> = {
+  low: "standard",
+  medium: "standard",
+  standard: "standard",
+  high: "premium",
+  hd: "premium",
+};
+
+/** docs.aws.amazon.com/nova/latest/userguide/image-gen-access.html: black is what may change. */
+const edits = { maxImages: 5, mask: "black", reads: ["image/png", "image/jpeg"] } as const;
+
+/**
+ * docs.aws.amazon.com/nova/latest/userguide/image-gen-req-resp-structure.html and image-gen-access.html. The pages do
+ * not agree on whether 2048x2048 is one pixel too large; the price list has it.
+ */
+const novaTraits: ImageTraits = {
+  maxImages: 5,
+  takes: {
+    quality: Object.keys(tiers),
+    style: [
+      ...["3D_ANIMATED_FAMILY_FILM", "DESIGN_SKETCH", "FLAT_VECTOR_ILLUSTRATION"],
+      ...["GRAPHIC_NOVEL_ILLUSTRATION", "MAXIMALISM", "MIDCENTURY_RETRO", "PHOTOREALISM"],
+      "SOFT_DIGITAL_PAINTING",
+    ],
+  },
+  sizes: {
+    rule: { multipleOf: 16, minEdge: 320, maxEdge: 4096, maxPixels: 4_194_304, maxRatio: 4 },
+  },
+  maxPrompt: 1024,
+  // The most bytes of a call are 25,000,000, and base64 takes four for three.
+  edits: { ...edits, maxBytes: 18_000_000 },
+};
+
+/** docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-titan-image.html and titan-image-models.html */
+const titanTraits: ImageTraits = {
+  maxImages: 5,
+  takes: { quality: Object.keys(tiers) },
+  sizes: {
+    list: [
+      ...["1024x1024", "768x768", "512x512", "768x1152", "384x576", "1152x768", "576x384"],
+      ...["768x1280", "384x640", "1280x768", "640x384", "896x1152", "448x576", "1152x896"],
+      ...["576x448", "768x1408", "384x704", "1408x768", "704x384", "640x1408", "320x704"],
+      ...["1408x640", "704x320", "1152x640", "1173x640"],
+    ],
+  },
+  maxPrompt: 512,
+  edits: { ...edits, maxBytes: 5_000_000 },
+};
+
+/** Members of `imageGenerationConfig`; all other options belong to the task. */
+const configNames: ReadonlySet<string> = new Set(["cfgScale", "seed", "width", "height"]);
+
+function bodyOf(query: GenerationQuery, taskType: string, place: string, task: Rest): Rest {
+  const { n, quality } = query.options;
+  const { imageGenerationConfig, [place]: given, ...flat } = query.rest;
+  const of = (wanted: boolean) =>
+    Object.fromEntries(Object.entries(flat).filter(([name]) => configNames.has(name) === wanted));
+  const config = {
+    // Both start from a seed of their own that is always the same, and would make the same pictures again.
+    ...(query.part !== undefined && { seed: 1000 + query.part }),
+    ...of(true),
+    ...objectOf(imageGenerationConfig),
+    ...edgesOf(query),
+    ...(quality !== undefined && { quality: tiers[quality] }),
+    ...(n !== undefined && { numberOfImages: n }),
+  };
+  return {
+    taskType,
+    [place]: { ...of(false), ...objectOf(given), ...task },
+    ...(Object.keys(config).length > 0 && { imageGenerationConfig: config }),
+  };
+}
+
+const generation = (query: GenerationQuery): Rest => {
+  const { style } = query.options;
+  const task = { text: query.prompt, ...(style !== undefined && { style }) };
+  return bodyOf(query, "TEXT_IMAGE", "textToImageParams", task);
+};
+
+/** With a mask, or words for one, a part of the picture is painted anew; without, it is a model for another. */
+function edit(query: EditQuery): Rest {
+  const { images, mask } = sourcesOf(query);
+  const [first, ...others] = images;
+  const { prompt: text, rest } = query;
+  if (!first || (mask === undefined && rest.maskPrompt === undefined)) {
+    const task = { images: images.map((file) => new FileContent(file)), text };
+    return bodyOf(query, "IMAGE_VARIATION", "imageVariationParams", task);
+  }
+  if (others.length > 0) throw oneAtATime();
+  const task = {
+    image: new FileContent(first),
+    ...(mask && { maskImage: new FileContent(mask) }),
+    text,
+  };
+  return bodyOf(query, "INPAINTING", "inPaintingParams", task);
+}
+
+const oneAtATime = (): GatewayError =>
+  new GatewayError(
+    "invalid_value",
+    "Invalid 'image': too many pictures. With a mask, this model takes one.",
+    { param: "image" },
+  );
+
+/** docs.aws.amazon.com/nova/latest/userguide/image-gen-errors.html: pictures held back are told of in `error`. */
+const read: PictureFamily["read"] = (answer, asked): WholeReply => {
+  const results = paintedIn(answer);
+  if (results.length > 0) return { kind: "whole", results, facts: {} };
+  const error = textIn(answer, "error");
+  if (error !== undefined) {
+    const held = /\bblocked\b|\bfilter|Responsible AI/i.test(error);
+    throw unpainted(held ? "moderated" : undefined, error, asked);
+  }
+  // vercel/ai, amazon-bedrock-image-model.ts, has seen this one.
+  if (memberOf(answer, "status") === "Request Moderated") {
+    throw unpainted("moderated", undefined, asked);
+  }
+  throw unusable("it has no picture");
+};
+
+/** With a mask, the picture that comes is as large as the one that went in: so in an edit, no size can be asked for. */
+const inEdits: Pick<ImageTraits, "sizes" | "takes"> = {
+  sizes: { list: [] },
+  takes: { quality: Object.keys(tiers) },
+};
+
+const familyWith = (traits: ImageTraits): PictureFamily => ({
+  traits: (_, operation) => (operation === "edits" ? { ...traits, ...inEdits } : traits),
+  generation,
+  edit,
+  read,
+});
+
+export const novaCanvas = familyWith(novaTraits);
+export const titanImage = familyWith(titanTraits);

@@ -1,0 +1,133 @@
+/** The families of embedding models on Amazon Bedrock: each has a body of its own. */
+import type { EmbeddingsQuery, EmbeddingTraits, Rest, Vector } from "../../contract.ts";
+import { listIn, memberOf } from "../wire/members.ts";
+import { searchWords, textsOf, vectorIn, wordOf } from "../wire/native-embeddings.ts";
+import { truncation } from "../wire/truncation.ts";
+import { vectorRows } from "../wire/vector-rows.ts";
+
+export interface Family {
+  readonly traits: EmbeddingTraits;
+  body(query: EmbeddingsQuery): Rest;
+  vectors(answer: unknown): readonly Vector[];
+  /** Where the body tells how many tokens were read. */
+  readonly tokens?: string;
+}
+
+const textOnly = { base64: false, tokens: false } as const;
+
+/** docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-titan-embed-text.html */
+const titanOf = (more: Partial<EmbeddingTraits>): Family => ({
+  traits: { ...textOnly, maxItems: 1, purposes: "indifferent", ...more },
+  body: (query) => ({
+    ...query.rest,
+    inputText: textsOf(query)[0],
+    ...(query.dimensions !== undefined && { dimensions: query.dimensions }),
+  }),
+  vectors: (answer) => [vectorIn(answer, "embedding")],
+  tokens: "inputTextTokenCount",
+});
+
+const titan1 = titanOf({});
+/** `normalize` is true unless the call says otherwise. */
+const titan2 = titanOf({ dimensions: [256, 512, 1024], normalised: true });
+
+/**
+ * docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-embed-v3.html and -v4.html. `end`: what each calls the
+ * end that may be cut off.
+ */
+function cohereOf(end: string, more: Partial<EmbeddingTraits>): Family {
+  const traits: EmbeddingTraits = {
+    ...textOnly,
+    maxItems: 96,
+    purposes: {
+      field: "input_type",
+      words: searchWords,
+      // Most vectors are made to be searched in; who searches says so.
+      unsaid: "search_document",
+    },
+    ...more,
+  };
+  return {
+    traits,
+    body: (query) => {
+      const { cut, rest } = truncation(query);
+      return {
+        ...rest,
+        ...(cut && { truncate: end }),
+        texts: textsOf(query),
+        input_type: wordOf(query, traits),
+        embedding_types: ["float"],
+        ...(query.dimensions !== undefined && { output_dimension: query.dimensions }),
+      };
+    },
+    // By type, as was asked; models that know no types answer with a bare list.
+    vectors: (answer) => {
+      const embeddings = memberOf(answer, "embeddings");
+      return vectorRows(memberOf(embeddings, "float") ?? embeddings);
+    },
+  };
+}
+
+const cohere3 = cohereOf("END", {});
+const cohere4 = cohereOf("RIGHT", { dimensions: [256, 512, 1024, 1536] });
+
+/** docs.aws.amazon.com/nova/latest/userguide/embeddings-schema.html */
+const novaTraits: EmbeddingTraits = {
+  ...textOnly,
+  maxItems: 1,
+  dimensions: [256, 384, 1024, 3072],
+  purposes: {
+    field: "embeddingPurpose",
+    words: {
+      query: "TEXT_RETRIEVAL",
+      document: "GENERIC_INDEX",
+      classification: "CLASSIFICATION",
+      clustering: "CLUSTERING",
+    },
+    unsaid: "GENERIC_INDEX",
+  },
+};
+
+const nova: Family = {
+  traits: novaTraits,
+  body: (query) => {
+    const { cut, rest } = truncation(query);
+    return {
+      taskType: "SINGLE_EMBEDDING",
+      singleEmbeddingParams: {
+        ...rest,
+        embeddingPurpose: wordOf(query, novaTraits),
+        ...(query.dimensions !== undefined && { embeddingDimension: query.dimensions }),
+        // It insists on one.
+        text: { truncationMode: cut ? "END" : "NONE", value: textsOf(query)[0] },
+      },
+    };
+  },
+  vectors: (answer) => listIn(answer, "embeddings").map((entry) => vectorIn(entry, "embedding")),
+  tokens: "inputTokenCount",
+};
+
+export const familyNames = ["titan", "cohere", "nova"] as const;
+type FamilyName = (typeof familyNames)[number];
+
+/** There are families that only paint. */
+export const isFamily = (name: unknown): boolean => familyNames.some((family) => family === name);
+
+/** By the model's id, which may have a region before it: `eu.cohere.embed-v4:0`. An ARN of a profile tells nothing. */
+export function familyOf(model: string, given: unknown): Family {
+  switch ((given as FamilyName | undefined) ?? nameOf(model)) {
+    case "cohere":
+      return /embed-(english|multilingual)-v3/.test(model) ? cohere3 : cohere4;
+    case "nova":
+      return nova;
+    default:
+      return /titan-embed-(text-v1|g1)/.test(model) ? titan1 : titan2;
+  }
+}
+
+/** Undefined where the id does not tell: what one family is asked means nothing to another. */
+export function nameOf(model: string): FamilyName | undefined {
+  if (model.includes("cohere.embed")) return "cohere";
+  if (/nova-.*embed/.test(model)) return "nova";
+  return /titan-embed/.test(model) ? "titan" : undefined;
+}

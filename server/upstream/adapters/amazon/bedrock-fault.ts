@@ -1,0 +1,47 @@
+/** How Amazon Bedrock says no: a name in a header, `{message}` in the body, and statuses that do not always fit. */
+import type { Adapter } from "../../adapter.ts";
+import { memberOf, textIn } from "../wire/members.ts";
+import { type Meant, nativeFault, type OwnNames, type Refusal } from "../wire/native-fault.ts";
+
+export const bedrockFault = (names: OwnNames): Adapter["fault"] =>
+  nativeFault({
+    recognise,
+    names,
+    words: (body) => textIn(body, "message") ?? textIn(body, "Message"),
+    clean: withoutNumbers,
+  });
+
+/** Names of resources have the account's number in them. */
+export const withoutNumbers = (words: string): string =>
+  words.replace(/\barn:aws[\w-]*:[^\s,)'"]+/g, "(resource)").replace(/\b\d{12}\b/g, "***");
+
+/** Of keys, tokens and signatures. docs.aws.amazon.com/bedrock/latest/userguide/troubleshooting-api-error-codes.html */
+const aboutCredentials =
+  /^(UnrecognizedClient|InvalidClientTokenId|InvalidSignature|SignatureDoesNotMatch|IncompleteSignature|ExpiredToken|RequestExpired|MissingAuthenticationToken)/;
+
+function recognise({ words, body, headers }: Refusal): Meant | undefined {
+  const type = String(headers.get("x-amzn-errortype") ?? memberOf(body, "__type"));
+  // It may have more behind it: `ValidationException:http://internal.amazon.com/…`.
+  const [name = ""] = type.replace(/^.*#/, "").split(":");
+  if (aboutCredentials.test(name)) return "wrong key";
+  switch (name) {
+    case "AccessDeniedException":
+      // What it says to a bearer key that is no key.
+      return /\bAPI Key\b/i.test(words) ? "wrong key" : "forbidden";
+    case "ThrottlingException":
+    case "ServiceQuotaExceededException":
+      return "too fast";
+    case "ModelNotReadyException":
+      return "busy";
+    case "ResourceNotFoundException":
+      return "no such model";
+    case "ValidationException":
+      // docs.aws.amazon.com/nova/latest/userguide/image-gen-errors.html; Titan names the policy as well.
+      if (/\bblocked by our content filters\b|\bAWS Responsible AI Policy\b/.test(words)) {
+        return "moderated";
+      }
+      return /model identifier/i.test(words) ? "no such model" : "rejected";
+    default:
+      return undefined;
+  }
+}

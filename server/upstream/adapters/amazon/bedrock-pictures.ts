@@ -1,0 +1,70 @@
+/** Pictures on Amazon Bedrock: whose model it is decides how it is asked. */
+import { GatewayError } from "../../../std/gateway-error.ts";
+import type { Asked, PictureQuestion, WireReply, WireRequest } from "../../adapter.ts";
+import type { EditQuery, GenerationQuery, Rest, Target, WholeReply } from "../../contract.ts";
+import { type ImageTraits, openPictures } from "../../image-traits.ts";
+import { askForPicture } from "../wire/ask.ts";
+import { readDocument } from "../wire/document.ts";
+import { novaCanvas, titanImage } from "./bedrock-canvas.ts";
+import type { PictureFamily } from "./bedrock-painter.ts";
+import { stability } from "./bedrock-stability.ts";
+
+const families: Readonly<Record<string, PictureFamily>> = {
+  nova: novaCanvas,
+  titan: titanImage,
+  stability,
+};
+
+export const painterNames = ["stability"] as const;
+
+/** By the model's id, which may have a region before it: `us.stability.stable-image-inpaint-v1:0`. */
+function nameOf(model: string): string | undefined {
+  if (/\bstability\./.test(model)) return "stability";
+  if (model.includes("nova-canvas")) return "nova";
+  return model.includes("titan-image") ? "titan" : undefined;
+}
+
+const familyOf = ({ upstream, model }: Target): PictureFamily | undefined =>
+  families[String(upstream.options.family ?? nameOf(model))];
+
+function painterOf(target: Target, model: string): PictureFamily {
+  const family = familyOf(target);
+  if (family) return family;
+  throw new GatewayError(
+    "unsupported_operation",
+    `The model '${model}' cannot be asked for pictures: nothing tells whose it is. Ask the operator of this gateway to set \`family\` on its upstream.`,
+    { param: "model" },
+  );
+}
+
+/** Of a model that nobody knows there is nothing to say, and it is not asked. */
+export const bedrockPictures = (target: Target, operation: "generations" | "edits"): ImageTraits =>
+  familyOf(target)?.traits(target.model, operation) ?? openPictures;
+
+/** `invoke`: where and with which proof a model is asked. */
+export function bedrockDrawing(invoke: (target: Target) => Pick<WireRequest, "url" | "headers">): {
+  readonly generations: PictureQuestion<GenerationQuery>;
+  readonly edits: PictureQuestion<EditQuery>;
+} {
+  const ask = (target: Target, body: Rest): WireRequest => {
+    const { url, headers } = invoke(target);
+    return askForPicture(url, headers, body);
+  };
+  return {
+    generations: {
+      toUpstream: (query, target) =>
+        ask(target, painterOf(target, query.model).generation(query, target.model)),
+      fromUpstream: read,
+    },
+    edits: {
+      toUpstream: (query, target) =>
+        ask(target, painterOf(target, query.model).edit(query, target.model)),
+      fromUpstream: read,
+    },
+  };
+}
+
+async function read(reply: WireReply, asked: Asked<GenerationQuery>): Promise<WholeReply> {
+  const family = painterOf(asked.target, asked.query.model);
+  return family.read(await readDocument(reply, asked.scratch), asked);
+}

@@ -1,0 +1,143 @@
+/** Stability AI on Amazon Bedrock: painters that make pictures, and services that each change one in one way. */
+import { GatewayError } from "../../../std/gateway-error.ts";
+import type { EditQuery, GenerationQuery, Rest, WholeReply } from "../../contract.ts";
+import type { ImageTraits } from "../../image-traits.ts";
+import { FileContent } from "../wire/json-with-files.ts";
+import { listOf, memberOf, restOf, unusable } from "../wire/members.ts";
+import { type PictureFamily, paintedIn, sourcesOf, unpainted } from "./bedrock-painter.ts";
+
+/** docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-diffusion-3-5-large.html */
+const shapes = ["16:9", "1:1", "21:9", "2:3", "3:2", "4:5", "5:4", "9:16", "9:21"];
+
+interface Service {
+  /** What it calls the pictures that it is sent. */
+  readonly images: readonly string[];
+  /** Reads the prompt. Those that do not refuse it. */
+  readonly prompt: boolean;
+  readonly mask?: true;
+  readonly shapes?: true;
+  /** What it must be told beyond that. */
+  readonly needs?: string;
+  /** Unless the call says otherwise. */
+  readonly unsaid?: Rest;
+}
+
+const plain: Service = { images: ["image"], prompt: true };
+
+/**
+ * docs.aws.amazon.com/bedrock/latest/userguide/stable-image-services.html, by the model's id. In a mask, white may change.
+ * Those that are not here take a picture and a prompt.
+ */
+const services: Readonly<Record<string, Service>> = {
+  "image-inpaint": { ...plain, mask: true },
+  "image-erase-object": { images: ["image"], prompt: false, mask: true },
+  "image-remove-background": { images: ["image"], prompt: false },
+  "fast-upscale": { images: ["image"], prompt: false },
+  "style-transfer": { images: ["init_image", "style_image"], prompt: true },
+  "image-style-guide": { ...plain, shapes: true },
+  "image-search-replace": { ...plain, needs: "search_prompt" },
+  "image-search-recolor": { ...plain, needs: "select_prompt" },
+  "creative-upscale": plain,
+  "conservative-upscale": plain,
+  outpaint: plain,
+  "image-control-sketch": plain,
+  "image-control-structure": plain,
+};
+
+/** The same page: image-to-image insists on a strength. 0 keeps the picture, 1 forgets it. */
+const redrawn: Service = { ...plain, unsaid: { strength: 0.7 } };
+
+const painter = /\bsd3|stable-image-(ultra|core)|stable-diffusion/;
+
+const serviceOf = (model: string): Service | undefined =>
+  services[/stable-([a-z-]+?)-v\d/.exec(model)?.[1] ?? ""];
+
+function editOf(model: string): Service | undefined {
+  // It makes pictures and changes none.
+  if (/stable-image-core/.test(model)) return undefined;
+  return serviceOf(model) ?? (painter.test(model) ? redrawn : plain);
+}
+
+function traits(model: string, operation: "generations" | "edits"): ImageTraits {
+  const service = editOf(model);
+  const isService = serviceOf(model) !== undefined;
+  return {
+    maxImages: 1,
+    takes: { output_format: isService ? ["png", "jpeg", "webp"] : ["png", "jpeg"] },
+    sizes: operation === "generations" || service?.shapes ? { ratios: shapes } : { list: [] },
+    maxPrompt: 10_000,
+    ...(service && {
+      edits: {
+        maxImages: service.images.length,
+        ...(service.mask && { mask: "white" }),
+        // The most bytes of a call are 25,000,000, and base64 takes four for three.
+        maxBytes: 18_000_000,
+      },
+    }),
+  };
+}
+
+const common = ({ options, aspect }: GenerationQuery): Rest => ({
+  ...(aspect !== undefined && { aspect_ratio: aspect }),
+  ...(options.output_format !== undefined && { output_format: options.output_format }),
+});
+
+function generation(query: GenerationQuery, model: string): Rest {
+  if (serviceOf(model)) throw changesOnly(query.model);
+  return { ...query.rest, prompt: query.prompt, ...common(query) };
+}
+
+function edit(query: EditQuery, model: string): Rest {
+  const service = editOf(model) ?? plain;
+  const { images, mask } = sourcesOf(query);
+  const { needs } = service;
+  if (images.length < service.images.length) throw oneMore(service.images.length);
+  if (needs !== undefined && query.rest[needs] === undefined) throw missing(needs);
+  return {
+    ...service.unsaid,
+    ...query.rest,
+    ...(service.prompt && { prompt: query.prompt }),
+    ...Object.fromEntries(
+      images.map((file, at) => [service.images[at] ?? "image", new FileContent(file)]),
+    ),
+    ...(mask && { mask: new FileContent(mask) }),
+    ...(/\bsd3/.test(model) && { mode: "image-to-image" }),
+    ...common(query),
+  };
+}
+
+const changesOnly = (model: string): GatewayError =>
+  new GatewayError(
+    "unsupported_operation",
+    `The model '${model}' changes pictures and does not make new ones. Send it one with /v1/images/edits.`,
+    { param: "model" },
+  );
+
+const oneMore = (count: number): GatewayError =>
+  new GatewayError(
+    "invalid_value",
+    `Invalid 'image': this model needs ${count} pictures, the one to change and the one with the style.`,
+    { param: "image" },
+  );
+
+const missing = (param: string): GatewayError =>
+  new GatewayError(
+    "missing_parameter",
+    `Missing required parameter: '${param}': what this model shall look for in the picture.`,
+    { param },
+  );
+
+/** The same pages: `finish_reasons` is null for a picture, or says why there is none. */
+const read: PictureFamily["read"] = (answer, asked): WholeReply => {
+  const reasons = listOf(memberOf(answer, "finish_reasons"));
+  const reason = reasons.find((entry) => typeof entry === "string");
+  if (typeof reason === "string") {
+    const held = /^Filter reason/i.test(reason);
+    throw unpainted(held ? "moderated" : undefined, reason, asked);
+  }
+  const results = paintedIn(answer);
+  if (results.length === 0) throw unusable("it has no picture");
+  return { kind: "whole", results, facts: {}, ...restOf(answer, ["seeds"]) };
+};
+
+export const stability: PictureFamily = { traits, generation, edit, read };

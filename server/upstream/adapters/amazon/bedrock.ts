@@ -1,0 +1,91 @@
+/** Amazon Bedrock: models of several houses behind one address, each with a body of its own. */
+import { z } from "zod";
+import { GatewayError } from "../../../std/gateway-error.ts";
+import type { EmbeddingsQuestion, WireReply, WireRequest } from "../../adapter.ts";
+import type { Target, Upstream } from "../../contract.ts";
+import type { Vendor } from "../../vendor.ts";
+import { askInJson } from "../wire/ask.ts";
+import { bearer } from "../wire/headers.ts";
+import { memberOf } from "../wire/members.ts";
+import { usageOf } from "../wire/native-embeddings.ts";
+import { type AwsOptions, awsOptions, awsRoot, signedFor, signedStreamFor } from "./aws.ts";
+import { type Family, familyNames, familyOf, isFamily, nameOf } from "./bedrock-families.ts";
+import { bedrockFault } from "./bedrock-fault.ts";
+import { bedrockDrawing, bedrockPictures, painterNames } from "./bedrock-pictures.ts";
+
+const rootOf = (upstream: Upstream, host = "bedrock-runtime"): string => awsRoot(upstream, host);
+
+const family = ({ upstream, model }: Target): Family => familyOf(model, upstream.options.family);
+
+const tellsFamily = ({ upstream, model }: Target): boolean =>
+  isFamily(upstream.options.family) || nameOf(model) !== undefined;
+
+/** Guessing would send one family's question to another, and be answered with riddles. */
+const unknownFamily = (model: string): GatewayError =>
+  new GatewayError(
+    "unsupported_operation",
+    `The model '${model}' cannot be asked: nothing tells whose it is. Ask the operator of this gateway to set \`family\` on its upstream.`,
+    { param: "model" },
+  );
+
+const invoke = ({ upstream, model }: Target): Pick<WireRequest, "url" | "headers"> => ({
+  url: `${rootOf(upstream)}/model/${encodeURIComponent(model)}/invoke`,
+  // A Bedrock API key is a bearer token; without one, `sign` proves who we are.
+  headers: { ...bearer(upstream), accept: "application/json" },
+});
+
+const embeddings: EmbeddingsQuestion = {
+  traits: (target) => family(target).traits,
+  toUpstream: (query, target) => {
+    if (!tellsFamily(target)) throw unknownFamily(query.model);
+    const { url, headers } = invoke(target);
+    return askInJson(url, headers, family(target).body(query));
+  },
+  fromUpstream: async (reply, _query, target) => {
+    const { vectors, tokens } = family(target);
+    const answer = await reply.json();
+    return { vectors: vectors(answer), ...usageOf(tokensIn(answer, tokens, reply)) };
+  },
+};
+
+/** In the body where the family has it there, else in a header, which is not always sent. */
+function tokensIn(answer: unknown, name: string | undefined, { headers }: WireReply): unknown {
+  const told = name === undefined ? undefined : memberOf(answer, name);
+  if (told !== undefined) return told;
+  const counted = headers.get("x-amzn-bedrock-input-token-count") ?? "";
+  return /^\d+$/.test(counted) ? Number(counted) : undefined;
+}
+
+const signed = signedFor("bedrock");
+const signedStream = signedStreamFor("bedrock");
+
+export const bedrock: Vendor = {
+  kind: {
+    name: "bedrock",
+    needs: ["region"],
+    needsOneOf: [["apiKey"], ["accessKeyId", "secretAccessKey"]],
+    options: {
+      ...awsOptions,
+      family: z.enum([...familyNames, ...painterNames]).optional(),
+    },
+  },
+  adapter: {
+    name: "bedrock",
+    embeddings,
+    ...bedrockDrawing(invoke),
+    pictures: bedrockPictures,
+    // A Bedrock API key proves enough by itself.
+    sign: (request, upstream, now) =>
+      upstream.apiKey === undefined ? signed(request, upstream, now) : request,
+    signStreamed: async (request, upstream, now) =>
+      upstream.apiKey === undefined ? signedStream(request, upstream, now) : request,
+    probe: (upstream) => ({
+      url: `${rootOf(upstream, "bedrock")}/foundation-models`,
+      headers: bearer(upstream),
+    }),
+    fault: bedrockFault((upstream) => {
+      const { accessKeyId }: AwsOptions = upstream.options;
+      return [accessKeyId, new URL(rootOf(upstream)).host];
+    }),
+  },
+};

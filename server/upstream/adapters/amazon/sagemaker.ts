@@ -1,0 +1,71 @@
+/** Amazon SageMaker: an endpoint of one's own that runs Hugging Face's embedding container. */
+import { z } from "zod";
+import type { EmbeddingsQuestion } from "../../adapter.ts";
+import type { EmbeddingTraits, Target, Upstream } from "../../contract.ts";
+import type { Vendor } from "../../vendor.ts";
+import { askInJson } from "../wire/ask.ts";
+import { ownHeaders } from "../wire/headers.ts";
+import { memberOf } from "../wire/members.ts";
+import { textsOf } from "../wire/native-embeddings.ts";
+import { nativeFault } from "../wire/native-fault.ts";
+import { vectorRows } from "../wire/vector-rows.ts";
+import { type AwsOptions, awsOptions, awsRoot, signedFor } from "./aws.ts";
+
+interface SagemakerOptions extends AwsOptions {
+  readonly maxItems?: number;
+}
+
+const optionsOf = (upstream: Upstream): SagemakerOptions => upstream.options;
+
+const rootOf = (upstream: Upstream): string => awsRoot(upstream, "runtime.sagemaker");
+
+/** 32: what the container takes at once, unless MAX_CLIENT_BATCH_SIZE says otherwise. */
+const traits = ({ upstream }: Target): EmbeddingTraits => ({
+  maxItems: optionsOf(upstream).maxItems ?? 32,
+  base64: false,
+  tokens: false,
+  purposes: "indifferent",
+});
+
+const embeddings: EmbeddingsQuestion = {
+  traits,
+  toUpstream: (query, { upstream, model }) =>
+    askInJson(
+      `${rootOf(upstream)}/endpoints/${encodeURIComponent(model)}/invocations`,
+      { ...ownHeaders(upstream), accept: "application/json" },
+      // The container refuses a text that is too long, unless `truncate` rides along.
+      { ...query.rest, inputs: textsOf(query) },
+    ),
+  fromUpstream: async (reply) => {
+    const answer = await reply.json();
+    // Older containers put the list into an object.
+    return { vectors: vectorRows(memberOf(answer, "embedding") ?? answer) };
+  },
+};
+
+export const sagemaker: Vendor = {
+  kind: {
+    name: "sagemaker",
+    needs: ["region", "accessKeyId", "secretAccessKey"],
+    serves: "embedding",
+    options: {
+      ...awsOptions,
+      maxItems: z.int().min(1).max(2048).optional(),
+    },
+  },
+  adapter: {
+    name: "sagemaker",
+    embeddings,
+    sign: signedFor("sagemaker"),
+    probe: (upstream) => ({ url: `${rootOf(upstream)}/ping`, headers: {} }),
+    fault: nativeFault({
+      names: (upstream) => [optionsOf(upstream).accessKeyId, new URL(rootOf(upstream)).host],
+      recognise: ({ status, words }) => {
+        if (/^Endpoint \S+ of account \d+ not found/.test(words)) return "no such model";
+        if (/\b(security token|signature|access key)\b/i.test(words) && status === 403)
+          return "wrong key";
+        return /\bbatch size \d+ > maximum allowed batch size\b/.test(words) && "too many inputs";
+      },
+    }),
+  },
+};

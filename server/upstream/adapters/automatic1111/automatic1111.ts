@@ -1,0 +1,48 @@
+/** AUTOMATIC1111's Stable Diffusion web UI, started with --api, and those made from it, such as Forge. */
+import type { ImageTraits } from "../../image-traits.ts";
+import type { Vendor } from "../../vendor.ts";
+import { memberOf } from "../wire/members.ts";
+import { nativeFault } from "../wire/native-fault.ts";
+import { wordsIn } from "../wire/words.ts";
+import {
+  automatic1111Edits,
+  automatic1111Generations,
+  automatic1111Place,
+  baseUrl,
+} from "./pictures.ts";
+
+// modules/ui.py: edges from 64 to 2048 in steps of 8, which is what a latent pixel is. create_binary_mask in
+// modules/processing.py: what is white may change.
+const pictures: ImageTraits = {
+  maxImages: 10,
+  takes: { partial_images: "any" },
+  sizes: { rule: { multipleOf: 8, minEdge: 64, maxEdge: 2048 } },
+  streams: true,
+  edits: { maxImages: 1, mask: "white" },
+};
+
+const fault = nativeFault({
+  /** modules/api/api.py, handle_exception: `{error: "HTTPException", detail: "Sampler not found", …}`. */
+  words: (body) => wordsIn({ detail: memberOf(body, "detail") }),
+  // decode_base64_to_image says it with 500.
+  recognise: ({ status, words }) =>
+    status === 500 && words === "Invalid encoded image" && "rejected",
+});
+
+export const automatic1111: Vendor = {
+  kind: {
+    name: "automatic1111",
+    baseUrl,
+    needs: [],
+    serves: "image",
+    options: {},
+  },
+  adapter: {
+    name: "automatic1111",
+    generations: automatic1111Generations,
+    edits: automatic1111Edits,
+    pictures: () => pictures,
+    probe: (upstream) => automatic1111Place(upstream, "sdapi/v1/sd-models"),
+    fault,
+  },
+};

@@ -1,0 +1,17 @@
+/** Did the web UI draw with the checkpoint that it was asked for? One that it does not know it passes over in silence. */
+import { memberOf } from "../wire/members.ts";
+
+/**
+ * modules/sd_models.py, CheckpointInfo.ids: a checkpoint may be called by its file with or without folder and ending, with
+ * its hash behind it, or by the hash alone. `facts`: what the answer says of itself; where it says nothing, it is believed.
+ */
+export function isCheckpoint(asked: string, facts: unknown): boolean {
+  const used = memberOf(facts, "sd_model_name");
+  if (typeof used !== "string" || used === "" || /^[0-9a-f]{8,64}$/i.test(asked)) return true;
+  const file = asked
+    .replace(/ \[[0-9a-f]+\]$/i, "")
+    .replace(/\.(safetensors|ckpt|pth?|gguf)$/i, "");
+  const name = file.split(/[\\/]/).at(-1) ?? file;
+  // A folder may also stand before the name with `_` for its slash.
+  return name === used || name.endsWith(`_${used}`);
+}

@@ -1,0 +1,151 @@
+/** txt2img and img2img of AUTOMATIC1111's web UI. The checkpoint is a setting of the server, overridden for each call. */
+import { GatewayError } from "../../../std/gateway-error.ts";
+import type { Asked, PictureQuestion, WireReply, WireRequest } from "../../adapter.ts";
+import type {
+  EditQuery,
+  GenerationQuery,
+  ImageReply,
+  ImageResult,
+  Rest,
+  Target,
+  Upstream,
+} from "../../contract.ts";
+import { askForPicture, askInJson } from "../wire/ask.ts";
+import { readDocument } from "../wire/document.ts";
+import { edgesOf } from "../wire/edges.ts";
+import { asBase64, onlyFile } from "../wire/edit-sources.ts";
+import { headersOf } from "../wire/headers.ts";
+import { FileContent } from "../wire/json-with-files.ts";
+import { isCount, listIn, listOf, memberOf, objectOf, textIn, unusable } from "../wire/members.ts";
+import { bareBase64, pictureIn } from "../wire/picture-in.ts";
+import { isCheckpoint } from "./checkpoint.ts";
+
+export const baseUrl = "http://127.0.0.1:7860";
+
+/** Where it is, and the name and password of --api-auth where there are any. */
+export const automatic1111Place = (upstream: Upstream, path: string): WireRequest => ({
+  url: `${(upstream.baseUrl ?? baseUrl).replace(/\/sdapi\/v1$/, "")}/${path}`,
+  headers: headersOf(upstream, (key) => ({
+    authorization: `Basic ${Buffer.from(key).toString("base64")}`,
+  })),
+});
+
+const ask = (upstream: Upstream, path: string, fields: Rest): WireRequest => {
+  const { url, headers } = automatic1111Place(upstream, path);
+  return askForPicture(url, headers, fields);
+};
+
+const fieldsOf = (query: GenerationQuery, { model }: Target): Rest => {
+  const { rest, options, prompt } = query;
+  const task = taskOf(query);
+  return {
+    ...rest,
+    prompt,
+    ...edgesOf(query),
+    // One after the other: side by side, as `batch_size` has them, they need the memory of all.
+    n_iter: options.n ?? 1,
+    batch_size: 1,
+    override_settings: {
+      ...objectOf(rest.override_settings),
+      sd_model_checkpoint: model,
+    },
+    ...(task !== undefined && { force_task_id: task }),
+  };
+};
+
+/** A call that is watched has a name, by which it is told from those of others. */
+const tasks = new WeakMap<GenerationQuery, string>();
+
+function taskOf(query: GenerationQuery): string | undefined {
+  if (!query.stream || (query.options.partial_images ?? 0) === 0) return undefined;
+  const task = tasks.get(query) ?? `task(vexel-${crypto.randomUUID()})`;
+  tasks.set(query, task);
+  return task;
+}
+
+/**
+ * modules/progress.py. /sdapi/v1/progress shows whatever is being drawn, which may be somebody else's; this one shows a
+ * picture only of the task that is asked for. Servers started with --nowebui do not have it, and so no previews.
+ */
+const watch: PictureQuestion<GenerationQuery>["watch"] = {
+  toUpstream: (query, { upstream }) => {
+    const { url, headers } = automatic1111Place(upstream, "internal/progress");
+    const about = { id_task: taskOf(query), id_live_preview: -1, live_preview: true };
+    return askInJson(url, headers, about);
+  },
+  fromUpstream: async (reply) => {
+    const preview = textIn(await reply.json(), "live_preview");
+    return preview === undefined ? undefined : bareBase64(preview);
+  },
+};
+
+export const automatic1111Generations: PictureQuestion<GenerationQuery> = {
+  toUpstream: (query, target) => ask(target.upstream, "sdapi/v1/txt2img", fieldsOf(query, target)),
+  fromUpstream: readAnswer,
+  watch,
+};
+
+export const automatic1111Edits: PictureQuestion<EditQuery> = {
+  toUpstream: (query, target) => {
+    const { images, mask } = query;
+    return ask(target.upstream, "sdapi/v1/img2img", {
+      ...howToFit(query),
+      ...fieldsOf(query, target),
+      init_images: [new FileContent(onlyFile(images))],
+      ...(mask && { mask: asBase64(mask) }),
+    });
+  },
+  fromUpstream: readAnswer,
+  watch,
+};
+
+/**
+ * modules/processing.py, StableDiffusionProcessingImg2Img.init. Drawn at full resolution, what the mask leaves free is put
+ * back into the picture, which keeps its size whatever was asked for. Without a mask a picture without a size becomes
+ * 512x512: rather cut it to that shape than press it into it.
+ */
+function howToFit(query: EditQuery): Rest {
+  const sized = edgesOf(query) !== undefined;
+  if (query.mask) return { inpaint_full_res: !sized };
+  return sized ? {} : { resize_mode: 1 };
+}
+
+async function readAnswer(
+  reply: WireReply,
+  { query: { options }, target: { model }, scratch }: Asked<GenerationQuery>,
+): Promise<ImageReply> {
+  const answer = await readDocument(reply, scratch);
+  const facts = factsIn(memberOf(answer, "info"));
+  if (!isCheckpoint(model, facts)) {
+    throw new GatewayError(
+      "model_not_found",
+      "The Stable Diffusion server behind this model does not have it. Ask the operator of this gateway to check the model's target.",
+      { logged: `it drew with ${String(memberOf(facts, "sd_model_name"))} instead of ${model}` },
+    );
+  }
+  // Before the pictures there may be a grid of them all, behind them masks and the maps of extensions.
+  const before = memberOf(facts, "index_of_first_image");
+  const first = isCount(before) ? before : 0;
+  const pictures = listIn(answer, "images").slice(first, first + (options.n ?? 1));
+  const seeds = listOf(memberOf(facts, "all_seeds"));
+  return {
+    kind: "whole",
+    results: pictures.map((value, at) => resultOf(value, seeds[at])),
+    facts: {},
+  };
+}
+
+function resultOf(value: unknown, seed: unknown): ImageResult {
+  const image = pictureIn(value);
+  if (!image) throw unusable("an entry of `images` is no picture");
+  return { image, ...(Number.isSafeInteger(seed) && { rest: { seed } }) };
+}
+
+/** JSON within JSON. Without it, a picture is a picture all the same. */
+function factsIn(info: unknown): unknown {
+  try {
+    return typeof info === "string" ? JSON.parse(info) : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,182 @@
+/** Black Forest Labs: the model is the address, the answer a job, and the picture a link that lasts for ten minutes. */
+import type { Asked, Pending, PictureQuestion, WireReply, WireRequest } from "../adapter.ts";
+import type {
+  EditQuery,
+  GenerationQuery,
+  Rest,
+  Target,
+  Upstream,
+  WholeReply,
+} from "../contract.ts";
+import type { ImageTraits, Sizes } from "../image-traits.ts";
+import type { Vendor } from "../vendor.ts";
+import { askForPicture } from "./wire/ask.ts";
+import { edgesOf } from "./wire/edges.ts";
+import { asBase64 } from "./wire/edit-sources.ts";
+import { headersOf } from "./wire/headers.ts";
+import { about, jobLink, stillPending } from "./wire/jobs.ts";
+import { revised } from "./wire/listed-pictures.ts";
+import { listOf, memberOf, restOf, textIn, unusable } from "./wire/members.ts";
+import { modelPath } from "./wire/model-path.ts";
+import { nativeFault, refused, waitInBody } from "./wire/native-fault.ts";
+import { pictureIn } from "./wire/picture-in.ts";
+
+const baseUrl = "https://api.bfl.ai/v1";
+// docs.bfl.ml/api_integration: a job is asked for at its `polling_url`, which names a region such as api.eu2.bfl.ai.
+const domains = ["bfl.ai", "bfl.ml"];
+
+const rootOf = ({ baseUrl: place = baseUrl }: Upstream): string => place;
+
+const proofOf = (upstream: Upstream) => headersOf(upstream, (key) => ({ "x-key": key }));
+
+interface Family {
+  readonly sizes: Sizes;
+  /** The first picture's field; the others are this with _2, _3 … behind it. */
+  readonly source?: "input_image" | "image";
+  /** How many pictures it edits at once. */
+  readonly sources?: number;
+  readonly mask?: "white";
+}
+
+// help.bfl.ai, "FLUX.2 Technical Specifications": multiples of 16, from 64 x 64 to 4 megapixels. No longest edge is told.
+const flux2: Family = {
+  sizes: { rule: { multipleOf: 16, minEdge: 64, maxEdge: 4096, maxPixels: 2048 * 2048 } },
+  source: "input_image",
+  sources: 8,
+};
+// docs.bfl.ml, FLUX 1.1 [pro] ultra and Kontext: any shape from 21:9 to 9:21; these are those that callers ask for.
+const shapes: Sizes = {
+  ratios: ["21:9", "16:9", "3:2", "4:3", "5:4", "1:1", "4:5", "3:4", "2:3", "9:16", "9:21"],
+};
+
+// Sources: the OpenAPI pages of docs.bfl.ml, and types/inputs of github.com/black-forest-labs/blackforest.
+const families: readonly (readonly [RegExp, Family])[] = [
+  [/^flux-2-klein/, { ...flux2, sources: 4 }],
+  [/^flux-2/, flux2],
+  [/kontext/, { sizes: shapes, source: "input_image", sources: 4 }],
+  // As large as the picture that is filled: white is where.
+  [/-fill/, { sizes: { list: [] }, source: "image", sources: 1, mask: "white" }],
+  [/-expand/, { sizes: { list: [] }, source: "image", sources: 1 }],
+  [/-ultra/, { sizes: shapes }],
+  [/^flux-(pro|dev)/, { sizes: { rule: { multipleOf: 32, minEdge: 256, maxEdge: 1440 } } }],
+];
+
+/** A model that nobody knows yet is taken for one of the newest family. */
+const familyOf = (model: string): Family =>
+  families.find(([name]) => name.test(model))?.[1] ?? flux2;
+
+function pictures({ model }: Target): ImageTraits {
+  const { sizes, source, sources = 1, mask } = familyOf(model);
+  return {
+    maxImages: 1,
+    takes: { output_format: ["jpeg", "png"] },
+    sizes,
+    // GenericImageValidation of the vendor's own client: 20 MB in base64.
+    ...(source && {
+      edits: { maxImages: sources, ...(mask && { mask }), maxBytes: 15 * 1024 * 1024 },
+    }),
+  };
+}
+
+const body = (query: GenerationQuery): Rest => ({
+  ...query.rest,
+  prompt: query.prompt,
+  ...edgesOf(query),
+  aspect_ratio: query.aspect,
+  output_format: query.options.output_format,
+});
+
+function sourcesOf({ images, mask }: EditQuery, { model }: Target): Rest {
+  const { source = "input_image" } = familyOf(model);
+  const fields = images.map((image, at): [string, unknown] => [
+    at === 0 ? source : `${source}_${at + 1}`,
+    asBase64(image),
+  ]);
+  return { ...Object.fromEntries(fields), ...(mask && { mask: asBase64(mask) }) };
+}
+
+const ask = ({ upstream, model }: Target, fields: Rest): WireRequest =>
+  askForPicture(`${rootOf(upstream)}/${modelPath(model)}`, proofOf(upstream), fields);
+
+async function fromUpstream(
+  reply: WireReply,
+  asked: Asked<GenerationQuery>,
+): Promise<WholeReply | Pending> {
+  const answer = await reply.json();
+  const status = memberOf(answer, "status");
+  if (status === undefined) return taken(answer, asked.target);
+  if (status === "Ready") return ready(memberOf(answer, "result"), asked);
+  if (status === "Request Moderated" || status === "Content Moderated") {
+    throw refused("moderated", reasonsIn(answer, status), asked);
+  }
+  if (status === "Task not found") throw refused(undefined, "it does not know the task", asked);
+  if (status === "Error" || status === "Failed") throw failed(answer, asked);
+  return stillPending;
+}
+
+function taken(answer: unknown, { upstream }: Target): Pending {
+  const [id, link, cost] = ["id", "polling_url", "cost"].map((name) => memberOf(answer, name));
+  if (typeof id !== "string") throw unusable("it has no `id`");
+  const url = link ?? `${rootOf(upstream)}/get_result?id=${encodeURIComponent(id)}`;
+  return {
+    kind: "pending",
+    poll: about(jobLink(url, rootOf(upstream), domains), proofOf(upstream)),
+    // In credits of one cent each: github.com/black-forest-labs/skills, bfl-api.
+    ...(typeof cost === "number" && { cost: cost / 100 }),
+  };
+}
+
+function ready(result: unknown, asked: Asked<GenerationQuery>): WholeReply {
+  const image = pictureIn(memberOf(result, "sample"));
+  if (!image) throw unusable("it says that it is ready, and has no `sample`");
+  const told = { ...revised(memberOf(result, "prompt"), asked), ...restOf(result, ["seed"]) };
+  return { kind: "whole", results: [{ image, ...told }], facts: {} };
+}
+
+/** docs.bfl.ml/api_integration/errors: `{details: {"Moderation Reasons": ["…"]}}`. */
+function reasonsIn(answer: unknown, status: string): string {
+  const reasons = listOf(memberOf(memberOf(answer, "details"), "Moderation Reasons"));
+  const told = reasons.length > 0 ? `: ${reasons.join(", ")}` : "";
+  return `The upstream's safety system refused the request (${status}${told}).`;
+}
+
+function failed(answer: unknown, asked: Asked<GenerationQuery>) {
+  const details = memberOf(answer, "details");
+  const words =
+    textIn(answer, "message") ??
+    textIn(details, "error") ??
+    textIn(details, "message") ??
+    textIn(answer, "details");
+  const code = String(memberOf(answer, "error"));
+  return refused(/content_policy|moderat/i.test(code) ? "moderated" : undefined, words, asked);
+}
+
+const generations: PictureQuestion<GenerationQuery> = {
+  toUpstream: (query, target) => ask(target, body(query)),
+  fromUpstream,
+};
+
+const edits: PictureQuestion<EditQuery> = {
+  toUpstream: (query, target) => ask(target, { ...body(query), ...sourcesOf(query, target) }),
+  fromUpstream,
+};
+
+export const bfl: Vendor = {
+  kind: { name: "bfl", baseUrl, needs: ["apiKey"], serves: "image", options: {} },
+  adapter: {
+    name: "bfl",
+    generations,
+    edits,
+    pictures,
+    probe: (upstream) => ({ url: `${rootOf(upstream)}/credits`, headers: proofOf(upstream) }),
+    fault: nativeFault({
+      recognise: ({ status, words }) => {
+        // gelasdev/ComfyUI-FLUX-BFL-API#16: 403 {"detail":"Not authenticated - Invalid Authentication"}.
+        if (status === 403 && /authenticat/i.test(words)) return "wrong key";
+        // A model is an address, and what is not there has no other name than that.
+        return status === 404 && "no such model";
+      },
+      waits: waitInBody,
+    }),
+  },
+};

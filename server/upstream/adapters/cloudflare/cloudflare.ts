@@ -1,0 +1,70 @@
+/** Cloudflare Workers AI over its REST API: account and model stand in the address, the answer in an envelope. */
+import { z } from "zod";
+import type { EmbeddingsQuestion } from "../../adapter.ts";
+import type { EmbeddingTraits, Target } from "../../contract.ts";
+import type { Vendor } from "../../vendor.ts";
+import { askWithBearer } from "../wire/ask.ts";
+import { bearer } from "../wire/headers.ts";
+import { memberOf, unusable } from "../wire/members.ts";
+import { textsOf, wordOf } from "../wire/native-embeddings.ts";
+import { truncation } from "../wire/truncation.ts";
+import { vectorRows } from "../wire/vector-rows.ts";
+import { cloudflareFault } from "./fault.ts";
+import { cloudflareEdits, cloudflareGenerations, cloudflarePictures } from "./pictures.ts";
+import { aiOf, cloudflareBaseUrl, runOf } from "./place.ts";
+
+/** @cloudflare/workers-types: what a model wants to hear is the name of the field for the texts. */
+function purposes(model: string): EmbeddingTraits["purposes"] {
+  if (model.includes("qwen3-embedding")) {
+    return { field: "input", words: { query: "queries", document: "documents" } };
+  }
+  return model.includes("bge-m3") ? "indifferent" : { field: "input", words: {} };
+}
+
+// cloudflare-docs, workers-ai-models/bge-base-en-v1.5.json: 100 texts a call. No model makes shorter vectors.
+const traits = ({ model }: Target): EmbeddingTraits => ({
+  maxItems: 100,
+  base64: false,
+  tokens: false,
+  purposes: purposes(model),
+});
+
+const embeddings: EmbeddingsQuestion = {
+  traits,
+  toUpstream: (query, target) => {
+    const { upstream, model } = target;
+    const { cut, rest } = truncation(query);
+    return askWithBearer(runOf(target), upstream, {
+      ...rest,
+      [wordOf(query, traits(target)) ?? "text"]: textsOf(query),
+      // The only model that has a word for it.
+      ...(model.includes("bge-m3") && { truncate_inputs: cut }),
+    });
+  },
+  fromUpstream: async (reply) => {
+    const answer = await reply.json();
+    if (memberOf(answer, "success") === false) throw unusable("it says itself that it failed");
+    return { vectors: vectorRows(memberOf(memberOf(answer, "result"), "data")) };
+  },
+};
+
+export const cloudflare: Vendor = {
+  kind: {
+    name: "cloudflare",
+    baseUrl: cloudflareBaseUrl,
+    needs: ["apiKey", "accountId"],
+    options: { accountId: z.string().min(1).optional() },
+  },
+  adapter: {
+    name: "cloudflare",
+    embeddings,
+    probe: (upstream) => ({
+      url: `${aiOf(upstream)}/models/search?per_page=1`,
+      headers: bearer(upstream),
+    }),
+    generations: cloudflareGenerations,
+    edits: cloudflareEdits,
+    pictures: cloudflarePictures,
+    fault: cloudflareFault,
+  },
+};

@@ -1,0 +1,37 @@
+/** How Workers AI says no: a code in a list of errors, and the account in its words. */
+import { listOf, memberOf } from "../wire/members.ts";
+import { type Meant, nativeFault } from "../wire/native-fault.ts";
+
+/** developers.cloudflare.com/workers-ai/platform/errors, and the codes of the API around it. */
+const meanings: Readonly<Record<string, Meant>> = {
+  3036: "no credit",
+  3040: "busy",
+  3042: "no such model",
+  // The daily free allocation, in public reports of 2026; 3036 in the documentation.
+  4006: "no credit",
+  5007: "no such model",
+  6003: "wrong key",
+  7000: "wrong address",
+  7003: "wrong address",
+  10000: "wrong key",
+};
+
+/**
+ * What the safety system said, without what stands around it: it may name the account. Its code, 3030, means other things,
+ * too. As in public reports: "AiError: Input prompt contains NSFW content", "AiError: Your output has been flagged. …".
+ */
+export function flaggedIn(words: string): string | undefined {
+  const [said] =
+    /\b(Input|Output) [\w ]*\bNSFW content\b|\bYour output has been flagged\b/i.exec(words) ?? [];
+  return said === undefined ? undefined : `${said}.`;
+}
+
+export const cloudflareFault = nativeFault({
+  recognise: ({ words, body }) => {
+    if (flaggedIn(words)) return "moderated";
+    const [first] = listOf(memberOf(body, "errors"));
+    return meanings[String(memberOf(first, "code"))];
+  },
+  clean: (words) => flaggedIn(words) ?? words,
+  names: ({ options }) => [options.accountId as string | undefined],
+});

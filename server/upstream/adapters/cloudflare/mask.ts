@@ -1,0 +1,43 @@
+/** A JSON body with a mask in it as Workers AI wants it: a list of the bytes of its file. */
+import type { StreamedBody } from "../../adapter.ts";
+import type { FilePart, Rest } from "../../contract.ts";
+import { jsonBody } from "../wire/json-with-files.ts";
+
+/**
+ * Each number is written with as many characters, as JSON allows blanks before it: so the length of the body is known
+ * before the file is read. `fields` has at least one.
+ */
+export function withMask(fields: Rest, mask: FilePart): StreamedBody {
+  const others = streamed(jsonBody(fields));
+  const head = Buffer.from('{"mask":[');
+  const tail = Buffer.from("],");
+  async function* open(): AsyncGenerator<Uint8Array> {
+    yield head;
+    let before = "";
+    for await (const piece of mask.stream()) {
+      if (piece.length === 0) continue;
+      yield Buffer.from(before + Array.from(piece, (byte) => String(byte).padStart(3)).join(","));
+      before = ",";
+    }
+    yield tail;
+    // Their brace is written already.
+    let from = 1;
+    for await (const piece of others.open()) {
+      yield piece.subarray(from);
+      from = 0;
+    }
+  }
+  const numbers = Math.max(0, 4 * mask.size - 1);
+  return { length: head.length + numbers + tail.length + others.length - 1, open };
+}
+
+function streamed(body: string | StreamedBody): StreamedBody {
+  if (typeof body !== "string") return body;
+  const bytes = Buffer.from(body);
+  return {
+    length: bytes.length,
+    open: async function* () {
+      yield bytes;
+    },
+  };
+}

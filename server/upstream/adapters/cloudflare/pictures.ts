@@ -1,0 +1,107 @@
+/** Pictures of Workers AI. Its models speak three languages: JSON, JSON with a mask as numbers, and forms. */
+import type { GatewayError } from "../../../std/gateway-error.ts";
+import type { Asked, PictureQuestion, WireReply, WireRequest } from "../../adapter.ts";
+import type {
+  EditQuery,
+  FilePart,
+  GenerationQuery,
+  Rest,
+  Target,
+  WholeReply,
+} from "../../contract.ts";
+import type { ImageTraits } from "../../image-traits.ts";
+import { askForPicture, askForPictureInForm } from "../wire/ask.ts";
+import { readOnePicture } from "../wire/bare-picture.ts";
+import { edgesOf } from "../wire/edges.ts";
+import { filesOf, onlyFile } from "../wire/edit-sources.ts";
+import { bearer } from "../wire/headers.ts";
+import { FileContent } from "../wire/json-with-files.ts";
+import { memberOf, unusable } from "../wire/members.ts";
+import { fieldParts, type Part } from "../wire/multipart.ts";
+import { refused } from "../wire/native-fault.ts";
+import { pictureIn } from "../wire/picture-in.ts";
+import { wordsIn } from "../wire/words.ts";
+import { flaggedIn } from "./fault.ts";
+import { withMask } from "./mask.ts";
+import { runOf } from "./place.ts";
+
+const from = (minEdge: number, maxEdge: number): Pick<ImageTraits, "sizes"> => ({
+  sizes: { rule: { multipleOf: 1, minEdge, maxEdge } },
+});
+
+/** One picture a call, and no option that OpenAI has. */
+const plain = { maxImages: 1, takes: {} } as const;
+
+/** cloudflare-docs, src/content/workers-ai-models/<model>.json. The first that fits counts. */
+const families: readonly (readonly [RegExp, ImageTraits])[] = [
+  // It has a prompt and a number of steps, and is always this large.
+  [/flux-1-schnell/, { ...plain, sizes: { list: ["1024x1024"] }, maxPrompt: 2048 }],
+  // changelog/2025-11-25-flux-2-dev-workers-ai: "up to 4 image inputs", edges from 256 to 1920.
+  [/flux-2/, { ...plain, ...from(256, 1920), edits: { maxImages: 4 } }],
+  [/inpainting/, { ...plain, ...from(256, 2048), edits: { maxImages: 1, mask: "white" } }],
+  [/stable-diffusion|dreamshaper/, { ...plain, ...from(256, 2048), edits: { maxImages: 1 } }],
+  [/lucid-origin/, { ...plain, ...from(1, 2500) }],
+  [/phoenix/, { ...plain, ...from(1, 2048) }],
+];
+
+/** Asked in the words that most understand. */
+const unknown: ImageTraits = { ...plain, sizes: "any", edits: { maxImages: 1 } };
+
+export const cloudflarePictures = ({ model }: Target): ImageTraits =>
+  families.find(([name]) => name.test(model))?.[1] ?? unknown;
+
+/** The changelog named above: it "takes multipart form data inputs, even if you just have a prompt". */
+const takesForms = ({ model }: Target): boolean => /flux-2/.test(model);
+
+/** What is always there need not be said, and this model knows no word for it. */
+const sizeOf = (query: GenerationQuery, { model }: Target) =>
+  /flux-1-schnell/.test(model) ? undefined : edgesOf(query);
+
+const fieldsOf = (query: GenerationQuery, target: Target): Rest => ({
+  ...query.rest,
+  prompt: query.prompt,
+  ...sizeOf(query, target),
+});
+
+const inForm = (target: Target, fields: Rest, files: readonly FilePart[] = []): WireRequest =>
+  askForPictureInForm(runOf(target), bearer(target.upstream), [
+    ...fieldParts(fields),
+    ...files.map((file, at): Part => ({ name: `input_image_${at}`, file })),
+  ]);
+
+export const cloudflareGenerations: PictureQuestion<GenerationQuery> = {
+  toUpstream: (query, target) =>
+    takesForms(target)
+      ? inForm(target, fieldsOf(query, target))
+      : askForPicture(runOf(target), bearer(target.upstream), fieldsOf(query, target)),
+  fromUpstream: read,
+};
+
+export const cloudflareEdits: PictureQuestion<EditQuery> = {
+  toUpstream: (query, target) => {
+    const fields = fieldsOf(query, target);
+    if (takesForms(target)) return inForm(target, fields, filesOf(query.images));
+    const body = { ...fields, image_b64: new FileContent(onlyFile(query.images)) };
+    const request = askForPicture(runOf(target), bearer(target.upstream), body);
+    return query.mask ? { ...request, body: withMask(body, onlyFile([query.mask])) } : request;
+  },
+  fromUpstream: read,
+};
+
+/** Stable Diffusion and Phoenix send the bytes of the picture, the others base64 in an envelope. */
+function read(reply: WireReply, asked: Asked<GenerationQuery>): Promise<WholeReply> {
+  return readOnePicture(reply, asked, (answer) => {
+    if (memberOf(answer, "success") === false) throw failed(answer, asked);
+    const picture = pictureIn(memberOf(memberOf(answer, "result"), "image"));
+    if (picture) return picture;
+    throw unusable("there is no picture in it");
+  });
+}
+
+/** Refusals of the safety system have been seen with status 200, too. */
+function failed(answer: unknown, asked: Asked<GenerationQuery>): GatewayError {
+  const said = flaggedIn(wordsIn(answer) ?? "");
+  return said === undefined
+    ? unusable("it says itself that it failed")
+    : refused("moderated", said, asked);
+}

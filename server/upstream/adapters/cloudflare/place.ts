@@ -1,0 +1,11 @@
+/** Where Workers AI is: the account and the model stand in the address. */
+import type { Target, Upstream } from "../../contract.ts";
+import { modelPath } from "../wire/model-path.ts";
+
+export const cloudflareBaseUrl = "https://api.cloudflare.com/client/v4";
+
+export const aiOf = ({ baseUrl = cloudflareBaseUrl, options }: Upstream): string =>
+  `${baseUrl}/accounts/${encodeURIComponent(String(options.accountId))}/ai`;
+
+export const runOf = ({ upstream, model }: Target): string =>
+  `${aiOf(upstream)}/run/${modelPath(model)}`;

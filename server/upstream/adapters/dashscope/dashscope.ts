@@ -1,0 +1,73 @@
+/** Alibaba's Model Studio in its own language: the OpenAI-compatible surface knows no purposes. */
+import type { EmbeddingsQuestion } from "../../adapter.ts";
+import type { EmbeddingTraits, Target } from "../../contract.ts";
+import type { PurposeTable } from "../../purpose.ts";
+import type { Vendor } from "../../vendor.ts";
+import { inOrder } from "../openai/embeddings.ts";
+import { askWithBearer } from "../wire/ask.ts";
+import { bearer } from "../wire/headers.ts";
+import { listIn, memberOf } from "../wire/members.ts";
+import { textsOf, usageOf, vectorIn, wordOf } from "../wire/native-embeddings.ts";
+import { dashscopeFamily } from "./families.ts";
+import { dashscopeFault } from "./fault.ts";
+import { dashscopeEdits, dashscopeGenerations } from "./pictures.ts";
+import { dashscopeRoot, dashscopeUrl } from "./place.ts";
+
+const purposes: PurposeTable = {
+  field: "text_type",
+  words: { query: "query", document: "document" },
+};
+
+const limits = { base64: false, tokens: false, purposes } as const;
+
+// alibabacloud.com/help/en/model-studio/text-embedding-synchronous-api: inputs and lengths, model by model.
+function traits({ model }: Target): EmbeddingTraits {
+  if (/-v[12]$/.test(model)) return { ...limits, maxItems: 25 };
+  if (/-v3$/.test(model)) return { ...limits, maxItems: 10, dimensions: [512, 768, 1024] };
+  if (/-v4$/.test(model))
+    return { ...limits, maxItems: 10, dimensions: [64, 128, 256, 512, 768, 1024, 1536, 2048] };
+  if (/^qwen3\.7-/.test(model))
+    return { ...limits, maxItems: 20, dimensions: [256, 512, 768, 1024, 1536, 2048, 2560] };
+  return { ...limits, maxItems: 10 };
+}
+
+const embeddings: EmbeddingsQuestion = {
+  traits,
+  toUpstream: (query, target) => {
+    const { upstream, model } = target;
+    const parameters = {
+      ...query.rest,
+      dimension: query.dimensions,
+      text_type: wordOf(query, traits(target)),
+    };
+    const url = `${dashscopeRoot(upstream)}/services/embeddings/text-embedding/text-embedding`;
+    return askWithBearer(url, upstream, { model, input: { texts: textsOf(query) }, parameters });
+  },
+  fromUpstream: async (reply, query) => {
+    const answer = await reply.json();
+    const entries = listIn(memberOf(answer, "output"), "embeddings").map((entry) => ({
+      index: memberOf(entry, "text_index"),
+      embedding: vectorIn(entry, "embedding"),
+    }));
+    return {
+      vectors: inOrder(entries, query),
+      ...usageOf(memberOf(memberOf(answer, "usage"), "total_tokens")),
+    };
+  },
+};
+
+export const dashscope: Vendor = {
+  kind: { name: "dashscope", baseUrl: dashscopeUrl, needs: ["apiKey"], options: {} },
+  adapter: {
+    name: "dashscope",
+    embeddings,
+    generations: dashscopeGenerations,
+    edits: dashscopeEdits,
+    pictures: ({ model }) => dashscopeFamily(model).traits,
+    probe: (upstream) => ({
+      url: `${dashscopeRoot(upstream).replace(/\/api\/v1$/, "/compatible-mode/v1")}/models`,
+      headers: bearer(upstream),
+    }),
+    fault: dashscopeFault,
+  },
+};

@@ -1,0 +1,162 @@
+/** Alibaba's models that draw: which of its interfaces each is behind, and what it can do there. */
+import type { EditTraits, ImageTraits, SizeRule, Sizes } from "../../image-traits.ts";
+
+export interface DashscopeFamily {
+  /**
+   * `messages`: asked as in a conversation, and answered at once. `messages-job`: the same as a job. `prompt-job`: a
+   * prompt and a list of pictures, as a job. `masked-job`: the one of these that takes one picture and a mask.
+   */
+  readonly door: "messages" | "messages-job" | "prompt-job" | "masked-job";
+  /** It makes nothing out of words alone. */
+  readonly editsOnly?: true;
+  readonly traits: ImageTraits;
+}
+
+/** Free within so many pixels, where the longer edge is at most `maxRatio` times the shorter. */
+const pixels = (minPixels: number, maxPixels: number, maxRatio: number): { rule: SizeRule } => ({
+  rule: {
+    multipleOf: 1,
+    minEdge: Math.floor(Math.sqrt(minPixels / maxRatio)),
+    maxEdge: Math.ceil(Math.sqrt(maxPixels * maxRatio)),
+    minPixels,
+    maxPixels,
+    maxRatio,
+  },
+});
+
+const edges = (minEdge: number, maxEdge: number): { rule: SizeRule } => ({
+  rule: { multipleOf: 1, minEdge, maxEdge },
+});
+
+/** Whoever reads a picture fetches it from a link, too. All their pages say: 10 MB. */
+const reading = (maxImages: number, mask?: EditTraits["mask"]): { edits: EditTraits } => ({
+  edits: { maxImages, links: true, maxBytes: 10 * 1024 * 1024, ...(mask && { mask }) },
+});
+
+const traits = (
+  maxImages: number,
+  sizes: Sizes,
+  more: Pick<ImageTraits, "maxPrompt" | "edits"> = {},
+): ImageTraits => ({ maxImages, takes: {}, sizes, ...more });
+
+const square = (edge: number): number => edge * edge;
+
+/**
+ * The first that fits counts. Prompts beyond the length given here would be cut off without a word.
+ * Sizes are "any" where a model also knows them by names such as 2K.
+ */
+const families: readonly (readonly [RegExp, DashscopeFamily])[] = [
+  // alibabacloud.com/help/en/model-studio/wanx-image-edit: white may change, black stays.
+  [
+    /^wanx[\d.]*-imageedit/,
+    {
+      door: "masked-job",
+      editsOnly: true,
+      traits: traits(4, { list: [] }, reading(1, "white")),
+    },
+  ],
+  // alibabacloud.com/help/en/model-studio/wan2-5-image-edit-api-reference.
+  [
+    /^wan2\.5-i2i/,
+    {
+      door: "prompt-job",
+      editsOnly: true,
+      traits: traits(4, pixels(square(768), square(1280), 4), { maxPrompt: 2000, ...reading(3) }),
+    },
+  ],
+  // These four: docs.qwencloud.com/api-reference/image-generation/wan-text-to-image-v2/create-task. Older pages begin at 768*768.
+  [
+    /^wan2\.6-t2i/,
+    {
+      door: "messages-job",
+      traits: traits(4, pixels(square(768), square(1440), 4), { maxPrompt: 2100 }),
+    },
+  ],
+  [
+    /^wan2\.5-t2i/,
+    {
+      door: "prompt-job",
+      traits: traits(4, pixels(square(768), square(1440), 4), { maxPrompt: 2000 }),
+    },
+  ],
+  [
+    /^wanx?2\.[1-4]-t2i/,
+    { door: "prompt-job", traits: traits(4, edges(512, 1440), { maxPrompt: 500 }) },
+  ],
+  [
+    /^wanx2\.0-t2i/,
+    { door: "prompt-job", traits: traits(4, edges(512, 1440), { maxPrompt: 800 }) },
+  ],
+  // The first generation, by its own error message: "The size is not match the allowed size ['1024*1024', …".
+  [
+    /^wanx-v1/,
+    {
+      door: "prompt-job",
+      traits: traits(4, { list: ["1024x1024", "720x1280", "1280x720"] }),
+    },
+  ],
+  // alibabacloud.com/help/en/model-studio/wan-image-generation-api-reference. From words alone it writes texts with pictures in them.
+  [
+    /^wan2\.6-image/,
+    {
+      door: "messages-job",
+      editsOnly: true,
+      traits: traits(4, "any", { maxPrompt: 2000, ...reading(4) }),
+    },
+  ],
+  // docs.qwencloud.com/api-reference/image-generation/wan27-image-gen-edit.
+  [
+    /^wan2\.7/,
+    { door: "messages-job", traits: traits(4, "any", { maxPrompt: 5000, ...reading(9) }) },
+  ],
+  [/^wan/, { door: "messages-job", traits: traits(4, "any", reading(9)) }],
+  // These two: alibabacloud.com/help/en/model-studio/qwen-image-edit-api. The first of them takes no size.
+  [
+    /^qwen-image-edit(-\d{4}-.*)?$/,
+    {
+      door: "messages",
+      editsOnly: true,
+      traits: traits(1, { list: [] }, { maxPrompt: 800, ...reading(3) }),
+    },
+  ],
+  [
+    /^qwen-image-edit/,
+    {
+      door: "messages",
+      editsOnly: true,
+      traits: traits(6, edges(512, 2048), { maxPrompt: 800, ...reading(3) }),
+    },
+  ],
+  // alibabacloud.com/help/en/model-studio/qwen-image-generation-and-editing-api-reference.
+  [
+    /^qwen-image-2\.1/,
+    {
+      door: "messages",
+      traits: traits(6, pixels(square(512), square(2048), 8), reading(10)),
+    },
+  ],
+  [
+    /^qwen-image-\d/,
+    { door: "messages", traits: traits(6, pixels(square(512), square(2048), 8), reading(3)) },
+  ],
+  // alibabacloud.com/help/en/model-studio/qwen-image-api: one picture a call, in one of five sizes.
+  [
+    /^qwen-image/,
+    {
+      door: "messages",
+      traits: traits(
+        1,
+        { list: ["1664x928", "1472x1104", "1328x1328", "1104x1472", "928x1664"] },
+        { maxPrompt: 800 },
+      ),
+    },
+  ],
+  // cinience/alicloud-skills, aliyun-zimage-turbo: reference. Of shapes it says nothing.
+  [/^z-image/, { door: "messages", traits: traits(1, pixels(square(512), square(2048), 16)) }],
+];
+
+/** What is new is asked as in a conversation: all models of the last year are. */
+const unknown: DashscopeFamily = { door: "messages", traits: traits(1, "any", reading(3)) };
+
+export const dashscopeFamily = (model: string): DashscopeFamily =>
+  families.find(([name]) => name.test(model))?.[1] ?? unknown;

@@ -1,0 +1,32 @@
+/** How Alibaba's Model Studio says no: a code and a sentence, with a status or inside a job that failed. */
+import { memberOf } from "../wire/members.ts";
+import { type Meant, nativeFault } from "../wire/native-fault.ts";
+
+/** What the pages of the models that draw say about their content moderation. */
+const moderation = /^(DataInspectionFailed|IPInfringementSuspect|data_inspection_failed)$/;
+
+// alibabacloud.com/help/en/model-studio/error-code.
+function meaningOf(code: string): Meant | undefined {
+  if (moderation.test(code)) return "moderated";
+  if (/^Model\.?NotFound$/i.test(code)) return "no such model";
+  return code === "Arrearage" || code.startsWith("AllocationQuota.") ? "no credit" : undefined;
+}
+
+export const dashscopeFault = nativeFault({
+  recognise: ({ status, words, body }) => {
+    const code = String(memberOf(body, "code"));
+    if (/^Model not exist\b/i.test(words)) return "no such model";
+    if (code === "Throttling.AllocationQuota" && /\bfree\b/i.test(words)) return "no credit";
+    if (status === 400 && /\bbatch size is invalid\b/.test(words)) return "too many inputs";
+    return meaningOf(code);
+  },
+});
+
+/** A job's failure has no status. Undefined: the upstream's own. */
+export function meaningOfJob(code: string): Meant | undefined {
+  if (/^Model\.?NotExist$/i.test(code)) return "no such model";
+  if (code === "InvalidApiKey") return "wrong key";
+  if (code.startsWith("Throttling")) return "too fast";
+  if (code.startsWith("AccessDenied")) return "forbidden";
+  return meaningOf(code) ?? (/^(Invalid|BadRequest)/.test(code) ? "rejected" : undefined);
+}

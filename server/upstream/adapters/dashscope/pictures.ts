@@ -1,0 +1,187 @@
+/** Pictures from Alibaba's Model Studio: some models answer at once, others take a job and are asked whether it is done. */
+import { GatewayError } from "../../../std/gateway-error.ts";
+import type { Asked, Pending, PictureQuestion, WireReply, WireRequest } from "../../adapter.ts";
+import type {
+  EditQuery,
+  GenerationQuery,
+  ImageReply,
+  ImageResult,
+  Rest,
+  Target,
+} from "../../contract.ts";
+import { isUsage } from "../openai/image-facts.ts";
+import { askForPicture } from "../wire/ask.ts";
+import { readDocument } from "../wire/document.ts";
+import { asDataUrl } from "../wire/edit-sources.ts";
+import { bearer } from "../wire/headers.ts";
+import { revised } from "../wire/listed-pictures.ts";
+import { listOf, memberOf, objectOf, textIn, unusable } from "../wire/members.ts";
+import { refused } from "../wire/native-fault.ts";
+import { pictureIn } from "../wire/picture-in.ts";
+import { dashscopeFamily } from "./families.ts";
+import { meaningOfJob } from "./fault.ts";
+import { dashscopeRoot } from "./place.ts";
+
+export const dashscopeGenerations: PictureQuestion<GenerationQuery> = {
+  toUpstream: (query, target) => {
+    if (dashscopeFamily(target.model).editsOnly) {
+      throw new GatewayError(
+        "unsupported_operation",
+        `The model '${query.model}' edits pictures, and makes none out of words alone.`,
+        { param: "model" },
+      );
+    }
+    return ask(query, target, []);
+  },
+  fromUpstream: read,
+};
+
+export const dashscopeEdits: PictureQuestion<EditQuery> = {
+  toUpstream: (query, target) => ask(query, target, query.images.map(asDataUrl), query),
+  fromUpstream: read,
+};
+
+/** Of a job that is asked for with a prompt, these options stand beside it; all others are parameters. */
+const besidePrompt = ["negative_prompt", "ref_img", "function"] as const;
+
+function ask(
+  query: GenerationQuery,
+  { upstream, model }: Target,
+  images: readonly unknown[],
+  edit?: EditQuery,
+): WireRequest {
+  const { door } = dashscopeFamily(model);
+  const { input, parameters, ...others } = query.rest;
+  const conversation = door === "messages" || door === "messages-job";
+  const beside = conversation ? [] : besidePrompt.filter((name) => others[name] !== undefined);
+  const body = {
+    model,
+    input: {
+      ...objectOf(input),
+      ...Object.fromEntries(beside.map((name) => [name, others[name]])),
+      ...(conversation ? messages(query, model, images) : prompt(query, images, edit, door)),
+    },
+    parameters: {
+      ...objectOf(parameters),
+      ...Object.fromEntries(
+        Object.entries(others).filter(([name]) => !beside.includes(name as (typeof beside)[0])),
+      ),
+      // Some draw four, and charge for them, where nothing is said.
+      n: query.options.n ?? 1,
+      ...sizeOf(query),
+    },
+  };
+  const url = `${dashscopeRoot(upstream)}/services/aigc/${pathOf(door, images.length > 0)}`;
+  const request = askForPicture(url, bearer(upstream), body);
+  return door === "messages"
+    ? request
+    : { ...request, headers: { ...request.headers, "x-dashscope-async": "enable" } };
+}
+
+function pathOf(door: ReturnType<typeof dashscopeFamily>["door"], edits: boolean): string {
+  if (door === "messages") return "multimodal-generation/generation";
+  if (door === "messages-job") return "image-generation/generation";
+  return edits ? "image2image/image-synthesis" : "text2image/image-synthesis";
+}
+
+/** In every example, Qwen is shown the pictures first and Wan the words. */
+function messages(
+  { prompt: text }: GenerationQuery,
+  model: string,
+  images: readonly unknown[],
+): Rest {
+  const shown = images.map((image) => ({ image }));
+  const content = model.startsWith("wan") ? [{ text }, ...shown] : [...shown, { text }];
+  return { messages: [{ role: "user", content }] };
+}
+
+function prompt(
+  { prompt: text, rest }: GenerationQuery,
+  images: readonly unknown[],
+  edit: EditQuery | undefined,
+  door: string,
+): Rest {
+  if (!edit) return { prompt: text };
+  if (door !== "masked-job") return { prompt: text, images };
+  const plain = edit.mask ? "description_edit_with_mask" : "description_edit";
+  return {
+    prompt: text,
+    base_image_url: images[0],
+    ...(edit.mask && { mask_image_url: asDataUrl(edit.mask) }),
+    // Its other functions, such as colorization, can be asked for by name.
+    function: rest.function ?? plain,
+  };
+}
+
+/** 1024*1024; names such as 2K as they are. */
+const sizeOf = ({ options: { size } }: GenerationQuery): Rest =>
+  size === undefined || size === "auto" ? {} : { size: size.replace("x", "*") };
+
+/** Ways in which a job ends without a picture. UNKNOWN: it was forgotten, or never was. */
+const ended = new Set(["FAILED", "CANCELED", "UNKNOWN"]);
+
+async function read(
+  reply: WireReply,
+  asked: Asked<GenerationQuery>,
+): Promise<ImageReply | Pending> {
+  const { target, scratch } = asked;
+  const answer = await readDocument(reply, scratch);
+  const output = memberOf(answer, "output");
+  const status = memberOf(output, "task_status");
+  if (typeof status === "string" && status !== "SUCCEEDED" && !ended.has(status)) {
+    return pending(memberOf(output, "task_id"), target);
+  }
+  const results = [...inMessages(output, asked), ...inResults(output, asked)];
+  if (results.length > 0) return { kind: "whole", results, facts: {}, ...usageIn(answer) };
+  // Of a job: beside its status, or of each picture. Otherwise: beside the output.
+  const failure = [output, ...listOf(memberOf(output, "results")), answer].find(
+    (said) => textIn(said, "code") !== undefined,
+  );
+  if (!failure && typeof status !== "string") throw unusable("there is no picture in it");
+  const meant = meaningOfJob(textIn(failure, "code") ?? "");
+  throw refused(meant, textIn(failure, "message"), asked, reply.headers);
+}
+
+function pending(id: unknown, { upstream }: Target): Pending {
+  // Our key goes where it leads.
+  if (typeof id !== "string" || !/^\w[\w-]*$/.test(id)) throw unusable("the job has no id");
+  const job = `${dashscopeRoot(upstream)}/tasks/${id}`;
+  const headers = bearer(upstream);
+  return {
+    kind: "pending",
+    poll: { url: job, headers },
+    // dashscope-sdk-python, client/base_api.py: cancel. Heard only while the job waits for its turn.
+    cancel: { url: `${job}/cancel`, headers, method: "POST" },
+  };
+}
+
+/** output.choices[].message.content[].image. z-image tells beside it how it has rewritten the prompt. */
+function inMessages(output: unknown, asked: Asked<GenerationQuery>): ImageResult[] {
+  const rewrites = asked.target.model.startsWith("z-image");
+  return listOf(memberOf(output, "choices")).flatMap((choice) => {
+    const content = listOf(memberOf(memberOf(choice, "message"), "content"));
+    const text = content.map((part) => textIn(part, "text")).find(Boolean);
+    return content.flatMap((part) =>
+      toResult(memberOf(part, "image"), rewrites ? text : undefined, asked),
+    );
+  });
+}
+
+/** output.results[].url */
+const inResults = (output: unknown, asked: Asked<GenerationQuery>): ImageResult[] =>
+  listOf(memberOf(output, "results")).flatMap((entry) =>
+    toResult(memberOf(entry, "url"), memberOf(entry, "actual_prompt"), asked),
+  );
+
+function toResult(value: unknown, prompt: unknown, asked: Asked<GenerationQuery>): ImageResult[] {
+  const image = pictureIn(value);
+  return image ? [{ image, ...revised(prompt, asked) }] : [];
+}
+
+/** Models that are paid for by the picture tell zeros: nobody has counted. */
+function usageIn(answer: unknown): Pick<Extract<ImageReply, { kind: "whole" }>, "usage"> {
+  const usage = memberOf(answer, "usage");
+  if (!isUsage(usage) || usage.total_tokens === 0) return {};
+  const { total_tokens, input_tokens, output_tokens } = usage;
+  return { usage: { total_tokens, input_tokens, output_tokens } };
+}

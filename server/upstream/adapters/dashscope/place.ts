@@ -1,0 +1,9 @@
+/** Where Alibaba's Model Studio is. */
+import type { Upstream } from "../../contract.ts";
+
+/** Singapore. Beijing is https://dashscope.aliyuncs.com/api/v1, with keys of its own. */
+export const dashscopeUrl = "https://dashscope-intl.aliyuncs.com/api/v1";
+
+/** Some have the address of the OpenAI-compatible surface in their configuration. */
+export const dashscopeRoot = (upstream: Upstream): string =>
+  (upstream.baseUrl ?? dashscopeUrl).replace(/\/compatible-mode\/v1$/, "/api/v1");

@@ -1,0 +1,48 @@
+/** DeepInfra: embeddings and pictures as OpenAI has them; pictures in base64 only, and refusals with words of its own. */
+import type { Target } from "../contract.ts";
+import type { ImageTraits } from "../image-traits.ts";
+import type { Vendor } from "../vendor.ts";
+import { fromDialect, plain } from "./openai/dialect.ts";
+import { openaiEdits, openaiGenerations, unstreamed } from "./openai/images.ts";
+import { openaiPlace } from "./openai/place.ts";
+import { type Meant, nativeFault, type Refusal } from "./wire/native-fault.ts";
+import { readFault } from "./wire/upstream-fault.ts";
+
+const baseUrl = "https://api.deepinfra.com/v1/openai";
+const place = openaiPlace(baseUrl);
+
+/**
+ * api.deepinfra.com/openapi.json: OpenAIImagesGenerationsIn and OpenAIImagesEditsIn. Four pictures a call; "Available sizes
+ * depend on the model", so that it says itself which.
+ */
+const pictures = (_: Target, operation: "generations" | "edits"): ImageTraits => ({
+  maxImages: 4,
+  takes: {
+    user: "any",
+    ...(operation === "generations" && { quality: "any", style: "any" }),
+  },
+  sizes: { rule: { multipleOf: 1, minEdge: 1, maxEdge: 8192 } },
+  // The same: one picture, and a mask in OpenAI's way.
+  edits: { maxImages: 1, mask: "transparent" },
+});
+
+/** `{detail: {error: "…"}}` where OpenAI has `{error: {message: "…"}}`: @ai-sdk/deepinfra, deepInfraErrorSchema. */
+function recognise({ status, words }: Refusal): Meant | undefined {
+  if (/\b(nsfw|content (policy|moderation|filter)|safety (system|checker))\b/i.test(words)) {
+    return "moderated";
+  }
+  if (status === 402 || /\b(payment method|inference prohibited)\b/i.test(words))
+    return "no credit";
+  return status === 404 && /\bmodel\b/i.test(words) ? "no such model" : undefined;
+}
+
+export const deepinfra: Vendor = fromDialect(
+  // langchain-community, DeepInfraEmbeddings: "limited by DeepInfra API to a maximum of 1024".
+  { name: "deepinfra", baseUrl, embeddings: { ...plain, maxItems: 1024, tokens: false } },
+  {
+    generations: unstreamed(openaiGenerations(place)),
+    edits: unstreamed(openaiEdits(place)),
+    pictures,
+    fault: nativeFault({ recognise, otherwise: readFault }),
+  },
+);

@@ -1,0 +1,162 @@
+/** fal: a queue that takes a job for any of its models, and says where to ask for it. */
+import type { Asked, Pending, PictureQuestion, WireReply, WireRequest } from "../../adapter.ts";
+import type {
+  EditQuery,
+  GenerationQuery,
+  Rest,
+  Target,
+  Upstream,
+  WholeReply,
+} from "../../contract.ts";
+import type { Vendor } from "../../vendor.ts";
+import { askForPicture } from "../wire/ask.ts";
+import { readDocument } from "../wire/document.ts";
+import { edgesOf } from "../wire/edges.ts";
+import { asDataUrl } from "../wire/edit-sources.ts";
+import { headersOf } from "../wire/headers.ts";
+import { about, jobLink } from "../wire/jobs.ts";
+import { revised } from "../wire/listed-pictures.ts";
+import { listOf, memberOf, restOf, unusable } from "../wire/members.ts";
+import { modelPath } from "../wire/model-path.ts";
+import { nativeFault, refused } from "../wire/native-fault.ts";
+import { pictureIn } from "../wire/picture-in.ts";
+import { falEndpoint, falMaskOf, falSourceOf, falTraits, isOpenaiSize } from "./families.ts";
+
+// fal.ai/docs/api-reference/inference-api: the queue keeps a job when its runner dies; the synchronous address does not.
+const baseUrl = "https://queue.fal.run";
+const domains = ["fal.run"];
+
+const rootOf = ({ baseUrl: place = baseUrl }: Upstream): string => place;
+
+const proofOf = (upstream: Upstream) =>
+  headersOf(upstream, (key) => ({ authorization: `Key ${key}` }));
+
+function inputOf(query: GenerationQuery, endpoint: string): Rest {
+  const { n, output_format, quality, background, input_fidelity } = query.options;
+  return {
+    ...query.rest,
+    prompt: query.prompt,
+    image_size: sizeOf(query, endpoint) ?? query.rest.image_size,
+    aspect_ratio: query.aspect ?? query.rest.aspect_ratio,
+    num_images: n,
+    output_format,
+    quality,
+    background,
+    input_fidelity,
+  };
+}
+
+/** fal has names of its own for some sizes, such as square_hd. */
+function sizeOf(query: GenerationQuery, endpoint: string): unknown {
+  const { size = "auto" } = query.options;
+  if (size === "auto") return undefined;
+  return isOpenaiSize(endpoint) || /^[a-z]/.test(size) ? size : edgesOf(query);
+}
+
+function sourcesOf({ images, mask }: EditQuery, endpoint: string): Rest {
+  const [field] = falSourceOf(endpoint);
+  const urls = images.map(asDataUrl);
+  return {
+    [field]: field === "image_url" ? urls[0] : urls,
+    ...(mask && { [falMaskOf(endpoint) ?? "mask_url"]: asDataUrl(mask) }),
+  };
+}
+
+const ask = ({ upstream }: Target, endpoint: string, input: Rest): WireRequest =>
+  askForPicture(`${rootOf(upstream)}/${modelPath(endpoint)}`, proofOf(upstream), input);
+
+async function fromUpstream(
+  reply: WireReply,
+  asked: Asked<GenerationQuery>,
+): Promise<WholeReply | Pending> {
+  const answer = await readDocument(reply, asked.scratch);
+  const status = memberOf(answer, "status");
+  if (typeof status !== "string" || memberOf(answer, "response_url") === undefined) {
+    return done(answer, asked);
+  }
+  const { upstream } = asked.target;
+  const headers = proofOf(upstream);
+  const link = (name: string) => jobLink(memberOf(answer, name), rootOf(upstream), domains);
+  // A job that failed is completed, too: what became of it is told where its result would be.
+  if (status === "COMPLETED") {
+    return { kind: "pending", poll: about(link("response_url"), headers), afterMs: 100 };
+  }
+  return {
+    kind: "pending",
+    poll: about(link("status_url"), headers),
+    ...(memberOf(answer, "cancel_url") !== undefined && {
+      cancel: { url: link("cancel_url"), headers, method: "PUT" },
+    }),
+  };
+}
+
+function done(answer: unknown, asked: Asked<GenerationQuery>): WholeReply {
+  const images = memberOf(answer, "images") ?? memberOf(answer, "image");
+  if (images === undefined) throw unusable("it has neither `images` nor `image`");
+  const list: readonly unknown[] = Array.isArray(images) ? images : [images];
+  const marked = listOf(memberOf(answer, "has_nsfw_concepts"));
+  // What the checker finds is painted black.
+  const checked = asked.query.rest.enable_safety_checker !== false;
+  if (checked && marked.length > 0 && marked.every((flag) => flag === true)) {
+    throw refused("moderated", undefined, asked);
+  }
+  return {
+    kind: "whole",
+    results: list.map((entry, at) => {
+      const image = pictureIn(memberOf(entry, "url") ?? entry);
+      if (!image) throw unusable("an entry of its pictures has no `url`");
+      return {
+        image,
+        ...revised(memberOf(answer, "revised_prompt"), asked),
+        ...(marked[at] === true && { rest: { has_nsfw_concepts: true } }),
+      };
+    }),
+    facts: {},
+    ...restOf(answer, ["seed", "timings", "description"]),
+  };
+}
+
+const generations: PictureQuestion<GenerationQuery> = {
+  toUpstream: (query, target) => {
+    const endpoint = falEndpoint(target.model, "generations");
+    return ask(target, endpoint, inputOf(query, endpoint));
+  },
+  fromUpstream,
+};
+
+const edits: PictureQuestion<EditQuery> = {
+  toUpstream: (query, target) => {
+    const endpoint = falEndpoint(target.model, "edits", query.images.length);
+    return ask(target, endpoint, { ...inputOf(query, endpoint), ...sourcesOf(query, endpoint) });
+  },
+  fromUpstream,
+};
+
+/** Of the errors that fal.ai/docs/documentation/model-apis/errors lists by type. */
+const isForbidden = (body: unknown): boolean =>
+  listOf(memberOf(body, "detail")).some(
+    (entry) => memberOf(entry, "type") === "content_policy_violation",
+  );
+
+export const fal: Vendor = {
+  kind: { name: "fal", baseUrl, needs: ["apiKey"], serves: "image", options: {} },
+  adapter: {
+    name: "fal",
+    generations,
+    edits,
+    pictures: ({ model }, operation) => falTraits(model, operation),
+    // A job that never was: whoever has a key hears that, and who has none hears of the key.
+    probe: (upstream) => ({
+      url: `${rootOf(upstream)}/fal-ai/flux/requests/00000000-0000-0000-0000-000000000000/status`,
+      headers: proofOf(upstream),
+    }),
+    fault: nativeFault({
+      recognise: ({ status, words, body }) => {
+        if (isForbidden(body)) return "moderated";
+        // fal-ai/fal#1147: 403 {"detail":"User is locked. Reason: Exhausted balance. Top up …"}.
+        if (status === 403 && /exhausted balance|\btop.?up\b/i.test(words)) return "no credit";
+        return status === 404 && "no such model";
+      },
+    }),
+  },
+};

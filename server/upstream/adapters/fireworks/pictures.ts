@@ -1,0 +1,164 @@
+/** Pictures at Fireworks: three surfaces, told apart by the model's name. FLUX answers with the picture, Kontext with a job. */
+import type { Asked, Pending, PictureQuestion, WireReply, WireRequest } from "../../adapter.ts";
+import type {
+  EditQuery,
+  GenerationQuery,
+  ImageReply,
+  Rest,
+  Target,
+  Upstream,
+  WholeReply,
+} from "../../contract.ts";
+import type { ImageTraits } from "../../image-traits.ts";
+import { askForPicture, askWithBearer } from "../wire/ask.ts";
+import { isFiltered, isPicture, readBarePicture } from "../wire/bare-picture.ts";
+import { readDocument } from "../wire/document.ts";
+import { edgesOf } from "../wire/edges.ts";
+import { asDataUrl } from "../wire/edit-sources.ts";
+import { bearer } from "../wire/headers.ts";
+import { stillPending } from "../wire/jobs.ts";
+import { memberOf, restOf, textIn, unusable } from "../wire/members.ts";
+import { modelPath } from "../wire/model-path.ts";
+import { refused } from "../wire/native-fault.ts";
+import { pictureIn } from "../wire/picture-in.ts";
+
+export const baseUrl = "https://api.fireworks.ai/inference/v1";
+
+const rootOf = ({ baseUrl: place = baseUrl }: Upstream): string => place;
+
+type Surface = "flux" | "kontext" | "sdxl";
+type Operation = "generations" | "edits";
+
+/** @ai-sdk/fireworks, modelToBackendConfig. What is not named there draws as FLUX does, and edits as Kontext. */
+function surfaceOf({ model }: Target, operation: Operation): Surface {
+  if (/kontext/i.test(model)) return "kontext";
+  if (/stable-diffusion|playground-v2|SSD-1B/i.test(model)) return "sdxl";
+  return operation === "edits" && !/flux-1-/i.test(model) ? "kontext" : "flux";
+}
+
+// docs.fireworks.ai/api-reference: generate-a-new-image-from-a-text-prompt, and its sister for Kontext.
+const ratios = [
+  ...["1:1", "21:9", "16:9", "3:2", "5:4", "4:3"],
+  ...["4:5", "3:4", "2:3", "9:16", "9:21"],
+];
+
+// Stability's sizes for SDXL, which is what the models of this surface are made from.
+const sdxlSizes = [
+  ...["1024x1024", "1152x896", "896x1152", "1216x832", "832x1216"],
+  ...["1344x768", "768x1344", "1536x640", "640x1536"],
+];
+
+export function fireworksTraits(target: Target, operation: Operation): ImageTraits {
+  const surface = surfaceOf(target, operation);
+  return {
+    // With a picture for an answer there is room for one only.
+    maxImages: 1,
+    takes: { output_format: ["png", "jpeg"] },
+    sizes: surface === "sdxl" ? { list: sdxlSizes } : { ratios },
+    ...(surface === "kontext" && { edits: { maxImages: 1 } }),
+  };
+}
+
+/** Some have the short name in their configuration, as the vendor's own pages do. */
+const pathOf = ({ model }: Target): string =>
+  modelPath(/^accounts\//.test(model) ? model : `accounts/fireworks/models/${model}`);
+
+function placeOf(target: Target, surface: Surface): string {
+  const root = rootOf(target.upstream);
+  const path = pathOf(target);
+  switch (surface) {
+    case "sdxl":
+      return `${root}/image_generation/${path}`;
+    case "kontext":
+      return `${root}/workflows/${path}`;
+    case "flux":
+      return `${root}/workflows/${path}/text_to_image`;
+  }
+}
+
+function ask(
+  query: GenerationQuery,
+  target: Target,
+  surface: Surface,
+  sources: Rest = {},
+): WireRequest {
+  const { rest, prompt, aspect, options } = query;
+  const { output_format = "png" } = options;
+  const request = askForPicture(placeOf(target, surface), bearer(target.upstream), {
+    ...rest,
+    prompt,
+    ...(aspect !== undefined && { aspect_ratio: aspect }),
+    ...(surface === "sdxl" && edgesOf(query)),
+    ...(surface === "kontext" && { output_format }),
+    ...sources,
+  });
+  // The kind of picture is asked for as the kind of answer, unless the answer is a job.
+  const accept = surface === "kontext" ? "application/json" : `image/${output_format}`;
+  return { ...request, headers: { ...request.headers, accept } };
+}
+
+export const fireworksGenerations: PictureQuestion<GenerationQuery> = {
+  toUpstream: (query, target) => ask(query, target, surfaceOf(target, "generations")),
+  fromUpstream,
+};
+
+export const fireworksEdits: PictureQuestion<EditQuery> = {
+  toUpstream: (query, target) => {
+    const [source] = query.images;
+    const sources = source && { input_image: asDataUrl(source) };
+    return ask(query, target, surfaceOf(target, "edits"), sources);
+  },
+  fromUpstream,
+};
+
+async function fromUpstream(
+  reply: WireReply,
+  asked: Asked<GenerationQuery>,
+): Promise<ImageReply | Pending> {
+  if (isPicture(reply)) return readBarePicture(reply, asked);
+  const answer = await readDocument(reply, asked.scratch);
+  const job = memberOf(answer, "request_id");
+  if (typeof job === "string") return { kind: "pending", poll: pollOf(job, asked.target) };
+  return memberOf(answer, "status") === undefined ? inJson(answer, asked) : ofJob(answer, asked);
+}
+
+/** docs.fireworks.ai/api-reference/get-generated-image-from-flux-kontex: asked with POST, and free. */
+const pollOf = (id: string, target: Target): WireRequest => ({
+  ...askWithBearer(`${placeOf(target, "kontext")}/get_result`, target.upstream, { id }),
+  streams: true,
+});
+
+/** The same page: `{base64: ["…"], finishReason, seed}`; SDXL's is a list of such, with one text in each. */
+function inJson(answer: unknown, asked: Asked<GenerationQuery>): WholeReply {
+  const results = (Array.isArray(answer) ? answer : [answer]).flatMap((entry: unknown) => {
+    if (isFiltered(memberOf(entry, "finishReason"))) throw refused("moderated", undefined, asked);
+    const texts = memberOf(entry, "base64");
+    return (Array.isArray(texts) ? texts : [texts]).map((text: unknown) => {
+      const image = pictureIn(text);
+      if (!image) throw unusable("it has no `base64`");
+      return { image, ...restOf(entry, ["seed"]) };
+    });
+  });
+  return { kind: "whole", results, facts: {} };
+}
+
+/**
+ * Kontext is Black Forest Labs' own service behind Fireworks, and so are its states. A task that is not found may have been
+ * taken only just now: it is asked for again, for as long as the caller waits.
+ */
+function ofJob(answer: unknown, asked: Asked<GenerationQuery>): WholeReply | Pending {
+  const status = String(memberOf(answer, "status"));
+  if (/moderated/i.test(status)) throw refused("moderated", status, asked);
+  if (/^(error|failed)$/i.test(status)) {
+    throw refused(undefined, textIn(answer, "error") ?? textIn(answer, "details"), asked);
+  }
+  if (!/^ready$/i.test(status)) return stillPending;
+  const result = memberOf(answer, "result");
+  const image = pictureIn(memberOf(result, "sample"));
+  if (!image) throw unusable("it says that it is ready, and has no `sample`");
+  return {
+    kind: "whole",
+    results: [{ image, ...restOf(result, ["seed"]) }],
+    facts: {},
+  };
+}

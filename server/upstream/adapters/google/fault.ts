@@ -1,0 +1,48 @@
+/** How Google says no: `{error: {code, message, status, details}}`, on the Gemini API and on Vertex AI. */
+import type { Adapter } from "../../adapter.ts";
+import { listOf, memberOf } from "../wire/members.ts";
+import { type Meant, nativeFault, type OwnNames, type Refusal } from "../wire/native-fault.ts";
+
+export const googleFault = (names: OwnNames): Adapter["fault"] =>
+  nativeFault({
+    recognise,
+    names,
+    clean: (words) => words.replace(/\bprojects\/[\w.:-]+/g, "projects/***"),
+    waits: ({ body }) => delayIn(detailsIn(body)),
+  });
+
+const errorIn = (body: unknown): unknown => memberOf(body, "error");
+
+const detailsIn = (body: unknown): readonly unknown[] => listOf(memberOf(errorIn(body), "details"));
+
+function recognise({ status, words, body }: Refusal): Meant | undefined {
+  // A key that is wrong, expired or reported as leaked is refused with 400 or 403, not with 401.
+  const aboutKey = detailsIn(body).some((entry) =>
+    String(memberOf(entry, "reason")).startsWith("API_KEY_"),
+  );
+  if (aboutKey || ((status === 400 || status === 403) && /\bAPI key\b/i.test(words))) {
+    return "wrong key";
+  }
+  // Imagen's words for a prompt that it will not draw; the Gemini models say it within an answer.
+  if (status === 400 && /\bResponsible AI practices\b/.test(words)) return "moderated";
+  switch (memberOf(errorIn(body), "status")) {
+    case "NOT_FOUND":
+      return "no such model";
+    // No billing, or a country that is not served.
+    case "FAILED_PRECONDITION":
+      return "forbidden";
+    case "RESOURCE_EXHAUSTED":
+      return /\bcredits are depleted\b/.test(words) ? "no credit" : "too fast";
+    default:
+      return undefined;
+  }
+}
+
+/** google.rpc.RetryInfo: `{"retryDelay": "34.07s"}`. */
+function delayIn(details: readonly unknown[]): number | undefined {
+  for (const entry of details) {
+    const [, seconds] = /^(\d+(?:\.\d+)?)s$/.exec(String(memberOf(entry, "retryDelay"))) ?? [];
+    if (seconds !== undefined) return Math.ceil(Number(seconds) * 1000);
+  }
+  return undefined;
+}

@@ -1,0 +1,106 @@
+/** Google's Gemini API in its own language: its OpenAI-compatible surface knows no purposes and tells no usage. */
+import type { EmbeddingsQuestion, PictureQuestion, WireRequest } from "../../adapter.ts";
+import type {
+  EditQuery,
+  EmbeddingsQuery,
+  EmbeddingTraits,
+  GenerationQuery,
+  Rest,
+  Target,
+  Upstream,
+} from "../../contract.ts";
+import type { Vendor } from "../../vendor.ts";
+import { askForPicture, askInJson } from "../wire/ask.ts";
+import { filesOf } from "../wire/edit-sources.ts";
+import { headersOf } from "../wire/headers.ts";
+import { listIn, memberOf } from "../wire/members.ts";
+import { textsOf, usageOf, vectorIn, wordOf } from "../wire/native-embeddings.ts";
+import { googleFault } from "./fault.ts";
+import { geminiBody, geminiTraits, readGeminiPictures } from "./gemini-pictures.ts";
+import { taskPrefixes, taskTypes, wantsPrefixes } from "./purposes.ts";
+
+const baseUrl = "https://generativelanguage.googleapis.com/v1beta";
+
+/** Some have the address of the OpenAI-compatible surface in their configuration. */
+const rootOf = (upstream: Upstream): string =>
+  (upstream.baseUrl ?? baseUrl).replace(/\/openai$/, "");
+
+const proofOf = (upstream: Upstream) => headersOf(upstream, (key) => ({ "x-goog-api-key": key }));
+
+/** `models/gemini-embedding-001` is what the API itself calls it. */
+const nameOf = ({ model }: Target): string => model.replace(/^models\//, "");
+
+const addressOf = (target: Target, method: string): string =>
+  `${rootOf(target.upstream)}/models/${encodeURIComponent(nameOf(target))}:${method}`;
+
+/** "at most 100 requests can be in one batch", says the API; @ai-sdk/google has the same number. */
+const limits = { maxItems: 100, base64: false, tokens: false, dimensions: "any" } as const;
+
+function traits({ model }: Target): EmbeddingTraits {
+  // ai.google.dev/gemini-api/docs/embeddings: gemini-embedding-2 brings shorter vectors to length 1 by itself,
+  if (wantsPrefixes(model)) return { ...limits, purposes: taskPrefixes, normalised: true };
+  // gemini-embedding-001 does so only for the full 3072.
+  return { ...limits, purposes: taskTypes, normalised: false };
+}
+
+function toUpstream(query: EmbeddingsQuery, target: Target) {
+  const word = wordOf(query, traits(target));
+  const prefixes = wantsPrefixes(target.model);
+  const name = nameOf(target);
+  const requests = textsOf(query).map((text) => ({
+    ...query.rest,
+    model: `models/${name}`,
+    content: { parts: [{ text: prefixes && word !== undefined ? word + text : text }] },
+    ...(!prefixes && word !== undefined && { taskType: word }),
+    ...(query.dimensions !== undefined && { outputDimensionality: query.dimensions }),
+  }));
+  const [only, ...others] = requests;
+  const proof = proofOf(target.upstream);
+  return only && others.length === 0
+    ? askInJson(addressOf(target, "embedContent"), proof, only)
+    : askInJson(addressOf(target, "batchEmbedContents"), proof, { requests });
+}
+
+const embeddings: EmbeddingsQuestion = {
+  traits,
+  toUpstream,
+  fromUpstream: async (reply, query) => {
+    const answer = await reply.json();
+    const single = textsOf(query).length === 1;
+    const entries = single ? [memberOf(answer, "embedding")] : listIn(answer, "embeddings");
+    return {
+      vectors: entries.map((entry) => vectorIn(entry, "values")),
+      ...usageOf(memberOf(memberOf(answer, "usageMetadata"), "promptTokenCount")),
+    };
+  },
+};
+
+const draw = (target: Target, body: Rest): WireRequest =>
+  askForPicture(addressOf(target, "generateContent"), proofOf(target.upstream), body);
+
+const generations: PictureQuestion<GenerationQuery> = {
+  toUpstream: (query, target) => draw(target, geminiBody(query, [])),
+  fromUpstream: readGeminiPictures,
+};
+
+const edits: PictureQuestion<EditQuery> = {
+  toUpstream: (query, target) => draw(target, geminiBody(query, filesOf(query.images))),
+  fromUpstream: readGeminiPictures,
+};
+
+export const gemini: Vendor = {
+  kind: { name: "gemini", baseUrl, needs: ["apiKey"], options: {} },
+  adapter: {
+    name: "gemini",
+    embeddings,
+    generations,
+    edits,
+    // The kind of file is the model's own choice here: Vertex alone has a word for it.
+    pictures: (target) => geminiTraits(target, {}, {}),
+    probe: (upstream) => ({
+      url: `${rootOf(upstream)}/models?pageSize=1`,
+      headers: proofOf(upstream),
+    }),
+    fault: googleFault(() => [new URL(baseUrl).host]),
+  },
+};

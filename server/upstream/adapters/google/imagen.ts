@@ -1,0 +1,103 @@
+/**
+ * Imagen on Vertex AI, which is asked with `:predict`. Google has closed it to the public on 17 August 2026, on the
+ * Gemini API altogether; what is here is for those who are still served.
+ */
+import type { Asked, WireReply } from "../../adapter.ts";
+import type {
+  EditQuery,
+  GenerationQuery,
+  ImageResult,
+  Rest,
+  Target,
+  WholeReply,
+} from "../../contract.ts";
+import type { ImageTraits } from "../../image-traits.ts";
+import { readDocument } from "../wire/document.ts";
+import { filesOf } from "../wire/edit-sources.ts";
+import { FileContent } from "../wire/json-with-files.ts";
+import { revised } from "../wire/listed-pictures.ts";
+import { listOf, memberOf, textIn, unusable } from "../wire/members.ts";
+import { refused } from "../wire/native-fault.ts";
+import { pictureIn } from "../wire/picture-in.ts";
+import { withoutProject } from "./gemini-pictures.ts";
+
+export const isImagen = ({ model }: Target): boolean => /(^|\/)imag(en|egeneration)\b/.test(model);
+
+// cloud.google.com/vertex-ai/generative-ai/docs/model-reference/imagen-api: up to four pictures, of five shapes.
+const shapes = ["1:1", "3:4", "4:3", "9:16", "16:9"];
+
+export function imagenTraits({ model }: Target, operation: "generations" | "edits"): ImageTraits {
+  return {
+    maxImages: 4,
+    takes: { output_format: ["png", "jpeg"] },
+    // An edited picture keeps its size.
+    sizes: operation === "edits" ? { list: [] } : { ratios: shapes },
+    // googleapis/js-genai, MaskReferenceImage: "non-zero values indicate where to edit the base image".
+    ...(/capability/.test(model) && {
+      edits: { maxImages: 1, mask: "white", reads: ["image/png", "image/jpeg"] },
+    }),
+  };
+}
+
+export const imagenBody = (query: GenerationQuery): Rest =>
+  bodyOf(query, {}, query.aspect === undefined ? {} : { aspectRatio: query.aspect });
+
+/** googleapis/js-genai, editImageParametersInternalToVertex: picture and mask are references that have numbers. */
+export function imagenEditBody(query: EditQuery): Rest {
+  const { images, mask } = query;
+  const [first, ...others] = filesOf(mask ? [...images, mask] : images);
+  const reference = (file: typeof first, referenceId: number, referenceType: string): Rest => ({
+    referenceType,
+    referenceId,
+    ...(file && { referenceImage: { bytesBase64Encoded: new FileContent(file) } }),
+  });
+  return bodyOf(
+    query,
+    {
+      referenceImages: [
+        reference(first, 1, "REFERENCE_TYPE_RAW"),
+        ...others.map((file) => ({
+          ...reference(file, 2, "REFERENCE_TYPE_MASK"),
+          maskImageConfig: { maskMode: "MASK_MODE_USER_PROVIDED" },
+        })),
+      ],
+    },
+    { editMode: mask ? "EDIT_MODE_INPAINT_INSERTION" : "EDIT_MODE_DEFAULT" },
+  );
+}
+
+function bodyOf({ prompt, options, rest }: GenerationQuery, instance: Rest, more: Rest): Rest {
+  const { labels, ...parameters } = rest;
+  const { n, output_format } = options;
+  return {
+    instances: [{ prompt, ...instance }],
+    parameters: {
+      // Without it, a picture that was held back is missing without a word.
+      includeRaiReason: true,
+      ...parameters,
+      ...more,
+      // Unasked, it would make four.
+      sampleCount: n ?? 1,
+      ...(output_format && { outputOptions: { mimeType: `image/${output_format}` } }),
+    },
+    ...(labels !== undefined && { labels }),
+  };
+}
+
+export async function readImagen(
+  reply: WireReply,
+  asked: Asked<GenerationQuery>,
+): Promise<WholeReply> {
+  const predictions = listOf(memberOf(await readDocument(reply, asked.scratch), "predictions"));
+  const results = predictions.flatMap((prediction): ImageResult[] => {
+    const image = pictureIn(memberOf(prediction, "bytesBase64Encoded"));
+    // The prompt, where Google has put it into better words.
+    return image ? [{ image, ...revised(memberOf(prediction, "prompt"), asked) }] : [];
+  });
+  if (results.length > 0) return { kind: "whole", results, facts: {} };
+  const reason = predictions
+    .map((prediction) => textIn(prediction, "raiFilteredReason"))
+    .find((words) => words !== undefined);
+  if (reason === undefined) throw unusable("it has no picture");
+  throw refused("moderated", withoutProject(reason, asked), asked);
+}

@@ -1,0 +1,37 @@
+/** How Google's models want to hear what vectors are for: by a task type, or since gemini-embedding-2 inside the text. */
+import type { PurposeTable } from "../../purpose.ts";
+
+/** https://ai.google.dev/api/embeddings#TaskType; Vertex AI has the same. */
+export const taskTypes: PurposeTable = {
+  field: "task_type",
+  words: {
+    query: "RETRIEVAL_QUERY",
+    document: "RETRIEVAL_DOCUMENT",
+    similarity: "SEMANTIC_SIMILARITY",
+    classification: "CLASSIFICATION",
+    clustering: "CLUSTERING",
+    "code-query": "CODE_RETRIEVAL_QUERY",
+    question: "QUESTION_ANSWERING",
+    fact: "FACT_VERIFICATION",
+  },
+};
+
+/**
+ * https://ai.google.dev/gemini-api/docs/embeddings: this model takes no heed of a task type and wants these words
+ * before each text. A document without a title has the title `none`.
+ */
+export const taskPrefixes: PurposeTable = {
+  field: "task_type",
+  words: {
+    query: "task: search result | query: ",
+    document: "title: none | text: ",
+    similarity: "task: sentence similarity | query: ",
+    classification: "task: classification | query: ",
+    clustering: "task: clustering | query: ",
+    "code-query": "task: code retrieval | query: ",
+    question: "task: question answering | query: ",
+    fact: "task: fact checking | query: ",
+  },
+};
+
+export const wantsPrefixes = (model: string): boolean => model.includes("gemini-embedding-2");

@@ -1,0 +1,42 @@
+/** Tokens of a picture as Gemini counts them, in OpenAI's words. */
+import type { ImageUsage, WholeReply } from "../../contract.ts";
+import { isCount, memberOf } from "../wire/members.ts";
+
+/** googleapis/js-genai, GenerateContentResponseUsageMetadata: the total is the sum of the four. */
+export function geminiUsage(told: unknown): Pick<WholeReply, "usage"> {
+  const prompt = memberOf(told, "promptTokenCount");
+  const total = memberOf(told, "totalTokenCount");
+  if (!isCount(prompt) || !isCount(total)) return {};
+  // What a tool brought in was read by the model; what is neither was written or drawn by it.
+  const tools = memberOf(told, "toolUsePromptTokenCount") ?? 0;
+  const input = prompt + (isCount(tools) ? tools : 0);
+  const output = total - input;
+  if (output < 0) return {};
+  return {
+    usage: {
+      total_tokens: total,
+      input_tokens: input,
+      output_tokens: output,
+      ...details("input_tokens_details", memberOf(told, "promptTokensDetails"), input),
+      ...details("output_tokens_details", memberOf(told, "candidatesTokensDetails"), output),
+    },
+  };
+}
+
+/** What is not of pictures counts as text: thoughts, too, have the price of text. */
+function details<N extends keyof ImageUsage>(
+  name: N,
+  told: unknown,
+  of: number,
+): { readonly [K in N]?: { readonly text_tokens: number; readonly image_tokens: number } } {
+  if (!Array.isArray(told) || told.length === 0) return {};
+  const images = told
+    .filter((entry) => memberOf(entry, "modality") === "IMAGE")
+    .map((entry) => memberOf(entry, "tokenCount"));
+  if (!images.every(isCount)) return {};
+  const image_tokens = images.reduce((sum, count) => sum + count, 0);
+  if (image_tokens > of) return {};
+  return { [name]: { text_tokens: of - image_tokens, image_tokens } } as ReturnType<
+    typeof details<N>
+  >;
+}

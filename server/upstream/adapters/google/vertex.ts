@@ -1,0 +1,193 @@
+/** Google's Vertex AI: the same models as the Gemini API and some older ones, at a project's own address. */
+import { z } from "zod";
+import type { EmbeddingsQuestion, PictureQuestion, WireReply, WireRequest } from "../../adapter.ts";
+import type {
+  EditQuery,
+  EmbeddingsQuery,
+  EmbeddingsReply,
+  EmbeddingTraits,
+  GenerationQuery,
+  Rest,
+  Target,
+  Upstream,
+} from "../../contract.ts";
+import type { Vendor } from "../../vendor.ts";
+import { askForPicture, askWithBearer } from "../wire/ask.ts";
+import { filesOf } from "../wire/edit-sources.ts";
+import { bearer } from "../wire/headers.ts";
+import { isCount, listIn, memberOf } from "../wire/members.ts";
+import { textsOf, usageOf, vectorIn, wordOf } from "../wire/native-embeddings.ts";
+import { truncation } from "../wire/truncation.ts";
+import { type ServiceAccount, serviceAccountExchange, serviceAccountText } from "./account.ts";
+import { googleFault } from "./fault.ts";
+import { geminiBody, geminiTraits, readGeminiPictures } from "./gemini-pictures.ts";
+import { imagenBody, imagenEditBody, imagenTraits, isImagen, readImagen } from "./imagen.ts";
+import { taskPrefixes, taskTypes, wantsPrefixes } from "./purposes.ts";
+
+interface VertexOptions {
+  readonly project?: string;
+  readonly location?: string;
+  readonly serviceAccount?: ServiceAccount;
+}
+
+const optionsOf = (upstream: Upstream): VertexOptions => upstream.options;
+
+/** As Google's own clients have it: `global` and the two continents have hosts of another form. */
+function rootOf(upstream: Upstream): string {
+  const { location = "global" } = optionsOf(upstream);
+  if (upstream.baseUrl !== undefined) return upstream.baseUrl;
+  if (location === "global") return "https://aiplatform.googleapis.com/v1";
+  if (location === "us" || location === "eu")
+    return `https://aiplatform.${location}.rep.googleapis.com/v1`;
+  return `https://${location}-aiplatform.googleapis.com/v1`;
+}
+
+function addressOf({ upstream, model }: Target, method: string): string {
+  const { project = "", location = "global" } = optionsOf(upstream);
+  const name = model.replace(/^(publishers\/)?google\/(models\/)?/, "");
+  const path = ["projects", project, "locations", location, "publishers/google/models"].join("/");
+  return `${rootOf(upstream)}/${path}/${encodeURIComponent(name)}:${method}`;
+}
+
+/** `apiKey`, where there is one, is a token that somebody else has fetched. */
+const ask = (target: Target, method: string, body: Rest): WireRequest =>
+  askWithBearer(addressOf(target, method), target.upstream, body);
+
+const limits = { base64: false, tokens: false, dimensions: "any" } as const;
+
+function traits({ model }: Target): EmbeddingTraits {
+  // :embedContent takes one content (googleapis/js-genai, Models.embedContent).
+  if (wantsPrefixes(model))
+    return { ...limits, maxItems: 1, purposes: taskPrefixes, normalised: true };
+  // cloud.google.com/vertex-ai/generative-ai/docs/embeddings/get-text-embeddings: gemini-embedding-001 takes one text,
+  // and says so: "batchSize must be 1".
+  if (model.includes("gemini")) return { ...limits, maxItems: 1, purposes: taskTypes };
+  // The same page: 250 texts, 20,000 tokens together.
+  return { ...limits, maxItems: 250, maxTokens: 20_000, purposes: taskTypes };
+}
+
+/** gemini-embedding-2 and later: one content, with its options beside it. */
+function toEmbedContent(query: EmbeddingsQuery, target: Target): WireRequest {
+  const [text] = textsOf(query);
+  const config = {
+    ...query.rest,
+    ...(query.dimensions !== undefined && { outputDimensionality: query.dimensions }),
+  };
+  return ask(target, "embedContent", {
+    content: { role: "user", parts: [{ text: `${wordOf(query, traits(target)) ?? ""}${text}` }] },
+    ...(Object.keys(config).length > 0 && { embedContentConfig: config }),
+  });
+}
+
+/** `title` belongs to a text, everything else to the call. */
+function toPredict(query: EmbeddingsQuery, target: Target): WireRequest {
+  const { cut, rest } = truncation(query);
+  const { title, ...parameters } = rest;
+  const word = wordOf(query, traits(target));
+  return ask(target, "predict", {
+    instances: textsOf(query).map((content) => ({
+      ...(title !== undefined && { title }),
+      ...(word !== undefined && { task_type: word }),
+      content,
+    })),
+    parameters: {
+      // Unasked, it would cut off the end.
+      autoTruncate: cut,
+      ...parameters,
+      ...(query.dimensions !== undefined && { outputDimensionality: query.dimensions }),
+    },
+  });
+}
+
+async function fromEmbedContent(reply: WireReply): Promise<EmbeddingsReply> {
+  const answer = await reply.json();
+  return {
+    vectors: [vectorIn(memberOf(answer, "embedding"), "values")],
+    ...usageOf(memberOf(memberOf(answer, "usageMetadata"), "promptTokenCount")),
+  };
+}
+
+async function fromPredict(reply: WireReply): Promise<EmbeddingsReply> {
+  const entries = listIn(await reply.json(), "predictions").map((prediction) =>
+    memberOf(prediction, "embeddings"),
+  );
+  const counts = entries.map((entry) => memberOf(memberOf(entry, "statistics"), "token_count"));
+  return {
+    vectors: entries.map((entry) => vectorIn(entry, "values")),
+    ...(counts.every(isCount) && usageOf(counts.reduce((sum, count) => sum + count, 0))),
+  };
+}
+
+const embeddings: EmbeddingsQuestion = {
+  traits,
+  toUpstream: (query, target) =>
+    wantsPrefixes(target.model) ? toEmbedContent(query, target) : toPredict(query, target),
+  fromUpstream: (reply, _query, target) =>
+    wantsPrefixes(target.model) ? fromEmbedContent(reply) : fromPredict(reply),
+};
+
+const draw = (target: Target, method: string, body: Rest): WireRequest =>
+  askForPicture(addressOf(target, method), bearer(target.upstream), body);
+
+const readPictures: PictureQuestion<GenerationQuery>["fromUpstream"] = (reply, asked) =>
+  isImagen(asked.target) ? readImagen(reply, asked) : readGeminiPictures(reply, asked);
+
+const generations: PictureQuestion<GenerationQuery> = {
+  toUpstream: (query, target) =>
+    isImagen(target)
+      ? draw(target, "predict", imagenBody(query))
+      : draw(target, "generateContent", geminiBody(query, [])),
+  fromUpstream: readPictures,
+};
+
+const edits: PictureQuestion<EditQuery> = {
+  toUpstream: (query, target) =>
+    isImagen(target)
+      ? draw(target, "predict", imagenEditBody(query))
+      : draw(target, "generateContent", geminiBody(query, filesOf(query.images))),
+  fromUpstream: readPictures,
+};
+
+// docs.cloud.google.com/gemini-enterprise-agent-platform/models/gemini/3-1-flash-image: "7 MB" for inline data.
+// googleapis/js-genai, ImageConfig: `imageOutputOptions`, for Vertex alone.
+const pictures = (target: Target, operation: "generations" | "edits") =>
+  isImagen(target)
+    ? imagenTraits(target, operation)
+    : geminiTraits(target, { output_format: ["png", "jpeg"] }, { maxBytes: 7_000_000 });
+
+/** They become parts of an address. */
+const segment = z.string().regex(/^[a-z0-9][a-z0-9.:-]*$/, "must be small letters, digits and -");
+
+export const vertex: Vendor = {
+  kind: {
+    name: "vertex",
+    needs: ["project", "location"],
+    needsOneOf: [["apiKey"], ["serviceAccount"]],
+    options: {
+      project: segment.optional(),
+      location: segment.optional(),
+      serviceAccount: serviceAccountText.optional(),
+    },
+  },
+  adapter: {
+    name: "vertex",
+    embeddings,
+    generations,
+    edits,
+    pictures,
+    token: (upstream) => {
+      const { serviceAccount } = optionsOf(upstream);
+      return serviceAccount && upstream.apiKey === undefined
+        ? serviceAccountExchange(serviceAccount)
+        : undefined;
+    },
+    probe: (upstream) => ({
+      url: `${rootOf(upstream)}/publishers/google/models/text-embedding-005`,
+      headers: bearer(upstream),
+    }),
+    fault: googleFault((upstream) => {
+      const { project, serviceAccount } = optionsOf(upstream);
+      return [project, serviceAccount?.client_email, new URL(rootOf(upstream)).host];
+    }),
+  },
+};

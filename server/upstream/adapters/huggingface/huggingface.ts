@@ -1,0 +1,62 @@
+/** Hugging Face's own inference (HF Inference), where the model stands in the address. */
+import type { EmbeddingsQuestion } from "../../adapter.ts";
+import type { EmbeddingTraits, Target } from "../../contract.ts";
+import type { Vendor } from "../../vendor.ts";
+import { askWithBearer } from "../wire/ask.ts";
+import { modelPath } from "../wire/model-path.ts";
+import { textsOf, wordOf } from "../wire/native-embeddings.ts";
+import { nativeFault } from "../wire/native-fault.ts";
+import { truncation } from "../wire/truncation.ts";
+import { vectorRows } from "../wire/vector-rows.ts";
+import { huggingfaceEdits, huggingfaceGenerations, huggingfacePictures } from "./pictures.ts";
+import { promptsOf, promptsOption } from "./prompts.ts";
+
+const baseUrl = "https://router.huggingface.co/hf-inference";
+
+// @huggingface/tasks, feature-extraction/spec/input.json: the fields are those of text-embeddings-inference. No limit is
+// documented; that server takes 32 texts a call unless told otherwise.
+const traits = ({ upstream }: Target): EmbeddingTraits => ({
+  maxItems: 32,
+  base64: false,
+  tokens: false,
+  purposes: promptsOf(upstream),
+});
+
+const embeddings: EmbeddingsQuestion = {
+  traits,
+  toUpstream: (query, target) => {
+    const { upstream, model } = target;
+    const { cut, rest } = truncation(query);
+    const task = `models/${modelPath(model)}/pipeline/feature-extraction`;
+    return askWithBearer(`${upstream.baseUrl ?? baseUrl}/${task}`, upstream, {
+      ...rest,
+      inputs: textsOf(query),
+      prompt_name: wordOf(query, traits(target)),
+      truncate: cut,
+    });
+  },
+  fromUpstream: async (reply) => ({ vectors: vectorRows(await reply.json()) }),
+};
+
+export const huggingface: Vendor = {
+  kind: {
+    name: "huggingface",
+    baseUrl,
+    needs: ["apiKey"],
+    options: { prompts: promptsOption },
+  },
+  adapter: {
+    name: "huggingface",
+    embeddings,
+    generations: huggingfaceGenerations(baseUrl),
+    edits: huggingfaceEdits(baseUrl),
+    pictures: () => huggingfacePictures,
+    fault: nativeFault({
+      recognise: ({ status, words }) => {
+        // The model is all there is in the address that could be wrong.
+        if (status === 404 || /\bnot supported by provider\b/.test(words)) return "no such model";
+        return /\bmaximum allowed batch size\b/.test(words) && "too many inputs";
+      },
+    }),
+  },
+};

@@ -1,0 +1,65 @@
+/** Pictures of HF Inference: text or a picture in, the bytes of a picture out. */
+
+import type { Asked, PictureQuestion, WireReply } from "../../adapter.ts";
+import type { EditQuery, GenerationQuery, Rest, Target, WholeReply } from "../../contract.ts";
+import type { ImageTraits } from "../../image-traits.ts";
+import { askForPicture } from "../wire/ask.ts";
+import { readOnePicture } from "../wire/bare-picture.ts";
+import { edgesOf } from "../wire/edges.ts";
+import { onlyFile } from "../wire/edit-sources.ts";
+import { bearer } from "../wire/headers.ts";
+import { FileContent } from "../wire/json-with-files.ts";
+import { listOf, memberOf, objectOf, unusable } from "../wire/members.ts";
+import { modelPath } from "../wire/model-path.ts";
+import { pictureIn } from "../wire/picture-in.ts";
+
+// @huggingface/tasks, text-to-image and image-to-image, spec/input.json: one picture a call, of any size; an edit takes
+// one picture and no mask. What sizes there are is the model's to say.
+export const huggingfacePictures: ImageTraits = {
+  maxImages: 1,
+  takes: {},
+  sizes: "any",
+  edits: { maxImages: 1 },
+};
+
+const placeOf = ({ upstream, model }: Target, baseUrl: string): string =>
+  `${upstream.baseUrl ?? baseUrl}/models/${modelPath(model)}`;
+
+export const huggingfaceGenerations = (baseUrl: string): PictureQuestion<GenerationQuery> => ({
+  toUpstream: (query, target) =>
+    askForPicture(placeOf(target, baseUrl), bearer(target.upstream), {
+      inputs: query.prompt,
+      ...parameters(query.rest, { ...edgesOf(query) }),
+    }),
+  fromUpstream: read,
+});
+
+export const huggingfaceEdits = (baseUrl: string): PictureQuestion<EditQuery> => ({
+  toUpstream: (query, target) => {
+    const { prompt, images, rest } = query;
+    const target_size = edgesOf(query);
+    return askForPicture(placeOf(target, baseUrl), bearer(target.upstream), {
+      inputs: new FileContent(onlyFile(images)),
+      ...parameters(rest, { prompt, ...(target_size && { target_size }) }),
+    });
+  },
+  fromUpstream: read,
+});
+
+/** A caller may give the vendor's own options as they are, or in the object in which the vendor has them. */
+function parameters(rest: Rest, ours: Rest): Rest {
+  const { parameters: given, ...others } = rest;
+  const all = { ...others, ...objectOf(given), ...ours };
+  return Object.keys(all).length === 0 ? {} : { parameters: all };
+}
+
+/** @huggingface/inference, providers/hf-inference.ts: bytes; of some models a list of base64 or of links. */
+function read(reply: WireReply, asked: Asked<GenerationQuery>): Promise<WholeReply> {
+  return readOnePicture(reply, asked, (answer) => {
+    const [entry] = listOf(memberOf(answer, "data"));
+    const picture =
+      pictureIn(memberOf(entry, "b64_json")) ?? pictureIn(listOf(memberOf(answer, "output"))[0]);
+    if (picture) return picture;
+    throw unusable("there is no picture in it");
+  });
+}

@@ -1,0 +1,22 @@
+/**
+ * Hugging Face's servers know purposes as the prompts of a model, and each model names its own. So the configuration
+ * says which is which: `prompts: { query: query, document: passage }`.
+ */
+import { z } from "zod";
+import type { Upstream } from "../../contract.ts";
+import type { Meaning, PurposeTable } from "../../purpose.ts";
+
+const meanings: readonly Meaning[] = [
+  ...(["query", "document", "similarity", "classification", "clustering"] as const),
+  ...(["code-query", "question", "fact"] as const),
+];
+const meaning = z
+  .string()
+  .refine((name) => meanings.includes(name as Meaning), `is none of ${meanings.join(", ")}`);
+
+export const promptsOption = z.record(meaning, z.string().min(1)).optional();
+
+export const promptsOf = ({ options }: Upstream): PurposeTable => ({
+  field: "prompt_name",
+  words: (options.prompts ?? {}) as PurposeTable["words"],
+});

@@ -1,0 +1,62 @@
+/** Hugging Face's text-embeddings-inference in its own language: /v1 cuts long texts in silence, and this does not. */
+import { z } from "zod";
+import type { EmbeddingsQuestion } from "../../adapter.ts";
+import type { EmbeddingTraits, Target, Upstream } from "../../contract.ts";
+import type { Vendor } from "../../vendor.ts";
+import { askWithBearer } from "../wire/ask.ts";
+import { bearer } from "../wire/headers.ts";
+import { usageOf, wordOf } from "../wire/native-embeddings.ts";
+import { nativeFault } from "../wire/native-fault.ts";
+import { truncation } from "../wire/truncation.ts";
+import { vectorRows } from "../wire/vector-rows.ts";
+import { promptsOf, promptsOption } from "./prompts.ts";
+
+const rootOf = ({ baseUrl = "" }: Upstream): string => baseUrl.replace(/\/v1$/, "");
+
+// huggingface/text-embeddings-inference, router/src/main.rs: --max-client-batch-size is 32, and a body may have
+// 2,000,000 bytes, of which the quotes and escapes of JSON need some.
+const traits = ({ upstream }: Target): EmbeddingTraits => ({
+  maxItems: typeof upstream.options.maxItems === "number" ? upstream.options.maxItems : 32,
+  maxBytes: 1_500_000,
+  base64: false,
+  tokens: true,
+  dimensions: "any",
+  purposes: promptsOf(upstream),
+  normalised: true,
+});
+
+const embeddings: EmbeddingsQuestion = {
+  traits,
+  toUpstream: (query, target) => {
+    const { input } = query;
+    const { cut, rest } = truncation(query);
+    return askWithBearer(`${rootOf(target.upstream)}/embed`, target.upstream, {
+      ...rest,
+      inputs: input.kind === "text" ? input.texts : input.tokens,
+      prompt_name: wordOf(query, traits(target)),
+      truncate: cut,
+      dimensions: query.dimensions,
+    });
+  },
+  fromUpstream: async (reply) => ({
+    vectors: vectorRows(await reply.json()),
+    ...usageOf(Number(reply.headers.get("x-compute-tokens") || Number.NaN)),
+  }),
+};
+
+export const tei: Vendor = {
+  kind: {
+    name: "tei",
+    needs: ["baseUrl"],
+    serves: "embedding",
+    options: { maxItems: z.int().min(1).optional(), prompts: promptsOption },
+  },
+  adapter: {
+    name: "tei",
+    embeddings,
+    probe: (upstream) => ({ url: `${rootOf(upstream)}/info`, headers: bearer(upstream) }),
+    fault: nativeFault({
+      recognise: ({ words }) => /\bmaximum allowed batch size\b/.test(words) && "too many inputs",
+    }),
+  },
+};

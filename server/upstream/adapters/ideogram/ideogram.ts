@@ -1,0 +1,102 @@
+/** Ideogram: a question in JSON, or a form where there are pictures to change; an answer of links that last for a while. */
+import type { Asked, PictureQuestion, WireReply } from "../../adapter.ts";
+import type {
+  EditQuery,
+  GenerationQuery,
+  Rest,
+  Target,
+  Upstream,
+  WholeReply,
+} from "../../contract.ts";
+import type { Vendor } from "../../vendor.ts";
+import { askForPicture, askForPictureInForm } from "../wire/ask.ts";
+import { filesOf } from "../wire/edit-sources.ts";
+import { headersOf } from "../wire/headers.ts";
+import { readListed, revised } from "../wire/listed-pictures.ts";
+import { memberOf, restOf } from "../wire/members.ts";
+import { fieldParts, type Part } from "../wire/multipart.ts";
+import { type Meant, nativeFault, type Refusal } from "../wire/native-fault.ts";
+import { familyOf, ideogramTraits, promptField, type Task } from "./models.ts";
+
+const baseUrl = "https://api.ideogram.ai";
+
+const rootOf = ({ baseUrl: place = baseUrl }: Upstream): string => place;
+
+const proofOf = (upstream: Upstream) => headersOf(upstream, (key) => ({ "api-key": key }));
+
+const placeOf = ({ upstream, model }: Target, task: Task): string =>
+  `${rootOf(upstream)}/${familyOf(model).path(model, task)}`;
+
+const fieldsOf = (query: GenerationQuery, { model }: Target, task: Task): Rest => ({
+  ...query.rest,
+  [promptField(model)]: query.prompt,
+  ...familyOf(model).fields(query, model, task),
+});
+
+/** The oldest surface wraps its fields up, all but those for filling. */
+const isWrapped = ({ model }: Target, task: Task): boolean =>
+  familyOf(model).image === "image_file" && task !== "fill";
+
+const generations: PictureQuestion<GenerationQuery> = {
+  toUpstream: (query, target) => {
+    const fields = fieldsOf(query, target, "generate");
+    return askForPicture(
+      placeOf(target, "generate"),
+      proofOf(target.upstream),
+      isWrapped(target, "generate") ? { image_request: fields } : fields,
+    );
+  },
+  fromUpstream,
+};
+
+const edits: PictureQuestion<EditQuery> = {
+  toUpstream: (query, target) => {
+    const { images, mask } = query;
+    const task = mask ? "fill" : "change";
+    const fields = fieldsOf(query, target, task);
+    const { image } = familyOf(target.model);
+    return askForPictureInForm(placeOf(target, task), proofOf(target.upstream), [
+      ...fieldParts(isWrapped(target, task) ? { image_request: fields } : fields),
+      ...filesOf(images).map((file): Part => ({ name: image, file })),
+      ...filesOf(mask ? [mask] : []).map((file): Part => ({ name: "mask", file })),
+    ]);
+  },
+  fromUpstream,
+};
+
+function fromUpstream(reply: WireReply, asked: Asked<GenerationQuery>): Promise<WholeReply> {
+  return readListed(reply, asked, {
+    // Its OpenAPI document: "If false, the url field will be empty."
+    withheld: (entry) => memberOf(entry, "is_image_safe") === false,
+    told: (entry) => ({
+      ...revised(memberOf(entry, "prompt"), asked),
+      ...restOf(entry, ["seed", "style_type"]),
+    }),
+    about: (answer) => {
+      const created = Date.parse(String(memberOf(answer, "created")));
+      return Number.isNaN(created) ? {} : { created: Math.floor(created / 1000) };
+    },
+  });
+}
+
+/** `{error: "…"}`, and why in `reject_reason`. 422 is the safety check's: the same document, GenerateImageSafetyError. */
+function recognise({ status, words, body }: Refusal): Meant | undefined {
+  if (status === 402 || memberOf(body, "reject_reason") === "insufficient_funds")
+    return "no credit";
+  if (status === 422 && /\bsafety\b/i.test(words)) return "moderated";
+  // The model stands in the address.
+  return status === 404 ? "no such model" : undefined;
+}
+
+export const ideogram: Vendor = {
+  kind: { name: "ideogram", baseUrl, needs: ["apiKey"], serves: "image", options: {} },
+  adapter: {
+    name: "ideogram",
+    generations,
+    edits,
+    pictures: ({ model }, operation) => ideogramTraits(model, operation),
+    // Its own models, those that a customer has trained: a list that may be empty.
+    probe: (upstream) => ({ url: `${rootOf(upstream)}/models`, headers: proofOf(upstream) }),
+    fault: nativeFault({ recognise }),
+  },
+};

@@ -1,0 +1,233 @@
+/**
+ * Ideogram's models, each with an address and words of its own. Facts are from developer.ideogram.ai (its OpenAPI document of
+ * October 2026): /v2 is its newest surface, /v1 the one before, and /generate the oldest, which names the model in the body.
+ */
+import type { GenerationQuery, Rest } from "../../contract.ts";
+import type { EditTraits, ImageTraits, Sizes } from "../../image-traits.ts";
+import { modelPath } from "../wire/model-path.ts";
+import { shapesIn32, sizesOf4, sizesOf45 } from "./sizes.ts";
+
+/** What is to be done: each has its own address. */
+export type Task = "generate" | "change" | "fill";
+
+export interface Family {
+  readonly path: (model: string, task: Task) => string;
+  /** The caller's wishes in the model's words. */
+  readonly fields: (query: GenerationQuery, model: string, task: Task) => Rest;
+  /** The field of an edit's pictures: of each, or of the one there is. */
+  readonly image: string;
+  readonly traits: Omit<ImageTraits, "edits">;
+  /** Where an edit differs. */
+  readonly editing?: Partial<ImageTraits>;
+  readonly edits?: EditTraits;
+}
+
+const megabyte = 1024 * 1024;
+
+/** OpenAI's tiers, as speeds. */
+const speeds: Readonly<Record<string, string>> = {
+  low: "turbo",
+  medium: "default",
+  high: "quality",
+};
+const tiers = ["low", "medium", "high"];
+
+const speedOf = ({ options: { quality } }: GenerationQuery): string | undefined =>
+  quality === undefined ? undefined : speeds[quality];
+
+/** 16:9 is 16x9 here. */
+const shapeOf = ({ aspect }: GenerationQuery): string | undefined => aspect?.replace(":", "x");
+
+const shapes: Sizes = {
+  ratios: [
+    ...["1:1", "16:9", "9:16", "4:3", "3:4", "3:2", "2:3", "5:4", "4:5"],
+    ...["16:10", "10:16", "2:1", "1:2", "3:1", "1:3"],
+  ],
+};
+
+const anySize: Sizes = { rule: { multipleOf: 1, minEdge: 16, maxEdge: 8192 } };
+
+const black = { maxImages: 1, mask: "black", maxBytes: 25 * megabyte } as const;
+
+// Of the newest surface: eight pictures a call, prompts of 10,000 characters.
+const newest = { maxImages: 8, maxPrompt: 10_000 } as const;
+
+const v2 =
+  (change: "generate" | "remix", fill: "generate" | "inpaint" = "inpaint"): Family["path"] =>
+  (model, task) => {
+    const verb = { generate: "generate", change, fill }[task];
+    return `v2/image/${verb}/${modelPath(model)}`;
+  };
+
+const count = ({ options: { n } }: GenerationQuery): Rest => ({ num_images: n });
+
+/** Beside a mask a picture keeps its size, whatever the model: there is no word for another. */
+const ideogram45: Family = {
+  path: v2("generate", "generate"),
+  fields: (query, _, task) => ({
+    ...count(query),
+    quality: query.options.quality,
+    ...(task === "generate" && { size: query.options.size }),
+    ...(task === "change" && { size: query.aspect && shapesIn32[query.aspect] }),
+  }),
+  image: "images",
+  traits: { ...newest, takes: { quality: tiers }, sizes: { list: sizesOf45 } },
+  editing: { sizes: { ratios: Object.keys(shapesIn32) } },
+  edits: { maxImages: 5, mask: "black", maxBytes: 25 * megabyte },
+};
+
+/** By speed and by shape: 3.0, 2a and 2.0, and what is drawn on nothing. */
+const byShape: Family = {
+  path: v2("remix"),
+  fields: (query, _, task) => ({
+    ...count(query),
+    rendering_speed: speedOf(query),
+    ...(task !== "fill" && { aspect_ratio: shapeOf(query) }),
+  }),
+  image: "image",
+  traits: { ...newest, takes: { quality: tiers }, sizes: shapes },
+};
+
+const ideogram4: Family = {
+  path: v2("remix"),
+  fields: (query) => ({
+    ...count(query),
+    rendering_speed: speedOf(query),
+    resolution: query.options.size,
+  }),
+  image: "image",
+  traits: { ...newest, takes: { quality: tiers }, sizes: { list: sizesOf4 } },
+  edits: { maxImages: 1, maxBytes: 25 * megabyte },
+};
+
+/** Google's, which are sold here too: their shapes are written with a colon. */
+const nanoBanana: Family = {
+  path: v2("generate"),
+  fields: (query) => ({ ...count(query), aspect_ratio: query.aspect }),
+  image: "images",
+  traits: {
+    ...newest,
+    takes: {},
+    sizes: {
+      ratios: ["1:1", "3:2", "2:3", "4:3", "3:4", "5:4", "4:5", "16:9", "9:16", "21:9"],
+    },
+  },
+  edits: { maxImages: 10, maxBytes: 25 * megabyte },
+};
+
+/** `auto`, OpenAI's, and names that are not known yet: a resolution in pixels, and pictures to begin with. */
+const unknown: Family = {
+  path: v2("generate", "generate"),
+  fields: (query) => ({ ...count(query), resolution: query.options.size }),
+  image: "images",
+  traits: { ...newest, takes: {}, sizes: anySize },
+  edits: { maxImages: 10, maxBytes: 25 * megabyte },
+};
+
+/** Since September 2026 with qualities and backgrounds of OpenAI's own. */
+const gptImage25: Family = {
+  ...unknown,
+  fields: (query) => ({
+    ...unknown.fields(query, "", "generate"),
+    quality: query.options.quality,
+    background: query.options.background,
+  }),
+  traits: {
+    ...unknown.traits,
+    takes: { quality: tiers, background: ["transparent", "opaque"] },
+  },
+  edits: { maxImages: 16, maxBytes: 25 * megabyte },
+};
+
+const v1Verbs = { generate: "generate", change: "remix", fill: "inpaint" } as const;
+
+const v1: Family["path"] = (model, task) => `v1/${modelPath(model)}/${v1Verbs[task]}`;
+
+/** The same words in capitals. */
+const v3OfV1: Family = {
+  ...byShape,
+  path: v1,
+  fields: (query, model, task) => ({
+    ...byShape.fields(query, model, task),
+    rendering_speed: speedOf(query)?.toUpperCase(),
+  }),
+  edits: black,
+};
+
+const v4OfV1: Family = {
+  ...ideogram4,
+  path: v1,
+  fields: (query) => ({
+    rendering_speed: speedOf(query)?.toUpperCase(),
+    resolution: query.options.size,
+  }),
+  traits: { ...ideogram4.traits, maxImages: 1 },
+};
+
+/** 16:9 is ASPECT_16_9 here, and there are fewer. */
+const oldest: Family = {
+  path: (_, task) => ({ generate: "generate", change: "remix", fill: "edit" })[task],
+  fields: (query, model, task) => ({
+    ...count(query),
+    model,
+    ...(task !== "fill" && {
+      aspect_ratio: query.aspect && `ASPECT_${query.aspect.replace(":", "_")}`,
+    }),
+  }),
+  image: "image_file",
+  traits: {
+    maxImages: 8,
+    takes: {},
+    sizes: {
+      ratios: [
+        ...["1:1", "16:9", "9:16", "4:3", "3:4", "3:2", "2:3"],
+        ...["16:10", "10:16", "3:1", "1:3"],
+      ],
+    },
+  },
+  edits: { ...black, maxBytes: 10 * megabyte },
+};
+
+/** The first that fits counts. */
+const families: readonly (readonly [RegExp, Family])[] = [
+  [/^(V_\d|AUTO$)/, oldest],
+  [/^ideogram-v3/, v3OfV1],
+  [/^ideogram-v4/, v4OfV1],
+  [/^ideogram-4-5/, ideogram45],
+  [
+    /-transparent$/,
+    {
+      ...byShape,
+      traits: { ...byShape.traits, takes: { quality: tiers, background: ["transparent"] } },
+    },
+  ],
+  [/^ideogram-4/, ideogram4],
+  [/^ideogram-3/, { ...byShape, edits: black }],
+  [/^ideogram-2/, byShape],
+  [
+    /^p-image/,
+    {
+      ...byShape,
+      fields: (query) => ({
+        ...count(query),
+        quality: query.options.quality,
+        aspect_ratio: shapeOf(query),
+      }),
+    },
+  ],
+  [/^nano-banana/, nanoBanana],
+  [/^gpt-image-2-5/, gptImage25],
+];
+
+export const familyOf = (model: string): Family =>
+  families.find(([name]) => name.test(model))?.[1] ?? unknown;
+
+/** The prompt has another name where a prompt can be JSON. */
+export const promptField = (model: string): string =>
+  /^ideogram-v4/.test(model) ? "text_prompt" : "prompt";
+
+export function ideogramTraits(model: string, operation: "generations" | "edits"): ImageTraits {
+  const { traits, editing, edits } = familyOf(model);
+  if (!edits) return traits;
+  return operation === "edits" ? { ...traits, ...editing, edits } : { ...traits, edits };
+}

@@ -1,0 +1,118 @@
+/** Pictures of LocalAI: OpenAI's generations, which edit where they are given a picture, and inpainting as a form. */
+import { GatewayError } from "../../../std/gateway-error.ts";
+import type { Asked, Pending, PictureQuestion, WireReply, WireRequest } from "../../adapter.ts";
+import type {
+  EditQuery,
+  FilePart,
+  GenerationQuery,
+  ImageReply,
+  Rest,
+  Target,
+} from "../../contract.ts";
+import type { ImageTraits } from "../../image-traits.ts";
+import { openaiGenerations } from "../openai/images.ts";
+import type { Place } from "../openai/place.ts";
+import { askForPicture, askForPictureInForm } from "../wire/ask.ts";
+import { edgesOf } from "../wire/edges.ts";
+import { asBase64, onlyFile } from "../wire/edit-sources.ts";
+import { fieldParts } from "../wire/multipart.ts";
+
+/**
+ * docs/content/features/image-generation.md: models made for editing look at `ref_images`, the others begin with `file`.
+ * The name is all that tells them apart.
+ */
+const looksAtReferences = ({ model }: Target): boolean => /kontext|edit|flux[-.]?2/i.test(model);
+
+// core/http/endpoints/openai/image.go: `n`, `size` and `response_format`; other options it does not look at. stb_image,
+// with which its main backend opens pictures, reads no WebP. core/http/endpoints/openai/inpainting.go: "white = area to
+// inpaint", one picture a call.
+export const localaiPictures = (
+  target: Target,
+  operation: "generations" | "edits",
+): ImageTraits => ({
+  maxImages: operation === "edits" ? 1 : 10,
+  takes: {},
+  sizes: "any",
+  edits: {
+    maxImages: looksAtReferences(target) ? 16 : 1,
+    mask: "white",
+    reads: ["image/png", "image/jpeg"],
+  },
+});
+
+const fieldsOf = (query: GenerationQuery, { model }: Target): Rest => {
+  const { rest, options, prompt } = query;
+  const size = edgesOf(query);
+  return {
+    ...rest,
+    model,
+    prompt,
+    n: options.n,
+    // What it cannot read it takes for 512x512, and says nothing.
+    ...(size && { size: `${size.width}x${size.height}` }),
+    // A link would have to be opened again, and may name a host that only it can see.
+    response_format: "b64_json",
+  };
+};
+
+const askForPictures = (place: Place, target: Target, fields: Rest): WireRequest => {
+  const { url, headers } = place(target, "images/generations");
+  return askForPicture(url, headers, fields);
+};
+
+export const localaiGenerations = (place: Place): PictureQuestion<GenerationQuery> => ({
+  toUpstream: (query, target) => askForPictures(place, target, fieldsOf(query, target)),
+  fromUpstream: (reply, asked) => readAnswer(place, reply, asked),
+});
+
+export const localaiEdits = (place: Place): PictureQuestion<EditQuery> => ({
+  toUpstream: (query, target) => {
+    if (query.mask) return askToInpaint(place, query, target, onlyFile([query.mask]));
+    // Bare base64: what begins with `data:` it cannot read, and then draws without it and says nothing.
+    const pictures = query.images.map(asBase64);
+    return askForPictures(place, target, {
+      ...fieldsOf(query, target),
+      ...(looksAtReferences(target) ? { ref_images: pictures } : { file: pictures[0] }),
+    });
+  },
+  fromUpstream: (reply, asked) => readAnswer(place, reply, asked),
+});
+
+function askToInpaint(place: Place, query: EditQuery, target: Target, mask: FilePart): WireRequest {
+  const { rest, prompt, options, images } = query;
+  if (images.length > 1) {
+    throw new GatewayError(
+      "invalid_value",
+      "Invalid 'image': with a mask, the model takes one picture.",
+      { param: "image" },
+    );
+  }
+  if (edgesOf(query) && options.size !== inpaintedSize) {
+    throw new GatewayError(
+      "invalid_size",
+      `Invalid size '${options.size}'. With a mask, the model makes pictures of ${inpaintedSize} only.`,
+      { param: "size" },
+    );
+  }
+  const { headers } = place(target, "images/generations");
+  return askForPictureInForm(`${target.upstream.baseUrl}/images/inpainting`, headers, [
+    ...fieldParts({ ...rest, model: target.model, prompt }),
+    { name: "image", file: onlyFile(images) },
+    { name: "mask", file: mask },
+  ]);
+}
+
+/** inpainting.go: "Determine width/height default", and nothing else is ever said. */
+const inpaintedSize = "512x512";
+
+/** Its tokens are always 0, as nobody counts them; its `id` and `index` are of no use to anyone. */
+async function readAnswer(
+  place: Place,
+  reply: WireReply,
+  asked: Asked<GenerationQuery>,
+): Promise<ImageReply | Pending> {
+  const read = await openaiGenerations(place).fromUpstream(reply, asked);
+  if (read.kind !== "whole") return read;
+  const { usage: _, rest: __, ...whole } = read;
+  return { ...whole, results: whole.results.map(({ image }) => ({ image })) };
+}

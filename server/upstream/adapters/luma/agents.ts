@@ -1,0 +1,119 @@
+/** Luma's newer API, for the models called uni: a job by its id, and pictures to edit as base64. */
+import type { PictureQuestion } from "../../adapter.ts";
+import type {
+  EditQuery,
+  GenerationQuery,
+  ImageSource,
+  Rest,
+  Target,
+  Upstream,
+  WholeReply,
+} from "../../contract.ts";
+import type { ImageTraits } from "../../image-traits.ts";
+import type { Vendor } from "../../vendor.ts";
+import { asBase64, fileOf } from "../wire/edit-sources.ts";
+import { bearer } from "../wire/headers.ts";
+import { listIn, memberOf, unusable } from "../wire/members.ts";
+import { type Meant, nativeFault } from "../wire/native-fault.ts";
+import { pictureIn } from "../wire/picture-in.ts";
+import { askLuma, type LumaApi, readGeneration } from "./generation.ts";
+
+const baseUrl = "https://agents.lumalabs.ai/v1";
+
+const rootOf = ({ baseUrl: place = baseUrl }: Upstream): string => place;
+
+// docs.agents.lumalabs.ai/guides/image-generation, and types/generation_create_params.py of luma-agents-python.
+const pictures = (): ImageTraits => ({
+  maxImages: 1,
+  takes: { output_format: ["png", "jpeg"], user: "any", safety_identifier: "any" },
+  sizes: { ratios: ["3:1", "2:1", "16:9", "3:2", "1:1", "2:3", "9:16", "1:2", "1:3"] },
+  maxPrompt: 6000,
+  // One that is changed and eight that it is changed after, each of up to 50 MB.
+  edits: { maxImages: 9, maxBytes: 50 * 1024 * 1024 },
+});
+
+const body = (query: GenerationQuery, { model }: Target, type: string): Rest => {
+  const { output_format, safety_identifier, user } = query.options;
+  return {
+    ...query.rest,
+    model,
+    type,
+    prompt: query.prompt,
+    aspect_ratio: query.aspect ?? query.rest.aspect_ratio,
+    output_format,
+    user_id: safety_identifier ?? user,
+  };
+};
+
+const inline = (source: ImageSource): Rest => ({
+  data: asBase64(source),
+  media_type: fileOf(source).type,
+});
+
+const done = (generation: unknown): WholeReply => ({
+  kind: "whole",
+  results: listIn(generation, "output").map((entry) => {
+    const image = pictureIn(memberOf(entry, "url"));
+    if (!image) throw unusable("an entry of its output has no `url`");
+    return { image };
+  }),
+  facts: {},
+});
+
+/** docs.agents.lumalabs.ai/guides/error-handling, failure_code; of others nothing can be told but that it failed. */
+const meanings: Readonly<Record<string, Meant>> = {
+  content_moderated: "moderated",
+  budget_exhausted: "no credit",
+  rate_limited: "too fast",
+  image_too_large: "rejected",
+  unsupported_format: "rejected",
+  corrupt_input: "rejected",
+  invalid_request: "rejected",
+};
+
+const api: LumaApi = {
+  rootOf,
+  orders: "generations",
+  done,
+  meaningOf: (generation) => meanings[String(memberOf(generation, "failure_code"))],
+};
+const fromUpstream = readGeneration(api);
+
+const generations: PictureQuestion<GenerationQuery> = {
+  toUpstream: (query, target) => askLuma(target, api, body(query, target, "image")),
+  fromUpstream,
+};
+
+const edits: PictureQuestion<EditQuery> = {
+  toUpstream: (query, target) => {
+    const [source, ...others] = query.images.map(inline);
+    return askLuma(target, api, {
+      ...body(query, target, "image_edit"),
+      source,
+      ...(others.length > 0 && { image_ref: others }),
+    });
+  },
+  fromUpstream,
+};
+
+export const lumaAgents: Vendor = {
+  kind: { name: "luma-agents", baseUrl, needs: ["apiKey"], serves: "image", options: {} },
+  adapter: {
+    name: "luma-agents",
+    generations,
+    edits,
+    pictures,
+    // A job that never was: whoever has a key hears that, and who has none hears of the key.
+    probe: (upstream) => ({
+      url: `${rootOf(upstream)}/generations/00000000-0000-0000-0000-000000000000`,
+      headers: bearer(upstream),
+    }),
+    fault: nativeFault({
+      recognise: ({ status, words }) => {
+        if (status === 400 && /moderat|content guidelines/i.test(words)) return "moderated";
+        // The names of its models are part of its schema: FastAPI complains of another value.
+        return (status === 400 || status === 422) && /(^|; )model: /.test(words) && "no such model";
+      },
+    }),
+  },
+};

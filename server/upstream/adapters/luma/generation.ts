@@ -1,0 +1,43 @@
+/** What both of Luma's APIs call a generation: a job by its id, in one of a few states. */
+import type { Asked, Pending, WireReply, WireRequest } from "../../adapter.ts";
+import type { GenerationQuery, Rest, Target, Upstream, WholeReply } from "../../contract.ts";
+import { askForPicture } from "../wire/ask.ts";
+import { bearer } from "../wire/headers.ts";
+import { about } from "../wire/jobs.ts";
+import { memberOf, textIn, unusable } from "../wire/members.ts";
+import { type Meant, refused } from "../wire/native-fault.ts";
+
+export interface LumaApi {
+  readonly rootOf: (upstream: Upstream) => string;
+  /** Below the root: where an order is left. */
+  readonly orders: string;
+  readonly done: (generation: unknown) => WholeReply;
+  /** What a failure means. Undefined: the upstream's own. */
+  readonly meaningOf: (generation: unknown, words: string) => Meant | undefined;
+  /** A generation can be taken back. */
+  readonly cancels?: true;
+}
+
+export const askLuma = ({ upstream }: Target, api: LumaApi, fields: Rest): WireRequest =>
+  askForPicture(`${api.rootOf(upstream)}/${api.orders}`, bearer(upstream), fields);
+
+export const readGeneration =
+  ({ rootOf, done, meaningOf, cancels }: LumaApi) =>
+  async (reply: WireReply, asked: Asked<GenerationQuery>): Promise<WholeReply | Pending> => {
+    const generation = await reply.json();
+    const [id, state] = [textIn(generation, "id"), memberOf(generation, "state")];
+    if (state === "failed") {
+      const words = textIn(generation, "failure_reason");
+      throw refused(meaningOf(generation, words ?? ""), words, asked);
+    }
+    if (state === "completed") return done(generation);
+    if (id === undefined || typeof state !== "string") throw unusable("it is no generation");
+    const { upstream } = asked.target;
+    const url = `${rootOf(upstream)}/generations/${encodeURIComponent(id)}`;
+    const headers = bearer(upstream);
+    return {
+      kind: "pending",
+      poll: about(url, headers),
+      ...(cancels && { cancel: { url, headers, method: "DELETE" } }),
+    };
+  };

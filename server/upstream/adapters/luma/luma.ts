@@ -1,0 +1,105 @@
+/** Luma's Dream Machine, for Photon: a job by its id. It looks at pictures only behind links of the caller's own. */
+import { GatewayError } from "../../../std/gateway-error.ts";
+import type { PictureQuestion } from "../../adapter.ts";
+import type {
+  EditQuery,
+  GenerationQuery,
+  ImageSource,
+  Rest,
+  Target,
+  Upstream,
+  WholeReply,
+} from "../../contract.ts";
+import type { ImageTraits } from "../../image-traits.ts";
+import type { Vendor } from "../../vendor.ts";
+import { bearer } from "../wire/headers.ts";
+import { memberOf, unusable } from "../wire/members.ts";
+import { type Meant, nativeFault } from "../wire/native-fault.ts";
+import { pictureIn } from "../wire/picture-in.ts";
+import { askLuma, type LumaApi, readGeneration } from "./generation.ts";
+
+const baseUrl = "https://api.lumalabs.ai/dream-machine/v1";
+
+const rootOf = ({ baseUrl: place = baseUrl }: Upstream): string => place;
+
+// github.com/lumalabs/lumaai-node, src/resources/generations/image.ts; docs.lumalabs.ai/docs/errors for the prompt.
+const pictures = (): ImageTraits => ({
+  maxImages: 1,
+  takes: { output_format: ["jpeg", "png"] },
+  sizes: { ratios: ["1:1", "16:9", "9:16", "4:3", "3:4", "21:9", "9:21"] },
+  maxPrompt: 5000,
+  // docs.lumalabs.ai/docs/image-generation: "use your own cdn image urls, currently this is the only way to pass an image".
+  edits: { maxImages: 4, links: true, linksOnly: true },
+});
+
+const body = (query: GenerationQuery, { model }: Target): Rest => {
+  const { output_format } = query.options;
+  return {
+    ...query.rest,
+    model,
+    prompt: query.prompt,
+    aspect_ratio: query.aspect ?? query.rest.aspect_ratio,
+    ...(output_format && { format: output_format === "jpeg" ? "jpg" : output_format }),
+  };
+};
+
+/** One picture is changed; several are what a new one is made after. */
+function sourcesOf({ images, model }: EditQuery): Rest {
+  const urls = images.map((source) => ({ url: linkOf(source, model) }));
+  return urls.length === 1 ? { modify_image_ref: urls[0] } : { image_ref: urls };
+}
+
+function linkOf(source: ImageSource, model: string): string {
+  if (source.kind === "url" && /^https?:\/\//i.test(source.url)) return source.url;
+  throw new GatewayError(
+    "invalid_value",
+    `Invalid 'image': the model '${model}' takes pictures only as links. Send JSON with images[].image_url that begins with https://.`,
+    { param: "image" },
+  );
+}
+
+function done(generation: unknown): WholeReply {
+  const image = pictureIn(memberOf(memberOf(generation, "assets"), "image"));
+  if (!image) throw unusable("it says that it is completed, and has no `assets.image`");
+  return { kind: "whole", results: [{ image }], facts: {} };
+}
+
+/** docs.lumalabs.ai/docs/errors; in the wild they begin with the status: "400: prompt not allowed because …". */
+function meaningOf(_: unknown, words: string): Meant | undefined {
+  if (/moderation|blacklisted words|not allowed/i.test(words)) return "moderated";
+  return /^4\d\d: |failed to read user input/i.test(words) ? "rejected" : undefined;
+}
+
+const api: LumaApi = { rootOf, orders: "generations/image", done, meaningOf, cancels: true };
+const fromUpstream = readGeneration(api);
+
+const generations: PictureQuestion<GenerationQuery> = {
+  toUpstream: (query, target) => askLuma(target, api, body(query, target)),
+  fromUpstream,
+};
+
+const edits: PictureQuestion<EditQuery> = {
+  toUpstream: (query, target) =>
+    askLuma(target, api, { ...body(query, target), ...sourcesOf(query) }),
+  fromUpstream,
+};
+
+export const luma: Vendor = {
+  kind: { name: "luma", baseUrl, needs: ["apiKey"], serves: "image", options: {} },
+  adapter: {
+    name: "luma",
+    generations,
+    edits,
+    pictures,
+    probe: (upstream) => ({ url: `${rootOf(upstream)}/credits`, headers: bearer(upstream) }),
+    fault: nativeFault({
+      recognise: ({ status, words }) => {
+        if (status === 400 && /moderation|blacklisted/i.test(words)) return "moderated";
+        if (/insufficient credits|not enough credits/i.test(words)) return "no credit";
+        if (status === 403 && /authenticat|api key/i.test(words)) return "wrong key";
+        // The names of its models are part of its schema: FastAPI complains of another value.
+        return (status === 400 || status === 422) && /(^|; )model: /.test(words) && "no such model";
+      },
+    }),
+  },
+};

@@ -1,0 +1,33 @@
+/** Azure OpenAI: OpenAI's own language, at addresses of its own. */
+import { z } from "zod";
+import type { EmbeddingTraits } from "../../contract.ts";
+import type { Vendor } from "../../vendor.ts";
+import { openaiTraits } from "../openai/dialect.ts";
+import { openaiEmbeddings } from "../openai/embeddings.ts";
+import { openaiPictures } from "../openai/pictures.ts";
+import { readFault } from "../wire/upstream-fault.ts";
+import { azureHeaders, azurePlace, azureRoot } from "./place.ts";
+
+/**
+ * learn.microsoft.com/azure/ai-foundry/openai/quotas-limits: 2048 inputs; the models' own limit of tokens is OpenAI's.
+ * A deployment's name does not tell its model, so what an old one cannot do it has to say itself.
+ */
+const traits: EmbeddingTraits = { ...openaiTraits, maxItems: 2048, maxTokens: 300_000 };
+
+export const azure: Vendor = {
+  kind: {
+    name: "azure",
+    needs: ["baseUrl", "apiKey"],
+    options: { apiVersion: z.string().min(1).optional(), base64: z.boolean().optional() },
+  },
+  adapter: {
+    name: "azure",
+    embeddings: openaiEmbeddings(azurePlace, () => traits),
+    ...openaiPictures(azurePlace),
+    probe: (upstream) => ({
+      url: `${azureRoot(upstream)}/openai/v1/models`,
+      headers: azureHeaders(upstream),
+    }),
+    fault: readFault,
+  },
+};

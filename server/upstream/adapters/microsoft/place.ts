@@ -1,0 +1,29 @@
+/** Where Azure takes a call, and what proves that we may make it. */
+import type { Upstream } from "../../contract.ts";
+import type { Place } from "../openai/place.ts";
+import { headersOf, type WireHeaders } from "../wire/headers.ts";
+
+export const azureHeaders = (upstream: Upstream): WireHeaders =>
+  headersOf(upstream, (key) => ({ "api-key": key }));
+
+/** Some have the surface in their configuration. */
+export const azureRoot = ({ baseUrl = "" }: Upstream): string =>
+  baseUrl.replace(/\/openai(\/v1)?$/, "");
+
+/**
+ * Azure has two surfaces: with an `apiVersion` the deployment stands in the address,
+ * without one the newer /openai/v1 takes the deployment's name as the model.
+ */
+export const azurePlace: Place = ({ upstream, model }, path) => {
+  const root = azureRoot(upstream);
+  const { apiVersion } = upstream.options;
+  // The Responses API names its model in the body, on either surface.
+  const deployment = path === "responses" ? "" : `/deployments/${encodeURIComponent(model)}`;
+  return {
+    url:
+      typeof apiVersion === "string"
+        ? `${root}/openai${deployment}/${path}?api-version=${encodeURIComponent(apiVersion)}`
+        : `${root}/openai/v1/${path}`,
+    headers: azureHeaders(upstream),
+  };
+};

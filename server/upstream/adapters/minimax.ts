@@ -1,0 +1,146 @@
+/** MiniMax: image-01 in a language of its own, and what came after it in OpenAI's. */
+import type { Asked, PictureQuestion, WireReply } from "../adapter.ts";
+import type { GenerationQuery, ImageReply, Target } from "../contract.ts";
+import type { ImageTraits } from "../image-traits.ts";
+import type { Vendor } from "../vendor.ts";
+import { openaiEdits, openaiGenerations, unstreamed } from "./openai/images.ts";
+import { openaiPlace } from "./openai/place.ts";
+import { askForPicture } from "./wire/ask.ts";
+import { readDocument } from "./wire/document.ts";
+import { edgesOf } from "./wire/edges.ts";
+import { bearer } from "./wire/headers.ts";
+import { memberOf, textIn, unusable } from "./wire/members.ts";
+import { type Meant, nativeFault, refused } from "./wire/native-fault.ts";
+import { pictureIn } from "./wire/picture-in.ts";
+import { readFault } from "./wire/upstream-fault.ts";
+
+/** In China: https://api.minimaxi.com/v1, with keys of its own. */
+const baseUrl = "https://api.minimax.io/v1";
+
+const isFirst = (model: string): boolean => /^image-01\b/.test(model);
+
+/** platform.minimax.io/docs/api-reference/image-generation-t2i. */
+const first: ImageTraits = {
+  maxImages: 9,
+  maxPrompt: 1500,
+  takes: { response_format: ["url", "b64_json"] },
+  sizes: { rule: { multipleOf: 8, minEdge: 512, maxEdge: 2048 } },
+};
+
+/** The same page: it knows shapes only, and four styles. */
+const live: ImageTraits = {
+  ...first,
+  takes: { ...first.takes, style: ["漫画", "元气", "中世纪", "水彩"] },
+  sizes: { ratios: ["1:1", "16:9", "4:3", "3:2", "2:3", "3:4", "9:16"] },
+};
+
+/** MiniMax-H3-Image: image-generation-h3-generations and -edits, beside that page; its sizes as fal.ai tells them. */
+const later: ImageTraits = {
+  maxImages: 10,
+  takes: { response_format: ["url", "b64_json"] },
+  sizes: {
+    rule: {
+      multipleOf: 1,
+      minEdge: 256,
+      maxEdge: 8192,
+      minPixels: 655_360,
+      maxPixels: 20_000_000,
+      maxRatio: 3,
+    },
+  },
+  edits: { maxImages: 16 },
+};
+
+function pictures({ model }: Target): ImageTraits {
+  if (!isFirst(model)) return later;
+  return model === "image-01" ? first : live;
+}
+
+const place = openaiPlace(baseUrl);
+/** Its streams are not OpenAI's, and bring links instead of pictures. */
+const openai = {
+  generations: unstreamed(openaiGenerations(place)),
+  edits: unstreamed(openaiEdits(place)),
+};
+
+const generations: PictureQuestion<GenerationQuery> = {
+  toUpstream: (query, target) => {
+    if (!isFirst(target.model)) return openai.generations.toUpstream(query, target);
+    const { rest, options, prompt } = query;
+    const { upstream, model } = target;
+    return askForPicture(`${upstream.baseUrl ?? baseUrl}/image_generation`, bearer(upstream), {
+      ...rest,
+      model,
+      prompt,
+      ...(query.aspect !== undefined && { aspect_ratio: query.aspect }),
+      ...edgesOf(query),
+      n: options.n,
+      style: options.style === undefined ? undefined : { style_type: options.style },
+      response_format: options.response_format === "url" ? "url" : "base64",
+    });
+  },
+  fromUpstream: (reply, asked) =>
+    isFirst(asked.target.model)
+      ? read(reply, asked)
+      : openai.generations.fromUpstream(reply, asked),
+};
+
+/** platform.minimax.io/docs/api-reference/errorcode. What is not here is a failure of its own. */
+const meanings: Readonly<Record<number, Meant>> = {
+  1002: "too fast",
+  1004: "wrong key",
+  1008: "no credit",
+  1026: "moderated",
+  1027: "moderated",
+  1039: "too fast",
+  1042: "rejected",
+  2013: "rejected",
+  2045: "too fast",
+  2049: "wrong key",
+  2056: "no credit",
+};
+
+const codeIn = (answer: unknown): number =>
+  Number(memberOf(memberOf(answer, "base_resp"), "status_code") ?? 0);
+
+/** Every answer has the status 200, and says in `base_resp` whether it is one. */
+async function read(reply: WireReply, asked: Asked<GenerationQuery>): Promise<ImageReply> {
+  const answer = await readDocument(reply, asked.scratch);
+  const code = codeIn(answer);
+  if (code !== 0) {
+    const words = textIn(memberOf(answer, "base_resp"), "status_msg");
+    const meant = modelUnknown(words ?? "") ? "no such model" : meanings[code];
+    throw refused(meant, words, asked, reply.headers);
+  }
+  const data = memberOf(answer, "data");
+  const results = ["image_base64", "image_urls"]
+    .flatMap((name) => memberOf(data, name) ?? [])
+    .flatMap((value) => {
+      const image = pictureIn(value);
+      return image ? [{ image }] : [];
+    });
+  if (results.length > 0) return { kind: "whole", results, facts: {} };
+  // lobehub/chat, providers/minimax/createImage.ts: a count, as a text. What it counts no page that was read says; that
+  // these were held back for what they show is the likeliest, as all other failures have codes.
+  const failed = Number(memberOf(memberOf(answer, "metadata"), "failed_count"));
+  if (failed > 0) throw refused("moderated", undefined, asked);
+  throw unusable("there is no picture in it");
+}
+
+const modelUnknown = (words: string): boolean =>
+  /\b(unknown|unsupported|invalid) model\b|\bmodel\b.*\bnot (exist|found|support)/i.test(words);
+
+const fault = nativeFault({
+  recognise: ({ status, words, body }) => {
+    const code = codeIn(body);
+    if (code !== 0) return meanings[code];
+    if (modelUnknown(words)) return "no such model";
+    return (status === 400 || status === 422) && /\bsensitive\b/i.test(words) && "moderated";
+  },
+  otherwise: readFault,
+});
+
+export const minimax: Vendor = {
+  kind: { name: "minimax", baseUrl, needs: ["apiKey"], serves: "image", options: {} },
+  adapter: { name: "minimax", generations, edits: openai.edits, pictures, fault },
+};

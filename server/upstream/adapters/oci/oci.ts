@@ -1,0 +1,144 @@
+/** Oracle's Generative AI: Cohere's models, in a compartment, for who signs with a key of a user. */
+import { createPrivateKey } from "node:crypto";
+import { z } from "zod";
+import type { EmbeddingsQuestion } from "../../adapter.ts";
+import type { EmbeddingTraits, Target, Upstream } from "../../contract.ts";
+import type { PurposeTable } from "../../purpose.ts";
+import type { Vendor } from "../../vendor.ts";
+import { askInJson } from "../wire/ask.ts";
+import { ownHeaders } from "../wire/headers.ts";
+import { isCount, memberOf } from "../wire/members.ts";
+import { textsOf, usageOf, wordOf } from "../wire/native-embeddings.ts";
+import { nativeFault } from "../wire/native-fault.ts";
+import { truncation } from "../wire/truncation.ts";
+import { vectorRows } from "../wire/vector-rows.ts";
+import { signForOci } from "./signature.ts";
+
+interface OciOptions {
+  readonly region?: string;
+  readonly compartmentId?: string;
+  readonly tenancy?: string;
+  readonly user?: string;
+  readonly fingerprint?: string;
+  readonly privateKey?: string;
+}
+
+const optionsOf = (upstream: Upstream): OciOptions => upstream.options;
+
+const rootOf = (upstream: Upstream): string =>
+  upstream.baseUrl ??
+  `https://inference.generativeai.${optionsOf(upstream).region}.oci.oraclecloud.com`;
+
+const purposes: PurposeTable = {
+  field: "inputType",
+  words: {
+    query: "SEARCH_QUERY",
+    document: "SEARCH_DOCUMENT",
+    classification: "CLASSIFICATION",
+    clustering: "CLUSTERING",
+  },
+};
+
+// docs.oracle.com/en-us/iaas/Content/generative-ai, Cohere Embed: 96 inputs a run; embed-v4.0 has these lengths.
+const traits = ({ model }: Target): EmbeddingTraits => ({
+  maxItems: 96,
+  base64: false,
+  tokens: false,
+  purposes,
+  ...(/embed-v4/.test(model) && { dimensions: [256, 512, 1024, 1536] }),
+});
+
+/** A dedicated endpoint is told from a model by its id. */
+const servingMode = (model: string) =>
+  model.startsWith("ocid1.generativeaiendpoint.")
+    ? { servingType: "DEDICATED", endpointId: model }
+    : { servingType: "ON_DEMAND", modelId: model };
+
+const embeddings: EmbeddingsQuestion = {
+  traits,
+  toUpstream: (query, target) => {
+    const { upstream, model } = target;
+    const { cut, rest } = truncation(query);
+    return askInJson(`${rootOf(upstream)}/20231130/actions/embedText`, ownHeaders(upstream), {
+      truncate: cut ? "END" : "NONE",
+      ...rest,
+      compartmentId: optionsOf(upstream).compartmentId,
+      servingMode: servingMode(model),
+      inputs: textsOf(query),
+      inputType: wordOf(query, traits(target)),
+      outputDimensions: query.dimensions,
+    });
+  },
+  fromUpstream: async (reply) => {
+    const answer = await reply.json();
+    const counts = [memberOf(answer, "inputTextTokenCounts")].flat();
+    const total = counts.every(isCount)
+      ? counts.reduce((sum, count) => sum + count, 0)
+      : memberOf(memberOf(answer, "usage"), "promptTokens");
+    return { vectors: vectorRows(memberOf(answer, "embeddings")), ...usageOf(total) };
+  },
+};
+
+const ocid = z.string().regex(/^ocid1\.[\w.-]+$/, "must be an OCID, such as ocid1.user.oc1..aaaa");
+
+/** What is wrong with it is told without quoting it. */
+const pem = z.string().refine((text) => {
+  try {
+    return createPrivateKey(text).asymmetricKeyType === "rsa";
+  } catch {
+    return false;
+  }
+}, "is not an RSA private key in PEM, without a passphrase");
+
+export const oci: Vendor = {
+  kind: {
+    name: "oci",
+    needs: ["region", "compartmentId", "tenancy", "user", "fingerprint", "privateKey"],
+    serves: "embedding",
+    options: {
+      region: z
+        .string()
+        .regex(/^[a-z0-9-]+$/, "must be a region's name, such as us-chicago-1")
+        .optional(),
+      compartmentId: ocid.optional(),
+      tenancy: ocid.optional(),
+      user: ocid.optional(),
+      fingerprint: z
+        .string()
+        .regex(/^[0-9a-f:]+$/i, "must be hexadecimal digits and colons")
+        .optional(),
+      privateKey: pem.optional(),
+    },
+  },
+  adapter: {
+    name: "oci",
+    embeddings,
+    sign: (request, upstream, now) => {
+      const { tenancy, user, fingerprint, privateKey } = optionsOf(upstream);
+      if (!tenancy || !user || !fingerprint || !privateKey) return request;
+      return signForOci(request, { tenancy, user, fingerprint, privateKey }, now);
+    },
+    probe: (upstream) => {
+      const { region, compartmentId } = optionsOf(upstream);
+      const root = upstream.baseUrl ?? `https://generativeai.${region}.oci.oraclecloud.com`;
+      const question = `compartmentId=${encodeURIComponent(compartmentId ?? "")}&limit=1`;
+      return {
+        url: `${root}/20231130/models?${question}`,
+        headers: ownHeaders(upstream),
+      };
+    },
+    fault: nativeFault({
+      names: (upstream) => {
+        const { region: _, ...own } = optionsOf(upstream);
+        return [...Object.values(own), new URL(rootOf(upstream)).host];
+      },
+      // docs.oracle.com/en-us/iaas/Content/API/References/apierrors.htm: 404 is also the answer to who may not.
+      recognise: ({ status, words, body }) => {
+        if (memberOf(body, "code") === "NotAuthorizedOrNotFound") return "no such model";
+        if (status === 404 && /\b(model|entity)\b.*\bnot found\b/i.test(words))
+          return "no such model";
+        return memberOf(body, "code") === "QuotaExceeded" && "no credit";
+      },
+    }),
+  },
+};

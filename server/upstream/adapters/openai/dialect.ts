@@ -1,0 +1,87 @@
+/** A dialect: OpenAI's language with an accent. What a row of the table in dialects.ts says, and the vendor made of it. */
+import { z } from "zod";
+import type { Adapter } from "../../adapter.ts";
+import type { EmbeddingTraits } from "../../contract.ts";
+import type { Vendor } from "../../vendor.ts";
+import { readFault } from "../wire/upstream-fault.ts";
+import { openaiEmbeddings } from "./embeddings.ts";
+import { alike, openaiPictures } from "./pictures.ts";
+import { openaiPlace } from "./place.ts";
+
+export interface Dialect {
+  readonly name: string;
+  /** Absent: the configuration must say. */
+  readonly baseUrl?: string;
+  /** Works without a key. */
+  readonly open?: boolean;
+  /** Has no pictures, or has them in another language. */
+  readonly serves?: "embedding";
+  /** What its embeddings can take, where that is not what `plain` says. */
+  readonly embeddings?: EmbeddingTraits;
+  /** Models that can take something else, by their names. The first that fits counts. */
+  readonly models?: readonly (readonly [RegExp, Partial<EmbeddingTraits>])[];
+}
+
+/** Of a server nobody knows: OpenAI's own limits, and nothing that some refuse. */
+export const plain: EmbeddingTraits = {
+  maxItems: 2048,
+  base64: false,
+  tokens: true,
+  dimensions: "any",
+  user: true,
+  purposes: "as-given",
+};
+
+const { dimensions: _, ...whole } = plain;
+
+/** The same of one that does not shorten its vectors. */
+export const wholeOnly: EmbeddingTraits = whole;
+
+/** Texts in, whole vectors out: all that many vendors of open models document. */
+export const modest: EmbeddingTraits = {
+  maxItems: 2048,
+  base64: false,
+  tokens: false,
+  user: true,
+  purposes: "indifferent",
+};
+
+/** OpenAI's documented limits: 2048 inputs, 300,000 tokens together. Its models make no difference between purposes. */
+export const openaiTraits: EmbeddingTraits = {
+  maxItems: 2048,
+  maxTokens: 300_000,
+  base64: true,
+  tokens: true,
+  dimensions: "any",
+  user: true,
+  purposes: "indifferent",
+  normalised: true,
+};
+
+/** How a vendor draws that embeds as OpenAI does, and draws in a way of its own. */
+export type OwnDrawing = Pick<Adapter, "generations" | "edits" | "pictures" | "fault">;
+
+export const fromDialect = (dialect: Dialect, drawing?: OwnDrawing): Vendor => {
+  const { name, baseUrl, open, serves, embeddings = plain, models = [] } = dialect;
+  const place = openaiPlace(baseUrl);
+  const pictures = name === "openai" ? openaiPictures(place) : alike(place);
+  const known = (model: string): EmbeddingTraits => ({
+    ...embeddings,
+    ...models.find(([name]) => name.test(model))?.[1],
+  });
+  return {
+    kind: {
+      name,
+      ...(baseUrl !== undefined && { baseUrl }),
+      needs: [...(baseUrl ? [] : ["baseUrl"]), ...(open ? [] : ["apiKey"])],
+      ...(serves && { serves }),
+      options: { base64: z.boolean().optional() },
+    },
+    adapter: {
+      name,
+      embeddings: openaiEmbeddings(place, known),
+      fault: readFault,
+      ...(drawing ?? (serves !== "embedding" && pictures)),
+    },
+  };
+};

@@ -1,0 +1,82 @@
+/** An embeddings answer out of its text. Vectors in base64 are cut out before parsing: they are all but all of it. */
+import { isAscii } from "node:buffer";
+import { GatewayError } from "../../../std/gateway-error.ts";
+
+const key = Buffer.from('"embedding"');
+const quote = 0x22;
+const backslash = 0x5c;
+const colon = 0x3a;
+/** What JSON lets stand between its signs. */
+const spaces: ReadonlySet<number | undefined> = new Set([0x20, 0x0a, 0x0d, 0x09]);
+
+const decoder = new TextDecoder();
+
+/** The answer as JSON.parse gives it, whatever way it took to get there. */
+export function parseAnswer(answer: Uint8Array): unknown {
+  const bytes = Buffer.from(answer.buffer, answer.byteOffset, answer.byteLength);
+  return parseAround(bytes) ?? parseWhole(bytes);
+}
+
+function parseWhole(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(decoder.decode(bytes));
+  } catch (cause) {
+    throw new GatewayError("upstream_invalid", "The upstream's answer is not valid JSON.", {
+      cause,
+    });
+  }
+}
+
+/**
+ * Parses what stands around the vectors, then puts them back. Undefined where that is not plain sailing.
+ * Only the vectors become strings, never the whole: a long string costs more to make than to look through.
+ */
+function parseAround(bytes: Buffer): unknown {
+  if (!isAscii(bytes)) return undefined;
+  const vectors: string[] = [];
+  let around = "";
+  let from = 0;
+  for (let at = bytes.indexOf(key); at >= 0; at = bytes.indexOf(key, at + 1)) {
+    const open = openingQuote(bytes, at + key.length);
+    if (open === undefined || bytes[at - 1] === backslash) continue;
+    const close = bytes.indexOf(quote, open + 1);
+    if (close < 0) return undefined;
+    const vector = bytes.toString("latin1", open + 1, close);
+    // An escaped slash is legal in JSON and means that this is not the base64 itself.
+    if (vector.includes("\\")) return undefined;
+    around += `${bytes.toString("latin1", from, open + 1)}${vectors.length}`;
+    vectors.push(vector);
+    from = close;
+    at = close;
+  }
+  if (vectors.length === 0) return undefined;
+  try {
+    return putBack(JSON.parse(around + bytes.toString("latin1", from)), vectors);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Where the string after a key's colon begins, if a string is what follows. */
+function openingQuote(bytes: Buffer, after: number): number | undefined {
+  const at = skipSpace(bytes, after);
+  if (bytes[at] !== colon) return undefined;
+  const open = skipSpace(bytes, at + 1);
+  return bytes[open] === quote ? open : undefined;
+}
+
+function skipSpace(bytes: Buffer, from: number): number {
+  let at = from;
+  while (spaces.has(bytes[at])) at++;
+  return at;
+}
+
+function putBack(answer: unknown, vectors: readonly string[]): unknown {
+  const { data } = answer as { data?: unknown };
+  if (!Array.isArray(data) || data.length !== vectors.length) return undefined;
+  for (const [at, entry] of (data as { embedding?: unknown }[]).entries()) {
+    if (entry?.embedding !== String(at)) return undefined;
+    entry.embedding = vectors[at];
+  }
+  return answer;
+}

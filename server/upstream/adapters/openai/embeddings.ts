@@ -1,0 +1,147 @@
+/** Embeddings as OpenAI speaks them, and as those who speak alike do. */
+import type { EmbeddingsQuestion } from "../../adapter.ts";
+import type {
+  EmbeddingsQuery,
+  EmbeddingsReply,
+  EmbeddingTraits,
+  Target,
+  Vector,
+} from "../../contract.ts";
+import { wordFor } from "../../purpose.ts";
+import { askInJson } from "../wire/ask.ts";
+import { isCount, unusable } from "../wire/members.ts";
+import { parseAnswer } from "./embeddings-answer.ts";
+import type { Place } from "./place.ts";
+
+/** `known`: what a model of that name can take there. */
+export const openaiEmbeddings = (
+  place: Place,
+  known: (model: string) => EmbeddingTraits,
+): EmbeddingsQuestion => {
+  // A target of a snapshot never changes, so what it can take is looked up once.
+  const before = new WeakMap<Target, EmbeddingTraits>();
+  const traits = (target: Target): EmbeddingTraits => {
+    const found = before.get(target) ?? asConfigured(target, known(target.model));
+    before.set(target, found);
+    return found;
+  };
+  return {
+    traits,
+    toUpstream: (query, target) => {
+      const { url, headers } = place(target, "embeddings");
+      const { base64, purposes } = traits(target);
+      return askInJson(url, headers, {
+        ...query.rest,
+        ...purposeOf(query, purposes),
+        model: target.model,
+        input: rawInput(query),
+        // Never null, never where it is not understood (BerriAI/litellm#19174).
+        encoding_format: base64 ? "base64" : undefined,
+        dimensions: query.dimensions,
+        user: query.user,
+      });
+    },
+    fromUpstream: (reply, query) => {
+      const bytes = reply.bytes();
+      return bytes instanceof Uint8Array
+        ? readEmbeddings(bytes, query)
+        : bytes.then((all) => readEmbeddings(all, query));
+    },
+  };
+};
+
+/** The configuration knows its own server better than the table of kinds. */
+function asConfigured({ upstream }: Target, traits: EmbeddingTraits): EmbeddingTraits {
+  const { base64 } = upstream.options;
+  return typeof base64 === "boolean" ? { ...traits, base64 } : traits;
+}
+
+function purposeOf(
+  { purpose }: EmbeddingsQuery,
+  purposes: EmbeddingTraits["purposes"],
+): Record<string, string | undefined> {
+  if (purposes === "indifferent") return {};
+  if (purposes === "as-given") return purpose ? { [purpose.field]: purpose.given } : {};
+  return { [purposes.field]: purpose ? wordFor(purpose, purposes) : purposes.unsaid };
+}
+
+function rawInput({ input, single }: EmbeddingsQuery): unknown {
+  const entries: readonly unknown[] = input.kind === "text" ? input.texts : input.tokens;
+  return single ? entries[0] : entries;
+}
+
+export interface Entry {
+  readonly object?: unknown;
+  readonly index?: unknown;
+  readonly embedding?: unknown;
+}
+
+interface Answer {
+  readonly object?: unknown;
+  readonly data?: unknown;
+  readonly model?: unknown;
+  readonly usage?: { readonly prompt_tokens?: unknown; readonly total_tokens?: unknown };
+}
+
+export function readEmbeddings(bytes: Uint8Array, query: EmbeddingsQuery): EmbeddingsReply {
+  const answer = parseAnswer(bytes);
+  const reply = embeddingsIn(answer, query);
+  const encoding = verbatimEncoding(answer as Answer);
+  if (encoding === undefined) return reply;
+  return { ...reply, verbatim: { bytes, model: (answer as Answer).model as string, encoding } };
+}
+
+/** The same of an answer that is parsed already, or lies inside another. */
+export function embeddingsIn(answer: unknown, query: EmbeddingsQuery): EmbeddingsReply {
+  const { data, usage } = (answer ?? {}) as Answer;
+  if (!Array.isArray(data)) throw unusable("it has no list called `data`");
+  // Vectors have no tokens of their own: where only the total is told, it is the input's.
+  const tokens = [usage?.prompt_tokens, usage?.total_tokens].find(isTokens);
+  return {
+    vectors: inOrder(data as (Entry | null)[], query),
+    ...(tokens !== undefined && { usage: { inputTokens: tokens } }),
+  };
+}
+
+/** Exactly what OpenAI would send, in order and with nothing added: in which encoding? */
+function verbatimEncoding(answer: Answer): "float" | "base64" | undefined {
+  const { object, model, usage } = answer;
+  const entries = answer.data as readonly (Entry | null)[];
+  if (object !== "list" || typeof model !== "string" || Object.keys(answer).length !== 4) return;
+  if (!isTokens(usage?.prompt_tokens) || !isTokens(usage?.total_tokens)) return;
+  const text = typeof entries[0]?.embedding === "string";
+  const alike = entries.every(
+    (entry, at) =>
+      entry?.index === at &&
+      entry.object === "embedding" &&
+      (typeof entry.embedding === "string") === text,
+  );
+  return alike ? (text ? "base64" : "float") : undefined;
+}
+
+/** By `index` where every entry has one; else as they came. A doubled or missing index is no order at all. */
+export function inOrder(entries: readonly (Entry | null)[], query: EmbeddingsQuery): Vector[] {
+  if (entries.every((entry) => entry?.index === undefined)) return entries.map(vectorOf);
+  const { input } = query;
+  const asked = input.kind === "text" ? input.texts.length : input.tokens.length;
+  const vectors = new Array<Vector | undefined>(asked).fill(undefined);
+  for (const entry of entries) {
+    const index = entry?.index;
+    if (!isCount(index) || index >= asked) throw unusable("an index points at no input");
+    if (vectors[index] !== undefined) throw unusable("two vectors have the same index");
+    vectors[index] = vectorOf(entry);
+  }
+  return vectors.map((vector, at) => {
+    if (vector === undefined) throw unusable(`input ${at} has no vector`);
+    return vector;
+  });
+}
+
+function vectorOf(entry: Entry | null): Vector {
+  const embedding = entry?.embedding;
+  if (typeof embedding === "string" || Array.isArray(embedding)) return embedding as Vector;
+  throw unusable("an entry has no `embedding`");
+}
+
+/** Some say -1 where they do not know, LM Studio and LocalAI say 0; but an input has at least one token. */
+const isTokens = (value: unknown): value is number => isCount(value) && value > 0;

@@ -1,0 +1,40 @@
+/** A stream of pictures as OpenAI sends it, read event by event. */
+import type { FaultContext } from "../../adapter.ts";
+import type { ImageEvent, Rest } from "../../contract.ts";
+import { createdIn } from "../wire/listed-pictures.ts";
+import { readPictureEvents } from "../wire/picture-events.ts";
+import { bareBase64 } from "../wire/picture-in.ts";
+import { readStreamFault } from "../wire/upstream-fault.ts";
+import { factsIn, isUsage } from "./image-facts.ts";
+
+export async function* readImageEvents(
+  chunks: AsyncIterable<Uint8Array>,
+  context: FaultContext,
+): AsyncGenerator<ImageEvent> {
+  for await (const { name, payload } of readPictureEvents(chunks)) {
+    if (payload.error || name === "error" || payload.type === "error") {
+      throw readStreamFault(payload, context);
+    }
+    const event = toEvent(payload);
+    if (event) yield event;
+  }
+}
+
+/** Undefined for kinds of event that this version does not know; they carry no picture. */
+function toEvent(payload: Rest): ImageEvent | undefined {
+  // The upstream's name for the model is not the caller's.
+  const { type, b64_json, created_at, partial_image_index, usage, model: _, ...others } = payload;
+  const partial = typeof type === "string" && type.endsWith(".partial_image");
+  const completed = typeof type === "string" && type.endsWith(".completed");
+  if ((!partial && !completed) || typeof b64_json !== "string") return undefined;
+  const { size, quality, background, output_format, ...rest } = others;
+  return {
+    type: partial ? "partial" : "completed",
+    base64: bareBase64(b64_json),
+    ...factsIn(others),
+    ...createdIn(payload, "created_at"),
+    ...(Number.isSafeInteger(partial_image_index) && { index: partial_image_index as number }),
+    ...(isUsage(usage) && { usage }),
+    rest,
+  };
+}

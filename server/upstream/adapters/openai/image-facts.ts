@@ -1,0 +1,17 @@
+/** What OpenAI says of a picture besides the picture: facts, and what it took. */
+import type { ImageFacts, ImageUsage } from "../../contract.ts";
+import { isCount, memberOf } from "../wire/members.ts";
+
+const factNames = ["size", "quality", "background", "output_format"] as const;
+
+export const factsIn = (value: unknown): ImageFacts =>
+  Object.fromEntries(
+    factNames.flatMap((name) => {
+      const fact = memberOf(value, name);
+      return typeof fact === "string" ? [[name, fact]] : [];
+    }),
+  );
+
+/** Usage is believed only when all its totals are there and are counts: half a number is unknown, and so is -1. */
+export const isUsage = (usage: unknown): usage is ImageUsage =>
+  ["total_tokens", "input_tokens", "output_tokens"].every((name) => isCount(memberOf(usage, name)));

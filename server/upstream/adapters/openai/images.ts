@@ -1,0 +1,108 @@
+/** Pictures as OpenAI speaks them: JSON generations, multipart or JSON edits, answers whole or as a stream. */
+import type { Asked, PictureQuestion, WireReply } from "../../adapter.ts";
+import type {
+  EditQuery,
+  GenerationQuery,
+  ImageOptions,
+  ImageReply,
+  ImageResult,
+  Rest,
+  Target,
+} from "../../contract.ts";
+import { askForPicture, askForPictureInForm } from "../wire/ask.ts";
+import { readDocument } from "../wire/document.ts";
+import { filesOf } from "../wire/edit-sources.ts";
+import { createdIn, imageIn } from "../wire/listed-pictures.ts";
+import { listIn, objectOf, unusable } from "../wire/members.ts";
+import { fieldParts, type Part } from "../wire/multipart.ts";
+import { isStream } from "../wire/picture-events.ts";
+import { readImageEvents } from "./image-events.ts";
+import { factsIn, isUsage } from "./image-facts.ts";
+import type { Place } from "./place.ts";
+import { referenceTo } from "./references.ts";
+
+export const openaiGenerations = (place: Place): PictureQuestion<GenerationQuery> => ({
+  toUpstream: (query, target) => {
+    const { url, headers } = place(target, "images/generations");
+    return askForPicture(url, headers, fields(query, target));
+  },
+  fromUpstream: readImages,
+});
+
+/** `inJsonOnly`: options that a form has no field for. */
+export const openaiEdits = (
+  place: Place,
+  inJsonOnly: readonly (keyof ImageOptions)[] = [],
+): PictureQuestion<EditQuery> => ({
+  toUpstream: (query, target) => {
+    const { url, headers } = place(target, "images/edits");
+    const { images, mask } = query;
+    // A form holds files alone; JSON holds references, and files among them as data: URLs.
+    const bound = inJsonOnly.some((name) => query.options[name] !== undefined);
+    if (bound || [...images, ...(mask ? [mask] : [])].some(({ kind }) => kind !== "file")) {
+      return askForPicture(url, headers, {
+        ...fields(query, target),
+        images: images.map(referenceTo),
+        ...(mask && { mask: referenceTo(mask) }),
+      });
+    }
+    const uploads = filesOf(images);
+    // One file is `image`; several must be `image[]`, or OpenAI answers duplicate_parameter.
+    const name = uploads.length === 1 ? "image" : "image[]";
+    return askForPictureInForm(url, headers, [
+      ...fieldParts(fields(query, target)),
+      ...uploads.map((file): Part => ({ name, file })),
+      ...filesOf(mask ? [mask] : []).map((file): Part => ({ name: "mask", file })),
+      ...query.files.map((file): Part => ({ name: file.field, file })),
+    ]);
+  },
+  fromUpstream: readImages,
+});
+
+/** Of a server that knows no `stream`, or means another by it. */
+export const unstreamed = <Q extends GenerationQuery>(
+  question: PictureQuestion<Q>,
+): PictureQuestion<Q> => ({
+  ...question,
+  toUpstream: (query, target) => question.toUpstream({ ...query, stream: false }, target),
+});
+
+const fields = ({ rest, options, prompt, stream }: GenerationQuery, target: Target): Rest => ({
+  ...rest,
+  ...options,
+  model: target.model,
+  prompt,
+  ...(stream && { stream: true }),
+});
+
+async function readImages(
+  reply: WireReply,
+  { query: { model }, target, scratch }: Asked<GenerationQuery>,
+): Promise<ImageReply> {
+  return isStream(reply)
+    ? { kind: "stream", events: readImageEvents(reply.chunks(), { target, model }) }
+    : readWhole(await readDocument(reply, scratch));
+}
+
+function readWhole(answer: unknown): ImageReply {
+  const data = listIn(answer, "data");
+  const facts = factsIn(answer);
+  // The upstream's name for the model is not the caller's.
+  const { data: _, created: __, usage, model: ___, ...others } = objectOf(answer);
+  return {
+    kind: "whole",
+    results: data.map(readResult),
+    ...createdIn(answer),
+    facts,
+    ...(isUsage(usage) && { usage }),
+    rest: Object.fromEntries(Object.entries(others).filter(([name]) => !(name in facts))),
+  };
+}
+
+function readResult(entry: unknown): ImageResult {
+  const { b64_json: _, url: __, revised_prompt, ...rest } = objectOf(entry);
+  const words = typeof revised_prompt === "string" && { revised_prompt };
+  const image = imageIn(entry);
+  if (image) return { image, ...words, rest };
+  throw unusable("an entry has neither `b64_json` nor `url`");
+}

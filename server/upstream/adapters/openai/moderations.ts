@@ -1,0 +1,23 @@
+/** What OpenAI's moderation says of a prompt. It costs nothing and is asked before anything that does. */
+import type { ModerationQuestion } from "../../adapter.ts";
+import { askInJson } from "../wire/ask.ts";
+import { listOf, memberOf, unusable } from "../wire/members.ts";
+import type { Place } from "./place.ts";
+
+export const openaiModerations = (place: Place): ModerationQuestion => ({
+  toUpstream: (prompt, target) => {
+    const { url, headers } = place(target, "moderations");
+    return askInJson(url, headers, { model: target.model, input: prompt });
+  },
+  fromUpstream: async (reply) => {
+    const [result] = listOf(memberOf(await reply.json(), "results"));
+    const flagged = memberOf(result, "flagged");
+    if (typeof flagged !== "boolean")
+      throw unusable("it does not say whether the prompt is flagged");
+    const categories = Object.entries(memberOf(result, "categories") ?? {});
+    return {
+      flagged,
+      categories: categories.filter(([, is]) => is === true).map(([name]) => name),
+    };
+  },
+});

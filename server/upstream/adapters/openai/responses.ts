@@ -1,0 +1,170 @@
+/**
+ * Pictures through OpenAI's Responses API: a language model rewrites the prompt and calls the image tool. Slower and
+ * dearer than the Images API, but a second way to the same models, and it tells the prompt that it made.
+ */
+import type { Asked, PictureQuestion, WireReply, WireRequest } from "../../adapter.ts";
+import type {
+  EditQuery,
+  GenerationQuery,
+  ImageEvent,
+  ImageFacts,
+  ImageReply,
+  Rest,
+  Target,
+  WholeReply,
+} from "../../contract.ts";
+import type { ImageTraits } from "../../image-traits.ts";
+import { askForPicture } from "../wire/ask.ts";
+import { readDocument } from "../wire/document.ts";
+import { createdIn } from "../wire/listed-pictures.ts";
+import { listOf, memberOf, textIn, unusable } from "../wire/members.ts";
+import { refused } from "../wire/native-fault.ts";
+import { isStream, readPictureEvents } from "../wire/picture-events.ts";
+import { pictureIn } from "../wire/picture-in.ts";
+import { readStreamFault } from "../wire/upstream-fault.ts";
+import { factsIn, isUsage } from "./image-facts.ts";
+import type { Place } from "./place.ts";
+import { referenceTo } from "./references.ts";
+
+/** A model of OpenAI's that knows the image tool, where the configuration names none. */
+const usualMain = "gpt-5.1";
+
+export const responsesQuestion = <Q extends GenerationQuery>(place: Place): PictureQuestion<Q> => ({
+  toUpstream: (query, target) => toUpstream(query, target, place),
+  fromUpstream: async (reply, asked) =>
+    isStream(reply)
+      ? { kind: "stream", events: readStream(reply, asked) }
+      : readWhole(await readDocument(reply, asked.scratch), asked),
+});
+
+/** What the image tool takes of what the model can: one picture at a time, and no file but pictures and a mask. */
+export function throughResponses(traits: ImageTraits): ImageTraits {
+  const { response_format: _, style: __, svg: ___, ...takes } = traits.takes;
+  const { edits } = traits;
+  return { ...traits, maxImages: 1, takes, ...(edits && { edits: { ...edits, files: false } }) };
+}
+
+const toolOptions = [
+  ...["size", "quality", "background", "moderation", "output_format", "output_compression"],
+  ...["input_fidelity", "partial_images", "complexity", "frame_count", "frame_duration_ms"],
+] as const;
+
+function toUpstream(query: GenerationQuery | EditQuery, target: Target, place: Place): WireRequest {
+  const { options, prompt, rest, stream } = query;
+  const given = options as Rest;
+  const isEdit = "images" in query;
+  const { user, safety_identifier } = options;
+  const { url, headers } = place(target, "responses");
+  const tool = {
+    type: "image_generation",
+    model: target.model,
+    action: isEdit ? "edit" : "generate",
+    ...Object.fromEntries(
+      toolOptions.flatMap((name) => (given[name] === undefined ? [] : [[name, given[name]]])),
+    ),
+    ...(isEdit && query.mask && { input_image_mask: referenceTo(query.mask) }),
+  };
+  return askForPicture(url, headers, {
+    ...rest,
+    model: target.via ?? usualMain,
+    input: isEdit ? [{ role: "user", content: contentOf(query) }] : prompt,
+    tools: [tool],
+    // Without it, the model might answer in words.
+    tool_choice: { type: "image_generation" },
+    // Nothing of a caller's is kept at the upstream unasked.
+    store: false,
+    user,
+    safety_identifier,
+    ...(stream && { stream: true }),
+  });
+}
+
+const contentOf = ({ prompt, images }: EditQuery) => [
+  { type: "input_text", text: prompt },
+  ...images.map((image) => ({ type: "input_image", ...referenceTo(image) })),
+];
+
+function readWhole(body: unknown, asked: Asked<GenerationQuery>): WholeReply {
+  const context = { target: asked.target, model: asked.query.model };
+  const error = memberOf(body, "error");
+  if (error) throw readStreamFault({ error }, context);
+  const items = listOf(memberOf(body, "output"));
+  const call = items.find((item) => memberOf(item, "type") === "image_generation_call");
+  const failure = memberOf(call, "error");
+  if (failure) {
+    const type = "image_generation_user_error";
+    throw readStreamFault({ error: { type, ...failure } }, context);
+  }
+  const image = pictureIn(memberOf(call, "result"));
+  if (!image) {
+    const words = refusalIn(items);
+    throw words ? refused("moderated", words, asked) : unusable("it holds no picture");
+  }
+  const words = memberOf(call, "revised_prompt");
+  return {
+    kind: "whole",
+    results: [{ image, ...(typeof words === "string" && { revised_prompt: words }) }],
+    ...createdIn(body, "created_at"),
+    facts: factsOf(call),
+    ...usageIn(body),
+  };
+}
+
+/** The model that calls the tool may say no by itself, in words. */
+function refusalIn(items: readonly unknown[]): string | undefined {
+  const contents = items.flatMap((item) => memberOf(item, "content") ?? []);
+  return contents.map((part) => textIn(part, "refusal")).find((words) => words !== undefined);
+}
+
+/** Of the picture, where it is told apart; else of the whole response. */
+function usageIn(body: unknown): Pick<WholeReply, "usage"> {
+  const drawing = memberOf(memberOf(body, "tool_usage"), "image_gen");
+  const usage = isUsage(drawing) ? drawing : memberOf(body, "usage");
+  return isUsage(usage) ? { usage } : {};
+}
+
+/** `auto` is what was asked for, and no fact. */
+const factsOf = (call: unknown): ImageFacts =>
+  Object.fromEntries(Object.entries(factsIn(call)).filter(([, fact]) => fact !== "auto"));
+
+async function* readStream(
+  reply: WireReply,
+  asked: Asked<GenerationQuery>,
+): AsyncGenerator<ImageEvent> {
+  const context = { target: asked.target, model: asked.query.model };
+  for await (const { payload: event } of readPictureEvents(reply.chunks())) {
+    const { type, partial_image_b64: preview, partial_image_index: index } = event;
+    if (type === "error") {
+      throw readStreamFault(event.error ? event : { error: event }, context);
+    }
+    if (typeof preview === "string") {
+      yield {
+        type: "partial",
+        base64: preview,
+        ...(Number.isSafeInteger(index) && { index: index as number }),
+        ...factsOf(event),
+      };
+    }
+    if (
+      type === "response.completed" ||
+      type === "response.failed" ||
+      type === "response.incomplete"
+    ) {
+      yield { type: "whole", reply: readWhole(event.response, asked) };
+      return;
+    }
+  }
+}
+
+/** The one question or the other, as the target says. */
+export const bySurface = <Q extends GenerationQuery>(
+  images: PictureQuestion<Q>,
+  responses: PictureQuestion<Q>,
+): PictureQuestion<Q> => {
+  const of = ({ surface }: Target) => (surface === "responses" ? responses : images);
+  return {
+    toUpstream: (query, target) => of(target).toUpstream(query, target),
+    fromUpstream: (reply, asked): Promise<ImageReply> =>
+      of(asked.target).fromUpstream(reply, asked) as Promise<ImageReply>,
+  };
+};

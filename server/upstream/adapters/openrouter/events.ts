@@ -1,0 +1,37 @@
+/** A stream of OpenRouter's Image API: previews as they come, and what was completed, with its account, at the end. */
+import { GatewayError } from "../../../std/gateway-error.ts";
+import type { FaultContext, WireReply } from "../../adapter.ts";
+import type { ImageEvent, ImageResult } from "../../contract.ts";
+import { readPictureEvents } from "../wire/picture-events.ts";
+import { bareBase64, pictureIn } from "../wire/picture-in.ts";
+import { faultIn } from "./fault.ts";
+import { type Account, accountOf, together } from "./usage.ts";
+
+/** `previews`: how many the caller wants; the upstream cannot be told, and sends what it has. */
+export async function* readOpenrouterEvents(
+  reply: WireReply,
+  previews: number,
+  context: FaultContext,
+): AsyncGenerator<ImageEvent> {
+  const results: ImageResult[] = [];
+  const accounts: Account[] = [];
+  let shown = 0;
+  for await (const { payload } of readPictureEvents(reply.chunks())) {
+    const { error, type, b64_json: picture, usage } = payload;
+    if (error) throw await faultIn(payload, reply, context);
+    if (typeof picture !== "string") continue;
+    if (type === "image_generation.partial_image" && shown < previews) {
+      yield { type: "partial", base64: bareBase64(picture), index: shown++ };
+    }
+    const image = pictureIn(picture);
+    if (type === "image_generation.completed" && image) {
+      results.push({ image });
+      accounts.push(accountOf(usage));
+    }
+  }
+  if (results.length === 0) {
+    throw new GatewayError("upstream_invalid", "The upstream's stream ended without a picture.");
+  }
+  // The whole of it, as only a whole answer can tell what it cost.
+  yield { type: "whole", reply: { kind: "whole", results, facts: {}, ...together(accounts) } };
+}

@@ -1,0 +1,60 @@
+/** How OpenRouter says no: a number for a code, and in `metadata` what it knows of the reason or what the vendor behind it said. */
+import type { GatewayError } from "../../../std/gateway-error.ts";
+import type { FaultContext, WireReply } from "../../adapter.ts";
+import { isCount, memberOf } from "../wire/members.ts";
+import { type Meant, nativeFault, type Refusal } from "../wire/native-fault.ts";
+import { readAgain } from "../wire/refusal.ts";
+import { readFault, readStreamFault } from "../wire/upstream-fault.ts";
+import { wordsIn } from "../wire/words.ts";
+
+const metadataIn = (body: unknown): unknown => memberOf(memberOf(body, "error"), "metadata");
+
+/** openrouter.ai/docs/api/reference/errors-and-debugging. */
+function recognise({ status, body }: Refusal): Meant | undefined {
+  const raw = rawIn(body);
+  const blocked = /\b(moderation_blocked|content_policy_violation)\b/.test(raw.text);
+  if (blocked || isModeration(metadataIn(body))) return "moderated";
+  // "… is not a valid model ID" comes with 400.
+  if (/\b(not a valid model ID|No endpoints found)\b/i.test(wordsIn(body) ?? "")) {
+    return "no such model";
+  }
+  // The edge of its network gave up waiting.
+  if (status === 524) return "timed out";
+  return status === 400 && raw.words !== undefined ? "rejected" : undefined;
+}
+
+export const openrouterFault = nativeFault({
+  recognise,
+  // "Provider returned error" tells nobody anything.
+  words: (body) => rawIn(body).words ?? wordsIn(body),
+  otherwise: readFault,
+});
+
+/** What fails after the model has begun is told in an answer with status 200, or in its stream. */
+export async function faultIn(
+  body: unknown,
+  reply: WireReply,
+  context: FaultContext,
+): Promise<GatewayError> {
+  const status = memberOf(memberOf(body, "error"), "code");
+  // In a stream the words are those of the vendor behind it, which is OpenAI.
+  return isCount(status) && status >= 400
+    ? openrouterFault(readAgain(reply, body, status), context)
+    : readStreamFault(body, context);
+}
+
+const isModeration = (metadata: unknown): boolean =>
+  Array.isArray(memberOf(metadata, "reasons")) ||
+  ["content_policy_violation", "refusal"].includes(String(memberOf(metadata, "error_type")));
+
+/** What the vendor behind it said, as it came. */
+function rawIn(body: unknown): { readonly text: string; readonly words?: string } {
+  const raw = memberOf(metadataIn(body), "raw");
+  const text = typeof raw === "string" ? raw : (JSON.stringify(raw) ?? "");
+  try {
+    const words = wordsIn(JSON.parse(text));
+    return { text, ...(words !== undefined && { words }) };
+  } catch {
+    return { text };
+  }
+}

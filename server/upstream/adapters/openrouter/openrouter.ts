@@ -1,0 +1,18 @@
+/** OpenRouter: embeddings as OpenAI has them, pictures at a place and in words of its own. */
+import type { Vendor } from "../../vendor.ts";
+import { fromDialect } from "../openai/dialect.ts";
+import { openrouterFault } from "./fault.ts";
+import { openrouterEdits, openrouterGenerations, openrouterPictures } from "./pictures.ts";
+
+const baseUrl = "https://openrouter.ai/api/v1";
+
+export const openrouter: Vendor = fromDialect(
+  // openrouter.ai/docs/api/api-reference/embeddings.
+  { name: "openrouter", baseUrl },
+  {
+    generations: openrouterGenerations(baseUrl),
+    edits: openrouterEdits(baseUrl),
+    pictures: openrouterPictures,
+    fault: openrouterFault,
+  },
+);

@@ -1,0 +1,110 @@
+/** OpenRouter's Image API: one request for the models of many vendors, answers whole or, of OpenAI's, as a stream. */
+import type { Asked, PictureQuestion, WireReply, WireRequest } from "../../adapter.ts";
+import type {
+  EditQuery,
+  GenerationQuery,
+  ImageReply,
+  ImageSource,
+  Rest,
+  Target,
+} from "../../contract.ts";
+import type { ImageTraits } from "../../image-traits.ts";
+import { geminiShapes } from "../google/gemini-pictures.ts";
+import { askForPicture } from "../wire/ask.ts";
+import { readDocument } from "../wire/document.ts";
+import { asDataUrl } from "../wire/edit-sources.ts";
+import { bearer } from "../wire/headers.ts";
+import { createdIn, listedIn } from "../wire/listed-pictures.ts";
+import { memberOf } from "../wire/members.ts";
+import { isStream } from "../wire/picture-events.ts";
+import { readOpenrouterEvents } from "./events.ts";
+import { faultIn } from "./fault.ts";
+import { accountOf } from "./usage.ts";
+
+// OpenRouterTeam/typescript-sdk, .speakeasy/in.openapi.yaml: ImageGenerationRequest. "Providers that only support
+// single-image generation reject n > 1", and "providers without a quality knob ignore" it: so what only some can do is
+// asked only of those known for it.
+const most: ImageTraits = {
+  maxImages: 1,
+  takes: {},
+  sizes: "any",
+  edits: { maxImages: 16, links: true },
+};
+
+const families: readonly (readonly [RegExp, Partial<ImageTraits>])[] = [
+  [
+    /^openai\//,
+    {
+      maxImages: 10,
+      takes: {
+        quality: ["low", "medium", "high"],
+        background: ["transparent", "opaque"],
+        output_format: ["png", "jpeg", "webp"],
+        output_compression: "any",
+        partial_images: "any",
+      },
+      streams: true,
+    },
+  ],
+  // openrouter.ai/docs, ImageGenerationRequestAspectRatio: "Providers clamp to their supported subset". So only shapes that
+  // Google itself says it has; the sizes are the model's own.
+  [/^google\//, { sizes: { ratios: geminiShapes } }],
+];
+
+export const openrouterPictures = ({ model }: Target): ImageTraits => ({
+  ...most,
+  ...families.find(([name]) => name.test(model))?.[1],
+});
+
+const ask = (
+  query: GenerationQuery,
+  target: Target,
+  baseUrl: string,
+  more: Rest = {},
+): WireRequest => {
+  const { rest, options, prompt, aspect, stream } = query;
+  const { n, size, quality, background, output_format, output_compression } = options;
+  const { streams } = openrouterPictures(target);
+  const { upstream } = target;
+  return askForPicture(`${upstream.baseUrl ?? baseUrl}/images`, bearer(upstream), {
+    ...rest,
+    ...{ n, quality, background, output_format, output_compression },
+    ...(size !== "auto" && { size }),
+    ...(aspect !== undefined && { aspect_ratio: aspect }),
+    ...more,
+    model: target.model,
+    prompt,
+    ...(stream && streams && { stream: true }),
+  });
+};
+
+export const openrouterGenerations = (baseUrl: string): PictureQuestion<GenerationQuery> => ({
+  toUpstream: (query, target) => ask(query, target, baseUrl),
+  fromUpstream: readAnswer,
+});
+
+export const openrouterEdits = (baseUrl: string): PictureQuestion<EditQuery> => ({
+  toUpstream: (query, target) =>
+    ask(query, target, baseUrl, { input_references: query.images.map(referenceTo) }),
+  fromUpstream: readAnswer,
+});
+
+/** As base64 data URLs or as links, which it opens itself. */
+const referenceTo = (source: ImageSource): Rest => ({
+  type: "image_url",
+  image_url: { url: asDataUrl(source) },
+});
+
+async function readAnswer(reply: WireReply, asked: Asked<GenerationQuery>): Promise<ImageReply> {
+  const { query, target, scratch } = asked;
+  const context = { target, model: query.model };
+  if (isStream(reply)) {
+    const events = readOpenrouterEvents(reply, query.options.partial_images ?? 0, context);
+    return { kind: "stream", events };
+  }
+  const answer = await readDocument(reply, scratch);
+  if (memberOf(answer, "error")) throw await faultIn(answer, reply, context);
+  return listedIn(answer, asked, {
+    about: (said) => ({ ...createdIn(said), ...accountOf(memberOf(said, "usage")) }),
+  });
+}

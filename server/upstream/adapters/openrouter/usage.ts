@@ -1,0 +1,48 @@
+/** What OpenRouter says that a picture took: tokens in the words of chats, and dollars. */
+import type { ImageUsage, WholeReply } from "../../contract.ts";
+import { isCount, memberOf } from "../wire/members.ts";
+
+export type Account = Pick<WholeReply, "usage" | "cost">;
+
+/** OpenRouterTeam/typescript-sdk, .speakeasy/in.openapi.yaml: ImageGenerationUsage. */
+export function accountOf(said: unknown): Account {
+  const usage = tokensIn(said);
+  const cost = memberOf(said, "cost");
+  return {
+    ...(usage && { usage }),
+    ...(typeof cost === "number" && Number.isFinite(cost) && cost >= 0 && { cost }),
+  };
+}
+
+/** Known of all, or not at all. */
+export function together(accounts: readonly Account[]): Account {
+  const usages = accounts.flatMap(({ usage }) => (usage ? [usage] : []));
+  const costs = accounts.flatMap(({ cost }) => (cost === undefined ? [] : [cost]));
+  const [first, ...others] = usages;
+  return {
+    ...(first && usages.length === accounts.length && { usage: others.reduce(plus, first) }),
+    ...(costs.length === accounts.length &&
+      costs.length > 0 && { cost: costs.reduce((sum, cost) => sum + cost, 0) }),
+  };
+}
+
+const plus = (a: ImageUsage, b: ImageUsage): ImageUsage => ({
+  total_tokens: a.total_tokens + b.total_tokens,
+  input_tokens: a.input_tokens + b.input_tokens,
+  output_tokens: a.output_tokens + b.output_tokens,
+});
+
+function tokensIn(said: unknown): ImageUsage | undefined {
+  const [input, output, total] = ["prompt_tokens", "completion_tokens", "total_tokens"].map(
+    (name) => memberOf(said, name),
+  );
+  // Where a picture is paid for as such, nobody counted.
+  if (!isCount(input) || !isCount(output) || !isCount(total) || total === 0) return undefined;
+  const image = memberOf(memberOf(said, "completion_tokens_details"), "image_tokens");
+  return {
+    total_tokens: total,
+    input_tokens: input,
+    output_tokens: output,
+    ...(isCount(image) && { output_tokens_details: { image_tokens: image } }),
+  };
+}

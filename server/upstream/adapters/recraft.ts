@@ -1,0 +1,141 @@
+/** Recraft: generations nearly as OpenAI has them, with shapes for sizes; edits have paths and forms of their own. */
+import type { Asked, PictureQuestion, WireReply } from "../adapter.ts";
+import type {
+  EditQuery,
+  GenerationQuery,
+  Rest,
+  Target,
+  Upstream,
+  WholeReply,
+} from "../contract.ts";
+import type { ImageTraits } from "../image-traits.ts";
+import type { Vendor } from "../vendor.ts";
+import { askForPicture, askForPictureInForm } from "./wire/ask.ts";
+import { onlyFile } from "./wire/edit-sources.ts";
+import { bearer } from "./wire/headers.ts";
+import { createdIn, readListed, revised } from "./wire/listed-pictures.ts";
+import { isCount, memberOf, restOf } from "./wire/members.ts";
+import { fieldParts, type Part } from "./wire/multipart.ts";
+import { type Meant, nativeFault, type Refusal } from "./wire/native-fault.ts";
+
+const baseUrl = "https://external.api.recraft.ai/v1";
+
+const rootOf = ({ baseUrl: place = baseUrl }: Upstream): string => place;
+
+// recraft.ai/docs/api-reference/appendix: every model knows these; the pixels that each makes of them differ.
+const ratios = [
+  ...["1:1", "2:1", "1:2", "3:2", "2:3", "4:3", "3:4", "5:4", "4:5"],
+  ...["6:10", "14:10", "10:14", "16:9", "9:16"],
+];
+
+/** They draw SVG, whatever is asked for. */
+const isVector = (model: string): boolean => /_vector$/.test(model);
+
+// recraft.ai/docs/api-reference/usage: six pictures a call; 10,000 characters since V4, 1,000 before; sources of 10 MB.
+function pictures({ model }: Target, operation: "generations" | "edits"): ImageTraits {
+  return {
+    maxImages: 6,
+    takes: {
+      response_format: ["url", "b64_json"],
+      output_format: isVector(model) ? ["svg"] : ["png", "webp"],
+    },
+    // What is edited keeps its size.
+    sizes: operation === "edits" ? { list: [] } : { ratios },
+    maxPrompt: /^recraftv[23](_|$)/.test(model) ? 1000 : 10_000,
+    edits: {
+      maxImages: 1,
+      // The same page: inpainting is V3's; it fills where the mask is white.
+      ...(!/^recraftv[24]/.test(model) && { mask: "white" as const }),
+      maxBytes: 10 * 1024 * 1024,
+    },
+  };
+}
+
+function fieldsOf({ rest, prompt, aspect, options }: GenerationQuery, { model }: Target): Rest {
+  const { n, output_format, response_format = "b64_json" } = options;
+  return {
+    ...rest,
+    model,
+    prompt,
+    n,
+    // Its links last for a day: whoever did not ask for one gets the picture itself.
+    response_format,
+    ...(aspect !== undefined && { size: aspect }),
+    ...(!isVector(model) && { image_format: output_format }),
+  };
+}
+
+const generations: PictureQuestion<GenerationQuery> = {
+  toUpstream: (query, target) =>
+    askForPicture(
+      `${rootOf(target.upstream)}/images/generations`,
+      bearer(target.upstream),
+      fieldsOf(query, target),
+    ),
+  fromUpstream,
+};
+
+/** Required without a mask: from 0, nearly the same, to 1, hardly alike. The middle, unless the caller names it. */
+const usualStrength = 0.5;
+
+const edits: PictureQuestion<EditQuery> = {
+  toUpstream: (query, target) => {
+    const { images, mask } = query;
+    const fields = fieldsOf(query, target);
+    const parts: Part[] = [
+      ...fieldParts(mask ? fields : { strength: usualStrength, ...fields }),
+      { name: "image", file: onlyFile(images) },
+      ...(mask ? [{ name: "mask", file: onlyFile([mask]) }] : []),
+    ];
+    const path = mask ? "inpaint" : "imageToImage";
+    const { upstream } = target;
+    return askForPictureInForm(`${rootOf(upstream)}/images/${path}`, bearer(upstream), parts);
+  },
+  fromUpstream,
+};
+
+/** recraft.ai/docs/api-reference/pricing: "1,000 API units" are a dollar. */
+const unitsOfDollar = 1000;
+
+function fromUpstream(reply: WireReply, asked: Asked<GenerationQuery>): Promise<WholeReply> {
+  return readListed(reply, asked, {
+    told: (entry) => ({
+      ...revised(memberOf(entry, "revised_prompt"), asked),
+      ...restOf(entry, ["image_id"]),
+    }),
+    about: (answer) => {
+      const credits = memberOf(answer, "credits");
+      return {
+        ...createdIn(answer),
+        ...(isCount(credits) && { cost: credits / unitsOfDollar }),
+      };
+    },
+  });
+}
+
+/** `{code, message}`. Its documentation has no list of codes: these are those that its users have met with. */
+function recognise({ status, words, body }: Refusal): Meant | undefined {
+  const code = String(memberOf(body, "code"));
+  if (code === "prompt_is_improper" || /content filter/i.test(words)) return "moderated";
+  if (status === 402 || /not[_ ]enough[_ ](credits|units)/i.test(`${code} ${words}`)) {
+    return "no credit";
+  }
+  return /\bmodel\b.*\b(unknown|invalid|not (found|supported))|\b(unknown|invalid)\b.*\bmodel\b/i.test(
+    words,
+  )
+    ? "no such model"
+    : undefined;
+}
+
+export const recraft: Vendor = {
+  kind: { name: "recraft", baseUrl, needs: ["apiKey"], serves: "image", options: {} },
+  adapter: {
+    name: "recraft",
+    generations,
+    edits,
+    pictures,
+    // Its own description, /v1/users/me: the account and what is left in it.
+    probe: (upstream) => ({ url: `${rootOf(upstream)}/users/me`, headers: bearer(upstream) }),
+    fault: nativeFault({ recognise }),
+  },
+};

@@ -1,0 +1,151 @@
+/** What models on Replicate take. Each has a form of its own; those of one maker are much alike. */
+import type { ImageTraits, Sizes } from "../../image-traits.ts";
+
+export interface ReplicateFamily {
+  readonly sizes: Sizes;
+  /** What goes along with width and height, so that they are looked at. */
+  readonly custom?: Readonly<Record<string, string>>;
+  /** `size`: as one text. Absent: as width and height. */
+  readonly sizeField?: "size";
+  /** The field for the number of pictures, and the most it takes. Absent: one. */
+  readonly count?: readonly [field: string, most: number];
+  /** Kinds of file it makes, by OpenAI's names. */
+  readonly formats?: readonly string[];
+  /** The field for the pictures of an edit, and how many of them: a list, numbered fields, or one. Absent: it edits nothing. */
+  readonly source?: readonly [field: string, how: "list" | "one", most: number];
+  readonly mask?: "white" | "black";
+  /** Other options of OpenAI's that it has under the same name. */
+  readonly takes?: ImageTraits["takes"];
+}
+
+const three = ["webp", "jpeg", "png"];
+const two = ["jpeg", "png"];
+
+const fluxShapes = [
+  "1:1",
+  "16:9",
+  "21:9",
+  "3:2",
+  "2:3",
+  "4:5",
+  "5:4",
+  "3:4",
+  "4:3",
+  "9:16",
+  "9:21",
+];
+const geminiShapes = ["1:1", "2:3", "3:2", "3:4", "4:3", "4:5", "5:4", "9:16", "16:9", "21:9"];
+const imagenShapes = ["1:1", "9:16", "16:9", "3:4", "4:3"];
+const qwenShapes = ["1:1", "16:9", "9:16", "4:3", "3:4", "3:2", "2:3"];
+const ideogramShapes = [
+  ...["1:3", "3:1", "1:2", "2:1", "9:16", "16:9", "10:16", "16:10"],
+  ...["2:3", "3:2", "3:4", "4:3", "4:5", "5:4", "1:1"],
+];
+const lumaShapes = ["1:1", "3:4", "4:3", "9:16", "16:9", "9:21", "21:9"];
+
+/** What diffusion models of the first years take, and most that anybody has put there: stability-ai/sdxl. */
+const usual: ReplicateFamily = {
+  sizes: "any",
+  source: ["image", "one", 1],
+  mask: "white",
+};
+
+// Sources: the pages "Input schema" of replicate.com/OWNER/MODEL/versions/ID/api, by model.
+const families: readonly (readonly [RegExp, ReplicateFamily])[] = [
+  [
+    /^openai\/gpt-image/,
+    {
+      sizes: { ratios: ["1:1", "3:2", "2:3"] },
+      count: ["number_of_images", 10],
+      formats: ["png", "jpeg", "webp"],
+      source: ["input_images", "list", 16],
+      takes: {
+        quality: ["low", "medium", "high", "auto"],
+        background: ["auto", "transparent", "opaque"],
+        moderation: ["auto", "low"],
+        output_compression: "any",
+        input_fidelity: ["low", "high"],
+        user: "any",
+      },
+    },
+  ],
+  [
+    /\/flux-2/,
+    {
+      sizes: { rule: { multipleOf: 32, minEdge: 256, maxEdge: 2048 } },
+      custom: { aspect_ratio: "custom" },
+      formats: three,
+      source: ["input_images", "list", 8],
+    },
+  ],
+  [
+    /\/flux-kontext/,
+    { sizes: { ratios: fluxShapes }, formats: two, source: ["input_image", "one", 1] },
+  ],
+  [
+    /\/flux-fill-dev/,
+    {
+      sizes: { list: [] },
+      count: ["num_outputs", 4],
+      formats: three,
+      source: ["image", "one", 1],
+      mask: "white",
+    },
+  ],
+  [
+    /\/flux-fill/,
+    { sizes: { list: [] }, formats: two, source: ["image", "one", 1], mask: "white" },
+  ],
+  // Its `image_prompt` is a model to follow, and not a picture that is edited.
+  [/\/flux-1\.1-pro-ultra/, { sizes: { ratios: fluxShapes }, formats: two }],
+  [
+    /\/flux-(1\.1-)?pro/,
+    {
+      sizes: { rule: { multipleOf: 32, minEdge: 256, maxEdge: 1440 } },
+      custom: { aspect_ratio: "custom" },
+      formats: three,
+    },
+  ],
+  [/\/flux-schnell/, { sizes: { ratios: fluxShapes }, count: ["num_outputs", 4], formats: three }],
+  [
+    /\/flux-(dev|krea)/,
+    {
+      sizes: { ratios: fluxShapes },
+      count: ["num_outputs", 4],
+      formats: three,
+      source: ["image", "one", 1],
+    },
+  ],
+  [
+    /\/nano-banana/,
+    { sizes: { ratios: geminiShapes }, formats: two, source: ["image_input", "list", 14] },
+  ],
+  [
+    /\/seedream-[4-9]/,
+    {
+      sizes: { rule: { multipleOf: 1, minEdge: 1024, maxEdge: 4096 } },
+      custom: { size: "custom" },
+      source: ["image_input", "list", 10],
+    },
+  ],
+  [/\/imagen-/, { sizes: { ratios: imagenShapes }, formats: two }],
+  [
+    /\/ideogram-/,
+    { sizes: { ratios: ideogramShapes }, source: ["image", "one", 1], mask: "black" },
+  ],
+  [
+    /\/qwen-image-edit-(plus|2\d)/,
+    { sizes: { ratios: qwenShapes }, formats: three, source: ["image", "list", 3] },
+  ],
+  [/\/qwen-image/, { sizes: { ratios: qwenShapes }, formats: three, source: ["image", "one", 1] }],
+  [/\/recraft-/, { sizes: "any", sizeField: "size" }],
+  [
+    /\/stable-diffusion-3/,
+    { sizes: { ratios: fluxShapes }, formats: three, source: ["image", "one", 1] },
+  ],
+  [/\/sdxl/, { ...usual, count: ["num_outputs", 4] }],
+  [/^luma\/photon/, { sizes: { ratios: lumaShapes } }],
+];
+
+export const replicateFamilyOf = (model: string): ReplicateFamily =>
+  families.find(([name]) => name.test(model))?.[1] ?? usual;

@@ -1,0 +1,183 @@
+/** Replicate: any model that somebody has put there, as a prediction that is made and asked for. */
+import type { Asked, Pending, PictureQuestion, WireReply, WireRequest } from "../../adapter.ts";
+import type {
+  EditQuery,
+  GenerationQuery,
+  Rest,
+  Target,
+  Upstream,
+  WholeReply,
+} from "../../contract.ts";
+import type { ImageTraits } from "../../image-traits.ts";
+import type { Vendor } from "../../vendor.ts";
+import { askForPicture } from "../wire/ask.ts";
+import { readDocument } from "../wire/document.ts";
+import { edgesOf } from "../wire/edges.ts";
+import { asDataUrl } from "../wire/edit-sources.ts";
+import { bearer } from "../wire/headers.ts";
+import { about, jobLink } from "../wire/jobs.ts";
+import { memberOf, restOf, textIn, unusable } from "../wire/members.ts";
+import { modelPath } from "../wire/model-path.ts";
+import { type Meant, nativeFault, refused, waitInBody } from "../wire/native-fault.ts";
+import { pictureIn } from "../wire/picture-in.ts";
+import { replicateFamilyOf } from "./families.ts";
+
+const baseUrl = "https://api.replicate.com/v1";
+const domains = ["replicate.com"];
+
+const rootOf = ({ baseUrl: place = baseUrl }: Upstream): string => place;
+
+// replicate-javascript, lib/util.js: what goes along within the JSON may have ten megabytes.
+const maxBytes = 10_000_000;
+
+function pictures({ model }: Target): ImageTraits {
+  const { sizes, count, formats, source, mask, takes } = replicateFamilyOf(model);
+  return {
+    maxImages: count?.[1] ?? 1,
+    takes: { ...takes, ...(formats && { output_format: formats }) },
+    sizes,
+    ...(source && { edits: { maxImages: source[2], ...(mask && { mask }), maxBytes } }),
+  };
+}
+
+function inputOf(query: GenerationQuery, { model }: Target): Rest {
+  const { count, custom, sizeField } = replicateFamilyOf(model);
+  const { n, size, output_format, response_format: _, user, ...options } = query.options;
+  const edges = sizeField ? undefined : edgesOf(query);
+  return {
+    ...query.rest,
+    ...options,
+    prompt: query.prompt,
+    aspect_ratio: query.aspect ?? query.rest.aspect_ratio,
+    ...(edges && { ...custom, ...edges }),
+    ...(sizeField && size !== "auto" && { [sizeField]: size }),
+    ...(count && n !== undefined && { [count[0]]: n }),
+    ...(output_format !== undefined && { output_format: formatOf(output_format, model) }),
+    ...(user !== undefined && { user_id: user }),
+  };
+}
+
+/** All but OpenAI's own models say `jpg`. */
+const formatOf = (format: string, model: string): string =>
+  format === "jpeg" && !model.startsWith("openai/") ? "jpg" : format;
+
+function sourcesOf({ images, mask }: EditQuery, { model }: Target): Rest {
+  const [field, how] = replicateFamilyOf(model).source ?? ["image", "one"];
+  const urls = images.map(asDataUrl);
+  return { [field]: how === "list" ? urls : urls[0], ...(mask && { mask: asDataUrl(mask) }) };
+}
+
+/**
+ * `owner/name` is a model that Replicate keeps running, `owner/name:version` or a version alone one that somebody has put
+ * there, `deployments/owner/name` one of the operator's own.
+ */
+function placeOf(model: string): { readonly path: string; readonly version?: string } {
+  const colon = model.indexOf(":");
+  if (colon >= 0) return { path: "predictions", version: model.slice(colon + 1) };
+  if (/^[0-9a-f]{64}$/.test(model)) return { path: "predictions", version: model };
+  const [, deployed] = /^deployments\/(.+)$/.exec(model) ?? [];
+  return deployed === undefined
+    ? { path: `models/${modelPath(model)}/predictions` }
+    : { path: `deployments/${modelPath(deployed)}/predictions` };
+}
+
+function ask({ upstream, model }: Target, input: Rest): WireRequest {
+  const { path, version } = placeOf(model);
+  // Quick models answer at once. Slow ones soon tell their name, so that they can be told to stop.
+  const headers = { ...bearer(upstream), prefer: "wait=5" };
+  return askForPicture(`${rootOf(upstream)}/${path}`, headers, { version, input });
+}
+
+async function fromUpstream(
+  reply: WireReply,
+  asked: Asked<GenerationQuery>,
+): Promise<WholeReply | Pending> {
+  const prediction = await readDocument(reply, asked.scratch);
+  switch (memberOf(prediction, "status")) {
+    case "succeeded":
+      return done(prediction);
+    case "failed":
+    case "canceled":
+    case "aborted":
+      throw failed(prediction, asked);
+    case "starting":
+    case "queued":
+    case "processing":
+      return underWay(prediction, asked.target);
+    default:
+      throw unusable("it is no prediction");
+  }
+}
+
+function underWay(prediction: unknown, { upstream }: Target): Pending {
+  const urls = memberOf(prediction, "urls");
+  const link = (name: string) => jobLink(memberOf(urls, name), rootOf(upstream), domains);
+  const headers = bearer(upstream);
+  return {
+    kind: "pending",
+    poll: about(link("get"), headers),
+    ...(memberOf(urls, "cancel") !== undefined && {
+      cancel: { url: link("cancel"), headers, method: "POST" },
+    }),
+  };
+}
+
+function done(prediction: unknown): WholeReply {
+  const output = memberOf(prediction, "output");
+  const list: readonly unknown[] = Array.isArray(output) ? output : [output];
+  return {
+    kind: "whole",
+    results: list.map((entry) => {
+      const image = pictureIn(entry);
+      if (!image) throw unusable("its output is neither a picture nor a list of pictures");
+      return { image };
+    }),
+    facts: {},
+    ...restOf(prediction, ["metrics"]),
+  };
+}
+
+function failed(prediction: unknown, asked: Asked<GenerationQuery>) {
+  const words = textIn(prediction, "error");
+  return refused(meaningOf(words ?? ""), words, asked);
+}
+
+/** An error is a sentence of the model's author; E… in it is a code of the maker's, of which no list is public. */
+function meaningOf(words: string): Meant | undefined {
+  if (/\bnsfw\b|flagged as|safety (system|filter|check)|content policy|\(E005\)/i.test(words)) {
+    return "moderated";
+  }
+  if (/high demand|\(E003\)|currently unavailable/i.test(words)) return "busy";
+  return /^input validation error/i.test(words) ? "rejected" : undefined;
+}
+
+const generations: PictureQuestion<GenerationQuery> = {
+  toUpstream: (query, target) => ask(target, inputOf(query, target)),
+  fromUpstream,
+};
+
+const edits: PictureQuestion<EditQuery> = {
+  toUpstream: (query, target) =>
+    ask(target, { ...inputOf(query, target), ...sourcesOf(query, target) }),
+  fromUpstream,
+};
+
+export const replicate: Vendor = {
+  kind: { name: "replicate", baseUrl, needs: ["apiKey"], serves: "image", options: {} },
+  adapter: {
+    name: "replicate",
+    generations,
+    edits,
+    pictures,
+    probe: (upstream) => ({ url: `${rootOf(upstream)}/account`, headers: bearer(upstream) }),
+    fault: nativeFault({
+      recognise: ({ status, words }) => {
+        if (status < 500 && meaningOf(words) === "moderated") return "moderated";
+        const unknown = status === 422 && /\bversion does not exist\b/.test(words);
+        return (status === 404 || unknown) && "no such model";
+      },
+      // nodetool-ai/nodetool#5196: {"detail":"Request was throttled. …","status":429,"retry_after":5}.
+      waits: waitInBody,
+    }),
+  },
+};

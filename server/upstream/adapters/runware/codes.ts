@@ -1,0 +1,47 @@
+/** What Runware's error codes mean: hundreds of words, made after a few patterns. */
+import { listOf, memberOf } from "../wire/members.ts";
+import type { Meant } from "../wire/native-fault.ts";
+
+// Source: github.com/Runware/runware-typescript, src/errors.ts, which sorts them in the same way.
+
+interface Complaint {
+  readonly code: string;
+  /** The field that is complained of. */
+  readonly about: unknown;
+}
+
+function complaintIn(body: unknown): Complaint {
+  const first = listOf(memberOf(body, "errors"))[0] ?? memberOf(body, "error");
+  return { code: String(memberOf(first, "code") ?? ""), about: memberOf(first, "parameter") };
+}
+
+// `invalidProviderContent` is how a maker's own filter comes through; it is in no list, but in many clients.
+const moderated =
+  /content(Policy|Moderation)|(sensitive|unsafe|nsfw)Content|^(prompt|image)Blocked|^moderationFailed|^invalidProviderContent/i;
+
+/** Undefined where the status says enough. */
+export function meantBy(body: unknown): Meant | undefined {
+  const { code, about } = complaintIn(body);
+  if (moderated.test(code)) return "moderated";
+  if (/Credits|Quota|Balance|^quotaExceeded|^paymentRequired/.test(code)) return "no credit";
+  if (/ApiKey|^auth|^unauthorized|^token|^invalid(Authentication|Credentials)/.test(code)) {
+    return "wrong key";
+  }
+  if (/^(unknown|invalid)Model$|^modelNotFound/.test(code)) return "no such model";
+  if (about === "model" && /^(invalid|unsupported|unknown)/.test(code)) return "no such model";
+  return /^noAvailableServer|^model(Unavailable|NotReady)|Unavailable$/.test(code)
+    ? "busy"
+    : undefined;
+}
+
+/** Errors also come with 200, beside or instead of pictures: this is the status that they would have had. */
+export function statusOf(body: unknown): number {
+  const { code } = complaintIn(body);
+  if (/RateLimit/i.test(code)) return 429;
+  if (/timeout/i.test(code)) return 504;
+  return /^(invalid|missing|conflict|duplicate|unsupported|value|array|max|incompatible)|^unknownParameter|^validation/.test(
+    code,
+  )
+    ? 400
+    : 502;
+}

@@ -1,0 +1,124 @@
+/** SiliconFlow: OpenAI's language for vectors; pictures at OpenAI's address with fields of its own, as links only. */
+import type { Asked, PictureQuestion, WireReply, WireRequest } from "../adapter.ts";
+import type { EditQuery, GenerationQuery, Rest, Target, WholeReply } from "../contract.ts";
+import type { ImageTraits } from "../image-traits.ts";
+import type { Vendor } from "../vendor.ts";
+import { fromDialect, modest } from "./openai/dialect.ts";
+import { askForPicture } from "./wire/ask.ts";
+import { asDataUrl } from "./wire/edit-sources.ts";
+import { bearer } from "./wire/headers.ts";
+import { readListed } from "./wire/listed-pictures.ts";
+import { memberOf, restOf } from "./wire/members.ts";
+import { nativeFault } from "./wire/native-fault.ts";
+import { readFault } from "./wire/upstream-fault.ts";
+
+const baseUrl = "https://api.siliconflow.com/v1";
+
+/** docs.siliconflow.com/en/api-reference/embeddings/create-embeddings: up to each model's own length. */
+const lengths = (most: number): { readonly dimensions: readonly number[] } => ({
+  dimensions: [64, 128, 256, 512, 768, 1024, 2048, 4096].filter((length) => length <= most),
+});
+
+interface Family {
+  /** The size to ask for where the caller has none in mind: most models insist on one. Absent: it takes none. */
+  readonly size?: string;
+  /** It has a word for several pictures. */
+  readonly batch?: true;
+  readonly maxImages: number;
+  /** How many pictures it reads. */
+  readonly reads: number;
+}
+
+/** docs.siliconflow.cn/docs/api/images-generations-post. Sizes are recommended there, and not required. */
+function familyOf(model: string): Family {
+  if (/Qwen-Image-Edit-\d/i.test(model)) return { maxImages: 1, reads: 3 };
+  if (/Qwen-Image-Edit/i.test(model)) return { maxImages: 1, reads: 1 };
+  if (/Qwen-Image/i.test(model)) return { size: "1328x1328", maxImages: 1, reads: 1 };
+  if (/Kolors/i.test(model)) return { size: "1024x1024", batch: true, maxImages: 4, reads: 1 };
+  return { size: "1024x1024", maxImages: 1, reads: 1 };
+}
+
+function pictures({ model }: Target): ImageTraits {
+  const { size, maxImages, reads } = familyOf(model);
+  return {
+    maxImages,
+    takes: {},
+    sizes: size === undefined ? { list: [] } : "any",
+    edits: { maxImages: reads, links: true },
+  };
+}
+
+const generations: PictureQuestion<GenerationQuery> = {
+  toUpstream: (query, target) => ask(query, target, {}),
+  fromUpstream: read,
+};
+
+const edits: PictureQuestion<EditQuery> = {
+  // image, image2, image3.
+  toUpstream: (query, target) =>
+    ask(
+      query,
+      target,
+      Object.fromEntries(
+        query.images.map((source, at) => [
+          at === 0 ? "image" : `image${at + 1}`,
+          asDataUrl(source),
+        ]),
+      ),
+    ),
+  fromUpstream: read,
+};
+
+function ask(
+  { rest, options, prompt }: GenerationQuery,
+  { upstream, model }: Target,
+  images: Rest,
+): WireRequest {
+  const { size, batch } = familyOf(model);
+  const asked = options.size === "auto" ? undefined : options.size;
+  return askForPicture(`${upstream.baseUrl ?? baseUrl}/images/generations`, bearer(upstream), {
+    ...(size !== undefined && { image_size: size }),
+    ...rest,
+    model,
+    prompt,
+    ...(asked !== undefined && { image_size: asked }),
+    ...(batch && options.n !== undefined && { batch_size: options.n }),
+    ...images,
+  });
+}
+
+/** `{images: [{url}], timings: {inference}, seed}`, and the same list once more as `data`. */
+function read(reply: WireReply, asked: Asked<GenerationQuery>): Promise<WholeReply> {
+  return readListed(reply, asked, {
+    list: "images",
+    about: (answer) => restOf(answer, ["timings", "seed"]),
+  });
+}
+
+const fault = nativeFault({
+  // Codes as recorded by users: 20012 with 400, 30001 and 30011 with 403. No page lists them.
+  recognise: ({ status, words, body }) => {
+    const code = memberOf(body, "code");
+    if (code === 20012) return "no such model";
+    if (code === 30001 || code === 30011) return "no credit";
+    const refused =
+      status === 451 || (status === 400 && /\b(sensitive|nsfw|inappropriate)\b/i.test(words));
+    return refused && "moderated";
+  },
+  otherwise: readFault,
+});
+
+export const siliconflow: Vendor = fromDialect(
+  {
+    name: "siliconflow",
+    baseUrl,
+    // The page named above; an array of at most 32.
+    embeddings: { ...modest, maxItems: 32, tokens: true },
+    models: [
+      [/Qwen3-Embedding-8B/i, lengths(4096)],
+      [/Qwen3-Embedding-4B/i, lengths(2048)],
+      [/Qwen3-Embedding-0\.6B/i, lengths(1024)],
+    ],
+  },
+  { generations, edits, pictures, fault },
+);

@@ -1,0 +1,117 @@
+/**
+ * What Stability sells, by the names of its addresses: services that draw, and services that change a picture. Facts are
+ * from platform.stability.ai/docs/api-reference and the OpenAPI document behind it.
+ */
+import type { ImageTraits } from "../../image-traits.ts";
+import { modelPath } from "../wire/model-path.ts";
+
+export interface Service {
+  /** Below /v2beta/stable-image. */
+  readonly path: string;
+  /** Of the services that are several models: which. */
+  readonly model?: string;
+  /** The field of the prompt. Absent: it reads none. */
+  readonly prompt?: string;
+  /** The fields of the pictures, in order. */
+  readonly images?: readonly string[];
+  /** Reads a mask, which is white where it may change things. */
+  readonly mask?: true;
+  /** Takes a shape. */
+  readonly shapes?: true;
+  /** Fields that must be there. What the caller says wins. */
+  readonly usual?: Readonly<Record<string, string>>;
+  readonly formats: readonly string[];
+}
+
+const formats = ["png", "jpeg", "webp"];
+/** `sd3` has no webp: its own schema, and stability-ai on npm. */
+const sd3Formats = ["png", "jpeg"];
+
+const service = (path: string, others: Partial<Service> = {}): Service => ({
+  path,
+  prompt: "prompt",
+  images: ["image"],
+  formats,
+  ...others,
+});
+
+const { prompt: _, ...silent } = service("");
+
+const inpaint = service("edit/inpaint", { mask: true });
+
+/** How far a picture may move from its source: 0 is not at all. Required beside a picture; the middle, unless it is named. */
+const strength = { strength: "0.5" };
+
+/** By their last name. Relighting and creative upscaling answer with a job. */
+const changing: Readonly<Record<string, Service>> = {
+  inpaint,
+  erase: { ...silent, path: "edit/erase", mask: true },
+  outpaint: service("edit/outpaint"),
+  "search-and-replace": service("edit/search-and-replace"),
+  "search-and-recolor": service("edit/search-and-recolor"),
+  "remove-background": { ...silent, path: "edit/remove-background", formats: ["png", "webp"] },
+  "replace-background-and-relight": service("edit/replace-background-and-relight", {
+    prompt: "background_prompt",
+    images: ["subject_image", "background_reference"],
+  }),
+  sketch: service("control/sketch"),
+  structure: service("control/structure"),
+  style: service("control/style", { shapes: true }),
+  "style-transfer": service("control/style-transfer", { images: ["init_image", "style_image"] }),
+  fast: { ...silent, path: "upscale/fast" },
+  conservative: service("upscale/conservative"),
+  creative: service("upscale/creative"),
+};
+
+/** `edit/inpaint`, `stable-image-ultra` and `ultra` are ways to name the same. */
+const lastName = (model: string): string =>
+  model.replace(/^.*\//, "").replace(/^stable-image-/, "");
+
+const isSd3 = (name: string): boolean => /^(sd|stable-diffusion-)3/.test(name);
+
+export function drawing(model: string): Service {
+  const name = lastName(model);
+  const { images: _, ...words } = service("");
+  return isSd3(name)
+    ? { ...words, path: "generate/sd3", model: name, shapes: true, formats: sd3Formats }
+    : { ...words, path: `generate/${modelPath(name)}`, shapes: true };
+}
+
+/**
+ * Who names a service that changes pictures gets that one. Of those that draw, Ultra and SD3 can begin with a picture; with
+ * a mask, and for all others, it is inpainting that is meant, which without a mask goes by the picture's transparency.
+ */
+export function editing(model: string, masked: boolean): Service {
+  const name = lastName(model);
+  const named = changing[name];
+  if (named) return named;
+  if (masked) return inpaint;
+  if (isSd3(name)) {
+    return service("generate/sd3", {
+      model: name,
+      usual: { mode: "image-to-image", ...strength },
+      formats: sd3Formats,
+    });
+  }
+  return name === "ultra" ? service("generate/ultra", { usual: strength }) : inpaint;
+}
+
+// The same reference: these shapes, prompts of 10,000 characters, requests of 10 MiB, one picture a call.
+const ratios = ["21:9", "16:9", "3:2", "5:4", "1:1", "4:5", "2:3", "9:16", "9:21"];
+
+export function stabilityTraits(model: string, operation: "generations" | "edits"): ImageTraits {
+  const edits = operation === "edits";
+  const { shapes, formats, images = [] } = edits ? editing(model, false) : drawing(model);
+  const { mask } = editing(model, true);
+  return {
+    maxImages: 1,
+    takes: { output_format: formats, user: "any" },
+    sizes: shapes ? { ratios } : { list: [] },
+    maxPrompt: 10_000,
+    edits: {
+      maxImages: edits ? images.length : 1,
+      ...(mask && { mask: "white" as const }),
+      maxBytes: 10 * 1024 * 1024,
+    },
+  };
+}

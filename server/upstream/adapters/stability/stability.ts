@@ -1,0 +1,128 @@
+/** Stability AI: every question is a form, every answer the picture itself; what else it says stands in headers. */
+import type { Asked, Pending, PictureQuestion, WireReply, WireRequest } from "../../adapter.ts";
+import type {
+  EditQuery,
+  GenerationQuery,
+  Rest,
+  Target,
+  Upstream,
+  WholeReply,
+} from "../../contract.ts";
+import type { Vendor } from "../../vendor.ts";
+import { askForPictureInForm } from "../wire/ask.ts";
+import { isFiltered, isPicture, readBarePicture } from "../wire/bare-picture.ts";
+import { readDocument } from "../wire/document.ts";
+import { filesOf } from "../wire/edit-sources.ts";
+import { bearer } from "../wire/headers.ts";
+import { about } from "../wire/jobs.ts";
+import { memberOf, restOf, unusable } from "../wire/members.ts";
+import { fieldParts, type Part } from "../wire/multipart.ts";
+import { nativeFault, refused } from "../wire/native-fault.ts";
+import { pictureIn } from "../wire/picture-in.ts";
+import { drawing, editing, type Service, stabilityTraits } from "./endpoints.ts";
+
+const baseUrl = "https://api.stability.ai";
+
+/** Some have the version in their configuration. */
+const rootOf = ({ baseUrl: place = baseUrl }: Upstream): string => place.replace(/\/v2beta$/, "");
+
+// The reference, "stability-client-user-id": at most 256 characters. Not every character may stand in a header.
+const whoAsks = ({ options }: GenerationQuery): Record<string, string> =>
+  options.user === undefined
+    ? {}
+    : { "stability-client-user-id": encodeURIComponent(options.user).slice(0, 256) };
+
+function ask(
+  query: GenerationQuery,
+  { upstream }: Target,
+  service: Service,
+  files: readonly Part[] = [],
+): WireRequest {
+  const { rest, prompt, aspect, options } = query;
+  const { usual, model, path } = service;
+  const fields: Rest = {
+    ...usual,
+    ...rest,
+    ...(service.prompt !== undefined && { [service.prompt]: prompt }),
+    model,
+    ...(aspect !== undefined && { aspect_ratio: aspect }),
+    output_format: options.output_format,
+  };
+  const headers = { ...bearer(upstream), ...whoAsks(query), accept: "image/*" };
+  const url = `${rootOf(upstream)}/v2beta/stable-image/${path}`;
+  return askForPictureInForm(url, headers, [...fieldParts(fields), ...files]);
+}
+
+const generations: PictureQuestion<GenerationQuery> = {
+  toUpstream: (query, target) => ask(query, target, drawing(target.model)),
+  fromUpstream,
+};
+
+const edits: PictureQuestion<EditQuery> = {
+  toUpstream: (query, target) => {
+    const { images, mask } = query;
+    const service = editing(target.model, mask !== undefined);
+    const names = service.images ?? [];
+    return ask(query, target, service, [
+      ...filesOf(images).map((file, at): Part => ({ name: names[at] ?? "image", file })),
+      ...filesOf(mask ? [mask] : []).map((file): Part => ({ name: "mask", file })),
+    ]);
+  },
+  fromUpstream,
+};
+
+/** The reference, "Fetch async generation result": not more often than this. */
+const betweenPollsMs = 10_000;
+
+async function fromUpstream(
+  reply: WireReply,
+  asked: Asked<GenerationQuery>,
+): Promise<WholeReply | Pending> {
+  if (isPicture(reply)) return readBarePicture(reply, asked);
+  const answer = await readDocument(reply, asked.scratch);
+  const job = memberOf(answer, "id");
+  if (typeof job === "string") return pending(job, asked.target);
+  if (isFiltered(memberOf(answer, "finish_reason"))) throw refused("moderated", undefined, asked);
+  const image = pictureIn(memberOf(answer, "image"));
+  if (!image) throw unusable("it is no picture, and there is none in it");
+  return { kind: "whole", results: [{ image, ...restOf(answer, ["seed"]) }], facts: {} };
+}
+
+/** Taken, or (202) still under way: both name the job. */
+const pending = (job: string, { upstream }: Target): Pending => ({
+  kind: "pending",
+  poll: about(`${rootOf(upstream)}/v2beta/results/${encodeURIComponent(job)}`, {
+    ...bearer(upstream),
+    accept: "image/*",
+  }),
+  afterMs: betweenPollsMs,
+});
+
+/** kb.stability.ai, API key rate limits: who asks too fast is shut out for a minute. No header says so. */
+const shutOutMs = 60_000;
+
+const fault = nativeFault({
+  /** `{id, name, errors: ["…"]}`. */
+  recognise: ({ status, words, body }) => {
+    const name = memberOf(body, "name");
+    if (name === "content_moderation") return "moderated";
+    if (status === 402 || name === "payment_required") return "no credit";
+    return (status === 404 || /^model\b/.test(words)) && "no such model";
+  },
+  waits: ({ status }) => (status === 429 ? shutOutMs : undefined),
+});
+
+export const stability: Vendor = {
+  kind: { name: "stability", baseUrl, needs: ["apiKey"], serves: "image", options: {} },
+  adapter: {
+    name: "stability",
+    generations,
+    edits,
+    pictures: ({ model }, operation) => stabilityTraits(model, operation),
+    probe: (upstream) => ({
+      url: `${rootOf(upstream)}/v1/user/balance`,
+      headers: bearer(upstream),
+    }),
+    fault,
+  },
+};

@@ -1,0 +1,103 @@
+/** Together: embeddings as OpenAI has them; pictures by width and height, with an edit's sources as members of the same body. */
+import type { Asked, PictureQuestion, WireReply } from "../adapter.ts";
+import type { EditQuery, GenerationQuery, Rest, Target, WholeReply } from "../contract.ts";
+import type { EditTraits, ImageTraits } from "../image-traits.ts";
+import type { Vendor } from "../vendor.ts";
+import { fromDialect, modest } from "./openai/dialect.ts";
+import { askForPicture } from "./wire/ask.ts";
+import { edgesOf } from "./wire/edges.ts";
+import { asDataUrl } from "./wire/edit-sources.ts";
+import { bearer } from "./wire/headers.ts";
+import { readListed } from "./wire/listed-pictures.ts";
+import { memberOf, restOf } from "./wire/members.ts";
+import { type Meant, nativeFault, type Refusal } from "./wire/native-fault.ts";
+import { readFault } from "./wire/upstream-fault.ts";
+
+const baseUrl = "https://api.together.xyz/v1";
+
+/**
+ * togethercomputer/skills, together-images, references/models.md: Kontext reads one picture, called `image_url`; FLUX.2 and
+ * Google's read several, called `reference_images`. Eight is what FLUX.2 takes at its owner's.
+ */
+const several: EditTraits = { maxImages: 8 };
+const families: readonly (readonly [RegExp, EditTraits | undefined])[] = [
+  [/kontext/i, { maxImages: 1 }],
+  [/FLUX\.2|gemini|flash-image/i, several],
+  // They draw from words alone, and would leave a picture unseen.
+  [/FLUX\.1|imagen|seedream-3|stable-diffusion|hidream|dreamshaper|juggernaut/i, undefined],
+];
+
+const editsOf = (model: string): EditTraits | undefined => {
+  const known = families.find(([name]) => name.test(model));
+  return known ? known[1] : several;
+};
+
+const readsOne = (model: string): boolean => editsOf(model)?.maxImages === 1;
+
+// The same, references/api-reference.md: four pictures a call; `output_format` is FLUX.2's. Each model has sizes of its own.
+function pictures({ model }: Target): ImageTraits {
+  const edits = editsOf(model);
+  return {
+    maxImages: 4,
+    takes: {
+      response_format: ["url", "b64_json"],
+      ...(/FLUX\.2/i.test(model) && { output_format: ["png", "jpeg"] }),
+    },
+    sizes: { rule: { multipleOf: 1, minEdge: 64, maxEdge: 8192 } },
+    ...(edits && { edits }),
+  };
+}
+
+const ask = (query: GenerationQuery, target: Target, sources: Rest = {}) => {
+  const { rest, prompt, options } = query;
+  const { upstream } = target;
+  const url = `${upstream.baseUrl ?? baseUrl}/images/generations`;
+  return askForPicture(url, bearer(upstream), {
+    ...rest,
+    model: target.model,
+    prompt,
+    n: options.n,
+    ...edgesOf(query),
+    output_format: options.output_format,
+    // togethercomputer/openapi: `base64` is its word, though its answers say `b64_json`.
+    response_format: options.response_format === "url" ? "url" : "base64",
+    ...sources,
+  });
+};
+
+const generations: PictureQuestion<GenerationQuery> = {
+  toUpstream: (query, target) => ask(query, target),
+  fromUpstream,
+};
+
+const edits: PictureQuestion<EditQuery> = {
+  toUpstream: (query, target) => {
+    const sources = query.images.map(asDataUrl);
+    return ask(
+      query,
+      target,
+      readsOne(target.model) ? { image_url: sources[0] } : { reference_images: sources },
+    );
+  },
+  fromUpstream,
+};
+
+function fromUpstream(reply: WireReply, asked: Asked<GenerationQuery>): Promise<WholeReply> {
+  return readListed(reply, asked, { told: (entry) => restOf(entry, ["timings"]) });
+}
+
+/** What its users have met with, where OpenAI would say it in another way: "Unable to access model …", NSFW, 402. */
+function recognise({ status, words, body }: Refusal): Meant | undefined {
+  const code = memberOf(memberOf(body, "error"), "code");
+  if (/\bnsfw\b|\bcontent (policy|moderation)\b/i.test(words)) return "moderated";
+  if (code === "model_not_available" || /^unable to access model\b/i.test(words)) {
+    return "no such model";
+  }
+  return status === 402 || code === "credit_limit_exceeded" ? "no credit" : undefined;
+}
+
+export const together: Vendor = fromDialect(
+  // togethercomputer/openapi: EmbeddingsRequest has `model` and `input`, nothing else.
+  { name: "together", baseUrl, embeddings: modest },
+  { generations, edits, pictures, fault: nativeFault({ recognise, otherwise: readFault }) },
+);

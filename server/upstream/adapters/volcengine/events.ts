@@ -1,0 +1,56 @@
+/** Seedream's stream: an event for each picture that is done, and one at the end that tells what they cost. */
+import type { GatewayError } from "../../../std/gateway-error.ts";
+import type { ImageEvent, ImageFrame, ImageUsage } from "../../contract.ts";
+import { createdIn } from "../wire/listed-pictures.ts";
+import { memberOf, unusable } from "../wire/members.ts";
+import { readPictureEvents } from "../wire/picture-events.ts";
+import { bareBase64 } from "../wire/picture-in.ts";
+
+export interface EventReading {
+  readonly usageIn: (answer: unknown) => { readonly usage?: ImageUsage };
+  /** Of an error's code and message. */
+  readonly refuse: (error: unknown) => GatewayError;
+}
+
+/** docs.byteplus.com/en/docs/ModelArk/1824137. One that was refused does not keep the others from being drawn. */
+export async function* readSeedreamEvents(
+  chunks: AsyncIterable<Uint8Array>,
+  { usageIn, refuse }: EventReading,
+): AsyncGenerator<ImageEvent> {
+  // Held back until it is known whether it is the last, which carries the usage of all.
+  let held: ImageFrame | undefined;
+  let delivered = 0;
+  let refused: unknown;
+  for await (const { payload: event } of readPictureEvents(chunks)) {
+    const { error, type } = event;
+    switch (type) {
+      case "image_generation.partial_succeeded":
+        if (held) yield held;
+        held = toFrame(event);
+        delivered++;
+        break;
+      case "image_generation.partial_failed":
+        refused ??= error;
+        break;
+      case "image_generation.completed":
+        if (held) yield { ...held, ...usageIn(event) };
+        held = undefined;
+        break;
+      default:
+        if (error) throw refuse(error);
+    }
+  }
+  if (held) yield held;
+  if (delivered > 0) return;
+  throw refused ? refuse(refused) : unusable("its stream ended before a picture was there");
+}
+
+function toFrame(event: unknown): ImageFrame {
+  const base64 = memberOf(event, "b64_json");
+  if (typeof base64 !== "string") throw unusable("an event has no `b64_json`");
+  return {
+    type: "completed",
+    base64: bareBase64(base64),
+    ...createdIn(event),
+  };
+}

@@ -1,0 +1,56 @@
+/** The Seedream models of Volcengine's Ark, and what each can draw. */
+import type { EditTraits, ImageTraits, OptionName } from "../../image-traits.ts";
+
+/** docs.byteplus.com/en/docs/ModelArk/1541523 */
+const reading = (maxImages: number, reads?: readonly string[]): EditTraits => ({
+  maxImages,
+  links: true,
+  maxBytes: 10 * 1024 * 1024,
+  ...(reads && { reads }),
+});
+
+type Takes = Partial<Record<OptionName, readonly string[]>>;
+
+const links: Takes = { response_format: ["url", "b64_json"] };
+
+/** No model has a word for several pictures that are alike: each call is for one. */
+const traits = (more: Partial<ImageTraits>): ImageTraits => ({
+  maxImages: 1,
+  takes: links,
+  // Names such as 2K, or any two edges whose product is within the model's bounds.
+  sizes: "any",
+  ...more,
+});
+
+const formats: Takes = { ...links, output_format: ["png", "jpeg"] };
+
+/**
+ * The first that fits counts. The page named above for 3.0, 4.0 and 4.5. Of 5.0 only what those tell who sell it, too:
+ * runware.ai/docs/models, bytedance-seedream-5-0-flash (ten pictures, transparency), and InvokeAI's guide to Seedream
+ * (fourteen pictures with the plain one). So only the newest are asked for a kind of file, and only these edit with
+ * transparency.
+ */
+export function seedreamTraits(model: string, operation: "generations" | "edits"): ImageTraits {
+  if (/seedream-5[-.]0-(pro|flash)/.test(model)) {
+    const takes: Takes =
+      operation === "edits" ? { ...formats, background: ["transparent"] } : formats;
+    return traits({ takes, edits: reading(10) });
+  }
+  if (/seedream-5[-.]/.test(model)) {
+    return traits({ takes: formats, streams: true, edits: reading(14) });
+  }
+  if (/seedream-4[-.]/.test(model)) return traits({ streams: true, edits: reading(14) });
+  if (/seedream-3[-.]/.test(model)) {
+    return traits({
+      sizes: { rule: { multipleOf: 1, minEdge: 512, maxEdge: 2048 } },
+    });
+  }
+  if (/seededit/.test(model)) {
+    return traits({
+      sizes: { list: ["adaptive"] },
+      edits: reading(1, ["image/png", "image/jpeg"]),
+    });
+  }
+  // An endpoint of one's own (`ep-…`) does not say which model is behind it.
+  return traits({ edits: reading(10) });
+}

@@ -1,0 +1,145 @@
+/** Volcengine's Ark, and BytePlus's ModelArk: OpenAI's language for vectors, and Seedream's for pictures. */
+import { GatewayError } from "../../../std/gateway-error.ts";
+import type { Adapter, Asked, PictureQuestion, WireReply, WireRequest } from "../../adapter.ts";
+import type {
+  EditQuery,
+  GenerationQuery,
+  ImageReply,
+  ImageResult,
+  ImageUsage,
+  Rest,
+  Target,
+} from "../../contract.ts";
+import type { Vendor } from "../../vendor.ts";
+import { fromDialect, modest } from "../openai/dialect.ts";
+import { isUsage } from "../openai/image-facts.ts";
+import { askForPicture } from "../wire/ask.ts";
+import { readDocument } from "../wire/document.ts";
+import { asDataUrl } from "../wire/edit-sources.ts";
+import { bearer } from "../wire/headers.ts";
+import { createdIn, imageIn } from "../wire/listed-pictures.ts";
+import { listIn, memberOf, objectOf, textIn, unusable } from "../wire/members.ts";
+import { type Meant, nativeFault, refused } from "../wire/native-fault.ts";
+import { isStream } from "../wire/picture-events.ts";
+import { readFault } from "../wire/upstream-fault.ts";
+import { readSeedreamEvents } from "./events.ts";
+import { seedreamTraits } from "./families.ts";
+
+const baseUrl = "https://ark.cn-beijing.volces.com/api/v3";
+
+const generations: PictureQuestion<GenerationQuery> = {
+  toUpstream: (query, target) => ask(query, target, {}),
+  fromUpstream: read,
+};
+
+const edits: PictureQuestion<EditQuery> = {
+  toUpstream: (query, target) => {
+    const images = query.images.map(asDataUrl);
+    return ask(query, target, { image: images.length === 1 ? images[0] : images });
+  },
+  fromUpstream: read,
+};
+
+/** One address for both. */
+function ask(
+  { rest, options, prompt, stream }: GenerationQuery,
+  target: Target,
+  image: Rest,
+): WireRequest {
+  const { upstream, model } = target;
+  const { size, background, output_format, response_format } = options;
+  const streams = stream && seedreamTraits(model, "generations").streams;
+  return askForPicture(`${upstream.baseUrl ?? baseUrl}/images/generations`, bearer(upstream), {
+    ...rest,
+    model,
+    prompt,
+    ...image,
+    size: size === "auto" ? undefined : size,
+    background,
+    // It refuses transparency in any other kind of file, and makes jpeg where nothing is said.
+    output_format: background === "transparent" ? "png" : output_format,
+    // Links cost a download and last a day; an event must hold the picture itself.
+    response_format: streams ? "b64_json" : (response_format ?? "b64_json"),
+    ...(streams && { stream: true }),
+  });
+}
+
+async function read(reply: WireReply, asked: Asked<GenerationQuery>): Promise<ImageReply> {
+  const refuse = (error: unknown): GatewayError => {
+    const meant = meaningOf(String(memberOf(error, "code")));
+    return refused(meant, textIn(error, "message"), asked, reply.headers);
+  };
+  if (isStream(reply)) {
+    return { kind: "stream", events: readSeedreamEvents(reply.chunks(), { usageIn, refuse }) };
+  }
+  const answer = await readDocument(reply, asked.scratch);
+  const failure = memberOf(answer, "error");
+  if (failure) throw refuse(failure);
+  const entries = listIn(answer, "data");
+  const results = entries.flatMap(toResult);
+  // Of several, those that were refused say so in the place of their picture.
+  const withheld = entries.map((entry) => memberOf(entry, "error")).find(Boolean);
+  if (results.length === 0) {
+    throw withheld ? refuse(withheld) : unusable("there is no picture in it");
+  }
+  return { kind: "whole", results, ...createdIn(answer), facts: {}, ...usageIn(answer) };
+}
+
+function toResult(entry: unknown): ImageResult[] {
+  const image = imageIn(entry);
+  if (!image) return [];
+  // Layers of a picture tell where they belong; size and kind are read from the picture itself.
+  const { b64_json: _, url: __, size: ___, output_format: ____, ...rest } = objectOf(entry);
+  return [{ image, rest }];
+}
+
+/**
+ * "This value is the same as output_tokens as input tokens are currently not calculated", says the page on `total_tokens`:
+ * what nobody counted is not known, and so neither is the whole, unless it is told one day.
+ */
+function usageIn(answer: unknown): { readonly usage?: ImageUsage } {
+  const usage = memberOf(answer, "usage");
+  if (!isUsage(usage)) return {};
+  const { total_tokens, input_tokens, output_tokens } = usage;
+  return { usage: { total_tokens, input_tokens, output_tokens } };
+}
+
+// docs.byteplus.com/en/docs/ModelArk/1299023.
+function meaningOf(code: string): Meant | undefined {
+  if (/Sensitive(Content|Text|Image)Detected|RiskDetection/.test(code)) return "moderated";
+  if (/^(InvalidEndpoint.*\.NotFound|ModelNotOpen|UnsupportedModel)$/.test(code)) {
+    return "no such model";
+  }
+  if (/^(AccountOverdueError|SetLimitExceeded|QuotaExceeded)$/.test(code)) return "no credit";
+  if (code === "ServerOverloaded") return "busy";
+  if (/^(InvalidParameter|MissingParameter|BadRequest)/.test(code)) return "rejected";
+  return undefined;
+}
+
+/** It names the parameter in its sentence, and not always beside it. */
+const named: Adapter["fault"] = async (reply, context) => {
+  const error = await readFault(reply, context);
+  const [, param] = /\bparameter `([\w.]+)`/.exec(error.message) ?? [];
+  return param === undefined || error.details.param !== undefined
+    ? error
+    : new GatewayError(error.fault, error.message, { ...error.details, param });
+};
+
+const fault = nativeFault({
+  recognise: ({ body }) => {
+    const meant = meaningOf(String(memberOf(memberOf(body, "error"), "code")));
+    return meant !== "rejected" && meant;
+  },
+  otherwise: named,
+});
+
+export const volcengine: Vendor = fromDialect(
+  // volcengine.com/docs/82379/1302003. 256: the same page, as it was in 2025.
+  { name: "volcengine", baseUrl, embeddings: { ...modest, maxItems: 256 } },
+  {
+    generations,
+    edits,
+    pictures: ({ model }, operation) => seedreamTraits(model, operation),
+    fault,
+  },
+);

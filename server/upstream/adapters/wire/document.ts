@@ -1,0 +1,235 @@
+/**
+ * JSON in which long texts are put aside: pictures in base64 go by as they come, to disk where there are many, and only
+ * what is around them is parsed. So a hundred answers of four megabytes weigh no more than their small print.
+ */
+import { GatewayError } from "../../../std/gateway-error.ts";
+import { type Held, release } from "../../../std/held.ts";
+import type { Aside, Place, Scratch } from "../../../std/scratch.ts";
+import type { WireReply } from "../../adapter.ts";
+import { unusable } from "./members.ts";
+
+/** Texts up to this many bytes stay where they are: as long as the longest prompt, in letters of three bytes. */
+const shortBytes = 96 * 1024;
+const startBytes = 128;
+
+const quote = 0x22;
+const backslash = 0x5c;
+
+/** A long text of an answer, with its escapes undone. */
+export class LongText implements Aside {
+  readonly encoding = "base64" as const;
+  readonly #held: Held;
+  readonly #from: number;
+  readonly length: number;
+  readonly start: Uint8Array;
+
+  constructor(held: Held, from: number, length: number, start: Uint8Array) {
+    this.#held = held;
+    this.#from = from;
+    this.length = length;
+    this.start = start;
+  }
+
+  /** Without its first bytes, such as the `data:image/png;base64,` of a data URL. */
+  after(bytes: number): LongText {
+    return new LongText(
+      this.#held,
+      this.#from + bytes,
+      this.length - bytes,
+      this.start.subarray(bytes),
+    );
+  }
+
+  get place(): Place | undefined {
+    const { path } = this.#held;
+    return path === undefined ? undefined : { path, from: this.#from, length: this.length };
+  }
+
+  stream(): AsyncIterable<Uint8Array> {
+    return this.#held.stream(this.#from, this.#from + this.length);
+  }
+
+  bytes(): Promise<Uint8Array> {
+    return this.#held.read(this.#from, this.length);
+  }
+}
+
+/** An answer's JSON. Where it holds long texts, there is a `LongText` in the place of each. */
+export async function readDocument(reply: WireReply, scratch: Scratch): Promise<unknown> {
+  const reader = new DocumentReader(scratch);
+  for await (const chunk of reply.chunks()) {
+    await reader.take(chunk);
+    // What lies on disk need not lie here as well until it is collected.
+    if (reader.isOnDisk && chunk.length === chunk.buffer.byteLength) release(chunk.buffer);
+  }
+  return reader.end();
+}
+
+class DocumentReader {
+  readonly #scratch: Scratch;
+  readonly #skeleton: Uint8Array[] = [];
+  readonly #texts: LongText[] = [];
+  #store: Held | undefined;
+  #inText = false;
+  /** Of an escape that may be cut between two chunks. */
+  #escape: number[] = [];
+  /** The text so far, while it is short. */
+  #held: Uint8Array[] = [];
+  #heldBytes = 0;
+  /** Where the text began, once it is long. */
+  #long: { readonly from: number; readonly start: Uint8Array } | undefined;
+
+  constructor(scratch: Scratch) {
+    this.#scratch = scratch;
+  }
+
+  get isOnDisk(): boolean {
+    return this.#store?.isOnDisk ?? false;
+  }
+
+  async take(chunk: Uint8Array): Promise<void> {
+    let at = 0;
+    while (at < chunk.length) {
+      if (!this.#inText) {
+        const end = chunk.indexOf(quote, at);
+        this.#skeleton.push(new Uint8Array(chunk.subarray(at, end < 0 ? chunk.length : end + 1)));
+        if (end < 0) return;
+        at = end + 1;
+        this.#inText = true;
+      } else if (this.#escape.length > 0) {
+        at = await this.#unescape(chunk, at);
+      } else {
+        at = await this.#readText(chunk, at);
+      }
+    }
+  }
+
+  end(): unknown {
+    const text = new TextDecoder().decode(Buffer.concat(this.#skeleton));
+    let value: unknown;
+    try {
+      if (this.#inText) throw new SyntaxError("a text without an end");
+      value = JSON.parse(text);
+    } catch (cause) {
+      throw new GatewayError("upstream_invalid", "The upstream's answer is not valid JSON.", {
+        cause,
+      });
+    }
+    return this.#texts.length === 0 ? value : this.#restore(value);
+  }
+
+  /** Up to the end of the text, an escape in it, or the end of the chunk. */
+  async #readText(chunk: Uint8Array, at: number): Promise<number> {
+    const end = chunk.indexOf(quote, at);
+    const until = end < 0 ? chunk.length : end;
+    const slash = chunk.subarray(at, until).indexOf(backslash);
+    if (slash >= 0 && this.#long) {
+      await this.#keepUnescaped(chunk.subarray(at, until), end < 0);
+      if (end >= 0) this.#endText();
+      return end < 0 ? chunk.length : end + 1;
+    }
+    if (slash >= 0) {
+      await this.#keep(chunk.subarray(at, at + slash));
+      this.#escape = [backslash];
+      return at + slash + 1;
+    }
+    await this.#keep(chunk.subarray(at, until));
+    if (end >= 0) this.#endText();
+    return end < 0 ? chunk.length : end + 1;
+  }
+
+  /** All escapes of a piece at once: some writers have one for every slash. `open`: the last may not be whole yet. */
+  async #keepUnescaped(bytes: Uint8Array, open: boolean): Promise<void> {
+    const text = Buffer.from(bytes).toString("latin1");
+    const [tail = ""] = open ? (/\\(?:u[0-9a-f]{0,3})?$/i.exec(text) ?? []) : [];
+    this.#escape = [...Buffer.from(tail)];
+    await this.#keep(unescaped(text.slice(0, text.length - tail.length)));
+  }
+
+  /** Short texts keep their escapes for the parser; on disk lies plain base64. */
+  async #unescape(chunk: Uint8Array, at: number): Promise<number> {
+    this.#escape.push(chunk[at] as number);
+    const escaped = Buffer.from(this.#escape);
+    // `\u003d` is six characters; all others are two.
+    if (escaped[1] === 0x75 && escaped.length < 6) return at + 1;
+    this.#escape = [];
+    await this.#keep(this.#long ? withoutEscapes(escaped) : escaped);
+    return at + 1;
+  }
+
+  async #keep(bytes: Uint8Array): Promise<void> {
+    if (bytes.length === 0) return;
+    if (this.#long) return this.#append([bytes]);
+    this.#heldBytes += bytes.length;
+    if (this.#heldBytes <= shortBytes) {
+      this.#held.push(new Uint8Array(bytes));
+      return;
+    }
+    const pieces = [...this.#held, bytes].map(withoutEscapes);
+    this.#store ??= this.#scratch.hold();
+    const start = Buffer.concat(pieces.map((piece) => piece.subarray(0, startBytes)));
+    this.#long = { from: this.#store.size, start: start.subarray(0, startBytes) };
+    this.#held = [];
+    this.#heldBytes = 0;
+    return this.#append(pieces);
+  }
+
+  async #append(pieces: readonly Uint8Array[]): Promise<void> {
+    try {
+      for (const piece of pieces) await this.#store?.append(piece);
+    } catch (cause) {
+      throw unwritable(cause);
+    }
+  }
+
+  #endText(): void {
+    this.#inText = false;
+    if (this.#long && this.#store) {
+      const { from, start } = this.#long;
+      this.#skeleton.push(Buffer.from(`\\u0000${this.#texts.length}"`));
+      this.#texts.push(new LongText(this.#store, from, this.#store.size - from, start));
+      this.#long = undefined;
+      return;
+    }
+    this.#skeleton.push(...this.#held, Uint8Array.of(quote));
+    this.#held = [];
+    this.#heldBytes = 0;
+  }
+
+  /** The texts back in their places. Only what stands for one begins with a zero and is one of the numbers given. */
+  #restore(value: unknown): unknown {
+    if (typeof value === "string" && value.charCodeAt(0) === 0) {
+      return this.#texts[Number(value.slice(1))] ?? value;
+    }
+    if (Array.isArray(value)) return value.map((entry) => this.#restore(entry));
+    if (typeof value !== "object" || value === null) return value;
+    return Object.fromEntries(
+      Object.entries(value).map(([name, entry]) => [name, this.#restore(entry)]),
+    );
+  }
+}
+
+/** A piece has no escape in it, or is one. */
+function withoutEscapes(bytes: Uint8Array): Uint8Array {
+  if (bytes.length > 6 || bytes[0] !== backslash) return bytes;
+  return unescaped(Buffer.from(bytes).toString("latin1"));
+}
+
+function unescaped(escaped: string): Uint8Array {
+  const text = escaped.replace(
+    /\\(?:u00([0-7][0-9a-f])|([/nr]))/gi,
+    (_, code?: string, plain = "") =>
+      // Some writers escape what HTML would misread, such as `=`; line breaks within base64 mean nothing.
+      code === undefined
+        ? plain.replace(/[nr]/i, "")
+        : String.fromCharCode(Number.parseInt(code, 16)),
+  );
+  if (text.includes("\\")) throw unusable("a long text in it is not base64");
+  return Buffer.from(text, "latin1");
+}
+
+const unwritable = (cause: unknown): GatewayError =>
+  new GatewayError("storage_unavailable", "The upstream's answer could not be written to disk.", {
+    cause,
+    retryAfterMs: 5000,
+  });

@@ -1,0 +1,27 @@
+/** The pictures of an edit, as vendors want them: files, or texts within their JSON. */
+import { GatewayError } from "../../../std/gateway-error.ts";
+import type { FilePart, ImageSource } from "../../contract.ts";
+import { dataUrlOf, FileContent } from "./json-with-files.ts";
+
+/** Only for targets whose traits say that they must be sent the bytes. */
+export function fileOf(source: ImageSource): FilePart {
+  if (source.kind === "file") return source.file;
+  throw new GatewayError("internal", "A reference was sent to a target that reads files only.");
+}
+
+export const filesOf = (sources: readonly ImageSource[]): readonly FilePart[] =>
+  sources.map(fileOf);
+
+/** The one picture of an edit, for targets that take no more. */
+export function onlyFile(sources: readonly ImageSource[]): FilePart {
+  const [file] = filesOf(sources);
+  if (file) return file;
+  throw new GatewayError("internal", "An edit came without a picture.");
+}
+
+/** Base64 without anything around it. */
+export const asBase64 = (source: ImageSource): FileContent => new FileContent(fileOf(source));
+
+/** A data URL, or the link that the caller gave. */
+export const asDataUrl = (source: ImageSource): FileContent | string =>
+  source.kind === "url" ? source.url : dataUrlOf(fileOf(source));

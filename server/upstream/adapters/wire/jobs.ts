@@ -1,0 +1,30 @@
+/** What vendors have in common that take a job and are asked whether it is done. */
+import type { Pending, WireRequest } from "../../adapter.ts";
+import { unusable } from "./members.ts";
+
+/** The same question again: whatever is not said anew stays as it was. */
+export const stillPending: Pending = { kind: "pending" };
+
+/** A question about a job, which is free. */
+export const about = (url: string, headers: WireRequest["headers"]): WireRequest => ({
+  url,
+  headers,
+  streams: true,
+});
+
+/**
+ * Where the vendor says that a job is to be asked for. Our key goes along, so it must be at the configured place or at one
+ * of the vendor's own domains.
+ */
+export function jobLink(link: unknown, baseUrl: string, domains: readonly string[]): string {
+  const url = typeof link === "string" ? URL.parse(link) : null;
+  if (!url) throw unusable("it does not say where to ask whether the picture is done");
+  const named = url.username !== "" || url.password !== "";
+  if (!named && (url.origin === URL.parse(baseUrl)?.origin || isOf(url, domains))) return url.href;
+  throw unusable("it wants to be asked elsewhere, where the key does not belong");
+}
+
+const isOf = ({ protocol, port, hostname }: URL, domains: readonly string[]): boolean =>
+  protocol === "https:" &&
+  port === "" &&
+  domains.some((domain) => hostname === domain || hostname.endsWith(`.${domain}`));

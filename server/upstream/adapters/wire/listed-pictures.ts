@@ -1,0 +1,72 @@
+/** Answers in which the pictures stand in a list called `data`, as OpenAI has it; each vendor adds members of its own. */
+import type { Asked, WireReply } from "../../adapter.ts";
+import type { GenerationQuery, ImageResult, WholeReply } from "../../contract.ts";
+import { readDocument } from "./document.ts";
+import { listIn, memberOf, unusable } from "./members.ts";
+import { refused } from "./native-fault.ts";
+import { pictureIn } from "./picture-in.ts";
+
+export interface Listed {
+  /** Where the list has another name. */
+  readonly list?: string;
+  /** The vendor's filter has held this picture back. */
+  readonly withheld?: (entry: unknown) => boolean;
+  /** What is told of one picture besides the picture. */
+  readonly told?: (entry: unknown) => Pick<ImageResult, "revised_prompt" | "rest">;
+  /** What is told of all of them. */
+  readonly about?: (answer: unknown) => Pick<WholeReply, "created" | "cost" | "usage" | "rest">;
+}
+
+export const readListed = async (
+  reply: WireReply,
+  asked: Asked<GenerationQuery>,
+  listed: Listed = {},
+): Promise<WholeReply> => listedIn(await readDocument(reply, asked.scratch), asked, listed);
+
+/** Pictures that passed the filter are delivered, as they are paid for; where none did, the whole call was refused. */
+export function listedIn(
+  answer: unknown,
+  asked: Asked<GenerationQuery>,
+  { list = "data", withheld = () => false, told = () => ({}), about = () => ({}) }: Listed,
+): WholeReply {
+  const entries = inOrder(listIn(answer, list));
+  const shown = entries.filter((entry) => !withheld(entry));
+  if (shown.length === 0 && entries.length > 0) throw refused("moderated", undefined, asked);
+  return {
+    kind: "whole",
+    results: shown.map((entry) => {
+      const image = imageIn(entry);
+      if (!image) throw unusable("an entry has neither `b64_json` nor `url`");
+      return { image, ...told(entry) };
+    }),
+    facts: {},
+    ...about(answer),
+  };
+}
+
+/** The picture of an entry, the bytes before the link. */
+export const imageIn = (entry: unknown): ImageResult["image"] | undefined =>
+  pictureIn(memberOf(entry, "b64_json")) ?? pictureIn(memberOf(entry, "url"));
+
+/** By `index` where every entry has one; else as they came. */
+function inOrder(entries: readonly unknown[]): readonly unknown[] {
+  const placeOf = (entry: unknown) => memberOf(entry, "index");
+  return entries.every((entry) => typeof placeOf(entry) === "number")
+    ? entries.toSorted((a, b) => (placeOf(a) as number) - (placeOf(b) as number))
+    : entries;
+}
+
+/** When it was made, in Unix seconds. */
+export function createdIn(answer: unknown, name = "created"): { readonly created?: number } {
+  const created = memberOf(answer, name);
+  return Number.isSafeInteger(created) ? { created: created as number } : {};
+}
+
+/** What the vendor made of the prompt, where it made something of it. */
+export const revised = (
+  prompt: unknown,
+  { query }: Asked<GenerationQuery>,
+): Pick<ImageResult, "revised_prompt"> =>
+  typeof prompt === "string" && prompt !== "" && prompt !== query.prompt
+    ? { revised_prompt: prompt }
+    : {};

@@ -1,0 +1,49 @@
+/** What may be anything, looked into with care: the answers of upstreams, and the fields that ride along. */
+import { GatewayError } from "../../../std/gateway-error.ts";
+import type { Rest } from "../../contract.ts";
+
+/** A member of what may be anything. */
+export const memberOf = (value: unknown, name: string): unknown =>
+  typeof value === "object" && value !== null && Object.hasOwn(value, name)
+    ? (value as Rest)[name]
+    : undefined;
+
+/** A member that is a text and says something. */
+export function textIn(value: unknown, name: string): string | undefined {
+  const text = memberOf(value, name);
+  return typeof text === "string" && text !== "" ? text : undefined;
+}
+
+/** An empty one where it is no list. */
+export const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+
+/** A member that must be a list. */
+export function listIn(answer: unknown, name: string): readonly unknown[] {
+  const list = memberOf(answer, name);
+  if (!Array.isArray(list)) throw unusable(`it has no list called \`${name}\``);
+  return list;
+}
+
+/** Undefined where it is no object. */
+export const asObject = (value: unknown): Rest | undefined =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+    ? (value as Rest)
+    : undefined;
+
+/** An empty one where it is no object. */
+export const objectOf = (value: unknown): Rest => asObject(value) ?? {};
+
+/** Members by these names that are there and say something. Small ones only: they go into the caller's answer. */
+export function restOf(value: unknown, names: readonly string[]): { readonly rest?: Rest } {
+  const found = names.flatMap((name): [string, unknown][] => {
+    const member = memberOf(value, name);
+    return member === undefined || member === null || member === "" ? [] : [[name, member]];
+  });
+  return found.length > 0 ? { rest: Object.fromEntries(found) } : {};
+}
+
+export const isCount = (value: unknown): value is number =>
+  Number.isSafeInteger(value) && (value as number) >= 0;
+
+export const unusable = (why: string): GatewayError =>
+  new GatewayError("upstream_invalid", `The upstream's answer is not usable: ${why}.`);

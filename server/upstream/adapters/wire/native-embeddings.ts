@@ -1,0 +1,39 @@
+/** Small pieces for embeddings adapters with a language of their own: what is asked, and what may be believed of an answer. */
+import { GatewayError } from "../../../std/gateway-error.ts";
+import type { EmbeddingsQuery, EmbeddingsReply, EmbeddingTraits, Vector } from "../../contract.ts";
+import { type PurposeTable, wordFor } from "../../purpose.ts";
+import { isCount, memberOf, unusable } from "./members.ts";
+
+/** Only for targets whose traits say that they take no tokens. */
+export function textsOf({ input }: EmbeddingsQuery): readonly string[] {
+  if (input.kind === "text") return input.texts;
+  throw new GatewayError("internal", "Tokens were sent to a target that reads texts only.");
+}
+
+/** The vendor's own word for what the vectors are for. */
+export function wordOf(
+  { purpose }: EmbeddingsQuery,
+  { purposes }: EmbeddingTraits,
+): string | undefined {
+  if (typeof purposes !== "object") return undefined;
+  return purpose ? wordFor(purpose, purposes) : purposes.unsaid;
+}
+
+/** Cohere's words, which others have taken over. */
+export const searchWords: PurposeTable["words"] = {
+  query: "search_query",
+  document: "search_document",
+  classification: "classification",
+  clustering: "clustering",
+};
+
+/** Numbers only: that they are numbers is looked at in step 13. */
+export function vectorIn(entry: unknown, name: string): Vector {
+  const vector = memberOf(entry, name);
+  if (!Array.isArray(vector)) throw unusable(`an entry has no list called \`${name}\``);
+  return vector;
+}
+
+/** Known exactly, or not at all: -1 is no number of anything, and an input has at least one token. */
+export const usageOf = (count: unknown): Pick<EmbeddingsReply, "usage"> =>
+  isCount(count) && count > 0 ? { usage: { inputTokens: count } } : {};

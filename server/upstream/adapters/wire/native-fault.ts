@@ -1,0 +1,136 @@
+/**
+ * How vendors with a language of their own say no: a status, a sentence somewhere, and now and then a code. What they mean
+ * is put into OpenAI's words, and then one reader, upstream-fault.ts, understands them all.
+ */
+import { GatewayError } from "../../../std/gateway-error.ts";
+import type { Adapter, Asked, WireReply } from "../../adapter.ts";
+import type { GenerationQuery, Upstream } from "../../contract.ts";
+import { memberOf } from "./members.ts";
+import { redact } from "./redact.ts";
+import { readAgain, readRefusal, without } from "./refusal.ts";
+import { type Told, toldFault } from "./upstream-fault.ts";
+import { wordsIn } from "./words.ts";
+
+export interface Refusal {
+  readonly status: number;
+  /** Empty where nothing was said. */
+  readonly words: string;
+  readonly body: unknown;
+  readonly headers: WireReply["headers"];
+}
+
+/** What a refusal means where its status alone does not tell. */
+export type Meant =
+  | "moderated"
+  | "rejected"
+  | "no such model"
+  | "too much at once"
+  | "too many inputs"
+  | "no credit"
+  | "wrong key"
+  | "forbidden"
+  | "too fast"
+  | "busy"
+  | "timed out"
+  | "wrong address";
+
+/** Names of the operator's own that the vendor's words may hold. */
+export type OwnNames = (upstream: Upstream) => readonly (string | undefined)[];
+
+export interface NativeFault {
+  readonly recognise?: (refusal: Refusal) => Meant | false | undefined;
+  /** The vendor's words, where they are not where most have them. */
+  readonly words?: (body: unknown) => string | undefined;
+  readonly names?: OwnNames;
+  /** What else its words must not hold, taken out. */
+  readonly clean?: (words: string) => string;
+  /** How long to wait, in milliseconds, where no header says it. */
+  readonly waits?: (refusal: Refusal) => number | undefined;
+  /** Reads what is not recognised, of vendors that otherwise speak as OpenAI does. Absent: by its status. */
+  readonly otherwise?: Adapter["fault"];
+}
+
+export const nativeFault = ({
+  recognise = () => undefined,
+  words: find = wordsIn,
+  names = () => [],
+  clean = (words) => words,
+  waits = () => undefined,
+  otherwise,
+}: NativeFault = {}): Adapter["fault"] => {
+  return async (reply, context) => {
+    const { status, headers } = reply;
+    const body = await readRefusal(reply);
+    const words = clean(without(find(body) ?? "", names(context.target.upstream)));
+    const refusal = { status, words, body, headers };
+    const meant = recognise(refusal) || undefined;
+    if (!meant && otherwise) return otherwise(readAgain(reply, body), context);
+    const told = meant ? inOpenaiWords(meant, words) : byStatus(refusal);
+    const retryAfterMs = meant && !passes.has(meant) ? undefined : waits(refusal);
+    return toldFault({ ...told, retryAfterMs }, `it answered ${told.status}`, context, headers);
+  };
+};
+
+/** `{retry_after: 5}`, in seconds. */
+export function waitInBody({ body }: Refusal): number | undefined {
+  const seconds = memberOf(body, "retry_after");
+  return typeof seconds === "number" ? seconds * 1000 : undefined;
+}
+
+/**
+ * A no inside an answer whose status says yes, such as that of a job. Without a meaning it is the upstream that failed.
+ * `headers`: of the answer, where they may tell how long to wait.
+ */
+export function refused(
+  meant: Meant | undefined,
+  words: string | undefined,
+  { query, target }: Asked<GenerationQuery>,
+  headers?: WireReply["headers"],
+): GatewayError {
+  const context = { target, model: query.model };
+  const told = meant && inOpenaiWords(meant, words);
+  if (told) return toldFault(told, "it said so in its answer", context, headers);
+  const why = words ? `: ${redact(words, context)}` : ".";
+  return new GatewayError("upstream_error", `The upstream failed to make the picture${why}`);
+}
+
+/** Words only where they speak of the caller's request: what is said of our account is nobody's business. */
+function inOpenaiWords(meant: Meant, words: string | undefined): Told {
+  const message = words || undefined;
+  switch (meant) {
+    case "moderated":
+      return { status: 400, code: "moderation_blocked", message };
+    case "rejected":
+      return { status: 400, message };
+    case "no such model":
+      return { status: 404, code: "model_not_found" };
+    // Less of the same may pass: the call is then sent in parts.
+    case "too much at once":
+      return { status: 400, code: "max_tokens_per_request", message };
+    case "too many inputs":
+      return { status: 413, message };
+    case "no credit":
+      return { status: 429, code: "insufficient_quota" };
+    case "wrong key":
+      return { status: 401 };
+    case "forbidden":
+      return { status: 403 };
+    case "too fast":
+      return { status: 429 };
+    case "busy":
+      return { status: 503 };
+    case "timed out":
+      return { status: 504 };
+    case "wrong address":
+      return { status: 404 };
+  }
+}
+
+const byStatus = ({ status, words }: Refusal): Told =>
+  aboutRequest.has(status) ? { status, message: words || undefined } : { status };
+
+/** Other refusals speak of our account, in words that are not for callers. */
+const aboutRequest: ReadonlySet<number> = new Set([400, 409, 413, 415, 422]);
+
+/** What a wait may help with. */
+const passes: ReadonlySet<Meant> = new Set<Meant>(["too fast", "busy"]);

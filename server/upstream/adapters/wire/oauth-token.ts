@@ -1,0 +1,27 @@
+/** What an OAuth token service answers: a token, and for how long it may be used. */
+import { GatewayError } from "../../../std/gateway-error.ts";
+import type { TokenExchange, WireReply, WireRequest } from "../../adapter.ts";
+import { memberOf } from "./members.ts";
+
+export const readOauthToken: TokenExchange["fromUpstream"] = async (reply: WireReply) => {
+  const answer = await reply.json();
+  const token = memberOf(answer, "access_token");
+  const seconds = memberOf(answer, "expires_in");
+  if (typeof token !== "string" || token === "" || !(typeof seconds === "number" && seconds > 0))
+    throw new GatewayError("upstream_credentials", "The upstream's token service gave no token.");
+  return { token, lastsMs: seconds * 1000 };
+};
+
+/** Client credentials, with the secret in the header: RFC 6749, sections 2.3.1 and 4.4. */
+export const askWithSecret = (
+  url: string,
+  { clientId, secret }: { readonly clientId: string; readonly secret: string },
+  more: Readonly<Record<string, string>> = {},
+): WireRequest => ({
+  url,
+  headers: {
+    authorization: `Basic ${Buffer.from(`${clientId}:${secret}`).toString("base64")}`,
+    "content-type": "application/x-www-form-urlencoded",
+  },
+  body: new URLSearchParams({ grant_type: "client_credentials", ...more }).toString(),
+});

@@ -1,0 +1,22 @@
+/** Pictures within the answers of upstreams, in whichever way they come: base64, a data URL, or a link. */
+import type { Picture } from "../../contract.ts";
+import { LongText } from "./document.ts";
+
+/** A member of an answer that should be a picture. Undefined where it is none at all. */
+export function pictureIn(value: unknown): Picture | undefined {
+  if (value instanceof LongText)
+    return { kind: "aside", aside: value.after(prefixOf(value.start)) };
+  if (typeof value !== "string" || value === "") return undefined;
+  if (/^https?:\/\//i.test(value)) return { kind: "url", url: value };
+  return { kind: "base64", base64: bareBase64(value) };
+}
+
+/** Base64 without the `data:image/png;base64,` that some upstreams put before it and OpenAI's clients do not expect. */
+export const bareBase64 = (text: string): string =>
+  text.slice(prefixOf(Buffer.from(text.slice(0, 128))));
+
+/** The length of a data URL's beginning; 0 where there is none. */
+function prefixOf(start: Uint8Array): number {
+  const text = Buffer.from(start).toString("latin1");
+  return text.startsWith("data:") ? text.indexOf(",") + 1 : 0;
+}

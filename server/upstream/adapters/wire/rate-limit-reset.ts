@@ -1,0 +1,31 @@
+/** When a rate limit that is used up will have room again, for upstreams that say so without a `retry-after`. */
+import type { WireReply } from "../../adapter.ts";
+
+/**
+ * OpenAI's headers, which many imitate: `x-ratelimit-remaining-requests: 0` and `x-ratelimit-reset-requests: 6m0s`, the
+ * same for tokens and images; Azure writes whole seconds (openai/openai-dotnet#838). It is the time until the limit is
+ * whole again, and some of it is there sooner (community.openai.com/t/1268905): so it is not waited for any longer than this.
+ */
+const longestMs = 60_000;
+
+const limits = ["-requests", "-tokens", "-images", ""];
+
+export function resetMs(headers: WireReply["headers"]): number | undefined {
+  const waits = limits.flatMap((limit) => {
+    const remaining = headers.get(`x-ratelimit-remaining${limit}`);
+    if (remaining !== null && Number(remaining) > 0) return [];
+    return durationMs(headers.get(`x-ratelimit-reset${limit}`) ?? "") ?? [];
+  });
+  const longest = Math.max(0, ...waits);
+  return longest === 0 ? undefined : Math.min(longest, longestMs);
+}
+
+const units = { h: 3_600_000, m: 60_000, s: 1000, ms: 1 } as const;
+
+/** Go's way of writing durations, such as 1h2m3.5s and 12ms, or seconds. Moments, which others write there, are not read. */
+function durationMs(text: string): number | undefined {
+  if (/^\d+(\.\d+)?$/.test(text)) return Number(text) < 86_400 ? Number(text) * 1000 : undefined;
+  if (!/^(\d+(\.\d+)?(h|ms|m|s))+$/.test(text)) return undefined;
+  const parts = [...text.matchAll(/(\d+(?:\.\d+)?)(h|ms|m|s)/g)];
+  return parts.reduce((sum, [, count, unit]) => sum + Number(count) * units[unit as "s"], 0);
+}

@@ -1,0 +1,37 @@
+/** An upstream's words, before callers may read them: keys, accounts, addresses and its own model names are taken out. */
+import type { FaultContext } from "../../adapter.ts";
+
+/** Shorter ones are words such as `none`, which stand in for a key where none is needed. */
+const shortestSecret = 6;
+const mostCharacters = 2000;
+
+export function redact(words: string, { target, model }: FaultContext): string {
+  const { apiKey = "", headers, baseUrl } = target.upstream;
+  let safe = words.slice(0, mostCharacters);
+  for (const secret of [apiKey, ...Object.values(headers)]) {
+    if (secret.length >= shortestSecret) safe = safe.replaceAll(secret, "***");
+  }
+  if (target.model !== model) safe = safe.replace(named(target.model), () => model);
+  safe = safe
+    .replace(/\b[sp]k-[\w*-]{4,}|\bkey-(?=[\w*-]*\d)[\w*-]{8,}/g, "***")
+    .replace(/\b(org|proj)[-_]\w+/g, "$1-***")
+    .replace(/\b(user|acct)[-_](?=\w*\d)\w{6,}/g, "$1-***")
+    .replace(/https?:\/\/[^\s"')]+/g, (link) => (isPublicLink(link) ? link : "(link)"));
+  for (const place of placesOf(baseUrl)) safe = safe.replaceAll(place, "(upstream)");
+  return safe;
+}
+
+/** The name in one piece: `gpt-image-1` is not the beginning of `gpt-image-1.5`. */
+const named = (name: string): RegExp =>
+  new RegExp(`(?<![\\w-])${RegExp.escape(name)}(?![\\w-]|\\.\\w)`, "g");
+
+/** Links into a vendor's manual help; links to hosts of the operator's network do not belong to callers. */
+const isPublicLink = (link: string): boolean =>
+  /^https:\/\/([a-z0-9-]+\.)*(openai\.com|microsoft\.com|aka\.ms)\b/.test(link);
+
+/** A host without a dot, such as `vllm`, may as well be a word. */
+function placesOf(baseUrl: string | undefined): string[] {
+  const url = baseUrl === undefined ? null : URL.parse(baseUrl);
+  if (!url) return [];
+  return [url.host, url.hostname].filter((name) => /[.:]/.test(name));
+}

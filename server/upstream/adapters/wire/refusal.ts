@@ -1,0 +1,44 @@
+/** A refusal as it came over the wire: a body that can be read only once, in words that are not all for callers. */
+import type { WireReply } from "../../adapter.ts";
+
+/** An error page may be long; its beginning is enough to tell what it is. */
+const maxErrorBytes = 64 * 1024;
+
+/** What the vendor said, as JSON where it is JSON. */
+export async function readRefusal(reply: WireReply): Promise<unknown> {
+  try {
+    return JSON.parse(await reply.text(maxErrorBytes));
+  } catch {
+    return undefined;
+  }
+}
+
+/** The same once more. Also for a refusal inside an answer, with the status that it should have had. */
+export function readAgain(
+  { headers, status: had }: WireReply,
+  body: unknown,
+  status = had,
+): WireReply {
+  const text = JSON.stringify(body) ?? "";
+  const bytes = () => new TextEncoder().encode(text);
+  return {
+    status,
+    headers,
+    json: async () => body,
+    text: async () => text,
+    bytes,
+    chunks: async function* () {
+      yield bytes();
+    },
+  };
+}
+
+/** Shorter ones would be found in words that have nothing to do with them. */
+const shortestName = 5;
+
+/** Words without these names: projects, accounts and hosts are the operator's. Long ones first: some hold others. */
+export const without = (words: string, names: readonly (string | undefined)[]): string =>
+  names
+    .filter((name) => name !== undefined && name.length >= shortestName)
+    .toSorted((a = "", b = "") => b.length - a.length)
+    .reduce<string>((safe, name = "") => safe.replaceAll(name, "***"), words);

@@ -1,0 +1,215 @@
+/** What an OpenAI-shaped upstream says when it fails, read into a fault that keeps its meaning and leaks nothing. */
+import type { FaultName } from "../../../../contract/faults.ts";
+import { GatewayError } from "../../../std/gateway-error.ts";
+import type { FaultContext, WireReply } from "../../adapter.ts";
+import { asObject } from "./members.ts";
+import { resetMs } from "./rate-limit-reset.ts";
+import { redact } from "./redact.ts";
+import { readRefusal } from "./refusal.ts";
+import { wordsIn } from "./words.ts";
+
+/** A failure in OpenAI's words, whoever's it was. */
+export interface Told {
+  /** What OpenAI would have answered. */
+  readonly status: number;
+  /** Only where it speaks of the caller's request. */
+  readonly message?: string | undefined;
+  readonly code?: string | undefined;
+  /** Where it was said elsewhere than in a header. A header wins. */
+  readonly retryAfterMs?: number | undefined;
+}
+
+interface Said {
+  readonly message?: string;
+  readonly type?: string;
+  readonly code?: string;
+  readonly param?: string;
+  readonly extra: Readonly<Record<string, unknown>>;
+}
+
+export async function readFault(reply: WireReply, context: FaultContext): Promise<GatewayError> {
+  const { status, headers } = reply;
+  const said = readSaid(await readRefusal(reply), context);
+  const wait = retryAfterMs(headers) ?? (status === 429 ? resetMs(headers) : undefined);
+  return toFault(status, said, `it answered ${status}`, wait);
+}
+
+/** `how` we know. `headers`: of the answer, where it was one that said no. */
+export function toldFault(
+  { status, message, code, retryAfterMs: wait }: Told,
+  how: string,
+  context: FaultContext,
+  headers?: WireReply["headers"],
+): GatewayError {
+  const said = {
+    ...(message !== undefined && { message: redact(message, context) }),
+    ...(code !== undefined && { code }),
+    extra: {},
+  };
+  const told = headers && retryAfterMs(headers);
+  return toFault(status, said, how, told ?? (wait === undefined ? undefined : bounded(wait)));
+}
+
+/** An error inside a stream has no status; its type and code tell which one it would have had. */
+export function readStreamFault(body: unknown, context: FaultContext): GatewayError {
+  const said = readSaid(body, context);
+  return toFault(statusOf(said), said, "it said so in its stream");
+}
+
+function toFault(status: number, said: Said, how: string, wait?: number): GatewayError {
+  const fault = faultOf(status, said);
+  const details = {
+    ...(wait !== undefined && { retryAfterMs: wait }),
+    as: fault === "upstream_rejected" ? { status } : {},
+  };
+  if (!speaksToCaller(fault) || said.message === undefined) {
+    return new GatewayError(fault, ownWords(fault, how), details);
+  }
+  return new GatewayError(fault, said.message, {
+    ...details,
+    ...(said.param !== undefined && { param: said.param }),
+    as: {
+      ...details.as,
+      ...(said.type !== undefined && { type: said.type }),
+      ...(said.code !== undefined && { code: said.code }),
+    },
+    extra: said.extra,
+  });
+}
+
+function statusOf({ type = "", code = "" }: Said): number {
+  if (/rate_limit|slow_down|insufficient_quota/.test(`${type} ${code}`)) return 429;
+  if (quotaCodes.has(code)) return 429;
+  if (/invalid_request_error|user_error/.test(type)) return 400;
+  return code === "server_is_overloaded" ? 503 : 500;
+}
+
+function faultOf(status: number, { code, type }: Said): FaultName {
+  if (code === "moderation_blocked" || code === "content_policy_violation") {
+    return "moderation_blocked";
+  }
+  // Azure's name for the same.
+  if (code === "content_filter" || code === "contentFilter") return "moderation_blocked";
+  if (code === "billing_hard_limit_reached") return "billing_hard_limit_reached";
+  if (code === "max_tokens_per_request") return "max_tokens_per_request";
+  switch (status) {
+    case 400:
+    case 409:
+    case 413:
+    case 415:
+    case 422:
+      return "upstream_rejected";
+    case 401:
+    case 407:
+      return "upstream_credentials";
+    case 402:
+      return "insufficient_quota";
+    case 403:
+      return "upstream_forbidden";
+    case 404:
+      return code === "model_not_found" || code === "DeploymentNotFound"
+        ? "model_not_found"
+        : "upstream_error";
+    case 408:
+    case 504:
+      return "upstream_timeout";
+    case 429:
+      if (type === "insufficient_quota" || quotaCodes.has(code ?? "")) return "insufficient_quota";
+      return code === "slow_down" ? "slow_down" : "upstream_rate_limit";
+    case 503:
+    case 529:
+      return "upstream_overloaded";
+    default:
+      return "upstream_error";
+  }
+}
+
+const quotaCodes = new Set([
+  "insufficient_quota",
+  "credit_balance_exhausted",
+  "organization_spend_limit_exceeded",
+  "project_spend_limit_exceeded",
+  "organization_usage_limit_exceeded",
+]);
+
+/** Faults of the caller's request keep the upstream's words; faults of our side of the house do not. */
+const speaksToCaller = (fault: FaultName): boolean =>
+  [
+    "upstream_rejected",
+    "upstream_forbidden",
+    "moderation_blocked",
+    "billing_hard_limit_reached",
+    "max_tokens_per_request",
+    "upstream_rate_limit",
+    "slow_down",
+    "insufficient_quota",
+  ].includes(fault);
+
+function ownWords(fault: FaultName, how: string): string {
+  switch (fault) {
+    case "upstream_rejected":
+      return `The upstream refused the request as invalid (${how}).`;
+    case "upstream_forbidden":
+      return `The upstream does not let this gateway use the model (${how}).`;
+    case "moderation_blocked":
+      return "The upstream's safety system refused the request.";
+    case "upstream_rate_limit":
+    case "slow_down":
+      return "The upstream's rate limit is reached. Please retry your request after a brief delay.";
+    case "insufficient_quota":
+    case "billing_hard_limit_reached":
+      return "The upstream account has no credit left. Ask the operator of this gateway.";
+    case "upstream_credentials":
+      return "The upstream refused the gateway's credentials. Ask the operator of this gateway to check the upstream's apiKey.";
+    case "model_not_found":
+      return "The upstream behind this model does not know it. Ask the operator of this gateway to check the model's target.";
+    case "upstream_overloaded":
+      return "The model is temporarily overloaded. Please retry your request after a brief delay.";
+    case "upstream_timeout":
+      return `The upstream gave up waiting (${how}).`;
+    default:
+      return `The upstream failed (${how}).`;
+  }
+}
+
+function readSaid(answer: unknown, context: FaultContext): Said {
+  const body = asObject(answer);
+  const error = asObject(body?.error) ?? body;
+  const message = wordsIn(answer);
+  if (!error) return { extra: {} };
+  const { moderation_details } = error;
+  const member = (name: "type" | "code" | "param") =>
+    textMember(name, error[name], (words) => redact(words, context));
+  return {
+    ...(message !== undefined && { message: redact(message, context) }),
+    ...member("type"),
+    ...member("code"),
+    ...member("param"),
+    extra: moderation_details === undefined ? {} : { moderation_details },
+  };
+}
+
+const textMember = <N extends string>(name: N, value: unknown, safe: (words: string) => string) =>
+  typeof value === "string" && value !== "" ? { [name]: safe(value.slice(0, 200)) } : {};
+
+/** Longer is no hint for a retry. It also keeps the number short enough for a header. */
+const longestWaitMs = 24 * 3600 * 1000;
+
+/** Azure sends milliseconds; others seconds or a date. */
+export function retryAfterMs(headers: WireReply["headers"]): number | undefined {
+  const wait = waitIn(headers.get("retry-after-ms") || undefined, headers);
+  return wait === undefined ? undefined : bounded(wait);
+}
+
+const bounded = (wait: number): number => Math.min(Math.max(0, wait), longestWaitMs);
+
+function waitIn(precise: string | undefined, headers: WireReply["headers"]): number | undefined {
+  if (precise !== undefined && Number.isFinite(Number(precise))) return Number(precise);
+  const given = headers.get("retry-after");
+  if (given === null || given === "") return undefined;
+  const seconds = Number(given);
+  if (Number.isFinite(seconds)) return seconds * 1000;
+  // The answer's own clock, so that ours need not agree with it.
+  const wait = Date.parse(given) - Date.parse(headers.get("date") ?? "");
+  return Number.isNaN(wait) ? undefined : wait;
+}

@@ -1,0 +1,39 @@
+/** The sentence of a refusal, wherever in it a vendor puts it. */
+import { asObject } from "./members.ts";
+
+/**
+ * OpenAI's `{error: {…}}`; also `{message}`, `{detail}` and `{error: "…"}` of servers that are nearly alike, DeepInfra's
+ * `{detail: {error}}`, Mistral's `{message: {detail: […]}}`, Cloudflare's `{errors: [{message}]}` and Stability's
+ * `{errors: ["…"]}`.
+ */
+export function wordsIn(answer: unknown): string | undefined {
+  const body = asObject(answer);
+  const error = asObject(body?.error) ?? body;
+  const places = [
+    error?.message,
+    body?.error,
+    complaints(error?.detail),
+    complaints(asObject(error?.message)?.detail),
+    errorsIn(body?.errors),
+  ];
+  return places.find((words): words is string => typeof words === "string" && words !== "");
+}
+
+/** FastAPI, which many imitations are made with, lists what it finds: `[{loc: ["body", "input"], msg: "…"}]`. */
+function complaints(detail: unknown): unknown {
+  if (!Array.isArray(detail)) return asObject(detail)?.error ?? detail;
+  const words = detail.slice(0, 5).flatMap((entry: unknown) => {
+    const { loc, msg } = asObject(entry) ?? {};
+    if (typeof msg !== "string") return [];
+    return [
+      Array.isArray(loc) ? `${loc.filter((step) => step !== "body").join(".")}: ${msg}` : msg,
+    ];
+  });
+  return words.join("; ");
+}
+
+function errorsIn(errors: unknown): unknown {
+  if (!Array.isArray(errors)) return undefined;
+  const words = errors.filter((entry) => typeof entry === "string");
+  return words.length > 0 ? words.join("; ") : asObject(errors[0])?.message;
+}

@@ -1,0 +1,128 @@
+/** xAI: OpenAI's paths, shapes instead of sizes, and edits in JSON. What a call cost is told in its answer. */
+import type { Asked, PictureQuestion, WireReply } from "../adapter.ts";
+import type {
+  EditQuery,
+  GenerationQuery,
+  Rest,
+  Target,
+  Upstream,
+  WholeReply,
+} from "../contract.ts";
+import type { ImageTraits } from "../image-traits.ts";
+import type { Vendor } from "../vendor.ts";
+import { askForPicture } from "./wire/ask.ts";
+import { asDataUrl } from "./wire/edit-sources.ts";
+import { bearer } from "./wire/headers.ts";
+import { readListed, revised } from "./wire/listed-pictures.ts";
+import { memberOf } from "./wire/members.ts";
+import { type Meant, nativeFault, type Refusal } from "./wire/native-fault.ts";
+
+const baseUrl = "https://api.x.ai/v1";
+
+const rootOf = ({ baseUrl: place = baseUrl }: Upstream): string => place;
+
+// docs.x.ai/developers/rest-api-reference/inference/images: `aspect_ratio`.
+const ratios = [
+  ...["1:1", "3:4", "4:3", "9:16", "16:9", "2:3", "3:2", "9:19.5", "19.5:9"],
+  ...["9:20", "20:9", "1:2", "2:1", "21:9", "5:2"],
+];
+
+/**
+ * The page named above: `quality` is low, medium or high. What became of it by model is from docs.comfy.org, Grok: 2.0 has
+ * the first two, the models before it leave it unheard.
+ */
+const tiers: readonly (readonly [RegExp, readonly string[] | undefined])[] = [
+  [/imagine-image-2\b/, ["low", "medium"]],
+  [/imagine-image(-pro|-quality)?(-latest|-\d{4}-?\d\d-?\d\d)?$/, undefined],
+  [/grok-2-image/, undefined],
+];
+
+const qualityOf = (model: string): Pick<ImageTraits["takes"], "quality"> => {
+  const known = tiers.find(([name]) => name.test(model));
+  const quality = known ? known[1] : ["low", "medium", "high"];
+  return quality ? { quality } : {};
+};
+
+// docs.x.ai/developers/model-capabilities/images: ten pictures a call, three sources; xai-proto, image.proto: 10 MiB each.
+const pictures = ({ model }: Target): ImageTraits => ({
+  maxImages: 10,
+  takes: { ...qualityOf(model), response_format: ["url", "b64_json"], user: "any" },
+  // Of grok-2-image the vendor's guide said of `size`: "Not supported", as quoted in open-webui's discussion 12116. Of
+  // shapes and of edits with it nothing was found, so neither is asked for.
+  sizes: /grok-2-image/.test(model) ? { list: [] } : { ratios },
+  ...(!/grok-2-image/.test(model) && { edits: { maxImages: 3, maxBytes: 10 * 1024 * 1024 } }),
+});
+
+const fieldsOf = ({ rest, prompt, aspect, options }: GenerationQuery, { model }: Target): Rest => ({
+  ...rest,
+  model,
+  prompt,
+  n: options.n,
+  quality: options.quality,
+  user: options.user,
+  // Its links last for an unknown, short time: whoever did not ask for one gets the picture itself.
+  response_format: options.response_format ?? "b64_json",
+  ...(aspect !== undefined && { aspect_ratio: aspect }),
+});
+
+const generations: PictureQuestion<GenerationQuery> = {
+  toUpstream: (query, target) =>
+    askForPicture(
+      `${rootOf(target.upstream)}/images/generations`,
+      bearer(target.upstream),
+      fieldsOf(query, target),
+    ),
+  fromUpstream,
+};
+
+/** docs.x.ai/developers/model-capabilities/images/editing: JSON only, one source as `image`, several as `images`. */
+const edits: PictureQuestion<EditQuery> = {
+  toUpstream: (query, target) => {
+    const sources = query.images.map((source) => ({ type: "image_url", url: asDataUrl(source) }));
+    const { upstream } = target;
+    return askForPicture(`${rootOf(upstream)}/images/edits`, bearer(upstream), {
+      ...fieldsOf(query, target),
+      ...(sources.length === 1 ? { image: sources[0] } : { images: sources }),
+    });
+  },
+  fromUpstream,
+};
+
+/** docs.x.ai/developers/cost-tracking: so many ticks are a dollar. */
+const ticks = 10_000_000_000;
+
+function fromUpstream(reply: WireReply, asked: Asked<GenerationQuery>): Promise<WholeReply> {
+  return readListed(reply, asked, {
+    // @ai-sdk/xai, XaiImageModel: such an entry holds no picture, or one that stands for it.
+    withheld: (entry) => memberOf(entry, "respect_moderation") === false,
+    told: (entry) => revised(memberOf(entry, "revised_prompt"), asked),
+    about: (answer) => {
+      const spent = memberOf(memberOf(answer, "usage"), "cost_in_usd_ticks");
+      return typeof spent === "number" && spent >= 0 ? { cost: spent / ticks } : {};
+    },
+  });
+}
+
+/**
+ * `{code, error}`. A wrong key is 400: github.com/openai/codex/issues/1352. No credit is 403 or 429, and names the team:
+ * as both were recorded by several of its users.
+ */
+function recognise({ words, body }: Refusal): Meant | undefined {
+  const code = memberOf(body, "code");
+  if (code === "imagine:content-moderated" || /content moderation/i.test(words)) return "moderated";
+  if (/incorrect api key/i.test(words)) return "wrong key";
+  if (/available credits|spending limit|doesn't have any credits/i.test(words)) return "no credit";
+  return /\bmodel\b.*\b(does not exist|not found)\b/i.test(words) ? "no such model" : undefined;
+}
+
+export const xai: Vendor = {
+  kind: { name: "xai", baseUrl, needs: ["apiKey"], serves: "image", options: {} },
+  adapter: {
+    name: "xai",
+    generations,
+    edits,
+    pictures,
+    // Its code is a sentence and no code, and its sentences about accounts name them: those are not for callers.
+    fault: nativeFault({ recognise }),
+  },
+};

@@ -1,0 +1,84 @@
+/** Zhipu's BigModel: OpenAI's language for vectors, and nearly so for pictures, which it gives as links only. */
+import type { Asked, PictureQuestion, WireReply } from "../adapter.ts";
+import type { GenerationQuery, Rest, Target, WholeReply } from "../contract.ts";
+import type { ImageTraits } from "../image-traits.ts";
+import type { Vendor } from "../vendor.ts";
+import { fromDialect, modest } from "./openai/dialect.ts";
+import { askForPicture } from "./wire/ask.ts";
+import { bearer } from "./wire/headers.ts";
+import { createdIn, readListed } from "./wire/listed-pictures.ts";
+import { memberOf, restOf } from "./wire/members.ts";
+import { type Meant, nativeFault } from "./wire/native-fault.ts";
+import { readFault } from "./wire/upstream-fault.ts";
+
+const baseUrl = "https://open.bigmodel.cn/api/paas/v4";
+
+/** docs.bigmodel.cn/api-reference/模型-api/图像生成: what goes for CogView goes for whatever is not GLM-Image. */
+function pictures({ model }: Target): ImageTraits {
+  const asking = { user: "any", safety_identifier: "any" } as const;
+  return /^glm-image/i.test(model)
+    ? {
+        maxImages: 1,
+        takes: { ...asking, quality: ["hd"] },
+        // It recommends edges from 1024, and among its own examples is 960x1728.
+        sizes: { rule: { multipleOf: 32, minEdge: 512, maxEdge: 2048, maxPixels: 2 ** 22 } },
+      }
+    : {
+        maxImages: 1,
+        takes: { ...asking, quality: ["standard", "hd"] },
+        sizes: { rule: { multipleOf: 16, minEdge: 512, maxEdge: 2048, maxPixels: 2 ** 21 } },
+      };
+}
+
+const generations: PictureQuestion<GenerationQuery> = {
+  toUpstream: ({ rest, options, prompt }, { upstream, model }) =>
+    askForPicture(`${upstream.baseUrl ?? baseUrl}/images/generations`, bearer(upstream), {
+      ...rest,
+      model,
+      prompt,
+      size: options.size,
+      quality: options.quality,
+      ...userId(options.safety_identifier ?? options.user),
+    }),
+  fromUpstream: read,
+};
+
+/** It wants 6 to 128 characters, and OpenAI's callers may send any number. */
+const userId = (user: string | undefined): Rest =>
+  user === undefined ? {} : { user_id: user.padEnd(6, "-").slice(0, 128) };
+
+function read(reply: WireReply, asked: Asked<GenerationQuery>): Promise<WholeReply> {
+  return readListed(reply, asked, {
+    about: (answer) => ({ ...createdIn(answer), ...restOf(answer, ["content_filter"]) }),
+  });
+}
+
+// docs.z.ai/api-reference/api-code: codes are texts.
+const meanings: Readonly<Record<string, Meant>> = {
+  1000: "wrong key",
+  1001: "wrong key",
+  1002: "wrong key",
+  1003: "wrong key",
+  1004: "wrong key",
+  1113: "no credit",
+  1211: "no such model",
+  1301: "moderated",
+};
+
+export const zhipu: Vendor = fromDialect(
+  {
+    name: "zhipu",
+    baseUrl,
+    // docs.bigmodel.cn/api-reference: 64 inputs; only embedding-3 makes shorter vectors.
+    embeddings: { ...modest, maxItems: 64 },
+    models: [[/embedding-3/, { dimensions: [256, 512, 1024, 2048] }]],
+  },
+  {
+    generations,
+    pictures,
+    fault: nativeFault({
+      recognise: ({ body }) => meanings[String(memberOf(memberOf(body, "error"), "code"))],
+      otherwise: readFault,
+    }),
+  },
+);

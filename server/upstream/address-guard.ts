@@ -1,0 +1,108 @@
+/**
+ * Where a link that somebody else wrote may lead: to the public Internet, and nowhere inside. Whoever could make the
+ * gateway fetch from its own network would see with its eyes.
+ */
+
+/** Networks that are not public, by IANA's registry of special addresses (RFC 6890 and its updates). */
+const closedV4: readonly Network[] = [
+  ...["0.0.0.0/8", "10.0.0.0/8", "127.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"],
+  // Shared by providers among their customers; the metadata of Alibaba's machines is in it too.
+  "100.64.0.0/10",
+  // Link-local: the metadata of machines at most other clouds.
+  "169.254.0.0/16",
+  // Protocols and their relays, documentation, measurements.
+  ...["192.0.0.0/24", "192.88.99.0/24", "192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24"],
+  "198.18.0.0/15",
+  // Multicast, reserved, broadcast.
+  ...["224.0.0.0/4", "240.0.0.0/4"],
+  // Looks public and is not: Azure's agent on the host of a machine
+  // (learn.microsoft.com/azure/virtual-network/what-is-ip-address-168-63-129-16).
+  "168.63.129.16/32",
+].map(networkOf);
+
+/** Of IPv6 only this part is given out for the public Internet: all else is local, multicast, mapped or reserved. */
+const openV6 = networkOf("2000::/3");
+const closedV6: readonly Network[] = [
+  // Protocols, among them Teredo, which holds an IPv4 address that nobody here would look at.
+  "2001::/23",
+  // 6to4, for the same reason.
+  "2002::/16",
+  // Documentation, and a test network that is no more.
+  ...["2001:db8::/32", "3fff::/20", "3ffe::/16"],
+].map(networkOf);
+
+/** In networks without IPv4 every IPv4 address looks like this (RFC 6052): the last four bytes are what it really is. */
+const translated = networkOf("64:ff9b::/96");
+
+interface Network {
+  readonly bytes: Uint8Array;
+  readonly bits: number;
+}
+
+/** Whether an IP address belongs to the public Internet. What is no address at all does not. */
+export function isPublic(address: string): boolean {
+  const bytes = addressBytes(address);
+  return bytes !== undefined && isOpen(bytes);
+}
+
+function isOpen(bytes: Uint8Array): boolean {
+  const within = (network: Network): boolean => isWithin(bytes, network);
+  if (bytes.length === 4) return !closedV4.some(within);
+  if (within(translated)) return isOpen(bytes.subarray(12));
+  return within(openV6) && !closedV6.some(within);
+}
+
+function isWithin(bytes: Uint8Array, { bytes: prefix, bits }: Network): boolean {
+  for (let bit = 0; bit < bits; bit += 8) {
+    const mask = (0xff00 >> Math.min(8, bits - bit)) & 0xff;
+    const at = bit / 8;
+    if (((bytes[at] ?? 0) & mask) !== ((prefix[at] ?? 0) & mask)) return false;
+  }
+  return true;
+}
+
+function networkOf(text: string): Network {
+  const [address = "", bits] = text.split("/");
+  return { bytes: addressBytes(address) ?? new Uint8Array(), bits: Number(bits) };
+}
+
+/** Four bytes or sixteen. Strict: a name, a zone or a number in another notation is no address. */
+export function addressBytes(address: string): Uint8Array | undefined {
+  return address.includes(":") ? v6Bytes(address) : v4Bytes(address);
+}
+
+function v4Bytes(address: string): Uint8Array | undefined {
+  const parts = address.split(".");
+  if (parts.length !== 4) return undefined;
+  const isByte = (part: string): boolean => /^(?:0|[1-9]\d{0,2})$/.test(part) && Number(part) < 256;
+  return parts.every(isByte) ? Uint8Array.from(parts, Number) : undefined;
+}
+
+function v6Bytes(address: string): Uint8Array | undefined {
+  const halves = address.split("::");
+  if (halves.length > 2) return undefined;
+  const [head, tail] = halves.map((half) => (half === "" ? [] : groupBytes(half.split(":"))));
+  if (!head) return undefined;
+  if (halves.length === 1) return head.length === 16 ? Uint8Array.from(head) : undefined;
+  if (!tail || head.length + tail.length > 14) return undefined;
+  const bytes = new Uint8Array(16);
+  bytes.set(head);
+  bytes.set(tail, 16 - tail.length);
+  return bytes;
+}
+
+/** The last group may be an IPv4 address. */
+function groupBytes(groups: readonly string[]): number[] | undefined {
+  const bytes: number[] = [];
+  for (const [at, group] of groups.entries()) {
+    const v4 = at === groups.length - 1 && group.includes(".") ? v4Bytes(group) : undefined;
+    if (!v4 && !/^[0-9a-f]{1,4}$/i.test(group)) return undefined;
+    const value = Number.parseInt(group, 16);
+    bytes.push(...(v4 ?? [value >> 8, value & 0xff]));
+  }
+  return bytes;
+}
+
+/** Names that mean something inside only, whatever address a resolver gives for them. */
+export const isInsideName = (host: string): boolean =>
+  /(?:^|\.)(?:localhost|local|internal|home\.arpa)$/i.test(host);

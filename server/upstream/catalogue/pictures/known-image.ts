@@ -1,0 +1,9 @@
+/** What is known of one image model, the same wherever it is served. */
+import type { ImageTraits } from "../../image-traits.ts";
+
+export interface KnownImage {
+  readonly name: string;
+  /** Other names of the same. */
+  readonly also?: readonly string[];
+  readonly traits: ImageTraits;
+}

@@ -1,0 +1,110 @@
+/**
+ * How many tokens a picture is, where a vendor tells that beforehand: for estimates, never for bills. Where it depends on
+ * what is not known yet, it is the most that it can be.
+ */
+
+export interface PictureTokens {
+  /** Of one that comes out. `size`: WIDTHxHEIGHT, or what the vendor calls it. Undefined where nobody knows. */
+  out(size: string | undefined, quality: string | undefined): number | undefined;
+  /** Of one that goes in. */
+  readonly in: number;
+  /** The same, where it is looked at closely. */
+  readonly inClosely?: number;
+  /** Of each preview. */
+  readonly preview?: number;
+  /** Words that come out beside a picture. */
+  readonly words?: number;
+}
+
+type Tiers = Readonly<Record<string, Readonly<Record<string, number>>>>;
+
+/** What was not asked for may be any of them. */
+function most(table: Tiers, size: string | undefined, quality: string | undefined) {
+  const rows = quality === undefined ? Object.values(table) : [table[quality] ?? {}];
+  const counts = rows.flatMap((row) =>
+    size === undefined ? Object.values(row) : (row[size] ?? []),
+  );
+  return counts.length === 0 ? undefined : Math.max(...counts);
+}
+
+const bySize = (square: number, portrait: number, landscape: number) => ({
+  "1024x1024": square,
+  "1024x1536": portrait,
+  "1536x1024": landscape,
+});
+
+// developers.openai.com/api/docs/guides/images-vision, as copied on GitHub 2026-09: the shortest side is made 512, "the base
+// cost is 65 image tokens, and each tile costs 129"; four tiles are one that is four times as long as wide. "When using
+// high input fidelity […] we add 4160 […] 6240 extra tokens". The image generation guide: "each partial image will incur an
+// additional 100 image output tokens".
+const given = { in: 65 + 4 * 129, inClosely: 65 + 4 * 129 + 6240, preview: 100 } as const;
+
+// developers.openai.com/api/docs/guides/image-generation, the table for "models prior to gpt-image-2".
+const first: Tiers = {
+  low: bySize(272, 408, 400),
+  medium: bySize(1056, 1584, 1568),
+  high: bySize(4160, 6240, 6208),
+};
+
+// The guide's prices for each of its pictures, by its price for a token: they are above what that table says.
+const mini: Tiers = {
+  low: bySize(625, 750, 750),
+  medium: bySize(1375, 1875, 1875),
+  high: bySize(4500, 6500, 6500),
+};
+
+const openai = (table: Tiers): PictureTokens => ({
+  ...given,
+  out: (size, quality) => most(table, size, quality),
+});
+
+/**
+ * The guide has a calculator for gpt-image-2 and no formula. This one is from community.openai.com/t/1382699 (2026-06), and
+ * gives what the calculator shows, in each of the nine sizes that were read off it (2026-09).
+ */
+function secondTokens(size: string, quality: string): number | undefined {
+  const steps = { low: 16, medium: 48, high: 96 }[quality];
+  const [, width, height] = /^(\d+)x(\d+)$/.exec(size)?.map(Number) ?? [];
+  if (steps === undefined || !width || !height) return undefined;
+  const [long, short] = [Math.max(width, height), Math.min(width, height)];
+  const across = Math.floor((2 * steps * short + long) / (2 * long));
+  return Math.ceil((steps * across * (2_000_000 + width * height)) / 4_000_000);
+}
+
+const second: PictureTokens = {
+  ...given,
+  // Of this one the guide says only that it always looks closely.
+  in: given.inClosely,
+  // Unasked, it makes one of the three usual sizes, of which the square has the most.
+  out: (size = "1024x1024", quality = "high") => secondTokens(size, quality),
+};
+
+/** Google counts by class of size, whatever the shape. Unasked it is 1K. */
+const google = (
+  classes: Readonly<Record<string, number>>,
+  more: Omit<PictureTokens, "out">,
+): PictureTokens => ({ ...more, out: (size = "1K") => classes[size] });
+
+/** discuss.ai.google.dev/t/121299, a person of Google's: "typically generates between 700 and 900 extra tokens". */
+const thinking = { words: 900 } as const;
+
+/** By the vendor's name for the model. Of later ones nobody has told yet. */
+const known: readonly (readonly [RegExp, PictureTokens])[] = [
+  [/^gpt-image-1(\.5(-2025-12-16)?)?$/i, openai(first)],
+  [/^gpt-image-1-mini$/i, openai(mini)],
+  [/^gpt-image-2(-2026-04-21)?$/i, second],
+  // ai.google.dev/gemini-api/docs/pricing, as copied on GitHub 2026-09: what comes out, and for the second what goes in. What
+  // goes into the third is from cloud.google.com's list; into the first at most as much as comes out of it is a guess.
+  [/(^|\/)gemini-2\.5-flash-image(-preview)?$/, google({ "1K": 1290 }, { in: 1290 })],
+  [
+    /(^|\/)gemini-3-pro-image(-preview)?$/,
+    google({ "1K": 1120, "2K": 1120, "4K": 2000 }, { in: 560, ...thinking }),
+  ],
+  [
+    /(^|\/)gemini-3\.1-flash-image(-preview)?$/,
+    google({ "512": 747, "1K": 1120, "2K": 1680, "4K": 2520 }, { in: 1120, ...thinking }),
+  ],
+];
+
+export const pictureTokens = (model: string): PictureTokens | undefined =>
+  known.find(([name]) => name.test(model))?.[1];

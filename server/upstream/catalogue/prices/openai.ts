@@ -1,0 +1,81 @@
+/** What OpenAI and Azure charge for pictures. */
+import { type Listed, litellm, tokens, undated } from "./listed.ts";
+
+const both = ["openai", "azure"] as const;
+const model = (name: string): RegExp => new RegExp(`^${name}$`, "i");
+
+/** Pictures are all that these count in their answers, so whatever comes out has the price of pictures. */
+const picturesOnly = (textIn: number, imageIn: number, out: number) =>
+  tokens(textIn, imageIn, out, out);
+
+export const openai: readonly Listed[] = [
+  {
+    kinds: both,
+    model: model("gpt-image-1"),
+    price: picturesOnly(5, 10, 40),
+    source: `developers.openai.com/api/docs/models/gpt-image-1, ${undated}; ${litellm}`,
+  },
+  {
+    kinds: both,
+    model: model("gpt-image-1-mini"),
+    price: picturesOnly(2, 2.5, 8),
+    source: litellm,
+  },
+  {
+    kinds: ["openai"],
+    model: model("gpt-image-1\\.5(-2025-12-16)?"),
+    price: tokens(5, 8, 10, 32),
+    source: litellm,
+  },
+  // Azure's list has no price for the words that this one thinks in.
+  {
+    kinds: ["azure"],
+    model: model("gpt-image-1\\.5(-2025-12-16)?"),
+    price: tokens(5, 8, undefined, 32),
+    source: litellm,
+  },
+  {
+    kinds: both,
+    model: model("gpt-image-2(-2026-04-21)?"),
+    price: tokens(5, 8, 10, 30),
+    source: litellm,
+  },
+  // No list of OpenAI's own was to be had. Who passes calls on to it says that both cost what gpt-image-2 does.
+  {
+    kinds: ["openai"],
+    model: model("gpt-image-2\\.5-(sunburst|flare)(-2026-09-08)?"),
+    price: tokens(5, 8, 10, 30),
+    source: "docs.laozhang.ai/en/api-capabilities/gpt-image-2-5, 2026-09-09",
+  },
+  // The same: what pictures cost that go in is not told.
+  {
+    kinds: ["openai"],
+    model: model("gpt-image-2\\.6-sunburst"),
+    price: tokens(5, undefined, undefined, 30),
+    source: `vercel.com/ai-gateway/models/gpt-image-2.6-sunburst, ${undated}`,
+  },
+  {
+    kinds: both,
+    model: model("dall-e-3"),
+    price: {
+      pictures: {
+        "hd 1024x1024": 0.08,
+        "hd 1792x1024": 0.12,
+        "hd 1024x1792": 0.12,
+        hd: 0.08,
+        "1024x1024": 0.04,
+        "1792x1024": 0.08,
+        "1024x1792": 0.08,
+        // Of no size and no quality, it makes the first of them.
+        "": 0.04,
+      },
+    },
+    source: "Portkey-AI/models, pricing/openai.json and azure-openai.json, 2026-08-21",
+  },
+  {
+    kinds: ["openai"],
+    model: model("dall-e-2"),
+    price: { pictures: { "256x256": 0.016, "512x512": 0.018, "1024x1024": 0.02, "": 0.02 } },
+    source: "Portkey-AI/models, pricing/openai.json, 2026-08-21",
+  },
+];

@@ -1,0 +1,93 @@
+/**
+ * Prices of vendors with few. Not here are those that say themselves what a call cost: OpenRouter, Recraft, Runware and
+ * xAI; and those whose lists are not in dollars: Volcengine, Zhipu, and Alibaba in Beijing.
+ */
+import { each, type Listed, litellm, puter, undated } from "./listed.ts";
+
+/** Singapore, where it is by default. */
+const international = /^https:\/\/dashscope-intl\./;
+/** Volcengine outside China. */
+const byteplus = /\bbytepluses\.com\b/;
+
+/** Workers AI charges for tiles of 512 by 512 pixels, and for steps. */
+const tiles = (each: number, step = 0, steps = 0) => ({
+  pictures: { "1024x1024": 4 * each + step * steps },
+});
+
+export const others: readonly Listed[] = [
+  {
+    kinds: ["dashscope"],
+    model: /^wanx?2\.1-t2i-turbo$/,
+    price: each(0.025),
+    at: international,
+    source: "alibabacloud.com/help/en/model-studio/text-to-image-v2-api-reference, 2025-07-15",
+  },
+  {
+    kinds: ["dashscope"],
+    model: /^wanx?2\.1-t2i-plus$/,
+    price: each(0.05),
+    at: international,
+    source: "alibabacloud.com/help/en/model-studio/text-to-image-v2-api-reference, 2025-07-15",
+  },
+  {
+    kinds: ["volcengine"],
+    model: /^seedream-5-0(-lite)?(-260128)?$/,
+    price: each(0.035),
+    at: byteplus,
+    source: `${puter}, after docs.byteplus.com/en/docs/ModelArk/1544106`,
+  },
+  {
+    kinds: ["volcengine"],
+    model: /^seedream-4-5(-251128)?$/,
+    price: each(0.04),
+    at: byteplus,
+    source: `${puter}, after docs.byteplus.com/en/docs/ModelArk/1544106`,
+  },
+  {
+    kinds: ["volcengine"],
+    model: /^seedream-4-0(-250828)?$/,
+    price: each(0.03),
+    at: byteplus,
+    source: `${puter}, after docs.byteplus.com/en/docs/ModelArk/1544106`,
+  },
+  {
+    kinds: ["cloudflare"],
+    model: /^@cf\/black-forest-labs\/flux-1-schnell$/,
+    price: tiles(0.0000528, 0.0001056, 4),
+    unless: ["steps", "num_steps"],
+    source: puter,
+  },
+  {
+    kinds: ["cloudflare"],
+    model: /^@cf\/black-forest-labs\/flux-2-klein-4b$/,
+    price: tiles(0.000287),
+    edits: "unknown",
+    source: puter,
+  },
+  {
+    kinds: ["cloudflare"],
+    model: /^@cf\/black-forest-labs\/flux-2-klein-9b$/,
+    // The first megapixel. What the next ones count as is not told.
+    price: { pictures: { "<=1000x1000": 0.015 } },
+    edits: "unknown",
+    source: puter,
+  },
+  {
+    kinds: ["deepinfra"],
+    model: /^black-forest-labs\/FLUX-pro$/,
+    price: each(0.05),
+    source: `deepinfra.com/black-forest-labs/FLUX-pro/api, ${undated}`,
+  },
+  {
+    kinds: ["nscale"],
+    model: /^black-forest-labs\/FLUX\.1-schnell$/,
+    price: { megapixel: 0.0013 },
+    source: litellm,
+  },
+  {
+    kinds: ["nscale"],
+    model: /^stabilityai\/stable-diffusion-xl-base-1\.0$/,
+    price: { megapixel: 0.003 },
+    source: litellm,
+  },
+];

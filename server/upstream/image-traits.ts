@@ -1,0 +1,83 @@
+/** What one target can draw, and in which words it wants to be asked. The plan sees to it that no query asks for more. */
+import type { ImageOptions } from "./contract.ts";
+
+/** Two options have rules of their own: how many, and how large. */
+export type OptionName = Exclude<keyof ImageOptions, "n" | "size">;
+
+export interface ImageTraits {
+  /** The most pictures of one call; more are made by several calls. */
+  readonly maxImages: number;
+  /** Options it understands, by OpenAI's names, with the values it knows. What is not here it has not. */
+  readonly takes: Readonly<Partial<Record<OptionName, "any" | readonly string[]>>>;
+  readonly sizes: Sizes;
+  /** Values of options that it does not take, because it always does so. */
+  readonly always?: Readonly<Partial<Record<OptionName, string>>>;
+  /** The longest prompt, in characters. Absent: not known. */
+  readonly maxPrompt?: number;
+  /** Sends its answer piece by piece where it is asked to. */
+  readonly streams?: boolean;
+  /** It is sent what the caller sent, field by field. */
+  readonly verbatim?: boolean;
+  /** How it edits. Absent: it does not. */
+  readonly edits?: EditTraits;
+}
+
+export type Sizes =
+  /** Whatever is asked for goes along, and the target decides. */
+  | "any"
+  /** Exactly these, as WIDTHxHEIGHT. */
+  | { readonly list: readonly string[] }
+  | { readonly rule: SizeRule }
+  /** It knows no sizes, only these shapes, as "16:9". */
+  | { readonly ratios: readonly string[] };
+
+/** In pixels. */
+export interface SizeRule {
+  readonly multipleOf: number;
+  readonly minEdge: number;
+  readonly maxEdge: number;
+  readonly minPixels?: number;
+  readonly maxPixels?: number;
+  /** The longer edge by the shorter. */
+  readonly maxRatio?: number;
+}
+
+export interface EditTraits {
+  /** The most pictures that go into one edit. */
+  readonly maxImages: number;
+  /**
+   * How it wants to be shown what may change: where the mask is transparent, as OpenAI has it, or where a mask without
+   * transparency is white or black. Absent: it takes no mask.
+   */
+  readonly mask?: "transparent" | "white" | "black";
+  /** Fetches a picture from a link by itself. Absent: it must be sent the bytes. */
+  readonly links?: boolean;
+  /** Takes nothing but links that the public can follow: a file cannot be sent to it. */
+  readonly linksOnly?: true;
+  /** Knows files by ids of its own. */
+  readonly fileIds?: boolean;
+  /** Takes other files of a form along, such as `markup`. */
+  readonly files?: boolean;
+  /** Kinds of file it reads, such as image/png; others are converted. Absent: png, jpeg and webp. */
+  readonly reads?: readonly string[];
+  /** The most bytes of one picture. Absent: not known. */
+  readonly maxBytes?: number;
+}
+
+/** Of a model that nobody knows: whatever is asked for goes along, and it says itself what it cannot do. */
+export const openPictures: ImageTraits = {
+  maxImages: 10,
+  takes: Object.fromEntries(
+    (
+      [
+        ...["quality", "background", "moderation", "output_format", "output_compression"],
+        ...["response_format", "style", "user", "safety_identifier", "complexity", "frame_count"],
+        ...["frame_duration_ms", "svg", "input_fidelity", "partial_images"],
+      ] as OptionName[]
+    ).map((name) => [name, "any"]),
+  ),
+  sizes: "any",
+  streams: true,
+  verbatim: true,
+  edits: { maxImages: 16, mask: "transparent", links: true, fileIds: true, files: true },
+};

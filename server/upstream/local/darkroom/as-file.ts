@@ -1,0 +1,49 @@
+/** A picture in the place of an uploaded file: converted from it, or fetched where there was only a link. */
+import { extensionOf } from "../../../std/sniff.ts";
+import type { FilePart } from "../../contract.ts";
+import type { Gathered } from "../../gather-picture.ts";
+
+/** Its name ends as its type says, because some upstreams go by that. */
+export function asFile(
+  picture: Gathered,
+  { field, filename }: Pick<FilePart, "field" | "filename">,
+  type: string,
+): FilePart {
+  const stem = filename.replace(/\.[^.]*$/, "") || "image";
+  const named = { field, filename: `${stem}.${extensionOf(type)}`, type };
+  if (picture.kind === "bytes") {
+    const { bytes } = picture;
+    return {
+      ...named,
+      size: bytes.length,
+      stream: () => new Blob([bytes as Uint8Array<ArrayBuffer>]).stream(),
+      bytes: async () => bytes,
+    };
+  }
+  const { aside } = picture;
+  return {
+    ...named,
+    size: aside.length,
+    ...(aside.path !== undefined && { path: aside.path }),
+    stream: () => streamOf(aside.stream()),
+    bytes: () => aside.bytes(),
+  };
+}
+
+/** Takes a piece when one is asked for and not before: each lives only until the next. */
+function streamOf(pieces: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> {
+  const iterator = pieces[Symbol.asyncIterator]();
+  return new ReadableStream<Uint8Array>(
+    {
+      pull: async (controller) => {
+        const { done, value } = await iterator.next();
+        if (done) controller.close();
+        else controller.enqueue(value);
+      },
+      cancel: async () => {
+        await iterator.return?.();
+      },
+    },
+    { highWaterMark: 0 },
+  );
+}

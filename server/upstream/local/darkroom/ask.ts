@@ -1,0 +1,72 @@
+/** What the gateway asks of the darkroom's process, and what comes back. */
+import type { Place } from "../../../std/scratch.ts";
+
+export const formats = ["png", "jpeg", "webp", "gif", "avif"] as const;
+export type Format = (typeof formats)[number];
+
+/** What a look at every pixel of a picture tells. */
+export interface Seen {
+  readonly type: string;
+  /** As it is shown, after its orientation is applied. */
+  readonly width: number;
+  readonly height: number;
+  /** It can have transparent pixels. */
+  readonly alpha: boolean;
+  /** It has none. */
+  readonly opaque: boolean;
+  /** How many pictures follow each other in it. */
+  readonly pages: number;
+  /** It is stored on its side, and EXIF says so: width and height are exchanged in the file. */
+  readonly turned: boolean;
+}
+
+export interface Conversion {
+  readonly format: Format;
+  /** 0 to 100, of jpeg, webp and avif. Absent: as little is lost as the format allows. */
+  readonly quality?: number;
+  /** Without transparency, on white. */
+  readonly flatten?: boolean;
+}
+
+/** Where a mask is so, the picture may change. */
+export type MaskSense = "white" | "black" | "transparent";
+
+export type Task =
+  | { readonly kind: "inspect" }
+  | { readonly kind: "convert"; readonly to: Conversion }
+  | { readonly kind: "mask"; readonly to: MaskSense };
+
+/** A picture on its way to the process: where it lies, or the bytes themselves. */
+export type Sent =
+  | { readonly kind: "place"; readonly place: Place; readonly encoding: "raw" | "base64" }
+  | { readonly kind: "bytes"; readonly bytes: Uint8Array };
+
+export interface DarkroomSpec {
+  /** Of all pages of a picture together. */
+  readonly maxPixels: number;
+}
+
+export interface DarkroomAsk {
+  readonly picture: Sent;
+  readonly task: Task;
+  /** The file that a large result is written into. Absent: it comes as bytes. */
+  readonly into?: string;
+}
+
+/** Why there is no result. */
+export type Obstacle =
+  /** Not a kind of picture that is read. */
+  | "unknown"
+  | "undecodable"
+  | "too many pixels"
+  /** The path leads nowhere from there: the system keeps processes apart. */
+  | "unreachable"
+  | "unwritable";
+
+export type DarkroomPart =
+  | { readonly kind: "seen"; readonly seen: Seen }
+  /** The next piece of the result. Pieces, because a large message would hold up the gateway's event loop. */
+  | { readonly kind: "bytes"; readonly bytes: Uint8Array }
+  /** The result lies in the file. */
+  | { readonly kind: "written" }
+  | { readonly kind: "failed"; readonly why: Obstacle; readonly words: string };

@@ -1,0 +1,69 @@
+/** The main file of the darkroom's child process: one picture at a time. Whoever does not want to wait ends the process. */
+import { writeFileSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
+import { codeOf } from "../../../../std/error-code.ts";
+import { serveParent } from "../../process/serve-parent.ts";
+import { loadSharp } from "../../sketch/load-sharp.ts";
+import type { DarkroomAsk, DarkroomPart, DarkroomSpec } from "../ask.ts";
+import { convert, inspect, mask } from "./develop.ts";
+import { ObstacleError } from "./obstacle.ts";
+import { lockDown, openPicture, undecodable } from "./open-picture.ts";
+import { readSent } from "./read-sent.ts";
+
+const pieceBytes = 256 * 1024;
+/** Up to so many bytes are not worth a file. */
+const shortBytes = 128 * 1024;
+
+/** When memory runs out, the system shall end this process and not the gateway. */
+function goFirst(): void {
+  if (process.platform !== "linux") return;
+  try {
+    writeFileSync("/proc/self/oom_score_adj", "1000");
+  } catch {
+    // Some sandboxes forbid it. Then the system chooses by size, which is this process as a rule.
+  }
+}
+
+serveParent<DarkroomSpec, DarkroomAsk, DarkroomPart>(async (spec, voice) => {
+  goFirst();
+  const sharp = lockDown(await loadSharp());
+
+  const deliver = async (id: number, result: Buffer, into: string | undefined): Promise<void> => {
+    if (into !== undefined && result.length > shortBytes) {
+      await writeFile(into, result, { flag: "r+" }).catch((cause: unknown) => {
+        const isAway = ["EACCES", "EPERM", "ENOENT"].includes(codeOf(cause) ?? "");
+        const why = isAway ? "unreachable" : "unwritable";
+        throw new ObstacleError(why, "could not be written to disk", cause);
+      });
+      voice.part(id, { kind: "written" }, true);
+      return;
+    }
+    for (let from = 0; from < result.length; from += pieceBytes) {
+      // Copied: a view would carry all of the buffer it looks into.
+      const bytes = new Uint8Array(result.subarray(from, from + pieceBytes));
+      voice.part(id, { kind: "bytes", bytes }, from + pieceBytes >= result.length);
+    }
+  };
+
+  const work = async (id: number, { picture, task, into }: DarkroomAsk): Promise<void> => {
+    const opened = await openPicture(sharp, await readSent(picture), spec);
+    if (task.kind === "inspect") {
+      voice.part(id, { kind: "seen", seen: await inspect(opened) }, true);
+      return;
+    }
+    const result =
+      task.kind === "convert" ? await convert(opened, task.to) : await mask(sharp, opened, task.to);
+    await deliver(id, result, into);
+  };
+
+  return {
+    facts: { library: `libvips ${sharp.versions.vips}` },
+    ask: (id, ask) => {
+      work(id, ask).catch((error: unknown) => {
+        const { why, message } = undecodable(error, spec.maxPixels);
+        voice.part(id, { kind: "failed", why, words: message }, true);
+      });
+    },
+    cancel: () => undefined,
+  };
+});

@@ -1,0 +1,88 @@
+/** Looks at a picture before it is decoded, and opens it within limits. */
+import type { Metadata, Sharp } from "sharp";
+import { imageSize } from "../../../../std/image-size.ts";
+import { sniffImage } from "../../../../std/sniff.ts";
+import type { DarkroomSpec } from "../ask.ts";
+import { ObstacleError } from "./obstacle.ts";
+
+export type Library = typeof import("sharp").default;
+
+/** Only these are ever read: whatever else the library knows (SVG, PDF, TIFF) stays shut, however it is dressed up. */
+const loaders = ["Png", "Jpeg", "Webp", "Nsgif", "Heif"].map((name) => `VipsForeignLoad${name}`);
+
+export function lockDown(sharp: Library): Library {
+  sharp.block({ operation: ["VipsForeignLoad"] });
+  sharp.unblock({ operation: loaders });
+  return sharp;
+}
+
+export interface Opened {
+  readonly type: string;
+  readonly pages: number;
+  readonly alpha: boolean;
+  /** The edges are exchanged when it is shown. */
+  readonly turned: boolean;
+  /** Its first page, as it is shown. */
+  first(): Sharp;
+  /** All of its pages, one below the other. */
+  all(): Sharp;
+}
+
+export async function openPicture(
+  sharp: Library,
+  bytes: Buffer,
+  { maxPixels }: DarkroomSpec,
+): Promise<Opened> {
+  const type = sniffImage(bytes);
+  if (type === undefined) {
+    throw new ObstacleError("unknown", "is not a PNG, JPEG, WebP, GIF or AVIF file");
+  }
+  const told = imageSize(bytes);
+  // The library has the same limit: this one has the better words.
+  if (told && told.width * told.height > maxPixels) {
+    throw tooLarge(`${told.width}x${told.height} pixels`, maxPixels);
+  }
+  if (type === "image/png" && !hasEnd(bytes)) {
+    throw new ObstacleError("undecodable", "is cut short");
+  }
+  // `error`: what is missing or damaged fails; what is merely odd does not, because every viewer shows it.
+  const within = { limitInputPixels: maxPixels, failOn: "error" } as const;
+  let found: Metadata;
+  try {
+    found = await sharp(bytes, within).metadata();
+  } catch (cause) {
+    throw undecodable(cause, maxPixels);
+  }
+  const { pages = 1, orientation = 1 } = found;
+  return {
+    type,
+    pages,
+    alpha: found.hasAlpha,
+    turned: orientation >= 5,
+    first: () => sharp(bytes, within).autoOrient(),
+    all: () => (pages > 1 ? sharp(bytes, { ...within, animated: true }) : sharp(bytes, within)),
+  };
+}
+
+/** What the library throws while it decodes. */
+export function undecodable(cause: unknown, maxPixels: number): ObstacleError {
+  if (cause instanceof ObstacleError) return cause;
+  const words = cause instanceof Error ? cause.message : String(cause);
+  return /pixel limit/i.test(words)
+    ? tooLarge("more pixels", maxPixels)
+    : new ObstacleError("undecodable", "cannot be decoded: it is damaged or cut short", cause);
+}
+
+const tooLarge = (what: string, maxPixels: number): ObstacleError =>
+  new ObstacleError(
+    "too many pixels",
+    `has ${what}, and at most ${maxPixels / 1_000_000} million are read`,
+  );
+
+/** The library is content with all the pixels of a PNG, even if the end of the file is missing. */
+function hasEnd(bytes: Buffer): boolean {
+  for (let at = 8; at + 12 <= bytes.length; at += 12 + bytes.readUInt32BE(at)) {
+    if (bytes.toString("latin1", at + 4, at + 8) === "IEND") return true;
+  }
+  return false;
+}

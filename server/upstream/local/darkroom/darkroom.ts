@@ -1,0 +1,150 @@
+/**
+ * Pictures are decoded and encoded in processes of their own, because strangers send them: what a decoder stumbles over
+ * ends there and not here. Large ones are read and written there too, so that this process never holds one.
+ */
+import type { GatewayError } from "../../../std/gateway-error.ts";
+import type { NamelessFile } from "../../../std/nameless-file.ts";
+import type { Scratch } from "../../../std/scratch.ts";
+import type { Signal } from "../../../std/signal.ts";
+import { asideOf, type Gathered } from "../../gather-picture.ts";
+import type { Facts } from "../process/protocol.ts";
+import type { Spawn } from "../process/spawn.ts";
+import type { Conversion, DarkroomPart, MaskSense, Seen, Task } from "./ask.ts";
+import { type AskChild, createLanes } from "./lanes.ts";
+import { type Field, refusal, tooLarge, tooSlow, unwritable } from "./refusals.ts";
+import { isFile, type Source, sizeOf, toSent } from "./source.ts";
+
+export type { Conversion, Format, MaskSense, Seen } from "./ask.ts";
+export type { Source } from "./source.ts";
+
+/** An upload that cannot be decoded is the caller's fault (invalid_image_file); any other picture, an upstream's. */
+export interface Darkroom {
+  /** Decodes all of it. `field`: what the caller calls it, where it is the caller's. Absent: the field of the upload. */
+  inspect(picture: Source, signal: Signal, field?: string): Promise<Seen>;
+  /** Another kind of file, turned as it is shown, in sRGB, without metadata. Moves on where the format can. */
+  convert(picture: Source, to: Conversion, signal: Signal, scratch: Scratch): Promise<Gathered>;
+  /** A PNG that marks the same area: of a mask without transparency, what is white. */
+  mask(mask: Source, to: MaskSense, signal: Signal, scratch: Scratch): Promise<Gathered>;
+  close(): Promise<void>;
+}
+
+export interface DarkroomOptions {
+  /** How long an unused process stays. */
+  readonly idleMs?: number;
+  /** Of all pages of a picture together. */
+  readonly maxPixels?: number;
+  /** Of a file. */
+  readonly maxBytes?: number;
+  readonly jobMs?: number;
+  readonly maxRunning?: number;
+  readonly maxWaiting?: number;
+  /** False where processes of one user cannot open each other's files: bytes are sent then. Found out if not given. */
+  readonly byPath?: boolean;
+  readonly spawn?: Spawn;
+  readonly onReady?: (name: string, facts: Facts) => void;
+}
+
+const entry = Bun.fileURLToPath(new URL("./child/main.ts", import.meta.url));
+
+export function createDarkroom({
+  idleMs = 60_000,
+  maxPixels = 64_000_000,
+  maxBytes = 128 * 1024 * 1024,
+  jobMs = 60_000,
+  maxRunning = 2,
+  // Waiting costs next to nothing, as what waits lies on disk: it is bounded by the patience of callers.
+  maxWaiting = 512,
+  byPath: reaching = true,
+  spawn,
+  onReady,
+}: DarkroomOptions = {}): Darkroom {
+  const lanes = createLanes({
+    name: "The image converter",
+    entry,
+    spec: () => ({ maxPixels }),
+    idleMs,
+    maxRunning,
+    maxWaiting,
+    jobMs,
+    ...(spawn && { spawn }),
+    ...(onReady && { onReady }),
+  });
+  let reaches = reaching;
+
+  const tell = async (ask: AskChild, { source, task, scratch }: Job, byPath: boolean) => {
+    const picture = await toSent(source, { byPath, scratch });
+    const file = byPath && scratch ? await newFile(scratch) : undefined;
+    const back = file?.lend();
+    try {
+      const into = file?.path;
+      const parts = await ask({ picture, task, ...(into !== undefined && { into }) });
+      if (parts.at(-1)?.kind === "written") await file?.measure();
+      return { parts, file };
+    } finally {
+      back?.();
+    }
+  };
+
+  const develop = <T>(
+    job: Job,
+    take: (parts: readonly DarkroomPart[], file: NamelessFile | undefined) => T | Promise<T>,
+  ): Promise<T> => {
+    const { source, signal, field = fieldOf(source) } = job;
+    if (sizeOf(source) > maxBytes) return Promise.reject(tooLarge(maxBytes, field));
+    const slow = (): GatewayError => tooSlow(jobMs, field);
+    return lanes.run(signal, slow, async (ask) => {
+      let told = await tell(ask, job, reaches);
+      if (failureOf(told.parts)?.why === "unreachable") {
+        told = await tell(ask, job, false);
+        // It could be read here, so it is the path that leads nowhere.
+        reaches = false;
+      }
+      const failure = failureOf(told.parts);
+      if (failure) throw refusal(failure.why, failure.words, field);
+      return take(told.parts, told.file);
+    });
+  };
+
+  return {
+    inspect: (source, signal, field) =>
+      develop({ source, task: { kind: "inspect" }, signal, field }, seenIn),
+    convert: (source, to, signal, scratch) =>
+      develop({ source, task: { kind: "convert", to }, signal, scratch }, pictureIn),
+    mask: (source, to, signal, scratch) =>
+      develop({ source, task: { kind: "mask", to }, signal, scratch }, pictureIn),
+    close: () => lanes.close(),
+  };
+}
+
+interface Job {
+  readonly source: Source;
+  readonly task: Task;
+  readonly signal: Signal;
+  readonly scratch?: Scratch;
+  readonly field?: Field;
+}
+
+const fieldOf = (source: Source): Field => (isFile(source) ? source.field : undefined);
+
+const newFile = (scratch: Scratch): Promise<NamelessFile> =>
+  scratch.file().catch((cause) => {
+    throw unwritable(cause);
+  });
+
+const failureOf = (parts: readonly DarkroomPart[]) => parts.find((part) => part.kind === "failed");
+
+function seenIn(parts: readonly DarkroomPart[]): Seen {
+  const [part] = parts;
+  if (part?.kind !== "seen") throw new Error("A look at a picture told nothing.");
+  return part.seen;
+}
+
+async function pictureIn(
+  parts: readonly DarkroomPart[],
+  file: NamelessFile | undefined,
+): Promise<Gathered> {
+  if (file && parts.at(-1)?.kind === "written")
+    return { kind: "aside", aside: await asideOf(file) };
+  const pieces = parts.flatMap((part) => (part.kind === "bytes" ? [part.bytes] : []));
+  return { kind: "bytes", bytes: Buffer.concat(pieces) };
+}

@@ -1,0 +1,182 @@
+/**
+ * Budgets: what a call may cost is held before it is made, and what it did cost takes that place when it is over. All
+ * budgets that a call is charged to are asked in one step, so calls side by side cannot spend the same dollar twice.
+ */
+import type { EventData } from "../../../contract/events.ts";
+import type { Budgeted, Spender } from "../../std/budget.ts";
+import { endOf, type Period, periods, periodsAt } from "../../std/utc-periods.ts";
+import { Purse } from "./purse.ts";
+import { overBudget, priceUnknown } from "./refusal.ts";
+
+/** What a call may cost, before it is made. */
+export interface Estimate {
+  /** US dollars, at most, as far as anyone can say. Undefined: nobody can. */
+  readonly dollars: number | undefined;
+  /** Wherever it goes, the price there is known. */
+  readonly certain: boolean;
+}
+
+/** What is held for one call. It ends once: whatever is said after that changes nothing. */
+export interface Reservation {
+  /** US dollars. Undefined where nothing could be said. */
+  readonly estimate: number | undefined;
+  /** The call is over. Of unknown cost, it counts as what was estimated: rather too much than too little. */
+  settle(cost: number | undefined): void;
+  /** Nothing was paid, and nothing can have been. */
+  release(): void;
+}
+
+export interface ThresholdTold {
+  readonly type: "budget.threshold";
+  readonly data: EventData["budget.threshold"];
+  /** The same for the same threshold of the same budget in the same period. */
+  readonly once: string;
+}
+
+/** How one budget stands. */
+export interface Standing {
+  readonly period: Period;
+  readonly limit: number;
+  readonly spent: number;
+  readonly reserved: number;
+  /** Unix milliseconds. Absent where it never begins anew. */
+  readonly resetsAt?: number;
+}
+
+export interface BudgetsOptions {
+  /** What the ledger knows, rows on their way into it included. `period`: such as 2026-11-15. */
+  readonly spentBefore: (spender: Spender, period: string) => number;
+  readonly emit: (told: ThresholdTold) => void;
+  /** Those in memory at once. Idle ones can be read from the ledger again. */
+  readonly maxPurses?: number;
+}
+
+export interface Budgets {
+  /**
+   * Holds what a call may cost, of all these budgets or of none: then it throws GatewayError. `at`: when the call
+   * arrived, which is the day and the month that it counts for.
+   */
+  reserve(charged: readonly Budgeted[], estimate: Estimate, at: number): Reservation;
+  standing(budgeted: Budgeted, at: number): Standing[];
+}
+
+interface Line {
+  readonly budgeted: Budgeted;
+  readonly period: Period;
+  /** Such as 2026-11-15. */
+  readonly name: string;
+  readonly limit: number;
+  readonly purse: Purse;
+}
+
+export function createBudgets(options: BudgetsOptions): Budgets {
+  const { spentBefore, emit, maxPurses = 20_000 } = options;
+  const purses = new Map<string, Purse>();
+
+  const purseOf = (budgeted: Budgeted, name: string): Purse => {
+    const id = `${budgeted.scope} ${name} ${budgeted.id}`;
+    const known = purses.get(id);
+    if (known?.seenFor === budgeted.budget) return known;
+    const spent = spentBefore(budgeted, name);
+    if (known) {
+      // Another configuration: under the one before, it may have been spent from without anyone asking here.
+      known.spent = spent;
+      known.seenFor = budgeted.budget;
+      return known;
+    }
+    const purse = new Purse(spent, budgeted.budget);
+    purses.set(id, purse);
+    return purse;
+  };
+
+  /** Only between calls: one that is looked at for the next would be there twice. */
+  const makeRoom = (): void => {
+    for (const mayGo of [(purse: Purse) => purse.isIdle && !purse.hasToldMore, isIdle]) {
+      if (purses.size < maxPurses) return;
+      for (const [id, purse] of purses) if (mayGo(purse)) purses.delete(id);
+    }
+  };
+
+  const linesOf = (budgeted: Budgeted, at: number): Line[] =>
+    periods.flatMap((period): Line[] => {
+      const limit = budgeted.budget[period];
+      if (limit === undefined) return [];
+      const name = periodsAt(at)[period];
+      const purse = purseOf(budgeted, name);
+      purse.watch(limit);
+      return [{ budgeted, period, name, limit, purse }];
+    });
+
+  const tell = ({ budgeted, period, name, limit, purse }: Line, refused = false): void => {
+    const { scope, id } = budgeted;
+    for (const percent of refused ? purse.newsOfRefusal(limit) : purse.news(limit)) {
+      emit({
+        type: "budget.threshold",
+        data: {
+          ...{ scope, id, name: budgeted.name, period, percent },
+          ...{ spent: purse.spent, budget: limit },
+        },
+        once: `budget.threshold ${scope} ${name} ${limit} ${percent} ${id}`,
+      });
+    }
+  };
+
+  const charge = (lines: readonly Line[], estimate: number | undefined): Reservation => {
+    const held = estimate ?? 0;
+    for (const { purse } of lines) purse.reserve(held);
+    let over = false;
+    const end = (dollars: number): void => {
+      if (over) return;
+      over = true;
+      for (const line of lines) {
+        line.purse.free(held);
+        if (dollars <= 0) continue;
+        line.purse.spent += dollars;
+        tell(line);
+      }
+    };
+    return {
+      estimate,
+      settle: (cost) => end(isAmount(cost) ? cost : held),
+      release: () => end(0),
+    };
+  };
+
+  return {
+    reserve: (charged, { dollars, certain }, at) => {
+      const picky = charged.find(({ budget }) => budget.unknownPrice === "refuse");
+      if (picky && (!certain || dollars === undefined)) throw priceUnknown(picky);
+      makeRoom();
+      const lines = charged.flatMap((budgeted) => linesOf(budgeted, at));
+      // What costs nothing is served, however little is left.
+      if (dollars !== 0 || !certain) {
+        const more = dollars || undefined;
+        const short = lines.filter(({ purse, limit }) => purse.isTooSmallFor(more, limit));
+        for (const line of short) tell(line, true);
+        // The one that lasts longest: as long as that is short, it is of no use that another begins anew.
+        const [worst] = short.toSorted((a, b) => rank(b.period) - rank(a.period));
+        if (worst) {
+          throw overBudget(worst.budgeted, standingOf(worst, at), dollars, at);
+        }
+      }
+      return charge(lines, dollars);
+    },
+    standing: (budgeted, at) => {
+      makeRoom();
+      return linesOf(budgeted, at).map((line) => standingOf(line, at));
+    },
+  };
+}
+
+const isIdle = (purse: Purse): boolean => purse.isIdle;
+
+const isAmount = (cost: number | undefined): cost is number =>
+  cost !== undefined && cost >= 0 && cost < Number.POSITIVE_INFINITY;
+
+const rank = (period: Period): number => periods.indexOf(period);
+
+function standingOf({ period, limit, purse }: Line, at: number): Standing {
+  const resetsAt = endOf(period, at);
+  const { spent, reserved } = purse;
+  return { period, limit, spent, reserved, ...(resetsAt !== undefined && { resetsAt }) };
+}

@@ -1,0 +1,91 @@
+/** What one key or project has spent in one period, and what is held for its calls under way. US dollars. */
+
+import type { Budget } from "../../std/budget.ts";
+
+/** Sums of many small numbers are off by a hair, which must not refuse the tenth of ten calls that fit. */
+const hair = 1e-9;
+
+/** Told of when they are reached, in percent. */
+export const thresholds = [50, 80, 100] as const;
+export type Threshold = (typeof thresholds)[number];
+
+export class Purse {
+  spent: number;
+  /** The budget that it was last looked at for, as the configuration had it then. */
+  seenFor: Budget;
+  #reserved = 0;
+  #open = 0;
+  /** Up to where people have been told, and of which limit. */
+  #told: Threshold | 0 = 0;
+  #limit: number | undefined;
+
+  constructor(spent: number, seenFor: Budget) {
+    this.spent = spent;
+    this.seenFor = seenFor;
+  }
+
+  get reserved(): number {
+    return this.#reserved;
+  }
+
+  /** No call of it is under way: what it holds, the ledger knows too. */
+  get isIdle(): boolean {
+    return this.#open === 0;
+  }
+
+  /** More was told than anyone could see from what is spent, and would be told again by one who does not know. */
+  get hasToldMore(): boolean {
+    return this.#limit !== undefined && this.#told > reachedOf(this.spent, this.#limit);
+  }
+
+  /** Whether so much more would be too much. Undefined: nobody knows how much more it will be. */
+  isTooSmallFor(dollars: number | undefined, limit: number): boolean {
+    const taken = this.spent + this.#reserved;
+    return dollars === undefined ? taken >= limit : taken + dollars > limit * (1 + hair);
+  }
+
+  reserve(dollars: number): void {
+    this.#reserved += dollars;
+    this.#open++;
+  }
+
+  /** Of what `reserve` took. */
+  free(dollars: number): void {
+    this.#open--;
+    // Nothing is held for nobody, to the last digit.
+    this.#reserved = this.#open === 0 ? 0 : Math.max(0, this.#reserved - dollars);
+  }
+
+  /** Whatever was reached before anyone looked has been told of: by an earlier process, say. */
+  watch(limit: number): void {
+    if (this.#limit === limit) return;
+    const reached = reachedOf(this.spent, limit);
+    // Of a smaller limit more is reached, and that is news; of a larger one less, and it will be news again.
+    if (this.#limit === undefined || reached < this.#told) this.#told = reached;
+    this.#limit = limit;
+  }
+
+  /** What is reached by now and was not told of yet. */
+  news(limit: number): Threshold[] {
+    this.watch(limit);
+    return this.#tell(reachedOf(this.spent, limit));
+  }
+
+  /** A call was refused. Where nearly all is spent, what is left will be of no use to most others either. */
+  newsOfRefusal(limit: number): Threshold[] {
+    const news = this.news(limit);
+    return this.#told === 80 ? [...news, ...this.#tell(100)] : news;
+  }
+
+  #tell(reached: Threshold | 0): Threshold[] {
+    const news = thresholds.filter((percent) => percent > this.#told && percent <= reached);
+    if (reached > this.#told) this.#told = reached;
+    return news;
+  }
+}
+
+function reachedOf(spent: number, limit: number): Threshold | 0 {
+  if (spent <= 0) return 0;
+  const isReached = (percent: Threshold): boolean => spent * (1 + hair) >= limit * (percent / 100);
+  return thresholds.findLast(isReached) ?? 0;
+}

@@ -1,0 +1,38 @@
+/** So many may be inside at once. */
+
+/** How much the latest stay says of the next. */
+const weight = 0.2;
+
+export class Gate {
+  /** Infinity: as many as like. */
+  limit: number;
+  inside = 0;
+  /** Before it, and perhaps before others as well. */
+  waiting = 0;
+  /** Milliseconds that a stay usually takes. */
+  #stayMs: number | undefined;
+
+  constructor(limit: number) {
+    this.limit = limit;
+  }
+
+  get hasRoom(): boolean {
+    return this.inside < this.limit;
+  }
+
+  enter(): void {
+    this.inside++;
+  }
+
+  leave(stayedMs: number): void {
+    this.inside--;
+    const ms = Math.max(0, stayedMs);
+    this.#stayMs = this.#stayMs === undefined ? ms : this.#stayMs + (ms - this.#stayMs) * weight;
+  }
+
+  /** Until one who comes now may be inside, going by how long others stayed. Undefined where nobody has left yet. */
+  get expectedMs(): number | undefined {
+    if (this.#stayMs === undefined) return undefined;
+    return (this.#stayMs * (this.waiting + 1)) / this.limit;
+  }
+}

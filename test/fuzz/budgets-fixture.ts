@@ -1,0 +1,205 @@
+/** A house with budgets in virtual time: calls begin and end in any order, clocks jump, processes die; and what must hold. */
+import { expect } from "bun:test";
+import type { Budgeted, Spender } from "../../server/std/budget.ts";
+import { GatewayError } from "../../server/std/gateway-error.ts";
+import type { LedgerRow } from "../../server/store/ledger-file.ts";
+import {
+  type Budgets,
+  createBudgets,
+  type Estimate,
+  type Reservation,
+} from "../../server/usage/budgets/budgets.ts";
+import { ledgerRow } from "../promises/budgets-fixture.ts";
+
+/** mulberry32: small, and the same everywhere. */
+export function chance(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** Where rows go, and what they say was spent. */
+export interface Books {
+  write(row: LedgerRow): void;
+  spent(spender: Spender, period: string): number;
+}
+
+/** As simple as can be: every row is looked at, every time. */
+export function plainBooks(): Books {
+  const rows: { readonly row: LedgerRow; readonly iso: string; readonly dollars: number }[] = [];
+  return {
+    write: (row) =>
+      void rows.push({ row, iso: isoOf(row.at), dollars: row.cost ?? row.estimate ?? 0 }),
+    spent: ({ scope, id }, period) => {
+      let sum = 0;
+      for (const { row, iso, dollars } of rows) {
+        const isTheirs = (scope === "key" ? row.keyId : row.project) === id;
+        if (isTheirs && (period === "total" || iso.startsWith(period))) sum += dollars;
+      }
+      return sum;
+    },
+  };
+}
+
+const isoOf = (at: number): string => new Date(at).toISOString();
+const nameOf = { day: 10, month: 7, total: 0 } as const;
+const periodName = (period: keyof typeof nameOf, at: number): string =>
+  period === "total" ? "total" : isoOf(at).slice(0, nameOf[period]);
+
+interface Open {
+  readonly key: string;
+  readonly project: string;
+  readonly at: number;
+  readonly charged: readonly Budgeted[];
+  readonly estimate: Estimate;
+  readonly reservation: Reservation;
+}
+
+const close = (a: number, b: number): boolean =>
+  Math.abs(a - b) <= 1e-9 * Math.max(1, Math.abs(a), Math.abs(b));
+
+export class House {
+  readonly books: Books;
+  readonly told: string[] = [];
+  open: Open[] = [];
+  /** What rows say, added up here by the tests' own hand. */
+  readonly #spent = new Map<string, number>();
+  #budgets: Budgets;
+  readonly #maxPurses: number;
+
+  constructor(books: Books, maxPurses: number) {
+    this.books = books;
+    this.#maxPurses = maxPurses;
+    this.#budgets = this.#start();
+  }
+
+  /** The process dies: what was under way is gone, what was written is read again. */
+  restart(): void {
+    this.open = [];
+    this.told.length = 0;
+    this.#budgets = this.#start();
+  }
+
+  /** True where the call was let in. */
+  begin(
+    key: string,
+    project: string,
+    charged: readonly Budgeted[],
+    estimate: Estimate,
+    at: number,
+  ): boolean {
+    const isPicky = charged.some(({ budget }) => budget.unknownPrice === "refuse");
+    const unpriced = isPicky && (!estimate.certain || estimate.dollars === undefined);
+    const verdict = unpriced ? "price_unknown" : judge(this.#lines(charged, at), estimate);
+    let outcome = "in";
+    try {
+      const reservation = this.#budgets.reserve(charged, estimate, at);
+      this.open.push({ key, project, at, charged, estimate, reservation });
+    } catch (error) {
+      if (!(error instanceof GatewayError)) throw error;
+      outcome = error.fault;
+      const { retryAfterMs: wait = 1 } = error.details;
+      if (!(wait >= 1 && wait <= 86_400_000)) expect(wait).toBeWithin(1, 86_400_001);
+    }
+    if (verdict !== "either" && verdict !== outcome) expect(outcome).toBe(verdict);
+    this.check(charged, at);
+    return outcome === "in";
+  }
+
+  /** `cost`: undefined where it stays unknown; null where nothing was paid. */
+  end(which: number, cost: number | undefined | null): void {
+    const [call] = this.open.splice(which, 1);
+    if (!call) return;
+    const { key, project, at, charged, estimate, reservation } = call;
+    const before = this.#lines(charged, at);
+    if (cost === null) reservation.release();
+    else {
+      reservation.settle(cost);
+      const counted = cost === undefined ? { estimate: reservation.estimate ?? null } : { cost };
+      this.#write(ledgerRow(at, { keyId: key, project, ...counted }));
+    }
+    // It ends once.
+    reservation.release();
+    reservation.settle(1000);
+    const after = this.#lines(charged, at);
+    for (const [line, { spent, reserved, limit }] of after.entries()) {
+      const was = before[line];
+      // Beyond what was held, only what this call cost more than its estimate.
+      const error = Math.max(0, (cost ?? 0) - (estimate.dollars ?? 0));
+      const most = (was?.spent ?? 0) + (was?.reserved ?? 0) + error + (1 + limit) * 1e-9;
+      if (spent + reserved > most) expect(spent + reserved).toBeLessThanOrEqual(most);
+    }
+    this.check(charged, at);
+  }
+
+  /** What the budgets say is what the rows and the calls under way add up to. */
+  check(charged: readonly Budgeted[], at: number): void {
+    for (const budgeted of charged) {
+      for (const { period, spent, reserved } of this.#budgets.standing(budgeted, at)) {
+        const name = periodName(period, at);
+        const mine = this.open.filter(
+          (call) =>
+            (budgeted.scope === "key" ? call.key : call.project) === budgeted.id &&
+            periodName(period, call.at) === name &&
+            // Before a reload it may have been charged to fewer.
+            call.charged.some(
+              ({ scope, id, budget }) =>
+                scope === budgeted.scope && id === budgeted.id && budget[period] !== undefined,
+            ),
+        );
+        const held = mine.reduce((sum, { estimate }) => sum + (estimate.dollars ?? 0), 0);
+        if (spent < 0 || reserved < 0) expect(`${spent} ${reserved}`).toBe("not negative");
+        if (mine.length === 0 && reserved !== 0) expect(reserved).toBe(0);
+        if (!close(reserved, held)) expect(reserved).toBe(held);
+        const rows = this.#spent.get(`${budgeted.scope} ${budgeted.id} ${name}`) ?? 0;
+        if (!close(spent, rows)) expect(`${budgeted.scope} ${name}: ${spent}`).toBe(`${rows}`);
+      }
+    }
+  }
+
+  #lines(charged: readonly Budgeted[], at: number) {
+    return charged.flatMap((budgeted) => this.#budgets.standing(budgeted, at));
+  }
+
+  #write(row: LedgerRow): void {
+    this.books.write(row);
+    const dollars = row.cost ?? row.estimate ?? 0;
+    for (const period of ["day", "month", "total"] as const) {
+      for (const who of [`key ${row.keyId}`, `project ${row.project}`]) {
+        const name = `${who} ${periodName(period, row.at)}`;
+        this.#spent.set(name, (this.#spent.get(name) ?? 0) + dollars);
+      }
+    }
+  }
+
+  #start(): Budgets {
+    return createBudgets({
+      spentBefore: (spender, period) => this.books.spent(spender, period),
+      emit: ({ once, data }) => {
+        expect(data.spent).toBeGreaterThan(0);
+        this.told.push(once);
+      },
+      maxPurses: this.#maxPurses,
+    });
+  }
+}
+
+type Lines = readonly {
+  readonly limit: number;
+  readonly spent: number;
+  readonly reserved: number;
+}[];
+
+/** What must become of a call; either where it is a matter of the last digits. */
+function judge(lines: Lines, { dollars, certain }: Estimate): "in" | "over_budget" | "either" {
+  if (certain && dollars === 0) return "in";
+  const left = lines.map(
+    ({ limit, spent, reserved }) => (limit - spent - reserved - (dollars ?? 0)) / limit,
+  );
+  const least = Math.min(...left);
+  return least > 1e-7 ? "in" : least < -1e-7 ? "over_budget" : "either";
+}

@@ -1,0 +1,177 @@
+/** Budgets hold in any order of things: bursts, clocks that jump, reloads, deaths; thousands of runs, each the same again by its seed. */
+import { describe, expect, test } from "bun:test";
+import type { Budgeted } from "../../server/std/budget.ts";
+import { LedgerFile } from "../../server/store/ledger-file.ts";
+import type { Estimate } from "../../server/usage/budgets/budgets.ts";
+import { temporaryFolder } from "../harness.ts";
+import { type Books, chance, House, plainBooks } from "./budgets-fixture.ts";
+
+const depth = Number(process.env.LAW_DEPTH ?? 1);
+/** Two minutes before a year ends, in a leap year's neighbourhood, so that all borders are near. */
+const starts = [
+  Date.UTC(2026, 11, 31, 23, 58),
+  Date.UTC(2028, 1, 28, 23, 58),
+  Date.UTC(2026, 10, 15),
+];
+const [minute, day] = [60_000, 86_400_000];
+
+interface Run {
+  readonly seed: number;
+  readonly books: Books;
+  readonly steps: number;
+  /** Whether calls may cost more than they were estimated at. */
+  readonly errs: boolean;
+  readonly reloads: boolean;
+}
+
+function run({ seed, books, steps, errs, reloads }: Run): House {
+  const random = chance(seed);
+  const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)] as T;
+  const amount = (): number => pick([0.01, 0.03, 0.1, 1 / 3, 1, 2e-8, random() * 2]);
+  const budget = (scope: Budgeted["scope"], id: string): Budgeted => ({
+    ...{ scope, id, name: id },
+    budget: {
+      ...(random() < 0.7 && { day: amount() * 5 }),
+      ...(random() < 0.5 && { month: amount() * 10 }),
+      ...(random() < 0.5 && { total: amount() * 20 }),
+      unknownPrice: random() < 0.1 ? "refuse" : "allow",
+    },
+  });
+  const projects = ["p0", "p1"];
+  const homes: Readonly<Record<string, string>> = { k0: "p0", k1: "p0", k2: "p1" };
+  const configure = () =>
+    Object.fromEntries(
+      Object.entries(homes).map(([key, project]) => [
+        key,
+        [budget("key", key), shared[projects.indexOf(project)] as Budgeted],
+      ]),
+    );
+  let shared = projects.map((name) => budget("project", name));
+  let charged = configure();
+  const room = pick([1, 4, 1000]);
+  const house = new House(books, room);
+  let at = pick(starts);
+  for (let step = 0; step < steps; step++) {
+    const what = random();
+    const key = pick(Object.keys(homes));
+    if (what < 0.5) {
+      // A burst, or one.
+      const estimate: Estimate =
+        random() < 0.85
+          ? { dollars: random() < 0.05 ? 0 : amount(), certain: random() < 0.9 }
+          : { dollars: undefined, certain: false };
+      const count = random() < 0.1 ? 25 : 1;
+      for (let call = 0; call < count; call++) {
+        house.begin(key, homes[key] as string, charged[key] ?? [], estimate, at);
+      }
+    } else if (what < 0.85) {
+      const which = Math.floor(random() * house.open.length);
+      const estimate = house.open[which]?.estimate.dollars ?? amount();
+      const cost = pick([estimate, estimate * random(), 0, undefined, null]);
+      house.end(which, errs && random() < 0.3 ? estimate * (1 + random()) : cost);
+    } else if (what < 0.97) {
+      at += pick([1, 1000, minute, 3 * minute, day, 31 * day, -minute, -day, -31 * day]);
+    } else if (what < 0.985) {
+      house.restart();
+    } else if (reloads) {
+      shared = projects.map((name) => budget("project", name));
+      // Calls under way keep what they began with; their ends are checked against that.
+      while (house.open.length > 0) house.end(0, 0);
+      charged = configure();
+    }
+  }
+  while (house.open.length > 0) house.end(0, null);
+  // Who has no room to remember what was told tells it again, and the record of events knows it by its name.
+  if (!reloads && room === 1000) expect(new Set(house.told).size).toBe(house.told.length);
+  return house;
+}
+
+describe("in a simulation", () => {
+  test("no call is let in that does not fit, none refused that does, and the sums are those of the rows", () => {
+    for (let seed = 0; seed < 1500 * depth; seed++) {
+      run({ seed, books: plainBooks(), steps: 60, errs: true, reloads: seed % 2 === 0 });
+    }
+  }, 60_000);
+
+  test("where no call costs more than it was estimated at, no budget is ever passed", () => {
+    for (let seed = 0; seed < 1000 * depth; seed++) {
+      const random = chance(seed);
+      const house = new House(plainBooks(), 1000);
+      const key: Budgeted = {
+        ...{ scope: "key", id: "k0", name: "k0" },
+        budget: { day: 1, month: 3, total: 5, unknownPrice: "allow" },
+      };
+      let at = starts[seed % starts.length] as number;
+      for (let step = 0; step < 80; step++) {
+        const dollars = random() * 0.3;
+        if (random() < 0.6) house.begin("k0", "p0", [key], { dollars, certain: true }, at);
+        else {
+          const which = Math.floor(random() * house.open.length);
+          const estimate = house.open[which]?.estimate.dollars ?? 0;
+          house.end(which, random() < 0.2 ? undefined : estimate * random());
+        }
+        if (random() < 0.1) at += (random() - 0.3) * day;
+        if (random() < 0.02) house.restart();
+        for (const [period, limit] of [
+          [new Date(at).toISOString().slice(0, 10), 1],
+          [new Date(at).toISOString().slice(0, 7), 3],
+          ["total", 5],
+        ] as const) {
+          const spent = house.books.spent(key, period);
+          if (spent > limit * (1 + 1e-8)) expect(`seed ${seed}: ${spent}`).toBe(`${limit} at most`);
+        }
+      }
+    }
+  }, 60_000);
+
+  test("a hundred calls at once against a budget for ten settle ten, and pass it by their own errors at most", () => {
+    for (let seed = 0; seed < 300 * depth; seed++) {
+      const random = chance(seed);
+      const price = random() + 0.001;
+      const house = new House(plainBooks(), 1000);
+      const key: Budgeted = {
+        ...{ scope: "key", id: "k0", name: "k0" },
+        budget: { total: price * 10, unknownPrice: "allow" },
+      };
+      const at = starts[0] as number;
+      const estimate = { dollars: price, certain: true };
+      const outcomes = Array.from({ length: 100 }, () =>
+        house.begin("k0", "p0", [key], estimate, at),
+      );
+      expect(outcomes.filter(Boolean)).toHaveLength(10);
+      // One of the ten costs half as much again.
+      const odd = Math.floor(random() * 10);
+      for (let call = 0; call < 10; call++) {
+        const which = Math.floor(random() * house.open.length);
+        house.end(which, call === odd ? price * 1.5 : price);
+        // Nobody slips in while others end.
+        expect(house.begin("k0", "p0", [key], estimate, at)).toBe(false);
+      }
+      expect(house.books.spent(key, "total")).toBeLessThanOrEqual(price * 10.5 * (1 + 1e-9));
+    }
+  }, 60_000);
+});
+
+test("with a real ledger: after any number of deaths the budgets know what its rows add up to", () => {
+  for (let seed = 0; seed < 20 * depth; seed++) {
+    using folder = temporaryFolder();
+    let file = new LedgerFile({ folder: folder.path, maxBytes: 0 });
+    const reopen = (): LedgerFile => {
+      file.close();
+      file = new LedgerFile({ folder: folder.path, maxBytes: 0 });
+      return file;
+    };
+    let written = 0;
+    const books: Books = {
+      write: (row) => {
+        file.write([row]);
+        // What a journal has left is written a second time.
+        if (++written % 7 === 0) reopen().write([row]);
+        if (written % 11 === 0) file.prune(row.at + day, 5);
+      },
+      spent: (spender, period) => file.spent(spender, period),
+    };
+    run({ seed, books, steps: 150, errs: true, reloads: seed % 2 === 0 });
+    file.close();
+  }
+}, 60_000);

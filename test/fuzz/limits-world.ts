@@ -1,0 +1,259 @@
+/** A gateway's admission in a world whose time is made up: keys, projects and models with limits, calls that come, end and leave. */
+import { expect } from "bun:test";
+import { Admission, type Pass } from "../../server/gateway/admission.ts";
+import type { Caller } from "../../server/gateway/authenticate.ts";
+import type { Route } from "../../server/gateway/resolve.ts";
+import { GatewayError } from "../../server/std/gateway-error.ts";
+import type { Limits } from "../../server/std/limits.ts";
+import { type Demand, type Rate, rates, type Scope } from "../../server/usage/limits/scope.ts";
+import { ExactCount } from "./exact-count.ts";
+import { type CallPlan, demandOf, difference, limitOf, queryOf } from "./limits-calls.ts";
+
+/** The same on every run; another one to look further: VEXEL_FUZZ_SEED=1 npm test -- test/fuzz */
+const seed = Number(process.env.VEXEL_FUZZ_SEED ?? 20_261_115);
+/** Longer than it ever takes, also on a machine with other things to do. */
+export const patienceMs = 60_000;
+export const worlds = (count: number) => ({ seed, numRuns: count });
+
+export interface Plan {
+  readonly limits: Readonly<Record<string, Limits>>;
+  readonly maxWaiting: number;
+  readonly maxImageCalls: number;
+}
+
+type Ended = "refused" | "late" | "full" | "left" | "done";
+
+export class SimulatedCall {
+  readonly plan: CallPlan;
+  readonly scopes: readonly string[];
+  readonly signal = new AbortController();
+  readonly came: number;
+  pass: Pass | undefined;
+  error: GatewayError | undefined;
+  ended: Ended | undefined;
+  /** What it was found to have used, once it is over. */
+  used: Demand | undefined;
+
+  constructor(plan: CallPlan, scopes: readonly string[], came: number) {
+    this.plan = plan;
+    this.scopes = scopes;
+    this.came = came;
+  }
+
+  get waits(): boolean {
+    return this.pass === undefined && this.ended === undefined;
+  }
+
+  get works(): boolean {
+    return this.pass !== undefined && this.ended === undefined;
+  }
+}
+
+const waitMs = { embedding: 5000, image: 30_000 };
+const queue: Route["kind"][] = ["embedding", "image"];
+
+export class World {
+  readonly calls: SimulatedCall[] = [];
+  readonly admission: Admission;
+  readonly plan: Plan;
+  #limits: ReadonlyMap<string, Limits>;
+  #look: (() => void) | undefined;
+  #exact = new Map<string, Map<Rate, ExactCount>>();
+  /** What the gateway's clock says, and how far it ever went forward. */
+  now = 1_000_000.25;
+  passed = 0;
+
+  constructor(plan: Plan) {
+    this.plan = plan;
+    this.#limits = new Map(Object.entries(plan.limits));
+    this.admission = new Admission({
+      snapshot: () => ({ limits: this.#limits }),
+      maxImageCalls: plan.maxImageCalls,
+      maxWaiting: plan.maxWaiting,
+      waitMs,
+      clock: () => this.now,
+      repeat: (look) => {
+        this.#look = look;
+        return () => {
+          this.#look = undefined;
+        };
+      },
+    });
+  }
+
+  /** The gateway counts as it should. */
+  expectExact(): void {
+    for (const [id, counts] of this.#counts()) {
+      for (const [rate, count] of counts) {
+        const bucket = this.scope(id)?.bucket(rate);
+        expect(`${id} ${rate} ${bucket?.remaining(this.now)}`).toBe(`${id} ${rate} ${count.whole}`);
+      }
+    }
+  }
+
+  /** Until the first reload. */
+  #counts(): Map<string, Map<Rate, ExactCount>> {
+    if (this.#exact.size === 0 && this.calls.length === 0) {
+      for (const [id, limits] of this.#limits) {
+        const counts = new Map<Rate, ExactCount>();
+        for (const rate of rates) {
+          const limit = limitOf(limits, rate);
+          if (limit !== undefined) counts.set(rate, new ExactCount(limit, this.now));
+        }
+        this.#exact.set(id, counts);
+      }
+    }
+    return this.#exact;
+  }
+
+  #take(scopes: readonly string[], demand: Demand, sign: 1 | -1): void {
+    for (const id of scopes) {
+      for (const [rate, count] of this.#counts().get(id) ?? []) count.take(sign * demand[rate]);
+    }
+  }
+
+  limitsOf(id: string): Limits {
+    return this.#limits.get(id) ?? {};
+  }
+
+  scope(id: string): Scope | undefined {
+    return this.admission.scopesOf([id])[0];
+  }
+
+  /** Keys 0 and 1 share a project; each key and model has a name for its count, whether it has limits or not. */
+  async arrive(plan: CallPlan): Promise<SimulatedCall> {
+    const { key, model, images } = plan;
+    const scopes = [`key:${key}`, ...(key < 2 ? ["project:p"] : []), `model:${model}`];
+    const call = new SimulatedCall(plan, scopes, this.now);
+    const demand = demandOf(plan);
+    const short = scopes.some((id) =>
+      [...(this.#counts().get(id) ?? [])].some(([rate, count]) => !count.has(demand[rate])),
+    );
+    this.calls.push(call);
+    if (!short) this.#take(scopes, demand, 1);
+    const kind = queue[images > 0 ? 1 : 0];
+    try {
+      const entered = this.admission.enter({
+        caller: { id: `${key}`, name: `${key}`, scopes: scopes.slice(0, -1) } as unknown as Caller,
+        route: { id: `${model}`, kind, scopes: scopes.slice(-1) } as unknown as Route,
+        query: queryOf(plan),
+        signal: () => call.signal.signal,
+        expectWait: () => undefined,
+      });
+      if (entered instanceof Promise) {
+        entered.then(
+          (pass) => {
+            call.pass = pass;
+          },
+          (error: unknown) => this.#refuse(call, error),
+        );
+      } else call.pass = entered;
+    } catch (error) {
+      this.#refuse(call, error);
+    }
+    await settled();
+    const { fault } = call.error ?? {};
+    const refused = fault === "rate_limited" || fault === "larger_than_limit";
+    if (this.#exact.size > 0) expect(refused).toBe(short);
+    return call;
+  }
+
+  /** `factor`: how much of what was guessed it used. Undefined: it failed, and used nothing. */
+  async finish(call: SimulatedCall, factor: number | undefined): Promise<void> {
+    const { tokens, images } = call.plan;
+    const error = factor === undefined ? new GatewayError("upstream_rejected", "no") : undefined;
+    const usage =
+      factor === undefined
+        ? undefined
+        : { inputTokens: Math.floor(tokens * factor), ...(images > 0 && { images }) };
+    call.ended = "done";
+    const { requests, pixels } = demandOf(call.plan);
+    call.used =
+      factor === undefined
+        ? { requests, tokens: 0, images: 0, pixels: 0 }
+        : { requests, tokens: Math.floor(tokens * factor), images, pixels };
+    this.#take(call.scopes, difference(call.used, demandOf(call.plan)), 1);
+    call.pass?.leave({ usage, asked: true, error });
+    await settled();
+  }
+
+  async leave(call: SimulatedCall): Promise<void> {
+    call.signal.abort();
+    await settled();
+  }
+
+  async advance(ms: number): Promise<void> {
+    this.passed += Math.max(0, Math.floor(this.now + ms) - Math.floor(this.now));
+    this.now += ms;
+    for (const counts of this.#counts().values()) {
+      for (const count of counts.values()) count.look(this.now);
+    }
+    // Whatever the clock does in between, each step of it is seen.
+    for (const id of this.#limits.keys()) {
+      for (const rate of rates) this.scope(id)?.bucket(rate)?.remaining(this.now);
+    }
+    this.#look?.();
+    await settled();
+  }
+
+  async reload(limits: Readonly<Record<string, Limits>>): Promise<void> {
+    this.#exact.clear();
+    this.#limits = new Map(Object.entries(limits));
+    this.admission.scopesOf([]);
+    await settled();
+  }
+
+  /** As it should be counted: what is not over by its guess, what is by the truth, and those without a place not at all. */
+  used(id: string, rate: Rate): number {
+    let sum = 0;
+    for (const { plan, scopes, ended, used } of this.calls) {
+      if (!scopes.includes(id) || (ended !== undefined && ended !== "done")) continue;
+      sum += (used ?? demandOf(plan))[rate];
+    }
+    return sum;
+  }
+
+  get waiting(): SimulatedCall[] {
+    return this.calls.filter(({ waits }) => waits);
+  }
+
+  get working(): SimulatedCall[] {
+    return this.calls.filter(({ works }) => works);
+  }
+
+  /** None waits who could go in. With few calls nobody is ever so unlucky that a place is kept for them. */
+  expectReasons(): void {
+    const pictures = this.working.filter(({ plan: { images } }) => images > 0).length;
+    for (const { scopes, plan } of this.waiting) {
+      const full = scopes.some((id) => this.scope(id)?.gate.hasRoom === false);
+      expect(full || (plan.images > 0 && pictures >= this.plan.maxImageCalls)).toBeTrue();
+    }
+  }
+
+  /** Until nobody is left: whoever waits goes in, or has waited too long. */
+  async end(): Promise<void> {
+    for (let round = 0; this.calls.some(({ ended }) => !ended); round++) {
+      if (round > 1000) throw new Error("some wait for ever");
+      for (const call of this.working) await this.finish(call, 1);
+      await this.advance(1000);
+    }
+    for (const id of this.#limits.keys()) {
+      expect(this.scope(id)?.gate).toMatchObject({ inside: 0, waiting: 0 });
+    }
+  }
+
+  #refuse(call: SimulatedCall, error: unknown): void {
+    if (!(error instanceof GatewayError)) throw error;
+    call.error = error;
+    const placeless = error.fault === "queue_full" || error.fault === "client_closed";
+    if (placeless) this.#take(call.scopes, demandOf(call.plan), -1);
+    if (error.fault === "client_closed") call.ended = "left";
+    else if (error.fault !== "queue_full") call.ended = "refused";
+    else call.ended = this.now > call.came ? "late" : "full";
+  }
+}
+
+/** Promises that follow from what was just done have come to their end. */
+async function settled(): Promise<void> {
+  for (let turn = 0; turn < 12; turn++) await null;
+}

@@ -1,0 +1,206 @@
+/** Limits and queues in thousands of made-up worlds: bursts, clocks that jump, reloads, callers who leave. */
+import { expect, test } from "bun:test";
+import fc from "fast-check";
+import type { Limits } from "../../server/std/limits.ts";
+import { rates } from "../../server/usage/limits/scope.ts";
+import { type CallPlan, demandOf, limitOf } from "./limits-calls.ts";
+import { patienceMs, type SimulatedCall, World, worlds } from "./limits-world.ts";
+
+const limits: fc.Arbitrary<Limits> = fc.record(
+  {
+    requestsPerMinute: fc.integer({ min: 1, max: 12 }),
+    tokensPerMinute: fc.integer({ min: 1, max: 400 }),
+    imagesPerMinute: fc.integer({ min: 1, max: 8 }),
+    megapixelsPerMinute: fc.integer({ min: 1, max: 8 }),
+    concurrent: fc.integer({ min: 1, max: 3 }),
+  },
+  { requiredKeys: [] },
+);
+const names = ["key:0", "key:1", "key:2", "project:p", "model:0", "model:1"];
+const table = fc.record(
+  Object.fromEntries(names.map((name) => [name, limits])) as Record<string, typeof limits>,
+  { requiredKeys: [] },
+) as fc.Arbitrary<Record<string, Limits>>;
+const plan = fc.record({
+  limits: table,
+  maxWaiting: fc.integer({ min: 0, max: 6 }),
+  maxImageCalls: fc.integer({ min: 1, max: 3 }),
+});
+const call: fc.Arbitrary<CallPlan> = fc.record({
+  key: fc.nat({ max: 2 }),
+  model: fc.nat({ max: 1 }),
+  tokens: fc.integer({ min: 0, max: 120 }),
+  images: fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, fc.integer({ min: 1, max: 3 })),
+});
+const step = fc.oneof(
+  { weight: 6, arbitrary: fc.record({ do: fc.constant("arrive" as const), call }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      do: fc.constant("finish" as const),
+      which: fc.nat({ max: 9 }),
+      factor: fc.option(fc.constantFrom(0, 0.5, 1, 1, 3), { nil: undefined }),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({ do: fc.constant("leave" as const), which: fc.nat({ max: 9 }) }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      do: fc.constant("advance" as const),
+      // A clock that goes back, hardly moves, goes on, or leaps.
+      ms: fc.constantFrom(-3_600_000, -1, 0.3, 1, 40, 999.5, 5000, 20_000, 86_400_000),
+    }),
+  },
+);
+const steps = fc.array(step, { maxLength: 50 });
+type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
+
+async function take(world: World, next: Step): Promise<void> {
+  const at = <T>(list: readonly T[], which: number): T | undefined => list[which % list.length];
+  if (next.do === "arrive") await world.arrive(next.call);
+  else if (next.do === "advance") await world.advance(next.ms);
+  else if (next.do === "finish") {
+    const chosen = at(world.working, next.which);
+    if (chosen) await world.finish(chosen, next.factor);
+  } else {
+    const chosen = at(world.waiting, next.which);
+    if (chosen) await world.leave(chosen);
+  }
+}
+
+/** How much of a count was used by then, and how far the clock had come. */
+interface Moment {
+  readonly used: number;
+  readonly passed: number;
+}
+
+test(
+  "in any stretch of time no more is let in than the limit holds and what came in meanwhile",
+  async () => {
+    const property = fc.asyncProperty(plan, steps, async (plan, steps) => {
+      const world = new World(plan);
+      const counts = names.flatMap((id) =>
+        rates.flatMap((rate) => {
+          const limit = limitOf(world.limitsOf(id), rate);
+          return limit === undefined ? [] : [{ id, rate, limit, past: [origin] }];
+        }),
+      );
+      for (const next of steps) {
+        const before = world.calls.length;
+        await take(world, next);
+        world.expectExact();
+        const letIn = world.calls.length > before && world.calls.at(-1)?.error === undefined;
+        for (const { id, rate, limit, past } of counts) {
+          const now: Moment = { used: world.used(id, rate), passed: world.passed };
+          past.push(now);
+          // What is corrected later may go beyond; whoever is let in never does.
+          if (!letIn || !world.calls.at(-1)?.scopes.includes(id)) continue;
+          for (const then of past) {
+            const came = (limit * (now.passed - then.passed)) / 60_000;
+            if (demandOf((world.calls.at(-1) as SimulatedCall).plan)[rate] === 0) continue;
+            expect(now.used - then.used).toBeLessThanOrEqual(limit + came + 1e-6);
+          }
+        }
+      }
+      await world.end();
+    });
+    await fc.assert(property, worlds(2000));
+  },
+  patienceMs,
+);
+
+const origin: Moment = { used: 0, passed: 0 };
+
+test(
+  "whoever is told to wait is let in after exactly that time, and not a millisecond sooner",
+  async () => {
+    const property = fc.asyncProperty(plan, steps, call, async (plan, steps, last) => {
+      // Places and queues are another matter.
+      const rated = Object.fromEntries(
+        Object.entries(plan.limits).map(([id, { concurrent: _, ...rest }]) => [id, rest]),
+      );
+      const world = new World({ limits: rated, maxWaiting: 0, maxImageCalls: 1000 });
+      for (const next of steps) await take(world, next);
+      const refused = await world.arrive(last);
+      const waitMs = refused.error?.details.retryAfterMs;
+      if (refused.error === undefined || refused.error.fault === "larger_than_limit") return;
+      expect(refused.error.fault).toBe("rate_limited");
+      expect(waitMs).toBeInteger();
+      expect(waitMs).toBeGreaterThan(0);
+      await world.advance(Math.floor(world.now) + (waitMs as number) - 1 - world.now);
+      const early = await world.arrive(last);
+      expect(early.error?.details.retryAfterMs).toBe(1);
+      await world.advance(1);
+      const punctual = await world.arrive(last);
+      expect(punctual.error).toBeUndefined();
+    });
+    await fc.assert(property, worlds(1500));
+  },
+  patienceMs,
+);
+
+test(
+  "no more are inside than may be, none waits without a reason, and few wait",
+  async () => {
+    const property = fc.asyncProperty(plan, steps, async (plan, steps) => {
+      const world = new World(plan);
+      for (const next of steps) {
+        await take(world, next);
+        const { working, waiting } = world;
+        for (const id of names) {
+          const inside = working.filter(({ scopes }) => scopes.includes(id)).length;
+          expect(inside).toBeLessThanOrEqual(world.limitsOf(id).concurrent ?? Infinity);
+        }
+        expect(working.filter(({ plan: { images } }) => images > 0).length).toBeLessThanOrEqual(
+          plan.maxImageCalls,
+        );
+        expect(waiting.length).toBeLessThanOrEqual(plan.maxWaiting);
+        world.expectReasons();
+      }
+      await world.end();
+    });
+    await fc.assert(property, worlds(1500));
+  },
+  patienceMs,
+);
+
+test(
+  "a reload in the middle of it loses no call, and wins nobody more than the larger limit",
+  async () => {
+    const property = fc.asyncProperty(
+      plan,
+      steps,
+      table,
+      steps,
+      async (plan, steps, later, more) => {
+        const world = new World(plan);
+        const most = (id: string, rate: (typeof rates)[number]): number =>
+          Math.max(
+            limitOf(plan.limits[id] ?? {}, rate) ?? Infinity,
+            limitOf(later[id] ?? {}, rate) ?? Infinity,
+          );
+        for (const next of steps)
+          await take(world, next.do === "finish" ? { ...next, factor: 1 } : next);
+        await world.reload(later);
+        world.expectReasons();
+        for (const next of more)
+          await take(world, next.do === "finish" ? { ...next, factor: 1 } : next);
+        for (const id of names) {
+          for (const rate of rates) {
+            const limit = most(id, rate);
+            if (limit === Infinity) continue;
+            expect(world.used(id, rate)).toBeLessThanOrEqual(
+              limit + (limit * world.passed) / 60_000 + 1e-6,
+            );
+          }
+        }
+        await world.end();
+      },
+    );
+    await fc.assert(property, worlds(600));
+  },
+  patienceMs,
+);

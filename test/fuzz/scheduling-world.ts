@@ -1,0 +1,227 @@
+/** A world with a time of its own: targets that behave as told from moment to moment, callers, and the real stage between. */
+import type { FaultName } from "../../contract/faults.ts";
+import type { Route } from "../../server/gateway/resolve.ts";
+import { Roster } from "../../server/gateway/scheduling/roster.ts";
+import { sizeOf } from "../../server/gateway/scheduling/size-of.ts";
+import type { TargetNews } from "../../server/gateway/scheduling/target-health.ts";
+import { schedule } from "../../server/gateway/stages/schedule.ts";
+import { type FaultDetails, GatewayError } from "../../server/std/gateway-error.ts";
+import type { Timers } from "../../server/std/timers.ts";
+import type { EmbeddingsQuery, EmbeddingsReply, Target } from "../../server/upstream/contract.ts";
+import {
+  answerTo,
+  type CountedCall,
+  callFor,
+  type EmbeddingsCall,
+  type EmbeddingsSend,
+} from "../promises/travelling-fixture.ts";
+
+/** The same numbers for the same seed, everywhere (mulberry32). */
+export function randomFrom(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 0x1_0000_0000;
+  };
+}
+
+/** Time passes from one thing that happens to the next, and not between. */
+export class VirtualTime implements Timers {
+  /** How far the clocks that are read differ from the time that passes. */
+  skew = 0;
+  #now = 0;
+  #order = 0;
+  readonly #queue: {
+    readonly at: number;
+    readonly order: number;
+    fire: (() => void) | undefined;
+  }[] = [];
+
+  readonly now = (): number => this.#now;
+  readonly clock = (): number => this.#now + this.skew;
+
+  start(ms: number, fire: () => void): unknown {
+    const entry = { at: this.#now + Math.max(0, ms), order: this.#order++, fire };
+    let [low, high] = [0, this.#queue.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      const other = this.#queue[middle]!;
+      if (other.at < entry.at || (other.at === entry.at && other.order < entry.order)) {
+        low = middle + 1;
+      } else high = middle;
+    }
+    this.#queue.splice(low, 0, entry);
+    return entry;
+  }
+
+  stop(timer: unknown): void {
+    if (timer) (timer as { fire: undefined }).fire = undefined;
+  }
+
+  /** Until nothing more will happen. */
+  async run(): Promise<void> {
+    for (let next = this.#queue.shift(); next; next = this.#queue.shift()) {
+      if (!next.fire) continue;
+      this.#now = next.at;
+      next.fire();
+      await drained();
+    }
+  }
+}
+
+/** More steps than any chain of promises between two happenings has. */
+async function drained(): Promise<void> {
+  for (let step = 0; step < 25; step++) await undefined;
+}
+
+/** What a target does with a call that comes now. */
+export type Mood =
+  | { readonly kind: "well"; readonly ms: number }
+  | {
+      readonly kind: "fails";
+      readonly share: number;
+      readonly ms: number;
+      readonly fault: FaultName;
+    }
+  | { readonly kind: "gone" }
+  | { readonly kind: "hangs" }
+  | { readonly kind: "limited"; readonly retryAfterMs?: number };
+
+export interface Visit {
+  readonly at: number;
+  readonly target: Target;
+  readonly call: EmbeddingsCall;
+  readonly mood: Mood["kind"];
+  /** What came of it, where nothing good did. */
+  error?: GatewayError;
+}
+
+export interface Outcome {
+  readonly began: number;
+  readonly ended: number;
+  readonly fault: FaultName | "defect" | undefined;
+  readonly retryAfterMs: number | undefined;
+  readonly call: CountedCall;
+}
+
+export interface WorldOptions {
+  readonly seed: number;
+  readonly route: Route;
+  readonly moodOf: (target: Target, now: number) => Mood;
+  readonly deadlineMs?: number;
+  readonly operation?: "embeddings" | "generations";
+}
+
+export class World {
+  readonly time = new VirtualTime();
+  readonly visits: Visit[] = [];
+  readonly outcomes: Outcome[] = [];
+  readonly news: (TargetNews & { readonly at: number })[] = [];
+  readonly random: () => number;
+  readonly roster: Roster;
+  calls = 0;
+  readonly #options: WorldOptions;
+  readonly #send: EmbeddingsSend;
+
+  constructor(options: WorldOptions) {
+    this.#options = options;
+    this.random = randomFrom(options.seed);
+    this.roster = new Roster({
+      snapshot: () => ({ models: new Map([[options.route.id, options.route]]) }),
+      clock: this.time.clock,
+      random: this.random,
+      timers: this.time,
+      onTarget: (news) => this.news.push({ ...news, at: this.time.now() }),
+    });
+    const isPicture = options.operation === "generations";
+    const stage = schedule<EmbeddingsQuery, EmbeddingsReply>({
+      roster: this.roster,
+      ...(!isPicture && { sizeOf }),
+    });
+    this.#send = stage(this.#visit);
+  }
+
+  /** Now. It ends in `outcomes`. */
+  call(): void {
+    const { route, deadlineMs = 30_000, operation = "embeddings" } = this.#options;
+    const began = this.time.now();
+    const call = { ...callFor(["x"], route), operation };
+    this.calls++;
+    const timer = this.time.start(deadlineMs, () =>
+      call.signal.abort(new GatewayError("upstream_timeout", "too late")),
+    );
+    const end = (error?: unknown): void => {
+      this.time.stop(timer);
+      const known = error instanceof GatewayError ? error : undefined;
+      this.outcomes.push({
+        began,
+        ended: this.time.now(),
+        fault: error === undefined ? undefined : (known?.fault ?? "defect"),
+        retryAfterMs: known?.details.retryAfterMs,
+        call,
+      });
+    };
+    this.#send(call).then(() => end(), end);
+  }
+
+  /** So many calls a second, at random moments. */
+  steady(fromMs: number, toMs: number, perSecond: number): void {
+    let at = fromMs;
+    for (;;) {
+      at += (-Math.log(1 - this.random()) * 1000) / perSecond;
+      if (at >= toMs) return;
+      this.time.start(at, () => this.call());
+    }
+  }
+
+  /** Calls that reached somebody. */
+  get sent(): number {
+    return this.visits.filter(({ mood }) => mood !== "gone").length;
+  }
+
+  readonly #visit: EmbeddingsSend = (call) => {
+    const { promise, resolve, reject } = Promise.withResolvers<ReturnType<typeof answerTo>>();
+    const target = call.target as Target;
+    const mood = this.#options.moodOf(target, this.time.now());
+    const visit: Visit = { at: this.time.now(), target, call, mood: mood.kind };
+    this.visits.push(visit);
+    promise.catch((error: GatewayError) => {
+      visit.error = error;
+    });
+    const leave = (): void => {
+      this.time.stop(timer);
+      reject(call.signal.reason);
+    };
+    const over = (): void => call.signal.removeEventListener("abort", leave);
+    const { timer } = this.#act(mood, () => resolve(answerTo(call)), reject);
+    call.signal.addEventListener("abort", leave);
+    promise.then(over, over);
+    return promise;
+  };
+
+  #act(mood: Mood, answer: () => void, reject: (error: unknown) => void): { timer: unknown } {
+    const after = (ms: number, then: () => void) => ({
+      timer: this.time.start(ms * (0.5 + this.random()), then),
+    });
+    const fail = (name: FaultName, details: FaultDetails = {}) =>
+      reject(new GatewayError(name, "no", details));
+    switch (mood.kind) {
+      case "well":
+        return after(mood.ms, answer);
+      case "fails":
+        return after(mood.ms, this.random() < mood.share ? () => fail(mood.fault) : answer);
+      case "gone":
+        return after(1, () => fail("upstream_unreachable", { unsent: true }));
+      case "hangs":
+        return { timer: undefined };
+      case "limited": {
+        const { retryAfterMs } = mood;
+        return after(5, () =>
+          fail("upstream_rate_limit", retryAfterMs === undefined ? {} : { retryAfterMs }),
+        );
+      }
+    }
+  }
+}

@@ -1,0 +1,41 @@
+/** Receivers that fail at random and clocks that jump: no event is left waiting for ever, none is tried for ever. */
+import { afterEach, expect, test } from "bun:test";
+import { arrange, closeWorlds, hour, minute } from "../promises/webhooks-world.ts";
+
+afterEach(closeWorlds);
+
+test("whatever a receiver and the clock do, every event ends delivered or given up, in a bounded number of attempts", async () => {
+  for (let seed = 1; seed <= 300; seed++) {
+    const random = seeded(seed);
+    const world = arrange({
+      random,
+      answer: () => {
+        const dice = random();
+        if (dice < 0.2) return new Error("broken off");
+        if (dice < 0.3) return { status: 429, retryAfterMs: random() * hour };
+        return { status: dice < 0.6 ? 500 : 200 };
+      },
+    });
+    const count = 1 + Math.floor(random() * 8);
+    for (let i = 0; i < count; i++) {
+      world.emit();
+      await world.pass(random() * 10 * minute);
+      if (random() < 0.2) world.jump((random() - 0.5) * 48 * hour);
+    }
+    await world.pass(48 * hour);
+    expect(world.states().filter((state) => state === "waiting")).toEqual([]);
+    expect(world.attempts.length).toBeLessThanOrEqual(count * 6);
+    closeWorlds();
+  }
+}, 30_000);
+
+/** Mulberry32. */
+function seeded(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}

@@ -1,0 +1,75 @@
+/** Laws: when a vendor says no, the caller hears why, and nothing that is the operator's own. */
+import { expect } from "bun:test";
+import { type Fault, faults } from "../../../contract/faults.ts";
+import { ask, askStream, draw, type Refused, refused } from "../ask.ts";
+import type { PictureVendor } from "../picture-vendor.ts";
+import type { PictureLaws } from "./law.ts";
+
+type VendorRefusal = PictureVendor["refusals"][number];
+
+function expectMeaning({ fault, status, headers, row }: Refused, meant: VendorRefusal): void {
+  const because = JSON.stringify(meant.body).slice(0, 200);
+  expect(fault, because).toBe(meant.fault);
+  // Of a request that is wrong, the vendor's own status says how.
+  if (meant.fault === "upstream_rejected") expect(status - (status % 100), because).toBe(400);
+  else expect(status, because).toBe(faults[meant.fault].status);
+  const wait = Number(headerOf(meant, "retry-after"));
+  if (wait > 0) expect(headers.get("retry-after"), because).toBe(String(wait));
+  expect(row.attempts).toBe(1);
+}
+
+const headerOf = ({ headers = {} }: VendorRefusal, wanted: string): string | undefined =>
+  Object.entries(headers).find(([name]) => name.toLowerCase() === wanted)?.[1];
+
+/** Another target may be asked: this one has not begun. */
+const isOpen = ({ fault }: VendorRefusal): boolean => {
+  const { retry, maybePaid }: Fault = faults[fault];
+  return retry === "elsewhere" && !maybePaid;
+};
+
+export const refusals: PictureLaws = {
+  "every way to say no becomes the fault that it means": {
+    about: "vendor",
+    holds: async (place, operation) => {
+      expect(place.vendor.refusals.length).toBeGreaterThan(0);
+      for (const refusal of place.vendor.refusals) {
+        place.served.spoil(refusal);
+        expectMeaning(refused(place, await ask(place, operation)), refusal);
+      }
+      expect(place.served.exchanges).toHaveLength(place.vendor.refusals.length);
+    },
+  },
+
+  "a call for a stream that is refused at once is refused with a status": {
+    about: "vendor",
+    holds: async (place, operation) => {
+      for (const refusal of place.vendor.refusals.slice(0, 3)) {
+        place.served.spoil(refusal);
+        const outcome = await askStream(place, operation, { partial_images: 0 });
+        expectMeaning(refused(place, outcome), refusal);
+      }
+    },
+  },
+
+  "after a no without any work the next target draws; after any other, nobody is asked again": {
+    about: "vendor",
+    holds: async (place, operation) => {
+      const { served, spare } = place;
+      let drawn = 0;
+      const { refusals } = place.vendor;
+      const open = refusals.filter(isOpen).slice(0, 2);
+      const closed = refusals.filter((refusal) => !isOpen(refusal)).slice(0, 3);
+      for (const refusal of [...open, ...closed]) {
+        served.spoil(refusal);
+        if (isOpen(refusal)) {
+          const { row } = await draw(place, operation, { role: "pair" });
+          expect(row, refusal.fault).toMatchObject({ attempts: 2, images: 1 });
+          drawn++;
+        } else
+          expectMeaning(refused(place, await ask(place, operation, { role: "pair" })), refusal);
+        expect(spare.studio.orders, refusal.fault).toHaveLength(drawn);
+      }
+      expect(served.studio.orders).toEqual([]);
+    },
+  },
+};

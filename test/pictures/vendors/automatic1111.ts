@@ -1,0 +1,167 @@
+/** AUTOMATIC1111's web UI, as its source has it: modules/api/api.py, modules/processing.py and modules/progress.py. */
+import {
+  jsonOf,
+  type Order,
+  onlyKnown,
+  type PictureVendor,
+  type Studio,
+  type VendorRequest,
+  type VendorResponse,
+} from "../picture-vendor.ts";
+
+const login = "painter:password-of-this-test";
+const checkpoint = "v1-5-pruned-emaonly";
+
+/** handle_exception. */
+const error = (status: number, detail: string, kind = "HTTPException"): VendorResponse => ({
+  status,
+  headers: { "content-type": "application/json" },
+  body: { error: kind, detail, body: "", errors: "" },
+});
+
+/** Those of FastAPI. */
+const complaint = (field: string, msg: string): VendorResponse => ({
+  status: 422,
+  body: { detail: [{ loc: ["body", field], msg, type: "type_error" }] },
+});
+
+const both = [
+  ...["prompt", "negative_prompt", "styles", "seed", "subseed", "subseed_strength", "sampler_name"],
+  ...[
+    "scheduler",
+    "batch_size",
+    "n_iter",
+    "steps",
+    "cfg_scale",
+    "width",
+    "height",
+    "denoising_strength",
+  ],
+  ...[
+    "override_settings",
+    "override_settings_restore_afterwards",
+    "force_task_id",
+    "sampler_index",
+  ],
+  ...["restore_faces", "tiling", "script_name", "script_args", "alwayson_scripts", "send_images"],
+];
+const ofPictures = [
+  ...["init_images", "resize_mode", "mask", "mask_blur", "inpainting_fill", "inpaint_full_res"],
+  ...["inpaint_full_res_padding", "inpainting_mask_invert", "include_init_images"],
+];
+
+function edgeIn(body: Readonly<Record<string, unknown>>, name: string): number {
+  const edge = body[name] ?? 512;
+  if (!Number.isInteger(edge)) throw complaint(name, "value is not a valid integer");
+  // The latent of another size would be cut.
+  if (Number(edge) % 8 !== 0) throw error(500, "", "RuntimeError");
+  return Number(edge);
+}
+
+function orderOf(body: Readonly<Record<string, unknown>>, isEdit: boolean): Order {
+  onlyKnown(body, isEdit ? [...both, ...ofPictures] : both);
+  const { prompt = "", n_iter = 1, batch_size = 1, init_images, mask } = body;
+  if (typeof prompt !== "string") throw complaint("prompt", "str type expected");
+  if (isEdit && !Array.isArray(init_images)) throw error(404, "Init image not found");
+  return {
+    prompt,
+    n: Number(n_iter) * Number(batch_size),
+    size: `${edgeIn(body, "width")}x${edgeIn(body, "height")}`,
+    ...(isEdit && { images: (init_images as unknown[]).map(decoded) }),
+    ...(isEdit && typeof mask === "string" && { mask: decoded(mask) }),
+  };
+}
+
+function decoded(encoding: unknown): Uint8Array {
+  const bytes = Buffer.from(String(encoding).replace(/^data:image\/\w+;base64,/, ""), "base64");
+  if (bytes.length === 0) throw error(500, "Invalid encoded image");
+  return bytes;
+}
+
+async function draw(request: VendorRequest, studio: Studio, isEdit: boolean) {
+  const body = jsonOf(request);
+  const order = orderOf(body, isEdit);
+  const { sd_model_checkpoint } = (body.override_settings ?? {}) as Record<string, unknown>;
+  // A checkpoint that it does not have is passed over, and the one that is loaded draws.
+  const known = [checkpoint, `${checkpoint}.safetensors`, `${checkpoint}.safetensors [6ce0161689]`];
+  const other = !known.includes(String(sd_model_checkpoint));
+  const pictures = await studio.take(order);
+  return {
+    body: {
+      images: pictures.map((picture) => Buffer.from(picture).toString("base64")),
+      parameters: { ...body, init_images: null, mask: null },
+      info: JSON.stringify({
+        prompt: order.prompt,
+        all_prompts: pictures.map(() => order.prompt),
+        negative_prompt: "",
+        seed: 4001,
+        all_seeds: pictures.map((_, at) => 4001 + at),
+        width: 512,
+        height: 512,
+        sampler_name: "Euler",
+        steps: 50,
+        batch_size: 1,
+        sd_model_name: other ? "sd_xl_base_1.0" : checkpoint,
+        sd_model_hash: other ? "31e35c80fc" : "6ce0161689",
+        index_of_first_image: 0,
+        infotexts: pictures.map(() => "Steps: 50, Sampler: Euler, CFG scale: 7.0, Seed: 4001"),
+        version: "v1.10.1",
+      }),
+    },
+  } satisfies VendorResponse;
+}
+
+const open: PictureVendor["open"] = (studio) => (request) => {
+  const { method, path, headers } = request;
+  const proof = Buffer.from(login).toString("base64");
+  if (headers.get("authorization") !== `Basic ${proof}`) {
+    throw error(401, "Incorrect username or password");
+  }
+  if (method === "POST" && path === "/sdapi/v1/txt2img") return draw(request, studio, false);
+  if (method === "POST" && path === "/sdapi/v1/img2img") return draw(request, studio, true);
+  // Each order is done before anyone can ask how far it is.
+  if (method === "POST" && path === "/internal/progress") {
+    return {
+      body: {
+        active: false,
+        queued: false,
+        completed: true,
+        progress: null,
+        eta: null,
+        live_preview: null,
+        id_live_preview: -1,
+        textinfo: "Waiting...",
+      },
+    };
+  }
+  throw { status: 404, body: { detail: "Not Found" } } satisfies VendorResponse;
+};
+
+export const automatic1111: readonly PictureVendor[] = [
+  {
+    name: "automatic1111",
+    kind: "automatic1111",
+    model: `${checkpoint}.safetensors`,
+    config: { apiKey: login },
+    operations: ["generations", "edits"],
+    source: "AUTOMATIC1111/stable-diffusion-webui: modules/api/api.py, modules/api/models.py",
+    open,
+    refusals: [
+      { ...error(401, "Incorrect username or password"), fault: "upstream_credentials" },
+      { status: 404, body: { detail: "Not Found" }, fault: "upstream_error" },
+      { ...error(400, "Sampler not found"), fault: "upstream_rejected" },
+      { ...complaint("steps", "value is not a valid integer"), fault: "upstream_rejected" },
+      { ...error(500, "Invalid encoded image"), fault: "upstream_rejected" },
+      {
+        status: 500,
+        body: {
+          error: "OutOfMemoryError",
+          detail: "",
+          body: "",
+          errors: "CUDA out of memory. Tried to allocate 20.00 GiB",
+        },
+        fault: "upstream_error",
+      },
+    ],
+  },
+];

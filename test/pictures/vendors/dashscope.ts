@@ -1,0 +1,153 @@
+/** Alibaba's Model Studio drawing: one interface that answers at once, and three that take jobs. */
+import type { PictureVendor, Studio, VendorRequest, VendorResponse } from "../picture-vendor.ts";
+import { jsonOf } from "../picture-vendor.ts";
+import { type Door, doors, key, orderIn } from "./dashscope-orders.ts";
+import { dashscopeRefusals, refusal } from "./dashscope-refusals.ts";
+
+const requestId = "4909100c-7b5a-9f92-bfe5-0123456789ab";
+
+interface Job {
+  /** Questions until it is done. */
+  left: number;
+  readonly done: object;
+}
+
+const open =
+  (model: string, door: Door) =>
+  (studio: Studio): ((request: VendorRequest) => Promise<VendorResponse>) => {
+    const jobs = new Map<string, Job>();
+    return async (request) => {
+      if (request.headers.get("authorization") !== `Bearer ${key}`) {
+        throw refusal(401, "InvalidApiKey", "Invalid API-key provided.");
+      }
+      const asked = /^\/api\/v1\/tasks\/([\w-]+)$/.exec(request.path)?.[1];
+      if (asked !== undefined && request.method === "GET") return progress(asked, jobs.get(asked));
+      const body = jsonOf(request);
+      if (body.model !== model) {
+        throw refusal(404, "ModelNotFound", `The model ${body.model} does not exist.`);
+      }
+      const { path, job, answer } = doors[door];
+      if (request.method !== "POST" || !path.includes(request.path)) {
+        throw refusal(400, "InvalidParameter", "url error, please check url!");
+      }
+      const async = request.headers.get("x-dashscope-async") === "enable";
+      if (job && !async) {
+        throw refusal(403, "AccessDenied", "current user api does not support synchronous calls.");
+      }
+      if (!job && async) {
+        throw refusal(403, "AccessDenied", "current user api does not support asynchronous calls.");
+      }
+      const order = orderIn(body, model, door, request.path);
+      const links = (await studio.take(order)).map((picture) =>
+        studio.link(picture, request.origin),
+      );
+      const done = answer(links, order);
+      if (!job) return { body: { ...done, request_id: requestId } };
+      const id = `0385dc79-5ff8-4d82-bcb6-${String(jobs.size).padStart(12, "0")}`;
+      // One of them takes longer.
+      jobs.set(id, { left: model === "wan2.2-t2i-flash" ? 1 : 0, done });
+      return {
+        body: { output: { task_status: "PENDING", task_id: id }, request_id: requestId },
+      };
+    };
+  };
+
+function progress(id: string, job: Job | undefined): VendorResponse {
+  if (!job) {
+    return {
+      body: { request_id: requestId, output: { task_id: id, task_status: "UNKNOWN" } },
+    };
+  }
+  const times = {
+    submit_time: "2026-03-31 19:57:58.840",
+    scheduled_time: "2026-03-31 19:57:58.877",
+  };
+  if (job.left-- > 0) {
+    const output = { task_id: id, task_status: "RUNNING", ...times };
+    return { body: { request_id: requestId, output } };
+  }
+  const { output, usage } = job.done as { output: object; usage: object };
+  return {
+    body: {
+      request_id: requestId,
+      output: {
+        task_id: id,
+        task_status: "SUCCEEDED",
+        ...times,
+        end_time: "2026-03-31 19:58:11.563",
+        ...output,
+      },
+      usage,
+    },
+  };
+}
+
+interface Case {
+  readonly name: string;
+  readonly model: string;
+  readonly door: Door;
+  readonly operations: PictureVendor["operations"];
+  readonly source: string;
+}
+
+const help = "https://www.alibabacloud.com/help/en/model-studio";
+
+const cases: readonly Case[] = [
+  {
+    name: "dashscope-qwen-image",
+    model: "qwen-image-plus",
+    door: "messages",
+    operations: ["generations"],
+    source: `${help}/qwen-image-api`,
+  },
+  {
+    name: "dashscope-qwen-image-2",
+    model: "qwen-image-2.0-pro",
+    door: "messages",
+    operations: ["generations", "edits"],
+    source: `${help}/qwen-image-edit-api, ${help}/qwen-image-generation-and-editing-api-reference`,
+  },
+  {
+    name: "dashscope-wan2.7",
+    model: "wan2.7-image",
+    door: "messages-job",
+    operations: ["generations", "edits"],
+    source:
+      "https://docs.qwencloud.com/api-reference/image-generation/wan27-image-gen-edit/query-result",
+  },
+  {
+    name: "dashscope-wan2.2",
+    model: "wan2.2-t2i-flash",
+    door: "prompt-job",
+    operations: ["generations"],
+    source: `${help}/text-to-image-v2-api-reference`,
+  },
+  {
+    name: "dashscope-wan2.5-edit",
+    model: "wan2.5-i2i-preview",
+    door: "prompt-job",
+    operations: ["edits"],
+    source: `${help}/wan2-5-image-edit-api-reference`,
+  },
+  {
+    name: "dashscope-wanx-edit",
+    model: "wanx2.1-imageedit",
+    door: "masked-job",
+    operations: ["edits"],
+    source: `${help}/wanx-image-edit`,
+  },
+];
+
+export const dashscope: readonly PictureVendor[] = cases.map(
+  ({ name, model, door, operations, source }): PictureVendor => ({
+    name,
+    kind: "dashscope",
+    model,
+    config: { apiKey: key },
+    basePath: "/api/v1",
+    operations,
+    source,
+    open: open(model, door),
+    refusals: dashscopeRefusals(model),
+  }),
+);

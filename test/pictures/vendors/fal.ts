@@ -1,0 +1,292 @@
+/** fal's queue, by endpoints whose forms differ most. */
+import {
+  jsonOf,
+  type Order,
+  onlyKnown,
+  type PictureVendor,
+  type Studio,
+  type VendorRequest,
+  type VendorResponse,
+} from "../picture-vendor.ts";
+import { isWhole, type JobDesk, openDesk, present, wrappedPicture } from "./job-desk.ts";
+
+const key = "4d2c7e90-fal0-4b3a-9c8d-7e6f5a4b3c2d:0f1e2d3c4b5a69788796a5b4c3d2e1f0";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const complaint = (field: string, msg: string, type: string): VendorResponse => ({
+  status: 422,
+  body: {
+    detail: [{ loc: ["body", field], msg, type, url: `https://docs.fal.ai/errors#${type}` }],
+  },
+});
+
+const invalid = (field: string, msg: string) => complaint(field, msg, "value_error");
+
+interface Form {
+  readonly fields: readonly string[];
+  readonly formats: readonly string[];
+  /** Shapes it knows by name; absent: it takes image_size. */
+  readonly shapes?: readonly string[];
+  /** Sizes as text; absent: by width and height. */
+  readonly sizes?: readonly string[];
+  readonly most?: number;
+  readonly source?: "image_urls";
+}
+
+const geminiShapes = ["21:9", "16:9", "3:2", "4:3", "5:4", "1:1", "4:5", "3:4", "2:3", "9:16"];
+const openaiSizes = ["1024x1024", "1536x1024", "1024x1536"];
+const openaiForm: Form = {
+  fields: ["quality", "background"],
+  formats: ["png", "jpeg", "webp"],
+  sizes: openaiSizes,
+  most: 4,
+};
+
+const forms: Readonly<Record<string, Form>> = {
+  "/fal-ai/flux/dev": {
+    fields: ["num_inference_steps", "guidance_scale", "acceleration"],
+    formats: ["jpeg", "png"],
+    most: 4,
+  },
+  "/fal-ai/flux-2-pro": { fields: ["safety_tolerance"], formats: ["jpeg", "png"] },
+  "/fal-ai/flux-2-pro/edit": {
+    fields: ["safety_tolerance"],
+    formats: ["jpeg", "png"],
+    source: "image_urls",
+  },
+  "/fal-ai/nano-banana": {
+    fields: ["limit_generations"],
+    formats: ["png", "jpeg", "webp"],
+    shapes: geminiShapes,
+    most: 4,
+  },
+  "/fal-ai/nano-banana/edit": {
+    fields: ["limit_generations"],
+    formats: ["png", "jpeg", "webp"],
+    shapes: [...geminiShapes, "auto"],
+    most: 4,
+    source: "image_urls",
+  },
+  "/fal-ai/gpt-image-1.5": openaiForm,
+  "/fal-ai/gpt-image-1.5/edit": {
+    ...openaiForm,
+    fields: [...openaiForm.fields, "mask_image_url", "input_fidelity"],
+    sizes: [...openaiSizes, "auto"],
+    source: "image_urls",
+  },
+};
+
+const always = ["prompt", "seed", "sync_mode", "enable_safety_checker", "output_format"];
+
+function check(input: Fields, { fields, formats, shapes, sizes, most, source }: Form): void {
+  const size = shapes ? "aspect_ratio" : "image_size";
+  onlyKnown(input, [...always, size, ...fields, ...(most ? ["num_images"] : []), source ?? ""]);
+  const { prompt, num_images, output_format = formats[0], image_size, aspect_ratio } = input;
+  if (typeof prompt !== "string") throw complaint("prompt", "Field required", "missing");
+  if (!isWhole(num_images, 1, most ?? 1)) throw invalid("num_images", `Must be 1 to ${most}`);
+  if (!formats.includes(String(output_format))) throw invalid("output_format", "No such format");
+  if (aspect_ratio !== undefined && !shapes?.includes(String(aspect_ratio))) {
+    throw invalid("aspect_ratio", `Input should be ${shapes?.join(", ")}`);
+  }
+  if (image_size === undefined) return;
+  const { width, height } = image_size as Fields;
+  const fits = sizes
+    ? sizes.includes(String(image_size))
+    : isWhole(width ?? 0, 64, 14_142) && isWhole(height ?? 0, 64, 14_142);
+  if (!fits) throw invalid("image_size", "Input should be a valid dictionary or a known name");
+}
+
+function sizeOf(size: unknown): string | undefined {
+  if (typeof size === "string") return size === "auto" ? undefined : size;
+  const { width, height } = (size ?? {}) as Fields;
+  return width === undefined ? undefined : `${width}x${height}`;
+}
+
+function orderOf(input: Fields, { source }: Form): Order {
+  const { prompt, num_images = 1, image_size, aspect_ratio } = input;
+  const { output_format, quality, background, input_fidelity, mask_image_url: mask } = input;
+  const size = sizeOf(image_size);
+  const picture = (value: unknown) =>
+    wrappedPicture(value, () => complaint("image_urls", "Failed to read", "file_download_error"));
+  const images = source ? (input[source] as unknown[] | undefined) : undefined;
+  if (source && !images?.length) throw complaint(source, "Field required", "missing");
+  return {
+    prompt: String(prompt),
+    n: Number(num_images),
+    ...(size !== undefined && { size }),
+    ...(typeof aspect_ratio === "string" && aspect_ratio !== "auto" && { aspect: aspect_ratio }),
+    options: present({ output_format, quality, background, input_fidelity }),
+    ...(images && { images: images.map(picture) }),
+    ...(mask !== undefined && { mask: picture(mask) }),
+  };
+}
+
+/** The answer to whoever asks for the result: an order that is refused is refused only there. */
+type Made = VendorResponse;
+
+async function make(
+  input: Fields,
+  form: Form,
+  studio: Studio,
+  { origin, path }: VendorRequest,
+): Promise<Made> {
+  check(input, form);
+  const order = orderOf(input, form);
+  const format = (order.options?.output_format ?? form.formats[0]) as "png" | "jpeg" | "webp";
+  const pictures = await studio.take(order, format);
+  const images = pictures.map((picture, at) => ({
+    url: studio.link(picture, origin),
+    content_type: `image/${format}`,
+    file_name: `${at}.${format}`,
+    file_size: picture.length,
+    width: null,
+    height: null,
+  }));
+  if (path.includes("/gpt-image")) return { body: { images } };
+  if (path.includes("/nano-banana")) return { body: { images, description: "" } };
+  return {
+    body: {
+      images,
+      timings: { inference: 1.2249955059960485 },
+      seed: 920_212_137,
+      has_nsfw_concepts: pictures.map(() => false),
+      prompt: input.prompt,
+    },
+  };
+}
+
+async function submit(
+  request: VendorRequest,
+  studio: Studio,
+  desk: JobDesk<Made>,
+): Promise<VendorResponse> {
+  const { origin, path } = request;
+  const form = forms[path];
+  if (!form) throw { status: 404, body: { detail: `Application "${path.slice(1)}" not found` } };
+  const input = jsonOf(request);
+  const made = await make(input, form, studio, request).catch((thrown: unknown) => {
+    if (thrown instanceof Error) throw thrown;
+    return thrown as VendorResponse;
+  });
+  const id = desk.leave(made);
+  return { body: queueStatus(id, path, origin, "IN_QUEUE") };
+}
+
+/** The addresses of a job name only the first two steps of an endpoint. */
+function queueStatus(id: string, path: string, origin: string, status: string): object {
+  const job = `${origin}${path.split("/").slice(0, 3).join("/")}/requests/${id}`;
+  return {
+    status,
+    request_id: id,
+    response_url: job,
+    status_url: `${job}/status`,
+    cancel_url: `${job}/cancel`,
+    ...(status === "IN_QUEUE" && { queue_position: 0 }),
+    ...(status !== "IN_QUEUE" && { logs: null }),
+    ...(status === "COMPLETED" && { metrics: { inference_time: 1.22 } }),
+  };
+}
+
+function follow(request: VendorRequest, desk: JobDesk<Made>): VendorResponse {
+  const { method, path, origin } = request;
+  const [, app = "", id = "", rest = ""] =
+    /^(\/[^/]+\/[^/]+)\/requests\/([\w-]+)(\/\w+)?$/.exec(path) ?? [];
+  const found = desk.visit(id);
+  if (!found) throw { status: 404, body: { detail: "Request not found" } };
+  if (method === "PUT" && rest === "/cancel") {
+    return { status: 202, body: { status: "CANCELLATION_REQUESTED" } };
+  }
+  if (method !== "GET") throw { status: 405, body: { detail: "Method Not Allowed" } };
+  if (rest === "/status") {
+    const status = found.done ? "COMPLETED" : "IN_PROGRESS";
+    return {
+      status: status === "COMPLETED" ? 200 : 202,
+      body: queueStatus(id, app, origin, status),
+    };
+  }
+  if (!found.done) throw { status: 400, body: { detail: "Request is still in progress" } };
+  return found.result;
+}
+
+const open: PictureVendor["open"] = (studio) => {
+  const desk = openDesk<Made>();
+  return (request) => {
+    if (request.headers.get("authorization") !== `Key ${key}`) {
+      throw { status: 401, body: { detail: "No user found for Key ID and Secret" } };
+    }
+    return request.path.includes("/requests/")
+      ? follow(request, desk)
+      : submit(request, studio, desk);
+  };
+};
+
+const refusals: PictureVendor["refusals"] = [
+  {
+    status: 401,
+    body: { detail: "No user found for Key ID and Secret" },
+    fault: "upstream_credentials",
+  },
+  { status: 404, body: { detail: 'Application "nobody" not found' }, fault: "model_not_found" },
+  {
+    status: 403,
+    body: {
+      detail:
+        "User is locked. Reason: Exhausted balance. Top up your balance at fal.ai/dashboard/billing.",
+    },
+    fault: "insufficient_quota",
+  },
+  {
+    status: 429,
+    headers: { "retry-after": "3" },
+    body: { detail: "Too many concurrent requests" },
+    fault: "upstream_rate_limit",
+  },
+  {
+    ...complaint(
+      "prompt",
+      "The content could not be processed because it contained material flagged by a content checker.",
+      "content_policy_violation",
+    ),
+    fault: "moderation_blocked",
+  },
+  {
+    body: { images: [{ url: "https://v3.fal.media/files/black.png" }], has_nsfw_concepts: [true] },
+    fault: "moderation_blocked",
+  },
+  { ...invalid("seed", "Input should be a valid integer"), fault: "upstream_rejected" },
+  {
+    status: 503,
+    headers: { "x-fal-error-type": "runner_scheduling_failure" },
+    body: { detail: "No runner could be allocated", error_type: "runner_scheduling_failure" },
+    fault: "upstream_overloaded",
+  },
+  {
+    status: 504,
+    body: { detail: "Request timed out", error_type: "request_timeout" },
+    fault: "upstream_timeout",
+  },
+];
+
+const vendor = (
+  name: string,
+  model: string,
+  operations: PictureVendor["operations"],
+): PictureVendor => ({
+  name,
+  kind: "fal",
+  model,
+  config: { apiKey: key },
+  operations,
+  source:
+    "https://fal.ai/docs/api-reference/inference-api, and libs/client/src/types of https://github.com/fal-ai/fal-js",
+  open,
+  refusals,
+});
+
+export const fal: readonly PictureVendor[] = [
+  vendor("fal-flux", "fal-ai/flux/dev", ["generations"]),
+  vendor("fal-flux-2", "fal-ai/flux-2-pro", ["generations", "edits"]),
+  vendor("fal-nano-banana", "fal-ai/nano-banana", ["generations", "edits"]),
+  vendor("fal-gpt-image", "fal-ai/gpt-image-1.5", ["generations", "edits"]),
+];

@@ -1,0 +1,203 @@
+/** Fireworks drawing: FLUX and SDXL answer with the picture, Kontext with a job that is asked for with POST. */
+import {
+  jsonOf,
+  onlyKnown,
+  type PictureVendor,
+  type Studio,
+  type VendorRequest,
+  type VendorResponse,
+} from "../picture-vendor.ts";
+import { fromDataUrl } from "./data-url.ts";
+
+const key = "fw_0123456789abcdefghijkl";
+const account = "/inference/v1";
+
+const refusal = (status: number, message: string, others: object = {}): VendorResponse => ({
+  status,
+  body: { error: { object: "error", type: "invalid_request_error", message, ...others } },
+});
+
+const wrongKey = refusal(401, "The API key you provided is invalid.", { code: "UNAUTHORIZED" });
+const noModel = refusal(404, "Model not found, inaccessible, and/or not deployed", {
+  param: "model",
+  code: "NOT_FOUND",
+});
+const invalid = (message: string): VendorResponse => refusal(400, message);
+
+type Answer = (request: VendorRequest) => Promise<VendorResponse> | VendorResponse;
+
+const knock = ({ method, path, headers }: VendorRequest): string => {
+  if (headers.get("authorization") !== `Bearer ${key}`) throw wrongKey;
+  if (method !== "POST" || !path.startsWith(`${account}/`)) throw { status: 404, body: "" };
+  return path.slice(account.length + 1);
+};
+
+const shapes = /^(1:1|21:9|16:9|3:2|5:4|4:3|4:5|3:4|2:3|9:16|9:21)$/;
+
+/** As the `accept` header says; with what else there is to say in headers. */
+async function picture(
+  studio: Studio,
+  { headers }: VendorRequest,
+  order: { prompt: unknown; size?: string; aspect?: unknown },
+): Promise<VendorResponse> {
+  const { prompt, size, aspect } = order;
+  const accept = headers.get("accept");
+  if (accept !== "image/png" && accept !== "image/jpeg") throw invalid("Unsupported accept header");
+  if (typeof prompt !== "string") throw invalid("prompt: field required");
+  if (aspect !== undefined && !shapes.test(String(aspect))) throw invalid("Invalid aspect_ratio");
+  const format = accept === "image/png" ? "png" : "jpeg";
+  const [drawn = new Uint8Array()] = await studio.take(
+    {
+      prompt,
+      n: 1,
+      ...(size && { size }),
+      ...(aspect !== undefined && { aspect: String(aspect) }),
+    },
+    format,
+  );
+  return { headers: { "finish-reason": "SUCCESS", seed: "1234567890" }, body: drawn };
+}
+
+const flux = "accounts/fireworks/models/flux-1-schnell-fp8";
+
+const openFlux =
+  (studio: Studio): Answer =>
+  (request) => {
+    if (knock(request) !== `workflows/${flux}/text_to_image`) throw noModel;
+    const body = jsonOf(request);
+    onlyKnown(body, [
+      ...["prompt", "aspect_ratio", "guidance_scale", "num_inference_steps", "seed"],
+    ]);
+    return picture(studio, request, { prompt: body.prompt, aspect: body.aspect_ratio });
+  };
+
+const sdxl = "accounts/fireworks/models/stable-diffusion-xl-1024-v1-0";
+
+const openSdxl =
+  (studio: Studio): Answer =>
+  (request) => {
+    if (knock(request) !== `image_generation/${sdxl}`) throw noModel;
+    const body = jsonOf(request);
+    onlyKnown(body, [
+      ...["prompt", "negative_prompt", "width", "height", "cfg_scale", "sampler", "samples"],
+      ...["steps", "seed", "style_preset", "safety_check"],
+    ]);
+    const { prompt, width = 1024, height = 1024 } = body;
+    const size = `${Number(width)}x${Number(height)}`;
+    const known =
+      /^(1024x1024|1152x896|896x1152|1216x832|832x1216|1344x768|768x1344|1536x640|640x1536)$/;
+    if (!known.test(size)) throw invalid(`Invalid height and width: ${size}`);
+    return picture(studio, request, { prompt, size });
+  };
+
+const kontext = "accounts/fireworks/models/flux-kontext-pro";
+
+/** How often a job is asked for before it is done. */
+const polls = 2;
+
+const openKontext = (studio: Studio): Answer => {
+  const jobs = new Map<string, { left: number; readonly link: string }>();
+  return async (request) => {
+    const { origin } = request;
+    const place = knock(request);
+    if (place === `workflows/${kontext}/get_result`) {
+      const id = String(jsonOf(request).id);
+      const job = jobs.get(id);
+      if (!job) return { body: { id, status: "Task not found", result: null } };
+      if (job.left-- > 0) return { body: { id, status: "Pending", result: null, progress: 0 } };
+      return { body: { id, status: "Ready", result: { sample: job.link }, progress: 1 } };
+    }
+    if (place !== `workflows/${kontext}`) throw noModel;
+    const body = jsonOf(request);
+    onlyKnown(body, [
+      ...["prompt", "input_image", "seed", "aspect_ratio", "output_format", "webhook_url"],
+      ...["webhook_secret", "prompt_upsampling", "safety_tolerance"],
+    ]);
+    const { prompt, input_image, aspect_ratio, output_format = "jpeg" } = body;
+    if (typeof prompt !== "string") throw invalid("prompt: field required");
+    if (aspect_ratio !== undefined && !shapes.test(String(aspect_ratio))) {
+      throw invalid("Invalid aspect_ratio");
+    }
+    if (output_format !== "png" && output_format !== "jpeg") throw invalid("Invalid output_format");
+    const [drawn] = await studio.take(
+      {
+        prompt,
+        n: 1,
+        ...(aspect_ratio !== undefined && { aspect: String(aspect_ratio) }),
+        ...(input_image !== undefined && {
+          images: [fromDataUrl(input_image, invalid("Invalid input_image"))],
+        }),
+      },
+      output_format,
+    );
+    const id = `job-${jobs.size}`;
+    jobs.set(id, { left: polls - 1, link: drawn ? studio.link(drawn, origin) : "" });
+    return { body: { request_id: id } };
+  };
+};
+
+const refusals: PictureVendor["refusals"] = [
+  { fault: "upstream_credentials", ...wrongKey },
+  { fault: "model_not_found", ...noModel },
+  {
+    fault: "insufficient_quota",
+    ...refusal(
+      412,
+      "Account fake-account-0 is suspended, possibly due to reaching the monthly spending limit or failure to pay past invoices. Please go to https://fireworks.ai/account/billing for more information.",
+    ),
+  },
+  {
+    fault: "upstream_rate_limit",
+    ...refusal(429, "Request rate limit exceeded", { code: "RATE_LIMIT" }),
+    headers: { "retry-after": "5" },
+  },
+  { fault: "upstream_rejected", ...invalid("Invalid aspect_ratio") },
+  {
+    fault: "upstream_overloaded",
+    ...refusal(503, "Service overloaded, please try again later", { code: "OVERLOADED" }),
+  },
+];
+
+const vendor = (
+  name: string,
+  model: string,
+  operations: PictureVendor["operations"],
+  source: string,
+  open: PictureVendor["open"],
+): PictureVendor => ({
+  name,
+  kind: "fireworks",
+  model,
+  config: { apiKey: key },
+  basePath: account,
+  operations,
+  source,
+  open,
+  refusals,
+});
+
+const docs = "https://docs.fireworks.ai/api-reference";
+
+export const fireworks: readonly PictureVendor[] = [
+  vendor(
+    "fireworks-flux",
+    flux,
+    ["generations"],
+    `${docs}/generate-a-new-image-from-a-text-prompt`,
+    openFlux,
+  ),
+  vendor(
+    "fireworks-kontext",
+    kontext,
+    ["generations", "edits"],
+    `${docs}/generate-or-edit-image-using-flux-kontext`,
+    openKontext,
+  ),
+  vendor(
+    "fireworks-sdxl",
+    sdxl,
+    ["generations"],
+    "https://github.com/vercel/ai, packages/fireworks",
+    openSdxl,
+  ),
+];

@@ -1,0 +1,57 @@
+/** The Gemini API, by a model of each generation that draws. */
+import type { PictureVendor, VendorRequest } from "../picture-vendor.ts";
+import { generateContent, pictureRefusals, refusal, type Surface } from "./google-desk.ts";
+
+const key = "AIzaSyVexelPictures0123456789abcdefghij";
+const host = "generativelanguage.googleapis.com";
+const shapes = ["1:1", "2:3", "3:2", "3:4", "4:3", "4:5", "5:4", "9:16", "16:9", "21:9"];
+
+function caseOf(name: string, surface: Surface): PictureVendor {
+  const { model } = surface;
+  const checkDoor = ({ method, path, headers }: VendorRequest): void => {
+    if (headers.get("x-goog-api-key") !== key) {
+      throw refusal(400, "INVALID_ARGUMENT", "API key not valid. Please pass a valid API key.");
+    }
+    const asked = /^\/v1beta\/models\/([^/:]+):generateContent$/.exec(path)?.[1];
+    if (method === "POST" && asked === model) return;
+    throw refusal(
+      404,
+      "NOT_FOUND",
+      `models/${asked} is not found for API version v1beta, or is not supported for generateContent. Call ListModels to see the list of available models and their supported methods.`,
+    );
+  };
+  return {
+    name,
+    kind: "gemini",
+    model,
+    config: { apiKey: key },
+    basePath: "/v1beta",
+    operations: ["generations", "edits"],
+    source:
+      "https://ai.google.dev/gemini-api/docs/generate-content/image-generation; googleapis/js-genai, src/types.ts",
+    open: (studio) => (request) => {
+      checkDoor(request);
+      return generateContent(request, studio, surface);
+    },
+    refusals: pictureRefusals(model, { host, project: "otter-works" }),
+  };
+}
+
+const imageConfig = ["aspectRatio", "imageSize"];
+
+export const gemini: readonly PictureVendor[] = [
+  caseOf("gemini-3.1-flash-image", {
+    model: "gemini-3.1-flash-image",
+    imageConfig,
+    shapes: [...shapes, "1:4", "4:1", "1:8", "8:1"],
+    maxImages: 14,
+    kind: "jpeg",
+  }),
+  caseOf("gemini-2.5-flash-image", {
+    model: "gemini-2.5-flash-image",
+    imageConfig,
+    shapes,
+    maxImages: 14,
+    kind: "png",
+  }),
+];

@@ -1,0 +1,59 @@
+/** Every vendor that draws, as a fake of it. */
+import type { PictureVendor } from "../picture-vendor.ts";
+import { automatic1111 } from "./automatic1111.ts";
+import { azure } from "./azure.ts";
+import { bedrock } from "./bedrock.ts";
+import { bfl } from "./bfl.ts";
+import { cloudflare } from "./cloudflare.ts";
+import { dashscope } from "./dashscope.ts";
+import { deepinfra } from "./deepinfra.ts";
+import { fal } from "./fal.ts";
+import { fireworks } from "./fireworks.ts";
+import { gemini } from "./gemini.ts";
+import { huggingface } from "./huggingface.ts";
+import { ideogram } from "./ideogram.ts";
+import { localai } from "./localai.ts";
+import { luma } from "./luma.ts";
+import { minimax } from "./minimax.ts";
+import { openai } from "./openai.ts";
+import { openrouter } from "./openrouter.ts";
+import { recraft } from "./recraft.ts";
+import { replicate } from "./replicate.ts";
+import { runware } from "./runware.ts";
+import { siliconflow } from "./siliconflow.ts";
+import { stability } from "./stability.ts";
+import { together } from "./together.ts";
+import { vertex } from "./vertex.ts";
+import { volcengine } from "./volcengine.ts";
+import { xai } from "./xai.ts";
+import { zhipu } from "./zhipu.ts";
+
+export const pictureVendors: readonly PictureVendor[] = [
+  ...automatic1111,
+  ...azure,
+  ...bedrock,
+  ...bfl,
+  ...cloudflare,
+  ...dashscope,
+  ...deepinfra,
+  ...fal,
+  ...fireworks,
+  ...gemini,
+  ...huggingface,
+  ...ideogram,
+  ...localai,
+  ...luma,
+  ...minimax,
+  ...openai,
+  ...openrouter,
+  ...recraft,
+  ...replicate,
+  ...runware,
+  ...siliconflow,
+  ...stability,
+  ...together,
+  ...vertex,
+  ...volcengine,
+  ...xai,
+  ...zhipu,
+];

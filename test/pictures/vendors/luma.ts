@@ -1,0 +1,226 @@
+/** Luma, by both of its APIs: Dream Machine for Photon, and the newer one for uni. */
+import {
+  jsonOf,
+  type Order,
+  onlyKnown,
+  type PictureVendor,
+  type Studio,
+  type VendorRequest,
+  type VendorResponse,
+} from "../picture-vendor.ts";
+import { type JobDesk, openDesk, plainPicture, present } from "./job-desk.ts";
+
+const key = "luma-7c1d2e3f-4a5b-6c7d-8e9f-0a1b2c3d4e5f";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const refuse = (status: number, detail: unknown): VendorResponse => ({ status, body: { detail } });
+
+const invalid = (field: string, msg: string): VendorResponse =>
+  refuse(422, [{ type: "enum", loc: ["body", field], msg, input: null }]);
+
+interface Api {
+  /** Where an order is left; where it is asked for, its id stands behind `jobs`. */
+  readonly orders: string;
+  readonly jobs: string;
+  readonly models: readonly string[];
+  readonly shapes: readonly string[];
+  readonly fields: readonly string[];
+  readonly working: string;
+  readonly maxPrompt: number;
+  orderOf(fields: Fields): Order;
+  /** What is told of a job in this state. */
+  tell(id: string, state: string, job: Made): object;
+}
+
+interface Made {
+  readonly fields: Fields;
+  readonly link: string | null;
+}
+
+const photonFormats: Readonly<Record<string, string>> = { jpg: "jpeg", png: "png" };
+
+const dreamMachine: Api = {
+  orders: "/dream-machine/v1/generations/image",
+  jobs: "/dream-machine/v1/generations/",
+  models: ["photon-1", "photon-flash-1"],
+  shapes: ["1:1", "16:9", "9:16", "4:3", "3:4", "21:9", "9:21"],
+  fields: [
+    ...["model", "prompt", "aspect_ratio", "format", "callback_url", "sync", "sync_timeout"],
+    ...["image_ref", "style_ref", "character_ref", "modify_image_ref", "generation_type", "seed"],
+  ],
+  working: "dreaming",
+  maxPrompt: 5000,
+  orderOf: ({ prompt, aspect_ratio, format }) => {
+    if (format !== undefined && !photonFormats[String(format)]) {
+      throw invalid("format", "Input should be 'jpg' or 'png'");
+    }
+    return {
+      prompt: String(prompt),
+      n: 1,
+      ...(typeof aspect_ratio === "string" && { aspect: aspect_ratio }),
+      options: present({ output_format: photonFormats[String(format)] }),
+    };
+  },
+  tell: (id, state, { fields, link }) => ({
+    id,
+    generation_type: "image",
+    state,
+    failure_reason: null,
+    created_at: "2026-03-02T10:11:12.131000Z",
+    assets: state === "completed" ? { video: null, image: link, progress_video: null } : null,
+    model: fields.model,
+    request: { generation_type: "image", model: fields.model, prompt: fields.prompt },
+  }),
+};
+
+const agents: Api = {
+  orders: "/v1/generations",
+  jobs: "/v1/generations/",
+  models: ["uni-1", "uni-1-max"],
+  shapes: ["3:1", "2:1", "16:9", "3:2", "1:1", "2:3", "9:16", "1:2", "1:3"],
+  fields: [
+    ...["model", "type", "prompt", "aspect_ratio", "output_format", "image_ref", "source"],
+    ...["style", "user_id", "web_search", "seed"],
+  ],
+  working: "processing",
+  maxPrompt: 6000,
+  orderOf: ({ prompt, aspect_ratio, output_format, type, source, image_ref, user_id }) => {
+    if (!["png", "jpeg", undefined].includes(output_format as string | undefined)) {
+      throw invalid("output_format", "Input should be 'png' or 'jpeg'");
+    }
+    if ((type === "image_edit") !== (source !== undefined)) throw invalid("source", "mismatch");
+    const given = source === undefined ? [] : [source, ...((image_ref ?? []) as unknown[])];
+    if (given.length > 9) throw invalid("image_ref", "At most 8");
+    const images = given.map((entry) => {
+      const { data, media_type } = entry as Fields;
+      if (typeof media_type !== "string") throw refuse(422, "media_type is required with data");
+      return plainPicture(data, () => refuse(422, "Invalid base64 image data"));
+    });
+    return {
+      prompt: String(prompt),
+      n: 1,
+      ...(typeof aspect_ratio === "string" && { aspect: aspect_ratio }),
+      options: present({ output_format, user: user_id }),
+      ...(images.length > 0 && { images }),
+    };
+  },
+  tell: (id, state, { fields, link }) => ({
+    id,
+    type: fields.type,
+    state,
+    model: fields.model,
+    created_at: "2026-03-02T10:11:12.131000Z",
+    output: state === "completed" ? (link ? [{ type: "image", url: link }] : []) : [],
+    failure_reason: null,
+    failure_code: null,
+  }),
+};
+
+async function submit(
+  request: VendorRequest,
+  api: Api,
+  studio: Studio,
+  desk: JobDesk<Made>,
+): Promise<VendorResponse> {
+  const fields = jsonOf(request);
+  onlyKnown(fields, api.fields);
+  const { model, prompt, aspect_ratio } = fields;
+  if (!api.models.includes(String(model))) {
+    throw invalid("model", `Input should be '${api.models.join("' or '")}'`);
+  }
+  if (typeof prompt !== "string") throw refuse(400, "Prompt is required");
+  if (prompt.length > api.maxPrompt) throw refuse(400, "Prompt is too long");
+  if (aspect_ratio !== undefined && !api.shapes.includes(String(aspect_ratio))) {
+    throw invalid("aspect_ratio", `Input should be '${api.shapes.join("', '")}'`);
+  }
+  const order = api.orderOf(fields);
+  const [picture] = await studio.take(
+    order,
+    order.options?.output_format === "png" ? "png" : "jpeg",
+  );
+  const made = { fields, link: picture ? studio.link(picture, request.origin) : null };
+  const id = desk.leave(made);
+  return { status: 201, body: api.tell(id, "queued", made) };
+}
+
+const open =
+  (api: Api): PictureVendor["open"] =>
+  (studio) => {
+    const desk = openDesk<Made>();
+    return (request) => {
+      const { method, path, headers } = request;
+      if (headers.get("authorization") !== `Bearer ${key}`) throw refuse(401, "Invalid API key");
+      if (method === "POST" && path === api.orders) return submit(request, api, studio, desk);
+      const id = path.slice(api.jobs.length);
+      const found = path.startsWith(api.jobs) ? desk.visit(id) : undefined;
+      if (!found) throw refuse(404, "Generation not found");
+      if (method === "DELETE") return { status: 204, body: "" };
+      return { body: api.tell(id, found.done ? "completed" : api.working, found.result) };
+    };
+  };
+
+const failed = (api: Api, reason: string, code: string | null): VendorResponse => {
+  const told = api.tell("gone", "failed", { fields: { model: api.models[0] }, link: null });
+  return { status: 201, body: { ...told, failure_reason: reason, failure_code: code } };
+};
+
+const account = [
+  { ...refuse(401, "Invalid API key"), fault: "upstream_credentials" },
+  { ...invalid("model", "Input should be 'photon-1'"), fault: "model_not_found" },
+  { ...refuse(402, "Insufficient balance"), fault: "insufficient_quota" },
+  {
+    ...refuse(429, "Rate limit exceeded"),
+    headers: { "retry-after": "12" },
+    fault: "upstream_rate_limit",
+  },
+  { ...refuse(422, "Invalid base64 image data"), fault: "upstream_rejected" },
+  { ...refuse(503, "Service unavailable"), fault: "upstream_overloaded" },
+  { ...refuse(502, "Bad gateway"), fault: "upstream_error" },
+] as const;
+
+export const luma: readonly PictureVendor[] = [
+  {
+    name: "luma-photon",
+    kind: "luma",
+    model: "photon-1",
+    config: { apiKey: key },
+    basePath: "/dream-machine/v1",
+    operations: ["generations"],
+    source: "https://github.com/lumalabs/lumaai-node, and https://docs.lumalabs.ai/docs/errors",
+    open: open(dreamMachine),
+    refusals: [
+      ...account,
+      { ...refuse(400, "Insufficient credits"), fault: "insufficient_quota" },
+      {
+        ...failed(dreamMachine, "400: prompt not allowed because advanced moderation failed", null),
+        fault: "moderation_blocked",
+      },
+      { ...failed(dreamMachine, "Contains blacklisted words", null), fault: "moderation_blocked" },
+      { ...failed(dreamMachine, "Job processing failed", null), fault: "upstream_error" },
+    ],
+  },
+  {
+    name: "luma-uni",
+    kind: "luma-agents",
+    model: "uni-1",
+    config: { apiKey: key },
+    basePath: "/v1",
+    operations: ["generations", "edits"],
+    source: "https://docs.agents.lumalabs.ai, and https://github.com/lumalabs/luma-agents-python",
+    open: open(agents),
+    refusals: [
+      ...account,
+      {
+        ...failed(agents, "The prompt violated content guidelines", "content_moderated"),
+        fault: "moderation_blocked",
+      },
+      {
+        ...failed(agents, "Ran out of funds mid-generation", "budget_exhausted"),
+        fault: "insufficient_quota",
+      },
+      { ...failed(agents, "Too many jobs", "rate_limited"), fault: "upstream_rate_limit" },
+      { ...failed(agents, "Internal model error", "generation_failed"), fault: "upstream_error" },
+    ],
+  },
+];

@@ -1,0 +1,121 @@
+/** MiniMax drawing: every answer has the status 200, and says in `base_resp` whether it is one. */
+import {
+  jsonOf,
+  onlyKnown,
+  type PictureVendor,
+  type Studio,
+  type VendorRequest,
+  type VendorResponse,
+} from "../picture-vendor.ts";
+import { toBase64 } from "./data-url.ts";
+
+const key = "sk-api-minimaxminimax0123456789";
+
+const said = (status_code: number, status_msg: string): VendorResponse => ({
+  body: { id: "", data: null, base_resp: { status_code, status_msg } },
+});
+
+/** https://platform.minimax.io/docs/api-reference/image-generation-t2i */
+const fields = [
+  ...["model", "prompt", "aspect_ratio", "width", "height", "response_format", "seed", "n"],
+  ...["prompt_optimizer", "aigc_watermark", "style", "subject_reference"],
+];
+
+const ratios = ["1:1", "16:9", "4:3", "3:2", "2:3", "3:4", "9:16"];
+
+const open =
+  (model: string) =>
+  (studio: Studio) =>
+  async (request: VendorRequest): Promise<VendorResponse> => {
+    const { method, path, headers, origin } = request;
+    if (method !== "POST" || path !== "/v1/image_generation") {
+      throw { status: 404, body: "404 page not found" };
+    }
+    if (headers.get("authorization") !== `Bearer ${key}`) {
+      return said(1004, "login fail: Please carry the API secret key in the 'Authorization' field");
+    }
+    const body = jsonOf(request);
+    onlyKnown(body, fields);
+    const { prompt, aspect_ratio, width, height, n = 1, response_format = "url", style } = body;
+    if (body.model !== model) return said(2013, "invalid params, unsupported model");
+    if (typeof prompt !== "string" || prompt.length > 1500) {
+      return said(2013, "invalid params, prompt");
+    }
+    if (!Number.isInteger(n) || Number(n) < 1 || Number(n) > 9)
+      return said(2013, "invalid params, n");
+    const edges = [width, height].filter((edge) => edge !== undefined).map(Number);
+    const sized = edges.length === 2;
+    const live = model === "image-01-live";
+    const wrong = edges.some((edge) => edge < 512 || edge > 2048 || edge % 8 !== 0);
+    if (edges.length === 1 || wrong || (sized && live)) {
+      return said(2013, "invalid params, width and height must be multiples of 8 in [512, 2048]");
+    }
+    const known = live ? ratios : [...ratios, "21:9"];
+    if (aspect_ratio !== undefined && !known.includes(String(aspect_ratio))) {
+      return said(2013, "invalid params, aspect_ratio");
+    }
+    const type = (style as { style_type?: string } | undefined)?.style_type;
+    if (type !== undefined && (!live || !["漫画", "元气", "中世纪", "水彩"].includes(type))) {
+      return said(2013, "invalid params, style");
+    }
+    const pictures = await studio.take(
+      {
+        prompt,
+        n: Number(n),
+        ...(sized && { size: edges.join("x") }),
+        ...(aspect_ratio !== undefined && { aspect: String(aspect_ratio) }),
+        ...(type !== undefined && { options: { style: type } }),
+      },
+      "jpeg",
+    );
+    return {
+      body: {
+        id: "03ff3cd0820949eb8a410056b5f21d38",
+        data:
+          response_format === "base64"
+            ? { image_base64: pictures.map(toBase64) }
+            : { image_urls: pictures.map((picture) => studio.link(picture, origin)) },
+        metadata: { failed_count: "0", success_count: String(pictures.length) },
+        base_resp: { status_code: 0, status_msg: "success" },
+      },
+    };
+  };
+
+/** https://platform.minimax.io/docs/api-reference/errorcode */
+const refusals: PictureVendor["refusals"] = [
+  {
+    fault: "upstream_credentials",
+    ...said(1004, "login fail: Please carry the API secret key in the 'Authorization' field"),
+  },
+  { fault: "upstream_credentials", ...said(2049, "invalid api key") },
+  { fault: "model_not_found", ...said(2013, "invalid params, unsupported model") },
+  { fault: "upstream_rate_limit", ...said(1002, "rate limit"), headers: { "retry-after": "5" } },
+  { fault: "insufficient_quota", ...said(1008, "insufficient balance") },
+  { fault: "moderation_blocked", ...said(1026, "input new_sensitive") },
+  { fault: "moderation_blocked", ...said(1027, "output new_sensitive") },
+  { fault: "upstream_rejected", ...said(2013, "invalid params, aspect_ratio") },
+  { fault: "upstream_error", ...said(1000, "unknown error") },
+  {
+    fault: "moderation_blocked",
+    body: {
+      id: "03ff3cd0820949eb8a410056b5f21d38",
+      data: { image_urls: [] },
+      metadata: { failed_count: "1", success_count: "0" },
+      base_resp: { status_code: 0, status_msg: "success" },
+    },
+  },
+];
+
+const vendor = (model: string): PictureVendor => ({
+  name: `minimax-${model}`,
+  kind: "minimax",
+  model,
+  config: { apiKey: key },
+  basePath: "/v1",
+  operations: ["generations"],
+  source: "https://platform.minimax.io/docs/api-reference/image-generation-t2i",
+  open: open(model),
+  refusals,
+});
+
+export const minimax: readonly PictureVendor[] = [vendor("image-01"), vendor("image-01-live")];

@@ -1,0 +1,149 @@
+/** Recraft drawing: JSON to draw, forms to change, shapes for sizes, and units of a tenth of a cent. */
+import {
+  jsonOf,
+  onlyKnown,
+  type PictureVendor,
+  type Studio,
+  type VendorRequest,
+  type VendorResponse,
+} from "../picture-vendor.ts";
+import { toBase64 } from "./data-url.ts";
+import { type ReadForm, readForm } from "./form-order.ts";
+
+const key = "recraftrecraftrecraft0123456789abcdef";
+
+const refusal = (status: number, code: string, message: string): VendorResponse => ({
+  status,
+  headers: { "x-recraft-requestid": "0b6f0c0e" },
+  body: { code, message },
+});
+
+const invalid = (message: string): VendorResponse =>
+  refusal(400, "invalid_request_parameter", message);
+
+const wrongKey = refusal(401, "unauthorized", "Unauthorized");
+const noModel = invalid("invalid model");
+
+/** external.api.recraft.ai, its own OpenAPI document: GenerateImageRequestBase and TransformImageRequestBase. */
+const drawing = [
+  ...["prompt", "model", "n", "response_format", "image_format", "style", "style_id"],
+  ...["style_match", "substyle", "negative_prompt", "random_seed", "controls", "text_layout"],
+  ...["creativity", "expire", "block_nsfw", "calculate_features"],
+];
+
+const shapes = /^(1:1|2:1|1:2|3:2|2:3|4:3|3:4|5:4|4:5|6:10|14:10|10:14|16:9|9:16)$/;
+
+interface Rules {
+  readonly model: string;
+  /** Only V3 fills holes. */
+  readonly fills: boolean;
+}
+
+const open =
+  (rules: Rules) =>
+  (studio: Studio) =>
+  async (request: VendorRequest): Promise<VendorResponse> => {
+    const { method, path, headers } = request;
+    if (headers.get("authorization") !== `Bearer ${key}`) throw wrongKey;
+    if (method !== "POST") throw refusal(405, "method_not_allowed", "method not allowed");
+    switch (path) {
+      case "/v1/images/generations": {
+        const body = jsonOf(request);
+        onlyKnown(body, [...drawing, "size", "upscale", "style_reference_urls"]);
+        const { size } = body;
+        if (size !== undefined && !shapes.test(String(size))) throw invalid("invalid size");
+        const aspect = typeof size === "string" && { aspect: size };
+        return answer(body, { ...aspect }, rules, studio, request);
+      }
+      case "/v1/images/imageToImage": {
+        const form = await readForm(request);
+        onlyKnown(named(form), [...drawing, "image", "strength"]);
+        const strength = Number(form.texts.strength);
+        if (!(strength >= 0 && strength <= 1)) throw invalid("strength is required");
+        return answer(form.texts, { images: one(form, "image") }, rules, studio, request);
+      }
+      case "/v1/images/inpaint": {
+        const form = await readForm(request);
+        onlyKnown(named(form), [...drawing, "image", "mask"]);
+        if (!rules.fills) throw invalid("model does not support inpainting");
+        const [mask = new Uint8Array()] = one(form, "mask");
+        return answer(form.texts, { images: one(form, "image"), mask }, rules, studio, request);
+      }
+      default:
+        throw refusal(404, "not_found", "not found");
+    }
+  };
+
+const named = ({ names }: ReadForm): Record<string, unknown> =>
+  Object.fromEntries(names.map((name) => [name, true]));
+
+function one(form: ReadForm, name: string): readonly Uint8Array[] {
+  const files = form.files(name);
+  if (files.length !== 1) throw invalid(`${name} is required`);
+  return files;
+}
+
+async function answer(
+  fields: Readonly<Record<string, unknown>>,
+  sources: object,
+  { model }: Rules,
+  studio: Studio,
+  { origin }: VendorRequest,
+): Promise<VendorResponse> {
+  if (fields.model !== model) throw noModel;
+  const { prompt, response_format = "url", image_format = "webp" } = fields;
+  const n = Number(fields.n ?? 1);
+  if (typeof prompt !== "string") throw invalid("prompt is required");
+  if (!Number.isInteger(n) || n < 1 || n > 6) throw invalid("n must be between 1 and 6");
+  if (image_format !== "webp" && image_format !== "png") throw invalid("invalid image_format");
+  const told = fields.image_format !== undefined && { options: { output_format: image_format } };
+  const pictures = await studio.take({ prompt, n, ...sources, ...told }, image_format);
+  return {
+    headers: { "x-recraft-requestid": "0b6f0c0e" },
+    body: {
+      created: 1_760_335_349,
+      credits: 40 * n,
+      data: pictures.map((picture, at) => ({
+        image_id: `c18a1988-45e7-4c00-82c4-4ad7d3dbce3${at}`,
+        ...(response_format === "b64_json"
+          ? { b64_json: toBase64(picture) }
+          : { url: studio.link(picture, origin) }),
+      })),
+    },
+  };
+}
+
+/** Its documentation has no errors; `prompt_is_improper` and 402 are its users'. */
+const refusals: PictureVendor["refusals"] = [
+  { fault: "upstream_credentials", ...wrongKey },
+  { fault: "model_not_found", ...noModel },
+  {
+    fault: "moderation_blocked",
+    ...refusal(400, "prompt_is_improper", "Prompt was blocked by our content filter"),
+  },
+  { fault: "insufficient_quota", ...refusal(402, "not_enough_credits", "not enough credits") },
+  {
+    fault: "upstream_rate_limit",
+    ...refusal(429, "rate_limit_exceeded", "too many requests"),
+    headers: { "retry-after": "2" },
+  },
+  { fault: "upstream_rejected", ...invalid("prompt is too long") },
+  { fault: "upstream_overloaded", ...refusal(503, "unavailable", "service unavailable") },
+];
+
+const vendor = (name: string, rules: Rules): PictureVendor => ({
+  name,
+  kind: "recraft",
+  model: rules.model,
+  config: { apiKey: key },
+  basePath: "/v1",
+  operations: ["generations", "edits"],
+  source: "https://www.recraft.ai/docs/api-reference, and its OpenAPI document",
+  open: open(rules),
+  refusals,
+});
+
+export const recraft: readonly PictureVendor[] = [
+  vendor("recraft-v3", { model: "recraftv3", fills: true }),
+  vendor("recraft-v4", { model: "recraftv4_1", fills: false }),
+];

@@ -1,0 +1,73 @@
+/** Budgets without a gateway: what is spent is a map, and what is told a list. */
+import type { Budget, Budgeted, Spender } from "../../server/std/budget.ts";
+import { GatewayError } from "../../server/std/gateway-error.ts";
+import type { LedgerRow } from "../../server/store/ledger-file.ts";
+import {
+  createBudgets,
+  type Estimate,
+  type ThresholdTold,
+} from "../../server/usage/budgets/budgets.ts";
+
+export const noon = Date.UTC(2026, 10, 15, 12);
+export const dayMs = 86_400_000;
+
+export const budgeted = (
+  budget: Partial<Budget>,
+  scope: Budgeted["scope"] = "key",
+  name = "ci",
+): Budgeted => ({ scope, id: name, name, budget: { unknownPrice: "allow", ...budget } });
+
+export const sure = (dollars: number): Estimate => ({ dollars, certain: true });
+export const unknown: Estimate = { dollars: undefined, certain: false };
+
+export function arrange(before: Readonly<Record<string, number>> = {}) {
+  const told: ThresholdTold[] = [];
+  const read: string[] = [];
+  const budgets = createBudgets({
+    spentBefore: ({ scope, id }: Spender, period) => {
+      read.push(`${scope} ${id} ${period}`);
+      return before[`${scope} ${id} ${period}`] ?? 0;
+    },
+    emit: (event) => told.push(event),
+  });
+  return { budgets, told, read };
+}
+
+/** What a reservation that cannot be made is refused with. */
+export function refusal(reserve: () => unknown): GatewayError {
+  try {
+    reserve();
+  } catch (error) {
+    if (error instanceof GatewayError) return error;
+    throw error;
+  }
+  throw new Error("it was not refused");
+}
+
+let made = 0;
+
+export const ledgerRow = (at: number, more: Partial<LedgerRow> = {}): LedgerRow => ({
+  requestId: `req_${String(at).padStart(16, "0")}_${++made}`,
+  at,
+  endpoint: "embeddings",
+  keyId: "file:ci",
+  model: null,
+  upstream: null,
+  targetModel: null,
+  attempts: 1,
+  status: 200,
+  fault: null,
+  latencyMs: 1,
+  inputTokens: null,
+  outputTokens: null,
+  images: null,
+  bytesIn: 0,
+  bytesOut: 0,
+  knownInputs: null,
+  upstreamTokens: null,
+  cost: null,
+  steps: null,
+  project: null,
+  estimate: null,
+  ...more,
+});

@@ -1,0 +1,332 @@
+/** The chain of an image model: moderation, OpenAI's Images API, its Responses API, Azure; and the account of it. */
+import { afterAll, beforeEach, describe, expect, test } from "bun:test";
+import OpenAI, { BadRequestError, toFile } from "openai";
+import { base64Of, drawn, maskOf, refusalOf } from "../conformance/arrange.ts";
+import { startGateway, testKey } from "../harness.ts";
+
+interface Seen {
+  readonly path: string;
+  readonly body: Record<string, unknown>;
+  readonly form?: FormData;
+}
+
+const picture = base64Of(drawn("an otter", 64));
+const seen: Seen[] = [];
+/** What stands in for an answer, by the end of the path. */
+let instead: Record<string, () => Response> = {};
+
+const images = () =>
+  Response.json({ created: 1_700_000_000, data: [{ b64_json: picture }], output_format: "png" });
+
+/** The members that the official client's types say a response has. */
+const response = (result: object) => ({
+  id: "resp_1",
+  object: "response",
+  created_at: 1_700_000_001,
+  status: "completed",
+  error: null,
+  model: "gpt-5.1-2025-11-13",
+  output: [
+    { id: "rs_1", type: "reasoning", summary: [] },
+    { id: "ig_1", type: "image_generation_call", status: "completed", ...result },
+  ],
+  usage: { input_tokens: 900, output_tokens: 50, total_tokens: 950 },
+  tool_usage: {
+    image_gen: {
+      input_tokens: 20,
+      input_tokens_details: { text_tokens: 20, image_tokens: 0 },
+      output_tokens: 272,
+      total_tokens: 292,
+    },
+  },
+});
+const drewIt = {
+  result: picture,
+  revised_prompt: "A photograph of an otter, at dusk",
+  size: "1024x1024",
+  quality: "low",
+  background: "opaque",
+  output_format: "png",
+};
+
+const frame = (event: { readonly type: string; readonly [name: string]: unknown }) =>
+  `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
+const streamed = () =>
+  new Response(
+    [
+      frame({ type: "response.created", response: { id: "resp_1" } }),
+      frame({
+        type: "response.image_generation_call.partial_image",
+        partial_image_b64: picture,
+        partial_image_index: 0,
+        size: "1024x1024",
+      }),
+      frame({ type: "response.completed", response: response(drewIt) }),
+    ].join(""),
+    { headers: { "content-type": "text/event-stream" } },
+  );
+
+const usual: Record<string, (call: Seen) => Response> = {
+  "images/generations": images,
+  "images/edits": images,
+  responses: ({ body }) => (body.stream ? streamed() : Response.json(response(drewIt))),
+  moderations: ({ body }) => {
+    const flagged = String(body.input).includes("forbidden");
+    const categories = { violence: flagged, "violence/graphic": false };
+    const results = [{ flagged, categories, category_scores: {} }];
+    return Response.json({ id: "modr-1", model: body.model, results });
+  },
+};
+
+const fake = Bun.serve({
+  hostname: "127.0.0.1",
+  port: 0,
+  fetch: async (request) => {
+    const path = new URL(request.url).pathname;
+    const isForm = request.headers.get("content-type")?.startsWith("multipart/");
+    const form = isForm ? ((await request.formData()) as unknown as FormData) : undefined;
+    const body = form ? {} : ((await request.json()) as Record<string, unknown>);
+    const call = { path, body, ...(form && { form }) };
+    seen.push(call);
+    const name = Object.keys(usual).find((end) => path.endsWith(end)) ?? "";
+    return (instead[name] ?? (() => usual[name]!(call)))();
+  },
+});
+const url = `http://127.0.0.1:${fake.port}`;
+const target = (upstream: string, more = "") =>
+  `{ upstream: ${upstream}, model: gpt-image-1.5${more} }`;
+const gateway = startGateway({
+  yaml: `
+upstreams:
+  - { id: openai, kind: openai, baseUrl: "${url}/v1", apiKey: sk-fake }
+  - { id: azure, kind: azure, baseUrl: "${url}/azure", apiKey: azure-fake }
+models:
+  - id: chained
+    kind: image
+    moderation: { upstream: openai }
+    targets:
+      - ${target("openai")}
+      - ${target("openai", ", surface: responses, via: gpt-5.1")}
+      - ${target("azure")}
+  - { id: told, kind: image, targets: [${target("openai", ", surface: responses")}] }
+  - id: unwatched
+    kind: image
+    moderation: { upstream: openai, onFailure: allow }
+    targets: [${target("openai")}]
+keys:
+  - { name: test, key: ${testKey} }
+`,
+});
+const client = new OpenAI({ baseURL: gateway.baseURL, apiKey: testKey, maxRetries: 0 });
+beforeEach(() => {
+  seen.length = 0;
+  instead = {};
+});
+afterAll(async () => {
+  await gateway.close();
+  await fake.stop(true);
+});
+
+const overloaded = () =>
+  Response.json(
+    { error: { message: "busy", type: "x", code: "server_is_overloaded" } },
+    { status: 503 },
+  );
+const steps = () => gateway.rows().at(-1)?.steps;
+const paths = () => seen.map(({ path }) => path.replace(/^\/(v1|azure)\//, ""));
+
+describe("a chain", () => {
+  test("asks the moderation, then the Images API, and nobody else when that answers", async () => {
+    await client.images.generate({ model: "chained", prompt: "an otter" });
+    expect(paths()).toEqual(["moderations", "images/generations"]);
+    expect(seen[0]?.body).toEqual({ model: "omni-moderation-latest", input: "an otter" });
+    expect(steps()).toBe("moderation: passed; openai/gpt-image-1.5: drew");
+  });
+
+  test("goes on to the Responses API when the Images API cannot, and to Azure after it", async () => {
+    instead = { "images/generations": overloaded };
+    const { data } = await client.images.generate({ model: "chained", prompt: "an otter" });
+    expect(data?.[0]?.revised_prompt).toBe("A photograph of an otter, at dusk");
+    expect(paths()).toEqual(["moderations", "images/generations", "responses"]);
+    expect(steps()).toBe(
+      "moderation: passed; openai/gpt-image-1.5: upstream_overloaded; openai/gpt-image-1.5 (responses): drew",
+    );
+    instead = { responses: overloaded };
+    seen.length = 0;
+    let asked = 0;
+    instead["images/generations"] = () => (asked++ === 0 ? overloaded() : images());
+    await client.images.generate({ model: "chained", prompt: "an otter" });
+    expect(paths()).toEqual([
+      "moderations",
+      "images/generations",
+      "responses",
+      "openai/v1/images/generations",
+    ]);
+    expect(gateway.rows().at(-1)).toMatchObject({ upstream: "azure", attempts: 3 });
+  });
+
+  test("passes over a surface that cannot serve the call, without asking it", async () => {
+    // `markup` is a file that only the Images API takes.
+    const form = new FormData();
+    form.set("model", "chained");
+    form.set("prompt", "add a hat");
+    form.set("image", new Blob([drawn("a")]), "a.png");
+    form.set("markup", new Blob([drawn("b")]), "b.png");
+    instead = { "images/edits": overloaded };
+    const answer = await fetch(`${gateway.url}/v1/images/edits`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${testKey}` },
+      body: form,
+    });
+    expect(answer.status).toBe(503);
+    expect(paths()).toEqual(["moderations", "images/edits", "openai/v1/images/edits"]);
+    expect(steps()).toContain("(responses): cannot, unknown_parameter");
+  });
+
+  test("ends with what the moderation flags, before anything is paid for", async () => {
+    const error = await refusalOf(
+      client.images.generate({ model: "chained", prompt: "something forbidden" }),
+      BadRequestError,
+    );
+    expect(error).toMatchObject({
+      code: "moderation_blocked",
+      type: "image_generation_user_error",
+    });
+    expect(error.error).toMatchObject({
+      moderation_details: { moderation_stage: "input", categories: ["violence"] },
+    });
+    expect(paths()).toEqual(["moderations"]);
+    expect(steps()).toBe("moderation: flagged");
+  });
+
+  test("draws nothing unseen when the moderation fails, unless it is told to", async () => {
+    instead = { moderations: overloaded };
+    const refused = await gateway.post("/v1/images/generations", {
+      model: "chained",
+      prompt: "an otter",
+    });
+    expect(refused.status).toBe(502);
+    expect(paths()).toEqual(["moderations"]);
+    const allowed = await gateway.post("/v1/images/generations", {
+      model: "unwatched",
+      prompt: "an otter",
+    });
+    expect(allowed.status).toBe(200);
+    expect(steps()).toBe("moderation: upstream_overloaded; openai/gpt-image-1.5: drew");
+  });
+});
+
+describe("the Responses API", () => {
+  test("draws with the image tool, and tells what it made of the prompt", async () => {
+    const answer = await client.images.generate({
+      model: "told",
+      prompt: "an otter",
+      size: "1024x1024",
+      quality: "low",
+      background: "opaque",
+      output_format: "png",
+      moderation: "low",
+      user: "user-1",
+    });
+    expect(seen[0]?.body).toEqual({
+      model: "gpt-5.1",
+      input: "an otter",
+      tools: [
+        {
+          type: "image_generation",
+          model: "gpt-image-1.5",
+          action: "generate",
+          size: "1024x1024",
+          quality: "low",
+          background: "opaque",
+          moderation: "low",
+          output_format: "png",
+        },
+      ],
+      tool_choice: { type: "image_generation" },
+      store: false,
+      user: "user-1",
+    });
+    expect(answer).toMatchObject({
+      created: 1_700_000_001,
+      data: [{ b64_json: picture, revised_prompt: "A photograph of an otter, at dusk" }],
+      quality: "low",
+      background: "opaque",
+      usage: { input_tokens: 20, output_tokens: 272, total_tokens: 292 },
+    });
+  });
+
+  test("makes several pictures by several calls", async () => {
+    const { data } = await client.images.generate({ model: "told", prompt: "an otter", n: 3 });
+    expect(data).toHaveLength(3);
+    expect(paths()).toEqual(["responses", "responses", "responses"]);
+    expect(gateway.rows().at(-1)).toMatchObject({ images: 3, outputTokens: 3 * 272 });
+  });
+
+  test("edits, with pictures and a mask in the body", async () => {
+    const [image, mask] = [drawn("a"), await maskOf()];
+    await client.images.edit({
+      model: "told",
+      prompt: "add a hat",
+      image: await toFile(image, "a.png"),
+      mask: await toFile(mask, "mask.png"),
+    });
+    const dataUrl = (bytes: Uint8Array) => `data:image/png;base64,${base64Of(bytes)}`;
+    expect(seen[0]?.body).toMatchObject({
+      input: [
+        {
+          role: "user",
+          content: [
+            { type: "input_text", text: "add a hat" },
+            { type: "input_image", image_url: dataUrl(image) },
+          ],
+        },
+      ],
+      tools: [{ action: "edit", input_image_mask: { image_url: dataUrl(mask) } }],
+    });
+  });
+
+  test("streams previews and the picture", async () => {
+    const stream = await client.images.generate({
+      model: "told",
+      prompt: "an otter",
+      stream: true,
+      partial_images: 1,
+    });
+    const events = [];
+    for await (const event of stream) events.push(event);
+    expect(events.map(({ type }) => type)).toEqual([
+      "image_generation.partial_image",
+      "image_generation.completed",
+    ]);
+    expect(events[1]).toMatchObject({ b64_json: picture, quality: "low", size: "64x64" });
+  });
+
+  test("that refuses in words is a refusal", async () => {
+    const output = [
+      { type: "message", content: [{ type: "refusal", refusal: "I cannot draw this." }] },
+    ];
+    instead = { responses: () => Response.json({ ...response({}), output }) };
+    const error = await refusalOf(
+      client.images.generate({ model: "told", prompt: "x" }),
+      BadRequestError,
+    );
+    expect(error).toMatchObject({ code: "moderation_blocked" });
+    const refused = {
+      error: { code: "moderation_blocked", message: "No.", type: "image_generation_user_error" },
+    };
+    instead = { responses: () => Response.json(response({ ...refused, result: null })) };
+    expect(
+      await refusalOf(client.images.generate({ model: "told", prompt: "x" }), BadRequestError),
+    ).toMatchObject({ code: "moderation_blocked" });
+  });
+
+  test("that answers in words alone is a fault of the upstream", async () => {
+    const output = [{ type: "message", content: [{ type: "output_text", text: "Hello!" }] }];
+    instead = { responses: () => Response.json({ ...response({}), output }) };
+    const answer = await gateway.post("/v1/images/generations", { model: "told", prompt: "x" });
+    expect(answer.status).toBe(502);
+    const { error } = (await answer.json()) as { error: { code: string } };
+    expect(error.code).toBe("upstream_invalid");
+  });
+});

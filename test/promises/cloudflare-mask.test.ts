@@ -1,0 +1,47 @@
+/** A mask for Workers AI: a list of numbers in a body whose length is told before the mask is read. */
+import { expect, test } from "bun:test";
+import fc from "fast-check";
+import { withMask } from "../../server/upstream/adapters/cloudflare/mask.ts";
+import { FileContent } from "../../server/upstream/adapters/wire/json-with-files.ts";
+import type { FilePart } from "../../server/upstream/contract.ts";
+
+/** A file that comes in pieces, as from disk; some of them empty. */
+const fileOf = (pieces: readonly Uint8Array[]): FilePart => {
+  const bytes = Buffer.concat(pieces);
+  return {
+    field: "mask",
+    filename: "mask.png",
+    type: "image/png",
+    size: bytes.length,
+    stream: () =>
+      new ReadableStream({
+        start(controller) {
+          for (const piece of pieces) controller.enqueue(piece);
+          controller.close();
+        },
+      }),
+    bytes: async () => bytes,
+  };
+};
+
+const files = fc.array(fc.uint8Array({ maxLength: 40 }), { maxLength: 6 }).map(fileOf);
+
+test("the mask and all that is beside it arrive byte by byte, in exactly the length that was told", async () => {
+  await fc.assert(
+    fc.asyncProperty(files, files, fc.string({ unit: "grapheme" }), async (mask, image, prompt) => {
+      for (const image_b64 of [undefined, new FileContent(image)]) {
+        const body = withMask({ prompt, image_b64 }, mask);
+        for (const _ of ["the first attempt", "the second"]) {
+          const sent = Buffer.concat(await Array.fromAsync(body.open()));
+          expect(sent.length).toBe(body.length);
+          expect(JSON.parse(sent.toString())).toEqual({
+            mask: [...(await mask.bytes())],
+            prompt,
+            ...(image_b64 && { image_b64: Buffer.from(await image.bytes()).toString("base64") }),
+          });
+        }
+      }
+    }),
+    { numRuns: 50 },
+  );
+});

@@ -1,0 +1,222 @@
+/** A link never leads inside: not by address, name, disguise, redirect, or a name that changes its mind. */
+import { describe, expect, test } from "bun:test";
+import {
+  answer,
+  expectFault,
+  fromCaller,
+  otherAddress,
+  png,
+  publicAddress,
+  redirect,
+  world,
+} from "./download-fixture.ts";
+
+const closed = /does not lead to a public address/;
+
+describe("an address inside is not connected to", () => {
+  const inside = [
+    ...["127.0.0.1", "127.255.0.1", "10.0.0.1", "172.16.0.1", "172.31.255.255", "192.168.1.1"],
+    ...["0.0.0.0", "0.1.2.3", "100.64.0.1", "100.100.100.200", "100.127.255.255"],
+    ...["169.254.169.254", "169.254.1.1", "192.0.0.192", "192.0.2.1", "198.18.0.1", "198.19.255.1"],
+    ...["198.51.100.7", "203.0.113.7", "224.0.0.1", "239.1.1.1", "240.0.0.1", "255.255.255.255"],
+    ...["192.88.99.1", "168.63.129.16"],
+    ...["::", "::1", "fe80::1", "fec0::1", "fc00::1", "fd00:ec2::254", "ff02::1", "2001:db8::1"],
+    // IPv4 in the clothes of IPv6: mapped, compatible, translated, 6to4, Teredo.
+    ...["::ffff:127.0.0.1", "::ffff:93.184.215.14", "::127.0.0.1", "::ffff:0:127.0.0.1"],
+    ...["64:ff9b::127.0.0.1", "64:ff9b::a9fe:a9fe", "64:ff9b:1::5db8:d70e", "2002:7f00:1::1"],
+    ...["2002:a00:1::1", "2001:0:4136:e378:8000:63bf:80ff:fffe", "2001:10::1", "3fff::1", "100::1"],
+    // What is no address in the first place.
+    ...["", "localhost", "fe80::1%eth0", "127.1", "0x7f.0.0.1", "1.2.3.4.5", "1::2::3"],
+  ];
+  test.each(inside.map((address) => [address]))("'%s', behind a name", async (address) => {
+    await using net = world({ serve: () => answer(), names: { "a.example": [[address]] } });
+    await expectFault(net.get("https://a.example/x.png"), "upstream_invalid", closed);
+    await expectFault(net.get("http://a.example/x.png", fromCaller), "invalid_value", closed);
+    expect(net.connected).toEqual([]);
+  });
+
+  test("nor when it stands among others that are not", async () => {
+    const names = { "a.example": [[publicAddress, "10.0.0.1"]] };
+    await using net = world({ serve: () => answer(), names });
+    await expectFault(net.get("http://a.example/x.png"), "upstream_invalid", closed);
+    expect(net.connected).toEqual([]);
+  });
+
+  test.each([
+    ["http://127.0.0.1/x.png"],
+    ["http://127.1/x.png"],
+    ["http://0x7f.1/x.png"],
+    ["http://2130706433/x.png"],
+    ["http://017700000001/x.png"],
+    ["http://0/x.png"],
+    ["http://[::1]/x.png"],
+    ["http://[::]/x.png"],
+    ["http://[::ffff:10.0.0.1]/x.png"],
+    ["http://[64:ff9b::10.0.0.1]/x.png"],
+    ["http://１２７.０.０.１/x.png"],
+    ["http://169.254.169.254/latest/meta-data/"],
+    ["http://169.254.169.254./latest/meta-data/"],
+  ])("in the link itself: %s", async (url) => {
+    await using net = world({ serve: () => answer() });
+    await expectFault(net.get(url), "upstream_invalid", closed);
+    expect(net.connected).toEqual([]);
+  });
+
+  test.each([
+    ["http://localhost/x.png"],
+    ["http://LOCALHOST./x.png"],
+    ["http://a.localhost/x.png"],
+    ["http://printer.local/x.png"],
+    ["http://metadata.google.internal/x.png"],
+    ["http://router.home.arpa/x.png"],
+    ["http://ⓛocalhost/x.png"],
+  ])("by a name that means something inside only, whatever it leads to: %s", async (url) => {
+    const { hostname } = new URL(url);
+    await using net = world({ serve: () => answer(), names: { [hostname]: [[publicAddress]] } });
+    await expectFault(net.get(url), "upstream_invalid", closed);
+    expect(net.connected).toEqual([]);
+  });
+
+  test("and a caller cannot tell a name that leads inside from one that is not there", async () => {
+    await using net = world({ serve: () => answer(), names: { "a.example": [["10.0.0.1"]] } });
+    const there = await expectFault(
+      net.get("http://a.example/x", fromCaller),
+      "invalid_value",
+      closed,
+    );
+    const absent = await expectFault(
+      net.get("http://absent.test/x", fromCaller),
+      "invalid_value",
+      closed,
+    );
+    expect(there.body).toEqual(absent.body);
+  });
+});
+
+describe("what was checked is what is connected to", () => {
+  test("a name is looked up once, so it cannot lead elsewhere the second time", async () => {
+    const names = { "a.example": [[publicAddress], ["127.0.0.1"]] };
+    await using net = world({ serve: () => answer(), names });
+    expect(await net.get("http://a.example/x.png")).toEqual({ kind: "bytes", bytes: png });
+    expect(net.lookedUp).toEqual(["a.example"]);
+    expect(net.connected).toEqual([publicAddress]);
+    expect(net.server.asked[0]?.head).toContain("\r\nhost: a.example\r\n");
+  });
+
+  test("addresses of IPv6, and those of IPv4 in networks without it, are connected to as well", async () => {
+    const translated = `64:ff9b::${publicAddress}`;
+    const names = { "a.example": [[otherAddress]], "b.example": [[translated]] };
+    await using net = world({ serve: () => answer(), names });
+    await net.get("http://a.example/x.png");
+    await net.get("http://b.example/x.png");
+    await net.get(`http://[${otherAddress}]/x.png`);
+    expect(net.connected).toEqual([otherAddress, translated, otherAddress]);
+  });
+
+  test("a host with several addresses is reached at the first that takes a connection", async () => {
+    const names = { "a.example": [[otherAddress, publicAddress]] };
+    await using net = world({ serve: () => answer(), names, deaf: [otherAddress] });
+    expect(await net.get("http://a.example/x.png")).toEqual({ kind: "bytes", bytes: png });
+    expect(net.connected).toEqual([otherAddress, publicAddress]);
+    await using none = world({ serve: () => answer(), names, deaf: [otherAddress, publicAddress] });
+    const getting = none.get("http://a.example/x.png", fromCaller);
+    await expectFault(getting, "invalid_value", /cannot be reached/);
+    expect(none.connected).toEqual([otherAddress, publicAddress]);
+  });
+
+  test("a redirect is checked like the link itself", async () => {
+    const away = ["http://b.example/x.png", "http://10.0.0.1/x.png", "http://localhost:6379/x.png"];
+    for (const location of away) {
+      const names = { "b.example": [["192.168.0.1"]] };
+      await using net = world({ serve: () => redirect(location), names });
+      await expectFault(net.get("http://a.example/x.png"), "upstream_invalid", closed);
+      expect(net.connected).toEqual([publicAddress]);
+    }
+  });
+
+  test("a name that a redirect comes back to is looked up and checked anew", async () => {
+    const names = { "a.example": [[publicAddress], ["127.0.0.1"]] };
+    await using net = world({ serve: () => redirect("/again.png"), names });
+    await expectFault(net.get("http://a.example/x.png"), "upstream_invalid", closed);
+    expect(net.connected).toEqual([publicAddress]);
+  });
+
+  test("three redirects are followed, also by a part of an address, and no fourth", async () => {
+    const serve = (last: number) => (_: unknown, path: string) => {
+      const at = Number(/\d+/.exec(path)?.[0] ?? 0);
+      return at === last ? answer() : redirect(at % 2 ? `${at + 1}.png` : `//b.example/${at + 1}`);
+    };
+    await using near = world({ serve: serve(3) });
+    expect(await near.get("http://a.example/0")).toEqual({ kind: "bytes", bytes: png });
+    await using far = world({ serve: serve(4) });
+    await expectFault(far.get("http://a.example/0"), "upstream_invalid", /other links too often/);
+    expect(far.connected.length).toBe(4);
+  });
+});
+
+describe("only the web is asked", () => {
+  test.each([["file:///etc/passwd"], ["ftp://a.example/x"], ["gopher://a.example/"], ["x"], [""]])(
+    "not %s",
+    async (url) => {
+      await using net = world({ serve: () => answer() });
+      await expectFault(net.get(url), "upstream_invalid", /not an http or https address/);
+      await using onward = world({ serve: () => redirect(url === "x" ? "data:image/png,x" : url) });
+      if (url === "") return;
+      const words = /not an http or https address/;
+      await expectFault(onward.get("http://a.example/"), "upstream_invalid", words);
+    },
+  );
+
+  test.each([[22], [25], [110], [993]])("not port %d", async (port) => {
+    await using net = world({ serve: () => answer() });
+    await expectFault(net.get(`http://a.example:${port}/x.png`), "upstream_invalid", closed);
+    expect(net.connected).toEqual([]);
+  });
+
+  test("not with a name and a password", async () => {
+    await using net = world({ serve: () => answer() });
+    const words = /user name or a password/;
+    await expectFault(net.get("http://me:secret@a.example/x.png"), "upstream_invalid", words);
+    await expectFault(net.get("http://me@a.example/x.png"), "upstream_invalid", words);
+    expect(net.connected).toEqual([]);
+  });
+
+  test("and never with a proof of who we are", async () => {
+    await using net = world({ serve: () => answer() });
+    await net.get("http://a.example:8080/x.png?signature=abc");
+    const { head } = net.server.asked[0]!;
+    expect(head).toStartWith("GET /x.png?signature=abc HTTP/1.1\r\nhost: a.example:8080\r\n");
+    expect(head).not.toMatch(/authorization|cookie|referer|x-/i);
+  });
+});
+
+describe("hosts that are trusted may be inside", () => {
+  test("for one call, by host and port", async () => {
+    const names = { localai: [["10.0.0.9"]] };
+    await using net = world({ serve: () => answer(), names });
+    const call = { trusted: ["localai:8080"] };
+    expect(await net.get("http://localai:8080/x.png", call)).toEqual({ kind: "bytes", bytes: png });
+    expect(net.connected).toEqual(["10.0.0.9"]);
+    await expectFault(net.get("http://localai:8081/x.png", call), "upstream_invalid", closed);
+    await expectFault(net.get("http://10.0.0.9:8080/x.png", call), "upstream_invalid", closed);
+    await expectFault(net.get("http://localai:8080/x.png"), "upstream_invalid", closed);
+  });
+
+  test("for all calls, by host alone, and in any spelling", async () => {
+    const names = { "photos.local": [["10.0.0.9"]] };
+    const trusted = ["Photos.local", "[::1]:9000"];
+    await using net = world({ serve: () => answer(), names, trusted });
+    await net.get("http://photos.LOCAL:22/x.png", fromCaller);
+    await net.get("http://[0::1]:9000/x.png", fromCaller);
+    expect(net.connected).toEqual(["10.0.0.9", "::1"]);
+    await expectFault(net.get("http://[::1]:9001/x.png"), "upstream_invalid", closed);
+  });
+
+  test("and cannot lead on to others that are not", async () => {
+    const serve = () => redirect("http://10.0.0.9/admin");
+    await using net = world({ serve, names: { localai: [["10.0.0.9"]] } });
+    const call = { trusted: ["localai:80"] };
+    await expectFault(net.get("http://localai/x.png", call), "upstream_invalid", closed);
+    expect(net.connected).toEqual(["10.0.0.9"]);
+  });
+});

@@ -1,0 +1,154 @@
+/** The admin API: off unless it was turned on, for the operator alone, and with pages that can be gone through. */
+import { afterEach, describe, expect, test } from "bun:test";
+import { readSettings, SettingsError } from "../../server/settings.ts";
+import { startGateway, testKey } from "../harness.ts";
+import {
+  adminKey,
+  asOperator,
+  type Page,
+  startWatched,
+  tell,
+  webhookYaml,
+} from "./webhooks-fixture.ts";
+
+const open: { close(): unknown }[] = [];
+afterEach(async () => {
+  for (const each of open.splice(0)) await each.close();
+});
+
+function watched(yaml = "") {
+  const gateway = startWatched({ yaml });
+  open.push(gateway);
+  return gateway;
+}
+
+const routes = [
+  ["GET", "/admin/events"],
+  ["GET", "/admin/webhooks"],
+  ["POST", "/admin/webhooks/wh_0/test"],
+] as const;
+
+interface Refusal {
+  readonly error: {
+    readonly message: string;
+    readonly code: string | null;
+    readonly param: string;
+  };
+}
+
+describe("the admin API", () => {
+  test("is not there unless the operator has set a key, whatever key is sent", async () => {
+    const gateway = startGateway({ yaml: `keys: [{ name: test, key: ${testKey} }]` });
+    open.push(gateway);
+    for (const [method, path] of routes) {
+      for (const key of [adminKey, testKey, ""]) {
+        const headers = { authorization: `Bearer ${key}` };
+        const response = await fetch(`${gateway.url}${path}`, { method, headers });
+        expect(response.status).toBe(404);
+        expect(((await response.json()) as Refusal).error.code).toBe("unknown_url");
+      }
+    }
+  });
+
+  test("opens to the admin key, and to no other", async () => {
+    const gateway = watched();
+    const wrong = [testKey, `${adminKey}x`, adminKey.slice(0, -1), adminKey.toUpperCase()];
+    for (const [method, path] of routes) {
+      const url = `${gateway.url}${path}`;
+      expect((await fetch(url, { method })).status).toBe(401);
+      expect((await fetch(url, { method, headers: { "api-key": adminKey } })).status).toBe(401);
+      for (const key of wrong) {
+        const headers = { authorization: `Bearer ${key}` };
+        const response = await fetch(url, { method, headers });
+        expect(response.status).toBe(401);
+        const text = await response.text();
+        expect(text).toContain("invalid_api_key");
+        expect(text).not.toContain(key);
+      }
+    }
+    expect((await asOperator(gateway.url, "/admin/events")).status).toBe(200);
+    expect((await asOperator(gateway.url, "/admin/webhooks")).status).toBe(200);
+  });
+
+  test("does not make the admin key an API key", async () => {
+    const gateway = watched();
+    expect((await asOperator(gateway.url, "/v1/models")).status).toBe(401);
+  });
+
+  test("never shows the admin key: not in the log, and not when it is refused as a setting", async () => {
+    const gateway = watched();
+    for (const [method, path] of routes) await asOperator(gateway.url, path, method);
+    await asOperator(gateway.url, "/admin/nothing");
+    expect(gateway.log()).toContain('"endpoint":"adminEvents"');
+    expect(gateway.log()).not.toContain(adminKey);
+    for (const bad of ["too-short-secret".slice(1), "with a space in the middle"]) {
+      const read = () => readSettings({ VEXEL_ADMIN_KEY: bad });
+      expect(read).toThrow(SettingsError);
+      expect(read).toThrow(/VEXEL_ADMIN_KEY/);
+      expect(read).not.toThrow(bad);
+    }
+  });
+});
+
+describe("GET /admin/events", () => {
+  test("lists events newest first, page by page, each once", async () => {
+    const gateway = watched();
+    for (let i = 0; i < 25; i++) tell(gateway, i);
+    const seen: unknown[] = [];
+    let after = "";
+    for (let pages = 0; pages < 4; pages++) {
+      const page = await gateway.see<Page>(`/admin/events?limit=7${after}`);
+      seen.push(...page.data.map(({ data }) => data.what));
+      expect(page.last_id).toBe(page.data.at(-1)!.id);
+      expect(page.has_more).toBe(pages < 3);
+      after = `&after=${page.last_id}`;
+    }
+    expect(seen).toEqual(Array.from({ length: 25 }, (_, i) => String(24 - i)));
+  });
+
+  test("is empty where nothing happened", async () => {
+    const page = await watched().see("/admin/events");
+    expect(page).toEqual({ object: "list", data: [], last_id: null, has_more: false });
+  });
+
+  test("lists one type, or all that a glob stands for", async () => {
+    const gateway = watched();
+    tell(gateway, 0);
+    gateway.events.emit({ type: "key.revoked", data: { id: "k", name: "k" } });
+    gateway.events.emit({ type: "config.rejected", data: { problems: ["p"] } });
+    const types = async (query: string) =>
+      (await gateway.see<Page>(`/admin/events?type=${query}`)).data.map(({ type }) => type);
+    expect(await types("config.*")).toEqual(["config.rejected", "config.reloaded"]);
+    expect(await types("key.revoked")).toEqual(["key.revoked"]);
+    expect(await types("budget.*")).toEqual([]);
+    expect(await types("*")).toHaveLength(3);
+  });
+
+  test("refuses what it does not understand, and names it", async () => {
+    const gateway = watched();
+    tell(gateway, 0);
+    const bad = [
+      ["limit", "0"],
+      ["limit", "101"],
+      ["limit", "-1"],
+      ["limit", "1.5"],
+      ["limit", "many"],
+      ["type", "budgets"],
+      ["after", "evt_1"],
+      ["after", `evt_${"0".repeat(32)}`],
+    ] as const;
+    for (const [param, value] of bad) {
+      const response = await asOperator(gateway.url, `/admin/events?${param}=${value}`);
+      expect(`${param}=${value}: ${response.status}`).toBe(`${param}=${value}: 400`);
+      expect(((await response.json()) as Refusal).error.param).toBe(param);
+    }
+  });
+
+  test("is kept by no cache on the way, and shows no token of an address", async () => {
+    const gateway = watched(webhookYaml({ url: "http://127.0.0.1:9/a?token=t" }));
+    const page = await gateway.see<{ data: { url: string }[] }>("/admin/webhooks");
+    expect(page.data.map(({ url }) => url)).toEqual(["http://127.0.0.1:9/a?…"]);
+    const headers = (await asOperator(gateway.url, "/admin/webhooks")).headers;
+    expect(headers.get("cache-control")).toBe("no-store");
+  });
+});

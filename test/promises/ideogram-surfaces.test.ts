@@ -1,0 +1,74 @@
+/** Which of Ideogram's three surfaces a model is asked on, and in which words. */
+import { describe, expect, test } from "bun:test";
+import { ideogram } from "../../server/upstream/adapters/ideogram/ideogram.ts";
+import type { EditQuery } from "../../server/upstream/contract.ts";
+import { bodyOf, edit, file, query, targetOf } from "./picture-jobs-fixture.ts";
+
+const { adapter } = ideogram;
+const root = "https://api.ideogram.ai";
+const source = { kind: "file", file } as const;
+
+const asked = (model: string, more = {}) =>
+  adapter.generations!.toUpstream(query(more), targetOf("ideogram", model));
+
+const changedAt = (model: string, more: Partial<EditQuery> = {}): string =>
+  adapter.edits!.toUpstream({ ...edit(source), ...more }, targetOf("ideogram", model)).url;
+
+const traitsOf = (model: string, operation: "generations" | "edits" = "generations") =>
+  adapter.pictures!(targetOf("ideogram", model), operation);
+
+describe("a model is asked", () => {
+  test("on the newest surface, unless its name is of an older one", () => {
+    expect(asked("ideogram-4-5").url).toBe(`${root}/v2/image/generate/ideogram-4-5`);
+    expect(asked("some-new-model-9").url).toBe(`${root}/v2/image/generate/some-new-model-9`);
+    expect(asked("ideogram-v3").url).toBe(`${root}/v1/ideogram-v3/generate`);
+    expect(asked("V_2_TURBO").url).toBe(`${root}/generate`);
+    expect(asked("..").url).toBe(`${root}/v2/image/generate/%2F..`);
+  });
+
+  test("for a tier in its own words: a speed, or a quality", async () => {
+    const options = { quality: "high" };
+    expect(await bodyOf(asked("ideogram-4-5", { options }))).toMatchObject({ quality: "high" });
+    expect(await bodyOf(asked("ideogram-3", { options }))).toMatchObject({
+      rendering_speed: "quality",
+    });
+    expect(await bodyOf(asked("ideogram-v4", { options }))).toEqual({
+      text_prompt: "an otter",
+      rendering_speed: "QUALITY",
+    });
+  });
+
+  test("for a shape in its own words", async () => {
+    const shape = { aspect: "16:9" };
+    expect(await bodyOf(asked("ideogram-3", shape))).toMatchObject({ aspect_ratio: "16x9" });
+    expect(await bodyOf(asked("nano-banana-2", shape))).toMatchObject({ aspect_ratio: "16:9" });
+    expect(await bodyOf(asked("V_2", shape))).toMatchObject({
+      image_request: { aspect_ratio: "ASPECT_16_9" },
+    });
+  });
+});
+
+describe("an edit", () => {
+  test("fills where there is a mask, and makes another of the picture where there is none", () => {
+    expect(changedAt("ideogram-3")).toBe(`${root}/v2/image/remix/ideogram-3`);
+    expect(changedAt("ideogram-3", { mask: source })).toBe(`${root}/v2/image/inpaint/ideogram-3`);
+    expect(changedAt("ideogram-v3", { mask: source })).toBe(`${root}/v1/ideogram-v3/inpaint`);
+    expect(changedAt("V_2")).toBe(`${root}/remix`);
+    expect(changedAt("V_2", { mask: source })).toBe(`${root}/edit`);
+    expect(changedAt("ideogram-4-5", { mask: source })).toBe(
+      `${root}/v2/image/generate/ideogram-4-5`,
+    );
+  });
+
+  test("is not promised of models that only draw", () => {
+    for (const model of ["ideogram-2a", "ideogram-3-transparent", "p-image-ideogram"]) {
+      expect(traitsOf(model, "edits").edits).toBeUndefined();
+    }
+  });
+});
+
+test("a transparent background is promised of the models that are made for it, and of no other", () => {
+  const backgroundOf = (model: string) => traitsOf(model).takes.background;
+  expect(backgroundOf("ideogram-4-transparent")).toEqual(["transparent"]);
+  expect(backgroundOf("ideogram-4")).toBeUndefined();
+});

@@ -1,0 +1,105 @@
+/** What the tests of limits share: a gateway whose keys, models and upstreams have some, before a fake OpenAI. */
+import OpenAI from "openai";
+import { type Fake, type RecordedRequest, startFake } from "../fake-upstream.ts";
+import { startGateway, type TestGateway } from "../harness.ts";
+
+export const embedder = "text-embedding-3-small";
+export const painter = "gpt-image-2";
+
+export interface Limited {
+  readonly fake: Fake;
+  readonly gateway: TestGateway;
+  /** As the key of this name. */
+  client(key?: string, maxRetries?: number): OpenAI;
+  embed(key: string, input?: unknown, signal?: AbortSignal): Promise<Response>;
+  draw(key: string, more?: object, signal?: AbortSignal): Promise<Response>;
+  close(): Promise<void>;
+}
+
+export interface LimitedOptions {
+  /** Name of each key, and the rest of its entry. */
+  readonly keys: Readonly<Record<string, string>>;
+  readonly projects?: string;
+  readonly embedderLimits?: string;
+  readonly painterLimits?: string;
+  readonly upstreamLimits?: string;
+  readonly targetLimits?: string;
+  readonly settings?: Readonly<Record<string, string>>;
+}
+
+const secretOf = (name: string): string => `sk-limited-${name}-0123456789`;
+const limits = (text: string | undefined): string => (text ? `, limits: { ${text} }` : "");
+
+export function yamlFor(url: string, options: LimitedOptions): string {
+  const { keys, projects, embedderLimits, painterLimits, upstreamLimits, targetLimits } = options;
+  const target = (model: string) => `[{ upstream: fake, model: ${model}${limits(targetLimits)} }]`;
+  const entries = Object.entries(keys).map(
+    ([name, more]) => `  - { name: ${name}, key: ${secretOf(name)}${more ? `, ${more}` : ""} }`,
+  );
+  return `
+upstreams:
+  - { id: fake, kind: openai, baseUrl: "${url}", apiKey: sk-fake${limits(upstreamLimits)} }
+models:
+  - { id: ${embedder}, kind: embedding, targets: ${target(embedder)}${limits(embedderLimits)} }
+  - { id: other, kind: embedding, targets: ${target(embedder)} }
+  - { id: ${painter}, kind: image, targets: ${target(painter)}${limits(painterLimits)} }
+keys:
+${entries.join("\n")}
+${projects ? `projects:\n${projects}` : ""}
+`;
+}
+
+export function startLimited(options: LimitedOptions): Limited {
+  const fake = startFake();
+  const gateway = startGateway({
+    yaml: yamlFor(fake.url, options),
+    // Each call is one question to the upstream: what is counted there is what was let in.
+    settings: { VEXEL_BATCH_WAIT_MS: "0", ...options.settings },
+  });
+  const post = (path: string, key: string, body: object, signal?: AbortSignal) =>
+    fetch(`${gateway.baseURL}${path}`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${secretOf(key)}`, "content-type": "application/json" },
+      body: JSON.stringify(body),
+      ...(signal && { signal }),
+    });
+  return {
+    fake,
+    gateway,
+    client: (key = "one", maxRetries = 0) =>
+      new OpenAI({ baseURL: gateway.baseURL, apiKey: secretOf(key), maxRetries }),
+    embed: (key, input = "a red boat", signal) =>
+      post("/embeddings", key, { model: embedder, input }, signal),
+    draw: (key, more = {}, signal) =>
+      post("/images/generations", key, { model: painter, prompt: "a red boat", ...more }, signal),
+    close: async () => {
+      await gateway.close();
+      fake.close();
+    },
+  };
+}
+
+/** So many tokens, as tokens: of these the gateway knows how many they are. */
+export const tokens = (count: number): number[] => Array.from({ length: count }, () => 1);
+
+/** The most that were under way at the same moment. */
+export function mostAtOnce(requests: readonly RecordedRequest[]): number {
+  const at = requests.map(
+    ({ startedAt }) =>
+      requests.filter(
+        (other) => other.startedAt <= startedAt && (other.endedAt ?? Infinity) > startedAt,
+      ).length,
+  );
+  return Math.max(0, ...at);
+}
+
+export const statuses = async (
+  responses: readonly Promise<Response>[],
+): Promise<Map<number, number>> => {
+  const counts = new Map<number, number>();
+  for (const response of await Promise.all(responses)) {
+    await response.text();
+    counts.set(response.status, (counts.get(response.status) ?? 0) + 1);
+  }
+  return counts;
+};

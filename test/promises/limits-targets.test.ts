@@ -1,0 +1,124 @@
+/** Limits of upstreams and of targets: one that has been asked enough is passed over, and nobody asks it more. */
+import { afterAll, afterEach, describe, expect, test } from "bun:test";
+import { startFake } from "../fake-upstream.ts";
+import { startGateway, type TestGateway, testKey } from "../harness.ts";
+import { mostAtOnce, statuses } from "./limits-fixture.ts";
+
+const [first, second] = [startFake(), startFake()];
+let gateway: TestGateway;
+afterEach(async () => {
+  await gateway.close();
+  first.clear();
+  second.clear();
+});
+afterAll(() => {
+  first.close();
+  second.close();
+});
+
+/** Two upstreams, the first of which is asked while it can be. */
+function start(limits: string, { upstream = "", settings = {} } = {}): TestGateway {
+  gateway = startGateway({
+    yaml: `
+upstreams:
+  - { id: first, kind: openai, baseUrl: "${first.url}", apiKey: sk-fake${upstream} }
+  - { id: second, kind: openai, baseUrl: "${second.url}", apiKey: sk-fake }
+models:
+  - id: small
+    kind: embedding
+    targets:
+      - { upstream: first, model: text-embedding-3-small, tier: 0, limits: { ${limits} } }
+      - { upstream: second, model: text-embedding-3-small, tier: 1 }
+  - id: pair
+    kind: embedding
+    targets:
+      - { upstream: first, model: text-embedding-3-small, limits: { ${limits} } }
+      - { upstream: second, model: text-embedding-3-small }
+  - { id: alone, kind: embedding, targets: [{ upstream: first, model: text-embedding-3-small, limits: { ${limits} } }] }
+  - { id: sister, kind: embedding, targets: [{ upstream: first, model: text-embedding-3-small }] }
+  - id: painter
+    kind: image
+    targets:
+      - { upstream: first, model: gpt-image-2, limits: { ${limits} } }
+      - { upstream: second, model: gpt-image-2 }
+keys:
+  - { name: test, key: ${testKey} }
+`,
+    settings: { VEXEL_BATCH_WAIT_MS: "0", ...settings },
+  });
+  return gateway;
+}
+
+const embed = (model: string, input: unknown = "a red boat") =>
+  gateway.post("/v1/embeddings", { model, input });
+const draw = (more: object = {}) =>
+  gateway.post("/v1/images/generations", { model: "painter", prompt: "a red boat", ...more });
+const times = <T>(count: number, make: (at: number) => T): T[] =>
+  Array.from({ length: count }, (_, at) => make(at));
+
+describe("a target that has been asked as much as it may be", () => {
+  test("is passed over for the next one, and no caller notices", async () => {
+    start("requestsPerMinute: 3");
+    const counts = await statuses(times(10, () => embed("small")));
+    expect(Object.fromEntries(counts)).toEqual({ 200: 10 });
+    expect(first.requests).toHaveLength(3);
+    expect(second.requests).toHaveLength(7);
+  });
+
+  test("also for pictures, which are counted before they are drawn", async () => {
+    start("imagesPerMinute: 3");
+    for (let at = 0; at < 3; at++) expect((await draw({ n: 2 })).status).toBe(200);
+    expect(first.requests).toHaveLength(1);
+    expect(second.requests).toHaveLength(2);
+  });
+
+  test("and where it is the only one, callers are told when to come back", async () => {
+    start("requestsPerMinute: 3");
+    const counts = await statuses(times(5, () => embed("alone")));
+    expect(Object.fromEntries(counts)).toEqual({ 200: 3, 429: 2 });
+    const refused = await embed("alone");
+    expect(refused.status).toBe(429);
+    const ms = Number(refused.headers.get("retry-after-ms"));
+    expect(ms).toBeGreaterThan(15_000);
+    expect(ms).toBeLessThanOrEqual(20_000);
+    const text = await refused.text();
+    expect(text).toContain("rate_limit_exceeded");
+    expect(text).not.toContain("first");
+  });
+
+  test("is asked again as soon as it may be", async () => {
+    start("requestsPerMinute: 240");
+    await statuses(times(240, (at) => embed("alone", `${at}`)));
+    const refused = await embed("alone");
+    if (refused.status === 429) {
+      await Bun.sleep(Number(refused.headers.get("retry-after-ms")));
+      expect((await embed("alone")).status).toBe(200);
+    }
+    expect(first.requests.length).toBeGreaterThanOrEqual(240);
+  });
+
+  test("keeps what a call did not use in the end", async () => {
+    start("tokensPerMinute: 1000");
+    first.script({ fail: "forbidden" }, { times: Infinity });
+    for (let at = 0; at < 5; at++)
+      expect((await embed("alone", [Array(900).fill(1)])).status).toBe(403);
+  });
+});
+
+describe("the limit of an upstream", () => {
+  test("is over all its models together", async () => {
+    start("requestsPerMinute: 100", { upstream: ", limits: { requestsPerMinute: 4 }" });
+    const counts = await statuses(times(8, (at) => embed(at % 2 === 0 ? "alone" : "sister")));
+    expect(Object.fromEntries(counts)).toEqual({ 200: 4, 429: 4 });
+  });
+
+  test("on calls at the same time sends those that are too many elsewhere, where there is an elsewhere", async () => {
+    start("concurrent: 2");
+    first.script({ delayMs: 100 }, { times: Infinity });
+    second.script({ delayMs: 100 }, { times: Infinity });
+    const counts = await statuses(times(6, (at) => embed("pair", `text ${at}`)));
+    expect(Object.fromEntries(counts)).toEqual({ 200: 6 });
+    expect(mostAtOnce(first.requests)).toBeLessThanOrEqual(2);
+    expect(second.requests.length).toBeGreaterThan(0);
+  });
+});

@@ -1,0 +1,51 @@
+/** Pictures from MiniMax, where the laws for all vendors do not reach. */
+import { expect, test } from "bun:test";
+import { minimax } from "../../server/upstream/adapters/minimax.ts";
+import type { GenerationQuery, Target } from "../../server/upstream/contract.ts";
+
+const { adapter } = minimax;
+
+const targetOf = (model: string): Target => ({
+  model,
+  upstream: { id: "u", kind: "minimax", apiKey: "sk-api-0123456789", headers: {}, options: {} },
+});
+
+const query: GenerationQuery = {
+  model: "public-model",
+  prompt: "an otter",
+  stream: true,
+  options: { size: "1536x1024", n: 2 },
+  rest: { seed: 42 },
+};
+
+test("the first model is asked in its own language", () => {
+  const { url, body } = adapter.generations!.toUpstream(query, targetOf("image-01"));
+  expect(url).toBe("https://api.minimax.io/v1/image_generation");
+  expect(JSON.parse(body as string)).toEqual({
+    seed: 42,
+    model: "image-01",
+    prompt: "an otter",
+    width: 1536,
+    height: 1024,
+    n: 2,
+    response_format: "base64",
+  });
+});
+
+test("those after it are asked in OpenAI's, and never for a stream, which would be of another kind", () => {
+  const target = targetOf("MiniMax-H3-Image");
+  const { url, body } = adapter.generations!.toUpstream(query, target);
+  expect(url).toBe("https://api.minimax.io/v1/images/generations");
+  expect(JSON.parse(body as string)).toEqual({
+    seed: 42,
+    size: "1536x1024",
+    n: 2,
+    model: "MiniMax-H3-Image",
+    prompt: "an otter",
+  });
+});
+
+test("a model that only takes a face along does not pass for one that edits", () => {
+  expect(adapter.pictures?.(targetOf("image-01"), "edits").edits).toBeUndefined();
+  expect(adapter.pictures?.(targetOf("MiniMax-H3-Image"), "edits").edits?.maxImages).toBe(16);
+});

@@ -1,0 +1,191 @@
+/** Vendors that take a job and are asked whether it is done, where the laws for all vendors do not reach. */
+import { describe, expect, test } from "bun:test";
+import type { Pending } from "../../server/upstream/adapter.ts";
+import { bfl } from "../../server/upstream/adapters/bfl.ts";
+import { fal } from "../../server/upstream/adapters/fal/fal.ts";
+import { replicate } from "../../server/upstream/adapters/replicate/replicate.ts";
+import type { WholeReply } from "../../server/upstream/contract.ts";
+import { faultOf } from "../laws/adapter-answers.ts";
+import { apiKey, bodyOf, edit, file, query, read, targetOf } from "./picture-jobs-fixture.ts";
+
+describe("the key goes to nobody but the vendor", () => {
+  const elsewhere = [
+    "https://bfl.ai.example.com/v1/get_result?id=1",
+    "https://notbfl.ai/v1/get_result?id=1",
+    "http://api.bfl.ai/v1/get_result?id=1",
+    "https://api.bfl.ai:8443/v1/get_result?id=1",
+    "https://someone:secret@api.bfl.ai/v1/get_result?id=1",
+    "http://169.254.169.254/latest/meta-data",
+    "file:///etc/passwd",
+    "/v1/get_result?id=1",
+    7,
+  ];
+
+  test("whichever other place a job is said to be at", async () => {
+    for (const polling_url of elsewhere) {
+      const fault = await faultOf(() =>
+        read(bfl.adapter, targetOf("bfl", "flux-2-pro"), { id: "1", polling_url }),
+      );
+      expect(fault?.fault, String(polling_url)).toBe("upstream_invalid");
+    }
+  });
+
+  test("also not by the link with which a job is cancelled", async () => {
+    const urls = {
+      get: "https://api.replicate.com/v1/predictions/1",
+      cancel: "https://example.com/cancel",
+    };
+    const target = targetOf("replicate", "a/b");
+    const fault = await faultOf(() =>
+      read(replicate.adapter, target, { status: "starting", urls }),
+    );
+    expect(fault?.fault).toBe("upstream_invalid");
+  });
+
+  test("and a region of the vendor's is the vendor", async () => {
+    const polling_url = "https://api.eu2.bfl.ai/v1/get_result?id=1";
+    const target = targetOf("bfl", "flux-2-pro");
+    const { poll } = (await read(bfl.adapter, target, { id: "1", polling_url })) as Pending;
+    expect(poll!.url).toBe(polling_url);
+    expect(poll!.headers["x-key"]).toBe(apiKey);
+  });
+
+  test("and so is the place that the operator has configured", async () => {
+    const target = targetOf("bfl", "flux-2-pro", "http://10.0.0.7:9000/bfl/v1");
+    const polling_url = "http://10.0.0.7:9000/bfl/v1/get_result?id=1";
+    const { poll } = (await read(bfl.adapter, target, { id: "1", polling_url })) as Pending;
+    expect(poll!.url).toBe(polling_url);
+  });
+});
+
+describe("a model's name leads to that model and nowhere else", () => {
+  const urlOf = (model: string) =>
+    replicate.adapter.generations!.toUpstream(query(), targetOf("replicate", model)).url;
+
+  test("by name, by version, and by a deployment of one's own", async () => {
+    const version = "7762fd07cf82c948538e41f63f77d685e02b063e37e496e96eefd46c929f9bdc";
+    const api = "https://api.replicate.com/v1";
+    expect(urlOf("google/nano-banana")).toBe(`${api}/models/google/nano-banana/predictions`);
+    expect(urlOf("deployments/acme/otters")).toBe(`${api}/deployments/acme/otters/predictions`);
+    for (const model of [version, `stability-ai/sdxl:${version}`]) {
+      const asked = replicate.adapter.generations!.toUpstream(
+        query(),
+        targetOf("replicate", model),
+      );
+      expect(asked.url).toBe(`${api}/predictions`);
+      expect((await bodyOf(asked)).version).toBe(version);
+    }
+  });
+
+  test("even if it has steps in it", () => {
+    expect(new URL(urlOf("../../account")).pathname).not.toBe("/v1/account");
+    const asked = fal.adapter.generations!.toUpstream(query(), targetOf("fal", "../x"));
+    expect(new URL(asked.url).pathname).not.toBe("/x");
+  });
+});
+
+describe("one model of fal's draws and edits, though those are two addresses", () => {
+  const pathOf = (model: string, images: number): string => {
+    const sources = Array.from({ length: images }, () => ({ kind: "file", file }) as const);
+    const target = targetOf("fal", model);
+    const asked =
+      images === 0
+        ? fal.adapter.generations!.toUpstream(query(), target)
+        : fal.adapter.edits!.toUpstream(edit(...sources), target);
+    return new URL(asked.url).pathname.slice(1);
+  };
+
+  test("where their names tell", () => {
+    for (const [model, drawing, editing] of [
+      ["fal-ai/flux-2-pro", "fal-ai/flux-2-pro", "fal-ai/flux-2-pro/edit"],
+      ["fal-ai/flux-2-pro/edit", "fal-ai/flux-2-pro/edit", "fal-ai/flux-2-pro/edit"],
+      ["fal-ai/nano-banana-pro", "fal-ai/nano-banana-pro", "fal-ai/nano-banana-pro/edit"],
+      [
+        "fal-ai/bytedance/seedream/v4/text-to-image",
+        "fal-ai/bytedance/seedream/v4/text-to-image",
+        "fal-ai/bytedance/seedream/v4/edit",
+      ],
+      [
+        "fal-ai/flux-pro/kontext",
+        "fal-ai/flux-pro/kontext/text-to-image",
+        "fal-ai/flux-pro/kontext",
+      ],
+      ["acme/otters", "acme/otters", "acme/otters"],
+    ] as const) {
+      expect(pathOf(model, 0)).toBe(drawing);
+      expect(pathOf(model, 1)).toBe(editing);
+    }
+    expect(pathOf("fal-ai/flux-pro/kontext", 2)).toBe("fal-ai/flux-pro/kontext/multi");
+  });
+
+  test("and one that would not look at the picture is not asked to edit", () => {
+    const edits = (model: string) =>
+      fal.adapter.pictures!(targetOf("fal", model), "edits").edits !== undefined;
+    expect(edits("fal-ai/flux/schnell")).toBe(false);
+    expect(edits("fal-ai/flux/dev/image-to-image")).toBe(true);
+  });
+});
+
+describe("pictures that fal's checker has painted black", () => {
+  const target = targetOf("fal", "fal-ai/flux/dev");
+  const images = [1, 2].map((at) => ({ url: `https://v3.fal.media/files/${at}.png` }));
+
+  test("are no answer where all are", async () => {
+    const answer = { images, has_nsfw_concepts: [true, true] };
+    const fault = await faultOf(() => read(fal.adapter, target, answer));
+    expect(fault?.fault).toBe("moderation_blocked");
+  });
+
+  test("are marked where others are not", async () => {
+    const answer = { images, has_nsfw_concepts: [false, true] };
+    const { results } = (await read(fal.adapter, target, answer)) as WholeReply;
+    expect(results.map(({ rest }) => rest)).toEqual([undefined, { has_nsfw_concepts: true }]);
+  });
+
+  test("are delivered to whoever has turned the checker off", async () => {
+    const answer = { images, has_nsfw_concepts: [true, true] };
+    const asked = query({ rest: { enable_safety_checker: false } });
+    const { results } = (await read(fal.adapter, target, answer, asked)) as WholeReply;
+    expect(results).toHaveLength(2);
+  });
+});
+
+test("a caller who leaves lets the vendor stop: each is told in its own way", async () => {
+  const job = "https://queue.fal.run/fal-ai/flux/requests/1";
+  const queued = (await read(fal.adapter, targetOf("fal", "fal-ai/flux/dev"), {
+    status: "IN_QUEUE",
+    response_url: job,
+    status_url: `${job}/status`,
+    cancel_url: `${job}/cancel`,
+  })) as Pending;
+  expect(queued.cancel).toMatchObject({ url: `${job}/cancel`, method: "PUT" });
+  const get = "https://api.replicate.com/v1/predictions/1";
+  const started = (await read(replicate.adapter, targetOf("replicate", "a/b"), {
+    status: "starting",
+    urls: { get, cancel: `${get}/cancel` },
+  })) as Pending;
+  expect(started.cancel).toMatchObject({ url: `${get}/cancel`, method: "POST" });
+});
+
+test("a prompt that was rewritten is told, and one that was not is not", async () => {
+  const target = targetOf("bfl", "flux-2-flex");
+  const ready = (prompt: string) =>
+    read(bfl.adapter, target, {
+      id: "1",
+      status: "Ready",
+      result: { sample: "https://delivery.bfl.ai/1.jpeg", prompt, seed: 7 },
+    }) as Promise<WholeReply>;
+  expect((await ready("an otter")).results[0]?.revised_prompt).toBeUndefined();
+  expect((await ready("a wet otter")).results[0]?.revised_prompt).toBe("a wet otter");
+});
+
+test("what the vendor says of a failed job is passed on without the operator's secrets", async () => {
+  const target = targetOf("replicate", "acme/otters");
+  const error = `Could not load https://10.0.0.7/weights with ${apiKey} for acme/otters`;
+  const fault = await faultOf(() => read(replicate.adapter, target, { status: "failed", error }));
+  expect(fault?.fault).toBe("upstream_error");
+  expect(fault?.message).toContain("Could not load");
+  for (const secret of [apiKey, "10.0.0.7", "acme/otters"]) {
+    expect(fault?.message).not.toContain(secret);
+  }
+});

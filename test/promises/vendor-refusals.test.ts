@@ -1,0 +1,97 @@
+/** What callers hear when a vendor says no, wherever in its answer it says so. */
+import { describe, expect, test } from "bun:test";
+import { adapters } from "../../server/upstream/adapters/index.ts";
+import type { Target } from "../../server/upstream/contract.ts";
+import { replyOf } from "../laws/adapter-cases.ts";
+
+const key = "secret-key-0123456789";
+
+const targetOf = (kind: string): Target => ({
+  model: "their-model",
+  upstream: {
+    id: "u",
+    kind,
+    baseUrl: "https://vendor.example/v1",
+    apiKey: key,
+    headers: {},
+    options: {},
+  },
+});
+
+const faultOf = (kind: string, status: number, body: object, headers = {}) =>
+  adapters.get(kind)!.fault(replyOf(JSON.stringify(body), { status, headers }), {
+    target: targetOf(kind),
+    model: "our-model",
+  });
+
+describe("the words of a refusal are found", () => {
+  const words = "prompt: is too long";
+  test.each([
+    ["openai-compatible", { error: { message: words } }],
+    ["openai-compatible", { error: words }],
+    ["openai-compatible", { message: words }],
+    ["openai-compatible", { detail: words }],
+    ["fal", { detail: [{ loc: ["body", "prompt"], msg: "is too long" }] }],
+    ["mistral", { message: { detail: [{ loc: ["body", "prompt"], msg: "is too long" }] } }],
+    ["deepinfra", { detail: { error: words } }],
+    ["cloudflare", { errors: [{ message: words, code: 5004 }] }],
+    ["stability", { id: "1", name: "bad_request", errors: [words] }],
+    ["automatic1111", { error: "HTTPException", detail: words }],
+    ["openrouter", { error: { message: "Provider returned error", metadata: { raw: rawOf() } } }],
+  ])("of %s", async (kind, body) => {
+    const { fault, message } = await faultOf(kind, 400, body);
+    expect(fault).toBe("upstream_rejected");
+    expect(message).toBe(words);
+  });
+
+  test("all of them, where there are several", async () => {
+    const { message } = await faultOf("stability", 400, { errors: ["one", "two"] });
+    expect(message).toBe("one; two");
+  });
+});
+
+const rawOf = (): string => JSON.stringify({ error: { message: "prompt: is too long" } });
+
+describe("how long to wait is told", () => {
+  test.each([
+    ["bfl", { error: "slow", retry_after: 5 }, 5000],
+    ["replicate", { detail: "Request was throttled.", retry_after: 5 }, 5000],
+    ["stability", { name: "rate_limit_exceeded", errors: ["slow"] }, 60_000],
+    [
+      "gemini",
+      { error: { status: "RESOURCE_EXHAUSTED", details: [{ retryDelay: "1.5s" }] } },
+      1500,
+    ],
+  ])("where %s says it without a header", async (kind, body, retryAfterMs) => {
+    const { fault, details } = await faultOf(kind, 429, body);
+    expect(fault).toBe("upstream_rate_limit");
+    expect(details.retryAfterMs).toBe(retryAfterMs);
+  });
+
+  test("as a header has it, where there is one", async () => {
+    const { details } = await faultOf("bfl", 429, { retry_after: 5 }, { "retry-after": "2" });
+    expect(details.retryAfterMs).toBe(2000);
+  });
+
+  test("only where a wait may help", async () => {
+    const { fault, details } = await faultOf("bfl", 404, { detail: "Not Found", retry_after: 5 });
+    expect(fault).toBe("model_not_found");
+    expect(details.retryAfterMs).toBeUndefined();
+  });
+});
+
+describe("what is said of the operator's account is not for callers", () => {
+  test.each([
+    ["fal", 403, { detail: "User 4711 is locked. Reason: Exhausted balance." }],
+    ["xai", 403, { error: "Team 4711 has used all available credits." }],
+    ["recraft", 400, { code: "not_enough_credits", message: "Account 4711 has none." }],
+    ["bfl", 403, { detail: "Not authenticated - key of 4711" }],
+    ["ideogram", 429, { error: "Account 4711 is too fast" }],
+    ["runware", 401, { errors: [{ code: "invalidApiKey", message: `No key ${key}, 4711` }] }],
+  ])("by %s with %d", async (kind, status, body) => {
+    const { message, row } = await faultOf(kind, status, body);
+    expect(row.blame).toBe("upstream");
+    expect(message).not.toContain("4711");
+    expect(message).not.toContain(key);
+  });
+});

@@ -1,0 +1,158 @@
+/** What the tests of events and webhooks share: a real receiver, a gateway that sends to it, and the operator's view. */
+import { createHmac, timingSafeEqual } from "node:crypto";
+import { type GatewayOptions, startGateway, type TestGateway, testKey } from "../harness.ts";
+
+export const adminKey = "admin-0123456789abcdef";
+export const secret = `whsec_${Buffer.from("0123456789abcdef0123456789abcdef").toString("base64")}`;
+
+export interface Received {
+  readonly id: string;
+  readonly timestamp: string;
+  readonly headers: Headers;
+  readonly body: string;
+  readonly type: string;
+  readonly data: Readonly<Record<string, unknown>>;
+  /** Milliseconds, monotonic. */
+  readonly at: number;
+}
+
+export interface Receiver {
+  readonly url: string;
+  readonly received: readonly Received[];
+  /** Those of one type. */
+  of(type: string): readonly Received[];
+  close(): void;
+}
+
+export type Answer = (received: Received, count: number) => Response | Promise<Response>;
+
+const ok: Answer = () => new Response("thanks");
+
+/** `port`: for one that comes back at the same address. */
+export function startReceiver(answer: Answer = ok, port = 0): Receiver {
+  const received: Received[] = [];
+  const server = Bun.serve({
+    hostname: "127.0.0.1",
+    port,
+    idleTimeout: 255,
+    fetch: async (request) => {
+      const body = await request.text();
+      const { type, data } = JSON.parse(body) as Pick<Received, "type" | "data">;
+      const { headers } = request;
+      const told: Received = {
+        id: headers.get("webhook-id") ?? "",
+        timestamp: headers.get("webhook-timestamp") ?? "",
+        headers,
+        body,
+        type,
+        data,
+        at: performance.now(),
+      };
+      received.push(told);
+      return answer(told, received.length);
+    },
+  });
+  return {
+    url: `http://127.0.0.1:${server.port}/hooks?token=do-not-tell`,
+    received,
+    of: (type) => received.filter((each) => each.type === type),
+    close: () => void server.stop(true),
+  };
+}
+
+/** Written from the specification and nothing else: Standard Webhooks 1.0.0, "Verifying signatures". */
+export function isGenuine({ headers, body }: Received, key: string): boolean {
+  const signed = `${headers.get("webhook-id")}.${headers.get("webhook-timestamp")}.${body}`;
+  const bytes = Buffer.from(key.replace(/^whsec_/, ""), "base64");
+  const expected = createHmac("sha256", bytes).update(signed, "utf8").digest();
+  return (headers.get("webhook-signature") ?? "").split(" ").some((each) => {
+    const [version, signature = ""] = each.split(",");
+    const given = Buffer.from(signature, "base64");
+    return version === "v1" && given.length === expected.length && timingSafeEqual(given, expected);
+  });
+}
+
+export const webhookYaml = (...receivers: readonly { url: string; events?: string }[]): string =>
+  `webhooks:\n${receivers
+    .map(
+      ({ url, events }) =>
+        `  - { url: "${url}", secret: "${secret}"${events ? `, events: ${events}` : ""} }`,
+    )
+    .join("\n")}\n`;
+
+export interface Watched extends TestGateway {
+  /** As the operator: the body of an answer, which must be 200. */
+  see<T>(path: string, method?: "GET" | "POST"): Promise<T>;
+}
+
+/** With the admin API on. */
+export function startWatched({ yaml, settings, ...more }: GatewayOptions): Watched {
+  const gateway = startGateway({
+    yaml: `keys: [{ name: test, key: ${testKey} }]\n${yaml}`,
+    settings: { VEXEL_ADMIN_KEY: adminKey, ...settings },
+    ...more,
+  });
+  return { ...gateway, see: (path, method) => see(gateway.url, path, method) };
+}
+
+export async function see<T>(url: string, path: string, method = "GET"): Promise<T> {
+  const response = await asOperator(url, path, method);
+  if (response.status !== 200) throw new Error(`${path}: ${response.status}`);
+  return (await response.json()) as T;
+}
+
+export const asOperator = (url: string, path: string, method = "GET"): Promise<Response> =>
+  fetch(`${url}${path}`, { method, headers: { authorization: `Bearer ${adminKey}` } });
+
+export interface ShownEvent {
+  readonly id: string;
+  readonly type: string;
+  readonly timestamp: string;
+  readonly data: Readonly<Record<string, unknown>>;
+  readonly deliveries: readonly {
+    readonly webhook: string;
+    readonly state: string;
+    readonly attempts: number;
+    readonly status: number | null;
+    readonly problem: string | null;
+    readonly next_attempt_at: string | null;
+  }[];
+}
+
+export interface Page {
+  readonly data: readonly ShownEvent[];
+  readonly last_id: string | null;
+  readonly has_more: boolean;
+}
+
+export interface ShownWebhook {
+  readonly id: string;
+  readonly url: string;
+  readonly events: readonly string[];
+  readonly state: "active" | "gone";
+  readonly waiting: number;
+  readonly delivered: number;
+  readonly given_up: number;
+  readonly failures_in_a_row: number;
+  readonly last_attempt: {
+    readonly event: string;
+    readonly delivered: boolean;
+    readonly status: number | null;
+    readonly problem: string | null;
+  } | null;
+}
+
+/** An event that changes nothing, told by a number. */
+export const tell = ({ events }: Pick<TestGateway, "events">, count: number | string): void =>
+  events.emit({ type: "config.reloaded", data: { what: String(count) } });
+
+export async function until(
+  condition: () => boolean | Promise<boolean>,
+  ms = 15_000,
+): Promise<void> {
+  const end = performance.now() + ms;
+  while (!(await condition())) {
+    if (performance.now() > end) throw new Error(`did not happen within ${ms} ms: ${condition}`);
+    await Bun.sleep(5);
+  }
+}
