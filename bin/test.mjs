@@ -1,6 +1,6 @@
 // `npm test`: installs what is missing, then types, lint and every test. The last line counts them.
-import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { spawn, spawnSync } from "node:child_process";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { bunPath, ensureInstalled, root } from "./install.mjs";
@@ -25,26 +25,54 @@ if (only.length === 0) {
 }
 
 const folder = mkdtempSync(join(tmpdir(), "vexel-test-"));
-const report = join(folder, "junit.xml");
-const good = run([
-  "test",
-  "--timeout=30000",
-  // Most of what runs side by side waits: for a poll, for a deadline.
-  "--max-concurrency=64",
-  "--reporter=junit",
-  `--reporter-outfile=${report}`,
-  ...(only.length > 0 ? only : ["test"]),
-]);
-// A run that died, or ran nothing, is a failure even if no test failed.
-const counted = count(report);
+const counted = { passed: 0, failed: 0, skipped: 0 };
+const shards = only.length > 0 ? [only] : split(testFiles("test"), 2);
+await Promise.all(shards.map((files, at) => runTests(files, join(folder, `${at}.xml`))));
 passed += counted.passed;
 failed += counted.failed;
-if (!good && counted.failed === 0) failed++;
 rmSync(folder, { recursive: true, force: true });
 
 const skipped = counted.skipped > 0 ? `, ${counted.skipped} skipped` : "";
 console.log(`${passed} passed, ${failed} failed${skipped}`);
 process.exit(failed === 0 && counted.passed > 0 ? 0 : 1);
+
+/** What one process has to say is told in one piece, when it is done. */
+async function runTests(files, report) {
+  const args = [
+    "test",
+    "--timeout=30000",
+    // Most of what runs side by side waits: for a poll, for a deadline.
+    "--max-concurrency=64",
+    "--reporter=junit",
+    `--reporter-outfile=${report}`,
+    ...files,
+  ];
+  const child = spawn(bun, args, { cwd: root, stdio: ["ignore", "pipe", "pipe"] });
+  let told = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding("utf8").on("data", (text) => {
+      told += text;
+    });
+  }
+  const good = await new Promise((resolve) => child.on("close", (code) => resolve(code === 0)));
+  process.stdout.write(told);
+  const here = count(report);
+  for (const name of Object.keys(counted)) counted[name] += here[name];
+  // A run that died, or ran nothing, is a failure even if no test failed.
+  if (!good && here.failed === 0) counted.failed++;
+}
+
+function testFiles(path) {
+  return readdirSync(join(root, path), { recursive: true })
+    .filter((name) => name.endsWith(".test.ts"))
+    .map((name) => `./${join(path, name)}`)
+    .sort();
+}
+
+/** In turns, so that neighbours, which are often alike, go to different ones. */
+function split(files, count) {
+  return Array.from({ length: count }, (_, at) => files.filter((_, i) => i % count === at));
+}
 
 function count(path) {
   let text = "";

@@ -15,10 +15,15 @@ afterEach(async () => {
   for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
 });
 
-/** A gateway whose ledger holds some fifty rows and is then as full as a disk. */
-function startSmall(policy: "refuse" | "serve") {
+/** Holds some forty rows. */
+const ledgerBytes = 28 * 1024;
+/** Room for the most rows that are written together, twice: what waits must fit once there is room. */
+const roomyBytes = 96 * 1024;
+
+/** A gateway whose ledger holds few rows and is then as full as a disk. */
+function startSmall(policy: "refuse" | "serve", bytes = ledgerBytes) {
   const edge = startEdge({
-    settings: { VEXEL_LEDGER_MAX_BYTES: String(28 * 1024), VEXEL_LEDGER_FAULT: policy },
+    settings: { VEXEL_LEDGER_MAX_BYTES: String(bytes), VEXEL_LEDGER_FAULT: policy },
   });
   cleanUps.push(() => edge.close());
   const { gateway } = edge;
@@ -51,7 +56,7 @@ const idsOf = (rows: readonly LedgerRow[]): string[] => rows.map(({ requestId })
 
 describe("a full ledger, where calls are refused", () => {
   test("refuses them before any upstream is asked, is not ready, says why, and recovers without losing a row", async () => {
-    const { gateway, fake, call, ready, makeRoom } = startSmall("refuse");
+    const { gateway, fake, call, ready, makeRoom } = startSmall("refuse", roomyBytes);
     expect((await ready()).status).toBe(200);
     const { refused: first, answered } = await fill(call);
     // Whoever was served has its row, if not in the ledger then in the journal: none was paid for and then refused.
@@ -111,7 +116,7 @@ describe("a full ledger, where calls are refused", () => {
 async function fillQuietly(folder: string): Promise<void> {
   const other = new Database(join(folder, "ledger.db"));
   other.run("PRAGMA busy_timeout = 5000");
-  other.run("PRAGMA max_page_count = 7");
+  other.run(`PRAGMA max_page_count = ${ledgerBytes / 4096}`);
   const insert = other.prepare(
     "INSERT INTO ledger VALUES (?, 0, 'x', 'x', '', '', '', 0, 0, '', 0, 0, 0, 0, 0, 0, 0, 0, 0, '', '', 0)",
   );
@@ -123,7 +128,7 @@ async function fillQuietly(folder: string): Promise<void> {
 
 describe("a full ledger, where calls are served", () => {
   test("answers them, stays ready, and brings their rows into the ledger once there is room", async () => {
-    const { gateway, call, ready, makeRoom } = startSmall("serve");
+    const { gateway, call, ready, makeRoom } = startSmall("serve", roomyBytes);
     const answers: string[] = [];
     const answer = async () => {
       const response = await call();
@@ -217,7 +222,7 @@ test("rows that were not in the ledger when the gateway stopped are in it after 
     startProcess({
       folder: folder.path,
       yaml: configFor(fake.url),
-      env: { VEXEL_LEDGER_FAULT: "serve", VEXEL_LEDGER_MAX_BYTES: String(28 * 1024) },
+      env: { VEXEL_LEDGER_FAULT: "serve", VEXEL_LEDGER_MAX_BYTES: String(ledgerBytes) },
     });
   const stop = async (gateway: Awaited<ReturnType<typeof start>>) => {
     gateway.kill("SIGTERM");
