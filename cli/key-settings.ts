@@ -1,5 +1,7 @@
-/** What else a key is made with: its project and its limits. The same as in vexel.yaml. */
+/** What else a key is made with: its project, its limits and its end. The same as in vexel.yaml. */
+
 import { limits as schema } from "../server/snapshot/limits.ts";
+import { expires as expiresSchema } from "../server/snapshot/schema.ts";
 import type { Limits } from "../server/std/limits.ts";
 import type { KeySettings } from "../server/store/keys.ts";
 import { UsageError } from "./command.ts";
@@ -8,6 +10,7 @@ const text = { type: "string" } as const;
 
 export const limitArguments = {
   project: text,
+  expires: text,
   "requests-per-minute": text,
   "tokens-per-minute": text,
   "images-per-minute": text,
@@ -20,7 +23,7 @@ export type SettingValues = Readonly<
 >;
 
 const limitNames: readonly (readonly [
-  argument: Exclude<keyof typeof limitArguments, "project">,
+  argument: Exclude<keyof typeof limitArguments, "project" | "expires">,
   name: keyof Limits,
   unit: string,
 ])[] = [
@@ -31,7 +34,7 @@ const limitNames: readonly (readonly [
   ["concurrent", "concurrent", "at once"],
 ];
 
-export function readKeySettings({ project, ...values }: SettingValues): KeySettings {
+export function readKeySettings({ project, expires, ...values }: SettingValues): KeySettings {
   const limits: { -readonly [name in keyof Limits]: number } = {};
   for (const [argument, name] of limitNames) {
     const given = values[argument];
@@ -45,8 +48,12 @@ export function readKeySettings({ project, ...values }: SettingValues): KeySetti
   if (project !== undefined && !/^[^\p{C}]{1,200}$/u.test(project)) {
     throw new UsageError("--project must have 1 to 200 characters, all of them visible.");
   }
+  if (expires !== undefined && !expiresSchema.safeParse(expires).success) {
+    throw new UsageError(`--expires must be a date such as 2027-01-31, not "${expires}".`);
+  }
   return {
     ...(project !== undefined && { project }),
+    ...(expires !== undefined && { expiresAt: Date.parse(expires) }),
     ...(Object.keys(limits).length > 0 && { limits }),
   };
 }

@@ -9,7 +9,7 @@ export const keys: Command = {
   help: `Usage: vexel keys create [--name NAME] [--models GLOB,GLOB] [--project NAME]
                          [--requests-per-minute N] [--tokens-per-minute N]
                          [--images-per-minute N] [--megapixels-per-minute N]
-                         [--concurrent N]
+                         [--concurrent N] [--expires YYYY-MM-DD]
        vexel keys list [--json]
        vexel keys revoke ID-OR-NAME
 

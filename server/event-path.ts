@@ -1,6 +1,7 @@
 /** Puts together what events need: their file, the queue to webhooks, the admin API, and those who tell of them. */
 import { createDeliver, type DeliveryTold } from "./control/deliver.ts";
 import { createEvents, type Emit, type EventsTold } from "./control/events.ts";
+import { createExpiringKeys } from "./control/expiring-keys.ts";
 import { createKeyEvents } from "./control/key-events.ts";
 import { createShow } from "./control/show.ts";
 import { createAdmin } from "./edge/admin.ts";
@@ -62,7 +63,11 @@ export function createEventPath(options: EventPathOptions): EventPath {
   const show = createShow({ store, queue, deliver, events, webhooks, clock });
   const unnoted = (reason: string) => log.error("event-not-recorded", { type: "key.*", reason });
 
+  const lookAtKeys = createExpiringKeys({ snapshot, emit: events.emit, now });
+  lookAtKeys();
+
   const pruning = setInterval(() => {
+    lookAtKeys();
     try {
       store.prune(now());
       // Somebody else may have left something behind in the meantime.

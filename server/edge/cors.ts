@@ -19,12 +19,19 @@ export function createCors(origins: string): Cors {
     }
     return {
       "access-control-allow-origin": allowed.has("*") ? "*" : origin,
-      "access-control-expose-headers":
-        "x-request-id, retry-after, retry-after-ms, x-should-retry, vexel-ledger, vexel-adapted, vexel-dropped",
+      "access-control-expose-headers": [...told, ...rates].join(", "),
       ...(!allowed.has("*") && { vary: "origin" }),
     };
   };
 }
+
+const told = [
+  ...["x-request-id", "retry-after", "retry-after-ms", "x-should-retry", "idempotent-replayed"],
+  ...["vexel-ledger", "vexel-adapted", "vexel-dropped", "vexel-missing", "vexel-replayed-from"],
+];
+const rates = ["requests", "tokens", "images"].flatMap((what) =>
+  ["limit", "remaining", "reset"].map((which) => `x-ratelimit-${which}-${what}`),
+);
 
 export const preflight = (request: Request, methods: string): Record<string, string> => ({
   "access-control-allow-methods": methods,

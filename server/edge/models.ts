@@ -23,7 +23,7 @@ export function createModels({ snapshot, startedAt }: ModelsOptions) {
   });
   const usable = (incoming: Incoming): Model[] => {
     const current = snapshot();
-    const caller = authenticate(incoming.headers, current);
+    const caller = authenticate(incoming.headers, current, Date.now());
     return [...current.models.values()].filter((model) => mayUse(caller, model));
   };
   return {

@@ -17,7 +17,7 @@ const againSeconds = 2;
 export const createResults =
   ({ snapshot, kept }: ResultsOptions) =>
   async (incoming: Incoming, part: string): Promise<Outgoing> => {
-    const caller = authenticate(incoming.headers, snapshot());
+    const caller = authenticate(incoming.headers, snapshot(), Date.now());
     const id = decoded(part);
     const found = await kept.byId(caller.id, id);
     if (found === "under way") {

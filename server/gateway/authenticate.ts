@@ -9,7 +9,8 @@ export type Caller = Proven<Key, "authenticated">;
 
 const bearer = /^bearer +(\S+) *$/i;
 
-export function authenticate(headers: Headers, snapshot: Snapshot): Caller {
+/** `now`: Unix milliseconds. */
+export function authenticate(headers: Headers, snapshot: Snapshot, now: number): Caller {
   const authorization = headers.get("authorization");
   const presented =
     (authorization && bearer.exec(authorization)?.[1]) || headers.get("api-key")?.trim();
@@ -26,6 +27,12 @@ export function authenticate(headers: Headers, snapshot: Snapshot): Caller {
     throw new GatewayError(
       "invalid_api_key",
       `Incorrect API key provided: ${masked(presented)}. Ask the operator of this gateway for a key.`,
+    );
+  }
+  if (key.expiresAt !== undefined && key.expiresAt <= now) {
+    throw new GatewayError(
+      "invalid_api_key",
+      `The API key ${masked(presented)} has expired. Ask the operator of this gateway for a new one.`,
     );
   }
   return prove<Key, "authenticated">(key);

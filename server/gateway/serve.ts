@@ -77,7 +77,7 @@ class Journey<Q extends Asked, A> {
       this.#trip.knownOnly = this.#inHand.admit(this.#endpoint.kind, this.#incoming.headers);
       const snapshot = options.snapshot(); // pinned: a reload never changes a request half-way
       options.ledger.admit(); // before anything that would need a row
-      const caller = authenticate(this.#incoming.headers, snapshot);
+      const caller = authenticate(this.#incoming.headers, snapshot, options.now());
       this.#trip.caller = caller;
       const read = await this.#endpoint.read(this.#incoming);
       this.#read = read;
@@ -124,7 +124,7 @@ class Journey<Q extends Asked, A> {
       await this.#enter(query, route);
     // After the wait: whoever only waits holds no money that others could spend.
     if (this.#trip.caller?.budgets) spending.begin(operation, query, route, this.#trip);
-    const ms = timeoutMs[kind] - Math.round(this.#pass?.waitedMs ?? 0);
+    const ms = (route.timeoutMs ?? timeoutMs[kind]) - Math.round(this.#pass?.waitedMs ?? 0);
     const deadline = startDeadline(
       this.#keeping?.finishes ? () => never : () => incoming.signal,
       ms,

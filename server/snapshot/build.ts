@@ -45,9 +45,10 @@ export function build({ version, config, environment, embedded, storedKeys }: Pa
 
   const fileKeys = config.keys.map(({ name, key, models: globs, parameters, ...more }): Key => {
     const told = { id: `file:${name}`, name, hash: keyHash(key), models: globs };
-    const { project, limits, budget } = more;
+    const { project, limits, budget, expires } = more;
     return {
       ...told,
+      ...(expires !== undefined && { expiresAt: Date.parse(expires) }),
       ...(parameters && { parameters }),
       ...(project !== undefined && { project }),
       ...limitsOf(limits),
@@ -144,6 +145,7 @@ function fileModel(
     source: "file",
     ownedBy: resolved[0]?.upstream.kind ?? "vexel",
     ...(row.description !== undefined && { description: row.description }),
+    ...(row.timeout !== undefined && { timeoutMs: row.timeout * 1000 }),
     ...modelLimits(row.id, row.limits),
     ...(row.kind === "embedding" && vectorsOf(row.id, resolved)),
     ...(row.kind === "embedding" && row.dimensions !== undefined && { dimensions: row.dimensions }),

@@ -74,6 +74,8 @@ const target = { upstream: id, model: id, ...targetOrder, limits: limits.optiona
 
 const model = {
   id,
+  /** Seconds a call may take in all. Absent: as the setting says. */
+  timeout: z.number().min(1).max(86_400).optional(),
   targets: z.array(z.strictObject(target)).min(1),
   description: z.string().max(2000).optional(),
   policy: policy.optional(),
@@ -130,6 +132,9 @@ const image = z.strictObject({
   maxImages: z.int().min(1).max(10).default(10),
 });
 
+/** A day, which counts from its first moment in UTC, or a moment. */
+export const expires = z.union([z.iso.date(), z.iso.datetime({ offset: true })]);
+
 const key = z.strictObject({
   name,
   key: secret.min(16),
@@ -139,6 +144,8 @@ const key = z.strictObject({
   project: name.optional(),
   limits: limits.optional(),
   budget: budget.optional(),
+  /** From then on it opens nothing. */
+  expires: expires.optional(),
 });
 
 /** Keys that share limits and a budget. */

@@ -25,6 +25,8 @@ export interface Model {
   readonly source: Source;
   readonly ownedBy: string;
   readonly description?: string;
+  /** Milliseconds a call may take in all. Absent: as the setting says. */
+  readonly timeoutMs?: number;
   readonly limits?: Limits;
   /** By which names its calls are counted. Absent: by none. */
   readonly scopes?: readonly string[];
@@ -54,6 +56,8 @@ export interface Model {
 }
 
 export interface Key {
+  /** Unix milliseconds from which on it opens nothing. Absent: it lasts. */
+  readonly expiresAt?: number;
   readonly id: string;
   readonly name: string;
   /** SHA-256 of the key in hex; the key itself is nowhere. */

@@ -11,6 +11,8 @@ import { openDatabase, StoreError } from "./open-database.ts";
 export interface KeySettings {
   readonly project?: string;
   readonly limits?: Limits;
+  /** Unix milliseconds. */
+  readonly expiresAt?: number;
 }
 
 export interface StoredKey extends KeySettings {

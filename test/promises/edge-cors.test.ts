@@ -37,8 +37,17 @@ describe("by default", () => {
 });
 
 describe("with named origins", () => {
-  const exposed =
-    "x-request-id, retry-after, retry-after-ms, x-should-retry, vexel-ledger, vexel-adapted, vexel-dropped";
+  const exposed = [
+    ...["x-request-id", "retry-after", "retry-after-ms", "x-should-retry", "idempotent-replayed"],
+    ...["vexel-ledger", "vexel-adapted", "vexel-dropped", "vexel-missing", "vexel-replayed-from"],
+    ...[
+      "x-ratelimit-limit-requests",
+      "x-ratelimit-remaining-requests",
+      "x-ratelimit-reset-requests",
+    ],
+    ...["x-ratelimit-limit-tokens", "x-ratelimit-remaining-tokens", "x-ratelimit-reset-tokens"],
+    ...["x-ratelimit-limit-images", "x-ratelimit-remaining-images", "x-ratelimit-reset-images"],
+  ].join(", ");
 
   test("one of them may call, read the answer and the headers that matter", async () => {
     for (const from of [origin, "http://localhost:3000"]) {

@@ -111,6 +111,7 @@ export const schedule =
           return await pursue(call, chosen, seat);
         } catch (error) {
           if (signal.aborted || !mayTryElsewhere(error, call)) throw error;
+          if (mayHaveCost(error)) trip.mayHavePaid = true;
           question.now = clock();
           seat = choose(chosen, question);
           if (!seat) throw error;
@@ -172,6 +173,12 @@ function mayTryElsewhere<Q>(error: unknown, { operation, route }: Call<Q>): bool
   if (operation === "embeddings" || error.details.unsent || route.retryPaid) return true;
   return !error.row.maybePaid && !error.details.paid;
 }
+
+/** Asked again elsewhere, and yet this one may send a bill. */
+const mayHaveCost = (error: unknown): boolean =>
+  error instanceof GatewayError &&
+  !error.details.unsent &&
+  (error.row.maybePaid === true || error.details.paid === true);
 
 const isUnsent = (error: unknown): boolean =>
   error instanceof GatewayError && error.details.unsent === true;
