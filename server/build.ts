@@ -143,7 +143,11 @@ export function build({ settings, snapshot, engines, log, ...hurry }: BuildOptio
   let draining = false;
   const ready = (): boolean =>
     !draining && (ledger.writable || settings.VEXEL_LEDGER_FAULT === "serve");
-  const models = createModels({ snapshot, startedAt: Math.floor(Date.now() / 1000) });
+  const models = createModels({
+    snapshot,
+    startedAt: Math.floor(Date.now() / 1000),
+    now: Date.now,
+  });
   const embeddings = embeddingsEndpoint({ maxInputs: settings.VEXEL_MAX_INPUTS });
   const engineEmbeddings = engineEmbeddingsEndpoint({ maxInputs: settings.VEXEL_MAX_INPUTS });
   const handlers: Handlers = {
@@ -151,7 +155,7 @@ export function build({ settings, snapshot, engines, log, ...hurry }: BuildOptio
     engineEmbeddings: (incoming) => serve(engineEmbeddings, vectors.send, incoming),
     generations: (incoming) => serve(generationsEndpoint, images.generations, incoming),
     edits: (incoming) => serve(editsEndpoint, images.edits, incoming),
-    result: createResults({ snapshot, kept: images.kept }),
+    result: createResults({ snapshot, kept: images.kept, now: Date.now }),
     models: models.list,
     model: models.one,
     picture: pictures.handler,

@@ -8,9 +8,11 @@ export interface ModelsOptions {
   readonly snapshot: () => Snapshot;
   /** Unix seconds; OpenAI's shape wants a date for each model, and the gateway knows only its own. */
   readonly startedAt: number;
+  /** Unix milliseconds. */
+  readonly now: () => number;
 }
 
-export function createModels({ snapshot, startedAt }: ModelsOptions) {
+export function createModels({ snapshot, startedAt, now }: ModelsOptions) {
   const show = (model: Model) => ({
     id: model.id,
     object: "model",
@@ -23,7 +25,7 @@ export function createModels({ snapshot, startedAt }: ModelsOptions) {
   });
   const usable = (incoming: Incoming): Model[] => {
     const current = snapshot();
-    const caller = authenticate(incoming.headers, current, Date.now());
+    const caller = authenticate(incoming.headers, current, now());
     return [...current.models.values()].filter((model) => mayUse(caller, model));
   };
   return {

@@ -9,15 +9,17 @@ import { decoded, json } from "./models.ts";
 export interface ResultsOptions {
   readonly snapshot: () => Snapshot;
   readonly kept: KeptAnswers;
+  /** Unix milliseconds. */
+  readonly now: () => number;
 }
 
 /** How soon it is worth asking again. */
 const againSeconds = 2;
 
 export const createResults =
-  ({ snapshot, kept }: ResultsOptions) =>
+  ({ snapshot, kept, now }: ResultsOptions) =>
   async (incoming: Incoming, part: string): Promise<Outgoing> => {
-    const caller = authenticate(incoming.headers, snapshot(), Date.now());
+    const caller = authenticate(incoming.headers, snapshot(), now());
     const id = decoded(part);
     const found = await kept.byId(caller.id, id);
     if (found === "under way") {

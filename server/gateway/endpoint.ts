@@ -37,6 +37,8 @@ export interface WriteContext {
   readonly now: number;
   /** Stores a picture and returns its link. */
   readonly keepPicture: (picture: Held, publicUrl: string) => Promise<string>;
+  /** Told of what was asked for and could not be done after all. */
+  readonly onDropped: (name: string) => void;
 }
 
 export type Operation = "embeddings" | "generations" | "edits";

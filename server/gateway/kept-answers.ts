@@ -63,7 +63,8 @@ export class KeptAnswers {
       const answer = await this.#shelf.find(name);
       if (answer) {
         if (answer.fingerprint !== fingerprint) throw otherQuestion();
-        if (idempotencyKey === undefined) await this.#handOver(name, owner);
+        // To one of those who ask for it at the same moment.
+        if (idempotencyKey === undefined && !(await this.#handOver(name, owner))) continue;
         return { kind: "replay", answer };
       }
       // Looking took a moment, in which a twin may have begun.
@@ -107,11 +108,12 @@ export class KeptAnswers {
   }
 
   /** To one caller only: the next who asks the same gets a picture of their own. */
-  async #handOver(name: string, owner: string): Promise<void> {
-    await this.#shelf.forget(name);
+  async #handOver(name: string, owner: string): Promise<boolean> {
+    if (!(await this.#shelf.forget(name))) return false;
     const left = (this.#lost.get(owner) ?? 1) - 1;
     if (left > 0) this.#lost.set(owner, left);
     else this.#lost.delete(owner);
+    return true;
   }
 }
 

@@ -144,6 +144,9 @@ class Journey<Q extends Asked, A> {
       publicUrl: () => incoming.publicUrl,
       now: Math.floor(now() / 1000),
       keepPicture,
+      onDropped: (name) => {
+        this.#trip.dropped = [...new Set([...(this.#trip.dropped ?? []), name])];
+      },
     });
     return written.kind === "whole" ? this.#whole(written) : this.#stream(written, deadline);
   }

@@ -26,6 +26,6 @@ export interface AnswerShelf {
   begin(): Recorder;
   /** Undefined when there is none, or no longer. */
   find(name: string): Promise<KeptAnswer | undefined>;
-  /** The name stands for nothing any more. */
-  forget(name: string): Promise<void>;
+  /** The name stands for nothing any more. False where it did not before. */
+  forget(name: string): Promise<boolean>;
 }

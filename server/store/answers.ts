@@ -4,7 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { closeSync, mkdirSync, openSync, writeSync } from "node:fs";
-import { readdir, readFile, rename, writeFile } from "node:fs/promises";
+import { readdir, readFile, rename, unlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { AnswerFacts, AnswerShelf, KeptAnswer, Recorder } from "../std/answer-shelf.ts";
 import { look, remove } from "./files.ts";
@@ -87,8 +87,14 @@ export class Answers implements AnswerShelf {
   }
 
   /** The name stands for nothing any more. */
-  async forget(name: string): Promise<void> {
-    await remove(join(this.#options.folder, `${name}.json`));
+  async forget(name: string): Promise<boolean> {
+    try {
+      await unlink(join(this.#options.folder, `${name}.json`));
+      return true;
+    } catch {
+      // Another was quicker, or it has expired.
+      return false;
+    }
   }
 
   /** Takes out what has expired and counts what is left. */

@@ -303,6 +303,7 @@ describe("a caller gets a stream or not as asked, whatever the upstream gives", 
       type: "server_error",
       code: "upstream_invalid",
       fault: "upstream_invalid",
+      images: 1,
     });
     expect(error.message).toContain("does not lead to a public address");
   });

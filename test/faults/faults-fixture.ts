@@ -91,6 +91,8 @@ export interface Refused {
   /** In the ledger. */
   readonly fault: FaultName;
   readonly attempts?: number;
+  /** That were made and paid for, and could not be handed over. */
+  readonly images?: number;
 }
 
 export interface ErrorAnswer {
@@ -104,7 +106,7 @@ export interface ErrorAnswer {
 export async function expectRefused(
   broken: Broken,
   response: Response,
-  { status, type, code, fault, attempts = 1 }: Refused,
+  { status, type, code, fault, attempts = 1, images }: Refused,
 ): Promise<ErrorAnswer> {
   const text = await response.text();
   expect(response.status, text).toBe(status);
@@ -122,7 +124,7 @@ export async function expectRefused(
     attempts,
     inputTokens: null,
     outputTokens: null,
-    images: null,
+    images: images ?? null,
     bytesOut: Buffer.byteLength(text),
   });
   return error;

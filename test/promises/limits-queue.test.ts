@@ -53,6 +53,21 @@ describe("a limit on calls at the same time", () => {
     expect(mostAtOnce(fake.requests)).toBe(1);
   });
 
+  test("with a full queue makes whoever has most waiting make room: one key cannot shut out another", async () => {
+    const { embed, fake } = start({
+      keys: { one: "", two: "" },
+      upstreamLimits: "concurrent: 2",
+      settings: { VEXEL_QUEUE_MAX: "10", VEXEL_QUEUE_WAIT: "10" },
+    });
+    fake.script({ delayMs: 30 }, { times: Infinity });
+    const flood = times(40, (at) => embed("one", `flood ${at}`));
+    await until(() => fake.requests.length > 0);
+    const others = await statuses(times(3, (at) => embed("two", `other ${at}`)));
+    expect(Object.fromEntries(others)).toEqual({ 200: 3 });
+    const counts = await statuses(flood);
+    expect(counts.get(429) ?? 0).toBeGreaterThan(0);
+  });
+
   test("of a model holds back pictures while they are drawn, also those that come as a stream", async () => {
     const { draw, fake } = start({ keys: { one: "" }, upstreamLimits: "concurrent: 1" });
     fake.script({ eventDelayMs: 40 }, { times: Infinity });

@@ -40,7 +40,7 @@ const noShelf: AnswerShelf = {
     throw stuck;
   },
   find: async () => undefined,
-  forget: async () => undefined,
+  forget: async () => false,
 };
 
 const outcomes: readonly [string, () => Promise<string>, number][] = [

@@ -57,11 +57,18 @@ const secondsOf = (created: number | undefined): number | undefined =>
 /** As the caller asked; without a word about it, pictures leave in base64 and links as they came. */
 async function handOver(
   image: Picture,
-  { options, keepPicture, publicUrl }: ImageContext,
+  { options, keepPicture, publicUrl, onDropped }: ImageContext,
 ): Promise<{ url: string } | { b64_json: string | StreamedText }> {
   if (image.kind === "url") return { url: image.url };
-  if (options.response_format === "url") return { url: await keepPicture(image, publicUrl()) };
-  return { b64_json: inJson(image) };
+  if (options.response_format !== "url") return { b64_json: inJson(image) };
+  try {
+    return { url: await keepPicture(image, publicUrl()) };
+  } catch (error) {
+    // It is paid for: better handed over in another way than not at all.
+    if (!(error instanceof GatewayError) || error.fault !== "storage_unavailable") throw error;
+    onDropped("response_format");
+    return { b64_json: inJson(image) };
+  }
 }
 
 function writeStream(events: AsyncIterable<ImageEvent>, context: ImageContext): Written {

@@ -35,8 +35,12 @@ export async function fanOut<Q extends GenerationQuery>(
   { query, calls }: Plan<Q>,
   { ask, inEvents, onMissing }: FanOut<Q>,
 ): Promise<ImageReply> {
-  const [only] = calls;
-  if (calls.length === 1) return ask(withCount(query, only ?? 1, 0));
+  const [only = 1] = calls;
+  if (calls.length === 1) {
+    const reply = await ask(withCount(query, only, 0));
+    if (reply.kind === "whole") tellMissing(reply, calls, "upstream_invalid", onMissing);
+    return reply;
+  }
   const replies: (ImageReply | undefined)[] = calls.map(() => undefined);
   const failures: { readonly at: number; readonly error: unknown }[] = [];
   let next = 0;
@@ -61,13 +65,9 @@ export async function fanOut<Q extends GenerationQuery>(
   }
   const whole = together(there as WholeReply[]);
   if (failure) {
-    const asked = calls.reduce((sum, count) => sum + count, 0);
     const { error } = failure;
-    onMissing({
-      count: asked - whole.results.length,
-      fault: error instanceof GatewayError ? error.fault : "internal",
-    });
-  }
+    tellMissing(whole, calls, error instanceof GatewayError ? error.fault : "internal", onMissing);
+  } else tellMissing(whole, calls, "upstream_invalid", onMissing);
   return whole;
 }
 
@@ -81,6 +81,16 @@ const withCount = <Q extends GenerationQuery>(query: Q, count: number, at: numbe
   const rest = typeof seed === "number" ? { ...query.rest, seed: seed + at } : query.rest;
   return { ...counted, rest, part: at };
 };
+
+function tellMissing(
+  { results }: WholeReply,
+  calls: readonly number[],
+  fault: string,
+  onMissing: FanOut<never>["onMissing"],
+): void {
+  const count = calls.reduce((sum, each) => sum + each, 0) - results.length;
+  if (count > 0) onMissing({ count, fault });
+}
 
 function together(replies: readonly WholeReply[]): WholeReply {
   const [first] = replies;

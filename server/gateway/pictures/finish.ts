@@ -15,6 +15,10 @@ import type { Finish } from "./plan.ts";
 export interface Workshop {
   download(url: string): Promise<Held>;
   convert(picture: Held, to: Conversion): Promise<Held>;
+  /** Whether a link leads into the operator's own network. */
+  isInside(url: string): boolean;
+  /** Told of pictures that could not be finished, where others could. */
+  onMissing(count: number, error: unknown): void;
   /** Told of each option that the gateway served itself. */
   onAdapted(name: string): void;
 }
@@ -76,14 +80,36 @@ async function finishWhole(
   workshop: Workshop,
 ): Promise<WholeReply> {
   const results: ImageResult[] = [];
+  const failures: unknown[] = [];
   let facts: ImageFacts | undefined;
+  let seen = 0;
   // One after the other: each may be a large picture.
   for (const result of reply.results) {
-    const image = await finished(result.image, finish, stream, workshop);
-    results.push({ ...result, image });
-    if (image.kind !== "url") facts = shared(facts, await factsOf(image));
+    try {
+      const image = await finished(result.image, finish, stream, workshop);
+      results.push({ ...result, image });
+      if (image.kind === "url") continue;
+      seen++;
+      facts = shared(facts, await factsOf(image));
+    } catch (error) {
+      failures.push(error);
+    }
   }
-  return { ...reply, results, facts: { ...toldOf(asked, reply.facts), ...reply.facts, ...facts } };
+  // What has been paid for is delivered: one picture that is none does not take the others along.
+  if (results.length === 0) throw failures[0];
+  if (failures.length > 0) workshop.onMissing(failures.length, failures[0]);
+  const told = { ...toldOf(asked, reply.facts), ...reply.facts };
+  const { size: _, output_format: __, ...unseen } = told;
+  return {
+    ...reply,
+    results,
+    // Of what nobody here has looked at, nothing is said that only looking tells.
+    facts: {
+      ...(seen === results.length ? told : unseen),
+      ...facts,
+      ...(finish.opaque && seen > 0 && { background: "opaque" }),
+    },
+  };
 }
 
 async function finished(
@@ -94,7 +120,13 @@ async function finished(
 ): Promise<Picture> {
   const { as, format, opaque } = finish;
   if (image.kind === "url") {
-    const wantsBytes = stream || as === "b64_json" || format !== undefined || opaque;
+    const wantsBytes =
+      stream ||
+      as === "b64_json" ||
+      format !== undefined ||
+      opaque ||
+      // A link into the operator's own network leads callers nowhere, and tells them of it.
+      workshop.isInside(image.url);
     if (!wantsBytes) return image;
     if (as === "b64_json") workshop.onAdapted("response_format");
     return converted(await workshop.download(image.url), finish, workshop);

@@ -73,14 +73,18 @@ export function planPicture<Q extends GenerationQuery | EditQuery>(
   };
   checkPrompt(query, traits);
   if ("images" in query) checkSources(query, traits.edits, query.model);
+  checkTransparency(draft);
   planSize(draft, traits.sizes);
   for (const name of Object.keys(query.options) as (keyof ImageOptions)[]) {
-    if (name !== "n" && name !== "size") planOption(draft, name, traits);
+    if (name !== "n" && name !== "size" && name in draft.options) planOption(draft, name, traits);
   }
   if (query.stream && !traits.streams) {
     if (policy === "strict") throw lacks(draft, "stream");
     draft.adapted.push("stream");
   }
+  // A target that takes a format and sends another is put right.
+  const format = formatIn(draft.options.output_format);
+  if (format) draft.finish.format ??= format;
   const calls = planCalls(draft, n, traits.maxImages);
   return {
     query: {
@@ -95,6 +99,24 @@ export function planPicture<Q extends GenerationQuery | EditQuery>(
     adapted: draft.adapted,
     dropped: draft.dropped,
   };
+}
+
+const formatIn = (format: string | undefined): Finish["format"] =>
+  format === "png" || format === "jpeg" || format === "webp" ? format : undefined;
+
+function checkTransparency({ options, policy, dropped }: Draft): void {
+  const { background, output_format } = options;
+  if (background !== "transparent" || output_format !== "jpeg") return;
+  if (policy === "drop") {
+    delete options.background;
+    dropped.push("background");
+    return;
+  }
+  throw new GatewayError(
+    "invalid_value",
+    "Transparent background is not supported for jpeg output. Ask for output_format 'png' or 'webp'.",
+    { param: "background" },
+  );
 }
 
 function checkPrompt({ prompt }: GenerationQuery, { maxPrompt }: ImageTraits): void {

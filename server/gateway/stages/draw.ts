@@ -8,8 +8,10 @@ import type {
   GenerationQuery,
   ImageReply,
   Target,
+  WholeReply,
 } from "../../upstream/contract.ts";
 import type { ImageTraits } from "../../upstream/image-traits.ts";
+import type { Usage } from "../endpoint.ts";
 import { billed } from "../pictures/bill.ts";
 import { fanOut } from "../pictures/fan-out.ts";
 import { type Conversion, finishReply } from "../pictures/finish.ts";
@@ -25,6 +27,8 @@ export interface PictureTools {
   download(url: string, target: Target, signal: Signal, scratch: Scratch): Promise<Held>;
   /** A link of a caller's, as a file that has been looked at. */
   bring(url: string, param: string, signal: Signal, scratch: Scratch): Promise<FilePart>;
+  /** Whether a link leads into the operator's own network. */
+  isInside(url: string): boolean;
   convert(picture: Held, to: Conversion, signal: Signal, scratch: Scratch): Promise<Held>;
   convertFile(
     file: FilePart,
@@ -56,6 +60,11 @@ export const objection =
       return error;
     }
   };
+
+const usageOf = ({ results, usage }: WholeReply): Usage => ({
+  ...(usage && { inputTokens: usage.input_tokens, outputTokens: usage.output_tokens }),
+  images: results.length,
+});
 
 /** For the account of a call: which door it was. */
 export const nameOf = ({ upstream, model, surface }: Target): string =>
@@ -98,6 +107,11 @@ export const draw =
     });
     trip.step(`${nameOf(target)}: drew`);
     const { quality, background } = plan.query.options;
+    // It is paid for, whatever becomes of it from here on.
+    if (reply.kind === "whole") {
+      trip.usage = usageOf(reply);
+      billed(reply, { operation: operationOf(call), target, query, trip });
+    }
     const finished = await finishReply(
       reply,
       {
@@ -108,6 +122,11 @@ export const draw =
       {
         download: (url) => tools.download(url, target, signal, scratch),
         convert: (picture, to) => tools.convert(picture, to, signal, scratch),
+        isInside: tools.isInside,
+        onMissing: (count, error) => {
+          const fault = error instanceof GatewayError ? error.fault : "internal";
+          trip.missing = { count: count + (trip.missing?.count ?? 0), fault };
+        },
         onAdapted,
       },
     );

@@ -169,7 +169,10 @@ function tellOut(
 
 /** A picture that may have been paid for is not ordered a second time, unless the model says so. */
 function mayTryElsewhere<Q>(error: unknown, { operation, route }: Call<Q>): boolean {
-  if (!(error instanceof GatewayError) || error.row.retry !== "elsewhere") return false;
+  if (!(error instanceof GatewayError)) return false;
+  // What one account may not use, or one place does not have, another may; and nothing was made for it.
+  if (ownRefusals.has(error.fault)) return true;
+  if (error.row.retry !== "elsewhere") return false;
   if (operation === "embeddings" || error.details.unsent || route.retryPaid) return true;
   return !error.row.maybePaid && !error.details.paid;
 }
@@ -179,6 +182,8 @@ const mayHaveCost = (error: unknown): boolean =>
   error instanceof GatewayError &&
   !error.details.unsent &&
   (error.row.maybePaid === true || error.details.paid === true);
+
+const ownRefusals: ReadonlySet<string> = new Set(["model_not_found", "upstream_forbidden"]);
 
 const isUnsent = (error: unknown): boolean =>
   error instanceof GatewayError && error.details.unsent === true;

@@ -16,7 +16,7 @@ export interface Waiter {
   begun(): boolean;
   /** It is inside. */
   go(now: number): void;
-  giveUp(why: "late" | "shed"): void;
+  giveUp(why: "late" | "shed" | "full"): void;
 }
 
 interface Entry {
@@ -74,8 +74,12 @@ export class FairQueue {
     this.#add(waiter);
     this.pass(now);
     if (this.size <= this.#max || !this.#entries.has(waiter)) return true;
-    this.#remove(waiter);
-    return false;
+    // One key shall not fill the queue for all: whoever has most waiting makes room.
+    const latest = this.#latestOfMost() ?? waiter;
+    this.#remove(latest);
+    if (latest === waiter) return false;
+    latest.giveUp("full");
+    return true;
   }
 
   /** It has gone by itself. */
@@ -113,6 +117,15 @@ export class FairQueue {
 
   /** Sends away the latest of the key that has most waiting. False: there is nobody for whom nothing was done yet. */
   shed(now: number): boolean {
+    const latest = this.#latestOfMost();
+    if (!latest) return false;
+    this.#remove(latest);
+    latest.giveUp("shed");
+    this.pass(now);
+    return true;
+  }
+
+  #latestOfMost(): Waiter | undefined {
     const fresh = new Map<string, Entry[]>();
     for (const entry of this.#entries.values()) {
       if (entry.waiter.begun()) continue;
@@ -122,12 +135,7 @@ export class FairQueue {
     }
     let most: Entry[] = [];
     for (const entries of fresh.values()) if (entries.length > most.length) most = entries;
-    const latest = most.at(-1)?.waiter;
-    if (!latest) return false;
-    this.#remove(latest);
-    latest.giveUp("shed");
-    this.pass(now);
-    return true;
+    return most.at(-1)?.waiter;
   }
 
   #add(waiter: Waiter): void {

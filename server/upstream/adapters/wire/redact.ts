@@ -7,7 +7,8 @@ const mostCharacters = 2000;
 
 export function redact(words: string, { target, model }: FaultContext): string {
   const { apiKey = "", headers, baseUrl } = target.upstream;
-  let safe = words.slice(0, mostCharacters);
+  // Cut twice: the first time far behind what is kept, so that no secret is cut in two and not known any more.
+  let safe = words.slice(0, 4 * mostCharacters);
   for (const secret of [apiKey, ...Object.values(headers)]) {
     if (secret.length >= shortestSecret) safe = safe.replaceAll(secret, "***");
   }
@@ -18,8 +19,12 @@ export function redact(words: string, { target, model }: FaultContext): string {
     .replace(/\b(user|acct)[-_](?=\w*\d)\w{6,}/g, "$1-***")
     .replace(/https?:\/\/[^\s"')]+/g, (link) => (isPublicLink(link) ? link : "(link)"));
   for (const place of placesOf(baseUrl)) safe = safe.replaceAll(place, "(upstream)");
-  return safe;
+  return safe.replace(inside, "(address)").slice(0, mostCharacters);
 }
+
+/** Addresses of machines, and names that only mean something within a network. */
+const inside =
+  /\b(?:\d{1,3}\.){3}\d{1,3}(?::\d{1,5})?\b|\b(?:[a-z0-9-]+\.)+(?:internal|local|localdomain|lan|corp|intranet|svc|cluster\.local)\b(?::\d{1,5})?|\blocalhost(?::\d{1,5})?\b/gi;
 
 /** The name in one piece: `gpt-image-1` is not the beginning of `gpt-image-1.5`. */
 const named = (name: string): RegExp =>

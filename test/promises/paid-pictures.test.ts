@@ -1,0 +1,124 @@
+/** What has been paid for is delivered, told truly, and in the account, whatever goes wrong after it was drawn. */
+import { afterAll, expect, test } from "bun:test";
+import { base64Of, drawn } from "../conformance/arrange.ts";
+import { startGateway, testKey } from "../harness.ts";
+
+let answer: (request: Request) => Response = () => new Response("?", { status: 500 });
+const fake = Bun.serve({
+  hostname: "127.0.0.1",
+  port: 0,
+  fetch: (request) => {
+    const { pathname } = new URL(request.url);
+    if (pathname === "/good.png") return new Response(drawn("an otter"));
+    if (pathname === "/page.html") return new Response("<html>gone</html>");
+    return answer(request);
+  },
+});
+const origin = `http://127.0.0.1:${fake.port}`;
+const target = (model: string) => `[{ upstream: fake, model: ${model} }]`;
+const yaml = `
+upstreams:
+  - { id: fake, kind: openai, baseUrl: "${origin}/v1", apiKey: CSECRET1234567890 }
+  - { id: other, kind: openai, baseUrl: "${origin}/other", apiKey: CSECRET1234567890 }
+models:
+  - { id: d2, kind: image, targets: ${target("dall-e-2")} }
+  - { id: g1, kind: image, targets: ${target("gpt-image-1")} }
+  - id: chain
+    kind: image
+    targets: [{ upstream: fake, model: gpt-image-1 }, { upstream: other, model: gpt-image-1 }]
+keys: [{ name: test, key: ${testKey} }]
+`;
+const gateway = startGateway({ yaml, settings: { VEXEL_PICTURES_MAX_BYTES: "1024" } });
+afterAll(async () => {
+  await gateway.close();
+  await fake.stop(true);
+});
+
+const ask = (body: object) =>
+  gateway.post("/v1/images/generations", { model: "g1", prompt: "x", ...body });
+interface Answer {
+  readonly data: readonly { b64_json?: string; url?: string }[];
+  readonly [fact: string]: unknown;
+}
+const read = async (response: Response) => (await response.json()) as Answer;
+const gives = (body: object, status = 200) => {
+  answer = () => Response.json({ created: 1, ...body }, { status });
+};
+const picture = base64Of(drawn("an otter"));
+
+test("one bad link does not take the other pictures along", async () => {
+  gives({ data: [{ url: `${origin}/good.png` }, { url: `${origin}/page.html` }] });
+  const response = await ask({ model: "d2", n: 2, response_format: "b64_json" });
+  expect(response.status).toBe(200);
+  expect(response.headers.get("vexel-missing")).toBe("1; fault=upstream_invalid");
+  expect((await read(response)).data).toEqual([{ b64_json: picture }]);
+});
+
+test("where all links are bad, what was drawn is in the account all the same", async () => {
+  gives({ data: [{ url: `${origin}/page.html` }] });
+  expect((await ask({ model: "d2", response_format: "b64_json" })).status).toBe(502);
+  expect(gateway.rows().at(-1)).toMatchObject({ status: 502, images: 1 });
+  expect(gateway.rows().at(-1)?.cost).toBeGreaterThan(0);
+});
+
+test("without room for links the picture is handed over in base64, and that is told", async () => {
+  const large = base64Of(Buffer.concat([drawn("an otter"), Buffer.alloc(4096)]));
+  gives({ data: [{ b64_json: large }] });
+  const response = await ask({ response_format: "url" });
+  expect(response.status).toBe(200);
+  expect(response.headers.get("vexel-dropped")).toBe("response_format");
+  expect((await read(response)).data).toEqual([{ b64_json: large }]);
+});
+
+test("fewer pictures than were asked for are told to be fewer", async () => {
+  gives({ data: [{ b64_json: picture }] });
+  const response = await ask({ n: 3 });
+  expect(response.headers.get("vexel-missing")).toBe("2; fault=upstream_invalid");
+});
+
+test("another format than the one that was asked for is put right", async () => {
+  gives({ data: [{ b64_json: base64Of(drawn("an otter", 16, "jpeg")) }] });
+  const response = await ask({ output_format: "webp" });
+  const { data, output_format } = await read(response);
+  expect(output_format).toBe("webp");
+  expect(Buffer.from(data[0]?.b64_json ?? "", "base64").toString("latin1", 8, 12)).toBe("WEBP");
+  expect(response.headers.get("vexel-adapted")).toContain("output_format");
+});
+
+test("a link into the operator's own network is not handed on", async () => {
+  gives({ data: [{ url: `${origin}/good.png` }], size: "1536x1024" });
+  const { data, size } = await read(await ask({ model: "d2" }));
+  expect(data).toEqual([{ b64_json: picture }]);
+  expect(size).toBe("16x16");
+});
+
+test("a picture cannot be transparent and a jpeg", async () => {
+  const response = await ask({ background: "transparent", output_format: "jpeg" });
+  expect(response.status).toBe(400);
+  const { error } = (await response.json()) as { error: { param: string } };
+  expect(error.param).toBe("background");
+});
+
+test("a target whose account may not, or that has no such model, is passed over for the next", async () => {
+  for (const [status, code] of [
+    [404, "model_not_found"],
+    [403, null],
+  ] as const) {
+    gateway.forgetTargets();
+    answer = ({ url }) =>
+      url.includes("/other/")
+        ? Response.json({ created: 1, data: [{ b64_json: picture }] })
+        : Response.json({ error: { message: "No.", type: "x", code } }, { status });
+    expect((await ask({ model: "chain" })).status).toBe(200);
+    expect(gateway.rows().at(-1)).toMatchObject({ upstream: "other", attempts: 2 });
+  }
+});
+
+test("no part of a key and no address comes through in an upstream's words, wherever they are cut", async () => {
+  const tail = " key: CSECRET1234567890 at gpu-7.corp.internal:8000 (10.1.2.3)";
+  for (const length of [0, 1984, 1990, 2000]) {
+    gives({ error: { message: "x".repeat(length) + tail, type: "invalid_request_error" } }, 400);
+    const text = await (await ask({})).text();
+    for (const secret of ["CSEC", "gpu-7", "10.1.2.3"]) expect(text).not.toContain(secret);
+  }
+});
