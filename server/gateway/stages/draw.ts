@@ -105,7 +105,8 @@ export const draw =
       trip.step(`${nameOf(target)}: ${error instanceof GatewayError ? error.fault : "defect"}`);
       throw error;
     });
-    trip.step(`${nameOf(target)}: drew`);
+    // Of a stream nobody knows yet how it ends.
+    trip.step(`${nameOf(target)}: ${reply.kind === "stream" ? "draws" : "drew"}`);
     const { quality, background } = plan.query.options;
     // It is paid for, whatever becomes of it from here on.
     if (reply.kind === "whole") {

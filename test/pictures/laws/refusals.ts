@@ -24,7 +24,9 @@ const headerOf = ({ headers = {} }: VendorRefusal, wanted: string): string | und
 /** Another target may be asked: this one has not begun. */
 const isOpen = ({ fault }: VendorRefusal): boolean => {
   const { retry, maybePaid }: Fault = faults[fault];
-  return retry === "elsewhere" && !maybePaid;
+  // What one account may not use, or one place does not have, another may.
+  const ownRefusal = fault === "model_not_found" || fault === "upstream_forbidden";
+  return ownRefusal || (retry === "elsewhere" && !maybePaid);
 };
 
 export const refusals: PictureLaws = {
