@@ -2,6 +2,7 @@
  * For whole answers behind proxies that hang up on silence: after a while the answer begins, with spaces, which JSON allows
  * before its first brace. The status is 200 by then, so a failure is told in the body alone.
  */
+import { orAfter } from "../std/or-after.ts";
 import type { Leaving, Outgoing } from "./incoming.ts";
 
 export async function stayAlive(outcome: Promise<Outgoing>, ms: number): Promise<Outgoing> {
@@ -37,15 +38,5 @@ async function* all(body: Leaving): AsyncGenerator<Uint8Array> {
     complete = true;
   } finally {
     await body.close(complete);
-  }
-}
-
-async function orAfter<T>(promise: Promise<T>, ms: number): Promise<T | undefined> {
-  const { promise: late, resolve } = Promise.withResolvers<undefined>();
-  const timer = setTimeout(resolve, ms, undefined);
-  try {
-    return await Promise.race([promise, late]);
-  } finally {
-    clearTimeout(timer);
   }
 }

@@ -8,6 +8,7 @@ import type { AnswerFacts, AnswerShelf, KeptAnswer, Recorder } from "../std/answ
 import { GatewayError } from "../std/gateway-error.ts";
 import type { Streamed } from "../std/json-stream.ts";
 import type { Signal } from "../std/signal.ts";
+import { unlessAborted } from "../std/unless-aborted.ts";
 
 export interface Ask {
   /** The caller's key, by id: nobody gets another's answer. */
@@ -57,7 +58,7 @@ export class KeptAnswers {
       const running = this.#running.get(name);
       if (running) {
         if (running.fingerprint !== fingerprint) throw otherQuestion();
-        await unless(ask.signal, running.over);
+        await unlessAborted(running.over, ask.signal);
         continue;
       }
       const answer = await this.#shelf.find(name);
@@ -208,15 +209,3 @@ const otherQuestion = (): GatewayError =>
     "idempotency_mismatch",
     "This Idempotency-Key was used before with a different request. Use a new key for each new request.",
   );
-
-function unless(signal: Signal, over: Promise<void>): Promise<void> {
-  if (signal.aborted) return Promise.reject(signal.reason);
-  return new Promise((resolve, reject) => {
-    const leave = () => reject(signal.reason);
-    signal.addEventListener("abort", leave, { once: true });
-    over.then(() => {
-      signal.removeEventListener("abort", leave);
-      resolve();
-    });
-  });
-}

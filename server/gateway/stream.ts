@@ -1,6 +1,7 @@
 /** Answers that leave piece by piece: early failures get a status, silences a heartbeat, the end a ledger row. */
 
 import type { GatewayError } from "../std/gateway-error.ts";
+import { orAfter } from "../std/or-after.ts";
 import type { Signal } from "../std/signal.ts";
 import { unheard } from "../std/unheard.ts";
 import { hungUp } from "./deadline.ts";
@@ -53,16 +54,6 @@ export async function steady(
     }
   }
   return passOn();
-}
-
-async function orAfter<T>(promise: Promise<T>, ms: number): Promise<T | undefined> {
-  const { promise: late, resolve } = Promise.withResolvers<undefined>();
-  const timer = setTimeout(resolve, ms, undefined);
-  try {
-    return await Promise.race([promise, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 /** Begun at once: a generator that was never asked for anything would end without its `finally`. */

@@ -6,6 +6,7 @@ import { GatewayError } from "../std/gateway-error.ts";
 import { pause } from "../std/pause.ts";
 import type { Scratch } from "../std/scratch.ts";
 import { Cancel, type Signal } from "../std/signal.ts";
+import { unlessAborted } from "../std/unless-aborted.ts";
 import { asNotFetched, type Blame, faultOf, NotFetched } from "./download-fault.ts";
 import { type Gathered, gatherPicture } from "./gather-picture.ts";
 import { NotConnected } from "./http/connection.ts";
@@ -59,7 +60,7 @@ export function createDownload(options: DownloadOptions): Download {
     const once = async (): Promise<Gathered> => {
       at = urlOf(link);
       for (let hops = 0; ; hops++) {
-        const places = await within(limit.signal, placesOf(at, trusted, resolve));
+        const places = await unlessAborted(placesOf(at, trusted, resolve), limit.signal);
         const answer = await reach(places, { ...options, signal: limit.signal, connectMs });
         const onward = locationOf(answer);
         if (onward === undefined) return gatherPicture(bodyOf(answer, call.svg === true), scratch);
@@ -146,14 +147,4 @@ function limited(
       signal.removeEventListener("abort", leave);
     },
   };
-}
-
-/** Looking up a name cannot be broken off, only no longer waited for. */
-function within<T>(signal: Signal, work: Promise<T>): Promise<T> {
-  const { promise, resolve, reject } = Promise.withResolvers<T>();
-  const leave = (): void => reject(signal.reason);
-  if (signal.aborted) leave();
-  signal.addEventListener("abort", leave, { once: true });
-  work.then(resolve, reject);
-  return promise.finally(() => signal.removeEventListener("abort", leave));
 }

@@ -3,7 +3,7 @@ import { brotliDecompressSync, gunzipSync, inflateSync, zstdDecompressSync } fro
 import { codeOf } from "../std/error-code.ts";
 import { GatewayError } from "../std/gateway-error.ts";
 import type { WireReply } from "./adapter.ts";
-import { parseJson, withoutMark } from "./fetch-reply.ts";
+import { parseJson, withoutMark } from "./bounded-reply.ts";
 import type { Answer } from "./http/answer.ts";
 import { tooLarge } from "./unreachable.ts";
 

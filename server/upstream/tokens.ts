@@ -1,6 +1,7 @@
 /** Credentials that must be fetched first: one for each upstream, fetched once for all who wait, renewed before it ends. */
 import { GatewayError } from "../std/gateway-error.ts";
 import { Cancel, type Signal } from "../std/signal.ts";
+import { unlessAborted } from "../std/unless-aborted.ts";
 import type { Adapter, TokenExchange, WireRequest } from "./adapter.ts";
 import type { Upstream } from "./contract.ts";
 import type { Send } from "./send.ts";
@@ -106,18 +107,6 @@ async function ask(exchange: TokenExchange, upstream: Upstream, now: number, sen
     throw error instanceof GatewayError ? unsent(error) : error;
   } finally {
     clearTimeout(timer);
-  }
-}
-
-async function unlessAborted(token: Promise<string>, signal: Signal): Promise<string> {
-  if (signal.aborted) throw signal.reason;
-  const { promise, reject } = Promise.withResolvers<never>();
-  const leave = () => reject(signal.reason);
-  signal.addEventListener("abort", leave, { once: true });
-  try {
-    return await Promise.race([token, promise]);
-  } finally {
-    signal.removeEventListener("abort", leave);
   }
 }
 

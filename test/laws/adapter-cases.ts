@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { GatewayError } from "../../server/std/gateway-error.ts";
 import type { Adapter, WireReply, WireRequest } from "../../server/upstream/adapter.ts";
 import { adapters, halfAlike, openaiShaped } from "../../server/upstream/adapters/index.ts";
+import { withoutMark } from "../../server/upstream/bounded-reply.ts";
 import type {
   EditQuery,
   EmbeddingInput,
@@ -12,7 +13,6 @@ import type {
   ImageOptions,
   Target,
 } from "../../server/upstream/contract.ts";
-import { withoutMark } from "../../server/upstream/fetch-reply.ts";
 import { readMultipart } from "../fake-upstream/multipart.ts";
 
 export interface Subject {
