@@ -14,13 +14,20 @@ const lock = join(root, "package-lock.json");
 export function ensureInstalled(what) {
   // Installed as a dependency of something else: npm has seen to it already.
   if (!existsSync(lock)) return;
-  const wanted = createHash("sha256").update(readFileSync(lock)).digest("hex");
+  const text = readFileSync(lock, "utf8");
+  const wanted = createHash("sha256").update(text).digest("hex");
   const [have, extent] = existsSync(stamp) ? readFileSync(stamp, "utf8").split(" ") : [];
   if (have === wanted && (extent === "all" || extent === what)) return;
+  const packages = Object.entries(JSON.parse(text).packages ?? {});
+  // Installed by hand: npm would only take away what it was not told of.
+  const there = ["all", "run"].find((each) => isComplete(packages, each));
+  if (there === "all" || there === what) return writeFileSync(stamp, `${wanted} ${there}`);
+  // Without what is for tests only, unless some of it is there: npm removes what it is told to leave out.
+  const all = what === "all" || extent === "all" || packages.some(isForTests);
   process.stderr.write("Installing dependencies (once)...\n");
   const npm = process.platform === "win32" ? "npm.cmd" : "npm";
   const args = ["install", "--no-save", "--no-audit", "--no-fund", "--loglevel=error"];
-  if (what === "run") args.push("--omit=dev");
+  if (!all) args.push("--omit=dev");
   // npm tells scripts how it was called; the inner npm must not take that for its own orders.
   const env = Object.fromEntries(
     Object.entries(process.env).filter(
@@ -32,7 +39,26 @@ export function ensureInstalled(what) {
     process.stderr.write("npm could not install the dependencies; its words are above.\n");
     process.exit(1);
   }
-  writeFileSync(stamp, `${wanted} ${what}`);
+  writeFileSync(stamp, `${wanted} ${all ? "all" : "run"}`);
+}
+
+/** What may be absent on some machines is not asked for. */
+const isComplete = (packages, what) =>
+  packages.every(
+    ([path, { version, dev, optional, devOptional, link }]) =>
+      path === "" ||
+      optional ||
+      devOptional ||
+      link ||
+      (dev && what === "run") ||
+      versionAt(path) === version,
+  );
+
+const isForTests = ([path, { dev }]) => dev === true && versionAt(path) !== undefined;
+
+function versionAt(path) {
+  const file = join(root, path, "package.json");
+  return existsSync(file) ? JSON.parse(readFileSync(file, "utf8")).version : undefined;
 }
 
 /** The Bun of this package, never one that happens to be on the PATH. */

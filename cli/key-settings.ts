@@ -1,32 +1,39 @@
-/** What else a key is made with: its project, its limits and its end. The same as in vexel.yaml. */
+/** What else a key is made with: its project, limits, budget and end. The same as in vexel.yaml, and checked by the same rules. */
 
-import { limits as schema } from "../server/snapshot/limits.ts";
-import { expires as expiresSchema } from "../server/snapshot/schema.ts";
+import { budgetOf, budget as budgetSchema } from "../server/snapshot/budget.ts";
+import { limits as limitsSchema } from "../server/snapshot/limits.ts";
+import {
+  expires as expiresSchema,
+  parameters as parametersSchema,
+} from "../server/snapshot/schema.ts";
+import type { Budget } from "../server/std/budget.ts";
 import type { Limits } from "../server/std/limits.ts";
+import { periods } from "../server/std/utc-periods.ts";
 import type { KeySettings } from "../server/store/keys.ts";
 import { UsageError } from "./command.ts";
 
 const text = { type: "string" } as const;
 
-export const limitArguments = {
+export const settingArguments = {
   project: text,
+  parameters: text,
   expires: text,
   "requests-per-minute": text,
   "tokens-per-minute": text,
   "images-per-minute": text,
   "megapixels-per-minute": text,
   concurrent: text,
+  "budget-day": text,
+  "budget-month": text,
+  "budget-total": text,
+  "unknown-price": text,
 };
 
-export type SettingValues = Readonly<
-  Partial<Record<keyof typeof limitArguments, string | undefined>>
->;
+type Argument = keyof typeof settingArguments;
 
-const limitNames: readonly (readonly [
-  argument: Exclude<keyof typeof limitArguments, "project" | "expires">,
-  name: keyof Limits,
-  unit: string,
-])[] = [
+export type SettingValues = Readonly<Partial<Record<Argument, string | undefined>>>;
+
+const limitNames: readonly (readonly [argument: Argument, name: keyof Limits, unit: string])[] = [
   ["requests-per-minute", "requestsPerMinute", "requests/min"],
   ["tokens-per-minute", "tokensPerMinute", "tokens/min"],
   ["images-per-minute", "imagesPerMinute", "images/min"],
@@ -34,17 +41,8 @@ const limitNames: readonly (readonly [
   ["concurrent", "concurrent", "at once"],
 ];
 
-export function readKeySettings({ project, expires, ...values }: SettingValues): KeySettings {
-  const limits: { -readonly [name in keyof Limits]: number } = {};
-  for (const [argument, name] of limitNames) {
-    const given = values[argument];
-    if (given === undefined) continue;
-    const number = given.trim() === "" ? Number.NaN : Number(given);
-    if (!schema.safeParse({ [name]: number }).success) {
-      throw new UsageError(`--${argument} must be a number above 0, not "${given}".`);
-    }
-    limits[name] = number;
-  }
+export function readKeySettings(values: SettingValues): KeySettings {
+  const { project, expires, parameters } = values;
   if (project !== undefined && !/^[^\p{C}]{1,200}$/u.test(project)) {
     throw new UsageError("--project must have 1 to 200 characters, all of them visible.");
   }
@@ -54,11 +52,69 @@ export function readKeySettings({ project, expires, ...values }: SettingValues):
   return {
     ...(project !== undefined && { project }),
     ...(expires !== undefined && { expiresAt: Date.parse(expires) }),
-    ...(Object.keys(limits).length > 0 && { limits }),
+    ...(parameters !== undefined && { parameters: readParameters(parameters) }),
+    ...readLimits(values),
+    ...readBudget(values),
   };
 }
+
+function readParameters(given: string): NonNullable<KeySettings["parameters"]> {
+  const { data } = parametersSchema.safeParse(given);
+  if (data !== undefined) return data;
+  const words = parametersSchema.options.join(", ");
+  throw new UsageError(`--parameters must be one of ${words}, not "${given}".`);
+}
+
+function readLimits(values: SettingValues): Pick<KeySettings, "limits"> {
+  const limits: { -readonly [name in keyof Limits]: number } = {};
+  for (const [argument, name] of limitNames) {
+    const given = values[argument];
+    if (given === undefined) continue;
+    const number = numberIn(given);
+    if (!limitsSchema.safeParse({ [name]: number }).success) {
+      throw new UsageError(`--${argument} must be a number above 0, not "${given}".`);
+    }
+    limits[name] = number;
+  }
+  return Object.keys(limits).length > 0 ? { limits } : {};
+}
+
+function readBudget(values: SettingValues): Pick<KeySettings, "budget"> {
+  const given = periods.flatMap((period) => {
+    const amount = values[`budget-${period}`];
+    return amount === undefined ? [] : [[period, amount] as const];
+  });
+  const unknownPrice = values["unknown-price"];
+  if (given.length === 0 && unknownPrice === undefined) return {};
+  for (const [period, amount] of given) {
+    if (budgetSchema.safeParse({ [period]: numberIn(amount) }).success) continue;
+    throw new UsageError(
+      `--budget-${period} must be US dollars, a number from 0 to 1000000000, not "${amount}".`,
+    );
+  }
+  const dollars = Object.fromEntries(given.map(([period, amount]) => [period, numberIn(amount)]));
+  const { data } = budgetSchema.safeParse({ ...dollars, ...(unknownPrice && { unknownPrice }) });
+  if (!data || unknownPrice === "") {
+    throw new UsageError(`--unknown-price must be allow or refuse, not "${unknownPrice}".`);
+  }
+  return budgetOf(data);
+}
+
+const numberIn = (given: string): number => (given.trim() === "" ? Number.NaN : Number(given));
 
 export const limitWords = (limits: Limits = {}): string =>
   limitNames
     .flatMap(([, name, unit]) => (limits[name] === undefined ? [] : `${limits[name]} ${unit}`))
     .join(", ");
+
+export function budgetWords(budget: Budget | undefined): string {
+  if (!budget) return "";
+  const amounts = periods.flatMap((period) =>
+    budget[period] === undefined
+      ? []
+      : `$${budget[period]} ${period === "total" ? "in all" : `a ${period}`}`,
+  );
+  return [...amounts, ...(budget.unknownPrice === "refuse" ? ["known prices only"] : [])].join(
+    ", ",
+  );
+}

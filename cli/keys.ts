@@ -1,7 +1,7 @@
 /** vexel keys: make, list and revoke API keys. A running gateway notices within a second. */
 import { type KeySettings, type KeyStore, openKeyStore } from "../server/store/keys.ts";
 import { type Command, readArguments, settingsOrUsage, table, UsageError } from "./command.ts";
-import { limitArguments, limitWords, readKeySettings } from "./key-settings.ts";
+import { budgetWords, limitWords, readKeySettings, settingArguments } from "./key-settings.ts";
 
 export const keys: Command = {
   name: "keys",
@@ -10,19 +10,24 @@ export const keys: Command = {
                          [--requests-per-minute N] [--tokens-per-minute N]
                          [--images-per-minute N] [--megapixels-per-minute N]
                          [--concurrent N] [--expires YYYY-MM-DD]
+                         [--budget-day DOLLARS] [--budget-month DOLLARS]
+                         [--budget-total DOLLARS] [--unknown-price allow|refuse]
+                         [--parameters adapt|strict|drop|pass]
        vexel keys list [--json]
        vexel keys revoke ID-OR-NAME
 
 A new key is printed once and cannot be shown again. Without --models it may use
-every model, and without limits as much as its project and the models allow; what
-limits a project has is in vexel.yaml. Keys named in vexel.yaml are managed there
-and not listed here.
+every model, and without limits and a budget as much as its project and the models
+allow; what limits and budget a project has is in vexel.yaml. Budgets are in US
+dollars, their days and months in UTC. --parameters says what becomes of options that
+an image model does not have. Keys named in vexel.yaml are managed there and not
+listed here.
 A running gateway takes notice within a second.`,
   run: async (args) => {
     const { values, positionals } = readArguments(args, {
       name: { type: "string" },
       models: { type: "string" },
-      ...limitArguments,
+      ...settingArguments,
       json: { type: "boolean" },
     });
     const [action, target, ...more] = positionals;
@@ -53,6 +58,10 @@ function readAction(
   { name = "default", models = "*", json = false }: Values,
   settings: KeySettings,
 ): (store: KeyStore) => number {
+  const [given] = Object.keys(settings);
+  if (action !== "create" && given !== undefined) {
+    throw new UsageError("a project, limits, a budget and the like are given when a key is made.");
+  }
   switch (action) {
     case "create": {
       const globs = readGrant(name, models);
@@ -94,6 +103,11 @@ function create(
   return 0;
 }
 
+const head = [
+  ...["ID", "NAME", "KEY", "MODELS", "PROJECT", "LIMITS", "BUDGET", "PARAMETERS"],
+  ...["CREATED", "EXPIRES", "REVOKED"],
+];
+
 function list(store: KeyStore, asJson: boolean): number {
   const shown = store.list().map(({ hash, ...rest }) => rest);
   if (asJson) {
@@ -109,12 +123,13 @@ function list(store: KeyStore, asJson: boolean): number {
     models.join(","),
     more.project ?? "",
     limitWords(more.limits),
+    budgetWords(more.budget),
+    more.parameters ?? "",
     date(createdAt),
+    date(more.expiresAt ?? null),
     date(revokedAt),
   ]);
-  process.stdout.write(
-    `${table([["ID", "NAME", "KEY", "MODELS", "PROJECT", "LIMITS", "CREATED", "REVOKED"], ...rows])}\n`,
-  );
+  process.stdout.write(`${table([head, ...rows])}\n`);
   return 0;
 }
 

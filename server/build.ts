@@ -16,6 +16,7 @@ import { editsEndpoint } from "./gateway/endpoints/edits.ts";
 import { embeddingsEndpoint, engineEmbeddingsEndpoint } from "./gateway/endpoints/embeddings.ts";
 import { generationsEndpoint } from "./gateway/endpoints/generations.ts";
 import type { Roster } from "./gateway/scheduling/roster.ts";
+import { showTargets } from "./gateway/scheduling/show-target.ts";
 import { createServe } from "./gateway/serve.ts";
 import { createImagePath } from "./image-path.ts";
 import { createLedgerPath } from "./ledger-path.ts";
@@ -24,12 +25,13 @@ import { requestLine } from "./observe/request-line.ts";
 import { createPictureLinks } from "./picture-links.ts";
 import type { Settings } from "./settings.ts";
 import type { Snapshot } from "./snapshot/snapshot.ts";
-import { createSpendingPath } from "./spending-path.ts";
+import { createSpendingPath, takeUpHeld } from "./spending-path.ts";
 import { Allowance } from "./std/held.ts";
 import { createScratch } from "./std/scratch.ts";
 import { createTargetRoster } from "./target-roster.ts";
 import { adapters } from "./upstream/adapters/index.ts";
-import type { Engine } from "./upstream/contract.ts";
+import type { Engine, Target } from "./upstream/contract.ts";
+import { answers, probe } from "./upstream/probe.ts";
 import { createReach } from "./upstream/reach.ts";
 import { createSend, isProxied } from "./upstream/send.ts";
 
@@ -37,6 +39,8 @@ import { createSend, isProxied } from "./upstream/send.ts";
 const spoolAbove = 256 * 1024;
 /** Of answers that wait in memory to be passed on, of all calls together; what is more waits on disk. */
 const heldBytes = 8 * 1024 * 1024;
+/** How long a question that costs nothing may take, which looks whether a target is back. */
+const lookMs = 5000;
 const quietRoutes: ReadonlySet<string> = new Set(["health", "ready"]);
 /** How long callers with kept connections are still served, and told to go, before the door is closed. */
 export const drainGraceMs = 400;
@@ -68,7 +72,10 @@ export function build({ settings, snapshot, engines, log, ...hurry }: BuildOptio
   const clock = () => performance.now();
   const world = { now: Date.now, clock, random: Math.random };
   const spoolFolder = freshFolder(join(folder, "spool"));
-  const events = createEventPath({ settings, snapshot, log, version, ...world, ...hurry });
+  // Asked only once there is a roster.
+  const targets = () => showTargets(roster, Date.now);
+  const events = createEventPath({ settings, snapshot, log, version, targets, ...world, ...hurry });
+  takeUpHeld(folder, log);
   const rows = createLedgerPath({ settings, log, emit: events.emit, now: Date.now });
   const { ledger } = rows;
   const pictures = createPictureLinks({
@@ -83,8 +90,9 @@ export function build({ settings, snapshot, engines, log, ...hurry }: BuildOptio
     clock,
     proxied: isProxied(process.env),
   });
-  const reach = createReach({ adapters, engines, send: sender.send, now: Date.now });
   const roster = createTargetRoster({ snapshot, log, emit: events.emit, ...world });
+  const onSpent = roster.spent.bind(roster);
+  const reach = createReach({ adapters, engines, send: sender.send, now: Date.now, onSpent });
   const limits = createAdmissionPath({ settings, snapshot, clock });
   const vectors = createEmbeddingPath({
     settings,
@@ -98,8 +106,11 @@ export function build({ settings, snapshot, engines, log, ...hurry }: BuildOptio
     roster,
     limits,
   });
-  const images = createImagePath({ settings, reach, log, now: Date.now, roster, limits });
-  const { spending } = createSpendingPath({
+  const isThere = ({ upstream }: Target): Promise<boolean> =>
+    probe(upstream, { send: sender.send, timeoutMs: lookMs, now: Date.now }).then(answers);
+  const images = createImagePath({ settings, reach, log, now: Date.now, roster, limits, isThere });
+  const money = createSpendingPath({
+    folder,
     spent: rows.spent,
     traits: reach.pictures,
     log,
@@ -130,7 +141,7 @@ export function build({ settings, snapshot, engines, log, ...hurry }: BuildOptio
     },
     streamTimes: { patienceMs: 10_000, heartbeatMs: 15_000 },
     admission: limits.admission,
-    spending,
+    spending: money.spending,
     maxConcurrent: {
       all: settings.VEXEL_MAX_CONCURRENT,
       // Those that wait take a place in hand, too.
@@ -244,6 +255,7 @@ export function build({ settings, snapshot, engines, log, ...hurry }: BuildOptio
       await images.close();
       await Promise.all([...new Set(engines.values())].map((engine) => engine.close?.()));
       rows.close();
+      money.close();
       // The last: whoever closes may have something to tell.
       events.close();
     },

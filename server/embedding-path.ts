@@ -1,6 +1,8 @@
 /** Puts together what vectors need besides adapters: the memory of known ones, travelling together, the canary. */
 import type { Emit } from "./control/events.ts";
+import { disbelieved } from "./disbelieved.ts";
 import { type CanaryTold, createCanary } from "./gateway/canary.ts";
+import { ExpiringMemory } from "./gateway/expiring-memory.ts";
 import { Flights } from "./gateway/flights.ts";
 import type { Route } from "./gateway/resolve.ts";
 import type { Roster } from "./gateway/scheduling/roster.ts";
@@ -46,6 +48,7 @@ export function createEmbeddingPath(options: EmbeddingPathOptions): EmbeddingPat
     snapshot,
     embed: reach.embeddings,
     timeoutMs: 30_000,
+    limits,
     report: (told) => {
       tell(log, emit, told);
       // What it gave before is remembered as the model's, and nobody can tell which of it that is.
@@ -76,6 +79,7 @@ export function createEmbeddingPath(options: EmbeddingPathOptions): EmbeddingPat
     roster,
     limits,
     strayed: canary.strayed,
+    onDisbelieved: disbelieved(log),
   });
   return {
     send,
@@ -89,18 +93,24 @@ export function createEmbeddingPath(options: EmbeddingPathOptions): EmbeddingPat
 
 function createMemory(settings: Settings, log: Log, now: () => number) {
   const maxBytes = settings.VEXEL_CACHE_BYTES;
+  const ttlMs = settings.VEXEL_CACHE_TTL * 1000;
+  const memoryWith = (keeper?: VectorFile) => {
+    const options = { maxBytes, ...(keeper && { keeper }) };
+    return ttlMs > 0 ? new ExpiringMemory({ ...options, ttlMs, now }) : new VectorMemory(options);
+  };
   if (maxBytes === 0 || settings.VEXEL_CACHE_KEEP === "memory") {
-    return { memory: new VectorMemory({ maxBytes }), file: undefined };
+    return { memory: memoryWith(), file: undefined };
   }
   const file = new VectorFile({
     folder: settings.VEXEL_DATA,
     maxBytes,
     keyFormat,
+    ...(ttlMs > 0 && { ttlMs }),
     now,
     report: (reason) => log.error("cache-not-kept", { reason }),
   });
-  const memory = new VectorMemory({ maxBytes, keeper: file });
-  void file.load((key, vector, tokens) => memory.recall(key, vector, tokens));
+  const memory = memoryWith(file);
+  void file.load((...row) => memory.recall(...row));
   return { memory, file };
 }
 

@@ -5,6 +5,7 @@ import { createExpiringKeys } from "./control/expiring-keys.ts";
 import { createKeyEvents } from "./control/key-events.ts";
 import { createShow } from "./control/show.ts";
 import { createAdmin } from "./edge/admin.ts";
+import type { ShownTarget } from "./gateway/scheduling/show-target.ts";
 import type { Log } from "./observe/log.ts";
 import type { Settings } from "./settings.ts";
 import type { Snapshot, Webhook } from "./snapshot/snapshot.ts";
@@ -22,6 +23,8 @@ export interface EventPathOptions {
   readonly snapshot: () => Snapshot;
   readonly log: Log;
   readonly version: string;
+  /** What is known of every target. */
+  readonly targets: () => readonly ShownTarget[];
   /** Unix milliseconds. */
   readonly now: () => number;
   /** Milliseconds, monotonic. */
@@ -85,7 +88,7 @@ export function createEventPath(options: EventPathOptions): EventPath {
   return {
     emit: events.emit,
     keys: createKeyEvents({ store, emit: events.emit, report: unnoted }),
-    handlers: createAdmin({ key: settings.VEXEL_ADMIN_KEY, show }),
+    handlers: createAdmin({ key: settings.VEXEL_ADMIN_KEY, show, targets: options.targets }),
     close: () => {
       clearInterval(pruning);
       events.close();

@@ -2,7 +2,7 @@
 import type { EventPath } from "./event-path.ts";
 import type { Log } from "./observe/log.ts";
 import type { Settings } from "./settings.ts";
-import { withStoredKeys } from "./snapshot/build.ts";
+import { astray, withStoredKeys } from "./snapshot/build.ts";
 import { SnapshotHolder } from "./snapshot/holder.ts";
 import { type Loaded, loadSnapshot } from "./snapshot/load.ts";
 import { describeProblems, type Problem } from "./snapshot/problem.ts";
@@ -69,7 +69,12 @@ export function followConfiguration(options: FollowOptions): Followed {
     try {
       const now = keys.version();
       if (now !== seen) {
-        log.info("keys-changed", { keys: takeKeys().keys.size });
+        const before = new Set(astray(holder.current()));
+        const taken = takeKeys();
+        log.info("keys-changed", { keys: taken.keys.size });
+        for (const warning of astray(taken)) {
+          if (!before.has(warning)) log.warn("config-warning", { warning });
+        }
         events()?.keys(keys.list());
       }
       seen = now;

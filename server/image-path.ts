@@ -1,5 +1,6 @@
 /** Puts together what pictures need besides adapters: the darkroom, guarded downloads, the plan, and what is kept of paid calls. */
 import { join } from "node:path";
+import { disbelieved } from "./disbelieved.ts";
 import { KeptAnswers } from "./gateway/kept-answers.ts";
 import { checkEdit, checkMask, checkPicture } from "./gateway/preflight.ts";
 import type { Roster } from "./gateway/scheduling/roster.ts";
@@ -25,6 +26,8 @@ export interface ImagePathOptions {
   readonly now: () => number;
   readonly roster: Roster;
   readonly limits: KeepWithinOptions;
+  /** By a question that costs nothing. */
+  readonly isThere: (target: Target) => Promise<boolean>;
 }
 
 export interface ImagePath extends Pick<Stacks, "generations" | "edits"> {
@@ -33,7 +36,7 @@ export interface ImagePath extends Pick<Stacks, "generations" | "edits"> {
 }
 
 export function createImagePath(options: ImagePathOptions): ImagePath {
-  const { settings, reach, log, now, roster, limits } = options;
+  const { settings, reach, log, now, roster, limits, isThere } = options;
   const darkroom = createDarkroom({ idleMs: settings.VEXEL_LOCAL_IDLE * 1000 });
   const answers = new Answers({
     folder: join(settings.VEXEL_DATA, "answers"),
@@ -51,7 +54,14 @@ export function createImagePath(options: ImagePathOptions): ImagePath {
   );
   const tools = createTools(settings, reach, darkroom);
   return {
-    ...imageStacks(reach, { tools, moderation: reach.moderation, roster, limits }),
+    ...imageStacks(reach, {
+      tools,
+      moderation: reach.moderation,
+      isThere,
+      roster,
+      limits,
+      onDisbelieved: disbelieved(log),
+    }),
     kept,
     close: async () => {
       clearInterval(sweeping);
@@ -77,6 +87,7 @@ function createTools(settings: Settings, reach: Reach, darkroom: Darkroom): Pict
       const { type } = seen;
       return asFile(picture, { field: param, filename: "image" }, type);
     },
+    look: (file, signal) => darkroom.inspect(file, signal),
     isInside,
     convert: (picture, to, signal, scratch) => darkroom.convert(picture, to, signal, scratch),
     convertFile: async (file, format, signal, scratch) =>

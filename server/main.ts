@@ -4,6 +4,7 @@ import { buildEngines } from "./engines.ts";
 import { followConfiguration } from "./follow.ts";
 import { createLog, type Log } from "./observe/log.ts";
 import type { Settings } from "./settings.ts";
+import { type FolderLock, lockFolder } from "./store/folder-lock.ts";
 import { type KeyStore, openKeyStore } from "./store/keys.ts";
 import { welcomeText } from "./welcome-text.ts";
 
@@ -20,8 +21,10 @@ export async function run({ settings, configNamed, env }: RunOptions): Promise<n
   process.umask(0o077);
   const log = openLog(settings);
   let keys: KeyStore;
+  let lock: FolderLock;
   try {
     keys = openKeyStore(settings.VEXEL_DATA, Date.now);
+    lock = lockFolder(settings.VEXEL_DATA);
   } catch (error) {
     return complain(wordsOf(error));
   }
@@ -49,6 +52,7 @@ export async function run({ settings, configNamed, env }: RunOptions): Promise<n
   const code = await untilStopped(gateway, stop, settings, log);
   followed.close();
   keys.close();
+  lock.release();
   log.flush();
   return code;
 }

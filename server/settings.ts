@@ -116,6 +116,12 @@ export const settingsTable = {
     .describe(
       "Where known vectors are kept: `memory` forgets them when the gateway stops, `disk` does not.",
     ),
+  VEXEL_CACHE_TTL: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .default(0)
+    .describe("Seconds after which a known vector is asked for anew. 0: it is known for ever."),
   VEXEL_BATCH_WAIT_MS: z.coerce
     .number()
     .int()

@@ -4,9 +4,11 @@ import { createSpending, type Spending, type SpendingOptions } from "./gateway/s
 import type { LedgerPath } from "./ledger-path.ts";
 import type { Log } from "./observe/log.ts";
 import { GatewayError } from "./std/gateway-error.ts";
+import { HeldJournal, presumeHeld } from "./store/held-journal.ts";
 import { type Budgets, createBudgets } from "./usage/budgets/budgets.ts";
 
 export interface SpendingPathOptions extends Pick<SpendingOptions, "traits"> {
+  readonly folder: string;
   readonly spent: LedgerPath["spent"];
   readonly log: Log;
   readonly emit: Emit;
@@ -15,10 +17,11 @@ export interface SpendingPathOptions extends Pick<SpendingOptions, "traits"> {
 export interface SpendingPath {
   readonly budgets: Budgets;
   readonly spending: Spending;
+  close(): void;
 }
 
 export function createSpendingPath(options: SpendingPathOptions): SpendingPath {
-  const { spent, traits, log, emit } = options;
+  const { folder, spent, traits, log, emit } = options;
   const budgets = createBudgets({
     spentBefore: (spender, period) => {
       try {
@@ -37,5 +40,47 @@ export function createSpendingPath(options: SpendingPathOptions): SpendingPath {
       emit(told);
     },
   });
-  return { budgets, spending: createSpending({ budgets, traits }) };
+  const journal = new HeldJournal({ folder, newId: () => Bun.randomUUIDv7() });
+  const noted = attempt(log);
+  return {
+    budgets,
+    spending: createSpending({
+      budgets,
+      traits,
+      held: {
+        begin: (row) => noted(() => journal.begin(row)),
+        end: (requestId) => noted(() => journal.end(requestId)),
+      },
+    }),
+    close: () => noted(() => journal.close()),
+  };
 }
+
+/** Only a process that is killed needs the note, so a disk that takes none stops no call. It is told once. */
+function attempt(log: Log): (write: () => void) => void {
+  let works = true;
+  return (write) => {
+    try {
+      write();
+      works = true;
+    } catch (error) {
+      if (works) log.error("held-unwritable", { reason: reasonOf(error) });
+      works = false;
+    }
+  };
+}
+
+/** Before the ledger is opened: what earlier processes held when they were killed counts as spent. */
+export function takeUpHeld(folder: string, log: Log): void {
+  try {
+    const { calls, unreadable } = presumeHeld(folder);
+    if (calls > 0) log.warn("held-presumed", { calls });
+    if (unreadable > 0) log.error("ledger-rows-lost", { rows: unreadable });
+  } catch (error) {
+    // They stay where they are, for the next start.
+    log.error("held-unwritable", { reason: reasonOf(error) });
+  }
+}
+
+const reasonOf = (error: unknown): string =>
+  error instanceof Error ? error.message : String(error);

@@ -5,6 +5,7 @@ import { eventTypes } from "../../contract/events.ts";
 import { type Show, typesLike } from "../control/show.ts";
 import type { Incoming, Outgoing } from "../gateway/incoming.ts";
 import { parse } from "../gateway/parse.ts";
+import type { ShownTarget } from "../gateway/scheduling/show-target.ts";
 import { GatewayError } from "../std/gateway-error.ts";
 import { keyHash } from "../std/key-hash.ts";
 import type { Handler } from "./listen.ts";
@@ -14,6 +15,7 @@ export interface AdminOptions {
   /** Empty: the admin API is off. */
   readonly key: string;
   readonly show: Show;
+  readonly targets: () => readonly ShownTarget[];
 }
 
 const pageSizes = { least: 1, most: 100, usual: 20 } as const;
@@ -57,7 +59,7 @@ const fieldsOf = (search: string): Record<string, unknown> =>
     ]),
   );
 
-export function createAdmin({ key, show }: AdminOptions) {
+export function createAdmin({ key, show, targets }: AdminOptions) {
   const right = Buffer.from(keyHash(key));
   /** Hashes are all of one length, so how long a wrong key takes to refuse tells nothing of the right one. */
   const permit = ({ headers }: Incoming): void => {
@@ -93,6 +95,10 @@ export function createAdmin({ key, show }: AdminOptions) {
       { param: "after" },
     );
   };
+  const allTargets: Handler = (incoming) => {
+    permit(incoming);
+    return mine({ object: "list", data: targets() });
+  };
   const webhooks: Handler = (incoming) => {
     permit(incoming);
     return mine(show.webhooks());
@@ -106,5 +112,10 @@ export function createAdmin({ key, show }: AdminOptions) {
       "No webhook has this id. GET /admin/webhooks lists those there are.",
     );
   };
-  return { adminEvents: events, adminWebhooks: webhooks, adminWebhookTest: webhookTest };
+  return {
+    adminTargets: allTargets,
+    adminEvents: events,
+    adminWebhooks: webhooks,
+    adminWebhookTest: webhookTest,
+  };
 }

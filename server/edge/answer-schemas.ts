@@ -95,6 +95,37 @@ export const eventsAnswer = z.object({
 });
 
 const count = z.int().min(0);
+const milliseconds = z.number().min(0).nullable();
+
+export const targetsAnswer = z.object({
+  object: z.literal("list"),
+  data: z.array(
+    z.object({
+      object: z.literal("target"),
+      upstream: z.string(),
+      model: z.string().describe("The upstream's name for it."),
+      surface: z.string().nullable(),
+      models: z.array(z.string()).describe("The public models that it serves."),
+      state: z.enum(["healthy", "slow_start", "cooling", "ejected"]),
+      why: z.string().nullable(),
+      until: time
+        .nullable()
+        .describe("When it is tried again at the earliest, or has its full share."),
+      share: z.number().describe("Of its part of the calls: below 1 in slow start."),
+      in_flight: count,
+      limit: count.describe("How many calls at a time do it good; beyond it others are preferred."),
+      error_share: z.number().nullable().describe("Of its latest calls."),
+      latency: z.array(
+        z.object({
+          size: count.describe("0: the smallest calls, and pictures."),
+          mean_ms: milliseconds,
+          p95_ms: milliseconds,
+        }),
+      ),
+      counts: z.object({ answered: count, failed: count, limited: count, refused: count }),
+    }),
+  ),
+});
 
 export const webhooksAnswer = z.object({
   object: z.literal("list"),

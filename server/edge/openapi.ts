@@ -66,6 +66,7 @@ const replies: Record<RouteName, { type: string; schema?: z.ZodType }> = {
   models: { type: "application/json", schema: answers.modelsAnswer },
   model: { type: "application/json", schema: answers.modelAnswer },
   picture: { type: "image/*" },
+  adminTargets: { type: "application/json", schema: answers.targetsAnswer },
   adminEvents: { type: "application/json", schema: answers.eventsAnswer },
   adminWebhooks: { type: "application/json", schema: answers.webhooksAnswer },
   adminWebhookTest: { type: "application/json", schema: answers.webhookTestAnswer },

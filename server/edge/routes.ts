@@ -9,6 +9,7 @@ export type RouteName =
   | "models"
   | "model"
   | "picture"
+  | "adminTargets"
   | "adminEvents"
   | "adminWebhooks"
   | "adminWebhookTest"
@@ -69,6 +70,12 @@ export const routes: readonly RouteRow[] = [
     method: "GET",
     path: "/pictures/{name}",
     summary: "A picture that was asked for as a link. Expires.",
+  },
+  {
+    name: "adminTargets",
+    method: "GET",
+    path: "/admin/targets",
+    summary: "Every target: whether it serves, and what is known of it.",
   },
   {
     name: "adminEvents",

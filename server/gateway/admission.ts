@@ -51,7 +51,7 @@ export interface Pass {
 export interface Arriving extends Pick<Entering, "signal" | "expectWait"> {
   /** Whose turn it is. */
   readonly key: string;
-  readonly route: Route;
+  readonly route: Pick<Route, "id" | "kind">;
   readonly gates: readonly Gate[];
   readonly demand: Demand;
   /** Work was done for it already. */

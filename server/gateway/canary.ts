@@ -9,6 +9,7 @@ import { GatewayError } from "../std/gateway-error.ts";
 import { Cancel } from "../std/signal.ts";
 import type { EmbeddingsQuery, Target, Vector } from "../upstream/contract.ts";
 import type { Reach } from "../upstream/reach.ts";
+import { askWithin, type OwnQuestions } from "./own-question.ts";
 import { fromBase64 } from "./vectors.ts";
 
 export interface CanaryOptions {
@@ -17,6 +18,8 @@ export interface CanaryOptions {
   /** Told when a target is taken out, comes back, or could not be asked. */
   readonly report: (told: CanaryTold) => void;
   readonly timeoutMs: number;
+  /** Absent: nothing is limited. */
+  readonly limits?: OwnQuestions;
 }
 
 export interface CanaryTold {
@@ -44,7 +47,8 @@ const text = "The canary sang in the mine, and everybody knew that the air was g
  */
 const alike = 0.985;
 
-export function createCanary({ snapshot, embed, report, timeoutMs }: CanaryOptions): Canary {
+export function createCanary(options: CanaryOptions): Canary {
+  const { snapshot, embed, report, timeoutMs, limits } = options;
   const out = new Set<string>();
   const seen = new Set<string>();
   const silent = new Set<string>();
@@ -73,7 +77,9 @@ export function createCanary({ snapshot, embed, report, timeoutMs }: CanaryOptio
       rest: {},
     };
     try {
-      const { vectors } = await embed(query, target, cancel);
+      const asked = { target, text, key: "", route: model, signal: cancel };
+      const once = () => embed(query, target, cancel);
+      const { vectors } = limits ? await askWithin(limits, asked, once) : await once();
       return floatsOf(vectors[0]) ?? "its answer holds no vector";
     } catch (error) {
       return error instanceof Error ? error.message : String(error);

@@ -1,6 +1,7 @@
 /** What a call may cost, before it is made: at the dearest of its targets, since nobody knows yet which will serve it. */
 import { GatewayError } from "../std/gateway-error.ts";
-import { pictureTokens } from "../upstream/catalogue/pictures/picture-tokens.ts";
+import type { TokenPrice } from "../std/price.ts";
+import { pictureTokens, unheardOf } from "../upstream/catalogue/pictures/picture-tokens.ts";
 import { listedPicturePrice } from "../upstream/catalogue/prices/index.ts";
 import type {
   EditQuery,
@@ -11,27 +12,52 @@ import type {
 } from "../upstream/contract.ts";
 import type { ImageTraits } from "../upstream/image-traits.ts";
 import type { Estimate } from "../usage/budgets/budgets.ts";
-import { costOf, type Delivered } from "../usage/cost.ts";
+import { costOf, type Delivered, dearestRow } from "../usage/cost.ts";
 import { type Policy, planPicture } from "./pictures/plan.ts";
-import { loadOf } from "./stages/load.ts";
+import { type Load, loadOf } from "./stages/load.ts";
 import { priceOf } from "./vectors-cost.ts";
 
 /** What a model that is not asked for a size makes, or at most a little more than that. */
 const usualSize = "1024x1024";
 const million = 1_000_000;
 
+/** What a call may cost at one target. Undefined: no price is known there. */
+interface Cost {
+  /** Likely. */
+  readonly dollars: number;
+  /** If every byte of text is a token of its own. */
+  readonly most: number;
+  /** What is meant is not in the list of prices, and the dearest that is stands in for it. */
+  readonly unlisted?: boolean;
+  /** Nobody has told how many tokens a picture of this model is. */
+  readonly guessed?: boolean;
+}
+
+/** `guessed`: what such pictures cost lately may say more. */
+export type PictureEstimate = Estimate & { readonly guessed?: true };
+
 export function estimateVectors(
   { input }: Pick<EmbeddingsQuery, "input">,
   targets: readonly Target[],
 ): Estimate {
-  const { tokens } = loadOf(input);
+  const load = loadOf(input);
+  const most = mostTokens(load);
   return dearest(
     targets.map((target) => {
       const price = priceOf(target);
-      return price === null ? undefined : (tokens * price) / million;
+      return price === null
+        ? undefined
+        : { dollars: (load.tokens * price) / million, most: (most * price) / million };
     }),
   );
 }
+
+/**
+ * A vocabulary of bytes, as OpenAI's, has a token for each byte at worst; those of words and signs have one for each
+ * sign at worst, and one before and one behind each text. Tokens of a caller's own are counted.
+ */
+const mostTokens = ({ tokens, bytes, items }: Load): number =>
+  bytes === 0 ? tokens : bytes + 2 * items;
 
 export interface Picturing {
   readonly operation: "generations" | "edits";
@@ -41,12 +67,12 @@ export interface Picturing {
   readonly traits: (target: Target, operation: "generations" | "edits") => ImageTraits;
 }
 
-export function estimatePictures(picturing: Picturing): Estimate {
+export function estimatePictures(picturing: Picturing): PictureEstimate {
   const { operation, query, targets, policy, traits } = picturing;
   return dearest(
     targets.flatMap((target) => {
       const planned = tryPlan(query, traits(target, operation), policy);
-      return planned ? [pictureDollars(operation, planned, target)] : [];
+      return planned ? [pictureCost(operation, planned, target)] : [];
     }),
   );
 }
@@ -65,48 +91,72 @@ function tryPlan(
   }
 }
 
-function pictureDollars(
+function pictureCost(
   operation: "generations" | "edits",
   query: GenerationQuery | EditQuery,
   target: Target,
-): number | undefined {
+): Cost | undefined {
   const price = target.price ?? listedPicturePrice(target, { operation, rest: query.rest });
   if (!price) return undefined;
   const { n = 1 } = query.options;
   const size = unlessAuto(query.options.size) ?? query.wanted;
   const quality = unlessAuto(query.options.quality);
-  const tokens = price.tokens ? tokensOf(query, target, n) : {};
-  const cost = (what: Pick<Delivered, "size" | "quality">): number | undefined =>
-    costOf(price, { ...tokens, ...what, images: n });
-  const plain = cost({ size, quality });
-  if (plain !== undefined) return plain;
+  const words = loadOf({ kind: "text", texts: [query.prompt] });
+  const counted = price.tokens && tokensOf(query, target, price.tokens);
+  const atMost = counted?.with(mostTokens(words)) ?? {};
+  const likely = counted?.with(words.tokens) ?? {};
+  const guessed = counted?.guessed === true;
+  const costs = (what: Pick<Delivered, "size" | "quality">): Cost | undefined => {
+    const dollars = costOf(price, { ...likely, ...what, images: n });
+    const most = costOf(price, { ...atMost, ...what, images: n });
+    return dollars === undefined || most === undefined ? undefined : { dollars, most, guessed };
+  };
+  const plain = costs({ size, quality });
+  if (plain) return plain;
   const sized = size ?? usualSize;
   // Unasked it chooses by itself, and may choose the dearest.
   const qualities = quality === undefined ? qualitiesOf(price.pictures ?? {}) : [];
-  return (
-    cost({ size: sized, quality }) ?? most(qualities.map((q) => cost({ size: sized, quality: q })))
-  );
+  const found =
+    costs({ size: sized, quality }) ??
+    most(qualities.map((q) => costs({ size: sized, quality: q })));
+  if (found) return found;
+  const row = dearestRow(price, { ...atMost, size: sized, images: n });
+  return row === undefined ? undefined : { dollars: row, most: row, unlisted: true, guessed };
+}
+
+interface Counted {
+  readonly guessed: boolean;
+  /** `words`: tokens of the prompt. */
+  with(words: number): Pick<Delivered, "input" | "output">;
 }
 
 function tokensOf(
   query: GenerationQuery | EditQuery,
   { model }: Target,
-  n: number,
-): Pick<Delivered, "input" | "output"> {
-  const { size, quality, partial_images: previews = 0, input_fidelity: fidelity } = query.options;
-  const known = pictureTokens(model);
-  const drawn = known?.out(sizeClassOf(query.rest) ?? unlessAuto(size), unlessAuto(quality));
-  if (!known || drawn === undefined) return {};
+  { textOut }: TokenPrice,
+): Counted {
+  const { size, quality, n = 1, ...more } = query.options;
+  const { partial_images: previews = 0, input_fidelity: fidelity } = more;
+  const told = pictureTokens(model);
+  const [large, fine] = [sizeClassOf(query.rest) ?? unlessAuto(size), unlessAuto(quality)];
+  const listed = told?.out(large, fine);
+  // A model, or a size of it, that nobody has told the tokens of: the most that any other has.
+  const drawn = listed ?? unheardOf.out(large, fine);
+  // Where words have no price, whoever wrote it down expects none.
+  const {
+    words: said = 0,
+    preview = 0,
+    ...given
+  } = told ?? (textOut === undefined ? { ...unheardOf, words: 0 } : unheardOf);
   const shown = "images" in query ? query.images.length + (query.mask ? 1 : 0) : 0;
-  const perShown = fidelity === "high" ? (known.inClosely ?? known.in) : known.in;
-  const { tokens: words } = loadOf({ kind: "text", texts: [query.prompt] });
-  // community.openai.com/t/1381388: several pictures of one call "are billed as though they were separately performed".
+  const perShown = fidelity === "high" ? (given.inClosely ?? given.in) : given.in;
   return {
-    input: { text: n * words, image: n * shown * perShown },
-    output: {
-      text: n * (known.words ?? 0),
-      image: n * (drawn + previews * (known.preview ?? 0)),
-    },
+    guessed: listed === undefined,
+    // community.openai.com/t/1381388: several pictures of one call "are billed as though they were separately performed".
+    with: (words) => ({
+      input: { text: n * words, image: n * shown * perShown },
+      output: { text: n * said, image: n * (drawn + previews * preview) },
+    }),
   };
 }
 
@@ -129,11 +179,20 @@ const qualitiesOf = (pictures: Readonly<Record<string, number>>): string[] =>
     .map((key) => key.split(" ")[0] ?? "")
     .filter((word) => word !== "" && !/^(<=)?\d+x\d+$/.test(word));
 
-const most = (costs: readonly (number | undefined)[]): number | undefined =>
-  costs.reduce((a, b) => (a === undefined || (b !== undefined && b > a) ? b : a), undefined);
+const most = (costs: readonly (Cost | undefined)[]): Cost | undefined =>
+  costs.reduce(
+    (a, b) => (a === undefined || (b !== undefined && b.most > a.most) ? b : a),
+    undefined,
+  );
 
 /** One of unknown price makes the whole uncertain; what the others cost is known all the same. */
-const dearest = (costs: readonly (number | undefined)[]): Estimate =>
-  costs.length === 0
-    ? { dollars: 0, certain: true }
-    : { dollars: most(costs), certain: !costs.includes(undefined) };
+function dearest(costs: readonly (Cost | undefined)[]): PictureEstimate {
+  if (costs.length === 0) return { dollars: 0, certain: true };
+  const { dollars, most: atMost } = most(costs) ?? {};
+  return {
+    dollars,
+    ...(atMost !== dollars && { most: atMost }),
+    ...(costs.some((cost) => cost?.guessed) && { guessed: true }),
+    certain: costs.every((cost) => cost !== undefined && !cost.unlisted),
+  };
+}

@@ -39,6 +39,7 @@ export function fittingOf(
     // It says who asks and changes no vector; an upstream without such a field loses nothing by it.
     dropped: [
       ...purpose.dropped,
+      ...(query.purpose?.also ?? []),
       ...(query.user !== undefined && traits.user !== true ? ["user"] : []),
     ],
   };

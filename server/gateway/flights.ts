@@ -1,16 +1,27 @@
 /** What is being asked upstream at this moment, so that nobody asks for the same again but waits for it. */
 import { GatewayError } from "../std/gateway-error.ts";
+import { Cancel } from "../std/signal.ts";
 import type { EmbeddingsQuery } from "../upstream/contract.ts";
 import type { Call } from "./stages/stage.ts";
 import type { Known } from "./vector-memory.ts";
 
 type EmbeddingsCall = Call<EmbeddingsQuery>;
 
+/**
+ * A question of more inputs is called off with its caller, though others wait for some of them: most of what it costs
+ * would be for nobody.
+ */
+const maxKeptOn = 64;
+
 /** One question on its way, by the call that asks it. */
 export class Flight {
   readonly #asking: EmbeddingsCall;
   readonly #inputs: number;
-  #waiting: (() => void)[] | undefined;
+  #waiting: Set<() => void> | undefined;
+  /** Made for the first who waits: most questions have none. */
+  #goesOn: ((reason: unknown) => boolean) | undefined;
+  /** Its caller has hung up, and it goes on for those who wait. */
+  #goneWith: GatewayError | undefined;
   #found: Map<string, Known> | undefined;
   #failure: { readonly error: unknown; readonly abandoned: boolean } | undefined;
 
@@ -38,23 +49,47 @@ export class Flight {
   }
 
   found(key: string, known: Known): void {
-    if (this.#waiting === undefined) return;
+    if (this.#waiting === undefined || this.#waiting.size === 0) return;
     this.#found ??= new Map();
     this.#found.set(key, known);
   }
 
   failed(error: unknown): void {
-    const gone = error instanceof GatewayError && error.fault === "client_closed";
-    this.#failure = { error, abandoned: gone || this.doomed };
+    this.#failure = { error, abandoned: isHangUp(error) || this.doomed };
   }
 
+  /** From now on a caller who hangs up does not end it: what is asked already need not be paid for twice. */
   wait(landed: () => void): void {
-    this.#waiting ??= [];
-    this.#waiting.push(landed);
+    this.#waiting ??= new Set();
+    this.#waiting.add(landed);
+    const { signal } = this.#asking;
+    if (this.#inputs > maxKeptOn || !(signal instanceof Cancel)) return;
+    this.#goesOn ??= (reason) => {
+      // Its time is its own: whoever waits longer asks anew.
+      if (!isHangUp(reason)) return false;
+      this.#goneWith = reason;
+      return true;
+    };
+    signal.putOff = this.#goesOn;
+  }
+
+  leave(landed: () => void): void {
+    this.#waiting?.delete(landed);
+    if (this.#waiting?.size === 0) this.#letGo();
   }
 
   landed(): void {
-    for (const landed of this.#waiting ?? []) landed();
+    if (this.#waiting === undefined) return;
+    for (const landed of this.#waiting) landed();
+    this.#waiting.clear();
+    this.#letGo();
+  }
+
+  #letGo(): void {
+    const { signal } = this.#asking;
+    if (!(signal instanceof Cancel) || !this.#goesOn || signal.putOff !== this.#goesOn) return;
+    signal.putOff = undefined;
+    if (this.#goneWith) signal.abort(this.#goneWith);
   }
 
   /**
@@ -74,6 +109,9 @@ export class Flight {
     );
   }
 }
+
+const isHangUp = (error: unknown): error is GatewayError =>
+  error instanceof GatewayError && error.fault === "client_closed";
 
 function isTrouble(error: unknown): boolean {
   if (!(error instanceof GatewayError)) return false;
@@ -112,18 +150,25 @@ export class Flights {
 export function untilLanded(flights: ReadonlySet<Flight>, call: EmbeddingsCall): Promise<void> {
   const { signal } = call;
   const { promise, resolve } = Promise.withResolvers<void>();
+  if (signal.aborted) {
+    resolve();
+    return promise;
+  }
+  const flying = new Map<Flight, () => void>();
   const leave = (): void => {
     signal.removeEventListener("abort", leave);
+    for (const [flight, landed] of flying) flight.leave(landed);
+    flying.clear();
     resolve();
   };
-  if (signal.aborted) leave();
-  else signal.addEventListener("abort", leave);
-  let left = flights.size;
+  signal.addEventListener("abort", leave);
   for (const flight of flights) {
-    flight.wait(() => {
-      left--;
-      if (left === 0 || flight.failsToo(call)) leave();
-    });
+    const landed = (): void => {
+      flying.delete(flight);
+      if (flying.size === 0 || flight.failsToo(call)) leave();
+    };
+    flying.set(flight, landed);
+    flight.wait(landed);
   }
   return promise;
 }

@@ -1,6 +1,7 @@
 /**
  * For whole answers behind proxies that hang up on silence: after a while the answer begins, with spaces, which JSON allows
- * before its first brace. The status is 200 by then, so a failure is told in the body alone.
+ * before its first brace. The status is 200 by then, so a failure is told in the body alone; so is whatever the headers of
+ * the answer would have said.
  */
 import { orAfter } from "../std/or-after.ts";
 import type { Leaving, Outgoing } from "./incoming.ts";
@@ -24,7 +25,32 @@ async function* spaced(
     yield " ";
     outgoing = await orAfter(outcome, ms);
   }
-  const { body } = outgoing;
+  yield* withNotes(notesOf(outgoing), piecesOf(outgoing.body));
+}
+
+/** What can no longer be said in the status and the headers. Undefined where that is nothing. */
+function notesOf({ status, headers }: Outgoing): string | undefined {
+  const { "content-type": _, ...unsaid } = headers;
+  if (status === 200 && Object.keys(unsaid).length === 0) return undefined;
+  return JSON.stringify({ status, headers: unsaid });
+}
+
+/** As the first member of the answer, which is an object and never empty. Clients pass over members they do not know. */
+async function* withNotes(
+  notes: string | undefined,
+  pieces: AsyncIterable<string | Uint8Array>,
+): AsyncGenerator<string | Uint8Array> {
+  let isFirst = notes !== undefined;
+  for await (const piece of pieces) {
+    if (isFirst && piece.length > 0) {
+      isFirst = false;
+      yield `{"vexel":${notes},`;
+      yield typeof piece === "string" ? piece.slice(1) : piece.subarray(1);
+    } else yield piece;
+  }
+}
+
+async function* piecesOf(body: Outgoing["body"]): AsyncGenerator<string | Uint8Array> {
   if (typeof body === "string" || body instanceof Uint8Array) yield body;
   else if (body instanceof Blob) yield* body.stream();
   else if ("open" in body) yield* all(body);

@@ -9,6 +9,7 @@ import { GatewayError } from "../std/gateway-error.ts";
 import type { Streamed } from "../std/json-stream.ts";
 import type { Signal } from "../std/signal.ts";
 import { unlessAborted } from "../std/unless-aborted.ts";
+import { LostAnswers } from "./lost-answers.ts";
 
 export interface Ask {
   /** The caller's key, by id: nobody gets another's answer. */
@@ -25,18 +26,12 @@ export type Claim =
   | { readonly kind: "replay"; readonly answer: KeptAnswer }
   | { readonly kind: "go"; readonly claim: Going };
 
-interface Running {
-  readonly fingerprint: string;
-  readonly over: Promise<void>;
-}
-
 export class KeptAnswers {
   readonly #shelf: AnswerShelf;
   readonly #report: (error: unknown) => void;
   /** Calls under way that others may wait for, by name. */
-  readonly #running = new Map<string, Running>();
-  /** Callers with an answer that did not reach them: only for them is it worth to look. */
-  readonly #lost = new Map<string, number>();
+  readonly #running = new Map<string, Going>();
+  readonly #lost = new LostAnswers();
 
   constructor(shelf: AnswerShelf, report: (error: unknown) => void) {
     this.#shelf = shelf;
@@ -50,48 +45,88 @@ export class KeptAnswers {
       return { kind: "go", claim: new Going(this, ask, undefined) };
     }
     const fingerprint = await ask.fingerprint();
-    const name =
-      idempotencyKey === undefined
-        ? nameOf("lost", owner, fingerprint)
-        : nameOf("key", owner, idempotencyKey);
+    return idempotencyKey === undefined
+      ? this.#claimLost(ask, fingerprint)
+      : this.#claimKey(ask, fingerprint, nameOf("key", owner, idempotencyKey));
+  }
+
+  async #claimKey(ask: Ask, fingerprint: string, name: string): Promise<Claim> {
     for (;;) {
       const running = this.#running.get(name);
       if (running) {
         if (running.fingerprint !== fingerprint) throw otherQuestion();
-        await unlessAborted(running.over, ask.signal);
+        await this.#waitFor(running, ask);
         continue;
       }
       const answer = await this.#shelf.find(name);
       if (answer) {
         if (answer.fingerprint !== fingerprint) throw otherQuestion();
-        // To one of those who ask for it at the same moment.
-        if (idempotencyKey === undefined && !(await this.#handOver(name, owner))) continue;
+        this.#lost.remove(nameOf("id", ask.owner, answer.requestId));
         return { kind: "replay", answer };
       }
       // Looking took a moment, in which a twin may have begun.
       if (this.#running.has(name)) continue;
       const claim = new Going(this, ask, fingerprint);
-      if (idempotencyKey !== undefined) claim.begin(name, fingerprint);
+      claim.begin([name]);
       return { kind: "go", claim };
+    }
+  }
+
+  /** To one caller only: the next who asks the same gets a picture of their own. */
+  async #claimLost(ask: Ask, fingerprint: string): Promise<Claim> {
+    const question = nameOf("lost", ask.owner, fingerprint);
+    for (;;) {
+      const call = this.#lost.first(question);
+      if (call === undefined) {
+        return { kind: "go", claim: new Going(this, ask, fingerprint) };
+      }
+      const running = this.#running.get(call);
+      if (running) {
+        await this.#waitFor(running, ask);
+        continue;
+      }
+      this.#lost.remove(call);
+      const answer = await this.#shelf.find(call);
+      if (answer) return { kind: "replay", answer };
+    }
+  }
+
+  /** Whoever leaves while they wait for another's call finds its answer by their own id. */
+  async #waitFor(running: Going, { owner, requestId, clientId, signal }: Ask): Promise<void> {
+    try {
+      await unlessAborted(running.over, signal);
+    } catch (error) {
+      running.alsoFor(idsOf(owner, requestId, clientId));
+      throw error;
     }
   }
 
   /** An answer by the id of its call, ours or the caller's. "under way" where the call is not over. */
   async byId(owner: string, id: string): Promise<KeptAnswer | "under way" | undefined> {
     const name = nameOf("id", owner, id);
-    return this.#running.has(name) ? "under way" : this.#shelf.find(name);
+    if (this.#running.has(name)) return "under way";
+    const answer = await this.#shelf.find(name);
+    if (answer) this.#lost.remove(nameOf("id", owner, answer.requestId));
+    return answer;
   }
 
-  run(name: string, fingerprint: string, over: Promise<void>): void {
-    this.#running.set(name, { fingerprint, over });
+  run(name: string, going: Going): void {
+    this.#running.set(name, going);
   }
 
-  end(name: string): void {
-    this.#running.delete(name);
+  /** A name may have been given to a later call meanwhile. */
+  end(name: string, going: Going): void {
+    if (this.#running.get(name) === going) this.#running.delete(name);
   }
 
-  lose(owner: string): void {
-    this.#lost.set(owner, (this.#lost.get(owner) ?? 0) + 1);
+  lose({ owner, requestId }: Ask, fingerprint: string): void {
+    const question = nameOf("lost", owner, fingerprint);
+    this.#lost.add(nameOf("id", owner, requestId), { owner, question });
+  }
+
+  /** There will be no answer. */
+  giveUp({ owner, requestId }: Ask): void {
+    this.#lost.remove(nameOf("id", owner, requestId));
   }
 
   /** Undefined where the disk does not take it: then nothing is kept, and the call goes on. */
@@ -107,25 +142,21 @@ export class KeptAnswers {
   failed(error: unknown): void {
     this.#report(error);
   }
-
-  /** To one caller only: the next who asks the same gets a picture of their own. */
-  async #handOver(name: string, owner: string): Promise<boolean> {
-    if (!(await this.#shelf.forget(name))) return false;
-    const left = (this.#lost.get(owner) ?? 1) - 1;
-    if (left > 0) this.#lost.set(owner, left);
-    else this.#lost.delete(owner);
-    return true;
-  }
 }
+
+/** Of one answer: whoever comes after so many that wait for it makes their own. */
+const mostNames = 64;
 
 /** A call that is being made, and what is kept of it. */
 export class Going {
   readonly #kept: KeptAnswers;
   readonly #ask: Ask;
   #fingerprint: string | undefined;
-  readonly #names: string[] = [];
+  readonly #names = new Set<string>();
   readonly #over = Promise.withResolvers<void>();
   #recorder: Recorder | undefined;
+  #isSpoilt = false;
+  #isOver = false;
 
   constructor(kept: KeptAnswers, ask: Ask, fingerprint: string | undefined) {
     this.#kept = kept;
@@ -133,31 +164,48 @@ export class Going {
     this.#fingerprint = fingerprint;
   }
 
+  get fingerprint(): string | undefined {
+    return this.#fingerprint;
+  }
+
+  /** Settles when the call is over, however it went. */
+  get over(): Promise<void> {
+    return this.#over.promise;
+  }
+
   /** The answer will be asked for again, whether it arrives or not. */
   get isWanted(): boolean {
     return this.#ask.idempotencyKey !== undefined;
   }
 
-  begin(name: string, fingerprint: string): void {
-    this.#names.push(name);
-    this.#kept.run(name, fingerprint, this.#over.promise);
+  begin(names: readonly string[]): void {
+    for (const name of names) {
+      this.#names.add(name);
+      this.#kept.run(name, this);
+    }
+  }
+
+  alsoFor(names: readonly string[]): void {
+    if (this.#names.size < mostNames) this.begin(names);
   }
 
   /** The caller is gone: whoever asks the same may wait for what was begun. Files of the call must still be there. */
   async abandon(): Promise<void> {
     const { owner, requestId, clientId } = this.#ask;
     this.#fingerprint ??= await this.#ask.fingerprint();
-    const ids = clientId === undefined ? [requestId] : [requestId, clientId];
-    for (const id of ids) this.begin(nameOf("id", owner, id), this.#fingerprint);
-    this.begin(nameOf("lost", owner, this.#fingerprint), this.#fingerprint);
-    this.#kept.lose(owner);
+    this.begin(idsOf(owner, requestId, clientId));
+    this.#kept.lose(this.#ask, this.#fingerprint);
   }
 
   append(piece: string | Uint8Array): void {
+    // An answer with a gap in it is none: what could not be begun, or went wrong once, is not taken up again.
+    if (this.#isSpoilt) return;
     try {
       this.#recorder ??= this.#kept.record();
       this.#recorder?.append(piece);
+      this.#isSpoilt = this.#recorder === undefined;
     } catch (error) {
+      this.#isSpoilt = true;
       this.#kept.failed(error);
       void this.#recorder?.discard();
       this.#recorder = undefined;
@@ -172,15 +220,17 @@ export class Going {
   /** Kept under every name it was begun with. */
   async keep(headers: AnswerFacts["headers"]): Promise<void> {
     const { requestId, owner, clientId } = this.#ask;
-    this.#fingerprint ??= await this.#ask.fingerprint();
-    const ids = clientId === undefined ? [requestId] : [requestId, clientId];
-    const names = new Set([...this.#names, ...ids.map((id) => nameOf("id", owner, id))]);
+    const fingerprint = this.#fingerprint ?? (await this.#ask.fingerprint());
+    const facts = { requestId, fingerprint, headers };
+    for (const name of idsOf(owner, requestId, clientId)) this.#names.add(name);
+    const kept = new Set<string>();
     try {
-      await this.#recorder?.commit([...names], {
-        requestId,
-        fingerprint: this.#fingerprint,
-        headers,
-      });
+      // While it is written, one who waits may leave and want it under another name.
+      while (kept.size < this.#names.size) {
+        const names = [...this.#names].filter((name) => !kept.has(name));
+        await this.#recorder?.commit(names, facts);
+        for (const name of names) kept.add(name);
+      }
     } catch (error) {
       this.#kept.failed(error);
     }
@@ -190,16 +240,23 @@ export class Going {
 
   /** Nothing is kept: whoever waits makes the call anew. */
   async release(): Promise<void> {
+    // A caller who left is told of as of a failure, after the answer was kept.
+    if (this.#isOver) return;
     await this.#recorder?.discard();
     this.#recorder = undefined;
+    this.#kept.giveUp(this.#ask);
     this.end();
   }
 
   end(): void {
-    for (const name of this.#names) this.#kept.end(name);
+    this.#isOver = true;
+    for (const name of this.#names) this.#kept.end(name, this);
     this.#over.resolve();
   }
 }
+
+const idsOf = (owner: string, requestId: string, clientId: string | undefined): string[] =>
+  [requestId, ...(clientId === undefined ? [] : [clientId])].map((id) => nameOf("id", owner, id));
 
 const nameOf = (...parts: readonly string[]): string =>
   createHash("sha256").update(JSON.stringify(parts)).digest("hex");

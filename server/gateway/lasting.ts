@@ -27,13 +27,18 @@ export function lasting(
   let pending: Promise<IteratorResult<string>> | undefined;
 
   const step = async (): Promise<IteratorResult<string>> => {
-    const result = await iterator.next();
-    if (!result.done) told.onPiece(result.value);
-    else if (!over) {
-      over = true;
-      await told.onOver();
+    let result: IteratorResult<string> | undefined;
+    try {
+      result = await iterator.next();
+      if (!result.done) told.onPiece(result.value);
+      return result;
+    } finally {
+      // Also where it fails: others wait for the end.
+      if ((result === undefined || result.done) && !over) {
+        over = true;
+        await told.onOver();
+      }
     }
-    return result;
   };
   const next = (): Promise<IteratorResult<string>> => {
     pending = step();

@@ -1,7 +1,10 @@
 /** Between a call and the budgets it is charged to: holds what it may cost before, and settles what it did cost after. */
+
+import type { Budgeted } from "../std/budget.ts";
 import type { GatewayError } from "../std/gateway-error.ts";
 import type { EmbeddingsQuery, GenerationQuery } from "../upstream/contract.ts";
-import type { Budgets, Estimate } from "../usage/budgets/budgets.ts";
+import type { Budgets, Estimate, Reservation } from "../usage/budgets/budgets.ts";
+import type { LedgerRow } from "../usage/ledger.ts";
 import type { Operation } from "./endpoint.ts";
 import { estimatePictures, estimateVectors, type Picturing } from "./estimate.ts";
 import { LearnedCosts } from "./learned-costs.ts";
@@ -12,6 +15,12 @@ export interface SpendingOptions {
   readonly budgets: Budgets;
   /** What a target can draw. */
   readonly traits: Picturing["traits"];
+  /** Calls under way, for the next process should this one be killed. */
+  readonly held: {
+    /** `row`: what becomes of the call if nothing more is heard of it. */
+    begin(row: LedgerRow): void;
+    end(requestId: string): void;
+  };
 }
 
 export interface Spending {
@@ -21,7 +30,7 @@ export interface Spending {
   end(trip: Trip, error?: GatewayError): void;
 }
 
-export function createSpending({ budgets, traits }: SpendingOptions): Spending {
+export function createSpending({ budgets, traits, held }: SpendingOptions): Spending {
   const learned = new LearnedCosts();
 
   /** A price that is told only afterwards may be the last time's. */
@@ -36,32 +45,48 @@ export function createSpending({ budgets, traits }: SpendingOptions): Spending {
     const listed = estimatePictures({ operation, query, targets, policy, traits });
     const { n = 1, size, quality } = query.options;
     const what = JSON.stringify([id, operation, size, quality]).slice(0, 500);
-    const before = listed.certain ? undefined : learned.of(what);
-    const estimate: Estimate =
-      before === undefined
-        ? listed
-        : { dollars: Math.max(listed.dollars ?? 0, before * n), certain: false };
-    return { estimate, learn: (cost: number): void => learned.learn(what, cost / n) };
+    const learns = listed.guessed || !listed.certain;
+    const before = (learns && learned.of(what)) || 0;
+    const estimate: Estimate = before > 0 ? atLeast(before * n, listed) : listed;
+    const learn = (cost: number): void => {
+      if (learns) learned.learn(what, cost / n);
+    };
+    return { estimate, learn };
+  };
+
+  const reserve = (
+    operation: Operation,
+    query: unknown,
+    route: Route,
+    trip: Trip,
+    charged: readonly Budgeted[],
+  ): Reservation => {
+    if (operation === "embeddings") {
+      const estimate = estimateVectors(query as EmbeddingsQuery, route.targets);
+      return budgets.reserve(charged, estimate, trip.at);
+    }
+    const { estimate, learn } = pictures(operation, query as GenerationQuery, route, trip);
+    const reservation = budgets.reserve(charged, estimate, trip.at);
+    return {
+      ...reservation,
+      settle: (cost) => {
+        if (cost !== undefined) learn(cost);
+        reservation.settle(cost);
+      },
+    };
   };
 
   return {
     begin: (operation, query, route, trip) => {
-      const charged = trip.caller?.budgets;
-      if (!charged) return;
-      if (operation === "embeddings") {
-        const estimate = estimateVectors(query as EmbeddingsQuery, route.targets);
-        trip.reservation = budgets.reserve(charged, estimate, trip.at);
-        return;
-      }
-      const { estimate, learn } = pictures(operation, query as GenerationQuery, route, trip);
-      const reservation = budgets.reserve(charged, estimate, trip.at);
-      trip.reservation = {
-        ...reservation,
-        settle: (cost) => {
-          if (cost !== undefined && !estimate.certain) learn(cost);
-          reservation.settle(cost);
-        },
-      };
+      const { caller } = trip;
+      if (!caller?.budgets) return;
+      const reservation = reserve(operation, query, route, trip, caller.budgets);
+      trip.reservation = reservation;
+      const { estimate } = reservation;
+      if (!estimate) return;
+      held.begin({ ...trip.row(caller), ...killed, estimate });
+      // After the row is written.
+      trip.whenOver(() => held.end(trip.requestId));
     },
     end: (trip, error) => {
       const { reservation, cost } = trip;
@@ -72,6 +97,19 @@ export function createSpending({ budgets, traits }: SpendingOptions): Spending {
     },
   };
 }
+
+const atLeast = (before: number, { dollars = 0, most = dollars, certain }: Estimate): Estimate => ({
+  dollars: Math.max(dollars, before),
+  most: Math.max(most, before),
+  certain,
+});
+
+/** Nobody was told anything, and nobody knows how far it came. */
+const killed = {
+  status: 500,
+  fault: "internal",
+  steps: "the gateway ended before the call",
+} as const;
 
 /** Ends of our own making, while an upstream may have been at work. */
 const cutShort: ReadonlySet<string> = new Set(["client_closed", "internal", "storage_unavailable"]);

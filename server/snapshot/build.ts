@@ -11,6 +11,7 @@ import type { Provided } from "./provision.ts";
 import type { Config } from "./read.ts";
 import type { Key, Model, Project, Snapshot, Source } from "./snapshot.ts";
 import { orderOf } from "./target-order.ts";
+import { vectorHints } from "./vector-hints.ts";
 import { buildWebhooks } from "./webhooks.ts";
 
 export interface Parts {
@@ -74,7 +75,10 @@ export function build({ version, config, environment, embedded, storedKeys }: Pa
     limits: limitTable(parts),
     webhooks: new FrozenMap(freezeAll(new Map(buildWebhooks(config.webhooks)))),
   };
-  return { snapshot: Object.freeze(snapshot), warnings: idleGlobs(snapshot) };
+  return {
+    snapshot: Object.freeze(snapshot),
+    warnings: [...idleGlobs(snapshot), ...astray(snapshot), ...vectorHints(snapshot)],
+  };
 }
 
 /** The same snapshot with other keys from the store. The file need not be read for it, and may be bad or gone. */
@@ -159,7 +163,10 @@ function fileModel(
     ...(row.kind === "image" &&
       row.moderation && {
         moderation: {
-          target: { upstream: upstreamAt(row.moderation.upstream), model: row.moderation.model },
+          target: targetLimits(row.id, undefined, {
+            upstream: upstreamAt(row.moderation.upstream),
+            model: row.moderation.model,
+          }),
           onFailure: row.moderation.onFailure,
         },
       }),
@@ -199,3 +206,12 @@ function idleGlobs({ keys, models }: Snapshot): string[] {
         ),
     );
 }
+
+/** A key made on the command line whose project is not in the file: what the project may spend, it does not share. */
+export const astray = ({ keys, projects }: Pick<Snapshot, "keys" | "projects">): string[] =>
+  [...keys.values()]
+    .filter(({ project }) => project !== undefined && !projects?.has(project))
+    .map(
+      ({ name, project }) =>
+        `the key ${JSON.stringify(name)} is of the project ${JSON.stringify(project)}, which is not in vexel.yaml: it has its own limits and budget only`,
+    );

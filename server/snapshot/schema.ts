@@ -97,7 +97,7 @@ const embedding = z.strictObject({
 });
 
 /** What becomes of options that a target lacks. */
-const parameters = z.enum(["adapt", "strict", "drop", "pass"]);
+export const parameters = z.enum(["adapt", "strict", "drop", "pass"]);
 
 const image = z.strictObject({
   ...model,

@@ -16,7 +16,7 @@ export interface KeptAnswer extends AnswerFacts {
 /** An answer on its way to disk. */
 export interface Recorder {
   append(piece: string | Uint8Array): void;
-  /** From now on it is found under these names. */
+  /** From now on it is found under these names, and under those given before. */
   commit(names: readonly string[], facts: AnswerFacts): Promise<void>;
   discard(): Promise<void>;
 }
@@ -26,6 +26,4 @@ export interface AnswerShelf {
   begin(): Recorder;
   /** Undefined when there is none, or no longer. */
   find(name: string): Promise<KeptAnswer | undefined>;
-  /** The name stands for nothing any more. False where it did not before. */
-  forget(name: string): Promise<boolean>;
 }

@@ -6,14 +6,16 @@ export interface FaultDetails {
   readonly param?: string;
   /** Milliseconds after which a retry makes sense. */
   readonly retryAfterMs?: number;
-  /** What an upstream said itself, where its words are kept: wins over the table. */
-  readonly as?: Partial<Pick<Fault, "status" | "type" | "code">>;
+  /** What an upstream said itself, where its words are kept, or what is otherwise this time: wins over the table. */
+  readonly as?: Partial<Pick<Fault, "status" | "type" | "code" | "retry">>;
   /** Extra members of the error body, such as `moderation_details`. */
   readonly extra?: Readonly<Record<string, unknown>>;
   /** For the operator's log alone: names of hosts, paths and the like. Never a key, prompt, vector or picture. */
   readonly logged?: string;
   /** The request never reached the upstream, so nothing can have been charged. */
   readonly unsent?: true;
+  /** It reached the upstream, which has no such place: nothing was made, whatever the table says. */
+  readonly unmade?: true;
   /** The upstream had taken the job by then, so it may charge for it, whatever the table says. */
   readonly paid?: true;
   readonly cause?: unknown;

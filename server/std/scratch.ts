@@ -25,6 +25,8 @@ export interface Aside {
   stream(): AsyncIterable<Uint8Array>;
   /** All of them, as they lie there. */
   bytes(): Promise<Uint8Array>;
+  /** The last so many of them, for a look whether it is all there. */
+  end(bytes: number): Promise<Uint8Array>;
 }
 
 export interface Scratch {

@@ -18,11 +18,13 @@ export interface Signal {
 export class Cancel implements Signal {
   aborted = false;
   reason: unknown;
+  /** Asked before it ends. True: not now; whoever says so ends it later, if it is still to end. */
+  putOff: ((reason: unknown) => boolean) | undefined;
   #listeners: (() => void)[] | undefined;
   #real: AbortController | undefined;
 
   abort(reason: unknown): void {
-    if (this.aborted) return;
+    if (this.aborted || this.putOff?.(reason)) return;
     this.aborted = true;
     this.reason = reason;
     const listeners = this.#listeners ?? [];

@@ -4,7 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { closeSync, mkdirSync, openSync, writeSync } from "node:fs";
-import { readdir, readFile, rename, unlink, writeFile } from "node:fs/promises";
+import { readdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { AnswerFacts, AnswerShelf, KeptAnswer, Recorder } from "../std/answer-shelf.ts";
 import { look, remove } from "./files.ts";
@@ -86,17 +86,6 @@ export class Answers implements AnswerShelf {
     return { ...entry, open: () => Bun.file(path).stream() };
   }
 
-  /** The name stands for nothing any more. */
-  async forget(name: string): Promise<boolean> {
-    try {
-      await unlink(join(this.#options.folder, `${name}.json`));
-      return true;
-    } catch {
-      // Another was quicker, or it has expired.
-      return false;
-    }
-  }
-
   /** Takes out what has expired and counts what is left. */
   async sweep(): Promise<void> {
     const { folder, ttlMs, now } = this.#options;
@@ -108,16 +97,20 @@ export class Answers implements AnswerShelf {
       if (!found) continue;
       // A body is as old as its last byte, so one that is being written stays.
       if (found.mtimeMs + ttlMs <= now()) await remove(path);
-      else if (name.endsWith(".body")) counted += found.size;
+      else counted += found.size;
     }
     this.#held = Math.max(0, counted + (this.#held - before));
   }
 
   /** Whole or not at all: a reader never sees half of it. */
   async #write(name: string, entry: Entry): Promise<void> {
-    const { folder } = this.#options;
+    const { folder, maxBytes } = this.#options;
     const draft = join(folder, `${randomUUID()}.draft`);
-    await writeFile(draft, JSON.stringify(entry), { mode: 0o600 });
+    const text = JSON.stringify(entry);
+    // Small answers under many names take room as well.
+    if (this.#held + text.length > maxBytes) throw new NoRoom();
+    this.#held += text.length;
+    await writeFile(draft, text, { mode: 0o600 });
     await rename(draft, join(folder, `${name}.json`));
   }
 }

@@ -3,6 +3,7 @@ import type { Database } from "bun:sqlite";
 import { randomBytes } from "node:crypto";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
+import type { Budget } from "../std/budget.ts";
 import { keyHash } from "../std/key-hash.ts";
 import type { Limits } from "../std/limits.ts";
 import { openDatabase, StoreError } from "./open-database.ts";
@@ -11,6 +12,9 @@ import { openDatabase, StoreError } from "./open-database.ts";
 export interface KeySettings {
   readonly project?: string;
   readonly limits?: Limits;
+  readonly budget?: Budget;
+  /** What becomes of options of its image calls that a target lacks. */
+  readonly parameters?: "adapt" | "strict" | "drop" | "pass";
   /** Unix milliseconds. */
   readonly expiresAt?: number;
 }

@@ -99,7 +99,7 @@ function read(path: string): Pick<LeftBehind, "rows" | "unreadable"> {
 }
 
 /** A signal that is none: it only asks whether there is such a process. */
-function isAlive(pid: number): boolean {
+export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;

@@ -15,6 +15,8 @@ export interface VectorFileOptions {
   readonly maxBytes: number;
   /** How keys are made: vectors under other keys would never be found, and are dropped. */
   readonly keyFormat: number;
+  /** How long a vector is kept, from when it was made. Absent: as long as there is room. */
+  readonly ttlMs?: number;
   /** Unix milliseconds. */
   readonly now: () => number;
   /** Told once, when the file is given up. */
@@ -55,6 +57,7 @@ export class VectorFile {
       groupRows: 64,
       maxQueuedBytes: 16 * 1024 * 1024,
       usedMs: 60_000,
+      ttlMs: Infinity,
       ...options,
     };
     this.#path = join(options.folder, "vectors.db");
@@ -92,6 +95,9 @@ export class VectorFile {
 
   /** The most recently used first, until there is no more room. In bites, so that calls are served meanwhile. */
   async load(recall: Recall): Promise<void> {
+    while (this.#attempt((table) => this.#expire(table))) {
+      await new Promise<void>((resolve) => setImmediate(resolve));
+    }
     let last: Place | undefined = { usedAt: Number.MAX_SAFE_INTEGER, id: Number.MAX_SAFE_INTEGER };
     while (last) {
       await new Promise<void>((resolve) => setImmediate(resolve));
@@ -115,6 +121,13 @@ export class VectorFile {
     if (now - this.#usedNotedAt < this.#options.usedMs) return;
     this.#usedNotedAt = now;
     this.#noteUsed(table);
+    this.#expire(table);
+  }
+
+  /** True: there may be more. */
+  #expire(table: VectorTable): boolean {
+    const { ttlMs, now } = this.#options;
+    return ttlMs !== Infinity && table.expire(now() - ttlMs);
   }
 
   #write(table: VectorTable): void {

@@ -4,7 +4,13 @@ import { closeSync, openSync } from "node:fs";
 import { openDatabase } from "./open-database.ts";
 
 /** False when there is no room for more. */
-export type Recall = (key: string, vector: Float32Array, tokens: number | undefined) => boolean;
+export type Recall = (
+  key: string,
+  vector: Float32Array,
+  tokens: number | undefined,
+  /** Unix milliseconds. */
+  madeAt: number,
+) => boolean;
 
 /** Where reading goes on. */
 export interface Place {
@@ -19,6 +25,7 @@ interface Row {
   readonly tokens: number | null;
   readonly checksum: number;
   readonly used_at: number;
+  readonly made_at: number;
 }
 
 const schema = `
@@ -28,13 +35,16 @@ const schema = `
     vector   BLOB NOT NULL,
     tokens   INTEGER,
     checksum INTEGER NOT NULL,
-    used_at  INTEGER NOT NULL
+    used_at  INTEGER NOT NULL,
+    made_at  INTEGER NOT NULL DEFAULT 0
   );
   CREATE INDEX IF NOT EXISTS vectors_by_use ON vectors (used_at)`;
 
 const pageBytes = 4096;
 /** Rows that go at a time to make room. */
 const trimRows = 16;
+/** Rows that are too old and go at a time. */
+const expiredRows = 256;
 /** Pages given back to the disk at a time. */
 const shrinkPages = 256;
 
@@ -44,6 +54,7 @@ export class VectorTable {
   readonly #insert: Statement;
   readonly #touch: Statement;
   readonly #trim: Statement;
+  readonly #expire: Statement;
   readonly #read: Statement<Row>;
   readonly #pages: Statement<{ readonly page_count: number }>;
   readonly #free: Statement<{ readonly freelist_count: number }>;
@@ -59,13 +70,17 @@ export class VectorTable {
       return prepared;
     };
     this.#insert = statement(
-      `INSERT OR REPLACE INTO vectors (key, vector, tokens, checksum, used_at)
-       VALUES (?1, ?2, ?3, ?4, ?5)`,
+      `INSERT OR REPLACE INTO vectors (key, vector, tokens, checksum, used_at, made_at)
+       VALUES (?1, ?2, ?3, ?4, ?5, ?5)`,
     );
     this.#touch = statement("UPDATE vectors SET used_at = ?2 WHERE key = ?1");
     this.#trim = statement(
       `DELETE FROM vectors WHERE id IN
          (SELECT id FROM vectors ORDER BY used_at, id LIMIT ${trimRows})`,
+    );
+    this.#expire = statement(
+      `DELETE FROM vectors WHERE id IN
+         (SELECT id FROM vectors WHERE made_at <= ?1 ORDER BY made_at LIMIT ${expiredRows})`,
     );
     this.#read = statement(
       `SELECT * FROM vectors WHERE (used_at, id) < (?1, ?2)
@@ -94,11 +109,11 @@ export class VectorTable {
   insert(
     key: string,
     { vector, tokens = null }: { vector: Float32Array; tokens?: number | null | undefined },
-    usedAt: number,
+    now: number,
   ): void {
     const hash = Buffer.from(key, "base64");
     const bytes = new Uint8Array(vector.buffer, vector.byteOffset, vector.byteLength);
-    this.#insert.run(hash, bytes, tokens, checksumOf(hash, bytes, tokens), usedAt);
+    this.#insert.run(hash, bytes, tokens, checksumOf(hash, bytes, tokens), now);
   }
 
   touch(key: string, usedAt: number): void {
@@ -110,6 +125,11 @@ export class VectorTable {
     this.#trim.run();
   }
 
+  /** Takes out some of those that were made by then. True: there may be more. */
+  expire(madeBy: number): boolean {
+    return this.#expire.run(madeBy).changes === expiredRows;
+  }
+
   /** Gives back to the disk what a larger limit has left behind. */
   shrink(maxBytes: number): void {
     if (this.#pageCount() * pageBytes <= maxBytes || this.#freeCount() === 0) return;
@@ -119,7 +139,7 @@ export class VectorTable {
   /** Tells where to go on, or undefined at the end. A damaged row is passed over: its input will be asked for again. */
   read(from: Place, rows: number, recall: Recall): Place | undefined {
     let last: Place | undefined;
-    for (const { id, key, vector, tokens, checksum, used_at } of this.#read.all(
+    for (const { id, key, vector, tokens, checksum, used_at, made_at } of this.#read.all(
       from.usedAt,
       from.id,
       rows,
@@ -127,8 +147,8 @@ export class VectorTable {
       last = { usedAt: used_at, id };
       if (checksum !== checksumOf(key, vector, tokens)) continue;
       const floats = new Float32Array(vector.slice().buffer);
-      if (!recall(Buffer.from(key).toString("base64"), floats, tokens ?? undefined))
-        return undefined;
+      const name = Buffer.from(key).toString("base64");
+      if (!recall(name, floats, tokens ?? undefined, made_at)) return undefined;
     }
     return last;
   }
@@ -162,7 +182,17 @@ function prepare(db: Database, format: number): void {
     db.run("VACUUM");
   }
   db.run(schema);
+  addMadeAt(db);
+  db.run("CREATE INDEX IF NOT EXISTS vectors_by_age ON vectors (made_at)");
   db.run(`PRAGMA user_version = ${format}`);
+}
+
+/** Files of earlier versions lack it. When such a vector was made is not known; no later than it was last used. */
+function addMadeAt(db: Database): void {
+  const columns = db.query<{ readonly name: string }, []>("PRAGMA table_info(vectors)").all();
+  if (columns.some(({ name }) => name === "made_at")) return;
+  db.run("ALTER TABLE vectors ADD COLUMN made_at INTEGER NOT NULL DEFAULT 0");
+  db.run("UPDATE vectors SET made_at = used_at");
 }
 
 /** Of the whole row: a flipped bit in a vector would be found months later, if ever. */

@@ -15,8 +15,12 @@ export interface BoundedOptions {
   readonly maxBytes: number;
 }
 
+const mostKept = 64 * 1024;
+
 export class BoundedReply implements WireReply {
   readonly #options: BoundedOptions;
+  /** It comes only once, and what is no answer may be a refusal that is looked at again. Those are short. */
+  #kept: Uint8Array | undefined;
 
   constructor(options: BoundedOptions) {
     this.#options = options;
@@ -47,6 +51,13 @@ export class BoundedReply implements WireReply {
   }
 
   async #whole(maxBytes: number): Promise<Uint8Array> {
+    const whole = this.#kept ?? (await this.#taken(maxBytes));
+    if (whole.length > maxBytes) throw tooLarge(maxBytes);
+    if (whole.length <= mostKept) this.#kept = whole;
+    return whole;
+  }
+
+  async #taken(maxBytes: number): Promise<Uint8Array> {
     try {
       const whole = this.#options.atOnce?.(maxBytes);
       if (whole) return await whole;

@@ -217,6 +217,8 @@ export interface ImageFrame extends ImageFacts {
 export interface WholeReply {
   readonly kind: "whole";
   readonly results: readonly ImageResult[];
+  /** How many were made and so paid for, where not all of them are handed over. */
+  readonly drawn?: number;
   /** Unix seconds. */
   readonly created?: number;
   readonly facts: ImageFacts;

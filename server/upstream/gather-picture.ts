@@ -46,6 +46,7 @@ export async function asideOf(
     ...(path !== undefined && { path }),
     stream: () => file.stream(),
     bytes: () => file.read(0, size),
+    end: (bytes) => file.read(Math.max(0, size - bytes), Math.min(bytes, size)),
   };
 }
 

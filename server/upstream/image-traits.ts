@@ -18,6 +18,10 @@ export interface ImageTraits {
   readonly streams?: boolean;
   /** It is sent what the caller sent, field by field. */
   readonly verbatim?: boolean;
+  /** Whether it heeds `n` is not known: some servers make one picture, whatever they are asked for. */
+  readonly uncounted?: true;
+  /** Fields beyond OpenAI's that it knows. Others are left out, and that is told. Absent: all go along, and it decides. */
+  readonly extras?: readonly string[];
   /** How it edits. Absent: it does not. */
   readonly edits?: EditTraits;
 }
@@ -62,6 +66,11 @@ export interface EditTraits {
   readonly reads?: readonly string[];
   /** The most bytes of one picture. Absent: not known. */
   readonly maxBytes?: number;
+  /**
+   * Where no size is said, it draws in one of its own, whatever it was given. So it is told the size of the first picture,
+   * as near as this allows; unless there is a mask. Absent: it goes by the picture itself.
+   */
+  readonly likeFirst?: SizeRule;
 }
 
 /** Of a model that nobody knows: whatever is asked for goes along, and it says itself what it cannot do. */
@@ -79,5 +88,6 @@ export const openPictures: ImageTraits = {
   sizes: "any",
   streams: true,
   verbatim: true,
+  uncounted: true,
   edits: { maxImages: 16, mask: "transparent", links: true, fileIds: true, files: true },
 };

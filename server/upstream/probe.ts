@@ -12,6 +12,8 @@ export interface Probe {
   readonly upstream: string;
   readonly ok: boolean;
   readonly detail: string;
+  /** What it answered. Absent where it did not, or is inside this machine. */
+  readonly status?: number;
 }
 
 export interface ProbeOptions {
@@ -34,7 +36,7 @@ export async function probe(
   try {
     const proven = await createTokens({ send, now }).prove(request, adapter, upstream, signal);
     const { status } = await send(proven, signal);
-    return { upstream: id, ...judge(status) };
+    return { upstream: id, status, ...judge(status) };
   } catch (error) {
     if (signal.aborted) {
       const detail = `no answer within ${timeoutMs / 1000} s from ${place}`;
@@ -46,6 +48,10 @@ export async function probe(
     throw error;
   }
 }
+
+/** It takes questions, whether or not it has a list of models for this key. */
+export const answers = ({ ok, status }: Probe): boolean =>
+  ok || (status !== undefined && status < 500 && status !== 429);
 
 function listOfModels(upstream: Upstream): WireRequest {
   const baseUrl = upstream.baseUrl ?? kinds.get(upstream.kind)?.baseUrl ?? "";

@@ -21,6 +21,8 @@ export interface Purpose {
   readonly given: string;
   /** Absent for a word that nobody here knows: only those who know it themselves may get it. */
   readonly meaning?: Meaning;
+  /** Other fields that said the same. */
+  readonly also?: readonly string[];
 }
 
 /** A vendor's own words. What it has no word for, it cannot do. */

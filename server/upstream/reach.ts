@@ -10,6 +10,7 @@ import type {
   WireReply,
   WireRequest,
 } from "./adapter.ts";
+import { saidInside } from "./adapters/wire/refusal-inside.ts";
 import type {
   EditQuery,
   EmbeddingsQuery,
@@ -22,6 +23,7 @@ import type {
 } from "./contract.ts";
 import { type Ask, draw } from "./drawing.ts";
 import { type ImageTraits, openPictures } from "./image-traits.ts";
+import { createLimitWatch, type OnSpent } from "./limit-watch.ts";
 import type { Send } from "./send.ts";
 import { createTokens } from "./tokens.ts";
 
@@ -55,7 +57,10 @@ const insideTraits: EmbeddingTraits = {
   normalised: true,
 };
 
-const insidePictures: ImageTraits = { ...openPictures, streams: true };
+const { uncounted: _, ...heedful } = openPictures;
+
+/** Of fields that are not OpenAI's, the drawing program knows one. */
+const insidePictures: ImageTraits = { ...heedful, streams: true, extras: ["seed"] };
 
 export interface ReachOptions {
   readonly adapters: ReadonlyMap<string, Adapter>;
@@ -63,10 +68,13 @@ export interface ReachOptions {
   readonly send: Send;
   /** Unix milliseconds. */
   readonly now: () => number;
+  /** Told of a target that served, and will not for a while. Absent: nobody wants to know. */
+  readonly onSpent?: OnSpent;
 }
 
-export function createReach({ adapters, engines, send, now }: ReachOptions): Reach {
+export function createReach({ adapters, engines, send, now, onSpent }: ReachOptions): Reach {
   const tokens = createTokens({ send, now });
+  const watch = onSpent && createLimitWatch(onSpent);
 
   /** Rejects and never throws. Few steps and no async function: what every call goes through must not add up. */
   const overWire = <A>(
@@ -80,7 +88,10 @@ export function createReach({ adapters, engines, send, now }: ReachOptions): Rea
     const ask = (proven: WireRequest): Promise<A> =>
       send(proven, signal).then((reply) => {
         // Some servers answer a POST with 201.
-        if (reply.status >= 200 && reply.status <= 299) return take(reply);
+        if (reply.status >= 200 && reply.status <= 299) {
+          watch?.(reply, context.target);
+          return take(reply);
+        }
         if (reply.status === 401 && adapter.token) tokens.forget(upstream, proven);
         return adapter.fault(reply, context).then((fault) => {
           throw fault;
@@ -121,9 +132,15 @@ export function createReach({ adapters, engines, send, now }: ReachOptions): Rea
       try {
         const request = question.toUpstream(query, target);
         const context = { target, model: query.model };
-        return overWire(adapter, request, context, signal, (reply) =>
-          question.fromUpstream(reply, query, target),
-        );
+        return overWire(adapter, request, context, signal, (reply) => {
+          try {
+            const read = question.fromUpstream(reply, query, target);
+            if (!(read instanceof Promise)) return read;
+            return read.catch((error) => saidInside(error, reply, adapter, context));
+          } catch (error) {
+            return saidInside(error, reply, adapter, context);
+          }
+        });
       } catch (error) {
         return Promise.reject(error);
       }

@@ -48,6 +48,32 @@ export function costOf(price: Price | undefined, what: Delivered): number | unde
   return parts.length === 0 ? undefined : parts.reduce(plus);
 }
 
+/** What no list of prices has a larger picture than, where nobody says how large one is. */
+const largestUsual = 2048 * 2048;
+
+/** For estimates, where the list has not what is meant: the dearest that it has. Undefined where it has nothing. */
+export function dearestRow(price: Price, what: Delivered): number | undefined {
+  const { tokens, pictures, megapixel } = price;
+  const [perToken, perPicture] = [highest(tokens), highest(pictures)];
+  const pixels = pixelsOf(what.size) ?? largestUsual;
+  const { input, output } = what;
+  const counted = [input?.text, input?.image, output?.text, output?.image];
+  const parts = [
+    perToken === undefined ? undefined : sum(counted) * (perToken / million),
+    times(what.images, perPicture),
+    megapixel === undefined ? undefined : (what.images * pixels * megapixel) / million,
+  ];
+  return parts.every((part) => part === undefined) ? undefined : sum(parts);
+}
+
+function highest(prices: object = {}): number | undefined {
+  const known = Object.values(prices).filter((price) => typeof price === "number");
+  return known.length === 0 ? undefined : Math.max(...known);
+}
+
+const sum = (counts: readonly (number | undefined)[]): number =>
+  counts.reduce<number>((all, count = 0) => all + count, 0);
+
 function tokensCost(
   total: number | undefined,
   split: Split | undefined,

@@ -81,11 +81,15 @@ describe("an answer that is not one is told as that", () => {
       "bytes that are no text",
       { reply: { status: 200, body: new Uint8Array([0xff, 0xfe, 0x00]) } },
     ],
-    ["an error with status 200", { reply: { status: 200, body: '{"error":{"message":"no"}}' } }],
   ])("%s", async (_, mischief) => {
     fake.script(mischief);
     await expectRefused(broken, await ask.embeddings(broken), invalid);
     fake.script(mischief);
+    await expectRefused(broken, await ask.picture(broken), invalid);
+  });
+
+  test("a picture's error with status 200", async () => {
+    fake.script({ reply: { status: 200, body: '{"error":{"message":"no"}}' } });
     await expectRefused(broken, await ask.picture(broken), invalid);
   });
 });

@@ -169,3 +169,34 @@ describe("callers who stay", () => {
     expect((await stayed).map(({ status }) => status)).toEqual(Array(8).fill(200));
   });
 });
+
+describe("a caller who leaves while others wait for the same vector", () => {
+  const shared = startBroken({ settings: { VEXEL_CACHE_BYTES: "1000000" } });
+  afterAll(() => shared.close());
+  const ask = (signal?: AbortSignal) =>
+    fetch(`${shared.gateway.url}/v1/embeddings`, {
+      method: "POST",
+      headers: json,
+      body: JSON.stringify({ model: "vectors", input: "the same" }),
+      ...(signal && { signal }),
+    });
+
+  test("does not make them ask for it again, and the row of its call says what was paid", async () => {
+    shared.fake.script({ delayMs: 600 });
+    const leaving = new AbortController();
+    const left = ask(leaving.signal).catch(() => "left");
+    await shared.fake.arrived(1);
+    const others = [ask(), ask()];
+    await Bun.sleep(150);
+    leaving.abort();
+    expect(await left).toBe("left");
+    for (const other of others) expect((await other).status).toBe(200);
+    expect(shared.fake.requests).toHaveLength(1);
+    expect(shared.fake.requests[0]?.aborted).not.toBe(true);
+    await until(() => shared.gateway.rows().length === 3);
+    const paid = shared.gateway.rows().filter(({ upstreamTokens }) => upstreamTokens !== 0);
+    expect(paid).toHaveLength(1);
+    expect(paid[0]).toMatchObject({ attempts: 1, knownInputs: 0 });
+    expect(paid[0]?.upstreamTokens).toBeGreaterThan(0);
+  });
+});

@@ -36,7 +36,6 @@ describe("a picture that is none is never delivered", () => {
     ["null in place of a picture", answer({ data: [{ b64_json: null }] })],
     ["a number in place of a picture", answer({ data: [{ b64_json: 7 }] })],
     ["a link that is none", answer({ data: [{ url: "javascript:alert(1)" }] })],
-    ["a good one and a bad one", answer({ data: [{ b64_json: picture }, { b64_json: "AAAA" }] })],
     ["a page of HTML in base64", answer({ data: [{ b64_json: btoa("<html><body>no</body>") }] })],
     ["no list", answer({ data: {} })],
     ["nothing else", answer({ created: 1 })],
@@ -44,6 +43,11 @@ describe("a picture that is none is never delivered", () => {
     fake.script(mischief);
     await expectRefused(broken, await ask.picture(broken), invalid);
   });
+});
+
+test("where none of several is one, what was made of them is in the account", async () => {
+  fake.script(answer({ data: [{ b64_json: "AAAA" }, { b64_json: "AAAA" }] }));
+  await expectRefused(broken, await ask.picture(broken, { n: 2 }), { ...invalid, images: 2 });
 });
 
 describe("pictures that are true are delivered", () => {
@@ -54,12 +58,21 @@ describe("pictures that are true are delivered", () => {
     expect(rowOf(broken, response)).toMatchObject({ status: 200, images: 1, outputTokens: 1056 });
   });
 
-  test("more than were asked for: they are there, and are counted", async () => {
+  test("more than were asked for: as many as were asked for, and all are counted", async () => {
     fake.script({ images: "extra" });
     const response = await ask.picture(broken, { n: 1 });
     const { data } = (await response.json()) as { data: unknown[] };
-    expect(data).toHaveLength(2);
+    expect(data).toHaveLength(1);
+    expect(response.headers.get("vexel-missing")).toBeNull();
     expect(rowOf(broken, response).images).toBe(2);
+  });
+
+  test("a good one beside one that is none", async () => {
+    fake.script(answer({ data: [{ b64_json: "AAAA" }, { b64_json: picture }] }));
+    const response = await ask.picture(broken, { n: 2 });
+    expect(await response.json()).toMatchObject({ data: [{ b64_json: picture }] });
+    expect(response.headers.get("vexel-missing")).toBe("1; fault=upstream_invalid");
+    expect(rowOf(broken, response)).toMatchObject({ status: 200, images: 2 });
   });
 
   test("compressed, in pieces, with white space", async () => {

@@ -63,7 +63,7 @@ describe("vectors that are not true are never delivered", () => {
 
   test("all of them are shorter than `dimensions`", async () => {
     fake.script({ vectors: "wrong-dimensions" });
-    const response = await ask.embeddings(broken, { dimensions: 256 });
+    const response = await ask.embeddings(broken, { model: "sized-vectors", dimensions: 256 });
     const error = await expectRefused(broken, response, untrue);
     expect(error.message).toContain("255 dimensions instead of 256");
   });

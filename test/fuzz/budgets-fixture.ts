@@ -129,7 +129,7 @@ export class House {
     for (const [line, { spent, reserved, limit }] of after.entries()) {
       const was = before[line];
       // Beyond what was held, only what this call cost more than its estimate.
-      const error = Math.max(0, (cost ?? 0) - (estimate.dollars ?? 0));
+      const error = Math.max(0, (cost ?? 0) - heldFor(estimate));
       const most = (was?.spent ?? 0) + (was?.reserved ?? 0) + error + (1 + limit) * 1e-9;
       if (spent + reserved > most) expect(spent + reserved).toBeLessThanOrEqual(most);
     }
@@ -151,7 +151,7 @@ export class House {
                 scope === budgeted.scope && id === budgeted.id && budget[period] !== undefined,
             ),
         );
-        const held = mine.reduce((sum, { estimate }) => sum + (estimate.dollars ?? 0), 0);
+        const held = mine.reduce((sum, { estimate }) => sum + heldFor(estimate), 0);
         if (spent < 0 || reserved < 0) expect(`${spent} ${reserved}`).toBe("not negative");
         if (mine.length === 0 && reserved !== 0) expect(reserved).toBe(0);
         if (!close(reserved, held)) expect(reserved).toBe(held);
@@ -188,6 +188,8 @@ export class House {
   }
 }
 
+const heldFor = ({ dollars, most }: Estimate): number => most ?? dollars ?? 0;
+
 type Lines = readonly {
   readonly limit: number;
   readonly spent: number;
@@ -195,10 +197,10 @@ type Lines = readonly {
 }[];
 
 /** What must become of a call; either where it is a matter of the last digits. */
-function judge(lines: Lines, { dollars, certain }: Estimate): "in" | "over_budget" | "either" {
-  if (certain && dollars === 0) return "in";
+function judge(lines: Lines, estimate: Estimate): "in" | "over_budget" | "either" {
+  if (estimate.certain && estimate.dollars === 0) return "in";
   const left = lines.map(
-    ({ limit, spent, reserved }) => (limit - spent - reserved - (dollars ?? 0)) / limit,
+    ({ limit, spent, reserved }) => (limit - spent - reserved - heldFor(estimate)) / limit,
   );
   const least = Math.min(...left);
   return least > 1e-7 ? "in" : least < -1e-7 ? "over_budget" : "either";

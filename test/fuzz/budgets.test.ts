@@ -56,9 +56,14 @@ function run({ seed, books, steps, errs, reloads }: Run): House {
     const key = pick(Object.keys(homes));
     if (what < 0.5) {
       // A burst, or one.
+      const dollars = random() < 0.05 ? 0 : amount();
       const estimate: Estimate =
         random() < 0.85
-          ? { dollars: random() < 0.05 ? 0 : amount(), certain: random() < 0.9 }
+          ? {
+              dollars,
+              ...(random() < 0.3 && { most: dollars * (1 + random() * 3) }),
+              certain: random() < 0.9,
+            }
           : { dollars: undefined, certain: false };
       const count = random() < 0.1 ? 25 : 1;
       for (let call = 0; call < count; call++) {

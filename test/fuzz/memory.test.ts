@@ -57,8 +57,9 @@ async function play(steps: readonly Step[], room: VectorMemoryOptions) {
     const leaving = step.do === "leave" ? journeys[step.which % journeys.length] : undefined;
     if (step.do === "leave" && leaving) {
       leaving.cancel.abort(hungUp());
-      // The way to an upstream notices at once, or takes its time.
-      if (!step.late) for (const question of ownOf(leaving)) question.fail(hungUp());
+      // The way to an upstream notices at once, or takes its time; while others wait for it, it does not hear of it.
+      if (!step.late && leaving.cancel.aborted)
+        for (const question of ownOf(leaving)) question.fail(hungUp());
     }
     if (step.do === "flood") flood(world.memory);
     if (step.do === "settle") {

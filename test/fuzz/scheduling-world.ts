@@ -112,6 +112,8 @@ export interface WorldOptions {
   readonly moodOf: (target: Target, now: number) => Mood;
   readonly deadlineMs?: number;
   readonly operation?: "embeddings" | "generations";
+  /** What a question that costs nothing shows, of pictures. Absent: whoever takes connections is there. */
+  readonly isThere?: (target: Target, now: number) => boolean;
 }
 
 export class World {
@@ -138,7 +140,7 @@ export class World {
     const isPicture = options.operation === "generations";
     const stage = schedule<EmbeddingsQuery, EmbeddingsReply>({
       roster: this.roster,
-      ...(!isPicture && { sizeOf }),
+      ...(isPicture ? { isThere: this.#isThere } : { sizeOf }),
     });
     this.#send = stage(this.#visit);
   }
@@ -180,6 +182,16 @@ export class World {
   get sent(): number {
     return this.visits.filter(({ mood }) => mood !== "gone").length;
   }
+
+  /** Free questions so far. */
+  looks = 0;
+  readonly #isThere = async (target: Target): Promise<boolean> => {
+    const { isThere, moodOf } = this.#options;
+    this.looks++;
+    const now = this.time.now();
+    const { kind } = moodOf(target, now);
+    return isThere ? isThere(target, now) : kind !== "gone" && kind !== "hangs";
+  };
 
   readonly #visit: EmbeddingsSend = (call) => {
     const { promise, resolve, reject } = Promise.withResolvers<ReturnType<typeof answerTo>>();

@@ -223,6 +223,28 @@ describe("a party that fails", () => {
     },
   );
 
+  test.each(["upstream_error", "upstream_invalid"] as const)(
+    "because the server fails whatever it is asked (%s), fails for all after its two halves",
+    async (fault) => {
+      const many = Array.from({ length: 32 }, (_, at) => `text ${at}`);
+      const { outcomes, asked } = await together(many, async () => {
+        throw new GatewayError(fault, "It is down.");
+      });
+      for (const outcome of outcomes) expect(outcome).toHaveProperty("error.fault", fault);
+      expect(asked).toHaveLength(3);
+    },
+  );
+
+  test("because the server fails, and then takes no more calls, is not sent again", async () => {
+    const many = Array.from({ length: 32 }, (_, at) => `text ${at}`);
+    const { outcomes, asked } = await together(many, async (given) => {
+      if (textsOf(given).includes("text 31")) throw new GatewayError("upstream_error", "It fell.");
+      throw new GatewayError("upstream_unreachable", "Nobody is there.");
+    });
+    for (const outcome of outcomes) expect(outcome).toHaveProperty("error");
+    expect(asked).toHaveLength(3);
+  });
+
   test("through a wrong number of vectors fails for all: nobody gets a guess", async () => {
     for (const wrong of [1, -1]) {
       const { outcomes } = await together(["a", "b", "c"], async (given) => ({

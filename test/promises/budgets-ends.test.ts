@@ -22,7 +22,8 @@ const key = budgeted({ day: 10 });
 
 function house(targets: readonly Target[] = [priced]) {
   const { budgets } = arrange();
-  const spending = createSpending({ budgets, traits: () => openPictures });
+  const held = { begin: () => undefined, end: () => undefined };
+  const spending = createSpending({ budgets, traits: () => openPictures, held });
   const begin = (options: GenerationQuery["options"] = {}): Trip => {
     const trip = new Trip("req_1", "generations", noon);
     trip.caller = { id: "ci", name: "ci", budgets: [key] } as unknown as Caller;

@@ -28,7 +28,12 @@ describe("vectors", () => {
       target("openai", "text-embedding-3-small"),
       target("openai", "text-embedding-3-small", { tokens: { textIn: 1 } }),
     ];
-    expect(estimateVectors({ input }, targets)).toEqual({ dollars: 7 / 1e6, certain: true });
+    expect(estimateVectors({ input }, targets)).toEqual({
+      dollars: 7 / 1e6,
+      // Every byte a token, and one before and one behind each text.
+      most: 32 / 1e6,
+      certain: true,
+    });
     const tokens = { kind: "tokens", tokens: [[1, 2, 3]] } as const;
     expect(estimateVectors({ input: tokens }, targets.slice(0, 1)).dollars).toBeCloseTo(6e-8, 15);
   });
@@ -98,7 +103,11 @@ describe("pictures that are paid for each", () => {
     expect(estimate([own], asked()).dollars).toBe(0.2);
     expect(estimate([own], asked({ size: "1536x1024", quality: "auto" })).dollars).toBe(0.3);
     expect(estimate([own], asked({ quality: "low" })).dollars).toBe(0.01);
-    expect(estimate([own], asked({ quality: "medium" })).dollars).toBeUndefined();
+    // What the list has not is as dear as the dearest that it has, and nothing is certain.
+    expect(estimate([own], asked({ quality: "medium" }))).toMatchObject({
+      dollars: 0.3,
+      certain: false,
+    });
   });
 
   test("by a target that cannot make them cost nothing there", () => {
@@ -156,11 +165,23 @@ describe("pictures that are paid for by tokens", () => {
     );
   });
 
-  test("of a model that nobody has told the tokens of are not estimated", () => {
+  test("of a model that nobody has told the tokens of are taken to have the most that any other has", () => {
     for (const model of ["gpt-image-2.5-flare", "gpt-image-99"]) {
       const own = target("openai", model, { tokens: { textIn: 5, imageIn: 8, imageOut: 30 } });
-      expect(estimate([own], asked())).toEqual({ dollars: undefined, certain: false });
+      const at = (tokens: number) => (words * 5 + tokens * 30) / 1e6;
+      const { dollars, certain, guessed } = estimate([own], asked());
+      expect(dollars).toBeCloseTo(at(14_272), 12);
+      expect({ certain, guessed }).toEqual({ certain: true, guessed: true });
+      const small = estimate([own], asked({ size: "1024x1024", quality: "low" }));
+      expect(small.dollars).toBeCloseTo(at(625), 12);
     }
+  });
+
+  test("of which one kind of token has no price are estimated by the others, and nothing is certain", () => {
+    const own = target("openai", "gpt-image-1", { tokens: { imageOut: 40 } });
+    const { dollars, certain } = estimate([own], asked({ quality: "low", size: "1024x1024" }));
+    expect(dollars).toBeCloseTo(((20 + 2 + 272) * 40) / 1e6, 12);
+    expect(certain).toBe(false);
   });
 });
 

@@ -44,6 +44,11 @@ function model(targets: readonly string[], rest = "") {
   if (!loaded.ok) throw new Error(describeProblems(loaded.problems));
   return loaded.snapshot.models.get("m");
 }
+const warnings = (targets: readonly string[], rest = ""): readonly string[] => {
+  const loaded = load(targets, rest);
+  if (!loaded.ok) throw new Error(describeProblems(loaded.problems));
+  return loaded.warnings;
+};
 const vouched = "    sameSpace: true\n";
 
 describe("one vector space", () => {
@@ -162,4 +167,32 @@ test("every embedding model has a space, those of the environment and the embedd
   for (const { kind, space } of models)
     expect(typeof space).toBe(kind === "embedding" ? "string" : "undefined");
   expect(loaded.snapshot.models.get("all-minilm-l6-v2")?.space).toBe("all-minilm-l6-v2");
+});
+
+describe("a model that can be read and would serve nobody is told of", () => {
+  test("whose `dimensions` are not what it gives", () => {
+    const small = ["openai text-embedding-3-small"];
+    const [told, ...others] = warnings(small, "    dimensions: 512\n");
+    expect(told).toStartWith(
+      'the model "m" has dimensions: 512, but text-embedding-3-small gives 1536 to whoever asks for none',
+    );
+    expect(others).toEqual([]);
+    expect(warnings(small, "    dimensions: 1536\n")).toEqual([]);
+    expect(warnings(small)).toEqual([]);
+  });
+
+  test("unless a server of one's own may shorten them", () => {
+    expect(warnings(["gpu nomic-embed-text-v1.5"], "    dimensions: 256\n")).toEqual([]);
+    expect(warnings(["gpu nomic-embed-text-v1.5"], "    dimensions: 1024\n")).toHaveLength(1);
+    expect(warnings(["ollama all-minilm"], "    dimensions: 100\n")).toHaveLength(1);
+    expect(warnings(["gpu somebody-elses"], "    dimensions: 100\n")).toEqual([]);
+  });
+
+  test("whose vendor serves no such model", () => {
+    expect(warnings(["openai nomic-embed-text-v1.5"])).toEqual([
+      'the model "m" has the target "nomic-embed-text-v1.5" at "openai", which is of kind openai and serves no such model',
+    ]);
+    expect(warnings(["openrouter nomic-embed-text-v1.5"])).toEqual([]);
+    expect(warnings(["openai a-model-of-tomorrow"])).toEqual([]);
+  });
 });

@@ -23,6 +23,7 @@ function watched(yaml = "") {
 }
 
 const routes = [
+  ["GET", "/admin/targets"],
   ["GET", "/admin/events"],
   ["GET", "/admin/webhooks"],
   ["POST", "/admin/webhooks/wh_0/test"],

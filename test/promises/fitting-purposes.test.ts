@@ -189,6 +189,34 @@ describe("a purpose that the vendor has no word for", () => {
   });
 });
 
+describe("two purposes at once", () => {
+  test.each<[Kind, object, string]>([
+    ["cohere", { input_type: "search_query", task_type: "RETRIEVAL_DOCUMENT" }, "task_type"],
+    ["jina", { task: "retrieval.query", input_type: "document" }, "task"],
+    ["vllm", { input_type: "query", task: "a word of their own" }, "task"],
+  ])("that differ are refused at %s without a call: %j", async (kind, fields, param) => {
+    const response = await ask(kind, fields);
+    const { error } = (await response.json()) as { error: { message: string; param: string } };
+    expect(response.status).toBe(400);
+    expect(error).toMatchObject({ param, code: "invalid_value" });
+    expect(fake.requests).toHaveLength(0);
+  });
+
+  test.each<Kind>(["cohere", "vllm"])(
+    "that are the same are told to %s once, and the caller is told so",
+    async (kind) => {
+      const fields = { input_type: "search_query", task: "retrieval.query", task_type: "QUERY" };
+      const response = await ask(kind, fields);
+      expect(response.status).toBe(200);
+      expect(told(response)).toEqual([null, "task_type, task"]);
+      const sent = fake.requests.at(-1)?.json as object;
+      expect(sent).toMatchObject({ input_type: "search_query" });
+      expect(Object.keys(sent)).not.toContain("task");
+      expect(Object.keys(sent)).not.toContain("task_type");
+    },
+  );
+});
+
 test("texts for different purposes are not taken for each other when they are remembered", async () => {
   for (const input_type of ["query", "document", "query", undefined]) {
     expect((await ask("voyage", { input_type }, "the same text")).status).toBe(200);

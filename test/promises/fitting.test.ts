@@ -17,6 +17,7 @@ upstreams:
   - { id: server, kind: vllm, baseUrl: "${fake.url}", apiKey: sk-fake }
   - { id: modest, kind: together, baseUrl: "${fake.url}", apiKey: sk-fake }
   - { id: other, kind: openai, baseUrl: "${second.url}", apiKey: sk-fake }
+  - { id: own, kind: ollama, baseUrl: "${fake.url}" }
   - { id: zhipu, kind: zhipu, baseUrl: "${fake.url}", apiKey: sk-fake }
 models:
 ${[
@@ -26,6 +27,8 @@ ${[
   model("uncut", to("modest", "text-embedding-ada-002")),
   model("unknown", to("modest", "house-embedder-1")),
   model("unknown-served", to("server", "house-embedder-1")),
+  model("pulled", to("own", "nomic-embed-text")),
+  model("pulled-minilm", to("own", "all-minilm")),
   model("lengths", to("zhipu", "embedding-3")),
   model("either", to("modest", "house-embedder-1"), to("other", "house-embedder-1")),
 ].join("\n")}
@@ -186,6 +189,32 @@ describe("`dimensions`", () => {
     );
     expect(param).toBe("dimensions");
     expect(message).toMatch(/`unknown-served` gives vectors of one length/);
+  });
+
+  test.each([
+    ["native", 4096],
+    ["unknown-served", 4096],
+  ])(
+    "that are more than the model has are refused with its own number, where the server gives that (%s)",
+    async (id, dimensions) => {
+      const text = fresh();
+      fake.script(whole(text));
+      const { param, message } = await refusalOf(await ask(id, text, { dimensions }));
+      expect(param).toBe("dimensions");
+      expect(message).toMatch(
+        new RegExp(`\`${id}\` does not make vectors of 4096 dimensions: its own have 1536\\b`),
+      );
+    },
+  );
+
+  test("that are more than the model has are not asked of Ollama, which would pass over them", async () => {
+    const { message } = await refusalOf(await ask("pulled", fresh(), { dimensions: 1024 }));
+    expect(message).toMatch(
+      /`pulled` does not make vectors of 1024 dimensions. It makes 64, 128, 256, 512, 768:/,
+    );
+    const minilm = await refusalOf(await ask("pulled-minilm", fresh(), { dimensions: 256 }));
+    expect(minilm.message).toMatch(/does not support specifying dimensions: its vectors have 384/);
+    expect(fake.requests).toHaveLength(0);
   });
 
   test("is never served by cutting the vector of a larger model", async () => {

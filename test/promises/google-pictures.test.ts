@@ -63,6 +63,37 @@ test("options of Google's own are put where Google looks for them", () => {
   });
 });
 
+test("a model that makes larger pictures is asked for the class that is nearest to the size", () => {
+  const pro = target("gemini-3-pro-image-preview");
+  const classes = [
+    ["1024x1024", undefined],
+    ["1536x1024", undefined],
+    ["2048x2048", "2K"],
+    ["2560x1440", "2K"],
+    ["4096x4096", "4K"],
+  ] as const;
+  for (const [wanted, imageSize] of classes) {
+    for (const to of [pro, flash]) {
+      const { generationConfig } = sent(wish({ aspect: "1:1", wanted }), to) as {
+        generationConfig: object;
+      };
+      const imageConfig = { aspectRatio: "1:1", ...(imageSize && { imageSize }) };
+      expect(generationConfig).toEqual({ responseModalities: ["IMAGE"], imageConfig });
+    }
+  }
+});
+
+test("a model that makes one class of size is not asked for another, and a caller's own word counts", () => {
+  const large = { aspect: "1:1", wanted: "2048x2048" };
+  for (const model of ["gemini-2.5-flash-image", "gemini-3.1-flash-lite-image"]) {
+    expect(JSON.stringify(sent(wish(large), target(model)))).not.toContain("imageSize");
+  }
+  const rest = { imageConfig: { imageSize: "1K" } };
+  expect(sent(wish({ ...large, rest }))).toMatchObject({
+    generationConfig: { imageConfig: { imageSize: "1K" } },
+  });
+});
+
 test("how much a model shall plan is told to those that can be told", () => {
   const options = { complexity: "high" };
   expect(sent(wish({ options }))).toMatchObject({

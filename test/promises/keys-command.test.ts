@@ -120,7 +120,9 @@ describe("list", () => {
     const { code, out } = await keys("list");
     expect(code).toBe(0);
     const [head, ...rows] = out.trim().split("\n");
-    expect(head).toMatch(/^ID +NAME +KEY +MODELS +PROJECT +LIMITS +CREATED +REVOKED$/);
+    expect(head).toMatch(
+      /^ID +NAME +KEY +MODELS +PROJECT +LIMITS +BUDGET +PARAMETERS +CREATED +EXPIRES +REVOKED$/,
+    );
     const row = rows.find((line) => line.includes("to-be-listed"))!;
     expect(row).toContain(`${key.slice(0, 10)}…`);
     expect(row).toContain("a*,b");

@@ -91,7 +91,7 @@ describe("after a restart", () => {
 
     const memory = new VectorMemory({ maxBytes: 10 * KiB * KiB });
     const second = open(path);
-    await second.file.load((...known) => memory.recall(...known));
+    await second.file.load((key, vector, tokens) => memory.recall(key, vector, tokens));
     expect(memory.size).toBe(201);
     for (let i = 0; i < 200; i++) {
       expect(memory.get(keyFor(i), "float")).toMatchObject({ vector: vectorOf(i), tokens: i });

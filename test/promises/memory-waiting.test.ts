@@ -52,16 +52,61 @@ describe("those who wait for another's question", () => {
     expect(first.call.trip.upstreamTokens).toBeUndefined();
   });
 
-  test("do not fail when it hangs up: one of them asks anew, for all", async () => {
+  test("get what it asked for though it hangs up: nothing is paid for twice", async () => {
     const { world, first, waiting } = crowd();
     first.cancel.abort(hungUp());
+    await settle();
+    // The way to the upstream does not hear of it.
+    expect(first.cancel.aborted).toBe(false);
+    const later = world.start(textQuery(["a"]), route);
+    world.asked[0]?.answer("base64", true);
+    for (const journey of [...waiting, later]) await expectVectors(journey);
+    expect(world.asked).toHaveLength(1);
+    // It asked, so it is what it pays for.
+    expect((await replyOf(first)).usage).toEqual({ inputTokens: 1 });
+    expect(first.call.trip).toMatchObject({ cachedInputs: 0, upstreamTokens: 1 });
+  });
+
+  test("are gone as well: then it ends at once", async () => {
+    const { world, first, waiting } = crowd();
+    first.cancel.abort(hungUp());
+    for (const { cancel } of waiting) {
+      expect(first.cancel.aborted).toBe(false);
+      cancel.abort(hungUp());
+    }
+    expect(first.cancel).toMatchObject({ aborted: true, reason: { fault: "client_closed" } });
+    world.asked[0]?.fail(first.cancel.reason);
+    expect(errorOf(await first.outcome)).toBe(first.cancel.reason);
+    expect(world.flights.size).toBe(0);
+  });
+
+  test("in a row, one for the other, end when the last of them has gone", async () => {
+    const world = startMemory({ maxBytes: room });
+    const one = world.start(textQuery(["a"]), route);
+    // Each asks for something that the next waits for.
+    const two = world.start(textQuery(["a", "b"]), route);
+    const three = world.start(textQuery(["b", "d"]), route);
+    const four = world.start(textQuery(["d", "e"]), route);
+    for (const { cancel } of [one, two, three]) cancel.abort(hungUp());
+    expect([one, two, three].map(({ cancel }) => cancel.aborted)).toEqual([false, false, false]);
+    four.cancel.abort(hungUp());
+    expect([one, two, three, four].map(({ cancel }) => cancel.aborted)).toEqual(
+      Array(4).fill(true),
+    );
+    for (const question of world.pending()) question.fail(question.call.signal.reason);
+    for (const { outcome } of [one, two, three, four]) expect((await outcome).ok).toBe(false);
+  });
+
+  test("for one of many inputs ask for it themselves when it hangs up", async () => {
+    const many = Array.from({ length: 65 }, (_, at) => (at === 0 ? "a" : `text ${at}`));
+    const { world, first, waiting } = crowd(many);
+    first.cancel.abort(hungUp());
+    expect(first.cancel.aborted).toBe(true);
     world.asked[0]?.fail(first.cancel.reason);
     await settle();
-    expect(world.asked).toHaveLength(2);
-    expect(world.asked[1]?.call).toBe((waiting[0] as Journey).call);
+    expect(world.asked.slice(1).map(({ inputs }) => inputs)).toEqual([["a"]]);
     world.asked[1]?.answer("base64", true);
     for (const journey of waiting) await expectVectors(journey);
-    expect(waiting.map(({ call }) => call.trip.cachedInputs)).toEqual([0, 1, 1]);
   });
 
   test("do not fail when its own time is over", async () => {
@@ -155,13 +200,14 @@ test("nobody begins to wait for a caller who is leaving, and who comes later tak
   for (const journey of [second, third]) await expectVectors(journey);
 });
 
-test("a call that waits for one after another who hangs up asks for itself in the end", async () => {
+test("a call that waits for one after another whose time is over asks for itself in the end", async () => {
   const world = startMemory({ maxBytes: room });
   const leavers = [0, 1, 2, 3].map(() => world.start(textQuery(["a"]), route));
   const patient = world.start(textQuery(["a"]), route);
+  const over = () => new GatewayError("upstream_timeout", "Its time is over.");
   for (const at of [0, 1]) {
-    leavers[at]?.cancel.abort(hungUp());
-    world.asked[at]?.fail(hungUp());
+    leavers[at]?.cancel.abort(over());
+    world.asked[at]?.fail(leavers[at]?.cancel.reason);
     await settle();
   }
   expect(world.asked.map(({ call }) => call)).toContain(patient.call);

@@ -33,6 +33,7 @@ const asBase64 = (text: string, length = 1000) => {
       start: bytes.subarray(0, 128),
       stream: () => inPieces(bytes, length),
       bytes: async () => bytes,
+      end: async (last: number) => bytes.subarray(-last),
     },
   } as const;
 };

@@ -59,6 +59,27 @@ test("the second start prints no key, and the first one still works", async () =
   expect((await modelsWith(second, key)).status).toBe(200);
 });
 
+test("a second gateway is not let near the data folder of one that runs, and commands are", async () => {
+  using folder = temporaryFolder();
+  const first = await start({ folder: folder.path });
+  const key = keyIn(first.output())!;
+  const data = join(folder.path, "data");
+  const env = { PORT: "0", VEXEL_DATA: data };
+  const second = await vexel(["serve"], { cwd: folder.path, env });
+  expect(second.code).toBe(1);
+  expect(second.err).toContain(`Another gateway is running with the data folder ${data}.`);
+  expect(second.err).toContain("VEXEL_DATA=");
+  expect((await modelsWith(first, key)).status).toBe(200);
+  for (const command of [["keys", "create", "--name", "beside"], ["keys", "list"], ["check"]]) {
+    const { code, err } = await vexel(command, { cwd: folder.path, env });
+    expect(code, err).toBe(0);
+  }
+  // Killed, so that it could not let go of anything itself.
+  await stop(first);
+  const third = await start({ folder: folder.path });
+  expect((await modelsWith(third, key)).status).toBe(200);
+}, 30_000);
+
 test("a configuration with keys of its own needs no other", async () => {
   using folder = temporaryFolder();
   const gateway = await start({ folder: folder.path, yaml: configFor("http://127.0.0.1:9/v1") });

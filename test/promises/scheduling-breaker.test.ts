@@ -48,6 +48,24 @@ describe("a target that fails", () => {
     expect(health.standing(3000, false)).toBe("probe");
   });
 
+  test("is left alone twice as long each time that a try says nothing, however that try ends", () => {
+    for (const ends of [true, false]) {
+      const { health } = seatNamed("a");
+      dies({ ...seatNamed("a"), health }, 0);
+      const waits: number[] = [];
+      let now = 1000;
+      for (let turn = 0; turn < 6; turn++) {
+        const probe = health.begin(now);
+        const began = now;
+        now += 2000;
+        if (ends) health.ended(now, { kind: "nothing" }, probe, [health]);
+        while (health.standing(now, false) !== "probe") now += 100;
+        waits.push(now - began);
+      }
+      expect(waits).toEqual([2000, 4000, 8000, 16_000, 30_000, 30_000]);
+    }
+  });
+
   test("is left alone twice as long each time, and for half a minute at most", () => {
     const seat = seatNamed("a");
     dies(seat, 0);
@@ -139,17 +157,30 @@ describe("a target that fails more often than others", () => {
 });
 
 describe("the only target of a model", () => {
-  test("is asked although it fails, for what it says is the best answer there is", () => {
+  test("is asked although a few of its calls failed: somebody who calls rarely is not shut out", () => {
     const seat = seatNamed("a");
-    dies(seat, 0);
-    expect(seat.health.standing(0, true)).toBe("doubtful");
+    for (let call = 0; call < 4; call++) fails(seat, call * 60_000);
+    expect(seat.health.standing(180_001, true)).toBe("in");
   });
 
-  test("is not asked for a moment when it takes no connections at all", () => {
+  test("is asked although its answers are not true: they may be with the next input", () => {
+    const { health } = seatNamed("a");
+    const outcome = { kind: "failed", why: "upstream_invalid", busy: false } as const;
+    for (let call = 0; call < 20; call++) health.ended(call, outcome, health.begin(call), [health]);
+    expect(health.standing(20, true)).toBe("in");
+  });
+
+  test("that fails on and on is left alone for a second at a time, however long that goes on", () => {
     const seat = seatNamed("a");
-    for (let call = 0; call < 5; call++) fails(seat, 0, [seat.health], true);
-    expect(seat.health.standing(1, true)).toBe("out");
-    expect(seat.health.standing(1001, true)).toBe("probe");
+    dies(seat, 0);
+    for (let now = 0; now < 60_000; now += 1000) {
+      expect(seat.health.standing(now + 1, true)).toBe("out");
+      expect(seat.health.waitMs(now + 1)).toBeLessThanOrEqual(1000);
+      expect(seat.health.standing(now + 1000, true)).toBe("probe");
+      fails(seat, now + 1000);
+    }
+    answers(seat, 61_000, 5);
+    expect(seat.health.standing(61_005, true)).toBe("in");
   });
 });
 

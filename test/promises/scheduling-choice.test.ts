@@ -115,7 +115,7 @@ describe("the gateway's own limits", () => {
     expect(choose(among([limited, other], { room }), questionAt(0))).toBe(other);
     const tried = [other];
     expect(choose(among([limited, other], { room, tried }), questionAt(0))).toBe(limited);
-    expect(chooseWell(among([limited, other], { room, tried }), questionAt(0), false)).toBe(
+    expect(chooseWell(among([limited, other], { room, tried }), questionAt(0), "none")).toBe(
       undefined,
     );
   });

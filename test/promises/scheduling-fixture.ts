@@ -37,9 +37,9 @@ export function answers({ health }: Seat, now: number, ms = 10, peers = [health]
 }
 
 /** One call that fails. */
-export function fails({ health }: Seat, now: number, peers = [health], unsent = false): void {
+export function fails({ health }: Seat, now: number, peers = [health]): void {
   const probe = health.begin(now);
-  const outcome = { kind: "failed", why: "upstream_error", unsent, busy: false } as const;
+  const outcome = { kind: "failed", why: "upstream_error", busy: false } as const;
   health.ended(now, outcome, probe, peers);
 }
 

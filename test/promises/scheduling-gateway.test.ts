@@ -1,54 +1,10 @@
 /** A dying upstream, as callers of a real gateway see it: hardly at all, or an honest word at once. */
 import { afterEach, describe, expect, test } from "bun:test";
-import { type Fake, fakePicture, startFake } from "../fake-upstream.ts";
+import { type Fake, fakePicture } from "../fake-upstream.ts";
 import { expectVectors, nowhere, until } from "../faults/faults-fixture.ts";
-import { startGateway, type TestGateway, testKey } from "../harness.ts";
+import { arrange, closeArranged, told } from "./scheduling-gateway-fixture.ts";
 
-interface Arranged {
-  readonly gateway: TestGateway;
-  readonly fakes: readonly Fake[];
-  embed(): Promise<Response>;
-  draw(): Promise<Response>;
-}
-
-const open: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const close of open.splice(0).reverse()) await close();
-});
-
-interface Options {
-  readonly upstreams: number;
-  /** Of the models. */
-  readonly more?: string;
-  /** By place: another address instead of the fake's. */
-  readonly elsewhere?: readonly string[];
-  readonly settings?: Readonly<Record<string, string>>;
-}
-
-function arrange({ upstreams, more = "", elsewhere = [], settings = {} }: Options): Arranged {
-  const fakes = Array.from({ length: upstreams }, () => startFake());
-  const targets = (model: string) =>
-    `[${fakes.map((_, at) => `{ upstream: u${at}, model: ${model} }`).join(", ")}]`;
-  const gateway = startGateway({
-    settings,
-    yaml: `
-upstreams:
-${fakes.map(({ url }, at) => `  - { id: u${at}, kind: openai, baseUrl: "${elsewhere[at] ?? url}", apiKey: sk-fake }`).join("\n")}
-models:
-  - { id: vectors, kind: embedding, targets: ${targets("text-embedding-3-small")} }
-  - { id: painter, kind: image${more}, targets: ${targets("gpt-image-1.5")} }
-keys:
-  - { name: test, key: ${testKey} }
-`,
-  });
-  open.push(...fakes.map((fake) => () => fake.close()), () => gateway.close());
-  return {
-    gateway,
-    fakes,
-    embed: () => gateway.post("/v1/embeddings", { model: "vectors", input: ["a", "b"] }),
-    draw: () => gateway.post("/v1/images/generations", { model: "painter", prompt: "an otter" }),
-  };
-}
+afterEach(closeArranged);
 
 /** Calls, all of which are answered, until it has happened. */
 async function meanwhile(embed: () => Promise<Response>, happened: () => boolean): Promise<void> {
@@ -59,12 +15,6 @@ async function meanwhile(embed: () => Promise<Response>, happened: () => boolean
     for (const response of responses) await expectVectors(response);
   }
 }
-
-const told = async (response: Response) => ({
-  status: response.status,
-  code: ((await response.json()) as { error: { code: string } }).error.code,
-  wait: Number(response.headers.get("retry-after-ms")),
-});
 
 describe("of two upstreams", () => {
   test("both are used while both serve", async () => {
@@ -170,12 +120,28 @@ describe("the only upstream of a model", () => {
     expect(fakes[0]!.requests).toHaveLength(1);
   });
 
-  test("that fails is asked every time: what it says is the best answer there is", async () => {
+  test("that fails on and on is left alone for a moment: callers hear it at once, and are served soon after", async () => {
+    const { fakes, embed, draw } = arrange({ upstreams: 1 });
+    for (const call of [embed, draw]) {
+      fakes[0]!.clear();
+      fakes[0]!.script({ fail: "server-error" }, { times: Number.POSITIVE_INFINITY });
+      for (let turn = 0; turn < 5; turn++) expect((await call()).status).toBe(502);
+      const refusal = await told(await call());
+      expect(refusal).toMatchObject({ status: 503, code: "no_healthy_target" });
+      expect(refusal.wait).toBeWithin(1, 1201);
+      expect(fakes[0]!.requests).toHaveLength(5);
+      fakes[0]!.clear();
+      const back = performance.now();
+      while ((await call()).status !== 200) await Bun.sleep(20);
+      expect(performance.now() - back).toBeLessThan(5000);
+    }
+  });
+
+  test("is asked although some of its calls failed, by somebody who calls rarely", async () => {
     const { fakes, embed } = arrange({ upstreams: 1 });
-    fakes[0]!.script({ fail: "server-error" }, { times: 12 });
-    for (let call = 0; call < 12; call++) expect((await embed()).status).toBe(502);
+    fakes[0]!.script({ fail: "server-error" }, { times: 4 });
+    for (let call = 0; call < 4; call++) expect((await embed()).status).toBe(502);
     await expectVectors(await embed());
-    expect(fakes[0]!.requests).toHaveLength(13);
   });
 
   test("that takes no connections is not waited for by everyone", async () => {
@@ -220,6 +186,25 @@ describe("pictures", () => {
       expect(fakes[1]!.requests).toHaveLength(again);
     },
   );
+
+  test("are not what a broken upstream is tried with while another draws: its list of models is asked for", async () => {
+    const { gateway, fakes, draw } = arrange({ upstreams: 2 });
+    const [broken] = fakes as [Fake];
+    const asked = () => broken.requests.map(({ method, path }) => `${method} ${path}`);
+    broken.script({ fail: "server-error" }, { times: Number.POSITIVE_INFINITY });
+    for (let call = 0; call < 5; call++) expect((await draw()).status).toBe(502);
+    await Bun.sleep(1250);
+    for (let call = 0; call < 3; call++) expect((await draw()).status).toBe(200);
+    await until(() => asked().length > 5);
+    expect(asked().slice(5)).toEqual(["GET /v1/models"]);
+    broken.clear();
+    const end = performance.now() + 10_000;
+    while (!gateway.log().includes("target-recovered") && performance.now() < end) {
+      expect((await draw()).status).toBe(200);
+      await Bun.sleep(50);
+    }
+    expect(asked().slice(0, 2)).toEqual(["GET /v1/models", "POST /v1/images/generations"]);
+  }, 20_000);
 
   test("of a stream that breaks off count against the upstream", async () => {
     const { gateway, fakes, draw } = arrange({ upstreams: 2 });

@@ -184,19 +184,70 @@ describe("sticky", () => {
   });
 });
 
-describe("a target that has just come back", () => {
-  for (const name of ["p2c", "weighted"]) {
-    test(`gets little at first, and its share after ten seconds: ${name}`, () => {
-      const policy = everyPolicy.get(name)!;
-      const [back, other] = [seatNamed("back"), seatNamed("other")];
-      dies(back, 0);
-      answers(back, 5000, 1);
-      const shareAt = (now: number) => shares(policy, [back, other], now)[0]!;
-      expect(shareAt(5002)).toBeLessThan(0.12);
-      expect(shareAt(10_000)).toBeGreaterThan(shareAt(7000));
-      expect(Math.abs(shareAt(15_001) - 0.5)).toBeLessThan(0.02);
-    });
-  }
+describe("a target that has just come back, whatever the policy", () => {
+  /** Of one that is dear to the policy: cheap, quick, idle. */
+  const arranged = (policy: Policy, tier = 0, weight = 1) => {
+    const [back, other] = [seatNamed("back", { weight }), seatNamed("other", { tier })];
+    dies(back, 0);
+    answers(back, 5000, 1);
+    const random = randomFrom(11);
+    const price = (seat: Seat) => (seat === back ? 1 : 2);
+    const shareAt = (now: number): number => {
+      let picked = 0;
+      for (let call = 0; call < 5000; call++) {
+        // Only this policy looks at who calls.
+        const caller = policy === everyPolicy.get("sticky") ? Bun.hash.crc32(`key-${call}`) : 0;
+        const question = questionAt(now, { random, caller, price });
+        const choosing = { seats: [back, other], policy, tried: undefined, room: undefined };
+        if (choose(choosing, question) === back) picked++;
+      }
+      return picked / 5000;
+    };
+    return { back, other, shareAt };
+  };
+
+  obey(everyPolicy, {
+    "gets a tenth of its part of the calls at first, and all of it after ten seconds": (policy) => {
+      const { shareAt } = arranged(policy);
+      const whole = shareAt(15_002);
+      expect(shareAt(5002) / whole).toBeWithin(0.07, 0.13);
+      expect(shareAt(10_001) / whole).toBeWithin(0.5, 0.6);
+      expect(shareAt(12_500) / whole).toBeWithin(0.72, 0.83);
+      expect(whole).toBeGreaterThan(0.45);
+    },
+    "gets no more because others have much to do": (policy) => {
+      const { other, shareAt } = arranged(policy);
+      answers(other, 5000, 1);
+      other.health.inFlight = 10;
+      expect(shareAt(5002)).toBeLessThan(0.13);
+    },
+    "is spared where it is the only one of its tier, if the next can carry it": (policy) => {
+      const { other, shareAt } = arranged(policy, 1);
+      expect(shareAt(5002)).toBeWithin(0.07, 0.13);
+      expect(shareAt(15_002)).toBe(1);
+      dies(other, 5002);
+      expect(shareAt(5003)).toBe(1);
+    },
+  });
+
+  test("gets its callers back one after the other, and none goes to and fro: sticky", () => {
+    const policy = everyPolicy.get("sticky")!;
+    const [back, other] = [seatNamed("back"), seatNamed("other")];
+    dies(back, 0);
+    answers(back, 5000, 1);
+    for (let key = 0; key < 200; key++) {
+      const caller = Bun.hash.crc32(`key-${key}`);
+      let moves = 0;
+      let last: Seat | undefined;
+      for (let now = 5002; now < 16_000; now += 100) {
+        const choosing = { seats: [back, other], policy, tried: undefined, room: undefined };
+        const seat = choose(choosing, questionAt(now, { caller, random: Math.random }));
+        if (last && seat !== last) moves++;
+        last = seat;
+      }
+      expect(moves).toBeLessThanOrEqual(1);
+    }
+  });
 
   test("falls sooner than one that always served", () => {
     const [back, other] = [seatNamed("back"), seatNamed("other")];

@@ -40,7 +40,6 @@ const noShelf: AnswerShelf = {
     throw stuck;
   },
   find: async () => undefined,
-  forget: async () => false,
 };
 
 const outcomes: readonly [string, () => Promise<string>, number][] = [

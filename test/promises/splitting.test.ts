@@ -186,6 +186,19 @@ describe("the usage of a call in parts", () => {
   });
 });
 
+test("a part whose upstream names an input is told in the caller's own count", async () => {
+  const { send } = through({ maxItems: 4 }, async (call) => {
+    const place = textsOf(call).indexOf("text 6");
+    if (place >= 0) throw rejected(`Input id ${place} has 9000 tokens, exceeding max 8192 tokens.`);
+    return answerTo(call);
+  });
+  const outcome = await outcomeOf(send(callFor(numbered(8), route)));
+  expect(outcome).toHaveProperty(
+    "error.message",
+    "Input id 6 has 9000 tokens, exceeding max 8192 tokens.",
+  );
+});
+
 describe("a part that is refused as too large", () => {
   for (const refuse of [tooManyTokens, tooLarge]) {
     test(`is halved until it passes (${refuse().fault})`, async () => {
@@ -219,7 +232,12 @@ describe("a part that is refused as too large", () => {
         if (textsOf(call).includes("text 2")) throw fault;
         return answerTo(call);
       });
-      expect(await outcomeOf(send(callFor(numbered(4), route)))).toEqual({ error: fault });
+      const { message, fault: name, details } = fault;
+      // By its place among all of them, where it is the one that is too long.
+      const which = /tokens/.test(message) && { param: "input[2]" };
+      expect(await outcomeOf(send(callFor(numbered(4), route)))).toMatchObject({
+        error: { message, fault: name, details: { ...details, ...which } },
+      });
       expect(await outcomeOf(send(callFor(["text 2"], route)))).toEqual({ error: fault });
     });
   }

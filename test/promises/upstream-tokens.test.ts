@@ -244,7 +244,12 @@ test("a probe fetches a token, too, and says who refused it", async () => {
   const { send, world, sent } = arrange();
   const options = { send, timeoutMs: 1000, now: () => world.now };
   const good = await probe(upstreamOf(), options);
-  expect(good).toEqual({ upstream: "vertex", ok: true, detail: "it answers and takes the key" });
+  expect(good).toEqual({
+    upstream: "vertex",
+    ok: true,
+    status: 200,
+    detail: "it answers and takes the key",
+  });
   expect(sent[0]?.headers.authorization).toBe("Bearer token-1");
   world.exchange = () => replyOf("{}", { status: 400 });
   const bad = await probe(upstreamOf(), options);

@@ -76,6 +76,18 @@ const caseOf = (name: string, model: string): VendorCase => {
         fault: "upstream_rejected",
       },
       {
+        status: 400,
+        body: JSON.stringify({
+          detail: {
+            message:
+              "Input text exceeds the model's maximum of 8194 tokens. Use 'truncate: true' to automatically truncate, or split into smaller chunks.",
+            request_id: "r",
+            code: "INPUT_TOKEN_LIMIT_EXCEEDED",
+          },
+        }),
+        fault: "upstream_rejected",
+      },
+      {
         status: 422,
         body: JSON.stringify({
           detail: [{ loc: ["body", "dimensions"], msg: "Input should be greater than 0" }],

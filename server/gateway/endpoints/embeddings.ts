@@ -105,7 +105,23 @@ function withPurpose(given: Rest): { readonly purpose?: Purpose; readonly rest: 
   const field = purposeFields.find((name) => typeof given[name] === "string");
   if (field === undefined) return { rest: given };
   const { [field]: word, ...rest } = given;
-  return { purpose: readPurpose(field, word as string), rest };
+  const purpose = readPurpose(field, word as string);
+  const also = purposeFields.filter((name) => typeof rest[name] === "string");
+  if (also.length === 0) return { purpose, rest };
+  for (const name of also) checkAgreed(purpose, readPurpose(name, rest[name] as string));
+  // Said twice: no upstream needs both.
+  const others = Object.entries(rest).filter(([name]) => !also.some((one) => one === name));
+  return { purpose: { ...purpose, also }, rest: Object.fromEntries(others) };
+}
+
+/** One of them would win, and half an index be made for something else. */
+function checkAgreed(one: Purpose, other: Purpose): void {
+  if (one.given === other.given || (one.meaning && one.meaning === other.meaning)) return;
+  throw new GatewayError(
+    "invalid_value",
+    `Invalid value: '${other.given}'. '${one.field}' is '${one.given}', which is not the same: send one of the two.`,
+    { param: other.field },
+  );
 }
 
 type GivenInput = z.output<typeof input>;

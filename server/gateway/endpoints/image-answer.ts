@@ -46,7 +46,7 @@ async function writeWhole(reply: WholeReply, context: ImageContext): Promise<Wri
       data: results,
       ...(reply.usage && { usage: reply.usage }),
     }),
-    usage: toUsage(reply.usage, reply.results.length),
+    usage: toUsage(reply.usage, reply.drawn ?? reply.results.length),
   };
 }
 

@@ -64,12 +64,12 @@ function drawnOnly({ usage }: ImageFrame): ImageUsage | undefined {
 }
 
 function wholeCost(reply: WholeReply, ordered: Ordered): number | undefined {
-  const { results, facts, usage, cost } = reply;
+  const { results, drawn = results.length, facts, usage, cost } = reply;
   const { size } = ordered.query.options;
   // Of a link nobody sees the size. It is as large as was asked for, or as the vendor makes them unasked.
   const unseen = facts.size === undefined && results.every(({ image }) => image.kind === "url");
   const seen = unseen && size !== undefined ? { ...facts, size } : facts;
-  return piecesCost(seen, results.length, usage, ordered, cost);
+  return piecesCost(seen, drawn, usage, ordered, cost);
 }
 
 function piecesCost(

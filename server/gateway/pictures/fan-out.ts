@@ -25,6 +25,8 @@ export interface FanOut<Q> {
   readonly inEvents: boolean;
   /** Told when some of the pictures are there and others are not. */
   readonly onMissing: (missing: Missing) => void;
+  /** Told that the target made one picture where it was asked for several: the others are asked for one by one. Absent: they are missing. */
+  readonly onUncounted?: (() => void) | undefined;
 }
 
 /**
@@ -32,23 +34,50 @@ export interface FanOut<Q> {
  * says how many are missing and why. Only when none could be made is the first failure the answer.
  */
 export async function fanOut<Q extends GenerationQuery>(
-  { query, calls }: Plan<Q>,
-  { ask, inEvents, onMissing }: FanOut<Q>,
+  { query, calls }: Pick<Plan<Q>, "query" | "calls">,
+  { ask, inEvents, onMissing, onUncounted }: FanOut<Q>,
 ): Promise<ImageReply> {
-  const [only = 1] = calls;
-  if (calls.length === 1) {
-    const reply = await ask(withCount(query, only, 0));
-    if (reply.kind === "whole") tellMissing(reply, calls, "upstream_invalid", onMissing);
-    return reply;
+  const asked = calls.reduce((sum, each) => sum + each, 0);
+  let { there, failure } = await askAll(query, calls, 0, ask);
+  const lacking = asked - countIn(there);
+  if (onUncounted && !failure && there.every(isOne) && lacking > 0) {
+    onUncounted();
+    const more = await askAll(query, new Array<number>(lacking).fill(1), calls.length, ask);
+    there = [...there, ...more.there];
+    failure = more.failure;
   }
+  if (failure && there.length === 0) throw failure.error;
+  const [only] = there;
+  if (only?.kind === "stream" && calls.length === 1) return only;
+  if ((failure && inEvents) || there.some(({ kind }) => kind === "stream")) {
+    return { kind: "stream", events: allOf(there, failure?.error) };
+  }
+  const whole = only && there.length === 1 ? (only as WholeReply) : together(there as WholeReply[]);
+  const count = asked - whole.results.length;
+  if (count > 0) onMissing({ count, fault: faultOf(failure?.error) });
+  return whole;
+}
+
+interface Failure {
+  readonly at: number;
+  readonly error: unknown;
+}
+
+/** `from`: how many calls were made before these. */
+async function askAll<Q extends GenerationQuery>(
+  query: Q,
+  calls: readonly number[],
+  from: number,
+  ask: FanOut<Q>["ask"],
+): Promise<{ there: readonly ImageReply[]; failure: Failure | undefined }> {
   const replies: (ImageReply | undefined)[] = calls.map(() => undefined);
-  const failures: { readonly at: number; readonly error: unknown }[] = [];
+  const failures: Failure[] = [];
   let next = 0;
   const work = async (): Promise<void> => {
     while (next < calls.length) {
       const at = next++;
       try {
-        replies[at] = await ask(withCount(query, calls[at] as number, at));
+        replies[at] = await ask(withCount(query, calls[at] as number, from + at));
       } catch (error) {
         failures.push({ at, error });
         // Where one was refused, so will the others be: none is paid for in vain.
@@ -57,19 +86,22 @@ export async function fanOut<Q extends GenerationQuery>(
     }
   };
   await Promise.all(Array.from({ length: Math.min(maxParallel, calls.length) }, work));
-  const there = replies.filter((reply) => reply !== undefined);
   const [failure] = failures.toSorted((a, b) => a.at - b.at);
-  if (failure && there.length === 0) throw failure.error;
-  if ((failure && inEvents) || there.some(({ kind }) => kind === "stream")) {
-    return { kind: "stream", events: allOf(there, failure?.error) };
-  }
-  const whole = together(there as WholeReply[]);
-  if (failure) {
-    const { error } = failure;
-    tellMissing(whole, calls, error instanceof GatewayError ? error.fault : "internal", onMissing);
-  } else tellMissing(whole, calls, "upstream_invalid", onMissing);
-  return whole;
+  return { there: replies.filter((reply) => reply !== undefined), failure };
 }
+
+const countIn = (replies: readonly ImageReply[]): number =>
+  replies.reduce((sum, reply) => sum + (reply.kind === "whole" ? reply.results.length : 0), 0);
+
+const isOne = (reply: ImageReply): boolean => reply.kind === "whole" && reply.results.length === 1;
+
+/** Without a failure there are fewer than the upstream was asked for. */
+const faultOf = (error: unknown): string =>
+  error === undefined
+    ? "upstream_invalid"
+    : error instanceof GatewayError
+      ? error.fault
+      : "internal";
 
 /** One picture is what every upstream makes unasked, and some have no word for it. */
 const withCount = <Q extends GenerationQuery>(query: Q, count: number, at: number): Q => {
@@ -81,16 +113,6 @@ const withCount = <Q extends GenerationQuery>(query: Q, count: number, at: numbe
   const rest = typeof seed === "number" ? { ...query.rest, seed: seed + at } : query.rest;
   return { ...counted, rest, part: at };
 };
-
-function tellMissing(
-  { results }: WholeReply,
-  calls: readonly number[],
-  fault: string,
-  onMissing: FanOut<never>["onMissing"],
-): void {
-  const count = calls.reduce((sum, each) => sum + each, 0) - results.length;
-  if (count > 0) onMissing({ count, fault });
-}
 
 function together(replies: readonly WholeReply[]): WholeReply {
   const [first] = replies;

@@ -8,8 +8,10 @@ import type {
   Picture,
   WholeReply,
 } from "../../upstream/contract.ts";
+import { lie } from "../verify.ts";
 import { type Held, inBase64, sizeIn, typeOf } from "./look.ts";
 import type { Finish } from "./plan.ts";
+import { checkWhole } from "./whole.ts";
 
 /** What finishing needs of the rest of the house, for one call. */
 export interface Workshop {
@@ -17,7 +19,7 @@ export interface Workshop {
   convert(picture: Held, to: Conversion): Promise<Held>;
   /** Whether a link leads into the operator's own network. */
   isInside(url: string): boolean;
-  /** Told of pictures that could not be finished, where others could. */
+  /** Told how many there are less than were asked for, and why, where a picture could not be finished. */
   onMissing(count: number, error: unknown): void;
   /** Told of each option that the gateway served itself. */
   onAdapted(name: string): void;
@@ -32,6 +34,10 @@ export interface Conversion {
 export interface Wanted {
   readonly finish: Finish;
   readonly stream: boolean;
+  /** How many pictures the caller asked for. */
+  readonly count: number;
+  /** How many of those that come the caller gets. */
+  readonly most: number;
   /** What the target was asked for natively, and so delivered. */
   readonly asked: ImageFacts;
 }
@@ -51,10 +57,40 @@ async function* finishEvents(
   wanted: Wanted,
   workshop: Workshop,
 ): AsyncGenerator<ImageEvent> {
+  const failures: unknown[] = [];
+  let { most } = wanted;
+  let ready: ImageEvent;
   for await (const event of events) {
-    if (event.type === "whole") {
-      yield { type: "whole", reply: await finishWhole(event.reply, wanted, workshop) };
-    } else yield await finishFrame(event, wanted, workshop);
+    try {
+      if (event.type === "whole") {
+        const reply = await finishWhole(event.reply, { ...wanted, most }, workshop);
+        most -= reply.results.length;
+        ready = { type: "whole", reply };
+      } else {
+        if (event.type === "completed") await checkWhole({ kind: "base64", base64: event.base64 });
+        ready = await finishFrame(event, wanted, workshop);
+      }
+    } catch (error) {
+      failures.push(error);
+      continue;
+    }
+    yield ready;
+  }
+  // After what could be delivered, as its end.
+  if (failures.length > 0) throw failures[0];
+}
+
+/** What comes beyond what was asked for is in the account, and goes no further. */
+export function upTo(most: number, reply: ImageReply): ImageReply {
+  return reply.kind === "stream" ? { kind: "stream", events: first(most, reply.events) } : reply;
+}
+
+async function* first(most: number, events: AsyncIterable<ImageEvent>): AsyncGenerator<ImageEvent> {
+  let left = most;
+  for await (const event of events) {
+    if (event.type === "whole") left -= event.reply.results.length;
+    else if (event.type === "completed" && left-- <= 0) continue;
+    yield event;
   }
 }
 
@@ -76,7 +112,7 @@ async function finishFrame(
 
 async function finishWhole(
   reply: WholeReply,
-  { finish, stream, asked }: Wanted,
+  { finish, stream, count, most, asked }: Wanted,
   workshop: Workshop,
 ): Promise<WholeReply> {
   const results: ImageResult[] = [];
@@ -85,6 +121,7 @@ async function finishWhole(
   let seen = 0;
   // One after the other: each may be a large picture.
   for (const result of reply.results) {
+    if (results.length === most) break;
     try {
       const image = await finished(result.image, finish, stream, workshop);
       results.push({ ...result, image });
@@ -96,13 +133,15 @@ async function finishWhole(
     }
   }
   // What has been paid for is delivered: one picture that is none does not take the others along.
-  if (results.length === 0) throw failures[0];
-  if (failures.length > 0) workshop.onMissing(failures.length, failures[0]);
+  if (results.length === 0 && failures.length > 0) throw failures[0];
+  if (failures.length > 0) workshop.onMissing(count - results.length, failures[0]);
   const told = { ...toldOf(asked, reply.facts), ...reply.facts };
   const { size: _, output_format: __, ...unseen } = told;
+  const { length: came } = reply.results;
   return {
     ...reply,
     results,
+    ...(results.length < came && { drawn: reply.drawn ?? came }),
     // Of what nobody here has looked at, nothing is said that only looking tells.
     facts: {
       ...(seen === results.length ? told : unseen),
@@ -120,6 +159,7 @@ async function finished(
 ): Promise<Picture> {
   const { as, format, opaque } = finish;
   if (image.kind === "url") {
+    if (!/^(https?:\/\/|data:image\/)/.test(image.url)) throw lie("a link that is not a link");
     const wantsBytes =
       stream ||
       as === "b64_json" ||
@@ -129,8 +169,11 @@ async function finished(
       workshop.isInside(image.url);
     if (!wantsBytes) return image;
     if (as === "b64_json") workshop.onAdapted("response_format");
-    return converted(await workshop.download(image.url), finish, workshop);
+    const fetched = await workshop.download(image.url);
+    await checkWhole(fetched);
+    return converted(fetched, finish, workshop);
   }
+  await checkWhole(image);
   if (as === "url" && !stream) workshop.onAdapted("response_format");
   return converted(image, finish, workshop);
 }

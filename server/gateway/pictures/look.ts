@@ -7,7 +7,7 @@ import type { Picture } from "../../upstream/contract.ts";
 export type Held = Exclude<Picture, { kind: "url" }>;
 
 /** The first so many bytes; by default enough to see what kind of picture it is. */
-function startOf(picture: Held, bytes = sniffLength): Uint8Array {
+export function startOf(picture: Held, bytes = sniffLength): Uint8Array {
   if (picture.kind === "bytes") return picture.bytes.subarray(0, bytes);
   if (picture.kind === "base64") {
     return Buffer.from(picture.base64.slice(0, base64Length(bytes)), "base64");

@@ -4,7 +4,7 @@
  */
 import type { Parameters } from "../../snapshot/snapshot.ts";
 import { GatewayError } from "../../std/gateway-error.ts";
-import type { EditQuery, GenerationQuery, ImageOptions } from "../../upstream/contract.ts";
+import type { EditQuery, GenerationQuery, ImageOptions, Rest } from "../../upstream/contract.ts";
 import type { ImageTraits, OptionName } from "../../upstream/image-traits.ts";
 import { planSize } from "./plan-size.ts";
 import { checkSources } from "./plan-sources.ts";
@@ -85,10 +85,12 @@ export function planPicture<Q extends GenerationQuery | EditQuery>(
   // A target that takes a format and sends another is put right.
   const format = formatIn(draft.options.output_format);
   if (format) draft.finish.format ??= format;
+  const rest = planExtras(draft, query.rest, traits.extras);
   const calls = planCalls(draft, n, traits.maxImages);
   return {
     query: {
       ...query,
+      rest,
       // An answer that comes whole is cut into events here.
       stream: query.stream && traits.streams === true,
       options: draft.options,
@@ -129,6 +131,16 @@ function checkPrompt({ prompt }: GenerationQuery, { maxPrompt }: ImageTraits): v
     `Prompt must be length ${maxPrompt} or less. Your prompt length is ${length}. Please reduce your prompt length.`,
     { param: "prompt" },
   );
+}
+
+/** Of who is known to know none of them, nothing is expected in silence. */
+function planExtras(draft: Draft, rest: Rest, known: readonly string[] | undefined): Rest {
+  const unknown = known && Object.keys(rest).filter((name) => !known.includes(name));
+  const [first] = unknown ?? [];
+  if (!unknown || first === undefined) return rest;
+  if (draft.policy === "strict") throw lacks(draft, first);
+  draft.dropped.push(...unknown);
+  return Object.fromEntries(Object.entries(rest).filter(([name]) => !unknown.includes(name)));
 }
 
 function planCalls(draft: Draft, n: number, maxImages: number): number[] {

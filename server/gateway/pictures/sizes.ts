@@ -39,6 +39,27 @@ export function nearestRatio({ width, height }: Size, ratios: readonly string[])
   return nearest;
 }
 
+export const textOf = ({ width, height }: Size): string => `${width}x${height}`;
+
+/** The size that a rule allows and that comes nearest: made smaller or larger as a whole, so that the shape stays. */
+export function nearestSize({ width, height }: Size, rule: SizeRule): Size {
+  const { multipleOf, minEdge, maxEdge, maxPixels = Number.POSITIVE_INFINITY } = rule;
+  const shrink = Math.min(
+    1,
+    maxEdge / Math.max(width, height),
+    Math.sqrt(maxPixels / (width * height)),
+  );
+  const grow = Math.max(1, minEdge / (Math.min(width, height) * shrink));
+  const least = Math.ceil(minEdge / multipleOf) * multipleOf;
+  const most = Math.floor(maxEdge / multipleOf) * multipleOf;
+  const edge = (length: number): number => {
+    // Down, as up would be beyond what is allowed of pixels.
+    const steps = Math.floor((length * shrink * grow) / multipleOf + 1e-9);
+    return Math.min(most, Math.max(least, steps * multipleOf));
+  };
+  return { width: edge(width), height: edge(height) };
+}
+
 /** What sizes there are, for people. */
 export function describeSizes(sizes: Exclude<Sizes, "any">): string {
   if ("list" in sizes) return `Supported values are: ${listed([...sizes.list, "auto"])}.`;

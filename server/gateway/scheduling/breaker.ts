@@ -11,8 +11,8 @@ const firstWaitMs = 1000;
 const longestWaitMs = 30_000;
 /** Where nobody else can serve, it is tried this often. */
 const urgentWaitMs = 1000;
-/** A probe that has not ended by then is not waited for any longer. */
-const staleProbeMs = 2000;
+/** A probe that has not ended by then counts as failed. */
+export const staleProbeMs = 2000;
 /** Back for so long without a fall, and it is as good as new. */
 const forgetMs = 60_000;
 /** How long it takes until it gets its full share again. */
@@ -29,7 +29,6 @@ export class Breaker {
   /** For a person: what it was that blew. */
   why = "";
   #failures = 0;
-  #unsent = 0;
   #falls = 0;
   #openedAt = 0;
   #waitMs = 0;
@@ -42,18 +41,15 @@ export class Breaker {
     this.#random = random;
   }
 
-  /** Nobody takes connections there: another call would only be told so again. */
-  get isGone(): boolean {
-    return this.#unsent >= inARow;
-  }
-
   /** Milliseconds until one call may try. 0: now. `urgent`: nobody else can serve. */
   waitMs(now: number, urgent: boolean): number {
     // A clock that jumped back must not make the wait any longer.
     if (now < this.#openedAt) this.#openedAt = now;
     const probing = this.#probeSince;
-    if (probing !== undefined && now >= probing && now - probing < staleProbeMs) {
-      return staleProbeMs - (now - probing);
+    if (probing !== undefined && now >= probing) {
+      if (now - probing < staleProbeMs) return staleProbeMs - (now - probing);
+      // It did not come back in time, whatever becomes of it: the next one waits longer, from when this one began.
+      this.#wait(probing);
     }
     const wait = urgent ? Math.min(this.#waitMs, urgentWaitMs) : this.#waitMs;
     return Math.max(0, this.#openedAt + wait - now);
@@ -68,13 +64,11 @@ export class Breaker {
   succeeded(now: number, probe: boolean, lone: boolean): boolean {
     if (!this.open) {
       this.#failures = 0;
-      this.#unsent = 0;
       return false;
     }
     // An answer to a question from before says nothing about now.
     if (!probe) return false;
     this.#probeSince = undefined;
-    this.#unsent = 0;
     this.#goodProbes++;
     if (this.partial && !lone && this.#goodProbes < goodProbesWhenPartial) return false;
     this.open = false;
@@ -85,10 +79,10 @@ export class Breaker {
   }
 
   /** True: it has just blown. */
-  failed(now: number, probe: boolean, unsent: boolean, why: string): boolean {
-    this.#unsent = unsent ? this.#unsent + 1 : 0;
+  failed(now: number, probe: boolean, why: string): boolean {
     if (this.open) {
-      if (probe) this.#wait(now);
+      // Of several that went there at once, the first to fail says it for all.
+      if (probe && this.#probeSince !== undefined) this.#wait(now);
       return false;
     }
     this.#failures++;
@@ -104,9 +98,22 @@ export class Breaker {
     this.partial = true;
   }
 
-  /** A probe ended without telling anything: the next call may be one. */
-  released(probe: boolean): void {
-    if (probe) this.#probeSince = undefined;
+  /** A probe ended without telling anything: the next call may be one, unless this one had its time. */
+  released(now: number, probe: boolean): void {
+    if (!probe || this.#probeSince === undefined) return;
+    if (now - this.#probeSince >= staleProbeMs) this.#wait(this.#probeSince);
+    else this.#probeSince = undefined;
+  }
+
+  /** It was looked at in another way than by a call, and is not back. */
+  stillDown(now: number): void {
+    if (this.open) this.#wait(now);
+  }
+
+  /** Milliseconds until it has its full share. 0 where it has. */
+  rampLeftMs(now: number): number {
+    if (this.open || this.share(now) === 1 || this.#closedAt === undefined) return 0;
+    return this.#closedAt + rampMs - now;
   }
 
   /** How much of its share it should have by now, from a tenth to 1. */

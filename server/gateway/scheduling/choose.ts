@@ -2,6 +2,7 @@
 import { GatewayError } from "../../std/gateway-error.ts";
 import type { Target } from "../../upstream/contract.ts";
 import type { Policy, Question, Seat } from "./policies/policy.ts";
+import { isSpared } from "./slow-start.ts";
 import type { TargetHealth } from "./target-health.ts";
 
 /** What the gateway's own limits say of a target. */
@@ -20,44 +21,65 @@ export interface Choosing {
   readonly tried: readonly Seat[] | undefined;
   /** Absent: nothing is limited. */
   readonly room: Room | undefined;
+  /** Set by those who choose: there was one that was left aside, be it for a moment. */
+  passedOver?: boolean;
 }
 
+/**
+ * Who may be tried that is out, but due for it. `any`: the first, before those that are well, or it would never be known
+ * whether it is back. `looked-at`: where a try costs money, only one of which a free question has shown that it may be.
+ */
+export type Tries = "any" | "looked-at" | "none";
+
 /** Undefined: there is nobody who may be asked now. */
-export function choose(choosing: Choosing, question: Question): Seat | undefined {
-  return chooseWell(choosing, question, true) ?? chooseDoubtful(choosing, question.now);
+export function choose(
+  choosing: Choosing,
+  question: Question,
+  tries: Tries = "any",
+): Seat | undefined {
+  return chooseWell(choosing, question, tries) ?? chooseDoubtful(choosing, question.now);
 }
 
 /** Used within one call of `chooseWell`, and never while another is under way. */
 const free: Seat[] = [];
 const full: Seat[] = [];
+const spared: Seat[] = [];
 
-/** `probes`: one that may be back is tried before those that are well, or it would never be known. */
-export function chooseWell(
-  { seats, policy, tried, room }: Choosing,
-  question: Question,
-  probes: boolean,
-): Seat | undefined {
+export function chooseWell(choosing: Choosing, question: Question, tries: Tries): Seat | undefined {
+  const { seats, policy, tried, room } = choosing;
   const { now } = question;
   const alone = seats.length === 1;
   free.length = 0;
   full.length = 0;
+  spared.length = 0;
   for (let at = 0; at < seats.length; at++) {
     const seat = seats[at] as Seat;
     const { health, target } = seat;
-    if (!tried?.includes(seat) && hasRoom(room, target)) {
-      const standing = health.standing(now, alone);
-      if (standing === "probe" && probes) return seat;
-      if (standing === "in") (health.hasRoom() && !isBusy(room, target) ? free : full).push(seat);
+    if (!tried?.includes(seat)) {
+      const standing = hasRoom(room, target) ? health.standing(now, alone) : "out";
+      if (standing === "probe" && mayTry(seat, now, tries)) return seat;
+      if (standing !== "in") choosing.passedOver = true;
+      else if (isSpared(seat, question)) spared.push(seat);
+      else (health.hasRoom() && !isBusy(room, target) ? free : full).push(seat);
     }
     if (seats[at + 1]?.tier === seat.tier) continue;
+    if (spared.length > 0 || (full.length > 0 && free.length > 0)) choosing.passedOver = true;
     // A busy tier is not a broken one: what comes after it may cost more.
     if (free.length > 0) return policy(free, question);
     if (full.length > 0) return policy(full, question);
   }
-  return undefined;
+  // Nobody else can carry what they should be spared.
+  return spared.length > 0 ? policy(lowestOf(spared), question) : undefined;
 }
 
-const hasRoom = (room: Room | undefined, target: Target): boolean =>
+function mayTry({ health }: Seat, now: number, tries: Tries): boolean {
+  return tries === "any" || (tries === "looked-at" && health.mayBeTried(now));
+}
+
+const lowestOf = (seats: readonly Seat[]): Seat[] =>
+  seats.filter(({ tier }) => tier === seats[0]?.tier);
+
+export const hasRoom = (room: Room | undefined, target: Target): boolean =>
   room === undefined || target.scopes === undefined || room.hasRoom(target) === true;
 
 export const isBusy = (room: Room | undefined, target: Target): boolean =>
@@ -89,6 +111,11 @@ function isLessDoubtful(a: TargetHealth, b: TargetHealth, now: number): boolean 
   const difference = a.failing(now) - b.failing(now);
   return difference < 0 || (difference === 0 && a.inFlight < b.inFlight);
 }
+
+/** Whether somebody would be asked, before anything is done for a call. */
+export const isAnyone = (choosing: Choosing, now: number): boolean =>
+  choosing.seats.some(({ health }) => health.standing(now, choosing.seats.length === 1) === "in") ||
+  chooseDoubtful(choosing, now) !== undefined;
 
 /** What a caller is told when there is nobody: how long it will be at least, and whether it is only a matter of rate. */
 export function nobody(model: string, seats: readonly Seat[], now: number): GatewayError {

@@ -18,6 +18,8 @@ export class CoolDown {
   why = "";
   #until = 0;
   #lengthMs = 0;
+  /** It said itself, when it served, that it will not serve more. */
+  #spent = false;
   #limitedInARow = 0;
   #refusedInARow = 0;
 
@@ -56,6 +58,16 @@ export class CoolDown {
     this.begin(now, waitMs ?? guess, waitMs !== undefined, rateLimit);
   }
 
+  /**
+   * It served, and said that its limit is used up and when it is whole again. Some of it is there sooner: so others are
+   * asked in its place, but where there is nobody else it is.
+   */
+  spent(now: number, waitMs: number): void {
+    if (this.leftMs(now) >= waitMs) return;
+    this.begin(now, waitMs, false, rateLimit);
+    this.#spent = this.#until > 0;
+  }
+
   refused(now: number, why: string): void {
     const wait = Math.min(longestRefusedMs, refusedMs * 2 ** Math.min(this.#refusedInARow, 10));
     this.#refusedInARow++;
@@ -69,6 +81,7 @@ export class CoolDown {
     this.#lengthMs = length;
     this.#until = length > 0 ? now + length : 0;
     this.told = told;
+    this.#spent = false;
     this.why = why;
   }
 
@@ -76,6 +89,6 @@ export class CoolDown {
   served(): void {
     this.#limitedInARow = 0;
     this.#refusedInARow = 0;
-    if (!this.told) this.#until = 0;
+    if (!this.told && !this.#spent) this.#until = 0;
   }
 }

@@ -15,6 +15,11 @@ export class Mean {
     this.#at = now;
   }
 
+  /** Without any fading. */
+  get last(): number | undefined {
+    return this.#ms;
+  }
+
   /** Undefined while nothing is known. */
   at(now: number): number | undefined {
     if (this.#ms === undefined) return undefined;

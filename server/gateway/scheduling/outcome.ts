@@ -10,8 +10,6 @@ export type Outcome =
   | {
       readonly kind: "failed";
       readonly why: FaultName;
-      /** No connection came about. */
-      readonly unsent: boolean;
       /** It has more to do than it can: less at a time may help. */
       readonly busy: boolean;
       readonly waitMs?: number;
@@ -48,7 +46,7 @@ const answers: ReadonlySet<FaultName> = new Set([
   "context_length_exceeded",
 ]);
 
-const nothing: Outcome = { kind: "nothing" };
+export const nothing: Outcome = { kind: "nothing" };
 const alive: Outcome = { kind: "alive" };
 
 export function outcomeOf(error: unknown, ended: Ended): Outcome {
@@ -57,7 +55,7 @@ export function outcomeOf(error: unknown, ended: Ended): Outcome {
   if (ended.aborted && !ended.cut) {
     // Whoever called it off gave a reason that is not this target's. But it had its time, if the deadline did.
     const late = fault === "upstream_timeout" && ended.lastedMs >= ended.patienceMs;
-    return late ? { kind: "failed", why: fault, unsent: false, busy: true } : nothing;
+    return late ? { kind: "failed", why: fault, busy: true } : nothing;
   }
   const wait = details.retryAfterMs !== undefined && { waitMs: details.retryAfterMs };
   if (limits.has(fault)) return { kind: "limited", ...wait };
@@ -65,5 +63,5 @@ export function outcomeOf(error: unknown, ended: Ended): Outcome {
   if (answers.has(fault)) return alive;
   if (!failures.has(fault)) return nothing;
   const busy = fault === "upstream_overloaded" || fault === "upstream_timeout";
-  return { kind: "failed", why: fault, unsent: details.unsent === true, busy, ...wait };
+  return { kind: "failed", why: fault, busy, ...wait };
 }

@@ -7,6 +7,7 @@ import type { Timers } from "../../std/timers.ts";
 import type { Target } from "../../upstream/contract.ts";
 import { Budget } from "../recent.ts";
 import type { Route } from "../resolve.ts";
+import { isAnyone, nobody, type Room } from "./choose.ts";
 import { policies } from "./policies/index.ts";
 import type { Policy, Seat } from "./policies/policy.ts";
 import { RetryBudget } from "./retry-budget.ts";
@@ -30,6 +31,12 @@ export interface Table {
   readonly peers: readonly TargetHealth[];
   readonly policy: Policy;
   readonly budgets: Budgets;
+}
+
+export interface Configured {
+  readonly health: TargetHealth;
+  /** Public ids. */
+  readonly models: readonly string[];
 }
 
 export interface Budgets {
@@ -59,9 +66,38 @@ export class Roster {
     return this.#tables.get(route) ?? this.#lay(route);
   }
 
+  /** Throws what a caller is told where nobody can be asked now, of those that are able to serve. */
+  expectSomebody(route: Route, room: Room, able: (target: Target) => boolean): void {
+    const { seats, policy } = this.tableOf(route);
+    const some = seats.length === 1 ? seats : seats.filter(({ target }) => able(target));
+    const now = this.clock();
+    if (some.length > 0 && !isAnyone({ seats: some, policy, tried: undefined, room }, now)) {
+      throw nobody(route.id, some, now);
+    }
+  }
+
   /** What is known, for those who want to look at it. */
   targets(): readonly TargetHealth[] {
     return [...this.#healths.values()];
+  }
+
+  /** It served, and said that it will not for so long. */
+  spent(target: Target, waitMs: number): void {
+    const health = this.#healths.get(nameOf(target));
+    if (health && isSame(health.target, target)) health.coolDown.spent(this.clock(), waitMs);
+  }
+
+  /** Every target that is configured, asked or not, with the models that it serves. */
+  configured(): readonly Configured[] {
+    this.#sweep();
+    const found = new Map<TargetHealth, string[]>();
+    for (const { id, targets } of this.#options.snapshot().models.values()) {
+      for (const target of targets) {
+        const health = this.#healthOf(target);
+        found.set(health, [...(found.get(health) ?? []), id]);
+      }
+    }
+    return [...found].map(([health, models]) => ({ health, models: [...new Set(models)] }));
   }
 
   /** As if nobody had ever been asked. */

@@ -7,6 +7,7 @@ import { CoolDown } from "./cool-down.ts";
 import { Mean } from "./mean.ts";
 import type { Outcome } from "./outcome.ts";
 import { OutcomeWindow } from "./outcome-window.ts";
+import { Trial } from "./trial.ts";
 
 /** What becomes of targets, for logs and events. */
 export interface TargetNews {
@@ -47,6 +48,10 @@ export class TargetHealth {
   /** As the newest configuration has it. */
   target: Target;
   inFlight = 0;
+  /** Since the gateway started. */
+  readonly counts = { answered: 0, failed: 0, limited: 0, refused: 0 };
+  /** Whether its answers are measured. Those of a model's only target are not, while it is well. */
+  measured = false;
   readonly breaker: Breaker;
   readonly coolDown = new CoolDown();
   readonly #window = new OutcomeWindow();
@@ -54,6 +59,8 @@ export class TargetHealth {
   readonly #recents = new Array<Recent | undefined>(sizes);
   readonly #means = new Array<Mean | undefined>(sizes);
   readonly #tell: HealthOptions["tell"];
+  /** Of one that draws, while it is out. */
+  #trial: Trial | undefined;
   /** When it last said anything, or was first asked after it had nothing to do. */
   #heardAt = 0;
 
@@ -74,13 +81,30 @@ export class TargetHealth {
     return this.coolDown.isOver ? "it has not answered any of its calls yet" : this.coolDown.why;
   }
 
-  /** `alone`: the model has no other target. Then it is asked, unless it is certain what would come of it. */
+  /** `alone`: the model has no other target. Then it is tried every second, however long it has been out. */
   standing(now: number, alone: boolean): Standing {
     if (this.isWell) return !alone && this.#isSilent(now) ? "doubtful" : "in";
     if (this.coolDown.leftMs(now) > 0) return this.coolDown.told ? "out" : "doubtful";
     if (!this.breaker.open) return "in";
     if (this.breaker.waitMs(now, alone) === 0) return "probe";
-    return this.breaker.partial || (alone && !this.breaker.isGone) ? "doubtful" : "out";
+    return this.breaker.partial ? "doubtful" : "out";
+  }
+
+  /** Of one that has to be paid for each try, and is due for one: may it be this order? */
+  mayBeTried(now: number): boolean {
+    return this.#trial?.mayTry(now) === true;
+  }
+
+  /** An order goes elsewhere although this one is due for a try. `look`: a question that costs nothing. */
+  passOver(now: number, look: (target: Target) => Promise<boolean>, clock: () => number): void {
+    this.#trial ??= new Trial(now);
+    const trial = this.#trial;
+    if (!trial.pass()) return;
+    const answered = (isThere: boolean): void => {
+      trial.answered(isThere);
+      if (!isThere && trial === this.#trial) this.breaker.stillDown(clock());
+    };
+    look(this.target).then(answered, () => answered(false));
   }
 
   /** Milliseconds until it may be asked, where nobody else can serve. */
@@ -95,12 +119,22 @@ export class TargetHealth {
     return told && isOfRate && this.coolDown.leftMs(now) > 0 && !this.breaker.open;
   }
 
+  /** How many calls at a time do it good. */
+  get limit(): number {
+    return this.#concurrency.limit;
+  }
+
   hasRoom(): boolean {
     return this.#concurrency.hasRoom(this.inFlight);
   }
 
   meanMs(now: number, size: number): number | undefined {
     return this.#means[size]?.at(now);
+  }
+
+  /** As it was when it last answered. */
+  lastMeanMs(size: number): number | undefined {
+    return this.#means[size]?.last;
   }
 
   failing(now: number): number {
@@ -130,6 +164,7 @@ export class TargetHealth {
   /** A call goes there. True: it will show whether the target is back. */
   begin(now: number): boolean {
     if (this.inFlight === 0) this.#heardAt = now;
+    this.measured = true;
     this.inFlight++;
     if (!this.breaker.open) return false;
     this.breaker.probe(now);
@@ -145,6 +180,7 @@ export class TargetHealth {
     peers: readonly TargetHealth[],
   ): void {
     this.#concurrency.kept(this.inFlight);
+    this.counts.answered++;
     this.inFlight--;
     this.#heardAt = now;
     this.#window.add(now, true);
@@ -158,6 +194,8 @@ export class TargetHealth {
   /** The same of one that was well, where there is nothing to compare it with and so nothing to measure. */
   succeededAlone(): void {
     this.inFlight--;
+    this.counts.answered++;
+    this.measured = false;
     if (!this.breaker.open) this.#served(0, false, noPeers);
   }
 
@@ -165,7 +203,7 @@ export class TargetHealth {
   ended(now: number, outcome: Outcome, probe: boolean, peers: readonly TargetHealth[]): void {
     this.inFlight--;
     if (isHeardOf(outcome)) this.#heardAt = now;
-    if (outcome.kind !== "failed" && outcome.kind !== "alive") this.breaker.released(probe);
+    if (outcome.kind !== "failed" && outcome.kind !== "alive") this.breaker.released(now, probe);
     switch (outcome.kind) {
       case "nothing":
         return;
@@ -174,19 +212,26 @@ export class TargetHealth {
         this.#served(now, probe, peers);
         return;
       case "limited":
+        this.counts.limited++;
         this.#concurrency.tooMuch(now);
         this.coolDown.limited(now, outcome.waitMs);
         return;
       case "refused":
+        this.counts.refused++;
         if (!this.coolDown.isRefused) this.#news("ejected", outcome.why);
         this.coolDown.refused(now, outcome.why);
         return;
       case "failed":
+        this.counts.failed++;
         if (outcome.busy) this.#concurrency.tooMuch(now);
         if (outcome.waitMs !== undefined)
           this.coolDown.begin(now, outcome.waitMs, true, outcome.why);
         this.#window.add(now, false);
-        if (this.breaker.failed(now, probe, outcome.unsent, outcome.why)) {
+        if (probe) this.#trial?.failed(now);
+        // One that answers, and has no substitute, may do better with the next input.
+        if (outcome.why === "upstream_invalid" && peers.length === 1) {
+          this.breaker.released(now, probe);
+        } else if (this.breaker.failed(now, probe, outcome.why)) {
           this.#news("ejected", this.breaker.why);
         } else if (!this.breaker.open) this.#compare(now, peers);
     }
@@ -209,6 +254,7 @@ export class TargetHealth {
     const back = this.breaker.succeeded(now, probe, lone);
     this.coolDown.served();
     if (back) {
+      this.#trial = undefined;
       this.#window.clear();
       this.#concurrency.beginAnew();
     }

@@ -1,6 +1,6 @@
 /** One question to one target, and what its end says about the target. */
 import type { Signal } from "../../std/signal.ts";
-import { outcomeOf } from "../scheduling/outcome.ts";
+import { nothing, outcomeOf } from "../scheduling/outcome.ts";
 import type { Seat } from "../scheduling/policies/policy.ts";
 import type { Table } from "../scheduling/roster.ts";
 import { isCut } from "./hedge.ts";
@@ -27,22 +27,31 @@ export function createAttempt<Q, A>(options: AttemptOptions<Q, A>): Attempt<Q, A
   const ask: Attempt<Q, A>["ask"] = (call, { health, target }, { peers }, size, signal) => {
     const began = clock();
     const probe = health.begin(began);
+    // Only where there are limits is there a queue.
+    const stood = target.scopes && { ms: 0, waits: false };
     const succeed = (): void => {
       const now = clock();
-      health.succeeded(now, now - began, size, probe, peers);
+      const tookMs = Math.max(0, now - began - (stood?.ms ?? 0));
+      health.succeeded(now, tookMs, size, probe, peers);
     };
     const fail = (error: unknown): void => {
       const now = clock();
       const ended = {
         aborted: signal.aborted,
         cut: isCut(signal),
-        lastedMs: now - began,
-        patienceMs: health.patienceMs(size, peers),
+        lastedMs: now - began - (stood?.ms ?? 0),
+        // Who is alone has all the time of a call, and nobody has shown what is usual.
+        patienceMs: peers.length === 1 ? 0 : health.patienceMs(size, peers),
       };
-      health.ended(now, outcomeOf(error, ended), probe, peers);
+      // Whose time was over before its turn came has learned nothing.
+      const outcome = stood?.waits ? nothing : outcomeOf(error, ended);
+      health.ended(now, outcome, probe, peers);
     };
     call.trip.attempt(target);
-    return begun(next, { ...call, target, signal }).then(
+    return begun(
+      next,
+      stood ? { ...call, target, signal, stood } : { ...call, target, signal },
+    ).then(
       (answer) => {
         if (untilEnd) {
           return untilEnd(answer, (failure) => (failure === undefined ? succeed() : fail(failure)));
@@ -60,11 +69,15 @@ export function createAttempt<Q, A>(options: AttemptOptions<Q, A>): Attempt<Q, A
   const askOnly: Attempt<Q, A>["askOnly"] = (call, { health, target }) => {
     call.trip.attempt(target);
     health.inFlight++;
-    const reply = begun(next, { ...call, target });
+    const stood = target.scopes && { ms: 0, waits: false };
+    const reply = begun(next, stood ? { ...call, target, stood } : { ...call, target });
     // Beside the reply and not in its way. Both ways lead on, so this can never be an unhandled rejection.
     reply.then(
       () => health.succeededAlone(),
-      (error) => health.ended(clock(), outcomeOf(error, atOnce), false, [health]),
+      (error) => {
+        const outcome = stood?.waits ? nothing : outcomeOf(error, atOnce);
+        health.ended(clock(), outcome, false, [health]);
+      },
     );
     return reply;
   };

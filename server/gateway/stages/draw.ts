@@ -11,13 +11,15 @@ import type {
   WholeReply,
 } from "../../upstream/contract.ts";
 import type { ImageTraits } from "../../upstream/image-traits.ts";
+import type { Seen } from "../../upstream/local/darkroom/darkroom.ts";
 import type { Usage } from "../endpoint.ts";
 import { billed } from "../pictures/bill.ts";
 import { fanOut } from "../pictures/fan-out.ts";
-import { type Conversion, finishReply } from "../pictures/finish.ts";
+import { type Conversion, finishReply, upTo } from "../pictures/finish.ts";
 import type { Held } from "../pictures/look.ts";
 import { type Policy, planPicture } from "../pictures/plan.ts";
 import { prepare } from "../pictures/sources.ts";
+import { nameOf } from "../scheduling/account.ts";
 import type { Call, Stage } from "./stage.ts";
 
 /** What the house has for pictures. */
@@ -27,6 +29,8 @@ export interface PictureTools {
   download(url: string, target: Target, signal: Signal, scratch: Scratch): Promise<Held>;
   /** A link of a caller's, as a file that has been looked at. */
   bring(url: string, param: string, signal: Signal, scratch: Scratch): Promise<FilePart>;
+  /** A picture of a caller's that has been checked: how large it is, and the like. */
+  look(file: FilePart, signal: Signal): Promise<Seen>;
   /** Whether a link leads into the operator's own network. */
   isInside(url: string): boolean;
   convert(picture: Held, to: Conversion, signal: Signal, scratch: Scratch): Promise<Held>;
@@ -66,32 +70,36 @@ const usageOf = ({ results, usage }: WholeReply): Usage => ({
   images: results.length,
 });
 
-/** For the account of a call: which door it was. */
-export const nameOf = ({ upstream, model, surface }: Target): string =>
-  `${upstream.id}/${model}${surface ? ` (${surface})` : ""}`;
-
-export const draw =
-  <Q extends Drawing>(tools: PictureTools): Stage<Q, ImageReply> =>
-  (next) =>
-  async (call) => {
+export const draw = <Q extends Drawing>(tools: PictureTools): Stage<Q, ImageReply> => {
+  /** Targets that were seen to make one picture where they were asked for several. */
+  const uncounted = new WeakSet<Target>();
+  return (next) => async (call) => {
     const { trip, signal, scratch, target } = call;
     if (!target) throw new Error("No stage chose a target.");
-    const traits = tools.traits(target, operationOf(call));
-    const plan = planPicture(call.query, traits, policyOf(call));
+    const policy = policyOf(call);
+    const known = tools.traits(target, operationOf(call));
+    const traits = uncounted.has(target) ? { ...known, maxImages: 1 } : known;
+    const plan = planPicture(call.query, policy === "strict" ? known : traits, policy);
     const adapted = new Set(plan.adapted);
     trip.adapted = [...adapted];
     trip.dropped = plan.dropped;
-    const onAdapted = (name: string): void => {
-      if (!adapted.has(name)) trip.step(`converted: ${name}`);
+    const onAdapted = (name: string, step = `converted: ${name}`): void => {
+      if (!adapted.has(name)) trip.step(step);
       adapted.add(name);
       trip.adapted = [...adapted];
     };
     const query = await prepare(plan.query, traits.edits, {
       bring: (url, param) => tools.bring(url, param, signal, scratch),
+      look: (file) => tools.look(file, signal),
       mask: (mask, to) => tools.mask(mask, to, signal, scratch),
       convert: (file, format) => tools.convertFile(file, format, signal, scratch),
       onAdapted,
     });
+    const onUncounted = (): void => {
+      uncounted.add(target);
+      onAdapted("n", `${nameOf(target)}: makes one at a time`);
+    };
+    const mayAskForMore = known.uncounted && (policy === "adapt" || policy === "drop");
     const reply = await fanOut(
       { ...plan, query },
       {
@@ -100,6 +108,7 @@ export const draw =
         onMissing: (missing) => {
           trip.missing = missing;
         },
+        onUncounted: mayAskForMore ? onUncounted : undefined,
       },
     ).catch((error: unknown) => {
       trip.step(`${nameOf(target)}: ${error instanceof GatewayError ? error.fault : "defect"}`);
@@ -108,28 +117,39 @@ export const draw =
     // Of a stream nobody knows yet how it ends.
     trip.step(`${nameOf(target)}: ${reply.kind === "stream" ? "draws" : "drew"}`);
     const { quality, background } = plan.query.options;
+    const ordered = { operation: operationOf(call), target, query, trip };
     // It is paid for, whatever becomes of it from here on.
     if (reply.kind === "whole") {
       trip.usage = usageOf(reply);
-      billed(reply, { operation: operationOf(call), target, query, trip });
+      billed(reply, ordered);
     }
+    const {
+      options: { n },
+      rest,
+    } = call.query;
+    const count = n ?? 1;
+    // Who asks in the vendor's own words may have asked for several.
+    const most = n === undefined && Object.keys(rest).length > 0 ? Number.POSITIVE_INFINITY : count;
     const finished = await finishReply(
       reply,
       {
         finish: plan.finish,
         stream: call.query.stream,
+        count,
+        most,
         asked: { ...(quality && { quality }), ...(background && { background }) },
       },
       {
         download: (url) => tools.download(url, target, signal, scratch),
         convert: (picture, to) => tools.convert(picture, to, signal, scratch),
         isInside: tools.isInside,
-        onMissing: (count, error) => {
+        onMissing: (lacking, error) => {
           const fault = error instanceof GatewayError ? error.fault : "internal";
-          trip.missing = { count: count + (trip.missing?.count ?? 0), fault };
+          trip.missing = lacking > 0 ? { count: lacking, fault } : undefined;
         },
         onAdapted,
       },
     );
-    return billed(finished, { operation: operationOf(call), target, query, trip });
+    return upTo(most, billed(finished, ordered));
   };
+};

@@ -83,7 +83,11 @@ async function fitted(
   const query = await reworded(call.query, fitting);
   const reply = await next({ ...call, query });
   const { dimensions } = call.query;
-  if (dimensions === undefined || !isTooLong(reply, dimensions)) return reply;
+  if (dimensions === undefined) return reply;
+  if (!isTooLong(reply, dimensions)) {
+    checkItsOwn(reply, dimensions, call);
+    return reply;
+  }
   // Longer than the model makes them: another model's, whose beginnings are of no use. The check that follows refuses it.
   if (route.known && isTooLong(reply, route.known.dimensions)) return reply;
   const cut = cutTo(dimensions, reply, call);
@@ -122,6 +126,24 @@ async function texts(
 
 const isTooLong = ({ vectors }: EmbeddingsReply, dimensions: number): boolean =>
   vectors.some((vector) => lengthOf(vector) > dimensions);
+
+/** All of one length, which is less than was asked for and the model's own: it has no more to give. */
+function checkItsOwn(
+  { vectors: [first, ...others] }: EmbeddingsReply,
+  dimensions: number,
+  { query: { model }, route }: Call<EmbeddingsQuery>,
+): void {
+  const length = first === undefined ? 0 : lengthOf(first);
+  if (length <= 0 || length === dimensions) return;
+  if (others.some((vector) => lengthOf(vector) !== length)) return;
+  // Another length than it is known to have is an untrue answer, which the check that follows refuses.
+  if (length !== (route.dimensions ?? route.known?.dimensions ?? length)) return;
+  throw new GatewayError(
+    "dimensions_unsupported",
+    `The model \`${model}\` does not make vectors of ${dimensions} dimensions: its own have ${length}. Send no more than that, or leave \`dimensions\` out.`,
+    { param: "dimensions" },
+  );
+}
 
 function cutTo(
   dimensions: number,

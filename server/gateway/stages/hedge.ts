@@ -15,6 +15,8 @@ export interface Runner<T> {
   readonly usualMs: number | undefined;
   /** After this it is called off. Infinity: never. */
   readonly patienceMs: number;
+  /** So long it may go on after another has won, because its end tells something. 0: it is called off at once. */
+  readonly lingerMs: number;
   run(signal: Cancel): Promise<T>;
 }
 
@@ -33,7 +35,7 @@ export function race<T>({ first, second, told, signal, timers }: Race<T>): Promi
   const { promise, resolve, reject } = Promise.withResolvers<T>();
   const one = new Cancel();
   let two: Cancel | undefined;
-  let [timer, secondTimer]: unknown[] = [];
+  let [timer, secondTimer, lingering]: unknown[] = [];
   let running = 0;
   let over = false;
   let failure: { readonly error: unknown; readonly first: boolean } | undefined;
@@ -53,18 +55,26 @@ export function race<T>({ first, second, told, signal, timers }: Race<T>): Promi
     running++;
     runner.run(cancel).then(
       (reply) => {
+        if (lingering) timers.stop(lingering);
         if (over) return;
         end(isFirst);
         resolve(reply);
-        (isFirst ? two : one)?.abort(lost);
+        if (isFirst) two?.abort(lost);
+        else leave();
       },
       (error) => {
+        if (lingering) timers.stop(lingering);
         if (isFirst || !failure) failure = { error, first: isFirst };
         if (--running > 0 || over) return;
         end(failure.first);
         reject(failure.error);
       },
     );
+  };
+  /** The first has lost. */
+  const leave = (): void => {
+    if (first.lingerMs === 0) one.abort(lost);
+    else lingering = timers.start(first.lingerMs, () => one.abort(tooSlow()));
   };
   const cutAfter = (ms: number, cancel: Cancel): unknown =>
     ms === Number.POSITIVE_INFINITY ? undefined : timers.start(ms, () => cancel.abort(tooSlow()));

@@ -30,6 +30,8 @@ export const keepWithin =
     const visit = async (call: Call<Q>, names: readonly string[]): Promise<A> => {
       const scopes = admission.scopesOf(names);
       const demand = demandOf(call.query);
+      const came = clock();
+      if (call.stood) call.stood.waits = true;
       await taken(scopes, demand, call, options);
       const gates = scopes.map(({ gate }) => gate);
       const settle = (actual: Demand): void => correct(scopes, demand, actual, clock());
@@ -48,6 +50,11 @@ export const keepWithin =
         throw error;
       }
       const began = clock();
+      // Parts of a call stand side by side.
+      if (call.stood) {
+        call.stood.waits = false;
+        call.stood.ms = Math.max(call.stood.ms, began - came);
+      }
       call.trip.begun = true;
       const leave = (usage: Usage | undefined, error?: unknown): void => {
         settle(spent(demand, usage, error));

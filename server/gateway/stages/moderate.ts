@@ -2,15 +2,24 @@
 import { GatewayError } from "../../std/gateway-error.ts";
 import type { GenerationQuery, ImageReply } from "../../upstream/contract.ts";
 import type { Reach } from "../../upstream/reach.ts";
+import { askWithin, type OwnQuestions } from "../own-question.ts";
 import type { Call, Stage } from "./stage.ts";
 
+export interface ModerateOptions<Q> {
+  readonly ask: Reach["moderation"];
+  readonly limits: OwnQuestions;
+  /** Throws where nobody could draw it at the moment: then nobody need look at the prompt. */
+  readonly expectSomebody: (call: Call<Q>) => void;
+}
+
 export const moderate =
-  <Q extends GenerationQuery>(ask: Reach["moderation"]): Stage<Q, ImageReply> =>
+  <Q extends GenerationQuery>(options: ModerateOptions<Q>): Stage<Q, ImageReply> =>
   (next) =>
   async (call) => {
     const { route, trip } = call;
     if (!route.moderation) return next(call);
-    const flagged = await look(ask, call);
+    options.expectSomebody(call);
+    const flagged = await look(options, call);
     if (flagged) {
       trip.step("moderation: flagged");
       throw new GatewayError(
@@ -24,13 +33,18 @@ export const moderate =
 
 /** The categories for which it was flagged; undefined where it may be drawn. */
 async function look<Q extends GenerationQuery>(
-  ask: Reach["moderation"],
+  { ask, limits }: ModerateOptions<Q>,
   { route, query, signal, trip }: Call<Q>,
 ): Promise<readonly string[] | undefined> {
   const { moderation } = route;
   if (!moderation) return undefined;
   try {
-    const { flagged, categories } = await ask(query.prompt, query.model, moderation.target, signal);
+    const { target } = moderation;
+    const { flagged, categories } = await askWithin(
+      limits,
+      { target, text: query.prompt, key: trip.caller?.id ?? "", route, signal },
+      () => ask(query.prompt, query.model, target, signal),
+    );
     if (!flagged) trip.step("moderation: passed");
     return flagged ? categories : undefined;
   } catch (error) {

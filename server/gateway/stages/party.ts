@@ -54,39 +54,82 @@ export class Member {
   };
 }
 
+/** Some who travel as one, and where they are a half of others: what became of the other half. */
+interface Lot {
+  readonly members: readonly Member[];
+  readonly halving?: Halving;
+}
+
+/** Of those whom a server's fault met together. */
+interface Halving {
+  /** What the half that is done has shown. Absent: none is, or the server failed it as well. */
+  server?: "well" | "in trouble";
+  /** The half that the server failed as well, until it is known how the other fares. */
+  failed?: { readonly party: readonly Member[]; readonly error: unknown };
+}
+
 /** Never fails: every member hears its own outcome. */
 export const travel = (
   members: readonly Member[],
   send: EmbeddingsSend,
   maxParallel: number,
 ): Promise<void> => {
-  const pile = [members];
-  return workOff(pile, maxParallel, async (all) => {
+  const pile: Lot[] = [{ members }];
+  const halve = (party: readonly Member[], halving?: Halving): void => {
+    const middle = party.length >> 1;
+    for (const half of [party.slice(middle), party.slice(0, middle)]) {
+      pile.push({ members: half, ...(halving && { halving }) });
+    }
+  };
+  const failedBy = (party: readonly Member[], error: unknown, halving: Halving = {}): void => {
+    if (party.length > 1 && halving.server !== "in trouble") halve(party, {});
+    else failAll(party, error);
+  };
+  const show = (halving: Halving | undefined, server: NonNullable<Halving["server"]>): void => {
+    if (!halving) return;
+    halving.server = server;
+    if (halving.failed) failedBy(halving.failed.party, halving.failed.error, halving);
+  };
+  return workOff(pile, maxParallel, async ({ members: all, halving }) => {
     const party = all.filter((member) => !member.over);
-    if (party.length === 0) return;
+    if (party.length === 0) return show(halving, "well");
     try {
       shareOut(await ask(party, send), party);
+      show(halving, "well");
     } catch (error) {
-      if (party.length > 1 && blamesInputs(error)) {
-        const middle = party.length >> 1;
-        pile.push(party.slice(middle), party.slice(0, middle));
-      } else {
-        for (const member of party) member.fail(error);
+      if (isServers(error)) {
+        if (!halving || halving.server) failedBy(party, error, halving);
+        else if (!halving.failed) halving.failed = { party, error };
+        else {
+          // Both halves: it is no input's fault, and nobody would gain by being sent again.
+          failAll(halving.failed.party, halving.failed.error);
+          failAll(party, error);
+        }
+        return;
       }
+      const blamed = blamesInputs(error);
+      if (blamed && party.length > 1) halve(party);
+      else failAll(party, error);
+      show(halving, blamed ? "well" : "in trouble");
     }
   });
 };
 
-/**
- * Something in the question is wrong, and nobody can tell whose: they are taken apart until it shows. Servers of one's
- * own answer 500, or numbers that are none, to an input that they cannot digest, so these may be an input's fault too.
- * Any other fault of the upstream is everyone's; each may look for another target.
- */
+function failAll(party: readonly Member[], error: unknown): void {
+  for (const member of party) member.fail(error);
+}
+
+/** Something in the question is wrong, and nobody can tell whose: they are taken apart until it shows. */
 const blamesInputs = (error: unknown): boolean =>
+  error instanceof GatewayError && error.row.retry === "never" && error.row.blame !== "gateway";
+
+/**
+ * Servers of one's own answer 500, or numbers that are none, to an input that they cannot digest, so these may be an
+ * input's fault too. Any other fault of the upstream is everyone's; each may look for another target.
+ */
+const isServers = (error: unknown): boolean =>
   error instanceof GatewayError &&
-  ((error.row.retry === "never" && error.row.blame !== "gateway") ||
-    error.fault === "upstream_error" ||
-    error.fault === "upstream_invalid");
+  (error.fault === "upstream_error" || error.fault === "upstream_invalid");
 
 function ask(party: readonly Member[], send: EmbeddingsSend): Promise<EmbeddingsReply> {
   for (const { call } of party) call.trip.batched = party.length;

@@ -9,6 +9,7 @@ import type {
   EmbeddingsReply,
   Vector,
 } from "../../upstream/contract.ts";
+import { placedIn } from "../../upstream/input-place.ts";
 import { type Flight, type Flights, untilLanded } from "../flights.ts";
 import type { Route } from "../resolve.ts";
 import { shareUsage } from "../share-usage.ts";
@@ -107,7 +108,16 @@ export const remember =
         }
         // Nothing was taken out, so the answer is the upstream's own, to the last byte.
         if (mine.length === keys.length) return ask(call, mine);
-        const asking = mine.length > 0 ? ask(only(call, places, mine), mine, answers) : undefined;
+        const asking =
+          mine.length > 0
+            ? ask(only(call, places, mine), mine, answers).catch((error) => {
+                // Told in the count of what was sent on, and not of the caller's inputs.
+                throw placedIn(
+                  error,
+                  mine.map((key) => places.get(key) as number),
+                );
+              })
+            : undefined;
         const others = new Set(joined.values());
         const landing = others.size > 0 ? untilLanded(others, call) : undefined;
         // First, even if the others fail us meanwhile: what this call asks is accounted to it.

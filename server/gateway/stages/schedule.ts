@@ -4,6 +4,8 @@
  */
 import { GatewayError } from "../../std/gateway-error.ts";
 import type { Target } from "../../upstream/contract.ts";
+import { note, notePassedOver } from "../scheduling/account.ts";
+import { staleProbeMs } from "../scheduling/breaker.ts";
 import {
   type Choosing,
   choose,
@@ -31,8 +33,11 @@ export interface ScheduleOptions<Q, A> {
   readonly room?: Room;
   /** The same answer, and word when the last of it has come: of one that comes piece by piece. */
   readonly untilEnd?: (answer: A, end: (failure?: unknown) => void) => A;
-  /** For the account of a call: one that is configured to be asked is out. */
-  readonly onOut?: (call: Call<Q>, target: Target, why: string) => void;
+  /**
+   * What is made is paid for. Then no call goes to a target that failed, to see, while another serves: this question,
+   * which costs nothing, is asked first. True: it is there.
+   */
+  readonly isThere?: (target: Target) => Promise<boolean>;
 }
 
 type Chosen = { -readonly [name in keyof Choosing]: Choosing[name] } & {
@@ -43,8 +48,9 @@ type Chosen = { -readonly [name in keyof Choosing]: Choosing[name] } & {
 export const schedule =
   <Q, A>(options: ScheduleOptions<Q, A>): Stage<Q, A> =>
   (next) => {
-    const { roster, able, sizeOf, priceOf, room, untilEnd, onOut } = options;
+    const { roster, able, sizeOf, priceOf, room, untilEnd, isThere } = options;
     const { clock, random, timers } = roster;
+    const tries = isThere ? "looked-at" : "any";
     const { ask, askOnly } = createAttempt({ next, clock, untilEnd });
 
     const choosingFor = (call: Call<Q>, table: Table): Chosen => {
@@ -57,7 +63,18 @@ export const schedule =
         price: ({ target }: Seat) => priceOf?.(call, target),
       };
       const seats = able ? ableOf(table.seats, (target) => able(call, target)) : table.seats;
-      return { seats, policy, tried: undefined, room, question, table };
+      return { seats, policy, tried: undefined, room, passedOver: false, question, table };
+    };
+
+    /** What is not the plain way is in the account of the call. */
+    const account = ({ trip }: Call<Q>, chosen: Chosen, asked: Seat | undefined): void => {
+      const { now } = chosen.question;
+      notePassedOver(trip, chosen, asked, now);
+      if (!isThere) return;
+      for (const { health, tier } of chosen.seats) {
+        if (asked && (health === asked.health || tier > asked.tier)) continue;
+        if (health.standing(now, false) === "probe") health.passOver(now, isThere, clock);
+      }
     };
 
     /** Asks this one, and another as well when it hesitates. Whoever was asked is written down as tried. */
@@ -70,6 +87,8 @@ export const schedule =
         return ask(call, seat, table, size, call.signal);
       }
       const runner = (each: Seat, isLast: boolean): Runner<A> => ({
+        // Whether it is back is told by its own answer, and not by that of a quicker one.
+        lingerMs: each.health.breaker.open ? staleProbeMs : 0,
         usualMs: each.health.usualMs(size),
         patienceMs: isLast ? forEver : each.health.patienceMs(size, table.peers),
         run: (signal) => ask(call, each, table, size, signal),
@@ -79,10 +98,11 @@ export const schedule =
         first: runner(seat, false),
         second: () => {
           question.now = clock();
-          other = chooseWell(chosen, question, false);
+          other = chooseWell(chosen, question, "none");
           const { hedges, retries } = table.budgets;
           if (!other || !hedges.spend() || !retries.spend(question.now)) return undefined;
           chosen.tried = [...(chosen.tried ?? []), other];
+          note(call.trip, other.target, "asked as well, for the first was slow");
           return runner(other, !isAnyWell(chosen, question.now));
         },
         // Whose answer or fault is told, that one counts as the one that served.
@@ -103,8 +123,8 @@ export const schedule =
       if (table.seats.length > 1) trip.questions++;
       retries.earn(question.now);
       hedges.earn();
-      let seat = choose(chosen, question);
-      if (onOut) tellOut(chosen, seat, (target, why) => onOut(call, target, why));
+      let seat = choose(chosen, question, tries);
+      if (chosen.passedOver) account(call, chosen, seat);
       if (!seat) throw nobody(route.id, chosen.seats, question.now);
       for (;;) {
         try {
@@ -113,11 +133,14 @@ export const schedule =
           if (signal.aborted || !mayTryElsewhere(error, call)) throw error;
           if (mayHaveCost(error)) trip.mayHavePaid = true;
           question.now = clock();
-          seat = choose(chosen, question);
+          const failed = seat.target;
+          seat = choose(chosen, question, tries);
           if (!seat) throw error;
           // What never left is no second question.
           const waitMs = isUnsent(error) ? 0 : retries.take(question.now, random);
           if (waitMs === undefined) throw error;
+          // Those that draw write their own account of how it ended.
+          if (!isThere) note(trip, failed, faultOf(error));
           if (waitMs > 0) await waited(waitMs, signal, timers);
         }
       }
@@ -153,35 +176,24 @@ function isAnyWell({ seats, tried }: Choosing, now: number): boolean {
   return false;
 }
 
-/** Those that would have been asked as soon as the one that is, and are not. */
-function tellOut(
-  { seats, question }: Chosen,
-  asked: Seat | undefined,
-  tell: (target: Target, why: string) => void,
-): void {
-  for (const seat of seats) {
-    const { health, target, tier } = seat;
-    if (seat === asked || (asked && tier > asked.tier)) continue;
-    if (health.standing(question.now, seats.length === 1) === "in") continue;
-    tell(target, health.why);
-  }
-}
-
 /** A picture that may have been paid for is not ordered a second time, unless the model says so. */
 function mayTryElsewhere<Q>(error: unknown, { operation, route }: Call<Q>): boolean {
   if (!(error instanceof GatewayError)) return false;
   // What one account may not use, or one place does not have, another may; and nothing was made for it.
   if (ownRefusals.has(error.fault)) return true;
   if (error.row.retry !== "elsewhere") return false;
-  if (operation === "embeddings" || error.details.unsent || route.retryPaid) return true;
-  return !error.row.maybePaid && !error.details.paid;
+  return operation === "embeddings" || route.retryPaid === true || !mayHaveCost(error);
 }
 
-/** Asked again elsewhere, and yet this one may send a bill. */
-const mayHaveCost = (error: unknown): boolean =>
-  error instanceof GatewayError &&
-  !error.details.unsent &&
-  (error.row.maybePaid === true || error.details.paid === true);
+/** The upstream may have done the work, and may send a bill. */
+function mayHaveCost(error: unknown): boolean {
+  if (!(error instanceof GatewayError) || error.details.unsent) return false;
+  if (error.details.paid) return true;
+  return error.row.maybePaid === true && !error.details.unmade;
+}
+
+const faultOf = (error: unknown): string =>
+  error instanceof GatewayError ? error.fault : "defect";
 
 const ownRefusals: ReadonlySet<string> = new Set(["model_not_found", "upstream_forbidden"]);
 

@@ -9,6 +9,7 @@ import type {
   Target,
   Vector,
 } from "../../upstream/contract.ts";
+import { placedIn } from "../../upstream/input-place.ts";
 import type { Route } from "../resolve.ts";
 import { cut, itemsOf, type Load, limitsOf, part, type Range } from "./load.ts";
 import type { Call, Send, Stage } from "./stage.ts";
@@ -93,8 +94,9 @@ async function inParts(
           return;
         }
         // One part without an answer is a call without an answer: nobody waits for the others.
-        cancel.abort(error);
-        throw error;
+        const told = placedIn(error, placesOf(range));
+        cancel.abort(told);
+        throw told;
       }
     });
   } finally {
@@ -102,6 +104,9 @@ async function inParts(
   }
   return { vectors, ...(inputTokens !== undefined && { usage: { inputTokens } }) };
 }
+
+const placesOf = ({ from, to }: Range): number[] =>
+  Array.from({ length: to - from }, (_, at) => from + at);
 
 /** The first on top. */
 function halvesOf({ from, to }: Range): [Range, Range] {

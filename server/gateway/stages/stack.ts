@@ -10,14 +10,15 @@ import type {
 } from "../../upstream/contract.ts";
 import type { Reach } from "../../upstream/reach.ts";
 import type { Route } from "../resolve.ts";
+import { nameOf } from "../scheduling/account.ts";
 import { picturePrice, vectorPrice } from "../scheduling/price-of.ts";
 import type { Roster } from "../scheduling/roster.ts";
 import { sizeOf } from "../scheduling/size-of.ts";
 import { targetRoom } from "../target-room.ts";
 import { asAsked } from "./as-asked.ts";
 import { type BatchOptions, batch } from "./batch.ts";
-import { checkEmbeddings, checkImages } from "./check.ts";
-import { draw, nameOf, objection, type PictureTools } from "./draw.ts";
+import { type CheckOptions, checkEmbeddings, checkImages } from "./check.ts";
+import { draw, objection, type PictureTools } from "./draw.ts";
 import { ableTo, fit, learn, promise, type TraitsOf } from "./fit.ts";
 import { type KeepWithinOptions, keepWithin } from "./keep-within.ts";
 import { knownOnly } from "./known-only.ts";
@@ -35,7 +36,7 @@ export interface Stacks {
   readonly edits: Send<EditQuery, ImageReply>;
 }
 
-export interface EmbeddingStages {
+export interface EmbeddingStages extends CheckOptions {
   readonly traits: TraitsOf;
   readonly memory: RememberOptions;
   readonly batch: Omit<BatchOptions, "traits">;
@@ -47,7 +48,7 @@ export interface EmbeddingStages {
 
 export const embeddingsStack = (
   reach: Reach["embeddings"],
-  { traits, memory, batch: together, roster, limits, strayed }: EmbeddingStages,
+  { traits, memory, batch: together, roster, limits, strayed, onDisbelieved }: EmbeddingStages,
 ): Send<EmbeddingsQuery, EmbeddingsReply> => {
   const learned = learn(traits);
   const canDo = ableTo(learned.traits);
@@ -62,7 +63,7 @@ export const embeddingsStack = (
       split({ traits }),
       schedule({ roster, able, sizeOf, priceOf: vectorPrice, room }),
       batch({ ...together, traits }),
-      checkEmbeddings,
+      checkEmbeddings({ onDisbelieved }),
       fit(learned),
       keepWithin(limits),
     ],
@@ -70,23 +71,27 @@ export const embeddingsStack = (
   );
 };
 
-export interface ImageStages {
+export interface ImageStages extends CheckOptions {
   readonly tools: PictureTools;
   readonly moderation: Reach["moderation"];
+  /** By a question that costs nothing. */
+  readonly isThere: (target: Target) => Promise<boolean>;
   readonly roster: Roster;
   readonly limits: KeepWithinOptions;
 }
 
 export const imageStacks = (
   reach: Pick<Reach, "generations" | "edits">,
-  { tools, moderation, roster, limits }: ImageStages,
+  { tools, moderation, isThere, roster, limits, onDisbelieved }: ImageStages,
 ): Pick<Stacks, "generations" | "edits"> => {
   const objects = objection(tools.traits);
   const room = targetRoom(limits.admission, limits.clock, "image");
+  const expectSomebody = <Q extends GenerationQuery>(call: Call<Q>): void =>
+    roster.expectSomebody(call.route, room, (target) => objects(call, target) === undefined);
   const stages = <Q extends GenerationQuery>() => [
     countImages<Q>(),
     preflight<Q>({ objects, checkEdit: tools.checkEdit }),
-    moderate<Q>(moderation),
+    moderate<Q>({ ask: moderation, limits, expectSomebody }),
     asAsked<Q>(),
     schedule<Q, ImageReply>({
       roster,
@@ -94,10 +99,10 @@ export const imageStacks = (
       priceOf: picturePrice,
       room,
       untilEnd,
-      onOut: ({ trip }, target, why) => trip.step(`${nameOf(target)}: out, ${why}`),
+      isThere,
     }),
     draw<Q>(tools),
-    checkImages<Q>(),
+    checkImages<Q>({ onDisbelieved }),
     keepWithin<Q, ImageReply>(limits),
   ];
   return {

@@ -16,6 +16,14 @@ export interface Call<Q> {
   /** Where large things lie until the call is over. */
   readonly scratch: Scratch;
   readonly trip: Trip;
+  /** Of one attempt at a target that has limits: how it stood in line here, which says nothing about the target. */
+  readonly stood?: Stood;
+}
+
+export interface Stood {
+  ms: number;
+  /** It still does. */
+  waits: boolean;
 }
 
 export type Send<Q, A> = (call: Call<Q>) => Promise<A>;

@@ -63,7 +63,8 @@ export const jina: Vendor = {
     embeddings,
     fault: nativeFault({
       recognise: ({ body }) => {
-        const code = memberOf(body, "code");
+        // Beside the sentence, wherever that is.
+        const code = memberOf(body, "code") ?? memberOf(memberOf(body, "detail"), "code");
         if (code === "INPUT_MODEL_NOT_FOUND") return "no such model";
         return code === "AUTHZ_INSUFFICIENT_BALANCE" && "no credit";
       },

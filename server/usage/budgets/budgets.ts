@@ -10,8 +10,10 @@ import { overBudget, priceUnknown } from "./refusal.ts";
 
 /** What a call may cost, before it is made. */
 export interface Estimate {
-  /** US dollars, at most, as far as anyone can say. Undefined: nobody can. */
+  /** US dollars, as far as anyone can say. Undefined: nobody can. It counts where the cost stays unknown. */
   readonly dollars: number | undefined;
+  /** What it cannot pass, which is held. Absent: the same. */
+  readonly most?: number | undefined;
   /** Wherever it goes, the price there is known. */
   readonly certain: boolean;
 }
@@ -121,8 +123,11 @@ export function createBudgets(options: BudgetsOptions): Budgets {
     }
   };
 
-  const charge = (lines: readonly Line[], estimate: number | undefined): Reservation => {
-    const held = estimate ?? 0;
+  const charge = (
+    lines: readonly Line[],
+    { dollars: estimate, ...more }: Estimate,
+  ): Reservation => {
+    const held = more.most ?? estimate ?? 0;
     for (const { purse } of lines) purse.reserve(held);
     let over = false;
     const end = (dollars: number): void => {
@@ -137,29 +142,32 @@ export function createBudgets(options: BudgetsOptions): Budgets {
     };
     return {
       estimate,
-      settle: (cost) => end(isAmount(cost) ? cost : held),
+      settle: (cost) => end(isAmount(cost) ? cost : (estimate ?? 0)),
       release: () => end(0),
     };
   };
 
   return {
-    reserve: (charged, { dollars, certain }, at) => {
+    reserve: (charged, estimate, at) => {
+      const { dollars, certain, most = dollars } = estimate;
       const picky = charged.find(({ budget }) => budget.unknownPrice === "refuse");
       if (picky && (!certain || dollars === undefined)) throw priceUnknown(picky);
       makeRoom();
       const lines = charged.flatMap((budgeted) => linesOf(budgeted, at));
       // What costs nothing is served, however little is left.
       if (dollars !== 0 || !certain) {
-        const more = dollars || undefined;
+        const more = most || undefined;
         const short = lines.filter(({ purse, limit }) => purse.isTooSmallFor(more, limit));
         for (const line of short) tell(line, true);
-        // The one that lasts longest: as long as that is short, it is of no use that another begins anew.
-        const [worst] = short.toSorted((a, b) => rank(b.period) - rank(a.period));
+        // Of those that are spent the one that lasts longest: as long as that is short, it is of no use that another begins anew.
+        const spent = short.filter(({ purse, limit }) => purse.isSpentFor(more, limit));
+        const [worst] = (spent.length > 0 ? spent : short).toSorted(byLength);
         if (worst) {
-          throw overBudget(worst.budgeted, standingOf(worst, at), dollars, at);
+          const passes = spent.length === 0;
+          throw overBudget(worst.budgeted, standingOf(worst, at), { dollars, most, at, passes });
         }
       }
-      return charge(lines, dollars);
+      return charge(lines, estimate);
     },
     standing: (budgeted, at) => {
       makeRoom();
@@ -174,6 +182,9 @@ const isAmount = (cost: number | undefined): cost is number =>
   cost !== undefined && cost >= 0 && cost < Number.POSITIVE_INFINITY;
 
 const rank = (period: Period): number => periods.indexOf(period);
+
+/** The longest first. */
+const byLength = (a: Line, b: Line): number => rank(b.period) - rank(a.period);
 
 function standingOf({ period, limit, purse }: Line, at: number): Standing {
   const resetsAt = endOf(period, at);

@@ -40,8 +40,12 @@ export class Purse {
 
   /** Whether so much more would be too much. Undefined: nobody knows how much more it will be. */
   isTooSmallFor(dollars: number | undefined, limit: number): boolean {
-    const taken = this.spent + this.#reserved;
-    return dollars === undefined ? taken >= limit : taken + dollars > limit * (1 + hair);
+    return isTooMuch(this.spent + this.#reserved, dollars, limit);
+  }
+
+  /** The same, even if all calls under way turned out to cost nothing. */
+  isSpentFor(dollars: number | undefined, limit: number): boolean {
+    return isTooMuch(this.spent, dollars, limit);
   }
 
   reserve(dollars: number): void {
@@ -83,6 +87,9 @@ export class Purse {
     return news;
   }
 }
+
+const isTooMuch = (taken: number, more: number | undefined, limit: number): boolean =>
+  more === undefined ? taken >= limit : taken + more > limit * (1 + hair);
 
 function reachedOf(spent: number, limit: number): Threshold | 0 {
   if (spent <= 0) return 0;

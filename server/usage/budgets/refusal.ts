@@ -5,25 +5,42 @@ import type { Standing } from "./budgets.ts";
 
 const dayMs = 86_400_000;
 
+/** When to look again whether calls under way have given back what was held for them: some last seconds, some minutes. */
+const heldAgainMs = 5000;
+
+export interface Wanted {
+  readonly dollars: number | undefined;
+  /** What was asked of the budget. */
+  readonly most: number | undefined;
+  readonly at: number;
+  /** Nothing but calls under way is in the way. */
+  readonly passes: boolean;
+}
+
 export function overBudget(
   { scope, name }: Budgeted,
   { period, limit, spent, reserved, resetsAt }: Standing,
-  estimate: number | undefined,
-  at: number,
+  { dollars: estimate, most, at, passes }: Wanted,
 ): GatewayError {
-  const waitMs = resetsAt === undefined ? undefined : resetsAt - at;
+  const waitMs = passes ? heldAgainMs : resetsAt === undefined ? undefined : resetsAt - at;
   const resets = resetsAt === undefined ? undefined : new Date(resetsAt).toISOString();
   const held = reserved > 0 ? ` and ${show(reserved)} held for calls under way` : "";
+  const more = most === undefined || most === estimate ? "" : `, and at most ${show(most)}`;
   const call =
     estimate === undefined
       ? "nobody knows what this call would cost"
-      : `this call is estimated at ${show(estimate)}`;
-  const after = resets ? `It begins anew at ${resets}.` : "It does not begin anew by itself.";
+      : `this call is estimated at ${show(estimate)}${more}`;
+  const after = passes
+    ? "What those calls do not cost is free again when they are over."
+    : resets
+      ? `It begins anew at ${resets}.`
+      : "It does not begin anew by itself.";
   return new GatewayError(
     "over_budget",
     // The first words are OpenAI's: there are clients that look for them.
     `You exceeded your current quota: of the ${words[period]} of the ${scope} "${name}", ${show(limit)}, ${show(spent)} are spent${held}, and ${call}. ${after}`,
     {
+      ...(passes && { as: { retry: "later" } }),
       // Nobody waits for a month.
       ...(waitMs !== undefined && waitMs <= dayMs && { retryAfterMs: Math.max(1, waitMs) }),
       extra: {

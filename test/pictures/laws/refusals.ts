@@ -22,11 +22,13 @@ const headerOf = ({ headers = {} }: VendorRefusal, wanted: string): string | und
   Object.entries(headers).find(([name]) => name.toLowerCase() === wanted)?.[1];
 
 /** Another target may be asked: this one has not begun. */
-const isOpen = ({ fault }: VendorRefusal): boolean => {
+const isOpen = ({ fault, status }: VendorRefusal): boolean => {
   const { retry, maybePaid }: Fault = faults[fault];
   // What one account may not use, or one place does not have, another may.
   const ownRefusal = fault === "model_not_found" || fault === "upstream_forbidden";
-  return ownRefusal || (retry === "elsewhere" && !maybePaid);
+  // Nobody works at an address that is not there.
+  const nowhere = fault === "upstream_error" && status === 404;
+  return ownRefusal || (retry === "elsewhere" && (nowhere || !maybePaid));
 };
 
 export const refusals: PictureLaws = {

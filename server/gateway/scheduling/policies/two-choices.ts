@@ -4,16 +4,16 @@
  * hangs long before anybody's time is over.
  */
 import type { Policy, Question, Seat } from "./policy.ts";
-import { drawOne, weightOf } from "./weighted.ts";
+import { drawOne } from "./weighted.ts";
 
 /** Differences below this are noise: then the weights decide, and all targets stay known. */
 const alike = 1.5;
 
 export const twoChoices: Policy = (seats, question) => {
   if (seats.length === 1) return seats[0] as Seat;
-  const { now, random } = question;
-  const one = drawOne(seats, now, random, undefined);
-  const two = drawOne(seats, now, random, one);
+  const { random } = question;
+  const one = drawOne(seats, random, undefined);
+  const two = drawOne(seats, random, one);
   return isBetter(two, one, question) ? two : one;
 };
 
@@ -21,8 +21,8 @@ function isBetter(a: Seat, b: Seat, { now, size }: Question): boolean {
   const [aMs, bMs] = [a.health.meanMs(now, size), b.health.meanMs(now, size)];
   // As long as one of them is not known, it counts as quick as the other.
   const known = aMs !== undefined && bMs !== undefined;
-  const forA = queueOf(a, now) * (known ? Math.max(aMs, leastMs) : 1);
-  const forB = queueOf(b, now) * (known ? Math.max(bMs, leastMs) : 1);
+  const forA = queueOf(a) * (known ? Math.max(aMs, leastMs) : 1);
+  const forB = queueOf(b) * (known ? Math.max(bMs, leastMs) : 1);
   return forA * alike < forB;
 }
 
@@ -30,4 +30,4 @@ function isBetter(a: Seat, b: Seat, { now, size }: Question): boolean {
 const leastMs = 1;
 
 /** That some of its calls fail does not count here: whoever is avoided for that is never seen to be well again. */
-const queueOf = (seat: Seat, now: number): number => 1 + seat.health.inFlight / weightOf(seat, now);
+const queueOf = ({ health, weight }: Seat): number => 1 + health.inFlight / weight;

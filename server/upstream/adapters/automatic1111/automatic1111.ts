@@ -18,7 +18,12 @@ const pictures: ImageTraits = {
   takes: { partial_images: "any" },
   sizes: { rule: { multipleOf: 8, minEdge: 64, maxEdge: 2048 } },
   streams: true,
-  edits: { maxImages: 1, mask: "white" },
+  edits: {
+    maxImages: 1,
+    mask: "white",
+    // modules/api/models.py: img2img is 512x512 unless it is told. No more pixels than the largest models are made for.
+    likeFirst: { multipleOf: 8, minEdge: 64, maxEdge: 2048, maxPixels: 1024 * 1536 },
+  },
 };
 
 const fault = nativeFault({

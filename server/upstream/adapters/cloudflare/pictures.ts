@@ -37,7 +37,18 @@ const families: readonly (readonly [RegExp, ImageTraits])[] = [
   // It has a prompt and a number of steps, and is always this large.
   [/flux-1-schnell/, { ...plain, sizes: { list: ["1024x1024"] }, maxPrompt: 2048 }],
   // changelog/2025-11-25-flux-2-dev-workers-ai: "up to 4 image inputs", edges from 256 to 1920.
-  [/flux-2/, { ...plain, ...from(256, 1920), edits: { maxImages: 4 } }],
+  [
+    /flux-2/,
+    {
+      ...plain,
+      ...from(256, 1920),
+      edits: {
+        maxImages: 4,
+        // The same: 1024x768 unless it is told. Steps that every model of this family can draw.
+        likeFirst: { multipleOf: 16, minEdge: 256, maxEdge: 1920, maxPixels: 1024 * 1536 },
+      },
+    },
+  ],
   [/inpainting/, { ...plain, ...from(256, 2048), edits: { maxImages: 1, mask: "white" } }],
   [/stable-diffusion|dreamshaper/, { ...plain, ...from(256, 2048), edits: { maxImages: 1 } }],
   [/lucid-origin/, { ...plain, ...from(1, 2500) }],

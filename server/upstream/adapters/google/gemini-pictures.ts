@@ -52,11 +52,29 @@ const outside: ReadonlySet<string> = new Set([
   ...["labels", "serviceTier", "store"],
 ]);
 
-export function geminiBody(query: GenerationQuery, files: readonly FilePart[]): Rest {
+/**
+ * The same page: "Gemini 3 image models generate 1K images by default but can also output 2K, 4K". 1K is about as many
+ * pixels as 1024x1024, 2K four times and 4K sixteen times as many. The lite kind and the older ones are not among them.
+ */
+function imageSizeFor({ wanted = "" }: GenerationQuery, { model }: Target): Rest {
+  if (!/gemini-3[.\d]*-(?:pro|flash)-image/.test(model)) return {};
+  const [width = 0, height = 0] = wanted.split("x").map(Number);
+  const edge = Math.sqrt(width * height);
+  // Where it is in between, the nearer one in proportion.
+  if (edge <= 1024 * Math.SQRT2) return {};
+  return { imageSize: edge <= 2048 * Math.SQRT2 ? "2K" : "4K" };
+}
+
+export function geminiBody(
+  query: GenerationQuery,
+  target: Target,
+  files: readonly FilePart[],
+): Rest {
   const { prompt, options, aspect, rest } = query;
   const { generationConfig, imageConfig, ...others } = rest;
   const given = objectOf(generationConfig);
   const shape = {
+    ...imageSizeFor(query, target),
     ...objectOf(given.imageConfig),
     ...objectOf(imageConfig),
     ...(aspect !== undefined && { aspectRatio: aspect }),

@@ -79,12 +79,12 @@ const draw = (target: Target, body: Rest): WireRequest =>
   askForPicture(addressOf(target, "generateContent"), proofOf(target.upstream), body);
 
 const generations: PictureQuestion<GenerationQuery> = {
-  toUpstream: (query, target) => draw(target, geminiBody(query, [])),
+  toUpstream: (query, target) => draw(target, geminiBody(query, target, [])),
   fromUpstream: readGeminiPictures,
 };
 
 const edits: PictureQuestion<EditQuery> = {
-  toUpstream: (query, target) => draw(target, geminiBody(query, filesOf(query.images))),
+  toUpstream: (query, target) => draw(target, geminiBody(query, target, filesOf(query.images))),
   fromUpstream: readGeminiPictures,
 };
 

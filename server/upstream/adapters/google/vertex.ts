@@ -136,7 +136,7 @@ const generations: PictureQuestion<GenerationQuery> = {
   toUpstream: (query, target) =>
     isImagen(target)
       ? draw(target, "predict", imagenBody(query))
-      : draw(target, "generateContent", geminiBody(query, [])),
+      : draw(target, "generateContent", geminiBody(query, target, [])),
   fromUpstream: readPictures,
 };
 
@@ -144,7 +144,7 @@ const edits: PictureQuestion<EditQuery> = {
   toUpstream: (query, target) =>
     isImagen(target)
       ? draw(target, "predict", imagenEditBody(query))
-      : draw(target, "generateContent", geminiBody(query, filesOf(query.images))),
+      : draw(target, "generateContent", geminiBody(query, target, filesOf(query.images))),
   fromUpstream: readPictures,
 };
 

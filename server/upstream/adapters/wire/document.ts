@@ -52,6 +52,11 @@ export class LongText implements Aside {
   bytes(): Promise<Uint8Array> {
     return this.#held.read(this.#from, this.length);
   }
+
+  end(bytes: number): Promise<Uint8Array> {
+    const length = Math.min(bytes, this.length);
+    return this.#held.read(this.#from + this.length - length, length);
+  }
 }
 
 /** An answer's JSON. Where it holds long texts, there is a `LongText` in the place of each. */

@@ -2,6 +2,7 @@
 import type { FaultName } from "../../../../contract/faults.ts";
 import { GatewayError } from "../../../std/gateway-error.ts";
 import type { FaultContext, WireReply } from "../../adapter.ts";
+import { inputNamed } from "../../input-place.ts";
 import { asObject } from "./members.ts";
 import { resetMs } from "./rate-limit-reset.ts";
 import { redact } from "./redact.ts";
@@ -56,18 +57,33 @@ export function readStreamFault(body: unknown, context: FaultContext): GatewayEr
   return toFault(statusOf(said), said, "it said so in its stream");
 }
 
+/** The status that its type or code would have had. Undefined where they tell nothing. */
+export function statusSaid(body: unknown): number | undefined {
+  const error = asObject(asObject(body)?.error) ?? asObject(body);
+  const [type, code] = [error?.type, error?.code].map((word) =>
+    typeof word === "string" ? word : "",
+  );
+  if (/authentication_error|invalid_api_key/.test(`${type} ${code}`)) return 401;
+  if (code === "model_not_found") return 404;
+  const status = statusOf({ extra: {}, type: type ?? "", code: code ?? "" });
+  return status === 500 ? undefined : status;
+}
+
 function toFault(status: number, said: Said, how: string, wait?: number): GatewayError {
   const fault = faultOf(status, said);
   const details = {
     ...(wait !== undefined && { retryAfterMs: wait }),
+    ...(fault === "upstream_error" && nowhere.has(status) && { unmade: true as const }),
     as: fault === "upstream_rejected" ? { status } : {},
   };
   if (!speaksToCaller(fault) || said.message === undefined) {
     return new GatewayError(fault, ownWords(fault, how), details);
   }
+  const place = said.param === undefined ? inputNamed(said.message) : undefined;
+  const param = place === undefined ? said.param : `input[${place}]`;
   return new GatewayError(fault, said.message, {
     ...details,
-    ...(said.param !== undefined && { param: said.param }),
+    ...(param !== undefined && { param }),
     as: {
       ...details.as,
       ...(said.type !== undefined && { type: said.type }),
@@ -76,6 +92,9 @@ function toFault(status: number, said: Said, how: string, wait?: number): Gatewa
     extra: said.extra,
   });
 }
+
+/** Not there, not in this way, not any more: nobody worked on it. */
+const nowhere: ReadonlySet<number> = new Set([404, 405, 410]);
 
 function statusOf({ type = "", code = "" }: Said): number {
   if (/rate_limit|slow_down|insufficient_quota/.test(`${type} ${code}`)) return 429;

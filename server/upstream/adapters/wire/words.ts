@@ -3,7 +3,7 @@ import { asObject } from "./members.ts";
 
 /**
  * OpenAI's `{error: {…}}`; also `{message}`, `{detail}` and `{error: "…"}` of servers that are nearly alike, DeepInfra's
- * `{detail: {error}}`, Mistral's `{message: {detail: […]}}`, Cloudflare's `{errors: [{message}]}` and Stability's
+ * `{detail: {error}}`, Jina's `{detail: {message}}`, Mistral's `{message: {detail: […]}}`, Cloudflare's `{errors: [{message}]}` and Stability's
  * `{errors: ["…"]}`.
  */
 export function wordsIn(answer: unknown): string | undefined {
@@ -21,7 +21,10 @@ export function wordsIn(answer: unknown): string | undefined {
 
 /** FastAPI, which many imitations are made with, lists what it finds: `[{loc: ["body", "input"], msg: "…"}]`. */
 function complaints(detail: unknown): unknown {
-  if (!Array.isArray(detail)) return asObject(detail)?.error ?? detail;
+  if (!Array.isArray(detail)) {
+    const inside = asObject(detail);
+    return inside?.error ?? inside?.message ?? detail;
+  }
   const words = detail.slice(0, 5).flatMap((entry: unknown) => {
     const { loc, msg } = asObject(entry) ?? {};
     if (typeof msg !== "string") return [];

@@ -108,3 +108,20 @@ const known: readonly (readonly [RegExp, PictureTokens])[] = [
 
 export const pictureTokens = (model: string): PictureTokens | undefined =>
   known.find(([name]) => name.test(model))?.[1];
+
+/** Of a model that nobody has told of: the most that any of these has of that size and quality, or of any. */
+export const unheardOf: Required<Omit<PictureTokens, "out">> & {
+  out(size: string | undefined, quality: string | undefined): number;
+} = {
+  in: given.inClosely,
+  inClosely: given.inClosely,
+  preview: given.preview,
+  ...thinking,
+  out: (size, quality) => {
+    // The largest of those that were read off the calculator for gpt-image-2.
+    const large = size !== undefined && secondTokens(size, "high") ? size : "2048x2048";
+    const fine = quality !== undefined && Object.hasOwn(first, quality) ? quality : "high";
+    const counts = known.map(([, tokens]) => tokens.out(large, fine) ?? 0);
+    return Math.max(...counts);
+  },
+};

@@ -1,0 +1,170 @@
+/**
+ * Calls under way that money is held for, so that a process which is killed does not forget them: they may have been paid
+ * for. A line is appended when such a call begins, and one when it is over and its row is safe. Whatever has no end when
+ * its process is no more becomes a row of the ledger, which counts as what was estimated.
+ */
+import {
+  closeSync,
+  ftruncateSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
+import { join } from "node:path";
+import type { LedgerRow } from "./ledger-file.ts";
+import { isAlive, underWay } from "./ledger-journal.ts";
+
+const name = /^held-(\d+)-([\w-]+)\.journal$/;
+
+/** Of this process: its own number says nothing about which of them are still written. */
+const ours = new Set<string>();
+
+export interface HeldJournalOptions {
+  readonly folder: string;
+  /** Makes names that nobody else makes. */
+  readonly newId: () => string;
+  /** Beyond this a new file is begun, with what is still open. */
+  readonly maxBytes?: number;
+}
+
+interface Open {
+  readonly path: string;
+  readonly file: number;
+  size: number;
+  /** So large may it become. */
+  most: number;
+}
+
+export class HeldJournal {
+  readonly #options: Required<HeldJournalOptions>;
+  /** The lines of calls that are under way. */
+  readonly #lines = new Map<string, string>();
+  /** Most gateways never need one. */
+  #current: Open | undefined;
+
+  constructor(options: HeldJournalOptions) {
+    this.#options = { maxBytes: 1024 * 1024, ...options };
+  }
+
+  /** `row`: what becomes of the call if nothing more is heard of it. Throws what the disk says. */
+  begin(row: LedgerRow): void {
+    const line = `${JSON.stringify(row)}\n`;
+    this.#append(line);
+    this.#lines.set(row.requestId, line);
+  }
+
+  /** Its row is in the ledger, or on its way there. Throws what the disk says; the ledger knows such a call when it comes again. */
+  end(requestId: string): void {
+    if (!this.#lines.delete(requestId)) return;
+    this.#append(`${JSON.stringify({ ended: requestId })}\n`);
+    if (this.#current && this.#current.size > this.#current.most) this.#turnOver(this.#current);
+  }
+
+  /** What is still open waits for the next start. */
+  close(): void {
+    if (this.#current) this.#leave(this.#current, this.#lines.size === 0);
+    this.#current = undefined;
+  }
+
+  #append(line: string): void {
+    this.#current ??= this.#open();
+    write(this.#current, line);
+  }
+
+  #open(): Open {
+    const { folder, newId } = this.#options;
+    const path = join(folder, `held-${process.pid}-${newId()}.journal`);
+    const file = openSync(path, "ax", 0o600);
+    ours.add(path);
+    return { path, file, size: 0, most: this.#options.maxBytes };
+  }
+
+  /** The new one is complete before the old one goes: what is in both is in the ledger once. */
+  #turnOver(before: Open): void {
+    const next = this.#open();
+    try {
+      write(next, [...this.#lines.values()].join(""));
+    } catch (error) {
+      this.#leave(next, true);
+      throw error;
+    }
+    // Where very many are under way it is not done for each of them.
+    next.most = Math.max(next.most, 4 * next.size);
+    this.#current = next;
+    this.#leave(before, true);
+  }
+
+  #leave({ path, file }: Open, isEmpty: boolean): void {
+    closeSync(file);
+    ours.delete(path);
+    if (isEmpty) rmSync(path, { force: true });
+  }
+}
+
+/** All of it or nothing. */
+function write(open: Open, lines: string): void {
+  const length = Buffer.byteLength(lines);
+  try {
+    if (writeSync(open.file, lines) !== length) throw new Error("the disk is full");
+    open.size += length;
+  } catch (error) {
+    ftruncateSync(open.file, open.size);
+    throw error;
+  }
+}
+
+export interface Presumed {
+  readonly calls: number;
+  /** Lines that cannot be read: a power cut may leave such. */
+  readonly unreadable: number;
+}
+
+/**
+ * Hands the calls that processes which are no more have left open to the ledger, as a journal like those it takes up at its
+ * start: so it must come before that.
+ */
+export function presumeHeld(folder: string): Presumed {
+  const sum = { calls: 0, unreadable: 0 };
+  // A call that was written down to its end may still be on its way into the ledger.
+  const written = new Set(underWay(folder).map(({ requestId }) => requestId));
+  for (const entry of readdirSync(folder)) {
+    const [, pid = "", id = ""] = name.exec(entry) ?? [];
+    const path = join(folder, entry);
+    const isUsed = Number(pid) === process.pid ? ours.has(path) : isAlive(Number(pid));
+    if (pid === "" || isUsed) continue;
+    const { rows, unreadable } = openIn(readFileSync(path, "utf8"));
+    const lines = rows
+      .filter(({ requestId }) => !written.has(requestId))
+      .map((row) => `${JSON.stringify(row)}\n`);
+    if (lines.length > 0) {
+      const journal = join(folder, `ledger-${pid}-held-${id}.journal`);
+      writeFileSync(`${journal}.new`, lines.join(""), { mode: 0o600 });
+      renameSync(`${journal}.new`, journal);
+    }
+    rmSync(path, { force: true });
+    sum.calls += lines.length;
+    sum.unreadable += unreadable;
+  }
+  return sum;
+}
+
+/** Those that have begun and not ended. */
+function openIn(text: string) {
+  const open = new Map<string, LedgerRow>();
+  let unreadable = 0;
+  for (const line of text.split("\n")) {
+    if (line === "") continue;
+    try {
+      const read = JSON.parse(line) as LedgerRow | { readonly ended: string };
+      if ("ended" in read) open.delete(read.ended);
+      else open.set(read.requestId, read);
+    } catch {
+      unreadable++;
+    }
+  }
+  return { rows: [...open.values()], unreadable };
+}

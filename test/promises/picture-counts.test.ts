@@ -1,0 +1,117 @@
+/** As many pictures as were asked for: not more, and not fewer because a server does not heed how many. */
+import { afterAll, beforeEach, describe, expect, test } from "bun:test";
+import { base64Of, drawn } from "../conformance/arrange.ts";
+import { startGateway, testKey } from "../harness.ts";
+
+interface Asked {
+  readonly n?: number;
+  readonly seed?: number;
+}
+
+const asked: Asked[] = [];
+let gives: (body: Asked, call: number) => number | Response = () => 1;
+const fake = Bun.serve({
+  hostname: "127.0.0.1",
+  port: 0,
+  fetch: async (request) => {
+    const body = (await request.json()) as Asked;
+    const call = asked.push(body) - 1;
+    const given = gives(body, call);
+    if (typeof given !== "number") return given;
+    const data = Array.from({ length: given }, (_, at) => ({
+      b64_json: base64Of(drawn(`${call}/${at}`)),
+    }));
+    return Response.json({ created: 1, data });
+  },
+});
+const target = "[{ upstream: fake, model: house-painter }]";
+const yaml = `
+upstreams: [{ id: fake, kind: openai-compatible, baseUrl: "http://127.0.0.1:${fake.port}/v1" }]
+models:
+  - { id: painter, kind: image, targets: ${target}, price: { picture: 0.5 } }
+  - { id: strict, kind: image, parameters: strict, targets: ${target} }
+  - { id: pass, kind: image, parameters: pass, targets: ${target} }
+keys: [{ name: test, key: ${testKey} }]
+`;
+const start = () => startGateway({ yaml });
+let gateway = start();
+beforeEach(async () => {
+  // A new one: what one learned of a server, the next does not know.
+  await gateway.close();
+  gateway = start();
+  asked.length = 0;
+  gives = () => 1;
+});
+afterAll(async () => {
+  await gateway.close();
+  await fake.stop(true);
+});
+
+const ask = async (body: object) => {
+  const response = await gateway.post("/v1/images/generations", {
+    model: "painter",
+    prompt: "x",
+    ...body,
+  });
+  const answer = (await response.json()) as { data?: { b64_json: string }[] };
+  const pictures = (answer.data ?? []).map(({ b64_json }) => b64_json);
+  return { response, pictures, missing: response.headers.get("vexel-missing") };
+};
+
+describe("a server that makes one picture, whatever n says", () => {
+  test("is asked for the others one by one, each with its own seed, and that is told", async () => {
+    const { response, pictures, missing } = await ask({ n: 4, seed: 7 });
+    expect(new Set(pictures).size).toBe(4);
+    expect(missing).toBeNull();
+    expect(response.headers.get("vexel-adapted")).toBe("n");
+    expect(asked.map(({ n }) => n)).toEqual([4, undefined, undefined, undefined]);
+    expect(new Set(asked.map(({ seed }) => seed)).size).toBe(4);
+    expect(gateway.rows().at(-1)).toMatchObject({ images: 4, cost: 2 });
+  });
+
+  test("is known the next time, and not asked for several any more", async () => {
+    await ask({ n: 2 });
+    asked.length = 0;
+    const { pictures } = await ask({ n: 3 });
+    expect(pictures).toHaveLength(3);
+    expect(asked.map(({ n }) => n)).toEqual([undefined, undefined, undefined]);
+  });
+
+  test("delivers what it made when a further call fails, and says why the rest is missing", async () => {
+    gives = (_, call) => (call === 0 ? 1 : Response.json({ error: {} }, { status: 429 }));
+    const { response, pictures, missing } = await ask({ n: 2 });
+    expect(response.status).toBe(200);
+    expect(pictures).toHaveLength(1);
+    expect(missing).toBe("1; fault=upstream_rate_limit");
+  });
+
+  test.each(["strict", "pass"])("is asked once where the policy is %s", async (model) => {
+    const { pictures, missing } = await ask({ model, n: 3 });
+    expect(pictures).toHaveLength(1);
+    expect(missing).toBe("2; fault=upstream_invalid");
+    expect(asked).toHaveLength(1);
+  });
+});
+
+test("a server that made several, and not all, has heard the number: what is missing is told", async () => {
+  gives = ({ n = 1 }) => n - 1;
+  const { pictures, missing } = await ask({ n: 3 });
+  expect(pictures).toHaveLength(2);
+  expect(missing).toBe("1; fault=upstream_invalid");
+  expect(asked).toHaveLength(1);
+});
+
+test("more than were asked for are not handed over, and are in the account", async () => {
+  gives = ({ n = 1 }) => n + 2;
+  const { pictures, missing } = await ask({ n: 2 });
+  expect(pictures).toEqual([base64Of(drawn("0/0")), base64Of(drawn("0/1"))]);
+  expect(missing).toBeNull();
+  expect(gateway.rows().at(-1)).toMatchObject({ images: 4, cost: 2 });
+});
+
+test("who says nothing of n, and asks for several in the vendor's own words, gets all that come", async () => {
+  gives = () => 3;
+  const { pictures, missing } = await ask({ sequential_image_generation: "auto" });
+  expect(pictures).toHaveLength(3);
+  expect(missing).toBeNull();
+});

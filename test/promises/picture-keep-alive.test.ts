@@ -1,0 +1,76 @@
+/** An answer that begins before it is known tells in its body what its status and headers would have said. */
+import { afterAll, beforeEach, expect, test } from "bun:test";
+import OpenAI from "openai";
+import { base64Of, drawn } from "../conformance/arrange.ts";
+import { startGateway, testKey } from "../harness.ts";
+
+let answer: () => Response = () => new Response("?", { status: 500 });
+const fake = Bun.serve({
+  hostname: "127.0.0.1",
+  port: 0,
+  fetch: async () => {
+    await Bun.sleep(1300);
+    return answer();
+  },
+});
+const yaml = `
+upstreams: [{ id: fake, kind: openai, baseUrl: "http://127.0.0.1:${fake.port}/v1", apiKey: x }]
+models: [{ id: d2, kind: image, targets: [{ upstream: fake, model: dall-e-2 }] }]
+keys: [{ name: test, key: ${testKey} }]
+`;
+const gateway = startGateway({ yaml, settings: { VEXEL_KEEP_ALIVE: "1" } });
+beforeEach(() => gateway.forgetTargets());
+afterAll(async () => {
+  await gateway.close();
+  await fake.stop(true);
+});
+
+const picture = base64Of(drawn("an otter"));
+/** Too large to be held while it is read, so that it leaves in pieces. */
+const large = base64Of(Buffer.concat([drawn("an otter"), Buffer.alloc(300_000)]));
+const ask = (body: object) =>
+  gateway.post("/v1/images/generations", { model: "d2", prompt: "x", ...body });
+
+test("what was left out and what is missing, in the member `vexel`", async () => {
+  for (const each of [picture, large]) {
+    answer = () => Response.json({ created: 1, data: [{ b64_json: each }] });
+    const response = await ask({ n: 3, safety_identifier: "someone" });
+    expect(response.headers.get("vexel-keep-alive")).toBe("true");
+    const text = await response.text();
+    expect(text).toStartWith(" ");
+    expect(JSON.parse(text)).toMatchObject({
+      vexel: {
+        status: 200,
+        headers: {
+          "vexel-dropped": "safety_identifier",
+          "vexel-missing": "2; fault=upstream_invalid",
+        },
+      },
+      created: 1,
+      data: [{ b64_json: each }],
+    });
+  }
+});
+
+test("the status of a fault, and when to try again", async () => {
+  answer = () =>
+    Response.json({ error: { message: "slow" } }, { status: 429, headers: { "retry-after": "7" } });
+  const response = await ask({});
+  expect(response.status).toBe(200);
+  expect(await response.json()).toMatchObject({
+    vexel: { status: 429, headers: { "retry-after": "7" } },
+    error: { code: "rate_limit_exceeded" },
+  });
+});
+
+test("nothing where there is nothing to tell", async () => {
+  answer = () => Response.json({ created: 1, data: [{ b64_json: picture }] });
+  expect(await (await ask({})).json()).not.toHaveProperty("vexel");
+});
+
+test("OpenAI's client reads such an answer as any other", async () => {
+  answer = () => Response.json({ created: 1, data: [{ b64_json: picture }] });
+  const client = new OpenAI({ baseURL: gateway.baseURL, apiKey: testKey, maxRetries: 0 });
+  const { data } = await client.images.generate({ model: "d2", prompt: "x", n: 2 });
+  expect(data).toEqual([{ b64_json: picture }]);
+});
