@@ -67,11 +67,11 @@ export function listen(options: ListenOptions): Listening {
   const patience = createPatience(options.bodyMs, options.clock);
   let stopping = false;
 
-  const answer = async (request: Request, server: Server): Promise<Response> => {
+  const answer = async (request: Request, server: Server, known?: Match): Promise<Response> => {
     const time = new ConnectionTime(request, server, connectionSeconds, options.clock);
     const incoming = new Arrival(request, options, patience, time);
-    const extra = cors(request.headers);
-    const found = match(incoming.path);
+    const extra = cors(incoming.headers);
+    const found = known ?? match(incoming.path);
     let outgoing: Outgoing;
     let fault: FaultName | undefined;
     try {
@@ -83,10 +83,10 @@ export function listen(options: ListenOptions): Listening {
       outgoing = refuse(error);
     }
     // Model calls report themselves, when their row is written.
-    if (!found?.row.model || fault !== undefined || request.method !== found.row.method) {
+    if (!found?.row.model || fault !== undefined || incoming.method !== found.row.method) {
       options.report({
         requestId: incoming.requestId,
-        method: request.method,
+        method: incoming.method,
         route: found?.row.name ?? "unknown",
         status: outgoing.status,
         latencyMs: time.sinceBegan(),
@@ -99,7 +99,7 @@ export function listen(options: ListenOptions): Listening {
     if (stopping || outgoing.status === faults.request_timeout.status) headers.connection = "close";
     headers["x-request-id"] = incoming.requestId;
     time.renew();
-    return toResponse(outgoing, request.method, time);
+    return toResponse(outgoing, incoming.method, time);
   };
 
   const server: Server = Bun.serve({
@@ -111,7 +111,8 @@ export function listen(options: ListenOptions): Listening {
     idleTimeout: connectionSeconds,
     // The readers bound each body themselves, with a proper answer; what nobody reads, Bun passes over.
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
-    fetch: answer,
+    routes: posts(answer),
+    fetch: (request, server) => answer(request, server),
     error: (error) => {
       const requestId = newRequestId();
       options.onDefect(requestId, error);
@@ -135,16 +136,34 @@ export function listen(options: ListenOptions): Listening {
   };
 }
 
+type Answer = (request: Request, server: Server, known?: Match) => Promise<Response>;
+
+/** Calls of models are recognised by Bun itself: asking it for the whole address costs as much as reading a small body. */
+function posts(
+  answer: Answer,
+): Record<string, { POST: Bun.Serve.Handler<Request, Server, Response> }> {
+  const plain = routes.filter(({ method, path }) => method === "POST" && !path.includes("{"));
+  return Object.fromEntries(
+    plain.map((row) => {
+      const known = { row, part: "" };
+      return [
+        row.path,
+        { POST: (request: Request, server: Server) => answer(request, server, known) },
+      ];
+    }),
+  );
+}
+
 function route(
   incoming: Arrival,
   found: Match | undefined,
   handlers: Handlers,
 ): Promise<Outgoing> | Outgoing {
-  const { method, path } = incoming;
+  const { method } = incoming;
   if (!found) {
     throw new GatewayError(
       "unknown_url",
-      `Invalid URL (${method} ${path.slice(0, 200)}). GET /openapi.json lists what there is.`,
+      `Invalid URL (${method} ${incoming.path.slice(0, 200)}). GET /openapi.json lists what there is.`,
     );
   }
   const asked = method === "HEAD" ? "GET" : method;
@@ -154,7 +173,7 @@ function route(
   const { status, headers, body } = refuse(
     new GatewayError(
       "method_not_allowed",
-      `Not allowed to ${method.slice(0, 20)} on ${path.slice(0, 200)}: only ${allow}.`,
+      `Not allowed to ${method.slice(0, 20)} on ${incoming.path.slice(0, 200)}: only ${allow}.`,
     ),
   );
   return { status, headers: { ...headers, allow }, body };
@@ -183,7 +202,6 @@ const allowed = ({ row }: Match): string =>
 class Arrival implements Incoming, Reception {
   readonly requestId = newRequestId();
   readonly method: string;
-  readonly path: string;
   readonly headers: Headers;
   readonly #request: Request;
   readonly #options: ListenOptions;
@@ -198,7 +216,10 @@ class Arrival implements Incoming, Reception {
     this.#time = time;
     this.method = request.method;
     this.headers = request.headers;
-    this.path = pathOf(request.url);
+  }
+
+  get path(): string {
+    return pathOf(this.#request.url);
   }
 
   get signal(): AbortSignal {

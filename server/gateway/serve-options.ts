@@ -13,7 +13,7 @@ import type { Trip } from "./trip.ts";
 
 export interface ServeOptions {
   readonly snapshot: () => Snapshot;
-  readonly ledger: { admit(): void; settle(row: LedgerRow): Settled };
+  readonly ledger: { admit(): void; settle(row: LedgerRow): Promise<Settled> };
   readonly keepPicture: WriteContext["keepPicture"];
   /** Answers to paid calls, for those who ask again. */
   readonly kept: KeptAnswers;

@@ -110,7 +110,7 @@ class Journey<Q extends Asked, A> {
     if (replayed) {
       this.#trip.cost = 0;
       await this.#clearAway();
-      return this.#answered(replayed.body, this.#settle(200), replayed.headers);
+      return this.#answered(replayed.body, await this.#settle(200), replayed.headers);
     }
     this.#keeping = keeping;
     return this.#go(query, route);
@@ -182,10 +182,10 @@ class Journey<Q extends Asked, A> {
       };
       // A caller who left before the first byte never takes any, and so never lets go.
       this.#incoming.signal.addEventListener("abort", () => void close(false), { once: true });
-      return this.#answered({ ...body, close }, this.#settle(200), headers);
+      return this.#answered({ ...body, close }, await this.#settle(200), headers);
     }
     if (this.#read?.dispose || this.#scratch !== noScratch) await this.#clearAway();
-    return this.#answered(body, this.#settle(200), headers);
+    return this.#answered(body, await this.#settle(200), headers);
   }
 
   async #stream(
@@ -216,7 +216,7 @@ class Journey<Q extends Asked, A> {
     await this.#keeping?.release();
     await this.#clearAway();
     try {
-      this.#settle(refusal.status, error);
+      await this.#settle(refusal.status, error);
     } catch {
       // The ledger keeps the row; this caller is refused already.
     }
@@ -224,7 +224,7 @@ class Journey<Q extends Asked, A> {
   }
 
   /** The end of every journey, good or bad: write the row, then tell. */
-  #settle(status: number, error?: GatewayError): Settled {
+  async #settle(status: number, error?: GatewayError): Promise<Settled> {
     const { clock, ledger, report, spending } = this.#options;
     const trip = this.#trip;
     this.#deadline?.end();
@@ -234,7 +234,7 @@ class Journey<Q extends Asked, A> {
     trip.bytesIn = this.#incoming.bytesReceived;
     try {
       if (trip.reservation) spending.end(trip, error);
-      return trip.caller ? ledger.settle(trip.row(trip.caller)) : "settled";
+      return trip.caller ? await ledger.settle(trip.row(trip.caller)) : "settled";
     } finally {
       this.#pass?.leave({ usage: trip.usage, asked: trip.attempts > 0, error });
       trip.over();

@@ -5,7 +5,7 @@ import { printNumbers, toBase64 } from "./vectors.ts";
 export function writeVectors(
   { vectors, usage }: EmbeddingsReply,
   { model, encoding }: EmbeddingsQuery,
-): string | Uint8Array {
+): string {
   const tokens = usage?.inputTokens;
   // Where the upstream does not say, null: a made-up 0 would be a lie.
   const told = tokens === undefined ? null : `{"prompt_tokens":${tokens},"total_tokens":${tokens}}`;
@@ -17,22 +17,13 @@ const begin = '{"object":"list","data":[';
 const before = (index: number): string =>
   `${index === 0 ? "" : ","}{"object":"embedding","index":${index},"embedding":`;
 
-/** Straight into bytes: a string of this length costs more to make, and to turn into bytes, than all the rest. */
-function inBase64(vectors: readonly Vector[], end: string): Uint8Array {
-  const texts = vectors.map(toBase64);
-  let length = begin.length + Buffer.byteLength(end);
-  for (let at = 0; at < texts.length; at++) {
-    length += before(at).length + (texts[at] as string).length + 3;
+/** As one string: Bun sends it without a copy, while bytes it would copy once more. */
+function inBase64(vectors: readonly Vector[], end: string): string {
+  let text = begin;
+  for (let at = 0; at < vectors.length; at++) {
+    text += `${before(at)}"${toBase64(vectors[at] as Vector)}"}`;
   }
-  const body = Buffer.allocUnsafe(length);
-  let place = body.write(begin, 0, "latin1");
-  for (let at = 0; at < texts.length; at++) {
-    place += body.write(`${before(at)}"`, place, "latin1");
-    place += body.write(texts[at] as string, place, "latin1");
-    place += body.write('"}', place, "latin1");
-  }
-  body.write(end, place, "utf8");
-  return body;
+  return text + end;
 }
 
 const inNumbers = (vectors: readonly Vector[], end: string): string =>

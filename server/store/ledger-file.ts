@@ -80,7 +80,7 @@ const slots = names.map((_, at) => `?${at + 1}`).join(", ");
 const insertion = `INSERT INTO ledger (${names.map(columnOf).join(", ")}) VALUES (${slots})
   ON CONFLICT (request_id) DO NOTHING`;
 /** In the order of the columns. Without a loop: this is done for every call. */
-const valuesOf = (row: LedgerRow) =>
+export const valuesOf = (row: LedgerRow) =>
   [
     row.requestId,
     row.at,
@@ -106,6 +106,9 @@ const valuesOf = (row: LedgerRow) =>
     row.project ?? null,
     row.estimate ?? null,
   ] as const;
+/** What `valuesOf` was made of; columns that came later are null. */
+export const fromValues = (values: readonly unknown[]): LedgerRow =>
+  Object.fromEntries(names.map((name, at) => [name, values[at] ?? null])) as unknown as LedgerRow;
 const listed = names.map((name) => `${columnOf(name)} AS "${name}"`).join(", ");
 
 export interface LedgerFileOptions {

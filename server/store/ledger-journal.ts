@@ -14,7 +14,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { codeOf } from "../std/error-code.ts";
-import type { LedgerRow } from "./ledger-file.ts";
+import { fromValues, type LedgerRow, valuesOf } from "./ledger-file.ts";
 
 const name = /^ledger-(\d+)-[\w-]+\.journal$/;
 
@@ -33,12 +33,13 @@ export class LedgerJournal {
     ours.add(this.#path);
   }
 
-  /** Throws what the disk says; then nothing of the row is left there. */
-  append(row: LedgerRow): void {
-    const line = `${JSON.stringify(row)}\n`;
-    const length = Buffer.byteLength(line);
+  /** Throws what the disk says; then nothing of the rows is left there. */
+  append(rows: readonly LedgerRow[]): void {
+    let lines = "";
+    for (const row of rows) lines += `${JSON.stringify(valuesOf(row))}\n`;
+    const length = Buffer.byteLength(lines);
     try {
-      if (writeSync(this.#file, line) !== length) throw new Error("the disk is full");
+      if (writeSync(this.#file, lines) !== length) throw new Error("the disk is full");
       this.#size += length;
     } catch (error) {
       ftruncateSync(this.#file, this.#size);
@@ -90,7 +91,9 @@ function read(path: string): Pick<LeftBehind, "rows" | "unreadable"> {
   for (const line of readFileSync(path, "utf8").split("\n")) {
     if (line === "") continue;
     try {
-      rows.push(JSON.parse(line) as LedgerRow);
+      const told: unknown = JSON.parse(line);
+      // Earlier versions wrote each value with its name.
+      rows.push(Array.isArray(told) ? fromValues(told) : (told as LedgerRow));
     } catch {
       unreadable++;
     }

@@ -9,7 +9,7 @@ export type { LedgerRow };
 
 export interface LedgerOptions {
   readonly file: { write(rows: readonly LedgerRow[]): void };
-  readonly journal: { append(row: LedgerRow): void; clear(): void };
+  readonly journal: { append(rows: readonly LedgerRow[]): void; clear(): void };
   /** What happens to calls while rows cannot be written. */
   readonly onFault: "refuse" | "serve";
   /** Told once when writing begins to fail, and once when it works again. */
@@ -25,8 +25,21 @@ export interface LedgerOptions {
 /** "unsettled": the row is held in memory alone, and the caller is told so. */
 export type Settled = "settled" | "unsettled";
 
+/** Rows of calls that end in the same breath. They go into the journal in one write. */
+interface Group {
+  readonly rows: LedgerRow[];
+  /** Never rejects. */
+  readonly written: Promise<Failed | undefined>;
+}
+
+interface Failed {
+  readonly failure: unknown;
+}
+
 export class Ledger {
   readonly #options: Required<LedgerOptions>;
+  /** Not yet in the journal, but about to be. */
+  #group: Group | undefined;
   /** In the journal, not yet in the file. */
   #journaled: LedgerRow[] = [];
   /** Nowhere on disk. */
@@ -45,7 +58,7 @@ export class Ledger {
 
   /** Rows that are not in the file yet. */
   get underWay(): readonly LedgerRow[] {
-    return [...this.#held, ...this.#journaled];
+    return [...this.#held, ...this.#journaled, ...(this.#group?.rows ?? [])];
   }
 
   /** Refuses a call before any money is spent, when its row could not be written. */
@@ -55,25 +68,45 @@ export class Ledger {
     if (onFault === "refuse" || this.#waiting >= maxHeld) throw unavailable();
   }
 
-  /** Throws GatewayError where the row can be kept nowhere and calls are to be refused for it. */
-  settle(row: LedgerRow): Settled {
-    const { journal, groupMs, groupRows } = this.#options;
-    try {
-      journal.append(row);
-    } catch (error) {
-      return this.#notJournaled(row, error);
-    }
-    this.#journaled.push(row);
-    if (this.#journaled.length >= groupRows && this.#faulty === undefined) this.#move();
-    else this.#timer ??= setTimeout(this.#move, groupMs);
-    return "settled";
+  /** Rejects with GatewayError where the row can be kept nowhere and calls are to be refused for it. */
+  async settle(row: LedgerRow): Promise<Settled> {
+    this.#group ??= this.#gather();
+    this.#group.rows.push(row);
+    const failed = await this.#group.written;
+    return failed ? this.#notJournaled(row, failed.failure) : "settled";
   }
 
   /** Writes what it can. Rows held in memory alone are lost, which is the truth; journaled ones wait for the next start. */
   close(): { readonly lost: number } {
     this.#closed = true;
+    const rows = this.#group?.rows ?? [];
+    const failed = this.#write(rows);
     this.#move();
-    return { lost: this.#held.length };
+    return { lost: this.#held.length + (failed ? rows.length : 0) };
+  }
+
+  /** Whatever is ready to go on at this moment goes on before this: its rows come along, without anyone waiting for it. */
+  #gather(): Group {
+    const rows: LedgerRow[] = [];
+    const written = Promise.resolve().then(() => {
+      this.#group = undefined;
+      return this.#write(rows);
+    });
+    return { rows, written };
+  }
+
+  #write(rows: LedgerRow[]): Failed | undefined {
+    const { journal, groupMs, groupRows } = this.#options;
+    try {
+      journal.append(rows);
+    } catch (failure) {
+      return { failure };
+    }
+    // Taken out, so that nobody writes them twice: the end may come between a call's and its group's.
+    this.#journaled.push(...rows.splice(0));
+    if (this.#journaled.length >= groupRows && this.#faulty === undefined) this.#move();
+    else this.#timer ??= setTimeout(this.#move, groupMs);
+    return undefined;
   }
 
   get #waiting(): number {

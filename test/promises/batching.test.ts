@@ -33,9 +33,20 @@ describe("a call for an idle target", () => {
     expect(given.signal.heard.size).toBe(1); // The upstream's own.
   });
 
-  test("does not wait as long as a lane is free", () => {
+  test("that comes with others goes with them, in the same turn of the event loop", async () => {
     const { upstream, send } = arrange({}, { lanes: 3 });
     for (const text of ["a", "b", "c", "d"]) void send(call(text));
+    expect(upstream.asked).toEqual([["a"]]);
+    await new Promise(setImmediate);
+    expect(upstream.asked).toEqual([["a"], ["b", "c", "d"]]);
+  });
+
+  test("does not wait as long as a lane is free", async () => {
+    const { upstream, send } = arrange({}, { lanes: 3 });
+    for (const text of ["a", "b", "c", "d"]) {
+      void send(call(text));
+      await new Promise(setImmediate);
+    }
     expect(upstream.asked).toEqual([["a"], ["b"], ["c"]]);
   });
 

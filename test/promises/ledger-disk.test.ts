@@ -180,7 +180,7 @@ describe("when not even the journal can be written", () => {
 
   test("calls that are to be refused are, and their rows say so once there is room", async () => {
     const { ledger, written, told, mend } = arrange("refuse");
-    expect(() => ledger.settle(row)).toThrow("cannot write its ledger");
+    await expect(ledger.settle(row)).rejects.toThrow("cannot write its ledger");
     expect(() => ledger.admit()).toThrow("cannot write its ledger");
     mend();
     await until(() => ledger.writable);
@@ -189,17 +189,17 @@ describe("when not even the journal can be written", () => {
     ledger.admit();
   });
 
-  test("calls that are to be served are, until no more rows can be kept", () => {
+  test("calls that are to be served are, until no more rows can be kept", async () => {
     const { ledger } = arrange("serve");
     for (let i = 0; i < 3; i++) {
       ledger.admit();
-      expect(ledger.settle(row)).toBe("unsettled");
+      expect(await ledger.settle(row)).toBe("unsettled");
     }
     expect(() => ledger.admit()).toThrow("cannot write its ledger");
     expect(ledger.close()).toEqual({ lost: 3 });
   });
 
-  test("but the file can, the row is settled", () => {
+  test("but the file can, the row is settled", async () => {
     const written: LedgerRow[] = [];
     const ledger = new Ledger({
       file: { write: (rows) => written.push(...rows) },
@@ -207,7 +207,7 @@ describe("when not even the journal can be written", () => {
       onFault: "refuse",
       report: () => undefined,
     });
-    expect(ledger.settle(row)).toBe("settled");
+    expect(await ledger.settle(row)).toBe("settled");
     expect(written).toEqual([row]);
     expect(ledger.close()).toEqual({ lost: 0 });
   });

@@ -57,7 +57,7 @@ test.each(outcomes)(
       snapshot: () => snapshot,
       ledger: {
         admit: () => undefined,
-        settle: (row) => {
+        settle: async (row) => {
           rows.push(row);
           return "settled";
         },

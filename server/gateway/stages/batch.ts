@@ -66,7 +66,7 @@ export const batch =
       if (!target || !enabled(route)) return next(call);
       const room = rooms.get(target) ?? roomOf(target);
       // What rides along is not understood here, so nobody can say that two of it are alike.
-      if (!room.busy || itemsOf(query.input) > maxJoining || !isEmpty(query.rest)) {
+      if (room.idle || itemsOf(query.input) > maxJoining || !isEmpty(query.rest)) {
         return room.send(call);
       }
       return room.join(call);

@@ -25,7 +25,7 @@ interface Group {
   readonly key: string;
   readonly route: Route;
   readonly members: Set<Member>;
-  readonly timer: ReturnType<typeof setTimeout>;
+  readonly timer: ReturnType<typeof setTimeout | typeof setImmediate>;
   items: number;
   tokens: number;
   bytes: number;
@@ -42,6 +42,11 @@ export class WaitingRoom {
 
   constructor(options: WaitingRoomOptions) {
     this.#options = options;
+  }
+
+  /** Nothing is under way: whoever comes now goes at once. */
+  get idle(): boolean {
+    return this.#underWay === 0;
   }
 
   get busy(): boolean {
@@ -92,7 +97,9 @@ export class WaitingRoom {
   }
 
   #open(key: string, route: Route): Group {
-    const timer = setTimeout(() => this.#leave(group), this.#options.maxWaitMs);
+    const leave = () => this.#leave(group);
+    // Those that come in the same turn of the event loop go together: that costs nobody any time.
+    const timer = this.busy ? setTimeout(leave, this.#options.maxWaitMs) : setImmediate(leave);
     const group: Group = { key, route, members: new Set(), timer, items: 0, tokens: 0, bytes: 0 };
     this.#groups.set(key, group);
     return group;
@@ -120,7 +127,8 @@ export class WaitingRoom {
   }
 
   #close({ key, timer }: Group): void {
-    clearTimeout(timer);
+    clearTimeout(timer as never);
+    clearImmediate(timer as never);
     this.#groups.delete(key);
   }
 
