@@ -51,4 +51,4 @@ function wrongHouse({ id, targets }: Model): string[] {
 
 /** At the vendor's own address. */
 const isVendors = ({ upstream: { kind, baseUrl } }: Target): boolean =>
-  baseUrl !== undefined && baseUrl.startsWith("https:") && baseUrl === kinds.get(kind)?.baseUrl;
+  Boolean(baseUrl?.startsWith("https:")) && baseUrl === kinds.get(kind)?.baseUrl;

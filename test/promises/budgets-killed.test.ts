@@ -132,7 +132,7 @@ describe("the journal of what is held", () => {
     for (const each of [journaled, filed]) journal.begin(each);
     journal.close();
     const rows = new LedgerJournal(folder.path, "a");
-    rows.append({ ...journaled, cost: 0.01, estimate: null });
+    rows.append([{ ...journaled, cost: 0.01, estimate: null }]);
     rows.close();
     const file = new LedgerFile({ folder: folder.path, maxBytes: 0 });
     file.write([{ ...filed, cost: 0.02, estimate: null }]);
