@@ -7,6 +7,8 @@ import { cores, freePort, ready, start } from "./processes.ts";
 import { key } from "./scenarios.ts";
 
 const root = join(import.meta.dir, "..");
+/** As the `vexel` command sets it for users. */
+const environment = JSON.parse(readFileSync(join(root, "bin/environment.json"), "utf8"));
 export const ownCommand: readonly string[] = [
   process.execPath,
   "--no-install",
@@ -26,6 +28,7 @@ export async function startVexel(
   writeFileSync(join(folder, "vexel.yaml"), configuration);
   const port = freePort();
   const env = {
+    ...environment,
     HOST: "127.0.0.1",
     PORT: String(port),
     VEXEL_CONFIG: join(folder, "vexel.yaml"),

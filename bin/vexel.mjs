@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 // The `vexel` command: sees that everything is installed, then hands over to Bun.
 import { spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { bunPath, ensureInstalled, root } from "./install.mjs";
 
@@ -8,10 +9,11 @@ ensureInstalled("run");
 const bun = bunPath();
 // --no-install: Bun must never fetch a missing package by itself.
 const args = ["--no-install", join(root, "cli", "main.ts"), ...process.argv.slice(2)];
+// What Bun must be told before it starts: to make more than 256 calls to upstreams at once, and to keep memory that was
+// given back for a second (milliseconds) before it is the system's again: asking for it anew costs more than a small call.
 const env = {
+  ...JSON.parse(readFileSync(join(root, "bin", "environment.json"), "utf8")),
   ...process.env,
-  // Bun makes at most 256 calls to upstreams at once unless told otherwise before it starts.
-  BUN_CONFIG_MAX_HTTP_REQUESTS: process.env.BUN_CONFIG_MAX_HTTP_REQUESTS ?? "65535",
 };
 
 // Under `npm start` a shell stands between npm and us. It dies of a signal without a word to us,

@@ -12,6 +12,7 @@ import {
 import type { Signal } from "../std/signal.ts";
 import type { WireReply, WireRequest } from "./adapter.ts";
 import { BoundedReply } from "./bounded-reply.ts";
+import type { KeptSockets } from "./http/kept-sockets.ts";
 import { callAlone, type LoneAnswer } from "./http/lone-call.ts";
 import { unreachable } from "./unreachable.ts";
 
@@ -26,6 +27,7 @@ export async function loneReply(
   request: WireRequest,
   signal: Signal,
   maxBytes: number,
+  kept: KeptSockets,
 ): Promise<WireReply> {
   const { hostname, port } = new URL(request.url);
   const place = {
@@ -33,7 +35,7 @@ export async function loneReply(
     port: port === "" ? 80 : Number(port),
     request: written(request),
   };
-  const answer = await callAlone(place, { maxBytes, signal, connectMs }).catch((error) => {
+  const answer = await callAlone(place, { maxBytes, signal, connectMs, kept }).catch((error) => {
     throw unreachable(error, signal, maxBytes);
   });
   return new BoundedReply({
@@ -58,7 +60,6 @@ function written({ url, headers, body, method }: WireRequest): string {
     ...headers,
     // Pictures are compressed already.
     "accept-encoding": "identity",
-    connection: "close",
     ...(text !== undefined && { "content-length": String(Buffer.byteLength(text)) }),
   }).map(([name, value]) => `${name}: ${value}\r\n`);
   const asked = method ?? (text === undefined ? "GET" : "POST");

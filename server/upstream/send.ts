@@ -4,6 +4,7 @@ import type { WireReply, WireRequest } from "./adapter.ts";
 import { fetchReply } from "./fetch-reply.ts";
 import type { Answer } from "./http/answer.ts";
 import { HttpClient } from "./http/client.ts";
+import { KeptSockets } from "./http/kept-sockets.ts";
 import { carriesAlone, loneReply } from "./lone-reply.ts";
 import { PlainReply } from "./plain-reply.ts";
 import { unreachable } from "./unreachable.ts";
@@ -27,6 +28,7 @@ export interface Sender {
 
 export function createSend({ maxAnswerBytes, clock, proxied }: SendOptions): Sender {
   const client = new HttpClient({ maxAnswerBytes, clock });
+  const kept = new KeptSockets();
 
   const take = (answer: Answer): WireReply => new PlainReply(answer, maxAnswerBytes);
   const send: Send = (request, signal) => {
@@ -37,10 +39,16 @@ export function createSend({ maxAnswerBytes, clock, proxied }: SendOptions): Sen
       );
     }
     return carriesAlone(request)
-      ? loneReply(request, signal, maxAnswerBytes)
+      ? loneReply(request, signal, maxAnswerBytes, kept)
       : fetchReply(request, signal, maxAnswerBytes);
   };
-  return { send, close: () => client.close() };
+  return {
+    send,
+    close: () => {
+      client.close();
+      kept.close();
+    },
+  };
 }
 
 /** The variables that make `fetch` use a proxy for plain HTTP. */

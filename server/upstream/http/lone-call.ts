@@ -1,11 +1,12 @@
 /**
- * One call over a connection of its own, its answer taken as it comes: for what is too large to be held. No proxy, no
+ * One call that has a connection to itself, its answer taken as it comes: for what is too large to be held. No proxy, no
  * cookie, no redirect, no decompression. Where an address is given and no name, nothing is looked up, so whoever checked
  * the address can be sure that it is the one: a name could lead elsewhere the second time.
  */
 import type { Signal } from "../../std/signal.ts";
 import { Answer, type Head } from "./answer.ts";
 import { BrokenOff, NotConnected } from "./connection.ts";
+import type { Holder, KeptSocket, KeptSockets } from "./kept-sockets.ts";
 
 export interface LonePlace {
   /** An IP address, or a name. */
@@ -25,6 +26,8 @@ export interface LoneOptions {
   /** Certificates to believe instead of the usual ones. */
   readonly ca?: string;
   readonly connect?: typeof Bun.connect;
+  /** Where connections come from and go to between calls. Absent: each call makes its own, and ends it. */
+  readonly kept?: KeptSockets;
 }
 
 export interface LoneAnswer {
@@ -42,14 +45,13 @@ export const callAlone = (place: LonePlace, options: LoneOptions): Promise<LoneA
 /** Held for a reader who is slower than the socket; then the socket waits. */
 const mostHeld = 64 * 1024;
 
-type Socket = Bun.Socket<LoneCall>;
-
-class LoneCall implements LoneAnswer {
+class LoneCall implements LoneAnswer, Holder {
   readonly #place: LonePlace;
+  readonly #kept: KeptSockets | undefined;
   readonly #signal: Signal;
   readonly #answer: Answer;
   readonly #head = Promise.withResolvers<LoneAnswer>();
-  #socket: Socket | undefined;
+  #socket: KeptSocket | undefined;
   #connecting: ReturnType<typeof setTimeout> | undefined;
   #unsent: Buffer | undefined;
   #pieces: Uint8Array[] = [];
@@ -60,8 +62,9 @@ class LoneCall implements LoneAnswer {
   /** Wakes the reader of the body. */
   #wake: (() => void) | undefined;
 
-  constructor(place: LonePlace, { maxBytes, signal }: LoneOptions) {
+  constructor(place: LonePlace, { maxBytes, signal, kept }: LoneOptions) {
     this.#place = place;
+    this.#kept = kept;
     this.#signal = signal;
     this.#answer = new Answer(maxBytes, (piece) => this.#hold(piece));
   }
@@ -78,10 +81,15 @@ class LoneCall implements LoneAnswer {
     const { address, port, tls } = this.#place;
     if (this.#signal.aborted) return Promise.reject(this.#signal.reason);
     this.#signal.addEventListener("abort", this.#giveUp);
+    const there = this.#kept?.take(this.#key, this);
+    if (there) {
+      this.opened(there);
+      return this.#head.promise;
+    }
     this.#connecting = setTimeout(() => {
       if (!this.#asked) this.fail(new NotConnected({ code: "ETIMEDOUT" }));
     }, connectMs);
-    connect<LoneCall>({
+    connect<Holder>({
       hostname: address,
       port,
       data: this,
@@ -95,7 +103,7 @@ class LoneCall implements LoneAnswer {
       }),
     }).then(
       (socket) => {
-        this.#socket = socket;
+        if (!this.#asked) this.#socket = socket;
         // Given up while the connection was being made.
         if (this.#failure) socket.terminate();
       },
@@ -104,22 +112,29 @@ class LoneCall implements LoneAnswer {
     return this.#head.promise;
   }
 
-  ask(socket: Socket): void {
+  /** Whose connections are alike. One that is encrypted is never shared. */
+  get #key(): string {
+    return `${this.#place.address} ${this.#place.port}`;
+  }
+
+  opened(socket: KeptSocket): void {
     this.#socket = socket;
     this.#asked = true;
     clearTimeout(this.#connecting);
     this.#unsent = Buffer.from(this.#place.request);
-    this.write(socket);
+    this.drained(socket);
   }
 
   /** As much as the socket takes; the rest when it has room again. */
-  write(socket: Socket): void {
+  drained(socket: KeptSocket): void {
     if (!this.#unsent) return;
     const taken = Math.max(0, socket.write(this.#unsent));
     this.#unsent = taken < this.#unsent.length ? this.#unsent.subarray(taken) : undefined;
   }
 
   take(bytes: Buffer): void {
+    // More than was announced: whatever it is, no other call may come across it.
+    if (this.#answer.done) this.#answer.reusable = false;
     if (this.#failure || this.#answer.done) return;
     try {
       this.#answer.push(bytes);
@@ -151,7 +166,13 @@ class LoneCall implements LoneAnswer {
   close(): void {
     clearTimeout(this.#connecting);
     this.#signal.removeEventListener("abort", this.#giveUp);
-    this.#socket?.terminate();
+    const socket = this.#socket;
+    this.#socket = undefined;
+    if (!socket) return;
+    const { done, reusable } = this.#answer;
+    const clean = done && reusable && !this.#failure && !this.#unsent && !this.#paused;
+    if (this.#kept && clean) this.#kept.put(this.#key, socket);
+    else socket.terminate();
   }
 
   async *chunks(): AsyncGenerator<Uint8Array> {
@@ -180,10 +201,12 @@ class LoneCall implements LoneAnswer {
     return promise;
   }
 
+  /** A reader that keeps up has taken the last piece before the next comes: only one that does not makes the socket wait. */
   #hold(piece: Buffer): void {
+    const slow = this.#held >= mostHeld;
     this.#pieces.push(piece);
     this.#held += piece.length;
-    if (this.#held < mostHeld || this.#paused) return;
+    if (!slow || this.#paused) return;
     this.#paused = true;
     this.#socket?.pause();
   }
@@ -196,21 +219,21 @@ class LoneCall implements LoneAnswer {
   readonly #giveUp = (): void => this.fail(this.#signal.reason);
 }
 
-const plain: Bun.SocketHandler<LoneCall> = {
-  open: (socket) => socket.data.ask(socket),
-  drain: (socket) => socket.data.write(socket),
+const plain: Bun.SocketHandler<Holder> = {
+  open: (socket) => socket.data.opened(socket),
+  drain: (socket) => socket.data.drained(socket),
   data: ({ data }, piece) => data.take(piece),
   end: ({ data }) => data.ended(),
   close: ({ data }, error) => data.ended(error),
   error: ({ data }, error) => data.ended(error),
 };
 
-const encrypted: Bun.SocketHandler<LoneCall> = {
+const encrypted: Bun.SocketHandler<Holder> = {
   ...plain,
   // Nothing is said before it is certain to whom.
   open: () => undefined,
   handshake: (socket, believed, error) => {
-    if (believed && socket.authorized) socket.data.ask(socket);
+    if (believed && socket.authorized) socket.data.opened(socket);
     else socket.data.fail(new NotConnected(error));
   },
 };

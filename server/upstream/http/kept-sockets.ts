@@ -1,0 +1,90 @@
+/**
+ * Sockets between two calls that each have one to themselves. Kept for a moment only: what is asked so must not be asked
+ * twice, so the other side must not be given the time to close one just as it is taken up again.
+ */
+
+/** Less than any server waits that keeps connections at all; gunicorn's two seconds are the shortest. */
+const keepMs = 1000;
+/** For one place. */
+const mostKept = 64;
+
+/** Whoever has a socket at the moment, and is told what happens on it. */
+export interface Holder {
+  take(bytes: Buffer): void;
+  ended(cause?: unknown): void;
+  opened(socket: KeptSocket): void;
+  drained(socket: KeptSocket): void;
+  fail(error: unknown): void;
+}
+
+export type KeptSocket = Bun.Socket<Holder>;
+
+/** Nobody's: whatever comes belongs to no call. */
+class Rest implements Holder {
+  readonly #drop: () => void;
+
+  constructor(drop: () => void) {
+    this.#drop = drop;
+  }
+
+  take(): void {
+    this.#drop();
+  }
+
+  ended(): void {
+    this.#drop();
+  }
+
+  fail(): void {
+    this.#drop();
+  }
+
+  opened(): void {}
+  drained(): void {}
+}
+
+export class KeptSockets {
+  readonly #resting = new Map<string, Map<KeptSocket, ReturnType<typeof setTimeout>>>();
+
+  /** The one that was used last. */
+  take(place: string, holder: Holder): KeptSocket | undefined {
+    const resting = this.#resting.get(place);
+    const last = resting && [...resting.keys()].at(-1);
+    if (!last) return undefined;
+    this.#forget(place, last);
+    last.data = holder;
+    return last;
+  }
+
+  put(place: string, socket: KeptSocket): void {
+    const resting = this.#resting.get(place) ?? new Map();
+    this.#resting.set(place, resting);
+    const drop = (): void => {
+      this.#forget(place, socket);
+      socket.terminate();
+    };
+    if (resting.size >= mostKept) {
+      drop();
+      return;
+    }
+    socket.data = new Rest(drop);
+    resting.set(socket, setTimeout(drop, keepMs).unref());
+  }
+
+  close(): void {
+    for (const resting of this.#resting.values()) {
+      for (const [socket, timer] of resting) {
+        clearTimeout(timer);
+        socket.terminate();
+      }
+    }
+    this.#resting.clear();
+  }
+
+  #forget(place: string, socket: KeptSocket): void {
+    const resting = this.#resting.get(place);
+    clearTimeout(resting?.get(socket));
+    resting?.delete(socket);
+    if (resting?.size === 0) this.#resting.delete(place);
+  }
+}
