@@ -1,9 +1,11 @@
 /** vexel check: is the configuration valid, and (with --probe) are its upstreams there? */
 import { existsSync } from "node:fs";
+import { fileText } from "../server/snapshot/file-text.ts";
 import { loadSnapshot } from "../server/snapshot/load.ts";
 import { describeProblems } from "../server/snapshot/problem.ts";
 import type { Snapshot } from "../server/snapshot/snapshot.ts";
 import { GatewayError } from "../server/std/gateway-error.ts";
+import { unknownSettings } from "../server/unknown-settings.ts";
 import type { EmbeddingsQuery, Upstream } from "../server/upstream/contract.ts";
 import { createLocal } from "../server/upstream/local/embed/local.ts";
 import { inspectModelDirectory } from "../server/upstream/local/embed/model-directory.ts";
@@ -39,7 +41,9 @@ models, which costs nothing, and loads each local model. Exit code 0: all is wel
       process.stderr.write(`${describeProblems(loaded.problems)}\n`);
       return 1;
     }
-    for (const warning of loaded.warnings) process.stderr.write(`warning: ${warning}\n`);
+    for (const warning of [...loaded.warnings, ...strayVariables(path)]) {
+      process.stderr.write(`warning: ${warning}\n`);
+    }
     const { snapshot } = loaded;
     const about = existsSync(path) ? `${path} is valid` : `${path} is not there, which is fine`;
     process.stdout.write(
@@ -48,6 +52,12 @@ models, which costs nothing, and loads each local model. Exit code 0: all is wel
     return !values.probe || (await probeAll(snapshot)) ? 0 : 1;
   },
 };
+
+const strayVariables = (path: string): string[] =>
+  unknownSettings(process.env, fileText(path).text).map(
+    ({ name, nearest }) =>
+      `${name} is set, but it is no setting${nearest ? ` (did you mean ${nearest}?)` : ""}`,
+  );
 
 async function probeAll(snapshot: Snapshot): Promise<boolean> {
   const { send, close } = createSend({

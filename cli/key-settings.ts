@@ -41,13 +41,19 @@ const limitNames: readonly (readonly [argument: Argument, name: keyof Limits, un
   ["concurrent", "concurrent", "at once"],
 ];
 
-export function readKeySettings(values: SettingValues): KeySettings {
+/** `now`: Unix milliseconds. */
+export function readKeySettings(values: SettingValues, now: number): KeySettings {
   const { project, expires, parameters } = values;
   if (project !== undefined && !/^[^\p{C}]{1,200}$/u.test(project)) {
     throw new UsageError("--project must have 1 to 200 characters, all of them visible.");
   }
   if (expires !== undefined && !expiresSchema.safeParse(expires).success) {
     throw new UsageError(`--expires must be a date such as 2027-01-31, not "${expires}".`);
+  }
+  if (expires !== undefined && Date.parse(expires) <= now) {
+    throw new UsageError(
+      `--expires must be in the future: a key that ends on ${expires} never works.`,
+    );
   }
   return {
     ...(project !== undefined && { project }),

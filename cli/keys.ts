@@ -1,5 +1,10 @@
 /** vexel keys: make, list and revoke API keys. A running gateway notices within a second. */
-import { type KeySettings, type KeyStore, openKeyStore } from "../server/store/keys.ts";
+import {
+  existingKeyStore,
+  type KeySettings,
+  type KeyStore,
+  openKeyStore,
+} from "../server/store/keys.ts";
 import { type Command, readArguments, settingsOrUsage, table, UsageError } from "./command.ts";
 import { budgetWords, limitWords, readKeySettings, settingArguments } from "./key-settings.ts";
 
@@ -34,9 +39,11 @@ A running gateway takes notice within a second.`,
     if (more.length > 0 || (action !== "revoke" && target !== undefined)) {
       throw new UsageError(`it does not know what to do with "${more[0] ?? target}".`);
     }
-    const ask = readAction(action, target, values, readKeySettings(values));
+    const ask = readAction(action, target, values, readKeySettings(values, Date.now()));
     const { VEXEL_DATA: folder } = settingsOrUsage();
-    const store = openKeyStore(folder, Date.now);
+    // Only who makes something makes the folder: a slip in its name must not leave one behind.
+    const store =
+      action === "create" ? openKeyStore(folder, Date.now) : existingKeyStore(folder, Date.now);
     try {
       return ask(store);
     } finally {

@@ -1,29 +1,34 @@
 /** The `vexel` command. Exit codes: 0 done, 1 it failed, 2 it was called wrongly. */
 
 import { StoreError } from "../server/store/open-database.ts";
-import { check } from "./check.ts";
 import { type Command, UsageError } from "./command.ts";
-import { keys } from "./keys.ts";
-import { models } from "./models.ts";
-import { serve } from "./serve.ts";
 
-const commands: readonly Command[] = [serve, check, keys, models];
+/** Each is loaded when it is called for: whoever lists keys need not wait for the whole gateway. */
+const commands: ReadonlyMap<string, () => Promise<Command>> = new Map([
+  ["serve", async (): Promise<Command> => (await import("./serve.ts")).serve],
+  ["check", async () => (await import("./check.ts")).check],
+  ["keys", async () => (await import("./keys.ts")).keys],
+  ["models", async () => (await import("./models.ts")).models],
+]);
 
-const overview = `Vexel, an OpenAI-compatible gateway for embeddings and images.
+async function overview(): Promise<string> {
+  const all = await Promise.all([...commands.values()].map((load) => load()));
+  return `Vexel, an OpenAI-compatible gateway for embeddings and images.
 
 Usage: vexel [command] [options]        (or: npm start -- [command] [options])
 
 Commands:
-${commands.map(({ name, summary }) => `  ${name.padEnd(8)} ${summary}`).join("\n")}
+${all.map(({ name, summary }) => `  ${name.padEnd(8)} ${summary}`).join("\n")}
 
 Without a command it serves. "vexel <command> --help" tells more of one.
 Settings come from the environment; docs/settings.md lists them.
 `;
+}
 
 async function main(argv: readonly string[]): Promise<number> {
   const [first, ...others] = argv;
   if (first === "--help" || first === "-h" || first === "help") {
-    process.stdout.write(overview);
+    process.stdout.write(await overview());
     return 0;
   }
   if (first === "--version" || first === "-v") {
@@ -32,11 +37,12 @@ async function main(argv: readonly string[]): Promise<number> {
     return 0;
   }
   const bare = first === undefined || first.startsWith("-");
-  const command = bare ? serve : commands.find(({ name }) => name === first);
-  if (!command) {
-    process.stderr.write(`vexel: there is no command "${first}".\n\n${overview}`);
+  const load = commands.get(bare ? "serve" : first);
+  if (!load) {
+    process.stderr.write(`vexel: there is no command "${first}".\n\n${await overview()}`);
     return 2;
   }
+  const command = await load();
   const args = bare ? argv : others;
   if (args.includes("--help") || args.includes("-h")) {
     process.stdout.write(`${command.help}\n`);

@@ -18,7 +18,7 @@ export const faults = {
   incomplete_body: invalid("incomplete_body", "The body ended before its announced length."),
   unsupported_content_type: invalid(
     "unsupported_content_type",
-    "The content type is not one this path reads.",
+    "The content type, or the content encoding, is not one this path reads.",
     415,
   ),
   request_too_large: invalid("request_too_large", "The body, a file or a field is too large.", 413),
@@ -195,7 +195,7 @@ export const faults = {
       "server_error",
       "upstream_invalid",
       "elsewhere",
-      "The upstream's answer was not true: wrong count, order, size or shape.",
+      "The upstream's answer was not true: wrong count, order, size or shape, or a picture that is none or breaks off.",
     ),
     maybePaid: true,
   },

@@ -6,7 +6,6 @@ import { createAdmissionPath } from "./admission-path.ts";
 import { createCors } from "./edge/cors.ts";
 import { type Handlers, type Listening, listen } from "./edge/listen.ts";
 import { createModels, json } from "./edge/models.ts";
-import { buildOpenapi } from "./edge/openapi.ts";
 import { createResults } from "./edge/results.ts";
 import { welcomePage } from "./edge/welcome.ts";
 import { createEmbeddingPath } from "./embedding-path.ts";
@@ -182,7 +181,11 @@ export function build({ settings, snapshot, engines, log, ...hurry }: BuildOptio
         },
         ready() ? 200 : 503,
       ),
-    openapi: ({ publicUrl }) => json(buildOpenapi(publicUrl, version)),
+    openapi: async ({ publicUrl }) => {
+      // Loaded when it is asked for: few starts ever are, and all would wait for it.
+      const { buildOpenapi } = await import("./edge/openapi.ts");
+      return json(buildOpenapi(publicUrl, version));
+    },
     welcome: ({ publicUrl }) => ({
       status: 200,
       headers: {

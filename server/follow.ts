@@ -9,6 +9,7 @@ import { describeProblems, type Problem } from "./snapshot/problem.ts";
 import type { Key, Snapshot } from "./snapshot/snapshot.ts";
 import { watchConfig } from "./snapshot/watch.ts";
 import type { KeyStore } from "./store/keys.ts";
+import { inspectModelDirectory } from "./upstream/local/embed/model-directory.ts";
 
 export interface FollowOptions {
   readonly settings: Settings;
@@ -37,7 +38,15 @@ export function followConfiguration(options: FollowOptions): Followed {
   const { settings, configNamed, env, keys, migan, log, events } = options;
   const path = settings.VEXEL_CONFIG;
   const load = (version: number): Loaded =>
-    loadSnapshot({ path, required: configNamed, env, storedKeys: working(keys), migan, version });
+    loadSnapshot({
+      path,
+      required: configNamed,
+      env,
+      storedKeys: working(keys),
+      migan,
+      version,
+      inspectFolder: inspectModelDirectory,
+    });
 
   const first = load(1);
   if (!first.ok) return { ok: false, problems: describeProblems(first.problems) };

@@ -10,7 +10,7 @@ import { imageStacks, type Stacks } from "./gateway/stages/stack.ts";
 import type { Log } from "./observe/log.ts";
 import type { Settings } from "./settings.ts";
 import { Answers, NoRoom } from "./store/answers.ts";
-import { addressBytes, isInsideName, isPublic } from "./upstream/address-guard.ts";
+import { holdsCredentials, isInsideHost } from "./upstream/address-guard.ts";
 import type { Target } from "./upstream/contract.ts";
 import { createDownload } from "./upstream/download.ts";
 import { asFile } from "./upstream/local/darkroom/as-file.ts";
@@ -88,7 +88,7 @@ function createTools(settings: Settings, reach: Reach, darkroom: Darkroom): Pict
       return asFile(picture, { field: param, filename: "image" }, type);
     },
     look: (file, signal) => darkroom.inspect(file, signal),
-    isInside,
+    isPrivate,
     convert: (picture, to, signal, scratch) => darkroom.convert(picture, to, signal, scratch),
     convertFile: async (file, format, signal, scratch) =>
       asFile(await darkroom.convert(file, { format }, signal, scratch), file, `image/${format}`),
@@ -112,9 +112,9 @@ const hostsIn = (list: string): string[] =>
     .filter((host) => host !== "");
 
 /** By what the link itself says: whoever follows it would look its name up for themselves. */
-function isInside(link: string): boolean {
-  const host = URL.parse(link)?.hostname.replace(/^\[|\]$/g, "") ?? "";
-  return isInsideName(host) || (addressBytes(host) !== undefined && !isPublic(host));
+function isPrivate(link: string): boolean {
+  const url = URL.parse(link);
+  return url !== null && (holdsCredentials(url) || isInsideHost(url.hostname));
 }
 
 /** An upstream in one's own network gives links to itself. */

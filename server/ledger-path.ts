@@ -3,8 +3,9 @@ import type { Emit } from "./control/events.ts";
 import type { Log } from "./observe/log.ts";
 import type { Settings } from "./settings.ts";
 import type { Spender } from "./std/budget.ts";
-import { LedgerFile, type LedgerRow } from "./store/ledger-file.ts";
-import { LedgerJournal, leftBehind } from "./store/ledger-journal.ts";
+import { EarlierRows } from "./store/ledger-earlier.ts";
+import { LedgerFile } from "./store/ledger-file.ts";
+import { LedgerJournal } from "./store/ledger-journal.ts";
 import { dollarsIn } from "./store/spent-table.ts";
 import { Ledger } from "./usage/ledger.ts";
 
@@ -29,11 +30,13 @@ const pruneEveryMs = 60_000;
 export function createLedgerPath({ settings, log, emit, now }: LedgerPathOptions): LedgerPath {
   const { VEXEL_DATA: folder, VEXEL_LEDGER_DAYS: days, VEXEL_LEDGER_FAULT: policy } = settings;
   const file = new LedgerFile({ folder, maxBytes: settings.VEXEL_LEDGER_MAX_BYTES });
-  const stranded = takeUp(folder, file, log);
+  const earlier = new EarlierRows(folder, file);
+  if (earlier.unreadable > 0) log.error("ledger-rows-lost", { rows: earlier.unreadable });
   const journal = new LedgerJournal(folder, Bun.randomUUIDv7());
   const ledger = new Ledger({
     file,
     journal,
+    earlier,
     onFault: policy,
     report: ({ writable, reason }) => {
       if (writable) {
@@ -47,11 +50,14 @@ export function createLedgerPath({ settings, log, emit, now }: LedgerPathOptions
   });
   const pruning = setInterval(() => {
     if (days > 0) prune(file, now() - days * day, log);
+    // Pruning may have made the room that they lacked.
+    ledger.bringInEarlier();
   }, pruneEveryMs);
   return {
     ledger,
     spent: (spender, period) =>
-      file.spent(spender, period) + dollarsIn([...stranded, ...ledger.underWay], spender, period),
+      file.spent(spender, period) +
+      dollarsIn([...earlier.rows, ...ledger.underWay], spender, period),
     close: () => {
       clearInterval(pruning);
       const { lost } = ledger.close();
@@ -60,24 +66,6 @@ export function createLedgerPath({ settings, log, emit, now }: LedgerPathOptions
       file.close();
     },
   };
-}
-
-/** Rows that a process which is no more had not brought into the ledger. Returns those that still are not in it. */
-function takeUp(folder: string, file: LedgerFile, log: Log): LedgerRow[] {
-  const stranded: LedgerRow[] = [];
-  for (const { rows, unreadable, remove } of leftBehind(folder)) {
-    if (unreadable > 0) log.error("ledger-rows-lost", { rows: unreadable });
-    try {
-      file.write(rows);
-      remove();
-    } catch (error) {
-      // They stay where they are; the ledger's own writes will tell of the trouble as well.
-      const reason = error instanceof Error ? error.message : String(error);
-      log.error("ledger-unwritable", { reason, rows: rows.length });
-      stranded.push(...rows);
-    }
-  }
-  return stranded;
 }
 
 /** In small bites: it happens on the thread that serves. */

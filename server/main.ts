@@ -4,8 +4,10 @@ import { buildEngines } from "./engines.ts";
 import { followConfiguration } from "./follow.ts";
 import { createLog, type Log } from "./observe/log.ts";
 import type { Settings } from "./settings.ts";
+import { fileText } from "./snapshot/file-text.ts";
 import { type FolderLock, lockFolder } from "./store/folder-lock.ts";
 import { type KeyStore, openKeyStore } from "./store/keys.ts";
+import { unknownSettings } from "./unknown-settings.ts";
 import { welcomeText } from "./welcome-text.ts";
 
 export interface RunOptions {
@@ -36,6 +38,9 @@ export async function run({ settings, configNamed, env }: RunOptions): Promise<n
   const events = () => gateway?.events;
   const followed = followConfiguration({ settings, configNamed, env, keys, migan, log, events });
   if (!followed.ok) return complain(followed.problems);
+  for (const { name, nearest } of unknownSettings(env, fileText(settings.VEXEL_CONFIG).text)) {
+    log.warn("setting-unknown", { name, nearest });
+  }
   let newKey: string | undefined;
   try {
     gateway = build({ settings, snapshot: followed.snapshot, engines, log });

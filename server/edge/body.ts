@@ -29,7 +29,7 @@ export function readJson(
   }
   const take = (bytes: Uint8Array): unknown => {
     reception.count(bytes.length);
-    return read(bytes);
+    return read(bytes, request.headers);
   };
   return reception.patience.wait(request.bytes(), take, cutShort);
 }
@@ -41,27 +41,29 @@ async function readLarge(
 ): Promise<unknown> {
   const pieces: Uint8Array[] = [];
   for await (const piece of readChunks(request, maxBytes, reception)) pieces.push(piece);
-  return read(Buffer.concat(pieces));
+  return read(Buffer.concat(pieces), request.headers);
 }
 
-function read(bytes: Uint8Array): unknown {
+function read(bytes: Uint8Array, headers: Headers): unknown {
   let text: string;
   try {
     text = decoder.decode(bytes);
   } catch (cause) {
+    checkEncoding(headers);
     throw new GatewayError("invalid_json", "The body is not valid UTF-8.", { cause });
   }
-  const value = parse(text);
+  const value = parse(text, headers);
   if (mayBeDeep(text) && isDeep(value)) {
     throw new GatewayError("invalid_json", `The body is nested more than ${maxDepth} levels deep.`);
   }
   return value;
 }
 
-function parse(text: string): unknown {
+function parse(text: string, headers: Headers): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
+    checkEncoding(headers);
     throw new GatewayError(
       "invalid_json",
       `We could not parse the JSON body of your request. (HINT: This likely means you aren't using your HTTP library correctly. The gateway expects a JSON payload, but what was sent was not valid JSON${text === "" ? ": the body was empty" : ""}.)`,
@@ -76,6 +78,16 @@ function checkType(type: string | null): void {
   throw new GatewayError(
     "unsupported_content_type",
     `Unsupported content type: '${type.slice(0, 100)}'. This path only accepts 'application/json' requests. Please try again with a supported content type.`,
+  );
+}
+
+/** Looked at only where a body cannot be read: a compressed one never is JSON, and most calls need not pay for the look. */
+export function checkEncoding(headers: Headers): void {
+  const encoding = headers.get("content-encoding");
+  if (encoding === null || /^\s*(identity\s*)?$/i.test(encoding)) return;
+  throw new GatewayError(
+    "unsupported_content_type",
+    `Unsupported content encoding: '${encoding.slice(0, 100)}'. The body must be sent uncompressed, without the header 'content-encoding'. Please switch off the compression of requests in your HTTP library.`,
   );
 }
 

@@ -1,7 +1,7 @@
 /** Step 3: a multipart form, read as it comes and bounded; its files go to the spool. */
 import type { Form, FormField } from "../gateway/incoming.ts";
 import { GatewayError } from "../std/gateway-error.ts";
-import { type Reception, readChunks } from "./body.ts";
+import { checkEncoding, type Reception, readChunks } from "./body.ts";
 import { boundaryOf, type IncomingPart, readParts } from "./multipart.ts";
 import { type Spooled, type SpoolLimits, spool } from "./spool.ts";
 
@@ -19,6 +19,8 @@ export async function readForm(
   limits: FormLimits,
   reception: Reception,
 ): Promise<Form> {
+  // Before any of it is spooled: inside a compressed form there is nothing to find.
+  checkEncoding(request.headers);
   const fields: FormField[] = [];
   const files: Spooled[] = [];
   const dispose = async (): Promise<void> => {

@@ -111,8 +111,7 @@ export class Admission {
 
   /** Those of these names that have limits, with what was used of them. */
   scopesOf(...names: readonly (readonly string[] | undefined)[]): Scope[] {
-    const { limits } = this.#options.snapshot();
-    if (limits !== this.#limits) this.#follow(limits);
+    this.#keepUp();
     return this.#limiter.find(...names);
   }
 
@@ -139,9 +138,9 @@ export class Admission {
     if (this.#queue.size > 0) this.#queue.pass(this.#options.clock());
   }
 
-  /** Makes room by sending away one that waits. False: there is none for whom nothing was done yet. */
-  shed(): boolean {
-    return this.#queue.size > 0 && this.#queue.shed(this.#options.clock());
+  /** Makes room by sending away one that waits. False: there is none for whom nothing was done yet, or its key may not lose it. */
+  shed(mayLose: (key: string) => boolean): boolean {
+    return this.#queue.size > 0 && this.#queue.shed(this.#options.clock(), mayLose);
   }
 
   close(): void {
@@ -150,15 +149,19 @@ export class Admission {
   }
 
   readonly #look = (): void => {
+    // There may be more room than there was, and perhaps nobody new comes to notice.
+    this.#keepUp();
     this.#queue.expire(this.#options.clock());
     if (this.#queue.size === 0) this.close();
   };
 
-  #follow(limits: Snapshot["limits"]): void {
+  /** With limits that were changed. */
+  #keepUp(): void {
+    const { limits } = this.#options.snapshot();
+    if (limits === this.#limits) return;
     const now = this.#options.clock();
     this.#limits = limits;
     this.#limiter.apply(limits ?? new Map(), now);
-    // There may be more room than there was.
     this.#queue.pass(now);
   }
 }

@@ -94,7 +94,7 @@ async function* believedEvents(
   }
 }
 
-function believedWhole(
+export function believedWhole(
   reply: WholeReply,
   query: GenerationQuery | EditQuery,
   onDisbelieved: OnDisbelieved,

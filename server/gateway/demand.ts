@@ -3,6 +3,7 @@ import type { GatewayError } from "../std/gateway-error.ts";
 import type { EmbeddingInput, EmbeddingsQuery, GenerationQuery } from "../upstream/contract.ts";
 import type { Demand } from "../usage/limits/scope.ts";
 import type { Usage } from "./endpoint.ts";
+import { mayBePaid } from "./may-be-paid.ts";
 import { readSize } from "./pictures/sizes.ts";
 import { loadOf } from "./stages/load.ts";
 
@@ -61,6 +62,5 @@ function tokensOf(usage: Usage | undefined): number | undefined {
 }
 
 /** A caller who leaves takes nothing back: the upstream may have gone on without them. */
-const mayBeMade = ({ row, details, fault }: GatewayError): boolean =>
-  details.unsent !== true &&
-  (row.maybePaid === true || details.paid === true || fault === "client_closed");
+const mayBeMade = (error: GatewayError): boolean =>
+  mayBePaid(error) || (error.fault === "client_closed" && !error.details.unsent);

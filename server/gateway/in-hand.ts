@@ -1,19 +1,23 @@
 /**
  * How many calls are in hand, and who has to go when they are too many. The least that is lost by it goes first: a call that
- * waits and for which nothing was done yet; then a new one, unless its answer is known and costs next to nothing. What has begun
- * is brought to its end.
+ * waits and for which nothing was done yet; then a new one, unless its key has less than its share, or its answer is known and costs
+ * next to nothing. What has begun is brought to its end.
  */
 import { GatewayError } from "../std/gateway-error.ts";
+import { Places } from "./places.ts";
 
 export interface InHandOptions {
   /** The most of all kinds, and of image calls. */
   readonly all: number;
   readonly image: number;
-  /** Sends away one that waits, if there is one. */
-  readonly shed: () => boolean;
+  /** Sends away one that waits, if there is one, and its key may lose it. */
+  readonly shed: (mayLose: (key: string) => boolean) => boolean;
 }
 
 type Kind = "embedding" | "image";
+
+/** How a call is in hand: counted for its key or, while there is plenty of room, not; or only to look whether its answer is known. */
+export type Standing = "plain" | "noted" | "looking";
 
 /** Beyond the most, one in eight more may look whether their answer is known. */
 const spareShare = 1 / 8;
@@ -21,34 +25,60 @@ const spareShare = 1 / 8;
 const smallBytes = 64 * 1024;
 
 export class InHand {
-  readonly #options: InHandOptions;
-  readonly #counts = { embedding: 0, image: 0 };
+  readonly #shed: InHandOptions["shed"];
+  readonly #all: Places;
+  readonly #image: Places;
+  readonly #mostLooking: number;
+  #looking = 0;
 
-  constructor(options: InHandOptions) {
-    this.#options = options;
+  constructor({ all, image, shed }: InHandOptions) {
+    this.#shed = shed;
+    this.#all = new Places(all);
+    this.#image = new Places(image);
+    this.#mostLooking = Math.ceil(all * spareShare);
   }
 
   get count(): number {
-    return this.#counts.embedding + this.#counts.image;
+    return this.#all.taken;
   }
 
   begin(kind: Kind): void {
-    this.#counts[kind]++;
+    this.#all.take();
+    if (kind === "image") this.#image.take();
   }
 
-  end(kind: Kind): void {
-    this.#counts[kind]--;
+  end(kind: Kind, standing: Standing, key: string | undefined): void {
+    this.#all.leave();
+    if (kind === "image") this.#image.leave();
+    if (standing === "looking") this.#looking--;
+    if (standing !== "noted" || key === undefined) return;
+    this.#all.forget(key);
+    if (kind === "image") this.#image.forget(key);
   }
 
-  /** Of a call that has begun just now. True: it may be answered from memory only. */
-  admit(kind: Kind, headers: Headers): boolean {
-    const { all, image, shed } = this.#options;
+  /** Of a call that has begun just now, once it is known whose it is. */
+  admit(kind: Kind, headers: Headers, key: string): Standing {
+    if (!this.#all.isFilling && (kind === "embedding" || !this.#image.isFilling)) return "plain";
     // Pictures take long: without a limit of their own they would leave no place for vectors.
-    if (kind === "image" && this.#counts.image > image) throw tooMuch();
-    if (this.count <= all || shed()) return false;
-    const spare = kind === "embedding" && this.count <= all + Math.ceil(all * spareShare);
-    if (spare && isSmall(headers)) return true;
-    throw tooMuch();
+    if (kind === "image" && !(this.#image.hasRoom() || this.#image.hasReserveFor(key)))
+      throw tooMuch();
+    if (this.#hasRoom(key)) {
+      this.#all.note(key);
+      if (kind === "image") this.#image.note(key);
+      return "noted";
+    }
+    if (kind === "image" || this.#looking >= this.#mostLooking || !isSmall(headers))
+      throw tooMuch();
+    this.#looking++;
+    return "looking";
+  }
+
+  #hasRoom(key: string): boolean {
+    const all = this.#all;
+    if (all.hasRoom(this.#looking)) return true;
+    // Whoever has less than others is not the one to make way for them.
+    const shed = this.#shed((waiting) => !all.hasLessThanShare(waiting, key));
+    return shed || all.hasReserveFor(key, this.#looking);
   }
 }
 

@@ -33,7 +33,8 @@ export class Keeping {
   readonly #options: KeepingOptions;
   #claim: Going | undefined;
   #abandoned: Promise<void> | undefined;
-  #ended: { readonly whole: boolean } | undefined;
+  /** Of a stream: its end is there, and pictures before it. */
+  #isAnswer = false;
 
   constructor(options: KeepingOptions) {
     this.#options = options;
@@ -100,8 +101,7 @@ export class Keeping {
       onLeft: () => void this.#abandon(),
       onPiece: (piece) => claim.append(piece),
       onOver: async () => {
-        const { whole = false } = this.#ended ?? {};
-        if (whole && (claim.isWanted || this.isLeft)) await claim.keep(headers);
+        if (this.#isAnswer && (claim.isWanted || this.isLeft)) await claim.keep(headers);
         else await claim.release();
       },
     });
@@ -111,9 +111,12 @@ export class Keeping {
     return { [Symbol.asyncIterator]: () => iterator };
   }
 
-  /** Before the files of the call are cleared away. */
-  async streamEnds(whole: boolean): Promise<void> {
-    this.#ended = { whole };
+  /**
+   * Before the files of the call are cleared away. Pictures that came before a failure are paid for: with the failure at
+   * its end the stream is an answer, unless it was cut off because nobody reads it.
+   */
+  async streamEnds(failure: GatewayError | undefined, pictures = 0): Promise<void> {
+    this.#isAnswer = failure === undefined || (pictures > 0 && failure.fault !== "client_closed");
     await this.#abandoned;
   }
 

@@ -6,11 +6,12 @@ import type { Outgoing } from "./incoming.ts";
 
 export type Refusal = Outgoing & { readonly body: string };
 
-export function refuse(error: GatewayError): Refusal {
+/** `once`: whatever the table says, the caller's client is not to try again by itself. */
+export function refuse(error: GatewayError, once = false): Refusal {
   const { status, retry, final, blame } = error.row;
   const { retryAfterMs } = error.details;
   // OpenAI's clients retry these statuses unless told that it is no use.
-  const hopeless = retry === "never" || final === true;
+  const hopeless = retry === "never" || final === true || once;
   return {
     status,
     headers: {

@@ -8,11 +8,12 @@ import { authenticate } from "./authenticate.ts";
 import { type Deadline, hungUp } from "./deadline.ts";
 import type { Asked } from "./demand.ts";
 import type { Endpoint, Read, Written } from "./endpoint.ts";
-import { InHand } from "./in-hand.ts";
+import { InHand, type Standing } from "./in-hand.ts";
 import type { Incoming, Outgoing } from "./incoming.ts";
 import { stayAlive } from "./keep-alive.ts";
 import { Keeping, never } from "./keeping.ts";
-import { refuse, toFault } from "./refuse.ts";
+import { mayHaveBeenPaid } from "./may-be-paid.ts";
+import { type Refusal, refuse, toFault } from "./refuse.ts";
 import { type Route, resolve } from "./resolve.ts";
 import type { ServeOptions } from "./serve-options.ts";
 import type { Send } from "./stages/stage.ts";
@@ -29,7 +30,7 @@ export type Serve = <Q extends Asked, A>(
 
 export function createServe(options: ServeOptions): { serve: Serve; inHand: () => number } {
   const { admission, maxConcurrent } = options;
-  const inHand = new InHand({ ...maxConcurrent, shed: () => admission.shed() });
+  const inHand = new InHand({ ...maxConcurrent, shed: (mayLose) => admission.shed(mayLose) });
   return {
     serve: (endpoint, send, incoming) =>
       new Journey(options, inHand, endpoint, send, incoming).travel(),
@@ -45,6 +46,7 @@ class Journey<Q extends Asked, A> {
   readonly #incoming: Incoming;
   readonly #started: number;
   readonly #trip: Trip;
+  #standing: Standing = "plain";
   #read: Read<Q> | undefined;
   #route: Route | undefined;
   /** Where there are limits. */
@@ -74,14 +76,17 @@ class Journey<Q extends Asked, A> {
   async travel(): Promise<Outgoing> {
     try {
       const options = this.#options;
-      this.#trip.knownOnly = this.#inHand.admit(this.#endpoint.kind, this.#incoming.headers);
       const snapshot = options.snapshot(); // pinned: a reload never changes a request half-way
       options.ledger.admit(); // before anything that would need a row
-      const caller = authenticate(this.#incoming.headers, snapshot, options.now());
+      const { headers } = this.#incoming;
+      const caller = authenticate(headers, snapshot, options.now());
+      this.#standing = this.#inHand.admit(this.#endpoint.kind, headers, caller.id);
+      this.#trip.knownOnly = this.#standing === "looking";
       this.#trip.caller = caller;
       const read = await this.#endpoint.read(this.#incoming);
       this.#read = read;
-      this.#trip.model = read.query.model;
+      // Not as it came: what is no model of ours may be anything, a key or a prompt among it.
+      this.#trip.model = snapshot.models.get(read.query.model)?.id;
       const route = resolve(read.query.model, this.#endpoint.kind, caller, snapshot);
       this.#route = route;
       if (this.#endpoint.kind === "embedding")
@@ -198,7 +203,7 @@ class Journey<Q extends Asked, A> {
       const error = failure ?? (this.#keeping?.isLeft ? hungUp() : undefined);
       this.#trip.usage = written.usage();
       this.#trip.bytesOut = sent;
-      await this.#keeping?.streamEnds(failure === undefined);
+      await this.#keeping?.streamEnds(failure, this.#trip.usage?.images);
       await this.#clearAway();
       return this.#settle(error?.row.status ?? 200, error);
     };
@@ -208,9 +213,9 @@ class Journey<Q extends Asked, A> {
 
   async #fail(thrown: unknown): Promise<Outgoing> {
     // Settling is what failed: the ledger keeps the row, the caller hears of it.
-    if (this.#trip.status !== 0) return refuse(toFault(thrown, undefined));
+    if (this.#trip.status !== 0) return this.#refuse(toFault(thrown, undefined));
     const error = toFault(thrown, this.#deadline?.signal);
-    const refusal = refuse(error);
+    const refusal = this.#refuse(error);
     // Whoever has hung up gets nothing.
     this.#trip.bytesOut = error.fault === "client_closed" ? 0 : Buffer.byteLength(refusal.body);
     await this.#keeping?.release();
@@ -221,6 +226,12 @@ class Journey<Q extends Asked, A> {
       // The ledger keeps the row; this caller is refused already.
     }
     return refusal;
+  }
+
+  /** Clients try again by themselves, and a picture that may have been paid for is not ordered again unasked. */
+  #refuse(error: GatewayError): Refusal {
+    const once = this.#endpoint.kind === "image" && !this.#route?.retryPaid;
+    return refuse(error, once && mayHaveBeenPaid(this.#trip.attempts, error));
   }
 
   /** The end of every journey, good or bad: write the row, then tell. */
@@ -238,7 +249,7 @@ class Journey<Q extends Asked, A> {
     } finally {
       this.#pass?.leave({ usage: trip.usage, asked: trip.attempts > 0, error });
       trip.over();
-      this.#inHand.end(this.#endpoint.kind);
+      this.#inHand.end(this.#endpoint.kind, this.#standing, trip.caller?.id);
       report(trip, error);
     }
   }

@@ -8,6 +8,7 @@ import type { LedgerRow } from "../usage/ledger.ts";
 import type { Operation } from "./endpoint.ts";
 import { estimatePictures, estimateVectors, type Picturing } from "./estimate.ts";
 import { LearnedCosts } from "./learned-costs.ts";
+import { mayHaveBeenPaid } from "./may-be-paid.ts";
 import type { Route } from "./resolve.ts";
 import type { Trip } from "./trip.ts";
 
@@ -40,7 +41,9 @@ export function createSpending({ budgets, traits, held }: SpendingOptions): Spen
     route: Route,
     trip: Trip,
   ) => {
-    const { targets, id } = route;
+    const { targets, id, maxImages } = route;
+    // What nobody may ask for is not drawn: that is told by a stage, and first.
+    if ((query.options.n ?? 1) > maxImages) return { estimate: free, learn: () => undefined };
     const policy = trip.caller?.parameters ?? route.parameters ?? "adapt";
     const listed = estimatePictures({ operation, query, targets, policy, traits });
     const { n = 1, size, quality } = query.options;
@@ -69,9 +72,9 @@ export function createSpending({ budgets, traits, held }: SpendingOptions): Spen
     const reservation = budgets.reserve(charged, estimate, trip.at);
     return {
       ...reservation,
-      settle: (cost) => {
+      settle: (cost, besides) => {
         if (cost !== undefined) learn(cost);
-        reservation.settle(cost);
+        reservation.settle(cost, besides);
       },
     };
   };
@@ -91,9 +94,15 @@ export function createSpending({ budgets, traits, held }: SpendingOptions): Spen
     end: (trip, error) => {
       const { reservation, cost } = trip;
       if (!reservation) return;
-      if (cost === undefined && error && isUnpaid(trip, error)) return reservation.release();
-      reservation.settle(cost);
-      if (cost === undefined) trip.estimate = reservation.estimate;
+      const { estimate } = reservation;
+      const isLastPaid = !error || mayHaveBeenPaid(trip.attempts, error);
+      if (cost === undefined && !isLastPaid && !trip.mayHavePaid) return reservation.release();
+      const before = triesBefore(trip);
+      // How often it may have been paid for beside the cost that is known. Of an unknown cost the first is what is settled anyway.
+      const presumed = cost === undefined ? Math.max(1, before + (isLastPaid ? 1 : 0)) : before;
+      const besides = cost === undefined ? presumed - 1 : presumed;
+      reservation.settle(cost, besides * (estimate ?? 0));
+      if (presumed > 0 && estimate !== undefined) trip.estimate = presumed * estimate;
     },
   };
 }
@@ -104,6 +113,8 @@ const atLeast = (before: number, { dollars = 0, most = dollars, certain }: Estim
   certain,
 });
 
+const free: Estimate = { dollars: 0, certain: true };
+
 /** Nobody was told anything, and nobody knows how far it came. */
 const killed = {
   status: 500,
@@ -111,12 +122,10 @@ const killed = {
   steps: "the gateway ended before the call",
 } as const;
 
-/** Ends of our own making, while an upstream may have been at work. */
-const cutShort: ReadonlySet<string> = new Set(["client_closed", "internal", "storage_unavailable"]);
-
-/** Nothing was paid, and nothing can have been. */
-function isUnpaid({ attempts, mayHavePaid }: Trip, { row, details, fault }: GatewayError): boolean {
-  if (mayHavePaid || details.paid) return false;
-  if (attempts === 0 || details.unsent) return true;
-  return !row.maybePaid && !cutShort.has(fault);
-}
+/**
+ * How often the whole call may have been paid for before its last try. Of a call that was cut, each part is a question of its own, and
+ * only those that were asked again count, as a share of the whole. A refusal among the tries that cost nothing is not told apart:
+ * rather too much than too little.
+ */
+const triesBefore = ({ mayHavePaid, attempts, questions }: Trip): number =>
+  mayHavePaid && questions > 0 ? Math.max(0, attempts / questions - 1) : 0;

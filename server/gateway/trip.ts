@@ -43,7 +43,7 @@ export class Trip {
   reservation: Reservation | undefined;
   /** A target was asked again, or another one, after a fault that may have been charged for. */
   mayHavePaid = false;
-  /** US dollars: what counts against budgets where `cost` is not known. */
+  /** US dollars: what counts against budgets beside `cost`, or where it is not known, because it may have been paid. */
   estimate: number | undefined;
   /** May be answered from memory only: there is too much to do for more. */
   knownOnly = false;

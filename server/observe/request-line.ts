@@ -1,4 +1,5 @@
 /** One line for each call: who, what, where, how long. Never what was said. */
+import type { FaultName } from "../../contract/faults.ts";
 import type { Fields } from "./log.ts";
 
 /** What a line is made from; the gateway's trip has all of it. */
@@ -21,10 +22,13 @@ export interface Told {
     | undefined;
 }
 
+/** Its name is not told: what a caller sends as one may be a key or a prompt. */
+const unknown = "model_not_found" satisfies FaultName;
+
 export const requestLine = (told: Told): Fields => ({
   status: told.status,
   endpoint: told.endpoint,
-  model: told.model?.slice(0, 200),
+  model: told.model ?? (told.fault === unknown ? "(unknown)" : undefined),
   key: told.caller?.name,
   upstream: told.target?.upstream.id,
   ms: Math.round(told.latencyMs * 10) / 10,

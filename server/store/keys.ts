@@ -1,7 +1,7 @@
 /** API keys in the store. Only their hashes are kept; the text is shown once, when a key is made. */
 import type { Database } from "bun:sqlite";
 import { randomBytes } from "node:crypto";
-import { mkdirSync } from "node:fs";
+import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Budget } from "../std/budget.ts";
 import { keyHash } from "../std/key-hash.ts";
@@ -73,6 +73,17 @@ export function openKeyStore(folder: string, now: () => number): KeyStore {
   } catch (cause) {
     const words = cause instanceof Error ? cause.message : String(cause);
     throw new StoreError(`The folder ${folder} (VEXEL_DATA) cannot be used: ${words}`, { cause });
+  }
+  return new KeyStore(folder, now);
+}
+
+/** For those who only look: makes nothing where there is none. */
+export function existingKeyStore(folder: string, now: () => number): KeyStore {
+  const path = join(folder, "vexel.db");
+  if (!existsSync(path)) {
+    throw new StoreError(
+      `There are no keys in ${folder}: ${path} does not exist. VEXEL_DATA names the folder of the gateway.`,
+    );
   }
   return new KeyStore(folder, now);
 }

@@ -34,7 +34,7 @@ export interface LedgerRow {
   readonly steps: string | null;
   /** What the key belonged to. */
   readonly project: string | null;
-  /** US dollars that count against budgets because `cost` is not known, and something may have been paid. */
+  /** US dollars that count against budgets beside `cost`, or because it is not known: they may have been paid. */
   readonly estimate: number | null;
 }
 

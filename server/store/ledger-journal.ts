@@ -93,13 +93,22 @@ function read(path: string): Pick<LeftBehind, "rows" | "unreadable"> {
     try {
       const told: unknown = JSON.parse(line);
       // Earlier versions wrote each value with its name.
-      rows.push(Array.isArray(told) ? fromValues(told) : (told as LedgerRow));
+      const row = Array.isArray(told) ? fromValues(told) : (told as LedgerRow);
+      if (isWhole(row)) rows.push(row);
+      else unreadable++;
     } catch {
       unreadable++;
     }
   }
   return { rows, unreadable };
 }
+
+/** One that the ledger could never take would keep all others out of it for ever. */
+const isWhole = (row: LedgerRow | null): boolean =>
+  [row?.requestId, row?.endpoint, row?.keyId].every((each) => typeof each === "string") &&
+  [row?.at, row?.attempts, row?.status, row?.latencyMs, row?.bytesIn, row?.bytesOut].every(
+    (each) => typeof each === "number",
+  );
 
 /** A signal that is none: it only asks whether there is such a process. */
 export function isAlive(pid: number): boolean {

@@ -44,9 +44,9 @@ const monthOf = (at: string): string => `strftime('%Y-%m', ${at} / 1000, 'unixep
 /** A clock that is wrong for a while must not take the day out that is spent from. */
 const daysLongerMs = 62 * 86_400_000;
 
-/** What a row counts for: what it cost, or else what it was taken to have cost. */
+/** What a row counts for: what it cost, and what may have been paid besides, or instead where the cost is not known. */
 const dollarsOf = ({ cost, estimate }: Pick<LedgerRow, "cost" | "estimate">): number =>
-  cost ?? estimate ?? 0;
+  (cost ?? 0) + (estimate ?? 0);
 
 /** Who a row is charged to. A row of an older journal knows of no project. */
 const spendersOf = ({ keyId, project }: Pick<LedgerRow, "keyId" | "project">): Spender[] => [

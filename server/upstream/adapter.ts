@@ -36,6 +36,8 @@ export interface StreamedBody {
 export interface WireReply {
   readonly status: number;
   readonly headers: Pick<Headers, "get" | "has">;
+  /** False: its headers do not say that a rate limit is used up. Absent: they have to be read to know. */
+  readonly seemsSpent?: boolean;
   /** The whole body, bounded. Throws GatewayError. */
   json(): Promise<unknown>;
   /** These two without the byte order mark that some servers begin with. */

@@ -103,6 +103,23 @@ function groupBytes(groups: readonly string[]): number[] | undefined {
   return bytes;
 }
 
-/** Names that mean something inside only, whatever address a resolver gives for them. */
+/**
+ * Names that mean something inside only, whatever address a resolver gives for them: reserved ones (RFC 6761, 6762, 8375,
+ * and ICANN's `internal`), those that ICANN does not give out because networks use them (`corp`, `home`), those that
+ * routers, companies and Kubernetes give by themselves, and names of one word: on the public Internet there are none.
+ */
 export const isInsideName = (host: string): boolean =>
-  /(?:^|\.)(?:localhost|local|internal|home\.arpa)$/i.test(host);
+  /^[^.:]+$/.test(host) ||
+  /(?:^|\.)(?:localhost|local|internal|home\.arpa|test|corp|home|lan|localdomain|intranet|private|svc)$/i.test(
+    host,
+  );
+
+/** By the host of a URL alone: a name or an address that nobody outside can do anything with. */
+export function isInsideHost(hostname: string): boolean {
+  // A dot at the end says that a name is whole.
+  const host = hostname.replace(/^\[|\]$/g, "").replace(/\.$/, "");
+  return isInsideName(host) || (addressBytes(host) !== undefined && !isPublic(host));
+}
+
+export const holdsCredentials = ({ username, password }: URL): boolean =>
+  username !== "" || password !== "";

@@ -15,11 +15,14 @@ export class NotFetched extends Error {
   readonly kind: Kind;
   /** For the log alone. */
   readonly logged: string;
+  /** The same in words that are for those alone who cannot choose the link. */
+  readonly frank: string;
 
-  constructor(kind: Kind, why: string, logged: string) {
+  constructor(kind: Kind, why: string, logged: string, frank = why) {
     super(why);
     this.kind = kind;
     this.logged = logged;
+    this.frank = frank;
   }
 }
 
@@ -49,7 +52,7 @@ const names = {
 
 /** The link itself is never told: it may be a secret. */
 export function faultOf(
-  { kind, message, logged }: NotFetched,
+  { kind, message, logged, frank }: NotFetched,
   blame: Blame,
   host: string,
 ): GatewayError {
@@ -57,7 +60,7 @@ export function faultOf(
   return blame === "upstream"
     ? new GatewayError(
         names[kind],
-        `The picture behind the upstream's link cannot be used: ${message}.`,
+        `The picture behind the upstream's link cannot be used: ${frank}.`,
         { ...details, paid: true },
       )
     : new GatewayError(

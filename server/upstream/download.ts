@@ -60,7 +60,9 @@ export function createDownload(options: DownloadOptions): Download {
     const once = async (): Promise<Gathered> => {
       at = urlOf(link);
       for (let hops = 0; ; hops++) {
-        const places = await unlessAborted(placesOf(at, trusted, resolve), limit.signal);
+        // A caller's password is not for us to use. An upstream's is part of what it handed over.
+        const asking = placesOf(at, trusted, resolve, blame === "upstream");
+        const places = await unlessAborted(asking, limit.signal);
         const answer = await reach(places, { ...options, signal: limit.signal, connectMs });
         const onward = locationOf(answer);
         if (onward === undefined) return gatherPicture(bodyOf(answer, call.svg === true), scratch);

@@ -14,6 +14,8 @@ export interface ImageTraits {
   readonly always?: Readonly<Partial<Record<OptionName, string>>>;
   /** The longest prompt, in characters. Absent: not known. */
   readonly maxPrompt?: number;
+  /** Of `user` and `safety_identifier`, of which it takes one, in characters. Absent: as long as anyone likes. */
+  readonly userLength?: { readonly least: number; readonly most: number };
   /** Sends its answer piece by piece where it is asked to. */
   readonly streams?: boolean;
   /** It is sent what the caller sent, field by field. */

@@ -29,6 +29,10 @@ export class PlainReply implements WireReply {
     };
   }
 
+  get seemsSpent(): boolean {
+    return this.#answer.seemsSpent;
+  }
+
   async json(): Promise<unknown> {
     return parseJson(await this.text());
   }

@@ -1,7 +1,7 @@
 /** Where a link leads, checked: its host is looked up once, here, and what was found is all that is ever connected to. */
 import { lookup } from "node:dns/promises";
 import { codeOf } from "../std/error-code.ts";
-import { addressBytes, isInsideName, isPublic } from "./address-guard.ts";
+import { addressBytes, holdsCredentials, isInsideName, isPublic } from "./address-guard.ts";
 import { NotFetched } from "./download-fault.ts";
 import type { LonePlace } from "./http/lone-call.ts";
 
@@ -17,19 +17,21 @@ const mostLinkLength = 8192;
 const firstFreePort = 1024;
 
 /**
- * `trusted`: hosts that may be inside, as `host:port`, or as `host` for all of its ports.
+ * `trusted`: hosts that may be inside, as `host:port`, or as `host` for all of its ports. `mayProve`: a name and a password
+ * in the link are shown to its host.
  * Throws NotFetched. A name that is not there and one that leads inside look alike, or callers could find out names.
  */
 export async function placesOf(
   url: URL,
   trusted: readonly string[],
   resolve: Resolve,
+  mayProve = false,
 ): Promise<readonly LonePlace[]> {
   const encrypted = url.protocol === "https:";
   if (!encrypted && url.protocol !== "http:") {
     throw new NotFetched("link", "the link is not an http or https address", url.protocol);
   }
-  if (url.username !== "" || url.password !== "") {
+  if (!mayProve && holdsCredentials(url)) {
     throw new NotFetched("link", "the link holds a user name or a password", "credentials");
   }
   if (url.href.length > mostLinkLength) {
@@ -42,13 +44,13 @@ export async function placesOf(
     (name) => trusted.includes(name) || trusted.includes(`${name}:${port}`),
   );
   if (!known && (isInsideName(host) || (port < firstFreePort && port !== 80 && port !== 443))) {
-    throw inside("link", `port ${port} or name is inside`);
+    throw inside(`port ${port} or name is inside`);
   }
   const named = addressBytes(host) === undefined;
   const addresses = named ? await addressesOf(host, resolve) : [host];
-  const closed = known ? undefined : addresses.find((address) => !isPublic(address));
+  const hidden = known ? undefined : addresses.find((address) => !isPublic(address));
   // One that is inside among others that are not is a trap, or a mistake.
-  if (closed !== undefined) throw inside("link", `${closed} is not public`);
+  if (hidden !== undefined) throw inside(`${hidden} is not public`);
   return [...new Set(addresses)].map((address) => ({
     address,
     port,
@@ -58,10 +60,11 @@ export async function placesOf(
 }
 
 /** Pictures are compressed already; what is not compressed cannot unfold into more than it is. */
-const requestFor = ({ pathname, search }: URL, host: string): string =>
+const requestFor = (url: URL, host: string): string =>
   [
-    `GET ${pathname}${search} HTTP/1.1`,
+    `GET ${url.pathname}${url.search} HTTP/1.1`,
     `host: ${host}`,
+    ...(holdsCredentials(url) ? [`authorization: Basic ${proofIn(url)}`] : []),
     "user-agent: vexel",
     "accept: image/*",
     "accept-encoding: identity",
@@ -69,16 +72,33 @@ const requestFor = ({ pathname, search }: URL, host: string): string =>
     "\r\n",
   ].join("\r\n");
 
+/** In base64, so that nothing of it can end the line. */
+const proofIn = ({ username, password }: URL): string =>
+  Buffer.from(`${plainly(username)}:${plainly(password)}`).toString("base64");
+
+/** In a URL some signs are spelled out. What is not spelled so is meant as it stands. */
+function plainly(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
 async function addressesOf(host: string, resolve: Resolve): Promise<readonly string[]> {
   const found = await resolve(host).catch((error: unknown) => {
-    throw inside("road", `not found, ${codeOf(error)}`);
+    throw absent(`not found, ${codeOf(error)}`);
   });
-  if (found.length === 0) throw inside("road", "not found");
+  if (found.length === 0) throw absent("not found");
   return found;
 }
 
-const inside = (kind: "link" | "road", logged: string): NotFetched =>
-  new NotFetched(kind, "the link does not lead to a public address", logged);
+const closed = "the link does not lead to a public address";
+
+const inside = (logged: string): NotFetched => new NotFetched("link", closed, logged);
+
+const absent = (logged: string): NotFetched =>
+  new NotFetched("road", closed, logged, "its host cannot be found");
 
 const bracketed = (host: string): string => (host.includes(":") ? `[${host}]` : host);
 

@@ -10,6 +10,8 @@ export type { LedgerRow };
 export interface LedgerOptions {
   readonly file: { write(rows: readonly LedgerRow[]): void };
   readonly journal: { append(rows: readonly LedgerRow[]): void; clear(): void };
+  /** Rows of earlier processes, which are to be in the file as well. `bringIn` throws what the disk says. */
+  readonly earlier?: { readonly areIn: boolean; bringIn(): void };
   /** What happens to calls while rows cannot be written. */
   readonly onFault: "refuse" | "serve";
   /** Told once when writing begins to fail, and once when it works again. */
@@ -37,7 +39,8 @@ interface Failed {
 }
 
 export class Ledger {
-  readonly #options: Required<LedgerOptions>;
+  readonly #options: Required<Omit<LedgerOptions, "earlier">>;
+  readonly #earlier: NonNullable<LedgerOptions["earlier"]>;
   /** Not yet in the journal, but about to be. */
   #group: Group | undefined;
   /** In the journal, not yet in the file. */
@@ -48,8 +51,11 @@ export class Ledger {
   #timer: ReturnType<typeof setTimeout> | undefined;
   #closed = false;
 
-  constructor(options: LedgerOptions) {
+  constructor({ earlier = none, ...options }: LedgerOptions) {
     this.#options = { groupMs: 50, groupRows: 128, retryMs: 1000, maxHeld: 10_000, ...options };
+    this.#earlier = earlier;
+    // A disk that does not take these takes no others: whoever asks is told so from the start.
+    this.#attempt(() => earlier.bringIn());
   }
 
   get writable(): boolean {
@@ -59,6 +65,16 @@ export class Ledger {
   /** Rows that are not in the file yet. */
   get underWay(): readonly LedgerRow[] {
     return [...this.#held, ...this.#journaled, ...(this.#group?.rows ?? [])];
+  }
+
+  /** Rows of earlier processes get another chance. While the ledger cannot be written they have one at each retry. */
+  bringInEarlier(): void {
+    if (this.#faulty !== undefined || this.#earlier.areIn) return;
+    try {
+      this.#earlier.bringIn();
+    } catch {
+      // They stay where they are. Rows of now are written, so it is not the ledger that cannot be; there is a next time.
+    }
   }
 
   /** Refuses a call before any money is spent, when its row could not be written. */
@@ -117,22 +133,34 @@ export class Ledger {
   readonly #move = (): void => {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    if (this.#waiting === 0) return;
-    const { file, journal, report, retryMs } = this.#options;
-    try {
+    const { file, journal, report } = this.#options;
+    const waiting = this.#waiting > 0;
+    // With nothing of its own to write, whether it can be written is seen by those of earlier processes.
+    if (!waiting && (this.#faulty === undefined || this.#closed)) return;
+    const done = this.#attempt(() => {
+      if (!waiting) return this.#earlier.bringIn();
       file.write([...this.#held, ...this.#journaled]);
       this.#held = [];
       this.#journaled = [];
       journal.clear();
-    } catch (error) {
-      this.#failed(error);
-      if (!this.#closed) this.#timer = setTimeout(this.#move, retryMs);
-      return;
-    }
-    if (this.#faulty === undefined) return;
+    });
+    if (!done || this.#faulty === undefined) return;
     this.#faulty = undefined;
     report({ writable: true, reason: "written again" });
+    this.bringInEarlier();
   };
+
+  /** What fails is tried again after a while. */
+  #attempt(write: () => void): boolean {
+    try {
+      write();
+      return true;
+    } catch (error) {
+      this.#failed(error);
+      if (!this.#closed) this.#timer ??= setTimeout(this.#move, this.#options.retryMs);
+      return false;
+    }
+  }
 
   #failed(error: unknown): void {
     const reason = error instanceof Error ? error.message : String(error);
@@ -156,6 +184,8 @@ export class Ledger {
     throw fault;
   }
 }
+
+const none = { areIn: true, bringIn: () => undefined };
 
 const refused = (row: LedgerRow, fault: GatewayError): LedgerRow => ({
   ...row,

@@ -191,11 +191,15 @@ describe("a JSON edit is refused by the name of what is wrong with it", () => {
     const response = await gateway.post("/v1/images/edits", {
       model: "gpt-image-2",
       prompt: "add a hat",
-      images: [{ image_url: "https://example.com/a.png", file_id: null }],
+      images: [{ file_id: "file-abc", image_url: null }],
       mask: null,
       n: null,
     });
     expect(response.status).toBe(200);
-    expect(fake.requests[0]!.json).toEqual({ model: "gpt-image-2", prompt: "add a hat", images });
+    expect(fake.requests[0]!.json).toEqual({
+      model: "gpt-image-2",
+      prompt: "add a hat",
+      images: [{ file_id: "file-abc" }],
+    });
   });
 });

@@ -152,11 +152,11 @@ describe("the official client's images.edit", () => {
 describe("an edit in JSON, with references", () => {
   const images = [{ image_url: `data:image/png;base64,${base64Of(drawn("a"))}` }];
 
-  test("carries links, file ids and the mask as they are", async () => {
+  test("carries pictures, file ids and the mask as they are", async () => {
     const body = {
       model,
       prompt,
-      images: [...images, { file_id: "file-abc" }, { image_url: "https://example.com/a.png" }],
+      images: [...images, { file_id: "file-abc" }],
       mask: { file_id: "file-mask" },
       moderation: "low",
     };

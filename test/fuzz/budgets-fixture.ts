@@ -32,8 +32,7 @@ export interface Books {
 export function plainBooks(): Books {
   const rows: { readonly row: LedgerRow; readonly iso: string; readonly dollars: number }[] = [];
   return {
-    write: (row) =>
-      void rows.push({ row, iso: isoOf(row.at), dollars: row.cost ?? row.estimate ?? 0 }),
+    write: (row) => void rows.push({ row, iso: isoOf(row.at), dollars: dollarsOf(row) }),
     spent: ({ scope, id }, period) => {
       let sum = 0;
       for (const { row, iso, dollars } of rows) {
@@ -44,6 +43,8 @@ export function plainBooks(): Books {
     },
   };
 }
+
+const dollarsOf = ({ cost, estimate }: LedgerRow): number => (cost ?? 0) + (estimate ?? 0);
 
 const isoOf = (at: number): string => new Date(at).toISOString();
 const nameOf = { day: 10, month: 7, total: 0 } as const;
@@ -57,6 +58,14 @@ interface Open {
   readonly charged: readonly Budgeted[];
   readonly estimate: Estimate;
   readonly reservation: Reservation;
+  /** Of each budget, what was seen to be held. */
+  readonly held: ReadonlyMap<string, Held>;
+}
+
+interface Held {
+  readonly dollars: number;
+  /** Less than the most. */
+  readonly stretched: boolean;
 }
 
 const close = (a: number, b: number): boolean =>
@@ -94,11 +103,22 @@ export class House {
   ): boolean {
     const isPicky = charged.some(({ budget }) => budget.unknownPrice === "refuse");
     const unpriced = isPicky && (!estimate.certain || estimate.dollars === undefined);
-    const verdict = unpriced ? "price_unknown" : judge(this.#lines(charged, at), estimate);
+    const before = this.#lines(charged, at);
+    const verdict = unpriced ? "price_unknown" : judge(before, estimate);
     let outcome = "in";
     try {
       const reservation = this.#budgets.reserve(charged, estimate, at);
-      this.open.push({ key, project, at, charged, estimate, reservation });
+      const held = new Map<string, Held>();
+      for (const [line, { name, reserved, ...was }] of this.#lines(charged, at).entries()) {
+        const seen = seenHeld(estimate, reserved - (before[line]?.reserved ?? 0));
+        // Only where the most did not fit, and one at a time.
+        if (seen.stretched) {
+          if (was.isStretched || fits(before[line], most(estimate)) > 1e-7)
+            expect(`${name} is stretched`).toBe("never");
+        }
+        held.set(name, seen);
+      }
+      this.open.push({ key, project, at, charged, estimate, reservation, held });
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error;
       outcome = error.fault;
@@ -114,7 +134,7 @@ export class House {
   end(which: number, cost: number | undefined | null): void {
     const [call] = this.open.splice(which, 1);
     if (!call) return;
-    const { key, project, at, charged, estimate, reservation } = call;
+    const { key, project, at, charged, reservation, held } = call;
     const before = this.#lines(charged, at);
     if (cost === null) reservation.release();
     else {
@@ -126,10 +146,13 @@ export class House {
     reservation.release();
     reservation.settle(1000);
     const after = this.#lines(charged, at);
-    for (const [line, { spent, reserved, limit }] of after.entries()) {
+    for (const [line, { spent, reserved, limit, name }] of after.entries()) {
       const was = before[line];
       // Beyond what was held, only what this call cost more than its estimate.
-      const error = Math.max(0, (cost ?? 0) - heldFor(estimate));
+      const error = Math.max(
+        0,
+        (cost ?? reservation.estimate ?? 0) - (held.get(name)?.dollars ?? 0),
+      );
       const most = (was?.spent ?? 0) + (was?.reserved ?? 0) + error + (1 + limit) * 1e-9;
       if (spent + reserved > most) expect(spent + reserved).toBeLessThanOrEqual(most);
     }
@@ -151,7 +174,8 @@ export class House {
                 scope === budgeted.scope && id === budgeted.id && budget[period] !== undefined,
             ),
         );
-        const held = mine.reduce((sum, { estimate }) => sum + heldFor(estimate), 0);
+        const line = `${budgeted.scope} ${budgeted.id} ${name}`;
+        const held = mine.reduce((sum, call) => sum + (call.held.get(line)?.dollars ?? 0), 0);
         if (spent < 0 || reserved < 0) expect(`${spent} ${reserved}`).toBe("not negative");
         if (mine.length === 0 && reserved !== 0) expect(reserved).toBe(0);
         if (!close(reserved, held)) expect(reserved).toBe(held);
@@ -162,12 +186,18 @@ export class House {
   }
 
   #lines(charged: readonly Budgeted[], at: number) {
-    return charged.flatMap((budgeted) => this.#budgets.standing(budgeted, at));
+    return charged.flatMap((budgeted) =>
+      this.#budgets.standing(budgeted, at).map((standing) => {
+        const name = `${budgeted.scope} ${budgeted.id} ${periodName(standing.period, at)}`;
+        const isStretched = this.open.some((call) => call.held.get(name)?.stretched);
+        return { ...standing, name, isStretched };
+      }),
+    );
   }
 
   #write(row: LedgerRow): void {
     this.books.write(row);
-    const dollars = row.cost ?? row.estimate ?? 0;
+    const dollars = dollarsOf(row);
     for (const period of ["day", "month", "total"] as const) {
       for (const who of [`key ${row.keyId}`, `project ${row.project}`]) {
         const name = `${who} ${periodName(period, row.at)}`;
@@ -188,19 +218,34 @@ export class House {
   }
 }
 
-const heldFor = ({ dollars, most }: Estimate): number => most ?? dollars ?? 0;
+const most = (estimate: Estimate): number => estimate.most ?? estimate.dollars ?? 0;
 
-type Lines = readonly {
+function seenHeld(estimate: Estimate, seen: number): Held {
+  const [low, high] = [estimate.dollars ?? 0, most(estimate)];
+  const stretched = Math.abs(seen - low) < Math.abs(seen - high);
+  return { dollars: stretched ? low : high, stretched };
+}
+
+interface Line {
   readonly limit: number;
   readonly spent: number;
   readonly reserved: number;
-}[];
+  readonly isStretched: boolean;
+}
+
+/** Below zero: it does not. As a share of the budget. */
+const fits = (line: Line | undefined, dollars: number): number =>
+  line ? (line.limit - line.spent - line.reserved - dollars) / line.limit : 1;
 
 /** What must become of a call; either where it is a matter of the last digits. */
-function judge(lines: Lines, estimate: Estimate): "in" | "over_budget" | "either" {
+function judge(lines: readonly Line[], estimate: Estimate): "in" | "over_budget" | "either" {
   if (estimate.certain && estimate.dollars === 0) return "in";
-  const left = lines.map(
-    ({ limit, spent, reserved }) => (limit - spent - reserved - heldFor(estimate)) / limit,
+  const left = lines.map((line) =>
+    Math.max(
+      fits(line, most(estimate)),
+      // One at a time, if what it likely costs fits.
+      line.isStretched ? Number.NEGATIVE_INFINITY : fits(line, estimate.dollars ?? 0),
+    ),
   );
   const least = Math.min(...left);
   return least > 1e-7 ? "in" : least < -1e-7 ? "over_budget" : "either";

@@ -111,6 +111,8 @@ export interface WorldOptions {
   readonly route: Route;
   readonly moodOf: (target: Target, now: number) => Mood;
   readonly deadlineMs?: number;
+  /** Callers hang up after so long. Absent: they wait for the deadline. */
+  readonly leaveMs?: number;
   readonly operation?: "embeddings" | "generations";
   /** What a question that costs nothing shows, of pictures. Absent: whoever takes connections is there. */
   readonly isThere?: (target: Target, now: number) => boolean;
@@ -145,17 +147,21 @@ export class World {
     this.#send = stage(this.#visit);
   }
 
-  /** Now. It ends in `outcomes`. */
-  call(): void {
-    const { route, deadlineMs = 30_000, operation = "embeddings" } = this.#options;
+  /** Now. It ends in `outcomes`; then something may follow. */
+  call(then?: () => void): void {
+    const { route, deadlineMs = 30_000, leaveMs, operation = "embeddings" } = this.#options;
     const began = this.time.now();
     const call = { ...callFor(["x"], route), operation };
     this.calls++;
     const timer = this.time.start(deadlineMs, () =>
       call.signal.abort(new GatewayError("upstream_timeout", "too late")),
     );
+    const leaving =
+      leaveMs !== undefined &&
+      this.time.start(leaveMs, () => call.signal.abort(new GatewayError("client_closed", "gone")));
     const end = (error?: unknown): void => {
       this.time.stop(timer);
+      this.time.stop(leaving);
       const known = error instanceof GatewayError ? error : undefined;
       this.outcomes.push({
         began,
@@ -164,6 +170,7 @@ export class World {
         retryAfterMs: known?.details.retryAfterMs,
         call,
       });
+      then?.();
     };
     this.#send(call).then(() => end(), end);
   }
@@ -176,6 +183,14 @@ export class World {
       if (at >= toMs) return;
       this.time.start(at, () => this.call());
     }
+  }
+
+  /** So many callers, each of whom calls again a moment after the last answer. */
+  loop(callers: number, fromMs: number, toMs: number): void {
+    const again = (): void => {
+      if (this.time.now() < toMs) this.call(() => this.time.start(20, again));
+    };
+    for (let each = 0; each < callers; each++) this.time.start(fromMs + each, again);
   }
 
   /** Calls that reached somebody. */

@@ -347,6 +347,8 @@ describe("every refusal is as the document says", () => {
   });
 });
 
+const nowhere = "https://example.com/otter.png";
+
 /** One of everything a caller might put into a field. */
 const values: readonly unknown[] = [
   null,
@@ -376,12 +378,12 @@ const values: readonly unknown[] = [
   {},
   { x: 1 },
   [{}],
-  [{ image_url: "https://example.com/otter.png" }],
+  [{ image_url: nowhere }],
   [{ file_id: "file-1" }],
   [{ image_url: "otter.png" }],
   [{ image_url: 1 }],
-  [{ image_url: "https://example.com/otter.png", x: 1 }],
-  { image_url: "https://example.com/otter.png" },
+  [{ image_url: nowhere, x: 1 }],
+  { image_url: nowhere },
 ];
 
 /** What the document does not say, and the gateway refuses all the same. */
@@ -391,6 +393,11 @@ const unsaid: readonly { readonly why: string; readonly is: (body: Json) => bool
     why: "a reference has exactly one of image_url and file_id",
     is: ({ images, mask }) =>
       [images, mask].flat().some((entry) => entry && Object.keys(entry).length === 0),
+  },
+  {
+    why: "what a link leads to must be a picture",
+    is: ({ images, mask }) =>
+      [images, mask].flat().some((entry) => (entry as Json | undefined)?.image_url === nowhere),
   },
 ];
 

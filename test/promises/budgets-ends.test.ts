@@ -27,7 +27,7 @@ function house(targets: readonly Target[] = [priced]) {
   const begin = (options: GenerationQuery["options"] = {}): Trip => {
     const trip = new Trip("req_1", "generations", noon);
     trip.caller = { id: "ci", name: "ci", budgets: [key] } as unknown as Caller;
-    const route = { id: "painter", targets } as unknown as Route;
+    const route = { id: "painter", targets, maxImages: 10 } as unknown as Route;
     spending.begin("generations", { ...query, options }, route, trip);
     return trip;
   };
@@ -51,6 +51,8 @@ const unpaid: readonly End[] = [
   { fault: "moderation_blocked" },
   { fault: "insufficient_quota" },
   { fault: "upstream_unreachable", details: { unsent: true } },
+  // The upstream has no such place.
+  { fault: "upstream_error", details: { unmade: true } },
 ];
 const perhapsPaid: readonly End[] = [
   { fault: "upstream_unreachable" },
@@ -96,6 +98,36 @@ test("a cost that is known is charged, whatever came after", () => {
   spending.end(trip, new GatewayError("client_closed", "gone"));
   expect(state()).toMatchObject({ spent: 0.75, reserved: 0 });
   expect(trip.estimate).toBeUndefined();
+});
+
+describe("a call that was asked again after it may have been paid for", () => {
+  const ended = (more: Partial<Trip>, error?: GatewayError) => {
+    const { spending, begin, state } = house();
+    const trip = Object.assign(begin(), { mayHavePaid: true, questions: 1, ...more });
+    spending.end(trip, error);
+    return { spent: state()?.spent, estimate: trip.estimate };
+  };
+  const broken = new GatewayError("upstream_unreachable", "no");
+
+  test("counts its cost, and its estimate for each of the tries before", () => {
+    expect(ended({ attempts: 2, cost: 0.75 })).toEqual({ spent: 1.25, estimate: 0.5 });
+    expect(ended({ attempts: 3, cost: 0.75 })).toEqual({ spent: 1.75, estimate: 1 });
+  });
+
+  test("counts its estimate once more where the last try has no known cost either", () => {
+    expect(ended({ attempts: 2 })).toEqual({ spent: 1, estimate: 1 });
+    expect(ended({ attempts: 2 }, broken)).toEqual({ spent: 1, estimate: 1 });
+  });
+
+  test("counts the first alone where the last was refused", () => {
+    const refused = new GatewayError("upstream_rate_limit", "no");
+    expect(ended({ attempts: 2 }, refused)).toEqual({ spent: 0.5, estimate: 0.5 });
+  });
+
+  test("counts only the share of a call in parts that was asked again", () => {
+    const { estimate } = ended({ attempts: 5, questions: 4, cost: 0.75 });
+    expect(estimate).toBeCloseTo(0.125, 12);
+  });
 });
 
 test("a call of a key without budgets is neither estimated nor charged", () => {

@@ -48,6 +48,14 @@ test("what a call of unknown cost was estimated at counts, and its cost stays un
   file.close();
 });
 
+test("what may have been paid beside a known cost counts as well", () => {
+  using folder = temporaryFolder();
+  const file = open(folder.path);
+  file.write([ledgerRow(noon, { cost: 0.5, estimate: 0.25 })]);
+  expect(told(file, ci)).toEqual([0.75, 0.75, 0.75]);
+  file.close();
+});
+
 test("it is the same after a restart, and when the rows are pruned", () => {
   using folder = temporaryFolder();
   const first = open(folder.path);

@@ -70,6 +70,14 @@ describe("an address inside is not connected to", () => {
     ["http://metadata.google.internal/x.png"],
     ["http://router.home.arpa/x.png"],
     ["http://ⓛocalhost/x.png"],
+    ["http://minio:9000/b/x.png"],
+    ["http://nas.lan/x.png"],
+    ["http://wiki.corp/x.png"],
+    ["http://tv.home/x.png"],
+    ["http://box.localdomain/x.png"],
+    ["http://hr.intranet/x.png"],
+    ["http://minio.media.svc/x.png"],
+    ["http://painter.test./x.png"],
   ])("by a name that means something inside only, whatever it leads to: %s", async (url) => {
     const { hostname } = new URL(url);
     await using net = world({ serve: () => answer(), names: { [hostname]: [[publicAddress]] } });
@@ -85,7 +93,7 @@ describe("an address inside is not connected to", () => {
       closed,
     );
     const absent = await expectFault(
-      net.get("http://absent.test/x", fromCaller),
+      net.get("http://absent.invalid/x", fromCaller),
       "invalid_value",
       closed,
     );
@@ -173,12 +181,29 @@ describe("only the web is asked", () => {
     expect(net.connected).toEqual([]);
   });
 
-  test("not with a name and a password", async () => {
+  test("not with a name and a password of a caller's", async () => {
     await using net = world({ serve: () => answer() });
     const words = /user name or a password/;
-    await expectFault(net.get("http://me:secret@a.example/x.png"), "upstream_invalid", words);
-    await expectFault(net.get("http://me@a.example/x.png"), "upstream_invalid", words);
+    for (const url of ["http://me:secret@a.example/x.png", "http://me@a.example/x.png"]) {
+      await expectFault(net.get(url, fromCaller), "invalid_value", words);
+    }
     expect(net.connected).toEqual([]);
+  });
+
+  test("with those in an upstream's link, which are shown to its own host alone", async () => {
+    const serve = ({ head }: { head: string }) =>
+      head.includes("host: a.example") ? redirect("http://b.example/y.png") : answer();
+    await using net = world({ serve });
+    await net.get("http://me:p%40ss@a.example/x.png");
+    const [first, second] = net.server.asked.map(({ head }) => head);
+    expect(first).toContain(`authorization: Basic ${btoa("me:p@ss")}\r\n`);
+    expect(second).not.toContain("authorization");
+  });
+
+  test("and a host that is not there is said to be so where an upstream gave the link", async () => {
+    await using net = world({ serve: () => answer() });
+    const words = /its host cannot be found/;
+    await expectFault(net.get("http://absent.invalid/x"), "upstream_unreachable", words);
   });
 
   test("and never with a proof of who we are", async () => {

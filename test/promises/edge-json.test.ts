@@ -1,6 +1,8 @@
 /** JSON bodies that are none, or hold what no call can mean: each gets its own refusal, and no upstream is asked. */
 import { afterAll, afterEach, describe, expect, test } from "bun:test";
-import { embedder, expectFault, jsonHeaders, painter, startEdge } from "./edge-fixture.ts";
+import { randomBytes } from "node:crypto";
+import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from "node:zlib";
+import { bearer, embedder, expectFault, jsonHeaders, painter, startEdge } from "./edge-fixture.ts";
 
 const edge = startEdge();
 const { fake, gateway } = edge;
@@ -78,6 +80,56 @@ describe.each(paths)("%s refuses", (path) => {
   ])("the content type %s", async (type) => {
     const message = await expectFault(await send(path, "{}", type), "unsupported_content_type");
     expect(message).toContain(`'${type}'`);
+  });
+});
+
+describe("a compressed body", () => {
+  const packed: Readonly<Record<string, (text: string) => Uint8Array<ArrayBuffer>>> = {
+    gzip: (text) => new Uint8Array(gzipSync(text)),
+    deflate: (text) => new Uint8Array(deflateSync(text)),
+    br: (text) => new Uint8Array(brotliCompressSync(text)),
+    zstd: (text) => new Uint8Array(zstdCompressSync(text)),
+  };
+  const sendPacked = (
+    path: string,
+    body: string | Uint8Array<ArrayBuffer>,
+    encoding: string,
+    type = "application/json",
+  ) =>
+    fetch(`${gateway.url}${path}`, {
+      method: "POST",
+      headers: { ...bearer, "content-type": type, "content-encoding": encoding },
+      body,
+    });
+
+  test.each(Object.keys(packed))("%s: is refused, with the header and what to do", async (name) => {
+    // Small ones and large ones are read in different ways.
+    for (const input of ["a", randomBytes(120_000).toString("hex")]) {
+      const body = packed[name]!(JSON.stringify({ model: embedder, input }));
+      for (const path of ["/v1/embeddings", "/v1/images/generations"]) {
+        const message = await expectFault(
+          await sendPacked(path, body, name),
+          "unsupported_content_type",
+        );
+        expect(message).toContain(`'${name}'`);
+        expect(message).toContain("'content-encoding'");
+        expect(message).toContain("uncompressed");
+      }
+    }
+  });
+
+  test("a form, too", async () => {
+    const type = "multipart/form-data; boundary=x";
+    const body = packed.gzip!("--x--\r\n");
+    const response = await sendPacked("/v1/images/edits", body, "gzip", type);
+    expect(await expectFault(response, "unsupported_content_type")).toContain("'gzip'");
+  });
+
+  test("what says identity is not compressed", async () => {
+    const body = JSON.stringify({ model: embedder, input: "a" });
+    expect((await sendPacked("/v1/embeddings", body, "identity")).status).toBe(200);
+    fake.clear();
+    await expectFault(await sendPacked("/v1/embeddings", "{", "identity"), "invalid_json");
   });
 });
 

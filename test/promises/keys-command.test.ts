@@ -181,9 +181,41 @@ describe("called wrongly", () => {
     expect(existsSync(join(elsewhere.path, "data"))).toBe(false);
   });
 
+  test("a key that would have ended already is not made", async () => {
+    using elsewhere = temporaryFolder();
+    const today = new Date().toISOString().slice(0, 10);
+    for (const date of ["2020-01-01", "2020-01-01T00:00:00Z", today]) {
+      const { code, out, err } = await vexel(["keys", "create", "--expires", date], {
+        cwd: elsewhere.path,
+      });
+      expect({ code, out }).toEqual({ code: 2, out: "" });
+      expect(err).toStartWith(`vexel keys: --expires must be in the future`);
+      expect(err).toContain(date);
+    }
+    expect(existsSync(join(elsewhere.path, "data"))).toBe(false);
+  });
+
+  test.each(["list", "list --json", "revoke somebody"])(
+    "%s of a folder that is not there says so, and leaves none behind",
+    async (args) => {
+      using elsewhere = temporaryFolder();
+      const mistyped = join(elsewhere.path, "dtaa");
+      const env = { VEXEL_DATA: mistyped };
+      const { code, out, err } = await vexel(["keys", ...args.split(" ")], {
+        cwd: elsewhere.path,
+        env,
+      });
+      expect({ code, out }).toEqual({ code: 1, out: "" });
+      expect(err).toStartWith(`vexel keys: There are no keys in ${mistyped}`);
+      expect(err).toContain("VEXEL_DATA");
+      expect(err.trim().split("\n")).toHaveLength(1);
+      expect(existsSync(mistyped)).toBe(false);
+    },
+  );
+
   test("with a data folder that is of no use it is exit code 1, and one line", async () => {
     const env = { VEXEL_DATA: "/proc/nope" };
-    const { code, out, err } = await vexel(["keys", "list"], { cwd: folder.path, env });
+    const { code, out, err } = await vexel(["keys", "create"], { cwd: folder.path, env });
     expect({ code, out }).toEqual({ code: 1, out: "" });
     expect(err).toStartWith("vexel keys: The folder /proc/nope (VEXEL_DATA) cannot be used: ");
     expect(err.trim().split("\n")).toHaveLength(1);

@@ -1,8 +1,9 @@
 /** When the ledger cannot be written: refuse or serve, as the operator chose; and all is well again without a restart. */
 import { Database } from "bun:sqlite";
 import { afterEach, describe, expect, test } from "bun:test";
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { EarlierRows } from "../../server/store/ledger-earlier.ts";
 import { LedgerFile } from "../../server/store/ledger-file.ts";
 import { underWay } from "../../server/store/ledger-journal.ts";
 import { Ledger, type LedgerRow } from "../../server/usage/ledger.ts";
@@ -243,6 +244,130 @@ test("rows that were not in the ledger when the gateway stopped are in it after 
   expect(underWay(data)).toEqual([]);
   expect(idsOf(readLedger(data))).toEqual([id]);
 });
+
+describe("rows that the last process left, and a disk that is still full at the start", () => {
+  /** A folder with a full ledger, and a journal that holds the row of one answered call. */
+  async function strand(folder: string) {
+    const data = join(folder, "data");
+    const fake = startFake();
+    cleanUps.push(() => fake.close());
+    const start = async (policy: "refuse" | "serve") => {
+      const gateway = await startProcess({
+        folder,
+        yaml: configFor(fake.url),
+        env: { VEXEL_LEDGER_FAULT: policy, VEXEL_LEDGER_MAX_BYTES: String(ledgerBytes) },
+      });
+      cleanUps.push(async () => {
+        gateway.kill("SIGKILL");
+        await gateway.exited;
+      });
+      return gateway;
+    };
+    const first = await start("serve");
+    await fillQuietly(data);
+    const response = await first.post("/v1/embeddings", { model: embedder, input: "a" });
+    first.kill("SIGKILL");
+    await first.exited;
+    const makeRoom = () => {
+      const other = new Database(join(data, "ledger.db"));
+      other.run("PRAGMA busy_timeout = 5000");
+      other.run("DELETE FROM ledger");
+      other.close();
+    };
+    return { data, start, makeRoom, id: response.headers.get("x-request-id")! };
+  }
+  const inLedger = (data: string): string[] => {
+    const file = new LedgerFile({ folder: data, maxBytes: 0 });
+    const rows = file.recent(10);
+    file.close();
+    return idsOf(rows);
+  };
+
+  test("it is not ready and says so from the start; with room again the rows are in, without a restart", async () => {
+    using folder = temporaryFolder();
+    const { data, start, makeRoom, id } = await strand(folder.path);
+    const gateway = await start("refuse");
+    const call = () => gateway.post("/v1/embeddings", { model: embedder, input: "b" });
+    const state = await fetch(`${gateway.url}/readyz`);
+    expect(state.status).toBe(503);
+    expect(await state.json()).toMatchObject({ status: "not ready", ledger: "unwritable" });
+    await expectFault(await call(), "ledger_unavailable");
+    expect(gateway.output().split("ledger-unwritable")).toHaveLength(2);
+
+    makeRoom();
+    await until(() => gateway.output().includes("ledger-recovered"));
+    expect(inLedger(data)).toEqual([id]);
+    expect(underWay(data)).toEqual([]);
+    expect((await fetch(`${gateway.url}/readyz`)).status).toBe(200);
+    expect((await call()).status).toBe(200);
+  });
+
+  test("where calls are served all the same, the rows of both processes are in once there is room", async () => {
+    using folder = temporaryFolder();
+    const { data, start, makeRoom, id } = await strand(folder.path);
+    const gateway = await start("serve");
+    expect(await (await fetch(`${gateway.url}/readyz`)).json()).toMatchObject({
+      status: "ready",
+      ledger: "unwritable",
+    });
+    const answer = await gateway.post("/v1/embeddings", { model: embedder, input: "b" });
+    expect(answer.status).toBe(200);
+    makeRoom();
+    await until(() => gateway.output().includes("ledger-recovered"));
+    await until(() => inLedger(data).length === 2);
+    expect(inLedger(data)).toEqual([answer.headers.get("x-request-id")!, id]);
+    expect(underWay(data)).toEqual([]);
+  });
+
+  test("rows that no ledger could ever take keep no others out of it", () => {
+    using folder = temporaryFolder();
+    const good = { ...wholeRow, requestId: "good" };
+    const lines = [{ ...good, requestId: "bad", keyId: null }, null, [1, 2], good];
+    const path = join(folder.path, "ledger-999999999-a.journal");
+    writeFileSync(path, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+    const file = new LedgerFile({ folder: folder.path, maxBytes: 0 });
+    const earlier = new EarlierRows(folder.path, file);
+    expect(earlier.unreadable).toBe(3);
+    earlier.bringIn();
+    expect(idsOf(file.recent(10))).toEqual(["good"]);
+    expect(earlier.rows).toEqual([]);
+    expect(existsSync(path)).toBe(false);
+    file.close();
+  });
+
+  test("of many rows, those that are in are not counted as still outside", () => {
+    using folder = temporaryFolder();
+    const lines = Array.from({ length: 1200 }, (_, at) => ({
+      ...wholeRow,
+      requestId: `row-${at}`,
+    }));
+    const path = join(folder.path, "ledger-999999999-a.journal");
+    writeFileSync(path, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+    const taken: string[] = [];
+    let room = 600;
+    const earlier = new EarlierRows(folder.path, {
+      write: (rows) => {
+        if (rows.length > room) throw new Error("full");
+        room -= rows.length;
+        taken.push(...idsOf(rows));
+      },
+    });
+    expect(() => earlier.bringIn()).toThrow("full");
+    expect([...taken, ...idsOf(earlier.rows)]).toEqual(idsOf(lines));
+    expect(existsSync(path)).toBe(true);
+    room = 5000;
+    earlier.bringIn();
+    expect(taken).toEqual(idsOf(lines));
+    expect(existsSync(path)).toBe(false);
+  });
+});
+
+const wholeRow: LedgerRow = {
+  ...{ requestId: "a", at: 1, endpoint: "embeddings", keyId: "key", model: null, upstream: null },
+  ...{ targetModel: null, attempts: 1, status: 200, fault: null, latencyMs: 1, images: null },
+  ...{ inputTokens: null, outputTokens: null, bytesIn: 1, bytesOut: 1, knownInputs: null },
+  ...{ upstreamTokens: null, cost: 0.5, steps: null, project: null, estimate: null },
+};
 
 describe("a ledger that another process has locked", () => {
   async function lock(path: string) {

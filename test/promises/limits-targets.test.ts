@@ -1,5 +1,6 @@
 /** Limits of upstreams and of targets: one that has been asked enough is passed over, and nobody asks it more. */
 import { afterAll, afterEach, describe, expect, test } from "bun:test";
+import { base64Of, drawn } from "../conformance/arrange.ts";
 import { startFake } from "../fake-upstream.ts";
 import { startGateway, type TestGateway, testKey } from "../harness.ts";
 import { mostAtOnce, statuses } from "./limits-fixture.ts";
@@ -102,6 +103,36 @@ describe("a target that has been asked as much as it may be", () => {
     first.script({ fail: "forbidden" }, { times: Infinity });
     for (let at = 0; at < 5; at++)
       expect((await embed("alone", [Array(900).fill(1)])).status).toBe(403);
+  });
+});
+
+describe("an upstream that counts what cannot be", () => {
+  const lie = 50_000_000;
+  const reply = (body: object) => ({
+    reply: {
+      status: 200,
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(body),
+    },
+  });
+
+  test("uses up no limit of its own with it: of vectors", async () => {
+    start("tokensPerMinute: 1000");
+    const embedding = Array.from({ length: 1536 }, () => 0.02);
+    const data = [{ object: "embedding", index: 0, embedding }];
+    const usage = { prompt_tokens: lie, total_tokens: lie };
+    first.script(reply({ object: "list", model: "m", data, usage }), { times: Infinity });
+    for (let at = 0; at < 5; at++) expect((await embed("alone")).status).toBe(200);
+  });
+
+  test("nor of pictures", async () => {
+    start("tokensPerMinute: 1000");
+    const usage = { input_tokens: 5, output_tokens: lie, total_tokens: lie + 5 };
+    const data = [{ b64_json: base64Of(drawn("an otter")) }];
+    first.script(reply({ created: 1, data, usage }), { times: Infinity });
+    second.script({ fail: "forbidden" }, { times: Infinity });
+    for (let at = 0; at < 3; at++) expect((await draw()).status).toBe(200);
+    expect(first.requests).toHaveLength(3);
   });
 });
 

@@ -1,8 +1,9 @@
 /** The log tells who, what, where and how long. Never what was said, and never a secret. */
 import { afterAll, describe, expect, test } from "bun:test";
+import { join } from "node:path";
 import { createLog, type Level } from "../../server/observe/log.ts";
 import { startFake } from "../fake-upstream.ts";
-import { startProcess, temporaryFolder } from "../harness.ts";
+import { readLedger, startGateway, startProcess, temporaryFolder } from "../harness.ts";
 import { png, until } from "./edge-fixture.ts";
 
 const fake = startFake({ key: "sk-upstream-SECRET-1f2e3d4c5b" });
@@ -11,6 +12,7 @@ afterAll(() => fake.close());
 /** Recognisable wherever they might turn up. */
 const marks = {
   key: "sk-caller-SECRET-0123456789abcdef",
+  modelKey: "sk-model-SECRET-0123456789abcdef",
   wrongKey: "sk-wrong-SECRET-0123456789abcdef",
   upstreamKey: "sk-upstream-SECRET-1f2e3d4c5b",
   wrongUpstreamKey: "sk-upstream-SECRET-wrong-1f2e3d",
@@ -79,6 +81,9 @@ describe.each(["json", "text"] as const)("as %s, at its most talkative", (format
       (await embed({ input: [marks.text, ""] })).status,
       (await embed({ dimensions: marks.text })).status,
       (await embed({ model: "nobody" })).status,
+      (await embed({ model: marks.modelKey })).status,
+      (await draw({ model: marks.prompt })).status,
+      (await send(`/v1/engines/${marks.modelKey}/embeddings`, { input: marks.text })).status,
       (await embed({ model: "locked-out" })).status,
       (await embed({ model: "nowhere" })).status,
       (await send("/v1/embeddings", `{"input": "${marks.text}`)).status,
@@ -99,8 +104,8 @@ describe.each(["json", "text"] as const)("as %s, at its most talkative", (format
     fake.script({ fail: "server-error" });
     statuses.push((await draw({})).status);
     expect(statuses).toEqual([
-      200, 200, 400, 400, 400, 404, 502, 502, 400, 401, 200, 400, 200, 400, 200, 400, 502, 502, 502,
-      502,
+      200, 200, 400, 400, 400, 404, 404, 404, 404, 502, 502, 400, 401, 200, 400, 200, 400, 200, 400,
+      502, 502, 502, 502,
     ]);
     gateway.kill("SIGTERM");
     expect(await gateway.exited).toBe(0);
@@ -109,6 +114,9 @@ describe.each(["json", "text"] as const)("as %s, at its most talkative", (format
     for (const [name, mark] of Object.entries(marks))
       expect(log.includes(mark) && name).toBe(false);
     expect(log).not.toContain("SECRET");
+    const stored = JSON.stringify(readLedger(join(folder.path, "data")));
+    expect(stored).toContain("model_not_found");
+    expect(stored).not.toContain("SECRET");
     const vector = JSON.parse(vectors.text).data[0].embedding as number[];
     for (const number of vector.slice(0, 20)) expect(log).not.toContain(String(number));
     expect(log.split(/event":"request"|\d request /).length - 1).toBe(statuses.length);
@@ -134,6 +142,25 @@ describe("one line for each call", () => {
       },
     };
   };
+
+  test("names the model where there is one, also if the key may not use it", async () => {
+    const gateway = startGateway({
+      yaml: `${yaml}  - { name: narrow, key: sk-narrow-0123456789abcdef, models: [painter] }\n`,
+    });
+    const ask = async (model: string) => {
+      const headers = { authorization: "Bearer sk-narrow-0123456789abcdef" };
+      const response = await gateway.post("/v1/embeddings", { model, input: "a" }, headers);
+      return response.status;
+    };
+    expect([await ask("vectors"), await ask("vectros")]).toEqual([403, 404]);
+    const told = gateway
+      .log()
+      .split("\n")
+      .filter((line) => line.includes('"event":"request"'));
+    expect(told.map((line) => JSON.parse(line).model)).toEqual(["vectors", "(unknown)"]);
+    expect(gateway.rows().map(({ model }) => model)).toEqual(["vectors", null]);
+    await gateway.close();
+  });
 
   test("whatever a caller calls the model, and the terminal does as it likes", async () => {
     using folder = temporaryFolder();

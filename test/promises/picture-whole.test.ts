@@ -94,24 +94,26 @@ test("of a large picture that is well, no more than its ends is read", async () 
 });
 
 describe("in a stream", () => {
-  const wanted = { finish: {}, stream: true, count: 2, most: 2, asked: {} };
+  const wanted = (count: number) => ({ finish: {}, stream: true, count, most: count, asked: {} });
   const never = (): never => {
     throw new Error("nothing need be done");
   };
   const workshop = {
     download: never,
     convert: never,
-    isInside: never,
+    isPrivate: never,
     onMissing: never,
     onAdapted: never,
+    onDropped: never,
+    onSpoilt: () => undefined,
   };
   async function* completed(...pictures: readonly string[]): AsyncGenerator<ImageEvent> {
     for (const base64 of pictures) yield { type: "completed", base64 };
   }
-  const deliver = async (...pictures: readonly string[]) => {
+  const deliver = async (count: number, ...pictures: readonly string[]) => {
     const events = completed(...pictures);
-    const finished = await finishReply({ kind: "stream", events }, wanted, workshop);
-    const reply = upTo(wanted.most, finished);
+    const finished = await finishReply({ kind: "stream", events }, wanted(count), workshop);
+    const reply = upTo(count, finished);
     if (reply.kind !== "stream") throw new Error("it was a stream");
     const delivered: string[] = [];
     try {
@@ -128,13 +130,18 @@ describe("in a stream", () => {
     const [one, two] = [await painted("one"), await painted("two")];
     const half = one.slice(0, one.length / 2 - ((one.length / 2) % 4));
     const fault = "upstream_invalid";
-    expect(await deliver(one, half, two)).toEqual({ delivered: [one, two], fault });
-    expect(await deliver(half)).toEqual({ delivered: [], fault });
+    expect(await deliver(3, one, half, two)).toEqual({ delivered: [one, two], fault });
+    expect(await deliver(1, half)).toEqual({ delivered: [], fault });
+  });
+
+  test("half a picture beyond those that were asked for is no matter", async () => {
+    const one = await painted("one");
+    expect(await deliver(1, one, one.slice(0, 400))).toEqual({ delivered: [one], fault: "none" });
   });
 
   test("more pictures than were asked for go no further", async () => {
     const [one, two] = [await painted("one"), await painted("two")];
-    expect(await deliver(one, two, one)).toEqual({ delivered: [one, two], fault: "none" });
+    expect(await deliver(2, one, two, one)).toEqual({ delivered: [one, two], fault: "none" });
   });
 });
 

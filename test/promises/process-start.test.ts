@@ -1,11 +1,18 @@
 /** The first minute: one command, and a key, an address and a line that works when pasted. */
 import { afterEach, describe, expect, test } from "bun:test";
-import { readdirSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { loadSnapshot } from "../../server/snapshot/load.ts";
 import { welcomeText } from "../../server/welcome-text.ts";
-import { configFor, type GatewayProcess, startProcess, temporaryFolder } from "../harness.ts";
+import {
+  configFor,
+  type GatewayProcess,
+  startProcess,
+  temporaryFolder,
+  testKey,
+} from "../harness.ts";
+import { until } from "./edge-fixture.ts";
 import { cleanEnvironment, vexel } from "./process-fixture.ts";
 
 const running: GatewayProcess[] = [];
@@ -84,6 +91,72 @@ test("a configuration with keys of its own needs no other", async () => {
   using folder = temporaryFolder();
   const gateway = await start({ folder: folder.path, yaml: configFor("http://127.0.0.1:9/v1") });
   expect(gateway.output()).not.toContain("sk-vx-");
+});
+
+describe("a model of one's own whose folder holds none", () => {
+  const yamlFor = (path: string): string => `
+upstreams:
+  - { id: mine, kind: local, path: ${path} }
+models:
+  - { id: mine, kind: embedding, targets: [{ upstream: mine, model: mine }] }
+keys:
+  - { name: test, key: ${testKey} }
+`;
+
+  test("ends the start as it ends a check: exit code 1, with the place", async () => {
+    using folder = temporaryFolder();
+    const empty = join(folder.path, "empty");
+    mkdirSync(empty);
+    writeFileSync(join(folder.path, "vexel.yaml"), yamlFor(empty));
+    const env = { PORT: "0", VEXEL_DATA: join(folder.path, "data") };
+    const check = await vexel(["check"], { cwd: folder.path, env });
+    const serve = await vexel(["serve"], { cwd: folder.path, env });
+    expect(serve).toEqual({ code: 1, out: "", err: check.err });
+    expect(serve.err).toMatch(/vexel\.yaml:\d+/);
+    expect(serve.err).toContain("has no tokenizer.json");
+  });
+
+  test("is not taken over by a gateway that runs", async () => {
+    using folder = temporaryFolder();
+    const yaml = configFor("http://127.0.0.1:9/v1");
+    const gateway = await start({ folder: folder.path, yaml });
+    writeFileSync(join(folder.path, "vexel.yaml"), yamlFor(folder.path));
+    await until(() => gateway.output().includes("config-rejected"));
+    const { data } = (await (await modelsWith(gateway, testKey)).json()) as {
+      data: { id: string }[];
+    };
+    const ids = data.map(({ id }) => id);
+    expect(ids).toContain("gpt-image-2");
+    expect(ids).not.toContain("mine");
+  });
+});
+
+test("a variable that is named like a setting and is none is told of, with what it may be meant for", async () => {
+  using folder = temporaryFolder();
+  const env = {
+    VEXEL_LOG_LEVLE: "silent",
+    VEXEL_BOGUS: "1",
+    VEXEL_OUR_TOKEN: "x-0123456789",
+    // What README.md, and Kubernetes beside a service "vexel", set.
+    VEXEL_KEY: "sk-mine",
+    VEXEL_PORT: "tcp://10.0.0.1:80",
+    VEXEL_PORT_80_TCP_ADDR: "10.0.0.1",
+    VEXEL_SERVICE_HOST: "10.0.0.1",
+  };
+  const yaml = `${configFor("http://127.0.0.1:9/v1")}  - { name: more, key: "\${VEXEL_OUR_TOKEN}-long-enough" }\n`;
+  const gateway = await start({ folder: folder.path, yaml, env });
+  const told = gateway
+    .output()
+    .split("\n")
+    .filter((line) => line.includes("setting-unknown"))
+    .map((line) => JSON.parse(line) as { name: string; nearest?: string });
+  expect(told.map(({ name, nearest }) => [name, nearest])).toEqual([
+    ["VEXEL_BOGUS", undefined],
+    ["VEXEL_LOG_LEVLE", "VEXEL_LOG_LEVEL"],
+  ]);
+  const check = await vexel(["check"], { cwd: folder.path, env: { ...env, VEXEL_PORT: "8081" } });
+  expect(check.code).toBe(0);
+  expect(check.err).toContain("VEXEL_PORT is set, but it is no setting (did you mean PORT?)");
 });
 
 test("a person's browser finds something useful at /", async () => {

@@ -128,6 +128,17 @@ describe("GET /admin/targets", () => {
     expect(well.latency[0]!.mean_ms).toBeGreaterThan(0);
   });
 
+  test("tells of a model's only target, too, how quick it is and how often it fails", async () => {
+    const { gateway, fakes, embed } = arrange({ upstreams: 1, settings });
+    expect(at(await shown(gateway.url), "u0").error_share).toBe(null);
+    for (let call = 0; call < 3; call++) await expectVectors(await embed());
+    fakes[0]!.script({ fail: "server-error" });
+    expect((await embed()).status).toBe(502);
+    const only = at(await shown(gateway.url), "u0");
+    expect(only).toMatchObject({ state: "healthy", error_share: 0.25 });
+    expect(only.latency[0]!.mean_ms).toBeGreaterThan(0);
+  });
+
   test("tells who has just come back", async () => {
     const { gateway, fakes, embed } = arrange({ upstreams: 2, settings });
     fakes[0]!.script({ fail: "server-error" }, forEver);

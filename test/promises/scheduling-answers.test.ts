@@ -2,6 +2,7 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import type { WireReply } from "../../server/upstream/adapter.ts";
 import { spentMs } from "../../server/upstream/adapters/wire/rate-limit-reset.ts";
+import { Answer } from "../../server/upstream/http/answer.ts";
 import { createLimitWatch } from "../../server/upstream/limit-watch.ts";
 import type { Fake } from "../fake-upstream.ts";
 import { expectVectors } from "../faults/faults-fixture.ts";
@@ -57,30 +58,58 @@ describe("an answer that says that the limit is used up", () => {
     expect(spentMs(new Headers(headers))).toBe(expected);
   });
 
-  test("is found, and the headers of those that tell nothing, or have much left, are hardly read", () => {
+  test("is heard at once, however many before it said nothing, and of one model alone", async () => {
+    const { fakes, embed, draw } = arrange({ upstreams: 2 });
+    for (let call = 0; call < 40; call++) await expectVectors(await embed());
+    const [spent] = fakes as [Fake];
+    spent.clear();
+    spent.script({ headers: usedUp }, forEver);
+    while (spent.requests.length === 0) await expectVectors(await embed());
+    for (let call = 0; call < 40; call++) await expectVectors(await embed());
+    expect(spent.requests).toHaveLength(1);
+    expect((await draw()).status).toBe(200);
+    expect(spent.requests).toHaveLength(2);
+  });
+
+  test("is found in any place, and of those that our own client has looked at no header is read", () => {
     const heard: number[] = [];
     const watch = createLimitWatch((_, waitMs) => heard.push(waitMs));
     let reads = 0;
-    const reply = (headers: Record<string, string>): WireReply =>
+    const reply = (headers: Record<string, string>, seemsSpent?: boolean): WireReply =>
       ({
         status: 200,
+        ...(seemsSpent !== undefined && { seemsSpent }),
         get headers() {
           reads++;
           return new Headers(headers);
         },
       }) as unknown as WireReply;
-    const [silent, talking] = [targetNamed("silent"), targetNamed("talking")];
-    for (let call = 0; call < 2000; call++) watch(reply({}), silent);
-    expect(reads).toBeLessThan(10);
-    reads = 0;
-    const plenty = { "x-ratelimit-remaining-requests": "4999" };
-    for (let call = 0; call < 650; call++) watch(reply(plenty), talking);
-    expect(reads).toBeLessThanOrEqual(11);
-    for (let left = 4000; left >= 0; left--) {
-      const remaining = { ...usedUp, "x-ratelimit-remaining-requests": String(left) };
-      watch(reply(remaining), talking);
+    const target = targetNamed("a");
+    for (let call = 0; call < 300; call++) watch(reply({}, false), target);
+    expect(reads).toBe(0);
+    for (let left = 70; left >= 0; left--) {
+      watch(reply({ ...usedUp, "x-ratelimit-remaining-requests": String(left) }), target);
     }
-    expect(heard).toEqual([30_000]);
+    watch(reply(usedUp, true), target);
+    expect(heard).toEqual([30_000, 30_000]);
+  });
+
+  test.each<[string, boolean]>([
+    ["X-RateLimit-Remaining-Requests: 0", true],
+    ["x-ratelimit-remaining-tokens:0", true],
+    ["x-ratelimit-remaining: 0.0 ", true],
+    ["x-ratelimit-remaining-images: -3", true],
+    ["x-ratelimit-remaining-requests: 05", false],
+    ["x-ratelimit-remaining-requests: 10", false],
+    ["x-ratelimit-remaining-requests: 0.5", false],
+    ["x-ratelimit-reset-requests: 0", false],
+    ["x-other: x-ratelimit-remaining-requests: 0", false],
+  ])("is seen in a head: %s", (line, seen) => {
+    for (const lines of [`${line}\r\nserver: x`, `server: x\r\n${line}`]) {
+      const answer = new Answer(1000);
+      answer.push(Buffer.from(`HTTP/1.1 200 OK\r\ncontent-length: 0\r\n${lines}\r\n\r\n`));
+      expect(answer.seemsSpent).toBe(seen);
+    }
   });
 });
 

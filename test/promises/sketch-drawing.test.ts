@@ -212,6 +212,22 @@ describe("the words are heard", () => {
     expect(await light("hills at noon")).toBeGreaterThan((await light("hills at night")) * 1.6);
   });
 
+  test.each([
+    ["a bowl of oranges on a table", "a bowl of fruit with a room"],
+    ["three lemons", "three lemons"],
+    ["a cat in blue and orange", "a cat in tones of blue and orange"],
+    ["a violin", "a violin"],
+    ["the Eiffel tower at sunset", "an Eiffel tower at sunset"],
+    ["ein roter Fuchs im verschneiten Wald bei Nacht", "a red fox with a forest at night in snow"],
+    ["zwei Katzen am Strand", "two cats with a beach"],
+    ["ein Boot auf dem See, Aquarell", "a boat with a lake, watercolour"],
+    // Without a German word beside them these are English.
+    ["a gift for those who see", "a gift"],
+  ])("%s: %s", async (prompt, told) => {
+    const [result] = (await draw(prompt, { size: "48x48" })).results;
+    expect(result?.revised_prompt).toBe(`vexel-sketch drew: ${told}.`);
+  });
+
   test("the revised prompt tells what was understood, and that it is a drawing program", async () => {
     const said = async (prompt: string): Promise<string | undefined> =>
       (await draw(prompt)).results[0]?.revised_prompt;

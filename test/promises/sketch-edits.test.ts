@@ -107,6 +107,26 @@ describe("only the masked area changes", () => {
     expect([rgba[middle], rgba[middle + 1], rgba[middle + 2]]).toEqual([0x10, 0xc0, 0x40]);
   });
 
+  test("what is taken away leaves the texture around it, and no smooth patch", async () => {
+    const raw = Buffer.alloc(size.width * size.height * 3);
+    // Grass, as it were: fine, irregular, and of one mean throughout.
+    for (let i = 0; i < size.width * size.height; i++)
+      raw.fill(90 + (((i * 2_654_435_761) >>> 8) % 80), i * 3, i * 3 + 3);
+    const image = await sharp(raw, { raw: { ...size, channels: 3 } })
+      .png()
+      .toBuffer();
+    const mask = await maskWith(size, hole);
+    const { rgba } = await pixelsOf(bytesOf(await edit("remove it", [image], { mask })));
+    const rough = { inside: 0, outside: 0 };
+    for (let i = 0; i < size.width * size.height - 1; i++) {
+      const place = inHole(i % size.width, Math.floor(i / size.width)) ? "inside" : "outside";
+      rough[place] += Math.abs((rgba[i * 4] ?? 0) - (rgba[i * 4 + 4] ?? 0));
+    }
+    const area = hole.width * hole.height;
+    const outside = rough.outside / (size.width * size.height - area);
+    expect(rough.inside / area).toBeGreaterThan(outside * 0.6);
+  });
+
   test("a mask of one pixel is honoured", async () => {
     const image = await photo();
     const reply = await edit("night", [image], {

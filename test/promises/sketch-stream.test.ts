@@ -1,5 +1,6 @@
 /** Promises of the drawing program about streams, callers that leave, and too many callers. */
 import { describe, expect, test } from "bun:test";
+import sharp from "sharp";
 import { GatewayError } from "../../server/std/gateway-error.ts";
 import { sketch } from "../../server/upstream/local/sketch/sketch.ts";
 import { slots } from "../../server/upstream/local/sketch/slots.ts";
@@ -11,6 +12,8 @@ import {
   drawing,
   editing,
   fromFile,
+  maskWith,
+  type Pixels,
   photo,
   pixelsOf,
   refusal,
@@ -74,15 +77,63 @@ describe("partials come before completed", () => {
     ]);
   });
 
-  test("edits stream too", async () => {
-    const query = editing("two cats at night, watercolour", [fromFile(await photo())], {
-      options: { partial_images: 3 },
-      stream: true,
+  describe("edits stream too: as many as asked for, whatever the words, and none of them is the last", () => {
+    const size = { width: 120, height: 90 };
+    const masked = () => maskWith(size, { left: 30, top: 20, width: 50, height: 40 });
+    const cases: readonly [prompt: string, mask: boolean][] = [
+      ["two cats at night, watercolour", false],
+      ["make it warmer", false],
+      ["watercolour", false],
+      ["frobnicate", false],
+      ["a red balloon", true],
+      ["remove it", true],
+      ["add a dog", true],
+    ];
+    test.each(cases)("%s (mask: %p)", async (prompt, withMask) => {
+      const image = await photo(size.width, size.height);
+      for (const partial_images of [0, 1, 2, 3]) {
+        const query = editing(prompt, [fromFile(image)], {
+          ...(withMask && { mask: await masked() }),
+          options: { partial_images },
+          stream: true,
+        });
+        const reply = await sketch.edits(query, target, new AbortController().signal);
+        const pictures: Pixels[] = [];
+        const types: string[] = [];
+        if (reply.kind === "stream")
+          for await (const event of reply.events) {
+            types.push(event.type);
+            if (event.type !== "whole") pictures.push(await decode(event.base64));
+          }
+        const partials = Array.from({ length: partial_images }, () => "partial");
+        expect(types).toEqual([...partials, "completed"]);
+        const last = pictures.at(-1)!;
+        for (const [at, picture] of pictures.slice(0, -1).entries()) {
+          expect(apart(picture, last)).toBeGreaterThan(0);
+          expect(apart(picture, pictures[at + 1]!)).toBeGreaterThan(0);
+          // The corner is outside the mask.
+          if (withMask) expect([...picture.rgba.slice(0, 4)]).toEqual([...last.rgba.slice(0, 4)]);
+        }
+      }
     });
-    const reply = await sketch.edits(query, target, new AbortController().signal);
-    const types: string[] = [];
-    if (reply.kind === "stream") for await (const event of reply.events) types.push(event.type);
-    expect(types).toEqual(["partial", "partial", "partial", "completed"]);
+
+    test("also of a picture that is one colour throughout", async () => {
+      const plain = await sharp({
+        create: { ...size, channels: 3, background: "#ffffff" },
+      })
+        .png()
+        .toBuffer();
+      const query = editing("flat", [fromFile(plain)], {
+        options: { partial_images: 3 },
+        stream: true,
+      });
+      const reply = await sketch.edits(query, target, new AbortController().signal);
+      const seen: string[] = [];
+      if (reply.kind === "stream")
+        for await (const event of reply.events) if (event.type !== "whole") seen.push(event.base64);
+      expect(seen).toHaveLength(4);
+      expect(new Set(seen).size).toBe(4);
+    });
   });
 
   test("jpeg and webp are streamed as such", async () => {

@@ -22,11 +22,20 @@ export interface Ordered {
   readonly trip: Trip;
 }
 
-/** The same answer; as it goes by, what it cost is written into the trip. */
-export function billed(reply: ImageReply, ordered: Ordered): ImageReply {
+/**
+ * The same answer; as it goes by, what it cost is written into the trip. `spoilt`: what came of a stream and could not be
+ * used. It is paid for as well.
+ */
+export function billed(
+  reply: ImageReply,
+  ordered: Ordered,
+  spoilt: readonly ImageEvent[] = [],
+): ImageReply {
   const { trip } = ordered;
   trip.cost = undefined;
-  if (reply.kind === "stream") return { kind: "stream", events: watched(reply.events, ordered) };
+  if (reply.kind === "stream") {
+    return { kind: "stream", events: watched(reply.events, ordered, spoilt) };
+  }
   trip.cost = wholeCost(reply, ordered);
   return reply;
 }
@@ -34,25 +43,35 @@ export function billed(reply: ImageReply, ordered: Ordered): ImageReply {
 async function* watched(
   events: AsyncIterable<ImageEvent>,
   ordered: Ordered,
+  spoilt: readonly ImageEvent[],
 ): AsyncGenerator<ImageEvent> {
   const { trip } = ordered;
   let sum: number | undefined;
   let pictures = 0;
-  let ended = false;
-  const add = (cost: number | undefined): void => {
+  let left = true;
+  const add = (event: ImageEvent): void => {
+    if (event.type === "partial") return;
+    const cost =
+      event.type === "whole"
+        ? wholeCost(event.reply, ordered)
+        : piecesCost(event, 1, drawnOnly(event), ordered);
     if (pictures++ === 0) sum = cost;
     else sum = sum === undefined || cost === undefined ? undefined : sum + cost;
   };
   try {
     for await (const event of events) {
-      if (event.type === "whole") add(wholeCost(event.reply, ordered));
-      else if (event.type === "completed") add(piecesCost(event, 1, drawnOnly(event), ordered));
+      add(event);
       yield event;
     }
-    ended = true;
+    left = false;
+  } catch (error) {
+    // As of a whole answer of which some is missing: what was drawn is what it costs.
+    left = false;
+    throw error;
   } finally {
-    // Nobody knows what a stream costs that broke off.
-    trip.cost = ended ? sum : undefined;
+    for (const event of spoilt) add(event);
+    // Nobody knows what a stream costs that was not read to its end.
+    trip.cost = left ? undefined : sum;
   }
 }
 

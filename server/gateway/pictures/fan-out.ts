@@ -1,4 +1,5 @@
 /** More pictures than a target makes in one call: several calls side by side, gathered into one answer. */
+import type { FaultName } from "../../../contract/faults.ts";
 import { GatewayError } from "../../std/gateway-error.ts";
 import type {
   GenerationQuery,
@@ -9,6 +10,7 @@ import type {
 import { sumOf } from "../image-usage.ts";
 import { merged } from "./merged.ts";
 import type { Plan } from "./plan.ts";
+import { seedAfter } from "./seeds.ts";
 
 /** One caller shall not take all of an upstream's places. */
 const maxParallel = 4;
@@ -16,8 +18,16 @@ const maxParallel = 4;
 /** What could not be had of pictures of which others could. */
 export interface Missing {
   readonly count: number;
-  readonly fault: string;
+  readonly fault: FaultName;
+  /** What it failed with. Absent: there were fewer than the upstream was asked for. */
+  readonly error?: unknown;
 }
+
+export const missingFor = (count: number, error: unknown): Missing => ({
+  count,
+  fault: faultOf(error),
+  ...(error !== undefined && { error }),
+});
 
 export interface FanOut<Q> {
   readonly ask: (query: Q) => Promise<ImageReply>;
@@ -37,24 +47,32 @@ export async function fanOut<Q extends GenerationQuery>(
   { query, calls }: Pick<Plan<Q>, "query" | "calls">,
   { ask, inEvents, onMissing, onUncounted }: FanOut<Q>,
 ): Promise<ImageReply> {
-  const asked = calls.reduce((sum, each) => sum + each, 0);
-  let { there, failure } = await askAll(query, calls, 0, ask);
+  const asked = sumOfAll(calls);
+  let { there, failure } = await askAll(query, calls, ask);
+  const askOneByOne = (lacking: number): Promise<Gathered> => {
+    onUncounted?.();
+    return askAll(query, new Array<number>(lacking).fill(1), ask, calls);
+  };
   const lacking = asked - countIn(there);
   if (onUncounted && !failure && there.every(isOne) && lacking > 0) {
-    onUncounted();
-    const more = await askAll(query, new Array<number>(lacking).fill(1), calls.length, ask);
+    const more = await askOneByOne(lacking);
     there = [...there, ...more.there];
     failure = more.failure;
   }
   if (failure && there.length === 0) throw failure.error;
   const [only] = there;
-  if (only?.kind === "stream" && calls.length === 1) return only;
+  if (only?.kind === "stream" && calls.length === 1) {
+    // How many it makes is seen only when it has ended.
+    return onUncounted && asked > 1
+      ? { kind: "stream", events: toppedUp(only.events, asked, askOneByOne) }
+      : only;
+  }
   if ((failure && inEvents) || there.some(({ kind }) => kind === "stream")) {
     return { kind: "stream", events: allOf(there, failure?.error) };
   }
   const whole = only && there.length === 1 ? (only as WholeReply) : together(there as WholeReply[]);
   const count = asked - whole.results.length;
-  if (count > 0) onMissing({ count, fault: faultOf(failure?.error) });
+  if (count > 0) onMissing(missingFor(count, failure?.error));
   return whole;
 }
 
@@ -63,13 +81,18 @@ interface Failure {
   readonly error: unknown;
 }
 
-/** `from`: how many calls were made before these. */
+interface Gathered {
+  readonly there: readonly ImageReply[];
+  readonly failure: Failure | undefined;
+}
+
+/** `before`: the calls that were made before these. */
 async function askAll<Q extends GenerationQuery>(
   query: Q,
   calls: readonly number[],
-  from: number,
   ask: FanOut<Q>["ask"],
-): Promise<{ there: readonly ImageReply[]; failure: Failure | undefined }> {
+  before: readonly number[] = [],
+): Promise<Gathered> {
   const replies: (ImageReply | undefined)[] = calls.map(() => undefined);
   const failures: Failure[] = [];
   let next = 0;
@@ -77,7 +100,8 @@ async function askAll<Q extends GenerationQuery>(
     while (next < calls.length) {
       const at = next++;
       try {
-        replies[at] = await ask(withCount(query, calls[at] as number, from + at));
+        const earlier = [...before, ...calls.slice(0, at)];
+        replies[at] = await ask(withCount(query, calls[at] as number, earlier));
       } catch (error) {
         failures.push({ at, error });
         // Where one was refused, so will the others be: none is paid for in vain.
@@ -90,13 +114,15 @@ async function askAll<Q extends GenerationQuery>(
   return { there: replies.filter((reply) => reply !== undefined), failure };
 }
 
+const sumOfAll = (counts: readonly number[]): number => counts.reduce((sum, each) => sum + each, 0);
+
 const countIn = (replies: readonly ImageReply[]): number =>
   replies.reduce((sum, reply) => sum + (reply.kind === "whole" ? reply.results.length : 0), 0);
 
 const isOne = (reply: ImageReply): boolean => reply.kind === "whole" && reply.results.length === 1;
 
 /** Without a failure there are fewer than the upstream was asked for. */
-const faultOf = (error: unknown): string =>
+const faultOf = (error: unknown): FaultName =>
   error === undefined
     ? "upstream_invalid"
     : error instanceof GatewayError
@@ -104,14 +130,15 @@ const faultOf = (error: unknown): string =>
       : "internal";
 
 /** One picture is what every upstream makes unasked, and some have no word for it. */
-const withCount = <Q extends GenerationQuery>(query: Q, count: number, at: number): Q => {
+const withCount = <Q extends GenerationQuery>(
+  query: Q,
+  count: number,
+  earlier: readonly number[],
+): Q => {
   const { n: _, ...options } = query.options;
   const counted = { ...query, options: count === 1 ? options : { ...options, n: count } };
-  if (at === 0) return counted;
-  const { seed } = query.rest;
-  // The same seed would make the same picture again.
-  const rest = typeof seed === "number" ? { ...query.rest, seed: seed + at } : query.rest;
-  return { ...counted, rest, part: at };
+  if (earlier.length === 0) return counted;
+  return { ...counted, rest: seedAfter(query.rest, sumOfAll(earlier)), part: earlier.length };
 };
 
 function together(replies: readonly WholeReply[]): WholeReply {
@@ -139,13 +166,41 @@ function together(replies: readonly WholeReply[]): WholeReply {
   };
 }
 
-/** A stream can tell of a failure at its end, after what has come. */
+/**
+ * A stream can tell of a failure at its end, after what has come: one of several that breaks off does not take the others
+ * along.
+ */
 async function* allOf(
   replies: readonly ImageReply[],
   failure: unknown,
 ): AsyncGenerator<ImageEvent> {
-  yield* merged(replies.map(eventsOf));
-  if (failure !== undefined) throw failure;
+  const failures: unknown[] = failure === undefined ? [] : [failure];
+  const kept = async function* (reply: ImageReply): AsyncGenerator<ImageEvent> {
+    try {
+      yield* eventsOf(reply);
+    } catch (error) {
+      failures.push(error);
+    }
+  };
+  yield* merged(replies.map(kept));
+  if (failures.length > 0) throw failures[0];
+}
+
+/** The stream of a server that may make one picture, whatever it is asked for; then the others are asked for. */
+async function* toppedUp(
+  events: AsyncIterable<ImageEvent>,
+  asked: number,
+  askOneByOne: (lacking: number) => Promise<Gathered>,
+): AsyncGenerator<ImageEvent> {
+  let came = 0;
+  for await (const event of events) {
+    if (event.type === "whole") came += event.reply.results.length;
+    else if (event.type === "completed") came++;
+    yield event;
+  }
+  if (came !== 1) return;
+  const { there, failure } = await askOneByOne(asked - came);
+  yield* allOf(there, failure?.error);
 }
 
 async function* eventsOf(reply: ImageReply): AsyncGenerator<ImageEvent> {

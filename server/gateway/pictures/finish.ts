@@ -1,4 +1,5 @@
 /** What becomes of a picture between the upstream and the caller: fetched, converted, and described as it truly is. */
+import { GatewayError } from "../../std/gateway-error.ts";
 import type {
   ImageEvent,
   ImageFacts,
@@ -9,7 +10,8 @@ import type {
   WholeReply,
 } from "../../upstream/contract.ts";
 import { lie } from "../verify.ts";
-import { type Held, inBase64, sizeIn, typeOf } from "./look.ts";
+import { factsOf, qualityOf, shared, unheeded } from "./facts.ts";
+import { type Held, inBase64, typeOf } from "./look.ts";
 import type { Finish } from "./plan.ts";
 import { checkWhole } from "./whole.ts";
 
@@ -17,12 +19,16 @@ import { checkWhole } from "./whole.ts";
 export interface Workshop {
   download(url: string): Promise<Held>;
   convert(picture: Held, to: Conversion): Promise<Held>;
-  /** Whether a link leads into the operator's own network. */
-  isInside(url: string): boolean;
+  /** Whether a link leads into the operator's own network, or holds a password. */
+  isPrivate(url: string): boolean;
   /** Told how many there are less than were asked for, and why, where a picture could not be finished. */
   onMissing(count: number, error: unknown): void;
   /** Told of each option that the gateway served itself. */
   onAdapted(name: string): void;
+  /** Told of each option that nobody served. */
+  onDropped(name: string): void;
+  /** Told of what came in a stream and could not be used. */
+  onSpoilt(event: ImageEvent): void;
 }
 
 export interface Conversion {
@@ -58,26 +64,33 @@ async function* finishEvents(
   workshop: Workshop,
 ): AsyncGenerator<ImageEvent> {
   const failures: unknown[] = [];
+  // What is missing of a part may yet come in another.
+  const onMissing: Workshop["onMissing"] = (_, error) => failures.push(error);
   let { most } = wanted;
+  let delivered = 0;
   let ready: ImageEvent;
   for await (const event of events) {
     try {
       if (event.type === "whole") {
-        const reply = await finishWhole(event.reply, { ...wanted, most }, workshop);
+        const part = { ...wanted, most };
+        const reply = await finishWhole(event.reply, part, { ...workshop, onMissing });
         most -= reply.results.length;
+        delivered += reply.results.length;
         ready = { type: "whole", reply };
       } else {
         if (event.type === "completed") await checkWhole({ kind: "base64", base64: event.base64 });
         ready = await finishFrame(event, wanted, workshop);
+        if (event.type === "completed") delivered++;
       }
     } catch (error) {
       failures.push(error);
+      workshop.onSpoilt(event);
       continue;
     }
     yield ready;
   }
-  // After what could be delivered, as its end.
-  if (failures.length > 0) throw failures[0];
+  // After what could be delivered, as its end; unless there were more than enough.
+  if (failures.length > 0 && delivered < wanted.most) throw failures[0];
 }
 
 /** What comes beyond what was asked for is in the account, and goes no further. */
@@ -100,11 +113,14 @@ async function finishFrame(
   workshop: Workshop,
 ): Promise<ImageFrame> {
   const came: Held = { kind: "base64", base64: frame.base64 };
-  const picture = await converted(came, finish, workshop);
-  const facts = await factsOf(picture);
+  const { picture, flattened } = await converted(came, { finish, asked }, workshop);
+  const facts = await factsOf(picture, { asked, told: frame, flattened });
+  if (frame.type === "completed")
+    for (const name of unheeded(asked, facts)) workshop.onDropped(name);
+  const { background: _, ...others } = frame;
   return {
-    ...toldOf(asked, frame),
-    ...frame,
+    ...others,
+    ...qualityOf(asked, frame),
     ...facts,
     ...(picture !== came && { base64: await inBase64(picture) }),
   };
@@ -112,9 +128,11 @@ async function finishFrame(
 
 async function finishWhole(
   reply: WholeReply,
-  { finish, stream, count, most, asked }: Wanted,
+  wanted: Wanted,
   workshop: Workshop,
 ): Promise<WholeReply> {
+  const { count, most, asked } = wanted;
+  const { facts: told } = reply;
   const results: ImageResult[] = [];
   const failures: unknown[] = [];
   let facts: ImageFacts | undefined;
@@ -123,11 +141,13 @@ async function finishWhole(
   for (const result of reply.results) {
     if (results.length === most) break;
     try {
-      const image = await finished(result.image, finish, stream, workshop);
+      const { picture: image, flattened } = await finished(result.image, wanted, workshop);
       results.push({ ...result, image });
       if (image.kind === "url") continue;
       seen++;
-      facts = shared(facts, await factsOf(image));
+      const shown = await factsOf(image, { asked, told, flattened });
+      for (const name of unheeded(asked, shown)) workshop.onDropped(name);
+      facts = shared(facts, shown);
     } catch (error) {
       failures.push(error);
     }
@@ -135,91 +155,99 @@ async function finishWhole(
   // What has been paid for is delivered: one picture that is none does not take the others along.
   if (results.length === 0 && failures.length > 0) throw failures[0];
   if (failures.length > 0) workshop.onMissing(count - results.length, failures[0]);
-  const told = { ...toldOf(asked, reply.facts), ...reply.facts };
-  const { size: _, output_format: __, ...unseen } = told;
+  const { size, output_format, background, ...unseen } = { ...told, ...qualityOf(asked, told) };
   const { length: came } = reply.results;
+  const looked = seen === results.length;
   return {
     ...reply,
     results,
     ...(results.length < came && { drawn: reply.drawn ?? came }),
     // Of what nobody here has looked at, nothing is said that only looking tells.
     facts: {
-      ...(seen === results.length ? told : unseen),
-      ...facts,
-      ...(finish.opaque && seen > 0 && { background: "opaque" }),
+      ...unseen,
+      ...(looked && size !== undefined && { size }),
+      ...(looked && output_format !== undefined && { output_format }),
+      ...(seen === 0 && background !== undefined && { background }),
+      ...(looked && facts),
     },
   };
 }
 
+interface Finished<P extends Picture> {
+  readonly picture: P;
+  /** The gateway has put it on white. */
+  readonly flattened: boolean;
+}
+
 async function finished(
   image: Picture,
-  finish: Finish,
-  stream: boolean,
+  wanted: Wanted,
   workshop: Workshop,
-): Promise<Picture> {
+): Promise<Finished<Picture>> {
+  const { finish, stream } = wanted;
   const { as, format, opaque } = finish;
   if (image.kind === "url") {
     if (!/^(https?:\/\/|data:image\/)/.test(image.url)) throw lie("a link that is not a link");
-    const wantsBytes =
+    const mustFetch =
       stream ||
       as === "b64_json" ||
-      format !== undefined ||
-      opaque ||
-      // A link into the operator's own network leads callers nowhere, and tells them of it.
-      workshop.isInside(image.url);
-    if (!wantsBytes) return image;
+      // Such a link leads callers nowhere, or tells them what is not theirs to know.
+      workshop.isPrivate(image.url);
+    const asIs = { picture: image, flattened: false };
+    if (!mustFetch && format === undefined && !opaque) return asIs;
     if (as === "b64_json") workshop.onAdapted("response_format");
-    const fetched = await workshop.download(image.url);
+    let fetched: Held;
+    try {
+      fetched = await workshop.download(image.url);
+    } catch (error) {
+      // It is paid for: better handed over as it is than not at all.
+      if (mustFetch || !isOutOfReach(error)) throw error;
+      for (const name of unserved(finish)) workshop.onDropped(name);
+      return asIs;
+    }
     await checkWhole(fetched);
-    return converted(fetched, finish, workshop);
+    return converted(fetched, wanted, workshop);
   }
   await checkWhole(image);
   if (as === "url" && !stream) workshop.onAdapted("response_format");
-  return converted(image, finish, workshop);
+  return converted(image, wanted, workshop);
 }
 
-async function converted(picture: Held, finish: Finish, workshop: Workshop): Promise<Held> {
-  const { format, compression, opaque } = finish;
+/** From here and now: whoever gets the link may have more luck. */
+const isOutOfReach = (error: unknown): boolean =>
+  error instanceof GatewayError &&
+  (error.fault === "upstream_unreachable" || error.fault === "upstream_timeout");
+
+/** What a picture that is not looked at is not finished with. */
+const unserved = ({ format, compression, opaque }: Finish): string[] => [
+  ...(format === undefined ? [] : ["output_format"]),
+  ...(compression === undefined ? [] : ["output_compression"]),
+  ...(opaque ? ["background"] : []),
+];
+
+async function converted(
+  picture: Held,
+  { finish, asked }: Pick<Wanted, "finish" | "asked">,
+  workshop: Workshop,
+): Promise<Finished<Held>> {
+  const { format, opaque } = finish;
   const type = typeOf(picture);
   const same = format === undefined || type === `image/${format}`;
-  const flatten = opaque === true && type !== "image/jpeg";
-  if (same && compression === undefined && !flatten) return picture;
-  if (flatten) workshop.onAdapted("background");
+  const compression = finish.compression ?? (same ? undefined : finish.mendedCompression);
+  const flattens = opaque === true && type !== "image/jpeg";
+  if (same && compression === undefined && !flattens) return { picture, flattened: false };
+  if (flattens) workshop.onAdapted("background");
   if (!same) workshop.onAdapted("output_format");
   if (compression !== undefined) workshop.onAdapted("output_compression");
-  return workshop.convert(picture, {
+  // Where it is decoded anyway, an upstream that was asked for an opaque one is taken at its word.
+  const flattened = flattens || asked.background === "opaque";
+  const ready = await workshop.convert(picture, {
     format: format ?? formatOf(type),
     ...(compression !== undefined && { quality: compression }),
-    ...(flatten && { flatten }),
+    ...(flattened && { flatten: true }),
   });
+  return { picture: ready, flattened };
 }
 
 const formatOf = (type: string | undefined): Conversion["format"] =>
   type === "image/jpeg" ? "jpeg" : type === "image/webp" ? "webp" : "png";
-
-/** What the bytes themselves say. */
-async function factsOf(picture: Held): Promise<ImageFacts> {
-  const type = typeOf(picture);
-  const seen = await sizeIn(picture);
-  return {
-    ...(seen && { size: `${seen.width}x${seen.height}` }),
-    ...(type && { output_format: type.replace(/^image\/(?:svg\+)?/, "").replace("xml", "svg") }),
-  };
-}
-
-/** What is true of all pictures of an answer. */
-const shared = (before: ImageFacts | undefined, next: ImageFacts): ImageFacts =>
-  before === undefined
-    ? next
-    : Object.fromEntries(
-        Object.entries(before).filter(([name, value]) => next[name as keyof ImageFacts] === value),
-      );
-
-/** An upstream that took an option, and says nothing of it, has done what it was asked. `auto` is no fact. */
-function toldOf(asked: ImageFacts, told: ImageFacts): ImageFacts {
-  const { quality, background } = asked;
-  return {
-    ...(quality && quality !== "auto" && told.quality === undefined && { quality }),
-    ...(background && background !== "auto" && told.background === undefined && { background }),
-  };
-}

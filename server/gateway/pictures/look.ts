@@ -38,6 +38,12 @@ export async function sizeIn(picture: Held): Promise<ReturnType<typeof imageSize
   return imageSize(atHand(picture)) ?? imageSize(await headOf(picture, headBytes));
 }
 
+/** Whether it can have transparent pixels. Undefined where its head does not tell. */
+export async function alphaIn(picture: Held): Promise<boolean | undefined> {
+  const { alpha } = imageSize(atHand(picture)) ?? {};
+  return alpha ?? imageSize(await headOf(picture, headBytes))?.alpha;
+}
+
 const handBytes = 96;
 /** The head of a JPEG may hold a long profile before its size. */
 const headBytes = 64 * 1024;

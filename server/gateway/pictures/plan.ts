@@ -6,9 +6,11 @@ import type { Parameters } from "../../snapshot/snapshot.ts";
 import { GatewayError } from "../../std/gateway-error.ts";
 import type { EditQuery, GenerationQuery, ImageOptions, Rest } from "../../upstream/contract.ts";
 import type { ImageTraits, OptionName } from "../../upstream/image-traits.ts";
+import { lacks, refusal, uncompressible } from "./plan-refusals.ts";
 import { planSize } from "./plan-size.ts";
 import { checkSources } from "./plan-sources.ts";
-import { listed } from "./sizes.ts";
+import { planStream } from "./plan-stream.ts";
+import { planUser } from "./plan-user.ts";
 
 /**
  * `adapt`: what the target lacks the gateway does itself where it can, and refuses where it cannot. `drop`: the same, but
@@ -22,6 +24,8 @@ export interface Finish {
   readonly format?: "png" | "jpeg" | "webp";
   /** 0 to 100. */
   readonly compression?: number;
+  /** The same of a target that takes it: it holds only where the format has to be put right. */
+  readonly mendedCompression?: number;
   /** Without transparency. */
   readonly opaque?: true;
   /** As what it is handed over. Absent: as it came. */
@@ -78,13 +82,15 @@ export function planPicture<Q extends GenerationQuery | EditQuery>(
   for (const name of Object.keys(query.options) as (keyof ImageOptions)[]) {
     if (name !== "n" && name !== "size" && name in draft.options) planOption(draft, name, traits);
   }
-  if (query.stream && !traits.streams) {
-    if (policy === "strict") throw lacks(draft, "stream");
-    draft.adapted.push("stream");
-  }
+  planUser(draft, traits);
+  if (query.stream) planStream(draft, traits);
   // A target that takes a format and sends another is put right.
   const format = formatIn(draft.options.output_format);
   if (format) draft.finish.format ??= format;
+  const { output_compression } = draft.options;
+  if (output_compression !== undefined && format && format !== "png") {
+    draft.finish.mendedCompression = output_compression;
+  }
   const rest = planExtras(draft, query.rest, traits.extras);
   const calls = planCalls(draft, n, traits.maxImages);
   return {
@@ -234,41 +240,3 @@ const tiers: Readonly<Record<string, readonly string[]>> = {
   medium: ["standard"],
   high: ["hd"],
 };
-
-const uncompressible = (format: string): GatewayError =>
-  new GatewayError(
-    "invalid_value",
-    `Compression less than 100 is not supported for ${format} output. Ask for output_format 'jpeg' or 'webp', or leave output_compression out.`,
-    { param: "output_compression" },
-  );
-
-function refusal(
-  draft: Draft,
-  name: OptionName,
-  value: unknown,
-  allowed: readonly string[] | undefined,
-): GatewayError {
-  if (allowed === undefined) {
-    return name === "background" && value === "transparent" ? opaqueOnly() : lacks(draft, name);
-  }
-  if (name === "background" && value === "transparent") return opaqueOnly();
-  return new GatewayError(
-    "invalid_value",
-    `Invalid value: '${String(value).slice(0, 100)}'. Supported values are: ${listed(allowed)}.`,
-    { param: name },
-  );
-}
-
-const opaqueOnly = (): GatewayError =>
-  new GatewayError(
-    "transparency_unsupported",
-    "Transparent background is not supported for this model.",
-    { param: "background" },
-  );
-
-const lacks = ({ model }: Draft, name: string): GatewayError =>
-  new GatewayError(
-    "unknown_parameter",
-    `Unknown parameter: '${name}'. The model '${model}' has no such option; leave it out.`,
-    { param: name },
-  );

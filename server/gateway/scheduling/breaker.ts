@@ -92,10 +92,10 @@ export class Breaker {
     return true;
   }
 
-  /** More of its calls fail than of others'. */
-  eject(now: number, why: string): void {
+  /** For another reason than failures in a row. `partial`: some of its calls succeed. */
+  eject(now: number, why: string, partial: boolean): void {
     this.#blow(now, why);
-    this.partial = true;
+    this.partial = partial;
   }
 
   /** A probe ended without telling anything: the next call may be one, unless this one had its time. */

@@ -27,6 +27,8 @@ export interface Ended {
   readonly lastedMs: number;
   /** Longer is slow for this target. */
   readonly patienceMs: number;
+  /** A caller who leaves after so long has waited in vain. One who leaves sooner may have any reason. */
+  readonly vainMs: number;
 }
 
 const failures: ReadonlySet<FaultName> = new Set([
@@ -53,9 +55,11 @@ export function outcomeOf(error: unknown, ended: Ended): Outcome {
   if (!(error instanceof GatewayError)) return nothing;
   const { fault, details } = error;
   if (ended.aborted && !ended.cut) {
-    // Whoever called it off gave a reason that is not this target's. But it had its time, if the deadline did.
-    const late = fault === "upstream_timeout" && ended.lastedMs >= ended.patienceMs;
-    return late ? { kind: "failed", why: fault, busy: true } : nothing;
+    // Whoever called it off gave a reason that is not this target's. But it had its time, if the deadline did, or the caller.
+    const late =
+      (fault === "upstream_timeout" && ended.lastedMs >= ended.patienceMs) ||
+      (fault === "client_closed" && ended.lastedMs >= ended.vainMs);
+    return late ? { kind: "failed", why: "upstream_timeout", busy: true } : nothing;
   }
   const wait = details.retryAfterMs !== undefined && { waitMs: details.retryAfterMs };
   if (limits.has(fault)) return { kind: "limited", ...wait };

@@ -1,6 +1,8 @@
 /** What is known of targets, as the operator sees it: in JSON, without addresses or keys. */
+
+import { sizes } from "./pace.ts";
 import type { Configured, Roster } from "./roster.ts";
-import { sizes, type TargetHealth } from "./target-health.ts";
+import type { TargetHealth } from "./target-health.ts";
 
 export type ShownTarget = ReturnType<typeof showTarget>;
 
@@ -12,7 +14,7 @@ export const showTargets = (roster: Roster, now: () => number): readonly ShownTa
 
 /** `moment`: milliseconds, monotonic. `at`: the same moment in Unix milliseconds. */
 function showTarget({ health, models }: Configured, moment: number, at: number) {
-  const { target, breaker, inFlight, limit, counts, measured } = health;
+  const { target, breaker, inFlight, limit, counts } = health;
   const { state, why, leftMs } = stateOf(health, moment);
   return {
     object: "target",
@@ -26,7 +28,7 @@ function showTarget({ health, models }: Configured, moment: number, at: number) 
     share: breaker.open ? 0 : rounded(breaker.share(moment), 100),
     in_flight: inFlight,
     limit,
-    error_share: measured ? rounded(health.failing(moment), 1000) : null,
+    error_share: health.measured(moment) > 0 ? rounded(health.failing(moment), 1000) : null,
     latency: latencyOf(health),
     counts: { ...counts },
   };
@@ -57,7 +59,7 @@ function stateOf(health: TargetHealth, moment: number): State {
 /** Of sizes of calls that there were. */
 const latencyOf = (health: TargetHealth) =>
   Array.from({ length: sizes }, (_, size) => {
-    const [mean, p95] = [health.lastMeanMs(size), health.usualMs(size)];
+    const [mean, p95] = [health.pace.lastMeanMs(size), health.pace.usualMs(size)];
     return { size, mean_ms: inTenths(mean), p95_ms: inTenths(p95) };
   }).filter(({ mean_ms }) => mean_ms !== null);
 

@@ -1,12 +1,12 @@
 /** All that is known of one target from the calls it was given: whether it serves, how quickly, and when to ask again. */
 import type { Target } from "../../upstream/contract.ts";
-import { Recent } from "../recent.ts";
 import { Breaker } from "./breaker.ts";
 import { Concurrency } from "./concurrency.ts";
 import { CoolDown } from "./cool-down.ts";
-import { Mean } from "./mean.ts";
 import type { Outcome } from "./outcome.ts";
 import { OutcomeWindow } from "./outcome-window.ts";
+import { Pace, sizes } from "./pace.ts";
+import { Sampling } from "./sampling.ts";
 import { Trial } from "./trial.ts";
 
 /** What becomes of targets, for logs and events. */
@@ -28,16 +28,9 @@ export interface HealthOptions {
  */
 export type Standing = "in" | "probe" | "doubtful" | "out";
 
-/** Calls of about the same size are compared with each other. */
-export const sizes = 4;
-
 /** Below so many calls a share of failures says nothing. */
 const enough = 20;
 const tooManyFail = 0.2;
-/** A call may always take this long. */
-const leastPatienceMs = 1000;
-/** For a size of call that is not known yet: long enough to load a model. */
-const firstPatienceMs = 20_000;
 /** So many calls under way and not one heard of for so long: better not another. */
 const crowd = 5;
 const silenceMs = 1500;
@@ -50,19 +43,22 @@ export class TargetHealth {
   inFlight = 0;
   /** Since the gateway started. */
   readonly counts = { answered: 0, failed: 0, limited: 0, refused: 0 };
-  /** Whether its answers are measured. Those of a model's only target are not, while it is well. */
-  measured = false;
   readonly breaker: Breaker;
   readonly coolDown = new CoolDown();
+  readonly pace = new Pace();
+  readonly sampling = new Sampling();
   readonly #window = new OutcomeWindow();
   readonly #concurrency = new Concurrency();
-  readonly #recents = new Array<Recent | undefined>(sizes);
-  readonly #means = new Array<Mean | undefined>(sizes);
   readonly #tell: HealthOptions["tell"];
   /** Of one that draws, while it is out. */
   #trial: Trial | undefined;
   /** When it last said anything, or was first asked after it had nothing to do. */
   #heardAt = 0;
+  #answeredAt = Number.NEGATIVE_INFINITY;
+  /** Calls that were waited for in vain since it last answered. */
+  #silences = 0;
+  /** It is out because it said nothing: then any answer shows that it is back. */
+  #mute = false;
 
   constructor(target: Target, { random, tell }: HealthOptions) {
     this.target = target;
@@ -73,6 +69,20 @@ export class TargetHealth {
   /** The usual case, which needs no clock. */
   get isWell(): boolean {
     return this.coolDown.isOver && !this.breaker.open;
+  }
+
+  /** Of a model's only target: it is well, and this call need not be measured. */
+  get mayGoUnmeasured(): boolean {
+    return !this.sampling.due && this.isWell;
+  }
+
+  /** A call has had all its time there and waits still. So many for so long, and the next need not wait as well. */
+  silent(now: number, began: number): void {
+    this.sampling.beWary();
+    if (this.hasAnsweredSince(began) || ++this.#silences < crowd || this.breaker.open) return;
+    this.#mute = true;
+    this.breaker.eject(now, `${this.#silences} calls wait for an answer`, false);
+    this.#news("ejected", this.breaker.why);
   }
 
   /** Why it is not asked, for a person. */
@@ -128,43 +138,23 @@ export class TargetHealth {
     return this.#concurrency.hasRoom(this.inFlight);
   }
 
-  meanMs(now: number, size: number): number | undefined {
-    return this.#means[size]?.at(now);
+  /** It answered one that was measured, be it another's. */
+  hasAnsweredSince(moment: number): boolean {
+    return this.#answeredAt > moment;
   }
 
-  /** As it was when it last answered. */
-  lastMeanMs(size: number): number | undefined {
-    return this.#means[size]?.last;
+  /** Of how many calls `failing` is a share. */
+  measured(now: number): number {
+    return this.#window.count(now);
   }
 
   failing(now: number): number {
     return this.#window.failing(now);
   }
 
-  /** Nineteen of twenty calls of this size were quicker. */
-  usualMs(size: number): number | undefined {
-    return this.#recents[size]?.p95();
-  }
-
-  /** Ninety-nine of a hundred were. */
-  slowMs(size: number): number | undefined {
-    return this.#recents[size]?.p99();
-  }
-
-  /** No call should take longer, as long as one of its peers could be asked. */
-  patienceMs(size: number, peers: readonly TargetHealth[]): number {
-    const own = this.slowMs(size);
-    if (own !== undefined) return Math.max(leastPatienceMs, 4 * own);
-    // Of one that is not known yet, what is known of the others is the best guess.
-    let guess = 0;
-    for (const peer of peers) guess = Math.max(guess, peer.slowMs(size) ?? 0);
-    return guess === 0 ? firstPatienceMs : Math.max(2 * leastPatienceMs, 10 * guess);
-  }
-
   /** A call goes there. True: it will show whether the target is back. */
   begin(now: number): boolean {
     if (this.inFlight === 0) this.#heardAt = now;
-    this.measured = true;
     this.inFlight++;
     if (!this.breaker.open) return false;
     this.breaker.probe(now);
@@ -183,24 +173,38 @@ export class TargetHealth {
     this.counts.answered++;
     this.inFlight--;
     this.#heardAt = now;
+    this.#answeredAt = now;
+    this.#silences = 0;
+    this.sampling.beAtEase();
     this.#window.add(now, true);
-    this.#means[size] ??= new Mean();
-    this.#means[size].add(now, tookMs);
-    this.#recents[size] ??= new Recent();
-    this.#recents[size].add(tookMs);
-    this.#served(now, probe, peers);
+    this.pace.add(now, tookMs, size);
+    this.#served(now, probe || this.#mute, peers);
   }
 
   /** The same of one that was well, where there is nothing to compare it with and so nothing to measure. */
   succeededAlone(): void {
     this.inFlight--;
     this.counts.answered++;
-    this.measured = false;
     if (!this.breaker.open) this.#served(0, false, noPeers);
+  }
+
+  /**
+   * The same of one that got no answer. Those that got one are not in the window, so it is not either; nor is it known how
+   * long a caller had waited who left. But the next calls are measured, until one is answered.
+   */
+  endedAlone(now: number, outcome: Outcome, peers: readonly TargetHealth[]): void {
+    this.#end(now, outcome, false, peers);
+    if (outcome.kind === "failed" || outcome.kind === "nothing") this.sampling.beWary();
   }
 
   /** Without an answer. */
   ended(now: number, outcome: Outcome, probe: boolean, peers: readonly TargetHealth[]): void {
+    if (outcome.kind === "alive" || outcome.kind === "failed")
+      this.#window.add(now, outcome.kind === "alive");
+    this.#end(now, outcome, probe, peers);
+  }
+
+  #end(now: number, outcome: Outcome, probe: boolean, peers: readonly TargetHealth[]): void {
     this.inFlight--;
     if (isHeardOf(outcome)) this.#heardAt = now;
     if (outcome.kind !== "failed" && outcome.kind !== "alive") this.breaker.released(now, probe);
@@ -208,7 +212,6 @@ export class TargetHealth {
       case "nothing":
         return;
       case "alive":
-        this.#window.add(now, true);
         this.#served(now, probe, peers);
         return;
       case "limited":
@@ -226,7 +229,6 @@ export class TargetHealth {
         if (outcome.busy) this.#concurrency.tooMuch(now);
         if (outcome.waitMs !== undefined)
           this.coolDown.begin(now, outcome.waitMs, true, outcome.why);
-        this.#window.add(now, false);
         if (probe) this.#trial?.failed(now);
         // One that answers, and has no substitute, may do better with the next input.
         if (outcome.why === "upstream_invalid" && peers.length === 1) {
@@ -242,7 +244,7 @@ export class TargetHealth {
     if (silent < silenceMs) return false;
     // Where a single call may take a minute, so may the first of five.
     for (let size = 0; size < sizes; size++)
-      if (silent < 2 * (this.slowMs(size) ?? 0)) return false;
+      if (silent < 2 * (this.pace.slowMs(size) ?? 0)) return false;
     return true;
   }
 
@@ -254,6 +256,7 @@ export class TargetHealth {
     const back = this.breaker.succeeded(now, probe, lone);
     this.coolDown.served();
     if (back) {
+      this.#mute = false;
       this.#trial = undefined;
       this.#window.clear();
       this.#concurrency.beginAnew();
@@ -273,7 +276,7 @@ export class TargetHealth {
       else if (peer.standing(now, false) === "in" && peer.failing(now) < failing / 2) better = true;
     }
     if (!better || out > peers.length / 2) return;
-    this.breaker.eject(now, `${Math.round(failing * 100)} % of its calls fail`);
+    this.breaker.eject(now, `${Math.round(failing * 100)} % of its calls fail`, true);
     this.#news("ejected", this.breaker.why);
   }
 

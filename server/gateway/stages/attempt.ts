@@ -12,6 +12,8 @@ export interface AttemptOptions<Q, A> {
   readonly clock: () => number;
   /** The same answer, and word when the last of it has come: of one that comes piece by piece. */
   readonly untilEnd?: ((answer: A, end: (failure?: unknown) => void) => A) | undefined;
+  /** What size of call it is. Absent: how long it takes says nothing, as with pictures. */
+  readonly sizeOf?: ((query: Q) => number) | undefined;
 }
 
 export interface Attempt<Q, A> {
@@ -22,7 +24,7 @@ export interface Attempt<Q, A> {
 }
 
 export function createAttempt<Q, A>(options: AttemptOptions<Q, A>): Attempt<Q, A> {
-  const { next, clock, untilEnd } = options;
+  const { next, clock, untilEnd, sizeOf } = options;
 
   const ask: Attempt<Q, A>["ask"] = (call, { health, target }, { peers }, size, signal) => {
     const began = clock();
@@ -41,7 +43,8 @@ export function createAttempt<Q, A>(options: AttemptOptions<Q, A>): Attempt<Q, A
         cut: isCut(signal),
         lastedMs: now - began - (stood?.ms ?? 0),
         // Who is alone has all the time of a call, and nobody has shown what is usual.
-        patienceMs: peers.length === 1 ? 0 : health.patienceMs(size, peers),
+        patienceMs: peers.length === 1 ? 0 : health.pace.patienceMs(size, peers),
+        vainMs: sizeOf ? health.pace.vainMs(size, peers) : Number.POSITIVE_INFINITY,
       };
       // Whose time was over before its turn came has learned nothing.
       const outcome = stood?.waits ? nothing : outcomeOf(error, ended);
@@ -76,7 +79,7 @@ export function createAttempt<Q, A>(options: AttemptOptions<Q, A>): Attempt<Q, A
       () => health.succeededAlone(),
       (error) => {
         const outcome = stood?.waits ? nothing : outcomeOf(error, atOnce);
-        health.ended(clock(), outcome, false, [health]);
+        health.endedAlone(clock(), outcome, [health]);
       },
     );
     return reply;
@@ -86,7 +89,7 @@ export function createAttempt<Q, A>(options: AttemptOptions<Q, A>): Attempt<Q, A
 }
 
 /** Nobody measured, and nobody else could have been asked sooner. */
-const atOnce = { aborted: false, cut: false, lastedMs: 0, patienceMs: 0 };
+const atOnce = { aborted: false, cut: false, lastedMs: 0, patienceMs: 0, vainMs: 0 };
 
 /** What is thrown on the spot fails the call as well, and not the stage. */
 function begun<Q, A>(next: Send<Q, A>, call: Call<Q>): Promise<A> {

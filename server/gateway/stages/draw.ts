@@ -6,6 +6,7 @@ import type {
   EditQuery,
   FilePart,
   GenerationQuery,
+  ImageEvent,
   ImageReply,
   Target,
   WholeReply,
@@ -14,7 +15,7 @@ import type { ImageTraits } from "../../upstream/image-traits.ts";
 import type { Seen } from "../../upstream/local/darkroom/darkroom.ts";
 import type { Usage } from "../endpoint.ts";
 import { billed } from "../pictures/bill.ts";
-import { fanOut } from "../pictures/fan-out.ts";
+import { fanOut, missingFor } from "../pictures/fan-out.ts";
 import { type Conversion, finishReply, upTo } from "../pictures/finish.ts";
 import type { Held } from "../pictures/look.ts";
 import { type Policy, planPicture } from "../pictures/plan.ts";
@@ -31,8 +32,8 @@ export interface PictureTools {
   bring(url: string, param: string, signal: Signal, scratch: Scratch): Promise<FilePart>;
   /** A picture of a caller's that has been checked: how large it is, and the like. */
   look(file: FilePart, signal: Signal): Promise<Seen>;
-  /** Whether a link leads into the operator's own network. */
-  isInside(url: string): boolean;
+  /** Whether a link leads into the operator's own network, or holds a password. */
+  isPrivate(url: string): boolean;
   convert(picture: Held, to: Conversion, signal: Signal, scratch: Scratch): Promise<Held>;
   convertFile(
     file: FilePart,
@@ -116,7 +117,7 @@ export const draw = <Q extends Drawing>(tools: PictureTools): Stage<Q, ImageRepl
     });
     // Of a stream nobody knows yet how it ends.
     trip.step(`${nameOf(target)}: ${reply.kind === "stream" ? "draws" : "drew"}`);
-    const { quality, background } = plan.query.options;
+    const { size, quality, background } = plan.query.options;
     const ordered = { operation: operationOf(call), target, query, trip };
     // It is paid for, whatever becomes of it from here on.
     if (reply.kind === "whole") {
@@ -130,6 +131,7 @@ export const draw = <Q extends Drawing>(tools: PictureTools): Stage<Q, ImageRepl
     const count = n ?? 1;
     // Who asks in the vendor's own words may have asked for several.
     const most = n === undefined && Object.keys(rest).length > 0 ? Number.POSITIVE_INFINITY : count;
+    const spoilt: ImageEvent[] = [];
     const finished = await finishReply(
       reply,
       {
@@ -137,19 +139,26 @@ export const draw = <Q extends Drawing>(tools: PictureTools): Stage<Q, ImageRepl
         stream: call.query.stream,
         count,
         most,
-        asked: { ...(quality && { quality }), ...(background && { background }) },
+        asked: {
+          ...(size && { size }),
+          ...(quality && { quality }),
+          ...(background && { background }),
+        },
       },
       {
         download: (url) => tools.download(url, target, signal, scratch),
         convert: (picture, to) => tools.convert(picture, to, signal, scratch),
-        isInside: tools.isInside,
+        isPrivate: tools.isPrivate,
         onMissing: (lacking, error) => {
-          const fault = error instanceof GatewayError ? error.fault : "internal";
-          trip.missing = lacking > 0 ? { count: lacking, fault } : undefined;
+          trip.missing = lacking > 0 ? missingFor(lacking, error) : undefined;
         },
         onAdapted,
+        onDropped: (name) => {
+          trip.dropped = [...new Set([...(trip.dropped ?? []), name])];
+        },
+        onSpoilt: (event) => spoilt.push(event),
       },
     );
-    return upTo(most, billed(finished, ordered));
+    return upTo(most, billed(finished, ordered, spoilt));
   };
 };

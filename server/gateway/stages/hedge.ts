@@ -1,7 +1,8 @@
 /**
  * Impatience, for vectors, which are the same whoever makes them: a second question to another target when the first is
- * slower than it usually is, and an end to the first when it is slower than it ever is. Neither costs a call anything
- * that is answered in its usual time, but for one timer.
+ * slower than it usually is, and an end to the first when it is slower than it ever is. Where nobody else is there who
+ * could be asked, the first goes on; but what was true then need not stay true, so it is looked again and again whether
+ * somebody is. None of it costs a call anything that is answered in its usual time, but for one timer.
  */
 import { GatewayError } from "../../std/gateway-error.ts";
 import { Cancel, type Signal } from "../../std/signal.ts";
@@ -9,93 +10,160 @@ import type { Timers } from "../../std/timers.ts";
 
 /** Never sooner: below this the clock and the event loop are as slow as the upstream. */
 const soonestMs = 2;
+/** How often it is looked, once all that run have had their time. */
+const lookMs = 250;
 
 export interface Runner<T> {
   /** After this a second one may run. Undefined: not known, so none does. */
   readonly usualMs: number | undefined;
-  /** After this it is called off. Infinity: never. */
+  /** After this it has had its time. */
   readonly patienceMs: number;
   /** So long it may go on after another has won, because its end tells something. 0: it is called off at once. */
   readonly lingerMs: number;
   run(signal: Cancel): Promise<T>;
 }
 
-export interface Race<T> {
-  readonly first: Runner<T>;
+export interface Race<T, R extends Runner<T>> {
+  readonly first: R;
   /** Undefined: none may run. Asked at most once. */
-  second(): Runner<T> | undefined;
-  /** Before the outcome is: is it the first one's? */
-  told(first: boolean): void;
+  second(): R | undefined;
+  /** Could somebody else be asked in place of one that has had its time? Then it is called off, and fails. */
+  isReplaceable(): boolean;
+  /** One more, beside those that all have had their time. Undefined: not now. */
+  another(running: readonly R[]): R | undefined;
+  /** A fault that others would only repeat. */
+  isFinal(error: unknown): boolean;
+  /** Before the outcome is: whose it is. */
+  told(runner: R): void;
   readonly signal: Signal;
   readonly timers: Timers;
 }
 
-/** The first that succeeds wins and the other is called off. When both fail, the first one's fault is told. */
-export function race<T>({ first, second, told, signal, timers }: Race<T>): Promise<T> {
-  const { promise, resolve, reject } = Promise.withResolvers<T>();
-  const one = new Cancel();
-  let two: Cancel | undefined;
-  let [timer, secondTimer, lingering]: unknown[] = [];
-  let running = 0;
-  let over = false;
-  let failure: { readonly error: unknown; readonly first: boolean } | undefined;
+/** The first that succeeds wins and the others are called off. When all fail, the first one's fault is told. */
+export const race = <T, R extends Runner<T>>(race: Race<T, R>): Promise<T> =>
+  new Contest(race).begin();
 
-  const callOff = (): void => {
-    one.abort(signal.reason);
-    two?.abort(signal.reason);
-  };
-  const end = (isFirst: boolean): void => {
-    over = true;
-    timers.stop(timer);
-    if (two) timers.stop(secondTimer);
-    signal.removeEventListener("abort", callOff);
-    told(isFirst);
-  };
-  const start = (runner: Runner<T>, cancel: Cancel, isFirst: boolean): void => {
-    running++;
-    runner.run(cancel).then(
-      (reply) => {
-        if (lingering) timers.stop(lingering);
-        if (over) return;
-        end(isFirst);
-        resolve(reply);
-        if (isFirst) two?.abort(lost);
-        else leave();
-      },
-      (error) => {
-        if (lingering) timers.stop(lingering);
-        if (isFirst || !failure) failure = { error, first: isFirst };
-        if (--running > 0 || over) return;
-        end(failure.first);
-        reject(failure.error);
-      },
+interface Running<R> {
+  readonly runner: R;
+  readonly cancel: Cancel;
+  timer: unknown;
+  /** It has had its time. */
+  late: boolean;
+}
+
+class Contest<T, R extends Runner<T>> {
+  readonly #race: Race<T, R>;
+  readonly #outcome = Promise.withResolvers<T>();
+  /** In the order in which they began. */
+  readonly #running: Running<R>[] = [];
+  #looking: unknown;
+  #over = false;
+  #failure: { readonly error: unknown; readonly runner: R } | undefined;
+
+  constructor(race: Race<T, R>) {
+    this.#race = race;
+  }
+
+  begin(): Promise<T> {
+    const { first, signal, timers } = this.#race;
+    signal.addEventListener("abort", this.#callOff);
+    const each = this.#start(first);
+    if (first.usualMs === undefined) this.#giveTime(each, first.patienceMs);
+    else {
+      const usual = Math.max(soonestMs, first.usualMs);
+      each.timer = timers.start(usual, () => this.#hesitate(each, usual));
+    }
+    if (signal.aborted) this.#callOff();
+    return this.#outcome.promise;
+  }
+
+  #start(runner: R): Running<R> {
+    const each: Running<R> = { runner, cancel: new Cancel(), timer: undefined, late: false };
+    this.#running.push(each);
+    runner.run(each.cancel).then(
+      (reply) => this.#answered(each, reply),
+      (error) => this.#failed(each, error),
     );
-  };
-  /** The first has lost. */
-  const leave = (): void => {
-    if (first.lingerMs === 0) one.abort(lost);
-    else lingering = timers.start(first.lingerMs, () => one.abort(tooSlow()));
-  };
-  const cutAfter = (ms: number, cancel: Cancel): unknown =>
-    ms === Number.POSITIVE_INFINITY ? undefined : timers.start(ms, () => cancel.abort(tooSlow()));
-  const hesitate = (waited: number): void => {
-    timer = cutAfter(first.patienceMs - waited, one);
-    const other = second();
-    if (!other) return;
-    two = new Cancel();
-    secondTimer = cutAfter(other.patienceMs, two);
-    start(other, two, false);
+    return each;
+  }
+
+  #giveTime(each: Running<R>, ms: number): void {
+    each.timer = this.#race.timers.start(ms, () => this.#isLate(each));
+  }
+
+  #hesitate(each: Running<R>, waited: number): void {
+    this.#giveTime(each, each.runner.patienceMs - waited);
+    const other = this.#race.second();
+    if (other) this.#giveTime(this.#start(other), other.patienceMs);
+  }
+
+  #isLate(each: Running<R>): void {
+    each.late = true;
+    if (this.#looking !== undefined) return;
+    if (this.#running.some(({ late }) => !late) || this.#race.isReplaceable()) {
+      each.cancel.abort(tooSlow());
+    } else this.#look();
+  }
+
+  readonly #look = (): void => {
+    const { timers } = this.#race;
+    this.#looking = timers.start(lookMs, this.#look);
+    if (this.#running.some(({ late }) => !late)) return;
+    const more = this.#race.another(this.#running.map(({ runner }) => runner));
+    if (!more) return;
+    // The longest wait is never given up: it may be the question that takes so long, and not the target.
+    for (const { cancel } of this.#running.slice(1)) cancel.abort(tooSlow());
+    this.#giveTime(this.#start(more), more.patienceMs);
   };
 
-  signal.addEventListener("abort", callOff);
-  start(first, one, true);
-  if (signal.aborted) callOff();
-  const usual = first.usualMs === undefined ? undefined : Math.max(soonestMs, first.usualMs);
-  timer =
-    usual === undefined
-      ? cutAfter(first.patienceMs, one)
-      : timers.start(usual, () => hesitate(usual));
-  return promise;
+  #answered(each: Running<R>, reply: T): void {
+    this.#leaves(each);
+    if (this.#over) return;
+    this.#end(each.runner);
+    this.#outcome.resolve(reply);
+  }
+
+  #failed(each: Running<R>, error: unknown): void {
+    this.#leaves(each);
+    if (this.#over) return;
+    const { first, isFinal } = this.#race;
+    const { runner } = each;
+    if (runner === first || !this.#failure) this.#failure = { error, runner };
+    // Who waits for one that says nothing, and hears from another that the question is wrong, need not wait.
+    const told = this.#running.every(({ late }) => late) && isFinal(error);
+    if (this.#running.length > 0 && !told) return;
+    const failure = told ? { error, runner } : this.#failure;
+    this.#end(failure.runner);
+    this.#outcome.reject(failure.error);
+  }
+
+  #leaves(each: Running<R>): void {
+    this.#race.timers.stop(each.timer);
+    this.#running.splice(this.#running.indexOf(each), 1);
+  }
+
+  #end(runner: R): void {
+    const { signal, timers, told } = this.#race;
+    this.#over = true;
+    if (this.#looking !== undefined) timers.stop(this.#looking);
+    signal.removeEventListener("abort", this.#callOff);
+    told(runner);
+    for (const each of this.#running) this.#lose(each);
+  }
+
+  #lose(each: Running<R>): void {
+    const { runner, cancel, late } = each;
+    const { timers } = this.#race;
+    timers.stop(each.timer);
+    if (late) cancel.abort(tooSlow());
+    else if (runner.lingerMs === 0) cancel.abort(lost);
+    else each.timer = timers.start(runner.lingerMs, () => cancel.abort(tooSlow()));
+  }
+
+  readonly #callOff = (): void => {
+    const { reason } = this.#race.signal;
+    for (const { cancel } of this.#running) cancel.abort(reason);
+  };
 }
 
 const lost = new Error("another target was quicker");

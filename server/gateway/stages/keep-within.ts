@@ -8,6 +8,7 @@ import type { EmbeddingsReply, ImageEvent, ImageReply } from "../../upstream/con
 import { correct, none, take } from "../../usage/limits/limiter.ts";
 import type { Demand, Scope } from "../../usage/limits/scope.ts";
 import type { Admission } from "../admission.ts";
+import { believedEmbeddings, believedWhole } from "../believe.ts";
 import { type Asked, demandOf, spentOf } from "../demand.ts";
 import type { Usage } from "../endpoint.ts";
 import { duration } from "../rate-limit.ts";
@@ -69,7 +70,7 @@ export const keepWithin =
       }
       if ("kind" in reply && reply.kind === "stream")
         return { ...reply, events: held(reply.events, call, leave) };
-      leave(usageOf(reply));
+      leave(usageOf(reply, call.query));
       return reply;
     };
     return (call) => (call.target?.scopes ? visit(call, call.target.scopes) : next(call));
@@ -112,15 +113,19 @@ function spent(demand: Demand, usage: Usage | undefined, thrown: unknown): Deman
   return spentOf(demand, { usage, asked: true, error: thrown });
 }
 
-function usageOf(reply: Reply): Usage | undefined {
-  if ("vectors" in reply) return reply.usage;
-  if (reply.kind === "stream") return undefined;
-  const { usage, results } = reply;
+/** What cannot be is not counted; it is told of further up, where the answer is judged. */
+function usageOf(reply: Reply, query: Asked): Usage | undefined {
+  if ("vectors" in reply)
+    return "input" in query ? believedEmbeddings(reply, { query }, untold).usage : undefined;
+  if (reply.kind === "stream" || "input" in query) return undefined;
+  const { usage, results } = believedWhole(reply, query, untold);
   return {
     images: results.length,
     ...(usage && { inputTokens: usage.input_tokens, outputTokens: usage.output_tokens }),
   };
 }
+
+const untold = (): void => undefined;
 
 /** A stream is at work until its last event; and if nobody reads it to the end, until its call is over. */
 function held<Q>(

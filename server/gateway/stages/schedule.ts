@@ -14,6 +14,7 @@ import {
   nobody,
   type Room,
 } from "../scheduling/choose.ts";
+import { chooseAgain } from "../scheduling/choose-again.ts";
 import type { Question, Seat } from "../scheduling/policies/policy.ts";
 import type { Roster, Table } from "../scheduling/roster.ts";
 import { waited } from "../scheduling/waited.ts";
@@ -43,7 +44,15 @@ export interface ScheduleOptions<Q, A> {
 type Chosen = { -readonly [name in keyof Choosing]: Choosing[name] } & {
   readonly question: { -readonly [name in keyof Question]: Question[name] };
   readonly table: Table;
+  /** Of a call that nobody answers: when whom it last asked. */
+  askedAt?: Map<Seat, number>;
 };
+
+/** A target that was asked, and when. */
+interface Asked<A> extends Runner<A> {
+  readonly seat: Seat;
+  readonly began: number;
+}
 
 export const schedule =
   <Q, A>(options: ScheduleOptions<Q, A>): Stage<Q, A> =>
@@ -51,7 +60,7 @@ export const schedule =
     const { roster, able, sizeOf, priceOf, room, untilEnd, isThere } = options;
     const { clock, random, timers } = roster;
     const tries = isThere ? "looked-at" : "any";
-    const { ask, askOnly } = createAttempt({ next, clock, untilEnd });
+    const { ask, askOnly } = createAttempt({ next, clock, untilEnd, sizeOf });
 
     const choosingFor = (call: Call<Q>, table: Table): Chosen => {
       const { policy } = table;
@@ -77,39 +86,74 @@ export const schedule =
       }
     };
 
+    const runnerOf = (call: Call<Q>, { table, question }: Chosen, seat: Seat): Asked<A> => {
+      const { health } = seat;
+      const { now, size } = question;
+      return {
+        seat,
+        began: now,
+        // Whether it is back is told by its own answer, and not by that of a quicker one.
+        lingerMs: health.breaker.open ? staleProbeMs : 0,
+        usualMs: table.seats.length > 1 ? health.pace.usualMs(size) : undefined,
+        patienceMs: health.pace.patienceMs(size, table.peers),
+        run: (signal) => ask(call, seat, table, size, signal),
+      };
+    };
+
+    /** Once for each call. */
+    const noteSilence = (chosen: Chosen, running: readonly Asked<A>[]): Map<Seat, number> => {
+      for (const { seat, began } of running) seat.health.silent(chosen.question.now, began);
+      chosen.askedAt = new Map(running.map(({ seat, began }) => [seat, began]));
+      return chosen.askedAt;
+    };
+
+    /** Whoever is there now, be it one that was asked before, or the same again. */
+    const runnerBeside = (
+      call: Call<Q>,
+      chosen: Chosen,
+      running: readonly Asked<A>[],
+    ): Asked<A> | undefined => {
+      const { question, table } = chosen;
+      question.now = clock();
+      const askedAt = chosen.askedAt ?? noteSilence(chosen, running);
+      const { peers, budgets } = table;
+      const seat = chooseAgain({ choosing: chosen, question, peers, askedAt });
+      if (!seat || !budgets.retries.spend(question.now)) return undefined;
+      askedAt.set(seat, question.now);
+      if (!chosen.tried?.includes(seat)) chosen.tried = [...(chosen.tried ?? []), seat];
+      const isSame = running.some((each) => each.seat === seat);
+      note(call.trip, seat.target, isSame ? "asked again, for it said nothing" : askedAsWell);
+      return runnerOf(call, chosen, seat);
+    };
+
     /** Asks this one, and another as well when it hesitates. Whoever was asked is written down as tried. */
     const pursue = (call: Call<Q>, chosen: Chosen, seat: Seat): Promise<A> => {
       const { table, question } = chosen;
-      const { size } = question;
+      const { signal, trip } = call;
       chosen.tried = chosen.tried ? [...chosen.tried, seat] : [seat];
-      // Who would have to wait for its turn there is not slow for it; and the last one there is has all the time.
-      if (!sizeOf || isBusy(room, seat.target) || !isAnyWell(chosen, question.now)) {
-        return ask(call, seat, table, size, call.signal);
+      // Who would have to wait for its turn there is not slow for it.
+      if (!sizeOf || isBusy(room, seat.target)) {
+        return ask(call, seat, table, question.size, signal);
       }
-      const runner = (each: Seat, isLast: boolean): Runner<A> => ({
-        // Whether it is back is told by its own answer, and not by that of a quicker one.
-        lingerMs: each.health.breaker.open ? staleProbeMs : 0,
-        usualMs: each.health.usualMs(size),
-        patienceMs: isLast ? forEver : each.health.patienceMs(size, table.peers),
-        run: (signal) => ask(call, each, table, size, signal),
-      });
-      let other: Seat | undefined;
-      return race({
-        first: runner(seat, false),
+      return race<A, Asked<A>>({
+        first: runnerOf(call, chosen, seat),
         second: () => {
           question.now = clock();
-          other = chooseWell(chosen, question, "none");
+          const other = chooseWell(chosen, question, "none");
           const { hedges, retries } = table.budgets;
           if (!other || !hedges.spend() || !retries.spend(question.now)) return undefined;
           chosen.tried = [...(chosen.tried ?? []), other];
-          note(call.trip, other.target, "asked as well, for the first was slow");
-          return runner(other, !isAnyWell(chosen, question.now));
+          note(trip, other.target, askedAsWell);
+          return runnerOf(call, chosen, other);
         },
+        isReplaceable: () => isAnyWell(chosen, clock()),
+        another: (running) => runnerBeside(call, chosen, running),
+        isFinal: (error) => !mayTryElsewhere(error, call),
         // Whose answer or fault is told, that one counts as the one that served.
-        told: (first) => {
-          call.trip.target = (first ? seat : other)?.target;
+        told: (asked) => {
+          trip.target = asked.seat.target;
         },
-        signal: call.signal,
+        signal,
         timers,
       });
     };
@@ -150,9 +194,11 @@ export const schedule =
       const table = roster.tableOf(call.route);
       const [only] = table.seats;
       // Most models have one target, and nothing to choose.
-      return only && table.seats.length === 1 && only.health.isWell && !untilEnd
-        ? askOnly(call, only)
-        : askAny(call, table);
+      if (only && table.seats.length === 1 && !untilEnd) {
+        if (only.health.mayGoUnmeasured) return askOnly(call, only);
+        only.health.sampling.take(timers);
+      }
+      return askAny(call, table);
     };
   };
 
@@ -200,7 +246,7 @@ const ownRefusals: ReadonlySet<string> = new Set(["model_not_found", "upstream_f
 const isUnsent = (error: unknown): boolean =>
   error instanceof GatewayError && error.details.unsent === true;
 
-const forEver = Number.POSITIVE_INFINITY;
+const askedAsWell = "asked as well, for the first was slow";
 
 const unable = (model: string): GatewayError =>
   new GatewayError(

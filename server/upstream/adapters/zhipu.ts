@@ -19,12 +19,14 @@ function pictures({ model }: Target): ImageTraits {
   return /^glm-image/i.test(model)
     ? {
         maxImages: 1,
+        userLength,
         takes: { ...asking, quality: ["hd"] },
         // It recommends edges from 1024, and among its own examples is 960x1728.
         sizes: { rule: { multipleOf: 32, minEdge: 512, maxEdge: 2048, maxPixels: 2 ** 22 } },
       }
     : {
         maxImages: 1,
+        userLength,
         takes: { ...asking, quality: ["standard", "hd"] },
         sizes: { rule: { multipleOf: 16, minEdge: 512, maxEdge: 2048, maxPixels: 2 ** 21 } },
       };
@@ -43,9 +45,13 @@ const generations: PictureQuestion<GenerationQuery> = {
   fromUpstream: read,
 };
 
-/** It wants 6 to 128 characters, and OpenAI's callers may send any number. */
+/** The same page. OpenAI's callers may send any number. */
+const userLength = { least: 6, most: 128 } as const;
+
 const userId = (user: string | undefined): Rest =>
-  user === undefined ? {} : { user_id: user.padEnd(6, "-").slice(0, 128) };
+  user === undefined
+    ? {}
+    : { user_id: user.padEnd(userLength.least, "-").slice(0, userLength.most) };
 
 function read(reply: WireReply, asked: Asked<GenerationQuery>): Promise<WholeReply> {
   return readListed(reply, asked, {

@@ -23,6 +23,9 @@ const statusLine = /^HTTP\/1\.[01] [1-9]\d\d(?: |\r|$)/;
 /** Any other could be understood in two ways: folded, ended by half a line break, a space before the colon. */
 const clearLines = /^[^\r\n]*(?:\r\n[!-9;-~]+:[^\r\n]*)*$/;
 
+/** In a head of small letters. */
+const nothingLeft = /\r\nx-ratelimit-remaining[a-z-]*:[ \t]*(?:-|0+(?:\.0*)?[ \t]*(?:\r|$))/;
+
 const headEnd = Buffer.from("\r\n\r\n");
 const nothing = Buffer.alloc(0);
 
@@ -34,6 +37,8 @@ export class Answer {
   coding: string | undefined;
   /** Whether anything came at all. */
   begun = false;
+  /** It seems to say that nothing is left of a rate limit. If not, no header need be read to know that. */
+  seemsSpent = false;
   readonly #maxBytes: number;
   readonly #take: ((piece: Buffer) => void) | undefined;
   /** Everything before the body; read further only by those who want more than where it ends. */
@@ -112,6 +117,7 @@ export class Answer {
     this.#head = head;
     const small = head.toLowerCase();
     this.coding = single(small, "content-encoding");
+    this.seemsSpent = small.includes("\r\nx-ratelimit-remaining") && nothingLeft.test(small);
     this.reusable = staysOpen(small) && clearLines.test(head);
     this.#begin(status, single(small, "transfer-encoding"), single(small, "content-length"));
   }

@@ -12,7 +12,7 @@ import { overBudget, priceUnknown } from "./refusal.ts";
 export interface Estimate {
   /** US dollars, as far as anyone can say. Undefined: nobody can. It counts where the cost stays unknown. */
   readonly dollars: number | undefined;
-  /** What it cannot pass, which is held. Absent: the same. */
+  /** What it cannot pass, which is held if it can be. Absent: the same. */
   readonly most?: number | undefined;
   /** Wherever it goes, the price there is known. */
   readonly certain: boolean;
@@ -22,8 +22,11 @@ export interface Estimate {
 export interface Reservation {
   /** US dollars. Undefined where nothing could be said. */
   readonly estimate: number | undefined;
-  /** The call is over. Of unknown cost, it counts as what was estimated: rather too much than too little. */
-  settle(cost: number | undefined): void;
+  /**
+   * The call is over. Of unknown cost, it counts as what was estimated: rather too much than too little. `besides`: what may have been
+   * paid beside that.
+   */
+  settle(cost: number | undefined, besides?: number): void;
   /** Nothing was paid, and nothing can have been. */
   release(): void;
 }
@@ -69,6 +72,14 @@ interface Line {
   readonly name: string;
   readonly limit: number;
   readonly purse: Purse;
+}
+
+/** What of one budget is held for a call. */
+interface Held {
+  readonly line: Line;
+  readonly dollars: number;
+  /** The likely and not the most. */
+  readonly stretched: boolean;
 }
 
 export function createBudgets(options: BudgetsOptions): Budgets {
@@ -123,18 +134,14 @@ export function createBudgets(options: BudgetsOptions): Budgets {
     }
   };
 
-  const charge = (
-    lines: readonly Line[],
-    { dollars: estimate, ...more }: Estimate,
-  ): Reservation => {
-    const held = more.most ?? estimate ?? 0;
-    for (const { purse } of lines) purse.reserve(held);
+  const charge = (all: readonly Held[], estimate: number | undefined): Reservation => {
+    for (const { line, dollars, stretched } of all) line.purse.reserve(dollars, stretched);
     let over = false;
     const end = (dollars: number): void => {
       if (over) return;
       over = true;
-      for (const line of lines) {
-        line.purse.free(held);
+      for (const { line, ...held } of all) {
+        line.purse.free(held.dollars, held.stretched);
         if (dollars <= 0) continue;
         line.purse.spent += dollars;
         tell(line);
@@ -142,7 +149,7 @@ export function createBudgets(options: BudgetsOptions): Budgets {
     };
     return {
       estimate,
-      settle: (cost) => end(isAmount(cost) ? cost : (estimate ?? 0)),
+      settle: (cost, besides = 0) => end((isAmount(cost) ? cost : (estimate ?? 0)) + besides),
       release: () => end(0),
     };
   };
@@ -155,19 +162,27 @@ export function createBudgets(options: BudgetsOptions): Budgets {
       makeRoom();
       const lines = charged.flatMap((budgeted) => linesOf(budgeted, at));
       // What costs nothing is served, however little is left.
-      if (dollars !== 0 || !certain) {
-        const more = most || undefined;
-        const short = lines.filter(({ purse, limit }) => purse.isTooSmallFor(more, limit));
-        for (const line of short) tell(line, true);
-        // Of those that are spent the one that lasts longest: as long as that is short, it is of no use that another begins anew.
-        const spent = short.filter(({ purse, limit }) => purse.isSpentFor(more, limit));
-        const [worst] = (spent.length > 0 ? spent : short).toSorted(byLength);
-        if (worst) {
-          const passes = spent.length === 0;
-          throw overBudget(worst.budgeted, standingOf(worst, at), { dollars, most, at, passes });
-        }
+      const isFree = dollars === 0 && certain;
+      const [likely, more] = [dollars || undefined, most || undefined];
+      const isTight = ({ purse, limit }: Line): boolean => purse.isTooSmallFor(more, limit);
+      const tight = isFree ? [] : lines.filter(isTight);
+      // One at a time may be there whose most does not fit, if what it likely costs does: else what is left could never be spent.
+      const short = tight.filter(
+        ({ purse, limit }) => purse.isStretched || purse.isTooSmallFor(likely, limit),
+      );
+      const spent = short.filter(({ purse, limit }) => purse.isSpentFor(likely, limit));
+      for (const line of short) tell(line, spent.includes(line));
+      // Of those that are spent the one that lasts longest: as long as that is short, it is of no use that another begins anew.
+      const [worst] = (spent.length > 0 ? spent : short).toSorted(byLength);
+      if (worst) {
+        const passes = spent.length === 0;
+        throw overBudget(worst.budgeted, standingOf(worst, at), { dollars, most, at, passes });
       }
-      return charge(lines, estimate);
+      const held = lines.map((line): Held => {
+        const stretched = tight.includes(line);
+        return { line, dollars: (stretched ? dollars : most) ?? 0, stretched };
+      });
+      return charge(held, dollars);
     },
     standing: (budgeted, at) => {
       makeRoom();

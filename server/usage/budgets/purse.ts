@@ -15,6 +15,7 @@ export class Purse {
   seenFor: Budget;
   #reserved = 0;
   #open = 0;
+  #stretched = 0;
   /** Up to where people have been told, and of which limit. */
   #told: Threshold | 0 = 0;
   #limit: number | undefined;
@@ -26,6 +27,11 @@ export class Purse {
 
   get reserved(): number {
     return this.#reserved;
+  }
+
+  /** A call is under way that may cost more than is held for it. */
+  get isStretched(): boolean {
+    return this.#stretched > 0;
   }
 
   /** No call of it is under way: what it holds, the ledger knows too. */
@@ -48,14 +54,17 @@ export class Purse {
     return isTooMuch(this.spent, dollars, limit);
   }
 
-  reserve(dollars: number): void {
+  /** `stretched`: it may cost more. */
+  reserve(dollars: number, stretched: boolean): void {
     this.#reserved += dollars;
     this.#open++;
+    if (stretched) this.#stretched++;
   }
 
-  /** Of what `reserve` took. */
-  free(dollars: number): void {
+  /** The same as `reserve` was told. */
+  free(dollars: number, stretched: boolean): void {
     this.#open--;
+    if (stretched) this.#stretched--;
     // Nothing is held for nobody, to the last digit.
     this.#reserved = this.#open === 0 ? 0 : Math.max(0, this.#reserved - dollars);
   }
@@ -75,10 +84,10 @@ export class Purse {
     return this.#tell(reachedOf(this.spent, limit));
   }
 
-  /** A call was refused. Where nearly all is spent, what is left will be of no use to most others either. */
+  /** A call was refused for good. Where half is spent and more, that is how the end of it looks: what is left is of no use. */
   newsOfRefusal(limit: number): Threshold[] {
     const news = this.news(limit);
-    return this.#told === 80 ? [...news, ...this.#tell(100)] : news;
+    return this.#told >= 50 ? [...news, ...this.#tell(100)] : news;
   }
 
   #tell(reached: Threshold | 0): Threshold[] {

@@ -115,10 +115,10 @@ export class FairQueue {
     this.pass(now);
   }
 
-  /** Sends away the latest of the key that has most waiting. False: there is nobody for whom nothing was done yet. */
-  shed(now: number): boolean {
+  /** Sends away the latest of the key that has most waiting. False: nobody for whom nothing was done yet, or who may be sent away. */
+  shed(now: number, mayLose: (key: string) => boolean = () => true): boolean {
     const latest = this.#latestOfMost();
-    if (!latest) return false;
+    if (!latest || !mayLose(latest.key)) return false;
     this.#remove(latest);
     latest.giveUp("shed");
     this.pass(now);

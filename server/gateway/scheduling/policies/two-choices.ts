@@ -18,7 +18,7 @@ export const twoChoices: Policy = (seats, question) => {
 };
 
 function isBetter(a: Seat, b: Seat, { now, size }: Question): boolean {
-  const [aMs, bMs] = [a.health.meanMs(now, size), b.health.meanMs(now, size)];
+  const [aMs, bMs] = [a.health.pace.meanMs(now, size), b.health.pace.meanMs(now, size)];
   // As long as one of them is not known, it counts as quick as the other.
   const known = aMs !== undefined && bMs !== undefined;
   const forA = queueOf(a) * (known ? Math.max(aMs, leastMs) : 1);

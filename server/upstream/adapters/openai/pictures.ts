@@ -1,7 +1,7 @@
 /** Everything about pictures that OpenAI itself has, and what others have who speak its language. */
 import type { Adapter } from "../../adapter.ts";
 import { openaiTraitsOf } from "../../catalogue/pictures/index.ts";
-import type { EditQuery, GenerationQuery } from "../../contract.ts";
+import type { EditQuery, GenerationQuery, Upstream } from "../../contract.ts";
 import { type ImageTraits, openPictures } from "../../image-traits.ts";
 import { openaiEdits, openaiGenerations } from "./images.ts";
 import { openaiModerations } from "./moderations.ts";
@@ -14,12 +14,32 @@ type Pictures = Pick<Adapter, "generations" | "edits" | "pictures" | "moderation
 export const openaiPictures = (place: Place): Pictures => ({
   generations: bySurface(openaiGenerations(place), responsesQuestion<GenerationQuery>(place)),
   edits: bySurface(openaiEdits(place, ["moderation"]), responsesQuestion<EditQuery>(place)),
-  pictures: ({ model, surface }, operation) => {
-    const traits = openaiTraitsOf(model, operation);
+  pictures: ({ model, surface, upstream }, operation) => {
+    const known = openaiTraitsOf(model, operation);
+    const traits = isAtVendor(upstream) ? known : withoutLinks(known);
     return surface === "responses" ? throughResponses(traits) : traits;
   },
   moderations: openaiModerations(place),
 });
+
+/**
+ * OpenAI has hosts for regions, such as eu.api.openai.com (openai/openai-node, src/internal/data-residency.ts). Azure's are
+ * below these, and those of its sovereign clouds the same below azure.us and azure.cn; not all of azure.com is Azure's own
+ * service, as customers have machines there.
+ */
+const vendorHosts =
+  /(?:^|\.)(?:openai\.com|(?:openai|cognitiveservices|services\.ai)\.azure\.(?:com|us|cn))$/i;
+
+/** Whoever stands elsewhere may stand in the operator's own network, and would follow a caller's link into it. */
+function isAtVendor({ baseUrl }: Upstream): boolean {
+  return baseUrl === undefined || vendorHosts.test(URL.parse(baseUrl)?.hostname ?? "");
+}
+
+function withoutLinks(traits: ImageTraits): ImageTraits {
+  if (!traits.edits) return traits;
+  const { links: _, ...edits } = traits.edits;
+  return { ...traits, edits };
+}
 
 /** A server nobody knows takes forms and says itself what it cannot do. References are OpenAI's own. */
 const open: ImageTraits = {

@@ -22,36 +22,18 @@ export function resetMs(headers: WireReply["headers"]): number | undefined {
 
 /** Of an answer that says yes: until when there is nothing left. Undefined where there is, or where it is not told. */
 export function spentMs(headers: WireReply["headers"]): number | undefined {
-  const waits = limits.flatMap((limit) =>
-    remainingOf(headers, limit) === 0
-      ? (durationMs(headers.get(`x-ratelimit-reset${limit}`) ?? "") ?? [])
-      : [],
-  );
-  const longest = Math.max(0, ...waits);
+  let longest = 0;
+  // Every answer that `fetch` brings comes by here, so nothing is made that is not needed.
+  for (const limit of limits) {
+    if (!isUsedUp(headers.get(`x-ratelimit-remaining${limit}`))) continue;
+    longest = Math.max(longest, durationMs(headers.get(`x-ratelimit-reset${limit}`) ?? "") ?? 0);
+  }
   return longest === 0 ? undefined : Math.min(longest, longestMs);
 }
 
-/** Roughly how many more calls there is room for. 0 where something is used up; undefined where nothing is told. */
-export function callsLeft(headers: WireReply["headers"]): number | undefined {
-  let least: number | undefined;
-  for (const limit of limits) {
-    const remaining = remainingOf(headers, limit);
-    if (remaining === undefined) continue;
-    const calls = limit === "-tokens" ? Math.ceil(remaining / tokensOfCall) : remaining;
-    least = Math.min(least ?? calls, calls);
-  }
-  return least;
-}
-
-/** A large one. */
-const tokensOfCall = 8192;
-
-function remainingOf(headers: WireReply["headers"], limit: string): number | undefined {
-  const remaining = headers.get(`x-ratelimit-remaining${limit}`)?.trim();
-  return remaining && /^-?\d+(\.\d+)?$/.test(remaining)
-    ? Math.max(0, Number(remaining))
-    : undefined;
-}
+/** Some count below nothing. */
+const isUsedUp = (remaining: string | null): boolean =>
+  remaining !== null && /^\s*-?\d+(\.\d+)?\s*$/.test(remaining) && Number(remaining) <= 0;
 
 const units = { h: 3_600_000, m: 60_000, s: 1000, ms: 1 } as const;
 

@@ -70,6 +70,7 @@ const own: Partial<Record<SubjectName, Places>> = {
   bulb: ["room"],
   umbrella: ["street", "beach"],
   guitar: ["room", "beach"],
+  violin: ["room"],
   bench: ["park"],
   heart: ["above"],
   star: ["above"],

@@ -127,9 +127,9 @@ async function orderEdit(query: EditQuery, signal: Signal): Promise<Order> {
     textTokens: textTokens(query.prompt),
     imageTokens: uploads.reduce((sum, upload) => sum + tiles(upload.size), 0),
     told: describe(brief, materials.mask === undefined ? "restyled" : "masked"),
-    async *make(index, phase) {
+    async *make(index, phase, partials) {
       const room = darkroom(sharp, job(index).seed, wish, signal);
-      const done = yield* develop(room, job(index), phase);
+      const done = yield* develop(room, job(index), phase, partials);
       return phase === 0 ? done : breathing(room, done, phase);
     },
   };

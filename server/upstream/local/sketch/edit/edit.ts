@@ -8,13 +8,14 @@ import { type Darkroom, open, type Raster, rasterise } from "../raster.ts";
 import { lightOf, ornaments, type SceneWish, svgOf } from "../scene.ts";
 import { styleFilters } from "../styles/style.ts";
 import { type Brief, isAbstract } from "../words/brief.ts";
+import { clone } from "./clone.ts";
 import { collage } from "./collage.ts";
 import { cutout } from "./cutout.ts";
 import { graded, gradeFor } from "./grade.ts";
-import { heal } from "./heal.ts";
-import { decode, type Upload } from "./inputs.ts";
+import { decode } from "./inputs.ts";
 import { type Mask, readMask, throughMask } from "./mask.ts";
 import type { Materials } from "./materials.ts";
+import { exactly, faded } from "./stages.ts";
 
 export interface EditJob {
   readonly brief: Brief;
@@ -24,22 +25,27 @@ export interface EditJob {
   readonly materials: Materials;
 }
 
-/** Yields a few earlier stages, returns the finished pixels. */
+/** Yields `partials` earlier stages, returns the finished pixels. */
 export async function* develop(
   room: Darkroom,
   job: EditJob,
   phase = 0,
+  partials = 0,
 ): AsyncGenerator<Raster, Raster> {
-  const { materials } = job;
-  const [first] = materials.images;
-  if (materials.mask !== undefined)
-    return yield* repaint(
-      room,
-      job,
-      await decode(room.sharp, first, materials.size),
-      materials.mask,
-    );
-  return yield* restyle(room, job, await startingPicture(room, job), phase);
+  const { images, mask: upload, size } = job.materials;
+  if (upload === undefined) {
+    const making = restyle(room, job, await startingPicture(room, job), phase);
+    return yield* exactly(partials, making, (stage, strength) => faded(room, stage, strength));
+  }
+  const original = await decode(room.sharp, images[0], size);
+  const mask = await readMask(room, upload, size);
+  return yield* exactly(
+    partials,
+    repaint(room, job, original, mask),
+    // What the mask protects is protected in every stage.
+    async (stage, strength) =>
+      throughMask(room, original, await faded(room, stage, strength), mask),
+  );
 }
 
 async function startingPicture(
@@ -71,17 +77,12 @@ async function* repaint(
   room: Darkroom,
   job: EditJob,
   original: Raster,
-  upload: Upload,
+  mask: Mask,
 ): AsyncGenerator<Raster, Raster> {
   const { brief, wish, materials } = job;
-  const mask = await readMask(room, upload, materials.size);
   const clear = wish.background === "transparent";
   // "Add a dog" leaves what was there; anything else replaces it.
-  const healed = clear
-    ? blank(original)
-    : brief.add
-      ? original
-      : await heal(room, original, mask.change);
+  const healed = clear ? blank(original) : brief.add ? original : await clone(room, original, mask);
   yield throughMask(room, original, healed, mask);
   if (brief.remove) return throughMask(room, original, healed, mask);
   const { width, height } = mask.box;

@@ -10,7 +10,13 @@ interface Level {
 
 const workingEdge = 384;
 
-export async function heal(room: Darkroom, raster: Raster, change: Uint8Array): Promise<Raster> {
+/** `coarseness` of the grain that is strewn over it, as smooth paint would show. */
+export async function heal(
+  room: Darkroom,
+  raster: Raster,
+  change: Uint8Array,
+  coarseness = 0.03,
+): Promise<Raster> {
   const { width, height } = raster;
   const factor = Math.min(1, workingEdge / Math.max(width, height));
   const [w, h] = [
@@ -40,7 +46,7 @@ export async function heal(room: Darkroom, raster: Raster, change: Uint8Array): 
   const grain = fineNoise(room.random.fork("heal"));
   await inBands(room, width, height, (from, to) => {
     for (let i = from * width; i < to * width; i++) {
-      const speck = ((grain[i & 65_535] ?? 128) - 128) * 0.03;
+      const speck = ((grain[i & 65_535] ?? 128) - 128) * coarseness;
       for (let c = 0; c < 3; c++) {
         smooth[i * 4 + c] = Math.max(0, Math.min(255, (smooth[i * 4 + c] ?? 0) + speck));
       }

@@ -4,6 +4,7 @@ import { birds } from "./birds.ts";
 import { buildings } from "./buildings.ts";
 import { critters } from "./critters.ts";
 import { farm } from "./farm.ts";
+import { fruit } from "./fruit.ts";
 import { landmarks } from "./landmarks.ts";
 import { lights } from "./lights.ts";
 import { myths } from "./myths.ts";
@@ -35,6 +36,7 @@ const all = {
   ...vehicles,
   ...aircraft,
   ...table,
+  ...fruit,
   ...lights,
   ...symbols,
   ...things,

@@ -1,7 +1,47 @@
-/** What stands alone in the land: lighthouse, windmill, tent, bridge. */
+/** What stands alone in the land: Eiffel tower, lighthouse, windmill, tent, bridge. */
 import { circle, group, path, polygon, rect, stroke } from "../svg.ts";
 import { glass } from "./buildings.ts";
 import { type Subject, sway } from "./subject.ts";
+
+/** Four legs that lean together, two platforms, and a mast. */
+const eiffelTower: Subject = {
+  stands: "ground",
+  tall: 640,
+  wide: 0.5,
+  colours: [["#8a6a50", "#6b5242"]],
+  draw: (b) => {
+    const half = (y: number): number => 1.2 + 23 * ((y + 94) / 94) ** 2.6;
+    const heights = [-88, -82, -76, -70, -64, -58, -52, -46, -40, -33, -26, -18, -10, 0];
+    const side = (s: 1 | -1): string =>
+      heights.map((y) => `${(s * half(y)).toFixed(2)} ${y}`).join("L");
+    const lattice = heights
+      .slice(0, -1)
+      .map((y, i) => {
+        const [low, wide, wider] = [heights[i + 1] ?? 0, half(y), half(heights[i + 1] ?? 0)];
+        const inner = low > -26 ? 0.48 : -1;
+        return `M${wide.toFixed(2)} ${y}L${(wider * inner).toFixed(2)} ${low}M${(-wide).toFixed(2)} ${y}L${(-wider * inner).toFixed(2)} ${low}`;
+      })
+      .join("");
+    return [
+      path(
+        `M${side(1)}H12C12 -13 7 -20 0 -20C-7 -20 -12 -13 -12 0L${side(-1).split("L").toReversed().join("L")}Z`,
+        b.body,
+      ),
+      stroke(lattice, b.deep, 0.7, { "stroke-opacity": 0.75 }),
+      stroke(
+        "M-12.500 0C-12.500 -13 -7 -20.500 0 -20.500C7 -20.500 12.500 -13 12.500 0",
+        b.accent,
+        1.5,
+      ),
+      rect(-15, -28.5, 30, 3, b.accent),
+      rect(-8.5, -53, 17, 2.4, b.accent),
+      rect(-3, -89, 6, 2.2, b.accent),
+      path("M-1.800 -89L0 -93L1.800 -89Z", b.dark),
+      stroke("M0 -92V-100", b.dark, 0.9),
+      ...(b.night ? [-80, -66, -52, -40, -27].map((y) => circle(0, y, 1.1, "#ffe9a8")) : []),
+    ].join("");
+  },
+};
 
 const lighthouse: Subject = {
   stands: "ground",
@@ -165,4 +205,4 @@ const bridge: Subject = {
     ].join(""),
 };
 
-export const landmarks = { lighthouse, windmill, tent, bridge } as const;
+export const landmarks = { eiffelTower, lighthouse, windmill, tent, bridge } as const;

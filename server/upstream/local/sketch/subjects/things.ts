@@ -1,6 +1,6 @@
-/** Things to carry or sit on: umbrella, guitar, gift, bench, camera, ice cream. */
+/** Things to carry or sit on: umbrella, guitar, violin, gift, bench, camera, ice cream. */
 import { tone } from "../colour.ts";
-import { circle, group, path, rect, stroke } from "../svg.ts";
+import { circle, ellipse, group, path, rect, stroke } from "../svg.ts";
 import { type Subject, shadow } from "./subject.ts";
 
 const umbrella: Subject = {
@@ -49,6 +49,41 @@ const guitar: Subject = {
       rect(-8, -13, 16, 3, b.lit("#3a2620"), { rx: 1 }),
       stroke("M-1.800 -88V-12M0 -88V-12M1.800 -88V-12", b.lit("#f6eeda"), 0.35),
       stroke("M-3 -80H3M-3 -72H3M-3 -64H3M-3 -56H3M-3 -48H3", b.lit("#c9b48a"), 0.6),
+    ),
+};
+
+const violin: Subject = {
+  stands: "ground",
+  tall: 360,
+  wide: 0.5,
+  colours: [["#b5562a", "#2e2220"]],
+  draw: (b) =>
+    group(
+      {},
+      group(
+        { transform: "rotate(8)" },
+        path("M-2.400 -90H2.400L3 -44H-3Z", b.accent),
+        path("M-3 -88C-5 -94 -2 -100 2 -99C6 -98 5 -92 1.500 -93C4 -90 3 -88 3 -86H-3Z", b.dark),
+        stroke("M-7 -92H-3M-7 -88H-3M3 -90H7M3 -86H7", b.accent, 1.6),
+        // Two bouts and a waist with corners: that is what tells it from a guitar.
+        path(
+          "M0 -54C9 -55 15 -50 14.500 -44C14 -40 12 -38 14.500 -36C10 -34 9.500 -27 14 -24C17 -22 19 -18 18.500 -12C18 -4 10 0 0 0C-10 0 -18 -4 -18.500 -12C-19 -18 -17 -22 -14 -24C-9.500 -27 -10 -34 -14.500 -36C-12 -38 -14 -40 -14.500 -44C-15 -50 -9 -55 0 -54Z",
+          b.body,
+          { stroke: b.deep, "stroke-width": 1.4 },
+        ),
+        stroke(
+          "M-5.500 -34C-8.500 -35 -8 -31 -7 -28C-6 -25 -6 -22 -8.500 -22M5.500 -34C8.500 -35 8 -31 7 -28C6 -25 6 -22 8.500 -22",
+          b.accent,
+          1.2,
+        ),
+        path("M-2.600 -54H2.600L3 -36H-3Z", b.accent),
+        path("M-3 -4L-2 -16H2L3 -4Z", b.accent),
+        rect(-5.5, -23, 11, 1.8, b.lit("#e8cfa0")),
+        ellipse(-9, -7, 6, 3.2, b.accent),
+        stroke("M-1.200 -86V-15M0 -86V-15M1.200 -86V-15", b.lit("#f6eeda"), 0.3),
+      ),
+      stroke("M-22 -2L30 -84", b.lit("#6b4030"), 1.5),
+      stroke("M-20 -1.500L31 -81", b.lit("#f2ead8"), 0.7),
     ),
 };
 
@@ -148,4 +183,4 @@ const iceCream: Subject = {
     ].join(""),
 };
 
-export const things = { umbrella, guitar, gift, bench, camera, iceCream } as const;
+export const things = { umbrella, guitar, violin, gift, bench, camera, iceCream } as const;

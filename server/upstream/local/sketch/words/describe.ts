@@ -7,7 +7,8 @@ import { isAbstract } from "./brief.ts";
 import { type PlaceName, styleWords, weatherWords } from "./scene-words.ts";
 import { subjectWords } from "./subject-words.ts";
 
-const first = (words: string): string => (words.split(" ")[0] ?? "").replaceAll("_", " ");
+const first = (words: string): string =>
+  (words.split(" ")[0] ?? "").replaceAll("_", " ").replace("eiffel", "Eiffel");
 const plurals: Readonly<Record<string, string>> = {
   fish: "fish",
   sheep: "sheep",
@@ -22,6 +23,8 @@ const plurals: Readonly<Record<string, string>> = {
   cactus: "cacti",
   "cup of coffee": "cups of coffee",
   person: "people",
+  "orange fruit": "oranges",
+  "bowl of fruit": "bowls of fruit",
   "cherry tree": "cherry trees",
 };
 const numbers = [
@@ -86,7 +89,7 @@ const hourNames: Record<TimeOfDay, string> = {
   dusk: "at dusk",
   night: "at night",
 };
-const startsWithVowel = (words: string): boolean => /^(?!unicorn)[aeiou]/.test(words);
+const startsWithVowel = (words: string): boolean => /^(?!unicorn)[aeiou]/i.test(words);
 const skyNames: Record<SkyFeature, string> = {
   stars: "stars",
   moon: "a moon",

@@ -27,7 +27,7 @@ export const holders = set<SubjectName>(
 export const holdable = set<SubjectName>(
   "umbrella toyBalloon kite flower sunflower tulip heart book gift lantern apple cup iceCream guitar star",
 );
-export const sameInPlural = set("fish sheep deer koi people aliens");
+export const sameInPlural = set("fish sheep deer koi people aliens oranges");
 export const equals = set("is are was were");
 export const coloured = set("coloured colored");
 export const skyNouns = set("sky skies heavens");

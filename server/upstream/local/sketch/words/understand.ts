@@ -6,6 +6,7 @@ import type { SkyFeature } from "../sky.ts";
 import { type SubjectName, subjectOf } from "../subjects/catalogue.ts";
 import { colourWords, countWords, negations, shadeWords, sizeWords } from "./adjectives.ts";
 import type { Brief, Mention, NamedColour, PlaceMention } from "./brief.ts";
+import { inEnglish } from "./german.ts";
 import * as particle from "./particles.ts";
 import type { PlaceName, Style } from "./scene-words.ts";
 import { type Match, matchAt, tokens } from "./senses.ts";
@@ -27,7 +28,7 @@ interface Waiting {
 const nothing: Waiting = { colours: [], size: 1, shade: 0, stray: false };
 
 export function understand(prompt: string): Brief {
-  const reading = new Reading(tokens(prompt).slice(0, mostWords));
+  const reading = new Reading(inEnglish(tokens(prompt).slice(0, mostWords)));
   return reading.brief();
 }
 

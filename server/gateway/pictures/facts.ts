@@ -1,0 +1,68 @@
+/** What is said of a delivered picture: what its own bytes show, and else what those who know have said. */
+import type { ImageFacts } from "../../upstream/contract.ts";
+import { alphaIn, type Held, sizeIn, typeOf } from "./look.ts";
+import { readSize } from "./sizes.ts";
+
+export interface Sayings {
+  /** What the target was asked for natively. */
+  readonly asked: ImageFacts;
+  /** What the upstream says. */
+  readonly told: ImageFacts;
+  /** The gateway has put it on white. */
+  readonly flattened: boolean;
+}
+
+/** What the bytes themselves say, and what they do not contradict. */
+export async function factsOf(
+  picture: Held,
+  { asked, told, flattened }: Sayings,
+): Promise<ImageFacts> {
+  const type = typeOf(picture);
+  const seen = await sizeIn(picture);
+  const background = flattened ? "opaque" : await backgroundOf(picture, asked, told);
+  return {
+    ...(seen && { size: `${seen.width}x${seen.height}` }),
+    ...(type && { output_format: type.replace(/^image\/(?:svg\+)?/, "").replace("xml", "svg") }),
+    ...(background !== undefined && { background }),
+  };
+}
+
+/**
+ * A picture without an alpha channel is opaque, whoever says what. One that has it may be opaque all the same: only its
+ * pixels tell, which nobody decodes here, and the upstream, which is believed. What was asked for is no such word.
+ */
+async function backgroundOf(
+  picture: Held,
+  asked: ImageFacts,
+  told: ImageFacts,
+): Promise<string | undefined> {
+  const claim = told.background ?? asked.background;
+  if (claim !== "transparent" && claim !== "opaque") return told.background;
+  const alpha = await alphaIn(picture);
+  if (alpha === false) return "opaque";
+  return told.background ?? (alpha && claim === "transparent" ? claim : undefined);
+}
+
+/** What is true of all pictures of an answer. */
+export const shared = (before: ImageFacts | undefined, next: ImageFacts): ImageFacts =>
+  before === undefined
+    ? next
+    : Object.fromEntries(
+        Object.entries(before).filter(([name, value]) => next[name as keyof ImageFacts] === value),
+      );
+
+/** An upstream that took a quality, and says nothing of it, has done what it was asked. `auto` is no fact. */
+export function qualityOf(asked: ImageFacts, told: ImageFacts): ImageFacts {
+  const quality = told.quality ?? (asked.quality === "auto" ? undefined : asked.quality);
+  return quality === undefined ? {} : { quality };
+}
+
+/** Options that the target took, and did not heed, by what came. */
+export function unheeded(asked: ImageFacts, came: ImageFacts): readonly (keyof ImageFacts)[] {
+  const { size, background } = asked;
+  const names: (keyof ImageFacts)[] = [];
+  const isSaid = size !== undefined && readSize(size) !== undefined && came.size !== undefined;
+  if (isSaid && came.size !== size) names.push("size");
+  if (background === "transparent" && came.background === "opaque") names.push("background");
+  return names;
+}

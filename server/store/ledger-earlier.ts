@@ -1,0 +1,44 @@
+/**
+ * Rows that earlier processes had journaled and not brought into the ledger. They are brought in when they can be:
+ * at the start, or, where the disk was full then, once it is not. Until then they count as spent.
+ */
+import type { LedgerRow } from "./ledger-file.ts";
+import { type LeftBehind, leftBehind } from "./ledger-journal.ts";
+
+/** In bites: a disk that is still full is noticed at the first one, and it happens on the thread that serves. */
+const biteRows = 500;
+
+export class EarlierRows {
+  readonly #file: { write(rows: readonly LedgerRow[]): void };
+  #journals: (Pick<LeftBehind, "remove"> & { rows: readonly LedgerRow[] })[];
+  /** Lines that nobody can read any more. */
+  readonly unreadable: number;
+
+  constructor(folder: string, file: { write(rows: readonly LedgerRow[]): void }) {
+    this.#file = file;
+    const found = leftBehind(folder);
+    this.#journals = found.map(({ rows, remove }) => ({ rows, remove }));
+    this.unreadable = found.reduce((sum, { unreadable }) => sum + unreadable, 0);
+  }
+
+  /** Those that are not in the ledger yet. */
+  get rows(): readonly LedgerRow[] {
+    return this.#journals.flatMap(({ rows }) => rows);
+  }
+
+  get areIn(): boolean {
+    return this.#journals.length === 0;
+  }
+
+  /** As many as the disk takes; a journal goes once all of it is in. Throws what the disk says. */
+  bringIn(): void {
+    for (let first = this.#journals[0]; first; first = this.#journals[0]) {
+      while (first.rows.length > 0) {
+        this.#file.write(first.rows.slice(0, biteRows));
+        first.rows = first.rows.slice(biteRows);
+      }
+      first.remove();
+      this.#journals.shift();
+    }
+  }
+}

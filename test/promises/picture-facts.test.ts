@@ -1,0 +1,158 @@
+/** What is said of a picture is true of it, and an option that an upstream did not heed is named. */
+import { afterAll, describe, expect, test } from "bun:test";
+import sharp from "sharp";
+import { base64Of } from "../conformance/arrange.ts";
+import { draw } from "../fake-upstream/pictures.ts";
+import { eventsOf } from "../faults/faults-fixture.ts";
+import { startGateway, testKey } from "../harness.ts";
+
+let picture = "";
+let told: object = {};
+const fake = Bun.serve({
+  hostname: "127.0.0.1",
+  port: 0,
+  fetch: () => Response.json({ created: 1, ...told, data: [{ b64_json: picture }] }),
+});
+const yaml = `
+upstreams:
+  - { id: fake, kind: openai, baseUrl: "http://127.0.0.1:${fake.port}/v1", apiKey: x }
+  - { id: house, kind: openai-compatible, baseUrl: "http://127.0.0.1:${fake.port}/v1" }
+models:
+  - { id: g1, kind: image, targets: [{ upstream: fake, model: gpt-image-1 }] }
+  - { id: strict, kind: image, parameters: strict, targets: [{ upstream: house, model: painter }] }
+keys: [{ name: test, key: ${testKey} }]
+`;
+const gateway = startGateway({ yaml });
+afterAll(async () => {
+  await gateway.close();
+  await fake.stop(true);
+});
+
+const edges = { width: 16, height: 16, shade: 90 } as const;
+const kinds = {
+  "png with a transparent colour": draw({ ...edges, format: "png", transparent: true }),
+  "webp with alpha": draw({ ...edges, format: "webp", transparent: true }),
+  "png without": draw({ ...edges, format: "png" }),
+  "webp without": draw({ ...edges, format: "webp" }),
+  "png without, behind a profile": await sharp(draw({ ...edges, format: "png" }))
+    .removeAlpha()
+    .withIccProfile("p3")
+    .png()
+    .toBuffer(),
+};
+
+const ask = async (body: object, came: Uint8Array, says: object = {}) => {
+  picture = base64Of(came);
+  told = says;
+  const response = await gateway.post("/v1/images/generations", {
+    model: "g1",
+    prompt: "x",
+    ...body,
+  });
+  const text = await response.text();
+  const answer =
+    "stream" in body && response.status === 200
+      ? eventsOf(text)[0]!.data
+      : (JSON.parse(text) as Record<string, unknown>);
+  const { data } = answer as { data?: { b64_json: string }[] };
+  const bytes = Buffer.from((answer.b64_json as string) ?? data?.[0]?.b64_json ?? "", "base64");
+  const { headers } = response;
+  return {
+    answer,
+    bytes,
+    status: response.status,
+    dropped: headers.get("vexel-dropped"),
+    adapted: headers.get("vexel-adapted"),
+  };
+};
+
+describe("background", () => {
+  test.each(["png with a transparent colour", "webp with alpha"] as const)(
+    "is transparent where that was asked for and came: %s",
+    async (kind) => {
+      const { answer, dropped } = await ask({ background: "transparent" }, kinds[kind]);
+      expect(answer.background).toBe("transparent");
+      expect(dropped).toBeNull();
+    },
+  );
+
+  test.each(["png without", "webp without", "png without, behind a profile"] as const)(
+    "is opaque without an alpha channel, whoever says what, and that is told: %s",
+    async (kind) => {
+      for (const says of [{}, { background: "transparent" }]) {
+        for (const stream of [{}, { stream: true }]) {
+          const body = { background: "transparent", ...stream };
+          const { answer, dropped } = await ask(body, kinds[kind], says);
+          expect(answer.background).toBe("opaque");
+          expect(dropped).toBe("background");
+        }
+      }
+    },
+  );
+
+  test("is not said to be opaque of a picture with alpha only because it was asked for", async () => {
+    const came = kinds["webp with alpha"];
+    expect((await ask({ background: "opaque" }, came)).answer).not.toHaveProperty("background");
+    const streamed = await ask({ background: "opaque", stream: true }, came);
+    expect(streamed.answer.background).toBe("auto");
+  });
+
+  test("is made opaque where the picture is converted anyway", async () => {
+    const body = { background: "opaque", output_format: "webp" };
+    const came = kinds["png with a transparent colour"];
+    const { answer, bytes } = await ask(body, came);
+    expect(answer.background).toBe("opaque");
+    expect((await sharp(bytes).stats()).isOpaque).toBe(true);
+  });
+});
+
+test("a size that the upstream did not heed is named, in a stream as well", async () => {
+  const came = kinds["png without"];
+  for (const stream of [{}, { stream: true }]) {
+    const { answer, dropped } = await ask({ size: "1024x1024", ...stream }, came);
+    expect(answer.size).toBe("16x16");
+    expect(dropped).toBe("size");
+  }
+  expect((await ask({ size: "auto" }, came)).dropped).toBeNull();
+});
+
+describe("output_compression", () => {
+  const noise = sharp({
+    create: {
+      ...{ width: 128, height: 128, channels: 3, background: "#888" },
+      noise: { type: "gaussian", mean: 128, sigma: 60 },
+    },
+  });
+
+  test("holds where the gateway puts the format right, and that is told", async () => {
+    const came = await noise.clone().png().toBuffer();
+    const of = (output_compression: number) =>
+      ask({ output_format: "jpeg", output_compression }, came);
+    const [low, high] = [await of(5), await of(95)];
+    expect(low.adapted).toBe("output_format, output_compression");
+    expect(low.bytes.length * 3).toBeLessThan(high.bytes.length);
+  });
+
+  test("is left to an upstream that heeds the format", async () => {
+    const came = await noise.clone().jpeg().toBuffer();
+    const { bytes, adapted } = await ask({ output_format: "jpeg", output_compression: 5 }, came);
+    expect(bytes.equals(came)).toBe(true);
+    expect(adapted).toBeNull();
+  });
+});
+
+describe("links in a stream, which carries none", () => {
+  const body = { stream: true, response_format: "url" };
+
+  test("are served as base64, and that is told", async () => {
+    const { adapted, bytes } = await ask(body, kinds["png without"]);
+    expect(adapted).toContain("response_format");
+    expect(bytes.length).toBeGreaterThan(0);
+  });
+
+  test("are refused by name where nothing may be adapted", async () => {
+    const { status, answer } = await ask({ ...body, model: "strict" }, kinds["png without"]);
+    expect(status).toBe(400);
+    expect(answer).toMatchObject({ error: { param: "response_format" } });
+  });
+});
