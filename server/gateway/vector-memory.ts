@@ -1,7 +1,7 @@
 /** Vectors that are known already, in memory and bounded by bytes. What was used least recently goes first. */
 import type { Vector } from "../upstream/contract.ts";
 import { type Page, slotBytesOf, VectorArena } from "./vector-arena.ts";
-import { glance, lengthOf } from "./vectors.ts";
+import { inspect, lengthOf } from "./vectors.ts";
 
 export interface Known {
   readonly vector: Vector;
@@ -110,7 +110,7 @@ export class VectorMemory {
     const before = this.#entries.get(key);
     if (before) this.#remove(before);
     const page = this.#makeRoom(slotBytesOf(length * 4));
-    if (!page) return typeof vector !== "string" || glance(vector) !== undefined;
+    if (!page) return typeof vector !== "string" || inspect(vector) !== undefined;
     // Before it is anyone's: if it turns out to be no vector, there is nothing to undo.
     if (!page.write(page.nextSlot, vector, length)) return false;
     const entry = this.#enter(key, page, length, tokens);

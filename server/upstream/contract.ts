@@ -96,7 +96,7 @@ export interface EmbeddingsReply {
   readonly usage?: { readonly inputTokens: number };
   /** The upstream's own answer, where it may serve a caller as it is: it names this model and is in this encoding. */
   readonly verbatim?: {
-    readonly bytes: Uint8Array;
+    readonly body: string | Uint8Array;
     readonly model: string;
     readonly encoding: "float" | "base64";
   };

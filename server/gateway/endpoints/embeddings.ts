@@ -193,7 +193,7 @@ const isToken = (value: unknown): boolean => Number.isSafeInteger(value) && (val
 function write(reply: EmbeddingsReply, query: EmbeddingsQuery): Written {
   const { verbatim } = reply;
   if (verbatim && verbatim.model === query.model && verbatim.encoding === query.encoding) {
-    return { kind: "whole", body: verbatim.bytes, usage: reply.usage };
+    return { kind: "whole", body: verbatim.body, usage: reply.usage };
   }
   return { kind: "whole", body: writeVectors(reply, query), usage: reply.usage };
 }
