@@ -9,8 +9,9 @@ ensureInstalled("run");
 const bun = bunPath();
 // --no-install: Bun must never fetch a missing package by itself.
 const args = ["--no-install", join(root, "cli", "main.ts"), ...process.argv.slice(2)];
-// What Bun must be told before it starts: to make more than 256 calls to upstreams at once, and to keep memory that was
-// given back for a second (milliseconds) before it is the system's again: asking for it anew costs more than a small call.
+// What Bun must be told before it starts: to make more than 256 calls to upstreams at once; to look through all of its
+// memory a little more often, so that less lies about under load; and to keep what was given back for a tenth of a second
+// before it is the system's again, as asking for it anew costs more than a small call.
 const env = {
   ...JSON.parse(readFileSync(join(root, "bin", "environment.json"), "utf8")),
   ...process.env,

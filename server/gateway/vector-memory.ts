@@ -1,7 +1,7 @@
 /** Vectors that are known already, in memory and bounded by bytes. What was used least recently goes first. */
 import type { Vector } from "../upstream/contract.ts";
 import { type Page, slotBytesOf, VectorArena } from "./vector-arena.ts";
-import { glance, lengthOf } from "./vectors.ts";
+import { inspect, lengthOf } from "./vectors.ts";
 
 export interface Known {
   readonly vector: Vector;
@@ -43,6 +43,9 @@ const maxLook = 256;
  */
 const movesBetweenHints = 4096;
 
+/** So many of those that are asked for again and again are held ready as text, beside the memory's own bytes. */
+const mostReady = 64;
+
 /**
  * A list through the entries, because a Map alone does not do: its order is that of insertion, but taking the first key
  * of one that has had many deletions passes over all of them, and an entry cannot be put at the old end.
@@ -53,6 +56,9 @@ class Entry {
   readonly slot: number;
   readonly length: number;
   readonly tokens: number | undefined;
+  /** It was asked for before. */
+  isUsed = false;
+  ready: Known | undefined = undefined;
   newer: Entry | undefined = undefined;
   older: Entry | undefined = undefined;
 
@@ -73,6 +79,9 @@ export class VectorMemory {
   #newest: Entry | undefined;
   #oldest: Entry | undefined;
   #moves = 0;
+  /** Those that are held ready; the place of the oldest is the next to be taken. */
+  readonly #ready: (Entry | undefined)[] = [];
+  #nextReady = 0;
 
   constructor({ maxBytes, keeper, pageBytes }: VectorMemoryOptions) {
     this.#maxBytes = maxBytes;
@@ -89,7 +98,10 @@ export class VectorMemory {
     return this.#entries.size;
   }
 
-  /** A copy, in the form that is asked for: by the time it is written to the caller, the memory may have forgotten it. */
+  /**
+   * A copy, in the form that is asked for: by the time it is written to the caller, the memory may have forgotten it.
+   * The same object as long as it is held ready, so that others can keep what they have made of it.
+   */
   get(key: string, encoding: "float" | "base64"): Known | undefined {
     const entry = this.#entries.get(key);
     if (entry === undefined) return undefined;
@@ -99,8 +111,19 @@ export class VectorMemory {
     }
     this.#keeper?.used(key);
     this.#moved();
-    const { page, slot, length, tokens } = entry;
-    return { vector: page.read(slot, length, encoding), tokens };
+    if (encoding === "base64" && entry.isUsed) return entry.ready ?? this.#makeReady(entry);
+    entry.isUsed = true;
+    return read(entry, encoding);
+  }
+
+  #makeReady(entry: Entry): Known {
+    const ready = read(entry, "base64");
+    const before = this.#ready[this.#nextReady];
+    if (before) before.ready = undefined;
+    entry.ready = ready;
+    this.#ready[this.#nextReady] = entry;
+    this.#nextReady = (this.#nextReady + 1) % mostReady;
+    return ready;
   }
 
   /** False when it is no vector. One that there is no room for is a vector all the same. */
@@ -110,7 +133,7 @@ export class VectorMemory {
     const before = this.#entries.get(key);
     if (before) this.#remove(before);
     const page = this.#makeRoom(slotBytesOf(length * 4));
-    if (!page) return typeof vector !== "string" || glance(vector) !== undefined;
+    if (!page) return typeof vector !== "string" || inspect(vector) !== undefined;
     // Before it is anyone's: if it turns out to be no vector, there is nothing to undo.
     if (!page.write(page.nextSlot, vector, length)) return false;
     const entry = this.#enter(key, page, length, tokens);
@@ -212,11 +235,17 @@ export class VectorMemory {
   }
 
   #remove(entry: Entry): void {
+    entry.ready = undefined;
     this.#unlink(entry);
     this.#entries.delete(entry.key);
     this.#arena.leave(entry);
   }
 }
+
+const read = ({ page, slot, length, tokens }: Entry, encoding: "float" | "base64"): Known => ({
+  vector: page.read(slot, length, encoding),
+  tokens,
+});
 
 /** Of whole numbers. */
 const pageBytesOf = (maxBytes: number): number =>

@@ -1,5 +1,6 @@
 /** Vectors between their two wire forms: JSON numbers, and base64 of packed little-endian float32. */
 import type { Vector } from "../upstream/contract.ts";
+import { deskFor, type Soundness, soundnessOnDesk } from "./soundness/soundness.ts";
 
 /** Undefined when the text is not base64 of whole float32 numbers, as strict decoders want it: callers have those. */
 export function fromBase64(text: string): Float32Array<ArrayBuffer> | undefined {
@@ -8,15 +9,11 @@ export function fromBase64(text: string): Float32Array<ArrayBuffer> | undefined 
   return written === undefined ? undefined : new Float32Array(bytes.buffer, 0, written / 4);
 }
 
-/** A place to decode into, so that looking at a vector leaves nothing for the garbage collector. */
-let desk = new Uint8Array(64 * 1024);
-
-/** As `fromBase64`, for a look only: what it gives is overwritten by the next look. */
-export function glance(text: string): Float32Array<ArrayBuffer> | undefined {
-  const length = Math.floor((text.length * 3) / 4);
-  if (length > desk.length) desk = new Uint8Array(length * 2);
-  const written = decode(text, desk);
-  return written === undefined ? undefined : new Float32Array(desk.buffer, 0, written / 4);
+/** How many numbers it has, and whether they can be believed. Undefined as above. Leaves nothing for the garbage collector. */
+export function inspect(text: string): { length: number; soundness: Soundness } | undefined {
+  const written = decode(text, deskFor(Math.floor((text.length * 3) / 4)));
+  if (written === undefined) return undefined;
+  return { length: written / 4, soundness: soundnessOnDesk(written) };
 }
 
 /** Buffer's own decoder would skip what is not base64, and take the alphabet made for addresses. */

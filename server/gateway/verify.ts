@@ -9,7 +9,8 @@ import type {
   Vector,
 } from "../upstream/contract.ts";
 import { typeOf } from "./pictures/look.ts";
-import { glance } from "./vectors.ts";
+import { soundnessOf, soundnessOfNumbers } from "./soundness/soundness.ts";
+import { inspect } from "./vectors.ts";
 
 export const lie = (message: string): GatewayError =>
   new GatewayError("upstream_invalid", `The upstream's answer is not usable: ${message}.`);
@@ -25,49 +26,29 @@ export function verifyEmbeddings(
     throw lie(`${reply.vectors.length} vectors for ${asked} inputs`);
   }
   let length = dimensions ?? nativeDimensions;
-  for (const [at, vector] of reply.vectors.entries()) {
-    const floats = typeof vector === "string" ? glance(vector) : vector;
-    if (!floats) throw lie(`vector ${at} is not base64 of float32 numbers`);
-    length ??= floats.length;
-    if (floats.length !== length || length === 0) {
-      throw lie(`vector ${at} has ${floats.length} dimensions instead of ${length}`);
+  const { vectors } = reply;
+  for (let at = 0; at < vectors.length; at++) {
+    const seen = lookAt(vectors[at] as Vector);
+    if (!seen) throw lie(`vector ${at} is not base64 of float32 numbers`);
+    length ??= seen.length;
+    if (seen.length !== length || length === 0) {
+      throw lie(`vector ${at} has ${seen.length} dimensions instead of ${length}`);
     }
-    checkNumbers(floats, at);
+    if (seen.soundness === "sound") continue;
+    throw lie(
+      seen.soundness === "zero"
+        ? `vector ${at} is all zeros`
+        : `vector ${at} holds something that is not a number`,
+    );
   }
   return reply;
 }
 
-/**
- * Finite and not all zero, in one number: the sum of the squares tells both, and float32 squared never leaves the
- * range of a double. Four sums at a time, as one would wait for itself.
- */
-function squares(floats: Float32Array): number {
-  const whole = floats.length - (floats.length % 4);
-  let [a, b, c, d] = [0, 0, 0, 0];
-  for (let i = 0; i < whole; i += 4) {
-    a += (floats[i] as number) ** 2;
-    b += (floats[i + 1] as number) ** 2;
-    c += (floats[i + 2] as number) ** 2;
-    d += (floats[i + 3] as number) ** 2;
-  }
-  for (let i = whole; i < floats.length; i++) a += (floats[i] as number) ** 2;
-  return a + b + c + d;
-}
-
-/** As float32, which is what every caller makes of them in the end. */
-function squaresOf(numbers: readonly unknown[]): number {
-  let sum = 0;
-  for (const number of numbers) {
-    if (typeof number !== "number") return Number.NaN;
-    sum += Math.fround(number) ** 2;
-  }
-  return sum;
-}
-
-function checkNumbers(floats: Exclude<Vector, string>, at: number): void {
-  const sum = floats instanceof Float32Array ? squares(floats) : squaresOf(floats);
-  if (!Number.isFinite(sum)) throw lie(`vector ${at} holds something that is not a number`);
-  if (sum === 0) throw lie(`vector ${at} is all zeros`);
+function lookAt(vector: Vector): ReturnType<typeof inspect> {
+  if (typeof vector === "string") return inspect(vector);
+  const soundness =
+    vector instanceof Float32Array ? soundnessOf(vector) : soundnessOfNumbers(vector);
+  return { length: vector.length, soundness };
 }
 
 export function verifyImages(reply: ImageReply): ImageReply {

@@ -96,10 +96,12 @@ export interface EmbeddingsReply {
   readonly usage?: { readonly inputTokens: number };
   /** The upstream's own answer, where it may serve a caller as it is: it names this model and is in this encoding. */
   readonly verbatim?: {
-    readonly bytes: Uint8Array;
+    readonly body: string | Uint8Array;
     readonly model: string;
     readonly encoding: "float" | "base64";
   };
+  /** The whole answer as text, made before for the same question to the same model. */
+  readonly ready?: { readonly text: string; readonly model: string };
 }
 
 /** The options of an image call under their wire names; absent stays absent. */

@@ -160,7 +160,7 @@ export function startMemory(options: VectorMemoryOptions) {
         const reply: EmbeddingsReply = {
           vectors,
           ...(told && { usage: { inputTokens: sumTokens(inputs) } }),
-          verbatim: { bytes: Buffer.from("as it came"), model, encoding },
+          verbatim: { body: "as it came", model, encoding },
         };
         Object.assign(question, { state: "answered", reply });
         resolve(reply);

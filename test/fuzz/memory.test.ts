@@ -4,6 +4,7 @@ import fc from "fast-check";
 import type { Route } from "../../server/gateway/resolve.ts";
 import { keyOf, keyPrefix } from "../../server/gateway/vector-key.ts";
 import { entryOverhead, type VectorMemoryOptions } from "../../server/gateway/vector-memory.ts";
+import { writeVectors } from "../../server/gateway/write-vectors.ts";
 import { GatewayError } from "../../server/std/gateway-error.ts";
 import type { EmbeddingInput, EmbeddingsQuery } from "../../server/upstream/contract.ts";
 import { tries } from "../laws/law.ts";
@@ -105,6 +106,10 @@ function checkReply({ call }: Journey, { reply }: Outcome & { ok: true }, world:
     ({ call: { trip }, inputs }) => trip === call.trip && inputs.length === trip.inputs,
   );
   expect(reply.verbatim !== undefined).toBe(untouched);
+  // What lies ready says the same as the vectors do.
+  const { ready, ...bare } = reply;
+  if (ready)
+    expect(ready).toEqual({ text: writeVectors(bare, call.query), model: call.query.model });
 }
 
 /** A fault is one's own, or that of a question one shared, and then of a kind that one would have met as well. */

@@ -119,7 +119,8 @@ const laws: Readonly<Record<string, Law<Subject>>> = {
           query,
           target,
         );
-        if (reply.verbatim) expect(Buffer.from(reply.verbatim.bytes).toString()[0]).toBe("{");
+        if (reply.verbatim)
+          expect(Buffer.from(reply.verbatim.body as string).toString()[0]).toBe("{");
       }
     }
   },

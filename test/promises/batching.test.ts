@@ -87,7 +87,7 @@ describe("calls for a busy target", () => {
     const { call: joined, answer } = upstream.visits[1]!;
     answer({
       ...answerTo(joined),
-      verbatim: { bytes: Buffer.from("{}"), model: "m", encoding: "float" },
+      verbatim: { body: "{}", model: "m", encoding: "float" },
     });
     for (const [at, reply] of (await Promise.all(replies)).entries()) {
       expect(reply.vectors).toEqual((inputs[at] ?? []).map((text) => vectorFor(text)));

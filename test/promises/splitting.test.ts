@@ -45,7 +45,7 @@ function through(
 describe("a call within the limits", () => {
   const reply: EmbeddingsReply = {
     vectors: [[1], [2]],
-    verbatim: { bytes: Buffer.from("{}"), model: "our-model", encoding: "float" },
+    verbatim: { body: "{}", model: "our-model", encoding: "float" },
   };
 
   test("goes on as it is, and so does its answer", async () => {
@@ -171,7 +171,7 @@ describe("a larger call", () => {
 
 describe("the usage of a call in parts", () => {
   test("is the sum, and the answer is nobody's own words", async () => {
-    const verbatim = { bytes: Buffer.from("{}"), model: "our-model", encoding: "float" } as const;
+    const verbatim = { body: "{}", model: "our-model", encoding: "float" } as const;
     const { send } = through({ maxItems: 2 }, async (call) => ({ ...answerTo(call), verbatim }));
     const reply = await send(callFor(["a", "bb", "ccc"], route));
     expect(reply.usage).toEqual({ inputTokens: 6 });

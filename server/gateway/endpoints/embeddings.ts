@@ -191,9 +191,10 @@ function entryProblem(entry: unknown, wanted: string): string | undefined {
 const isToken = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0;
 
 function write(reply: EmbeddingsReply, query: EmbeddingsQuery): Written {
-  const { verbatim } = reply;
+  const { verbatim, ready } = reply;
+  if (ready) return { kind: "whole", body: ready.text, usage: reply.usage };
   if (verbatim && verbatim.model === query.model && verbatim.encoding === query.encoding) {
-    return { kind: "whole", body: verbatim.bytes, usage: reply.usage };
+    return { kind: "whole", body: verbatim.body, usage: reply.usage };
   }
   return { kind: "whole", body: writeVectors(reply, query), usage: reply.usage };
 }

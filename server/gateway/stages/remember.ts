@@ -15,6 +15,7 @@ import type { Route } from "../resolve.ts";
 import { shareUsage } from "../share-usage.ts";
 import { keyOf, keyPrefix } from "../vector-key.ts";
 import type { Known, VectorMemory } from "../vector-memory.ts";
+import { writeVectors } from "../write-vectors.ts";
 import type { Call, Send, Stage } from "./stage.ts";
 
 export interface RememberOptions {
@@ -138,6 +139,18 @@ export const remember =
       return inOrder(keys, answers);
     };
 
+    /** The whole answer, made once for each vector that is held ready: then it leaves as it lies there. */
+    const written = new WeakMap<Known, EmbeddingsReply>();
+    const known = (found: Known, query: EmbeddingsQuery): EmbeddingsReply => {
+      const before = written.get(found);
+      if (before?.ready?.model === query.model) return before;
+      const bare = replyOf([found.vector], found.tokens);
+      if (query.encoding !== "base64") return bare;
+      const reply = { ...bare, ready: { text: writeVectors(bare, query), model: query.model } };
+      written.set(found, reply);
+      return reply;
+    };
+
     const pass = async (call: EmbeddingsCall): Promise<EmbeddingsReply> => {
       const reply = await next(call);
       call.trip.upstreamTokens = reply.usage?.inputTokens;
@@ -156,8 +169,8 @@ export const remember =
       const first = keyOf(prefix, input, 0);
       // Most calls have one input, and the ways of handling several would be most of what they cost.
       if (count === 1) {
-        const known = memory.get(first, query.encoding);
-        if (known) return Promise.resolve(replyOf([known.vector], known.tokens));
+        const found = memory.get(first, query.encoding);
+        if (found) return Promise.resolve(known(found, query));
         return flights.of(first) ? gather(call, [first]) : ask(call, [first]);
       }
       const keys = [first];

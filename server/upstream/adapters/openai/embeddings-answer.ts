@@ -11,15 +11,21 @@ const spaces: ReadonlySet<number | undefined> = new Set([0x20, 0x0a, 0x0d, 0x09]
 
 const decoder = new TextDecoder();
 
-/** The answer as JSON.parse gives it, whatever way it took to get there. */
-export function parseAnswer(answer: Uint8Array): unknown {
+export interface Parsed {
+  /** As JSON.parse gives it, whatever way it took to get there. */
+  readonly value: unknown;
+  /** All of it, where it is plain ASCII and had to be made: sending it costs less than sending the bytes. */
+  readonly text?: string;
+}
+
+export function parseAnswer(answer: Uint8Array): Parsed {
   const bytes = Buffer.from(answer.buffer, answer.byteOffset, answer.byteLength);
   return parseAround(bytes) ?? parseWhole(bytes);
 }
 
-function parseWhole(bytes: Buffer): unknown {
+function parseWhole(bytes: Buffer): Parsed {
   try {
-    return JSON.parse(decoder.decode(bytes));
+    return { value: JSON.parse(decoder.decode(bytes)) };
   } catch (cause) {
     throw new GatewayError("upstream_invalid", "The upstream's answer is not valid JSON.", {
       cause,
@@ -28,30 +34,30 @@ function parseWhole(bytes: Buffer): unknown {
 }
 
 /**
- * Parses what stands around the vectors, then puts them back. Undefined where that is not plain sailing.
- * Only the vectors become strings, never the whole: a long string costs more to make than to look through.
+ * Parses what stands around the vectors, then puts them back. Undefined where that is not plain sailing: where there is
+ * anything but ASCII, or an escape, which may mean that what stands there is not the base64 itself.
+ * The vectors are parts of one string, which costs less than a string for each; and less is left to clear away.
  */
-function parseAround(bytes: Buffer): unknown {
-  if (!isAscii(bytes)) return undefined;
+function parseAround(bytes: Buffer): Parsed | undefined {
+  if (!isAscii(bytes) || bytes.includes(backslash)) return undefined;
+  const text = bytes.toString("latin1");
   const vectors: string[] = [];
   let around = "";
   let from = 0;
   for (let at = bytes.indexOf(key); at >= 0; at = bytes.indexOf(key, at + 1)) {
     const open = openingQuote(bytes, at + key.length);
-    if (open === undefined || bytes[at - 1] === backslash) continue;
+    if (open === undefined) continue;
     const close = bytes.indexOf(quote, open + 1);
     if (close < 0) return undefined;
-    const vector = bytes.toString("latin1", open + 1, close);
-    // An escaped slash is legal in JSON and means that this is not the base64 itself.
-    if (vector.includes("\\")) return undefined;
-    around += `${bytes.toString("latin1", from, open + 1)}${vectors.length}`;
-    vectors.push(vector);
+    around += `${text.slice(from, open + 1)}${vectors.length}`;
+    vectors.push(text.slice(open + 1, close));
     from = close;
     at = close;
   }
   if (vectors.length === 0) return undefined;
   try {
-    return putBack(JSON.parse(around + bytes.toString("latin1", from)), vectors);
+    const value = putBack(JSON.parse(around + text.slice(from)), vectors);
+    return value === undefined ? undefined : { value, text };
   } catch {
     return undefined;
   }

@@ -84,11 +84,15 @@ interface Answer {
 }
 
 export function readEmbeddings(bytes: Uint8Array, query: EmbeddingsQuery): EmbeddingsReply {
-  const answer = parseAnswer(bytes);
-  const reply = embeddingsIn(answer, query);
-  const encoding = verbatimEncoding(answer as Answer);
+  const { value, text } = parseAnswer(bytes);
+  const reply = embeddingsIn(value, query);
+  const answer = value as Answer;
+  const encoding = verbatimEncoding(answer);
   if (encoding === undefined) return reply;
-  return { ...reply, verbatim: { bytes, model: (answer as Answer).model as string, encoding } };
+  return {
+    ...reply,
+    verbatim: { body: text ?? bytes, model: answer.model as string, encoding },
+  };
 }
 
 /** The same of an answer that is parsed already, or lies inside another. */
