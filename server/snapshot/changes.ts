@@ -9,13 +9,17 @@ const parts = {
   projects: "project",
   webhooks: "webhook",
 } as const;
-const none: ReadonlyMap<string, unknown> = new Map();
+const none: ReadonlyMap<string, object> = new Map();
+
+/** Keys of the command line come and go by themselves, and are told of where they do. */
+const configured = (entries: ReadonlyMap<string, object>): ReadonlyMap<string, object> =>
+  new Map([...entries].filter(([, entry]) => !("source" in entry && entry.source === "store")));
 
 /** Such as `2 models added, 1 key removed`; empty when nothing is different. */
 export function changes(before: Snapshot, after: Snapshot): string {
   const told = (Object.keys(parts) as (keyof typeof parts)[]).flatMap((part) => {
-    const old: ReadonlyMap<string, unknown> = before[part] ?? none;
-    const now: ReadonlyMap<string, unknown> = after[part] ?? none;
+    const old = configured(before[part] ?? none);
+    const now = configured(after[part] ?? none);
     const counts = {
       added: [...now.keys()].filter((id) => !old.has(id)).length,
       removed: [...old.keys()].filter((id) => !now.has(id)).length,

@@ -56,3 +56,13 @@ test("what changed is told in counts, and nothing when nothing did", () => {
   const [a, b] = [snapshot(1, { JINA_API_KEY: "a" }), snapshot(2, { JINA_API_KEY: "b" })];
   expect(changes(a, b)).toBe("1 upstream changed, 4 models changed");
 });
+
+test("keys that the command line has made meanwhile are no change of the configuration", () => {
+  const now = snapshot(1);
+  const made = { id: "key_1", name: "night", hash: "h", models: ["*"], source: "store" } as const;
+  expect(changes(now, { ...now, keys: new Map([...now.keys, ["h", made]]) })).toBe("");
+  const written = { ...made, source: "file" } as const;
+  expect(changes(now, { ...now, keys: new Map([...now.keys, ["h", written]]) })).toBe(
+    "1 key added",
+  );
+});
