@@ -52,6 +52,8 @@ export class TargetHealth {
   readonly #tell: HealthOptions["tell"];
   /** Of one that draws, while it is out. */
   #trial: Trial | undefined;
+  /** How often it has said anything that is no failure, measured or not. */
+  signs = 0;
   /** When it last said anything, or was first asked after it had nothing to do. */
   #heardAt = 0;
   #answeredAt = Number.NEGATIVE_INFINITY;
@@ -76,10 +78,13 @@ export class TargetHealth {
     return !this.sampling.due && this.isWell;
   }
 
-  /** A call has had all its time there and waits still. So many for so long, and the next need not wait as well. */
-  silent(now: number, began: number): void {
+  /**
+   * A call has had all its time there and waits still. So many for so long, and the next need not wait as well; unless
+   * others were answered since (`signs`: as of when it was asked): then it has much to do, and does it.
+   */
+  silent(now: number, signs: number): void {
     this.sampling.beWary();
-    if (this.hasAnsweredSince(began) || ++this.#silences < crowd || this.breaker.open) return;
+    if (this.signs > signs || ++this.#silences < crowd || this.breaker.open) return;
     this.#mute = true;
     this.breaker.eject(now, `${this.#silences} calls wait for an answer`, false);
     this.#news("ejected", this.breaker.why);
@@ -171,6 +176,7 @@ export class TargetHealth {
   ): void {
     this.#concurrency.kept(this.inFlight);
     this.counts.answered++;
+    this.signs++;
     this.inFlight--;
     this.#heardAt = now;
     this.#answeredAt = now;
@@ -185,6 +191,7 @@ export class TargetHealth {
   succeededAlone(): void {
     this.inFlight--;
     this.counts.answered++;
+    this.signs++;
     if (!this.breaker.open) this.#served(0, false, noPeers);
   }
 
@@ -212,6 +219,7 @@ export class TargetHealth {
       case "nothing":
         return;
       case "alive":
+        this.signs++;
         this.#served(now, probe, peers);
         return;
       case "limited":

@@ -52,6 +52,8 @@ type Chosen = { -readonly [name in keyof Choosing]: Choosing[name] } & {
 interface Asked<A> extends Runner<A> {
   readonly seat: Seat;
   readonly began: number;
+  /** What had been heard of it by then. */
+  readonly signs: number;
 }
 
 export const schedule =
@@ -92,6 +94,7 @@ export const schedule =
       return {
         seat,
         began: now,
+        signs: health.signs,
         // Whether it is back is told by its own answer, and not by that of a quicker one.
         lingerMs: health.breaker.open ? staleProbeMs : 0,
         usualMs: table.seats.length > 1 ? health.pace.usualMs(size) : undefined,
@@ -102,7 +105,7 @@ export const schedule =
 
     /** Once for each call. */
     const noteSilence = (chosen: Chosen, running: readonly Asked<A>[]): Map<Seat, number> => {
-      for (const { seat, began } of running) seat.health.silent(chosen.question.now, began);
+      for (const { seat, signs } of running) seat.health.silent(chosen.question.now, signs);
       chosen.askedAt = new Map(running.map(({ seat, began }) => [seat, began]));
       return chosen.askedAt;
     };

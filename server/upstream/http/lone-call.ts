@@ -201,12 +201,10 @@ class LoneCall implements LoneAnswer, Holder {
     return promise;
   }
 
-  /** A reader that keeps up has taken the last piece before the next comes: only one that does not makes the socket wait. */
   #hold(piece: Buffer): void {
-    const slow = this.#held >= mostHeld;
     this.#pieces.push(piece);
     this.#held += piece.length;
-    if (!slow || this.#paused) return;
+    if (this.#held < mostHeld || this.#paused) return;
     this.#paused = true;
     this.#socket?.pause();
   }
