@@ -115,7 +115,7 @@ class Journey<Q extends Asked, A> {
     if (replayed) {
       this.#trip.cost = 0;
       await this.#clearAway();
-      return this.#answered(replayed.body, await this.#settle(200), replayed.headers);
+      return this.#answered(replayed.body, await this.#settle(200), { ...replayed.headers });
     }
     this.#keeping = keeping;
     return this.#go(query, route);
@@ -170,8 +170,8 @@ class Journey<Q extends Asked, A> {
     const keeping = this.#keeping;
     this.#trip.usage = usage;
     this.#trip.bytesOut = lengthOf(body);
-    const headers = { ...json, ...told(this.#trip) };
-    const left = keeping ? await keeping.keepWhole(body, headers) : false;
+    const headers = told(this.#trip, json());
+    const left = keeping ? await keeping.keepWhole(body, { ...headers }) : false;
     // What lies on disk is read while it leaves; everything else is done with.
     if (left) {
       await this.#clearAway();
@@ -182,7 +182,7 @@ class Journey<Q extends Asked, A> {
       const close = async (complete: boolean): Promise<void> => {
         if (closed) return;
         closed = true;
-        if (!complete) await keeping?.keepUndelivered(body, headers);
+        if (!complete) await keeping?.keepUndelivered(body, { ...headers });
         await this.#clearAway();
       };
       // A caller who left before the first byte never takes any, and so never lets go.
@@ -198,7 +198,7 @@ class Journey<Q extends Asked, A> {
     { signal }: Deadline,
   ): Promise<Outgoing> {
     const chunks = await steady(written.chunks, this.#options.streamTimes);
-    const headers = { ...eventStream, ...told(this.#trip) };
+    const headers = told(this.#trip, { ...eventStream });
     const finish = async (sent: number, failure?: GatewayError): Promise<Settled> => {
       const error = failure ?? (this.#keeping?.isLeft ? hungUp() : undefined);
       this.#trip.usage = written.usage();
@@ -271,17 +271,14 @@ class Journey<Q extends Asked, A> {
     }
   }
 
-  #answered(
-    body: Outgoing["body"],
-    outcome: Settled,
-    headers: Readonly<Record<string, string>>,
-  ): Outgoing {
-    const ledger = outcome === "unsettled" && { "vexel-ledger": "unsettled" };
-    return { status: 200, headers: { ...headers, ...ledger }, body };
+  #answered(body: Outgoing["body"], outcome: Settled, headers: Record<string, string>): Outgoing {
+    if (outcome === "unsettled") headers["vexel-ledger"] = "unsettled";
+    return { status: 200, headers, body };
   }
 }
 
-const json = { "content-type": "application/json" } as const;
+/** Each answer's own: others add to it. */
+const json = (): Record<string, string> => ({ "content-type": "application/json" });
 const eventStream = {
   "content-type": "text/event-stream; charset=utf-8",
   "cache-control": "no-cache",

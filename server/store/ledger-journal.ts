@@ -35,11 +35,10 @@ export class LedgerJournal {
 
   /** Throws what the disk says; then nothing of the rows is left there. */
   append(rows: readonly LedgerRow[]): void {
-    let lines = "";
-    for (const row of rows) lines += `${JSON.stringify(valuesOf(row))}\n`;
-    const length = Buffer.byteLength(lines);
+    const line = `${JSON.stringify(rows.map(valuesOf))}\n`;
+    const length = Buffer.byteLength(line);
     try {
-      if (writeSync(this.#file, lines) !== length) throw new Error("the disk is full");
+      if (writeSync(this.#file, line) !== length) throw new Error("the disk is full");
       this.#size += length;
     } catch (error) {
       ftruncateSync(this.#file, this.#size);
@@ -91,17 +90,22 @@ function read(path: string): Pick<LeftBehind, "rows" | "unreadable"> {
   for (const line of readFileSync(path, "utf8").split("\n")) {
     if (line === "") continue;
     try {
-      const told: unknown = JSON.parse(line);
-      // Earlier versions wrote each value with its name.
-      const row = Array.isArray(told) ? fromValues(told) : (told as LedgerRow);
-      if (isWhole(row)) rows.push(row);
-      else unreadable++;
+      for (const row of rowsOf(JSON.parse(line))) {
+        if (isWhole(row)) rows.push(row);
+        else unreadable++;
+      }
     } catch {
       unreadable++;
     }
   }
   return { rows, unreadable };
 }
+
+/** A line is the rows of one write. Earlier versions wrote each row by itself, with the names of its values. */
+const rowsOf = (line: unknown): LedgerRow[] =>
+  Array.isArray(line)
+    ? line.map((row) => (Array.isArray(row) ? fromValues(row) : row))
+    : [line as LedgerRow];
 
 /** One that the ledger could never take would keep all others out of it for ever. */
 const isWhole = (row: LedgerRow | null): boolean =>

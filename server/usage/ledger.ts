@@ -112,6 +112,7 @@ export class Ledger {
   }
 
   #write(rows: LedgerRow[]): Failed | undefined {
+    if (rows.length === 0) return undefined;
     const { journal, groupMs, groupRows } = this.#options;
     try {
       journal.append(rows);

@@ -322,7 +322,7 @@ describe("rows that the last process left, and a disk that is still full at the 
   test("rows that no ledger could ever take keep no others out of it", () => {
     using folder = temporaryFolder();
     const good = { ...wholeRow, requestId: "good" };
-    const lines = [{ ...good, requestId: "bad", keyId: null }, null, [1, 2], good];
+    const lines = [{ ...good, requestId: "bad", keyId: null }, null, [[1, 2]], good];
     const path = join(folder.path, "ledger-999999999-a.journal");
     writeFileSync(path, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
     const file = new LedgerFile({ folder: folder.path, maxBytes: 0 });
