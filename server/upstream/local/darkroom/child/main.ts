@@ -4,7 +4,7 @@ import { writeFile } from "node:fs/promises";
 import { codeOf } from "../../../../std/error-code.ts";
 import { serveParent } from "../../process/serve-parent.ts";
 import { loadSharp } from "../../sketch/load-sharp.ts";
-import type { DarkroomAsk, DarkroomPart, DarkroomSpec } from "../ask.ts";
+import type { DarkroomAsk, DarkroomPart, DarkroomSpec, Sent } from "../ask.ts";
 import { convert, inspect, mask } from "./develop.ts";
 import { ObstacleError } from "./obstacle.ts";
 import { lockDown, openPicture, undecodable } from "./open-picture.ts";
@@ -13,6 +13,10 @@ import { readSent } from "./read-sent.ts";
 const pieceBytes = 256 * 1024;
 /** Up to so many bytes are not worth a file. */
 const shortBytes = 128 * 1024;
+
+const largeBytes = 4 * 1024 * 1024;
+const sizeOf = (picture: Sent): number =>
+  picture.kind === "bytes" ? picture.bytes.length : picture.place.length;
 
 /** When memory runs out, the system shall end this process and not the gateway. */
 function goFirst(): void {
@@ -59,10 +63,15 @@ serveParent<DarkroomSpec, DarkroomAsk, DarkroomPart>(async (spec, voice) => {
   return {
     facts: { library: `libvips ${sharp.versions.vips}` },
     ask: (id, ask) => {
-      work(id, ask).catch((error: unknown) => {
-        const { why, message } = undecodable(error, spec.maxPixels);
-        voice.part(id, { kind: "failed", why, words: message }, true);
-      });
+      work(id, ask)
+        .catch((error: unknown) => {
+          const { why, message } = undecodable(error, spec.maxPixels);
+          voice.part(id, { kind: "failed", why, words: message }, true);
+        })
+        .finally(() => {
+          // Left to itself, the collector lets the bytes of several pictures lie about.
+          if (sizeOf(ask.picture) > largeBytes) Bun.gc(true);
+        });
     },
     cancel: () => undefined,
   };
