@@ -562,7 +562,12 @@ const numbers: readonly (readonly [string, string, string, string])[] = [
   ["docs/operations.md", "(up to 64 KiB)", "server/gateway/in-hand.ts", "64 * 1024"],
   ["docs/operations.md", "At most one in eight", "server/gateway/in-hand.ts", "spareShare = 1 / 8"],
   ["docs/upstreams.md", "counts as 1024x1024", "server/gateway/demand.ts", "1024 * 1024"],
-  ["ARCHITECTURE.md", "when four calls are under way", "server/gateway/stages/batch.ts", "lanes = 4"],
+  [
+    "ARCHITECTURE.md",
+    "when four calls are under way",
+    "server/gateway/stages/batch.ts",
+    "lanes = 4",
+  ],
   ["ARCHITECTURE.md", "for 25 ms at most", "server/gateway/stages/batch.ts", "maxWaitMs = 25"],
   ["ARCHITECTURE.md", "more than 16 inputs", "server/gateway/stages/batch.ts", "maxJoining = 16"],
   ["ARCHITECTURE.md", "within 5 ms", "server/gateway/stages/batch.ts", "quickMs = 5"],
