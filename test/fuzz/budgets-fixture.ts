@@ -9,7 +9,7 @@ import {
   type Estimate,
   type Reservation,
 } from "../../server/usage/budgets/budgets.ts";
-import { ledgerRow } from "../promises/budgets-fixture.ts";
+import { ledgerRow } from "../promises/ledger-fixture.ts";
 
 /** mulberry32: small, and the same everywhere. */
 export function chance(seed: number): () => number {

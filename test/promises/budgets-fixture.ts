@@ -1,7 +1,6 @@
 /** Budgets without a gateway: what is spent is a map, and what is told a list. */
 import type { Budget, Budgeted, Spender } from "../../server/std/budget.ts";
 import { GatewayError } from "../../server/std/gateway-error.ts";
-import type { LedgerRow } from "../../server/store/ledger-file.ts";
 import {
   createBudgets,
   type Estimate,
@@ -43,31 +42,3 @@ export function refusal(reserve: () => unknown): GatewayError {
   }
   throw new Error("it was not refused");
 }
-
-let made = 0;
-
-export const ledgerRow = (at: number, more: Partial<LedgerRow> = {}): LedgerRow => ({
-  requestId: `req_${String(at).padStart(16, "0")}_${++made}`,
-  at,
-  endpoint: "embeddings",
-  keyId: "file:ci",
-  model: null,
-  upstream: null,
-  targetModel: null,
-  attempts: 1,
-  status: 200,
-  fault: null,
-  latencyMs: 1,
-  inputTokens: null,
-  outputTokens: null,
-  images: null,
-  bytesIn: 0,
-  bytesOut: 0,
-  knownInputs: null,
-  upstreamTokens: null,
-  cost: null,
-  steps: null,
-  project: null,
-  estimate: null,
-  ...more,
-});

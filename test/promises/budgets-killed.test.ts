@@ -7,8 +7,9 @@ import { LedgerFile } from "../../server/store/ledger-file.ts";
 import { LedgerJournal, leftBehind } from "../../server/store/ledger-journal.ts";
 import { startFake } from "../fake-upstream.ts";
 import { readLedger, startProcess, temporaryFolder } from "../harness.ts";
-import { ledgerRow, noon } from "./budgets-fixture.ts";
+import { noon } from "./budgets-fixture.ts";
 import { until } from "./edge-fixture.ts";
+import { ledgerRow } from "./ledger-fixture.ts";
 
 const key = "sk-test-killed-000000000";
 

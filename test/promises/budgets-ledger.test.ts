@@ -7,7 +7,8 @@ import type { Spender } from "../../server/std/budget.ts";
 import { LedgerFile } from "../../server/store/ledger-file.ts";
 import { leftBehind } from "../../server/store/ledger-journal.ts";
 import { temporaryFolder } from "../harness.ts";
-import { dayMs, ledgerRow, noon } from "./budgets-fixture.ts";
+import { dayMs, noon } from "./budgets-fixture.ts";
+import { ledgerRow } from "./ledger-fixture.ts";
 
 const ci: Spender = { scope: "key", id: "file:ci" };
 const web: Spender = { scope: "project", id: "web" };
@@ -122,7 +123,8 @@ describe("killed at any moment", () => {
     import { Ledger } from "${import.meta.dir}/../../server/usage/ledger.ts";
     import { LedgerFile } from "${import.meta.dir}/../../server/store/ledger-file.ts";
     import { LedgerJournal } from "${import.meta.dir}/../../server/store/ledger-journal.ts";
-    import { budgeted, ledgerRow, noon } from "${import.meta.dir}/budgets-fixture.ts";
+    import { budgeted, noon } from "${import.meta.dir}/budgets-fixture.ts";
+    import { ledgerRow } from "${import.meta.dir}/ledger-fixture.ts";
     const file = new LedgerFile({ folder: ${JSON.stringify(folder)}, maxBytes: 0 });
     const journal = new LedgerJournal(${JSON.stringify(folder)}, "a");
     const ledger = new Ledger({ file, journal, onFault: "refuse", report: () => undefined, groupMs: 1, groupRows: 7 });

@@ -10,6 +10,7 @@ import { Ledger, type LedgerRow } from "../../server/usage/ledger.ts";
 import { startFake } from "../fake-upstream.ts";
 import { configFor, readLedger, root, startProcess, temporaryFolder } from "../harness.ts";
 import { bearer, embedder, expectFault, painter, png, startEdge, until } from "./edge-fixture.ts";
+import { ledgerRow } from "./ledger-fixture.ts";
 
 const cleanUps: (() => unknown)[] = [];
 afterEach(async () => {
@@ -362,12 +363,7 @@ describe("rows that the last process left, and a disk that is still full at the 
   });
 });
 
-const wholeRow: LedgerRow = {
-  ...{ requestId: "a", at: 1, endpoint: "embeddings", keyId: "key", model: null, upstream: null },
-  ...{ targetModel: null, attempts: 1, status: 200, fault: null, latencyMs: 1, images: null },
-  ...{ inputTokens: null, outputTokens: null, bytesIn: 1, bytesOut: 1, knownInputs: null },
-  ...{ upstreamTokens: null, cost: 0.5, steps: null, project: null, estimate: null },
-};
+const wholeRow = ledgerRow(1, { cost: 0.5 });
 
 describe("a ledger that another process has locked", () => {
   async function lock(path: string) {

@@ -5,6 +5,7 @@ import { LedgerFile } from "../../server/store/ledger-file.ts";
 import { fakeTokens } from "../fake-upstream.ts";
 import { temporaryFolder } from "../harness.ts";
 import { bearer, embedder, painter, png, startEdge, until } from "./edge-fixture.ts";
+import { ledgerRow } from "./ledger-fixture.ts";
 
 const edge = startEdge({
   yaml: `  - { name: second, key: sk-second-0123456789abcdef }
@@ -247,30 +248,8 @@ test("a hundred calls at once are a hundred rows", async () => {
 });
 
 describe("old rows are taken out", () => {
-  const row = (at: number): LedgerRow => ({
-    requestId: `req_${Bun.randomUUIDv7("hex", at).replaceAll("-", "")}`,
-    at,
-    endpoint: "embeddings",
-    keyId: "file:test",
-    model: null,
-    upstream: null,
-    targetModel: null,
-    attempts: 0,
-    status: 200,
-    fault: null,
-    latencyMs: 1,
-    inputTokens: null,
-    outputTokens: null,
-    images: null,
-    bytesIn: 0,
-    bytesOut: 0,
-    knownInputs: null,
-    upstreamTokens: null,
-    cost: null,
-    steps: null,
-    project: null,
-    estimate: null,
-  });
+  const row = (at: number): LedgerRow =>
+    ledgerRow(at, { requestId: `req_${Bun.randomUUIDv7("hex", at).replaceAll("-", "")}` });
 
   test("the oldest first, in small bites, and only those that are old enough", () => {
     using folder = temporaryFolder();
