@@ -26,12 +26,15 @@ if (only.length === 0) {
 
 const folder = mkdtempSync(join(tmpdir(), "vexel-test-"));
 const counted = { passed: 0, failed: 0, skipped: 0 };
+const failures = [];
 const shards = only.length > 0 ? [only] : split(testFiles("test"), 2);
 await Promise.all(shards.map((files, at) => runTests(files, join(folder, `${at}.xml`))));
 passed += counted.passed;
 failed += counted.failed;
 rmSync(folder, { recursive: true, force: true });
 
+// Told once more at the end: thousands of lines may stand between a failure and the count.
+for (const failure of failures) console.log(`FAILED ${failure}`);
 const skipped = counted.skipped > 0 ? `, ${counted.skipped} skipped` : "";
 console.log(`${passed} passed, ${failed} failed${skipped}`);
 process.exit(failed === 0 && counted.passed > 0 ? 0 : 1);
@@ -58,8 +61,13 @@ async function runTests(files, report) {
   process.stdout.write(told);
   const here = count(report);
   for (const name of Object.keys(counted)) counted[name] += here[name];
+  // The lines of the runner, not its report, which escapes and splits the names.
+  failures.push(...told.split("\n").filter((line) => line.startsWith("(fail)")));
   // A run that died, or ran nothing, is a failure even if no test failed.
-  if (!good && here.failed === 0) counted.failed++;
+  if (!good && here.failed === 0) {
+    counted.failed++;
+    failures.push(`a whole process of tests, of ${files.length} files`);
+  }
 }
 
 function testFiles(path) {
