@@ -34,7 +34,7 @@ failed += counted.failed;
 rmSync(folder, { recursive: true, force: true });
 
 // Told once more at the end: thousands of lines may stand between a failure and the count.
-for (const failure of failures) console.log(`FAILED ${failure}`);
+for (const failure of failures) console.log(`\n${failure}`);
 const skipped = counted.skipped > 0 ? `, ${counted.skipped} skipped` : "";
 console.log(`${passed} passed, ${failed} failed${skipped}`);
 process.exit(failed === 0 && counted.passed > 0 ? 0 : 1);
@@ -61,13 +61,23 @@ async function runTests(files, report) {
   process.stdout.write(told);
   const here = count(report);
   for (const name of Object.keys(counted)) counted[name] += here[name];
-  // The lines of the runner, not its report, which escapes and splits the names.
-  failures.push(...told.split("\n").filter((line) => line.startsWith("(fail)")));
+  failures.push(...failuresIn(told));
   // A run that died, or ran nothing, is a failure even if no test failed.
   if (!good && here.failed === 0) {
     counted.failed++;
-    failures.push(`a whole process of tests, of ${files.length} files`);
+    failures.push(`A process with ${files.length} files of tests ended before its time.`);
   }
+}
+
+/** Each with what was printed since the test before it: the runner tells the reason first, then the name. */
+function failuresIn(told) {
+  const found = [];
+  let since = [];
+  for (const line of told.split("\n")) {
+    if (line.startsWith("(fail)")) found.push([...since.slice(-40), line].join("\n"));
+    since = /^\((pass|fail|skip)\)/.test(line) ? [] : [...since, line];
+  }
+  return found;
 }
 
 function testFiles(path) {
