@@ -74,6 +74,8 @@ function failuresIn(told) {
   const found = [];
   let since = [];
   for (const line of told.split("\n")) {
+    // The runner's own list, without reasons.
+    if (/^\d+ tests? failed:$/.test(line)) break;
     if (line.startsWith("(fail)")) found.push([...since.slice(-40), line].join("\n"));
     since = /^\((pass|fail|skip)\)/.test(line) ? [] : [...since, line];
   }

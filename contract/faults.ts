@@ -13,6 +13,12 @@ export const faults = {
   method_not_allowed: invalid("method_not_allowed", "The path exists, the method does not.", 405),
 
   // What did you send
+  invalid_http: invalid("invalid_http", "What came is no HTTP/1.1 request that can be read."),
+  headers_too_large: invalid(
+    "headers_too_large",
+    "The address and the headers of the request are too large.",
+    431,
+  ),
   invalid_json: invalid(null, "The body is not valid JSON, or not an object."),
   invalid_form: invalid("invalid_form", "The multipart form is broken or cut short."),
   incomplete_body: invalid("incomplete_body", "The body ended before its announced length."),

@@ -130,6 +130,8 @@ function watchParent(gone: () => void): ReturnType<typeof setInterval> | undefin
   }, 1000);
 }
 
+const nowhere: ReadonlySet<string> = new Set(["EINVAL", "EADDRNOTAVAIL", "ENOTFOUND"]);
+
 const wordsOf = (error: unknown): string =>
   error instanceof Error ? error.message : String(error);
 
@@ -141,7 +143,8 @@ function startProblem(error: unknown, { HOST, PORT }: Settings): string {
   if (syscall === "listen" && code === "EACCES") {
     return `Port ${PORT} on ${HOST} may not be used: permission denied. Choose one above 1023.`;
   }
-  if (syscall === "listen" && (code === "EINVAL" || code === "EADDRNOTAVAIL")) {
+  // Of a name that nobody knows, Bun says no more than that.
+  if (nowhere.has(String(code)) || (!code && wordsOf(error) === `Failed to listen at ${HOST}`)) {
     return `HOST=${HOST} is not an address of this machine.`;
   }
   return `The gateway could not start: ${wordsOf(error)}`;

@@ -1,14 +1,18 @@
 /** Step 3: a body, read once and bounded; as JSON, or as it comes for a form. */
+
+import type { Fields } from "../gateway/incoming.ts";
 import { GatewayError } from "../std/gateway-error.ts";
+import type { Content } from "./http/content.ts";
 import type { Patience } from "./patience.ts";
-
-const decoder = new TextDecoder("utf-8", { fatal: true });
-
-/** A body up to this length must be there at once; of a larger one, there must be progress. */
-export const smallBytes = 64 * 1024;
 
 /** No call has any use for more. Printing what is nested tens of thousands deep would overflow the stack. */
 const maxDepth = 128;
+
+/** A body that is coming, and what was said of it. */
+export interface Arriving {
+  readonly headers: Fields;
+  readonly content: Pick<Content, "whole" | "next">;
+}
 
 /** How a body is taken in: how long to wait for more of it, and who counts what came. */
 export interface Reception {
@@ -16,42 +20,28 @@ export interface Reception {
   count(bytes: number): void;
 }
 
-/** A body that is small comes in one piece and is taken in one step: most calls have such, and each step costs. */
-export function readJson(
-  request: Request,
+export async function readJson(
+  arriving: Arriving,
   maxBytes: number,
   reception: Reception,
 ): Promise<unknown> {
-  checkType(request.headers.get("content-type"));
-  const announced = announcedBytes(request.headers);
-  if (!(announced <= Math.min(smallBytes, maxBytes))) {
-    return readLarge(request, maxBytes, reception);
-  }
-  const take = (bytes: Uint8Array): unknown => {
+  const { headers, content } = arriving;
+  checkType(headers.get("content-type"));
+  // Most bodies came with their heads, and need no waiting.
+  let bytes = content.whole();
+  if (bytes) {
     reception.count(bytes.length);
-    return read(bytes, request.headers);
-  };
-  return reception.patience.wait(request.bytes(), take, cutShort);
-}
-
-async function readLarge(
-  request: Request,
-  maxBytes: number,
-  reception: Reception,
-): Promise<unknown> {
-  const pieces: Uint8Array[] = [];
-  for await (const piece of readChunks(request, maxBytes, reception)) pieces.push(piece);
-  return read(Buffer.concat(pieces), request.headers);
-}
-
-function read(bytes: Uint8Array, headers: Headers): unknown {
-  let text: string;
-  try {
-    text = decoder.decode(bytes);
-  } catch (cause) {
-    checkEncoding(headers);
-    throw new GatewayError("invalid_json", "The body is not valid UTF-8.", { cause });
+    if (bytes.length > maxBytes) throw tooLarge(maxBytes);
+  } else {
+    const pieces: Uint8Array[] = [];
+    for await (const piece of readChunks(arriving, maxBytes, reception)) pieces.push(piece);
+    bytes = Buffer.concat(pieces);
   }
+  return read(bytes, headers);
+}
+
+function read(bytes: Buffer, headers: Fields): unknown {
+  const text = decoded(bytes, headers);
   const value = parse(text, headers);
   if (mayBeDeep(text) && isDeep(value)) {
     throw new GatewayError("invalid_json", `The body is nested more than ${maxDepth} levels deep.`);
@@ -59,7 +49,24 @@ function read(bytes: Uint8Array, headers: Headers): unknown {
   return value;
 }
 
-function parse(text: string, headers: Headers): unknown {
+const decoder = new TextDecoder("utf-8", { fatal: true });
+/** Stands for what could not be decoded, and now and then for itself. */
+const replacement = "\ufffd";
+const byteOrderMark = "\ufeff";
+
+/** The decoder that refuses costs more than one that replaces, so it is asked where something was replaced. */
+function decoded(bytes: Buffer, headers: Fields): string {
+  const text = bytes.toString("utf8");
+  if (!text.includes(replacement) && !text.startsWith(byteOrderMark)) return text;
+  try {
+    return decoder.decode(bytes);
+  } catch (cause) {
+    checkEncoding(headers);
+    throw new GatewayError("invalid_json", "The body is not valid UTF-8.", { cause });
+  }
+}
+
+function parse(text: string, headers: Fields): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
@@ -82,7 +89,7 @@ function checkType(type: string | null): void {
 }
 
 /** Looked at only where a body cannot be read: a compressed one never is JSON, and most calls need not pay for the look. */
-export function checkEncoding(headers: Headers): void {
+export function checkEncoding(headers: Fields): void {
   const encoding = headers.get("content-encoding");
   if (encoding === null || /^\s*(identity\s*)?$/i.test(encoding)) return;
   throw new GatewayError(
@@ -123,28 +130,21 @@ const tooLarge = (maxBytes: number): GatewayError =>
     `The body is larger than the ${maxBytes} bytes that are allowed here.`,
   );
 
-/** The length that was announced; NaN where none was. */
-export const announcedBytes = (headers: Headers): number =>
-  Number(headers.get("content-length") ?? Number.NaN);
-
-/** The body as it comes, bounded. Whoever stops early leaves the rest to Bun, which passes over it. */
+/** The body as it comes, bounded. Whoever stops early leaves the rest to the connection, which passes over it. */
 export async function* readChunks(
-  request: Request,
+  { headers, content }: Arriving,
   maxBytes: number,
   reception: Reception,
 ): AsyncGenerator<Uint8Array> {
-  if (announcedBytes(request.headers) > maxBytes) throw tooLarge(maxBytes);
-  // Not `for await`: that would cancel the body of a call that is about to be refused.
-  const body: AsyncIterable<Uint8Array> | null = request.body;
-  const chunks = body?.[Symbol.asyncIterator]();
+  if (Number(headers.get("content-length") ?? 0) > maxBytes) throw tooLarge(maxBytes);
   let length = 0;
-  while (chunks) {
-    const { done, value } = await reception.patience.wait(chunks.next(), itself, cutShort);
-    if (done) return;
-    length += value.length;
-    reception.count(value.length);
+  for (;;) {
+    const piece = await reception.patience.wait(content.next(), itself, cutShort);
+    if (!piece) return;
+    length += piece.length;
+    reception.count(piece.length);
     if (length > maxBytes) throw tooLarge(maxBytes);
-    yield value;
+    yield piece;
   }
 }
 

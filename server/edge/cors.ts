@@ -1,7 +1,9 @@
 /** Calls from web pages of other origins: off unless the operator names them. */
 
+import type { Fields } from "../gateway/incoming.ts";
+
 /** Undefined where there is nothing to add. */
-export type Cors = (headers: Headers) => Record<string, string> | undefined;
+export type Cors = (headers: Fields) => Record<string, string> | undefined;
 
 /** `origins`: comma-separated, or `*`. */
 export function createCors(origins: string): Cors {
@@ -33,9 +35,9 @@ const rates = ["requests", "tokens", "images"].flatMap((what) =>
   ["limit", "remaining", "reset"].map((which) => `x-ratelimit-${which}-${what}`),
 );
 
-export const preflight = (request: Request, methods: string): Record<string, string> => ({
+export const preflight = (headers: Fields, methods: string): Record<string, string> => ({
   "access-control-allow-methods": methods,
   "access-control-allow-headers":
-    request.headers.get("access-control-request-headers") ?? "authorization, content-type",
+    headers.get("access-control-request-headers") ?? "authorization, content-type",
   "access-control-max-age": "600",
 });

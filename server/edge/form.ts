@@ -1,7 +1,7 @@
 /** Step 3: a multipart form, read as it comes and bounded; its files go to the spool. */
 import type { Form, FormField } from "../gateway/incoming.ts";
 import { GatewayError } from "../std/gateway-error.ts";
-import { checkEncoding, type Reception, readChunks } from "./body.ts";
+import { type Arriving, checkEncoding, type Reception, readChunks } from "./body.ts";
 import { boundaryOf, type IncomingPart, readParts } from "./multipart.ts";
 import { type Spooled, type SpoolLimits, spool } from "./spool.ts";
 
@@ -15,20 +15,20 @@ const maxFields = 128;
 const maxFieldBytes = 1024 * 1024;
 
 export async function readForm(
-  request: Request,
+  arriving: Arriving,
   limits: FormLimits,
   reception: Reception,
 ): Promise<Form> {
   // Before any of it is spooled: inside a compressed form there is nothing to find.
-  checkEncoding(request.headers);
+  checkEncoding(arriving.headers);
   const fields: FormField[] = [];
   const files: Spooled[] = [];
   const dispose = async (): Promise<void> => {
     await Promise.all(files.map((file) => file.dispose()));
   };
-  const body = new Passing(readChunks(request, limits.maxFormBytes, reception));
+  const body = new Passing(readChunks(arriving, limits.maxFormBytes, reception));
   try {
-    const boundary = boundaryOf(request.headers.get("content-type") ?? "");
+    const boundary = boundaryOf(arriving.headers.get("content-type") ?? "");
     for await (const part of readParts(body.chunks(), boundary)) {
       if (isFile(part)) {
         if (files.length >= maxFiles) throw tooMany("files");
@@ -75,13 +75,23 @@ class Passing {
     this.#chunks = chunks[Symbol.asyncIterator]();
   }
 
+  /**
+   * The memory of what has passed goes back at once: left to the garbage collector, eight large uploads would hold
+   * 150 MB of it. Several chunks may lie in one stretch of memory, one behind the other; the next stretch ends it.
+   */
   async *chunks(): AsyncGenerator<Uint8Array> {
+    let shared: ArrayBuffer | undefined;
     for (;;) {
       const { done, value } = await this.#chunks.next();
+      if (shared && shared !== value?.buffer) shared.transfer(0);
       if (done) return;
+      const buffer = value.buffer as ArrayBuffer;
       yield value;
-      // Its memory goes back now: left to the garbage collector, eight large uploads would hold 150 MB of it.
-      (value.buffer as ArrayBuffer).transfer(0);
+      shared = buffer;
+      if (value.length === buffer.byteLength) {
+        buffer.transfer(0);
+        shared = undefined;
+      }
     }
   }
 

@@ -1,15 +1,16 @@
 /** Step 1: bytes arrive. Turns a request into an `Incoming`, finds its row, and turns the `Outgoing` into bytes. */
 import { type FaultName, faults } from "../../contract/faults.ts";
-import type { Form, Incoming, Outgoing } from "../gateway/incoming.ts";
+import type { Fields, Form, Incoming, Outgoing } from "../gateway/incoming.ts";
 import { refuse, toFault } from "../gateway/refuse.ts";
 import { GatewayError } from "../std/gateway-error.ts";
 import { newRequestId } from "../std/request-id.ts";
-import { announcedBytes, type Reception, readJson, smallBytes } from "./body.ts";
-import { ConnectionTime } from "./connection-time.ts";
+import { type Reception, readJson } from "./body.ts";
 import { type Cors, preflight } from "./cors.ts";
 import { type FormLimits, readForm } from "./form.ts";
+import type { Content } from "./http/content.ts";
+import type { Exchange } from "./http/exchange.ts";
+import { startServer } from "./http/server.ts";
 import { createPatience, type Patience } from "./patience.ts";
-import { toResponse } from "./reply.ts";
 import { type Match, match, type RouteName, routes } from "./routes.ts";
 
 /** `part` is the varying part of the address, still encoded. */
@@ -27,7 +28,7 @@ export interface ListenOptions {
   readonly publicUrl: string;
   /** How long to wait for more of a body. */
   readonly bodyMs: number;
-  /** After so many seconds a connection is closed on which nothing is going on. */
+  /** After so many seconds a connection is closed on which nothing moves. */
   readonly connectionSeconds?: number;
   /** Milliseconds, monotonic. */
   readonly clock: () => number;
@@ -57,21 +58,17 @@ export interface Listening {
   stop(now: boolean): Promise<void>;
 }
 
-type Server = Bun.Server<undefined>;
-
-/** The most that Bun allows. */
-const mostSeconds = 255;
+/** As long as most proxies keep a connection, and longer. */
+const idleSeconds = 255;
 
 export function listen(options: ListenOptions): Listening {
-  const { handlers, cors, connectionSeconds = mostSeconds } = options;
+  const { handlers, cors, connectionSeconds = idleSeconds } = options;
   const patience = createPatience(options.bodyMs, options.clock);
-  let stopping = false;
 
-  const answer = async (request: Request, server: Server, known?: Match): Promise<Response> => {
-    const time = new ConnectionTime(request, server, connectionSeconds, options.clock);
-    const incoming = new Arrival(request, options, patience, time);
-    const extra = cors(incoming.headers);
-    const found = known ?? match(incoming.path);
+  const reply = async (exchange: Exchange): Promise<Outgoing> => {
+    const began = options.clock();
+    const incoming = new Arrival(exchange, options, patience);
+    const found = match(incoming.path);
     let outgoing: Outgoing;
     let fault: FaultName | undefined;
     try {
@@ -89,69 +86,49 @@ export function listen(options: ListenOptions): Listening {
         method: incoming.method,
         route: found?.row.name ?? "unknown",
         status: outgoing.status,
-        latencyMs: time.sinceBegan(),
+        latencyMs: options.clock() - began,
         ...(fault !== undefined && { fault }),
       });
     }
     const { headers } = outgoing;
-    if (extra) allow(outgoing, extra, request);
-    // The rest of a body that was given up may still come, and who stops has no use for another request.
-    if (stopping || outgoing.status === faults.request_timeout.status) headers.connection = "close";
+    const extra = cors(incoming.headers);
+    if (extra) allow(outgoing, extra, incoming);
+    // The rest of a body that was given up may still come.
+    if (outgoing.status === faults.request_timeout.status) headers.connection = "close";
     headers["x-request-id"] = incoming.requestId;
-    time.renew();
-    return toResponse(outgoing, incoming.method, time);
+    return outgoing;
   };
 
-  const server: Server = Bun.serve({
-    development: false,
-    // Without this, `development: false` lets two gateways share a port, and each gets some of the calls.
-    reusePort: false,
-    hostname: options.host,
+  const server = startServer({
+    host: options.host,
     port: options.port,
-    idleTimeout: connectionSeconds,
-    // The readers bound each body themselves, with a proper answer; what nobody reads, Bun passes over.
-    maxRequestBodySize: Number.MAX_SAFE_INTEGER,
-    routes: posts(answer),
-    fetch: (request, server) => answer(request, server),
-    error: (error) => {
+    bodyMs: options.bodyMs,
+    idleMs: connectionSeconds * 1000,
+    clock: options.clock,
+    reply,
+    refuse: (error) => {
       const requestId = newRequestId();
-      options.onDefect(requestId, error);
-      const { status, headers, body } = refuse(toFault(error, undefined));
-      return new Response(body, { status, headers: { ...headers, "x-request-id": requestId } });
+      const refusal = refuse(error);
+      const { status } = refusal;
+      options.report({
+        ...{ requestId, method: "-", route: "unknown", status, latencyMs: 0 },
+        fault: error.fault,
+      });
+      return { ...refusal, headers: { ...refusal.headers, "x-request-id": requestId } };
     },
+    onBroken: (error) => options.onDefect("-", error),
   });
 
   const host = options.host.includes(":") ? `[${options.host}]` : options.host;
   return {
     url: `http://${host}:${server.port}`,
-    pending: () => server.pendingRequests,
-    beginStop: () => {
-      stopping = true;
-    },
+    pending: () => server.pending(),
+    beginStop: () => server.beginStop(),
     stop: async (now) => {
-      stopping = true;
       await server.stop(now);
       patience.close();
     },
   };
-}
-
-type Answer = (request: Request, server: Server, known?: Match) => Promise<Response>;
-
-/** Calls of models are recognised by Bun itself: asking it for the whole address costs as much as reading a small body. */
-function posts(
-  answer: Answer,
-): Record<string, { POST: Bun.Serve.Handler<Request, Server, Response> }> {
-  const plain = routes.filter(({ method, path }) => method === "POST" && !path.includes("{"));
-  return Object.fromEntries(
-    plain.map((row) => {
-      const known = { row, part: "" };
-      return [
-        row.path,
-        { POST: (request: Request, server: Server) => answer(request, server, known) },
-      ];
-    }),
-  );
 }
 
 function route(
@@ -183,11 +160,11 @@ function route(
 function allow(
   { status, headers }: Outgoing,
   extra: Readonly<Record<string, string>>,
-  request: Request,
+  { method, headers: asked }: Incoming,
 ): void {
   const welcome = "access-control-allow-origin" in extra;
-  if (request.method === "OPTIONS" && status === 204 && welcome) {
-    Object.assign(headers, preflight(request, headers.allow ?? ""));
+  if (method === "OPTIONS" && status === 204 && welcome) {
+    Object.assign(headers, preflight(asked, headers.allow ?? ""));
   }
   Object.assign(headers, extra);
 }
@@ -201,33 +178,39 @@ const allowed = ({ row }: Match): string =>
 
 class Arrival implements Incoming, Reception {
   readonly requestId = newRequestId();
-  readonly method: string;
-  readonly headers: Headers;
-  readonly #request: Request;
-  readonly #options: ListenOptions;
   readonly patience: Patience;
   bytesReceived = 0;
-  readonly #time: ConnectionTime;
+  readonly #exchange: Exchange;
+  readonly #options: ListenOptions;
 
-  constructor(request: Request, options: ListenOptions, patience: Patience, time: ConnectionTime) {
-    this.#request = request;
+  constructor(exchange: Exchange, options: ListenOptions, patience: Patience) {
+    this.#exchange = exchange;
     this.#options = options;
     this.patience = patience;
-    this.#time = time;
-    this.method = request.method;
-    this.headers = request.headers;
+  }
+
+  get method(): string {
+    return this.#exchange.head.method;
   }
 
   get path(): string {
-    return pathOf(this.#request.url);
-  }
-
-  get signal(): AbortSignal {
-    return this.#request.signal;
+    return this.#exchange.head.path;
   }
 
   get search(): string {
-    return /\?[^#]*/.exec(this.#request.url)?.[0] ?? "";
+    return this.#exchange.head.search;
+  }
+
+  get headers(): Fields {
+    return this.#exchange.head;
+  }
+
+  get content(): Content {
+    return this.#exchange.content;
+  }
+
+  get signal(): AbortSignal {
+    return this.#exchange.signal;
   }
 
   get publicUrl(): string {
@@ -238,34 +221,14 @@ class Arrival implements Incoming, Reception {
   }
 
   json(): Promise<unknown> {
-    const { bodyMs, maxBodyBytes } = this.#options;
-    if (announcedBytes(this.headers) <= smallBytes) this.#time.holdFor(bodyMs);
-    else this.#time.hold();
-    return readJson(this.#request, maxBodyBytes, this);
+    return readJson(this, this.#options.maxBodyBytes, this);
   }
 
   form(): Promise<Form> {
-    this.#time.hold();
-    return readForm(this.#request, this.#options.form, this);
+    return readForm(this, this.#options.form, this);
   }
 
   count(bytes: number): void {
     this.bytesReceived += bytes;
   }
-
-  expectWait(ms: number): void {
-    this.#time.holdFor(ms);
-  }
-}
-
-/**
- * Without `new URL`, which would decode what must stay as it was sent.
- * Where the request names no host that could stand in a URL, Bun gives the path alone.
- */
-function pathOf(url: string): string {
-  const start = url.startsWith("/") ? 0 : url.indexOf("/", url.indexOf("//") + 2);
-  if (start < 0) return "/";
-  const end = url.indexOf("?", start);
-  const path = end < 0 ? url.slice(start) : url.slice(start, end);
-  return path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path;
 }

@@ -37,8 +37,6 @@ export interface Entering {
   readonly query: Asked;
   /** The caller's: looked at only by those who must wait. */
   readonly signal: () => Signal;
-  /** Told of a wait before it begins. */
-  readonly expectWait: (ms: number) => void;
 }
 
 /** To be left once, however the call ends. */
@@ -48,7 +46,7 @@ export interface Pass {
 }
 
 /** One that wants to be inside of gates. */
-export interface Arriving extends Pick<Entering, "signal" | "expectWait"> {
+export interface Arriving extends Pick<Entering, "signal"> {
   /** Whose turn it is. */
   readonly key: string;
   readonly route: Pick<Route, "id" | "kind">;
@@ -116,14 +114,13 @@ export class Admission {
   }
 
   /** Waits for a place inside of all gates. Undefined: it is inside. */
-  wait({ key, route, gates, demand, begun, signal, expectWait }: Arriving) {
+  wait({ key, route, gates, demand, begun, signal }: Arriving) {
     const { clock, repeat, waitMs: times } = this.#options;
     const waitMs = times[route.kind];
     const cost = costOf(demand);
     const wanted = { key, gates, cost, begun, waitMs, signal, clock };
     const waiting = waitForPlace(this.#queue, wanted);
     if (!waiting) return undefined;
-    expectWait(waitMs);
     this.#stop ??= repeat(this.#look);
     return waiting.catch((reason: unknown) => {
       if (reason instanceof NoPlace) throw noPlace(reason, route.id);

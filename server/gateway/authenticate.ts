@@ -1,16 +1,18 @@
 /** Step 2: who are you. Leaves a `Caller`, which nothing else can make. */
+
 import { timingSafeEqual } from "node:crypto";
 import type { Key, Snapshot } from "../snapshot/snapshot.ts";
 import { GatewayError } from "../std/gateway-error.ts";
 import { keyHash } from "../std/key-hash.ts";
 import { type Proven, prove } from "../std/proven.ts";
+import type { Fields } from "./incoming.ts";
 
 export type Caller = Proven<Key, "authenticated">;
 
 const bearer = /^bearer +(\S+) *$/i;
 
 /** `now`: Unix milliseconds. */
-export function authenticate(headers: Headers, snapshot: Snapshot, now: number): Caller {
+export function authenticate(headers: Fields, snapshot: Snapshot, now: number): Caller {
   const authorization = headers.get("authorization");
   const presented =
     (authorization && bearer.exec(authorization)?.[1]) || headers.get("api-key")?.trim();

@@ -3,7 +3,9 @@
  * waits and for which nothing was done yet; then a new one, unless its key has less than its share, or its answer is known and costs
  * next to nothing. What has begun is brought to its end.
  */
+
 import { GatewayError } from "../std/gateway-error.ts";
+import type { Fields } from "./incoming.ts";
 import { Places } from "./places.ts";
 
 export interface InHandOptions {
@@ -57,7 +59,7 @@ export class InHand {
   }
 
   /** Of a call that has begun just now, once it is known whose it is. */
-  admit(kind: Kind, headers: Headers, key: string): Standing {
+  admit(kind: Kind, headers: Fields, key: string): Standing {
     if (!this.#all.isFilling && (kind === "embedding" || !this.#image.isFilling)) return "plain";
     // Pictures take long: without a limit of their own they would leave no place for vectors.
     if (kind === "image" && !(this.#image.hasRoom() || this.#image.hasReserveFor(key)))
@@ -82,7 +84,7 @@ export class InHand {
   }
 }
 
-function isSmall(headers: Headers): boolean {
+function isSmall(headers: Fields): boolean {
   const announced = headers.get("content-length");
   return announced !== null && Number(announced) <= smallBytes;
 }

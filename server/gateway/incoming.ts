@@ -15,13 +15,18 @@ export interface Form {
   dispose(): Promise<void>;
 }
 
+/** Headers, by their names in small letters. */
+export interface Fields {
+  get(name: string): string | null;
+}
+
 export interface Incoming {
   readonly requestId: string;
   readonly method: string;
   readonly path: string;
   /** From the question mark on, as it was sent. Empty where there is none. */
   readonly search: string;
-  readonly headers: Headers;
+  readonly headers: Fields;
   /** Aborted when the caller hangs up. */
   readonly signal: AbortSignal;
   /** Where the caller reached us, without a trailing slash. */
@@ -31,8 +36,6 @@ export interface Incoming {
   /** Reads the body once, bounded. Throws GatewayError. */
   json(): Promise<unknown>;
   form(): Promise<Form>;
-  /** The answer may take so long; the edge must not hang up meanwhile. */
-  expectWait(ms: number): void;
 }
 
 /** A long body, read while it leaves. */
@@ -47,6 +50,5 @@ export interface Outgoing {
   readonly status: number;
   /** This answer's own: the edge adds to them. */
   readonly headers: Record<string, string>;
-  /** A Blob is read by the socket itself. */
   readonly body: string | Uint8Array | AsyncIterable<string | Uint8Array> | Leaving | Blob;
 }

@@ -46,7 +46,6 @@ export async function askWithin<A>(
       demand,
       begun: () => false,
       signal: () => signal,
-      expectWait: () => undefined,
     });
   } catch (error) {
     correct(scopes, demand, none, clock());

@@ -135,7 +135,6 @@ class Journey<Q extends Asked, A> {
       ms,
     );
     this.#deadline = deadline;
-    incoming.expectWait(ms);
     const answer = await this.#send({
       operation,
       query,
@@ -161,9 +160,8 @@ class Journey<Q extends Asked, A> {
     const { caller } = this.#trip;
     const incoming = this.#incoming;
     const signal = (): AbortSignal => incoming.signal;
-    const expectWait = (ms: number): void => incoming.expectWait(ms);
     if (!caller) return;
-    this.#pass = await this.#options.admission.enter({ caller, route, query, signal, expectWait });
+    this.#pass = await this.#options.admission.enter({ caller, route, query, signal });
   }
 
   async #whole({ body, usage }: Extract<Written, { kind: "whole" }>): Promise<Outgoing> {

@@ -138,7 +138,6 @@ export class World {
         route: { id: `${model}`, kind, scopes: scopes.slice(-1) } as unknown as Route,
         query: queryOf(plan),
         signal: () => call.signal.signal,
-        expectWait: () => undefined,
       });
       if (entered instanceof Promise) {
         entered.then(

@@ -133,22 +133,15 @@ describe("requests on one connection", () => {
     }
   });
 
-  // Bun takes no second request while the first is being worked on: it closes, and the caller may ask again.
-  test("sent ahead of the answer are answered in order, or not at all", async () => {
+  test("sent ahead of the answer are answered in order", async () => {
     const connection = await connect();
     connection.say(asText({ ...question, body }) + asText({ path: "/healthz" }));
-    const statuses: number[] = [];
-    const bodies: string[] = [];
-    while (statuses.length < 2) {
-      const answer = await connection.answer().catch(() => undefined);
-      if (!answer) break;
-      statuses.push(answer.status);
-      bodies.push(answer.body);
-    }
-    expect(connection.isClosed || statuses.length === 2).toBe(true);
-    expect(statuses.every((status) => status === 200)).toBe(true);
-    if (bodies[0] !== undefined) expect(JSON.parse(bodies[0])).toMatchObject({ object: "list" });
-    if (bodies[1] !== undefined) expect(JSON.parse(bodies[1])).toEqual({ status: "ok" });
+    connection.say(asText({ ...question, body: "{" }));
+    const first = await connection.answer();
+    expect(first.status).toBe(200);
+    expect(JSON.parse(first.body)).toMatchObject({ object: "list" });
+    expect(JSON.parse((await connection.answer()).body)).toEqual({ status: "ok" });
+    expect((await connection.answer()).status).toBe(400);
   });
 
   test("a caller who asks first (Expect: 100-continue) is told to go on, and then answered", async () => {
@@ -188,13 +181,15 @@ describe("what is not HTTP is turned away and the connection closed", () => {
   ])("%s", async (_, text) => {
     const connection = await connect();
     connection.say(Buffer.from(text, "latin1"));
+    const answer = await connection.answer();
+    const fault = text.length > 60_000 ? "headers_too_large" : "invalid_http";
+    await expectFault(response(answer), fault);
+    expect(new Headers(answer.headers).get("connection")).toBe("close");
     await connection.closed;
-    expect(connection.heard).toMatch(/^(HTTP\/1\.1 4\d\d |$)/);
     expect(fake.requests).toHaveLength(0);
   });
 });
 
-// Bun counts such times in steps of four seconds, so one second is up to four of them.
 describe("a connection on which nothing is going on is closed", () => {
   type Handlers = Parameters<typeof listen>[0]["handlers"];
   const other = () => ({ status: 200, headers: {}, body: "" });
@@ -218,8 +213,7 @@ describe("a connection on which nothing is going on is closed", () => {
     });
 
   async function afterLongCall(): Promise<void> {
-    const server = listening(async (incoming) => {
-      incoming.expectWait(600_000);
+    const server = listening(async () => {
       await Bun.sleep(5_000);
       return { status: 200, headers: {}, body: "late" };
     }, 1);
@@ -239,8 +233,7 @@ describe("a connection on which nothing is going on is closed", () => {
         ended = true;
       }
     }
-    const server = listening((incoming) => {
-      incoming.expectWait(600_000);
+    const server = listening(() => {
       return { status: 200, headers: {}, body: endless() };
     }, 1);
     const connection = await RawConnection.open(server.url);
@@ -258,8 +251,7 @@ describe("a connection on which nothing is going on is closed", () => {
         yield `${i}`;
       }
     }
-    const server = listening((incoming) => {
-      incoming.expectWait(600_000);
+    const server = listening(() => {
       return { status: 200, headers: {}, body: slow() };
     }, 5);
     const answer = await fetch(`${server.url}/healthz`);

@@ -36,7 +36,6 @@ test("a call that waits goes in within one look at those who wait", async () => 
       route: { id: "m", kind: "embedding" } as unknown as Route,
       query,
       signal: () => new AbortController().signal,
-      expectWait: () => undefined,
     });
   enter();
   let inside = false;

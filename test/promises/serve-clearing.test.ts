@@ -32,7 +32,6 @@ const incoming = {
   headers: new Headers({ authorization: "Bearer sk-test" }),
   signal: new AbortController().signal,
   bytesReceived: 0,
-  expectWait: () => undefined,
 } as unknown as Incoming;
 
 const noShelf: AnswerShelf = {

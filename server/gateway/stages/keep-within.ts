@@ -44,7 +44,6 @@ export const keepWithin =
           demand,
           begun: () => call.trip.begun,
           signal: () => call.signal,
-          expectWait: () => undefined,
         });
       } catch (error) {
         settle(none);

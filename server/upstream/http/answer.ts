@@ -3,6 +3,8 @@
  * next: whatever is not exactly one answer ends the connection.
  */
 
+import { Chunked } from "../../std/chunked.ts";
+
 /** The names in small letters; a name that came twice has both values, with a comma between. */
 export type Head = ReadonlyMap<string, string>;
 
@@ -45,15 +47,14 @@ export class Answer {
   #head = "";
   #headers: Head | undefined;
   #state: "head" | "sized" | "chunked" | "until-close" | "done" = "head";
-  /** Not looked at yet: a head or a chunk's frame that has not come whole. */
+  /** Not looked at yet: a head that has not come whole. */
   #pending: Buffer = nothing;
   #pieces: Buffer[] = [];
   /** So many of the pieces are made of smaller ones. */
   #swept = 0;
   #length = 0;
   #left = 0;
-  /** Within `chunked`: between a chunk's bytes, at its end, or in the lines after the last. */
-  #frame: "size" | "bytes" | "line" | "trailer" = "size";
+  #chunked: Chunked | undefined;
 
   /** `take`: gets the body piece by piece; `body` stays empty then. */
   constructor(maxBytes: number, take?: (piece: Buffer) => void) {
@@ -180,46 +181,12 @@ export class Answer {
   }
 
   #takeChunked(bytes: Buffer): Buffer {
-    let rest = bytes;
-    while (rest.length > 0) {
-      if (this.#frame === "bytes") {
-        const taken = rest.subarray(0, this.#left);
-        this.#keep(taken);
-        if (this.done) return nothing;
-        this.#left -= taken.length;
-        rest = rest.subarray(taken.length);
-        if (this.#left === 0) this.#frame = "line";
-        continue;
-      }
-      const end = rest.indexOf("\r\n", 0, "latin1");
-      if (end < 0) {
-        if (rest.length > mostHeadBytes) throw new NotHttp("a line of its answer is too long");
-        this.#pending = rest;
-        return nothing;
-      }
-      const line = rest.toString("latin1", 0, end);
-      rest = rest.subarray(end + 2);
-      if (this.#takeLine(line)) {
-        this.#state = "done";
-        return rest;
-      }
-    }
-    return nothing;
-  }
-
-  /** True at the very end. */
-  #takeLine(line: string): boolean {
-    if (this.#frame === "trailer") return line === "";
-    if (this.#frame === "line") {
-      if (line !== "") throw new NotHttp("a chunk of its answer is longer than it says");
-      this.#frame = "size";
-      return false;
-    }
-    const size = /^([0-9a-f]{1,8})[ \t]*(?:;.*)?$/i.exec(line)?.[1];
-    if (size === undefined) throw new NotHttp("a chunk of its answer has no size");
-    this.#left = Number.parseInt(size, 16);
-    this.#frame = this.#left === 0 ? "trailer" : "bytes";
-    return false;
+    this.#chunked ??= new Chunked((why) => new NotHttp(`of the chunks of its answer, ${why}`));
+    const rest = this.#chunked.push(bytes, (piece) => {
+      if (!this.done) this.#keep(piece);
+    });
+    if (this.#chunked.done) this.#state = "done";
+    return rest;
   }
 }
 

@@ -1,0 +1,30 @@
+/** What stands before the body of an answer. */
+import { STATUS_CODES } from "node:http";
+
+const statusLines = new Map<number, string>();
+
+function statusLine(status: number): string {
+  const known = statusLines.get(status);
+  if (known !== undefined) return known;
+  const line = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? "Answer"}\r\n`;
+  statusLines.set(status, line);
+  return line;
+}
+
+/** A line break in a value would begin a header of its own; what is not ASCII is read differently by everyone. */
+const unfit = /[^\t\x20-\x7e]/;
+const unfits = new RegExp(unfit, "g");
+
+/** `more`: whole lines. `headers` stay as they are: they may be kept for others. */
+export function answerHead(
+  status: number,
+  headers: Readonly<Record<string, string>>,
+  more: string,
+): string {
+  let head = statusLine(status);
+  for (const name in headers) {
+    const value = headers[name] as string;
+    head += `${name}: ${unfit.test(value) ? value.replace(unfits, "?") : value}\r\n`;
+  }
+  return `${head}${more}\r\n`;
+}

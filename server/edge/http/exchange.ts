@@ -1,0 +1,51 @@
+/** A request, from the moment its head has come until its answer has left. */
+import type { Connection } from "./connection.ts";
+import { Content, type Flow } from "./content.ts";
+import type { RequestHead } from "./head.ts";
+import { CallerLeft } from "./outlet.ts";
+
+export class Exchange implements Flow {
+  readonly head: RequestHead;
+  readonly content: Content;
+  readonly #connection: Connection;
+  /** No other request comes on this connection. */
+  isLast: boolean;
+  /** The caller waits to be asked for the body. */
+  unasked: boolean;
+  #leaving: AbortController | undefined;
+  #hasLeft = false;
+
+  constructor(head: RequestHead, connection: Connection) {
+    this.head = head;
+    this.#connection = connection;
+    this.content = new Content(head.framing, this);
+    this.isLast = !head.staysOpen;
+    this.unasked = head.awaitsContinue && !this.content.complete;
+  }
+
+  /** Aborted when the caller hangs up. Made for those who look at it: most calls are over before anyone does. */
+  get signal(): AbortSignal {
+    if (!this.#leaving) {
+      this.#leaving = new AbortController();
+      if (this.#hasLeft) this.#leaving.abort();
+    }
+    return this.#leaving.signal;
+  }
+
+  /** The caller has hung up. */
+  leave(): void {
+    this.#hasLeft = true;
+    this.content.fail(new CallerLeft());
+    this.#leaving?.abort();
+  }
+
+  changed(): void {
+    this.#connection.flow();
+  }
+
+  wanted(): void {
+    if (!this.unasked) return;
+    this.unasked = false;
+    this.#connection.askOn();
+  }
+}
