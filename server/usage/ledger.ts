@@ -101,12 +101,14 @@ export class Ledger {
     return { lost: this.#held.length + (failed ? rows.length : 0) };
   }
 
-  /** Whatever is ready to go on at this moment goes on before this: its rows come along, without anyone waiting for it. */
+  /** Whatever came with this call, from other connections, goes on before this: its rows come along. */
   #gather(): Group {
     const rows: LedgerRow[] = [];
-    const written = Promise.resolve().then(() => {
-      this.#group = undefined;
-      return this.#write(rows);
+    const written = new Promise<Failed | undefined>((resolve) => {
+      setImmediate(() => {
+        this.#group = undefined;
+        resolve(this.#write(rows));
+      });
     });
     return { rows, written };
   }

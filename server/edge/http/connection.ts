@@ -37,8 +37,9 @@ export class Connection {
   /** Came, and belongs to no request yet. */
   #ahead: Buffer = nothing;
   #current: Exchange | undefined;
-  /** The last one. Callers that stay say the same again and again. */
+  /** The last one, and its bytes. Callers that stay say the same again and again. */
   #head: RequestHead | undefined;
+  #said: Buffer = nothing;
   #paused = false;
 
   constructor(socket: Socket, house: House) {
@@ -118,6 +119,11 @@ export class Connection {
   }
 
   #read(bytes: Buffer): void {
+    const said = this.#said;
+    if (this.#head && bytes.length >= said.length && said.compare(bytes, 0, said.length) === 0) {
+      this.#exchange(this.#head, bytes, said.length);
+      return;
+    }
     let start = 0;
     // Some send a line break after a body that is counted without it.
     while (start < 8 && bytes[start] === 0x0d && bytes[start + 1] === 0x0a) start += 2;
@@ -137,23 +143,23 @@ export class Connection {
   }
 
   #begin(bytes: Buffer, start: number, end: number): void {
-    const text = bytes.toString("latin1", start, end);
-    this.#ahead = nothing;
-    let head = this.#head;
-    if (!head?.reads(text)) {
-      try {
-        head = new RequestHead(text);
-      } catch (error) {
-        this.#refuse(error as GatewayError);
-        return;
-      }
-      this.#head = head;
+    try {
+      this.#head = new RequestHead(bytes.toString("latin1", start, end));
+    } catch (error) {
+      this.#refuse(error as GatewayError);
+      return;
     }
+    this.#said = Buffer.from(bytes.subarray(start, end + headEnd.length));
+    this.#exchange(this.#head, bytes, end + headEnd.length);
+  }
+
+  /** `after`: where the body begins. */
+  #exchange(head: RequestHead, bytes: Buffer, after: number): void {
     const current = new Exchange(head, this);
+    this.#ahead = nothing;
     this.#current = current;
     this.#state = "busy";
     this.#since = this.#house.now;
-    const after = end + headEnd.length;
     if (bytes.length > after) this.#feed(current, bytes.subarray(after));
     void this.#house.reply(current).then((outgoing) => this.#answer(current, outgoing));
   }

@@ -72,11 +72,6 @@ export class RequestHead {
     return values.join(", ");
   }
 
-  /** Whether this is how the same caller began before. */
-  reads(text: string): boolean {
-    return this.#text === text;
-  }
-
   #valueAt(from: number): string {
     const end = this.#text.indexOf("\r\n", from);
     return this.#text.slice(from, end < 0 ? undefined : end).trim();

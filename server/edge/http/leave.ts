@@ -1,12 +1,15 @@
 /** Step 14: bytes leave, no faster than the caller takes them. */
 import type { Leaving, Outgoing } from "../../gateway/incoming.ts";
 import { answerHead } from "./answer-head.ts";
+import { type OnDesk, putTogether } from "./desk.ts";
 import type { RequestHead } from "./head.ts";
 
 /** To where they leave. */
 export interface Wire {
   /** Nothing where all of it was taken at once. Rejects when the caller has left. */
   put(data: string | Uint8Array): Promise<void> | undefined;
+  /** The same, off the desk. */
+  putOff(data: OnDesk): Promise<void> | undefined;
   /** Calls back when the caller has left, perhaps at once. */
   whenGone(then: () => void): void;
 }
@@ -21,9 +24,12 @@ export function leave(
   const bare = status === 204 || status === 304;
   const silent = bare || method === "HEAD";
   if (typeof body === "string") {
-    const length = bare ? "" : `content-length: ${Buffer.byteLength(body)}\r\n`;
-    const head = answerHead(status, headers, length + more);
-    return wire.put(silent ? head : head + body);
+    const head = (bytes: number): string =>
+      answerHead(status, headers, (bare ? "" : `content-length: ${bytes}\r\n`) + more);
+    const whole = silent ? undefined : putTogether(body, head);
+    if (whole) return wire.putOff(whole);
+    const first = head(Buffer.byteLength(body));
+    return wire.put(silent ? first : first + body);
   }
   const length = lengthOf(body);
   const framed = length === undefined && knowsChunks;

@@ -1,4 +1,5 @@
 /** The way out of a connection. What the socket does not take at once leaves as the caller takes it. */
+import type { OnDesk } from "./desk.ts";
 import type { Wire } from "./leave.ts";
 
 export class CallerLeft extends Error {
@@ -27,6 +28,15 @@ export class Outlet implements Wire {
     // Every character is at least one byte: only what is longer than was taken has to be measured.
     if (written >= data.length && written >= Buffer.byteLength(data)) return undefined;
     this.#keep(typeof data === "string" ? Buffer.from(data) : asBuffer(data), written);
+    this.#sent ??= Promise.withResolvers();
+    return this.#sent.promise;
+  }
+
+  putOff({ bytes, from, length }: OnDesk): Promise<void> | undefined {
+    if (this.#gone) return Promise.reject(new CallerLeft());
+    const written = this.#unsent ? 0 : Math.max(0, this.#socket.write(bytes, from, length));
+    if (written >= length) return undefined;
+    this.#keep(Buffer.from(bytes.subarray(from, from + length)), written);
     this.#sent ??= Promise.withResolvers();
     return this.#sent.promise;
   }

@@ -1,0 +1,28 @@
+/**
+ * Where a small answer is put together: in memory that all of them use, one after the other. Joining head and body as
+ * strings would leave as much to the garbage collector as the answer is long.
+ */
+
+/** For the head. It is written after the body, whose length it tells, and ends where that begins. */
+const headBytes = 4 * 1024;
+/** Characters, which are up to three bytes each. */
+const mostCharacters = 32 * 1024;
+const desk = Buffer.allocUnsafeSlow(headBytes + 3 * mostCharacters);
+
+/** A stretch of the desk. It must have left, or be copied, before the next answer is put together. */
+export interface OnDesk {
+  readonly bytes: Buffer;
+  readonly from: number;
+  readonly length: number;
+}
+
+/** `head`: for a body of so many bytes; in ASCII. Undefined where it does not fit. */
+export function putTogether(body: string, head: (bytes: number) => string): OnDesk | undefined {
+  if (body.length > mostCharacters) return undefined;
+  const bytes = desk.write(body, headBytes);
+  const first = head(bytes);
+  if (first.length > headBytes) return undefined;
+  const from = headBytes - first.length;
+  desk.write(first, from, "latin1");
+  return { bytes: desk, from, length: first.length + bytes };
+}
