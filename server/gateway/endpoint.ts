@@ -17,12 +17,14 @@ export interface Read<Q> {
   dispose?(): Promise<void>;
 }
 
+/** In parts where nobody has to join them. Streamed where it holds pictures that lie on disk until the call is over. */
+export type Body = string | readonly string[] | Uint8Array | Streamed;
+
 /** An answer ready to leave. What a stream used is known when it has ended. */
 export type Written =
   | {
       readonly kind: "whole";
-      /** Streamed where it holds pictures that lie on disk until the call is over. */
-      readonly body: string | Uint8Array | Streamed;
+      readonly body: Body;
       readonly usage: Usage | undefined;
     }
   | {

@@ -50,5 +50,12 @@ export interface Outgoing {
   readonly status: number;
   /** This answer's own: the edge adds to them. */
   readonly headers: Record<string, string>;
-  readonly body: string | Uint8Array | AsyncIterable<string | Uint8Array> | Leaving | Blob;
+  readonly body:
+    | string
+    /** The parts of a text. */
+    | readonly string[]
+    | Uint8Array
+    | AsyncIterable<string | Uint8Array>
+    | Leaving
+    | Blob;
 }

@@ -7,7 +7,7 @@ import type { Pass } from "./admission.ts";
 import { authenticate } from "./authenticate.ts";
 import { type Deadline, hungUp } from "./deadline.ts";
 import type { Asked } from "./demand.ts";
-import type { Endpoint, Read, Written } from "./endpoint.ts";
+import type { Body, Endpoint, Read, Written } from "./endpoint.ts";
 import { InHand, type Standing } from "./in-hand.ts";
 import type { Incoming, Outgoing } from "./incoming.ts";
 import { stayAlive } from "./keep-alive.ts";
@@ -169,7 +169,7 @@ class Journey<Q extends Asked, A> {
     this.#trip.usage = usage;
     this.#trip.bytesOut = lengthOf(body);
     const headers = told(this.#trip, json());
-    const left = keeping ? await keeping.keepWhole(body, { ...headers }) : false;
+    const left = keeping ? await keeping.keepWhole(joined(body), { ...headers }) : false;
     // What lies on disk is read while it leaves; everything else is done with.
     if (left) {
       await this.#clearAway();
@@ -282,8 +282,16 @@ const eventStream = {
   "cache-control": "no-cache",
 } as const;
 
-const isStreamed = (body: string | Uint8Array | Streamed): body is Streamed =>
-  typeof body === "object" && "open" in body;
+const isStreamed = (body: Body): body is Streamed => typeof body === "object" && "open" in body;
 
-const lengthOf = (body: string | Uint8Array | Streamed): number =>
-  isStreamed(body) ? body.length : Buffer.byteLength(body);
+const isInParts = (body: Body): body is readonly string[] => Array.isArray(body);
+
+const joined = (body: Body) => (isInParts(body) ? body.join("") : body);
+
+function lengthOf(body: Body): number {
+  if (isStreamed(body)) return body.length;
+  if (!isInParts(body)) return Buffer.byteLength(body);
+  let length = 0;
+  for (const part of body) length += Buffer.byteLength(part);
+  return length;
+}

@@ -2,10 +2,11 @@
 import type { EmbeddingsQuery, EmbeddingsReply, Vector } from "../upstream/contract.ts";
 import { printNumbers, toBase64 } from "./vectors.ts";
 
+/** Of one vector at least. In parts: joining them would copy each vector once more, and most answers are small enough to leave without that. */
 export function writeVectors(
   { vectors, usage }: EmbeddingsReply,
   { model, encoding }: EmbeddingsQuery,
-): string {
+): string[] {
   const tokens = usage?.inputTokens;
   // Where the upstream does not say, null: a made-up 0 would be a lie.
   const told = tokens === undefined ? null : `{"prompt_tokens":${tokens},"total_tokens":${tokens}}`;
@@ -13,23 +14,25 @@ export function writeVectors(
   return encoding === "base64" ? inBase64(vectors, end) : inNumbers(vectors, end);
 }
 
-const begin = '{"object":"list","data":[';
-const before = (index: number): string =>
-  `${index === 0 ? "" : ","}{"object":"embedding","index":${index},"embedding":`;
+const entry = (index: number): string => `{"object":"embedding","index":${index},"embedding":`;
+const begin = `{"object":"list","data":[${entry(0)}`;
 
-/** As one string, put together without looking at it: Bun sends it without a copy, while bytes it would copy once more. */
-function inBase64(vectors: readonly Vector[], end: string): string {
-  let text = begin;
+function inBase64(vectors: readonly Vector[], end: string): string[] {
+  const parts = [`${begin}"`];
   for (let at = 0; at < vectors.length; at++) {
-    text += `${before(at)}"${toBase64(vectors[at] as Vector)}"}`;
+    if (at > 0) parts.push(`"},${entry(at)}"`);
+    parts.push(toBase64(vectors[at] as Vector));
   }
-  return text + end;
+  parts.push(`"}${end}`);
+  return parts;
 }
 
-function inNumbers(vectors: readonly Vector[], end: string): string {
-  let text = begin;
+function inNumbers(vectors: readonly Vector[], end: string): string[] {
+  const parts = [begin];
   for (let at = 0; at < vectors.length; at++) {
-    text += `${before(at)}${printNumbers(vectors[at] as Vector)}}`;
+    if (at > 0) parts.push(`},${entry(at)}`);
+    parts.push(printNumbers(vectors[at] as Vector));
   }
-  return text + end;
+  parts.push(`}${end}`);
+  return parts;
 }

@@ -6,6 +6,9 @@
 /** No honest sender has a longer line between its chunks, or more after the last. */
 const mostLineBytes = 16 * 1024;
 
+/** Any other could be the end to one reader, and the next message to another. */
+const trailer = /^(?:[!-9;-~]+:[\t\x20-\x7e\x80-\xff]*)?$/;
+
 const nothing = Buffer.alloc(0);
 
 export class Chunked {
@@ -40,7 +43,8 @@ export class Chunked {
       const end = rest.indexOf("\r\n", 0, "latin1");
       if ((end < 0 ? rest.length : end) > mostLineBytes) throw this.#broken("a line is too long");
       if (end < 0) {
-        this.#pending = rest;
+        // A copy: whoever took the pieces before it may give back the memory of all.
+        this.#pending = Buffer.from(rest);
         return nothing;
       }
       this.#takeLine(rest.toString("latin1", 0, end));
@@ -51,6 +55,7 @@ export class Chunked {
 
   #takeLine(line: string): void {
     if (this.#frame === "trailer") {
+      if (!trailer.test(line)) throw this.#broken("what comes after the last is malformed");
       this.done = line === "";
       this.#trailerBytes += line.length;
       if (this.#trailerBytes > mostLineBytes) throw this.#broken("too much comes after the last");

@@ -123,7 +123,8 @@ export async function deliver({ adapter, target }: Subject, body: string, query:
   if (written.kind !== "whole") throw new Error("embeddings do not leave as a stream");
   const { body: sent } = written;
   if (typeof sent === "object" && "open" in sent) throw new Error("vectors are not on disk");
-  const text = typeof sent === "string" ? sent : Buffer.from(sent).toString();
+  const parts = typeof sent === "string" ? [sent] : sent;
+  const text = parts instanceof Uint8Array ? Buffer.from(parts).toString() : parts.join("");
   return JSON.parse(text) as {
     data: { index: number; embedding: number[] | string }[];
     usage: { prompt_tokens: number } | null;

@@ -62,6 +62,7 @@ export class Connection {
       this.#since = this.#house.now;
       if (this.#current) this.#feed(this.#current, piece);
       if (state === "passing" && this.#current?.content.complete) this.#next();
+      else if (state === "passing" && this.#current?.isLast) this.#linger();
     }
   }
 
@@ -132,8 +133,9 @@ export class Connection {
       this.#begin(bytes, start, end);
       return;
     }
-    const refused =
-      bytes.length - start > mostHeadBytes ? headTooLarge() : refuseStart(bytes, start);
+    // The last bytes may be the first of the empty line.
+    const length = bytes.length - start - (headEnd.length - 1);
+    const refused = length > mostHeadBytes ? headTooLarge() : refuseStart(bytes, start);
     if (refused) {
       this.#refuse(refused);
       return;
@@ -161,7 +163,7 @@ export class Connection {
     this.#state = "busy";
     this.#since = this.#house.now;
     if (bytes.length > after) this.#feed(current, bytes.subarray(after));
-    void this.#house.reply(current).then((outgoing) => this.#answer(current, outgoing));
+    this.#house.reply(current).then((outgoing) => this.#answer(current, outgoing), this.#broke);
   }
 
   #feed(current: Exchange, bytes: Buffer): void {
@@ -199,7 +201,8 @@ export class Connection {
     }
     const { head } = current;
     // Whoever waits to be asked for a body may or may not send it now.
-    if (this.#house.stopping || current.unasked) current.isLast = true;
+    if (this.#house.stopping || (current.unasked && !current.content.complete))
+      current.isLast = true;
     if (outgoing.headers.connection === "close" || isUntold(outgoing, head)) current.isLast = true;
     const stay = head.knowsChunks ? "" : "connection: keep-alive\r\n";
     const close = outgoing.headers.connection ? "" : "connection: close\r\n";
@@ -245,8 +248,13 @@ export class Connection {
     const text = body as string;
     const length = `content-length: ${Buffer.byteLength(text)}\r\n`;
     const more = `${length}connection: close\r\n${this.#house.date}`;
-    unheard(this.#outlet.put(answerHead(status, headers, more) + text));
-    this.#linger();
+    const leaving = this.#outlet.put(answerHead(status, headers, more) + text);
+    if (!leaving) {
+      this.#linger();
+      return;
+    }
+    this.#state = "busy";
+    leaving.then(() => this.#linger(), this.#broke);
   }
 
   /** Closing while the caller still sends would tell it that the connection broke, and the answer would be lost. */

@@ -5,6 +5,11 @@ import { type Framing, notHttp } from "./head.ts";
 /** So much may lie here before the caller has to wait. */
 const enoughBytes = 256 * 1024;
 
+/** What a piece takes up beside its bytes, about. */
+const pieceBytes = 128;
+/** Smaller ones are handed over together: each by itself would cost more than it holds. */
+const crumbBytes = 1024;
+
 const nothing = Buffer.alloc(0);
 
 export interface Flow {
@@ -37,12 +42,14 @@ export class Content {
   }
 
   get isFull(): boolean {
-    return this.#held > enoughBytes;
+    return this.#held + this.#pieces.length * pieceBytes > enoughBytes;
   }
 
   /** Takes what came and returns what belongs to the next request. Throws where it cannot be told apart. */
   push(bytes: Buffer): Buffer {
     if (this.complete || bytes.length === 0) return bytes;
+    // What comes after nonsense may look like the rest of a body, and is not.
+    if (this.#failure !== undefined) return nothing;
     let rest: Buffer = nothing;
     if (this.#chunked) {
       rest = this.#chunked.push(bytes, (piece) => this.#keep(piece));
@@ -75,8 +82,11 @@ export class Content {
     if (!this.complete) return undefined;
     const [first = nothing] = this.#pieces;
     const whole = this.#pieces.length > 1 ? Buffer.concat(this.#pieces) : first;
+    const wasFull = this.isFull;
     this.#pieces = [];
     this.#held = 0;
+    // A socket that is not read does not tell that the caller has left.
+    if (wasFull) this.#flow.changed();
     return whole;
   }
 
@@ -108,9 +118,9 @@ export class Content {
   #hand(): void {
     const reader = this.#reader;
     if (!reader) return;
-    const piece = this.#pieces.shift();
+    const wasFull = this.isFull;
+    const piece = this.#shift();
     if (piece) {
-      const wasFull = this.isFull;
       this.#held -= piece.length;
       if (wasFull) this.#flow.changed();
     } else if (this.#failure !== undefined) {
@@ -120,5 +130,11 @@ export class Content {
     } else if (!this.complete) return;
     this.#reader = undefined;
     reader.resolve(piece);
+  }
+
+  #shift(): Buffer | undefined {
+    const count = this.#pieces.length;
+    if (count < 2 || this.#held > count * crumbBytes) return this.#pieces.shift();
+    return Buffer.concat(this.#pieces.splice(0));
   }
 }

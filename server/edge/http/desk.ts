@@ -17,12 +17,18 @@ export interface OnDesk {
 }
 
 /** `head`: for a body of so many bytes; in ASCII. Undefined where it does not fit. */
-export function putTogether(body: string, head: (bytes: number) => string): OnDesk | undefined {
-  if (body.length > mostCharacters) return undefined;
-  const bytes = desk.write(body, headBytes);
-  const first = head(bytes);
+export function putTogether(
+  parts: readonly string[],
+  head: (bytes: number) => string,
+): OnDesk | undefined {
+  let characters = 0;
+  for (const part of parts) characters += part.length;
+  if (characters > mostCharacters) return undefined;
+  let end = headBytes;
+  for (const part of parts) end += desk.write(part, end);
+  const first = head(end - headBytes);
   if (first.length > headBytes) return undefined;
   const from = headBytes - first.length;
   desk.write(first, from, "latin1");
-  return { bytes: desk, from, length: first.length + bytes };
+  return { bytes: desk, from, length: end - from };
 }

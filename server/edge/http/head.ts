@@ -11,6 +11,9 @@ const requestLine = /^([!#$%&'*+.^_`|~\dA-Za-z-]{1,32}) ([!-~\x80-\xff]+) HTTP\/
 /** Any other could be understood in two ways: folded, ended by half a line break, a space before the colon. */
 const clearLines = /^[^\r\n]*(?:\r\n[!#$%&'*+.^_`|~\dA-Za-z-]+:[\t\x20-\x7e\x80-\xff]*)*$/;
 
+/** A word of its own. Hearing `close` where it was not quite said does no harm; this would. */
+const keepAlive = /(?:^|,)[\t ]*keep-alive[\t ]*(?:,|$)/;
+
 /** How the end of a body is told. */
 export type Framing = "chunked" | number;
 
@@ -46,10 +49,10 @@ export class RequestHead {
     this.knowsChunks = minor === "1";
     this.framing = this.#framing();
     const connection = this.get("connection")?.toLowerCase() ?? "";
-    this.staysOpen = this.knowsChunks
-      ? !/\bclose\b/.test(connection)
-      : /\bkeep-alive\b/.test(connection);
-    const expected = this.get("expect");
+    this.staysOpen =
+      !/\bclose\b/.test(connection) && (this.knowsChunks || keepAlive.test(connection));
+    // Of HTTP/1.0 it means nothing: such a caller would take what asks for the body for the answer.
+    const expected = this.knowsChunks ? this.get("expect") : null;
     this.awaitsContinue = expected !== null && expected.toLowerCase() === "100-continue";
     if (expected !== null && !this.awaitsContinue) {
       throw notHttp(`it expects '${expected.slice(0, 40)}', which nobody here can promise`, 417);
@@ -74,7 +77,7 @@ export class RequestHead {
 
   #valueAt(from: number): string {
     const end = this.#text.indexOf("\r\n", from);
-    return this.#text.slice(from, end < 0 ? undefined : end).trim();
+    return withoutBlanks(this.#text, from, end < 0 ? this.#text.length : end);
   }
 
   /** A header that decides what belongs to the request must not stand there twice. */
@@ -103,11 +106,25 @@ export class RequestHead {
   }
 }
 
+/** Blanks and tabs, and nothing else: `trim` also takes a byte from `chunked\xa0`, which others read as something else. */
+function withoutBlanks(text: string, from: number, to: number): string {
+  let start = from;
+  let end = to;
+  while (start < end && isBlank(text.charCodeAt(start))) start++;
+  while (end > start && isBlank(text.charCodeAt(end - 1))) end--;
+  return text.slice(start, end);
+}
+
+const isBlank = (code: number): boolean => code === 0x20 || code === 0x09;
+
 /** The whole address is what proxies are asked for. Bytes beyond ASCII, which should have been encoded, are UTF-8. */
 function pathOf(target: string): string {
   const [origin] = target.startsWith("/") ? [] : (/^https?:\/\/[^/?#]*/i.exec(target) ?? []);
   const path = origin === undefined ? target : target.slice(origin.length);
-  const whole = path.startsWith("/") || path === "*" ? path : `/${path}`;
+  const rooted = path.startsWith("/") || path === "*";
+  // A proxy that guards /admin may see no path at all in `admin`.
+  if (!rooted && origin === undefined) throw notHttp("what it asks for is no path");
+  const whole = rooted ? path : `/${path}`;
   return /[\x80-\xff]/.test(whole) ? Buffer.from(whole, "latin1").toString("utf8") : whole;
 }
 

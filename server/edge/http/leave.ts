@@ -2,7 +2,7 @@
 import type { Leaving, Outgoing } from "../../gateway/incoming.ts";
 import { answerHead } from "./answer-head.ts";
 import { type OnDesk, putTogether } from "./desk.ts";
-import type { RequestHead } from "./head.ts";
+import type { Framing, RequestHead } from "./head.ts";
 
 /** To where they leave. */
 export interface Wire {
@@ -23,34 +23,51 @@ export function leave(
 ): Promise<void> | undefined {
   const bare = status === 204 || status === 304;
   const silent = bare || method === "HEAD";
-  if (typeof body === "string") {
+  if (typeof body === "string" || isInParts(body)) {
+    const parts = typeof body === "string" ? [body] : body;
     const head = (bytes: number): string =>
       answerHead(status, headers, (bare ? "" : `content-length: ${bytes}\r\n`) + more);
-    const whole = silent ? undefined : putTogether(body, head);
-    if (whole) return wire.putOff(whole);
-    const first = head(Buffer.byteLength(body));
-    return wire.put(silent ? first : first + body);
+    const small = silent ? undefined : putTogether(parts, head);
+    if (small) return wire.putOff(small);
+    const text = parts.join("");
+    const first = head(Buffer.byteLength(text));
+    return wire.put(silent ? first : first + text);
   }
   const length = lengthOf(body);
   const framed = length === undefined && knowsChunks;
   const framing = framed ? "transfer-encoding: chunked\r\n" : "";
   const told = length === undefined ? framing : `content-length: ${length}\r\n`;
-  const begun = wire.put(answerHead(status, headers, told + more));
-  if (silent) return begun;
+  const begun = wire.put(answerHead(status, headers, (bare ? "" : told) + more));
+  if (silent) return untaken(begun, body);
   if (body instanceof Uint8Array) return begun ? begun.then(() => wire.put(body)) : wire.put(body);
-  return send(begun, isLeaving(body) ? fromDisk(body) : pieces(body), framed, wire);
+  const source = isLeaving(body) ? fromDisk(body) : pieces(body);
+  return send(begun, source, framed ? "chunked" : length, wire);
 }
 
-/** The caller has left before there was an answer: whoever makes one is told that nobody takes it. */
-export async function leaveUntaken({ body }: Outgoing): Promise<void> {
-  if (typeof body === "string" || body instanceof Uint8Array || body instanceof Blob) return;
+/** The head was all that was asked for. */
+async function untaken(begun: Promise<void> | undefined, body: Outgoing["body"]): Promise<void> {
+  try {
+    await begun;
+  } finally {
+    await leaveUntaken({ body });
+  }
+}
+
+/** The caller takes no body, or has left before there was one: whoever makes it is told that nobody takes it. */
+export async function leaveUntaken({ body }: Pick<Outgoing, "body">): Promise<void> {
+  if (typeof body === "string" || isInParts(body)) return;
+  if (body instanceof Uint8Array || body instanceof Blob) return;
   if (isLeaving(body)) await body.close(false);
   else await body[Symbol.asyncIterator]().return?.();
 }
 
-const isLeaving = (body: Exclude<Outgoing["body"], string>): body is Leaving => "open" in body;
+type Body = Exclude<Outgoing["body"], string | readonly string[]>;
 
-function lengthOf(body: Exclude<Outgoing["body"], string>): number | undefined {
+const isInParts = (body: Outgoing["body"]): body is readonly string[] => Array.isArray(body);
+
+const isLeaving = (body: Body): body is Leaving => "open" in body;
+
+function lengthOf(body: Body): number | undefined {
   if (body instanceof Blob) return body.size;
   return "length" in body ? body.length : undefined;
 }
@@ -62,7 +79,12 @@ interface Source {
 }
 
 function fromDisk(body: Leaving): Source {
-  return { iterator: body.open()[Symbol.asyncIterator](), end: (all) => body.close(all) };
+  return { iterator: opened(body), end: (all) => body.close(all) };
+}
+
+/** One that cannot be opened fails as one that cannot be read. */
+async function* opened(body: Leaving): AsyncGenerator<Uint8Array> {
+  yield* body.open();
 }
 
 function pieces(body: AsyncIterable<string | Uint8Array> | Blob): Source {
@@ -75,10 +97,12 @@ function pieces(body: AsyncIterable<string | Uint8Array> | Blob): Source {
 async function send(
   begun: Promise<void> | undefined,
   { iterator, end }: Source,
-  framed: boolean,
+  framing: Framing | undefined,
   wire: Wire,
 ): Promise<void> {
+  const framed = framing === "chunked";
   let complete = false;
+  let length = 0;
   // Whoever waits for a piece that never comes would wait for ever.
   wire.whenGone(() => void letGo(iterator));
   try {
@@ -87,9 +111,12 @@ async function send(
       const { done, value } = await iterator.next();
       if (done) break;
       if (value.length === 0) continue;
+      length += Buffer.byteLength(value);
+      if (typeof framing === "number" && length > framing) throw notAsSaid(length, framing);
       const put = framed ? putChunk(value, wire) : wire.put(value);
       if (put) await put;
     }
+    if (typeof framing === "number" && length < framing) throw notAsSaid(length, framing);
     const last = framed ? wire.put("0\r\n\r\n") : undefined;
     if (last) await last;
     complete = true;
@@ -105,6 +132,10 @@ function putChunk(value: string | Uint8Array, wire: Wire): Promise<void> | undef
   if (typeof value === "string") return wire.put(`${size}\r\n${value}\r\n`);
   return wire.put(Buffer.concat([Buffer.from(`${size}\r\n`), value, Buffer.from("\r\n")]));
 }
+
+/** The caller would take the next answer for the rest of this one, or the rest for the next. */
+const notAsSaid = (length: number, said: number): Error =>
+  new Error(`An answer of ${said} bytes turned out to have ${length}.`);
 
 const nothing = (): void => undefined;
 

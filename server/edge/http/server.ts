@@ -50,11 +50,12 @@ export function startServer(options: ServerOptions): Server {
   const ticking = setInterval(tick, Math.min(1000, idleMs / 4, bodyMs / 4));
   // The listening socket is what keeps the process alive.
   ticking.unref();
-  let allGone: (() => void) | undefined;
+  let stopped = false;
+  const allGone = Promise.withResolvers<void>();
   const forget = (socket: Socket): void => {
     socket.data.gone();
     connections.delete(socket.data);
-    if (connections.size === 0) allGone?.();
+    if (stopped && connections.size === 0) allGone.resolve();
   };
 
   const listener = Bun.listen<Connection>({
@@ -69,7 +70,11 @@ export function startServer(options: ServerOptions): Server {
       drain: (socket) => socket.data.drained(),
       end: forget,
       close: forget,
-      error: forget,
+      // Told of what was thrown in the others: a defect, after which nobody knows where this connection stands.
+      error: (socket, defect) => {
+        onBroken(defect);
+        socket.data.cut();
+      },
     },
   });
 
@@ -85,12 +90,13 @@ export function startServer(options: ServerOptions): Server {
     },
     stop: async (now) => {
       house.stopping = true;
+      stopped = true;
       listener.stop(false);
       for (const connection of connections) {
         if (now) connection.cut();
         else connection.endIfIdle();
       }
-      if (connections.size > 0) await new Promise<void>((resolve) => (allGone = resolve));
+      if (connections.size > 0) await allGone.promise;
       clearInterval(ticking);
     },
   };

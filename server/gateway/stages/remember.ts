@@ -146,7 +146,10 @@ export const remember =
       if (before?.ready?.model === query.model) return before;
       const bare = replyOf([found.vector], found.tokens);
       if (query.encoding !== "base64") return bare;
-      const reply = { ...bare, ready: { text: writeVectors(bare, query), model: query.model } };
+      const reply = {
+        ...bare,
+        ready: { text: writeVectors(bare, query).join(""), model: query.model },
+      };
       written.set(found, reply);
       return reply;
     };
