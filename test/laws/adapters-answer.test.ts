@@ -69,7 +69,7 @@ test("an answer is what JSON.parse says it is, whatever stands in it", () => {
       const text = respell(JSON.stringify(answer, null, indent));
       const wanted = plainly(text);
       fc.pre(wanted !== undefined);
-      expect(parseAnswer(Buffer.from(text)).value).toEqual(wanted.value);
+      expect(parseAnswer(Buffer.from(text))).toEqual(wanted.value);
     }),
     tries(1500),
   );
@@ -86,7 +86,7 @@ test("an answer that JSON.parse would not read is a fault, or has a vector that 
       const text = bytes.toString();
       const wanted = plainly(text);
       try {
-        const got = parseAnswer(bytes).value;
+        const got = parseAnswer(bytes);
         if (wanted) expect(got).toEqual(wanted.value);
         // Only a line break inside a vector is read more kindly; the check of its base64 refuses it later.
         else expect([...text].some((sign) => sign < " ")).toBe(true);

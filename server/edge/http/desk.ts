@@ -18,17 +18,41 @@ export interface OnDesk {
 
 /** `head`: for a body of so many bytes; in ASCII. Undefined where it does not fit. */
 export function putTogether(
-  parts: readonly string[],
+  parts: readonly (string | Uint8Array)[],
   head: (bytes: number) => string,
 ): OnDesk | undefined {
   let characters = 0;
   for (const part of parts) characters += part.length;
   if (characters > mostCharacters) return undefined;
   let end = headBytes;
-  for (const part of parts) end += desk.write(part, end);
+  for (const part of parts) {
+    if (typeof part === "string") end += desk.write(part, end);
+    else {
+      desk.set(part, end);
+      end += part.length;
+    }
+  }
   const first = head(end - headBytes);
   if (first.length > headBytes) return undefined;
   const from = headBytes - first.length;
   desk.write(first, from, "latin1");
   return { bytes: desk, from, length: end - from };
+}
+
+/** What is too large for the desk, as bytes: of a text that leaves piece by piece, each piece would be encoded again. */
+export function gathered(parts: readonly (string | Uint8Array)[]): Uint8Array {
+  const [first] = parts;
+  if (parts.length === 1 && typeof first === "object") return first;
+  let length = 0;
+  for (const part of parts) length += Buffer.byteLength(part);
+  const bytes = Buffer.allocUnsafeSlow(length);
+  let end = 0;
+  for (const part of parts) {
+    if (typeof part === "string") end += bytes.write(part, end);
+    else {
+      bytes.set(part, end);
+      end += part.length;
+    }
+  }
+  return bytes;
 }

@@ -1,7 +1,7 @@
 /** Step 14: bytes leave, no faster than the caller takes them. */
 import type { Leaving, Outgoing } from "../../gateway/incoming.ts";
 import { answerHead } from "./answer-head.ts";
-import { type OnDesk, putTogether } from "./desk.ts";
+import { gathered, type OnDesk, putTogether } from "./desk.ts";
 import type { Framing, RequestHead } from "./head.ts";
 
 /** To where they leave. */
@@ -23,15 +23,16 @@ export function leave(
 ): Promise<void> | undefined {
   const bare = status === 204 || status === 304;
   const silent = bare || method === "HEAD";
-  if (typeof body === "string" || isInParts(body)) {
-    const parts = typeof body === "string" ? [body] : body;
+  if (typeof body === "string" || isInParts(body) || body instanceof Uint8Array) {
+    const parts = isInParts(body) ? body : [body];
     const head = (bytes: number): string =>
       answerHead(status, headers, (bare ? "" : `content-length: ${bytes}\r\n`) + more);
     const small = silent ? undefined : putTogether(parts, head);
     if (small) return wire.putOff(small);
-    const text = parts.join("");
-    const first = head(Buffer.byteLength(text));
-    return wire.put(silent ? first : first + text);
+    const bytes = gathered(parts);
+    const begun = wire.put(head(bytes.length));
+    if (silent) return begun;
+    return begun ? begun.then(() => wire.put(bytes)) : wire.put(bytes);
   }
   const length = lengthOf(body);
   const framed = length === undefined && knowsChunks;
@@ -39,7 +40,6 @@ export function leave(
   const told = length === undefined ? framing : `content-length: ${length}\r\n`;
   const begun = wire.put(answerHead(status, headers, (bare ? "" : told) + more));
   if (silent) return untaken(begun, body);
-  if (body instanceof Uint8Array) return begun ? begun.then(() => wire.put(body)) : wire.put(body);
   const source = isLeaving(body) ? fromDisk(body) : pieces(body);
   return send(begun, source, framed ? "chunked" : length, wire);
 }
@@ -61,7 +61,7 @@ export async function leaveUntaken({ body }: Pick<Outgoing, "body">): Promise<vo
   else await body[Symbol.asyncIterator]().return?.();
 }
 
-type Body = Exclude<Outgoing["body"], string | readonly string[]>;
+type Body = Exclude<Outgoing["body"], string | readonly string[] | Uint8Array>;
 
 const isInParts = (body: Outgoing["body"]): body is readonly string[] => Array.isArray(body);
 

@@ -8,7 +8,7 @@ import type {
   Rest,
 } from "../../upstream/contract.ts";
 import { type Purpose, purposeFields, readPurpose } from "../../upstream/purpose.ts";
-import type { Endpoint, Written } from "../endpoint.ts";
+import type { Body, Endpoint, Written } from "../endpoint.ts";
 import type { Incoming } from "../incoming.ts";
 import { nameOf, parse } from "../parse.ts";
 import { writeVectors } from "../write-vectors.ts";
@@ -194,7 +194,26 @@ function write(reply: EmbeddingsReply, query: EmbeddingsQuery): Written {
   const { verbatim, ready } = reply;
   if (ready) return { kind: "whole", body: ready.text, usage: reply.usage };
   if (verbatim && verbatim.model === query.model && verbatim.encoding === query.encoding) {
-    return { kind: "whole", body: verbatim.body, usage: reply.usage };
+    return { kind: "whole", body: asItCame(verbatim.body), usage: reply.usage };
   }
   return { kind: "whole", body: writeVectors(reply, query), usage: reply.usage };
+}
+
+const largeBytes = 64 * 1024;
+
+/**
+ * Once a large answer has left, its memory goes back at once: nobody else has it. Left to the garbage collector, such
+ * answers would pile up, and new memory be fetched for each.
+ */
+function asItCame(body: string | Uint8Array): Body {
+  if (typeof body === "string" || body.length < largeBytes) return body;
+  const buffer = body.buffer as ArrayBuffer;
+  async function* open(): AsyncGenerator<Uint8Array> {
+    try {
+      yield body as Uint8Array;
+    } finally {
+      if (buffer.byteLength === body.length) buffer.transfer(0);
+    }
+  }
+  return { length: body.length, open };
 }

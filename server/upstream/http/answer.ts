@@ -50,6 +50,8 @@ export class Answer {
   /** Not looked at yet: a head that has not come whole. */
   #pending: Buffer = nothing;
   #pieces: Buffer[] = [];
+  /** Of an answer whose length is known and that does not come in one piece. */
+  #whole: Buffer | undefined;
   /** So many of the pieces are made of smaller ones. */
   #swept = 0;
   #length = 0;
@@ -72,6 +74,7 @@ export class Answer {
   }
 
   get body(): Buffer {
+    if (this.#whole) return this.#whole;
     return this.#pieces.length === 1
       ? (this.#pieces[0] as Buffer)
       : Buffer.concat(this.#pieces, this.#length);
@@ -151,11 +154,28 @@ export class Answer {
   }
 
   #takeSized(bytes: Buffer): Buffer {
-    const taken = bytes.length > this.#left ? bytes.subarray(0, this.#left) : bytes;
+    const isMore = bytes.length > this.#left;
+    const taken = isMore ? bytes.subarray(0, this.#left) : bytes;
+    const rest = isMore ? bytes.subarray(this.#left) : nothing;
+    if (!this.#whole && taken.length < this.#left && !this.#take) {
+      this.#whole = Buffer.allocUnsafeSlow(this.#left);
+    }
     this.#left -= taken.length;
-    this.#keep(taken);
+    if (this.#whole) this.#fill(this.#whole, taken);
+    else this.#keep(taken);
     if (this.#left === 0) this.#state = "done";
-    return bytes.subarray(taken.length);
+    return rest;
+  }
+
+  /**
+   * Where it is known how much will come, a piece goes to its place at once, and its memory back: left to the garbage
+   * collector, the pieces of large answers would pile up, and new memory be fetched for each.
+   */
+  #fill(whole: Buffer, piece: Buffer): void {
+    whole.set(piece, this.#length);
+    this.#length += piece.length;
+    const { buffer, byteLength } = piece;
+    if (buffer.byteLength === byteLength) (buffer as ArrayBuffer).transfer(0);
   }
 
   #keep(bytes: Buffer): Buffer {

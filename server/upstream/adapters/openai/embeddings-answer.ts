@@ -1,5 +1,4 @@
 /** An embeddings answer out of its text. Vectors in base64 are cut out before parsing: they are all but all of it. */
-import { isAscii } from "node:buffer";
 import { GatewayError } from "../../../std/gateway-error.ts";
 
 const key = Buffer.from('"embedding"');
@@ -10,22 +9,17 @@ const colon = 0x3a;
 const spaces: ReadonlySet<number | undefined> = new Set([0x20, 0x0a, 0x0d, 0x09]);
 
 const decoder = new TextDecoder();
+const beyondAscii = /[\x80-\xff]/;
 
-export interface Parsed {
-  /** As JSON.parse gives it, whatever way it took to get there. */
-  readonly value: unknown;
-  /** All of it, where it is plain ASCII and had to be made: sending it costs less than sending the bytes. */
-  readonly text?: string;
-}
-
-export function parseAnswer(answer: Uint8Array): Parsed {
+/** As JSON.parse gives it, whatever way it took to get there. */
+export function parseAnswer(answer: Uint8Array): unknown {
   const bytes = Buffer.from(answer.buffer, answer.byteOffset, answer.byteLength);
   return parseAround(bytes) ?? parseWhole(bytes);
 }
 
-function parseWhole(bytes: Buffer): Parsed {
+function parseWhole(bytes: Buffer): unknown {
   try {
-    return { value: JSON.parse(decoder.decode(bytes)) };
+    return JSON.parse(decoder.decode(bytes));
   } catch (cause) {
     throw new GatewayError("upstream_invalid", "The upstream's answer is not valid JSON.", {
       cause,
@@ -35,29 +29,33 @@ function parseWhole(bytes: Buffer): Parsed {
 
 /**
  * Parses what stands around the vectors, then puts them back. Undefined where that is not plain sailing: where there is
- * anything but ASCII, or an escape, which may mean that what stands there is not the base64 itself.
+ * anything but ASCII around them, or an escape, which may mean that what stands there is not the base64 itself.
  * The vectors are parts of one string, which costs less than a string for each; and less is left to clear away.
  */
-function parseAround(bytes: Buffer): Parsed | undefined {
-  if (!isAscii(bytes) || bytes.includes(backslash)) return undefined;
+function parseAround(bytes: Buffer): unknown {
+  if (bytes.includes(backslash)) return undefined;
   const text = bytes.toString("latin1");
   const vectors: string[] = [];
   let around = "";
   let from = 0;
+  let length = 0;
   for (let at = bytes.indexOf(key); at >= 0; at = bytes.indexOf(key, at + 1)) {
     const open = openingQuote(bytes, at + key.length);
     if (open === undefined) continue;
-    const close = bytes.indexOf(quote, open + 1);
+    // All are of one length, as a rule. Where that is wrong, a vector holds a quotation mark, and nobody believes it.
+    const guess = open + 1 + length;
+    const close = bytes[guess] === quote ? guess : bytes.indexOf(quote, open + 1);
     if (close < 0) return undefined;
+    length = close - open - 1;
     around += `${text.slice(from, open + 1)}${vectors.length}`;
     vectors.push(text.slice(open + 1, close));
     from = close;
     at = close;
   }
-  if (vectors.length === 0) return undefined;
+  around += text.slice(from);
+  if (vectors.length === 0 || beyondAscii.test(around)) return undefined;
   try {
-    const value = putBack(JSON.parse(around + text.slice(from)), vectors);
-    return value === undefined ? undefined : { value, text };
+    return putBack(JSON.parse(around), vectors);
   } catch {
     return undefined;
   }

@@ -84,14 +84,14 @@ interface Answer {
 }
 
 export function readEmbeddings(bytes: Uint8Array, query: EmbeddingsQuery): EmbeddingsReply {
-  const { value, text } = parseAnswer(bytes);
+  const value = parseAnswer(bytes);
   const reply = embeddingsIn(value, query);
   const answer = value as Answer;
   const encoding = verbatimEncoding(answer);
   if (encoding === undefined) return reply;
   return {
     ...reply,
-    verbatim: { body: text ?? bytes, model: answer.model as string, encoding },
+    verbatim: { body: bytes, model: answer.model as string, encoding },
   };
 }
 
