@@ -40,16 +40,20 @@ export function createSpendingPath(options: SpendingPathOptions): SpendingPath {
       emit(told);
     },
   });
-  const journal = new HeldJournal({ folder, newId: () => Bun.randomUUIDv7() });
   const noted = attempt(log);
+  const onFault = (error: unknown): void =>
+    noted(() => {
+      throw error;
+    });
+  const journal = new HeldJournal({ folder, newId: () => Bun.randomUUIDv7(), onFault });
   return {
     budgets,
     spending: createSpending({
       budgets,
       traits,
       held: {
-        begin: (row) => noted(() => journal.begin(row)),
-        end: (requestId) => noted(() => journal.end(requestId)),
+        begin: (row, soon) => noted(() => journal.begin(row, soon)),
+        end: (requestId) => journal.end(requestId),
       },
     }),
     close: () => noted(() => journal.close()),

@@ -8,6 +8,8 @@ import type { Patience } from "./patience.ts";
 /** No call has any use for more. Printing what is nested tens of thousands deep would overflow the stack. */
 const maxDepth = 128;
 
+const manyPieces = 4096;
+
 /** A body that is coming, and what was said of it. */
 export interface Arriving {
   readonly headers: Fields;
@@ -33,9 +35,14 @@ export async function readJson(
     reception.count(bytes.length);
     if (bytes.length > maxBytes) throw tooLarge(maxBytes);
   } else {
+    const heaps: Buffer[] = [];
     const pieces: Uint8Array[] = [];
-    for await (const piece of readChunks(arriving, maxBytes, reception)) pieces.push(piece);
-    bytes = Buffer.concat(pieces);
+    for await (const piece of readChunks(arriving, maxBytes, reception)) {
+      pieces.push(piece);
+      // Crumbs are swept up, or each would take more room than it holds.
+      if (pieces.length === manyPieces) heaps.push(Buffer.concat(pieces.splice(0)));
+    }
+    bytes = Buffer.concat([...heaps, ...pieces]);
   }
   return read(bytes, headers);
 }

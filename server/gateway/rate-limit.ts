@@ -1,5 +1,6 @@
 /** Limits in the words and headers that OpenAI has for them. */
 import { GatewayError } from "../std/gateway-error.ts";
+import type { Bucket } from "../usage/limits/bucket.ts";
 import type { Shortage } from "../usage/limits/limiter.ts";
 import type { Rate, Scope } from "../usage/limits/scope.ts";
 
@@ -77,16 +78,19 @@ export function limitHeaders(scopes: readonly Scope[], now: number): Record<stri
   const headers: Record<string, string> = {};
   for (const [rate, limit, remaining, reset] of names) {
     let least = Infinity;
+    let scarce: Bucket | undefined;
     for (const scope of scopes) {
       const bucket = scope.bucket(rate);
       const left = bucket?.remaining(now) ?? Infinity;
-      if (!bucket || left >= least) continue;
+      if (left >= least) continue;
       least = left;
-      const unit = rate === "pixels" ? million : 1;
-      headers[limit] = String(bucket.limit / unit);
-      headers[remaining] = String(left / unit);
-      headers[reset] = duration(bucket.fullMs(now));
+      scarce = bucket;
     }
+    if (!scarce) continue;
+    const unit = rate === "pixels" ? million : 1;
+    headers[limit] = String(scarce.limit / unit);
+    headers[remaining] = String(least / unit);
+    headers[reset] = duration(scarce.fullMs(now));
   }
   return headers;
 }

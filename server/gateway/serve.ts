@@ -256,8 +256,8 @@ class Journey<Q extends Asked, A> {
   #limited(outgoing: Outgoing): Outgoing {
     const { caller } = this.#trip;
     if (!caller || !(caller.scopes || this.#route?.scopes)) return outgoing;
-    const left = this.#options.admission.headers(caller, this.#route);
-    return { ...outgoing, headers: { ...outgoing.headers, ...left } };
+    Object.assign(outgoing.headers, this.#options.admission.headers(caller, this.#route));
+    return outgoing;
   }
 
   /** A file that will not go away must take neither the answer nor the row with it. */

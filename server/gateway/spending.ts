@@ -18,8 +18,8 @@ export interface SpendingOptions {
   readonly traits: Picturing["traits"];
   /** Calls under way, for the next process should this one be killed. */
   readonly held: {
-    /** `row`: what becomes of the call if nothing more is heard of it. */
-    begin(row: LedgerRow): void;
+    /** `row`: what becomes of the call if nothing more is heard of it. `soon`: within this turn of the event loop will do. */
+    begin(row: LedgerRow, soon: boolean): void;
     end(requestId: string): void;
   };
 }
@@ -87,7 +87,8 @@ export function createSpending({ budgets, traits, held }: SpendingOptions): Spen
       trip.reservation = reservation;
       const { estimate } = reservation;
       if (!estimate) return;
-      held.begin({ ...trip.row(caller), ...killed, estimate });
+      // A picture is ordered at once and costs a thousand times more.
+      held.begin(Object.assign(trip.row(caller), killed, { estimate }), operation === "embeddings");
       // After the row is written.
       trip.whenOver(() => held.end(trip.requestId));
     },

@@ -1,7 +1,8 @@
 /**
  * Calls under way that money is held for, so that a process which is killed does not forget them: they may have been paid
  * for. A line is appended when such a call begins, and one when it is over and its row is safe. Whatever has no end when
- * its process is no more becomes a row of the ledger, which counts as what was estimated.
+ * its process is no more becomes a row of the ledger, which counts as what was estimated. Ends may be late, as the ledger
+ * knows a call that comes again; so they are written along with the next beginning.
  */
 import {
   closeSync,
@@ -15,7 +16,7 @@ import {
   writeSync,
 } from "node:fs";
 import { join } from "node:path";
-import type { LedgerRow } from "./ledger-file.ts";
+import { fromValues, type LedgerRow, valuesOf } from "./ledger-file.ts";
 import { isAlive, underWay } from "./ledger-journal.ts";
 
 const name = /^held-(\d+)-([\w-]+)\.journal$/;
@@ -27,8 +28,11 @@ export interface HeldJournalOptions {
   readonly folder: string;
   /** Makes names that nobody else makes. */
   readonly newId: () => string;
+  /** Told what the disk says of lines that were not written at once. */
+  readonly onFault: (error: unknown) => void;
   /** Beyond this a new file is begun, with what is still open. */
   readonly maxBytes?: number;
+  readonly endsWithinMs?: number;
 }
 
 interface Open {
@@ -45,34 +49,70 @@ export class HeldJournal {
   readonly #lines = new Map<string, string>();
   /** Most gateways never need one. */
   #current: Open | undefined;
+  /** Not written yet: ends, and beginnings that may wait for others of the same turn of the event loop. */
+  #queue = "";
+  /** Something was written in this turn. */
+  #written = false;
+  #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(options: HeldJournalOptions) {
-    this.#options = { maxBytes: 1024 * 1024, ...options };
+    this.#options = { maxBytes: 1024 * 1024, endsWithinMs: 50, ...options };
   }
 
-  /** `row`: what becomes of the call if nothing more is heard of it. Throws what the disk says. */
-  begin(row: LedgerRow): void {
-    const line = `${JSON.stringify(row)}\n`;
-    this.#append(line);
+  /**
+   * `row`: what becomes of the call if nothing more is heard of it. `soon`: it may wait for others that begin in the same
+   * turn of the event loop; the first of a turn does not wait. Throws what the disk says.
+   */
+  begin(row: LedgerRow, soon = false): void {
+    const line = `${JSON.stringify(valuesOf(row))}\n`;
     this.#lines.set(row.requestId, line);
+    this.#queue += line;
+    if (soon && this.#written) return;
+    this.#flush();
+    if (!soon) return;
+    this.#written = true;
+    setImmediate(() => {
+      this.#written = false;
+      if (this.#queue !== "") this.#later();
+    });
   }
 
-  /** Its row is in the ledger, or on its way there. Throws what the disk says; the ledger knows such a call when it comes again. */
+  /** Its row is in the ledger, or on its way there. */
   end(requestId: string): void {
     if (!this.#lines.delete(requestId)) return;
-    this.#append(`${JSON.stringify({ ended: requestId })}\n`);
-    if (this.#current && this.#current.size > this.#current.most) this.#turnOver(this.#current);
+    this.#queue += `{"ended":"${requestId}"}\n`;
+    this.#timer ??= setTimeout(() => this.#later(), this.#options.endsWithinMs).unref();
   }
 
   /** What is still open waits for the next start. */
   close(): void {
-    if (this.#current) this.#leave(this.#current, this.#lines.size === 0);
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const isEmpty = this.#lines.size === 0;
+    if (!isEmpty) this.#flush();
+    if (this.#current) this.#leave(this.#current, isEmpty);
     this.#current = undefined;
+    this.#queue = "";
   }
 
-  #append(line: string): void {
+  /** When nobody is there to be thrown at. */
+  #later(): void {
+    try {
+      this.#flush();
+    } catch (error) {
+      this.#options.onFault(error);
+    }
+  }
+
+  #flush(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const lines = this.#queue;
+    this.#queue = "";
+    if (lines === "") return;
     this.#current ??= this.#open();
-    write(this.#current, line);
+    write(this.#current, lines);
+    if (this.#current.size > this.#current.most) this.#turnOver(this.#current);
   }
 
   #open(): Open {
@@ -152,6 +192,11 @@ export function presumeHeld(folder: string): Presumed {
   return sum;
 }
 
+/** Earlier versions wrote rows with the names of their values. */
+type Line = readonly unknown[] | LedgerRow | { readonly ended: string };
+
+const isValues = (line: Line): line is readonly unknown[] => Array.isArray(line);
+
 /** Those that have begun and not ended. */
 function openIn(text: string) {
   const open = new Map<string, LedgerRow>();
@@ -159,9 +204,10 @@ function openIn(text: string) {
   for (const line of text.split("\n")) {
     if (line === "") continue;
     try {
-      const read = JSON.parse(line) as LedgerRow | { readonly ended: string };
-      if ("ended" in read) open.delete(read.ended);
-      else open.set(read.requestId, read);
+      const read = JSON.parse(line) as Line;
+      const row = isValues(read) ? fromValues(read) : read;
+      if ("ended" in row) open.delete(row.ended);
+      else open.set(row.requestId, row);
     } catch {
       unreadable++;
     }

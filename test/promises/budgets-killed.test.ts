@@ -1,6 +1,6 @@
 /** What was held when a gateway was killed may have been paid: the next one counts it, once. */
 import { describe, expect, test } from "bun:test";
-import { readdirSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { HeldJournal, presumeHeld } from "../../server/store/held-journal.ts";
 import { LedgerFile } from "../../server/store/ledger-file.ts";
@@ -79,7 +79,14 @@ projects:
 
 describe("the journal of what is held", () => {
   const held = (folder: string, maxBytes?: number) =>
-    new HeldJournal({ folder, newId: () => Bun.randomUUIDv7(), ...(maxBytes && { maxBytes }) });
+    new HeldJournal({
+      folder,
+      newId: () => Bun.randomUUIDv7(),
+      onFault: (error) => {
+        throw error;
+      },
+      ...(maxBytes && { maxBytes }),
+    });
   const row = () => ledgerRow(noon, { estimate: 0.04 });
   const taken = (folder: string) => leftBehind(folder).flatMap(({ rows }) => rows);
 
@@ -95,6 +102,35 @@ describe("the journal of what is held", () => {
     expect(presumeHeld(folder.path)).toEqual({ calls: 2, unreadable: 0 });
     expect(taken(folder.path)).toEqual([rows[0]!, rows[2]!]);
     expect(presumeHeld(folder.path).calls).toBe(0);
+  });
+
+  test("has those that begin in the same turn of the event loop after it, in one write, and ends with them", async () => {
+    using folder = temporaryFolder();
+    const journal = held(folder.path);
+    const sizes: number[] = [];
+    const look = () => {
+      const [file] = readdirSync(folder.path);
+      sizes.push(Bun.file(join(folder.path, file!)).size);
+    };
+    const rows = [row(), row(), row(), row()];
+    for (const each of rows) {
+      journal.begin(each, true);
+      look();
+    }
+    // The first does not wait: it may be alone.
+    expect(sizes[0]).toBeGreaterThan(0);
+    expect(new Set(sizes).size).toBe(1);
+    journal.end(rows[0]!.requestId);
+    await new Promise((done) => setImmediate(done));
+    look();
+    expect(sizes.at(-1)).toBeGreaterThan(4 * 0.9 * sizes[0]!);
+    // As after kill -9: nobody has closed it.
+    const [name] = readdirSync(folder.path);
+    const copy = join(folder.path, "held-999999999-a.journal");
+    writeFileSync(copy, readFileSync(join(folder.path, name!)));
+    expect(presumeHeld(folder.path).calls).toBe(3);
+    expect(taken(folder.path)).toEqual(rows.slice(1));
+    journal.close();
   });
 
   test("is gone when all is over, and not there where nothing is held", () => {

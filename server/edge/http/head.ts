@@ -3,6 +3,7 @@
  * on where a request ends.
  */
 import { GatewayError } from "../../std/gateway-error.ts";
+import { withoutBlanks } from "../../std/without-blanks.ts";
 
 /** No honest caller sends more before its body. */
 export const mostHeadBytes = 16 * 1024;
@@ -105,17 +106,6 @@ export class RequestHead {
     return Number(length);
   }
 }
-
-/** Blanks and tabs, and nothing else: `trim` also takes a byte from `chunked\xa0`, which others read as something else. */
-function withoutBlanks(text: string, from: number, to: number): string {
-  let start = from;
-  let end = to;
-  while (start < end && isBlank(text.charCodeAt(start))) start++;
-  while (end > start && isBlank(text.charCodeAt(end - 1))) end--;
-  return text.slice(start, end);
-}
-
-const isBlank = (code: number): boolean => code === 0x20 || code === 0x09;
 
 /** The whole address is what proxies are asked for. Bytes beyond ASCII, which should have been encoded, are UTF-8. */
 function pathOf(target: string): string {

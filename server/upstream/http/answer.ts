@@ -4,6 +4,7 @@
  */
 
 import { Chunked } from "../../std/chunked.ts";
+import { withoutBlanks } from "../../std/without-blanks.ts";
 
 /** The names in small letters; a name that came twice has both values, with a comma between. */
 export type Head = ReadonlyMap<string, string>;
@@ -223,7 +224,7 @@ const connectionLine = "\r\nconnection:";
 
 function valueAt(head: string, from: number): string {
   const end = head.indexOf("\r\n", from);
-  return head.slice(from, end < 0 ? head.length : end).trim();
+  return withoutBlanks(head, from, end < 0 ? head.length : end);
 }
 
 /** Of a header that may stand there once, in a head of small letters. */
@@ -242,7 +243,7 @@ function readHeaders(head: string): Head {
     const colon = line.indexOf(":");
     if (colon < 1) continue;
     const name = line.slice(0, colon).toLowerCase();
-    const value = line.slice(colon + 1).trim();
+    const value = withoutBlanks(line, colon + 1, line.length);
     const before = headers.get(name);
     headers.set(name, before === undefined ? value : `${before}, ${value}`);
   }

@@ -66,6 +66,8 @@ export interface Budgets {
 }
 
 interface Line {
+  /** Of its purse. */
+  readonly id: string;
   readonly budgeted: Budgeted;
   readonly period: Period;
   /** Such as 2026-11-15. */
@@ -86,8 +88,7 @@ export function createBudgets(options: BudgetsOptions): Budgets {
   const { spentBefore, emit, maxPurses = 20_000 } = options;
   const purses = new Map<string, Purse>();
 
-  const purseOf = (budgeted: Budgeted, name: string): Purse => {
-    const id = `${budgeted.scope} ${name} ${budgeted.id}`;
+  const purseOf = (id: string, budgeted: Budgeted, name: string): Purse => {
     const known = purses.get(id);
     if (known?.seenFor === budgeted.budget) return known;
     const spent = spentBefore(budgeted, name);
@@ -115,10 +116,30 @@ export function createBudgets(options: BudgetsOptions): Budgets {
       const limit = budgeted.budget[period];
       if (limit === undefined) return [];
       const name = periodsAt(at)[period];
-      const purse = purseOf(budgeted, name);
+      const id = `${budgeted.scope} ${name} ${budgeted.id}`;
+      const purse = purseOf(id, budgeted, name);
       purse.watch(limit);
-      return [{ budgeted, period, name, limit, purse }];
+      return [{ id, budgeted, period, name, limit, purse }];
     });
+
+  /** Of all calls of a key on one day the lines are the same, unless a purse was forgotten or looked at for other budgets. */
+  const known = new WeakMap<
+    readonly Budgeted[],
+    { readonly day: string; readonly lines: Line[] }
+  >();
+  const isStill = ({ id, budgeted, limit, purse }: Line): boolean => {
+    if (purses.get(id) !== purse || purse.seenFor !== budgeted.budget) return false;
+    purse.watch(limit);
+    return true;
+  };
+  const allLinesOf = (charged: readonly Budgeted[], at: number): readonly Line[] => {
+    const { day } = periodsAt(at);
+    const before = known.get(charged);
+    if (before?.day === day && before.lines.every(isStill)) return before.lines;
+    const lines = charged.flatMap((budgeted) => linesOf(budgeted, at));
+    known.set(charged, { day, lines });
+    return lines;
+  };
 
   const tell = ({ budgeted, period, name, limit, purse }: Line, refused = false): void => {
     const { scope, id } = budgeted;
@@ -160,12 +181,17 @@ export function createBudgets(options: BudgetsOptions): Budgets {
       const picky = charged.find(({ budget }) => budget.unknownPrice === "refuse");
       if (picky && (!certain || dollars === undefined)) throw priceUnknown(picky);
       makeRoom();
-      const lines = charged.flatMap((budgeted) => linesOf(budgeted, at));
+      const lines = allLinesOf(charged, at);
       // What costs nothing is served, however little is left.
       const isFree = dollars === 0 && certain;
       const [likely, more] = [dollars || undefined, most || undefined];
       const isTight = ({ purse, limit }: Line): boolean => purse.isTooSmallFor(more, limit);
-      const tight = isFree ? [] : lines.filter(isTight);
+      if (isFree || !lines.some(isTight)) {
+        const stretched = false;
+        const all = lines.map((line): Held => ({ line, dollars: most ?? 0, stretched }));
+        return charge(all, dollars);
+      }
+      const tight = lines.filter(isTight);
       // One at a time may be there whose most does not fit, if what it likely costs does: else what is left could never be spent.
       const short = tight.filter(
         ({ purse, limit }) => purse.isStretched || purse.isTooSmallFor(likely, limit),

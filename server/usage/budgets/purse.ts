@@ -91,8 +91,10 @@ export class Purse {
   }
 
   #tell(reached: Threshold | 0): Threshold[] {
+    // Nearly always: this is asked after each call.
+    if (reached <= this.#told) return [];
     const news = thresholds.filter((percent) => percent > this.#told && percent <= reached);
-    if (reached > this.#told) this.#told = reached;
+    this.#told = reached;
     return news;
   }
 }

@@ -1,6 +1,6 @@
 /** All that have limits, by id. A call takes of all of its own at once, or of none. */
 import type { Limits } from "../../std/limits.ts";
-import { type Demand, type Rate, rates, Scope } from "./scope.ts";
+import { type Demand, type Rate, Scope } from "./scope.ts";
 
 export class Limiter {
   readonly #scopes = new Map<string, Scope>();
@@ -55,11 +55,10 @@ export function shortage(
 ): Shortage | undefined {
   let worst: Shortage | undefined;
   for (const scope of scopes) {
-    for (const rate of rates) {
+    for (const { rate, bucket } of scope.buckets) {
       const requested = demand[rate];
-      const bucket = requested > 0 ? scope.bucket(rate) : undefined;
-      const waitMs = bucket?.waitMs(requested, now) ?? 0;
-      if (!bucket || waitMs <= (worst?.waitMs ?? 0)) continue;
+      const waitMs = requested > 0 ? bucket.waitMs(requested, now) : 0;
+      if (waitMs <= (worst?.waitMs ?? 0)) continue;
       const { limit } = bucket;
       worst = { scope, rate, limit, used: limit - bucket.remaining(now), requested, waitMs };
     }
@@ -71,7 +70,9 @@ export function shortage(
 export function take(scopes: readonly Scope[], demand: Demand, now: number): Shortage | undefined {
   const short = shortage(scopes, demand, now);
   if (short) return short;
-  for (const scope of scopes) for (const rate of rates) scope.bucket(rate)?.take(demand[rate], now);
+  for (const scope of scopes) {
+    for (const { rate, bucket } of scope.buckets) bucket.take(demand[rate], now);
+  }
   return undefined;
 }
 
@@ -85,10 +86,10 @@ export function correct(
   now: number,
 ): void {
   for (const scope of scopes) {
-    for (const rate of rates) {
+    for (const { rate, bucket } of scope.buckets) {
       const more = actual[rate] - taken[rate];
-      if (more > 0) scope.bucket(rate)?.take(more, now);
-      else if (more < 0) scope.bucket(rate)?.giveBack(-more, now);
+      if (more > 0) bucket.take(more, now);
+      else if (more < 0) bucket.giveBack(-more, now);
     }
   }
 }

@@ -18,6 +18,8 @@ export class Scope {
   readonly id: string;
   readonly gate: Gate;
   readonly #buckets = new Map<Rate, Bucket>();
+  /** The same, to go through: this is done several times for each call. */
+  buckets: readonly { readonly rate: Rate; readonly bucket: Bucket }[] = [];
 
   constructor(id: string, limits: Limits, now: number) {
     this.id = id;
@@ -39,6 +41,7 @@ export class Scope {
       else if (!bucket) this.#buckets.set(rate, new Bucket(limit, now));
       else if (bucket.limit !== limit) bucket.resize(limit, now);
     }
+    this.buckets = Array.from(this.#buckets, ([rate, bucket]) => ({ rate, bucket }));
   }
 }
 

@@ -1,0 +1,230 @@
+/** Random requests, well-formed in every way there is, cut anywhere or damaged; and another reader to hold ours against. */
+import { createRequire } from "node:module";
+import { connect } from "node:net";
+import fc from "fast-check";
+
+export const latin = (text: string): Buffer => Buffer.from(text, "latin1");
+
+export interface Sent {
+  readonly method: string;
+  readonly target: string;
+  readonly body: Buffer;
+  readonly wire: Buffer;
+}
+
+/** Of these bytes, so many, and not all alike. */
+const filled = (size: number): Buffer => Buffer.alloc(size, "0\r\n\r\nGET / HTTP/1.1\r\n\xe9\0");
+export const bytes = fc.oneof(
+  fc.uint8Array({ maxLength: 40 }).map((some) => Buffer.from(some)),
+  fc.constantFrom(0, 1, 2, 4_096, 65_536, 65_537).map(filled),
+  { weight: 1, arbitrary: fc.nat(700_000).map(filled) },
+);
+
+/** The same in pieces, cut at these places. */
+export function piecesOf(whole: Buffer, cuts: readonly number[]): Buffer[] {
+  const places = [...new Set(cuts.map((cut) => cut % (whole.length + 1)))].sort((a, b) => a - b);
+  return [0, ...places]
+    .map((from, at) => whole.subarray(from, places[at] ?? whole.length))
+    .filter(({ length }) => length > 0);
+}
+export const cuts = fc.oneof(
+  { weight: 12, arbitrary: fc.array(fc.nat(), { maxLength: 8 }) },
+  // Byte by byte, where a request is short.
+  { weight: 1, arbitrary: fc.constant(Array.from({ length: 300 }, (_, at) => at)) },
+);
+
+const blank = fc.constantFrom("", " ", "\t", "  \t");
+const line = (name: string, value: string): fc.Arbitrary<string> =>
+  fc
+    .tuple(fc.boolean(), blank, blank)
+    .map(([large, a, b]) => `${large ? name.toUpperCase() : name}:${a}${value}${b}\r\n`);
+
+export const inChunks = (body: Buffer): fc.Arbitrary<Buffer> =>
+  fc
+    .record({
+      places: fc.array(fc.nat(), { maxLength: 12 }),
+      extension: fc.constantFrom("", ";a", ';q="x y"', " "),
+      trailers: fc.constantFrom("", "x-t: 1\r\n", "x-t:\r\nexpires: never\r\n"),
+    })
+    .map(({ places, extension, trailers }) =>
+      Buffer.concat([
+        ...piecesOf(body, places).flatMap((piece) => [
+          latin(`${piece.length.toString(16)}${extension}\r\n`),
+          piece,
+          latin("\r\n"),
+        ]),
+        latin(`0${extension}\r\n${trailers}\r\n`),
+      ]),
+    );
+
+const framed = (body: Buffer): fc.Arbitrary<{ line: string; wire: Buffer }> => {
+  const sized = line("content-length", String(body.length)).map((text) => ({ text, wire: body }));
+  const chunked = fc
+    .tuple(line("transfer-encoding", "chunked"), inChunks(body))
+    .map(([text, wire]) => ({ text, wire }));
+  const none = fc.constant({ text: "", wire: body });
+  return (body.length === 0 ? fc.oneof(sized, chunked, none) : fc.oneof(sized, chunked)).map(
+    ({ text, wire }) => ({ line: text, wire }),
+  );
+};
+
+const request: fc.Arbitrary<Sent> = bytes.chain((body) =>
+  fc
+    .record({
+      method: fc.constantFrom("GET", "POST", "PUT", "DELETE", "OPTIONS"),
+      // Its first letter says how it is answered.
+      target: fc.stringMatching(/^\/[rlu][a-z]{0,5}(\?[a-z=&%2]{0,6})?$/),
+      host: line("host", "a.b:80"),
+      others: fc.array(
+        fc.constantFrom("a: b\r\n", "accept: */*\r\n", "x:\r\n", "te: trailers\r\n"),
+      ),
+      framing: framed(body),
+      before: fc.constantFrom("", "", "", "\r\n"),
+    })
+    .map(({ method, target, host, others, framing, before }) => {
+      const head = `${before}${method} ${target} HTTP/1.1\r\n${framing.line}${others.join("")}${host}\r\n`;
+      return { method, target, body, wire: Buffer.concat([latin(head), framing.wire]) };
+    }),
+);
+export const requests = fc.array(request, { minLength: 1, maxLength: 5 });
+/** None behind it is read. */
+export const lastOne = latin("GET /last HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
+
+const seeds = [
+  "GET /a?b=c HTTP/1.1\r\nHost: x\r\nAccept: */*\r\n\r\n",
+  "POST /p HTTP/1.1\r\nhost: x\r\nContent-Length: 5\r\n\r\nhello",
+  "POST /c HTTP/1.1\r\nhost: x\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n3;a=b\r\nabc\r\n0\r\nt: v\r\n\r\n",
+  "GET http://h/x HTTP/1.1\r\nhost: x\r\nconnection: keep-alive\r\n\r\n",
+  "PUT /e HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\ncontent-length: 2\r\n\r\nhi",
+  "GET /old HTTP/1.0\r\nconnection: keep-alive\r\n\r\n",
+];
+const signs = [
+  "\r",
+  "\n",
+  "\r\n",
+  "\r\n\r\n",
+  "\0",
+  " ",
+  "\t",
+  "\x0b",
+  "\x7f",
+  "\x85",
+  "\xa0",
+  "\xff",
+];
+const words = [...'01,;:-+x"', "0x", "close"];
+const lines = [
+  " folded\r\n",
+  "content-length: 3\r\n",
+  "Content-Length: 5\r\n",
+  "Transfer-Encoding: chunked\r\n",
+  "connection: close\r\n",
+];
+const damage = fc.record({
+  at: fc.nat(),
+  put: fc.constantFrom("", ...signs, ...words, ...lines),
+  instead: fc.constantFrom(0, 0, 1, 2, 6),
+});
+
+/** A few requests with bytes lost, changed or put in. */
+export const damaged: fc.Arbitrary<Buffer> = fc
+  .tuple(
+    fc.array(fc.constantFrom(...seeds), { minLength: 1, maxLength: 3 }),
+    fc.array(damage, { minLength: 1, maxLength: 3 }),
+  )
+  .map(([list, damages]) => {
+    let text = list.join("");
+    for (const { at, put, instead } of damages) {
+      const from = at % (text.length + 1);
+      text = text.slice(0, from) + put + text.slice(from + instead);
+    }
+    return latin(text);
+  });
+
+/** Says these pieces, each for itself, then that nothing more comes. Everything that is heard until the other side closes. */
+export function converse(port: number, pieces: readonly Buffer[], end = false): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const heard: Buffer[] = [];
+    const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
+    socket.setNoDelay(true);
+    socket.setTimeout(20_000, () => reject(new Error(`no end: ${Buffer.concat(heard)}`)));
+    socket.on("data", (some: Buffer) => heard.push(some));
+    // A connection that was cut off is as closed as any.
+    socket.on("error", () => undefined);
+    socket.on("end", () => socket.destroy());
+    socket.on("close", () => resolve(Buffer.concat(heard)));
+    socket.on("connect", async () => {
+      for (const piece of pieces) {
+        if (socket.destroyed) return;
+        socket.write(piece);
+        await new Promise(setImmediate);
+      }
+      if (end && !socket.destroyed) socket.end();
+    });
+  });
+}
+
+export interface Told {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: ReadonlyMap<string, string>;
+  body: string;
+  complete: boolean;
+}
+
+type Listener = (...told: never[]) => unknown;
+interface Parser {
+  initialize(type: number, resource: object): void;
+  execute(bytes: Buffer): number | Error;
+  [event: number]: Listener;
+}
+interface Parsing {
+  readonly HTTPParser: (new () => Parser) & Readonly<Record<string, number>>;
+  readonly methods: readonly string[];
+}
+/** Node's own parser, which is llhttp. */
+const { HTTPParser, methods }: Parsing = createRequire(import.meta.url)("node:_http_common");
+const event = (name: string): number => HTTPParser[name] as number;
+
+/** What another reader makes of it: requests that it read to their end, and whether it found fault with the rest. */
+export function toldBy(wire: Buffer): { readonly told: Told[]; readonly refused: boolean } {
+  const told: Told[] = [];
+  const parser = new HTTPParser();
+  parser.initialize(event("REQUEST"), {});
+  // Once it has seen lines behind a body, it tells of those before a body in this way as well.
+  let [early, start]: [string[], string] = [[], ""];
+  parser[event("kOnHeaders")] = (lines: string[], url: string) => {
+    early = lines;
+    start = url;
+  };
+  parser[event("kOnHeadersComplete")] = (
+    _: number,
+    __: number,
+    lines: string[] | undefined,
+    method: number,
+    url: string | undefined,
+  ) => {
+    const headers = namedIn(lines ?? early);
+    const name = methods[method] as string;
+    told.push({ method: name, url: url ?? start, headers, body: "", complete: false });
+    return 0;
+  };
+  parser[event("kOnBody")] = (some: Buffer) => {
+    (told.at(-1) as Told).body += some.toString("latin1");
+  };
+  parser[event("kOnMessageComplete")] = () => {
+    (told.at(-1) as Told).complete = true;
+  };
+  const refused = typeof parser.execute(wire) !== "number";
+  return { told: told.filter(({ complete }) => complete), refused };
+}
+
+/** Names and values by turns. */
+function namedIn(lines: readonly string[]): Map<string, string> {
+  const headers = new Map<string, string>();
+  for (let at = 0; at < lines.length; at += 2) {
+    const [name, value] = [(lines[at] as string).toLowerCase(), lines[at + 1] as string];
+    headers.set(name, headers.has(name) ? `${headers.get(name)}, ${value}` : value);
+  }
+  return headers;
+}

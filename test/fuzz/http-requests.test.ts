@@ -1,0 +1,200 @@
+/** Whatever is sent to the server, however it is cut: it is read in one way, as it was meant, or refused; and the last byte arrives. */
+import { afterAll, expect, test } from "bun:test";
+import { tmpdir } from "node:os";
+import fc from "fast-check";
+import { readForm } from "../../server/edge/form.ts";
+import type { RequestHead } from "../../server/edge/http/head.ts";
+import { createPatience } from "../../server/edge/patience.ts";
+import type { Outgoing } from "../../server/gateway/incoming.ts";
+import { Answer } from "../../server/upstream/http/answer.ts";
+import { tries } from "../laws/law.ts";
+import { bodyOf, say, serve } from "../promises/http-server-fixture.ts";
+import {
+  bytes,
+  converse,
+  cuts,
+  damaged,
+  inChunks,
+  lastOne,
+  latin,
+  piecesOf,
+  requests,
+  toldBy,
+} from "./http-requests-fixture.ts";
+
+interface Reading {
+  readonly head: RequestHead;
+  readonly body: Buffer;
+}
+const readings: Reading[] = [];
+
+/** Reads at once, late, or not at all, as the path says. */
+const reader = serve(async (exchange) => {
+  const { head } = exchange;
+  if (head.path.startsWith("/u")) return say(head.path);
+  if (head.path.startsWith("/l")) for (let at = 0; at < 3; at++) await new Promise(setImmediate);
+  readings.push({ head, body: Buffer.from(await bodyOf(exchange)) });
+  return say(head.path);
+});
+let answer: () => Outgoing["body"] = () => "";
+const teller = serve(() => say(answer()));
+const patience = createPatience(20_000, () => performance.now());
+let file: Buffer | undefined;
+const taker = serve(async ({ head, content }) => {
+  const limits = { maxFormBytes: 1e9, maxFileBytes: 1e9, memoryBytes: 1e9, folder: tmpdir() };
+  const arriving = { headers: head, content };
+  const form = await readForm(arriving, limits, { patience, count: () => undefined });
+  file = Buffer.from((await form.files[0]?.bytes()) ?? "");
+  await form.dispose();
+  return say(form.fields.map(({ value }) => value).join());
+});
+afterAll(async () => {
+  patience.close();
+  for (const served of [reader, teller, taker]) {
+    expect(served.broken).toEqual([]);
+    expect(served.server.pending()).toBe(0);
+    await served[Symbol.asyncDispose]();
+  }
+});
+
+interface Heard {
+  readonly status: number;
+  readonly head: string;
+  readonly body: string;
+}
+
+/** Answers with lengths, one behind the other, and nothing else. */
+function answersIn(heard: Buffer): Heard[] {
+  const found: Heard[] = [];
+  for (let rest = heard.toString("latin1"); rest !== ""; ) {
+    const [whole, status] =
+      /^HTTP\/1\.1 (\d\d\d) [\w ]+\r\n(?:[\w-]+: .*\r\n)*\r\n/.exec(rest) ?? [];
+    if (whole === undefined) throw new Error(`This is no answer: ${rest.slice(0, 200)}`);
+    const length = Number(/\r\ncontent-length: (\d+)\r\n/.exec(whole)?.[1] ?? 0);
+    const body = rest.slice(whole.length, whole.length + length);
+    expect(body).toHaveLength(length);
+    found.push({ status: Number(status), head: whole, body });
+    rest = rest.slice(whole.length + length);
+  }
+  return found;
+}
+
+test("requests one behind the other are read exactly as they were sent", async () => {
+  const property = fc.asyncProperty(requests, cuts, async (sent, places) => {
+    readings.length = 0;
+    const wire = Buffer.concat([...sent.map((one) => one.wire), lastOne]);
+    const answers = answersIn(await converse(reader.server.port, piecesOf(wire, places)));
+    const paths = sent.map(({ target }) => target.replace(/\?.*/, ""));
+    expect(answers.map(({ status, body }) => [status, body])).toEqual(
+      [...paths, "/last"].map((path) => [200, path]),
+    );
+    const read = sent.filter(({ target }) => !target.startsWith("/u"));
+    expect(readings.slice(0, -1).map(({ head }) => [head.method, head.path + head.search])).toEqual(
+      read.map(({ method, target }) => [method, target]),
+    );
+    for (const [at, { body }] of read.entries()) {
+      expect(readings[at]?.body.equals(body)).toBe(true);
+    }
+  });
+  await fc.assert(property, tries(150));
+}, 30_000);
+
+test("damaged requests have one reading, which other readers share, or end their connection", async () => {
+  const property = fc.asyncProperty(damaged, cuts, async (wire, places) => {
+    const outcomes: string[] = [];
+    for (const pieces of [[wire], piecesOf(wire, places)]) {
+      readings.length = 0;
+      const answers = answersIn(await converse(reader.server.port, pieces, true));
+      const final = answers.filter(({ status }) => status !== 100);
+      for (const [at, { status, head, body }] of final.entries()) {
+        if (status === 200) continue;
+        expect(JSON.parse(body).error.code).toBe("invalid_http");
+        expect(head).toContain("\r\nconnection: close\r\n");
+        expect(at).toBe(final.length - 1);
+      }
+      expect(final.filter(({ status }) => status === 200)).toHaveLength(readings.length);
+      outcomes.push(
+        JSON.stringify([
+          final.map(({ status }) => status),
+          readings.map(({ head, body }) => [head.method, head.path, head.search, latin1(body)]),
+        ]),
+      );
+    }
+    expect(outcomes[1]).toBe(outcomes[0] as string);
+    expectShared(wire);
+  });
+  await fc.assert(property, tries(400));
+}, 30_000);
+
+const latin1 = (some: Buffer): string => some.toString("latin1");
+
+/** Where Node reads a request as well, it reads the same. It is stricter here and there, but never sees another. */
+function expectShared(wire: Buffer): void {
+  const { told, refused } = toldBy(wire);
+  for (const [at, { head, body }] of readings.entries()) {
+    const other = told[at];
+    if (!other) {
+      expect(refused).toBe(true);
+      return;
+    }
+    expect([head.method, latin1(body)]).toEqual([other.method, other.body]);
+    if (/^\/[\w?=]*$/.test(other.url)) expect(head.path + head.search).toBe(other.url);
+    for (const [name, value] of other.headers) expect(head.get(name)).toBe(value);
+  }
+}
+
+test("answers of any size arrive to the last byte, however they are made", async () => {
+  const made = fc.record({
+    pieces: fc.array(bytes, { maxLength: 4 }),
+    kind: fc.constantFrom("text", "parts", "bytes", "pieces", "texts", "file", "disk"),
+    minor: fc.constantFrom(0, 1),
+  });
+  const property = fc.asyncProperty(made, async ({ pieces, kind, minor }) => {
+    const whole = Buffer.concat(pieces);
+    async function* each() {
+      for (const piece of pieces) yield kind === "texts" ? latin1(piece) : piece;
+    }
+    const close = async (): Promise<void> => undefined;
+    const disk = { length: whole.length, open: each as () => AsyncIterable<Uint8Array>, close };
+    const parts = pieces.map(latin1);
+    const kinds = { text: latin1(whole), parts, bytes: whole, file: new Blob([whole]), disk };
+    answer = () => (kind in kinds ? kinds[kind as keyof typeof kinds] : each());
+    const question = `GET / HTTP/1.${minor}\r\nhost: x\r\nconnection: close\r\n\r\n`;
+    const taken = new Answer(1e9);
+    taken.push(await converse(teller.server.port, [latin(question)]));
+    taken.close();
+    expect([taken.done, taken.status]).toEqual([true, 200]);
+    const expected = /text|parts/.test(kind) ? Buffer.from(latin1(whole)) : whole;
+    expect(taken.body.equals(expected)).toBe(true);
+  });
+  await fc.assert(property, tries(150));
+}, 30_000);
+
+test("uploads arrive as they were sent, although their memory is given back early", async () => {
+  const part = (name: string) => `--b\r\ncontent-disposition: form-data; name="${name}"`;
+  const upload = fc
+    .array(bytes, { maxLength: 3 })
+    .map((all) => Buffer.concat(all))
+    .chain((whole) => {
+      const body = Buffer.concat([
+        latin(`${part("image")}; filename="a"\r\n\r\n`),
+        whole,
+        latin(`\r\n${part("n")}\r\n\r\n5\r\n--b--\r\nwhat nobody reads`),
+      ]);
+      const sized = fc.constant({ line: `content-length: ${body.length}`, wire: body });
+      const chunked = inChunks(body).map((wire) => ({ line: "transfer-encoding: chunked", wire }));
+      return fc.record({ whole: fc.constant(whole), framed: fc.oneof(sized, chunked, chunked) });
+    });
+  const property = fc.asyncProperty(upload, upload, cuts, async (first, second, places) => {
+    const wire = [first, second].flatMap(({ framed }) => [
+      latin("POST / HTTP/1.1\r\nhost: x\r\ncontent-type: multipart/form-data; boundary=b\r\n"),
+      latin(`${framed.line}\r\n${framed === second.framed ? "connection: close\r\n" : ""}\r\n`),
+      framed.wire,
+    ]);
+    file = undefined;
+    const heard = await converse(taker.server.port, piecesOf(Buffer.concat(wire), places));
+    expect(answersIn(heard).map(({ body }) => body)).toEqual(["5", "5"]);
+    expect((file as Buffer | undefined)?.equals(second.whole)).toBe(true);
+  });
+  await fc.assert(property, tries(100));
+}, 30_000);

@@ -1,0 +1,270 @@
+/** Requests are read as they were meant, or refused; answers are framed so that nobody takes one for another. */
+import { describe, expect, test } from "bun:test";
+import { type RawConnection, until } from "./edge-fixture.ts";
+import { bodyOf, echo, gate, get, inChunks, post, say, serve } from "./http-server-fixture.ts";
+
+/** What was read of a request, as the server tells it. */
+const read = async (connection: RawConnection): Promise<unknown> => {
+  const { status, body } = await connection.answer();
+  expect(status, body).toBe(200);
+  return JSON.parse(body);
+};
+
+describe("requests sent ahead", () => {
+  test("wait until the one before is answered, and are answered in order", async () => {
+    const first = gate();
+    const begun: string[] = [];
+    await using served = serve(async (exchange) => {
+      begun.push(exchange.head.path);
+      if (exchange.head.path === "/1") await first.opened;
+      return echo(exchange);
+    });
+    const connection = await served.connect();
+    connection.say(get("/1") + post("/2", "two") + inChunks("/3"), "5\r\nthree\r\n0\r\n\r\n");
+    connection.say(get("/4"));
+    await until(() => begun.length > 0);
+    await Bun.sleep(10);
+    expect(begun).toEqual(["/1"]);
+    first.open();
+    expect(await read(connection)).toEqual(["GET", "/1", ""]);
+    expect(await read(connection)).toEqual(["POST", "/2", "two"]);
+    expect(await read(connection)).toEqual(["POST", "/3", "three"]);
+    expect(await read(connection)).toEqual(["GET", "/4", ""]);
+  });
+
+  test("far ahead are held back by the socket, and all answered", async () => {
+    const first = gate();
+    await using served = serve(async (exchange) => {
+      if (exchange.head.path === "/0") await first.opened;
+      return echo(exchange);
+    });
+    const connection = await served.connect();
+    const many = Array.from({ length: 3000 }, (_, at) => post(`/${at}`, "x".repeat(at % 300)));
+    connection.say(many.join(""));
+    await Bun.sleep(20);
+    first.open();
+    for (let at = 0; at < many.length; at++) {
+      expect(await read(connection)).toEqual(["POST", `/${at}`, "x".repeat(at % 300)]);
+    }
+  });
+
+  test("of a body that nobody read are found behind it", async () => {
+    await using served = serve(() => say("not read"));
+    for (const head of [post("/", "").replace(": 0", ": 2000000"), inChunks("/")]) {
+      const connection = await served.connect();
+      const chunked = head.includes("chunked");
+      connection.say(head);
+      expect((await connection.answer()).body).toBe("not read");
+      const half = "x".repeat(1_000_000);
+      connection.say(chunked ? `1e8480\r\n${half}` : half);
+      await Bun.sleep(5);
+      connection.say(`${half}${chunked ? "\r\n0\r\n\r\n" : ""}${get("/next")}`);
+      expect((await connection.answer()).body).toBe("not read");
+      expect(connection.heard).toBe("");
+    }
+  });
+
+  test("behind a line break that no length counts are read", async () => {
+    await using served = serve();
+    const connection = await served.connect();
+    connection.say(`${post("/", "a")}\r\n`);
+    await read(connection);
+    connection.say("\r");
+    await Bun.sleep(5);
+    connection.say(`\n\r\n${get("/b")}`);
+    expect(await read(connection)).toEqual(["GET", "/b", ""]);
+  });
+});
+
+describe("a caller who waits to be asked for the body", () => {
+  const waiting = post("/", "hello", "Expect: 100-Continue\r\n").slice(0, -5);
+
+  test("is asked when it is wanted, once", async () => {
+    const wanted = gate();
+    await using served = serve(async (exchange) => {
+      await wanted.opened;
+      return echo(exchange);
+    });
+    const connection = await served.connect();
+    connection.say(waiting);
+    await Bun.sleep(20);
+    expect(connection.heard).toBe("");
+    wanted.open();
+    expect((await connection.answer()).status).toBe(100);
+    connection.say("he");
+    await Bun.sleep(5);
+    connection.say(`llo${get("/2")}`);
+    expect(await read(connection)).toEqual(["POST", "/", "hello"]);
+    expect(await read(connection)).toEqual(["GET", "/2", ""]);
+  });
+
+  test("and does not wait after all may ask again on the same connection", async () => {
+    await using served = serve();
+    const connection = await served.connect();
+    connection.say(`${waiting}hello${get("/2")}`);
+    expect(await read(connection)).toEqual(["POST", "/", "hello"]);
+    expect(await read(connection)).toEqual(["GET", "/2", ""]);
+  });
+
+  test("and is never asked cannot tell what comes next, so the answer ends the connection", async () => {
+    await using served = serve(() => say("no", 403));
+    const connection = await served.connect();
+    connection.say(waiting);
+    const { status, headers } = await connection.answer();
+    expect([status, headers.get("connection")]).toEqual([403, "close"]);
+    await connection.closed;
+  });
+
+  test("in HTTP/1.0 waits for nothing that HTTP/1.0 knows", async () => {
+    await using served = serve();
+    const connection = await served.connect();
+    connection.say(waiting.replace("HTTP/1.1", "HTTP/1.0"));
+    await Bun.sleep(20);
+    connection.say("hello");
+    expect(await read(connection)).toEqual(["POST", "/", "hello"]);
+  });
+});
+
+describe("an answer without a body", () => {
+  const bodies = {
+    text: () => "text",
+    parts: () => ["pa", "rt"],
+    bytes: () => new Uint8Array(5),
+    pieces: async function* () {
+      yield "piece";
+    },
+    file: () => new Blob(["file"]),
+  };
+
+  test.each(Object.entries(bodies))("to HEAD has the head of one with %s", async (_, body) => {
+    await using served = serve(() => say(body()));
+    const connection = await served.connect();
+    connection.say(get("/").replace("GET", "HEAD") + get("/").replace("GET", "HEAD"));
+    const [first, second] = [
+      await connection.answer({ to: "HEAD" }),
+      await connection.answer({ to: "HEAD" }),
+    ];
+    const told = first.headers.get("content-length") ?? first.headers.get("transfer-encoding");
+    expect(["4", "5", "chunked"]).toContain(told as string);
+    expect(second.status).toBe(200);
+    expect(connection.heard).toBe("");
+  });
+
+  test.each([204, 304])("of status %i tells of none, whatever it was given", async (status) => {
+    for (const body of Object.values(bodies)) {
+      await using served = serve(() => say(body(), status));
+      const connection = await served.connect();
+      connection.say(get("/") + get("/"));
+      for (let at = 0; at < 2; at++) {
+        const { headers, ...answer } = await connection.answer();
+        expect(answer).toEqual({ status, body: "" });
+        expect(headers.has("content-length") || headers.has("transfer-encoding")).toBe(false);
+      }
+      expect(connection.heard).toBe("");
+    }
+  });
+});
+
+describe("HTTP/1.0", () => {
+  const old = (lines = "") => `GET /old HTTP/1.0\r\n${lines}\r\n`;
+  async function* pieces() {
+    yield "one, ";
+    yield "two";
+  }
+
+  test.each<[string, string, boolean]>([
+    ["", "closed", false],
+    ["Connection: Keep-Alive\r\n", "kept", true],
+    ["connection: x, keep-alive\r\n", "kept", true],
+    ["connection: keep-alive, close\r\n", "closed", false],
+    ["connection: no-keep-alive\r\n", "closed", false],
+  ])("with %p is %s", async (lines, _, kept) => {
+    await using served = serve();
+    const connection = await served.connect();
+    connection.say(old(lines));
+    const { headers } = await connection.answer();
+    expect(headers.get("connection")).toBe(kept ? "keep-alive" : "close");
+    if (kept) {
+      connection.say(old());
+      expect((await connection.answer()).headers.get("connection")).toBe("close");
+    }
+    await connection.closed;
+  });
+
+  test("gets what has no length without chunks, up to the end of the connection", async () => {
+    await using served = serve(() => say(pieces()));
+    const connection = await served.connect();
+    connection.say(old("connection: keep-alive\r\n"));
+    await connection.closed;
+    expect(connection.heard).toContain("connection: close\r\n");
+    expect(connection.heard).not.toContain("chunked");
+    expect(connection.heard).toEndWith("\r\n\r\none, two");
+  });
+
+  test("and HTTP/1.1 with `close` are answered, and no request behind them", async () => {
+    await using served = serve();
+    for (const text of [
+      old(),
+      get("/", "connection: x,Close\r\n"),
+      post("/", "a", "connection: close\r\n"),
+    ]) {
+      const connection = await served.connect();
+      connection.say(text + get("/smuggled"));
+      await connection.closed;
+      expect(connection.heard.match(/HTTP\/1\.1 /g)).toHaveLength(1);
+      expect(connection.heard).not.toContain("smuggled");
+    }
+  });
+});
+
+describe("what is asked for", () => {
+  test.each([
+    ["/a?b=c", "/a?b=c"],
+    ["http://elsewhere/a?b", "/a?b"],
+    ["HTTPS://elsewhere", "/"],
+    ["http://elsewhere?b", "/?b"],
+    ["/a/./b/../c/", "/a/c"],
+    ["/a/../../..", "/"],
+    ["//a", "//a"],
+    ["/\xc3\xa9", "/é"],
+  ])("%p is %p", async (target, path) => {
+    await using served = serve(({ head }) => say(head.path + head.search));
+    const connection = await served.connect();
+    connection.say(Buffer.from(get(target), "latin1"));
+    expect((await connection.answer()).body).toBe(path);
+  });
+
+  test("* is everything", async () => {
+    await using served = serve();
+    const connection = await served.connect();
+    connection.say(get("*").replace("GET", "OPTIONS"));
+    expect(await read(connection)).toEqual(["OPTIONS", "*", ""]);
+  });
+});
+
+describe("answers", () => {
+  const sizes = [0, 1, 4_000, 33_000, 3_000_000];
+  test.each(["a", "é", "€", "😀", "\ud800"])("of %p are counted in bytes", async (sign) => {
+    await using served = serve(async (exchange) =>
+      say(sign.repeat(Number(await bodyOf(exchange)))),
+    );
+    const connection = await served.connect();
+    connection.say(sizes.map((size) => post("/", String(size))).join(""));
+    for (const size of sizes) {
+      const { body } = await connection.answer();
+      expect(body === Buffer.from(sign.repeat(size)).toString()).toBe(true);
+    }
+    expect(connection.heard).toBe("");
+  });
+
+  test("that have line breaks in their headers do not begin new ones", async () => {
+    const headers = { "x-a": "a\r\nx-evil: 1\r\n\r\nHTTP/1.1 200 OK", "x-b": "é\0\x7f" };
+    await using served = serve(() => ({ status: 200, headers, body: "" }));
+    const connection = await served.connect();
+    connection.say(get("/"));
+    const answer = await connection.answer();
+    expect(answer.headers.get("x-a")).toBe("a??x-evil: 1????HTTP/1.1 200 OK");
+    expect(answer.headers.get("x-b")).toBe("???");
+    expect(connection.heard).toBe("");
+  });
+});
