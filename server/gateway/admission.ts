@@ -13,7 +13,7 @@ import type { Caller } from "./authenticate.ts";
 import { hungUp } from "./deadline.ts";
 import { type Asked, costOf, demandOf, type Outcome, spentOf } from "./demand.ts";
 import { tooMuch } from "./in-hand.ts";
-import { limitHeaders, rateLimited } from "./rate-limit.ts";
+import { rateLimited, tellLimits } from "./rate-limit.ts";
 import type { Route } from "./resolve.ts";
 import { NoPlace, waitForPlace } from "./wait-for-place.ts";
 
@@ -56,6 +56,9 @@ export interface Arriving extends Pick<Entering, "signal"> {
   readonly begun: () => boolean;
 }
 
+type Names = readonly string[];
+const nobody: Names = [];
+
 export class Admission {
   readonly #options: AdmissionOptions;
   readonly #limiter = new Limiter();
@@ -63,6 +66,8 @@ export class Admission {
   readonly #pictures: Gate;
   #limits: Snapshot["limits"];
   #stop: (() => void) | undefined;
+  /** What was found: a snapshot has the same lists of names for all calls of a key to a model. */
+  #known = new WeakMap<Names, WeakMap<Names, readonly Scope[]>>();
 
   constructor(options: AdmissionOptions) {
     this.#options = options;
@@ -103,14 +108,24 @@ export class Admission {
   }
 
   /** What is left of the limits that a caller meets. */
-  headers({ scopes }: Caller, route: Route | undefined): Record<string, string> {
-    return limitHeaders(this.scopesOf(scopes, route?.scopes), this.#options.clock());
+  tell({ scopes }: Caller, route: Route | undefined, headers: Record<string, string>): void {
+    tellLimits(this.scopesOf(scopes, route?.scopes), this.#options.clock(), headers);
   }
 
   /** Those of these names that have limits, with what was used of them. */
-  scopesOf(...names: readonly (readonly string[] | undefined)[]): Scope[] {
+  scopesOf(names: Names = nobody, others: Names = nobody): readonly Scope[] {
     this.#keepUp();
-    return this.#limiter.find(...names);
+    let known = this.#known.get(names);
+    if (!known) {
+      known = new WeakMap();
+      this.#known.set(names, known);
+    }
+    let scopes = known.get(others);
+    if (!scopes) {
+      scopes = this.#limiter.find(names, others);
+      known.set(others, scopes);
+    }
+    return scopes;
   }
 
   /** Waits for a place inside of all gates. Undefined: it is inside. */
@@ -158,6 +173,7 @@ export class Admission {
     if (limits === this.#limits) return;
     const now = this.#options.clock();
     this.#limits = limits;
+    this.#known = new WeakMap();
     this.#limiter.apply(limits ?? new Map(), now);
     this.#queue.pass(now);
   }

@@ -73,9 +73,12 @@ const names: readonly (readonly [Rate, limit: string, remaining: string, reset: 
   ],
 ];
 
-/** Of several limits on the same, the one with least left. */
-export function limitHeaders(scopes: readonly Scope[], now: number): Record<string, string> {
-  const headers: Record<string, string> = {};
+/** Of several limits on the same, the one with least left. Into headers that are there: every answer has them. */
+export function tellLimits(
+  scopes: readonly Scope[],
+  now: number,
+  headers: Record<string, string>,
+): void {
   for (const [rate, limit, remaining, reset] of names) {
     let least = Infinity;
     let scarce: Bucket | undefined;
@@ -92,5 +95,4 @@ export function limitHeaders(scopes: readonly Scope[], now: number): Record<stri
     headers[remaining] = String(least / unit);
     headers[reset] = duration(scarce.fullMs(now));
   }
-  return headers;
 }

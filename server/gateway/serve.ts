@@ -206,7 +206,7 @@ class Journey<Q extends Asked, A> {
       return this.#settle(error?.row.status ?? 200, error);
     };
     const body = begun(settled(chunks, finish, signal));
-    return { status: 200, headers, body: this.#keeping?.stream(body, headers) ?? body };
+    return { status: 200, headers, body: this.#keeping?.stream(body, { ...headers }) ?? body };
   }
 
   async #fail(thrown: unknown): Promise<Outgoing> {
@@ -256,7 +256,7 @@ class Journey<Q extends Asked, A> {
   #limited(outgoing: Outgoing): Outgoing {
     const { caller } = this.#trip;
     if (!caller || !(caller.scopes || this.#route?.scopes)) return outgoing;
-    Object.assign(outgoing.headers, this.#options.admission.headers(caller, this.#route));
+    this.#options.admission.tell(caller, this.#route, outgoing.headers);
     return outgoing;
   }
 

@@ -88,7 +88,7 @@ export function createSpending({ budgets, traits, held }: SpendingOptions): Spen
       const { estimate } = reservation;
       if (!estimate) return;
       // A picture is ordered at once and costs a thousand times more.
-      held.begin(Object.assign(trip.row(caller), killed, { estimate }), operation === "embeddings");
+      held.begin(ifKilled(trip.row(caller), estimate), operation === "embeddings");
       // After the row is written.
       trip.whenOver(() => held.end(trip.requestId));
     },
@@ -116,12 +116,16 @@ const atLeast = (before: number, { dollars = 0, most = dollars, certain }: Estim
 
 const free: Estimate = { dollars: 0, certain: true };
 
-/** Nobody was told anything, and nobody knows how far it came. */
-const killed = {
-  status: 500,
-  fault: "internal",
-  steps: "the gateway ended before the call",
-} as const;
+/** Nobody was told anything, and nobody knows how far it came. Without a copy: this is done for every call. */
+function ifKilled(row: Writable<LedgerRow>, estimate: number): LedgerRow {
+  row.status = 500;
+  row.fault = "internal";
+  row.steps = "the gateway ended before the call";
+  row.estimate = estimate;
+  return row;
+}
+
+type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
 /**
  * How often the whole call may have been paid for before its last try. Of a call that was cut, each part is a question of its own, and

@@ -161,7 +161,8 @@ export function createBudgets(options: BudgetsOptions): Budgets {
     const end = (dollars: number): void => {
       if (over) return;
       over = true;
-      for (const { line, ...held } of all) {
+      for (const held of all) {
+        const { line } = held;
         line.purse.free(held.dollars, held.stretched);
         if (dollars <= 0) continue;
         line.purse.spent += dollars;
