@@ -52,7 +52,7 @@ export function createSpendingPath(options: SpendingPathOptions): SpendingPath {
       budgets,
       traits,
       held: {
-        begin: (row, soon) => noted(() => journal.begin(row, soon)),
+        begin: (call, soon) => noted(() => journal.begin(call, soon)),
         end: (requestId) => journal.end(requestId),
       },
     }),

@@ -76,7 +76,7 @@ export class Admission {
   }
 
   /** Undefined: nothing limits it. Throws GatewayError where there is no room, or none comes free in time. */
-  enter({ caller, route, query, ...entering }: Entering): Pass | Promise<Pass> | undefined {
+  enter({ caller, route, query, signal }: Entering): Pass | Promise<Pass> | undefined {
     if (!caller.scopes && !route.scopes && route.kind !== "image") return undefined;
     const { clock } = this.#options;
     const scopes = this.scopesOf(caller.scopes, route.scopes);
@@ -92,10 +92,10 @@ export class Admission {
       correct(scopes, demand, spentOf(demand, outcome), now);
       this.free(gates, now - inside);
     };
+    if (this.#queue.enter(gates)) return { waitedMs: 0, leave };
     const begun = (): boolean => false;
-    const waiting = this.wait({ ...entering, key: caller.id, route, gates, demand, begun });
-    if (!waiting) return { waitedMs: 0, leave };
-    return waiting.then(
+    const waiting = this.wait({ key: caller.id, route, gates, demand, begun, signal });
+    return Promise.resolve(waiting).then(
       () => {
         inside = clock();
         return { waitedMs: inside - came, leave };

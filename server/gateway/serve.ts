@@ -125,8 +125,10 @@ class Journey<Q extends Asked, A> {
     const { startDeadline, timeoutMs, now, keepPicture, spending } = this.#options;
     const { operation, kind } = this.#endpoint;
     const incoming = this.#incoming;
-    if (route.scopes || this.#trip.caller?.scopes || kind === "image")
-      await this.#enter(query, route);
+    if (route.scopes || this.#trip.caller?.scopes || kind === "image") {
+      const entering = this.#enter(query, route);
+      this.#pass = entering instanceof Promise ? await entering : entering;
+    }
     // After the wait: whoever only waits holds no money that others could spend.
     if (this.#trip.caller?.budgets) spending.begin(operation, query, route, this.#trip);
     const ms = (route.timeoutMs ?? timeoutMs[kind]) - Math.round(this.#pass?.waitedMs ?? 0);
@@ -156,12 +158,10 @@ class Journey<Q extends Asked, A> {
   }
 
   /** Nothing was asked of anyone yet: who finds no room has lost nothing. */
-  async #enter(query: Q, route: Route): Promise<void> {
+  #enter(query: Q, route: Route): Pass | Promise<Pass> | undefined {
     const { caller } = this.#trip;
-    const incoming = this.#incoming;
-    const signal = (): AbortSignal => incoming.signal;
-    if (!caller) return;
-    this.#pass = await this.#options.admission.enter({ caller, route, query, signal });
+    const signal = (): AbortSignal => this.#incoming.signal;
+    return caller && this.#options.admission.enter({ caller, route, query, signal });
   }
 
   async #whole({ body, usage }: Extract<Written, { kind: "whole" }>): Promise<Outgoing> {

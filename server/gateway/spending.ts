@@ -4,7 +4,7 @@ import type { Budgeted } from "../std/budget.ts";
 import type { GatewayError } from "../std/gateway-error.ts";
 import type { EmbeddingsQuery, GenerationQuery } from "../upstream/contract.ts";
 import type { Budgets, Estimate, Reservation } from "../usage/budgets/budgets.ts";
-import type { LedgerRow } from "../usage/ledger.ts";
+import type { HeldCall } from "../usage/ledger.ts";
 import type { Operation } from "./endpoint.ts";
 import { estimatePictures, estimateVectors, type Picturing } from "./estimate.ts";
 import { LearnedCosts } from "./learned-costs.ts";
@@ -18,8 +18,8 @@ export interface SpendingOptions {
   readonly traits: Picturing["traits"];
   /** Calls under way, for the next process should this one be killed. */
   readonly held: {
-    /** `row`: what becomes of the call if nothing more is heard of it. `soon`: within this turn of the event loop will do. */
-    begin(row: LedgerRow, soon: boolean): void;
+    /** `soon`: within this turn of the event loop will do. */
+    begin(call: HeldCall, soon: boolean): void;
     end(requestId: string): void;
   };
 }
@@ -88,7 +88,10 @@ export function createSpending({ budgets, traits, held }: SpendingOptions): Spen
       const { estimate } = reservation;
       if (!estimate) return;
       // A picture is ordered at once and costs a thousand times more.
-      held.begin(ifKilled(trip.row(caller), estimate), operation === "embeddings");
+      const { requestId, at, endpoint, model = null } = trip;
+      const { id: keyId, project = null } = caller;
+      const call = { requestId, at, endpoint, keyId, model, project, estimate };
+      held.begin(call, operation === "embeddings");
       // After the row is written.
       trip.whenOver(() => held.end(trip.requestId));
     },
@@ -115,17 +118,6 @@ const atLeast = (before: number, { dollars = 0, most = dollars, certain }: Estim
 });
 
 const free: Estimate = { dollars: 0, certain: true };
-
-/** Nobody was told anything, and nobody knows how far it came. Without a copy: this is done for every call. */
-function ifKilled(row: Writable<LedgerRow>, estimate: number): LedgerRow {
-  row.status = 500;
-  row.fault = "internal";
-  row.steps = "the gateway ended before the call";
-  row.estimate = estimate;
-  return row;
-}
-
-type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
 /**
  * How often the whole call may have been paid for before its last try. Of a call that was cut, each part is a question of its own, and

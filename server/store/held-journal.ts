@@ -16,13 +16,22 @@ import {
   writeSync,
 } from "node:fs";
 import { join } from "node:path";
-import { fromValues, type LedgerRow, valuesOf } from "./ledger-file.ts";
+import type { LedgerRow } from "./ledger-file.ts";
 import { isAlive, underWay } from "./ledger-journal.ts";
 
 const name = /^held-(\d+)-([\w-]+)\.journal$/;
 
 /** Of this process: its own number says nothing about which of them are still written. */
 const ours = new Set<string>();
+
+/** What is written down of a call. */
+export interface HeldCall
+  extends Pick<LedgerRow, "requestId" | "at" | "endpoint" | "keyId" | "model" | "project"> {
+  /** US dollars. */
+  readonly estimate: number;
+}
+
+type Values = readonly [string, number, string, string, string | null, string | null, number];
 
 export interface HeldJournalOptions {
   readonly folder: string;
@@ -60,12 +69,14 @@ export class HeldJournal {
   }
 
   /**
-   * `row`: what becomes of the call if nothing more is heard of it. `soon`: it may wait for others that begin in the same
-   * turn of the event loop; the first of a turn does not wait. Throws what the disk says.
+   * `soon`: it may wait for others that begin in the same turn of the event loop; the first of a turn does not wait.
+   * Throws what the disk says.
    */
-  begin(row: LedgerRow, soon = false): void {
-    const line = `${JSON.stringify(valuesOf(row))}\n`;
-    this.#lines.set(row.requestId, line);
+  begin(call: HeldCall, soon = false): void {
+    const { requestId, at, endpoint, keyId, model, project, estimate } = call;
+    const values: Values = [requestId, at, endpoint, keyId, model, project, estimate];
+    const line = `${JSON.stringify(values)}\n`;
+    this.#lines.set(requestId, line);
     this.#queue += line;
     if (soon && this.#written) return;
     this.#flush();
@@ -192,11 +203,6 @@ export function presumeHeld(folder: string): Presumed {
   return sum;
 }
 
-/** Earlier versions wrote rows with the names of their values. */
-type Line = readonly unknown[] | LedgerRow | { readonly ended: string };
-
-const isValues = (line: Line): line is readonly unknown[] => Array.isArray(line);
-
 /** Those that have begun and not ended. */
 function openIn(text: string) {
   const open = new Map<string, LedgerRow>();
@@ -204,13 +210,23 @@ function openIn(text: string) {
   for (const line of text.split("\n")) {
     if (line === "") continue;
     try {
-      const read = JSON.parse(line) as Line;
-      const row = isValues(read) ? fromValues(read) : read;
-      if ("ended" in row) open.delete(row.ended);
-      else open.set(row.requestId, row);
+      const read = JSON.parse(line) as Values | { readonly ended: string };
+      if ("ended" in read) open.delete(read.ended);
+      else open.set(read[0], rowOf(read));
     } catch {
       unreadable++;
     }
   }
   return { rows: [...open.values()], unreadable };
+}
+
+/** Nobody was told anything, and nobody knows how far it came. */
+function rowOf([requestId, at, endpoint, keyId, model, project, estimate]: Values): LedgerRow {
+  return {
+    ...{ requestId, at, endpoint, keyId, model, project, estimate },
+    ...{ status: 500, fault: "internal", steps: "the gateway ended before the call" },
+    ...{ upstream: null, targetModel: null, attempts: 0, latencyMs: 0, cost: null },
+    ...{ inputTokens: null, outputTokens: null, images: null, bytesIn: 0, bytesOut: 0 },
+    ...{ knownInputs: null, upstreamTokens: null },
+  };
 }

@@ -3,9 +3,10 @@
  * journal at once; from there rows go into the file in groups, so a busy gateway pays for few transactions.
  */
 import { GatewayError } from "../std/gateway-error.ts";
+import type { HeldCall } from "../store/held-journal.ts";
 import type { LedgerRow } from "../store/ledger-file.ts";
 
-export type { LedgerRow };
+export type { HeldCall, LedgerRow };
 
 export interface LedgerOptions {
   readonly file: { write(rows: readonly LedgerRow[]): void };

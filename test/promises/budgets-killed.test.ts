@@ -1,8 +1,8 @@
 /** What was held when a gateway was killed may have been paid: the next one counts it, once. */
 import { describe, expect, test } from "bun:test";
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { HeldJournal, presumeHeld } from "../../server/store/held-journal.ts";
+import { type HeldCall, HeldJournal, presumeHeld } from "../../server/store/held-journal.ts";
 import { LedgerFile } from "../../server/store/ledger-file.ts";
 import { LedgerJournal, leftBehind } from "../../server/store/ledger-journal.ts";
 import { startFake } from "../fake-upstream.ts";
@@ -87,8 +87,15 @@ describe("the journal of what is held", () => {
       },
       ...(maxBytes && { maxBytes }),
     });
-  const row = () => ledgerRow(noon, { estimate: 0.04 });
+  const row = () => ({ ...ledgerRow(noon), estimate: 0.04 });
   const taken = (folder: string) => leftBehind(folder).flatMap(({ rows }) => rows);
+  /** What the next process makes of it. */
+  const presumed = (row: HeldCall) =>
+    ledgerRow(noon, {
+      requestId: row.requestId,
+      ...{ estimate: 0.04, status: 500, fault: "internal", attempts: 0, latencyMs: 0 },
+      steps: "the gateway ended before the call",
+    });
 
   test("has what has begun and not ended, and nothing else", () => {
     using folder = temporaryFolder();
@@ -100,7 +107,7 @@ describe("the journal of what is held", () => {
     expect(presumeHeld(folder.path).calls).toBe(0);
     journal.close();
     expect(presumeHeld(folder.path)).toEqual({ calls: 2, unreadable: 0 });
-    expect(taken(folder.path)).toEqual([rows[0]!, rows[2]!]);
+    expect(taken(folder.path)).toEqual([rows[0]!, rows[2]!].map(presumed));
     expect(presumeHeld(folder.path).calls).toBe(0);
   });
 
@@ -129,7 +136,7 @@ describe("the journal of what is held", () => {
     const copy = join(folder.path, "held-999999999-a.journal");
     writeFileSync(copy, readFileSync(join(folder.path, name!)));
     expect(presumeHeld(folder.path).calls).toBe(3);
-    expect(taken(folder.path)).toEqual(rows.slice(1));
+    expect(taken(folder.path)).toEqual(rows.slice(1).map(presumed));
     journal.close();
   });
 
@@ -159,7 +166,7 @@ describe("the journal of what is held", () => {
     }
     journal.close();
     presumeHeld(folder.path);
-    expect(taken(folder.path)).toEqual([lasting]);
+    expect(taken(folder.path)).toEqual([presumed(lasting)]);
   });
 
   test("counts no call whose own row was written, in the journal or in the ledger", () => {
@@ -182,9 +189,15 @@ describe("the journal of what is held", () => {
   test("is read as far as it can be after a power cut", () => {
     using folder = temporaryFolder();
     const whole = row();
-    const lines = `${JSON.stringify(whole)}\n${JSON.stringify(row()).slice(0, 40)}`;
+    const journal = held(folder.path);
+    journal.begin(whole);
+    journal.begin(row());
+    const [name] = readdirSync(folder.path);
+    const lines = readFileSync(join(folder.path, name!), "utf8").slice(0, -40);
+    journal.close();
+    rmSync(join(folder.path, name!));
     writeFileSync(join(folder.path, "held-999999999-a.journal"), lines);
     expect(presumeHeld(folder.path)).toEqual({ calls: 1, unreadable: 1 });
-    expect(taken(folder.path)).toEqual([whole]);
+    expect(taken(folder.path)).toEqual([presumed(whole)]);
   });
 });
