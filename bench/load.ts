@@ -17,7 +17,10 @@ export interface Load {
 const wrk = Bun.which("wrk");
 export const generator = wrk ? "wrk" : "bun loader (wrk is not installed)";
 
-const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
+const headersFor = ({ key: asked = key }: Scenario) => ({
+  authorization: `Bearer ${asked}`,
+  "content-type": "application/json",
+});
 
 /** Where a body wants another number in each request. */
 export const mark = "{n}";
@@ -29,14 +32,15 @@ let begun = 0;
 const nextSeries = (): string => String(begun++).padStart(digits.series, "0");
 
 /** The whole request as text, cut at the marks: putting a number between the pieces is all that is left to do. */
-function pieces(url: string, { path, body }: Scenario): string[] {
+function pieces(url: string, scenario: Scenario): string[] {
+  const { path, body } = scenario;
   const marks = body.split(mark).length - 1;
   const length =
     Buffer.byteLength(body) + marks * (digits.series + digits.turn - Buffer.byteLength(mark));
   const lines = [
     `POST ${path} HTTP/1.1`,
     `host: ${new URL(url).host}`,
-    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+    ...Object.entries(headersFor(scenario)).map(([name, value]) => `${name}: ${value}`),
     `content-length: ${length}`,
   ];
   return `${lines.join("\r\n")}\r\n\r\n${body}`.split(mark);
@@ -66,6 +70,7 @@ function launch(url: string, scenario: Scenario, seconds: number, folder: string
   const { path, body, connections } = scenario;
   if (!wrk) {
     const bodies = { pieces: body.split(mark), series: nextSeries(), digits: digits.turn };
+    const headers = headersFor(scenario);
     const order = JSON.stringify({ url: url + path, ...bodies, headers, connections, seconds });
     return start([process.execPath, join(import.meta.dir, "loader.ts"), order], cores.rest, {
       listen: true,
@@ -92,10 +97,11 @@ export async function load(
 }
 
 /** One call, to be sure that what is measured is the right answer. */
-export async function tryOnce(url: string, { path, body }: Scenario): Promise<string> {
+export async function tryOnce(url: string, scenario: Scenario): Promise<string> {
+  const { path, body } = scenario;
   const answer = await fetch(url + path, {
     method: "POST",
-    headers,
+    headers: headersFor(scenario),
     body: body.replaceAll(mark, nextSeries()),
   });
   const text = await answer.text();

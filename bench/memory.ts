@@ -1,6 +1,6 @@
 /** What the gateway takes, told apart: the process that callers talk to, and those that do its work on pixels. */
 
-import { commandOf, rssMegabytes, treeOf, watchPeak } from "./proc.ts";
+import { commandOf, pssMegabytes, rssMegabytes, treeOf, watchPeak } from "./proc.ts";
 
 /** In MB. */
 export interface Memory {
@@ -22,6 +22,23 @@ export function watchMemory(root: number, everyMs = 50): { peak(): Memory } {
   const gateway = watchPeak(root, everyMs, gatewayOf);
   const children = watchPeak(root, everyMs, childrenOf);
   return { peak: () => ({ gateway: gateway.peak(), children: children.peak() }) };
+}
+
+/** How much more memory a process and all below it take at once than they do now, at most. What they share counts once. */
+export function watchTogether(root: number, everyMs = 50): { growth(): number } {
+  const before = pssMegabytes(root);
+  let most = before;
+  const look = () => {
+    most = Math.max(most, pssMegabytes(root));
+  };
+  const timer = setInterval(look, everyMs);
+  return {
+    growth: () => {
+      clearInterval(timer);
+      look();
+      return most - before;
+    },
+  };
 }
 
 export const highest = (each: readonly Memory[]): Memory => ({

@@ -82,6 +82,14 @@ type Members = (root: number) => number[];
 export const rssMegabytes = (root: number, members: Members = treeOf): number =>
   sum(members(root).map((pid) => statusKilobytes(pid, "VmRSS"))) / 1024;
 
+/** Its share of all it uses: what several processes have in common, such as the program itself, counts once for all of them. */
+export const pssMegabytes = (root: number): number =>
+  sum(
+    treeOf(root).map((pid) =>
+      Number(/^Pss:\s+(\d+)/m.exec(read(`/proc/${pid}/smaps_rollup`))?.[1] ?? 0),
+    ),
+  ) / 1024;
+
 /**
  * The highest RSS between now and `peak()`. The kernel's own mark is used where it can be reset;
  * samples catch what it cannot say: processes that came and went.

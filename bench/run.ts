@@ -23,13 +23,14 @@ import { linksFetched } from "./parts/links.ts";
 import { together } from "./parts/together.ts";
 import { cores, endWithUs, firstLine, pinned, start, stopAll } from "./processes.ts";
 import { print, type Report } from "./report.ts";
-import { knownText, newText, passThrough, picture, targets } from "./scenarios.ts";
+import { knownText, limitedText, newText, passThrough, picture, targets } from "./scenarios.ts";
 import { createSite, type Part } from "./site.ts";
 import { ownCommand } from "./vexel.ts";
 
 const parts: Readonly<Record<string, Part>> = {
   rest: atRest,
   new: againstNginx({ scenario: newText, mostCpu: targets.newTextTimesNginx }),
+  limited: againstNginx({ scenario: limitedText, mostCpu: targets.newTextTimesNginx }),
   known: againstNginx({
     scenario: knownText,
     mostCpu: targets.knownTextTimesNginx,

@@ -6,9 +6,13 @@ export interface Scenario {
   /** Every `{n}` in it is another number in each request, always as many digits. */
   readonly body: string;
   readonly connections: number;
+  /** Absent: the one without limits. */
+  readonly key?: string;
 }
 
 export const key = "sk-vexel-bench-0123456789abcdef0123456789abcdef";
+/** Of a key with limits and budgets, in a project that has its own. */
+export const limitedKey = "sk-vexel-limited-0123456789abcdef0123456789abcde";
 
 const text = "The quick brown fox jumped over the lazy dog";
 
@@ -31,6 +35,15 @@ export const newText = oneNewText(
   32,
   usual,
 );
+
+export const limitedText: Scenario = {
+  ...oneNewText(
+    "one new text a request, within limits of key, project, model and target and budgets of key and project",
+    32,
+    "limited",
+  ),
+  key: limitedKey,
+};
 
 export const knownText = embeddings("one text known from the cache, 1536 as base64", 32, {
   model: usual,

@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Contender } from "./nginx.ts";
 import { cores, freePort, ready, start } from "./processes.ts";
-import { key } from "./scenarios.ts";
+import { key, limitedKey } from "./scenarios.ts";
 
 const root = join(import.meta.dir, "..");
 /** As the `vexel` command sets it for users. */
@@ -24,7 +24,10 @@ export async function startVexel(
 ): Promise<Contender> {
   mkdirSync(folder, { recursive: true });
   const template = readFileSync(join(import.meta.dir, "vexel.yaml"), "utf8");
-  const configuration = template.replaceAll("{{upstream}}", upstream).replaceAll("{{key}}", key);
+  const configuration = template
+    .replaceAll("{{upstream}}", upstream)
+    .replaceAll("{{key}}", key)
+    .replaceAll("{{limitedKey}}", limitedKey);
   writeFileSync(join(folder, "vexel.yaml"), configuration);
   const port = freePort();
   const env = {
