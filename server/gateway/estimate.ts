@@ -42,14 +42,18 @@ export function estimateVectors(
 ): Estimate {
   const load = loadOf(input);
   const most = mostTokens(load);
-  return dearest(
-    targets.map((target) => {
-      const price = priceOf(target);
-      return price === null
-        ? undefined
-        : { dollars: (load.tokens * price) / million, most: (most * price) / million };
-    }),
-  );
+  let price = targets.length === 0 ? 0 : undefined;
+  let certain = true;
+  for (const target of targets) {
+    const here = priceOf(target);
+    if (here === null) certain = false;
+    else price = Math.max(price ?? 0, here);
+  }
+  if (!price) return { dollars: price, certain };
+  const dollars = (load.tokens * price) / million;
+  return most === load.tokens
+    ? { dollars, certain }
+    : { dollars, most: (most * price) / million, certain };
 }
 
 /**

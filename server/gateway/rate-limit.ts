@@ -46,32 +46,32 @@ export function duration(ms: number): string {
   return hours === 0 ? `${minutes}m${seconds}` : `${hours}h${minutes % 60}m${seconds}`;
 }
 
-const names: readonly (readonly [Rate, limit: string, remaining: string, reset: string])[] = [
-  [
-    "requests",
-    "x-ratelimit-limit-requests",
-    "x-ratelimit-remaining-requests",
-    "x-ratelimit-reset-requests",
-  ],
-  [
-    "tokens",
-    "x-ratelimit-limit-tokens",
-    "x-ratelimit-remaining-tokens",
-    "x-ratelimit-reset-tokens",
-  ],
-  [
-    "images",
-    "x-ratelimit-limit-images",
-    "x-ratelimit-remaining-images",
-    "x-ratelimit-reset-images",
-  ],
-  [
-    "pixels",
-    "x-ratelimit-limit-megapixels",
-    "x-ratelimit-remaining-megapixels",
-    "x-ratelimit-reset-megapixels",
-  ],
-];
+const names = [
+  {
+    rate: "requests",
+    limit: "x-ratelimit-limit-requests",
+    remaining: "x-ratelimit-remaining-requests",
+    reset: "x-ratelimit-reset-requests",
+  },
+  {
+    rate: "tokens",
+    limit: "x-ratelimit-limit-tokens",
+    remaining: "x-ratelimit-remaining-tokens",
+    reset: "x-ratelimit-reset-tokens",
+  },
+  {
+    rate: "images",
+    limit: "x-ratelimit-limit-images",
+    remaining: "x-ratelimit-remaining-images",
+    reset: "x-ratelimit-reset-images",
+  },
+  {
+    rate: "pixels",
+    limit: "x-ratelimit-limit-megapixels",
+    remaining: "x-ratelimit-remaining-megapixels",
+    reset: "x-ratelimit-reset-megapixels",
+  },
+] as const satisfies readonly Readonly<Record<"rate" | "limit" | "remaining" | "reset", string>>[];
 
 /** Of several limits on the same, the one with least left. Into headers that are there: every answer has them. */
 export function tellLimits(
@@ -79,7 +79,7 @@ export function tellLimits(
   now: number,
   headers: Record<string, string>,
 ): void {
-  for (const [rate, limit, remaining, reset] of names) {
+  for (const { rate, limit, remaining, reset } of names) {
     let least = Infinity;
     let scarce: Bucket | undefined;
     for (const scope of scopes) {

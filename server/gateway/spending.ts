@@ -71,11 +71,12 @@ export function createSpending({ budgets, traits, held }: SpendingOptions): Spen
     const { estimate, learn } = pictures(operation, query as GenerationQuery, route, trip);
     const reservation = budgets.reserve(charged, estimate, trip.at);
     return {
-      ...reservation,
+      estimate: reservation.estimate,
       settle: (cost, besides) => {
         if (cost !== undefined) learn(cost);
         reservation.settle(cost, besides);
       },
+      release: () => reservation.release(),
     };
   };
 

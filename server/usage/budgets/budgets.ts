@@ -76,13 +76,62 @@ interface Line {
   readonly purse: Purse;
 }
 
-/** What of one budget is held for a call. */
-interface Held {
-  readonly line: Line;
-  readonly dollars: number;
-  /** The likely and not the most. */
-  readonly stretched: boolean;
+type Tell = (line: Line) => void;
+
+/** What is held for one call. */
+class Charge implements Reservation {
+  readonly estimate: number | undefined;
+  readonly #lines: readonly Line[];
+  readonly #most: number;
+  /** Those of which the likely is held and not the most. */
+  readonly #tight: readonly Line[];
+  readonly #tell: Tell;
+  #over = false;
+
+  constructor(
+    lines: readonly Line[],
+    most: number,
+    estimate: number | undefined,
+    tell: Tell,
+    tight: readonly Line[] = none,
+  ) {
+    this.estimate = estimate;
+    this.#lines = lines;
+    this.#most = most;
+    this.#tight = tight;
+    this.#tell = tell;
+    for (const line of lines) {
+      const stretched = tight.includes(line);
+      line.purse.reserve(this.#heldOf(stretched), stretched);
+    }
+  }
+
+  settle(cost: number | undefined, besides = 0): void {
+    this.#end((isAmount(cost) ? cost : (this.estimate ?? 0)) + besides);
+  }
+
+  release(): void {
+    this.#end(0);
+  }
+
+  #heldOf(stretched: boolean): number {
+    return stretched ? (this.estimate ?? 0) : this.#most;
+  }
+
+  #end(dollars: number): void {
+    if (this.#over) return;
+    this.#over = true;
+    for (const line of this.#lines) {
+      const stretched = this.#tight.includes(line);
+      line.purse.free(this.#heldOf(stretched), stretched);
+      if (dollars <= 0) continue;
+      line.purse.spent += dollars;
+      this.#tell(line);
+    }
+  }
 }
+
+const none: readonly Line[] = [];
 
 export function createBudgets(options: BudgetsOptions): Budgets {
   const { spentBefore, emit, maxPurses = 20_000 } = options;
@@ -155,27 +204,6 @@ export function createBudgets(options: BudgetsOptions): Budgets {
     }
   };
 
-  const charge = (all: readonly Held[], estimate: number | undefined): Reservation => {
-    for (const { line, dollars, stretched } of all) line.purse.reserve(dollars, stretched);
-    let over = false;
-    const end = (dollars: number): void => {
-      if (over) return;
-      over = true;
-      for (const held of all) {
-        const { line } = held;
-        line.purse.free(held.dollars, held.stretched);
-        if (dollars <= 0) continue;
-        line.purse.spent += dollars;
-        tell(line);
-      }
-    };
-    return {
-      estimate,
-      settle: (cost, besides = 0) => end((isAmount(cost) ? cost : (estimate ?? 0)) + besides),
-      release: () => end(0),
-    };
-  };
-
   return {
     reserve: (charged, estimate, at) => {
       const { dollars, certain, most = dollars } = estimate;
@@ -188,9 +216,7 @@ export function createBudgets(options: BudgetsOptions): Budgets {
       const [likely, more] = [dollars || undefined, most || undefined];
       const isTight = ({ purse, limit }: Line): boolean => purse.isTooSmallFor(more, limit);
       if (isFree || !lines.some(isTight)) {
-        const stretched = false;
-        const all = lines.map((line): Held => ({ line, dollars: most ?? 0, stretched }));
-        return charge(all, dollars);
+        return new Charge(lines, most ?? 0, dollars, tell);
       }
       const tight = lines.filter(isTight);
       // One at a time may be there whose most does not fit, if what it likely costs does: else what is left could never be spent.
@@ -205,11 +231,7 @@ export function createBudgets(options: BudgetsOptions): Budgets {
         const passes = spent.length === 0;
         throw overBudget(worst.budgeted, standingOf(worst, at), { dollars, most, at, passes });
       }
-      const held = lines.map((line): Held => {
-        const stretched = tight.includes(line);
-        return { line, dollars: (stretched ? dollars : most) ?? 0, stretched };
-      });
-      return charge(held, dollars);
+      return new Charge(lines, most ?? 0, dollars, tell, tight);
     },
     standing: (budgeted, at) => {
       makeRoom();
