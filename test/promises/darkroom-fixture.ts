@@ -8,7 +8,7 @@ import { sniffImage } from "../../server/std/sniff.ts";
 import type { FilePart, Picture } from "../../server/upstream/contract.ts";
 import type { DarkroomAsk } from "../../server/upstream/local/darkroom/ask.ts";
 import type { ToChild } from "../../server/upstream/local/process/protocol.ts";
-import { type Spawn, spawn } from "../../server/upstream/local/process/spawn.ts";
+import { type Child, type Spawn, spawn } from "../../server/upstream/local/process/spawn.ts";
 
 export { expectFault, never, until } from "./embedded-fixture.ts";
 
@@ -109,19 +109,20 @@ type Told = ToChild<unknown, DarkroomAsk>;
 
 /** Real processes, seen from outside: how many there are, what they are asked, and which asks never reach them. */
 export function watched(lose: (asked: number) => boolean = () => false) {
-  const living = new Set<{ kill(): void }>();
+  const living = new Set<Pick<Child, "pid" | "kill">>();
   const asks: DarkroomAsk[] = [];
   let open = 0;
   const most = { processes: 0, jobs: 0 };
-  const start: Spawn = (entry, onMessage) => {
+  const start: Spawn = (entry, onMessage, more) => {
     let mine = 0;
-    const child = spawn(entry, (message) => {
+    const hear = (message: unknown) => {
       if ((message as { readonly last?: boolean }).last) {
         open -= 1;
         mine -= 1;
       }
       onMessage(message);
-    });
+    };
+    const child = spawn(entry, hear, more);
     living.add(child);
     most.processes = Math.max(most.processes, living.size);
     void child.exited.then(() => {

@@ -46,6 +46,9 @@ export interface DarkroomOptions {
 
 const entry = Bun.fileURLToPath(new URL("./child/main.ts", import.meta.url));
 
+/** Of a file. Larger ones are worked on one at a time, because some of them have to be held as a whole. */
+const largeBytes = 8 * 1024 * 1024;
+
 export function createDarkroom({
   idleMs = 60_000,
   maxPixels = 64_000_000,
@@ -92,7 +95,8 @@ export function createDarkroom({
     const { source, signal, field = fieldOf(source) } = job;
     if (sizeOf(source) > maxBytes) return Promise.reject(tooLarge(maxBytes, field));
     const slow = (): GatewayError => tooSlow(jobMs, field);
-    return lanes.run(signal, slow, async (ask) => {
+    const isLarge = sizeOf(source) > largeBytes;
+    const work = async (ask: AskChild): Promise<T> => {
       let told = await tell(ask, job, reaches);
       if (failureOf(told.parts)?.why === "unreachable") {
         told = await tell(ask, job, false);
@@ -102,7 +106,8 @@ export function createDarkroom({
       const failure = failureOf(told.parts);
       if (failure) throw refusal(failure.why, failure.words, field);
       return take(told.parts, told.file);
-    });
+    };
+    return lanes.run({ signal, isLarge, slow, work });
   };
 
   return {

@@ -5,8 +5,8 @@
 import { GatewayError } from "../../../std/gateway-error.ts";
 import { Cancel, type Signal } from "../../../std/signal.ts";
 import { Link, type LinkOptions } from "../process/link.ts";
-import { slots } from "../sketch/slots.ts";
 import type { DarkroomAsk, DarkroomPart, DarkroomSpec } from "./ask.ts";
+import { createTurns } from "./turns.ts";
 
 type DarkroomLink = LinkOptions<DarkroomSpec>;
 
@@ -22,28 +22,45 @@ export interface LanesOptions
 
 export type AskChild = (ask: DarkroomAsk) => Promise<readonly DarkroomPart[]>;
 
+export interface LaneJob<T> {
+  readonly signal: Signal;
+  /** One at a time of these. */
+  readonly isLarge: boolean;
+  /** What is thrown when it takes too long. */
+  readonly slow: () => GatewayError;
+  /** Called when its turn has come. */
+  readonly work: (ask: AskChild) => Promise<T>;
+}
+
+/**
+ * glibc gives each of the library's threads an arena of its own, and none gives back what it once had: 16 MB for a picture
+ * of 50 MB. With one thread at work, one arena is as quick. A threshold, once it is set, no longer grows by itself.
+ */
+const environment = { MALLOC_ARENA_MAX: "1", MALLOC_TRIM_THRESHOLD_: "131072" };
+
 export interface Lanes {
-  /** `job` is called when its turn has come. `slow`: what is thrown when it takes too long. */
-  run<T>(signal: Signal, slow: () => GatewayError, job: (ask: AskChild) => Promise<T>): Promise<T>;
+  run<T>(job: LaneJob<T>): Promise<T>;
   close(): Promise<void>;
 }
 
 export function createLanes(options: LanesOptions): Lanes {
   const { maxRunning, maxWaiting, jobMs, ...link } = options;
-  const room = slots(maxRunning, maxWaiting, link.name);
+  const turns = createTurns({ maxRunning, maxWaiting, who: link.name });
   const links = Array.from(
     { length: maxRunning },
     // Whoever leaves finds the child to be stuck, however short the wait was: it is in the middle of a picture.
-    () => new Link<DarkroomSpec, DarkroomAsk, DarkroomPart>({ ...link, maxWeight: 1, stuckMs: -1 }),
+    () =>
+      new Link<DarkroomSpec, DarkroomAsk, DarkroomPart>({
+        ...link,
+        environment,
+        maxWeight: 1,
+        stuckMs: -1,
+      }),
   );
   // The one that worked last is taken first, and the others may rest.
   const free = [...links];
 
-  const run = async <T>(
-    signal: Signal,
-    slow: () => GatewayError,
-    job: (ask: AskChild) => Promise<T>,
-  ): Promise<T> => {
+  const run = async <T>({ signal, slow, work }: LaneJob<T>): Promise<T> => {
     const lane = free.pop();
     if (!lane) throw new Error("There are more jobs than lanes.");
     const until = new Cancel();
@@ -52,7 +69,7 @@ export function createLanes(options: LanesOptions): Lanes {
     signal.addEventListener("abort", leave, { once: true });
     if (signal.aborted) leave();
     try {
-      return await job(async (ask) => {
+      return await work(async (ask) => {
         const parts: DarkroomPart[] = [];
         const onPart = (part: DarkroomPart) => parts.push(part);
         await lane.ask({ ask, weight: 1, signal: until, onPart }).catch(ownWords);
@@ -66,7 +83,7 @@ export function createLanes(options: LanesOptions): Lanes {
   };
 
   return {
-    run: (signal, slow, job) => room.run(signal, () => run(signal, slow, job)),
+    run: (job) => turns.run(job, () => run(job)),
     close: async () => {
       await Promise.all(links.map((lane) => lane.close()));
     },

@@ -20,6 +20,8 @@ export interface LinkOptions<Spec> {
   readonly holdMs?: number;
   /** A child that owes an answer and is silent for this long is stuck: it is ended. */
   readonly stuckMs?: number;
+  /** Variables of the child's environment besides those that every child has. */
+  readonly environment?: Readonly<Record<string, string>>;
   readonly spawn?: Spawn;
   readonly now?: () => number;
   /** Told each time the model has been loaded. */
@@ -70,6 +72,7 @@ export class Link<Spec, Ask, Part> {
     this.#options = {
       holdMs: 5_000,
       stuckMs: 120_000,
+      environment: {},
       spawn,
       now: Date.now,
       onReady: quiet,
@@ -135,10 +138,12 @@ export class Link<Spec, Ask, Part> {
   #start(): Running<Part> {
     clearTimeout(this.#idle);
     if (this.#running) return this.#running;
-    const child = this.#options.spawn(this.#options.entry, (message) => {
+    const { entry, environment } = this.#options;
+    const hear = (message: unknown) => {
       // Both ends are ours and of one version, so the shape is not checked again.
       if (this.#running === running) this.#hear(running, message as ToParent<Part>);
-    });
+    };
+    const child = this.#options.spawn(entry, hear, environment);
     const running: Running<Part> = { child, calls: new Map(), heard: this.#options.now() };
     this.#running = running;
     child.send({ type: "load", spec: this.#options.spec(this.#lost) } satisfies ToChild<Spec, Ask>);

@@ -11,13 +11,18 @@ export interface Child {
   readonly exited: Promise<string>;
 }
 
-export type Spawn = (entry: string, onMessage: (message: unknown) => void) => Child;
+/** `more`: variables of its environment besides those that every child has. */
+export type Spawn = (
+  entry: string,
+  onMessage: (message: unknown) => void,
+  more?: Readonly<Record<string, string>>,
+) => Child;
 
 // The gateway's environment holds keys of upstreams; a model has no use for them.
 const passed = ["PATH", "HOME", "TMPDIR", "LANG", "LD_LIBRARY_PATH", "SYSTEMROOT", "TEMP"];
 
-export const spawn: Spawn = (entry, onMessage) => {
-  const env = Object.fromEntries(passed.flatMap((name) => entryOf(name)));
+export const spawn: Spawn = (entry, onMessage, more) => {
+  const env = { ...Object.fromEntries(passed.flatMap((name) => entryOf(name))), ...more };
   // --no-install: Bun must never fetch a missing package by itself. The folder keeps it from reading a `.env`.
   const run = () =>
     Bun.spawn([process.execPath, "--no-install", entry], {

@@ -1,23 +1,7 @@
-/** The work on pixels: looking at all of them, making another kind of file, turning a mask into another kind of mask. */
+/** The work on pixels: making another kind of file, turning a mask into another kind of mask. */
 import type { Sharp } from "sharp";
-import type { Conversion, MaskSense, Seen } from "../ask.ts";
+import type { Conversion, MaskSense } from "../ask.ts";
 import type { Library, Opened } from "./open-picture.ts";
-
-/** Decodes every pixel of every page, and keeps one byte of each at most. */
-export async function inspect(picture: Opened): Promise<Seen> {
-  const { type, pages, alpha, turned } = picture;
-  const { data, info } = await plane(picture.all(), alpha);
-  const [wide, high] = [info.width, info.height / pages];
-  return {
-    type,
-    width: turned ? high : wide,
-    height: turned ? wide : high,
-    alpha,
-    opaque: !alpha || isFull(data),
-    pages,
-    turned,
-  };
-}
 
 /** Everything that describes the picture stays behind (EXIF, profiles, comments), after its colours are made sRGB. */
 export function convert(
@@ -57,7 +41,7 @@ function encoded(image: Sharp, format: Conversion["format"], asked: number | und
  * what is white. Shades stay shades.
  */
 export async function mask(sharp: Library, picture: Opened, to: MaskSense): Promise<Buffer> {
-  const { data, info } = await plane(picture.first(), picture.alpha, "grey");
+  const { data, info } = await plane(picture.first(), picture.alpha);
   const { width, height } = info;
   const change = picture.alpha ? inverted(data) : data;
   const raw = { width, height, channels: 1 } as const;
@@ -73,20 +57,11 @@ export async function mask(sharp: Library, picture: Opened, to: MaskSense): Prom
     .toBuffer();
 }
 
-/** One byte for each pixel: its transparency where there is one, else some or all of its colour. */
-const plane = (image: Sharp, alpha: boolean, otherwise: "any" | "grey" = "any") => {
-  const one = alpha
-    ? image.extractChannel("alpha")
-    : otherwise === "grey"
-      ? image.greyscale()
-      : image.extractChannel(0);
-  return one.raw({ depth: "uchar" }).toBuffer({ resolveWithObject: true });
-};
-
-const isFull = (bytes: Uint8Array): boolean => {
-  for (const value of bytes) if (value !== 255) return false;
-  return true;
-};
+/** One byte for each pixel: its transparency where there is one, else its shade. */
+const plane = (image: Sharp, alpha: boolean) =>
+  (alpha ? image.extractChannel("alpha") : image.greyscale())
+    .raw({ depth: "uchar" })
+    .toBuffer({ resolveWithObject: true });
 
 function inverted(bytes: Uint8Array): Buffer {
   const other = Buffer.allocUnsafe(bytes.length);

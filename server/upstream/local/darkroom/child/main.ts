@@ -5,10 +5,11 @@ import { codeOf } from "../../../../std/error-code.ts";
 import { serveParent } from "../../process/serve-parent.ts";
 import { loadSharp } from "../../sketch/load-sharp.ts";
 import type { DarkroomAsk, DarkroomPart, DarkroomSpec, Sent } from "../ask.ts";
-import { convert, inspect, mask } from "./develop.ts";
+import { convert, mask } from "./develop.ts";
+import { holdPicture } from "./held-picture.ts";
+import { inspect } from "./inspect.ts";
 import { ObstacleError } from "./obstacle.ts";
 import { lockDown, openPicture, undecodable } from "./open-picture.ts";
-import { readSent } from "./read-sent.ts";
 
 const pieceBytes = 256 * 1024;
 /** Up to so many bytes are not worth a file. */
@@ -49,16 +50,19 @@ serveParent<DarkroomSpec, DarkroomAsk, DarkroomPart>(async (spec, voice) => {
     }
   };
 
-  const work = async (id: number, { picture, task, into }: DarkroomAsk): Promise<void> => {
-    const opened = await openPicture(sharp, await readSent(picture), spec);
-    if (task.kind === "inspect") {
-      voice.part(id, { kind: "seen", seen: await inspect(opened) }, true);
-      return;
-    }
-    const result =
-      task.kind === "convert" ? await convert(opened, task.to) : await mask(sharp, opened, task.to);
-    await deliver(id, result, into);
-  };
+  const work = (id: number, { picture, task, into }: DarkroomAsk): Promise<void> =>
+    holdPicture(picture, async (held) => {
+      const opened = await openPicture(sharp, held, spec);
+      if (task.kind === "inspect") {
+        voice.part(id, { kind: "seen", seen: await inspect(sharp, opened) }, true);
+        return;
+      }
+      const result =
+        task.kind === "convert"
+          ? await convert(opened, task.to)
+          : await mask(sharp, opened, task.to);
+      await deliver(id, result, into);
+    });
 
   return {
     facts: { library: `libvips ${sharp.versions.vips}` },

@@ -3,7 +3,9 @@ import type { Metadata, Sharp } from "sharp";
 import { imageSize } from "../../../../std/image-size.ts";
 import { sniffImage } from "../../../../std/sniff.ts";
 import type { DarkroomSpec } from "../ask.ts";
+import type { HeldPicture } from "./held-picture.ts";
 import { ObstacleError } from "./obstacle.ts";
+import { pngChunks } from "./png-chunks.ts";
 
 export type Library = typeof import("sharp").default;
 
@@ -16,10 +18,20 @@ export function lockDown(sharp: Library): Library {
   return sharp;
 }
 
+/** A JPEG may hold a picture of itself and profiles before it tells its size. */
+const headBytes = 256 * 1024;
+
 export interface Opened {
   readonly type: string;
+  /** Of the file, in bytes. */
+  readonly length: number;
+  /** Of one page, as it is stored. */
+  readonly width: number;
+  readonly height: number;
   readonly pages: number;
   readonly alpha: boolean;
+  /** A byte for each channel of a pixel, and not more. */
+  readonly isEightBit: boolean;
   /** The edges are exchanged when it is shown. */
   readonly turned: boolean;
   /** Its first page, as it is shown. */
@@ -30,37 +42,43 @@ export interface Opened {
 
 export async function openPicture(
   sharp: Library,
-  bytes: Buffer,
+  held: HeldPicture,
   { maxPixels }: DarkroomSpec,
 ): Promise<Opened> {
-  const type = sniffImage(bytes);
+  const head = held.peek(0, headBytes);
+  const type = sniffImage(head);
   if (type === undefined) {
     throw new ObstacleError("unknown", "is not a PNG, JPEG, WebP, GIF or AVIF file");
   }
-  const told = imageSize(bytes);
+  const told = imageSize(head);
   // The library has the same limit: this one has the better words.
   if (told && told.width * told.height > maxPixels) {
     throw tooLarge(`${told.width}x${told.height} pixels`, maxPixels);
   }
-  if (type === "image/png" && !hasEnd(bytes)) {
+  if (type === "image/png" && !hasEnd(held)) {
     throw new ObstacleError("undecodable", "is cut short");
   }
   // `error`: what is missing or damaged fails; what is merely odd does not, because every viewer shows it.
   const within = { limitInputPixels: maxPixels, failOn: "error" } as const;
+  const { input } = held;
   let found: Metadata;
   try {
-    found = await sharp(bytes, within).metadata();
+    found = await sharp(input, within).metadata();
   } catch (cause) {
     throw undecodable(cause, maxPixels);
   }
   const { pages = 1, orientation = 1 } = found;
   return {
     type,
+    length: held.length,
+    width: found.width,
+    height: found.height,
     pages,
     alpha: found.hasAlpha,
+    isEightBit: found.depth === "uchar",
     turned: orientation >= 5,
-    first: () => sharp(bytes, within).autoOrient(),
-    all: () => (pages > 1 ? sharp(bytes, { ...within, animated: true }) : sharp(bytes, within)),
+    first: () => sharp(input, within).autoOrient(),
+    all: () => (pages > 1 ? sharp(input, { ...within, animated: true }) : sharp(input, within)),
   };
 }
 
@@ -80,9 +98,7 @@ const tooLarge = (what: string, maxPixels: number): ObstacleError =>
   );
 
 /** The library is content with all the pixels of a PNG, even if the end of the file is missing. */
-function hasEnd(bytes: Buffer): boolean {
-  for (let at = 8; at + 12 <= bytes.length; at += 12 + bytes.readUInt32BE(at)) {
-    if (bytes.toString("latin1", at + 4, at + 8) === "IEND") return true;
-  }
+function hasEnd(held: HeldPicture): boolean {
+  for (const { kind } of pngChunks(held)) if (kind === "IEND") return true;
   return false;
 }

@@ -1,28 +1,11 @@
 /** The bytes of a picture, read here from where it lies, so that they never pass through the gateway's memory. */
-import { type FileHandle, open } from "node:fs/promises";
+import type { FileHandle } from "node:fs/promises";
 import type { Place } from "../../../../std/scratch.ts";
-import type { Sent } from "../ask.ts";
 import { ObstacleError } from "./obstacle.ts";
 
 const pieceBytes = 256 * 1024;
 
-export async function readSent(sent: Sent): Promise<Buffer> {
-  if (sent.kind === "bytes") {
-    const { buffer, byteOffset, length } = sent.bytes;
-    return Buffer.from(buffer, byteOffset, length);
-  }
-  const { place, encoding } = sent;
-  const handle = await open(place.path, "r").catch((cause: unknown) => {
-    throw new ObstacleError("unreachable", "cannot be reached", cause);
-  });
-  try {
-    return encoding === "raw" ? await readRaw(handle, place) : await readBase64(handle, place);
-  } finally {
-    await handle.close();
-  }
-}
-
-async function readRaw(handle: FileHandle, { from, length }: Place): Promise<Buffer> {
+export async function readRaw(handle: FileHandle, { from, length }: Place): Promise<Buffer> {
   const bytes = Buffer.allocUnsafe(length);
   for (let done = 0; done < length; ) {
     done += await readSome(handle, bytes.subarray(done), from + done);
@@ -31,7 +14,7 @@ async function readRaw(handle: FileHandle, { from, length }: Place): Promise<Buf
 }
 
 /** Decoded while it is read: four characters make three bytes, and what is left of a piece waits for the next. */
-async function readBase64(handle: FileHandle, { from, length }: Place): Promise<Buffer> {
+export async function readBase64(handle: FileHandle, { from, length }: Place): Promise<Buffer> {
   const decoded = Buffer.allocUnsafe(Math.ceil(length / 4) * 3);
   const piece = Buffer.allocUnsafe(Math.min(pieceBytes, length));
   let size = 0;

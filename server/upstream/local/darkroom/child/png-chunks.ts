@@ -1,0 +1,19 @@
+/** The chunks of a PNG file, from their heads alone. */
+import type { HeldPicture } from "./held-picture.ts";
+
+export interface PngChunk {
+  readonly kind: string;
+  /** Where its head begins. */
+  readonly at: number;
+}
+
+/** Those that are all there: it ends where the file is cut. */
+export function* pngChunks({ length, peek }: HeldPicture): Generator<PngChunk> {
+  for (let at = 8; at + 12 <= length; ) {
+    const head = peek(at, 8);
+    if (head.length < 8) return;
+    const next = at + 12 + head.readUInt32BE(0);
+    yield { kind: head.toString("latin1", 4, 8), at };
+    at = next;
+  }
+}
