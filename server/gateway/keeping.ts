@@ -71,9 +71,14 @@ export class Keeping {
       return { headers: { ...answer.headers, ...from }, body: { ...answer, close } };
     }
     this.#claim = claimed.claim;
-    if (finishes) signal.addEventListener("abort", () => void this.#abandon(), { once: true });
+    if (finishes) signal.addEventListener("abort", this.#onLeft, { once: true });
     return undefined;
   }
+
+  /** An answer that is made is on its way: what becomes of it, whoever sends it knows. */
+  readonly #onLeft = (): void => {
+    if (!this.#claim?.isOver) void this.#abandon();
+  };
 
   /** Kept where it will be asked for again. True where the caller is gone, so that it need not be sent. */
   async keepWhole(body: string | Uint8Array | Streamed, headers: Headers): Promise<boolean> {

@@ -153,7 +153,7 @@ export class Going {
   readonly #ask: Ask;
   #fingerprint: string | undefined;
   readonly #names = new Set<string>();
-  readonly #over = Promise.withResolvers<void>();
+  #over = Promise.withResolvers<void>();
   #recorder: Recorder | undefined;
   #isSpoilt = false;
   #isOver = false;
@@ -173,12 +173,21 @@ export class Going {
     return this.#over.promise;
   }
 
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
   /** The answer will be asked for again, whether it arrives or not. */
   get isWanted(): boolean {
     return this.#ask.idempotencyKey !== undefined;
   }
 
   begin(names: readonly string[]): void {
+    // It was over, and was not delivered after all: whoever comes now waits for the end of that, and not for one that is past.
+    if (this.#isOver) {
+      this.#isOver = false;
+      this.#over = Promise.withResolvers();
+    }
     for (const name of names) {
       this.#names.add(name);
       this.#kept.run(name, this);

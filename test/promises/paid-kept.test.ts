@@ -161,6 +161,24 @@ describe("on the shelf", () => {
     expect(reports.length).toBeGreaterThan(50);
   });
 
+  test("whoever asks the same while an answer that did not arrive is being kept waits for it, and holds up nobody", async () => {
+    const kept = new KeptAnswers(shelf(10_000), (error) => expect(error).toBeUndefined());
+    const ask = (requestId: string) => {
+      const { idempotencyKey: _, ...rest } = askOf(requestId);
+      return { ...rest, requestId };
+    };
+    const first = await kept.claim(ask("req_1"));
+    if (first.kind !== "go") throw new Error("nobody asked before");
+    // It was made and was on its way; then its caller left.
+    first.claim.end();
+    await first.claim.abandon();
+    const second = kept.claim(ask("req_2"));
+    await Bun.sleep(10);
+    first.claim.append("{}");
+    await first.claim.keep({});
+    expect(await second).toMatchObject({ kind: "replay", answer: { requestId: "req_1" } });
+  });
+
   test("a stream that breaks is over for those who wait for it", async () => {
     async function* breaking(): AsyncGenerator<string> {
       yield "one";
