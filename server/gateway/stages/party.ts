@@ -1,5 +1,6 @@
 /** Calls that travel together: one question to the upstream, and to each caller what is its own. */
 import { GatewayError } from "../../std/gateway-error.ts";
+import { release } from "../../std/held.ts";
 import { Cancel } from "../../std/signal.ts";
 import { workOff } from "../../std/work-off.ts";
 import type { EmbeddingInput, EmbeddingsQuery, EmbeddingsReply } from "../../upstream/contract.ts";
@@ -176,6 +177,9 @@ function shareOut(reply: EmbeddingsReply, party: readonly Member[]): void {
     party[0]!.succeed(reply);
     return;
   }
+  // It was everyone's and is nobody's: its memory need not wait for the garbage collector. The vectors have their own.
+  const body = reply.verbatim?.body;
+  if (typeof body === "object") release(body.buffer);
   const shares =
     usage &&
     shareUsage(
