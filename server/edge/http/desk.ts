@@ -16,22 +16,14 @@ export interface OnDesk {
   readonly length: number;
 }
 
+type Parts = readonly (string | Uint8Array)[];
+
 /** `head`: for a body of so many bytes; in ASCII. Undefined where it does not fit. */
-export function putTogether(
-  parts: readonly (string | Uint8Array)[],
-  head: (bytes: number) => string,
-): OnDesk | undefined {
+export function putTogether(parts: Parts, head: (bytes: number) => string): OnDesk | undefined {
   let characters = 0;
   for (const part of parts) characters += part.length;
   if (characters > mostCharacters) return undefined;
-  let end = headBytes;
-  for (const part of parts) {
-    if (typeof part === "string") end += desk.write(part, end);
-    else {
-      desk.set(part, end);
-      end += part.length;
-    }
-  }
+  const end = place(parts, desk, headBytes);
   const first = head(end - headBytes);
   if (first.length > headBytes) return undefined;
   const from = headBytes - first.length;
@@ -40,19 +32,25 @@ export function putTogether(
 }
 
 /** What is too large for the desk, as bytes: of a text that leaves piece by piece, each piece would be encoded again. */
-export function gathered(parts: readonly (string | Uint8Array)[]): Uint8Array {
+export function gathered(parts: Parts): Uint8Array {
   const [first] = parts;
   if (parts.length === 1 && typeof first === "object") return first;
   let length = 0;
   for (const part of parts) length += Buffer.byteLength(part);
   const bytes = Buffer.allocUnsafeSlow(length);
-  let end = 0;
+  place(parts, bytes, 0);
+  return bytes;
+}
+
+/** Returns where they end. */
+function place(parts: Parts, into: Buffer, from: number): number {
+  let end = from;
   for (const part of parts) {
-    if (typeof part === "string") end += bytes.write(part, end);
+    if (typeof part === "string") end += into.write(part, end);
     else {
-      bytes.set(part, end);
+      into.set(part, end);
       end += part.length;
     }
   }
-  return bytes;
+  return end;
 }
