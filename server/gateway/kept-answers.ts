@@ -9,6 +9,7 @@ import { GatewayError } from "../std/gateway-error.ts";
 import type { Streamed } from "../std/json-stream.ts";
 import type { Signal } from "../std/signal.ts";
 import { unlessAborted } from "../std/unless-aborted.ts";
+import { hungUp } from "./deadline.ts";
 import { LostAnswers } from "./lost-answers.ts";
 
 export interface Ask {
@@ -95,9 +96,10 @@ export class KeptAnswers {
   async #waitFor(running: Going, { owner, requestId, clientId, signal }: Ask): Promise<void> {
     try {
       await unlessAborted(running.over, signal);
-    } catch (error) {
+    } catch {
+      // The only way out of it, and one without words of its own.
       running.alsoFor(idsOf(owner, requestId, clientId));
-      throw error;
+      throw hungUp();
     }
   }
 

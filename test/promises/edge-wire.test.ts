@@ -144,6 +144,17 @@ describe("requests on one connection", () => {
     expect((await connection.answer()).status).toBe(400);
   });
 
+  test("thousands sent ahead of their turn do not hold up other callers", async () => {
+    const connection = await connect();
+    const one = "POST /nope HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\n\r\na";
+    connection.say(one.repeat(50_000));
+    const started = performance.now();
+    for (let i = 0; i < 3; i++) expect((await fetch(`${gateway.url}/healthz`)).status).toBe(200);
+    // It took two seconds for each 50,000.
+    expect(performance.now() - started).toBeLessThan(1_000);
+    connection.hangUp();
+  });
+
   test("a caller who asks first (Expect: 100-continue) is told to go on, and then answered", async () => {
     const connection = await connect();
     connection.say(
@@ -167,6 +178,7 @@ describe("what is not HTTP is turned away and the connection closed", () => {
   test.each<[string, string]>([
     ["a TLS greeting", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n"],
     ["nonsense", "hello there\r\n\r\n"],
+    ["half line breaks", "GET /healthz HTTP/1.1\nhost: x\n\n"],
     ["a header without a colon", "GET /healthz HTTP/1.1\r\nhost: x\r\nnonsense\r\n\r\n"],
     ["a header with a blank in its name", "GET /healthz HTTP/1.1\r\nhost: x\r\na b: c\r\n\r\n"],
     ["a zero byte in a header", "GET /healthz HTTP/1.1\r\nhost: x\r\na: b\0c\r\n\r\n"],

@@ -47,6 +47,22 @@ async function noticed(id: string): Promise<void> {
   while ((await look(id)).status !== 202) await Bun.sleep(5);
 }
 
+test("a caller who leaves while it waits for another's call is written down as one who left", async () => {
+  fake.script({ delayMs: 600 });
+  const leaveOne = begin("waits for another", "first-of-two");
+  await until(() => fake.requests.length === 1);
+  await Promise.all([leaveOne(), noticed("first-of-two")]);
+  const before = gateway.rows().length;
+  const leaveTwo = begin("waits for another", "second-of-two");
+  await noticed("first-of-two");
+  await Bun.sleep(50);
+  await leaveTwo();
+  await until(() => gateway.rows().length > before);
+  expect(gateway.rows().at(-1)).toMatchObject({ fault: "client_closed", bytesOut: 0 });
+  expect(gateway.log()).not.toContain('"event":"defect"');
+  expect((await resultOf("first-of-two")).status).toBe(200);
+});
+
 describe("two calls that ask the same, and whose callers both leave", () => {
   test("are each found by their own id", async () => {
     fake.script({ delayMs: 400 }, { times: 2 });

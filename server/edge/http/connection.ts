@@ -15,6 +15,7 @@ const nothing = Buffer.alloc(0);
 const headEnd = Buffer.from("\r\n\r\n");
 /** So much may come ahead of its turn. */
 const mostAheadBytes = 64 * 1024;
+const mostInARow = 32;
 
 type State =
   /** Between requests. */
@@ -41,12 +42,24 @@ export class Connection {
   #head: RequestHead | undefined;
   #said: Buffer = nothing;
   #paused = false;
+  /** Requests that had come ahead of their turn. */
+  #inARow = 0;
 
   constructor(socket: Socket, house: House) {
     this.#socket = socket;
     this.#house = house;
     this.#outlet = new Outlet(socket);
     this.#since = house.now;
+  }
+
+  /** What lies here for a caller who does not take it. */
+  get unsentBytes(): number {
+    return this.#outlet.unsentBytes;
+  }
+
+  /** Since when nothing moves. */
+  get since(): number {
+    return this.#since;
   }
 
   get isBusy(): boolean {
@@ -59,7 +72,8 @@ export class Connection {
     if (state === "idle") {
       this.#read(this.#ahead.length > 0 ? Buffer.concat([this.#ahead, piece]) : piece);
     } else if (state === "busy" || state === "passing") {
-      this.#since = this.#house.now;
+      // Who takes nothing is not waited for any longer because of what it sends.
+      if (!this.#outlet.isBlocked) this.#since = this.#house.now;
       if (this.#current) this.#feed(this.#current, piece);
       if (state === "passing" && this.#current?.content.complete) this.#next();
       else if (state === "passing" && this.#current?.isLast) this.#linger();
@@ -91,7 +105,7 @@ export class Connection {
         if (quiet > (this.#ahead.length > 0 ? times.headMs : times.idleMs)) this.end();
         return;
       case "busy":
-        if (this.#outlet.isBlocked && quiet > times.idleMs) this.cut();
+        if (this.#outlet.isBlocked && quiet > times.takeMs) this.cut();
         return;
       case "passing":
         if (quiet > times.bodyMs) this.cut();
@@ -236,12 +250,21 @@ export class Connection {
     this.#current = undefined;
     this.#state = "idle";
     this.#since = this.#house.now;
-    const ahead = this.#ahead;
-    this.#ahead = nothing;
-    if (this.#paused) this.flow();
-    if (ahead.length > 0) this.#read(ahead);
-    else if (this.#house.stopping) this.end();
+    if (this.#ahead.length === 0) {
+      if (this.#house.stopping) this.end();
+      else if (this.#paused) this.flow();
+    } else if (++this.#inARow % mostInARow > 0) this.#readAhead();
+    // In another turn of the event loop: whoever sends thousands ahead of their turn must not hold up the others.
+    else setImmediate(this.#readAhead);
   }
+
+  readonly #readAhead = (): void => {
+    const ahead = this.#ahead;
+    if (this.#state !== "idle" || ahead.length === 0) return;
+    this.#ahead = nothing;
+    this.#read(ahead);
+    if (this.#paused) this.flow();
+  };
 
   #refuse(error: GatewayError): void {
     const { status, headers, body } = this.#house.refuse(error);

@@ -52,22 +52,24 @@ export class Content {
     if (this.#failure !== undefined) return nothing;
     let rest: Buffer = nothing;
     if (this.#chunked) {
-      rest = this.#chunked.push(bytes, (piece) => this.#keep(piece));
+      const pieces: Buffer[] = [];
+      rest = this.#chunked.push(bytes, (piece) => pieces.push(piece));
       this.complete = this.#chunked.done;
+      for (const piece of pieces) this.#keep(rest.length > 0 ? Buffer.from(piece) : piece);
     } else if (bytes.length <= this.#left) {
       this.#left -= bytes.length;
       this.complete = this.#left === 0;
       this.#keep(bytes);
     } else {
       rest = bytes.subarray(this.#left);
-      const last = bytes.subarray(0, this.#left);
+      const last = Buffer.from(bytes.subarray(0, this.#left));
       this.#left = 0;
       this.complete = true;
       this.#keep(last);
     }
     if (this.complete) this.#hand();
-    // A copy: readers may give back the memory of what they have read.
-    return rest.length > 0 ? Buffer.from(rest) : rest;
+    // What others follow is kept as a copy: readers may give back the memory of what they have read.
+    return rest;
   }
 
   /** It will not come to its end. */

@@ -149,7 +149,11 @@ export function refuseStart(bytes: Uint8Array, start: number): GatewayError | un
       "it is a TLS greeting, and the gateway speaks plain HTTP (http://, not https://)",
     );
   }
-  return first < 0x21 || first > 0x7e ? notHttp("its first byte begins no request") : undefined;
+  if (first < 0x21 || first > 0x7e) return notHttp("its first byte begins no request");
+  const end = bytes.indexOf(0x0a, start);
+  return end > 0 && bytes[end - 1] !== 0x0d
+    ? notHttp("its lines end in half a line break")
+    : undefined;
 }
 
 export const headTooLarge = (): GatewayError =>

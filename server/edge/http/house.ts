@@ -23,8 +23,10 @@ export interface House {
 export interface Times {
   /** For a whole head, from its first byte. */
   readonly headMs: number;
-  /** Between requests, and for the caller to take more of an answer. */
+  /** Between requests. */
   readonly idleMs: number;
+  /** For the caller to take more of an answer. */
+  readonly takeMs: number;
   /** For more of a body that nobody reads. */
   readonly bodyMs: number;
   /** For the caller to notice that we have closed. */

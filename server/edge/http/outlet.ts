@@ -22,6 +22,10 @@ export class Outlet implements Wire {
     return this.#unsent !== undefined;
   }
 
+  get unsentBytes(): number {
+    return this.#unsent?.length ?? 0;
+  }
+
   put(data: string | Uint8Array): Promise<void> | undefined {
     if (this.#gone) return Promise.reject(new CallerLeft());
     const written = this.#unsent ? 0 : Math.max(0, this.#socket.write(data));

@@ -29,6 +29,11 @@ export interface Server {
 /** Nobody honest needs longer from the first byte of a head to its last. */
 const mostHeadMs = 60_000;
 const lingerMs = 2_000;
+/** A caller who takes nothing of its answer for so long will not come back for it. */
+const mostTakeMs = 60_000;
+/** So much may lie here for callers who do not take it, and for so long if it is more. */
+const mostUnsentBytes = 256 * 1024 * 1024;
+const patientMs = 2_000;
 
 export function startServer(options: ServerOptions): Server {
   const { reply, refuse, onBroken, bodyMs, idleMs, clock } = options;
@@ -40,12 +45,19 @@ export function startServer(options: ServerOptions): Server {
     now: clock(),
     date: dateLine(),
     stopping: false,
-    times: { headMs: Math.min(idleMs, mostHeadMs), idleMs, bodyMs, lingerMs },
+    times: {
+      headMs: Math.min(idleMs, mostHeadMs),
+      idleMs,
+      takeMs: Math.min(idleMs, mostTakeMs),
+      bodyMs,
+      lingerMs,
+    },
   };
   const tick = (): void => {
     house.now = clock();
     house.date = dateLine();
     for (const connection of connections) connection.check();
+    relieve(connections, house.now);
   };
   const ticking = setInterval(tick, Math.min(1000, idleMs / 4, bodyMs / 4));
   // The listening socket is what keeps the process alive.
@@ -103,3 +115,20 @@ export function startServer(options: ServerOptions): Server {
 }
 
 const dateLine = (): string => `date: ${new Date().toUTCString()}\r\n`;
+
+type Stuck = Pick<Connection, "unsentBytes" | "since" | "cut">;
+
+/** Answers that nobody takes must not fill the memory: whoever has taken nothing for longest goes first. */
+export function relieve(connections: Iterable<Stuck>, now: number): void {
+  let bytes = 0;
+  for (const { unsentBytes } of connections) bytes += unsentBytes;
+  if (bytes <= mostUnsentBytes) return;
+  const stuck = [...connections].filter(
+    ({ unsentBytes, since }) => unsentBytes > 0 && now - since > patientMs,
+  );
+  for (const connection of stuck.sort((a, b) => a.since - b.since)) {
+    bytes -= connection.unsentBytes;
+    connection.cut();
+    if (bytes <= mostUnsentBytes) return;
+  }
+}
