@@ -1,6 +1,7 @@
 /** Step 3: a multipart form, read as it comes and bounded; its files go to the spool. */
 import type { Form, FormField } from "../gateway/incoming.ts";
 import { GatewayError } from "../std/gateway-error.ts";
+import { release } from "../std/held.ts";
 import { type Arriving, checkEncoding, type Reception, readChunks } from "./body.ts";
 import { boundaryOf, type IncomingPart, readParts } from "./multipart.ts";
 import { type Spooled, type SpoolLimits, spool } from "./spool.ts";
@@ -80,16 +81,16 @@ class Passing {
    * 150 MB of it. Several chunks may lie in one stretch of memory, one behind the other; the next stretch ends it.
    */
   async *chunks(): AsyncGenerator<Uint8Array> {
-    let shared: ArrayBuffer | undefined;
+    let shared: ArrayBufferLike | undefined;
     for (;;) {
       const { done, value } = await this.#chunks.next();
-      if (shared && shared !== value?.buffer) shared.transfer(0);
+      if (shared && shared !== value?.buffer) release(shared);
       if (done) return;
-      const buffer = value.buffer as ArrayBuffer;
+      const { buffer, length } = value;
       yield value;
       shared = buffer;
-      if (value.length === buffer.byteLength) {
-        buffer.transfer(0);
+      if (length === buffer.byteLength) {
+        release(buffer);
         shared = undefined;
       }
     }

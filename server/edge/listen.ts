@@ -9,7 +9,7 @@ import { type Cors, preflight } from "./cors.ts";
 import { type FormLimits, readForm } from "./form.ts";
 import type { Content } from "./http/content.ts";
 import type { Exchange } from "./http/exchange.ts";
-import { startServer } from "./http/server.ts";
+import { type Server, startServer } from "./http/server.ts";
 import { createPatience, type Patience } from "./patience.ts";
 import { type Match, match, type RouteName, routes } from "./routes.ts";
 
@@ -48,14 +48,8 @@ export interface PlainRequest {
   readonly fault?: FaultName;
 }
 
-export interface Listening {
+export interface Listening extends Omit<Server, "port"> {
   readonly url: string;
-  /** Requests whose answer has not left to the last byte. */
-  pending(): number;
-  /** From now on each answer ends its connection, so that callers who keep theirs go elsewhere. */
-  beginStop(): void;
-  /** Takes no new connections; resolves when the open ones are done, or at once when `now`. */
-  stop(now: boolean): Promise<void>;
 }
 
 /** As long as most proxies keep a connection, and longer. */
@@ -121,9 +115,8 @@ export function listen(options: ListenOptions): Listening {
 
   const host = options.host.includes(":") ? `[${options.host}]` : options.host;
   return {
+    ...server,
     url: `http://${host}:${server.port}`,
-    pending: () => server.pending(),
-    beginStop: () => server.beginStop(),
     stop: async (now) => {
       await server.stop(now);
       patience.close();

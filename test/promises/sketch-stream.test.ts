@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test";
 import sharp from "sharp";
 import { GatewayError } from "../../server/std/gateway-error.ts";
 import { sketch } from "../../server/upstream/local/sketch/sketch.ts";
-import { slots } from "../../server/upstream/local/sketch/slots.ts";
+import { createTurns } from "../../server/upstream/local/turns.ts";
 import {
   apart,
   bytesOf,
@@ -187,12 +187,12 @@ describe("a caller that leaves", () => {
   });
 });
 
-describe("slots", () => {
+describe("turns", () => {
   const wait = (ms: number): Promise<void> => new Promise((done) => setTimeout(done, ms));
   const patient = new AbortController().signal;
 
   test("run so many at a time, let so many wait, and turn the rest away", async () => {
-    const { run } = slots(2, 3);
+    const { run } = createTurns({ maxRunning: 2, maxWaiting: 3, who: "It" });
     let [now, most] = [0, 0];
     const work = async (): Promise<void> => {
       now += 1;
@@ -200,21 +200,23 @@ describe("slots", () => {
       await wait(5);
       now -= 1;
     };
-    const outcomes = await Promise.allSettled(Array.from({ length: 8 }, () => run(patient, work)));
+    const outcomes = await Promise.allSettled(
+      Array.from({ length: 8 }, () => run({ signal: patient }, work)),
+    );
     const refused = outcomes.flatMap((one) =>
       one.status === "rejected" ? [one.reason as unknown] : [],
     );
     expect([most, now, refused.length]).toEqual([2, 0, 3]);
     for (const reason of refused) expect(reason).toMatchObject({ fault: "overloaded" });
-    expect(await run(patient, async () => "free again")).toBe("free again");
+    expect(await run({ signal: patient }, async () => "free again")).toBe("free again");
   });
 
   test("who leaves the queue leaves no gap behind", async () => {
-    const { run } = slots(1, 2);
+    const { run } = createTurns({ maxRunning: 1, maxWaiting: 2, who: "It" });
     const leave = new AbortController();
-    const first = run(patient, () => wait(10));
-    const second = run(leave.signal, async () => "never");
-    const third = run(patient, async () => "third");
+    const first = run({ signal: patient }, () => wait(10));
+    const second = run({ signal: leave.signal }, async () => "never");
+    const third = run({ signal: patient }, async () => "third");
     leave.abort();
     const gone = await refusal(() => second);
     expect([gone.fault, await third]).toEqual(["client_closed", "third"]);
@@ -222,8 +224,10 @@ describe("slots", () => {
   });
 
   test("a failure gives its place back", async () => {
-    const { run } = slots(1, 1);
-    await expect(run(patient, () => Promise.reject(new Error("no")))).rejects.toThrow("no");
-    expect(await run(patient, async () => 1)).toBe(1);
+    const { run } = createTurns({ maxRunning: 1, maxWaiting: 1, who: "It" });
+    await expect(run({ signal: patient }, () => Promise.reject(new Error("no")))).rejects.toThrow(
+      "no",
+    );
+    expect(await run({ signal: patient }, async () => 1)).toBe(1);
   });
 });

@@ -21,6 +21,7 @@ export interface Server {
   readonly port: number;
   /** Requests whose answer has not left to the last byte. */
   pending(): number;
+  /** From now on each answer ends its connection, so that callers who keep theirs go elsewhere. */
   beginStop(): void;
   /** Takes no new connections; resolves when the open ones are done, or at once when `now`. */
   stop(now: boolean): Promise<void>;

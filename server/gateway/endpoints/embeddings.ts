@@ -1,6 +1,7 @@
 /** POST /v1/embeddings, and the older path with the model in the address. */
 import { z } from "zod";
 import { GatewayError } from "../../std/gateway-error.ts";
+import { release } from "../../std/held.ts";
 import type {
   EmbeddingInput,
   EmbeddingsQuery,
@@ -207,13 +208,13 @@ const largeBytes = 64 * 1024;
  */
 function asItCame(body: string | Uint8Array): Body {
   if (typeof body === "string" || body.length < largeBytes) return body;
-  const buffer = body.buffer as ArrayBuffer;
+  const { buffer, length } = body;
   async function* open(): AsyncGenerator<Uint8Array> {
     try {
       yield body as Uint8Array;
     } finally {
-      if (buffer.byteLength === body.length) buffer.transfer(0);
+      if (buffer.byteLength === length) release(buffer);
     }
   }
-  return { length: body.length, open };
+  return { length, open };
 }

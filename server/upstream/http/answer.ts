@@ -4,6 +4,7 @@
  */
 
 import { Chunked } from "../../std/chunked.ts";
+import { release } from "../../std/held.ts";
 import { withoutBlanks } from "../../std/without-blanks.ts";
 
 /** The names in small letters; a name that came twice has both values, with a comma between. */
@@ -175,8 +176,7 @@ export class Answer {
   #fill(whole: Buffer, piece: Buffer): void {
     whole.set(piece, this.#length);
     this.#length += piece.length;
-    const { buffer, byteLength } = piece;
-    if (buffer.byteLength === byteLength) (buffer as ArrayBuffer).transfer(0);
+    if (piece.buffer.byteLength === piece.length) release(piece.buffer);
   }
 
   #keep(bytes: Buffer): Buffer {

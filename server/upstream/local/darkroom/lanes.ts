@@ -5,8 +5,8 @@
 import { GatewayError } from "../../../std/gateway-error.ts";
 import { Cancel, type Signal } from "../../../std/signal.ts";
 import { Link, type LinkOptions } from "../process/link.ts";
+import { createTurns } from "../turns.ts";
 import type { DarkroomAsk, DarkroomPart, DarkroomSpec } from "./ask.ts";
-import { createTurns } from "./turns.ts";
 
 type DarkroomLink = LinkOptions<DarkroomSpec>;
 

@@ -11,6 +11,7 @@ import type {
   ImageReply,
   ImageResult,
 } from "../../contract.ts";
+import { createTurns } from "../turns.ts";
 import { stopIfAborted } from "./abort.ts";
 import { darkroom, draw, earlier, type Picture, seedOf, stagesFor } from "./draw.ts";
 import { develop, type EditJob } from "./edit/edit.ts";
@@ -20,13 +21,12 @@ import { animate } from "./gif.ts";
 import { loadSharp } from "./load-sharp.ts";
 import { autoSize, readOptions, type Size, type Wish } from "./options.ts";
 import { type Darkroom, open, type Raster } from "./raster.ts";
-import { slots } from "./slots.ts";
 import { outputTokens, textTokens, tiles, usageOf } from "./tokens.ts";
 import { vector } from "./vector.ts";
 import { describe } from "./words/describe.ts";
 import { understand } from "./words/understand.ts";
 
-const renders = slots(2, 64);
+const renders = createTurns({ maxRunning: 2, maxWaiting: 64, who: "The drawing program" });
 
 /** One call, whichever route it came by. */
 interface Order {
@@ -60,7 +60,7 @@ async function reply(query: GenerationQuery, order: Order, signal: Signal): Prom
   const results: ImageResult[] = [];
   let clear = false;
   for (let index = 0; index < wish.n; index++) {
-    const { bytes, opaque } = await renders.run(signal, () => finished(order, index, signal));
+    const { bytes, opaque } = await renders.run({ signal }, () => finished(order, index, signal));
     clear ||= !opaque;
     results.push({ image: { kind: "bytes", bytes }, revised_prompt: order.told });
   }
@@ -107,7 +107,7 @@ async function orderEdit(query: EditQuery, signal: Signal): Promise<Order> {
   const wish = readOptions(query, query);
   const brief = understand(query.prompt);
   const sharp = await loadSharp();
-  const materials = await renders.run(signal, () => gatherMaterials(sharp, query, wish));
+  const materials = await renders.run({ signal }, () => gatherMaterials(sharp, query, wish));
   const job = (index: number): EditJob => ({
     brief,
     seed: seedOf(query.prompt, wish, index),
@@ -201,7 +201,7 @@ async function* events(order: Order, signal: Signal): AsyncGenerator<ImageEvent,
     try {
       for (let partial = 0; ; ) {
         stopIfAborted(signal);
-        const { done, bytes, opaque } = await renders.run(signal, async () => {
+        const { done, bytes, opaque } = await renders.run({ signal }, async () => {
           const step = await making.next();
           const wanted = step.done === true || partial < wish.partials;
           return {

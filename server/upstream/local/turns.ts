@@ -1,7 +1,7 @@
 /** Whose turn it is: a few jobs at a time, of large ones only one, so that two never need their memory together. */
-import { GatewayError } from "../../../std/gateway-error.ts";
-import type { Signal } from "../../../std/signal.ts";
-import { stopIfAborted } from "../sketch/abort.ts";
+import { GatewayError } from "../../std/gateway-error.ts";
+import type { Signal } from "../../std/signal.ts";
+import { stopIfAborted } from "./sketch/abort.ts";
 
 export interface TurnsOptions {
   readonly maxRunning: number;
@@ -13,16 +13,19 @@ export interface TurnsOptions {
 
 export interface Turn {
   readonly signal: Signal;
-  readonly isLarge: boolean;
+  readonly isLarge?: boolean;
 }
 
 export interface Turns {
   run<T>(turn: Turn, work: () => Promise<T>): Promise<T>;
 }
 
-interface Waiting {
-  readonly isLarge: boolean;
+interface Waiting extends Size {
   readonly go: () => void;
+}
+
+interface Size {
+  readonly isLarge: boolean;
 }
 
 /** In the order in which they came, but that others pass large ones which wait for a large one. */
@@ -31,13 +34,13 @@ export function createTurns({ maxRunning, maxWaiting, who }: TurnsOptions): Turn
   let running = 0;
   let isLargeRunning = false;
 
-  const mayRun = ({ isLarge }: Pick<Turn, "isLarge">): boolean =>
+  const mayRun = ({ isLarge }: Size): boolean =>
     running < maxRunning && !(isLarge && isLargeRunning);
-  const begin = ({ isLarge }: Pick<Turn, "isLarge">): void => {
+  const begin = ({ isLarge }: Size): void => {
     running += 1;
     if (isLarge) isLargeRunning = true;
   };
-  const end = ({ isLarge }: Turn): void => {
+  const end = ({ isLarge }: Size): void => {
     running -= 1;
     if (isLarge) isLargeRunning = false;
     // Two may go where a large one ends that others waited for while a place was free.
@@ -48,7 +51,7 @@ export function createTurns({ maxRunning, maxWaiting, who }: TurnsOptions): Turn
     }
   };
 
-  const enter = async ({ signal, isLarge }: Turn): Promise<void> => {
+  const enter = async (signal: Signal, isLarge: boolean): Promise<void> => {
     stopIfAborted(signal);
     // Whoever waits could not run when it was last asked: nobody is passed who might have.
     if (mayRun({ isLarge })) return begin({ isLarge });
@@ -72,12 +75,12 @@ export function createTurns({ maxRunning, maxWaiting, who }: TurnsOptions): Turn
   };
 
   return {
-    async run(turn, work) {
-      await enter(turn);
+    async run({ signal, isLarge = false }, work) {
+      await enter(signal, isLarge);
       try {
         return await work();
       } finally {
-        end(turn);
+        end({ isLarge });
       }
     },
   };
