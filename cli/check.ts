@@ -1,5 +1,7 @@
 /** vexel check: is the configuration valid, and (with --probe) are its upstreams there? */
+
 import { existsSync } from "node:fs";
+import { lengthOf } from "../server/gateway/vectors.ts";
 import { fileText } from "../server/snapshot/file-text.ts";
 import { loadSnapshot } from "../server/snapshot/load.ts";
 import { describeProblems } from "../server/snapshot/problem.ts";
@@ -92,7 +94,7 @@ async function probeLocal(upstream: Upstream): Promise<Probe> {
   try {
     const target = { upstream, model: upstream.id };
     const { vectors } = await engine.embeddings(query, target, AbortSignal.timeout(60_000));
-    const detail = `it loads and gives ${vectors[0]?.length} dimensions`;
+    const detail = `it loads and gives ${vectors[0] && lengthOf(vectors[0])} dimensions`;
     return { upstream: upstream.id, ok: true, detail };
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;

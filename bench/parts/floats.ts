@@ -34,7 +34,7 @@ export const inFloats: Part = async (site) => {
     text: [
       `${floats.name}, ${floats.connections} connections`,
       figureTable({ vexel: figures }),
-      `printing alone: ${bare.toFixed(0)} us of CPU a call (a bare process: base64 decoded and printed by the same function; no HTTP, no checks, no body put together)`,
+      `printing alone: ${bare.toFixed(0)} us of CPU a call (a bare process: base64 decoded and printed by the runtime itself; no HTTP, no checks, no body put together)`,
     ].join("\n"),
     figures: { name: floats.name, vexel: figures, printingUs: bare, printed },
     verdicts: [

@@ -10,7 +10,7 @@ import { Cancel } from "../std/signal.ts";
 import type { EmbeddingsQuery, Target, Vector } from "../upstream/contract.ts";
 import type { Reach } from "../upstream/reach.ts";
 import { askWithin, type OwnQuestions } from "./own-question.ts";
-import { fromBase64 } from "./vectors.ts";
+import { floatsOf } from "./vectors.ts";
 
 export interface CanaryOptions {
   readonly snapshot: () => Snapshot;
@@ -80,7 +80,7 @@ export function createCanary(options: CanaryOptions): Canary {
       const asked = { target, text, key: "", route: model, signal: cancel };
       const once = () => embed(query, target, cancel);
       const { vectors } = limits ? await askWithin(limits, asked, once) : await once();
-      return floatsOf(vectors[0]) ?? "its answer holds no vector";
+      return directionOf(vectors[0]) ?? "its answer holds no vector";
     } catch (error) {
       return error instanceof Error ? error.message : String(error);
     } finally {
@@ -157,9 +157,9 @@ const placeOf = ({ id, targets }: Model, target: Target): string =>
   JSON.stringify([id, keyOf(targets[0] as Target), keyOf(target)]);
 
 /** Undefined for what points nowhere: nothing can be measured by it. */
-function floatsOf(vector: Vector | undefined): Float32Array | undefined {
-  if (vector === undefined) return undefined;
-  const floats = typeof vector === "string" ? fromBase64(vector) : Float32Array.from(vector);
+function directionOf(vector: Vector | undefined): Float32Array | undefined {
+  const numbers = vector === undefined ? undefined : floatsOf(vector);
+  const floats = numbers && Float32Array.from(numbers);
   return floats && cosine(floats, floats) > 0 ? floats : undefined;
 }
 

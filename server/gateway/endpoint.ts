@@ -17,8 +17,12 @@ export interface Read<Q> {
   dispose?(): Promise<void>;
 }
 
+/** Of a text: a string of it, or its bytes. */
+export type Part = string | Uint8Array;
+export type Parts = readonly Part[];
+
 /** In parts where nobody has to join them. Streamed where it holds pictures that lie on disk until the call is over. */
-export type Body = string | readonly string[] | Uint8Array | Streamed;
+export type Body = string | Parts | Uint8Array | Streamed;
 
 /** An answer ready to leave. What a stream used is known when it has ended. */
 export type Written =

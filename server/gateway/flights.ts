@@ -4,6 +4,7 @@ import { Cancel } from "../std/signal.ts";
 import type { EmbeddingsQuery } from "../upstream/contract.ts";
 import type { Call } from "./stages/stage.ts";
 import type { Known } from "./vector-memory.ts";
+import { lasting } from "./vectors.ts";
 
 type EmbeddingsCall = Call<EmbeddingsQuery>;
 
@@ -51,7 +52,8 @@ export class Flight {
   found(key: string, known: Known): void {
     if (this.#waiting === undefined || this.#waiting.size === 0) return;
     this.#found ??= new Map();
-    this.#found.set(key, known);
+    // Whoever waits may look at it when the answer that it lies in has left already.
+    this.#found.set(key, { ...known, vector: lasting(known.vector) });
   }
 
   failed(error: unknown): void {

@@ -1,5 +1,6 @@
 /** What the edge hands in and takes back. The gateway knows no sockets. */
 import type { FilePart } from "../upstream/contract.ts";
+import type { Parts } from "./endpoint.ts";
 
 export type { FilePart };
 
@@ -53,7 +54,7 @@ export interface Outgoing {
   readonly body:
     | string
     /** The parts of a text. */
-    | readonly string[]
+    | Parts
     | Uint8Array
     | AsyncIterable<string | Uint8Array>
     | Leaving

@@ -7,7 +7,7 @@ import type { Pass } from "./admission.ts";
 import { authenticate } from "./authenticate.ts";
 import { type Deadline, hungUp } from "./deadline.ts";
 import type { Asked } from "./demand.ts";
-import type { Body, Endpoint, Read, Written } from "./endpoint.ts";
+import type { Body, Endpoint, Parts, Read, Written } from "./endpoint.ts";
 import { InHand, type Standing } from "./in-hand.ts";
 import type { Incoming, Outgoing } from "./incoming.ts";
 import { stayAlive } from "./keep-alive.ts";
@@ -21,6 +21,7 @@ import { begun, settled, steady } from "./stream.ts";
 import { told } from "./told.ts";
 import { Trip } from "./trip.ts";
 import { vectorsCost } from "./vectors-cost.ts";
+import { joinParts } from "./write-vectors.ts";
 
 export type Serve = <Q extends Asked, A>(
   endpoint: Endpoint<Q, A>,
@@ -284,9 +285,9 @@ const eventStream = {
 
 const isStreamed = (body: Body): body is Streamed => typeof body === "object" && "open" in body;
 
-const isInParts = (body: Body): body is readonly string[] => Array.isArray(body);
+const isInParts = (body: Body): body is Parts => Array.isArray(body);
 
-const joined = (body: Body) => (isInParts(body) ? body.join("") : body);
+const joined = (body: Body) => (isInParts(body) ? joinParts(body) : body);
 
 function lengthOf(body: Body): number {
   if (isStreamed(body)) return body.length;

@@ -3,6 +3,7 @@
  * garbage collector's choice when those of forgotten ones are free, and it lets several times as much pile up.
  * Nothing that leaves may be a view: a slot is written again as soon as its vector is forgotten.
  */
+import { EncodedVector } from "../std/numbers/encoded-vector.ts";
 import type { Vector } from "../upstream/contract.ts";
 
 /** Whoever has a slot. */
@@ -80,6 +81,10 @@ export class Page<T> {
   /** False when the text is not base64 of that many numbers, as strict decoders want it. */
   write(slot: number, vector: Vector, length: number): boolean {
     const from = slot * this.#slotBytes;
+    if (vector instanceof EncodedVector) {
+      vector.decoded().copy(this.#bytes, from);
+      return true;
+    }
     if (typeof vector !== "string") {
       this.#floats.set(vector, from / 4);
       return true;

@@ -133,7 +133,7 @@ export class VectorMemory {
     const before = this.#entries.get(key);
     if (before) this.#remove(before);
     const page = this.#makeRoom(slotBytesOf(length * 4));
-    if (!page) return typeof vector !== "string" || inspect(vector) !== undefined;
+    if (!page) return inspect(vector) !== undefined;
     // Before it is anyone's: if it turns out to be no vector, there is nothing to undo.
     if (!page.write(page.nextSlot, vector, length)) return false;
     const entry = this.#enter(key, page, length, tokens);

@@ -1,44 +1,62 @@
 /** Vectors between their two wire forms: JSON numbers, and base64 of packed little-endian float32. */
+import { decodeText } from "../std/numbers/base64.ts";
+import { EncodedVector } from "../std/numbers/encoded-vector.ts";
+import { deskFor } from "../std/numbers/machine.ts";
+import {
+  type Soundness,
+  soundnessOf,
+  soundnessOfNumbers,
+  soundnessOnDesk,
+} from "../std/numbers/soundness.ts";
 import type { Vector } from "../upstream/contract.ts";
-import { deskFor, type Soundness, soundnessOnDesk } from "./soundness/soundness.ts";
 
-/** Undefined when the text is not base64 of whole float32 numbers, as strict decoders want it: callers have those. */
+/** Undefined when it is not base64 of whole float32 numbers. */
 export function fromBase64(text: string): Float32Array<ArrayBuffer> | undefined {
   const bytes = new Uint8Array(Math.floor((text.length * 3) / 4));
-  const written = decode(text, bytes);
+  const written = decodeText(text, bytes);
   return written === undefined ? undefined : new Float32Array(bytes.buffer, 0, written / 4);
 }
 
-/** How many numbers it has, and whether they can be believed. Undefined as above. Leaves nothing for the garbage collector. */
-export function inspect(text: string): { length: number; soundness: Soundness } | undefined {
-  const written = decode(text, deskFor(Math.floor((text.length * 3) / 4)));
-  if (written === undefined) return undefined;
-  return { length: written / 4, soundness: soundnessOnDesk(written) };
+/** Its numbers. Undefined as above. */
+export function floatsOf(vector: Vector): Float32Array | readonly number[] | undefined {
+  if (typeof vector === "string") return fromBase64(vector);
+  if (!(vector instanceof EncodedVector)) return vector;
+  const { buffer, length } = vector.decoded();
+  return new Float32Array(buffer.slice(0, length));
 }
 
-/** Buffer's own decoder would skip what is not base64, and take the alphabet made for addresses. */
-function decode(text: string, into: Uint8Array): number | undefined {
-  try {
-    const { written } = into.setFromBase64(text, { lastChunkHandling: "strict" });
-    // White space is passed over even so; then the length does not fit.
-    return written % 4 === 0 && Math.ceil(written / 3) * 4 === text.length ? written : undefined;
-  } catch {
-    return undefined;
+/** How many numbers it has, and whether they can be believed. Undefined as above. Leaves nothing for the garbage collector. */
+export function inspect(vector: Vector): { length: number; soundness: Soundness } | undefined {
+  if (typeof vector === "string") {
+    const written = decodeText(vector, deskFor(vector.length));
+    if (written === undefined) return undefined;
+    return { length: written / 4, soundness: soundnessOnDesk(written) };
   }
+  if (vector instanceof EncodedVector) {
+    return { length: vector.numbers, soundness: vector.soundness };
+  }
+  const soundness =
+    vector instanceof Float32Array ? soundnessOf(vector) : soundnessOfNumbers(vector);
+  return { length: vector.length, soundness };
 }
 
 /** How many numbers; -1 where it is no vector at all. */
 export function lengthOf(vector: Vector): number {
+  if (vector instanceof EncodedVector) return vector.numbers;
   if (typeof vector !== "string") return vector.length;
   const padding = vector.endsWith("==") ? 2 : vector.endsWith("=") ? 1 : 0;
   const bytes = (vector.length * 3) / 4 - padding;
   return bytes % 4 === 0 ? bytes / 4 : -1;
 }
 
+/** The same, but not as a part of something that goes away. */
+export const lasting = (vector: Vector): Vector =>
+  vector instanceof EncodedVector ? String(vector) : vector;
+
 /** The beginning of a longer vector, brought to length 1 again. A vector that is short enough stays what it is. */
 export function cutShort(vector: Vector, length: number): Vector {
   if (lengthOf(vector) <= length) return vector;
-  const whole = typeof vector === "string" ? fromBase64(vector) : vector;
+  const whole = floatsOf(vector);
   if (!whole) return vector;
   const beginning = Float32Array.from(whole.slice(0, length));
   let squares = 0;
@@ -49,17 +67,7 @@ export function cutShort(vector: Vector, length: number): Vector {
 }
 
 export function toBase64(vector: Vector): string {
-  if (typeof vector === "string") return vector;
+  if (typeof vector === "string" || vector instanceof EncodedVector) return String(vector);
   const packed = vector instanceof Float32Array ? vector : Float32Array.from(vector);
   return Buffer.from(packed.buffer, packed.byteOffset, packed.byteLength).toString("base64");
 }
-
-/** A vector as JSON numbers. */
-export function printNumbers(vector: Vector): string {
-  const numbers = typeof vector === "string" ? (fromBase64(vector) ?? []) : vector;
-  if (numbers.includes(0)) return `[${Array.from(numbers, withSign).join(",")}]`;
-  return numbers instanceof Float32Array ? `[${numbers.join(",")}]` : JSON.stringify(numbers);
-}
-
-/** JSON has a negative zero; JavaScript prints none. */
-const withSign = (number: number): string => (Object.is(number, -0) ? "-0" : String(number));

@@ -9,7 +9,6 @@ import type {
   Vector,
 } from "../upstream/contract.ts";
 import { typeOf } from "./pictures/look.ts";
-import { soundnessOf, soundnessOfNumbers } from "./soundness/soundness.ts";
 import { inspect } from "./vectors.ts";
 
 export const lie = (message: string): GatewayError =>
@@ -28,7 +27,7 @@ export function verifyEmbeddings(
   let length = dimensions ?? nativeDimensions;
   const { vectors } = reply;
   for (let at = 0; at < vectors.length; at++) {
-    const seen = lookAt(vectors[at] as Vector);
+    const seen = inspect(vectors[at] as Vector);
     if (!seen) throw lie(`vector ${at} is not base64 of float32 numbers`);
     length ??= seen.length;
     if (seen.length !== length || length === 0) {
@@ -42,13 +41,6 @@ export function verifyEmbeddings(
     );
   }
   return reply;
-}
-
-function lookAt(vector: Vector): ReturnType<typeof inspect> {
-  if (typeof vector === "string") return inspect(vector);
-  const soundness =
-    vector instanceof Float32Array ? soundnessOf(vector) : soundnessOfNumbers(vector);
-  return { length: vector.length, soundness };
 }
 
 export function verifyImages(reply: ImageReply): ImageReply {

@@ -1,5 +1,7 @@
 /** An adapter is a record of pure functions; a missing capability is a missing key. No network, no clock. */
+
 import type { GatewayError } from "../std/gateway-error.ts";
+import type { Pieces } from "../std/pieces.ts";
 import type { Scratch } from "../std/scratch.ts";
 import type {
   EditQuery,
@@ -43,7 +45,7 @@ export interface WireReply {
   /** These two without the byte order mark that some servers begin with. */
   text(maxBytes?: number): Promise<string>;
   /** At once where the answer is there already. */
-  bytes(): Promise<Uint8Array> | Uint8Array;
+  bytes(): Promise<Pieces> | Pieces;
   /** The body as it comes, bounded. */
   chunks(): AsyncIterable<Uint8Array>;
 }

@@ -1,5 +1,6 @@
 /** An answer whose body comes piece by piece, read in one of the ways that adapters know, and never more of it than is allowed. */
 import { GatewayError } from "../std/gateway-error.ts";
+import { Pieces } from "../std/pieces.ts";
 import type { Signal } from "../std/signal.ts";
 import type { WireReply } from "./adapter.ts";
 import { tooLarge, unreachable } from "./unreachable.ts";
@@ -42,8 +43,8 @@ export class BoundedReply implements WireReply {
     return new TextDecoder().decode(await this.#whole(maxBytes));
   }
 
-  async bytes(): Promise<Uint8Array> {
-    return withoutMark(await this.#whole(this.#options.maxBytes));
+  async bytes(): Promise<Pieces> {
+    return withoutMark(Pieces.of(await this.#whole(this.#options.maxBytes)));
   }
 
   chunks(): AsyncIterable<Uint8Array> {
@@ -85,8 +86,10 @@ export class BoundedReply implements WireReply {
 }
 
 /** The byte order mark of UTF-8. */
-export const withoutMark = (bytes: Uint8Array): Uint8Array =>
-  bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes;
+export const withoutMark = (bytes: Pieces): Pieces =>
+  bytes.byte(0) === 0xef && bytes.byte(1) === 0xbb && bytes.byte(2) === 0xbf
+    ? Pieces.of(bytes.whole().subarray(3))
+    : bytes;
 
 export function parseJson(text: string): unknown {
   try {

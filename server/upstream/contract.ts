@@ -4,6 +4,8 @@
  */
 
 import type { Limits } from "../std/limits.ts";
+import type { EncodedVector } from "../std/numbers/encoded-vector.ts";
+import type { Pieces } from "../std/pieces.ts";
 import type { Price } from "../std/price.ts";
 import type { Aside } from "../std/scratch.ts";
 import type { Signal } from "../std/signal.ts";
@@ -86,8 +88,8 @@ export interface EmbeddingTraits {
   readonly normalised?: boolean;
 }
 
-/** A string is base64 of packed little-endian float32. */
-export type Vector = string | Float32Array | readonly number[];
+/** What is encoded is base64 of packed little-endian float32. */
+export type Vector = string | EncodedVector | Float32Array | readonly number[];
 
 export interface EmbeddingsReply {
   /** In input order, one for each input. */
@@ -96,7 +98,7 @@ export interface EmbeddingsReply {
   readonly usage?: { readonly inputTokens: number };
   /** The upstream's own answer, where it may serve a caller as it is: it names this model and is in this encoding. */
   readonly verbatim?: {
-    readonly body: string | Uint8Array;
+    readonly body: Pieces;
     readonly model: string;
     readonly encoding: "float" | "base64";
   };

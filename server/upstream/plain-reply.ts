@@ -2,6 +2,7 @@
 import { brotliDecompressSync, gunzipSync, inflateSync, zstdDecompressSync } from "node:zlib";
 import { codeOf } from "../std/error-code.ts";
 import { GatewayError } from "../std/gateway-error.ts";
+import { Pieces } from "../std/pieces.ts";
 import type { WireReply } from "./adapter.ts";
 import { parseJson, withoutMark } from "./bounded-reply.ts";
 import type { Answer } from "./http/answer.ts";
@@ -38,24 +39,24 @@ export class PlainReply implements WireReply {
   }
 
   async text(maxBytes = this.#max): Promise<string> {
-    return decoder.decode(this.#bytes(maxBytes));
+    return decoder.decode(this.#bytes(maxBytes).whole());
   }
 
-  bytes(): Uint8Array {
+  bytes(): Pieces {
     return withoutMark(this.#bytes(this.#max));
   }
 
   async *chunks(): AsyncGenerator<Uint8Array> {
-    yield this.#bytes(this.#max);
+    yield* this.#bytes(this.#max).list;
   }
 
-  #bytes(max: number): Buffer {
+  #bytes(max: number): Pieces {
     const { body, coding } = this.#answer;
     if (coding === undefined || coding === "" || coding === "identity") {
       if (body.length > max) throw tooLarge(max);
       return body;
     }
-    return decompressed(body, coding, max);
+    return Pieces.of(decompressed(body.whole(), coding, max));
   }
 }
 

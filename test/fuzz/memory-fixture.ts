@@ -1,4 +1,5 @@
 /** An upstream whose answers come when the test says so, and whose vectors follow from the question alone. */
+
 import { expect } from "bun:test";
 import { Flights } from "../../server/gateway/flights.ts";
 import type { Route } from "../../server/gateway/resolve.ts";
@@ -7,6 +8,8 @@ import type { Call } from "../../server/gateway/stages/stage.ts";
 import { Trip } from "../../server/gateway/trip.ts";
 import { VectorMemory, type VectorMemoryOptions } from "../../server/gateway/vector-memory.ts";
 import { GatewayError } from "../../server/std/gateway-error.ts";
+import { EncodedVector } from "../../server/std/numbers/encoded-vector.ts";
+import { Pieces } from "../../server/std/pieces.ts";
 import { noScratch } from "../../server/std/scratch.ts";
 import { Cancel } from "../../server/std/signal.ts";
 import type {
@@ -160,7 +163,7 @@ export function startMemory(options: VectorMemoryOptions) {
         const reply: EmbeddingsReply = {
           vectors,
           ...(told && { usage: { inputTokens: sumTokens(inputs) } }),
-          verbatim: { body: "as it came", model, encoding },
+          verbatim: { body: Pieces.of(Buffer.from("as it came")), model, encoding },
         };
         Object.assign(question, { state: "answered", reply });
         resolve(reply);
@@ -218,7 +221,7 @@ export const settle = (): Promise<void> => new Promise((resolve) => setImmediate
 
 /** All bits of a vector, in whichever form it is. */
 export function bitsOf(vector: Vector): string {
-  if (typeof vector === "string") return vector;
+  if (typeof vector === "string" || vector instanceof EncodedVector) return String(vector);
   const { buffer, byteOffset, byteLength } = Float32Array.from(vector);
   return Buffer.from(buffer, byteOffset, byteLength).toString("base64");
 }

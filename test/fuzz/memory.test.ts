@@ -4,7 +4,7 @@ import fc from "fast-check";
 import type { Route } from "../../server/gateway/resolve.ts";
 import { keyOf, keyPrefix } from "../../server/gateway/vector-key.ts";
 import { entryOverhead, type VectorMemoryOptions } from "../../server/gateway/vector-memory.ts";
-import { writeVectors } from "../../server/gateway/write-vectors.ts";
+import { inBase64, joinParts } from "../../server/gateway/write-vectors.ts";
 import { GatewayError } from "../../server/std/gateway-error.ts";
 import type { EmbeddingInput, EmbeddingsQuery } from "../../server/upstream/contract.ts";
 import { tries } from "../laws/law.ts";
@@ -110,7 +110,7 @@ function checkReply({ call }: Journey, { reply }: Outcome & { ok: true }, world:
   const { ready, ...bare } = reply;
   if (ready)
     expect(ready).toEqual({
-      text: writeVectors(bare, call.query).join(""),
+      text: joinParts(inBase64(bare, call.query)),
       model: call.query.model,
     });
 }

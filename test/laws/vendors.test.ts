@@ -1,6 +1,8 @@
 /** Laws over every vendor: it understands what we ask, and of what it answers the truth comes through and nothing else. */
+
 import { expect, test } from "bun:test";
 import fc from "fast-check";
+import { EncodedVector } from "../../server/std/numbers/encoded-vector.ts";
 import type { WireRequest } from "../../server/upstream/adapter.ts";
 import { vendors } from "../../server/upstream/adapters/index.ts";
 import type { Vector } from "../../server/upstream/contract.ts";
@@ -31,7 +33,9 @@ test("every vendor with embeddings has a case, and every case a name of its own"
 });
 
 const bitsOf = (vector: Vector): string =>
-  typeof vector === "string" ? Buffer.from(vector, "base64").toString("hex") : bits(vector);
+  typeof vector === "string" || vector instanceof EncodedVector
+    ? Buffer.from(String(vector), "base64").toString("hex")
+    : bits(vector);
 
 /** As it goes out, with the proof that `sign` adds. */
 const signed = ({ adapter, vendor }: VendorSubject, request: WireRequest): WireRequest =>

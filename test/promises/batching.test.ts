@@ -1,6 +1,8 @@
 /** Small calls for a busy target travel together, and no caller can tell. */
+
 import { describe, expect, test } from "bun:test";
 import { type BatchOptions, batch } from "../../server/gateway/stages/batch.ts";
+import { Pieces } from "../../server/std/pieces.ts";
 import type { EmbeddingsQuery, EmbeddingsReply } from "../../server/upstream/contract.ts";
 import {
   answerTo,
@@ -87,7 +89,7 @@ describe("calls for a busy target", () => {
     const { call: joined, answer } = upstream.visits[1]!;
     answer({
       ...answerTo(joined),
-      verbatim: { body: "{}", model: "m", encoding: "float" },
+      verbatim: { body: Pieces.of(Buffer.from("{}")), model: "m", encoding: "float" },
     });
     for (const [at, reply] of (await Promise.all(replies)).entries()) {
       expect(reply.vectors).toEqual((inputs[at] ?? []).map((text) => vectorFor(text)));

@@ -124,7 +124,7 @@ export function testClient(maxAnswerBytes = 1_000_000): TestClient {
     client,
     ask: async (url, body, more = {}, signal = new Cancel()) => {
       const answer = await askPlainly(client, { url, headers: {}, body, ...more }, signal);
-      return answer.body.toString();
+      return answer.body.whole().toString();
     },
     [Symbol.dispose]: () => client.close(),
   };

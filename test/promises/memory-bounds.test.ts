@@ -1,8 +1,10 @@
 /** The memory of vectors stays within its bytes, whatever comes, and forgets what was used least recently. */
+
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { slotBytesOf } from "../../server/gateway/vector-arena.ts";
 import { entryOverhead, VectorMemory } from "../../server/gateway/vector-memory.ts";
+import { lengthOf } from "../../server/gateway/vectors.ts";
 import { tries } from "../laws/law.ts";
 
 const vectorOf = (seed: number, length = 8): Float32Array =>
@@ -63,7 +65,7 @@ describe("a full memory", () => {
       const known = memory.get(`key ${key}`, "float");
       if (!known) continue;
       held++;
-      slots += slotBytesOf(known.vector.length * 4);
+      slots += slotBytesOf(lengthOf(known.vector) * 4);
     }
     expect(memory.size).toBe(held);
     expect(slots + held * entryOverhead).toBeLessThanOrEqual(memory.bytes);

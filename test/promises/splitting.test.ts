@@ -1,6 +1,8 @@
 /** A call larger than the targets can take is served all the same, as if it had been small. */
+
 import { describe, expect, test } from "bun:test";
 import { split } from "../../server/gateway/stages/split.ts";
+import { Pieces } from "../../server/std/pieces.ts";
 import type { EmbeddingsReply, EmbeddingTraits } from "../../server/upstream/contract.ts";
 import {
   answerTo,
@@ -45,7 +47,7 @@ function through(
 describe("a call within the limits", () => {
   const reply: EmbeddingsReply = {
     vectors: [[1], [2]],
-    verbatim: { body: "{}", model: "our-model", encoding: "float" },
+    verbatim: { body: Pieces.of(Buffer.from("{}")), model: "our-model", encoding: "float" },
   };
 
   test("goes on as it is, and so does its answer", async () => {
@@ -171,7 +173,11 @@ describe("a larger call", () => {
 
 describe("the usage of a call in parts", () => {
   test("is the sum, and the answer is nobody's own words", async () => {
-    const verbatim = { body: "{}", model: "our-model", encoding: "float" } as const;
+    const verbatim = {
+      body: Pieces.of(Buffer.from("{}")),
+      model: "our-model",
+      encoding: "float",
+    } as const;
     const { send } = through({ maxItems: 2 }, async (call) => ({ ...answerTo(call), verbatim }));
     const reply = await send(callFor(["a", "bb", "ccc"], route));
     expect(reply.usage).toEqual({ inputTokens: 6 });

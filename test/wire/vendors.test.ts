@@ -3,9 +3,11 @@
  * is asked, what goes out, what the vendor answers and what we make of it. UPDATE_GOLDENS=1 writes `request` anew;
  * look at the difference before you keep it.
  */
+
 import { describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
+import { EncodedVector } from "../../server/std/numbers/encoded-vector.ts";
 import type { WireRequest } from "../../server/upstream/adapter.ts";
 import { adapters, native } from "../../server/upstream/adapters/index.ts";
 import type { EmbeddingsQuery, Target, Vector } from "../../server/upstream/contract.ts";
@@ -57,8 +59,8 @@ function show({ url, headers, body }: WireRequest, target: Target): Golden["requ
 }
 
 const floatsOf = (vector: Vector): number[] =>
-  typeof vector === "string"
-    ? [...new Float32Array(new Uint8Array(Buffer.from(vector, "base64")).buffer)]
+  typeof vector === "string" || vector instanceof EncodedVector
+    ? [...new Float32Array(new Uint8Array(Buffer.from(String(vector), "base64")).buffer)]
     : [...Float32Array.from(vector)];
 
 describe.each(files)("%s", (name) => {

@@ -3,6 +3,8 @@
  * strings would leave as much to the garbage collector as the answer is long.
  */
 
+import type { Parts } from "../../gateway/endpoint.ts";
+
 /** For the head. It is written after the body, whose length it tells, and ends where that begins. */
 const headBytes = 4 * 1024;
 /** Characters, which are up to three bytes each. */
@@ -15,8 +17,6 @@ export interface OnDesk {
   readonly from: number;
   readonly length: number;
 }
-
-type Parts = readonly (string | Uint8Array)[];
 
 /** `head`: for a body of so many bytes; in ASCII. Undefined where it does not fit. */
 export function putTogether(parts: Parts, head: (bytes: number) => string): OnDesk | undefined {

@@ -1,4 +1,5 @@
 /** Step 14: bytes leave, no faster than the caller takes them. */
+import type { Parts } from "../../gateway/endpoint.ts";
 import type { Leaving, Outgoing } from "../../gateway/incoming.ts";
 import { answerHead } from "./answer-head.ts";
 import { gathered, type OnDesk, putTogether } from "./desk.ts";
@@ -61,9 +62,9 @@ export async function leaveUntaken({ body }: Pick<Outgoing, "body">): Promise<vo
   else await body[Symbol.asyncIterator]().return?.();
 }
 
-type Body = Exclude<Outgoing["body"], string | readonly string[] | Uint8Array>;
+type Body = Exclude<Outgoing["body"], string | Parts | Uint8Array>;
 
-const isInParts = (body: Outgoing["body"]): body is readonly string[] => Array.isArray(body);
+const isInParts = (body: Outgoing["body"]): body is Parts => Array.isArray(body);
 
 const isLeaving = (body: Body): body is Leaving => "open" in body;
 

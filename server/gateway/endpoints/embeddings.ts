@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { GatewayError } from "../../std/gateway-error.ts";
 import { release } from "../../std/held.ts";
+import { releaseWhole } from "../../std/pieces.ts";
 import type {
   EmbeddingInput,
   EmbeddingsQuery,
@@ -12,7 +13,7 @@ import { type Purpose, purposeFields, readPurpose } from "../../upstream/purpose
 import type { Body, Endpoint, Written } from "../endpoint.ts";
 import type { Incoming } from "../incoming.ts";
 import { nameOf, parse } from "../parse.ts";
-import { writeVectors } from "../write-vectors.ts";
+import { inBase64, inNumbers } from "../write-vectors.ts";
 import { withoutNulls } from "./fields.ts";
 
 const token = z.int().min(0);
@@ -192,12 +193,17 @@ function entryProblem(entry: unknown, wanted: string): string | undefined {
 const isToken = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0;
 
 function write(reply: EmbeddingsReply, query: EmbeddingsQuery): Written {
+  return { kind: "whole", body: bodyOf(reply, query), usage: reply.usage };
+}
+
+function bodyOf(reply: EmbeddingsReply, query: EmbeddingsQuery): Body {
   const { verbatim, ready } = reply;
-  if (ready) return { kind: "whole", body: ready.text, usage: reply.usage };
+  if (ready) return ready.text;
   if (verbatim && verbatim.model === query.model && verbatim.encoding === query.encoding) {
-    return { kind: "whole", body: asItCame(verbatim.body), usage: reply.usage };
+    return forOnce(verbatim.body.list, releaseWhole);
   }
-  return { kind: "whole", body: writeVectors(reply, query), usage: reply.usage };
+  if (query.encoding === "base64") return inBase64(reply, query);
+  return forOnce([inNumbers(reply, query)], ({ buffer }) => release(buffer));
 }
 
 const largeBytes = 64 * 1024;
@@ -206,14 +212,17 @@ const largeBytes = 64 * 1024;
  * Once a large answer has left, its memory goes back at once: nobody else has it. Left to the garbage collector, such
  * answers would pile up, and new memory be fetched for each.
  */
-function asItCame(body: string | Uint8Array): Body {
-  if (typeof body === "string" || body.length < largeBytes) return body;
-  const { buffer, length } = body;
+function forOnce(list: readonly Uint8Array[], free: (piece: Uint8Array) => void): Body {
+  const length = list.reduce((sum, piece) => sum + piece.length, 0);
+  if (length < largeBytes) return list;
   async function* open(): AsyncGenerator<Uint8Array> {
     try {
-      yield body as Uint8Array;
+      for (const piece of list) {
+        yield piece;
+        free(piece);
+      }
     } finally {
-      if (buffer.byteLength === length) release(buffer);
+      for (const piece of list) free(piece);
     }
   }
   return { length, open };

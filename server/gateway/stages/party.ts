@@ -1,6 +1,7 @@
 /** Calls that travel together: one question to the upstream, and to each caller what is its own. */
 import { GatewayError } from "../../std/gateway-error.ts";
 import { release } from "../../std/held.ts";
+import { EncodedVector } from "../../std/numbers/encoded-vector.ts";
 import { Cancel } from "../../std/signal.ts";
 import { workOff } from "../../std/work-off.ts";
 import type { EmbeddingInput, EmbeddingsQuery, EmbeddingsReply } from "../../upstream/contract.ts";
@@ -177,9 +178,10 @@ function shareOut(reply: EmbeddingsReply, party: readonly Member[]): void {
     party[0]!.succeed(reply);
     return;
   }
-  // It was everyone's and is nobody's: its memory need not wait for the garbage collector. The vectors have their own.
-  const body = reply.verbatim?.body;
-  if (typeof body === "object") release(body.buffer);
+  // It was everyone's and is nobody's: its memory need not wait for the garbage collector, unless vectors lie in it.
+  if (!vectors.some((vector) => vector instanceof EncodedVector)) {
+    for (const piece of reply.verbatim?.body.list ?? []) release(piece.buffer);
+  }
   const shares =
     usage &&
     shareUsage(

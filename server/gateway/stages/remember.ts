@@ -15,7 +15,7 @@ import type { Route } from "../resolve.ts";
 import { shareUsage } from "../share-usage.ts";
 import { keyOf, keyPrefix } from "../vector-key.ts";
 import type { Known, VectorMemory } from "../vector-memory.ts";
-import { writeVectors } from "../write-vectors.ts";
+import { inBase64, joinParts } from "../write-vectors.ts";
 import type { Call, Send, Stage } from "./stage.ts";
 
 export interface RememberOptions {
@@ -148,7 +148,7 @@ export const remember =
       if (query.encoding !== "base64") return bare;
       const reply = {
         ...bare,
-        ready: { text: writeVectors(bare, query).join(""), model: query.model },
+        ready: { text: joinParts(inBase64(bare, query)), model: query.model },
       };
       written.set(found, reply);
       return reply;

@@ -1,4 +1,5 @@
 /** Perplexity: OpenAI's language, but each number of a vector is one signed byte. */
+import { EncodedVector } from "../../std/numbers/encoded-vector.ts";
 import type { EmbeddingsQuestion } from "../adapter.ts";
 import type { EmbeddingTraits, Vector } from "../contract.ts";
 import type { Vendor } from "../vendor.ts";
@@ -40,9 +41,9 @@ const embeddings: EmbeddingsQuestion = {
 
 /** As they are, from -128 to 127: what the numbers are divided by is lost, and an angle does not ask for it. */
 function fromBytes(vector: Vector): Vector {
-  if (typeof vector !== "string") return vector;
+  if (typeof vector !== "string" && !(vector instanceof EncodedVector)) return vector;
   try {
-    const bytes = Uint8Array.fromBase64(vector, { lastChunkHandling: "strict" });
+    const bytes = Uint8Array.fromBase64(String(vector), { lastChunkHandling: "strict" });
     return Float32Array.from(new Int8Array(bytes.buffer));
   } catch {
     throw unusable("a vector is not base64");

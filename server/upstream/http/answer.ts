@@ -4,7 +4,7 @@
  */
 
 import { Chunked } from "../../std/chunked.ts";
-import { release } from "../../std/held.ts";
+import { Pieces } from "../../std/pieces.ts";
 import { withoutBlanks } from "../../std/without-blanks.ts";
 
 /** The names in small letters; a name that came twice has both values, with a comma between. */
@@ -30,6 +30,9 @@ const clearLines = /^[^\r\n]*(?:\r\n[!-9;-~]+:[^\r\n]*)*$/;
 /** In a head of small letters. */
 const nothingLeft = /\r\nx-ratelimit-remaining[a-z-]*:[ \t]*(?:-|0+(?:\.0*)?[ \t]*(?:\r|$))/;
 
+/** So many pieces that are smaller than this on average become one. */
+const [mostCrumbs, crumbBytes] = [64, 16 * 1024];
+
 const headEnd = Buffer.from("\r\n\r\n");
 const nothing = Buffer.alloc(0);
 
@@ -52,10 +55,9 @@ export class Answer {
   /** Not looked at yet: a head that has not come whole. */
   #pending: Buffer = nothing;
   #pieces: Buffer[] = [];
-  /** Of an answer whose length is known and that does not come in one piece. */
-  #whole: Buffer | undefined;
-  /** So many of the pieces are made of smaller ones. */
+  /** So many of the pieces are large enough, and so many bytes are in the others. */
   #swept = 0;
+  #crumbs = 0;
   #length = 0;
   #left = 0;
   #chunked: Chunked | undefined;
@@ -75,11 +77,8 @@ export class Answer {
     return this.#state === "done";
   }
 
-  get body(): Buffer {
-    if (this.#whole) return this.#whole;
-    return this.#pieces.length === 1
-      ? (this.#pieces[0] as Buffer)
-      : Buffer.concat(this.#pieces, this.#length);
+  get body(): Pieces {
+    return new Pieces(this.#pieces);
   }
 
   /** Takes a piece. Throws where this is not an answer, or not one that may be taken. */
@@ -159,37 +158,31 @@ export class Answer {
     const isMore = bytes.length > this.#left;
     const taken = isMore ? bytes.subarray(0, this.#left) : bytes;
     const rest = isMore ? bytes.subarray(this.#left) : nothing;
-    if (!this.#whole && taken.length < this.#left && !this.#take) {
-      this.#whole = Buffer.allocUnsafeSlow(this.#left);
-    }
     this.#left -= taken.length;
-    if (this.#whole) this.#fill(this.#whole, taken);
-    else this.#keep(taken);
+    this.#keep(taken);
     if (this.#left === 0) this.#state = "done";
     return rest;
-  }
-
-  /**
-   * Where it is known how much will come, a piece goes to its place at once, and its memory back: left to the garbage
-   * collector, the pieces of large answers would pile up, and new memory be fetched for each.
-   */
-  #fill(whole: Buffer, piece: Buffer): void {
-    whole.set(piece, this.#length);
-    this.#length += piece.length;
-    if (piece.buffer.byteLength === piece.length) release(piece.buffer);
   }
 
   #keep(bytes: Buffer): Buffer {
     this.#length += bytes.length;
     if (this.#length > this.#maxBytes) this.#refuseRest();
     else if (this.#take) this.#take(bytes);
-    else this.#pieces.push(bytes);
-    // Crumbs are swept up, or each would cost more than it holds.
-    if (this.#pieces.length - this.#swept >= 1024) {
-      this.#pieces.push(Buffer.concat(this.#pieces.splice(this.#swept)));
-      this.#swept++;
-    }
+    else this.#add(bytes);
     return nothing;
+  }
+
+  /** Crumbs are swept up, or each would cost more than it holds. */
+  #add(bytes: Buffer): void {
+    this.#pieces.push(bytes);
+    this.#crumbs += bytes.length;
+    const count = this.#pieces.length - this.#swept;
+    if (count < mostCrumbs) return;
+    if (this.#crumbs < count * crumbBytes) {
+      this.#pieces.push(Buffer.concat(this.#pieces.splice(this.#swept)));
+    }
+    this.#swept = this.#pieces.length;
+    this.#crumbs = 0;
   }
 
   /** Of a failure the status says enough; the rest of its description is left where it is. */

@@ -1,25 +1,29 @@
-/** An embeddings answer out of its text. Vectors in base64 are cut out before parsing: they are all but all of it. */
+/** An embeddings answer out of its bytes. Vectors in base64 are cut out before parsing: they are all but all of it. */
 import { GatewayError } from "../../../std/gateway-error.ts";
+import { EncodedVector } from "../../../std/numbers/encoded-vector.ts";
+import type { Pieces } from "../../../std/pieces.ts";
 
 const key = Buffer.from('"embedding"');
 const quote = 0x22;
-const backslash = 0x5c;
 const colon = 0x3a;
 /** What JSON lets stand between its signs. */
 const spaces: ReadonlySet<number | undefined> = new Set([0x20, 0x0a, 0x0d, 0x09]);
 
 const decoder = new TextDecoder();
-const beyondAscii = /[\x80-\xff]/;
+/** An escape may mean that what stands there is not what it says. */
+const notPlain = /[\\\x80-\xff]/;
 
-/** As JSON.parse gives it, whatever way it took to get there. */
-export function parseAnswer(answer: Uint8Array): unknown {
-  const bytes = Buffer.from(answer.buffer, answer.byteOffset, answer.byteLength);
-  return parseAround(bytes) ?? parseWhole(bytes);
+/** From so many on, vectors stay where they are. Of less, one string for all is no burden, and quicker to decode. */
+const largeBytes = 64 * 1024;
+
+/** As JSON.parse gives it, whatever way it took to get there; but vectors in base64 may still lie in the bytes. */
+export function parseAnswer(answer: Pieces, inPlaceFrom = largeBytes): unknown {
+  return parseAround(answer, inPlaceFrom) ?? parseWhole(answer);
 }
 
-function parseWhole(bytes: Buffer): unknown {
+function parseWhole(answer: Pieces): unknown {
   try {
-    return JSON.parse(decoder.decode(bytes));
+    return JSON.parse(decoder.decode(answer.whole()));
   } catch (cause) {
     throw new GatewayError("upstream_invalid", "The upstream's answer is not valid JSON.", {
       cause,
@@ -29,57 +33,92 @@ function parseWhole(bytes: Buffer): unknown {
 
 /**
  * Parses what stands around the vectors, then puts them back. Undefined where that is not plain sailing: where there is
- * anything but ASCII around them, or an escape, which may mean that what stands there is not the base64 itself.
- * The vectors are parts of one string, which costs less than a string for each; and less is left to clear away.
+ * anything but ASCII around them, or an escape, or where one is not base64 as it stands there.
  */
-function parseAround(bytes: Buffer): unknown {
-  if (bytes.includes(backslash)) return undefined;
-  const text = bytes.toString("latin1");
-  const vectors: string[] = [];
-  let around = "";
+function parseAround(answer: Pieces, inPlaceFrom: number): unknown {
+  const text = answer.length < inPlaceFrom ? answer.text(0) : undefined;
+  if (text?.includes("\\")) return undefined;
+  const vectors: (string | EncodedVector)[] = [];
+  const around = new Around(answer);
   let from = 0;
   let length = 0;
-  for (let at = bytes.indexOf(key); at >= 0; at = bytes.indexOf(key, at + 1)) {
-    const open = openingQuote(bytes, at + key.length);
-    if (open === undefined) continue;
-    // All are of one length, as a rule. Where that is wrong, a vector holds a quotation mark, and nobody believes it.
+  for (let at = answer.indexOf(key, 0); at >= 0; at = answer.indexOf(key, from)) {
+    const open = openingQuote(answer, at + key.length);
+    if (open === undefined) {
+      around.add(from, at + key.length);
+      from = at + key.length;
+      continue;
+    }
+    // All are of one length, as a rule. Where that is wrong, a vector holds a quotation mark, which is not base64.
     const guess = open + 1 + length;
-    const close = bytes[guess] === quote ? guess : bytes.indexOf(quote, open + 1);
+    const close = answer.byte(guess) === quote ? guess : answer.indexOf(quote, open + 1);
     if (close < 0) return undefined;
+    const vector = text?.slice(open + 1, close) ?? EncodedVector.in(answer, open + 1, close);
+    if (vector === undefined) return undefined;
     length = close - open - 1;
-    around += `${text.slice(from, open + 1)}${vectors.length}`;
-    vectors.push(text.slice(open + 1, close));
+    around.add(from, open + 1);
+    vectors.push(vector);
     from = close;
-    at = close;
   }
-  around += text.slice(from);
-  if (vectors.length === 0 || beyondAscii.test(around)) return undefined;
+  around.add(from, answer.length);
+  const rest = around.text();
+  if (vectors.length === 0 || notPlain.test(rest)) return undefined;
   try {
-    return putBack(JSON.parse(around), vectors);
+    return putBack(JSON.parse(rest), vectors);
   } catch {
     return undefined;
   }
 }
 
-/** Where the string after a key's colon begins, if a string is what follows. */
-function openingQuote(bytes: Buffer, after: number): number | undefined {
-  const at = skipSpace(bytes, after);
-  if (bytes[at] !== colon) return undefined;
-  const open = skipSpace(bytes, at + 1);
-  return bytes[open] === quote ? open : undefined;
+const desk = Buffer.allocUnsafeSlow(64 * 1024);
+
+/** What stands around the vectors, gathered in memory that is used again. */
+class Around {
+  readonly #answer: Pieces;
+  /** Whoever needs a larger one has it alone. */
+  #desk = desk;
+  #length = 0;
+
+  constructor(answer: Pieces) {
+    this.#answer = answer;
+  }
+
+  add(from: number, to: number): void {
+    const end = this.#length + to - from;
+    if (end > this.#desk.length) {
+      const larger = Buffer.allocUnsafeSlow(2 * end);
+      this.#desk.copy(larger, 0, 0, this.#length);
+      this.#desk = larger;
+    }
+    this.#answer.copy(this.#desk, this.#length, from, to);
+    this.#length = end;
+  }
+
+  text(): string {
+    return this.#desk.toString("latin1", 0, this.#length);
+  }
 }
 
-function skipSpace(bytes: Buffer, from: number): number {
+/** Where the string after a key's colon begins, if a string is what follows. */
+function openingQuote(answer: Pieces, after: number): number | undefined {
+  const at = skipSpace(answer, after);
+  if (answer.byte(at) !== colon) return undefined;
+  const open = skipSpace(answer, at + 1);
+  return answer.byte(open) === quote ? open : undefined;
+}
+
+function skipSpace(answer: Pieces, from: number): number {
   let at = from;
-  while (spaces.has(bytes[at])) at++;
+  while (spaces.has(answer.byte(at))) at++;
   return at;
 }
 
-function putBack(answer: unknown, vectors: readonly string[]): unknown {
+/** Each entry has one where a vector was taken out, and there are as many entries as vectors: so they are in the same order. */
+function putBack(answer: unknown, vectors: readonly (string | EncodedVector)[]): unknown {
   const { data } = answer as { data?: unknown };
   if (!Array.isArray(data) || data.length !== vectors.length) return undefined;
   for (const [at, entry] of (data as { embedding?: unknown }[]).entries()) {
-    if (entry?.embedding !== String(at)) return undefined;
+    if (entry?.embedding !== "") return undefined;
     entry.embedding = vectors[at];
   }
   return answer;

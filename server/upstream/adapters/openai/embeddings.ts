@@ -1,4 +1,6 @@
 /** Embeddings as OpenAI speaks them, and as those who speak alike do. */
+import { EncodedVector } from "../../../std/numbers/encoded-vector.ts";
+import { Pieces } from "../../../std/pieces.ts";
 import type { EmbeddingsQuestion } from "../../adapter.ts";
 import type {
   EmbeddingsQuery,
@@ -43,7 +45,7 @@ export const openaiEmbeddings = (
     },
     fromUpstream: (reply, query) => {
       const bytes = reply.bytes();
-      return bytes instanceof Uint8Array
+      return bytes instanceof Pieces
         ? readEmbeddings(bytes, query)
         : bytes.then((all) => readEmbeddings(all, query));
     },
@@ -83,7 +85,7 @@ interface Answer {
   readonly usage?: { readonly prompt_tokens?: unknown; readonly total_tokens?: unknown };
 }
 
-export function readEmbeddings(bytes: Uint8Array, query: EmbeddingsQuery): EmbeddingsReply {
+export function readEmbeddings(bytes: Pieces, query: EmbeddingsQuery): EmbeddingsReply {
   const value = parseAnswer(bytes);
   const reply = embeddingsIn(value, query);
   const answer = value as Answer;
@@ -113,12 +115,10 @@ function verbatimEncoding(answer: Answer): "float" | "base64" | undefined {
   const entries = answer.data as readonly (Entry | null)[];
   if (object !== "list" || typeof model !== "string" || Object.keys(answer).length !== 4) return;
   if (!isTokens(usage?.prompt_tokens) || !isTokens(usage?.total_tokens)) return;
-  const text = typeof entries[0]?.embedding === "string";
+  const text = isText(entries[0]?.embedding);
   const alike = entries.every(
     (entry, at) =>
-      entry?.index === at &&
-      entry.object === "embedding" &&
-      (typeof entry.embedding === "string") === text,
+      entry?.index === at && entry.object === "embedding" && isText(entry.embedding) === text,
   );
   return alike ? (text ? "base64" : "float") : undefined;
 }
@@ -143,9 +143,12 @@ export function inOrder(entries: readonly (Entry | null)[], query: EmbeddingsQue
 
 function vectorOf(entry: Entry | null): Vector {
   const embedding = entry?.embedding;
-  if (typeof embedding === "string" || Array.isArray(embedding)) return embedding as Vector;
+  if (isText(embedding) || Array.isArray(embedding)) return embedding as Vector;
   throw unusable("an entry has no `embedding`");
 }
+
+const isText = (embedding: unknown): boolean =>
+  typeof embedding === "string" || embedding instanceof EncodedVector;
 
 /** Some say -1 where they do not know, LM Studio and LocalAI say 0; but an input has at least one token. */
 const isTokens = (value: unknown): value is number => isCount(value) && value > 0;

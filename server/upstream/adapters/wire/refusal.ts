@@ -1,4 +1,5 @@
 /** A refusal as it came over the wire: a body that can be read only once, in words that are not all for callers. */
+import { Pieces } from "../../../std/pieces.ts";
 import type { WireReply } from "../../adapter.ts";
 
 /** An error page may be long; its beginning is enough to tell what it is. */
@@ -20,7 +21,7 @@ export function readAgain(
   status = had,
 ): WireReply {
   const text = JSON.stringify(body) ?? "";
-  const bytes = () => new TextEncoder().encode(text);
+  const bytes = () => Pieces.of(new TextEncoder().encode(text));
   return {
     status,
     headers,
@@ -28,7 +29,7 @@ export function readAgain(
     text: async () => text,
     bytes,
     chunks: async function* () {
-      yield bytes();
+      yield* bytes().list;
     },
   };
 }

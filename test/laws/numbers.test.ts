@@ -1,0 +1,167 @@
+/** Numbers that cannot be believed are found, by each of the ways in which they are looked for. */
+import { describe, expect, test } from "bun:test";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import fc from "fast-check";
+import wabt from "wabt";
+import { EncodedVector } from "../../server/std/numbers/encoded-vector.ts";
+import { deskFor } from "../../server/std/numbers/machine.ts";
+import {
+  type Soundness,
+  soundnessOf,
+  soundnessOfNumbers,
+  soundnessOnDesk,
+} from "../../server/std/numbers/soundness.ts";
+import { inPieces } from "../pieces.ts";
+import { tries } from "./law.ts";
+
+const folder = join(import.meta.dir, "../../server/std/numbers");
+
+test("what is run is what is written", async () => {
+  const { parseWat } = await wabt();
+  const text = readFileSync(join(folder, "numbers.wat"), "utf8");
+  const parsed = parseWat("numbers.wat", text, { simd: true, relaxed_simd: true });
+  const binary = Buffer.from(parsed.toBinary({}).buffer);
+  if (process.env.UPDATE_GOLDENS) writeFileSync(join(folder, "numbers.wasm"), binary);
+  expect(readFileSync(join(folder, "numbers.wasm")).equals(binary)).toBe(true);
+});
+
+/** After a larger vector that is all wrong, so that what it leaves behind would show. */
+function onDesk(floats: Float32Array): Soundness {
+  deskFor(floats.byteLength + 4096).fill(0xff);
+  deskFor(floats.byteLength).set(
+    new Uint8Array(floats.buffer, floats.byteOffset, floats.byteLength),
+  );
+  return soundnessOnDesk(floats.byteLength);
+}
+
+const ways: readonly (readonly [string, (floats: Float32Array) => Soundness])[] = [
+  ["in WebAssembly", onDesk],
+  ["in JavaScript", soundnessOf],
+  ["as numbers", (floats) => soundnessOfNumbers([...floats])],
+];
+
+describe.each(ways)("%s", (_, look) => {
+  const lengths = [1, 2, 3, 4, 7, 8, 9, 31, 32, 33, 384, 1536, 20_000];
+  test.each(lengths)("one number among %d is enough, wherever it stands", (length) => {
+    const places = new Set([0, 1, 7, 8, length >> 1, length - 2, length - 1]);
+    for (const at of [...places].filter((place) => place >= 0 && place < length)) {
+      for (const wrong of [Number.NaN, -Number.NaN, Infinity, -Infinity]) {
+        expect(look(new Float32Array(length).fill(0.5).fill(wrong, at, at + 1))).toBe("not-finite");
+        expect(look(new Float32Array(length).fill(wrong, at, at + 1))).toBe("not-finite");
+      }
+      for (const right of [1, -1, 3.4028234663852886e38, -3.4028234663852886e38, 2 ** -126]) {
+        expect(look(new Float32Array(length).fill(right, at, at + 1))).toBe("sound");
+      }
+    }
+    expect(look(new Float32Array(length))).toBe("zero");
+    expect(look(new Float32Array(length).fill(-0))).toBe("zero");
+  });
+
+  test("any bits at all are judged as what they are", () => {
+    const bits = fc.uint32Array({ minLength: 1, maxLength: 70 });
+    fc.assert(
+      fc.property(bits, (words) => {
+        const floats = new Float32Array(Uint32Array.from(words).buffer);
+        const finite = floats.every(Number.isFinite);
+        const some = floats.some((number) => number !== 0);
+        expect(look(floats)).toBe(finite ? (some ? "sound" : "zero") : "not-finite");
+      }),
+      { numRuns: 2000 },
+    );
+  });
+});
+
+/** As strict decoders read it. */
+function strictly(text: string): string | undefined {
+  try {
+    const bytes = Uint8Array.fromBase64(text, { lastChunkHandling: "strict" });
+    const isPlain = bytes.length % 4 === 0 && Math.ceil(bytes.length / 3) * 4 === text.length;
+    return isPlain ? Buffer.from(bytes).toString("hex") : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+describe("a vector in base64 is read where it lies", () => {
+  const read = (text: string, before: number, cuts: readonly number[]) => {
+    const bytes = Buffer.from(`${"x".repeat(before)}${text}"`, "latin1");
+    const vector = EncodedVector.in(inPieces(bytes, cuts), before, before + text.length);
+    if (vector) expect(String(vector)).toBe(text);
+    return vector?.decoded().toString("hex");
+  };
+  const cuts = fc.array(fc.nat(400), { maxLength: 4 });
+
+  test("and its numbers are those of the same text, to the last bit", () => {
+    const words = fc.uint32Array({ minLength: 1, maxLength: 100 });
+    fc.assert(
+      fc.property(words, fc.nat(5), cuts, (numbers, before, at) => {
+        const floats = new Float32Array(Uint32Array.from(numbers).buffer);
+        const text = Buffer.from(floats.buffer).toString("base64");
+        expect(read(text, before, at)).toBe(Buffer.from(floats.buffer).toString("hex"));
+        const bytes = Buffer.from(text);
+        const vector = EncodedVector.in(inPieces(bytes, at), 0, bytes.length);
+        expect(vector?.numbers).toBe(floats.length);
+        expect(vector?.soundness).toBe(soundnessOf(floats));
+      }),
+      tries(1000),
+    );
+  });
+
+  test("and one number among many that cannot be believed is found, wherever it stands", () => {
+    const judged = (floats: Float32Array) => {
+      const bytes = Buffer.from(Buffer.from(floats.buffer).toString("base64"));
+      return EncodedVector.in(inPieces(bytes, []), 0, bytes.length)?.soundness;
+    };
+    const largest = 3.4028234663852886e38;
+    for (const length of [1, 2, 3, 4, 5, 11, 12, 13, 47, 48, 49]) {
+      for (let at = 0; at < length; at++) {
+        for (const number of [Number.NaN, -Number.NaN, Infinity, -Infinity]) {
+          expect(judged(new Float32Array(length).fill(0.5).fill(number, at, at + 1))).toBe(
+            "not-finite",
+          );
+        }
+        for (const number of [
+          1,
+          -1,
+          largest,
+          -largest,
+          2 ** 96,
+          -(2 ** 97),
+          2 ** -126,
+          2 ** -149,
+        ]) {
+          expect(judged(new Float32Array(length).fill(number, at, at + 1))).toBe("sound");
+        }
+      }
+      expect(judged(new Float32Array(length))).toBe("zero");
+      expect(judged(new Float32Array(length).fill(-0))).toBe("zero");
+    }
+  });
+
+  test("and nothing is taken for base64 that strict decoders would not take", () => {
+    const sign = fc.oneof(
+      { weight: 60, arbitrary: fc.constantFrom(..."ABCDwxyz0189+/") },
+      { weight: 1, arbitrary: fc.constantFrom(..."=-_ \n.:@[`{\x00\x7f\xff") },
+    );
+    const ends = fc.constantFrom("", "=", "==", "===", "A=", "Q==", "g==", "QQ==", "gQ=", "QI=");
+    fc.assert(
+      fc.property(fc.string({ unit: sign, maxLength: 140 }), ends, cuts, (start, end, at) => {
+        const text = start + end;
+        expect(read(text, 0, at)).toBe(strictly(text) as string);
+      }),
+      tries(5000),
+    );
+  });
+
+  test("every sign of a byte is judged as strict decoders judge it, wherever it stands", () => {
+    for (let byte = 0; byte < 256; byte++) {
+      for (const place of [0, 1, 2, 3, 15, 16, 47, 63, 64, 79]) {
+        const text = Buffer.alloc(80, "A")
+          .fill(byte, place, place + 1)
+          .toString("latin1");
+        expect(read(text, 0, [])).toBe(strictly(text) as string);
+      }
+    }
+  });
+});
