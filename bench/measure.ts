@@ -50,13 +50,16 @@ export async function underLoad(
   };
 }
 
-/** Until two rounds in a row agree, because the first ones are those of a compiler at work. At most five. */
+/**
+ * Until it becomes no cheaper, because the first rounds are those of a compiler at work: it is at it for ten seconds and
+ * more, and two rounds that agree by chance are no sign that it is done. At most twelve.
+ */
 export async function warmUp(round: () => Promise<number>): Promise<void> {
-  let before = await round();
-  for (let more = 0; more < 4; more++) {
-    const now = await round();
-    if (Math.abs(now - before) <= 0.05 * before) return;
-    before = now;
+  const costs: number[] = [];
+  while (costs.length < 12) {
+    costs.push(await round());
+    const [before, lately] = [costs.slice(0, -3), costs.slice(-3)];
+    if (before.length >= 2 && Math.min(...lately) > 0.97 * Math.min(...before)) return;
   }
 }
 

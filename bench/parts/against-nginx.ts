@@ -2,7 +2,7 @@
 
 import { atMost, type Verdict } from "../finding.ts";
 import { tryOnce } from "../load.ts";
-import { type Figures, medians, underLoad, warmUp } from "../measure.ts";
+import { type Figures, median, medians, underLoad, warmUp } from "../measure.ts";
 import { type Contender, largeBuffers } from "../nginx.ts";
 import { type Scenario, targets } from "../scenarios.ts";
 import type { Part, Site } from "../site.ts";
@@ -58,7 +58,7 @@ async function inTurns(
   site: Site,
   scenario: Scenario,
   proxies: readonly Contender[],
-): Promise<Map<Contender, Figures>> {
+): Promise<Map<Contender, readonly Figures[]>> {
   const lists = new Map<Contender, Figures[]>(proxies.map((proxy) => [proxy, []]));
   for (let at = 1; at <= site.rounds; at++) {
     site.say(`${scenario.name}: round ${at} of ${site.rounds}`);
@@ -68,28 +68,42 @@ async function inTurns(
       list.push(await underLoad(site, proxy, scenario, site.seconds));
     }
   }
-  return new Map([...lists].map(([proxy, list]) => [proxy, medians(list)]));
+  return lists;
+}
+
+/** What happens beside us on the machine meets both of a round: so they are compared round by round. */
+function timesOf(rounds: readonly Figures[], others: readonly Figures[]) {
+  const each = rounds.map(
+    ({ cpuUsPerRequest }, at) => cpuUsPerRequest / others[at]!.cpuUsPerRequest,
+  );
+  return { middle: median(each), least: Math.min(...each), most: Math.max(...each) };
 }
 
 function tell(
   { scenario, mostCpu, fromMemory = false }: AgainstNginx,
-  vexel: Figures,
-  nginx: Figures | undefined,
-  tuned: Figures | undefined,
+  vexelRounds: readonly Figures[],
+  nginxRounds: readonly Figures[] | undefined,
+  tunedRounds: readonly Figures[] | undefined,
 ) {
   const { name, connections } = scenario;
+  const vexel = medians(vexelRounds);
+  const nginx = nginxRounds && medians(nginxRounds);
+  const times = nginxRounds && timesOf(vexelRounds, nginxRounds);
+  const tuned = tunedRounds && timesOf(vexelRounds, tunedRounds);
   if ((vexel.upstreamCalls === 0) !== fromMemory)
     throw new Error(`${name}: ${vexel.upstreamCalls} upstream calls for each request`);
-  const times = (other: Figures) => vexel.cpuUsPerRequest / other.cpuUsPerRequest;
   const columns = { ...(nginx && { nginx }), vexel };
   const verdicts: Verdict[] = [
-    ...(nginx ? [atMost(`CPU per request, ${name}`, times(nginx), mostCpu, "x nginx")] : []),
+    ...(times ? [atMost(`CPU per request, ${name}`, times.middle, mostCpu, "x nginx")] : []),
     atMost(`memory under load, ${name}`, vexel.peakMegabytes, targets.loadMegabytes, "MB"),
   ];
   const lines = [`${name}, ${connections} connections`, figureTable(columns)];
-  if (tuned)
+  if (times)
     lines.push(
-      `nginx with larger buffers: ${tuned.cpuUsPerRequest.toFixed(1)} us/request, vexel ${times(tuned).toFixed(2)} x that (not judged)`,
+      `CPU, round by round: ${times.middle.toFixed(2)} x nginx in the middle, ${times.least.toFixed(2)} to ${times.most.toFixed(2)}`,
     );
-  return { text: lines.join("\n"), figures: { name, connections, ...columns, tuned }, verdicts };
+  if (tuned)
+    lines.push(`against nginx with larger buffers: ${tuned.middle.toFixed(2)} x (not judged)`);
+  const figures = { name, connections, ...columns, times, tuned };
+  return { text: lines.join("\n"), figures, verdicts };
 }

@@ -22,29 +22,30 @@ export interface Reception {
   count(bytes: number): void;
 }
 
-export async function readJson(
+/** A promise only where more of it has to come: most bodies come with their heads. */
+export function readJson(arriving: Arriving, maxBytes: number, reception: Reception): unknown {
+  const { headers, content } = arriving;
+  checkType(headers.get("content-type"));
+  const bytes = content.whole();
+  if (!bytes) return readLater(arriving, maxBytes, reception);
+  reception.count(bytes.length);
+  if (bytes.length > maxBytes) throw tooLarge(maxBytes);
+  return read(bytes, headers);
+}
+
+async function readLater(
   arriving: Arriving,
   maxBytes: number,
   reception: Reception,
 ): Promise<unknown> {
-  const { headers, content } = arriving;
-  checkType(headers.get("content-type"));
-  // Most bodies came with their heads, and need no waiting.
-  let bytes = content.whole();
-  if (bytes) {
-    reception.count(bytes.length);
-    if (bytes.length > maxBytes) throw tooLarge(maxBytes);
-  } else {
-    const heaps: Buffer[] = [];
-    const pieces: Uint8Array[] = [];
-    for await (const piece of readChunks(arriving, maxBytes, reception)) {
-      pieces.push(piece);
-      // Crumbs are swept up, or each would take more room than it holds.
-      if (pieces.length === manyPieces) heaps.push(Buffer.concat(pieces.splice(0)));
-    }
-    bytes = Buffer.concat([...heaps, ...pieces]);
+  const heaps: Buffer[] = [];
+  const pieces: Uint8Array[] = [];
+  for await (const piece of readChunks(arriving, maxBytes, reception)) {
+    pieces.push(piece);
+    // Crumbs are swept up, or each would take more room than it holds.
+    if (pieces.length === manyPieces) heaps.push(Buffer.concat(pieces.splice(0)));
   }
-  return read(bytes, headers);
+  return read(Buffer.concat([...heaps, ...pieces]), arriving.headers);
 }
 
 function read(bytes: Buffer, headers: Fields): unknown {

@@ -213,7 +213,7 @@ class Arrival implements Incoming, Reception {
     return /^[\w.:[\]-]{1,255}$/.test(host) ? `${proto}://${host}` : "";
   }
 
-  json(): Promise<unknown> {
+  json(): unknown {
     return readJson(this, this.#options.maxBodyBytes, this);
   }
 

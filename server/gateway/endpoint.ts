@@ -55,6 +55,7 @@ export interface Endpoint<Q extends { readonly model: string }, A> {
   readonly kind: "embedding" | "image";
   /** For the OpenAPI document: the same schemas that validate. */
   readonly body: z.ZodType;
-  read(incoming: Incoming): Promise<Read<Q>>;
+  /** Waits only for what has not come yet. */
+  read(incoming: Incoming): Promise<Read<Q>> | Read<Q>;
   write(answer: A, query: Q, context: WriteContext): Promise<Written> | Written;
 }

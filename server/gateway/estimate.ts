@@ -40,20 +40,37 @@ export function estimateVectors(
   { input }: Pick<EmbeddingsQuery, "input">,
   targets: readonly Target[],
 ): Estimate {
+  const dearest = dearests.get(targets) ?? lookForDearest(targets);
+  const { price, certain } = dearest;
+  if (!price) return dearest.free;
   const load = loadOf(input);
   const most = mostTokens(load);
-  let price = targets.length === 0 ? 0 : undefined;
-  let certain = true;
-  for (const target of targets) {
-    const here = priceOf(target);
-    if (here === null) certain = false;
-    else price = Math.max(price ?? 0, here);
-  }
-  if (!price) return { dollars: price, certain };
   const dollars = (load.tokens * price) / million;
   return most === load.tokens
     ? { dollars, certain }
     : { dollars, most: (most * price) / million, certain };
+}
+
+/** What the dearest target asks for a million tokens. Undefined: none says. */
+interface Dearest {
+  readonly price: number | undefined;
+  /** All of them say. */
+  readonly certain: boolean;
+  /** The estimate where there is nothing to count. */
+  readonly free: Estimate;
+}
+
+/** Looked up once for each list of targets: those of a model stay the same until the configuration changes. */
+const dearests = new WeakMap<readonly Target[], Dearest>();
+
+function lookForDearest(targets: readonly Target[]): Dearest {
+  const prices = targets.map(priceOf);
+  const told = prices.filter((price) => price !== null);
+  const price = targets.length === 0 ? 0 : told.length > 0 ? Math.max(...told) : undefined;
+  const certain = told.length === prices.length;
+  const found = { price, certain, free: { dollars: price, certain } };
+  dearests.set(targets, found);
+  return found;
 }
 
 /**

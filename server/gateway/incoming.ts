@@ -34,8 +34,8 @@ export interface Incoming {
   readonly publicUrl: string;
   /** Of the body, so far: also of one that was refused. */
   readonly bytesReceived: number;
-  /** Reads the body once, bounded. Throws GatewayError. */
-  json(): Promise<unknown>;
+  /** Reads the body once, bounded. Throws GatewayError. This one is a promise only where there is something to wait for. */
+  json(): unknown;
   form(): Promise<Form>;
 }
 

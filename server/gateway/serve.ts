@@ -1,13 +1,13 @@
 /** The whole journey. Read this first; every step is one file beside it. */
 import type { GatewayError } from "../std/gateway-error.ts";
-import type { Streamed } from "../std/json-stream.ts";
 import { noScratch } from "../std/scratch.ts";
 import type { Settled } from "../usage/ledger.ts";
 import type { Pass } from "./admission.ts";
 import { authenticate } from "./authenticate.ts";
+import { isInParts, isStreamed, joined, lengthOf } from "./bodies.ts";
 import { type Deadline, hungUp } from "./deadline.ts";
 import type { Asked } from "./demand.ts";
-import type { Body, Endpoint, Parts, Read, Written } from "./endpoint.ts";
+import type { Endpoint, Read, Written } from "./endpoint.ts";
 import { InHand, type Standing } from "./in-hand.ts";
 import type { Incoming, Outgoing } from "./incoming.ts";
 import { stayAlive } from "./keep-alive.ts";
@@ -21,7 +21,6 @@ import { begun, settled, steady } from "./stream.ts";
 import { told } from "./told.ts";
 import { Trip } from "./trip.ts";
 import { vectorsCost } from "./vectors-cost.ts";
-import { joinParts } from "./write-vectors.ts";
 
 export type Serve = <Q extends Asked, A>(
   endpoint: Endpoint<Q, A>,
@@ -84,7 +83,9 @@ class Journey<Q extends Asked, A> {
       this.#standing = this.#inHand.admit(this.#endpoint.kind, headers, caller.id);
       this.#trip.knownOnly = this.#standing === "looking";
       this.#trip.caller = caller;
-      const read = await this.#endpoint.read(this.#incoming);
+      const reading = this.#endpoint.read(this.#incoming);
+      // What is there already is not waited for, here and below: each wait costs as much as a step of the journey.
+      const read = reading instanceof Promise ? await reading : reading;
       this.#read = read;
       // Not as it came: what is no model of ours may be anything, a key or a prompt among it.
       this.#trip.model = snapshot.models.get(read.query.model)?.id;
@@ -147,7 +148,7 @@ class Journey<Q extends Asked, A> {
       trip: this.#trip,
     });
     if (kind === "embedding") this.#trip.cost = vectorsCost(this.#trip, route.targets);
-    const written = await this.#endpoint.write(answer, query, {
+    const writing = this.#endpoint.write(answer, query, {
       publicUrl: () => incoming.publicUrl,
       now: Math.floor(now() / 1000),
       keepPicture,
@@ -155,7 +156,10 @@ class Journey<Q extends Asked, A> {
         this.#trip.dropped = [...new Set([...(this.#trip.dropped ?? []), name])];
       },
     });
-    return written.kind === "whole" ? this.#whole(written) : this.#stream(written, deadline);
+    const written = writing instanceof Promise ? await writing : writing;
+    return await (written.kind === "whole"
+      ? this.#whole(written)
+      : this.#stream(written, deadline));
   }
 
   /** Nothing was asked of anyone yet: who finds no room has lost nothing. */
@@ -170,7 +174,9 @@ class Journey<Q extends Asked, A> {
     this.#trip.usage = usage;
     this.#trip.bytesOut = lengthOf(body);
     const headers = told(this.#trip, json());
-    const left = keeping ? await keeping.keepWhole(joined(body), { ...headers }) : false;
+    const left = keeping
+      ? await keeping.keepWhole(isInParts(body) ? joined(body) : body, { ...headers })
+      : false;
     // What lies on disk is read while it leaves; everything else is done with.
     if (left) {
       await this.#clearAway();
@@ -282,17 +288,3 @@ const eventStream = {
   "content-type": "text/event-stream; charset=utf-8",
   "cache-control": "no-cache",
 } as const;
-
-const isStreamed = (body: Body): body is Streamed => typeof body === "object" && "open" in body;
-
-const isInParts = (body: Body): body is Parts => Array.isArray(body);
-
-const joined = (body: Body) => (isInParts(body) ? joinParts(body) : body);
-
-function lengthOf(body: Body): number {
-  if (isStreamed(body)) return body.length;
-  if (!isInParts(body)) return Buffer.byteLength(body);
-  let length = 0;
-  for (const part of body) length += Buffer.byteLength(part);
-  return length;
-}

@@ -73,9 +73,3 @@ function numbersOf(vector: Float32Array | EncodedVector): Float32Array {
   const { buffer, byteOffset, length } = vector.decoded();
   return new Float32Array(buffer, byteOffset, length / 4);
 }
-
-/** As one text, for those who have to keep it. */
-export const joinParts = (parts: Parts): string =>
-  parts
-    .map((part) => (typeof part === "string" ? part : Buffer.from(part).toString("latin1")))
-    .join("");

@@ -102,8 +102,8 @@ export interface EmbeddingsReply {
     readonly model: string;
     readonly encoding: "float" | "base64";
   };
-  /** The whole answer as text, made before for the same question to the same model. */
-  readonly ready?: { readonly text: string; readonly model: string };
+  /** The whole answer, made before for the same question to the same model. */
+  readonly ready?: { readonly body: Uint8Array; readonly model: string };
 }
 
 /** The options of an image call under their wire names; absent stays absent. */

@@ -1,10 +1,11 @@
 /** Whoever asks, together with whomever, gets what asking alone would have given: its own vectors; and nobody waits for ever. */
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
+import { joined } from "../../server/gateway/bodies.ts";
 import type { Route } from "../../server/gateway/resolve.ts";
 import { keyOf, keyPrefix } from "../../server/gateway/vector-key.ts";
 import { entryOverhead, type VectorMemoryOptions } from "../../server/gateway/vector-memory.ts";
-import { inBase64, joinParts } from "../../server/gateway/write-vectors.ts";
+import { inBase64 } from "../../server/gateway/write-vectors.ts";
 import { GatewayError } from "../../server/std/gateway-error.ts";
 import type { EmbeddingInput, EmbeddingsQuery } from "../../server/upstream/contract.ts";
 import { tries } from "../laws/law.ts";
@@ -110,7 +111,7 @@ function checkReply({ call }: Journey, { reply }: Outcome & { ok: true }, world:
   const { ready, ...bare } = reply;
   if (ready)
     expect(ready).toEqual({
-      text: joinParts(inBase64(bare, call.query)),
+      body: joined(inBase64(bare, call.query)),
       model: call.query.model,
     });
 }

@@ -44,8 +44,11 @@ export function embeddingsEndpoint(options: {
     operation: "embeddings",
     kind: "embedding",
     body: embeddingsBody,
-    read: (incoming) =>
-      incoming.json().then((body) => ({ query: readQuery(withoutNulls(body), options.maxInputs) })),
+    read: (incoming) => {
+      const read = (body: unknown) => ({ query: readQuery(withoutNulls(body), options.maxInputs) });
+      const body = incoming.json();
+      return body instanceof Promise ? body.then(read) : read(body);
+    },
     write,
   };
 }
@@ -198,7 +201,7 @@ function write(reply: EmbeddingsReply, query: EmbeddingsQuery): Written {
 
 function bodyOf(reply: EmbeddingsReply, query: EmbeddingsQuery): Body {
   const { verbatim, ready } = reply;
-  if (ready) return ready.text;
+  if (ready) return ready.body;
   if (verbatim && verbatim.model === query.model && verbatim.encoding === query.encoding) {
     return forOnce(verbatim.body.list, releaseWhole);
   }

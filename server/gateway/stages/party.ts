@@ -179,8 +179,8 @@ function shareOut(reply: EmbeddingsReply, party: readonly Member[]): void {
     return;
   }
   // It was everyone's and is nobody's: its memory need not wait for the garbage collector, unless vectors lie in it.
-  if (!vectors.some((vector) => vector instanceof EncodedVector)) {
-    for (const piece of reply.verbatim?.body.list ?? []) release(piece.buffer);
+  if (reply.verbatim && !(vectors[0] instanceof EncodedVector)) {
+    for (const piece of reply.verbatim.body.list) release(piece.buffer);
   }
   const shares =
     usage &&

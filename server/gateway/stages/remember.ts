@@ -10,12 +10,13 @@ import type {
   Vector,
 } from "../../upstream/contract.ts";
 import { placedIn } from "../../upstream/input-place.ts";
+import { joined } from "../bodies.ts";
 import { type Flight, type Flights, untilLanded } from "../flights.ts";
 import type { Route } from "../resolve.ts";
 import { shareUsage } from "../share-usage.ts";
 import { keyOf, keyPrefix } from "../vector-key.ts";
 import type { Known, VectorMemory } from "../vector-memory.ts";
-import { inBase64, joinParts } from "../write-vectors.ts";
+import { inBase64 } from "../write-vectors.ts";
 import type { Call, Send, Stage } from "./stage.ts";
 
 export interface RememberOptions {
@@ -148,7 +149,7 @@ export const remember =
       if (query.encoding !== "base64") return bare;
       const reply = {
         ...bare,
-        ready: { text: joinParts(inBase64(bare, query)), model: query.model },
+        ready: { body: joined(inBase64(bare, query)), model: query.model },
       };
       written.set(found, reply);
       return reply;

@@ -14,7 +14,7 @@ const decoder = new TextDecoder();
 const notPlain = /[\\\x80-\xff]/;
 
 /** From so many on, vectors stay where they are. Of less, one string for all is no burden, and quicker to decode. */
-const largeBytes = 64 * 1024;
+const largeBytes = 512 * 1024;
 
 /** As JSON.parse gives it, whatever way it took to get there; but vectors in base64 may still lie in the bytes. */
 export function parseAnswer(answer: Pieces, inPlaceFrom = largeBytes): unknown {

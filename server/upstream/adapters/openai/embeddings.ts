@@ -101,12 +101,11 @@ export function readEmbeddings(bytes: Pieces, query: EmbeddingsQuery): Embedding
 export function embeddingsIn(answer: unknown, query: EmbeddingsQuery): EmbeddingsReply {
   const { data, usage } = (answer ?? {}) as Answer;
   if (!Array.isArray(data)) throw unusable("it has no list called `data`");
+  const vectors = inOrder(data as (Entry | null)[], query);
+  const { prompt_tokens: read, total_tokens: all } = usage ?? {};
   // Vectors have no tokens of their own: where only the total is told, it is the input's.
-  const tokens = [usage?.prompt_tokens, usage?.total_tokens].find(isTokens);
-  return {
-    vectors: inOrder(data as (Entry | null)[], query),
-    ...(tokens !== undefined && { usage: { inputTokens: tokens } }),
-  };
+  const tokens = isTokens(read) ? read : isTokens(all) ? all : undefined;
+  return tokens === undefined ? { vectors } : { vectors, usage: { inputTokens: tokens } };
 }
 
 /** Exactly what OpenAI would send, in order and with nothing added: in which encoding? */
@@ -116,18 +115,21 @@ function verbatimEncoding(answer: Answer): "float" | "base64" | undefined {
   if (object !== "list" || typeof model !== "string" || Object.keys(answer).length !== 4) return;
   if (!isTokens(usage?.prompt_tokens) || !isTokens(usage?.total_tokens)) return;
   const text = isText(entries[0]?.embedding);
-  const alike = entries.every(
-    (entry, at) =>
-      entry?.index === at && entry.object === "embedding" && isText(entry.embedding) === text,
-  );
-  return alike ? (text ? "base64" : "float") : undefined;
+  for (let at = 0; at < entries.length; at++) {
+    const entry = entries[at];
+    if (entry?.index !== at || entry.object !== "embedding") return;
+    if (isText(entry.embedding) !== text) return;
+  }
+  return text ? "base64" : "float";
 }
 
 /** By `index` where every entry has one; else as they came. A doubled or missing index is no order at all. */
 export function inOrder(entries: readonly (Entry | null)[], query: EmbeddingsQuery): Vector[] {
-  if (entries.every((entry) => entry?.index === undefined)) return entries.map(vectorOf);
   const { input } = query;
   const asked = input.kind === "text" ? input.texts.length : input.tokens.length;
+  // As nearly all send them.
+  if (entries.length === asked && isSequence(entries)) return entries.map(vectorOf);
+  if (entries.every((entry) => entry?.index === undefined)) return entries.map(vectorOf);
   const vectors = new Array<Vector | undefined>(asked).fill(undefined);
   for (const entry of entries) {
     const index = entry?.index;
@@ -139,6 +141,11 @@ export function inOrder(entries: readonly (Entry | null)[], query: EmbeddingsQue
     if (vector === undefined) throw unusable(`input ${at} has no vector`);
     return vector;
   });
+}
+
+function isSequence(entries: readonly (Entry | null)[]): boolean {
+  for (let at = 0; at < entries.length; at++) if (entries[at]?.index !== at) return false;
+  return true;
 }
 
 function vectorOf(entry: Entry | null): Vector {
