@@ -120,7 +120,7 @@
   (func (export "check") (param $from i32) (param $end i32) (result i32)
     (local $strange v128) (local $signs v128) (local $high v128)
     (local $nibble v128) (local $slash v128) (local $byLow v128) (local $byHigh v128) (local $distance v128)
-    (local $any v128) (local $huge v128) (local $unsigned v128) (local $exponents v128) (local $hugeOnes v128)
+    (local $any v128) (local $largest v128) (local $unsigned v128) (local $exponents v128)
     (local.set $nibble (v128.const i32x4 0x0f0f0f0f 0x0f0f0f0f 0x0f0f0f0f 0x0f0f0f0f))
     (local.set $slash (v128.const i32x4 0x2f2f2f2f 0x2f2f2f2f 0x2f2f2f2f 0x2f2f2f2f))
     ;; A sign is strange where its two halves have a bit in common here.
@@ -134,7 +134,6 @@
     (local.set $unsigned (v128.const i8x16 63 63 63 63 31 63 63 63 63 55 63 63 63 63 61 63))
     ;; The upper bits of the exponents: seven, three and seven. Only where all are set can a number be none.
     (local.set $exponents (v128.const i16x8 0 0 0x301f 0 0x0700 0 0 0x3f01))
-    (local.set $hugeOnes (v128.const i16x8 1 1 0x301f 1 0x0700 1 1 0x3f01))
     (block $done
       (loop $next
         (br_if $done (i32.ge_u (local.get $from) (local.get $end)))
@@ -146,8 +145,8 @@
         (local.set $signs (i8x16.add (local.get $signs) (i8x16.relaxed_swizzle (local.get $distance)
           (i8x16.add (local.get $high) (i8x16.eq (local.get $signs) (local.get $slash))))))
         (local.set $any (v128.or (local.get $any) (v128.and (local.get $signs) (local.get $unsigned))))
-        (local.set $huge (v128.or (local.get $huge)
-          (i16x8.eq (v128.and (local.get $signs) (local.get $exponents)) (local.get $hugeOnes))))
+        (local.set $largest
+          (i16x8.max_u (local.get $largest) (v128.and (local.get $signs) (local.get $exponents))))
         (local.set $signs (v128.load offset=16 (local.get $from)))
         (local.set $high (v128.and (i16x8.shr_u (local.get $signs) (i32.const 4)) (local.get $nibble)))
         (local.set $strange (v128.or (local.get $strange) (v128.and
@@ -156,8 +155,8 @@
         (local.set $signs (i8x16.add (local.get $signs) (i8x16.relaxed_swizzle (local.get $distance)
           (i8x16.add (local.get $high) (i8x16.eq (local.get $signs) (local.get $slash))))))
         (local.set $any (v128.or (local.get $any) (v128.and (local.get $signs) (local.get $unsigned))))
-        (local.set $huge (v128.or (local.get $huge)
-          (i16x8.eq (v128.and (local.get $signs) (local.get $exponents)) (local.get $hugeOnes))))
+        (local.set $largest
+          (i16x8.max_u (local.get $largest) (v128.and (local.get $signs) (local.get $exponents))))
         (local.set $signs (v128.load offset=32 (local.get $from)))
         (local.set $high (v128.and (i16x8.shr_u (local.get $signs) (i32.const 4)) (local.get $nibble)))
         (local.set $strange (v128.or (local.get $strange) (v128.and
@@ -166,8 +165,8 @@
         (local.set $signs (i8x16.add (local.get $signs) (i8x16.relaxed_swizzle (local.get $distance)
           (i8x16.add (local.get $high) (i8x16.eq (local.get $signs) (local.get $slash))))))
         (local.set $any (v128.or (local.get $any) (v128.and (local.get $signs) (local.get $unsigned))))
-        (local.set $huge (v128.or (local.get $huge)
-          (i16x8.eq (v128.and (local.get $signs) (local.get $exponents)) (local.get $hugeOnes))))
+        (local.set $largest
+          (i16x8.max_u (local.get $largest) (v128.and (local.get $signs) (local.get $exponents))))
         (local.set $signs (v128.load offset=48 (local.get $from)))
         (local.set $high (v128.and (i16x8.shr_u (local.get $signs) (i32.const 4)) (local.get $nibble)))
         (local.set $strange (v128.or (local.get $strange) (v128.and
@@ -176,10 +175,12 @@
         (local.set $signs (i8x16.add (local.get $signs) (i8x16.relaxed_swizzle (local.get $distance)
           (i8x16.add (local.get $high) (i8x16.eq (local.get $signs) (local.get $slash))))))
         (local.set $any (v128.or (local.get $any) (v128.and (local.get $signs) (local.get $unsigned))))
-        (local.set $huge (v128.or (local.get $huge)
-          (i16x8.eq (v128.and (local.get $signs) (local.get $exponents)) (local.get $hugeOnes))))
+        (local.set $largest
+          (i16x8.max_u (local.get $largest) (v128.and (local.get $signs) (local.get $exponents))))
         (local.set $from (i32.add (local.get $from) (i32.const 64)))
         (br $next)))
     (if (v128.any_true (local.get $strange)) (then (return (i32.const -1))))
-    (if (v128.any_true (local.get $huge)) (then (return (i32.const 2))))
+    ;; Nothing is larger than all of these bits.
+    (if (v128.any_true (i16x8.eq (local.get $largest) (v128.const i16x8 1 1 0x301f 1 0x0700 1 1 0x3f01)))
+      (then (return (i32.const 2))))
     (v128.any_true (local.get $any))))
