@@ -12,12 +12,14 @@ const bySchema = (body: object) => read({ ...body, user: undefined });
 const texts = ["a", " ", "\u0000", "\ud800", "naïve 猫 🐈", "x".repeat(100_000), "null", "[1,2]"];
 const encodings = [undefined, "float", "base64"];
 
-describe("one text and no more than its encoding", () => {
+const lists = [["a"], ["a", "a"], texts.slice(0, 4)];
+
+describe("texts and no more than their encoding", () => {
   for (const encoding of encodings) {
-    test(`is read as the schema reads it (${encoding})`, async () => {
-      for (const input of texts) {
+    test(`are read as the schema reads them (${encoding})`, async () => {
+      for (const input of [...texts, ...lists]) {
         const body = { model: "m", input, ...(encoding && { encoding_format: encoding }) };
-        const plain = readPlain(body);
+        const plain = readPlain(body, 4);
         expect(plain).toEqual(await bySchema(body));
         expect(await read(body)).toEqual(plain!);
       }
@@ -29,8 +31,14 @@ test.each([
   { model: "m", input: "" },
   { model: "", input: "a" },
   { model: 1, input: "a" },
-  { model: "m", input: ["a"] },
+  { model: "m", input: [] },
+  { model: "m", input: ["a", ""] },
+  { model: "m", input: ["a", 1] },
+  { model: "m", input: ["a", null] },
+  { model: "m", input: ["a", ["b"]] },
+  { model: "m", input: ["a", "b", "c", "d", "e"] },
   { model: "m", input: [1] },
+  { model: "m", input: [[1]] },
   { model: "m", input: 7 },
   { model: "m" },
   { input: "a" },
@@ -41,5 +49,5 @@ test.each([
   { model: "m", input: "a", task: "query" },
   { model: "m", input: "a", anything: true },
 ])("anything else is left to the schema: %j", (body) => {
-  expect(readPlain(body)).toBeUndefined();
+  expect(readPlain(body, 4)).toBeUndefined();
 });

@@ -84,7 +84,7 @@ function readQuery(body: Record<string, unknown>, maxInputs: number): Embeddings
   if (body.model === undefined || body.model === "") {
     throw new GatewayError("missing_model", "you must provide a model parameter");
   }
-  const plain = readPlain(body);
+  const plain = readPlain(body, maxInputs);
   if (plain) return plain;
   const {
     model,
@@ -110,19 +110,28 @@ function readQuery(body: Record<string, unknown>, maxInputs: number): Embeddings
 const nothing: Rest = Object.freeze({});
 
 /**
- * One text and no wishes but its encoding: what most callers send, and what the schema would make of it, for a tenth
+ * Texts and no wishes but their encoding: what most callers send, and what the schema would make of it, for a tenth
  * of the time. Undefined where there is anything more to say about it.
  */
-export function readPlain(body: Record<string, unknown>): EmbeddingsQuery | undefined {
-  const { model, input: text, encoding_format: encoding = "float" } = body;
-  if (typeof model !== "string" || model === "" || typeof text !== "string" || text === "") {
-    return undefined;
-  }
+export function readPlain(
+  body: Record<string, unknown>,
+  maxInputs: number,
+): EmbeddingsQuery | undefined {
+  const { model, input: given, encoding_format: encoding = "float" } = body;
+  const single = typeof given === "string";
+  const texts = single ? [given] : given;
+  if (typeof model !== "string" || model === "" || !areTexts(texts, maxInputs)) return undefined;
   if (encoding !== "base64" && encoding !== "float") return undefined;
   for (const name in body) {
     if (name !== "model" && name !== "input" && name !== "encoding_format") return undefined;
   }
-  return { model, input: { kind: "text", texts: [text] }, single: true, encoding, rest: nothing };
+  return { model, input: { kind: "text", texts }, single, encoding, rest: nothing };
+}
+
+function areTexts(given: unknown, most: number): given is string[] {
+  if (!Array.isArray(given) || given.length === 0 || given.length > most) return false;
+  for (const text of given) if (typeof text !== "string" || text === "") return false;
+  return true;
 }
 
 /** Not OpenAI's, but most other vendors have it under one name or another. */
