@@ -7,6 +7,7 @@
 import type { Model, Snapshot } from "../snapshot/snapshot.ts";
 import { GatewayError } from "../std/gateway-error.ts";
 import { Cancel } from "../std/signal.ts";
+import { workOff } from "../std/work-off.ts";
 import type { EmbeddingsQuery, Target, Vector } from "../upstream/contract.ts";
 import type { Reach } from "../upstream/reach.ts";
 import { askWithin, type OwnQuestions } from "./own-question.ts";
@@ -38,6 +39,9 @@ export interface Canary {
   /** Lets go of those that are being asked, and says nothing more. */
   close(): void;
 }
+
+/** Models that are looked at at the same time. */
+const mostAtOnce = 8;
 
 const text = "The canary sang in the mine, and everybody knew that the air was good.";
 
@@ -138,7 +142,8 @@ export function createCanary(options: CanaryOptions): Canary {
           model.targets.length > 1 &&
           (all || model.targets.some((target) => !seen.has(placeOf(model, target)))),
       );
-      for (const model of models) await lookAt(model);
+      // Side by side: one that does not answer must not keep the others from being found out.
+      await workOff(models.reverse(), mostAtOnce, lookAt);
     },
     strayed: (model, target) => out.size > 0 && out.has(placeOf(model, target)),
     close: () => {

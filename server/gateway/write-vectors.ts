@@ -28,30 +28,56 @@ export function inBase64(reply: EmbeddingsReply, { model }: Pick<EmbeddingsQuery
   return parts;
 }
 
-/** The same in numbers, printed to where they leave from. All of its memory is its own. */
+/** So many numbers are printed in one turn of the event loop; others wait for no more than that. */
+const inOneTurn = 100_000;
+
+/** The same in numbers, printed to where they leave from. All of their memory is theirs. */
 export function inNumbers(
   reply: EmbeddingsReply,
   { model }: Pick<EmbeddingsQuery, "model">,
-): Buffer<ArrayBuffer> {
-  const vectors = reply.vectors.map(printable);
+): readonly Buffer[] | Promise<readonly Buffer[]> {
+  const { vectors } = reply;
   const end = `}${endOf(reply, model)}`;
+  const perTurn = Math.max(1, Math.floor(inOneTurn / Math.max(1, lengthOf(vectors[0] as Vector))));
+  return vectors.length <= perTurn
+    ? [printed(vectors, 0, vectors.length, end)]
+    : inTurns(vectors, perTurn, end);
+}
+
+async function inTurns(
+  vectors: readonly Vector[],
+  perTurn: number,
+  end: string,
+): Promise<readonly Buffer[]> {
+  const pieces: Buffer[] = [];
+  for (let from = 0; from < vectors.length; from += perTurn) {
+    if (from > 0) await new Promise(setImmediate);
+    pieces.push(printed(vectors, from, Math.min(from + perTurn, vectors.length), end));
+  }
+  return pieces;
+}
+
+/** Of an answer, the vectors from one to another, with what stands before them; and behind the last, its end. */
+function printed(vectors: readonly Vector[], from: number, to: number, end: string): Buffer {
+  const entries = vectors.slice(from, to).map(printable);
   let room = Buffer.byteLength(end);
-  for (let at = 0; at < vectors.length; at++) {
-    const vector = vectors[at] as Printable;
-    room += begin.length + entry(at).length;
+  for (let at = 0; at < entries.length; at++) {
+    const vector = entries[at] as Printable;
+    room += begin.length + entry(from + at).length;
     room += typeof vector === "string" ? vector.length : mostBytes(lengthOf(vector));
   }
   // What is never written to costs nothing.
-  const answer = Buffer.allocUnsafeSlow(room);
-  let to = answer.write(begin, "latin1");
-  for (let at = 0; at < vectors.length; at++) {
-    if (at > 0) to += answer.write(`},${entry(at)}`, to, "latin1");
-    const vector = vectors[at] as Printable;
-    if (typeof vector === "string") to += answer.write(vector, to, "latin1");
-    else to = printFloats(numbersOf(vector), answer, to);
+  const text = Buffer.allocUnsafeSlow(room);
+  let length = 0;
+  for (let at = 0; at < entries.length; at++) {
+    const vector = entries[at] as Printable;
+    const before = from + at === 0 ? begin : `},${entry(from + at)}`;
+    length += text.write(before, length, "latin1");
+    if (typeof vector === "string") length += text.write(vector, length, "latin1");
+    else length = printFloats(numbersOf(vector), text, length);
   }
-  to += answer.write(end, to);
-  return answer.subarray(0, to);
+  if (to === vectors.length) length += text.write(end, length);
+  return text.subarray(0, length);
 }
 
 type Printable = string | Float32Array | EncodedVector;

@@ -9,7 +9,8 @@ export class Pieces {
   /** The piece that was looked at last. The next look is mostly at the same. */
   #at = 0;
 
-  constructor(list: readonly Buffer[]) {
+  constructor(pieces: readonly Buffer[]) {
+    const list = pieces.length === 1 ? pieces : pieces.filter(({ length }) => length > 0);
     this.#list = list;
     const begins: number[] = [];
     let length = 0;

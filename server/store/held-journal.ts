@@ -17,7 +17,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import type { LedgerRow } from "./ledger-file.ts";
-import { isAlive, underWay } from "./ledger-journal.ts";
+import { underWay } from "./ledger-journal.ts";
 
 const name = /^held-(\d+)-([\w-]+)\.journal$/;
 
@@ -185,8 +185,8 @@ export function presumeHeld(folder: string): Presumed {
   for (const entry of readdirSync(folder)) {
     const [, pid = "", id = ""] = name.exec(entry) ?? [];
     const path = join(folder, entry);
-    const isUsed = Number(pid) === process.pid ? ours.has(path) : isAlive(Number(pid));
-    if (pid === "" || isUsed) continue;
+    // The folder is locked, so those of others are of processes that are no more, whoever has their numbers now.
+    if (pid === "" || ours.has(path)) continue;
     const { rows, unreadable } = openIn(readFileSync(path, "utf8"));
     const lines = rows
       .filter(({ requestId }) => !written.has(requestId))

@@ -13,10 +13,9 @@ import {
   writeSync,
 } from "node:fs";
 import { join } from "node:path";
-import { codeOf } from "../std/error-code.ts";
 import { fromValues, type LedgerRow, valuesOf } from "./ledger-file.ts";
 
-const name = /^ledger-(\d+)-[\w-]+\.journal$/;
+const name = /^ledger-\d+-[\w-]+\.journal$/;
 
 /** Of this process: its own number says nothing about which of them are still written. */
 const ours = new Set<string>();
@@ -68,21 +67,23 @@ export interface LeftBehind {
   remove(): void;
 }
 
-/** The journals of processes that are no more. */
+/**
+ * The journals of processes that are no more. The folder is locked, so they are all that are not our own; a process with
+ * the same number may live and have nothing to do with it.
+ */
 export const leftBehind = (folder: string): LeftBehind[] =>
   journalsIn(folder)
-    .filter(({ path, pid }) => (pid === process.pid ? !ours.has(path) : !isAlive(pid)))
-    .map(({ path }) => ({ ...read(path), remove: () => unlinkSync(path) }));
+    .filter((path) => !ours.has(path))
+    .map((path) => ({ ...read(path), remove: () => unlinkSync(path) }));
 
-/** All that is under way into the ledger, also of processes that live. */
+/** All that is under way into the ledger. */
 export const underWay = (folder: string): LedgerRow[] =>
-  journalsIn(folder).flatMap(({ path }) => read(path).rows);
+  journalsIn(folder).flatMap((path) => read(path).rows);
 
-const journalsIn = (folder: string) =>
-  readdirSync(folder).flatMap((entry) => {
-    const pid = name.exec(entry)?.[1];
-    return pid === undefined ? [] : [{ path: join(folder, entry), pid: Number(pid) }];
-  });
+const journalsIn = (folder: string): string[] =>
+  readdirSync(folder)
+    .filter((entry) => name.test(entry))
+    .map((entry) => join(folder, entry));
 
 function read(path: string): Pick<LeftBehind, "rows" | "unreadable"> {
   const rows: LedgerRow[] = [];
@@ -113,14 +114,3 @@ const isWhole = (row: LedgerRow | null): boolean =>
   [row?.at, row?.attempts, row?.status, row?.latencyMs, row?.bytesIn, row?.bytesOut].every(
     (each) => typeof each === "number",
   );
-
-/** A signal that is none: it only asks whether there is such a process. */
-export function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    // There is one, and it is another user's.
-    return codeOf(error) === "EPERM";
-  }
-}

@@ -1,9 +1,12 @@
 /** Embeddings answers are read by a shorter way than JSON.parse: it must lead to the same place. */
-import { expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { GatewayError } from "../../server/std/gateway-error.ts";
 import { EncodedVector } from "../../server/std/numbers/encoded-vector.ts";
+import { Pieces } from "../../server/std/pieces.ts";
+import { readEmbeddings } from "../../server/upstream/adapters/openai/embeddings.ts";
 import { parseAnswer } from "../../server/upstream/adapters/openai/embeddings-answer.ts";
+import type { EmbeddingsQuery } from "../../server/upstream/contract.ts";
 import { inPieces } from "../pieces.ts";
 import { tries } from "./law.ts";
 
@@ -85,7 +88,7 @@ test("an answer is what JSON.parse says it is, whatever stands in it", () => {
       const wanted = plainly(text);
       fc.pre(wanted !== undefined);
       const came = inPieces(Buffer.from(text), at);
-      for (const from of sizes) expect(asText(parseAnswer(came, from))).toEqual(wanted.value);
+      for (const from of sizes) expect(asText(parseAnswer(came, from).value)).toEqual(wanted.value);
     }),
     tries(1500),
   );
@@ -102,7 +105,7 @@ test("an answer that JSON.parse would not read is a fault, or has a vector that 
       const text = bytes.toString();
       const wanted = plainly(text);
       try {
-        const got = asText(parseAnswer(inPieces(bytes, where), from));
+        const got = asText(parseAnswer(inPieces(bytes, where), from).value);
         if (wanted) expect(got).toEqual(wanted.value);
         // Only a line break inside a vector is read more kindly; the check of its base64 refuses it later.
         else expect(from > 0 && [...text].some((sign) => sign < " ")).toBe(true);
@@ -114,4 +117,47 @@ test("an answer that JSON.parse would not read is a fault, or has a vector that 
     }),
     tries(1500),
   );
+});
+
+describe("an answer passes on as it came", () => {
+  const vector = Buffer.from(Float32Array.of(0.5, -1).buffer).toString("base64");
+  const query: EmbeddingsQuery = {
+    model: "m",
+    input: { kind: "text", texts: ["a", "b"] },
+    single: false,
+    encoding: "base64",
+    rest: {},
+  };
+  const entries = [0, 1].map(
+    (index) => `{"object":"embedding","index":${index},"embedding":"${vector}"}`,
+  );
+  const usage = `{"prompt_tokens":5,"total_tokens":5}`;
+  const whole = (data: readonly string[], told = usage, more = "") =>
+    `{"object":"list",${more}"data":[${data.join(", ")}],"model":"a:b","usage":${told}}`;
+  const read = (text: string) => readEmbeddings(Pieces.of(Buffer.from(text)), query);
+
+  test("where there is nothing in it that was not looked at", () => {
+    const text = whole(entries);
+    expect(read(text).verbatim?.body.text(0)).toBe(text);
+    const spaced = text.replaceAll(":", " : ").replace("a : b", "a:b");
+    expect(read(spaced).verbatim?.encoding).toBe("base64");
+    const numbers = text.replaceAll(`"${vector}"`, "[0.5,-1]");
+    expect(read(numbers).verbatim?.encoding).toBe("float");
+  });
+
+  const more = entries.map((entry) => entry.replace("{", `{"meta":{"embedding":"AAAA"},`));
+  const twice = entries.map((entry) => entry.replace("{", `{"embedding":"AAAAAAAAwH8=",`));
+  test.each([
+    ["a total that nobody believes", whole(entries, `{"prompt_tokens":5,"total_tokens":99999999}`)],
+    ["more in its usage", whole(entries, `{"prompt_tokens":5,"total_tokens":5,"cost":1}`)],
+    ["more in its entries", whole(more)],
+    ["two vectors in an entry", whole(twice)],
+    ["its list twice", whole(entries, usage, `"data":[{"embedding":"AAAA"}],`)],
+    ["its model twice", whole(entries, usage, `"model":"other",`)],
+  ])("but not with %s", (_, text) => {
+    const reply = read(text);
+    expect(reply.verbatim).toBeUndefined();
+    expect(reply.vectors.map(String)).toEqual([vector, vector]);
+    expect(reply.usage).toEqual({ inputTokens: 5 });
+  });
 });

@@ -111,6 +111,19 @@ describe("the journal of what is held", () => {
     expect(presumeHeld(folder.path).calls).toBe(0);
   });
 
+  test("is taken up also where another process has the number of the one that was killed", () => {
+    using folder = temporaryFolder();
+    const journal = held(folder.path);
+    journal.begin(row());
+    const [name] = readdirSync(folder.path);
+    // Ours is a number that is surely taken.
+    const copy = join(folder.path, `held-${process.ppid}-a.journal`);
+    writeFileSync(copy, readFileSync(join(folder.path, name!)));
+    expect(presumeHeld(folder.path).calls).toBe(1);
+    expect(taken(folder.path)).toHaveLength(1);
+    journal.close();
+  });
+
   test("has those that begin in the same turn of the event loop after it, in one write, and ends with them", async () => {
     using folder = temporaryFolder();
     const journal = held(folder.path);

@@ -98,6 +98,15 @@ describe("a target that strays", () => {
     expect(canary.strayed(again, again.targets[1]!)).toBe(true);
   });
 
+  test("is found although a target of another model says nothing", async () => {
+    const models = [modelNamed("first", a, c), modelNamed("second", a, b)];
+    const { canary, words } = arrange(models, { a: right, b: wrong, c: "nothing" });
+    const looking = canary.look(false);
+    await Bun.sleep(5);
+    expect(words()).toEqual(["b strayed"]);
+    await looking;
+  });
+
   test("of one model may be the first of another", async () => {
     const [one, other] = [modelNamed("one", a, b), modelNamed("other", b, c)];
     const { canary, words } = arrange([one, other], { a: right, b: wrong, c: wrong });

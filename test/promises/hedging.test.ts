@@ -123,6 +123,8 @@ describe("a second call", () => {
     expect(upstream.visits[1]!.call.signal.aborted).toBe(false);
     expect(call.trip.target).toBe(b);
     expect(call.trip.attempts).toBe(2);
+    // What is called off may be charged for.
+    expect(call.trip.mayHavePaid).toBe(true);
     expect(call.signal.heard.size).toBe(0);
   });
 

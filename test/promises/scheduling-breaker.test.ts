@@ -3,6 +3,7 @@ import { describe, expect, test } from "bun:test";
 import { Concurrency } from "../../server/gateway/scheduling/concurrency.ts";
 import { OutcomeWindow } from "../../server/gateway/scheduling/outcome-window.ts";
 import type { TargetHealth, TargetNews } from "../../server/gateway/scheduling/target-health.ts";
+import { randomFrom } from "../fuzz/scheduling-world.ts";
 import { answers, dies, fails, isLimited, seatNamed } from "./scheduling-fixture.ts";
 
 describe("a target that fails", () => {
@@ -23,6 +24,34 @@ describe("a target that fails", () => {
         why: "5 failures in a row, the last: upstream_error",
       },
     ]);
+  });
+
+  test("now and then, and several times in a row now and then, still serves where nobody else does", () => {
+    const random = randomFrom(7);
+    const seat = seatNamed("a");
+    let [asked, served] = [0, 0];
+    for (let at = 0; at < 2000; at += 2) {
+      if (seat.health.standing(at, true) === "out") continue;
+      asked++;
+      if (random() < 0.4) fails(seat, at);
+      else {
+        answers(seat, at, 1);
+        served++;
+      }
+    }
+    // It fails four of ten: nearly all the others are served, and not turned away.
+    expect(asked).toBeGreaterThan(950);
+    expect(served / 1000).toBeGreaterThan(0.55);
+  });
+
+  test("always is left alone, also if it failed now and then before", () => {
+    const seat = seatNamed("a");
+    for (let at = 0; at < 40; at++) {
+      if (at % 3 === 0) fails(seat, at);
+      else answers(seat, at, 0);
+    }
+    for (let call = 0; call < 30; call++) fails(seat, 100);
+    expect(seat.health.standing(100, true)).toBe("out");
   });
 
   test("is tried by one call after a second, by the next only when that one is over", () => {

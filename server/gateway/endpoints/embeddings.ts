@@ -204,19 +204,25 @@ function entryProblem(entry: unknown, wanted: string): string | undefined {
 
 const isToken = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0;
 
-function write(reply: EmbeddingsReply, query: EmbeddingsQuery): Written {
-  return { kind: "whole", body: bodyOf(reply, query), usage: reply.usage };
+function write(reply: EmbeddingsReply, query: EmbeddingsQuery): Written | Promise<Written> {
+  const written = (body: Body): Written => ({ kind: "whole", body, usage: reply.usage });
+  const body = bodyOf(reply, query);
+  return body instanceof Promise ? body.then(written) : written(body);
 }
 
-function bodyOf(reply: EmbeddingsReply, query: EmbeddingsQuery): Body {
+function bodyOf(reply: EmbeddingsReply, query: EmbeddingsQuery): Body | Promise<Body> {
   const { verbatim, ready } = reply;
   if (ready) return ready.body;
   if (verbatim && verbatim.model === query.model && verbatim.encoding === query.encoding) {
     return forOnce(verbatim.body.list, releaseWhole);
   }
   if (query.encoding === "base64") return inBase64(reply, query);
-  return forOnce([inNumbers(reply, query)], ({ buffer }) => release(buffer));
+  const numbers = inNumbers(reply, query);
+  return numbers instanceof Promise ? numbers.then(ownForOnce) : ownForOnce(numbers);
 }
+
+const ownForOnce = (pieces: readonly Uint8Array[]): Body =>
+  forOnce(pieces, ({ buffer }) => release(buffer));
 
 const largeBytes = 64 * 1024;
 

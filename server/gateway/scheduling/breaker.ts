@@ -20,6 +20,10 @@ const rampMs = 10_000;
 const leastShare = 0.1;
 /** Of one that only failed more often than others, a single good answer says little. */
 const goodProbesWhenPartial = 3;
+/** How much a call counts in the share of those that failed lately, and from which share on failures are nothing new. */
+const [weight, usualFailing] = [1 / 16, 0.1];
+/** From this share on, it is better left alone even where nobody else can serve. */
+const hopeless = 0.7;
 
 export class Breaker {
   /** It is left alone. */
@@ -29,6 +33,9 @@ export class Breaker {
   /** For a person: what it was that blew. */
   why = "";
   #failures = 0;
+  /** The share that failed lately; and what it was when a call last succeeded. */
+  #failing = 0;
+  #failingBefore = 0;
   #falls = 0;
   #openedAt = 0;
   #waitMs = 0;
@@ -62,6 +69,8 @@ export class Breaker {
 
   /** `probe`: the call began while it was open. True: it is closed again. `lone`: nobody else can serve. */
   succeeded(now: number, probe: boolean, lone: boolean): boolean {
+    this.#failing *= 1 - weight;
+    this.#failingBefore = this.#failing;
     if (!this.open) {
       this.#failures = 0;
       return false;
@@ -71,6 +80,8 @@ export class Breaker {
     this.#probeSince = undefined;
     this.#goodProbes++;
     if (this.partial && !lone && this.#goodProbes < goodProbesWhenPartial) return false;
+    // Of one that served nobody, what was before says nothing about now.
+    if (!this.partial) this.#failing = this.#failingBefore = 0;
     this.open = false;
     this.partial = false;
     this.#failures = 0;
@@ -80,15 +91,21 @@ export class Breaker {
 
   /** True: it has just blown. */
   failed(now: number, probe: boolean, why: string): boolean {
+    this.#failing += (1 - this.#failing) * weight;
     if (this.open) {
+      // Failing more and more, and nothing but failing, are two things.
+      if (this.partial && this.#failing > hopeless) this.partial = false;
       // Of several that went there at once, the first to fail says it for all.
       if (probe && this.#probeSince !== undefined) this.#wait(now);
       return false;
     }
     this.#failures++;
-    const most = this.share(now) < 1 ? inARowAtFirst : inARow;
+    // One that fails now and then fails several times in a row as well, and serves the others all the same.
+    const partial = this.#failingBefore >= usualFailing && this.#failingBefore < hopeless;
+    const most = this.share(now) < 1 && !partial ? inARowAtFirst : inARow;
     if (this.#failures < most) return false;
     this.#blow(now, `${this.#failures} failures in a row, the last: ${why}`);
+    this.partial = partial;
     return true;
   }
 
@@ -131,6 +148,7 @@ export class Breaker {
 
   #blow(now: number, why: string): void {
     this.open = true;
+    this.partial = false;
     this.why = why;
     this.#failures = 0;
     this.#wait(now);

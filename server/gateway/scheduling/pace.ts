@@ -46,7 +46,9 @@ export class Pace {
     if (own !== undefined) return Math.max(leastPatienceMs, 4 * own);
     // Of one that is not known yet, what is known of the others is the best guess.
     let guess = 0;
-    for (const { pace } of peers) guess = Math.max(guess, pace.slowMs(size) ?? 0);
+    for (const { pace } of peers) {
+      guess = Math.max(guess, pace.slowMs(size) ?? pace.lastMeanMs(size) ?? 0);
+    }
     return guess === 0 ? firstPatienceMs : Math.max(2 * leastPatienceMs, 10 * guess);
   }
 

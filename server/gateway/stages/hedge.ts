@@ -12,12 +12,14 @@ import type { Timers } from "../../std/timers.ts";
 const soonestMs = 2;
 /** How often it is looked, once all that run have had their time. */
 const lookMs = 250;
+/** After a start nobody's pace is known, and all who are asked first would be given the time that a model takes to load. */
+const lookAgainMs = 1000;
 
 export interface Runner<T> {
   /** After this a second one may run. Undefined: not known, so none does. */
   readonly usualMs: number | undefined;
-  /** After this it has had its time. */
-  readonly patienceMs: number;
+  /** After this it has had its time. Looked at again where it waits long: more may be known by then. */
+  patienceMs(): number;
   /** So long it may go on after another has won, because its end tells something. 0: it is called off at once. */
   readonly lingerMs: number;
   run(signal: Cancel): Promise<T>;
@@ -35,6 +37,8 @@ export interface Race<T, R extends Runner<T>> {
   isFinal(error: unknown): boolean;
   /** Before the outcome is: whose it is. */
   told(runner: R): void;
+  /** One was asked for nothing: another was quicker, or this one failed while another ran. */
+  wasted(error?: unknown): void;
   readonly signal: Signal;
   readonly timers: Timers;
 }
@@ -68,7 +72,7 @@ class Contest<T, R extends Runner<T>> {
     const { first, signal, timers } = this.#race;
     signal.addEventListener("abort", this.#callOff);
     const each = this.#start(first);
-    if (first.usualMs === undefined) this.#giveTime(each, first.patienceMs);
+    if (first.usualMs === undefined) this.#giveTime(each, 0);
     else {
       const usual = Math.max(soonestMs, first.usualMs);
       each.timer = timers.start(usual, () => this.#hesitate(each, usual));
@@ -87,14 +91,20 @@ class Contest<T, R extends Runner<T>> {
     return each;
   }
 
-  #giveTime(each: Running<R>, ms: number): void {
-    each.timer = this.#race.timers.start(ms, () => this.#isLate(each));
+  /** It has run for so long. */
+  #giveTime(each: Running<R>, ran: number): void {
+    const left = each.runner.patienceMs() - ran;
+    const ms = Math.min(left, lookAgainMs);
+    each.timer = this.#race.timers.start(Math.max(0, ms), () => {
+      if (left <= lookAgainMs) this.#isLate(each);
+      else this.#giveTime(each, ran + ms);
+    });
   }
 
   #hesitate(each: Running<R>, waited: number): void {
-    this.#giveTime(each, each.runner.patienceMs - waited);
+    this.#giveTime(each, waited);
     const other = this.#race.second();
-    if (other) this.#giveTime(this.#start(other), other.patienceMs);
+    if (other) this.#giveTime(this.#start(other), 0);
   }
 
   #isLate(each: Running<R>): void {
@@ -113,7 +123,7 @@ class Contest<T, R extends Runner<T>> {
     if (!more) return;
     // The longest wait is never given up: it may be the question that takes so long, and not the target.
     for (const { cancel } of this.#running.slice(1)) cancel.abort(tooSlow());
-    this.#giveTime(this.#start(more), more.patienceMs);
+    this.#giveTime(this.#start(more), 0);
   };
 
   #answered(each: Running<R>, reply: T): void {
@@ -129,6 +139,7 @@ class Contest<T, R extends Runner<T>> {
     const { first, isFinal } = this.#race;
     const { runner } = each;
     if (runner === first || !this.#failure) this.#failure = { error, runner };
+    if (this.#running.length > 0) this.#race.wasted(error);
     // Who waits for one that says nothing, and hears from another that the question is wrong, need not wait.
     const told = this.#running.every(({ late }) => late) && isFinal(error);
     if (this.#running.length > 0 && !told) return;
@@ -148,7 +159,10 @@ class Contest<T, R extends Runner<T>> {
     if (this.#looking !== undefined) timers.stop(this.#looking);
     signal.removeEventListener("abort", this.#callOff);
     told(runner);
-    for (const each of this.#running) this.#lose(each);
+    for (const each of this.#running) {
+      this.#race.wasted();
+      this.#lose(each);
+    }
   }
 
   #lose(each: Running<R>): void {

@@ -98,7 +98,7 @@ export const schedule =
         // Whether it is back is told by its own answer, and not by that of a quicker one.
         lingerMs: health.breaker.open ? staleProbeMs : 0,
         usualMs: table.seats.length > 1 ? health.pace.usualMs(size) : undefined,
-        patienceMs: health.pace.patienceMs(size, table.peers),
+        patienceMs: () => health.pace.patienceMs(size, table.peers),
         run: (signal) => ask(call, seat, table, size, signal),
       };
     };
@@ -155,6 +155,10 @@ export const schedule =
         // Whose answer or fault is told, that one counts as the one that served.
         told: (asked) => {
           trip.target = asked.seat.target;
+        },
+        // Upstreams may charge for what is called off.
+        wasted: (error) => {
+          if (error === undefined || mayHaveCost(error)) trip.mayHavePaid = true;
         },
         signal,
         timers,

@@ -30,8 +30,8 @@ const clearLines = /^[^\r\n]*(?:\r\n[!-9;-~]+:[^\r\n]*)*$/;
 /** In a head of small letters. */
 const nothingLeft = /\r\nx-ratelimit-remaining[a-z-]*:[ \t]*(?:-|0+(?:\.0*)?[ \t]*(?:\r|$))/;
 
-/** So many pieces that are smaller than this on average become one. */
-const [mostCrumbs, crumbBytes] = [64, 16 * 1024];
+/** What is smaller is a crumb, and heaped up to pieces of that size. */
+const [crumbBytes, heapBytes] = [16 * 1024, 64 * 1024];
 
 const headEnd = Buffer.from("\r\n\r\n");
 const nothing = Buffer.alloc(0);
@@ -55,9 +55,9 @@ export class Answer {
   /** Not looked at yet: a head that has not come whole. */
   #pending: Buffer = nothing;
   #pieces: Buffer[] = [];
-  /** So many of the pieces are large enough, and so many bytes are in the others. */
-  #swept = 0;
-  #crumbs = 0;
+  /** Where crumbs are swept up, and how far it is filled. */
+  #heap: Buffer | undefined;
+  #heaped = 0;
   #length = 0;
   #left = 0;
   #chunked: Chunked | undefined;
@@ -78,6 +78,7 @@ export class Answer {
   }
 
   get body(): Pieces {
+    this.#endHeap();
     return new Pieces(this.#pieces);
   }
 
@@ -174,21 +175,36 @@ export class Answer {
 
   /** Crumbs are swept up, or each would cost more than it holds. */
   #add(bytes: Buffer): void {
-    this.#pieces.push(bytes);
-    this.#crumbs += bytes.length;
-    const count = this.#pieces.length - this.#swept;
-    if (count < mostCrumbs) return;
-    if (this.#crumbs < count * crumbBytes) {
-      this.#pieces.push(Buffer.concat(this.#pieces.splice(this.#swept)));
+    // What comes first is often all there is.
+    const isCrumb = bytes.length < crumbBytes && (this.#heap || this.#pieces.length > 0);
+    if (!isCrumb) {
+      this.#endHeap();
+      this.#pieces.push(bytes);
+      return;
     }
-    this.#swept = this.#pieces.length;
-    this.#crumbs = 0;
+    let from = 0;
+    while (from < bytes.length) {
+      const left = bytes.length - from + (this.#state === "sized" ? this.#left : heapBytes);
+      this.#heap ??= Buffer.allocUnsafeSlow(Math.min(left, heapBytes));
+      const copied = bytes.copy(this.#heap, this.#heaped, from);
+      from += copied;
+      this.#heaped += copied;
+      if (this.#heaped === this.#heap.length) this.#endHeap();
+    }
+  }
+
+  #endHeap(): void {
+    if (this.#heap) this.#pieces.push(this.#heap.subarray(0, this.#heaped));
+    this.#heap = undefined;
+    this.#heaped = 0;
   }
 
   /** Of a failure the status says enough; the rest of its description is left where it is. */
   #refuseRest(): void {
     if (this.status >= 200 && this.status <= 299) throw new TooLarge();
     this.#pieces = [];
+    this.#heap = undefined;
+    this.#heaped = 0;
     this.#length = 0;
     this.reusable = false;
     this.#state = "done";

@@ -5,6 +5,7 @@ import type { Pieces } from "../../../std/pieces.ts";
 
 const key = Buffer.from('"embedding"');
 const quote = 0x22;
+const bracket = 0x5b;
 const colon = 0x3a;
 /** What JSON lets stand between its signs. */
 const spaces: ReadonlySet<number | undefined> = new Set([0x20, 0x0a, 0x0d, 0x09]);
@@ -16,14 +17,21 @@ const notPlain = /[\\\x80-\xff]/;
 /** From so many on, vectors stay where they are. Of less, one string for all is no burden, and quicker to decode. */
 const largeBytes = 512 * 1024;
 
-/** As JSON.parse gives it, whatever way it took to get there; but vectors in base64 may still lie in the bytes. */
-export function parseAnswer(answer: Pieces, inPlaceFrom = largeBytes): unknown {
+export interface Parsed {
+  /** As JSON.parse gives it, whatever way it took to get there; but vectors in base64 may still lie in the bytes. */
+  readonly value: unknown;
+  /** What it was parsed from: all of the answer, but perhaps without its vectors. */
+  readonly text: string;
+}
+
+export function parseAnswer(answer: Pieces, inPlaceFrom = largeBytes): Parsed {
   return parseAround(answer, inPlaceFrom) ?? parseWhole(answer);
 }
 
-function parseWhole(answer: Pieces): unknown {
+function parseWhole(answer: Pieces): Parsed {
+  const text = decoder.decode(answer.whole());
   try {
-    return JSON.parse(decoder.decode(answer.whole()));
+    return { value: JSON.parse(text), text };
   } catch (cause) {
     throw new GatewayError("upstream_invalid", "The upstream's answer is not valid JSON.", {
       cause,
@@ -35,7 +43,7 @@ function parseWhole(answer: Pieces): unknown {
  * Parses what stands around the vectors, then puts them back. Undefined where that is not plain sailing: where there is
  * anything but ASCII around them, or an escape, or where one is not base64 as it stands there.
  */
-function parseAround(answer: Pieces, inPlaceFrom: number): unknown {
+function parseAround(answer: Pieces, inPlaceFrom: number): Parsed | undefined {
   const text = answer.length < inPlaceFrom ? answer.text(0) : undefined;
   if (text?.includes("\\")) return undefined;
   const vectors: (string | EncodedVector)[] = [];
@@ -44,6 +52,8 @@ function parseAround(answer: Pieces, inPlaceFrom: number): unknown {
   let length = 0;
   for (let at = answer.indexOf(key, 0); at >= 0; at = answer.indexOf(key, from)) {
     const open = openingQuote(answer, at + key.length);
+    // Vectors in numbers: there is nothing to cut out.
+    if (open === "numbers") return undefined;
     if (open === undefined) {
       around.add(from, at + key.length);
       from = at + key.length;
@@ -51,7 +61,10 @@ function parseAround(answer: Pieces, inPlaceFrom: number): unknown {
     }
     // All are of one length, as a rule. Where that is wrong, a vector holds a quotation mark, which is not base64.
     const guess = open + 1 + length;
-    const close = answer.byte(guess) === quote ? guess : answer.indexOf(quote, open + 1);
+    const isGuessed = text === undefined && answer.byte(guess) === quote;
+    const close = isGuessed
+      ? guess
+      : (text?.indexOf('"', open + 1) ?? answer.indexOf(quote, open + 1));
     if (close < 0) return undefined;
     const vector = text?.slice(open + 1, close) ?? EncodedVector.in(answer, open + 1, close);
     if (vector === undefined) return undefined;
@@ -64,7 +77,8 @@ function parseAround(answer: Pieces, inPlaceFrom: number): unknown {
   const rest = around.text();
   if (vectors.length === 0 || notPlain.test(rest)) return undefined;
   try {
-    return putBack(JSON.parse(rest), vectors);
+    const value = putBack(JSON.parse(rest), vectors);
+    return value === undefined ? undefined : { value, text: rest };
   } catch {
     return undefined;
   }
@@ -100,11 +114,12 @@ class Around {
 }
 
 /** Where the string after a key's colon begins, if a string is what follows. */
-function openingQuote(answer: Pieces, after: number): number | undefined {
+function openingQuote(answer: Pieces, after: number): number | "numbers" | undefined {
   const at = skipSpace(answer, after);
   if (answer.byte(at) !== colon) return undefined;
   const open = skipSpace(answer, at + 1);
-  return answer.byte(open) === quote ? open : undefined;
+  const first = answer.byte(open);
+  return first === quote ? open : first === bracket ? "numbers" : undefined;
 }
 
 function skipSpace(answer: Pieces, from: number): number {

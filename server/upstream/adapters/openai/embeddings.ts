@@ -86,10 +86,10 @@ interface Answer {
 }
 
 export function readEmbeddings(bytes: Pieces, query: EmbeddingsQuery): EmbeddingsReply {
-  const value = parseAnswer(bytes);
+  const { value, text } = parseAnswer(bytes);
   const reply = embeddingsIn(value, query);
   const answer = value as Answer;
-  const encoding = verbatimEncoding(answer);
+  const encoding = verbatimEncoding(answer, text);
   if (encoding === undefined) return reply;
   return {
     ...reply,
@@ -109,18 +109,27 @@ export function embeddingsIn(answer: unknown, query: EmbeddingsQuery): Embedding
 }
 
 /** Exactly what OpenAI would send, in order and with nothing added: in which encoding? */
-function verbatimEncoding(answer: Answer): "float" | "base64" | undefined {
+function verbatimEncoding(answer: Answer, parsed: string): "float" | "base64" | undefined {
   const { object, model, usage } = answer;
   const entries = answer.data as readonly (Entry | null)[];
   if (object !== "list" || typeof model !== "string" || Object.keys(answer).length !== 4) return;
-  if (!isTokens(usage?.prompt_tokens) || !isTokens(usage?.total_tokens)) return;
+  if (!isTokens(usage?.prompt_tokens) || usage.total_tokens !== usage.prompt_tokens) return;
   const text = isText(entries[0]?.embedding);
   for (let at = 0; at < entries.length; at++) {
     const entry = entries[at];
     if (entry?.index !== at || entry.object !== "embedding") return;
     if (isText(entry.embedding) !== text) return;
   }
+  // Whatever else is in it, or is in it twice, nobody has looked at.
+  const members = 4 + 2 + 3 * entries.length;
+  if (coloned(parsed) !== members + coloned(model)) return;
   return text ? "base64" : "float";
+}
+
+function coloned(text: string): number {
+  let count = 0;
+  for (let at = text.indexOf(":"); at >= 0; at = text.indexOf(":", at + 1)) count++;
+  return count;
 }
 
 /** By `index` where every entry has one; else as they came. A doubled or missing index is no order at all. */
