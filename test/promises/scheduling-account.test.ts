@@ -44,10 +44,10 @@ describe("the row of a call for vectors", () => {
   test("says that a second one was asked because the first was slow", async () => {
     const { gateway, fakes, embed } = arrange({ upstreams: 2 });
     const [slow, other] = fakes as [Fake, Fake];
-    for (let call = 0; call < 80; call++) await expectVectors(await embed());
-    slow.script({ delayMs: 600 }, forEver);
-    // Slower than it was, and quick beside the first: or nobody would be asked who may be slow.
+    // So that the first is asked, and it is known what is usual there, before it becomes slow.
     other.script({ delayMs: 20 }, forEver);
+    while (slow.requests.length < 40) await expectVectors(await embed());
+    slow.script({ delayMs: 600 }, forEver);
     const words = `u1/${small}: asked as well, for the first was slow`;
     const isTold = () => gateway.rows().some(({ steps }) => steps === words);
     const before = slow.requests.length;
