@@ -1,6 +1,7 @@
 /** The shapes that the body of an answer has. */
 import type { Streamed } from "../std/json-stream.ts";
-import type { Body, Parts } from "./endpoint.ts";
+import type { Body } from "./endpoint.ts";
+import type { Parts } from "./incoming.ts";
 
 export const isStreamed = (body: Body): body is Streamed =>
   typeof body === "object" && "open" in body;

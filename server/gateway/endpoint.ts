@@ -1,7 +1,7 @@
 /** An endpoint is a row: how to read the question, where it may go, how to write the answer. */
 import type { z } from "zod";
 import type { Streamed } from "../std/json-stream.ts";
-import type { Incoming } from "./incoming.ts";
+import type { Incoming, Parts } from "./incoming.ts";
 import type { Held } from "./pictures/look.ts";
 import type { Chunk } from "./stream.ts";
 
@@ -16,10 +16,6 @@ export interface Read<Q> {
   readonly query: Q;
   dispose?(): Promise<void>;
 }
-
-/** Of a text: a string of it, or its bytes. */
-export type Part = string | Uint8Array;
-export type Parts = readonly Part[];
 
 /** In parts where nobody has to join them. Streamed where it holds pictures that lie on disk until the call is over. */
 export type Body = string | Parts | Uint8Array | Streamed;

@@ -1,6 +1,5 @@
 /** What the edge hands in and takes back. The gateway knows no sockets. */
 import type { FilePart } from "../upstream/contract.ts";
-import type { Parts } from "./endpoint.ts";
 
 export type { FilePart };
 
@@ -38,6 +37,10 @@ export interface Incoming {
   json(): unknown;
   form(): Promise<Form>;
 }
+
+/** Of a text: a string of it, or its bytes. */
+export type Part = string | Uint8Array;
+export type Parts = readonly Part[];
 
 /** A long body, read while it leaves. */
 export interface Leaving {

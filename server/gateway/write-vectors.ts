@@ -2,7 +2,7 @@
 import { mostBytes, printFloats } from "../std/numbers/digits.ts";
 import { EncodedVector } from "../std/numbers/encoded-vector.ts";
 import type { EmbeddingsQuery, EmbeddingsReply, Vector } from "../upstream/contract.ts";
-import type { Part, Parts } from "./endpoint.ts";
+import type { Part, Parts } from "./incoming.ts";
 import { floatsOf, lengthOf, toBase64 } from "./vectors.ts";
 
 const entry = (index: number): string => `{"object":"embedding","index":${index},"embedding":`;

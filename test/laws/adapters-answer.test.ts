@@ -153,6 +153,10 @@ describe("an answer passes on as it came", () => {
     ["more in its entries", whole(more)],
     ["two vectors in an entry", whole(twice)],
     ["its list twice", whole(entries, usage, `"data":[{"embedding":"AAAA"}],`)],
+    [
+      "its list twice, and a sign of its model escaped",
+      whole(entries, usage, `"data":[],`).replace("a:b", "a\\u003ab"),
+    ],
     ["its model twice", whole(entries, usage, `"model":"other",`)],
   ])("but not with %s", (_, text) => {
     const reply = read(text);

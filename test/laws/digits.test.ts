@@ -1,27 +1,15 @@
 /** Numbers are printed as JavaScript prints them, by each of the ways in which they are printed. */
 import { describe, expect, test } from "bun:test";
-import { readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
-import wabt from "wabt";
 import {
   blockLength,
   mostBytes,
   printFloats,
   printInJavaScript,
 } from "../../server/std/numbers/digits.ts";
+import { expectAssembled } from "./assembled.ts";
 
-const folder = join(import.meta.dir, "../../server/std/numbers");
-
-test("what is run is what is written", async () => {
-  const { parseWat } = await wabt();
-  const text = readFileSync(join(folder, "digits.wat"), "utf8");
-  const parsed = parseWat("digits.wat", text.replace("the rows", rows()), { simd: true });
-  // What does not compile would be passed over in favour of JavaScript.
-  parsed.validate();
-  const binary = Buffer.from(parsed.toBinary({}).buffer);
-  if (process.env.UPDATE_GOLDENS) writeFileSync(join(folder, "digits.wasm"), binary);
-  expect(readFileSync(join(folder, "digits.wasm")).equals(binary)).toBe(true);
-});
+test("what is run is what is written", () =>
+  expectAssembled("digits", (text) => text.replace("the rows", rows())));
 
 /** The powers of ten, as digits.wat describes them: too slow to compute at every start. */
 function rows(): string {

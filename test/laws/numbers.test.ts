@@ -1,9 +1,6 @@
 /** Numbers that cannot be believed are found, by each of the ways in which they are looked for. */
 import { describe, expect, test } from "bun:test";
-import { readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
 import fc from "fast-check";
-import wabt from "wabt";
 import { EncodedVector } from "../../server/std/numbers/encoded-vector.ts";
 import { deskFor } from "../../server/std/numbers/machine.ts";
 import {
@@ -13,18 +10,10 @@ import {
   soundnessOnDesk,
 } from "../../server/std/numbers/soundness.ts";
 import { inPieces } from "../pieces.ts";
+import { expectAssembled } from "./assembled.ts";
 import { tries } from "./law.ts";
 
-const folder = join(import.meta.dir, "../../server/std/numbers");
-
-test("what is run is what is written", async () => {
-  const { parseWat } = await wabt();
-  const text = readFileSync(join(folder, "numbers.wat"), "utf8");
-  const parsed = parseWat("numbers.wat", text, { simd: true, relaxed_simd: true });
-  const binary = Buffer.from(parsed.toBinary({}).buffer);
-  if (process.env.UPDATE_GOLDENS) writeFileSync(join(folder, "numbers.wasm"), binary);
-  expect(readFileSync(join(folder, "numbers.wasm")).equals(binary)).toBe(true);
-});
+test("what is run is what is written", () => expectAssembled("numbers"));
 
 /** After a larger vector that is all wrong, so that what it leaves behind would show. */
 function onDesk(floats: Float32Array): Soundness {

@@ -3,7 +3,7 @@
  * strings would leave as much to the garbage collector as the answer is long.
  */
 
-import type { Parts } from "../../gateway/endpoint.ts";
+import type { Parts } from "../../gateway/incoming.ts";
 
 /** For the head. It is written after the body, whose length it tells, and ends where that begins. */
 const headBytes = 4 * 1024;

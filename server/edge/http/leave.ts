@@ -1,6 +1,5 @@
 /** Step 14: bytes leave, no faster than the caller takes them. */
-import type { Parts } from "../../gateway/endpoint.ts";
-import type { Leaving, Outgoing } from "../../gateway/incoming.ts";
+import type { Leaving, Outgoing, Parts } from "../../gateway/incoming.ts";
 import { answerHead } from "./answer-head.ts";
 import { gathered, type OnDesk, putTogether } from "./desk.ts";
 import type { Framing, RequestHead } from "./head.ts";

@@ -45,7 +45,8 @@ export class EncodedVector {
     const length = this.#to - this.#from;
     const desk = deskFor(length);
     this.#answer.copy(desk, 0, this.#from, this.#to);
-    decodeOnDesk(length);
+    // It was base64 when it came. If it is no more, it is not this vector any more.
+    if (decodeOnDesk(length) !== this.numbers * 4) throw new Error("A vector has changed.");
     return desk.subarray(0, this.numbers * 4);
   }
 }

@@ -120,7 +120,8 @@ function verbatimEncoding(answer: Answer, parsed: string): "float" | "base64" | 
     if (entry?.index !== at || entry.object !== "embedding") return;
     if (isText(entry.embedding) !== text) return;
   }
-  // Whatever else is in it, or is in it twice, nobody has looked at.
+  // Whatever else is in it, or is in it twice, nobody has looked at. An escaped sign would not be counted.
+  if (parsed.includes("\\")) return;
   const members = 4 + 2 + 3 * entries.length;
   if (coloned(parsed) !== members + coloned(model)) return;
   return text ? "base64" : "float";
