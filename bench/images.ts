@@ -2,7 +2,14 @@
 
 import { crc32 } from "node:zlib";
 import { headers as embeddingHeaders } from "./embeddings.ts";
-import { answerWith, largeKinds, largePicture, photoPicture, usualPicture } from "./pictures.ts";
+import {
+  answerWith,
+  eventWith,
+  largeKinds,
+  largePicture,
+  photoPicture,
+  usualPicture,
+} from "./pictures.ts";
 import { answers, edits } from "./scenarios.ts";
 
 type Answer = (request: Request) => Promise<Response>;
@@ -10,12 +17,12 @@ type Answer = (request: Request) => Promise<Response>;
 const headers = { ...embeddingHeaders, "openai-model": "gpt-image-2" };
 
 /** Written once, when first asked for: the upstream shares its core with the load, and must not be what limits. */
-function always(write: (request: Request) => string): Answer {
+function always(write: (request: Request) => string, told = headers): Answer {
   let body: Uint8Array | undefined;
   return async (request) => {
     body ??= Buffer.from(write(request));
     await request.arrayBuffer();
-    return new Response(body, { headers });
+    return new Response(body, { headers: told });
   };
 }
 
@@ -33,14 +40,20 @@ export const giveLink = always(({ url }) =>
 export const servePicture: Answer = async () =>
   new Response(usualPicture(), { headers: { "content-type": "image/png" } });
 
+const eventHeaders = { ...headers, "content-type": "text/event-stream; charset=utf-8" };
+
+const streamed = Array.from({ length: largeKinds }, (_, kind) =>
+  always(() => eventWith(inBase64(largePicture(kind)), "large"), eventHeaders),
+);
+
 const large = Array.from({ length: largeKinds }, (_, kind) =>
   always(() => answerWith(inBase64(largePicture(kind)), "large")),
 );
 
 /** The number in the prompt says which picture. It takes a while, so that all who call are there when answers go out. */
 export const giveLarge: Answer = async (request) => {
-  const { prompt } = (await request.clone().json()) as { prompt: string };
-  const give = large[Number(/\d+/.exec(prompt)) % largeKinds];
+  const { prompt, stream } = (await request.clone().json()) as { prompt: string; stream?: boolean };
+  const give = (stream ? streamed : large)[Number(/\d+/.exec(prompt)) % largeKinds];
   if (!give) return new Response("no such picture", { status: 400 });
   await Bun.sleep(answers.drawsMs);
   return give(request);

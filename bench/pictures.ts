@@ -30,6 +30,23 @@ export const photoPicture = (): Buffer => once("photo", () => photoPng(photo));
 const sizeOf = ({ width, height }: Shape): string => `${width}x${height}`;
 const told = { usual: sizeOf(usual), large: sizeOf(large), photo: sizeOf(photo) } as const;
 
+/** As OpenAI streams, its last event. */
+export function eventWith(
+  entry: Readonly<Record<string, string>>,
+  kind: keyof typeof told,
+): string {
+  const type = "image_generation.completed";
+  const {
+    created,
+    data: _,
+    ...facts
+  } = JSON.parse(answerWith({}, kind)) as { created: number } & {
+    data: unknown;
+  };
+  const payload = { type, ...entry, created_at: created, ...facts };
+  return `event: ${type}\ndata: ${JSON.stringify(payload)}\n\n`;
+}
+
 /** As OpenAI answers. `entry`: the picture, in the way that it is handed over. */
 export const answerWith = (
   entry: Readonly<Record<string, string>>,
@@ -52,8 +69,13 @@ export const answerWith = (
     },
   });
 
+interface Entry {
+  readonly b64_json?: string;
+}
+
 /** The picture in an answer, or nothing at all. */
 export function pictureIn(answer: string): Buffer {
-  const { data } = JSON.parse(answer) as { data?: { b64_json?: string }[] };
-  return Buffer.from(data?.[0]?.b64_json ?? "", "base64");
+  const event = /^event: image_generation\.completed\ndata: (.*)$/m.exec(answer)?.[1];
+  const { data, b64_json } = JSON.parse(event ?? answer) as Entry & { data?: Entry[] };
+  return Buffer.from(b64_json ?? data?.[0]?.b64_json ?? "", "base64");
 }

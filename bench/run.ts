@@ -23,7 +23,15 @@ import { linksFetched } from "./parts/links.ts";
 import { together } from "./parts/together.ts";
 import { cores, endWithUs, firstLine, pinned, start, stopAll } from "./processes.ts";
 import { print, type Report } from "./report.ts";
-import { knownText, limitedText, newText, passThrough, picture, targets } from "./scenarios.ts";
+import {
+  answerWays,
+  knownText,
+  limitedText,
+  newText,
+  passThrough,
+  picture,
+  targets,
+} from "./scenarios.ts";
 import { createSite, type Part } from "./site.ts";
 import { ownCommand } from "./vexel.ts";
 
@@ -50,7 +58,10 @@ const parts: Readonly<Record<string, Part>> = {
     mostCpu: targets.pictureTimesNginx,
     alsoLargeBuffers: true,
   }),
-  answers: manyAnswers,
+  answers: manyAnswers(answerWays.whole),
+  streams: manyAnswers(answerWays.streamed),
+  stills: manyAnswers(answerWays.cutUp),
+  kept: manyAnswers(answerWays.kept),
   edits: largeEdits,
   links: linksFetched,
   convert: converted,

@@ -104,12 +104,16 @@ export const convert = pictures("a PNG like a photograph of 1024x1024, asked for
 });
 
 /** Answers of 4 MB to callers who call at the same time. */
-export const answers = {
-  count: 100,
-  model: "large",
-  path: "/v1/images/generations",
-  drawsMs: 500,
+export const answers = { count: 100, path: "/v1/images/generations", drawsMs: 500 } as const;
+
+/** In how many ways the same pictures are asked for. */
+export const answerWays = {
+  whole: { name: "", ask: { model: "large" } },
+  streamed: { name: ", streamed", ask: { model: "large", stream: true } },
+  cutUp: { name: ", streamed by an upstream that does not", ask: { model: "still", stream: true } },
+  kept: { name: ", as links", ask: { model: "large", response_format: "url" } },
 } as const;
+export type AnswerWay = (typeof answerWays)[keyof typeof answerWays];
 
 /** Large pictures, as many of them different as stated, to an upstream that takes them slowly. */
 export const edits = { count: 8, different: 2, megabytes: 50, path: "/v1/images/edits" } as const;

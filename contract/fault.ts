@@ -11,6 +11,8 @@ export interface Fault {
   readonly retry: "never" | "elsewhere" | "later";
   /** The caller's own retry cannot help, although another target might. */
   readonly final?: true;
+  /** It may be over in a moment: where no other target is left, the same one is asked again. */
+  readonly passing?: true;
   /** The upstream may have done the work, and charge for it, all the same. */
   readonly maybePaid?: true;
   /** When it happens, for people. Shown in docs/errors.md. */

@@ -124,20 +124,26 @@ export const faults = {
     "never",
     "The upstream account may not use this model.",
   ),
-  upstream_rate_limit: upstream(
-    429,
-    "requests",
-    "rate_limit_exceeded",
-    "elsewhere",
-    "The upstream's rate limit is reached.",
-  ),
-  slow_down: upstream(
-    429,
-    "rate_limit_error",
-    "slow_down",
-    "elsewhere",
-    "The rate of calls to the upstream rose too quickly.",
-  ),
+  upstream_rate_limit: {
+    ...upstream(
+      429,
+      "requests",
+      "rate_limit_exceeded",
+      "elsewhere",
+      "The upstream's rate limit is reached.",
+    ),
+    passing: true,
+  },
+  slow_down: {
+    ...upstream(
+      429,
+      "rate_limit_error",
+      "slow_down",
+      "elsewhere",
+      "The rate of calls to the upstream rose too quickly.",
+    ),
+    passing: true,
+  },
   insufficient_quota: {
     ...upstream(
       429,
@@ -166,15 +172,19 @@ export const faults = {
       "elsewhere",
       "The upstream failed, or is not where the configuration says.",
     ),
+    passing: true,
     maybePaid: true,
   },
-  upstream_overloaded: upstream(
-    503,
-    "service_unavailable_error",
-    "server_is_overloaded",
-    "elsewhere",
-    "The upstream is overloaded.",
-  ),
+  upstream_overloaded: {
+    ...upstream(
+      503,
+      "service_unavailable_error",
+      "server_is_overloaded",
+      "elsewhere",
+      "The upstream is overloaded.",
+    ),
+    passing: true,
+  },
   upstream_unreachable: {
     ...upstream(
       502,
@@ -183,6 +193,7 @@ export const faults = {
       "elsewhere",
       "No connection to the upstream, or it broke.",
     ),
+    passing: true,
     maybePaid: true,
   },
   upstream_timeout: {
@@ -193,6 +204,7 @@ export const faults = {
       "elsewhere",
       "The upstream did not answer in time.",
     ),
+    passing: true,
     maybePaid: true,
   },
   upstream_invalid: {

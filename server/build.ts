@@ -14,6 +14,7 @@ import { createDeadlines } from "./gateway/deadline.ts";
 import { editsEndpoint } from "./gateway/endpoints/edits.ts";
 import { embeddingsEndpoint, engineEmbeddingsEndpoint } from "./gateway/endpoints/embeddings.ts";
 import { generationsEndpoint } from "./gateway/endpoints/generations.ts";
+import { createLinks } from "./gateway/pictures/links.ts";
 import type { Roster } from "./gateway/scheduling/roster.ts";
 import { showTargets } from "./gateway/scheduling/show-target.ts";
 import { createServe } from "./gateway/serve.ts";
@@ -80,6 +81,7 @@ export function build({ settings, snapshot, engines, log, ...hurry }: BuildOptio
   const pictures = createPictureLinks({
     folder,
     ttlMs: settings.VEXEL_PICTURE_TTL * 1000,
+    givenAgainMs: settings.VEXEL_ANSWER_TTL * 1000,
     maxBytes: settings.VEXEL_PICTURES_MAX_BYTES,
     now: Date.now,
   });
@@ -109,6 +111,8 @@ export function build({ settings, snapshot, engines, log, ...hurry }: BuildOptio
     probe(upstream, { send: sender.send, timeoutMs: lookMs, now: Date.now }).then(answers);
   const images = createImagePath({ settings, reach, log, now: Date.now, roster, limits, isThere });
   const money = createSpendingPath({
+    settings,
+    clock,
     folder,
     spent: rows.spent,
     traits: reach.pictures,
@@ -120,7 +124,7 @@ export function build({ settings, snapshot, engines, log, ...hurry }: BuildOptio
   const { serve, inHand } = createServe({
     snapshot,
     ledger,
-    keepPicture: pictures.keep,
+    links: createLinks({ keep: pictures.keep, download: images.fetchPicture }),
     kept: images.kept,
     onDisconnect: settings.VEXEL_ON_DISCONNECT,
     keepAliveMs: settings.VEXEL_KEEP_ALIVE * 1000,

@@ -2,6 +2,8 @@
 import { join } from "node:path";
 import { disbelieved } from "./disbelieved.ts";
 import { KeptAnswers } from "./gateway/kept-answers.ts";
+import { lookOnce } from "./gateway/look-once.ts";
+import type { LinkTools } from "./gateway/pictures/links.ts";
 import { checkEdit, checkMask, checkPicture } from "./gateway/preflight.ts";
 import type { Roster } from "./gateway/scheduling/roster.ts";
 import type { PictureTools } from "./gateway/stages/draw.ts";
@@ -32,6 +34,8 @@ export interface ImagePathOptions {
 
 export interface ImagePath extends Pick<Stacks, "generations" | "edits"> {
   readonly kept: KeptAnswers;
+  /** What lies behind an upstream's link, where that is better had than left where it is. */
+  readonly fetchPicture: LinkTools["download"];
   close(): Promise<void>;
 }
 
@@ -63,6 +67,7 @@ export function createImagePath(options: ImagePathOptions): ImagePath {
       onDisbelieved: disbelieved(log),
     }),
     kept,
+    fetchPicture: fetchSoon(settings),
     close: async () => {
       clearInterval(sweeping);
       await darkroom.close();
@@ -76,6 +81,7 @@ function createTools(settings: Settings, reach: Reach, darkroom: Darkroom): Pict
     timeoutMs: settings.VEXEL_DOWNLOAD_TIMEOUT * 1000,
     trusted: hostsIn(settings.VEXEL_DOWNLOAD_PRIVATE),
   });
+  const looks = lookOnce(darkroom);
   return {
     traits: reach.pictures,
     download: (url, target, signal, scratch) =>
@@ -84,14 +90,15 @@ function createTools(settings: Settings, reach: Reach, darkroom: Darkroom): Pict
       const picture = await download(url, { signal, scratch, blame: { param } });
       const seen = await checkPicture(picture, param, { darkroom }, signal);
       if (param.startsWith("mask")) checkMask(seen, undefined, param);
-      const { type } = seen;
-      return asFile(picture, { field: param, filename: "image" }, type);
+      const file = asFile(picture, { field: param, filename: "image" }, seen.type);
+      looks.know(file, seen);
+      return file;
     },
-    look: (file, signal) => darkroom.inspect(file, signal),
+    look: (file, signal) => looks.inspect(file, signal),
     isPrivate,
     convert: (picture, to, signal, scratch) => darkroom.convert(picture, to, signal, scratch),
-    convertFile: async (file, format, signal, scratch) =>
-      asFile(await darkroom.convert(file, { format }, signal, scratch), file, `image/${format}`),
+    convertFile: async (file, to, signal, scratch) =>
+      asFile(await darkroom.convert(file, to, signal, scratch), file, `image/${to.format}`),
     mask: async (mask, to, signal, scratch) =>
       asFile(await darkroom.mask(mask, to, signal, scratch), mask, "image/png"),
     checkEdit: async (query, { signal, scratch, route }) => {
@@ -99,10 +106,23 @@ function createTools(settings: Settings, reach: Reach, darkroom: Darkroom): Pict
         (target) => reach.pictures(target, "edits").edits?.reads ?? [],
       );
       const maxBytes = settings.VEXEL_MAX_FILE_BYTES;
-      const checked = await checkEdit(query, { darkroom, scratch, reads, maxBytes }, signal);
+      const checked = await checkEdit(query, { darkroom: looks, scratch, reads, maxBytes }, signal);
       return checked.query;
     },
   };
+}
+
+/** Somebody may wait for an answer that is good without it. */
+const soonMs = 10_000;
+
+function fetchSoon(settings: Settings): LinkTools["download"] {
+  const download = createDownload({
+    maxBytes: settings.VEXEL_DOWNLOAD_MAX_BYTES,
+    timeoutMs: Math.min(soonMs, settings.VEXEL_DOWNLOAD_TIMEOUT * 1000),
+    trusted: hostsIn(settings.VEXEL_DOWNLOAD_PRIVATE),
+  });
+  return (url, target, signal, scratch) =>
+    download(url, { signal, scratch, blame: "upstream", trusted: ownHosts(target), svg: true });
 }
 
 const hostsIn = (list: string): string[] =>

@@ -12,24 +12,27 @@ export interface PictureLinksOptions {
   /** Of the data; it must be there. */
   readonly folder: string;
   readonly ttlMs: number;
+  /** How long an answer with links may be given again. */
+  readonly givenAgainMs: number;
   readonly maxBytes: number;
   /** Unix milliseconds. */
   readonly now: () => number;
 }
 
 export interface PictureLinks {
-  /** Keeps a picture and returns its link. */
-  keep(picture: Held, publicUrl: string): Promise<string>;
+  /** Keeps a picture and returns its link. One that is given again works for its time from the last time on. */
+  keep(picture: Held, publicUrl: string, givenAgain?: boolean): Promise<string>;
   readonly handler: Handler;
   sweep(): Promise<void>;
 }
 
 export function createPictureLinks(options: PictureLinksOptions): PictureLinks {
-  const { folder, ttlMs, maxBytes, now } = options;
+  const { folder, maxBytes, now } = options;
   const store = new Pictures({ folder: join(folder, "pictures"), maxBytes, now });
   const secret = openLinkSecret(folder);
   return {
-    keep: async (picture, publicUrl) => {
+    keep: async (picture, publicUrl, givenAgain = false) => {
+      const ttlMs = options.ttlMs + (givenAgain ? options.givenAgainMs : 0);
       const type = typeOf(picture) ?? "application/octet-stream";
       const { name, expires } = await store.put(sourceOf(picture), { type, ttlMs });
       return `${publicUrl}/pictures/${name}${signLink(name, expires, secret)}`;

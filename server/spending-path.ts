@@ -1,17 +1,23 @@
 /** Puts together what keeps calls within budgets: what was spent, what is held, and whom it is told. */
 import type { Emit } from "./control/events.ts";
 import { createSpending, type Spending, type SpendingOptions } from "./gateway/spending.ts";
+import { MoneyQueue } from "./gateway/wait-for-money.ts";
 import type { LedgerPath } from "./ledger-path.ts";
 import type { Log } from "./observe/log.ts";
+import type { Settings } from "./settings.ts";
 import { GatewayError } from "./std/gateway-error.ts";
+import { realTimers } from "./std/timers.ts";
 import { HeldJournal, presumeHeld } from "./store/held-journal.ts";
 import { type Budgets, createBudgets } from "./usage/budgets/budgets.ts";
 
 export interface SpendingPathOptions extends Pick<SpendingOptions, "traits"> {
+  readonly settings: Settings;
   readonly folder: string;
   readonly spent: LedgerPath["spent"];
   readonly log: Log;
   readonly emit: Emit;
+  /** Milliseconds, monotonic. */
+  readonly clock: () => number;
 }
 
 export interface SpendingPath {
@@ -21,7 +27,7 @@ export interface SpendingPath {
 }
 
 export function createSpendingPath(options: SpendingPathOptions): SpendingPath {
-  const { folder, spent, traits, log, emit } = options;
+  const { settings, folder, spent, traits, log, emit, clock } = options;
   const budgets = createBudgets({
     spentBefore: (spender, period) => {
       try {
@@ -55,6 +61,12 @@ export function createSpendingPath(options: SpendingPathOptions): SpendingPath {
         begin: (call, soon) => noted(() => journal.begin(call, soon)),
         end: (requestId) => journal.end(requestId),
       },
+      queue: new MoneyQueue({
+        waitMs: settings.VEXEL_QUEUE_WAIT * 1000,
+        max: settings.VEXEL_QUEUE_MAX,
+        timers: realTimers,
+        clock,
+      }),
     }),
     close: () => noted(() => journal.close()),
   };

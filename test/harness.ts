@@ -49,6 +49,8 @@ export interface TestGateway {
   post(path: string, body: unknown, headers?: Record<string, string>): Promise<Response>;
   /** As if none of them had ever failed. */
   forgetTargets(): void;
+  /** Calls that are worked on, those that wait for another among them. */
+  inHand(): number;
   close(): Promise<void>;
 }
 
@@ -101,6 +103,7 @@ export function startGateway({
     rows: () => readLedger(folder.path),
     post: (path, body, headers = {}) => post(`${gateway.url}${path}`, body, headers),
     forgetTargets: () => gateway.roster.forget(),
+    inHand: () => gateway.inHand(),
     close: async () => {
       await gateway.close();
       log.flush();

@@ -147,6 +147,11 @@ export class Admission {
   /** Those inside of these have left. */
   free(gates: readonly Gate[], stayedMs: number): void {
     for (const gate of gates) gate.leave(stayedMs);
+    this.pass();
+  }
+
+  /** Lets in those who wait and can go in. */
+  pass(): void {
     if (this.#queue.size > 0) this.#queue.pass(this.#options.clock());
   }
 
@@ -194,6 +199,6 @@ function noPlace({ why, retryAfterMs }: NoPlace, model: string): GatewayError {
   return new GatewayError(
     "queue_full",
     `Too many concurrent requests for ${model}: ${reason}. Please try again in ${Math.ceil(retryAfterMs / 1000)}s.`,
-    { retryAfterMs },
+    { retryAfterMs, unsent: true },
   );
 }

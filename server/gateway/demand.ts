@@ -1,11 +1,13 @@
 /** How much a call asks for, guessed before it is made, and how much it was once it is over. */
 import type { GatewayError } from "../std/gateway-error.ts";
 import type { EmbeddingInput, EmbeddingsQuery, GenerationQuery } from "../upstream/contract.ts";
+import { none } from "../usage/limits/limiter.ts";
 import type { Demand } from "../usage/limits/scope.ts";
 import type { Usage } from "./endpoint.ts";
 import { mayBePaid } from "./may-be-paid.ts";
 import { readSize } from "./pictures/sizes.ts";
 import { loadOf } from "./stages/load.ts";
+import type { Trip } from "./trip.ts";
 
 /** What pictures have where nobody says how large they are to be: 1024x1024. */
 const usualPixels = 1024 * 1024;
@@ -43,8 +45,16 @@ export interface Outcome {
   readonly error: GatewayError | undefined;
 }
 
-/** What is not told stays as it was guessed, unless nothing can have been made. The request itself counts in any case. */
+/** Whether a call that ended so has come to an upstream, or may have. */
+export const wasAsked = ({ attempts, reached }: Trip, error: GatewayError | undefined): boolean =>
+  attempts > 0 && (reached || !error?.details.unsent);
+
+/**
+ * What is not told stays as it was guessed, unless nothing can have been made. The request itself counts, unless nobody was
+ * asked and that was not the caller's doing.
+ */
 export function spentOf(guess: Demand, { usage, asked, error }: Outcome): Demand {
+  if (error && !asked && isOurs(error)) return none;
   const made = !error || (asked && mayBeMade(error));
   const images = usage?.images ?? (made ? guess.images : 0);
   const each = guess.images > 0 ? guess.pixels / guess.images : 0;
@@ -60,6 +70,9 @@ function tokensOf(usage: Usage | undefined): number | undefined {
   if (usage?.inputTokens === undefined) return undefined;
   return usage.inputTokens + (usage.outputTokens ?? 0);
 }
+
+/** The house is full, or nobody behind it serves. */
+const isOurs = ({ row }: GatewayError): boolean => row.blame !== "client" || row.retry === "later";
 
 /** A caller who leaves takes nothing back: the upstream may have gone on without them. */
 const mayBeMade = (error: GatewayError): boolean =>

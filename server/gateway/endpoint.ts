@@ -2,7 +2,7 @@
 import type { z } from "zod";
 import type { Streamed } from "../std/json-stream.ts";
 import type { Incoming, Parts } from "./incoming.ts";
-import type { Held } from "./pictures/look.ts";
+import type { Links } from "./pictures/links.ts";
 import type { Chunk } from "./stream.ts";
 
 export interface Usage {
@@ -37,8 +37,7 @@ export interface WriteContext {
   readonly publicUrl: () => string;
   /** Unix seconds. */
   readonly now: number;
-  /** Stores a picture and returns its link. */
-  readonly keepPicture: (picture: Held, publicUrl: string) => Promise<string>;
+  readonly links: Links;
   /** Told of what was asked for and could not be done after all. */
   readonly onDropped: (name: string) => void;
 }

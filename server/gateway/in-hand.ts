@@ -93,5 +93,5 @@ export const tooMuch = (): GatewayError =>
   new GatewayError(
     "overloaded",
     "The gateway is overloaded. Please retry your request after a brief delay.",
-    { retryAfterMs: 1000 },
+    { retryAfterMs: 1000, unsent: true },
   );

@@ -1,12 +1,17 @@
 /** One paid call and its caller: whether it was made before, and what becomes of the answer when the caller is gone. */
 import { GatewayError } from "../std/gateway-error.ts";
 import type { Streamed } from "../std/json-stream.ts";
+import type { Scratch } from "../std/scratch.ts";
+import type { Signal } from "../std/signal.ts";
 import type { GenerationQuery } from "../upstream/contract.ts";
 import type { Operation } from "./endpoint.ts";
 import { fingerprintOf } from "./fingerprint.ts";
-import type { Incoming, Leaving } from "./incoming.ts";
-import type { Going, KeptAnswers } from "./kept-answers.ts";
+import type { Going } from "./going.ts";
+import type { Incoming, Leaving, Part } from "./incoming.ts";
+import type { KeptAnswers } from "./kept-answers.ts";
 import { lasting } from "./lasting.ts";
+import { mayHaveBeenPaid } from "./may-be-paid.ts";
+import type { Again } from "./pictures/links.ts";
 import type { Trip } from "./trip.ts";
 
 export interface KeepingOptions {
@@ -17,6 +22,8 @@ export interface KeepingOptions {
   readonly query: unknown;
   /** The call goes on when the caller leaves. */
   readonly finishes: boolean;
+  /** What may have been paid for may be ordered again. */
+  readonly retryPaid: boolean;
 }
 
 /** Of a caller who never leaves. */
@@ -35,6 +42,8 @@ export class Keeping {
   #abandoned: Promise<void> | undefined;
   /** Of a stream: its end is there, and pictures before it. */
   #isAnswer = false;
+  /** Of a stream: how it ended otherwise. */
+  #failure: GatewayError | undefined;
 
   constructor(options: KeepingOptions) {
     this.#options = options;
@@ -48,12 +57,20 @@ export class Keeping {
     return this.#abandoned !== undefined;
   }
 
+  /** Of an answer that will be given again: it has a key, or its caller is gone. */
+  again(signal: Signal, scratch: Scratch): Again | undefined {
+    const { target } = this.#options.trip;
+    return target && (this.#claim?.isWanted || this.isLeft)
+      ? { target, signal, scratch }
+      : undefined;
+  }
+
   /** The answer, where the call was made before. */
   async claim(): Promise<Replayed | undefined> {
     const { kept, incoming, trip, operation, query, finishes } = this.#options;
     const { headers, signal, requestId } = incoming;
     const idempotencyKey = readKey(headers.get("idempotency-key"));
-    const clientId = headers.get("x-client-request-id")?.slice(0, 512);
+    const clientId = headers.get("x-client-request-id");
     const claimed = await kept.claim({
       owner: trip.caller?.id ?? "",
       requestId,
@@ -69,6 +86,10 @@ export class Keeping {
       const from = { "idempotent-replayed": "true", "vexel-replayed-from": answer.requestId };
       const close = async (): Promise<void> => undefined;
       return { headers: { ...answer.headers, ...from }, body: { ...answer, close } };
+    }
+    if (claimed.kind === "failed") {
+      trip.step(`failed with: ${claimed.requestId}`);
+      throw claimed.error;
     }
     this.#claim = claimed.claim;
     if (finishes) signal.addEventListener("abort", this.#onLeft, { once: true });
@@ -97,7 +118,7 @@ export class Keeping {
   }
 
   /** Everything that leaves, written down as it leaves, and worked on to its end when the caller is gone. */
-  stream(body: AsyncIterable<string>, headers: Headers): AsyncIterable<string> {
+  stream(body: AsyncIterable<Part>, headers: Headers): AsyncIterable<Part> {
     const claim = this.#claim;
     const { incoming } = this.#options;
     if (!claim || (!this.finishes && !claim.isWanted)) return body;
@@ -106,8 +127,9 @@ export class Keeping {
       onLeft: () => void this.#abandon(),
       onPiece: (piece) => claim.append(piece),
       onOver: async () => {
+        await this.#abandoned;
         if (this.#isAnswer && (claim.isWanted || this.isLeft)) await claim.keep(headers);
-        else await claim.release();
+        else await claim.release(this.#forOthers(this.#failure));
       },
     });
     const iterator = pieces[Symbol.asyncIterator]();
@@ -122,12 +144,26 @@ export class Keeping {
    */
   async streamEnds(failure: GatewayError | undefined, pictures = 0): Promise<void> {
     this.#isAnswer = failure === undefined || (pictures > 0 && failure.fault !== "client_closed");
+    this.#failure = failure;
     await this.#abandoned;
+    // The last piece is yet to leave, and with it the caller may.
+    if (this.finishes && this.#isAnswer) await this.#claim?.look();
   }
 
-  async release(): Promise<void> {
+  async release(failure: GatewayError): Promise<void> {
     await this.#abandoned;
-    await this.#claim?.release();
+    await this.#claim?.release(this.#forOthers(failure));
+  }
+
+  /**
+   * What those are told who wait for a call that failed. They are as one caller: what may have been paid for is not ordered
+   * again by the next of them, and what cannot succeed is not tried. A caller who left has nothing to tell.
+   */
+  #forOthers(failure: GatewayError | undefined): GatewayError | undefined {
+    if (!failure || failure.fault === "client_closed") return undefined;
+    const { trip, retryPaid } = this.#options;
+    const isPaid = !retryPaid && mayHaveBeenPaid(trip.attempts, failure);
+    return isPaid || failure.row.retry === "never" ? failure : undefined;
   }
 
   #abandon(): Promise<void> {
@@ -147,7 +183,7 @@ function readKey(key: string | null): string | undefined {
   if (/^[\x20-\x7e]{1,255}$/.test(key) && key.trim() !== "") return key;
   throw new GatewayError(
     "invalid_idempotency_key",
-    "Invalid 'Idempotency-Key': it must be 1 to 255 printable characters.",
+    "Invalid 'Idempotency-Key': it must be 1 to 255 printable characters of ASCII.",
     { param: "Idempotency-Key" },
   );
 }

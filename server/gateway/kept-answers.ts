@@ -3,13 +3,12 @@
  * a twin that comes while the first is under way waits for it; and a picture whose caller left before it was done goes to
  * whoever asks the same again, or asks for it by the id of the call.
  */
-import { createHash } from "node:crypto";
-import type { AnswerFacts, AnswerShelf, KeptAnswer, Recorder } from "../std/answer-shelf.ts";
+import type { AnswerShelf, KeptAnswer, Recorder } from "../std/answer-shelf.ts";
 import { GatewayError } from "../std/gateway-error.ts";
-import type { Streamed } from "../std/json-stream.ts";
 import type { Signal } from "../std/signal.ts";
 import { unlessAborted } from "../std/unless-aborted.ts";
 import { hungUp } from "./deadline.ts";
+import { Going, idName, idsOf, nameOf } from "./going.ts";
 import { LostAnswers } from "./lost-answers.ts";
 
 export interface Ask {
@@ -23,8 +22,15 @@ export interface Ask {
   readonly signal: Signal;
 }
 
+/** A call that was waited for, and whose failure is the answer to those who did. */
+export interface Failed {
+  readonly requestId: string;
+  readonly error: GatewayError;
+}
+
 export type Claim =
   | { readonly kind: "replay"; readonly answer: KeptAnswer }
+  | ({ readonly kind: "failed" } & Failed)
   | { readonly kind: "go"; readonly claim: Going };
 
 export class KeptAnswers {
@@ -56,19 +62,20 @@ export class KeptAnswers {
       const running = this.#running.get(name);
       if (running) {
         if (running.fingerprint !== fingerprint) throw otherQuestion();
-        await this.#waitFor(running, ask);
+        const failed = await this.#waitFor(running, ask);
+        if (failed) return { kind: "failed", ...failed };
         continue;
       }
       const answer = await this.#shelf.find(name);
       if (answer) {
         if (answer.fingerprint !== fingerprint) throw otherQuestion();
-        this.#lost.remove(nameOf("id", ask.owner, answer.requestId));
+        this.#lost.remove(idName(ask.owner, answer.requestId));
         return { kind: "replay", answer };
       }
       // Looking took a moment, in which a twin may have begun.
       if (this.#running.has(name)) continue;
       const claim = new Going(this, ask, fingerprint);
-      claim.begin([name]);
+      claim.begin([name, ...idsOf(ask)]);
       return { kind: "go", claim };
     }
   }
@@ -83,7 +90,9 @@ export class KeptAnswers {
       }
       const running = this.#running.get(call);
       if (running) {
-        await this.#waitFor(running, ask);
+        const failed = await this.#waitFor(running, ask);
+        // Like an answer, to one of them: the others want pictures of their own.
+        if (failed && running.tellOne()) return { kind: "failed", ...failed };
         continue;
       }
       this.#lost.remove(call);
@@ -93,22 +102,22 @@ export class KeptAnswers {
   }
 
   /** Whoever leaves while they wait for another's call finds its answer by their own id. */
-  async #waitFor(running: Going, { owner, requestId, clientId, signal }: Ask): Promise<void> {
+  async #waitFor(running: Going, ask: Ask): Promise<Failed | undefined> {
     try {
-      await unlessAborted(running.over, signal);
+      return await unlessAborted(running.over, ask.signal);
     } catch {
       // The only way out of it, and one without words of its own.
-      running.alsoFor(idsOf(owner, requestId, clientId));
+      running.alsoFor(idsOf(ask));
       throw hungUp();
     }
   }
 
   /** An answer by the id of its call, ours or the caller's. "under way" where the call is not over. */
   async byId(owner: string, id: string): Promise<KeptAnswer | "under way" | undefined> {
-    const name = nameOf("id", owner, id);
+    const name = idName(owner, id);
     if (this.#running.has(name)) return "under way";
     const answer = await this.#shelf.find(name);
-    if (answer) this.#lost.remove(nameOf("id", owner, answer.requestId));
+    if (answer) this.#lost.remove(idName(owner, answer.requestId));
     return answer;
   }
 
@@ -123,12 +132,12 @@ export class KeptAnswers {
 
   lose({ owner, requestId }: Ask, fingerprint: string): void {
     const question = nameOf("lost", owner, fingerprint);
-    this.#lost.add(nameOf("id", owner, requestId), { owner, question });
+    this.#lost.add(idName(owner, requestId), { owner, question });
   }
 
   /** There will be no answer. */
   giveUp({ owner, requestId }: Ask): void {
-    this.#lost.remove(nameOf("id", owner, requestId));
+    this.#lost.remove(idName(owner, requestId));
   }
 
   /** Undefined where the disk does not take it: then nothing is kept, and the call goes on. */
@@ -145,132 +154,6 @@ export class KeptAnswers {
     this.#report(error);
   }
 }
-
-/** Of one answer: whoever comes after so many that wait for it makes their own. */
-const mostNames = 64;
-
-/** A call that is being made, and what is kept of it. */
-export class Going {
-  readonly #kept: KeptAnswers;
-  readonly #ask: Ask;
-  #fingerprint: string | undefined;
-  readonly #names = new Set<string>();
-  #over = Promise.withResolvers<void>();
-  #recorder: Recorder | undefined;
-  #isSpoilt = false;
-  #isOver = false;
-
-  constructor(kept: KeptAnswers, ask: Ask, fingerprint: string | undefined) {
-    this.#kept = kept;
-    this.#ask = ask;
-    this.#fingerprint = fingerprint;
-  }
-
-  get fingerprint(): string | undefined {
-    return this.#fingerprint;
-  }
-
-  /** Settles when the call is over, however it went. */
-  get over(): Promise<void> {
-    return this.#over.promise;
-  }
-
-  get isOver(): boolean {
-    return this.#isOver;
-  }
-
-  /** The answer will be asked for again, whether it arrives or not. */
-  get isWanted(): boolean {
-    return this.#ask.idempotencyKey !== undefined;
-  }
-
-  begin(names: readonly string[]): void {
-    // It was over, and was not delivered after all: whoever comes now waits for the end of that, and not for one that is past.
-    if (this.#isOver) {
-      this.#isOver = false;
-      this.#over = Promise.withResolvers();
-    }
-    for (const name of names) {
-      this.#names.add(name);
-      this.#kept.run(name, this);
-    }
-  }
-
-  alsoFor(names: readonly string[]): void {
-    if (this.#names.size < mostNames) this.begin(names);
-  }
-
-  /** The caller is gone: whoever asks the same may wait for what was begun. Files of the call must still be there. */
-  async abandon(): Promise<void> {
-    const { owner, requestId, clientId } = this.#ask;
-    this.#fingerprint ??= await this.#ask.fingerprint();
-    this.begin(idsOf(owner, requestId, clientId));
-    this.#kept.lose(this.#ask, this.#fingerprint);
-  }
-
-  append(piece: string | Uint8Array): void {
-    // An answer with a gap in it is none: what could not be begun, or went wrong once, is not taken up again.
-    if (this.#isSpoilt) return;
-    try {
-      this.#recorder ??= this.#kept.record();
-      this.#recorder?.append(piece);
-      this.#isSpoilt = this.#recorder === undefined;
-    } catch (error) {
-      this.#isSpoilt = true;
-      this.#kept.failed(error);
-      void this.#recorder?.discard();
-      this.#recorder = undefined;
-    }
-  }
-
-  async appendAll(body: string | Uint8Array | Streamed): Promise<void> {
-    if (typeof body === "string" || body instanceof Uint8Array) this.append(body);
-    else for await (const piece of body.open()) this.append(piece);
-  }
-
-  /** Kept under every name it was begun with. */
-  async keep(headers: AnswerFacts["headers"]): Promise<void> {
-    const { requestId, owner, clientId } = this.#ask;
-    const fingerprint = this.#fingerprint ?? (await this.#ask.fingerprint());
-    const facts = { requestId, fingerprint, headers };
-    for (const name of idsOf(owner, requestId, clientId)) this.#names.add(name);
-    const kept = new Set<string>();
-    try {
-      // While it is written, one who waits may leave and want it under another name.
-      while (kept.size < this.#names.size) {
-        const names = [...this.#names].filter((name) => !kept.has(name));
-        await this.#recorder?.commit(names, facts);
-        for (const name of names) kept.add(name);
-      }
-    } catch (error) {
-      this.#kept.failed(error);
-    }
-    this.#recorder = undefined;
-    this.end();
-  }
-
-  /** Nothing is kept: whoever waits makes the call anew. */
-  async release(): Promise<void> {
-    // A caller who left is told of as of a failure, after the answer was kept.
-    if (this.#isOver) return;
-    await this.#recorder?.discard();
-    this.#recorder = undefined;
-    this.#kept.giveUp(this.#ask);
-    this.end();
-  }
-
-  end(): void {
-    this.#isOver = true;
-    for (const name of this.#names) this.#kept.end(name, this);
-    this.#over.resolve();
-  }
-}
-
-const idsOf = (owner: string, requestId: string, clientId: string | undefined): string[] =>
-  [requestId, ...(clientId === undefined ? [] : [clientId])].map((id) => nameOf("id", owner, id));
-
-const nameOf = (...parts: readonly string[]): string =>
-  createHash("sha256").update(JSON.stringify(parts)).digest("hex");
 
 const otherQuestion = (): GatewayError =>
   new GatewayError(

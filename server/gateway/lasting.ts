@@ -1,8 +1,9 @@
 /** A stream that is worked on to its end even when nobody reads it any more. */
 import { unheard } from "../std/unheard.ts";
+import type { Part } from "./incoming.ts";
 
 export interface Lasting {
-  readonly pieces: AsyncIterable<string>;
+  readonly pieces: AsyncIterable<Part>;
   /** The reader has left before the end. */
   readonly isLeft: () => boolean;
 }
@@ -12,22 +13,22 @@ export interface Lasting {
  * piece has come.
  */
 export function lasting(
-  source: AsyncIterable<string>,
+  source: AsyncIterable<Part>,
   told: {
     /** Whether it goes on without a reader. */
     readonly finishes: boolean;
     onLeft(): void;
-    onPiece(piece: string): void;
+    onPiece(piece: Part): void;
     onOver(): Promise<void>;
   },
 ): Lasting {
   const iterator = source[Symbol.asyncIterator]();
   let left = false;
   let over = false;
-  let pending: Promise<IteratorResult<string>> | undefined;
+  let pending: Promise<IteratorResult<Part>> | undefined;
 
-  const step = async (): Promise<IteratorResult<string>> => {
-    let result: IteratorResult<string> | undefined;
+  const step = async (): Promise<IteratorResult<Part>> => {
+    let result: IteratorResult<Part> | undefined;
     try {
       result = await iterator.next();
       if (!result.done) told.onPiece(result.value);
@@ -40,14 +41,14 @@ export function lasting(
       }
     }
   };
-  const next = (): Promise<IteratorResult<string>> => {
+  const next = (): Promise<IteratorResult<Part>> => {
     pending = step();
     return pending;
   };
   const toTheEnd = async (): Promise<void> => {
     for (let result = await pending; !result?.done; ) result = await step();
   };
-  const leave = async (): Promise<IteratorResult<string>> => {
+  const leave = async (): Promise<IteratorResult<Part>> => {
     if (!over && !left) {
       left = true;
       if (!told.finishes) {

@@ -98,7 +98,7 @@ export function checkMask(mask: Seen, image: Seen | undefined, field = "mask"): 
       "the mask has no alpha channel. Its fully transparent areas say what may change",
     );
   }
-  if (image && !fits(mask, image)) {
+  if (image && !drawnOn(mask, image)) {
     throw refused(
       field,
       `the mask is ${mask.width}x${mask.height} and the image ${image.width}x${image.height}. Both must have the same width and height`,
@@ -112,10 +112,17 @@ export function checkMask(mask: Seen, image: Seen | undefined, field = "mask"): 
   }
 }
 
-/** A photograph that lies on its side may have a mask for either: some tools turn it before they show it, some do not. */
-const fits = (mask: Seen, image: Seen): boolean =>
-  (mask.width === image.width && mask.height === image.height) ||
-  (image.turned && mask.width === image.height && mask.height === image.width);
+/**
+ * A photograph that lies on its side may have a mask for either: some tools turn it before they show it, some do not. Where
+ * its size does not tell, a mask is drawn on what people see. Undefined: it fits neither.
+ */
+export function drawnOn(mask: Seen, image: Seen): "shown" | "stored" | undefined {
+  if (mask.width === image.width && mask.height === image.height) return "shown";
+  const isTurned = image.orientation >= 5;
+  return isTurned && mask.width === image.height && mask.height === image.width
+    ? "stored"
+    : undefined;
+}
 
 function checkKind(type: string, field: string, kinds: readonly string[]): void {
   if (kinds.includes(type)) return;

@@ -5,8 +5,8 @@ import type { Scratch } from "../std/scratch.ts";
 import type { LedgerRow, Settled } from "../usage/ledger.ts";
 import type { Admission } from "./admission.ts";
 import type { StartDeadline } from "./deadline.ts";
-import type { WriteContext } from "./endpoint.ts";
 import type { KeptAnswers } from "./kept-answers.ts";
+import type { LinksOf } from "./pictures/links.ts";
 import type { Spending } from "./spending.ts";
 import type { StreamTimes } from "./stream.ts";
 import type { Trip } from "./trip.ts";
@@ -14,7 +14,7 @@ import type { Trip } from "./trip.ts";
 export interface ServeOptions {
   readonly snapshot: () => Snapshot;
   readonly ledger: { admit(): void; settle(row: LedgerRow): Promise<Settled> };
-  readonly keepPicture: WriteContext["keepPicture"];
+  readonly links: LinksOf;
   /** Answers to paid calls, for those who ask again. */
   readonly kept: KeptAnswers;
   /** What an image call whose caller leaves is worth, where its model does not say. */

@@ -6,7 +6,7 @@ import type { Pass } from "./admission.ts";
 import { authenticate } from "./authenticate.ts";
 import { isInParts, isStreamed, joined, lengthOf } from "./bodies.ts";
 import { type Deadline, hungUp } from "./deadline.ts";
-import type { Asked } from "./demand.ts";
+import { type Asked, wasAsked } from "./demand.ts";
 import type { Endpoint, Read, Written } from "./endpoint.ts";
 import { InHand, type Standing } from "./in-hand.ts";
 import type { Incoming, Outgoing } from "./incoming.ts";
@@ -112,6 +112,7 @@ class Journey<Q extends Asked, A> {
       operation: this.#endpoint.operation,
       query,
       finishes: (route.onDisconnect ?? onDisconnect) === "finish",
+      retryPaid: route.retryPaid === true,
     });
     const replayed = await keeping.claim();
     if (replayed) {
@@ -124,16 +125,20 @@ class Journey<Q extends Asked, A> {
   }
 
   async #go(query: Q, route: Route): Promise<Outgoing> {
-    const { startDeadline, timeoutMs, now, keepPicture, spending } = this.#options;
+    const { startDeadline, timeoutMs, now, links, spending } = this.#options;
     const { operation, kind } = this.#endpoint;
     const incoming = this.#incoming;
     if (route.scopes || this.#trip.caller?.scopes || kind === "image") {
       const entering = this.#enter(query, route);
       this.#pass = entering instanceof Promise ? await entering : entering;
     }
+    let waitedMs = this.#pass?.waitedMs ?? 0;
     // After the wait: whoever only waits holds no money that others could spend.
-    if (this.#trip.caller?.budgets) spending.begin(operation, query, route, this.#trip);
-    const ms = (route.timeoutMs ?? timeoutMs[kind]) - Math.round(this.#pass?.waitedMs ?? 0);
+    if (this.#trip.caller?.budgets) {
+      const holding = spending.begin(operation, query, route, this.#trip, incoming);
+      if (holding) waitedMs += await holding;
+    }
+    const ms = (route.timeoutMs ?? timeoutMs[kind]) - Math.round(waitedMs);
     const deadline = startDeadline(
       this.#keeping?.finishes ? () => never : () => incoming.signal,
       ms,
@@ -151,7 +156,7 @@ class Journey<Q extends Asked, A> {
     const writing = this.#endpoint.write(answer, query, {
       publicUrl: () => incoming.publicUrl,
       now: Math.floor(now() / 1000),
-      keepPicture,
+      links: links(this.#keeping?.again(deadline.signal, this.#scratch)),
       onDropped: (name) => {
         this.#trip.dropped = [...new Set([...(this.#trip.dropped ?? []), name])];
       },
@@ -204,15 +209,15 @@ class Journey<Q extends Asked, A> {
   ): Promise<Outgoing> {
     const chunks = await steady(written.chunks, this.#options.streamTimes);
     const headers = told(this.#trip, { ...eventStream });
-    const finish = async (sent: number, failure?: GatewayError): Promise<Settled> => {
+    const settle = async (sent: number, failure?: GatewayError): Promise<Settled> => {
       const error = failure ?? (this.#keeping?.isLeft ? hungUp() : undefined);
       this.#trip.usage = written.usage();
       this.#trip.bytesOut = sent;
       await this.#keeping?.streamEnds(failure, this.#trip.usage?.images);
-      await this.#clearAway();
       return this.#settle(error?.row.status ?? 200, error);
     };
-    const body = begun(settled(chunks, finish, signal));
+    const clear = () => this.#clearAway();
+    const body = begun(settled(chunks, { settle, clear }, signal));
     return { status: 200, headers, body: this.#keeping?.stream(body, { ...headers }) ?? body };
   }
 
@@ -223,7 +228,7 @@ class Journey<Q extends Asked, A> {
     const refusal = this.#refuse(error);
     // Whoever has hung up gets nothing.
     this.#trip.bytesOut = error.fault === "client_closed" ? 0 : Buffer.byteLength(refusal.body);
-    await this.#keeping?.release();
+    await this.#keeping?.release(error);
     await this.#clearAway();
     try {
       await this.#settle(refusal.status, error);
@@ -252,7 +257,7 @@ class Journey<Q extends Asked, A> {
       if (trip.reservation) spending.end(trip, error);
       return trip.caller ? await ledger.settle(trip.row(trip.caller)) : "settled";
     } finally {
-      this.#pass?.leave({ usage: trip.usage, asked: trip.attempts > 0, error });
+      this.#pass?.leave({ usage: trip.usage, asked: wasAsked(trip, error), error });
       trip.over();
       this.#inHand.end(this.#endpoint.kind, this.#standing, trip.caller?.id);
       report(trip, error);

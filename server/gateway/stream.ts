@@ -1,14 +1,18 @@
 /** Answers that leave piece by piece: early failures get a status, silences a heartbeat, the end a ledger row. */
 
 import type { GatewayError } from "../std/gateway-error.ts";
+import type { Streamed } from "../std/json-stream.ts";
 import { orAfter } from "../std/or-after.ts";
 import type { Signal } from "../std/signal.ts";
 import { unheard } from "../std/unheard.ts";
+import { lengthOf } from "./bodies.ts";
 import { hungUp } from "./deadline.ts";
+import type { Part } from "./incoming.ts";
 import { toFault } from "./refuse.ts";
 
 export interface Chunk {
-  readonly text: string;
+  /** In memory, or read while it leaves. */
+  readonly body: string | Streamed;
   /** Perhaps the last: kept back until the next one comes or the row is written. */
   readonly closing: boolean;
 }
@@ -20,7 +24,7 @@ export interface StreamTimes {
   readonly heartbeatMs: number;
 }
 
-const heartbeat: Chunk = { text: ": still working\n\n", closing: false };
+const heartbeat: Chunk = { body: ": still working\n\n", closing: false };
 
 /** Waits for the first piece; then passes pieces on, with a comment whenever there was silence. */
 export async function steady(
@@ -68,37 +72,50 @@ export function begun<T>(generator: AsyncGenerator<T>): AsyncIterable<T> {
   return { [Symbol.asyncIterator]: () => ({ next, return: end }) };
 }
 
+export interface Ending {
+  /** What left is told of, with why it ended where it was not the end. */
+  settle(bytes: number, error?: GatewayError): Promise<unknown>;
+  /** The last piece has left, or nobody takes it. */
+  clear(): Promise<void>;
+}
+
 /** The row is written before the closing piece leaves, and also when the caller leaves first. */
 export async function* settled(
   chunks: AsyncIterable<Chunk>,
-  settle: (bytes: number, error?: GatewayError) => Promise<unknown>,
+  { settle, clear }: Ending,
   signal: Signal,
-): AsyncGenerator<string> {
+): AsyncGenerator<Part> {
   let sent = 0;
   let over = false;
-  let kept = "";
+  let kept: Chunk["body"] = "";
   try {
-    for await (const { text, closing } of chunks) {
-      sent += Buffer.byteLength(text);
-      if (kept !== "") yield kept;
-      kept = closing ? text : "";
-      if (!closing) yield text;
+    for await (const { body, closing } of chunks) {
+      sent += lengthOf(body);
+      yield* partsOf(kept);
+      kept = closing ? body : "";
+      if (!closing) yield* partsOf(body);
     }
     over = true;
     await settle(sent);
-    if (kept !== "") yield kept;
+    yield* partsOf(kept);
   } catch (thrown) {
     const error = toFault(thrown, signal);
     // When writing the row is what failed, the ledger keeps the row itself.
     if (!over) {
       over = true;
       await settle(sent, error).catch(() => undefined);
-      if (kept !== "") yield kept;
+      yield* partsOf(kept);
     }
     yield errorFrame(error);
   } finally {
     if (!over) await settle(sent, hungUp()).catch(() => undefined);
+    await clear();
   }
+}
+
+async function* partsOf(body: Chunk["body"]): AsyncGenerator<Part> {
+  if (typeof body !== "string") yield* body.open();
+  else if (body !== "") yield body;
 }
 
 /** Both official clients see an error only if `data` holds an `error`; one of them wants the event name too. */

@@ -1,9 +1,11 @@
-/** What the limits of targets say before one is chosen: who is asked no more for a while, and who has no place free. */
+/** What the limits of targets say before one is chosen: who is asked no more for a while, who has no place free, and the wait for one. */
 import type { Target } from "../upstream/contract.ts";
 import { shortage } from "../usage/limits/limiter.ts";
 import type { Demand } from "../usage/limits/scope.ts";
 import type { Admission } from "./admission.ts";
+import { type Asked, demandOf } from "./demand.ts";
 import type { Room } from "./scheduling/choose.ts";
+import type { Line } from "./stages/schedule.ts";
 
 /** The least that a call can ask for. */
 const least: Readonly<Record<"embedding" | "image", Demand>> = {
@@ -21,4 +23,19 @@ export const targetRoom = (
     scopes ? (shortage(admission.scopesOf(scopes), least[kind], clock())?.waitMs ?? true) : true,
   isBusy: ({ scopes }: Target) =>
     scopes !== undefined && admission.scopesOf(scopes).some(({ gate }) => !gate.hasRoom),
+});
+
+/** Before targets that have as much as they can take, by their own words. */
+export const targetLine = (admission: Admission): Line<Asked> => ({
+  wait: ({ trip, route, query, signal }, gate) =>
+    admission.wait({
+      key: trip.caller?.id ?? "",
+      route,
+      gates: [gate],
+      demand: demandOf(query),
+      // Of a call in parts, others may have been served.
+      begun: () => trip.attempts > 0,
+      signal: () => signal,
+    }),
+  pass: () => admission.pass(),
 });

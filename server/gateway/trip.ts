@@ -5,7 +5,7 @@ import type { Reservation } from "../usage/budgets/budgets.ts";
 import type { LedgerRow } from "../usage/ledger.ts";
 import type { Caller } from "./authenticate.ts";
 import type { Usage } from "./endpoint.ts";
-import type { Missing } from "./pictures/fan-out.ts";
+import type { Missing } from "./pictures/missing.ts";
 
 export class Trip {
   readonly requestId: string;
@@ -16,8 +16,14 @@ export class Trip {
   model: string | undefined;
   target: Target | undefined;
   attempts = 0;
-  /** Questions that several targets could have answered: one, or one for each part of a call that was cut. */
+  /** Questions for targets: one, or one for each part of a call that was cut. */
   questions = 0;
+  /** An upstream has had the question, or a part of it, and the attempt is over. */
+  reached = false;
+  /** Of the attempts, those for pictures that others had left out. */
+  completing = 0;
+  /** Whom the attempt before the last asked. */
+  #before: Target | undefined;
   /** More than one target was asked. */
   #severalAsked = false;
   /** How many calls travelled to the upstream as one, where this one waited for others. */
@@ -43,6 +49,12 @@ export class Trip {
   reservation: Reservation | undefined;
   /** A target was asked again, or another one, after a fault that may have been charged for. */
   mayHavePaid = false;
+  /** How many pictures the caller asked for. */
+  ordered = 1;
+  /** Pictures that may have been paid for, and of which no answer came that tells what they cost. */
+  unanswered = 0;
+  /** Pictures that were asked of another target after they may have been paid for. */
+  reordered = 0;
   /** US dollars: what counts against budgets beside `cost`, or where it is not known, because it may have been paid. */
   estimate: number | undefined;
   /** May be answered from memory only: there is too much to do for more. */
@@ -85,8 +97,15 @@ export class Trip {
 
   attempt(target: Target): void {
     if (this.target !== undefined && this.target !== target) this.#severalAsked = true;
+    this.#before = this.target;
     this.target = target;
     this.attempts++;
+  }
+
+  /** The last attempt ended before its target was asked anything, so it was none. */
+  unasked(): void {
+    this.target = this.#before;
+    this.attempts--;
   }
 
   row(caller: Caller): LedgerRow {

@@ -57,7 +57,7 @@ async function* verifyEvents(events: AsyncIterable<ImageEvent>): AsyncIterable<I
     if (event.type === "whole") completed += event.reply.results.length;
     else if (event.type === "completed") completed++;
     // A preview is a present: without it the picture comes all the same.
-    else if (typeOf({ kind: "base64", base64: event.base64 }) === undefined) continue;
+    else if (typeOf(event.image) === undefined) continue;
     yield event;
   }
   if (completed === 0) throw lie("the stream ended before the picture was complete");

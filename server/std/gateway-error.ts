@@ -7,7 +7,7 @@ export interface FaultDetails {
   /** Milliseconds after which a retry makes sense. */
   readonly retryAfterMs?: number;
   /** What an upstream said itself, where its words are kept, or what is otherwise this time: wins over the table. */
-  readonly as?: Partial<Pick<Fault, "status" | "type" | "code" | "retry">>;
+  readonly as?: Partial<Pick<Fault, "status" | "type" | "code" | "retry" | "final">>;
   /** Extra members of the error body, such as `moderation_details`. */
   readonly extra?: Readonly<Record<string, unknown>>;
   /** For the operator's log alone: names of hosts, paths and the like. Never a key, prompt, vector or picture. */
@@ -16,6 +16,8 @@ export interface FaultDetails {
   readonly unsent?: true;
   /** It reached the upstream, which has no such place: nothing was made, whatever the table says. */
   readonly unmade?: true;
+  /** The upstream failed, said so itself, and charges for nothing but what it delivers. */
+  readonly uncharged?: true;
   /** The upstream had taken the job by then, so it may charge for it, whatever the table says. */
   readonly paid?: true;
   readonly cause?: unknown;

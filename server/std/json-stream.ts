@@ -43,6 +43,19 @@ export function writeJson(value: unknown): string | Streamed {
   return { length, open };
 }
 
+/** The same between two texts. */
+export function between(before: string, json: string | Streamed, after: string): string | Streamed {
+  if (typeof json === "string") return before + json + after;
+  const head = Buffer.from(before);
+  const tail = Buffer.from(after);
+  async function* open(): AsyncGenerator<Uint8Array> {
+    yield head;
+    yield* (json as Streamed).open();
+    yield tail;
+  }
+  return { length: head.length + json.length + tail.length, open };
+}
+
 /** The length of so many bytes in base64. */
 export const base64Length = (bytes: number): number => 4 * Math.ceil(bytes / 3);
 

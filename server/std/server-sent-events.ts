@@ -1,60 +1,139 @@
-/** Server-sent events out of a stream of bytes, as the standard has them: any line ending, comments skipped. */
+/**
+ * Server-sent events out of a stream of bytes, as the standard has them: any line ending, comments skipped. The data of an
+ * event is handed on as it comes, so that whoever reads it decides what of it has to lie in memory.
+ */
 import { GatewayError } from "./gateway-error.ts";
 
-export interface ServerSentEvent {
-  readonly event: string;
-  readonly data: string;
+/** Takes the data of one event, piece by piece. */
+export interface DataReader {
+  take(bytes: Uint8Array): Promise<void>;
+  /** What comes now stands on another line than what came before. */
+  breakLine(): void;
 }
 
-export async function* readEvents(
+export interface ServerSentEvent<D extends DataReader> {
+  readonly event: string;
+  readonly data: D;
+}
+
+const lineFeed = 0x0a;
+const carriageReturn = 0x0d;
+const colon = 0x3a;
+const space = 0x20;
+
+/** The longest name of a field, and of an event, that anybody has a use for. */
+const longestName = 256;
+
+/** `open`: for the data of the next event. `maxBytes`: of the data of one. */
+export async function* readEvents<D extends DataReader>(
   chunks: AsyncIterable<Uint8Array>,
+  open: () => D,
   maxBytes: number,
-): AsyncGenerator<ServerSentEvent> {
-  let event = "";
-  let data: string[] = [];
-  for await (const line of readLines(chunks, maxBytes)) {
-    if (line === "") {
-      if (data.length > 0) yield { event, data: data.join("\n") };
-      event = "";
-      data = [];
-      continue;
+): AsyncGenerator<ServerSentEvent<D>> {
+  const reading = new EventReading(open, maxBytes);
+  let afterReturn = false;
+  for await (const chunk of chunks) {
+    for (let at = 0; at < chunk.length; ) {
+      if (afterReturn && chunk[at] === lineFeed) at++;
+      afterReturn = false;
+      const end = endOfLine(chunk, at);
+      await reading.take(chunk.subarray(at, end));
+      if (end === chunk.length) break;
+      afterReturn = chunk[end] === carriageReturn;
+      at = end + 1;
+      const event = reading.endLine();
+      if (event) yield event;
     }
-    const colon = line.indexOf(":");
-    if (colon === 0) continue;
-    const field = colon < 0 ? line : line.slice(0, colon);
-    const value = colon < 0 ? "" : line.slice(line[colon + 1] === " " ? colon + 2 : colon + 1);
-    if (field === "event") event = value;
-    else if (field === "data") data.push(value);
   }
   // An event without its closing blank line was cut off; the standard says to drop it.
 }
 
-/** Pieces of a long line are gathered in a list: adding to one string again and again would copy it each time. */
-async function* readLines(
-  chunks: AsyncIterable<Uint8Array>,
-  maxBytes: number,
-): AsyncGenerator<string> {
-  const decoder = new TextDecoder();
-  let pieces: string[] = [];
-  let held = 0;
-  let afterReturn = false;
-  for await (const chunk of chunks) {
-    let text = decoder.decode(chunk, { stream: true });
-    if (afterReturn && text.startsWith("\n")) text = text.slice(1);
-    if (text !== "") afterReturn = text.endsWith("\r");
-    const lines = text.split(/\r\n|\n|\r/);
-    const last = lines.pop() as string;
-    for (const line of lines) {
-      yield pieces.join("") + line;
-      pieces = [];
-      held = 0;
+/** Where the line ends, or the chunk. */
+function endOfLine(chunk: Uint8Array, from: number): number {
+  const feed = chunk.indexOf(lineFeed, from);
+  const rest = chunk.subarray(from, feed < 0 ? chunk.length : feed);
+  const back = rest.indexOf(carriageReturn);
+  return from + (back < 0 ? rest.length : back);
+}
+
+/** Of one event, line by line; of one line, piece by piece. */
+class EventReading<D extends DataReader> {
+  readonly #open: () => D;
+  readonly #maxBytes: number;
+  #event = "";
+  #data: D | undefined;
+  #bytes = 0;
+  /** The name of the line's field, as far as it is there. */
+  #name = "";
+  /** Behind the colon: what the line is about. */
+  #field: "data" | "event" | "other" | undefined;
+  /** The first character behind the colon is still to come: a space there means nothing. */
+  #isFirst = false;
+  #isEmpty = true;
+
+  constructor(open: () => D, maxBytes: number) {
+    this.#open = open;
+    this.#maxBytes = maxBytes;
+  }
+
+  async take(piece: Uint8Array): Promise<void> {
+    if (piece.length === 0) return;
+    this.#isEmpty = false;
+    if (this.#field !== undefined) return this.#takeValue(piece);
+    const end = piece.indexOf(colon);
+    this.#readName(piece.subarray(0, end < 0 ? piece.length : end));
+    if (end < 0) return;
+    this.#beginValue();
+    await this.#takeValue(piece.subarray(end + 1));
+  }
+
+  /** The event, where this was the line that ends it. */
+  endLine(): ServerSentEvent<D> | undefined {
+    const isLast = this.#isEmpty;
+    // A line that is only a name has a value all the same, of no length.
+    if (!isLast && this.#field === undefined) this.#beginValue();
+    this.#name = "";
+    this.#field = undefined;
+    this.#isEmpty = true;
+    if (!isLast) return undefined;
+    const data = this.#data;
+    const event = this.#event;
+    this.#data = undefined;
+    this.#event = "";
+    this.#bytes = 0;
+    return data && { event, data };
+  }
+
+  #readName(bytes: Uint8Array): void {
+    const room = longestName - this.#name.length;
+    this.#name += Buffer.from(bytes.subarray(0, Math.max(0, room))).toString("latin1");
+  }
+
+  #beginValue(): void {
+    // A mark of the byte order may stand at the very beginning.
+    const name = this.#name.replace(/^\xef\xbb\xbf/, "");
+    this.#field = name === "data" || name === "event" ? name : "other";
+    this.#isFirst = true;
+    if (this.#field === "event") this.#event = "";
+    if (this.#field !== "data") return;
+    if (this.#data) this.#data.breakLine();
+    else this.#data = this.#open();
+  }
+
+  async #takeValue(piece: Uint8Array): Promise<void> {
+    if (piece.length === 0 || this.#field === "other") return;
+    const value = this.#isFirst && piece[0] === space ? piece.subarray(1) : piece;
+    this.#isFirst = false;
+    if (value.length === 0) return;
+    if (this.#field === "event") {
+      const room = longestName - this.#event.length;
+      this.#event += Buffer.from(value.subarray(0, Math.max(0, room))).toString("latin1");
+      return;
     }
-    if (last !== "") {
-      pieces.push(last);
-      held += last.length;
-      if (held > maxBytes) {
-        throw new GatewayError("upstream_invalid", "An event of the stream is too large.");
-      }
+    this.#bytes += value.length;
+    if (this.#bytes > this.#maxBytes) {
+      throw new GatewayError("upstream_invalid", "An event of the stream is too large.");
     }
+    await this.#data?.take(value);
   }
 }

@@ -17,6 +17,9 @@ export interface AnswersOptions {
   readonly now: () => number;
 }
 
+/** An answer stays a little longer than it can be found, as it may be on its way out to someone. */
+const graceMs = 60_000;
+
 export class NoRoom extends Error {
   override readonly name = "NoRoom";
 }
@@ -96,7 +99,7 @@ export class Answers implements AnswerShelf {
       const found = await look(path);
       if (!found) continue;
       // A body is as old as its last byte, so one that is being written stays.
-      if (found.mtimeMs + ttlMs <= now()) await remove(path);
+      if (found.mtimeMs + ttlMs + graceMs <= now()) await remove(path);
       else counted += found.size;
     }
     this.#held = Math.max(0, counted + (this.#held - before));

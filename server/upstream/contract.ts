@@ -193,6 +193,9 @@ export type Picture =
   | { readonly kind: "aside"; readonly aside: Aside }
   | { readonly kind: "url"; readonly url: string };
 
+/** One that is here, wherever it lies. */
+export type HeldPicture = Exclude<Picture, { kind: "url" }>;
+
 export interface ImageResult {
   readonly image: Picture;
   readonly revised_prompt?: string;
@@ -208,8 +211,7 @@ export type ImageEvent =
 
 export interface ImageFrame extends ImageFacts {
   readonly type: "partial" | "completed";
-  /** Base64 without a `data:` prefix. */
-  readonly base64: string;
+  readonly image: HeldPicture;
   readonly created?: number;
   /** Of a partial: 0, 1, 2 … */
   readonly index?: number;

@@ -58,7 +58,7 @@ async function* awaited<Q extends GenerationQuery>(
       const { preview } = pending;
       if (preview !== undefined && preview !== shown && previews < wanted(query)) {
         shown = preview;
-        yield { type: "partial", base64: preview, index: previews++ };
+        yield { type: "partial", image: { kind: "base64", base64: preview }, index: previews++ };
       }
       // Whoever did not answer is asked a little later, whatever they wished before.
       await pause((failures === 0 ? pending.afterMs : undefined) ?? waitMs, signal);
@@ -128,7 +128,7 @@ async function* watched<Q extends GenerationQuery>(
       .catch(() => undefined);
     if (preview === undefined || preview === shown) continue;
     shown = preview;
-    yield { type: "partial", base64: preview, index: previews++ };
+    yield { type: "partial", image: { kind: "base64", base64: preview }, index: previews++ };
   }
   const reply = await asking;
   if (reply.kind !== "whole")

@@ -10,6 +10,11 @@ export interface ImageTraits {
   /** Options it understands, by OpenAI's names, with the values it knows. What is not here it has not. */
   readonly takes: Readonly<Partial<Record<OptionName, "any" | readonly string[]>>>;
   readonly sizes: Sizes;
+  /**
+   * Where it takes `output_compression`: the formats with which it does. Without a format it makes another one. Absent: not
+   * known, and it decides.
+   */
+  readonly compresses?: readonly string[];
   /** Values of options that it does not take, because it always does so. */
   readonly always?: Readonly<Partial<Record<OptionName, string>>>;
   /** The longest prompt, in characters. Absent: not known. */
@@ -36,6 +41,9 @@ export type Sizes =
   | { readonly rule: SizeRule }
   /** It knows no sizes, only these shapes, as "16:9". */
   | { readonly ratios: readonly string[] };
+
+/** Any width and height, and no names such as 2K: of targets that are told the two edges. */
+export const anyEdges: Sizes = { rule: { multipleOf: 1, minEdge: 1, maxEdge: 99_999 } };
 
 /** In pixels. */
 export interface SizeRule {
@@ -66,6 +74,8 @@ export interface EditTraits {
   readonly files?: boolean;
   /** Kinds of file it reads, such as image/png; others are converted. Absent: png, jpeg and webp. */
   readonly reads?: readonly string[];
+  /** It refuses a PNG without an alpha channel, whether anything in it is transparent or not. */
+  readonly needsAlpha?: true;
   /** The most bytes of one picture. Absent: not known. */
   readonly maxBytes?: number;
   /**

@@ -60,7 +60,12 @@ const insideTraits: EmbeddingTraits = {
 const { uncounted: _, ...heedful } = openPictures;
 
 /** Of fields that are not OpenAI's, the drawing program knows one. */
-const insidePictures: ImageTraits = { ...heedful, streams: true, extras: ["seed"] };
+const insidePictures: ImageTraits = {
+  ...heedful,
+  compresses: ["jpeg", "webp"],
+  streams: true,
+  extras: ["seed"],
+};
 
 export interface ReachOptions {
   readonly adapters: ReadonlyMap<string, Adapter>;

@@ -146,6 +146,7 @@ export async function deliver(
   ended: () => void,
 ): Promise<Response> {
   if (mischief.delayMs) await Bun.sleep(mischief.delayMs);
+  await mischief.until;
   if (mischief.hang === "headers") return new Promise(() => undefined);
   const spoilt = spoilBody(answer, mischief);
   const final: Answer = { ...spoilt, headers: { ...spoilt.headers, ...hints(mischief) } };

@@ -9,6 +9,8 @@ export interface Mischief {
   // Time
   /** Wait before the status line. */
   readonly delayMs?: number;
+  /** Wait for this before the status line. */
+  readonly until?: Promise<unknown>;
   /** Wait before each SSE event but the first. */
   readonly eventDelayMs?: number;
   /** The body in small pieces. */

@@ -14,26 +14,28 @@ const unreachable = {
   code: "upstream_unreachable",
   fault: "upstream_unreachable",
 } as const;
+/** Vectors are asked for twice more before anybody hears of it. */
+const thrice = { ...unreachable, attempts: 3 } as const;
 const invalid = { ...unreachable, code: "upstream_invalid", fault: "upstream_invalid" } as const;
 
-describe("a connection that breaks is told as that, and the call is made once", () => {
+describe("a connection that breaks on and on is told as that, and a picture is ordered once", () => {
   const phases = ["before-headers", "mid-headers", "mid-body"] as const;
   test.each(phases.flatMap((phase) => [["reset", phase] as const, ["close", phase] as const]))(
     "%s %s",
     async (how, phase) => {
-      fake.script({ [how]: phase });
-      await expectRefused(broken, await ask.embeddings(broken), unreachable);
-      expect(fake.requests).toHaveLength(1);
+      fake.script({ [how]: phase }, { times: 3 });
+      await expectRefused(broken, await ask.embeddings(broken), thrice);
+      expect(fake.requests).toHaveLength(3);
       fake.script({ [how]: phase });
       await expectRefused(broken, await ask.picture(broken), unreachable);
-      expect(fake.requests).toHaveLength(2);
+      expect(fake.requests).toHaveLength(4);
     },
   );
 
   test("with nobody there", async () => {
     const nobody = startBroken({ elsewhere: [nowhere] });
     try {
-      const error = await expectRefused(nobody, await ask.embeddings(nobody), unreachable);
+      const error = await expectRefused(nobody, await ask.embeddings(nobody), thrice);
       expect(error.message).toBe("The upstream cannot be reached.");
     } finally {
       await nobody.close();
@@ -53,7 +55,7 @@ describe("a connection that breaks is told as that, and the call is made once", 
     });
     const odd = startBroken({ elsewhere: [`http://127.0.0.1:${stranger.port}/v1`] });
     try {
-      await expectRefused(odd, await ask.embeddings(odd), unreachable);
+      await expectRefused(odd, await ask.embeddings(odd), thrice);
       await expectRefused(odd, await ask.picture(odd), unreachable);
     } finally {
       stranger.stop(true);
@@ -111,12 +113,13 @@ describe("an answer that is far too much is not taken", () => {
   });
 
   test("when it is the description of an error", async () => {
-    fake.script({ fail: "server-error", huge: 5_000_000 });
+    fake.script({ fail: "server-error", huge: 5_000_000 }, { times: 3 });
     await expectRefused(broken, await ask.embeddings(broken), {
       status: 502,
       type: "server_error",
       code: "upstream_error",
       fault: "upstream_error",
+      attempts: 3,
     });
   });
 

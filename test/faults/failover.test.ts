@@ -39,9 +39,10 @@ const unpaid: readonly [string, Mischief][] = [
   ["has no credit", { fail: "quota" }],
   ["is overloaded", { fail: "overloaded" }],
   ["does not take the gateway's key", { fail: "credentials" }],
+  ["breaks down and says so itself", { fail: "server-error" }],
 ];
 const maybePaid: readonly [string, Mischief][] = [
-  ["breaks down", { fail: "server-error" }],
+  ["breaks down, as somebody says", { fail: "html" }],
   ["has a bad gateway before it", { fail: "bad-gateway" }],
   ["gives up waiting", refusal(504, "timeout")],
   ["resets the connection before its answer", { reset: "before-headers" }],

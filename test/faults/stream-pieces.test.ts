@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test";
 import { type Chunk, settled, steady } from "../../server/gateway/stream.ts";
 import { GatewayError } from "../../server/std/gateway-error.ts";
 
-const piece = (text: string, closing = false): Chunk => ({ text, closing });
+const piece = (body: Chunk["body"], closing = false): Chunk => ({ body, closing });
 const failure = () => new GatewayError("upstream_error", "The upstream failed.");
 const never = new AbortController().signal;
 const quick = { patienceMs: 50, heartbeatMs: 30 };
@@ -32,10 +32,16 @@ async function walk(chunks: AsyncIterable<Chunk>, stop = Number.POSITIVE_INFINIT
     rows.push({ bytes, fault: error?.fault, left: [...left] });
     if (broken) throw broken;
   };
-  for await (const text of settled(chunks, settle, never)) {
-    left.push(text);
+  let cleared = 0;
+  const clear = async (): Promise<void> => {
+    cleared++;
+  };
+  for await (const part of settled(chunks, { settle, clear }, never)) {
+    expect(cleared).toBe(0);
+    left.push(Buffer.from(part).toString());
     if (left.length >= stop) break;
   }
+  expect(cleared).toBe(1);
   return { left, rows };
 }
 
@@ -44,6 +50,18 @@ describe("a stream", () => {
     const { left, rows } = await walk(story(piece("a"), piece("b"), piece("ß", true)));
     expect(left).toEqual(["a", "b", "ß"]);
     expect(rows).toEqual([{ bytes: 4, fault: undefined, left: ["a", "b"] }]);
+  });
+
+  test("is read while it leaves where it is long, and what it lies in is cleared away after", async () => {
+    const long = {
+      length: 4,
+      open: async function* () {
+        for (const part of ["lo", "ng"]) yield Buffer.from(part);
+      },
+    };
+    const { left, rows } = await walk(story(piece(long), piece("p"), piece(long, true)));
+    expect(left).toEqual(["lo", "ng", "p", "lo", "ng"]);
+    expect(rows).toEqual([{ bytes: 9, fault: undefined, left: ["lo", "ng", "p"] }]);
   });
 
   test("holds back only what may be the last", async () => {

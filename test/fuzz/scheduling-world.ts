@@ -1,10 +1,12 @@
 /** A world with a time of its own: targets that behave as told from moment to moment, callers, and the real stage between. */
 import type { FaultName } from "../../contract/faults.ts";
+import { Admission } from "../../server/gateway/admission.ts";
 import type { Route } from "../../server/gateway/resolve.ts";
 import { Roster } from "../../server/gateway/scheduling/roster.ts";
 import { sizeOf } from "../../server/gateway/scheduling/size-of.ts";
 import type { TargetNews } from "../../server/gateway/scheduling/target-health.ts";
 import { schedule } from "../../server/gateway/stages/schedule.ts";
+import { targetLine } from "../../server/gateway/target-room.ts";
 import { type FaultDetails, GatewayError } from "../../server/std/gateway-error.ts";
 import type { Timers } from "../../server/std/timers.ts";
 import type { EmbeddingsQuery, EmbeddingsReply, Target } from "../../server/upstream/contract.ts";
@@ -71,6 +73,23 @@ export class VirtualTime implements Timers {
   }
 }
 
+/** Who waits for a place does so in this time. Nothing else is limited. */
+function admissionIn(time: VirtualTime): Admission {
+  const repeat = (look: () => void): (() => void) => {
+    let timer: unknown;
+    const again = (): void => {
+      timer = time.start(50, again);
+      look();
+    };
+    timer = time.start(50, again);
+    return () => time.stop(timer);
+  };
+  return new Admission({
+    ...{ snapshot: () => ({}), maxImageCalls: 1000, maxWaiting: 10_000 },
+    ...{ waitMs: { embedding: 5000, image: 30_000 }, clock: time.clock, repeat },
+  });
+}
+
 /** More steps than any chain of promises between two happenings has. */
 async function drained(): Promise<void> {
   for (let step = 0; step < 25; step++) await undefined;
@@ -114,6 +133,8 @@ export interface WorldOptions {
   /** Callers hang up after so long. Absent: they wait for the deadline. */
   readonly leaveMs?: number;
   readonly operation?: "embeddings" | "generations";
+  /** True: nobody waits for a target that has as much as it can take. */
+  readonly open?: true;
   /** What a question that costs nothing shows, of pictures. Absent: whoever takes connections is there. */
   readonly isThere?: (target: Target, now: number) => boolean;
 }
@@ -142,6 +163,7 @@ export class World {
     const isPicture = options.operation === "generations";
     const stage = schedule<EmbeddingsQuery, EmbeddingsReply>({
       roster: this.roster,
+      ...(!options.open && { line: targetLine(admissionIn(this.time)) }),
       ...(isPicture ? { isThere: this.#isThere } : { sizeOf }),
     });
     this.#send = stage(this.#visit);

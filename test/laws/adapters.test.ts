@@ -175,7 +175,8 @@ const pictureLaws: Readonly<Record<string, Law<Subject>>> = {
           });
           const reply = replyOf(frames.join(""), { headers: eventStream, cuts: places });
           const read = await drain(await readDrawn(adapter.generations!, reply, drawing, target));
-          expect(read.map(({ type, base64, rest }) => [type, base64, rest?.prompt])).toEqual(
+          const pictures = read.map(({ image }) => (image as { base64?: string }).base64);
+          expect(read.map(({ type, rest }, at) => [type, pictures[at], rest?.prompt])).toEqual(
             list.map(({ last, b64_json, prompt }) => [
               last ? "completed" : "partial",
               b64_json,

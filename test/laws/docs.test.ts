@@ -612,6 +612,24 @@ const numbers: readonly (readonly [string, string, string, string])[] = [
   ],
   [
     "docs/operations.md",
+    "after 50 to 250 ms",
+    "server/gateway/scheduling/try-again.ts",
+    "[shortestMs, longestMs] = [50, 250]",
+  ],
+  [
+    "docs/operations.md",
+    "within half a second",
+    "server/gateway/scheduling/try-again.ts",
+    "longestToldMs = 500",
+  ],
+  [
+    "docs/operations.md",
+    "seven tenths of what",
+    "server/gateway/scheduling/concurrency.ts",
+    "share = 0.7",
+  ],
+  [
+    "docs/operations.md",
     "five a second",
     "server/gateway/scheduling/retry-budget.ts",
     "reservePerSecond = 5;",

@@ -66,7 +66,13 @@ export interface PictureVendor {
   /** A new vendor, without memory of earlier ones. Throws a `VendorResponse` to refuse. */
   open(studio: Studio): (request: VendorRequest) => Promise<VendorResponse> | VendorResponse;
   /** Answers to a generation that mean no, and the fault each must become. */
-  readonly refusals: readonly (VendorResponse & { readonly fault: FaultName })[];
+  readonly refusals: readonly VendorRefusal[];
+}
+
+export interface VendorRefusal extends VendorResponse {
+  readonly fault: FaultName;
+  /** The vendor says that it charges for nothing but what it delivers, and these are its own words. */
+  readonly uncharged?: true;
 }
 
 /** Reads a JSON body, or refuses as most do. */

@@ -30,7 +30,8 @@ export interface Served {
   readonly exchanges: readonly Exchange[];
   /** What the fake itself stumbled over: a mistake in it, unless the studio plays a trick on it. */
   readonly defects: readonly unknown[];
-  spoil(mischief: Mischief): void;
+  /** `times`: so many orders, one if not said. */
+  spoil(mischief: Mischief, times?: number): void;
   /** What was spoilt was no more than a question about an order, which may be asked again. */
   mayRecover(): boolean;
 }
@@ -54,6 +55,8 @@ interface Scene extends Served {
   readonly defects: unknown[];
   readonly answer: ReturnType<PictureVendor["open"]>;
   mischief: Mischief | undefined;
+  /** How often still. */
+  times: number;
   /** The answer that did not arrive as it was meant. */
   spoilt: VendorResponse | undefined;
 }
@@ -104,9 +107,11 @@ function newScene(vendor: PictureVendor): Scene {
     defects: [],
     answer: vendor.open(studio),
     mischief: undefined,
+    times: 0,
     spoilt: undefined,
-    spoil: (mischief) => {
+    spoil: (mischief, times = 1) => {
       scene.mischief = mischief;
+      scene.times = times;
     },
     mayRecover: () => {
       const order = scene.exchanges.findIndex(({ request }) => isOrder(request));
@@ -128,7 +133,7 @@ function takeMischief(scene: Scene, request: VendorRequest): Mischief | undefine
       ? scene.exchanges.some((earlier) => isOrder(earlier.request))
       : isOrder(request) && !onPictures.has(mischief);
   if (!due) return undefined;
-  scene.mischief = undefined;
+  if (--scene.times <= 0) scene.mischief = undefined;
   return mischief === "stumble" ? stumble : mischief;
 }
 

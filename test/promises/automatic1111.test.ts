@@ -88,7 +88,9 @@ describe("previews", () => {
     const tasks = streams.map((events) => {
       const previews = events.flatMap((event) => (event.type === "partial" ? [event] : []));
       expect(previews.map(({ index }) => index)).toEqual([0, 1]);
-      const named = previews.map(({ base64 }) => base64.replace(/ \d$/, ""));
+      const named = previews.map(({ image }) =>
+        (image as { base64: string }).base64.replace(/ \d$/, ""),
+      );
       expect(new Set(named).size).toBe(1);
       return named[0];
     });

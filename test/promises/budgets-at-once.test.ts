@@ -6,15 +6,16 @@ import { png } from "./edge-fixture.ts";
 
 const keyOf = (name: string): string => `sk-test-${name.padEnd(20, "0")}`;
 
-/** An upstream of whose models nobody has heard. It counts as dear as honest ones can: every byte is a token. */
+/** An upstream of whose models nobody has heard. It counts as dear as honest ones can: every byte is a token; or as is usual. */
 const upstream = Bun.serve({
   port: 0,
   hostname: "127.0.0.1",
   fetch: async (request) => {
-    const body = (await request.json()) as { input?: string; prompt?: string };
+    const body = (await request.json()) as { model: string; input?: string; prompt?: string };
     await Bun.sleep(30);
     if (body.input !== undefined) {
-      const tokens = Buffer.byteLength(body.input) + 2;
+      const bytes = Buffer.byteLength(body.input);
+      const tokens = body.model === "usual" ? Math.round(bytes / 4) : bytes + 2;
       return Response.json({
         object: "list",
         model: "own",
@@ -45,12 +46,19 @@ models:
     batch: false
     price: { input: 1000 }
     targets: [{ upstream: own, model: own }]
+  - id: words
+    kind: embedding
+    cache: false
+    batch: false
+    price: { input: 1000 }
+    targets: [{ upstream: own, model: usual }]
   - id: pictures
     kind: image
     price: { input: 5, output: 40 }
     targets: [{ upstream: own, model: own }]
 keys:
   - { name: vectors, key: ${keyOf("vectors")}, budget: { month: 1 } }
+  - { name: words, key: ${keyOf("words")}, budget: { month: 1 } }
   - { name: pictures, key: ${keyOf("pictures")}, budget: { month: 4, unknownPrice: refuse } }
 `;
 
@@ -83,6 +91,19 @@ test("vectors of a text that is all tokens, a hundred at once against a budget f
   }));
   expect(answers.filter(({ status }) => status === 200)).toHaveLength(10);
   expect(spent).toBeCloseTo(1, 9);
+});
+
+test("vectors of plain words, for each of which four times its cost is held, a hundred at once against a budget for ten", async () => {
+  const { answers, spent } = await hundred("words", "/v1/embeddings", (at) => ({
+    model: "words",
+    input: `${"some words ".repeat(40).slice(0, 397)} ${at}`.padEnd(400),
+  }));
+  expect(answers.filter(({ status }) => status === 200)).toHaveLength(10);
+  expect(spent).toBeCloseTo(1, 9);
+  // The others are told at once that it is spent, and not to come back.
+  const refused = answers.filter(({ status }) => status === 429);
+  expect(refused).toHaveLength(90);
+  for (const { headers } of refused) expect(headers.get("x-should-retry")).toBe("false");
 });
 
 test("pictures that are paid for by tokens nobody has told the number of", async () => {

@@ -5,7 +5,10 @@ import type { Caller } from "../../server/gateway/authenticate.ts";
 import type { Route } from "../../server/gateway/resolve.ts";
 import { createSpending } from "../../server/gateway/spending.ts";
 import { Trip } from "../../server/gateway/trip.ts";
+import { MoneyQueue } from "../../server/gateway/wait-for-money.ts";
 import { type FaultDetails, GatewayError } from "../../server/std/gateway-error.ts";
+import { Cancel } from "../../server/std/signal.ts";
+import { realTimers } from "../../server/std/timers.ts";
 import type { GenerationQuery, Target } from "../../server/upstream/contract.ts";
 import { openPictures } from "../../server/upstream/image-traits.ts";
 import { arrange, budgeted, noon, refusal } from "./budgets-fixture.ts";
@@ -19,16 +22,18 @@ const query: GenerationQuery = {
   ...{ model: "painter", prompt: "an otter", stream: false, options: {}, rest: {} },
 };
 const key = budgeted({ day: 10 });
+const nobody = { signal: new Cancel() };
 
 function house(targets: readonly Target[] = [priced]) {
   const { budgets } = arrange();
   const held = { begin: () => undefined, end: () => undefined };
-  const spending = createSpending({ budgets, traits: () => openPictures, held });
+  const queue = new MoneyQueue({ waitMs: 0, max: 0, timers: realTimers, clock: () => 0 });
+  const spending = createSpending({ budgets, traits: () => openPictures, held, queue });
   const begin = (options: GenerationQuery["options"] = {}): Trip => {
     const trip = new Trip("req_1", "generations", noon);
     trip.caller = { id: "ci", name: "ci", budgets: [key] } as unknown as Caller;
     const route = { id: "painter", targets, maxImages: 10 } as unknown as Route;
-    spending.begin("generations", { ...query, options }, route, trip);
+    spending.begin("generations", { ...query, options }, route, trip, nobody);
     return trip;
   };
   const state = () => budgets.standing(key, noon)[0];
@@ -134,7 +139,8 @@ test("a call of a key without budgets is neither estimated nor charged", () => {
   const { spending } = house();
   const trip = new Trip("req_1", "generations", noon);
   trip.caller = { id: "ci", name: "ci" } as unknown as Caller;
-  spending.begin("generations", query, { id: "painter", targets: [] } as unknown as Route, trip);
+  const route = { id: "painter", targets: [] } as unknown as Route;
+  spending.begin("generations", query, route, trip, nobody);
   expect(trip.reservation).toBeUndefined();
   spending.end(trip);
   expect(trip.estimate).toBeUndefined();

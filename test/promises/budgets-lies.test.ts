@@ -129,14 +129,20 @@ describe("what is believed of pictures", () => {
 
   test("not in a stream either", async () => {
     async function* events() {
-      yield { type: "completed", base64: "", usage: usage(lie) } as const;
+      yield {
+        type: "completed",
+        image: { kind: "base64", base64: "" },
+        usage: usage(lie),
+      } as const;
     }
     const told: Disbelieved[] = [];
     const seen = believedImages({ kind: "stream", events: events() }, query, (more) =>
       told.push(more),
     );
     if (seen.kind !== "stream") throw new Error("it was a stream");
-    expect(await Array.fromAsync(seen.events)).toEqual([{ type: "completed", base64: "" }]);
+    expect(await Array.fromAsync(seen.events)).toEqual([
+      { type: "completed", image: { kind: "base64", base64: "" } },
+    ]);
     expect(told).toHaveLength(1);
   });
 });

@@ -234,7 +234,7 @@ keys:
     expect(line).toContain("those of honest");
     liar.clear();
     liar.script({ reply: { status: 200, body: lie } }, { times: Infinity });
-    honest.script({ fail: "overloaded" });
+    honest.script({ fail: "overloaded" }, { times: 3 });
     const ask = () => gateway.post("/v1/embeddings", { model: "vectors", input: "a" });
     // Better no vector than another model's.
     expect((await ask()).status).toBe(503);

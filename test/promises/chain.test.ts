@@ -94,7 +94,7 @@ const fake = Bun.serve({
 });
 const url = `http://127.0.0.1:${fake.port}`;
 const target = (upstream: string, more = "") =>
-  `{ upstream: ${upstream}, model: gpt-image-1.5${more} }`;
+  `{ upstream: ${upstream}, model: gpt-image-2.5-flare${more} }`;
 const gateway = startGateway({
   yaml: `
 upstreams:
@@ -140,7 +140,7 @@ describe("a chain", () => {
     await client.images.generate({ model: "chained", prompt: "an otter" });
     expect(paths()).toEqual(["moderations", "images/generations"]);
     expect(seen[0]?.body).toEqual({ model: "omni-moderation-latest", input: "an otter" });
-    expect(steps()).toBe("moderation: passed; openai/gpt-image-1.5: drew");
+    expect(steps()).toBe("moderation: passed; openai/gpt-image-2.5-flare: drew");
   });
 
   test("goes on to the Responses API when the Images API cannot, and to Azure after it", async () => {
@@ -149,7 +149,7 @@ describe("a chain", () => {
     expect(data?.[0]?.revised_prompt).toBe("A photograph of an otter, at dusk");
     expect(paths()).toEqual(["moderations", "images/generations", "responses"]);
     expect(steps()).toBe(
-      "moderation: passed; openai/gpt-image-1.5: upstream_overloaded; openai/gpt-image-1.5 (responses): drew",
+      "moderation: passed; openai/gpt-image-2.5-flare: upstream_overloaded; openai/gpt-image-2.5-flare (responses): drew",
     );
     instead = { responses: overloaded };
     seen.length = 0;
@@ -163,6 +163,29 @@ describe("a chain", () => {
       "openai/v1/images/generations",
     ]);
     expect(gateway.rows().at(-1)).toMatchObject({ upstream: "azure", attempts: 3 });
+  });
+
+  test("goes on after a failure that OpenAI tells of itself, as it charges for nothing then", async () => {
+    const failed = (type: string, status: number) => () =>
+      Response.json({ error: { message: "Sorry about that!", type, code: null } }, { status });
+    instead = { "images/generations": failed("server_error", 500) };
+    await client.images.generate({ model: "chained", prompt: "an otter" });
+    expect(paths()).toEqual(["moderations", "images/generations", "responses"]);
+    expect(gateway.rows().at(-1)).toMatchObject({ attempts: 2, status: 200 });
+    // Of whoever stands between, and cannot know what was done behind it.
+    for (const unsure of [failed("bad_gateway", 500), failed("server_error", 502)]) {
+      gateway.forgetTargets();
+      seen.length = 0;
+      instead = { "images/generations": unsure };
+      const answer = await gateway.post("/v1/images/generations", {
+        model: "chained",
+        prompt: "an otter",
+      });
+      expect(answer.status).toBe(502);
+      expect(answer.headers.get("x-should-retry")).toBe("false");
+      expect(paths()).toEqual(["moderations", "images/generations"]);
+    }
+    gateway.forgetTargets();
   });
 
   test("passes over a surface that cannot serve the call, without asking it", async () => {
@@ -179,7 +202,9 @@ describe("a chain", () => {
       body: form,
     });
     expect(answer.status).toBe(503);
-    expect(paths()).toEqual(["moderations", "images/edits", "openai/v1/images/edits"]);
+    expect(paths().slice(0, 3)).toEqual(["moderations", "images/edits", "openai/v1/images/edits"]);
+    // What is overloaded is asked again, and the one that cannot is not.
+    expect(new Set(paths()).size).toBe(3);
     expect(steps()).toContain("(responses): cannot, unknown_parameter");
   });
 
@@ -212,7 +237,7 @@ describe("a chain", () => {
       prompt: "an otter",
     });
     expect(allowed.status).toBe(200);
-    expect(steps()).toBe("moderation: upstream_overloaded; openai/gpt-image-1.5: drew");
+    expect(steps()).toBe("moderation: upstream_overloaded; openai/gpt-image-2.5-flare: drew");
   });
 });
 
@@ -234,7 +259,7 @@ describe("the Responses API", () => {
       tools: [
         {
           type: "image_generation",
-          model: "gpt-image-1.5",
+          model: "gpt-image-2.5-flare",
           action: "generate",
           size: "1024x1024",
           quality: "low",

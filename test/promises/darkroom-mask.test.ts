@@ -1,5 +1,6 @@
 /** A mask says the same in every way of saying it. */
 import { afterAll, expect, test } from "bun:test";
+import sharp from "sharp";
 import { createDarkroom, type MaskSense } from "../../server/upstream/local/darkroom/darkroom.ts";
 import {
   bytesIn,
@@ -19,7 +20,7 @@ afterAll(async () => {
 });
 
 const masked = async (mask: Uint8Array, to: MaskSense): Promise<Uint8Array> =>
-  bytesIn(await darkroom.mask(inBytes(mask), to, never, scratch));
+  bytesIn(await darkroom.mask(inBytes(mask), { sense: to }, never, scratch));
 
 const [width, height] = [256, 3];
 /** Every degree of transparency there is. */
@@ -95,6 +96,19 @@ test("grey with transparency, and a palette with transparency, are masks like ot
   const palette = await drawn(holes, width, height, 4).png({ palette: true }).toBuffer();
   const made = await greyOf(await masked(palette, "white"));
   expect([made[0], made.at(-1)]).toEqual([255, 0]);
+});
+
+test("of a mask of 16 bits, shades stay shades", async () => {
+  const deep = Uint16Array.from({ length: shades.length * 4 }, (_, i) =>
+    i % 4 === 3 ? shades[i >> 2]! * 257 : 9000,
+  );
+  const mask = await sharp(deep, { raw: { width, height, channels: 4 } })
+    .toColourspace("rgb16")
+    .png()
+    .toBuffer();
+  expect((await sharp(mask).metadata()).depth).toBe("ushort");
+  expect(await greyOf(await masked(mask, "black"))).toEqual(shades);
+  expect(await alphaOf(await masked(mask, "transparent"))).toEqual(shades);
 });
 
 test("a mask is a PNG, whatever it was", async () => {

@@ -28,17 +28,18 @@ test("a look at a picture tells its kind, size, transparency and pages", async (
     width: 31,
     height: 17,
     alpha: true,
+    alphaChannel: true,
     opaque: false,
     pages: 1,
-    turned: false,
+    orientation: 1,
   });
   const photo = await drawn(speckled(40, 20, 3), 40, 20, 3)
     .jpeg()
     .withMetadata({ orientation: 6 })
     .toBuffer();
   const turned = await darkroom.inspect(upload(photo), never);
-  expect([turned.type, turned.width, turned.height, turned.alpha, turned.turned]).toEqual([
-    ...["image/jpeg", 20, 40, false, true],
+  expect([turned.type, turned.width, turned.height, turned.alpha, turned.orientation]).toEqual([
+    ...["image/jpeg", 20, 40, false, 6],
   ]);
   const frames = { width: 8, height: 24, channels: 4, pageHeight: 8 } as const;
   const moving = await sharp(speckled(8, 24, 4), { raw: frames })

@@ -176,21 +176,25 @@ describe("when both fail", () => {
   test.each([
     ["in order", [0, 1]],
     ["the second before the first", [1, 0]],
-  ])("the first one's fault is told, and nobody is asked again: %s", async (_, order) => {
-    const { upstream, send, route, train, patience } = arrange();
-    await train(20, 3);
-    const call = callFor(["x"], route);
-    const outcome = outcomeOf(send(call));
-    await until(() => upstream.visits.length === 2);
-    const errors = [broken(), new GatewayError("upstream_rate_limit", "no more")];
-    for (const at of order) upstream.visits[at]!.fail(errors[at]);
-    expect(await outcome).toEqual({ error: errors[0] });
-    await patience();
-    expect(upstream.visits).toHaveLength(2);
-    expect(call.trip.target).toBe(a);
-    expect(call.trip.attempts).toBe(2);
-    expect(call.signal.heard.size).toBe(0);
-  });
+  ])(
+    "in a way that does not pass, the first one's fault is told, and nobody is asked again: %s",
+    async (_, order) => {
+      const { upstream, send, route, train, patience } = arrange();
+      await train(20, 3);
+      const call = callFor(["x"], route);
+      const outcome = outcomeOf(send(call));
+      await until(() => upstream.visits.length === 2);
+      const errors = ["upstream_invalid", "upstream_rate_limit"] as const;
+      const faults = errors.map((name) => new GatewayError(name, "no more"));
+      for (const at of order) upstream.visits[at]!.fail(faults[at]);
+      expect(await outcome).toEqual({ error: faults[0] });
+      await patience();
+      expect(upstream.visits).toHaveLength(2);
+      expect(call.trip.target).toBe(a);
+      expect(call.trip.attempts).toBe(2);
+      expect(call.signal.heard.size).toBe(0);
+    },
+  );
 
   test("a third is asked, where there is one", async () => {
     const { upstream, send, route, train } = arrange({ route: routeTo(a, b, c) });

@@ -59,7 +59,7 @@ describe("a stream", () => {
   test("shows no more previews than were asked for, then the picture with its tokens and its cost", async () => {
     const events = await stream(partial(0), partial(1), partial(2), completed("picture", usage));
     expect(events).toEqual([
-      { type: "partial", base64: "preview 0", index: 0 },
+      { type: "partial", image: { kind: "base64", base64: "preview 0" }, index: 0 },
       {
         type: "whole",
         reply: {

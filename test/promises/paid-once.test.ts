@@ -100,16 +100,6 @@ describe("the same Idempotency-Key", () => {
     expect(fake.requests).toHaveLength(2);
   });
 
-  test("lets a waiting twin make the call itself when the first fails", async () => {
-    const headers = key();
-    fake.script({ delayMs: 150, reply: { status: 500, body: "{}" } });
-    const first = draw("an otter", headers);
-    await until(() => fake.requests.length === 1);
-    const second = draw("an otter", headers);
-    expect((await first).status).toBe(502);
-    expect((await second).status).toBe(200);
-  });
-
   test("tells edits apart by the bytes of their files", async () => {
     const headers = key();
     const edit = (words: string) => {

@@ -16,9 +16,12 @@ const fake = Bun.serve({
 const yaml = `
 upstreams:
   - { id: fake, kind: openai, baseUrl: "http://127.0.0.1:${fake.port}/v1", apiKey: x }
+  - { id: shapes, kind: xai, baseUrl: "http://127.0.0.1:${fake.port}/v1", apiKey: x }
   - { id: house, kind: openai-compatible, baseUrl: "http://127.0.0.1:${fake.port}/v1" }
 models:
   - { id: g1, kind: image, targets: [{ upstream: fake, model: gpt-image-1 }] }
+  - { id: shaped, kind: image, targets: [{ upstream: shapes, model: grok-imagine-image }] }
+  - { id: drop, kind: image, parameters: drop, targets: [{ upstream: fake, model: gpt-image-2 }] }
   - { id: strict, kind: image, parameters: strict, targets: [{ upstream: house, model: painter }] }
 keys: [{ name: test, key: ${testKey} }]
 `;
@@ -116,6 +119,33 @@ test("a size that the upstream did not heed is named, in a stream as well", asyn
   expect((await ask({ size: "auto" }, came)).dropped).toBeNull();
 });
 
+describe("a shape, for an upstream that knows no sizes", () => {
+  const drawn = (width: number, height: number) =>
+    draw({ width, height, shade: 90, format: "png" });
+  const told = async (size: string, came: Uint8Array, more: object = {}) => {
+    const { adapted, dropped } = await ask({ model: "shaped", size, ...more }, came);
+    return { adapted, dropped };
+  };
+
+  test("that was heeded is told as adapted, and nothing more, though vendors draw in steps", async () => {
+    const heeded = { adapted: "size", dropped: null };
+    expect(await told("1536x1024", drawn(96, 64))).toEqual(heeded);
+    // As Imagen draws 4:3, and Gemini 16:9.
+    expect(await told("1600x1200", drawn(80, 56))).toEqual(heeded);
+    expect(await told("1920x1080", drawn(84, 48))).toEqual(heeded);
+  });
+
+  test("that was not heeded is named, in whatever the picture came", async () => {
+    const unheeded = { adapted: "size", dropped: "size" };
+    expect(await told("1536x1024", drawn(64, 64))).toEqual(unheeded);
+    expect(await told("1536x1024", drawn(64, 96), { output_format: "webp" })).toMatchObject({
+      dropped: "size",
+    });
+    expect(await told("3:2", drawn(64, 64))).toEqual({ adapted: null, dropped: "size" });
+    expect(await told("auto", drawn(64, 96))).toEqual({ adapted: null, dropped: null });
+  });
+});
+
 describe("output_compression", () => {
   const noise = sharp({
     create: {
@@ -131,6 +161,17 @@ describe("output_compression", () => {
     const [low, high] = [await of(5), await of(95)];
     expect(low.adapted).toBe("output_format, output_compression");
     expect(low.bytes.length * 3).toBeLessThan(high.bytes.length);
+  });
+
+  test("of a png is left out and named where that is the policy", async () => {
+    const came = kinds["png without"];
+    for (const format of [{ output_format: "png" }, {}]) {
+      const asked = { model: "drop", ...format };
+      const half = await ask({ ...asked, output_compression: 50 }, came);
+      expect([half.status, half.dropped]).toEqual([200, "output_compression"]);
+      const whole = await ask({ ...asked, output_compression: 100 }, came);
+      expect([whole.status, whole.dropped]).toEqual([200, null]);
+    }
   });
 
   test("is left to an upstream that heeds the format", async () => {

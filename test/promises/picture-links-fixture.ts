@@ -25,7 +25,13 @@ export interface DeskOptions {
 export function linkDesk({ ttlMs = 3_600_000, maxBytes = 10_000_000 }: DeskOptions = {}): LinkDesk {
   const folder = temporaryFolder();
   const open = () =>
-    createPictureLinks({ folder: folder.path, ttlMs, maxBytes, now: () => desk.now });
+    createPictureLinks({
+      folder: folder.path,
+      ttlMs,
+      givenAgainMs: 600_000,
+      maxBytes,
+      now: () => desk.now,
+    });
   const desk = { now: Date.now() } as LinkDesk;
   const links = open();
   const nothing = () => ({ status: 500, headers: {}, body: "not what this test is about" });

@@ -1,6 +1,7 @@
 /** A picture that breaks off is not handed over as if it were one; what came beside it is, and all of it is accounted for. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { finishReply, upTo } from "../../server/gateway/pictures/finish.ts";
+import { bytesOf } from "../../server/gateway/pictures/look.ts";
 import { checkWhole } from "../../server/gateway/pictures/whole.ts";
 import { GatewayError } from "../../server/std/gateway-error.ts";
 import { createScratch } from "../../server/std/scratch.ts";
@@ -108,7 +109,9 @@ describe("in a stream", () => {
     onSpoilt: () => undefined,
   };
   async function* completed(...pictures: readonly string[]): AsyncGenerator<ImageEvent> {
-    for (const base64 of pictures) yield { type: "completed", base64 };
+    for (const base64 of pictures) {
+      yield { type: "completed", image: { kind: "base64", base64 } };
+    }
   }
   const deliver = async (count: number, ...pictures: readonly string[]) => {
     const events = completed(...pictures);
@@ -117,7 +120,9 @@ describe("in a stream", () => {
     if (reply.kind !== "stream") throw new Error("it was a stream");
     const delivered: string[] = [];
     try {
-      for await (const event of reply.events) if ("base64" in event) delivered.push(event.base64);
+      for await (const event of reply.events) {
+        if (event.type !== "whole") delivered.push(base64Of(await bytesOf(event.image)));
+      }
       return { delivered, fault: "none" };
     } catch (error) {
       return { delivered, fault: error instanceof GatewayError ? error.fault : String(error) };

@@ -1,5 +1,6 @@
 /** An edit with pictures that no model could use is refused before any model is asked, and says what is wrong. */
 import { afterAll, describe, expect, test } from "bun:test";
+import { lookOnce } from "../../server/gateway/look-once.ts";
 import { checkPicture, type EditRules } from "../../server/gateway/preflight.ts";
 import {
   blackPng,
@@ -189,4 +190,19 @@ test("a picture that was fetched is looked at in the same way", async () => {
   expect(error.details.param).toBe(field);
   const gif = inBytes(await noise(9, 9).gif().toBuffer());
   await expectFault(checkPicture(gif, field, rules, never), "unsupported_file_mimetype", /gif/);
+});
+
+test("what was looked at is not decoded again when it is asked about again", async () => {
+  let decoded = 0;
+  const looks = lookOnce({
+    inspect: (...looking) => {
+      decoded++;
+      return darkroom.inspect(...looking);
+    },
+  });
+  const [one, other] = [upload(await speckledPng(12, 8)), upload(await speckledPng(9, 9))];
+  const first = await looks.inspect(one, never);
+  expect(await looks.inspect(one, never)).toEqual(first);
+  expect((await looks.inspect(other, never)).width).toBe(9);
+  expect(decoded).toBe(2);
 });

@@ -91,13 +91,10 @@ test.each<[string, string, unknown, number, string | null, RegExp]>([
     /said so in its answer: internal trouble$/,
   ],
 ])("%s", async (_, model, body, status, code, words) => {
-  fake.script({
-    reply: {
-      status: 200,
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify(body),
-    },
-  });
+  const headers = { "content-type": "application/json" };
+  fake.clear();
+  // What may pass is asked for thrice.
+  fake.script({ reply: { status: 200, headers, body: JSON.stringify(body) } }, { times: 3 });
   const response = await gateway.post("/v1/embeddings", { model, input: `text ${words}` });
   const { error } = (await response.json()) as {
     error: { message: string; code: string | null };

@@ -136,7 +136,7 @@ describe("GET /admin/targets", () => {
     const { gateway, fakes, embed } = arrange({ upstreams: 1, settings });
     expect(at(await shown(gateway.url), "u0").error_share).toBe(null);
     for (let call = 0; call < 3; call++) await expectVectors(await embed());
-    fakes[0]!.script({ fail: "server-error" });
+    fakes[0]!.script({ fail: "server-error" }, forEver);
     expect((await embed()).status).toBe(502);
     const only = at(await shown(gateway.url), "u0");
     expect(only).toMatchObject({ state: "healthy", error_share: 0.25 });

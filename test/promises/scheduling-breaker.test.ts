@@ -283,17 +283,23 @@ test("a target is judged by its latest calls, and never by what is long ago", ()
   expect([window.count(400_000), window.failing(400_000)]).toEqual([0, 0]);
 });
 
-test("a target gets fewer calls at a time when it says that it is too much, and more when it keeps up", () => {
+test("a target gets fewer calls at a time when it is too slow, and more when it keeps up", () => {
   const concurrency = new Concurrency();
+  const kept = (inFlight: number): void => {
+    concurrency.gate.inside = inFlight;
+    concurrency.kept();
+  };
   const first = concurrency.limit;
-  for (let at = 0; at < 100; at++) concurrency.tooMuch(0);
+  for (let at = 0; at < 100; at++) concurrency.tooSlow(0);
   expect(concurrency.limit).toBeLessThan(first);
   const least = concurrency.limit;
   expect(least).toBeGreaterThan(first / 2);
-  for (let at = 0; at < 200; at++) concurrency.kept(concurrency.limit);
+  for (let at = 0; at < 200; at++) kept(concurrency.limit);
   expect(concurrency.limit).toBeGreaterThan(first);
-  for (let at = 0; at < 1_000_000; at++) concurrency.kept(1_000_000);
+  for (let at = 0; at < 1_000_000; at++) kept(1_000_000);
   expect(concurrency.limit).toBeLessThanOrEqual(4096);
-  for (let at = 0; at < 100; at++) concurrency.tooMuch(at * 1000);
+  for (let at = 0; at < 100; at++) concurrency.tooSlow(at * 1000);
   expect(concurrency.limit).toBe(4);
+  // However many are under way: it is a wish.
+  expect(concurrency.isFull(100_000)).toBe(false);
 });

@@ -49,7 +49,7 @@ describe("tiers", () => {
   test("that are busy are not left for one that may cost more", () => {
     const [first, second] = [seatNamed("first"), seatNamed("second", { tier: 1 })];
     first.health.inFlight = 1000;
-    expect(first.health.hasRoom()).toBe(false);
+    expect(first.health.concurrency.hasRoom()).toBe(false);
     expect(choose(among([first, second]), questionAt(0))).toBe(first);
   });
 });

@@ -5,6 +5,7 @@ import { createDeadlines } from "../../server/gateway/deadline.ts";
 import type { Endpoint } from "../../server/gateway/endpoint.ts";
 import type { Incoming } from "../../server/gateway/incoming.ts";
 import { KeptAnswers } from "../../server/gateway/kept-answers.ts";
+import { createLinks } from "../../server/gateway/pictures/links.ts";
 import { createServe } from "../../server/gateway/serve.ts";
 import type { Model, Snapshot } from "../../server/snapshot/snapshot.ts";
 import type { AnswerShelf } from "../../server/std/answer-shelf.ts";
@@ -61,7 +62,7 @@ test.each(outcomes)(
           return "settled";
         },
       },
-      keepPicture: async () => "",
+      links: createLinks({ keep: async () => "", download: () => Promise.reject(stuck) }),
       report: () => undefined,
       onDefect: (_id, error) => defects.push(error),
       startDeadline: deadlines.start,

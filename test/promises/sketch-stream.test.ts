@@ -2,6 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import sharp from "sharp";
 import { GatewayError } from "../../server/std/gateway-error.ts";
+import type { ImageFrame } from "../../server/upstream/contract.ts";
 import { sketch } from "../../server/upstream/local/sketch/sketch.ts";
 import { createTurns } from "../../server/upstream/local/turns.ts";
 import {
@@ -21,6 +22,9 @@ import {
 } from "./sketch-fixture.ts";
 
 const small = { size: "96x96" };
+/** Of what the drawing program gives, which is bytes. */
+const base64Of = ({ image }: ImageFrame): string =>
+  Buffer.from((image as { bytes: Uint8Array }).bytes).toString("base64");
 const decode = (base64: string) => pixelsOf(Buffer.from(base64, "base64"));
 
 describe("partials come before completed", () => {
@@ -48,7 +52,7 @@ describe("partials come before completed", () => {
     const events = await collect(
       drawing("a castle by a lake at sunset", { ...small, partial_images: 3 }),
     );
-    const pictures = await Promise.all(events.map((event) => decode(event.base64)));
+    const pictures = await Promise.all(events.map((event) => decode(base64Of(event))));
     const last = pictures.at(-1);
     if (last === undefined) throw new Error("no picture");
     const away = pictures.slice(0, -1).map((picture) => apart(picture, last));
@@ -58,7 +62,9 @@ describe("partials come before completed", () => {
 
   test("the completed picture is the one a plain call gives", async () => {
     const [event] = await collect(drawing("a fox", small));
-    expect(event?.base64).toBe(Buffer.from(bytesOf(await draw("a fox", small))).toString("base64"));
+    expect(event && base64Of(event)).toBe(
+      Buffer.from(bytesOf(await draw("a fox", small))).toString("base64"),
+    );
     expect(event?.usage).toEqual((await draw("a fox", small)).usage);
   });
 
@@ -103,7 +109,7 @@ describe("partials come before completed", () => {
         if (reply.kind === "stream")
           for await (const event of reply.events) {
             types.push(event.type);
-            if (event.type !== "whole") pictures.push(await decode(event.base64));
+            if (event.type !== "whole") pictures.push(await decode(base64Of(event)));
           }
         const partials = Array.from({ length: partial_images }, () => "partial");
         expect(types).toEqual([...partials, "completed"]);
@@ -130,7 +136,8 @@ describe("partials come before completed", () => {
       const reply = await sketch.edits(query, target, new AbortController().signal);
       const seen: string[] = [];
       if (reply.kind === "stream")
-        for await (const event of reply.events) if (event.type !== "whole") seen.push(event.base64);
+        for await (const event of reply.events)
+          if (event.type !== "whole") seen.push(base64Of(event));
       expect(seen).toHaveLength(4);
       expect(new Set(seen).size).toBe(4);
     });
@@ -140,7 +147,7 @@ describe("partials come before completed", () => {
     for (const output_format of ["jpeg", "webp"]) {
       const [event] = await collect(drawing("a fox", { ...small, output_format }));
       expect(event?.output_format).toBe(output_format);
-      const head = Buffer.from(event?.base64 ?? "", "base64");
+      const head = Buffer.from(event ? base64Of(event) : "", "base64");
       expect(
         output_format === "jpeg"
           ? head.subarray(0, 2).toString("hex")

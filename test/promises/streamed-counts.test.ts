@@ -135,14 +135,14 @@ describe("of several calls some of which fail", () => {
     const broken = new GatewayError("upstream_unreachable", "It broke.");
     const later = Promise.withResolvers<void>();
     async function* breaks(): AsyncGenerator<ImageEvent> {
-      yield { type: "partial", base64: "" };
+      yield { type: "partial", image: { kind: "base64", base64: "" } };
       later.resolve();
       throw broken;
     }
     async function* comes(): AsyncGenerator<ImageEvent> {
       await later.promise;
       await Bun.sleep(5);
-      yield { type: "completed", base64: "the picture" };
+      yield { type: "completed", image: { kind: "base64", base64: "the picture" } };
     }
     const streams = [breaks(), comes()];
     const query = { model: "m", prompt: "x", stream: true, options: { n: 2 }, rest: {} };

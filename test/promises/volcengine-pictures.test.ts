@@ -74,14 +74,14 @@ test("a stream's pictures come one by one, and the last tells what all of them t
   const told = { ...completed, usage: { generated_images: 2, ...usage } };
   const events = await eventsOf(succeeded("AAAA"), failed, succeeded("BBBB"), told);
   expect(events).toEqual([
-    { type: "completed", base64: "AAAA", created: 1_757_396_757 },
-    { type: "completed", base64: "BBBB", created: 1_757_396_757, usage },
+    { type: "completed", image: { kind: "base64", base64: "AAAA" }, created: 1_757_396_757 },
+    { type: "completed", image: { kind: "base64", base64: "BBBB" }, created: 1_757_396_757, usage },
   ]);
 });
 
 test("tokens that the vendor has not counted are unknown, and not 0", async () => {
   const [event] = await eventsOf(succeeded("AAAA"), completed);
-  expect(event).toMatchObject({ base64: "AAAA" });
+  expect(event).toMatchObject({ image: { base64: "AAAA" } });
   expect(event).not.toHaveProperty("usage");
 });
 

@@ -130,7 +130,18 @@ async function send(
 function putChunk(value: string | Uint8Array, wire: Wire): Promise<void> | undefined {
   const size = Buffer.byteLength(value).toString(16);
   if (typeof value === "string") return wire.put(`${size}\r\n${value}\r\n`);
+  if (value.length > joinedBytes) return putLong(`${size}\r\n`, value, wire);
   return wire.put(Buffer.concat([Buffer.from(`${size}\r\n`), value, Buffer.from("\r\n")]));
+}
+
+/** Up to here a copy costs less than a call to the system; above, copies would pile up faster than they are collected. */
+const joinedBytes = 8 * 1024;
+
+async function putLong(size: string, value: Uint8Array, wire: Wire): Promise<void> {
+  for (const part of [size, value, "\r\n"]) {
+    const put = wire.put(part);
+    if (put) await put;
+  }
 }
 
 /** The caller would take the next answer for the rest of this one, or the rest for the next. */

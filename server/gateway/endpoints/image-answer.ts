@@ -1,6 +1,6 @@
 /** How pictures leave: as one JSON answer, or as server-sent events. */
 import { GatewayError } from "../../std/gateway-error.ts";
-import { type StreamedText, writeJson } from "../../std/json-stream.ts";
+import { between, type StreamedText, writeJson } from "../../std/json-stream.ts";
 import type {
   ImageEvent,
   ImageFrame,
@@ -57,12 +57,12 @@ const secondsOf = (created: number | undefined): number | undefined =>
 /** As the caller asked; without a word about it, pictures leave in base64 and links as they came. */
 async function handOver(
   image: Picture,
-  { options, keepPicture, publicUrl, onDropped }: ImageContext,
+  { options, links, publicUrl, onDropped }: ImageContext,
 ): Promise<{ url: string } | { b64_json: string | StreamedText }> {
-  if (image.kind === "url") return { url: image.url };
+  if (image.kind === "url") return { url: await links.passOn(image.url, publicUrl()) };
   if (options.response_format !== "url") return { b64_json: inJson(image) };
   try {
-    return { url: await keepPicture(image, publicUrl()) };
+    return { url: await links.keep(image, publicUrl()) };
   } catch (error) {
     // It is paid for: better handed over in another way than not at all.
     if (!(error instanceof GatewayError) || error.fault !== "storage_unavailable") throw error;
@@ -81,7 +81,7 @@ function writeStream(events: AsyncIterable<ImageEvent>, context: ImageContext): 
         images++;
         spent = sumOf(spent, event.usage);
       }
-      yield { text: frame(event, context), closing: event.type === "completed" };
+      yield { body: frame(event, context), closing: event.type === "completed" };
     }
   }
   return {
@@ -91,20 +91,20 @@ function writeStream(events: AsyncIterable<ImageEvent>, context: ImageContext): 
   };
 }
 
-function frame(event: ImageFrame, { family, now }: ImageContext): string {
-  const { type, base64, created, index, usage, rest, ...facts } = event;
+function frame(event: ImageFrame, { family, now }: ImageContext): Chunk["body"] {
+  const { type, image, created, index, usage, rest, ...facts } = event;
   const name = `${family}.${type === "partial" ? "partial_image" : "completed"}`;
   const payload = {
     ...rest,
     type: name,
-    b64_json: base64,
+    b64_json: inJson(image),
     created_at: secondsOf(created) ?? now,
     ...unsaid,
     ...facts,
     ...(index !== undefined && { partial_image_index: index }),
     ...(usage && { usage }),
   };
-  return `event: ${name}\ndata: ${JSON.stringify(payload)}\n\n`;
+  return between(`event: ${name}\ndata: `, writeJson(payload), "\n\n");
 }
 
 /** Every event must have these, and may say that nobody said. */

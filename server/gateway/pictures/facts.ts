@@ -1,11 +1,17 @@
 /** What is said of a delivered picture: what its own bytes show, and else what those who know have said. */
 import type { ImageFacts } from "../../upstream/contract.ts";
 import { alphaIn, type Held, sizeIn, typeOf } from "./look.ts";
-import { readSize } from "./sizes.ts";
+import { apart, readSize } from "./sizes.ts";
+
+/** What a target was asked for natively. */
+export interface AskedFacts extends ImageFacts {
+  /** In place of a size, where it knows only shapes. */
+  readonly aspect?: string;
+}
 
 export interface Sayings {
   /** What the target was asked for natively. */
-  readonly asked: ImageFacts;
+  readonly asked: AskedFacts;
   /** What the upstream says. */
   readonly told: ImageFacts;
   /** The gateway has put it on white. */
@@ -57,12 +63,20 @@ export function qualityOf(asked: ImageFacts, told: ImageFacts): ImageFacts {
   return quality === undefined ? {} : { quality };
 }
 
+/** How far a picture may be from its shape: vendors draw in steps of their own. Imagen's 4:3 is 1280x896, 7 % too wide. */
+const loosely = Math.log(1.08);
+
 /** Options that the target took, and did not heed, by what came. */
-export function unheeded(asked: ImageFacts, came: ImageFacts): readonly (keyof ImageFacts)[] {
-  const { size, background } = asked;
+export function unheeded(asked: AskedFacts, came: ImageFacts): readonly (keyof ImageFacts)[] {
   const names: (keyof ImageFacts)[] = [];
-  const isSaid = size !== undefined && readSize(size) !== undefined && came.size !== undefined;
-  if (isSaid && came.size !== size) names.push("size");
-  if (background === "transparent" && came.background === "opaque") names.push("background");
+  if (came.size !== undefined && !isSized(came.size, asked)) names.push("size");
+  if (asked.background === "transparent" && came.background === "opaque") names.push("background");
   return names;
+}
+
+/** To the pixel where a size was asked for. Names such as 2K say nothing that could be seen. */
+function isSized(came: string, { size, aspect }: AskedFacts): boolean {
+  if (size !== undefined && readSize(size)) return came === size;
+  const seen = readSize(came);
+  return aspect === undefined || seen === undefined || apart(seen, aspect) <= loosely;
 }

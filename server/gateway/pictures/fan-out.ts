@@ -1,5 +1,4 @@
 /** More pictures than a target makes in one call: several calls side by side, gathered into one answer. */
-import type { FaultName } from "../../../contract/faults.ts";
 import { GatewayError } from "../../std/gateway-error.ts";
 import type {
   GenerationQuery,
@@ -7,83 +6,83 @@ import type {
   ImageReply,
   WholeReply,
 } from "../../upstream/contract.ts";
-import { sumOf } from "../image-usage.ts";
+import { atWork } from "../may-be-paid.ts";
 import { merged } from "./merged.ts";
+import type { Lost } from "./missing.ts";
 import type { Plan } from "./plan.ts";
 import { seedAfter } from "./seeds.ts";
+import { together } from "./together.ts";
 
 /** One caller shall not take all of an upstream's places. */
 const maxParallel = 4;
-
-/** What could not be had of pictures of which others could. */
-export interface Missing {
-  readonly count: number;
-  readonly fault: FaultName;
-  /** What it failed with. Absent: there were fewer than the upstream was asked for. */
-  readonly error?: unknown;
-}
-
-export const missingFor = (count: number, error: unknown): Missing => ({
-  count,
-  fault: faultOf(error),
-  ...(error !== undefined && { error }),
-});
 
 export interface FanOut<Q> {
   readonly ask: (query: Q) => Promise<ImageReply>;
   /** The caller gets events: a failure can be the last of them. */
   readonly inEvents: boolean;
-  /** Told when some of the pictures are there and others are not. */
-  readonly onMissing: (missing: Missing) => void;
+  /** Told of each call that failed, or broke off: how many pictures did not come of it. */
+  readonly onMissing: (lost: Lost) => void;
+  /** Where all of the calls fail: what one of them failed with keeps the order from being asked of others. */
+  readonly isFinal?: (error: unknown) => boolean;
   /** Told that the target made one picture where it was asked for several: the others are asked for one by one. Absent: they are missing. */
   readonly onUncounted?: (() => void) | undefined;
 }
 
 /**
- * What has been paid for is delivered: when some of the calls fail, the answer holds the pictures of the others, and
- * says how many are missing and why. Only when none could be made is the first failure the answer.
+ * What has been paid for is delivered: when some of the calls fail, the answer holds the pictures of the others. Only when
+ * none could be made is a failure the answer: the first, or the first that is final.
  */
 export async function fanOut<Q extends GenerationQuery>(
   { query, calls }: Pick<Plan<Q>, "query" | "calls">,
-  { ask, inEvents, onMissing, onUncounted }: FanOut<Q>,
+  { ask, inEvents, onMissing, isFinal, onUncounted }: FanOut<Q>,
 ): Promise<ImageReply> {
   const asked = sumOfAll(calls);
-  let { there, failure } = await askAll(query, calls, ask);
+  let { there, failures } = await askAll(query, calls, ask);
   const askOneByOne = (lacking: number): Promise<Gathered> => {
     onUncounted?.();
     return askAll(query, new Array<number>(lacking).fill(1), ask, calls);
   };
   const lacking = asked - countIn(there);
-  if (onUncounted && !failure && there.every(isOne) && lacking > 0) {
+  if (onUncounted && failures.length === 0 && there.every(isOne) && lacking > 0) {
     const more = await askOneByOne(lacking);
     there = [...there, ...more.there];
-    failure = more.failure;
+    failures = more.failures;
   }
-  if (failure && there.length === 0) throw failure.error;
+  for (const { count, error } of failures) onMissing({ count, error });
+  const [failure] = failures;
+  if (failure && there.length === 0) {
+    throw (failures.find(({ error }) => isFinal?.(error)) ?? failure).error;
+  }
   const [only] = there;
-  if (only?.kind === "stream" && calls.length === 1) {
+  if (only?.reply.kind === "stream" && calls.length === 1) {
+    const events = watched(only, onMissing);
     // How many it makes is seen only when it has ended.
     return onUncounted && asked > 1
-      ? { kind: "stream", events: toppedUp(only.events, asked, askOneByOne) }
-      : only;
+      ? { kind: "stream", events: toppedUp(events, asked, askOneByOne, onMissing) }
+      : { kind: "stream", events };
   }
-  if ((failure && inEvents) || there.some(({ kind }) => kind === "stream")) {
-    return { kind: "stream", events: allOf(there, failure?.error) };
+  if ((failure && inEvents) || there.some(({ reply }) => reply.kind === "stream")) {
+    return { kind: "stream", events: allOf(there, failure?.error, onMissing) };
   }
-  const whole = only && there.length === 1 ? (only as WholeReply) : together(there as WholeReply[]);
-  const count = asked - whole.results.length;
-  if (count > 0) onMissing(missingFor(count, failure?.error));
-  return whole;
+  return together(there.map(({ reply }) => reply as WholeReply));
 }
 
 interface Failure {
   readonly at: number;
+  readonly count: number;
   readonly error: unknown;
 }
 
+/** What one call was answered with, and for how many pictures it was. */
+interface Part {
+  readonly count: number;
+  readonly reply: ImageReply;
+}
+
 interface Gathered {
-  readonly there: readonly ImageReply[];
-  readonly failure: Failure | undefined;
+  readonly there: readonly Part[];
+  /** In the order of the calls. */
+  readonly failures: readonly Failure[];
 }
 
 /** `before`: the calls that were made before these. */
@@ -93,41 +92,39 @@ async function askAll<Q extends GenerationQuery>(
   ask: FanOut<Q>["ask"],
   before: readonly number[] = [],
 ): Promise<Gathered> {
-  const replies: (ImageReply | undefined)[] = calls.map(() => undefined);
+  const parts: (Part | undefined)[] = calls.map(() => undefined);
   const failures: Failure[] = [];
   let next = 0;
   const work = async (): Promise<void> => {
     while (next < calls.length) {
       const at = next++;
+      const count = calls[at] as number;
       try {
         const earlier = [...before, ...calls.slice(0, at)];
-        replies[at] = await ask(withCount(query, calls[at] as number, earlier));
+        parts[at] = { count, reply: await ask(withCount(query, count, earlier)) };
       } catch (error) {
-        failures.push({ at, error });
+        failures.push({ at, count, error });
+        if (error instanceof GatewayError && error.row.blame !== "client") continue;
         // Where one was refused, so will the others be: none is paid for in vain.
-        if (!(error instanceof GatewayError) || error.row.blame === "client") next = calls.length;
+        const unasked = sumOfAll(calls.slice(next));
+        if (unasked > 0) failures.push({ at: next, count: unasked, error });
+        next = calls.length;
       }
     }
   };
   await Promise.all(Array.from({ length: Math.min(maxParallel, calls.length) }, work));
-  const [failure] = failures.toSorted((a, b) => a.at - b.at);
-  return { there: replies.filter((reply) => reply !== undefined), failure };
+  return {
+    there: parts.filter((part) => part !== undefined),
+    failures: failures.toSorted((a, b) => a.at - b.at),
+  };
 }
 
 const sumOfAll = (counts: readonly number[]): number => counts.reduce((sum, each) => sum + each, 0);
 
-const countIn = (replies: readonly ImageReply[]): number =>
-  replies.reduce((sum, reply) => sum + (reply.kind === "whole" ? reply.results.length : 0), 0);
+const countIn = (parts: readonly Part[]): number =>
+  parts.reduce((sum, { reply }) => sum + (reply.kind === "whole" ? reply.results.length : 0), 0);
 
-const isOne = (reply: ImageReply): boolean => reply.kind === "whole" && reply.results.length === 1;
-
-/** Without a failure there are fewer than the upstream was asked for. */
-const faultOf = (error: unknown): FaultName =>
-  error === undefined
-    ? "upstream_invalid"
-    : error instanceof GatewayError
-      ? error.fault
-      : "internal";
+const isOne = ({ reply }: Part): boolean => reply.kind === "whole" && reply.results.length === 1;
 
 /** One picture is what every upstream makes unasked, and some have no word for it. */
 const withCount = <Q extends GenerationQuery>(
@@ -138,51 +135,50 @@ const withCount = <Q extends GenerationQuery>(
   const { n: _, ...options } = query.options;
   const counted = { ...query, options: count === 1 ? options : { ...options, n: count } };
   if (earlier.length === 0) return counted;
-  return { ...counted, rest: seedAfter(query.rest, sumOfAll(earlier)), part: earlier.length };
+  const part = (query.part ?? 0) + earlier.length;
+  return { ...counted, rest: seedAfter(query.rest, sumOfAll(earlier)), part };
 };
 
-function together(replies: readonly WholeReply[]): WholeReply {
-  const [first] = replies;
-  if (!first) throw new GatewayError("internal", "Nothing was gathered.");
-  // Known of all, or not at all.
-  const usage = replies.every((reply) => reply.usage)
-    ? replies.map((reply) => reply.usage).reduce(sumOf, undefined)
-    : undefined;
-  const cost = replies.every((reply) => reply.cost !== undefined)
-    ? replies.reduce((sum, reply) => sum + (reply.cost ?? 0), 0)
-    : undefined;
-  const facts = Object.fromEntries(
-    Object.entries(first.facts).filter(([name, value]) =>
-      replies.every((reply) => reply.facts[name as keyof typeof reply.facts] === value),
-    ),
-  );
-  const { usage: _, cost: __, ...others } = first;
-  return {
-    ...others,
-    facts,
-    results: replies.flatMap(({ results }) => results),
-    ...(usage && { usage }),
-    ...(cost !== undefined && { cost }),
-  };
+/** Its events. Where they break off, it is told how many pictures did not come. */
+async function* watched(
+  { reply, count }: Part,
+  onMissing: FanOut<GenerationQuery>["onMissing"],
+): AsyncGenerator<ImageEvent> {
+  let came = 0;
+  let begun = false;
+  try {
+    for await (const event of eventsOf(reply)) {
+      begun = true;
+      came += picturesIn(event);
+      yield event;
+    }
+  } catch (error) {
+    if (came < count) onMissing({ count: count - came, error: begun ? atWork(error) : error });
+    throw error;
+  }
 }
+
+export const picturesIn = (event: ImageEvent): number =>
+  event.type === "whole" ? event.reply.results.length : event.type === "completed" ? 1 : 0;
 
 /**
  * A stream can tell of a failure at its end, after what has come: one of several that breaks off does not take the others
  * along.
  */
 async function* allOf(
-  replies: readonly ImageReply[],
+  parts: readonly Part[],
   failure: unknown,
+  onMissing: FanOut<GenerationQuery>["onMissing"],
 ): AsyncGenerator<ImageEvent> {
   const failures: unknown[] = failure === undefined ? [] : [failure];
-  const kept = async function* (reply: ImageReply): AsyncGenerator<ImageEvent> {
+  const kept = async function* (part: Part): AsyncGenerator<ImageEvent> {
     try {
-      yield* eventsOf(reply);
+      yield* watched(part, onMissing);
     } catch (error) {
       failures.push(error);
     }
   };
-  yield* merged(replies.map(kept));
+  yield* merged(parts.map(kept));
   if (failures.length > 0) throw failures[0];
 }
 
@@ -191,19 +187,20 @@ async function* toppedUp(
   events: AsyncIterable<ImageEvent>,
   asked: number,
   askOneByOne: (lacking: number) => Promise<Gathered>,
+  onMissing: FanOut<GenerationQuery>["onMissing"],
 ): AsyncGenerator<ImageEvent> {
   let came = 0;
   for await (const event of events) {
-    if (event.type === "whole") came += event.reply.results.length;
-    else if (event.type === "completed") came++;
+    came += picturesIn(event);
     yield event;
   }
   if (came !== 1) return;
-  const { there, failure } = await askOneByOne(asked - came);
-  yield* allOf(there, failure?.error);
+  const { there, failures } = await askOneByOne(asked - came);
+  for (const { count, error } of failures) onMissing({ count, error });
+  yield* allOf(there, failures[0]?.error, onMissing);
 }
 
-async function* eventsOf(reply: ImageReply): AsyncGenerator<ImageEvent> {
+export async function* eventsOf(reply: ImageReply): AsyncGenerator<ImageEvent> {
   if (reply.kind === "whole") yield { type: "whole", reply };
   else yield* reply.events;
 }

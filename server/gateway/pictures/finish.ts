@@ -10,8 +10,8 @@ import type {
   WholeReply,
 } from "../../upstream/contract.ts";
 import { lie } from "../verify.ts";
-import { factsOf, qualityOf, shared, unheeded } from "./facts.ts";
-import { type Held, inBase64, typeOf } from "./look.ts";
+import { type AskedFacts, factsOf, qualityOf, shared, unheeded } from "./facts.ts";
+import { type Held, typeOf } from "./look.ts";
 import type { Finish } from "./plan.ts";
 import { checkWhole } from "./whole.ts";
 
@@ -45,7 +45,7 @@ export interface Wanted {
   /** How many of those that come the caller gets. */
   readonly most: number;
   /** What the target was asked for natively, and so delivered. */
-  readonly asked: ImageFacts;
+  readonly asked: AskedFacts;
 }
 
 export async function finishReply(
@@ -78,7 +78,7 @@ async function* finishEvents(
         delivered += reply.results.length;
         ready = { type: "whole", reply };
       } else {
-        if (event.type === "completed") await checkWhole({ kind: "base64", base64: event.base64 });
+        if (event.type === "completed") await checkWhole(event.image);
         ready = await finishFrame(event, wanted, workshop);
         if (event.type === "completed") delivered++;
       }
@@ -112,18 +112,12 @@ async function finishFrame(
   { finish, asked }: Wanted,
   workshop: Workshop,
 ): Promise<ImageFrame> {
-  const came: Held = { kind: "base64", base64: frame.base64 };
-  const { picture, flattened } = await converted(came, { finish, asked }, workshop);
+  const { picture, flattened } = await converted(frame.image, { finish, asked }, workshop);
   const facts = await factsOf(picture, { asked, told: frame, flattened });
   if (frame.type === "completed")
     for (const name of unheeded(asked, facts)) workshop.onDropped(name);
   const { background: _, ...others } = frame;
-  return {
-    ...others,
-    ...qualityOf(asked, frame),
-    ...facts,
-    ...(picture !== came && { base64: await inBase64(picture) }),
-  };
+  return { ...others, ...qualityOf(asked, frame), ...facts, image: picture };
 }
 
 async function finishWhole(

@@ -2,9 +2,9 @@
 import { imageSize } from "../../std/image-size.ts";
 import { base64Length, StreamedText, toBase64 } from "../../std/json-stream.ts";
 import { sniffImage, sniffLength } from "../../std/sniff.ts";
-import type { Picture } from "../../upstream/contract.ts";
+import type { HeldPicture as Held } from "../../upstream/contract.ts";
 
-export type Held = Exclude<Picture, { kind: "url" }>;
+export type { Held };
 
 /** The first so many bytes; by default enough to see what kind of picture it is. */
 export function startOf(picture: Held, bytes = sniffLength): Uint8Array {
@@ -86,13 +86,4 @@ export function inJson(picture: Held): string | StreamedText {
   return aside.encoding === "base64"
     ? new StreamedText(aside.length, () => aside.stream())
     : new StreamedText(base64Length(aside.length), () => toBase64(aside.stream()));
-}
-
-/** In base64, all of it: for an event of a stream, which is sent in one piece. */
-export async function inBase64(picture: Held): Promise<string> {
-  if (picture.kind === "base64") return picture.base64;
-  if (picture.kind === "aside" && picture.aside.encoding === "base64") {
-    return Buffer.from(await picture.aside.bytes()).toString("latin1");
-  }
-  return Buffer.from(await bytesOf(picture)).toString("base64");
 }

@@ -4,10 +4,14 @@ import type { OptionName } from "../../upstream/image-traits.ts";
 import type { Draft } from "./plan.ts";
 import { listed } from "./sizes.ts";
 
-export const uncompressible = (format: string): GatewayError =>
+/** Kinds of file that the gateway makes of any other. */
+export const converts = ["png", "jpeg", "webp"] as const;
+
+/** `format`: what would come. Undefined where the caller named none, or none that can be had. */
+export const uncompressible = (format: string | undefined): GatewayError =>
   new GatewayError(
     "invalid_value",
-    `Compression less than 100 is not supported for ${format} output. Ask for output_format 'jpeg' or 'webp', or leave output_compression out.`,
+    `Compression less than 100 is not supported ${format === undefined ? "without an output_format" : `for ${format} output`}. Ask for output_format 'jpeg' or 'webp', or leave output_compression out.`,
     { param: "output_compression" },
   );
 
@@ -17,23 +21,27 @@ export function refusal(
   value: unknown,
   allowed: readonly string[] | undefined,
 ): GatewayError {
-  if (allowed === undefined) {
-    return name === "background" && value === "transparent" ? opaqueOnly() : lacks(draft, name);
+  const values = [...(allowed ?? []), ...(draft.policy === "strict" ? [] : (doneHere[name] ?? []))];
+  if (name === "background" && value === "transparent") {
+    return new GatewayError(
+      "transparency_unsupported",
+      `Transparent background is not supported for this model. Supported values are: ${listed([...values, "auto"])}.`,
+      { param: name },
+    );
   }
-  if (name === "background" && value === "transparent") return opaqueOnly();
+  if (values.length === 0) return lacks(draft, name);
   return new GatewayError(
     "invalid_value",
-    `Invalid value: '${String(value).slice(0, 100)}'. Supported values are: ${listed(allowed)}.`,
+    `Invalid value: '${String(value).slice(0, 100)}'. Supported values are: ${listed(values)}.`,
     { param: name },
   );
 }
 
-const opaqueOnly = (): GatewayError =>
-  new GatewayError(
-    "transparency_unsupported",
-    "Transparent background is not supported for this model.",
-    { param: "background" },
-  );
+/** Values that a target need not know. */
+const doneHere: Readonly<Partial<Record<OptionName, readonly string[]>>> = {
+  output_format: converts,
+  background: ["opaque"],
+};
 
 export const lacks = ({ model }: Draft, name: string): GatewayError =>
   new GatewayError(

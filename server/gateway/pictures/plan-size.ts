@@ -12,6 +12,12 @@ export function planSize(draft: Draft, sizes: Sizes): void {
     delete draft.options.size;
     return;
   }
+  // Who names the shape itself is understood.
+  if ("ratios" in sizes && sizes.ratios.includes(asked)) {
+    draft.shape = { aspect: asked };
+    delete draft.options.size;
+    return;
+  }
   const why = unlike(asked, sizes);
   if (why === undefined && !("ratios" in sizes)) return;
   const size = readSize(asked);

@@ -27,7 +27,8 @@ export function checkSources(
   const [extra] = files;
   if (extra && !edits.files) throw takesNo(extra.field, `The model '${model}' takes no such file`);
   const sources = mask ? [...images, mask] : images;
-  for (const source of sources) if (source.kind === "file") checkBytes(source.file, edits);
+  // A mask that is too large is made anew, and looked at then.
+  for (const source of images) if (source.kind === "file") checkBytes(source.file, edits);
   if (edits.linksOnly && sources.some((source) => !isLink(source))) {
     throw new GatewayError(
       "invalid_value",
@@ -44,12 +45,13 @@ export function checkSources(
   }
 }
 
-function checkBytes({ field, size }: FilePart, { maxBytes = Infinity }: EditTraits): void {
+/** Throws where it is larger than the target takes. Another may take more. */
+export function checkBytes({ field, size }: FilePart, { maxBytes = Infinity }: EditTraits): void {
   if (size <= maxBytes) return;
   throw new GatewayError(
     "request_too_large",
     `The file '${field}' is larger than the ${maxBytes} bytes that this model takes.`,
-    { param: field },
+    { param: field, unsent: true, as: { retry: "elsewhere", final: true } },
   );
 }
 

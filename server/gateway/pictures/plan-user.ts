@@ -11,7 +11,11 @@ export function planUser(
   const { safety_identifier, user } = options;
   const name = safety_identifier === undefined ? "user" : "safety_identifier";
   // There is room for one.
-  if (safety_identifier !== undefined && user !== undefined) dropped.push("user");
+  if (safety_identifier !== undefined && user !== undefined) {
+    if (policy === "strict") throw oneOfTwo();
+    delete options.user;
+    dropped.push("user");
+  }
   const { length } = options[name] ?? { length: userLength.least };
   if (length >= userLength.least && length <= userLength.most) return;
   if (policy !== "strict") adapted.push(name);
@@ -23,3 +27,10 @@ export function planUser(
     );
   }
 }
+
+const oneOfTwo = (): GatewayError =>
+  new GatewayError(
+    "invalid_value",
+    "Invalid 'user': this model takes one of 'user' and 'safety_identifier'. Leave 'user' out.",
+    { param: "user" },
+  );

@@ -6,7 +6,8 @@ import type { Parameters } from "../../snapshot/snapshot.ts";
 import { GatewayError } from "../../std/gateway-error.ts";
 import type { EditQuery, GenerationQuery, ImageOptions, Rest } from "../../upstream/contract.ts";
 import type { ImageTraits, OptionName } from "../../upstream/image-traits.ts";
-import { lacks, refusal, uncompressible } from "./plan-refusals.ts";
+import { planCompression } from "./plan-compression.ts";
+import { converts, lacks, refusal } from "./plan-refusals.ts";
 import { planSize } from "./plan-size.ts";
 import { checkSources } from "./plan-sources.ts";
 import { planStream } from "./plan-stream.ts";
@@ -77,11 +78,12 @@ export function planPicture<Q extends GenerationQuery | EditQuery>(
   };
   checkPrompt(query, traits);
   if ("images" in query) checkSources(query, traits.edits, query.model);
-  checkTransparency(draft);
   planSize(draft, traits.sizes);
   for (const name of Object.keys(query.options) as (keyof ImageOptions)[]) {
-    if (name !== "n" && name !== "size" && name in draft.options) planOption(draft, name, traits);
+    if (!separate.has(name) && name in draft.options) planOption(draft, name as OptionName, traits);
   }
+  checkTransparency(draft);
+  planCompression(draft, traits);
   planUser(draft, traits);
   if (query.stream) planStream(draft, traits);
   // A target that takes a format and sends another is put right.
@@ -110,10 +112,11 @@ export function planPicture<Q extends GenerationQuery | EditQuery>(
 }
 
 const formatIn = (format: string | undefined): Finish["format"] =>
-  format === "png" || format === "jpeg" || format === "webp" ? format : undefined;
+  converts.find((kind) => kind === format);
 
-function checkTransparency({ options, policy, dropped }: Draft): void {
-  const { background, output_format } = options;
+/** Of a target that can: of another it has been said by now. */
+function checkTransparency({ options, finish, policy, dropped }: Draft): void {
+  const { background, output_format = finish.format } = options;
   if (background !== "transparent" || output_format !== "jpeg") return;
   if (policy === "drop") {
     delete options.background;
@@ -164,13 +167,17 @@ function planCalls(draft: Draft, n: number, maxImages: number): number[] {
   return calls;
 }
 
+/** Options with a step of their own. */
+const separate: ReadonlySet<keyof ImageOptions> = new Set(["n", "size", "output_compression"]);
+
 function planOption(draft: Draft, name: OptionName, { takes, always }: ImageTraits): void {
   const value = draft.options[name];
   const allowed = takes[name];
   if (allowed === "any" || allowed?.includes(String(value))) return;
   delete draft.options[name];
   // What a model does by itself need not be said.
-  if (value === "auto" || isUsual(name, value) || always?.[name] === value) return;
+  if (value === "auto" || always?.[name] === value) return;
+  if (always?.[name] === undefined && isUsual(name, value)) return;
   if (draft.policy === "strict") throw refusal(draft, name, value, allowed);
   const emulate = emulations[name];
   if (emulate?.(draft, value, allowed ?? [])) return;
@@ -180,9 +187,7 @@ function planOption(draft: Draft, name: OptionName, { takes, always }: ImageTrai
 
 /** Values that ask for what every picture is anyway. */
 const isUsual = (name: OptionName, value: unknown): boolean =>
-  (name === "output_compression" && value === 100) ||
-  (name === "partial_images" && value === 0) ||
-  (name === "input_fidelity" && value === "low");
+  (name === "partial_images" && value === 0) || (name === "input_fidelity" && value === "low");
 
 /** What the gateway can do in a target's place. True where it does. */
 type Emulate = (draft: Draft, value: unknown, allowed: readonly string[]) => boolean;
@@ -191,17 +196,9 @@ const emulations: Readonly<Partial<Record<OptionName, Emulate>>> = {
   // Handed over in the way that was asked for, whichever way it came.
   response_format: () => true,
   output_format: ({ finish }, value) => {
-    if (value !== "png" && value !== "jpeg" && value !== "webp") return false;
-    finish.format = value;
-    return true;
-  },
-  output_compression: (draft, value) => {
-    const format = draft.options.output_format ?? draft.finish.format;
-    if (format !== "jpeg" && format !== "webp") throw uncompressible(format ?? "png");
-    // Compressed twice is worse than once: the target is asked for its best, and the gateway does the rest.
-    delete draft.options.output_format;
-    draft.finish.format = format;
-    draft.finish.compression = value as number;
+    const format = converts.find((kind) => kind === value);
+    if (format === undefined) return false;
+    finish.format = format;
     return true;
   },
   background: (draft, value) => {
@@ -220,6 +217,12 @@ const emulations: Readonly<Partial<Record<OptionName, Emulate>>> = {
   // Fewer previews than asked for, and none, are what the contract allows.
   partial_images: ({ adapted }) => {
     adapted.push("partial_images");
+    return true;
+  },
+  // Who looks closely at every picture sees all that a quick look shows.
+  input_fidelity: ({ dropped }, value) => {
+    if (value !== "low") return false;
+    dropped.push("input_fidelity");
     return true;
   },
   // Who asks makes no difference to the picture, and nothing else can be done about it.

@@ -29,13 +29,15 @@ export function against({ width, height }: Size, rule: SizeRule): string | undef
   return undefined;
 }
 
-/** The shape that differs least: in proportion, so that 2:1 is as far from 1:1 as 1:2 is. */
-export function nearestRatio({ width, height }: Size, ratios: readonly string[]): string {
-  const away = (ratio: string): number => {
-    const [across = 1, down = 1] = ratio.split(":").map(Number);
-    return Math.abs(Math.log((width / height) * (down / across)));
-  };
-  const [nearest = "1:1"] = ratios.toSorted((a, b) => away(a) - away(b));
+/** How far a size is from a shape: in proportion, so that 2:1 is as far from 1:1 as 1:2 is. */
+export function apart({ width, height }: Size, ratio: string): number {
+  const [across = 1, down = 1] = ratio.split(":").map(Number);
+  return Math.abs(Math.log((width / height) * (down / across)));
+}
+
+/** The shape that differs least. */
+export function nearestRatio(size: Size, ratios: readonly string[]): string {
+  const [nearest = "1:1"] = ratios.toSorted((a, b) => apart(size, a) - apart(size, b));
   return nearest;
 }
 
@@ -65,7 +67,8 @@ export function describeSizes(sizes: Exclude<Sizes, "any">): string {
   if ("list" in sizes) return `Supported values are: ${listed([...sizes.list, "auto"])}.`;
   if ("ratios" in sizes) return `The model knows only these shapes: ${listed(sizes.ratios)}.`;
   const { multipleOf, minEdge, maxEdge } = sizes.rule;
-  return `Supported values are 'auto' and WIDTHxHEIGHT with edges from ${minEdge} to ${maxEdge} that are divisible by ${multipleOf}.`;
+  const steps = multipleOf === 1 ? "" : ` that are divisible by ${multipleOf}`;
+  return `Supported values are 'auto' and WIDTHxHEIGHT with edges from ${minEdge} to ${maxEdge}${steps}.`;
 }
 
 /** 'low', 'medium', and 'high'. */

@@ -1,23 +1,16 @@
-/** The pictures of an edit, as the target wants them: links fetched, masks turned into its own kind, files it can read. */
+/** The pictures of an edit, as the target wants them: links fetched, files it can read, and a mask that lies as its picture does. */
 import type { EditQuery, FilePart, GenerationQuery, ImageSource } from "../../upstream/contract.ts";
 import type { EditTraits } from "../../upstream/image-traits.ts";
-import type { Seen } from "../../upstream/local/darkroom/darkroom.ts";
-import { checkMask } from "../preflight.ts";
+import { checkMask, drawnOn } from "../preflight.ts";
+import { checkBytes } from "./plan-sources.ts";
 import { nearestSize, textOf } from "./sizes.ts";
+import { readable, readableMask, type SourceTools } from "./source-file.ts";
 
 /** What preparing needs of the rest of the house, for one call. */
-export interface SourceDesk {
+export interface SourceDesk extends SourceTools {
   /** A caller's link, as a file that has been looked at. `param`: whose link it is. */
   bring(url: string, param: string): Promise<FilePart>;
-  /** A file that has been checked: how large it is, and the like. */
-  look(file: FilePart): Promise<Seen>;
-  mask(mask: FilePart, to: "white" | "black"): Promise<FilePart>;
-  /** As a kind of file that the target reads. */
-  convert(file: FilePart, format: "png" | "jpeg" | "webp"): Promise<FilePart>;
-  onAdapted(name: string): void;
 }
-
-const usual = ["image/png", "image/jpeg", "image/webp"];
 
 export async function prepare<Q extends GenerationQuery | EditQuery>(
   query: Q,
@@ -25,20 +18,54 @@ export async function prepare<Q extends GenerationQuery | EditQuery>(
   desk: SourceDesk,
 ): Promise<Q> {
   if (!("images" in query) || !edits) return query;
-  const images: ImageSource[] = [];
-  let first: FilePart | undefined;
+  const files: (FilePart | undefined)[] = [];
   for (const [at, source] of query.images.entries()) {
     const file = await fileOf(source, `images[${at}].image_url`, edits, desk);
-    if (at === 0) first = file;
-    images.push(file ? { kind: "file", file: await readable(file, edits, desk) } : source);
+    if (file && source.kind === "url") checkBytes(file, edits);
+    files.push(file);
+  }
+  const [first] = files;
+  const mask = query.mask && (await fileOf(query.mask, "mask.image_url", edits, desk));
+  const turned = first && mask ? await turnedFor(mask, first, desk) : asTheyAre;
+  const images: ImageSource[] = [];
+  for (const [at, source] of query.images.entries()) {
+    const file = files[at];
+    const upright = at === 0 && turned.image;
+    images.push(file ? inFile(await readable(file, edits, desk, upright)) : source);
   }
   const size = await sizeLike(first, query, edits, desk);
-  const mask = query.mask && (await maskFor(query.mask, query.images[0], first, edits, desk));
   return {
     ...query,
     images,
-    ...(mask && { mask }),
+    ...(mask && { mask: inFile(await readableMask(mask, edits, desk, turned.mask)) }),
     ...(size && { options: { ...query.options, size } }),
+  };
+}
+
+const inFile = (file: FilePart): ImageSource => ({ kind: "file", file });
+
+/** What has to be done so that a picture and its mask lie the same way. */
+interface Turned {
+  /** The picture is stored otherwise than it is shown. */
+  readonly image: boolean;
+  /** How the mask is turned, by EXIF's numbers. */
+  readonly mask: number;
+}
+
+const asTheyAre: Turned = { image: false, mask: 1 };
+
+/**
+ * Some upstreams heed a picture's EXIF, some do not, and most lose it on the way. So with a mask it goes upright, without
+ * EXIF; and a mask that was drawn on it as it is stored is turned as it is.
+ */
+async function turnedFor(mask: FilePart, first: FilePart, desk: SourceDesk): Promise<Turned> {
+  const image = await desk.look(first);
+  const seen = await desk.look(mask);
+  // Two files were compared when they came; of what a link leads to, the size is known only now.
+  checkMask(seen, image, mask.field);
+  return {
+    image: image.orientation !== 1,
+    mask: drawnOn(seen, image) === "stored" ? image.orientation : 1,
   };
 }
 
@@ -63,30 +90,4 @@ async function fileOf(
 ): Promise<FilePart | undefined> {
   if (source.kind === "file") return source.file;
   return source.kind === "url" && !links ? desk.bring(source.url, param) : undefined;
-}
-
-async function readable(file: FilePart, edits: EditTraits, desk: SourceDesk): Promise<FilePart> {
-  const { reads = usual } = edits;
-  if (reads.includes(file.type)) return file;
-  const type = usual.find((kind) => reads.includes(kind)) ?? "image/png";
-  desk.onAdapted("image");
-  return desk.convert(file, type.replace("image/", "") as "png" | "jpeg" | "webp");
-}
-
-async function maskFor(
-  source: ImageSource,
-  image: ImageSource | undefined,
-  first: FilePart | undefined,
-  edits: EditTraits,
-  desk: SourceDesk,
-): Promise<ImageSource> {
-  const { mask: wanted } = edits;
-  const file = await fileOf(source, "mask.image_url", edits, desk);
-  if (!file) return source;
-  // Two files were compared when they came; of what a link leads to, the size is known only now.
-  if (first && (source.kind === "url" || image?.kind === "url")) {
-    checkMask(await desk.look(file), await desk.look(first), file.field);
-  }
-  if (wanted === "transparent" || wanted === undefined) return { kind: "file", file };
-  return { kind: "file", file: await desk.mask(file, wanted) };
 }

@@ -41,7 +41,7 @@ function whyNot(
 ): string | undefined {
   if (health.standing(now, seats.length === 1) !== "in") return `out, ${health.why}`;
   if (!hasRoom(room, target)) return "out, at its limits";
-  if (!health.hasRoom() || isBusy(room, target)) return "busy";
+  if (!health.concurrency.hasRoom() || isBusy(room, target)) return "busy";
   // Of its own tier it may be that chance would have it so.
   return asked && tier < asked.tier ? "spared, it has just come back" : undefined;
 }

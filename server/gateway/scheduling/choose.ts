@@ -60,7 +60,7 @@ export function chooseWell(choosing: Choosing, question: Question, tries: Tries)
       if (standing === "probe" && mayTry(seat, now, tries)) return seat;
       if (standing !== "in") choosing.passedOver = true;
       else if (isSpared(seat, question)) spared.push(seat);
-      else (health.hasRoom() && !isBusy(room, target) ? free : full).push(seat);
+      else (health.concurrency.hasRoom() && !isBusy(room, target) ? free : full).push(seat);
     }
     if (seats[at + 1]?.tier === seat.tier) continue;
     if (spared.length > 0 || (full.length > 0 && free.length > 0)) choosing.passedOver = true;

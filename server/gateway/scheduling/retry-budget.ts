@@ -16,6 +16,8 @@ const crowdMs = 100;
 export class RetryBudget {
   readonly #earned = new Uint32Array(seconds);
   readonly #spent = new Uint32Array(seconds);
+  /** Calls that were made since, without anybody looking at a clock for them. */
+  unseen = 0;
   #second = 0;
   #earnedSum = 0;
   #spentSum = 0;
@@ -25,9 +27,11 @@ export class RetryBudget {
   /** A call was made. */
   earn(now: number): void {
     this.#turn(now);
+    const calls = 1 + this.unseen;
+    this.unseen = 0;
     const at = this.#second % seconds;
-    this.#earned[at] = (this.#earned[at] as number) + 1;
-    this.#earnedSum++;
+    this.#earned[at] = (this.#earned[at] as number) + calls;
+    this.#earnedSum += calls;
   }
 
   /** Undefined: it may not be asked again. Else the milliseconds to wait before it is, which are none unless many do. */

@@ -14,7 +14,7 @@ export const showTargets = (roster: Roster, now: () => number): readonly ShownTa
 
 /** `moment`: milliseconds, monotonic. `at`: the same moment in Unix milliseconds. */
 function showTarget({ health, models }: Configured, moment: number, at: number) {
-  const { target, breaker, inFlight, limit, counts } = health;
+  const { target, breaker, inFlight, concurrency, counts } = health;
   const { state, why, leftMs } = stateOf(health, moment);
   return {
     object: "target",
@@ -27,7 +27,7 @@ function showTarget({ health, models }: Configured, moment: number, at: number) 
     until: leftMs === undefined ? null : new Date(at + leftMs).toISOString(),
     share: breaker.open ? 0 : rounded(breaker.share(moment), 100),
     in_flight: inFlight,
-    limit,
+    limit: concurrency.limit,
     error_share: health.measured(moment) > 0 ? rounded(health.failing(moment), 1000) : null,
     latency: latencyOf(health),
     counts: { ...counts },

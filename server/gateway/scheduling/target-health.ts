@@ -1,13 +1,14 @@
 /** All that is known of one target from the calls it was given: whether it serves, how quickly, and when to ask again. */
 import type { Target } from "../../upstream/contract.ts";
 import { Breaker } from "./breaker.ts";
-import { Concurrency } from "./concurrency.ts";
+import { Concurrency, least } from "./concurrency.ts";
 import { CoolDown } from "./cool-down.ts";
 import type { Outcome } from "./outcome.ts";
 import { OutcomeWindow } from "./outcome-window.ts";
 import { Pace, sizes } from "./pace.ts";
 import { Sampling } from "./sampling.ts";
 import { Trial } from "./trial.ts";
+import { isWorse } from "./worse.ts";
 
 /** What becomes of targets, for logs and events. */
 export interface TargetNews {
@@ -28,9 +29,6 @@ export interface HealthOptions {
  */
 export type Standing = "in" | "probe" | "doubtful" | "out";
 
-/** Below so many calls a share of failures says nothing. */
-const enough = 20;
-const tooManyFail = 0.2;
 /** So many calls under way and not one heard of for so long: better not another. */
 const crowd = 5;
 const silenceMs = 1500;
@@ -40,7 +38,6 @@ const noPeers: readonly TargetHealth[] = [];
 export class TargetHealth {
   /** As the newest configuration has it. */
   target: Target;
-  inFlight = 0;
   /** Since the gateway started. */
   readonly counts = { answered: 0, failed: 0, limited: 0, refused: 0 };
   readonly breaker: Breaker;
@@ -48,7 +45,7 @@ export class TargetHealth {
   readonly pace = new Pace();
   readonly sampling = new Sampling();
   readonly #window = new OutcomeWindow();
-  readonly #concurrency = new Concurrency();
+  readonly concurrency = new Concurrency();
   readonly #tell: HealthOptions["tell"];
   /** Of one that draws, while it is out. */
   #trial: Trial | undefined;
@@ -68,6 +65,14 @@ export class TargetHealth {
     this.#tell = tell;
   }
 
+  get inFlight(): number {
+    return this.concurrency.gate.inside;
+  }
+
+  set inFlight(count: number) {
+    this.concurrency.gate.inside = count;
+  }
+
   /** The usual case, which needs no clock. */
   get isWell(): boolean {
     return this.coolDown.isOver && !this.breaker.open;
@@ -75,7 +80,7 @@ export class TargetHealth {
 
   /** Of a model's only target: it is well, and this call need not be measured. */
   get mayGoUnmeasured(): boolean {
-    return !this.sampling.due && this.isWell;
+    return !this.sampling.due && this.isWell && !this.concurrency.isWalled;
   }
 
   /**
@@ -134,13 +139,12 @@ export class TargetHealth {
     return told && isOfRate && this.coolDown.leftMs(now) > 0 && !this.breaker.open;
   }
 
-  /** How many calls at a time do it good. */
-  get limit(): number {
-    return this.#concurrency.limit;
-  }
-
-  hasRoom(): boolean {
-    return this.#concurrency.hasRoom(this.inFlight);
+  /** It has as much as it can take, by its own words: another call waits. One that is out is only tried, and not kept waiting. */
+  isFull(now: number): boolean {
+    if (this.breaker.open || !this.concurrency.isWalled) return false;
+    // What it does not answer is no measure of what it can take.
+    if (this.#isSilent(now)) this.concurrency.open();
+    return this.concurrency.isFull(now);
   }
 
   /** It answered one that was measured, be it another's. */
@@ -174,7 +178,7 @@ export class TargetHealth {
     probe: boolean,
     peers: readonly TargetHealth[],
   ): void {
-    this.#concurrency.kept(this.inFlight);
+    this.concurrency.kept();
     this.counts.answered++;
     this.signs++;
     this.inFlight--;
@@ -206,8 +210,8 @@ export class TargetHealth {
 
   /** Without an answer. */
   ended(now: number, outcome: Outcome, probe: boolean, peers: readonly TargetHealth[]): void {
-    if (outcome.kind === "alive" || outcome.kind === "failed")
-      this.#window.add(now, outcome.kind === "alive");
+    const { kind } = outcome;
+    if (kind === "alive" || kind === "failed") this.#window.add(now, kind === "alive");
     this.#end(now, outcome, probe, peers);
   }
 
@@ -224,7 +228,7 @@ export class TargetHealth {
         return;
       case "limited":
         this.counts.limited++;
-        this.#concurrency.tooMuch(now);
+        this.concurrency.tooMuch(now);
         this.coolDown.limited(now, outcome.waitMs);
         return;
       case "refused":
@@ -234,9 +238,13 @@ export class TargetHealth {
         return;
       case "failed":
         this.counts.failed++;
-        if (outcome.busy) this.#concurrency.tooMuch(now);
+        if (outcome.why === "upstream_overloaded") this.concurrency.tooMuch(now);
+        else if (outcome.busy) this.concurrency.tooSlow(now);
         if (outcome.waitMs !== undefined)
           this.coolDown.begin(now, outcome.waitMs, true, outcome.why);
+        // Others are under way to it: it has too much to do, which is no sign that it is broken.
+        if (outcome.why === "upstream_overloaded" && this.inFlight >= least && !this.breaker.open)
+          return;
         if (probe) this.#trial?.failed(now);
         // One that answers, and has no substitute, may do better with the next input.
         if (outcome.why === "upstream_invalid" && peers.length === 1) {
@@ -267,24 +275,14 @@ export class TargetHealth {
       this.#mute = false;
       this.#trial = undefined;
       this.#window.clear();
-      this.#concurrency.beginAnew();
+      this.concurrency.beginAnew(now);
     }
     if ((back || wasRefused) && !this.breaker.open) this.#news("recovered", "it answered");
   }
 
-  /** One that fails more often than the others is left out, but never more than half of them for that. */
   #compare(now: number, peers: readonly TargetHealth[]): void {
-    if (peers.length < 2 || this.#window.count(now) < enough) return;
-    const failing = this.#window.failing(now);
-    if (failing < tooManyFail) return;
-    let [better, out] = [false, 1];
-    for (const peer of peers) {
-      if (peer === this) continue;
-      if (peer.breaker.open) out++;
-      else if (peer.standing(now, false) === "in" && peer.failing(now) < failing / 2) better = true;
-    }
-    if (!better || out > peers.length / 2) return;
-    this.breaker.eject(now, `${Math.round(failing * 100)} % of its calls fail`, true);
+    if (!isWorse(this, peers, now)) return;
+    this.breaker.eject(now, `${Math.round(this.failing(now) * 100)} % of its calls fail`, true);
     this.#news("ejected", this.breaker.why);
   }
 

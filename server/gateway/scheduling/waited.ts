@@ -7,12 +7,13 @@ export function waited(ms: number, signal: Signal, timers: Timers): Promise<void
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const leave = (): void => {
     timers.stop(timer);
+    signal.removeEventListener("abort", leave);
     reject(signal.reason);
   };
   const timer = timers.start(ms, () => {
     signal.removeEventListener("abort", leave);
     resolve();
   });
-  signal.addEventListener("abort", leave, { once: true });
+  signal.addEventListener("abort", leave);
   return promise;
 }

@@ -9,8 +9,7 @@ import type {
   WholeReply,
 } from "../../upstream/contract.ts";
 import { sumOf } from "../image-usage.ts";
-import { missingFor } from "../pictures/fan-out.ts";
-import { inBase64 } from "../pictures/look.ts";
+import { missingFor } from "../pictures/missing.ts";
 import { toFault } from "../refuse.ts";
 import { lie } from "../verify.ts";
 import type { Call, Stage } from "./stage.ts";
@@ -65,13 +64,13 @@ async function* framesIn(reply: ImageReply): AsyncGenerator<ImageFrame> {
   }
 }
 
-async function* framesOf(reply: WholeReply): AsyncGenerator<ImageFrame> {
+function* framesOf(reply: WholeReply): Generator<ImageFrame> {
   for (const [at, { image, rest, revised_prompt }] of reply.results.entries()) {
     const last = at === reply.results.length - 1;
     if (image.kind === "url") throw lie("a link, which a stream cannot carry");
     yield {
       type: "completed",
-      base64: await inBase64(image),
+      image,
       ...(reply.created !== undefined && { created: reply.created }),
       ...reply.facts,
       // One answer has one usage: it is told once.
@@ -98,9 +97,9 @@ async function gather<Q extends GenerationQuery>(
         whole = { ...whole, ...others, ...(spent && { usage: spent }) };
         continue;
       }
-      const { type, base64, index: _, created, usage, rest, ...facts } = event;
+      const { type, image, index: _, created, usage, rest, ...facts } = event;
       if (type !== "completed") continue;
-      results.push({ image: { kind: "base64", base64 } });
+      results.push({ image });
       const spent = sumOf(whole.usage, usage);
       whole = {
         ...(created !== undefined && { created }),

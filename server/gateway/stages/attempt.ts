@@ -3,6 +3,7 @@ import type { Signal } from "../../std/signal.ts";
 import { nothing, outcomeOf } from "../scheduling/outcome.ts";
 import type { Seat } from "../scheduling/policies/policy.ts";
 import type { Table } from "../scheduling/roster.ts";
+import { isUnsent } from "../scheduling/try-again.ts";
 import { isCut } from "./hedge.ts";
 import type { Call, Send } from "./stage.ts";
 
@@ -14,30 +15,58 @@ export interface AttemptOptions<Q, A> {
   readonly untilEnd?: ((answer: A, end: (failure?: unknown) => void) => A) | undefined;
   /** What size of call it is. Absent: how long it takes says nothing, as with pictures. */
   readonly sizeOf?: ((query: Q) => number) | undefined;
+  /** Somebody has left a target, and others wait for that. */
+  readonly freed: () => void;
+  /** What becomes of a call that its only target failed. */
+  readonly rescue: (call: Call<Q>, table: Table, error: unknown) => Promise<A>;
 }
 
 export interface Attempt<Q, A> {
-  /** One of several: all that can be learned is. */
-  ask(call: Call<Q>, seat: Seat, table: Table, size: number, signal: Signal): Promise<A>;
+  /** One of several: all that can be learned is. `repeated`: it has failed this very question a moment ago. */
+  ask(
+    call: Call<Q>,
+    seat: Seat,
+    table: Table,
+    size: number,
+    signal: Signal,
+    repeated: boolean,
+  ): Promise<A>;
   /** The only one, and well: as little as possible is done about it. */
-  askOnly(call: Call<Q>, seat: Seat): Promise<A>;
+  askOnly(call: Call<Q>, seat: Seat, table: Table): Promise<A>;
 }
 
 export function createAttempt<Q, A>(options: AttemptOptions<Q, A>): Attempt<Q, A> {
-  const { next, clock, untilEnd, sizeOf } = options;
+  const { next, clock, untilEnd, sizeOf, rescue, freed } = options;
+  let last: unknown;
+  /** Calls that travelled together have one fault between them, and it is one piece of news. */
+  const isNews = (error: unknown): boolean => {
+    if (error === last) return false;
+    last = error;
+    return true;
+  };
 
-  const ask: Attempt<Q, A>["ask"] = (call, { health, target }, { peers }, size, signal) => {
+  const ask: Attempt<Q, A>["ask"] = (
+    call,
+    { health, target },
+    { peers },
+    size,
+    signal,
+    repeated,
+  ) => {
     const began = clock();
     const probe = health.begin(began);
     // Only where there are limits is there a queue.
     const stood = target.scopes && { ms: 0, waits: false };
     const succeed = (): void => {
       const now = clock();
+      call.trip.reached = true;
       const tookMs = Math.max(0, now - began - (stood?.ms ?? 0));
       health.succeeded(now, tookMs, size, probe, peers);
+      if (health.concurrency.gate.waiting > 0) freed();
     };
     const fail = (error: unknown): void => {
       const now = clock();
+      if (!isUnsent(error)) call.trip.reached = true;
       const ended = {
         aborted: signal.aborted,
         cut: isCut(signal),
@@ -47,8 +76,11 @@ export function createAttempt<Q, A>(options: AttemptOptions<Q, A>): Attempt<Q, A
         vainMs: sizeOf ? health.pace.vainMs(size, peers) : Number.POSITIVE_INFINITY,
       };
       // Whose time was over before its turn came has learned nothing.
-      const outcome = stood?.waits ? nothing : outcomeOf(error, ended);
-      health.ended(now, outcome, probe, peers);
+      const outcome = stood?.waits || !isNews(error) ? nothing : outcomeOf(error, ended);
+      // What fails twice may be one bad text, which must not put the target out for everybody.
+      const isOld = repeated && outcome.kind === "failed";
+      health.ended(now, isOld ? nothing : outcome, probe, peers);
+      if (health.concurrency.gate.waiting > 0) freed();
     };
     call.trip.attempt(target);
     return begun(
@@ -69,20 +101,26 @@ export function createAttempt<Q, A>(options: AttemptOptions<Q, A>): Attempt<Q, A
     );
   };
 
-  const askOnly: Attempt<Q, A>["askOnly"] = (call, { health, target }) => {
+  const askOnly: Attempt<Q, A>["askOnly"] = (call, { health, target }, table) => {
     call.trip.attempt(target);
     health.inFlight++;
+    table.budgets.retries.unseen++;
     const stood = target.scopes && { ms: 0, waits: false };
-    const reply = begun(next, stood ? { ...call, target, stood } : { ...call, target });
-    // Beside the reply and not in its way. Both ways lead on, so this can never be an unhandled rejection.
-    reply.then(
-      () => health.succeededAlone(),
+    return begun(next, stood ? { ...call, target, stood } : { ...call, target }).then(
+      (answer) => {
+        call.trip.reached = true;
+        health.succeededAlone();
+        if (health.concurrency.gate.waiting > 0) freed();
+        return answer;
+      },
       (error) => {
-        const outcome = stood?.waits ? nothing : outcomeOf(error, atOnce);
+        if (!isUnsent(error)) call.trip.reached = true;
+        const outcome = stood?.waits || !isNews(error) ? nothing : outcomeOf(error, atOnce);
         health.endedAlone(clock(), outcome, [health]);
+        if (health.concurrency.gate.waiting > 0) freed();
+        return rescue(call, table, error);
       },
     );
-    return reply;
   };
 
   return { ask, askOnly };

@@ -1,5 +1,4 @@
 /** One target draws what was planned for it: its sources made ready, its calls made, its pictures finished. */
-import { GatewayError } from "../../std/gateway-error.ts";
 import type { Scratch } from "../../std/scratch.ts";
 import type { Signal } from "../../std/signal.ts";
 import type {
@@ -12,15 +11,21 @@ import type {
   WholeReply,
 } from "../../upstream/contract.ts";
 import type { ImageTraits } from "../../upstream/image-traits.ts";
-import type { Seen } from "../../upstream/local/darkroom/darkroom.ts";
+import type {
+  Conversion as FileConversion,
+  MaskForm,
+  Seen,
+} from "../../upstream/local/darkroom/darkroom.ts";
 import type { Usage } from "../endpoint.ts";
 import { billed } from "../pictures/bill.ts";
-import { fanOut, missingFor } from "../pictures/fan-out.ts";
+import { fanOut } from "../pictures/fan-out.ts";
 import { type Conversion, finishReply, upTo } from "../pictures/finish.ts";
 import type { Held } from "../pictures/look.ts";
 import { type Policy, planPicture } from "../pictures/plan.ts";
+import { Shortage } from "../pictures/shortage.ts";
 import { prepare } from "../pictures/sources.ts";
 import { nameOf } from "../scheduling/account.ts";
+import { mayTryElsewhere } from "../scheduling/try-again.ts";
 import type { Call, Stage } from "./stage.ts";
 
 /** What the house has for pictures. */
@@ -37,13 +42,13 @@ export interface PictureTools {
   convert(picture: Held, to: Conversion, signal: Signal, scratch: Scratch): Promise<Held>;
   convertFile(
     file: FilePart,
-    format: Conversion["format"],
+    to: FileConversion,
     signal: Signal,
     scratch: Scratch,
   ): Promise<FilePart>;
   /** The same query with its uploads looked at, to the last pixel. Throws what is wrong with them. */
   checkEdit(query: EditQuery, call: Call<GenerationQuery>): Promise<EditQuery>;
-  mask(mask: FilePart, to: "white" | "black", signal: Signal, scratch: Scratch): Promise<FilePart>;
+  mask(mask: FilePart, to: MaskForm, signal: Signal, scratch: Scratch): Promise<FilePart>;
 }
 
 type Drawing = GenerationQuery | EditQuery;
@@ -75,8 +80,9 @@ export const draw = <Q extends Drawing>(tools: PictureTools): Stage<Q, ImageRepl
   /** Targets that were seen to make one picture where they were asked for several. */
   const uncounted = new WeakSet<Target>();
   return (next) => async (call) => {
-    const { trip, signal, scratch, target } = call;
+    const { trip, signal, scratch, target, order } = call;
     if (!target) throw new Error("No stage chose a target.");
+    order?.asked.add(target);
     const policy = policyOf(call);
     const known = tools.traits(target, operationOf(call));
     const traits = uncounted.has(target) ? { ...known, maxImages: 1 } : known;
@@ -93,9 +99,18 @@ export const draw = <Q extends Drawing>(tools: PictureTools): Stage<Q, ImageRepl
       bring: (url, param) => tools.bring(url, param, signal, scratch),
       look: (file) => tools.look(file, signal),
       mask: (mask, to) => tools.mask(mask, to, signal, scratch),
-      convert: (file, format) => tools.convertFile(file, format, signal, scratch),
+      convert: (file, to) => tools.convertFile(file, to, signal, scratch),
       onAdapted,
+    }).catch((error: unknown) => {
+      trip.unasked();
+      throw error;
     });
+    const {
+      options: { n },
+      rest,
+    } = call.query;
+    const count = n ?? 1;
+    const shortage = new Shortage({ trip, target, signal, asked: count });
     const onUncounted = (): void => {
       uncounted.add(target);
       onAdapted("n", `${nameOf(target)}: makes one at a time`);
@@ -104,19 +119,22 @@ export const draw = <Q extends Drawing>(tools: PictureTools): Stage<Q, ImageRepl
     const reply = await fanOut(
       { ...plan, query },
       {
-        ask: (part) => next({ ...call, query: part }),
-        inEvents: call.query.stream,
-        onMissing: (missing) => {
-          trip.missing = missing;
+        ask: (part) => {
+          if (order) order.pictures += part.options.n ?? 1;
+          return next({ ...call, query: part });
         },
+        inEvents: call.query.stream,
+        onMissing: (lost) => shortage.add(lost),
+        isFinal: (error) => !mayTryElsewhere(error, call),
         onUncounted: mayAskForMore ? onUncounted : undefined,
       },
     ).catch((error: unknown) => {
-      trip.step(`${nameOf(target)}: ${error instanceof GatewayError ? error.fault : "defect"}`);
+      shortage.all(error);
       throw error;
     });
     // Of a stream nobody knows yet how it ends.
     trip.step(`${nameOf(target)}: ${reply.kind === "stream" ? "draws" : "drew"}`);
+    const { aspect } = plan.query;
     const { size, quality, background } = plan.query.options;
     const ordered = { operation: operationOf(call), target, query, trip };
     // It is paid for, whatever becomes of it from here on.
@@ -124,14 +142,10 @@ export const draw = <Q extends Drawing>(tools: PictureTools): Stage<Q, ImageRepl
       trip.usage = usageOf(reply);
       billed(reply, ordered);
     }
-    const {
-      options: { n },
-      rest,
-    } = call.query;
-    const count = n ?? 1;
     // Who asks in the vendor's own words may have asked for several.
     const most = n === undefined && Object.keys(rest).length > 0 ? Number.POSITIVE_INFINITY : count;
     const spoilt: ImageEvent[] = [];
+    let unfinished: unknown;
     const finished = await finishReply(
       reply,
       {
@@ -141,6 +155,7 @@ export const draw = <Q extends Drawing>(tools: PictureTools): Stage<Q, ImageRepl
         most,
         asked: {
           ...(size && { size }),
+          ...(aspect && { aspect }),
           ...(quality && { quality }),
           ...(background && { background }),
         },
@@ -149,8 +164,8 @@ export const draw = <Q extends Drawing>(tools: PictureTools): Stage<Q, ImageRepl
         download: (url) => tools.download(url, target, signal, scratch),
         convert: (picture, to) => tools.convert(picture, to, signal, scratch),
         isPrivate: tools.isPrivate,
-        onMissing: (lacking, error) => {
-          trip.missing = lacking > 0 ? missingFor(lacking, error) : undefined;
+        onMissing: (_, error) => {
+          unfinished = error;
         },
         onAdapted,
         onDropped: (name) => {
@@ -159,6 +174,9 @@ export const draw = <Q extends Drawing>(tools: PictureTools): Stage<Q, ImageRepl
         onSpoilt: (event) => spoilt.push(event),
       },
     );
-    return upTo(most, billed(finished, ordered, spoilt));
+    const ready = upTo(most, billed(finished, ordered, spoilt));
+    if (ready.kind === "stream") return { ...ready, events: shortage.watch(ready.events) };
+    shortage.settle(ready.results.length, unfinished);
+    return ready;
   };
 };

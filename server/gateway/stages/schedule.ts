@@ -1,11 +1,12 @@
 /**
- * Which door, and which next: asks one of a model's targets, and another where the fault says that this may help and
- * the model has a try left to spend.
+ * Which door, and which next: asks one of a model's targets, and another, or the same again, where the fault says that
+ * this may help and the model has a try left to spend.
  */
-import { GatewayError } from "../../std/gateway-error.ts";
 import type { Target } from "../../upstream/contract.ts";
+import type { Gate } from "../../usage/limits/gate.ts";
 import { note, notePassedOver } from "../scheduling/account.ts";
 import { staleProbeMs } from "../scheduling/breaker.ts";
+import { ableOf, isAnyWell, others, unable } from "../scheduling/candidates.ts";
 import {
   type Choosing,
   choose,
@@ -17,10 +18,25 @@ import {
 import { chooseAgain } from "../scheduling/choose-again.ts";
 import type { Question, Seat } from "../scheduling/policies/policy.ts";
 import type { Roster, Table } from "../scheduling/roster.ts";
+import {
+  faultOf,
+  isUnsent,
+  mayHaveCost,
+  mayTryElsewhere,
+  pauseMs,
+} from "../scheduling/try-again.ts";
 import { waited } from "../scheduling/waited.ts";
 import { createAttempt } from "./attempt.ts";
 import { type Runner, race } from "./hedge.ts";
 import type { Call, Stage } from "./stage.ts";
+
+/** Where calls wait for targets that have as much as they can take. */
+export interface Line<Q> {
+  /** Until there is a place inside of the gate, and it is taken. Undefined: it is. Throws GatewayError if none comes free in time. */
+  wait(call: Call<Q>, gate: Gate): Promise<void> | undefined;
+  /** Somebody has left a gate that others wait for. */
+  pass(): void;
+}
 
 export interface ScheduleOptions<Q, A> {
   readonly roster: Roster;
@@ -32,6 +48,8 @@ export interface ScheduleOptions<Q, A> {
   readonly priceOf?: (call: Call<Q>, target: Target) => number | undefined;
   /** What the gateway's own limits say of a target. Absent: there are none. */
   readonly room?: Room;
+  /** Absent: nobody waits, and targets are given more than they can take. */
+  readonly line?: Line<Q>;
   /** The same answer, and word when the last of it has come: of one that comes piece by piece. */
   readonly untilEnd?: (answer: A, end: (failure?: unknown) => void) => A;
   /**
@@ -44,6 +62,8 @@ export interface ScheduleOptions<Q, A> {
 type Chosen = { -readonly [name in keyof Choosing]: Choosing[name] } & {
   readonly question: { -readonly [name in keyof Question]: Question[name] };
   readonly table: Table;
+  /** How often it was asked of targets that it had asked already. */
+  repeats: number;
   /** Of a call that nobody answers: when whom it last asked. */
   askedAt?: Map<Seat, number>;
 };
@@ -59,10 +79,14 @@ interface Asked<A> extends Runner<A> {
 export const schedule =
   <Q, A>(options: ScheduleOptions<Q, A>): Stage<Q, A> =>
   (next) => {
-    const { roster, able, sizeOf, priceOf, room, untilEnd, isThere } = options;
+    const { roster, able, sizeOf, priceOf, room, line, untilEnd, isThere } = options;
     const { clock, random, timers } = roster;
     const tries = isThere ? "looked-at" : "any";
-    const { ask, askOnly } = createAttempt({ next, clock, untilEnd, sizeOf });
+    const { ask, askOnly } = createAttempt<Q, A>({
+      ...{ next, clock, untilEnd, sizeOf },
+      freed: () => line?.pass(),
+      rescue: (call, table, error) => askAny(call, table, { error }),
+    });
 
     const choosingFor = (call: Call<Q>, table: Table): Chosen => {
       const { policy } = table;
@@ -73,8 +97,10 @@ export const schedule =
         caller: call.route.policy === "sticky" ? Bun.hash.crc32(call.trip.caller?.id ?? "") : 0,
         price: ({ target }: Seat) => priceOf?.(call, target),
       };
-      const seats = able ? ableOf(table.seats, (target) => able(call, target)) : table.seats;
-      return { seats, policy, tried: undefined, room, passedOver: false, question, table };
+      const open = call.order ? others(table.seats, call.order) : table.seats;
+      const seats = able ? ableOf(open, (target) => able(call, target)) : open;
+      const empty = { tried: undefined, passedOver: false, repeats: 0 };
+      return { seats, policy, room, question, table, ...empty };
     };
 
     /** What is not the plain way is in the account of the call. */
@@ -88,7 +114,12 @@ export const schedule =
       }
     };
 
-    const runnerOf = (call: Call<Q>, { table, question }: Chosen, seat: Seat): Asked<A> => {
+    const runnerOf = (
+      call: Call<Q>,
+      { table, question }: Chosen,
+      seat: Seat,
+      repeated = false,
+    ): Asked<A> => {
       const { health } = seat;
       const { now, size } = question;
       return {
@@ -99,7 +130,7 @@ export const schedule =
         lingerMs: health.breaker.open ? staleProbeMs : 0,
         usualMs: table.seats.length > 1 ? health.pace.usualMs(size) : undefined,
         patienceMs: () => health.pace.patienceMs(size, table.peers),
-        run: (signal) => ask(call, seat, table, size, signal),
+        run: (signal) => ask(call, seat, table, size, signal, repeated),
       };
     };
 
@@ -121,7 +152,8 @@ export const schedule =
       const askedAt = chosen.askedAt ?? noteSilence(chosen, running);
       const { peers, budgets } = table;
       const seat = chooseAgain({ choosing: chosen, question, peers, askedAt });
-      if (!seat || !budgets.retries.spend(question.now)) return undefined;
+      if (!seat || seat.health.isFull(question.now)) return undefined;
+      if (!budgets.retries.spend(question.now)) return undefined;
       askedAt.set(seat, question.now);
       if (!chosen.tried?.includes(seat)) chosen.tried = [...(chosen.tried ?? []), seat];
       const isSame = running.some((each) => each.seat === seat);
@@ -133,18 +165,20 @@ export const schedule =
     const pursue = (call: Call<Q>, chosen: Chosen, seat: Seat): Promise<A> => {
       const { table, question } = chosen;
       const { signal, trip } = call;
+      const repeated = chosen.tried?.includes(seat) === true;
       chosen.tried = chosen.tried ? [...chosen.tried, seat] : [seat];
       // Who would have to wait for its turn there is not slow for it.
       if (!sizeOf || isBusy(room, seat.target)) {
-        return ask(call, seat, table, question.size, signal);
+        return ask(call, seat, table, question.size, signal, repeated);
       }
       return race<A, Asked<A>>({
-        first: runnerOf(call, chosen, seat),
+        first: runnerOf(call, chosen, seat, repeated),
         second: () => {
           question.now = clock();
           const other = chooseWell(chosen, question, "none");
           const { hedges, retries } = table.budgets;
-          if (!other || !hedges.spend() || !retries.spend(question.now)) return undefined;
+          if (!other || other.health.isFull(question.now)) return undefined;
+          if (!hedges.spend() || !retries.spend(question.now)) return undefined;
           chosen.tried = [...(chosen.tried ?? []), other];
           note(trip, other.target, askedAsWell);
           return runnerOf(call, chosen, other);
@@ -165,34 +199,85 @@ export const schedule =
       });
     };
 
-    const askAny = async (call: Call<Q>, table: Table): Promise<A> => {
-      const { route, trip, signal } = call;
-      const chosen = choosingFor(call, table);
-      const { question } = chosen;
-      const { retries, hedges } = table.budgets;
-      if (chosen.seats.length === 0) throw unable(route.id);
-      if (table.seats.length > 1) trip.questions++;
-      retries.earn(question.now);
-      hedges.earn();
-      let seat = choose(chosen, question, tries);
+    /** Who is asked first. */
+    const firstFor = (call: Call<Q>, chosen: Chosen): Seat => {
+      const { question, seats, table } = chosen;
+      if (seats.length === 0) throw unable(call.route.id);
+      table.budgets.retries.earn(question.now);
+      table.budgets.hedges.earn();
+      const seat = choose(chosen, question, tries);
       if (chosen.passedOver) account(call, chosen, seat);
-      if (!seat) throw nobody(route.id, chosen.seats, question.now);
+      if (!seat) throw nobody(call.route.id, seats, question.now);
+      return seat;
+    };
+
+    /** There is room at this one now, if it still serves. */
+    const afterWait = ({ route }: Call<Q>, chosen: Chosen, waitedFor: Seat): Seat => {
+      const { question, seats } = chosen;
+      question.now = clock();
+      if (waitedFor.health.standing(question.now, seats.length === 1) === "in") return waitedFor;
+      const seat = choose(chosen, question, tries);
+      if (!seat) throw nobody(route.id, seats, question.now);
+      return seat;
+    };
+
+    /** Who is asked after one that failed, and when: one that was not asked yet, or any of them again after a pause. */
+    const nextFor = async (
+      call: Call<Q>,
+      chosen: Chosen,
+      failed: Seat,
+      error: unknown,
+    ): Promise<Seat> => {
+      const { trip, signal } = call;
+      const { question, seats, table } = chosen;
+      const { retries } = table.budgets;
+      if (signal.aborted || !mayTryElsewhere(error, call)) throw error;
+      if (mayHaveCost(error)) trip.mayHavePaid = true;
+      question.now = clock();
+      const other = choose(chosen, question, tries);
+      let waitMs: number | undefined;
+      // What never left is no second question.
+      if (other) waitMs = isUnsent(error) ? 0 : retries.take(question.now, random);
+      else if (seats.some(({ health }) => !health.breaker.open)) {
+        waitMs = pauseMs(error, call, chosen.repeats++, random);
+        if (waitMs !== undefined && !retries.spend(question.now)) waitMs = undefined;
+      }
+      if (waitMs === undefined) throw error;
+      // Those that draw write their own account of how it ended.
+      if (!isThere) note(trip, failed.target, faultOf(error));
+      if (waitMs > 0) await waited(waitMs, signal, timers);
+      if (other) return other;
+      question.now = clock();
+      const again = chooseWell({ ...chosen, tried: undefined }, question, "none");
+      if (!again) throw error;
+      return again;
+    };
+
+    /** `failure`: what the only one has said to it already. */
+    const askAny = async (
+      call: Call<Q>,
+      table: Table,
+      failure?: { readonly error: unknown },
+    ): Promise<A> => {
+      const chosen = choosingFor(call, table);
+      let seat: Seat;
+      if (failure) {
+        // What some have left out is new to those who are left.
+        if (!call.order) chosen.tried = table.seats;
+        seat = await nextFor(call, chosen, table.seats[0] as Seat, failure.error);
+      } else seat = firstFor(call, chosen);
       for (;;) {
+        if (line && seat.health.isFull(chosen.question.now)) {
+          const { gate } = seat.health.concurrency;
+          await line.wait(call, gate);
+          // It is counted anew where it is asked now.
+          gate.inside--;
+          seat = afterWait(call, chosen, seat);
+        }
         try {
           return await pursue(call, chosen, seat);
         } catch (error) {
-          if (signal.aborted || !mayTryElsewhere(error, call)) throw error;
-          if (mayHaveCost(error)) trip.mayHavePaid = true;
-          question.now = clock();
-          const failed = seat.target;
-          seat = choose(chosen, question, tries);
-          if (!seat) throw error;
-          // What never left is no second question.
-          const waitMs = isUnsent(error) ? 0 : retries.take(question.now, random);
-          if (waitMs === undefined) throw error;
-          // Those that draw write their own account of how it ended.
-          if (!isThere) note(trip, failed, faultOf(error));
-          if (waitMs > 0) await waited(waitMs, signal, timers);
+          seat = await nextFor(call, chosen, seat, error);
         }
       }
     };
@@ -200,63 +285,14 @@ export const schedule =
     return (call) => {
       const table = roster.tableOf(call.route);
       const [only] = table.seats;
+      if (!call.order?.failure) call.trip.questions++;
       // Most models have one target, and nothing to choose.
       if (only && table.seats.length === 1 && !untilEnd) {
-        if (only.health.mayGoUnmeasured) return askOnly(call, only);
+        if (only.health.mayGoUnmeasured) return askOnly(call, only, table);
         only.health.sampling.take(timers);
       }
-      return askAny(call, table);
+      return askAny(call, table, call.order?.failure);
     };
   };
 
-/** The list itself where all of it can. A single target is asked in any case: what it says is the best answer there is. */
-function ableOf(seats: readonly Seat[], able: (target: Target) => boolean): readonly Seat[] {
-  if (seats.length === 1) return seats;
-  let some: Seat[] | undefined;
-  for (let at = 0; at < seats.length; at++) {
-    const seat = seats[at] as Seat;
-    if (able(seat.target)) some?.push(seat);
-    else some ??= seats.slice(0, at);
-  }
-  return some ?? seats;
-}
-
-/** Is there somebody else, who was not asked yet? */
-function isAnyWell({ seats, tried }: Choosing, now: number): boolean {
-  for (const seat of seats) {
-    if (!tried?.includes(seat) && seat.health.standing(now, false) === "in") return true;
-  }
-  return false;
-}
-
-/** A picture that may have been paid for is not ordered a second time, unless the model says so. */
-function mayTryElsewhere<Q>(error: unknown, { operation, route }: Call<Q>): boolean {
-  if (!(error instanceof GatewayError)) return false;
-  // What one account may not use, or one place does not have, another may; and nothing was made for it.
-  if (ownRefusals.has(error.fault)) return true;
-  if (error.row.retry !== "elsewhere") return false;
-  return operation === "embeddings" || route.retryPaid === true || !mayHaveCost(error);
-}
-
-/** The upstream may have done the work, and may send a bill. */
-function mayHaveCost(error: unknown): boolean {
-  if (!(error instanceof GatewayError) || error.details.unsent) return false;
-  if (error.details.paid) return true;
-  return error.row.maybePaid === true && !error.details.unmade;
-}
-
-const faultOf = (error: unknown): string =>
-  error instanceof GatewayError ? error.fault : "defect";
-
-const ownRefusals: ReadonlySet<string> = new Set(["model_not_found", "upstream_forbidden"]);
-
-const isUnsent = (error: unknown): boolean =>
-  error instanceof GatewayError && error.details.unsent === true;
-
 const askedAsWell = "asked as well, for the first was slow";
-
-const unable = (model: string): GatewayError =>
-  new GatewayError(
-    "upstream_invalid",
-    `No target of the model \`${model}\` can serve this call: those that could give vectors that cannot be compared with the model's others. Ask the operator of this gateway.`,
-  );

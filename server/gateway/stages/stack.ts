@@ -10,14 +10,15 @@ import type {
 } from "../../upstream/contract.ts";
 import type { Reach } from "../../upstream/reach.ts";
 import type { Route } from "../resolve.ts";
-import { nameOf } from "../scheduling/account.ts";
+import { note } from "../scheduling/account.ts";
 import { picturePrice, vectorPrice } from "../scheduling/price-of.ts";
 import type { Roster } from "../scheduling/roster.ts";
 import { sizeOf } from "../scheduling/size-of.ts";
-import { targetRoom } from "../target-room.ts";
+import { targetLine, targetRoom } from "../target-room.ts";
 import { asAsked } from "./as-asked.ts";
 import { type BatchOptions, batch } from "./batch.ts";
 import { type CheckOptions, checkEmbeddings, checkImages } from "./check.ts";
+import { complete } from "./complete.ts";
 import { draw, objection, type PictureTools } from "./draw.ts";
 import { ableTo, fit, learn, promise, type TraitsOf } from "./fit.ts";
 import { type KeepWithinOptions, keepWithin } from "./keep-within.ts";
@@ -55,13 +56,14 @@ export const embeddingsStack = (
   const able = (call: Call<EmbeddingsQuery>, target: Target): boolean =>
     !strayed(call.route, target) && canDo(call, target);
   const room = targetRoom(limits.admission, limits.clock, "embedding");
+  const line = targetLine(limits.admission);
   return through(
     [
       promise(learned.traits),
       remember(memory),
       knownOnly,
       split({ traits }),
-      schedule({ roster, able, sizeOf, priceOf: vectorPrice, room }),
+      schedule({ roster, able, sizeOf, priceOf: vectorPrice, room, line }),
       batch({ ...together, traits }),
       checkEmbeddings({ onDisbelieved }),
       fit(learned),
@@ -86,6 +88,7 @@ export const imageStacks = (
 ): Pick<Stacks, "generations" | "edits"> => {
   const objects = objection(tools.traits);
   const room = targetRoom(limits.admission, limits.clock, "image");
+  const line = targetLine(limits.admission);
   const expectSomebody = <Q extends GenerationQuery>(call: Call<Q>): void =>
     roster.expectSomebody(call.route, room, (target) => objects(call, target) === undefined);
   const stages = <Q extends GenerationQuery>() => [
@@ -93,11 +96,13 @@ export const imageStacks = (
     preflight<Q>({ objects, checkEdit: tools.checkEdit }),
     moderate<Q>({ ask: moderation, limits, expectSomebody }),
     asAsked<Q>(),
+    complete<Q>(),
     schedule<Q, ImageReply>({
       roster,
       able: (call, target) => isAble(objects, call, target),
       priceOf: picturePrice,
       room,
+      line,
       untilEnd,
       isThere,
     }),
@@ -122,7 +127,7 @@ function isAble<Q extends GenerationQuery>(
   target: Target,
 ): boolean {
   const why = objects(call, target);
-  if (why instanceof GatewayError) call.trip.step(`${nameOf(target)}: cannot, ${why.fault}`);
+  if (why instanceof GatewayError) note(call.trip, target, `cannot, ${why.fault}`);
   return why === undefined;
 }
 

@@ -18,6 +18,17 @@ export interface Call<Q> {
   readonly trip: Trip;
   /** Of one attempt at a target that has limits: how it stood in line here, which says nothing about the target. */
   readonly stood?: Stood;
+  /** Of pictures: who was asked for them, so that others may be asked for what is missing. */
+  readonly order?: Order;
+}
+
+export interface Order {
+  /** They are not asked for the rest. */
+  readonly asked: Set<Target>;
+  /** How many pictures were asked for. */
+  pictures: number;
+  /** What kept those that were asked from making these. Absent: nobody was asked yet. */
+  readonly failure?: { readonly error: unknown };
 }
 
 export interface Stood {

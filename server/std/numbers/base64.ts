@@ -37,6 +37,25 @@ export function decodeOnDesk(length: number): number | undefined {
   return machine.decode(0, filledUp(desk, length, bytes), 0) === 0 ? bytes : undefined;
 }
 
+/**
+ * Plain signs of any bytes, as many whole rounds as there are at the beginning of the parts together. Returns how many
+ * signs that were: none where the machine is not there, or some of them are no plain signs.
+ */
+export function decodeRounds(parts: readonly Uint8Array[], into: Uint8Array): number {
+  const length = parts.reduce((sum, part) => sum + part.length, 0);
+  const end = length - (length % step);
+  if (!machine || end === 0) return 0;
+  const desk = deskFor(length);
+  let at = 0;
+  for (const part of parts) {
+    desk.set(part, at);
+    at += part.length;
+  }
+  if (machine.decode(0, end, 0) !== 0) return 0;
+  into.set(desk.subarray(0, (end / 4) * 3));
+  return end;
+}
+
 export interface Checked {
   /** How many numbers. */
   readonly numbers: number;

@@ -2,10 +2,8 @@
 import { expect } from "bun:test";
 import { type Fault, faults } from "../../../contract/faults.ts";
 import { ask, askStream, draw, type Refused, refused } from "../ask.ts";
-import type { PictureVendor } from "../picture-vendor.ts";
+import type { VendorRefusal } from "../picture-vendor.ts";
 import type { PictureLaws } from "./law.ts";
-
-type VendorRefusal = PictureVendor["refusals"][number];
 
 function expectMeaning({ fault, status, headers, row }: Refused, meant: VendorRefusal): void {
   const because = JSON.stringify(meant.body).slice(0, 200);
@@ -15,20 +13,24 @@ function expectMeaning({ fault, status, headers, row }: Refused, meant: VendorRe
   else expect(status, because).toBe(faults[meant.fault].status);
   const wait = Number(headerOf(meant, "retry-after"));
   if (wait > 0) expect(headers.get("retry-after"), because).toBe(String(wait));
-  expect(row.attempts).toBe(1);
+  expect(row.attempts).toBe(triesOf(meant));
 }
+
+/** How often an only target is asked: again only for what may pass, where nothing can have been made. */
+const triesOf = (refusal: VendorRefusal): number =>
+  refusal.fault === "upstream_overloaded" && !headerOf(refusal, "retry-after") ? 3 : 1;
 
 const headerOf = ({ headers = {} }: VendorRefusal, wanted: string): string | undefined =>
   Object.entries(headers).find(([name]) => name.toLowerCase() === wanted)?.[1];
 
 /** Another target may be asked: this one has not begun. */
-const isOpen = ({ fault, status }: VendorRefusal): boolean => {
+const isOpen = ({ fault, status, uncharged }: VendorRefusal): boolean => {
   const { retry, maybePaid }: Fault = faults[fault];
   // What one account may not use, or one place does not have, another may.
   const ownRefusal = fault === "model_not_found" || fault === "upstream_forbidden";
   // Nobody works at an address that is not there.
   const nowhere = fault === "upstream_error" && status === 404;
-  return ownRefusal || (retry === "elsewhere" && (nowhere || !maybePaid));
+  return ownRefusal || (retry === "elsewhere" && (nowhere || uncharged === true || !maybePaid));
 };
 
 export const refusals: PictureLaws = {
@@ -36,11 +38,13 @@ export const refusals: PictureLaws = {
     about: "vendor",
     holds: async (place, operation) => {
       expect(place.vendor.refusals.length).toBeGreaterThan(0);
+      let tries = 0;
       for (const refusal of place.vendor.refusals) {
-        place.served.spoil(refusal);
+        place.served.spoil(refusal, triesOf(refusal));
         expectMeaning(refused(place, await ask(place, operation)), refusal);
+        tries += triesOf(refusal);
       }
-      expect(place.served.exchanges).toHaveLength(place.vendor.refusals.length);
+      expect(place.served.exchanges).toHaveLength(tries);
     },
   },
 
@@ -48,7 +52,7 @@ export const refusals: PictureLaws = {
     about: "vendor",
     holds: async (place, operation) => {
       for (const refusal of place.vendor.refusals.slice(0, 3)) {
-        place.served.spoil(refusal);
+        place.served.spoil(refusal, triesOf(refusal));
         const outcome = await askStream(place, operation, { partial_images: 0 });
         expectMeaning(refused(place, outcome), refusal);
       }

@@ -2,7 +2,7 @@
 import { expect } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { ImageTraits } from "../../../server/upstream/image-traits.ts";
+import { anyEdges, type ImageTraits } from "../../../server/upstream/image-traits.ts";
 import { root } from "../../harness.ts";
 import { draw, source, sourceSize } from "../ask.ts";
 import { goldenOf } from "../golden.ts";
@@ -32,7 +32,7 @@ function wishFor({ takes, sizes }: ImageTraits): Record<string, unknown> {
 
 /** One that the vendor is sure to make. */
 function sizeFor(sizes: ImageTraits["sizes"]): { size?: string } {
-  if (sizes === "any") return {};
+  if (sizes === "any" || sizes === anyEdges) return {};
   if ("ratios" in sizes) return { size: "1536x1024" };
   if ("list" in sizes) {
     const size = sizes.list.find((entry) => /^\d+x\d+$/.test(entry));

@@ -109,6 +109,8 @@ export const openaiRefusals = (model: string): PictureVendor["refusals"] => [
   },
   {
     fault: "upstream_error",
+    // OpenAI and Azure charge for what they deliver, and this is in their own words.
+    uncharged: true,
     ...refusal(
       500,
       "server_error",

@@ -7,14 +7,8 @@ import { FileContent } from "../wire/json-with-files.ts";
 import { memberOf, objectOf, textIn, unusable } from "../wire/members.ts";
 import { type PictureFamily, paintedIn, sourcesOf, unpainted } from "./bedrock-painter.ts";
 
-/** Two tiers at Amazon, of five names at OpenAI. */
-const tiers: Readonly<Record<string, string>> = {
-  low: "standard",
-  medium: "standard",
-  standard: "standard",
-  high: "premium",
-  hd: "premium",
-};
+/** Two tiers, as the elder of OpenAI's two families of names has them. */
+const tiers: Readonly<Record<string, string>> = { standard: "standard", hd: "premium" };
 
 /** docs.aws.amazon.com/nova/latest/userguide/image-gen-access.html: black is what may change. */
 const edits = { maxImages: 5, mask: "black", reads: ["image/png", "image/jpeg"] } as const;

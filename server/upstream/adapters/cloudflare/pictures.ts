@@ -9,7 +9,7 @@ import type {
   Target,
   WholeReply,
 } from "../../contract.ts";
-import type { ImageTraits } from "../../image-traits.ts";
+import { anyEdges, type ImageTraits } from "../../image-traits.ts";
 import { askForPicture, askForPictureInForm } from "../wire/ask.ts";
 import { readOnePicture } from "../wire/bare-picture.ts";
 import { edgesOf } from "../wire/edges.ts";
@@ -56,7 +56,7 @@ const families: readonly (readonly [RegExp, ImageTraits])[] = [
 ];
 
 /** Asked in the words that most understand. */
-const unknown: ImageTraits = { ...plain, sizes: "any", edits: { maxImages: 1 } };
+const unknown: ImageTraits = { ...plain, sizes: anyEdges, edits: { maxImages: 1 } };
 
 export const cloudflarePictures = ({ model }: Target): ImageTraits =>
   families.find(([name]) => name.test(model))?.[1] ?? unknown;

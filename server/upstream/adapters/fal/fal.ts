@@ -50,7 +50,7 @@ function inputOf(query: GenerationQuery, endpoint: string): Rest {
 function sizeOf(query: GenerationQuery, endpoint: string): unknown {
   const { size = "auto" } = query.options;
   if (size === "auto") return undefined;
-  return isOpenaiSize(endpoint) || /^[a-z]/.test(size) ? size : edgesOf(query);
+  return isOpenaiSize(endpoint) || !/^\d+x\d+$/.test(size) ? size : edgesOf(query);
 }
 
 function sourcesOf({ images, mask }: EditQuery, endpoint: string): Rest {

@@ -9,7 +9,7 @@ import type {
   Rest,
   Target,
 } from "../../contract.ts";
-import type { ImageTraits } from "../../image-traits.ts";
+import { anyEdges, type ImageTraits } from "../../image-traits.ts";
 import { openaiGenerations } from "../openai/images.ts";
 import type { Place } from "../openai/place.ts";
 import { askForPicture, askForPictureInForm } from "../wire/ask.ts";
@@ -32,7 +32,7 @@ export const localaiPictures = (
 ): ImageTraits => ({
   maxImages: operation === "edits" ? 1 : 10,
   takes: {},
-  sizes: "any",
+  sizes: anyEdges,
   edits: {
     maxImages: looksAtReferences(target) ? 16 : 1,
     mask: "white",

@@ -1,17 +1,19 @@
 /** A stream of pictures as OpenAI sends it, read event by event. */
+import type { Scratch } from "../../../std/scratch.ts";
 import type { FaultContext } from "../../adapter.ts";
 import type { ImageEvent, Rest } from "../../contract.ts";
 import { createdIn } from "../wire/listed-pictures.ts";
 import { readPictureEvents } from "../wire/picture-events.ts";
-import { bareBase64 } from "../wire/picture-in.ts";
+import { heldPictureIn } from "../wire/picture-in.ts";
 import { readStreamFault } from "../wire/upstream-fault.ts";
 import { factsIn, isUsage } from "./image-facts.ts";
 
 export async function* readImageEvents(
   chunks: AsyncIterable<Uint8Array>,
+  scratch: Scratch,
   context: FaultContext,
 ): AsyncGenerator<ImageEvent> {
-  for await (const { name, payload } of readPictureEvents(chunks)) {
+  for await (const { name, payload } of readPictureEvents(chunks, scratch)) {
     if (payload.error || name === "error" || payload.type === "error") {
       throw readStreamFault(payload, context);
     }
@@ -26,11 +28,12 @@ function toEvent(payload: Rest): ImageEvent | undefined {
   const { type, b64_json, created_at, partial_image_index, usage, model: _, ...others } = payload;
   const partial = typeof type === "string" && type.endsWith(".partial_image");
   const completed = typeof type === "string" && type.endsWith(".completed");
-  if ((!partial && !completed) || typeof b64_json !== "string") return undefined;
+  const image = partial || completed ? heldPictureIn(b64_json) : undefined;
+  if (!image) return undefined;
   const { size, quality, background, output_format, ...rest } = others;
   return {
     type: partial ? "partial" : "completed",
-    base64: bareBase64(b64_json),
+    image,
     ...factsIn(others),
     ...createdIn(payload, "created_at"),
     ...(Number.isSafeInteger(partial_image_index) && { index: partial_image_index as number }),

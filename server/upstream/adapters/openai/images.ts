@@ -80,7 +80,7 @@ async function readImages(
   { query: { model }, target, scratch }: Asked<GenerationQuery>,
 ): Promise<ImageReply> {
   return isStream(reply)
-    ? { kind: "stream", events: readImageEvents(reply.chunks(), { target, model }) }
+    ? { kind: "stream", events: readImageEvents(reply.chunks(), scratch, { target, model }) }
     : readWhole(await readDocument(reply, scratch));
 }
 

@@ -20,7 +20,7 @@ import { createdIn } from "../wire/listed-pictures.ts";
 import { listOf, memberOf, textIn, unusable } from "../wire/members.ts";
 import { refused } from "../wire/native-fault.ts";
 import { isStream, readPictureEvents } from "../wire/picture-events.ts";
-import { pictureIn } from "../wire/picture-in.ts";
+import { heldPictureIn, pictureIn } from "../wire/picture-in.ts";
 import { readStreamFault } from "../wire/upstream-fault.ts";
 import { factsIn, isUsage } from "./image-facts.ts";
 import type { Place } from "./place.ts";
@@ -132,15 +132,16 @@ async function* readStream(
   asked: Asked<GenerationQuery>,
 ): AsyncGenerator<ImageEvent> {
   const context = { target: asked.target, model: asked.query.model };
-  for await (const { payload: event } of readPictureEvents(reply.chunks())) {
-    const { type, partial_image_b64: preview, partial_image_index: index } = event;
+  for await (const { payload: event } of readPictureEvents(reply.chunks(), asked.scratch)) {
+    const { type, partial_image_index: index } = event;
     if (type === "error") {
       throw readStreamFault(event.error ? event : { error: event }, context);
     }
-    if (typeof preview === "string") {
+    const image = heldPictureIn(event.partial_image_b64);
+    if (image) {
       yield {
         type: "partial",
-        base64: preview,
+        image,
         ...(Number.isSafeInteger(index) && { index: index as number }),
         ...factsOf(event),
       };

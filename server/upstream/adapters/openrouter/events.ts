@@ -1,30 +1,32 @@
 /** A stream of OpenRouter's Image API: previews as they come, and what was completed, with its account, at the end. */
 import { GatewayError } from "../../../std/gateway-error.ts";
+import type { Scratch } from "../../../std/scratch.ts";
 import type { FaultContext, WireReply } from "../../adapter.ts";
 import type { ImageEvent, ImageResult } from "../../contract.ts";
 import { readPictureEvents } from "../wire/picture-events.ts";
-import { bareBase64, pictureIn } from "../wire/picture-in.ts";
+import { heldPictureIn } from "../wire/picture-in.ts";
 import { faultIn } from "./fault.ts";
 import { type Account, accountOf, together } from "./usage.ts";
 
 /** `previews`: how many the caller wants; the upstream cannot be told, and sends what it has. */
 export async function* readOpenrouterEvents(
   reply: WireReply,
+  scratch: Scratch,
   previews: number,
   context: FaultContext,
 ): AsyncGenerator<ImageEvent> {
   const results: ImageResult[] = [];
   const accounts: Account[] = [];
   let shown = 0;
-  for await (const { payload } of readPictureEvents(reply.chunks())) {
+  for await (const { payload } of readPictureEvents(reply.chunks(), scratch)) {
     const { error, type, b64_json: picture, usage } = payload;
     if (error) throw await faultIn(payload, reply, context);
-    if (typeof picture !== "string") continue;
+    const image = heldPictureIn(picture);
+    if (!image) continue;
     if (type === "image_generation.partial_image" && shown < previews) {
-      yield { type: "partial", base64: bareBase64(picture), index: shown++ };
+      yield { type: "partial", image, index: shown++ };
     }
-    const image = pictureIn(picture);
-    if (type === "image_generation.completed" && image) {
+    if (type === "image_generation.completed") {
       results.push({ image });
       accounts.push(accountOf(usage));
     }

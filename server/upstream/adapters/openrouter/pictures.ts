@@ -43,6 +43,7 @@ const families: readonly (readonly [RegExp, Partial<ImageTraits>])[] = [
         output_compression: "any",
         partial_images: "any",
       },
+      compresses: ["jpeg", "webp"],
       streams: true,
     },
   ],
@@ -99,7 +100,8 @@ async function readAnswer(reply: WireReply, asked: Asked<GenerationQuery>): Prom
   const { query, target, scratch } = asked;
   const context = { target, model: query.model };
   if (isStream(reply)) {
-    const events = readOpenrouterEvents(reply, query.options.partial_images ?? 0, context);
+    const previews = query.options.partial_images ?? 0;
+    const events = readOpenrouterEvents(reply, scratch, previews, context);
     return { kind: "stream", events };
   }
   const answer = await readDocument(reply, scratch);

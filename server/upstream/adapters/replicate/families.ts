@@ -1,5 +1,5 @@
 /** What models on Replicate take. Each has a form of its own; those of one maker are much alike. */
-import type { ImageTraits, Sizes } from "../../image-traits.ts";
+import { anyEdges, type ImageTraits, type Sizes } from "../../image-traits.ts";
 
 export interface ReplicateFamily {
   readonly sizes: Sizes;
@@ -45,7 +45,7 @@ const lumaShapes = ["1:1", "3:4", "4:3", "9:16", "16:9", "9:21", "21:9"];
 
 /** What diffusion models of the first years take, and most that anybody has put there: stability-ai/sdxl. */
 const usual: ReplicateFamily = {
-  sizes: "any",
+  sizes: anyEdges,
   source: ["image", "one", 1],
   mask: "white",
 };

@@ -9,7 +9,7 @@ import type {
   Upstream,
   WholeReply,
 } from "../../contract.ts";
-import type { EditTraits, ImageTraits } from "../../image-traits.ts";
+import { anyEdges, type EditTraits, type ImageTraits } from "../../image-traits.ts";
 import type { Vendor } from "../../vendor.ts";
 import { askForPicture, askWithBearer } from "../wire/ask.ts";
 import { readDocument } from "../wire/document.ts";
@@ -45,7 +45,7 @@ const pictures = ({ model }: Target): ImageTraits => ({
   // runware.ai/docs, image inference: numberResults from 1 to 20. How many a maker behind it makes is not told.
   maxImages: byReference.test(model) ? 4 : 20,
   takes: { output_format: ["jpeg", "png", "webp"], response_format: ["url", "b64_json"] },
-  sizes: unsized.test(model) ? { list: [] } : "any",
+  sizes: unsized.test(model) ? { list: [] } : anyEdges,
   edits: editTraits(model),
 });
 

@@ -1,10 +1,11 @@
 /** Seedream's stream: an event for each picture that is done, and one at the end that tells what they cost. */
 import type { GatewayError } from "../../../std/gateway-error.ts";
+import type { Scratch } from "../../../std/scratch.ts";
 import type { ImageEvent, ImageFrame, ImageUsage } from "../../contract.ts";
 import { createdIn } from "../wire/listed-pictures.ts";
 import { memberOf, unusable } from "../wire/members.ts";
 import { readPictureEvents } from "../wire/picture-events.ts";
-import { bareBase64 } from "../wire/picture-in.ts";
+import { heldPictureIn } from "../wire/picture-in.ts";
 
 export interface EventReading {
   readonly usageIn: (answer: unknown) => { readonly usage?: ImageUsage };
@@ -15,13 +16,14 @@ export interface EventReading {
 /** docs.byteplus.com/en/docs/ModelArk/1824137. One that was refused does not keep the others from being drawn. */
 export async function* readSeedreamEvents(
   chunks: AsyncIterable<Uint8Array>,
+  scratch: Scratch,
   { usageIn, refuse }: EventReading,
 ): AsyncGenerator<ImageEvent> {
   // Held back until it is known whether it is the last, which carries the usage of all.
   let held: ImageFrame | undefined;
   let delivered = 0;
   let refused: unknown;
-  for await (const { payload: event } of readPictureEvents(chunks)) {
+  for await (const { payload: event } of readPictureEvents(chunks, scratch)) {
     const { error, type } = event;
     switch (type) {
       case "image_generation.partial_succeeded":
@@ -46,11 +48,7 @@ export async function* readSeedreamEvents(
 }
 
 function toFrame(event: unknown): ImageFrame {
-  const base64 = memberOf(event, "b64_json");
-  if (typeof base64 !== "string") throw unusable("an event has no `b64_json`");
-  return {
-    type: "completed",
-    base64: bareBase64(base64),
-    ...createdIn(event),
-  };
+  const image = heldPictureIn(memberOf(event, "b64_json"));
+  if (!image) throw unusable("an event has no `b64_json`");
+  return { type: "completed", image, ...createdIn(event) };
 }

@@ -70,7 +70,8 @@ async function read(reply: WireReply, asked: Asked<GenerationQuery>): Promise<Im
     return refused(meant, textIn(error, "message"), asked, reply.headers);
   };
   if (isStream(reply)) {
-    return { kind: "stream", events: readSeedreamEvents(reply.chunks(), { usageIn, refuse }) };
+    const events = readSeedreamEvents(reply.chunks(), asked.scratch, { usageIn, refuse });
+    return { kind: "stream", events };
   }
   const answer = await readDocument(reply, asked.scratch);
   const failure = memberOf(answer, "error");

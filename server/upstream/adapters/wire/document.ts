@@ -4,6 +4,7 @@
  */
 import { GatewayError } from "../../../std/gateway-error.ts";
 import { type Held, release } from "../../../std/held.ts";
+import { StreamedText } from "../../../std/json-stream.ts";
 import type { Aside, Place, Scratch } from "../../../std/scratch.ts";
 import type { WireReply } from "../../adapter.ts";
 import { unusable } from "./members.ts";
@@ -14,6 +15,7 @@ const startBytes = 128;
 
 const quote = 0x22;
 const backslash = 0x5c;
+const lineFeed = 0x0a;
 
 /** A long text of an answer, with its escapes undone. */
 export class LongText implements Aside {
@@ -53,6 +55,11 @@ export class LongText implements Aside {
     return this.#held.read(this.#from, this.length);
   }
 
+  /** In an answer of ours, where it is none of the pictures: it leaves as it came. */
+  toJSON(): StreamedText {
+    return new StreamedText(this.length, () => this.stream());
+  }
+
   end(bytes: number): Promise<Uint8Array> {
     const length = Math.min(bytes, this.length);
     return this.#held.read(this.#from + this.length - length, length);
@@ -61,21 +68,41 @@ export class LongText implements Aside {
 
 /** An answer's JSON. Where it holds long texts, there is a `LongText` in the place of each. */
 export async function readDocument(reply: WireReply, scratch: Scratch): Promise<unknown> {
-  const reader = new DocumentReader(scratch);
-  for await (const chunk of reply.chunks()) {
-    await reader.take(chunk);
-    // What lies on disk need not lie here as well until it is collected.
-    if (reader.isOnDisk && chunk.length === chunk.buffer.byteLength) release(chunk.buffer);
-  }
-  return reader.end();
+  const texts = new LongTexts(scratch);
+  const reader = new DocumentReader(texts);
+  for await (const chunk of texts.letGo(reply.chunks())) await reader.take(chunk);
+  return reader.end("The upstream's answer is not valid JSON.");
 }
 
-class DocumentReader {
+/** Where the long texts of one answer lie, of all its documents together. */
+export class LongTexts {
   readonly #scratch: Scratch;
+  #store: Held | undefined;
+
+  constructor(scratch: Scratch) {
+    this.#scratch = scratch;
+  }
+
+  get store(): Held {
+    this.#store ??= this.#scratch.hold();
+    return this.#store;
+  }
+
+  /** The same pieces. What lies on disk need not lie here as well until it is collected. */
+  async *letGo(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    for await (const chunk of chunks) {
+      yield chunk;
+      if (this.#store?.isOnDisk && chunk.length === chunk.buffer.byteLength) release(chunk.buffer);
+    }
+  }
+}
+
+export class DocumentReader {
+  readonly #where: LongTexts;
   readonly #skeleton: Uint8Array[] = [];
   readonly #texts: LongText[] = [];
-  #store: Held | undefined;
   #inText = false;
+  #isBroken = false;
   /** Of an escape that may be cut between two chunks. */
   #escape: number[] = [];
   /** The text so far, while it is short. */
@@ -84,12 +111,13 @@ class DocumentReader {
   /** Where the text began, once it is long. */
   #long: { readonly from: number; readonly start: Uint8Array } | undefined;
 
-  constructor(scratch: Scratch) {
-    this.#scratch = scratch;
+  constructor(where: LongTexts) {
+    this.#where = where;
   }
 
-  get isOnDisk(): boolean {
-    return this.#store?.isOnDisk ?? false;
+  /** What is around the long texts. */
+  get text(): string {
+    return new TextDecoder().decode(Buffer.concat(this.#skeleton));
   }
 
   async take(chunk: Uint8Array): Promise<void> {
@@ -109,16 +137,20 @@ class DocumentReader {
     }
   }
 
-  end(): unknown {
-    const text = new TextDecoder().decode(Buffer.concat(this.#skeleton));
+  /** Of a document that comes in lines, which it may between its values. */
+  breakLine(): void {
+    if (this.#inText) this.#isBroken = true;
+    else this.#skeleton.push(Uint8Array.of(lineFeed));
+  }
+
+  /** `otherwise`: what is said of what is no JSON. */
+  end(otherwise: string): unknown {
     let value: unknown;
     try {
-      if (this.#inText) throw new SyntaxError("a text without an end");
-      value = JSON.parse(text);
+      if (this.#inText || this.#isBroken) throw new SyntaxError("a text without an end");
+      value = JSON.parse(this.text);
     } catch (cause) {
-      throw new GatewayError("upstream_invalid", "The upstream's answer is not valid JSON.", {
-        cause,
-      });
+      throw new GatewayError("upstream_invalid", otherwise, { cause });
     }
     return this.#texts.length === 0 ? value : this.#restore(value);
   }
@@ -171,9 +203,8 @@ class DocumentReader {
       return;
     }
     const pieces = [...this.#held, bytes].map(withoutEscapes);
-    this.#store ??= this.#scratch.hold();
     const start = Buffer.concat(pieces.map((piece) => piece.subarray(0, startBytes)));
-    this.#long = { from: this.#store.size, start: start.subarray(0, startBytes) };
+    this.#long = { from: this.#where.store.size, start: start.subarray(0, startBytes) };
     this.#held = [];
     this.#heldBytes = 0;
     return this.#append(pieces);
@@ -181,7 +212,7 @@ class DocumentReader {
 
   async #append(pieces: readonly Uint8Array[]): Promise<void> {
     try {
-      for (const piece of pieces) await this.#store?.append(piece);
+      for (const piece of pieces) await this.#where.store.append(piece);
     } catch (cause) {
       throw unwritable(cause);
     }
@@ -189,10 +220,11 @@ class DocumentReader {
 
   #endText(): void {
     this.#inText = false;
-    if (this.#long && this.#store) {
+    if (this.#long) {
       const { from, start } = this.#long;
+      const { store } = this.#where;
       this.#skeleton.push(Buffer.from(`\\u0000${this.#texts.length}"`));
-      this.#texts.push(new LongText(this.#store, from, this.#store.size - from, start));
+      this.#texts.push(new LongText(store, from, store.size - from, start));
       this.#long = undefined;
       return;
     }

@@ -1,8 +1,10 @@
 /** Answers that come as a stream: events that each hold JSON, until one says that it was the last. */
 import { GatewayError } from "../../../std/gateway-error.ts";
+import type { Scratch } from "../../../std/scratch.ts";
 import { readEvents } from "../../../std/server-sent-events.ts";
 import type { WireReply } from "../../adapter.ts";
 import type { Rest } from "../../contract.ts";
+import { DocumentReader, LongTexts } from "./document.ts";
 import { asObject } from "./members.ts";
 
 /** One event holds one picture. */
@@ -17,26 +19,19 @@ export interface PictureEvent {
   readonly payload: Rest;
 }
 
+/** Pictures in them are put aside, as in an answer that comes whole. */
 export async function* readPictureEvents(
   chunks: AsyncIterable<Uint8Array>,
+  scratch: Scratch,
 ): AsyncGenerator<PictureEvent> {
-  for await (const { event: name, data } of readEvents(chunks, maxEventBytes)) {
-    if (data === "[DONE]") return;
-    yield { name, payload: parsed(data) };
+  const texts = new LongTexts(scratch);
+  const open = () => new DocumentReader(texts);
+  for await (const { event: name, data } of readEvents(texts.letGo(chunks), open, maxEventBytes)) {
+    if (data.text === "[DONE]") return;
+    const payload = asObject(data.end(notJson));
+    if (!payload) throw new GatewayError("upstream_invalid", notJson);
+    yield { name, payload };
   }
 }
 
-function parsed(text: string): Rest {
-  let cause: unknown;
-  try {
-    const payload = asObject(JSON.parse(text));
-    if (payload) return payload;
-  } catch (error) {
-    cause = error;
-  }
-  throw new GatewayError(
-    "upstream_invalid",
-    "The upstream's stream holds an event that is not JSON.",
-    { cause },
-  );
-}
+const notJson = "The upstream's stream holds an event that is not JSON.";

@@ -1,15 +1,25 @@
 /** Pictures within the answers of upstreams, in whichever way they come: base64, a data URL, or a link. */
-import type { Picture } from "../../contract.ts";
+import type { HeldPicture, Picture } from "../../contract.ts";
 import { LongText } from "./document.ts";
 
 /** A member of an answer that should be a picture. Undefined where it is none at all. */
 export function pictureIn(value: unknown): Picture | undefined {
-  if (value instanceof LongText)
-    return { kind: "aside", aside: value.after(prefixOf(value.start)) };
+  if (value instanceof LongText) return asideOf(value);
   if (typeof value !== "string" || value === "") return undefined;
   if (/^https?:\/\//i.test(value)) return { kind: "url", url: value };
   return { kind: "base64", base64: bareBase64(value) };
 }
+
+/** A member of an event, which holds the picture itself. Whether it is one is seen when it is looked at. */
+export function heldPictureIn(value: unknown): HeldPicture | undefined {
+  if (value instanceof LongText) return asideOf(value);
+  return typeof value === "string" ? { kind: "base64", base64: bareBase64(value) } : undefined;
+}
+
+const asideOf = (text: LongText): HeldPicture => ({
+  kind: "aside",
+  aside: text.after(prefixOf(text.start)),
+});
 
 /** Base64 without the `data:image/png;base64,` that some upstreams put before it and OpenAI's clients do not expect. */
 export const bareBase64 = (text: string): string =>

@@ -32,8 +32,17 @@ export async function readFault(reply: WireReply, context: FaultContext): Promis
   const { status, headers } = reply;
   const said = readSaid(await readRefusal(reply), context);
   const wait = retryAfterMs(headers) ?? (status === 429 ? resetMs(headers) : undefined);
-  return toFault(status, said, `it answered ${status}`, wait);
+  const uncharged = status === 500 && said.type === "server_error" && isFair(context);
+  return toFault(status, said, `it answered ${status}`, wait, uncharged);
 }
+
+/**
+ * Those who charge for successful requests alone: OpenAI (help.openai.com/en/articles/6582257), Azure OpenAI (calls that
+ * end with 200 or 400, learn.microsoft.com/answers/questions/1632971). Whether it was they who failed, their own words
+ * tell: a 500 of whoever stands before them has others, and the work behind it may have been done.
+ */
+const fair: ReadonlySet<string> = new Set(["openai", "azure"]);
+const isFair = ({ target }: FaultContext): boolean => fair.has(target.upstream.kind);
 
 /** `how` we know. `headers`: of the answer, where it was one that said no. */
 export function toldFault(
@@ -69,11 +78,18 @@ export function statusSaid(body: unknown): number | undefined {
   return status === 500 ? undefined : status;
 }
 
-function toFault(status: number, said: Said, how: string, wait?: number): GatewayError {
+function toFault(
+  status: number,
+  said: Said,
+  how: string,
+  wait?: number,
+  uncharged = false,
+): GatewayError {
   const fault = faultOf(status, said);
   const details = {
     ...(wait !== undefined && { retryAfterMs: wait }),
     ...(fault === "upstream_error" && nowhere.has(status) && { unmade: true as const }),
+    ...(fault === "upstream_error" && uncharged && { uncharged: true as const }),
     as: fault === "upstream_rejected" ? { status } : {},
   };
   if (!speaksToCaller(fault) || said.message === undefined) {

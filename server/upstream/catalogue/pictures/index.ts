@@ -15,7 +15,7 @@ const named = new Map(
 export function openaiTraitsOf(model: string, operation?: "generations" | "edits"): ImageTraits {
   const known = named.get(model.toLowerCase());
   if (!known) return /^(chat)?gpt-?image/i.test(model) ? laterGpt : openPictures;
-  if (operation !== "generations") return { ...known.traits, verbatim: true };
+  if (operation !== "generations") return { ...known.traits, ...known.editing, verbatim: true };
   // How closely to look at a picture means nothing where there is none.
   const { input_fidelity: _, ...takes } = known.traits.takes;
   return { ...known.traits, takes, verbatim: true };

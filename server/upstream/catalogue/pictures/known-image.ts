@@ -6,4 +6,6 @@ export interface KnownImage {
   /** Other names of the same. */
   readonly also?: readonly string[];
   readonly traits: ImageTraits;
+  /** Where an edit differs. */
+  readonly editing?: Partial<ImageTraits>;
 }

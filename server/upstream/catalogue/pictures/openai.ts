@@ -6,7 +6,7 @@ const tiers = ["low", "medium", "high", "auto"];
 const formats = ["png", "jpeg", "webp"];
 const presets = ["1024x1024", "1536x1024", "1024x1536", "auto"];
 
-/** What every GPT image model takes. `response_format` none of them does: they answer in base64. */
+/** What GPT image models take. `response_format` none of them does: they answer in base64. */
 const gptTakes = {
   quality: tiers,
   background: ["transparent", "opaque", "auto"],
@@ -23,7 +23,6 @@ const gptEdits = {
   mask: "transparent",
   links: true,
   fileIds: true,
-  files: true,
   maxBytes: 50 * 1024 * 1024,
 } as const;
 
@@ -31,6 +30,8 @@ const gpt: ImageTraits = {
   maxImages: 10,
   takes: gptTakes,
   sizes: { list: presets },
+  // "Compression less than 100 is not supported for PNG output format", and png is what comes unasked.
+  compresses: ["jpeg", "webp"],
   maxPrompt: 32_000,
   streams: true,
   edits: gptEdits,
@@ -53,7 +54,18 @@ const later = {
   sizes: { rule: anySize },
   always: { input_fidelity: "high" },
 } as const;
+/** `markup`, of which the specification says: "Supports GPT Image 2.5". */
+const marked = { ...later, edits: { ...gptEdits, files: true } } as const;
 const laterTiers = ["low", "medium", "high", "xhigh", "max", "auto"];
+
+const movingTakes = {
+  ...gptTakes,
+  quality: laterTiers,
+  output_format: [...formats, "gif"],
+  complexity: ["low", "medium", "high"],
+  frame_count: "any",
+  frame_duration_ms: "any",
+} as const;
 
 /** Of names that are not known yet, but begin like those that are: as OpenAI says it. */
 export const laterGpt: ImageTraits = {
@@ -72,12 +84,16 @@ export const openaiPictures: readonly KnownImage[] = [
     traits: {
       maxImages: 10,
       takes: { response_format: ["url", "b64_json"], user: "any" },
+      // The only one it has, and it knows no such field.
+      always: { quality: "standard" },
       sizes: { list: ["256x256", "512x512", "1024x1024"] },
       maxPrompt: 1000,
       edits: {
         maxImages: 1,
         mask: "transparent",
         reads: ["image/png"],
+        // "Invalid input image - format must be in ['RGBA', 'LA', 'L'], got RGB."
+        needsAlpha: true,
         maxBytes: 4 * 1024 * 1024,
       },
     },
@@ -103,34 +119,38 @@ export const openaiPictures: readonly KnownImage[] = [
   },
   {
     name: "gpt-image-1.5",
-    also: ["chatgpt-image-latest"],
+    also: ["gpt-image-1.5-2025-12-16", "chatgpt-image-latest"],
     traits: { ...gpt, takes: { ...gptTakes, ...fidelity } },
   },
-  { name: "gpt-image-2", also: ["gpt-image-2-2026-04-21"], traits: later },
+  {
+    name: "gpt-image-2",
+    also: ["gpt-image-2-2026-04-21"],
+    traits: {
+      ...later,
+      // The specification calls a transparent one a preview, which began on 2026-08-20. It has ended on 2026-09-30:
+      // docs.apiyi.com/en/live/2026-10/gpt-image-2-transparent-shutdown, where each of 21 calls was refused on 2026-10-15;
+      // OpenAI's own cookbook (openai/openai-cookbook#3085) went over to 2.5 for it.
+      takes: { ...gptTakes, background: ["opaque", "auto"] },
+    },
+  },
   {
     name: "gpt-image-2.5",
     also: [
       ...["gpt-image-2.5-sunburst", "gpt-image-2.5-flare"],
       ...["gpt-image-2.5-sunburst-2026-09-08", "gpt-image-2.5-flare-2026-09-08"],
     ],
-    traits: { ...later, takes: { ...gptTakes, quality: laterTiers } },
+    traits: { ...marked, takes: { ...gptTakes, quality: laterTiers } },
   },
   {
     name: "gpt-image-2.6",
     also: ["gpt-image-2.6-sunburst", "gpt-image-2.6-flare"],
     traits: {
-      ...later,
-      takes: {
-        ...gptTakes,
-        quality: laterTiers,
-        output_format: [...formats, "gif", "svg"],
-        complexity: ["low", "medium", "high"],
-        frame_count: "any",
-        frame_duration_ms: "any",
-        svg: "any",
-      },
+      ...marked,
+      takes: { ...movingTakes, output_format: [...formats, "gif", "svg"], svg: "any" },
       // Its sizes are called flexible; the rule is not told.
       sizes: "any",
     },
+    // The same: "SVG edits are not supported".
+    editing: { takes: movingTakes },
   },
 ];

@@ -12,12 +12,17 @@ export interface Seen {
   readonly height: number;
   /** It can have transparent pixels. */
   readonly alpha: boolean;
+  /** Each pixel says how transparent it is. A PNG may instead name colours that are, which some programs do not heed. */
+  readonly alphaChannel: boolean;
   /** It has none. */
   readonly opaque: boolean;
   /** How many pictures follow each other in it. */
   readonly pages: number;
-  /** It is stored on its side, and EXIF says so: width and height are exchanged in the file. */
-  readonly turned: boolean;
+  /**
+   * How EXIF says that it is to be turned and mirrored before it is shown, by EXIF's numbers: 1 is as it is stored. From 5
+   * on it is stored on its side: width and height are exchanged in the file.
+   */
+  readonly orientation: number;
 }
 
 export interface Conversion {
@@ -26,15 +31,25 @@ export interface Conversion {
   readonly quality?: number;
   /** Without transparency, on white. */
   readonly flatten?: boolean;
+  /** With an alpha channel, also where nothing is transparent. */
+  readonly alpha?: boolean;
+  /** A PNG that is as small as it becomes without a loss. Takes several times as long. */
+  readonly packed?: boolean;
 }
 
 /** Where a mask is so, the picture may change. */
 export type MaskSense = "white" | "black" | "transparent";
 
+export interface MaskForm {
+  readonly sense: MaskSense;
+  /** Turned and mirrored besides, as EXIF's number says: so that it lies as the picture does that it was drawn on. */
+  readonly orientation?: number;
+}
+
 export type Task =
   | { readonly kind: "inspect" }
   | { readonly kind: "convert"; readonly to: Conversion }
-  | { readonly kind: "mask"; readonly to: MaskSense };
+  | { readonly kind: "mask"; readonly to: MaskForm };
 
 /** A picture on its way to the process: where it lies, or the bytes themselves. */
 export type Sent =

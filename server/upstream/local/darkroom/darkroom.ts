@@ -9,12 +9,12 @@ import type { Signal } from "../../../std/signal.ts";
 import { asideOf, type Gathered } from "../../gather-picture.ts";
 import type { Facts } from "../process/protocol.ts";
 import type { Spawn } from "../process/spawn.ts";
-import type { Conversion, DarkroomPart, MaskSense, Seen, Task } from "./ask.ts";
+import type { Conversion, DarkroomPart, MaskForm, Seen, Task } from "./ask.ts";
 import { type AskChild, createLanes } from "./lanes.ts";
 import { type Field, refusal, tooLarge, tooSlow, unwritable } from "./refusals.ts";
 import { isFile, type Source, sizeOf, toSent } from "./source.ts";
 
-export type { Conversion, Format, MaskSense, Seen } from "./ask.ts";
+export type { Conversion, Format, MaskForm, MaskSense, Seen } from "./ask.ts";
 export type { Source } from "./source.ts";
 
 /** An upload that cannot be decoded is the caller's fault (invalid_image_file); any other picture, an upstream's. */
@@ -23,8 +23,8 @@ export interface Darkroom {
   inspect(picture: Source, signal: Signal, field?: string): Promise<Seen>;
   /** Another kind of file, turned as it is shown, in sRGB, without metadata. Moves on where the format can. */
   convert(picture: Source, to: Conversion, signal: Signal, scratch: Scratch): Promise<Gathered>;
-  /** A PNG that marks the same area: of a mask without transparency, what is white. */
-  mask(mask: Source, to: MaskSense, signal: Signal, scratch: Scratch): Promise<Gathered>;
+  /** A PNG that marks the same area, of one colour: of a mask without transparency, what is white. */
+  mask(mask: Source, to: MaskForm, signal: Signal, scratch: Scratch): Promise<Gathered>;
   close(): Promise<void>;
 }
 

@@ -79,7 +79,7 @@ function reply(
   facts: { readonly size: string; readonly output_format: string },
 ): ImageReply {
   if (!stream) return { kind: "whole", results: [{ image: { kind: "bytes", bytes } }], facts };
-  const completed: ImageEvent = { type: "completed", base64: bytes.toString("base64"), ...facts };
+  const completed: ImageEvent = { type: "completed", image: { kind: "bytes", bytes }, ...facts };
   return {
     kind: "stream",
     events: (async function* () {

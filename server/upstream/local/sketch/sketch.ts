@@ -210,12 +210,10 @@ async function* events(order: Order, signal: Signal): AsyncGenerator<ImageEvent,
           };
         });
         if (bytes === undefined) continue;
-        const base64 = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString(
-          "base64",
-        );
+        const image = { kind: "bytes", bytes } as const;
         const facts = factsOf(order, opaque);
         if (!done) {
-          yield { type: "partial", base64, index: partial, ...facts };
+          yield { type: "partial", image, index: partial, ...facts };
           partial += 1;
           continue;
         }
@@ -223,8 +221,7 @@ async function* events(order: Order, signal: Signal): AsyncGenerator<ImageEvent,
         const [text, images] = index === 0 ? [order.textTokens, order.imageTokens] : [0, 0];
         yield {
           type: "completed",
-          base64,
-
+          image,
           ...facts,
           usage: usageOf(text, images, outputTokens(size, wish.quality, 1, partial)),
         };

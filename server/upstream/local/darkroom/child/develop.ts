@@ -1,18 +1,23 @@
 /** The work on pixels: making another kind of file, turning a mask into another kind of mask. */
 import type { Sharp } from "sharp";
-import type { Conversion, MaskSense } from "../ask.ts";
+import type { Conversion, MaskForm } from "../ask.ts";
 import type { Library, Opened } from "./open-picture.ts";
 
 /** Everything that describes the picture stays behind (EXIF, profiles, comments), after its colours are made sRGB. */
 export function convert(
   picture: Opened,
-  { format, quality, flatten }: Conversion,
+  { format, quality, flatten, alpha, packed }: Conversion,
 ): Promise<Buffer> {
   const moves = picture.pages > 1 && (format === "gif" || format === "webp");
   const image = moves ? picture.all() : picture.first();
   const opaque = flatten || format === "jpeg" ? image.flatten({ background: "#ffffff" }) : image;
-  return encoded(opaque, format, quality).toBuffer();
+  const whole = alpha && !flatten && format !== "jpeg" ? opaque.ensureAlpha() : opaque;
+  // Which filter suits is tried line by line. Fewer colours would be smaller still, and another picture.
+  if (packed && format === "png") return whole.png(tight).toBuffer();
+  return encoded(whole, format, quality).toBuffer();
 }
+
+const tight = { compressionLevel: 9, adaptiveFiltering: true } as const;
 
 function encoded(image: Sharp, format: Conversion["format"], asked: number | undefined): Sharp {
   // 0 is the lowest quality here and 1 in sharp.
@@ -40,13 +45,21 @@ function encoded(image: Sharp, format: Conversion["format"], asked: number | und
  * In between, a plane that is 255 where the picture may change: what is transparent, and in a mask without transparency
  * what is white. Shades stay shades.
  */
-export async function mask(sharp: Library, picture: Opened, to: MaskSense): Promise<Buffer> {
-  const { data, info } = await plane(picture.first(), picture.alpha);
+export async function mask(
+  sharp: Library,
+  picture: Opened,
+  { sense, orientation = 1 }: MaskForm,
+): Promise<Buffer> {
+  const { data, info } = await laid(
+    sharp,
+    await plane(picture.first(), picture.alpha),
+    orientation,
+  );
   const { width, height } = info;
   const change = picture.alpha ? inverted(data) : data;
   const raw = { width, height, channels: 1 } as const;
-  if (to !== "transparent") {
-    return sharp(to === "white" ? change : inverted(change), { raw })
+  if (sense !== "transparent") {
+    return sharp(sense === "white" ? change : inverted(change), { raw })
       .toColourspace("b-w")
       .png()
       .toBuffer();
@@ -62,6 +75,27 @@ const plane = (image: Sharp, alpha: boolean) =>
   (alpha ? image.extractChannel("alpha") : image.greyscale())
     .raw({ depth: "uchar" })
     .toBuffer({ resolveWithObject: true });
+
+type Plane = Awaited<ReturnType<typeof plane>>;
+
+async function laid(sharp: Library, found: Plane, orientation: number): Promise<Plane> {
+  const turn = turns[orientation];
+  if (!turn) return found;
+  const { width, height } = found.info;
+  const image = sharp(found.data, { raw: { width, height, channels: 1 } }).toColourspace("b-w");
+  return turn(image).raw().toBuffer({ resolveWithObject: true });
+}
+
+/** By EXIF's numbers. In whichever order it is told, the library mirrors first and turns then. */
+const turns: Readonly<Record<number, (image: Sharp) => Sharp>> = {
+  2: (image) => image.flop(),
+  3: (image) => image.rotate(180),
+  4: (image) => image.flip(),
+  5: (image) => image.flip().rotate(90),
+  6: (image) => image.rotate(90),
+  7: (image) => image.flop().rotate(90),
+  8: (image) => image.rotate(270),
+};
 
 function inverted(bytes: Uint8Array): Buffer {
   const other = Buffer.allocUnsafe(bytes.length);

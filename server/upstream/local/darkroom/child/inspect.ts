@@ -6,16 +6,18 @@ import type { Library, Opened } from "./open-picture.ts";
 import { pngChunks } from "./png-chunks.ts";
 
 export async function inspect(sharp: Library, picture: Opened): Promise<Seen> {
-  const { type, width, height, alpha, pages, turned } = picture;
+  const { type, width, height, alpha, alphaChannel, pages, orientation } = picture;
+  const turned = orientation >= 5;
   const opaque = alpha ? await isOpaque(sharp, picture) : await decodeAll(picture);
   return {
     type,
     width: turned ? height : width,
     height: turned ? width : height,
     alpha,
+    alphaChannel,
     opaque,
     pages,
-    turned,
+    orientation,
   };
 }
 

@@ -30,10 +30,12 @@ export interface Opened {
   readonly height: number;
   readonly pages: number;
   readonly alpha: boolean;
+  /** Its transparency is in a channel, and not in the names of colours. */
+  readonly alphaChannel: boolean;
   /** A byte for each channel of a pixel, and not more. */
   readonly isEightBit: boolean;
-  /** The edges are exchanged when it is shown. */
-  readonly turned: boolean;
+  /** How it is turned when it is shown, by EXIF's numbers; from 5 on the edges are exchanged. */
+  readonly orientation: number;
   /** Its first page, as it is shown. */
   first(): Sharp;
   /** All of its pages, one below the other. */
@@ -51,6 +53,7 @@ export async function openPicture(
     throw new ObstacleError("unknown", "is not a PNG, JPEG, WebP, GIF or AVIF file");
   }
   const told = imageSize(head);
+  const pngColours = head[pngColoursAt];
   // The library has the same limit: this one has the better words.
   if (told && told.width * told.height > maxPixels) {
     throw tooLarge(`${told.width}x${told.height} pixels`, maxPixels);
@@ -68,6 +71,7 @@ export async function openPicture(
     throw undecodable(cause, maxPixels);
   }
   const { pages = 1, orientation = 1 } = found;
+  const namesColours = type === "image/png" && !isChannelled(pngColours);
   return {
     type,
     length: held.length,
@@ -75,12 +79,17 @@ export async function openPicture(
     height: found.height,
     pages,
     alpha: found.hasAlpha,
+    alphaChannel: found.hasAlpha && !namesColours,
     isEightBit: found.depth === "uchar",
-    turned: orientation >= 5,
+    orientation,
     first: () => sharp(input, within).autoOrient(),
     all: () => (pages > 1 ? sharp(input, { ...within, animated: true }) : sharp(input, within)),
   };
 }
+
+/** In the head of a PNG: 4 is grey with an alpha channel, 6 colours with one. */
+const pngColoursAt = 25;
+const isChannelled = (kind: number | undefined): boolean => kind === 4 || kind === 6;
 
 /** What the library throws while it decodes. */
 export function undecodable(cause: unknown, maxPixels: number): ObstacleError {

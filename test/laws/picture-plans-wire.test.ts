@@ -1,0 +1,92 @@
+/** Laws of all that draw: an option that counts as told to the vendor is in what the vendor gets. */
+import { planPicture } from "../../server/gateway/pictures/plan.ts";
+import { GatewayError } from "../../server/std/gateway-error.ts";
+import type { PictureQuestion, WireRequest } from "../../server/upstream/adapter.ts";
+import type { EditQuery, GenerationQuery } from "../../server/upstream/contract.ts";
+import { partsOf } from "./adapter-cases.ts";
+import { type Law, obey } from "./law.ts";
+import { type Row, rows } from "./picture-rows.ts";
+import { queryOf, wishes } from "./picture-wishes.ts";
+
+type Query = GenerationQuery | EditQuery;
+type Rows = ReadonlyMap<string, Row>;
+
+/** Without numbers that are drawn anew for every request. */
+const settled = (what: unknown): string =>
+  JSON.stringify(what).replace(/[0-9a-f]{8}-[0-9a-f-]{27}/g, "");
+
+async function requestOf(query: Query, { adapter, operation, target }: Row): Promise<string> {
+  const question = adapter?.[operation] as PictureQuestion<Query>;
+  const { url, headers, body }: WireRequest = question.toUpstream(query, target);
+  const { "content-type": type = "", ...said } = headers;
+  if (typeof body !== "object") return settled([url, said, body]);
+  if (type.startsWith("multipart/")) {
+    return settled([url, said, await partsOf({ url, headers, body })]);
+  }
+  return settled([url, said, Buffer.concat(await Array.fromAsync(body.open())).toString("latin1")]);
+}
+
+interface Asked {
+  readonly option: string;
+  /** As the vendor is told it. */
+  readonly told: string;
+  readonly request: string;
+}
+
+/** Each value of each option alone, where the vendor is told of it. What it lacks is left out before. */
+async function* asking(row: Row): AsyncGenerator<Asked> {
+  for (const options of wishes()) {
+    const [[option = "", value] = [], another] = Object.entries(options);
+    // How many are wanted is told with each call. Previews are asked for by looking how far it is.
+    if (another || option === "n" || option === "partial_images" || value === "auto") continue;
+    const { query } = planPicture(queryOf(options, row), row.traits, "drop");
+    const told = (query.options as Record<string, unknown>)[option] ?? query.aspect;
+    if (told !== undefined) {
+      yield { option, told: String(told), request: await requestOf(query, row) };
+    }
+  }
+}
+
+/** Of those that only draw, or only edit, or want more than a prompt and a picture, there is nothing to see. */
+const isDone = async (row: Row): Promise<boolean> => {
+  try {
+    await requestOf(queryOf({}, row), row);
+    return true;
+  } catch (error) {
+    if (error instanceof GatewayError) return false;
+    throw error;
+  }
+};
+
+const ofEach =
+  (judge: (row: Row) => Promise<string | undefined>): Law<Rows> =>
+  async (kind) => {
+    for (const [name, row] of kind) {
+      const wrong = row.adapter && (await isDone(row)) && (await judge(row));
+      if (wrong) throw new Error(`${name}: ${wrong}`);
+    }
+  };
+
+const laws: Readonly<Record<string, Law<Rows>>> = {
+  "no two values of an option make the same request": ofEach(async (row) => {
+    const heard = new Map<string, string>();
+    for await (const { option, told, request } of asking(row)) {
+      const before = heard.get(`${option} ${request}`);
+      if (before !== undefined && before !== told) return `${option} ${told} is told as ${before}`;
+      heard.set(`${option} ${request}`, told);
+    }
+    return undefined;
+  }),
+
+  "what a model lacks is known before it is asked": ofEach(async (row) => {
+    try {
+      await Array.fromAsync(asking(row));
+      return undefined;
+    } catch (error) {
+      if (error instanceof GatewayError) return error.message;
+      throw error;
+    }
+  }),
+};
+
+obey(rows, laws);

@@ -1,0 +1,141 @@
+/** Every row of what image models can do: a name for each family of each vendor, and one that nobody knows. */
+import type { Adapter } from "../../server/upstream/adapter.ts";
+import { adapters } from "../../server/upstream/adapters/index.ts";
+import { knownImages } from "../../server/upstream/catalogue/pictures/index.ts";
+import type { Target } from "../../server/upstream/contract.ts";
+import type { ImageTraits } from "../../server/upstream/image-traits.ts";
+import { createReach } from "../../server/upstream/reach.ts";
+
+export type Operation = "generations" | "edits";
+
+export interface Row {
+  /** Absent: inside this machine. */
+  readonly adapter?: Adapter;
+  readonly target: Target;
+  readonly operation: Operation;
+  readonly traits: ImageTraits;
+}
+
+const openai = [...knownImages.flatMap(({ name, also = [] }) => [name, ...also]), "gpt-image-9"];
+
+const fal = [
+  ...["fal-ai/flux/dev", "fal-ai/flux/dev/image-to-image", "fal-ai/flux-2-pro", "fal-ai/flux-2"],
+  ...["fal-ai/flux-pro/kontext", "fal-ai/flux-pro/v1.1-ultra", "fal-ai/flux-pro/v1/fill"],
+  ...["fal-ai/gpt-image-1/text-to-image", "fal-ai/gpt-image-1.5", "openai/gpt-image-2"],
+  ...["fal-ai/nano-banana", "fal-ai/luma-photon", "fal-ai/ideogram/v2", "fal-ai/ideogram/v3"],
+  ...["fal-ai/ideogram/v2/edit", "xai/grok-imagine-image", "fal-ai/recraft/v3/text-to-image"],
+  ...["fal-ai/bytedance/seedream/v4/text-to-image", "fal-ai/qwen-image", "fal-ai/imagen4"],
+  ...["fal-ai/minimax/image-01", "krea/v2", "bria/text-to-image/3.2", "bria/genfill"],
+];
+
+const replicate = [
+  ...["openai/gpt-image-1", "black-forest-labs/flux-2-pro", "black-forest-labs/flux-kontext-pro"],
+  ...["black-forest-labs/flux-fill-dev", "black-forest-labs/flux-fill-pro"],
+  ...["black-forest-labs/flux-1.1-pro-ultra", "black-forest-labs/flux-pro"],
+  ...["black-forest-labs/flux-schnell", "black-forest-labs/flux-dev", "google/nano-banana"],
+  ...["bytedance/seedream-4", "google/imagen-4", "ideogram-ai/ideogram-v3-turbo"],
+  ...["qwen/qwen-image-edit-plus", "qwen/qwen-image", "recraft-ai/recraft-v3"],
+  ...["stability-ai/stable-diffusion-3.5-large", "stability-ai/sdxl", "luma/photon"],
+];
+
+const dashscope = [
+  ...["wanx2.1-imageedit", "wan2.5-i2i-preview", "wan2.6-t2i", "wan2.5-t2i-preview"],
+  ...["wan2.2-t2i-flash", "wanx2.0-t2i-turbo", "wanx-v1", "wan2.6-image", "wan2.7-image", "wan3"],
+  ...["qwen-image-edit", "qwen-image-edit-plus", "qwen-image-2.1", "qwen-image-2.0-pro"],
+  ...["qwen-image-plus", "z-image-turbo"],
+];
+
+const bedrock = [
+  ...["amazon.nova-canvas-v1:0", "amazon.titan-image-generator-v2:0"],
+  ...["stability.sd3-5-large-v1:0", "stability.stable-image-core-v1:1"],
+  ...["us.stability.stable-image-inpaint-v1:0", "us.stability.stable-image-style-guide-v1:0"],
+];
+
+/** By kind of upstream. Kinds that are not here are taken for servers that nobody knows. */
+const models: Readonly<Record<string, readonly string[]>> = {
+  openai,
+  azure: openai,
+  fal,
+  replicate,
+  dashscope,
+  bedrock,
+  bfl: [
+    ...["flux-2-klein-4b", "flux-2-pro", "flux-kontext-pro", "flux-pro-1.0-fill"],
+    ...["flux-pro-1.0-expand", "flux-pro-1.1-ultra", "flux-pro-1.1"],
+  ],
+  cloudflare: [
+    ...["@cf/black-forest-labs/flux-1-schnell", "@cf/black-forest-labs/flux-2-dev"],
+    ...["@cf/runwayml/stable-diffusion-v1-5-inpainting", "@cf/lykon/dreamshaper-8-lcm"],
+    ...["@cf/leonardo/lucid-origin", "@cf/leonardo/phoenix-1.0"],
+  ],
+  fireworks: ["flux-1-schnell-fp8", "flux-kontext-pro", "stable-diffusion-xl-1024-v1-0"],
+  gemini: ["gemini-2.5-flash-image", "gemini-3-pro-image", "gemini-3.1-flash-image"],
+  vertex: ["gemini-3.1-flash-image", "imagen-4.0-generate-001", "imagen-3.0-capability-001"],
+  ideogram: [
+    ...["V_2", "ideogram-v3", "ideogram-v4", "ideogram-4-5", "ideogram-3-transparent"],
+    ...["ideogram-4", "ideogram-3", "ideogram-2", "p-image", "nano-banana", "gpt-image-2-5"],
+  ],
+  luma: ["photon-1"],
+  "luma-agents": ["uni-1"],
+  minimax: ["image-01", "image-01-live", "MiniMax-H3-Image"],
+  openrouter: ["openai/gpt-image-1.5", "google/gemini-2.5-flash-image"],
+  recraft: ["recraftv3", "recraftv3_vector", "recraftv4_1"],
+  runware: ["bfl:5@1", "bfl:1@2", "bytedance:seedream@4.5"],
+  siliconflow: ["Qwen/Qwen-Image-Edit-2509", "Qwen/Qwen-Image", "Kwai-Kolors/Kolors"],
+  stability: ["ultra", "core", "sd3.5-large", "edit/inpaint", "edit/remove-background", "style"],
+  together: ["black-forest-labs/FLUX.1-kontext-pro", "black-forest-labs/FLUX.2-pro", "imagen-4.0"],
+  volcengine: [
+    ...["doubao-seedream-5-0-pro", "doubao-seedream-5-0", "doubao-seedream-4-0"],
+    ...["doubao-seedream-3-0-t2i", "doubao-seededit-3-0-i2i", "ep-20260101"],
+  ],
+  xai: ["grok-2-image", "grok-imagine-image-2.0", "grok-imagine-image"],
+  zhipu: ["glm-image", "cogview-4"],
+};
+
+function* rowsOf(adapter: Adapter, model: string, more: Partial<Target>): Generator<[string, Row]> {
+  const { name } = adapter;
+  const upstream = { id: "up", kind: name, apiKey: "k", headers: {}, options: {} };
+  const target: Target = { model, upstream, ...more };
+  for (const operation of ["generations", "edits"] as const) {
+    const traits = adapter.pictures?.(target, operation);
+    if (!traits || !adapter[operation] || (operation === "edits" && !traits.edits)) continue;
+    const surface = more.surface ? ` (${more.surface})` : "";
+    yield [`${name}/${model}${surface}, ${operation}`, { adapter, target, operation, traits }];
+  }
+}
+
+/** What draws inside this machine has one row for all. */
+const inside = createReach({
+  adapters: new Map(),
+  engines: new Map(),
+  send: () => Promise.reject(new Error("nobody is asked")),
+  now: () => 0,
+});
+
+function* insideRows(): Generator<[string, Row]> {
+  const upstream = { id: "up", kind: "sketch", headers: {}, options: {} };
+  const target: Target = { model: "vexel-sketch", upstream };
+  for (const operation of ["generations", "edits"] as const) {
+    const traits = inside.pictures(target, operation);
+    yield [`sketch, ${operation}`, { target, operation, traits }];
+  }
+}
+
+/** By kind of upstream, then by name. */
+export const rows: ReadonlyMap<string, ReadonlyMap<string, Row>> = new Map(
+  [...adapters.values()]
+    .filter(({ pictures }) => pictures)
+    .map((adapter): [string, ReadonlyMap<string, Row>] => [
+      adapter.name,
+      new Map(
+        [...(models[adapter.name] ?? []), "some-new-model-9"].flatMap((model) => [
+          ...rowsOf(adapter, model, {}),
+          ...(adapter.name === "openai" ? rowsOf(adapter, model, { surface: "responses" }) : []),
+        ]),
+      ),
+    ])
+    .concat([["sketch", new Map(insideRows())]]),
+);
+
+/** Kinds that have rows of their own. */
+export const namedKinds = Object.keys(models);

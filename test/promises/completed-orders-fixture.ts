@@ -1,0 +1,157 @@
+/** What the tests of orders that are completed elsewhere share: a gateway before upstreams that fail as they are told. */
+import { expect } from "bun:test";
+import { base64Of, drawn } from "../conformance/arrange.ts";
+import { eventsOf } from "../faults/faults-fixture.ts";
+import { startGateway, testKey } from "../harness.ts";
+
+interface Asked {
+  readonly n?: number;
+  readonly seed?: number;
+}
+type Gives = (body: Asked, call: number) => Response | Promise<Response>;
+
+/** An upstream that answers as it is told, and remembers what it was asked. */
+class Upstream {
+  readonly asked: Asked[] = [];
+  readonly made: string[] = [];
+  gives: Gives = (body) => this.draws(body);
+  readonly server = Bun.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    fetch: async (request): Promise<Response> => {
+      const body = (await request.json()) as Asked;
+      return this.gives(body, this.asked.push(body) - 1);
+    },
+  });
+  readonly #name: string;
+  readonly #size: number;
+
+  constructor(name: string, size: number) {
+    this.#name = name;
+    this.#size = size;
+  }
+
+  draws({ n = 1 }: Asked): Response {
+    const pictures = Array.from({ length: n }, (_, at) =>
+      base64Of(drawn(`${this.#name} ${this.made.length + at}`, this.#size)),
+    );
+    this.made.push(...pictures);
+    const usage = { input_tokens: 10 * n, output_tokens: 100 * n, total_tokens: 110 * n };
+    return Response.json({ created: 1, data: pictures.map((b64_json) => ({ b64_json })), usage });
+  }
+
+  /** Answers by the number of the call; draws where there is none. */
+  instead(answers: Readonly<Record<number, () => Response>>): void {
+    this.gives = (body, call) => answers[call]?.() ?? this.draws(body);
+  }
+
+  clear(): void {
+    this.asked.length = 0;
+    this.made.length = 0;
+    this.gives = (body) => this.draws(body);
+  }
+}
+
+export const slowDown = () =>
+  Response.json({ error: { message: "Slow down.", code: "rate_limit_exceeded" } }, { status: 429 });
+export const breaks = () => Response.json({ error: { message: "Broken." } }, { status: 500 });
+/** Calls side by side arrive in any order. */
+export const sameAs = (
+  pictures: readonly string[],
+  ...made: readonly (readonly string[])[]
+): void => expect(pictures.toSorted()).toEqual(made.flat().toSorted());
+export const sent = (...frames: readonly object[]) =>
+  new Response(frames.map((frame) => `data: ${JSON.stringify(frame)}\n\n`).join(""), {
+    headers: { "content-type": "text/event-stream" },
+  });
+export const completedWith = (b64_json: string) => ({
+  type: "image_generation.completed",
+  b64_json,
+});
+export const limitFrame = {
+  type: "error",
+  error: { type: "requests", code: "rate_limit_exceeded", message: "Slow down." },
+};
+// dall-e-3 makes one picture a call, gpt-image-1 ten.
+const first = "{ upstream: east, model: dall-e-3, tier: 0, price: { picture: 0.5 } }";
+const second = "{ upstream: west, model: gpt-image-1, tier: 1, price: { picture: 0.25 } }";
+const third = "{ upstream: north, model: dall-e-3, tier: 2, price: { picture: 1 } }";
+const house = (name: string, tier: number) =>
+  `{ upstream: ${name}-house, model: painter, tier: ${tier} }`;
+const richKey = "sk-test-rich-0123456789";
+
+export function openOrders() {
+  const [east, west, north] = [
+    new Upstream("east", 1024),
+    new Upstream("west", 512),
+    new Upstream("north", 1024),
+  ];
+  const all = { east, west, north };
+  const gateway = startGateway({
+    yaml: `
+upstreams:
+${Object.entries(all)
+  .map(([id, { server }]) => {
+    const baseUrl = `http://127.0.0.1:${server.port}/v1`;
+    return `  - { id: ${id}, kind: openai, baseUrl: "${baseUrl}", apiKey: x }
+  - { id: ${id}-house, kind: openai-compatible, baseUrl: "${baseUrl}" }`;
+  })
+  .join("\n")}
+models:
+  - { id: painter, kind: image, targets: [${first}, ${second}] }
+  - { id: three, kind: image, targets: [${first}, ${second}, ${third}] }
+  - { id: several, kind: image, targets: [${second.replace("tier: 1", "tier: 0")}, ${first.replace("tier: 0", "tier: 1")}] }
+  - { id: fickle, kind: image, onDisconnect: cancel, targets: [${first}, ${second}] }
+  - { id: alone, kind: image, targets: [${first}] }
+  - { id: reckless, kind: image, retryPaid: true, targets: [${first}, ${second}] }
+  - { id: reckless-three, kind: image, retryPaid: true, targets: [${first}, ${third.replace("tier: 2", "tier: 1")}, ${second.replace("tier: 1", "tier: 2")}] }
+  - { id: house, kind: image, targets: [${house("east", 0)}, ${house("west", 1)}] }
+keys:
+  - { name: test, key: ${testKey} }
+  - { name: rich, key: ${richKey}, budget: { total: 1000 } }
+`,
+  });
+  function forget(): void {
+    for (const each of Object.values(all)) each.clear();
+    gateway.forgetTargets();
+  }
+  async function close(): Promise<void> {
+    await gateway.close();
+    for (const { server } of Object.values(all)) await server.stop(true);
+  }
+
+  const post = (body: object) =>
+    gateway.post(
+      "/v1/images/generations",
+      { model: "painter", prompt: "an otter", n: 4, ...body },
+      { authorization: `Bearer ${richKey}` },
+    );
+  const row = () => gateway.rows().at(-1);
+  async function ask(body: object = {}) {
+    const response = await post(body);
+    const answer = (await response.json()) as {
+      data?: { b64_json: string }[];
+      [fact: string]: unknown;
+    };
+    return {
+      status: response.status,
+      answer,
+      pictures: (answer.data ?? []).map(({ b64_json }) => b64_json),
+      missing: response.headers.get("vexel-missing"),
+      adapted: response.headers.get("vexel-adapted"),
+    };
+  }
+  async function stream(body: object = {}) {
+    const response = await post({ stream: true, ...body });
+    const events = eventsOf(await response.text());
+    const error = events.find(({ event }) => event === "error")?.data.error;
+    return {
+      pictures: events
+        .filter(({ event }) => event?.endsWith(".completed"))
+        .map(({ data }) => data.b64_json as string),
+      error: error as { code: string; message: string } | undefined,
+      missing: response.headers.get("vexel-missing"),
+    };
+  }
+  return { east, west, north, gateway, forget, close, row, ask, stream };
+}

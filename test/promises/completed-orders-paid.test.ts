@@ -1,0 +1,67 @@
+/** Of several pictures some may have been made and paid for, though no answer came: they are not ordered again, and they count. */
+import { afterAll, beforeEach, describe, expect, test } from "bun:test";
+import { breaks, openOrders, sameAs, slowDown } from "./completed-orders-fixture.ts";
+
+const { ask, close, east, forget, north, row, stream, west } = openOrders();
+beforeEach(forget);
+afterAll(close);
+
+describe("a picture that may have been made", () => {
+  test("is not ordered from another target, and the row says that it may have been paid for", async () => {
+    east.instead({ 2: breaks });
+    const { pictures, missing } = await ask();
+    sameAs(pictures, east.made);
+    expect(missing).toBe("1; fault=upstream_error");
+    expect(west.asked).toHaveLength(0);
+    expect(row()).toMatchObject({ attempts: 1, cost: 1.5, estimate: 0.5 });
+    expect(row()?.steps).toBe(
+      "east/dall-e-3: drew; east/dall-e-3: upstream_error for 1 of 4, may have been paid",
+    );
+  });
+
+  test("counts in a stream as well", async () => {
+    east.instead({ 2: breaks });
+    const { pictures, error } = await stream();
+    sameAs(pictures, east.made);
+    expect(error?.code).toBe("upstream_error");
+    expect(west.asked).toHaveLength(0);
+    expect(row()).toMatchObject({ cost: 1.5, estimate: 0.5 });
+    expect(row()?.steps).toContain("upstream_error for 1 of 4, may have been paid");
+  });
+
+  test("does not keep others from being asked for those that cannot have been", async () => {
+    east.instead({ 1: slowDown, 2: breaks });
+    const { pictures, missing } = await ask();
+    sameAs(pictures, east.made, west.made);
+    expect(missing).toBe("1; fault=upstream_error");
+    expect(west.asked).toHaveLength(1);
+    expect(row()).toMatchObject({ images: 3, attempts: 2, cost: 1.25, estimate: 0.5 });
+  });
+
+  test("is ordered again where the model says so, and counts for both", async () => {
+    east.instead({ 2: breaks });
+    const { pictures, missing } = await ask({ model: "reckless" });
+    expect([pictures.length, missing]).toEqual([4, null]);
+    expect(west.made).toHaveLength(1);
+    expect(row()).toMatchObject({ images: 4, attempts: 2, cost: 1.75, estimate: 0.5 });
+  });
+
+  test("counts once for a target that failed the whole order, whoever completes it after that", async () => {
+    east.gives = breaks;
+    north.instead({ 1: slowDown });
+    const { pictures, missing } = await ask({ model: "reckless-three" });
+    sameAs(pictures, north.made, west.made);
+    expect([pictures.length, missing]).toEqual([4, null]);
+    // Four pictures at the dearest target are held as 4 dollars.
+    expect(row()).toMatchObject({ attempts: 3, cost: 3.25, estimate: 4 });
+  });
+
+  test("keeps the whole order from going elsewhere when none came", async () => {
+    east.instead({ 0: slowDown, 1: slowDown, 2: breaks, 3: slowDown });
+    const { status } = await ask();
+    expect(status).toBe(502);
+    expect(west.asked).toHaveLength(0);
+    expect(row()).toMatchObject({ fault: "upstream_error", cost: null, estimate: 2 });
+    expect(row()?.steps).toContain("upstream_rate_limit for 3 of 4");
+  });
+});

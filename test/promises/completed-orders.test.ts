@@ -1,0 +1,185 @@
+/** Of several pictures some failed at one target: the others of the model are asked for those, and for no more than those. */
+import { afterAll, beforeEach, describe, expect, test } from "bun:test";
+import { base64Of, drawn, until } from "../conformance/arrange.ts";
+import { testKey } from "../harness.ts";
+import {
+  breaks,
+  completedWith,
+  limitFrame,
+  openOrders,
+  sameAs,
+  sent,
+  slowDown,
+} from "./completed-orders-fixture.ts";
+
+const { ask, close, east, forget, gateway, north, row, stream, west } = openOrders();
+beforeEach(forget);
+afterAll(close);
+
+describe("two of four pictures are refused for a rate limit", () => {
+  beforeEach(() => {
+    east.instead({ 1: slowDown, 3: slowDown });
+  });
+
+  test("and the other target makes those two: nothing is missing, and nothing was asked for twice", async () => {
+    const { pictures, missing, adapted } = await ask();
+    sameAs(pictures.slice(0, 2), east.made);
+    sameAs(pictures.slice(2), west.made);
+    expect([missing, adapted]).toEqual([null, "n"]);
+    expect(east.asked).toHaveLength(4);
+    expect(west.asked.map(({ n }) => n)).toEqual([2]);
+  });
+
+  test("and the row has the cost and the usage of both targets, and tells what failed where", async () => {
+    const { answer } = await ask();
+    expect(answer.usage).toMatchObject({ input_tokens: 40, output_tokens: 400 });
+    expect(row()).toMatchObject({
+      ...{ status: 200, images: 4, attempts: 2, cost: 1.5, estimate: null },
+      ...{ inputTokens: 40, outputTokens: 400 },
+      steps:
+        "east/dall-e-3: drew; east/dall-e-3: upstream_rate_limit for 2 of 4; west/gpt-image-1: drew",
+    });
+  });
+
+  test("and what is not true of the pictures of both targets is not said", async () => {
+    const { answer } = await ask();
+    expect(answer).toMatchObject({ output_format: "png" });
+    expect(answer).not.toHaveProperty("size");
+  });
+
+  test("and of a stream, those that came leave, and those of the other target follow", async () => {
+    const { pictures, error, missing } = await stream();
+    sameAs(pictures.slice(0, 2), east.made);
+    sameAs(pictures.slice(2), west.made);
+    expect([error, missing]).toEqual([undefined, null]);
+    expect(row()).toMatchObject({ status: 200, fault: null, images: 4, attempts: 2, cost: 1.5 });
+    expect(row()?.steps).toContain("east/dall-e-3: upstream_rate_limit for 2 of 4");
+  });
+
+  test("and the other target fails as well: what came is delivered, and the rest told", async () => {
+    west.gives = slowDown;
+    const { status, pictures, missing } = await ask();
+    sameAs(pictures, east.made);
+    expect([status, missing]).toEqual([200, "2; fault=upstream_rate_limit"]);
+    expect(row()).toMatchObject({ upstream: "east", attempts: 2, images: 2, cost: 1 });
+    expect(row()?.estimate).toBeNull();
+    expect(row()?.steps).toContain("west/gpt-image-1: upstream_rate_limit");
+  });
+
+  test("and the other target fails as well, in a stream: its end says how many are missing", async () => {
+    west.gives = slowDown;
+    const { pictures, error } = await stream();
+    sameAs(pictures, east.made);
+    expect(error?.code).toBe("rate_limit_exceeded");
+    expect(error?.message).toStartWith("2 of 4 pictures are missing.");
+    expect(row()).toMatchObject({ status: 429, images: 2, cost: 1 });
+  });
+
+  test("and the other target may have drawn them in vain: that counts beside the cost", async () => {
+    west.gives = breaks;
+    const { pictures, missing } = await ask();
+    sameAs(pictures, east.made);
+    expect(missing).toBe("2; fault=upstream_error");
+    // Four pictures at the dearest target are held as 2 dollars.
+    expect(row()).toMatchObject({ cost: 1, estimate: 1, attempts: 2 });
+  });
+
+  test("and a third target makes what the second leaves out", async () => {
+    west.gives = slowDown;
+    const { pictures, missing } = await ask({ model: "three" });
+    sameAs(pictures, east.made, north.made);
+    expect([pictures.length, missing]).toEqual([4, null]);
+    expect(row()).toMatchObject({ attempts: 3, cost: 3, estimate: null });
+  });
+
+  test("and the second makes fewer than it was asked for: it may be paid for them, so no third is asked", async () => {
+    west.gives = ({ n = 1 }) => west.draws({ n: n - 1 });
+    const { pictures, missing } = await ask({ model: "three" });
+    sameAs(pictures, east.made, west.made);
+    expect([pictures.length, missing]).toEqual([3, "1; fault=upstream_invalid"]);
+    expect(north.asked).toHaveLength(0);
+  });
+
+  test("and the other target sends its own as a stream, asked for or not", async () => {
+    const [one, other] = [base64Of(drawn("one", 512)), base64Of(drawn("other", 512))];
+    west.gives = () => sent(completedWith(one), completedWith(other));
+    const events = await stream();
+    sameAs(events.pictures, east.made, [one, other]);
+    expect(events.error).toBeUndefined();
+    expect(row()).toMatchObject({ status: 200, images: 4, cost: 1.5 });
+    for (const each of [east, west]) each.asked.length = 0;
+    east.made.length = 0;
+    gateway.forgetTargets();
+    const whole = await ask();
+    sameAs(whole.pictures, east.made, [one, other]);
+    expect(whole.missing).toBeNull();
+    expect(row()).toMatchObject({ status: 200, images: 4, cost: 1.5 });
+  });
+
+  test("and the caller leaves while the other target is asked: the row says so, and has the cost of what came", async () => {
+    const held = Promise.withResolvers<Response>();
+    west.gives = () => held.promise;
+    const controller = new AbortController();
+    const leaving = fetch(`${gateway.url}/v1/images/generations`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${testKey}`, "content-type": "application/json" },
+      body: JSON.stringify({ model: "fickle", prompt: "an otter", n: 4 }),
+      signal: controller.signal,
+    }).catch(() => "we hung up ourselves");
+    await until(() => west.asked.length === 1);
+    controller.abort();
+    await leaving;
+    await until(() => row()?.model === "fickle");
+    held.resolve(slowDown());
+    expect(row()).toMatchObject({ fault: "client_closed", cost: 1, attempts: 2 });
+  });
+
+  test("and there is nobody else: what came is delivered, as before", async () => {
+    const { pictures, missing } = await ask({ model: "alone" });
+    sameAs(pictures, east.made);
+    expect(missing).toBe("2; fault=upstream_rate_limit");
+    expect(east.asked).toHaveLength(4);
+    expect(row()?.steps).toContain("east/dall-e-3: upstream_rate_limit for 2 of 4");
+  });
+});
+
+describe("one call for several pictures, in a stream that ends with a rate limit", () => {
+  test("is not asked of another target once something has come of it: the rest may have been drawn", async () => {
+    const only = base64Of(drawn("only", 512));
+    west.gives = () => sent(completedWith(only), limitFrame);
+    const { pictures, error } = await stream({ model: "several", n: 3 });
+    expect(pictures).toEqual([only]);
+    expect(error?.message).toStartWith("2 of 3 pictures are missing.");
+    expect(east.asked).toHaveLength(0);
+    expect(row()?.steps).toContain("upstream_rate_limit for 2 of 3, may have been paid");
+  });
+
+  test("is asked of another where nothing has", async () => {
+    west.gives = () => sent(limitFrame);
+    const { pictures, error } = await stream({ model: "several", n: 2 });
+    sameAs(pictures, east.made);
+    expect([pictures.length, error]).toEqual([2, undefined]);
+    expect(row()).toMatchObject({ status: 200, images: 2, attempts: 2, cost: 1, estimate: null });
+  });
+});
+
+test("pictures of the other target have seeds of their own", async () => {
+  // Makes one at a time, which is seen at the first call.
+  east.gives = (body, call) => (call < 2 ? east.draws({ ...body, n: 1 }) : slowDown());
+  const { pictures, missing } = await ask({ model: "house", seed: 7 });
+  expect([pictures.length, missing]).toEqual([4, null]);
+  const seeds = [...east.asked, ...west.asked].map(({ seed }) => seed);
+  expect(seeds).toHaveLength(5);
+  expect(new Set(seeds).size).toBe(5);
+});
+
+test("a caller's link into a private network is refused before any upstream is asked, and the row says so", async () => {
+  const response = await gateway.post("/v1/images/edits", {
+    model: "house",
+    prompt: "a hat",
+    images: [{ image_url: "http://10.0.0.7/x.png" }],
+  });
+  expect(response.status).toBe(400);
+  expect([...east.asked, ...west.asked]).toEqual([]);
+  expect(row()).toMatchObject({ endpoint: "edits", attempts: 0, upstream: null, cost: null });
+});
