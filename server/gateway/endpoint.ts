@@ -52,5 +52,6 @@ export interface Endpoint<Q extends { readonly model: string }, A> {
   readonly body: z.ZodType;
   /** Waits only for what has not come yet. */
   read(incoming: Incoming): Promise<Read<Q>> | Read<Q>;
-  write(answer: A, query: Q, context: WriteContext): Promise<Written> | Written;
+  /** `context`: asked for by those who have use for it. */
+  write(answer: A, query: Q, context: () => WriteContext): Promise<Written> | Written;
 }

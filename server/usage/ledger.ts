@@ -86,11 +86,12 @@ export class Ledger {
   }
 
   /** Rejects with GatewayError where the row can be kept nowhere and calls are to be refused for it. */
-  async settle(row: LedgerRow): Promise<Settled> {
+  settle(row: LedgerRow): Promise<Settled> {
     this.#group ??= this.#gather();
     this.#group.rows.push(row);
-    const failed = await this.#group.written;
-    return failed ? this.#notJournaled(row, failed.failure) : "settled";
+    return this.#group.written.then((failed) =>
+      failed ? this.#notJournaled(row, failed.failure) : "settled",
+    );
   }
 
   /** Writes what it can. Rows held in memory alone are lost, which is the truth; journaled ones wait for the next start. */

@@ -188,7 +188,7 @@ export function startMemory(options: VectorMemoryOptions) {
     start: (query: EmbeddingsQuery, route: Route, caller = "key"): Journey => {
       const cancel = new Cancel();
       const call = callOf(query, route, cancel, caller);
-      const outcome = send(call).then(
+      const outcome = (async () => send(call))().then(
         (reply): Outcome => ({ ok: true, reply }),
         (error: unknown): Outcome => ({ ok: false, error }),
       );

@@ -65,7 +65,7 @@ describe("imports point one way", () => {
   });
 
   test("the law itself can tell right from wrong", () => {
-    expect(importsOf("server/gateway/serve.ts")).toContain("server/usage/ledger.ts");
+    expect(importsOf("server/gateway/journey.ts")).toContain("server/usage/ledger.ts");
     expect(importsOf("server/engines.ts")).toContain("server/upstream/local/sketch/studio.ts");
     expect(isAllowed("gateway", "usage")).toBeTrue();
     expect(isAllowed("gateway", "edge")).toBeFalse();

@@ -202,8 +202,10 @@ describe("usage", () => {
 test("an answer that does not fit the question is nobody's, and is not kept", async () => {
   for (const vectors of [[], ["AACAPw==", "AACAPw=="], ["not base64"], ["AACA"]]) {
     const { memory, flights, send } = before({ vectors });
-    const outcome = send(callOf(textQuery(["a"]), route)).catch((error: unknown) => error);
-    expect(await outcome).toMatchObject({ fault: "upstream_invalid" });
+    const sent = (async () => send(callOf(textQuery(["a"]), route)))();
+    expect(await sent.catch((error: unknown) => error)).toMatchObject({
+      fault: "upstream_invalid",
+    });
     expect([memory.size, flights.size]).toEqual([0, 0]);
   }
 });

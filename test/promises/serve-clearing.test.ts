@@ -12,22 +12,22 @@ import type { AnswerShelf } from "../../server/std/answer-shelf.ts";
 import { GatewayError } from "../../server/std/gateway-error.ts";
 import { keyHash } from "../../server/std/key-hash.ts";
 import { noScratch } from "../../server/std/scratch.ts";
-import type { EmbeddingsQuery } from "../../server/upstream/contract.ts";
+import type { GenerationQuery } from "../../server/upstream/contract.ts";
 import type { LedgerRow } from "../../server/usage/ledger.ts";
 
 const hash = keyHash("sk-test");
-const model = { id: "m", kind: "embedding", targets: [], maxImages: 1 } as unknown as Model;
+const model = { id: "m", kind: "image", targets: [], maxImages: 1 } as unknown as Model;
 const snapshot = {
   models: new Map([["m", model]]),
   keys: new Map([[hash, { id: "k", name: "k", hash, models: ["*"], source: "file" }]]),
 } as unknown as Snapshot;
 const stuck = new Error("the file will not close");
 const endpoint = {
-  operation: "embeddings",
-  kind: "embedding",
-  read: async () => ({ query: { model: "m" }, dispose: () => Promise.reject(stuck) }),
+  operation: "generations",
+  kind: "image",
+  read: async () => ({ query: { model: "m", options: {} }, dispose: () => Promise.reject(stuck) }),
   write: () => ({ kind: "whole", body: "{}", usage: undefined }),
-} as unknown as Endpoint<EmbeddingsQuery, string>;
+} as unknown as Endpoint<GenerationQuery, string>;
 const incoming = {
   requestId: "req_1",
   headers: new Headers({ authorization: "Bearer sk-test" }),
@@ -43,7 +43,7 @@ const noShelf: AnswerShelf = {
 };
 
 const outcomes: readonly [string, () => Promise<string>, number][] = [
-  ["an answer", async () => "vectors", 200],
+  ["an answer", async () => "pictures", 200],
   ["a refusal", () => Promise.reject(new GatewayError("upstream_error", "no")), 502],
 ];
 

@@ -10,7 +10,7 @@ import type {
 import { decode } from "../../upstream/tokenizers.ts";
 import { type Fitting, fittingOf, isPlain } from "../fitting.ts";
 import { cutShort, lengthOf } from "../vectors.ts";
-import type { Call, Stage } from "./stage.ts";
+import type { Call, FirstStage, Stage } from "./stage.ts";
 
 export type TraitsOf = (target: Target) => EmbeddingTraits;
 
@@ -39,7 +39,7 @@ export const learn = (traits: TraitsOf): Learned => {
  * no target can do, and notes what is done in another way.
  */
 export const promise =
-  (traits: TraitsOf): Stage<EmbeddingsQuery, EmbeddingsReply> =>
+  (traits: TraitsOf): FirstStage<EmbeddingsQuery, EmbeddingsReply> =>
   (next) =>
   (call) => {
     const { query, route, trip } = call;

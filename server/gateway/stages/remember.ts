@@ -17,7 +17,7 @@ import { shareUsage } from "../share-usage.ts";
 import { keyOf, keyPrefix } from "../vector-key.ts";
 import type { Known, VectorMemory } from "../vector-memory.ts";
 import { inBase64 } from "../write-vectors.ts";
-import type { Call, Send, Stage } from "./stage.ts";
+import type { Answering, Call, FirstStage } from "./stage.ts";
 
 export interface RememberOptions {
   readonly memory: VectorMemory;
@@ -34,7 +34,7 @@ type Answers = Map<string, Known>;
 const maxWaits = 2;
 
 export const remember =
-  (options: RememberOptions): Stage<EmbeddingsQuery, EmbeddingsReply> =>
+  (options: RememberOptions): FirstStage<EmbeddingsQuery, EmbeddingsReply> =>
   (next) => {
     const { memory, flights, enabled, byMeaning } = options;
 
@@ -174,7 +174,7 @@ export const remember =
       // Most calls have one input, and the ways of handling several would be most of what they cost.
       if (count === 1) {
         const found = memory.get(first, query.encoding);
-        if (found) return Promise.resolve(known(found, query));
+        if (found) return known(found, query);
         return flights.of(first) ? gather(call, [first]) : ask(call, [first]);
       }
       const keys = [first];
@@ -185,11 +185,11 @@ export const remember =
 
 /** What is thrown on the spot fails the call as well, and not the stage. */
 function begun(
-  next: Send<EmbeddingsQuery, EmbeddingsReply>,
+  next: Answering<EmbeddingsQuery, EmbeddingsReply>,
   call: EmbeddingsCall,
 ): Promise<EmbeddingsReply> {
   try {
-    return next(call);
+    return Promise.resolve(next(call));
   } catch (error) {
     return Promise.reject(error);
   }

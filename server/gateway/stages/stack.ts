@@ -28,11 +28,11 @@ import { countImages, preflight } from "./preflight.ts";
 import { type RememberOptions, remember } from "./remember.ts";
 import { schedule } from "./schedule.ts";
 import { split } from "./split.ts";
-import { type Call, type Send, through } from "./stage.ts";
+import { type Answering, type Call, first, type Send, through } from "./stage.ts";
 import { untilEnd } from "./until-end.ts";
 
 export interface Stacks {
-  readonly embeddings: Send<EmbeddingsQuery, EmbeddingsReply>;
+  readonly embeddings: Answering<EmbeddingsQuery, EmbeddingsReply>;
   readonly generations: Send<GenerationQuery, ImageReply>;
   readonly edits: Send<EditQuery, ImageReply>;
 }
@@ -50,17 +50,15 @@ export interface EmbeddingStages extends CheckOptions {
 export const embeddingsStack = (
   reach: Reach["embeddings"],
   { traits, memory, batch: together, roster, limits, strayed, onDisbelieved }: EmbeddingStages,
-): Send<EmbeddingsQuery, EmbeddingsReply> => {
+): Answering<EmbeddingsQuery, EmbeddingsReply> => {
   const learned = learn(traits);
   const canDo = ableTo(learned.traits);
   const able = (call: Call<EmbeddingsQuery>, target: Target): boolean =>
     !strayed(call.route, target) && canDo(call, target);
   const room = targetRoom(limits.admission, limits.clock, "embedding");
   const line = targetLine(limits.admission);
-  return through(
+  const unknown = through(
     [
-      promise(learned.traits),
-      remember(memory),
       knownOnly,
       split({ traits }),
       schedule({ roster, able, sizeOf, priceOf: vectorPrice, room, line }),
@@ -70,6 +68,14 @@ export const embeddingsStack = (
       keepWithin(limits),
     ],
     (call) => reach(call.query, targetOf(call), call.signal),
+  );
+  return first(
+    [
+      promise(learned.traits),
+      // What is known is there at once.
+      remember(memory),
+    ],
+    unknown,
   );
 };
 

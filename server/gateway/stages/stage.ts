@@ -38,7 +38,18 @@ export interface Stood {
 }
 
 export type Send<Q, A> = (call: Call<Q>) => Promise<A>;
+/** The same, of which the answer may be there at once. */
+export type Answering<Q, A> = (call: Call<Q>) => Promise<A> | A;
 export type Stage<Q, A> = (next: Send<Q, A>) => Send<Q, A>;
+
+/** One that may have the answer itself. */
+export type FirstStage<Q, A> = (next: Answering<Q, A>) => Answering<Q, A>;
+
+/** Before all others. */
+export const first = <Q, A>(
+  stages: readonly FirstStage<Q, A>[],
+  last: Answering<Q, A>,
+): Answering<Q, A> => stages.reduceRight((next, stage) => stage(next), last);
 
 export const through = <Q, A>(stages: readonly Stage<Q, A>[], last: Send<Q, A>): Send<Q, A> =>
   stages.reduceRight((next, stage) => stage(next), last);

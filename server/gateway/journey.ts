@@ -1,0 +1,210 @@
+/**
+ * The whole journey of a call. Read this first; every step is one file beside it. What is there already is not waited for:
+ * each wait costs as much as a step, and a known vector has nothing to wait for but its row.
+ */
+import type { GatewayError } from "../std/gateway-error.ts";
+import { noScratch, type Scratch } from "../std/scratch.ts";
+import type { Settled } from "../usage/ledger.ts";
+import type { Pass } from "./admission.ts";
+import { authenticate } from "./authenticate.ts";
+import type { Deadline } from "./deadline.ts";
+import { type Asked, wasAsked } from "./demand.ts";
+import type { Endpoint, Read } from "./endpoint.ts";
+import type { InHand, Standing } from "./in-hand.ts";
+import type { Incoming, Outgoing } from "./incoming.ts";
+import { type Refusal, refuse, toFault } from "./refuse.ts";
+import { type Route, resolve } from "./resolve.ts";
+import type { ServeOptions } from "./serve-options.ts";
+import type { Answering } from "./stages/stage.ts";
+import { Trip } from "./trip.ts";
+
+export abstract class Journey<Q extends Asked, A> {
+  protected readonly options: ServeOptions;
+  protected readonly endpoint: Endpoint<Q, A>;
+  protected readonly incoming: Incoming;
+  protected readonly trip: Trip;
+  protected route: Route | undefined;
+  protected deadline: Deadline | undefined;
+  /** Where large things lie until the call is over. */
+  protected scratch: Scratch = noScratch;
+  readonly #inHand: InHand;
+  readonly #send: Answering<Q, A>;
+  readonly #started: number;
+  #standing: Standing = "plain";
+  /** Where there are limits. */
+  #pass: Pass | undefined;
+
+  constructor(
+    options: ServeOptions,
+    inHand: InHand,
+    endpoint: Endpoint<Q, A>,
+    send: Answering<Q, A>,
+    incoming: Incoming,
+  ) {
+    this.options = options;
+    this.#inHand = inHand;
+    this.endpoint = endpoint;
+    this.#send = send;
+    this.incoming = incoming;
+    this.#started = options.clock();
+    this.trip = new Trip(incoming.requestId, endpoint.operation, options.now());
+    inHand.begin(endpoint.kind);
+  }
+
+  async travel(): Promise<Outgoing> {
+    try {
+      const { options, endpoint, incoming, trip } = this;
+      const snapshot = options.snapshot(); // pinned: a reload never changes a request half-way
+      options.ledger.admit(); // before anything that would need a row
+      const caller = authenticate(incoming.headers, snapshot, options.now());
+      this.#standing = this.#inHand.admit(endpoint.kind, incoming.headers, caller.id);
+      trip.knownOnly = this.#standing === "looking";
+      trip.caller = caller;
+      const reading = endpoint.read(incoming);
+      const read = reading instanceof Promise ? await reading : reading;
+      const { query } = read;
+      // Not as it came: what is no model of ours may be anything, a key or a prompt among it.
+      trip.model = snapshot.models.get(query.model)?.id;
+      this.take(read);
+      const route = resolve(query.model, endpoint.kind, caller, snapshot);
+      this.route = route;
+      return this.#limited(await this.proceed(query, route));
+    } catch (thrown) {
+      return this.#limited(await this.fail(thrown));
+    }
+  }
+
+  /** The question has been read. */
+  protected take(_read: Read<Q>): void {}
+
+  /** From where it is known who asks for what. */
+  protected abstract proceed(query: Q, route: Route): Promise<Outgoing> | Outgoing;
+
+  /** The caller, for whom it is done. Looked at only when the call has lasted a moment. */
+  protected abstract callerOf(incoming: Incoming): () => AbortSignal;
+
+  /** An answer is there: it is written, its row too, and it leaves. */
+  protected abstract handOver(answer: A, query: Q, route: Route): Promise<Outgoing> | Outgoing;
+
+  /** Within limits, then within budgets: whoever only waits holds no money that others could spend. */
+  protected go(query: Q, route: Route): Promise<Outgoing> | Outgoing {
+    const { caller } = this.trip;
+    if (!caller || !(route.scopes || caller.scopes || this.endpoint.kind === "image")) {
+      return this.#pay(query, route);
+    }
+    const signal = (): AbortSignal => this.incoming.signal;
+    const entering = this.options.admission.enter({ caller, route, query, signal });
+    if (!(entering instanceof Promise)) {
+      this.#pass = entering;
+      return this.#pay(query, route);
+    }
+    return entering.then((pass) => {
+      this.#pass = pass;
+      return this.#pay(query, route);
+    });
+  }
+
+  #pay(query: Q, route: Route): Promise<Outgoing> | Outgoing {
+    const { trip, options, endpoint, incoming } = this;
+    const waitedMs = this.#pass?.waitedMs ?? 0;
+    if (!trip.caller?.budgets) return this.#ask(query, route, waitedMs);
+    const holding = options.spending.begin(endpoint.operation, query, route, trip, incoming);
+    return holding
+      ? holding.then((ms) => this.#ask(query, route, waitedMs + ms))
+      : this.#ask(query, route, waitedMs);
+  }
+
+  #ask(query: Q, route: Route, waitedMs: number): Promise<Outgoing> | Outgoing {
+    const { trip, scratch, incoming, options } = this;
+    const { operation, kind } = this.endpoint;
+    const ms = (route.timeoutMs ?? options.timeoutMs[kind]) - Math.round(waitedMs);
+    const deadline = options.startDeadline(this.callerOf(incoming), ms);
+    this.deadline = deadline;
+    const { signal } = deadline;
+    const answer = this.#send({ operation, query, route, signal, scratch, trip });
+    return answer instanceof Promise
+      ? answer.then((come) => this.handOver(come, query, route))
+      : this.handOver(answer, query, route);
+  }
+
+  protected async fail(thrown: unknown): Promise<Outgoing> {
+    // Settling is what failed: the ledger keeps the row, the caller hears of it.
+    if (this.trip.status !== 0) return this.refuse(toFault(thrown, undefined));
+    const error = toFault(thrown, this.deadline?.signal);
+    const refusal = this.refuse(error);
+    // Whoever has hung up gets nothing.
+    this.trip.bytesOut = error.fault === "client_closed" ? 0 : Buffer.byteLength(refusal.body);
+    await this.letGo(error);
+    try {
+      await this.settle(refusal.status, error);
+    } catch {
+      // The ledger keeps the row; this caller is refused already.
+    }
+    return refusal;
+  }
+
+  protected refuse(error: GatewayError): Refusal {
+    return refuse(error);
+  }
+
+  /** Nothing comes of it: whatever is kept for the call goes. */
+  protected async letGo(_error: GatewayError): Promise<void> {}
+
+  /** The end of every journey, good or bad: write the row, then tell. */
+  protected settle(status: number, error?: GatewayError): Promise<Settled> {
+    const { trip, incoming } = this;
+    const { clock, ledger, spending } = this.options;
+    this.deadline?.end();
+    trip.status = status;
+    trip.fault = error?.fault;
+    trip.latencyMs = clock() - this.#started;
+    trip.bytesIn = incoming.bytesReceived;
+    try {
+      if (trip.reservation) spending.end(trip, error);
+      const settling = trip.caller ? ledger.settle(trip.row(trip.caller)) : nothingToSettle;
+      return settling.then(
+        (outcome) => {
+          this.#over(error);
+          return outcome;
+        },
+        (failure) => {
+          this.#over(error);
+          throw failure;
+        },
+      );
+    } catch (failure) {
+      this.#over(error);
+      throw failure;
+    }
+  }
+
+  #over(error: GatewayError | undefined): void {
+    const { trip, endpoint, options } = this;
+    this.#pass?.leave({ usage: trip.usage, asked: wasAsked(trip, error), error });
+    trip.over();
+    this.#inHand.end(endpoint.kind, this.#standing, trip.caller?.id);
+    options.report(trip, error);
+  }
+
+  /** With what is left of the caller's limits. */
+  #limited(outgoing: Outgoing): Outgoing {
+    const { caller } = this.trip;
+    if (!caller || !(caller.scopes || this.route?.scopes)) return outgoing;
+    this.options.admission.tell(caller, this.route, outgoing.headers);
+    return outgoing;
+  }
+}
+
+const nothingToSettle: Promise<Settled> = Promise.resolve("settled");
+
+/** Each answer's own: others add to it. */
+export const jsonHeaders = (): Record<string, string> => ({ "content-type": "application/json" });
+
+export function answered(
+  body: Outgoing["body"],
+  outcome: Settled,
+  headers: Record<string, string>,
+): Outgoing {
+  if (outcome === "unsettled") headers["vexel-ledger"] = "unsettled";
+  return { status: 200, headers, body };
+}

@@ -1,0 +1,45 @@
+/** A call for vectors: nothing of it outlives its caller, and nothing lies on disk. */
+import { isStreamed, lengthOf } from "./bodies.ts";
+import type { Asked } from "./demand.ts";
+import type { Written } from "./endpoint.ts";
+import type { Incoming, Outgoing } from "./incoming.ts";
+import { answered, Journey, jsonHeaders } from "./journey.ts";
+import type { Route } from "./resolve.ts";
+import { told } from "./told.ts";
+import { vectorsCost } from "./vectors-cost.ts";
+
+export class VectorJourney<Q extends Asked, A> extends Journey<Q, A> {
+  protected override proceed(query: Q, route: Route): Promise<Outgoing> | Outgoing {
+    return this.go(query, route);
+  }
+
+  protected override callerOf(incoming: Incoming): () => AbortSignal {
+    return () => incoming.signal;
+  }
+
+  protected override handOver(answer: A, query: Q, route: Route): Promise<Outgoing> {
+    this.trip.cost = vectorsCost(this.trip, route.targets);
+    const writing = this.endpoint.write(answer, query, nothingMore);
+    return writing instanceof Promise
+      ? writing.then((written) => this.#deliver(written))
+      : this.#deliver(writing);
+  }
+
+  #deliver(written: Written): Promise<Outgoing> {
+    if (written.kind !== "whole") throw new Error("Vectors do not come as a stream.");
+    const { trip } = this;
+    const { body, usage } = written;
+    trip.usage = usage;
+    trip.bytesOut = lengthOf(body);
+    const headers = told(trip, jsonHeaders());
+    const leaving = isStreamed(body) ? { ...body, close } : body;
+    return this.settle(200).then((outcome) => answered(leaving, outcome, headers));
+  }
+}
+
+const nothingMore = (): never => {
+  throw new Error("Vectors need nothing else to be written.");
+};
+
+/** It frees its memory itself, piece by piece. */
+const close = async (): Promise<void> => undefined;
