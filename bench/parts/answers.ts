@@ -8,6 +8,9 @@ import { rawCall } from "../raw-call.ts";
 import { type AnswerWay, answers, answerWays, targets } from "../scenarios.ts";
 import type { Part } from "../site.ts";
 
+/** All rounds of links are kept until the end. */
+const roomy = { VEXEL_PICTURES_MAX_BYTES: String(8 * 1024 ** 3) };
+
 /** What an answer must be, byte for byte, to each of the questions. */
 type Expected = readonly Buffer[];
 
@@ -17,7 +20,7 @@ export const manyAnswers =
     const { count } = answers;
     const name = `${count} answers of 4 MB at once${way.name}`;
     site.say(name);
-    const vexel = await site.vexel();
+    const vexel = await site.vexel(roomy);
     const { pid } = vexel.process;
     await Bun.sleep(500);
     const rest = memoryOf(pid);

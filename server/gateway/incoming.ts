@@ -46,6 +46,8 @@ export type Parts = readonly Part[];
 export interface Leaving {
   readonly length: number;
   open(): AsyncIterable<Uint8Array>;
+  /** The same, where all of it lies in memory. */
+  atHand?(): readonly Uint8Array[] | undefined;
   /** Called once: it has left to the last byte, or the caller has left before. */
   close(complete: boolean): Promise<void>;
 }

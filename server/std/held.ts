@@ -83,6 +83,11 @@ export class Held {
     else yield* this.#within(from, to);
   }
 
+  /** The same, where they lie in memory. */
+  pieces(from: number, to: number): readonly Uint8Array[] | undefined {
+    return this.#file ? undefined : [...this.#within(from, to)];
+  }
+
   async read(from: number, length: number): Promise<Uint8Array> {
     if (this.#file) return this.#file.read(from, length);
     return Buffer.concat([...this.#within(from, from + length)]);

@@ -4,6 +4,8 @@
 export interface Streamed {
   readonly length: number;
   open(): AsyncIterable<Uint8Array>;
+  /** The same, where all of it lies in memory: then nobody has to wait for a piece. */
+  atHand?(): readonly Uint8Array[] | undefined;
 }
 
 /** Stands in a value for a text that is read when its turn comes. Of characters that JSON needs not escape. */
@@ -11,15 +13,23 @@ export class StreamedText implements Streamed {
   /** Of the characters, without quotes. */
   readonly length: number;
   readonly open: () => AsyncIterable<Uint8Array>;
+  readonly atHand: () => readonly Uint8Array[] | undefined;
   /** Before it, within the same text: such as `data:image/png;base64,`. */
   readonly prefix: string;
 
-  constructor(length: number, open: () => AsyncIterable<Uint8Array>, prefix = "") {
+  constructor(
+    length: number,
+    open: () => AsyncIterable<Uint8Array>,
+    { prefix = "", atHand = elsewhere }: Partial<Pick<StreamedText, "prefix" | "atHand">> = {},
+  ) {
     this.length = length;
     this.open = open;
     this.prefix = prefix;
+    this.atHand = atHand;
   }
 }
+
+const elsewhere = (): undefined => undefined;
 
 /** A string, where no such text is in it. */
 export function writeJson(value: unknown): string | Streamed {
@@ -33,14 +43,35 @@ export function writeJson(value: unknown): string | Streamed {
   if (texts.length === 0) return json;
   const pieces = json.split(mark).map((piece) => Buffer.from(piece));
   const length = [...pieces, ...texts].reduce((sum, piece) => sum + piece.length, 0);
-  async function* open(): AsyncGenerator<Uint8Array> {
-    for (const [at, piece] of pieces.entries()) {
-      yield piece;
-      const text = texts[at];
-      if (text) yield* text.open();
-    }
+  return {
+    length,
+    open: () => inTurns(pieces, texts),
+    atHand: () => together(pieces, texts),
+  };
+}
+
+async function* inTurns(
+  pieces: readonly Uint8Array[],
+  texts: readonly StreamedText[],
+): AsyncGenerator<Uint8Array> {
+  for (const [at, piece] of pieces.entries()) {
+    yield piece;
+    const text = texts[at];
+    if (text) yield* text.open();
   }
-  return { length, open };
+}
+
+function together(
+  pieces: readonly Uint8Array[],
+  texts: readonly StreamedText[],
+): Uint8Array[] | undefined {
+  const all: Uint8Array[] = [];
+  for (const [at, piece] of pieces.entries()) {
+    const text = texts[at]?.atHand();
+    if (at < texts.length && !text) return undefined;
+    all.push(piece, ...(text ?? []));
+  }
+  return all;
 }
 
 /** The same between two texts. */

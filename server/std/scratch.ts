@@ -23,6 +23,8 @@ export interface Aside {
   readonly place?: Place | undefined;
   /** As they lie there. Each piece lives only until the next is asked for. */
   stream(): AsyncIterable<Uint8Array>;
+  /** The same, where they lie in memory. */
+  atHand?(): readonly Uint8Array[] | undefined;
   /** All of them, as they lie there. */
   bytes(): Promise<Uint8Array>;
   /** The last so many of them, for a look whether it is all there. */

@@ -113,7 +113,9 @@ describe("JSON with long texts", () => {
           }
           const texts = files.map((bytes) => {
             const length = Buffer.from(bytes).toString("base64").length;
-            return new StreamedText(length, () => toBase64(pieces(bytes)), "data:;base64,");
+            return new StreamedText(length, () => toBase64(pieces(bytes)), {
+              prefix: "data:;base64,",
+            });
           });
           const body = writeJson({ first: "é", texts });
           if (typeof body === "string") throw new Error("it is not in memory");

@@ -40,6 +40,8 @@ export function leave(
   const told = length === undefined ? framing : `content-length: ${length}\r\n`;
   const begun = wire.put(answerHead(status, headers, (bare ? "" : told) + more));
   if (silent) return untaken(begun, body);
+  const list = isLeaving(body) ? body.atHand?.() : undefined;
+  if (list && isLeaving(body)) return sendAll(begun, list, body, wire);
   const source = isLeaving(body) ? fromDisk(body) : pieces(body);
   return send(begun, source, framed ? "chunked" : length, wire);
 }
@@ -76,6 +78,28 @@ function lengthOf(body: Body): number | undefined {
 interface Source {
   readonly iterator: AsyncIterator<string | Uint8Array>;
   end(complete: boolean): Promise<void>;
+}
+
+/** What lies in memory is not asked for piece by piece. */
+async function sendAll(
+  begun: Promise<void> | undefined,
+  list: readonly Uint8Array[],
+  body: Leaving,
+  wire: Wire,
+): Promise<void> {
+  let complete = false;
+  try {
+    const length = list.reduce((sum, piece) => sum + piece.length, 0);
+    if (length !== body.length) throw notAsSaid(length, body.length);
+    if (begun) await begun;
+    for (const piece of list) {
+      const put = wire.put(piece);
+      if (put) await put;
+    }
+    complete = true;
+  } finally {
+    await body.close(complete);
+  }
 }
 
 function fromDisk(body: Leaving): Source {

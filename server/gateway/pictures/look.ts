@@ -84,6 +84,6 @@ export function inJson(picture: Held): string | StreamedText {
   if (picture.kind === "bytes") return Buffer.from(picture.bytes).toString("base64");
   const { aside } = picture;
   return aside.encoding === "base64"
-    ? new StreamedText(aside.length, () => aside.stream())
+    ? new StreamedText(aside.length, () => aside.stream(), { atHand: () => aside.atHand?.() })
     : new StreamedText(base64Length(aside.length), () => toBase64(aside.stream()));
 }

@@ -5,8 +5,8 @@
 
 /** Less than any server waits that keeps connections at all; gunicorn's two seconds are the shortest. */
 const keepMs = 1000;
-/** For one place. */
-const mostKept = 64;
+/** For one place. Those that have carried much take in more at once, so of a hundred most begin anew. */
+const mostKept = 8;
 
 /** Whoever has a socket at the moment, and is told what happens on it. */
 export interface Holder {

@@ -170,9 +170,14 @@ class LoneCall implements LoneAnswer, Holder {
     this.#socket = undefined;
     if (!socket) return;
     const { done, reusable } = this.#answer;
-    const clean = done && reusable && !this.#failure && !this.#unsent && !this.#paused;
-    if (this.#kept && clean) this.#kept.put(this.#key, socket);
-    else socket.terminate();
+    const clean = done && reusable && !this.#failure && !this.#unsent;
+    if (!this.#kept || !clean) {
+      socket.terminate();
+      return;
+    }
+    // Whoever rests must hear when the other side ends it.
+    if (this.#paused) socket.resume();
+    this.#kept.put(this.#key, socket);
   }
 
   async *chunks(): AsyncGenerator<Uint8Array> {
@@ -202,9 +207,11 @@ class LoneCall implements LoneAnswer, Holder {
   }
 
   #hold(piece: Buffer): void {
+    // A reader who keeps up has taken all that came before: pausing for each piece would cost more than reading it.
+    const isBehind = this.#held > 0;
     this.#pieces.push(piece);
     this.#held += piece.length;
-    if (this.#held < mostHeld || this.#paused) return;
+    if (!isBehind || this.#held < mostHeld || this.#paused) return;
     this.#paused = true;
     this.#socket?.pause();
   }

@@ -51,6 +51,10 @@ export class LongText implements Aside {
     return this.#held.stream(this.#from, this.#from + this.length);
   }
 
+  atHand(): readonly Uint8Array[] | undefined {
+    return this.#held.pieces(this.#from, this.#from + this.length);
+  }
+
   bytes(): Promise<Uint8Array> {
     return this.#held.read(this.#from, this.length);
   }
@@ -92,10 +96,14 @@ export class LongTexts {
   async *letGo(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
     for await (const chunk of chunks) {
       yield chunk;
-      if (this.#store?.isOnDisk && chunk.length === chunk.buffer.byteLength) release(chunk.buffer);
+      if (this.#store?.isOnDisk && isLastOf(chunk)) release(chunk.buffer);
     }
   }
 }
+
+/** Of what came in one buffer: before it stands what has been read already, such as the head of the answer. */
+const isLastOf = ({ byteOffset, length, buffer }: Uint8Array): boolean =>
+  byteOffset + length === buffer.byteLength;
 
 export class DocumentReader {
   readonly #where: LongTexts;

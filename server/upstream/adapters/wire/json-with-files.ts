@@ -7,7 +7,7 @@ export { writeJson as jsonBody } from "../../../std/json-stream.ts";
 /** Stands in a body for the content of a file. */
 export class FileContent extends StreamedText {
   constructor(file: FilePart, prefix = "") {
-    super(base64Length(file.size), () => toBase64(file.stream()), prefix);
+    super(base64Length(file.size), () => toBase64(file.stream()), { prefix });
   }
 }
 
