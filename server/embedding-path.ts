@@ -38,7 +38,9 @@ export interface EmbeddingPath {
 }
 
 /** How soon targets that are new, or did not answer, are looked at again. */
-const lookAgainMs = 60_000;
+const lookAgainMs = 10_000;
+/** How long the first target serves alone, while the others are looked at. */
+const graceMs = 2000;
 
 export function createEmbeddingPath(options: EmbeddingPathOptions): EmbeddingPath {
   const { settings, snapshot, reach, engines, log, clock, now, emit, roster, limits } = options;
@@ -48,6 +50,9 @@ export function createEmbeddingPath(options: EmbeddingPathOptions): EmbeddingPat
     snapshot,
     embed: reach.embeddings,
     timeoutMs: 30_000,
+    graceMs: settings.VEXEL_CANARY_HOURS > 0 ? graceMs : 0,
+    clock,
+    onUnknown: () => looking.now(),
     limits,
     report: (told) => {
       tell(log, emit, told);
@@ -79,6 +84,7 @@ export function createEmbeddingPath(options: EmbeddingPathOptions): EmbeddingPat
     roster,
     limits,
     strayed: canary.strayed,
+    barred: canary.barred,
     onDisbelieved: disbelieved(log),
   });
   return {
@@ -115,15 +121,26 @@ function createMemory(settings: Settings, log: Log, now: () => number) {
 }
 
 /** Often at those that were not looked at yet, rarely at all. */
-function lookRegularly(hours: number, look: (all: boolean) => Promise<void>): { close(): void } {
-  if (hours === 0) return { close: () => {} };
+function lookRegularly(
+  hours: number,
+  look: (all: boolean) => Promise<void>,
+): { now(): void; close(): void } {
+  if (hours === 0) return { now: () => {}, close: () => {} };
   let busy = false;
+  /** Something new has come while others were looked at. */
+  let again = false;
   const once = async (all: boolean): Promise<void> => {
-    if (busy) return;
+    if (busy) {
+      again = true;
+      return;
+    }
     busy = true;
     await look(all).finally(() => {
       busy = false;
     });
+    if (!again) return;
+    again = false;
+    await once(false);
   };
   const timers = [
     setInterval(() => void once(false), lookAgainMs),
@@ -132,6 +149,7 @@ function lookRegularly(hours: number, look: (all: boolean) => Promise<void>): { 
   for (const timer of timers) timer.unref();
   void once(false);
   return {
+    now: () => void once(false),
     close: () => {
       for (const timer of timers) clearInterval(timer);
     },

@@ -19,6 +19,12 @@ export interface CanaryOptions {
   /** Told when a target is taken out, comes back, or could not be asked. */
   readonly report: (told: CanaryTold) => void;
   readonly timeoutMs: number;
+  /** How long a target that nobody has looked at yet is not asked. Absent, or 0: it is asked at once. */
+  readonly graceMs?: number;
+  /** Milliseconds, monotonic. */
+  readonly clock?: () => number;
+  /** Told that there is a model with targets that nobody has looked at. */
+  readonly onUnknown?: () => void;
   /** Absent: nothing is limited. */
   readonly limits?: OwnQuestions;
 }
@@ -34,8 +40,13 @@ export interface CanaryTold {
 export interface Canary {
   /** Looks at every model whose targets have not been looked at, or at all of them. */
   look(all: boolean): Promise<void>;
-  /** Of this model: what strays from one model's first target may itself be the first of another. */
+  /** Asked of each that has answered. Of this model: what strays from one model's first target may itself be the first of another. */
   strayed(model: Model, target: Target): boolean;
+  /**
+   * Not to be asked: it has strayed, or nobody has looked yet. That takes a moment after a start or a reload, in which the
+   * first target serves alone; where the first does not answer, the others are asked all the same.
+   */
+  barred(model: Model, target: Target): boolean;
   /** Lets go of those that are being asked, and says nothing more. */
   close(): void;
 }
@@ -53,7 +64,13 @@ const alike = 0.985;
 
 export function createCanary(options: CanaryOptions): Canary {
   const { snapshot, embed, report, timeoutMs, limits } = options;
+  const { graceMs = 0, clock = () => 0, onUnknown } = options;
   const out = new Set<string>();
+  const judged = new Set<string>();
+  /** Of which every target has been looked at. */
+  const known = new WeakSet<Model>();
+  /** Since when there is one that nobody has looked at. */
+  const unknownSince = new WeakMap<Model, number>();
   const seen = new Set<string>();
   const silent = new Set<string>();
   const asking = new Set<Cancel>();
@@ -95,6 +112,7 @@ export function createCanary(options: CanaryOptions): Canary {
 
   const judge = (model: Model, target: Target, vector: Float32Array, first: Float32Array): void => {
     const likeness = cosine(vector, first);
+    judged.add(placeOf(model, target));
     const reference = model.targets[0] as Target;
     if (likeness >= alike) {
       if (out.delete(placeOf(model, target))) {
@@ -133,6 +151,31 @@ export function createCanary(options: CanaryOptions): Canary {
     );
   };
 
+  const strayed = (model: Model, target: Target): boolean => {
+    if (silent.size > 0 && target === model.targets[0]) heardAgain(model, target);
+    return out.size > 0 && out.has(placeOf(model, target));
+  };
+
+  /** The one that others are measured by answers: they need not wait for the next round. */
+  const heardAgain = (model: Model, target: Target): void => {
+    if (silent.delete(placeOf(model, target))) onUnknown?.();
+  };
+
+  const isUnknown = (model: Model, target: Target): boolean => {
+    const [first, ...others] = model.targets;
+    if (others.every((other) => judged.has(placeOf(model, other)))) {
+      known.add(model);
+      return false;
+    }
+    if (target === first || judged.has(placeOf(model, target))) return false;
+    const now = clock();
+    const since = unknownSince.get(model);
+    if (since !== undefined) return now - since < graceMs;
+    unknownSince.set(model, now);
+    onUnknown?.();
+    return true;
+  };
+
   return {
     look: async (all) => {
       // One with a single target has nothing to be compared with, and is not asked for nothing.
@@ -145,7 +188,10 @@ export function createCanary(options: CanaryOptions): Canary {
       // Side by side: one that does not answer must not keep the others from being found out.
       await workOff(models.reverse(), mostAtOnce, lookAt);
     },
-    strayed: (model, target) => out.size > 0 && out.has(placeOf(model, target)),
+    strayed,
+    barred: (model, target) =>
+      (out.size > 0 && out.has(placeOf(model, target))) ||
+      (graceMs > 0 && !known.has(model) && isUnknown(model, target)),
     close: () => {
       closed = true;
       for (const cancel of asking) cancel.abort(tooSlow());

@@ -2,7 +2,7 @@
  * The whole journey of a call. Read this first; every step is one file beside it. What is there already is not waited for:
  * each wait costs as much as a step, and a known vector has nothing to wait for but its row.
  */
-import type { GatewayError } from "../std/gateway-error.ts";
+import { GatewayError } from "../std/gateway-error.ts";
 import { noScratch, type Scratch } from "../std/scratch.ts";
 import type { Settled } from "../usage/ledger.ts";
 import type { Pass } from "./admission.ts";
@@ -88,36 +88,45 @@ export abstract class Journey<Q extends Asked, A> {
 
   /** Within limits, then within budgets: whoever only waits holds no money that others could spend. */
   protected go(query: Q, route: Route): Promise<Outgoing> | Outgoing {
-    const { caller } = this.trip;
-    if (!caller || !(route.scopes || caller.scopes || this.endpoint.kind === "image")) {
-      return this.#pay(query, route);
+    const entering = this.#enter(query, route);
+    if (entering instanceof Promise) {
+      return entering.then((pass) => {
+        this.#pass = pass;
+        return this.#pay(query, route, pass.waitedMs);
+      });
     }
-    const signal = (): AbortSignal => this.incoming.signal;
-    const entering = this.options.admission.enter({ caller, route, query, signal });
-    if (!(entering instanceof Promise)) {
-      this.#pass = entering;
-      return this.#pay(query, route);
-    }
-    return entering.then((pass) => {
-      this.#pass = pass;
-      return this.#pay(query, route);
-    });
+    this.#pass = entering;
+    return this.#pay(query, route, entering?.waitedMs ?? 0);
   }
 
-  #pay(query: Q, route: Route): Promise<Outgoing> | Outgoing {
+  #enter(query: Q, route: Route): Pass | Promise<Pass> | undefined {
+    const { caller } = this.trip;
+    if (!caller || !(route.scopes || caller.scopes || this.endpoint.kind === "image")) {
+      return undefined;
+    }
+    const signal = (): AbortSignal => this.incoming.signal;
+    return this.options.admission.enter({ caller, route, query, signal });
+  }
+
+  #pay(query: Q, route: Route, waitedMs: number): Promise<Outgoing> | Outgoing {
     const { trip, options, endpoint, incoming } = this;
-    const waitedMs = this.#pass?.waitedMs ?? 0;
     if (!trip.caller?.budgets) return this.#ask(query, route, waitedMs);
     const holding = options.spending.begin(endpoint.operation, query, route, trip, incoming);
-    return holding
-      ? holding.then((ms) => this.#ask(query, route, waitedMs + ms))
-      : this.#ask(query, route, waitedMs);
+    if (!holding) return this.#ask(query, route, waitedMs);
+    // What others could use is not kept from them while this one waits for money; then it begins anew.
+    this.#pass?.leave({ usage: undefined, asked: false, error: unasked() });
+    this.#pass = undefined;
+    return holding.then(async (ms) => {
+      this.#pass = await this.#enter(query, route);
+      return this.#ask(query, route, waitedMs + ms + (this.#pass?.waitedMs ?? 0));
+    });
   }
 
   #ask(query: Q, route: Route, waitedMs: number): Promise<Outgoing> | Outgoing {
     const { trip, scratch, incoming, options } = this;
     const { operation, kind } = this.endpoint;
     const ms = (route.timeoutMs ?? options.timeoutMs[kind]) - Math.round(waitedMs);
+    if (ms <= 0) throw tooLate();
     const deadline = options.startDeadline(this.callerOf(incoming), ms);
     this.deadline = deadline;
     const { signal } = deadline;
@@ -194,6 +203,20 @@ export abstract class Journey<Q extends Asked, A> {
     return outgoing;
   }
 }
+
+/** What was taken for it is given back: it is no fault of its own that it waits. */
+const unasked = (): GatewayError =>
+  new GatewayError("over_budget", "The call waits for money.", {
+    as: { retry: "later" },
+    unsent: true,
+  });
+
+const tooLate = (): GatewayError =>
+  new GatewayError(
+    "upstream_timeout",
+    "The time for this call was over before there was room for it. Nobody was asked. Please retry your request after a brief delay.",
+    { unsent: true },
+  );
 
 const nothingToSettle: Promise<Settled> = Promise.resolve("settled");
 

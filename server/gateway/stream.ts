@@ -113,9 +113,20 @@ export async function* settled(
   }
 }
 
+/** Of what is read while it leaves, nobody else sees whether it is all there. */
 async function* partsOf(body: Chunk["body"]): AsyncGenerator<Part> {
-  if (typeof body !== "string") yield* body.open();
-  else if (body !== "") yield body;
+  if (typeof body === "string") {
+    if (body !== "") yield body;
+    return;
+  }
+  let length = 0;
+  for await (const part of body.open()) {
+    length += part.length;
+    yield part;
+  }
+  if (length !== body.length) {
+    throw new Error(`A piece of ${body.length} bytes turned out to have ${length}.`);
+  }
 }
 
 /** Both official clients see an error only if `data` holds an `error`; one of them wants the event name too. */

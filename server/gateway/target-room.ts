@@ -33,8 +33,8 @@ export const targetLine = (admission: Admission): Line<Asked> => ({
       route,
       gates: [gate],
       demand: demandOf(query),
-      // Of a call in parts, others may have been served.
-      begun: () => trip.attempts > 0,
+      // Whatever was done for it: those inside may never come out, and nobody waits without an end.
+      begun: () => false,
       signal: () => signal,
     }),
   pass: () => admission.pass(),

@@ -71,3 +71,12 @@ export function toBase64(vector: Vector): string {
   const packed = vector instanceof Float32Array ? vector : Float32Array.from(vector);
   return Buffer.from(packed.buffer, packed.byteOffset, packed.byteLength).toString("base64");
 }
+
+/** Where they come from several answers, nobody has compared them yet. */
+export function areOfOneLength(vectors: readonly Vector[]): boolean {
+  const [first] = vectors;
+  if (first === undefined) return true;
+  const length = lengthOf(first);
+  for (const vector of vectors) if (lengthOf(vector) !== length) return false;
+  return true;
+}

@@ -120,8 +120,7 @@ export class Held {
     for (const piece of this.#pieces) file.append(piece);
     file.append(bytes);
     this.#allowance.giveBack(this.#size);
-    // Whoever gave the last piece may not be done with the rest of its buffer.
-    for (const { buffer } of this.#pieces) if (buffer !== bytes.buffer) release(buffer);
+    // Left to the garbage collector: what came before may be on its way to somebody at this moment.
     this.#pieces = [];
     this.#file = file;
     this.#size = file.size;

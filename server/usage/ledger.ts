@@ -181,8 +181,10 @@ export class Ledger {
     // The upstream was paid, so the row is kept with its usage; a caller who gets this fault has it in the row.
     const kept = onFault === "serve" && hold ? row : refused(row, fault);
     if (hold) this.#held.push(row);
+    const isNews = this.#faulty === undefined;
     this.#failed(error);
-    this.#move();
+    // Whether it can be written again is tried now and then, and not for each row: all that are held are written each time.
+    if (isNews) this.#move();
     if (hold && this.#held.length === 0) return "settled";
     if (hold) this.#held[this.#held.length - 1] = kept;
     if (kept === row) return "unsettled";

@@ -96,7 +96,11 @@ const lengths = [16, 128, 129, 300, 513];
 /** A pure function of the material: two inputs share a vector only if they are one. */
 export function embed(material: string): Float32Array {
   const bytes = new Bun.CryptoHasher("sha512").update(material).digest();
-  const length = lengths[(bytes[0] as number) % lengths.length] as number;
+  // All vectors of one model and one way of asking are of one length.
+  const [origin, dimensions] = JSON.parse(material) as unknown[];
+  const length = lengths[
+    Bun.hash.crc32(JSON.stringify([origin, dimensions])) % lengths.length
+  ] as number;
   return Float32Array.from({ length }, (_, at) => bytes.readInt32LE((at % 16) * 4) / 7 + at);
 }
 

@@ -641,7 +641,7 @@ const numbers: readonly (readonly [string, string, string, string])[] = [
     "longestToldMs = 300_000",
   ],
   ["docs/settings.md", "fewer than four", "server/gateway/stages/batch.ts", "lanes = 4"],
-  ["docs/settings.md", "after a minute", "server/embedding-path.ts", "lookAgainMs = 60_000"],
+  ["docs/settings.md", "after ten seconds", "server/embedding-path.ts", "lookAgainMs = 10_000"],
   ["docs/operations.md", "four calls are under way", "server/gateway/stages/batch.ts", "lanes = 4"],
   ["docs/operations.md", "1024 before each", "server/gateway/stages/batch.ts", "maxWaiting = 1024"],
   ["docs/operations.md", "below 0.985", "server/gateway/canary.ts", "alike = 0.985"],

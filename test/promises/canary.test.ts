@@ -1,6 +1,11 @@
 /** A target whose vectors are not those of the model's others is found, told of, and not asked until it is back. */
 import { describe, expect, test } from "bun:test";
-import { type CanaryTold, cosine, createCanary } from "../../server/gateway/canary.ts";
+import {
+  type CanaryOptions,
+  type CanaryTold,
+  cosine,
+  createCanary,
+} from "../../server/gateway/canary.ts";
 import type { Model, Snapshot } from "../../server/snapshot/snapshot.ts";
 import type { Signal } from "../../server/std/signal.ts";
 import type { Target, Vector } from "../../server/upstream/contract.ts";
@@ -15,7 +20,7 @@ const modelNamed = (id: string, ...targets: Target[]): Model => ({ ...routeTo(..
 /** By upstream: its vector, what it fails with, or nothing at all until it is given up. */
 type Says = Record<string, Vector | Error | "nothing">;
 
-function arrange(models: Model[], says: Says) {
+function arrange(models: Model[], says: Says, more: Partial<CanaryOptions> = {}) {
   const told: CanaryTold[] = [];
   const asked: string[] = [];
   const snapshot = (): Snapshot => ({
@@ -27,6 +32,7 @@ function arrange(models: Model[], says: Says) {
   const canary = createCanary({
     snapshot,
     timeoutMs: 20,
+    ...more,
     report: (one) => told.push(one),
     embed: async (_, { upstream: { id } }, signal: Signal) => {
       asked.push(id);
@@ -49,6 +55,71 @@ const wrong = fakeVector("another model", 64);
 /** The same model on another machine: a hair away. */
 const nearly = right.map((number, at) => number * (1 + (at % 2 ? 1e-3 : -1e-3)));
 const packed = Buffer.from(nearly.buffer).toString("base64");
+
+describe("a target that nobody has looked at yet", () => {
+  const unsure = (says: Says, graceMs = 1000) => {
+    const model = modelNamed("m", a, b);
+    let now = 0;
+    let wanted = 0;
+    const arranged = arrange([model], says, {
+      graceMs,
+      clock: () => now,
+      onUnknown: () => {
+        wanted++;
+      },
+    });
+    const pass = (ms: number): void => {
+      now += ms;
+    };
+    return { ...arranged, model, pass, wanted: () => wanted };
+  };
+
+  test("is not asked before it is found to be right, and a look is asked for once", async () => {
+    const { canary, model, wanted } = unsure({ a: right, b: packed });
+    expect([canary.barred(model, a), canary.barred(model, b)]).toEqual([false, true]);
+    expect(canary.barred(model, b)).toBe(true);
+    expect(wanted()).toBe(1);
+    await canary.look(false);
+    expect(canary.barred(model, b)).toBe(false);
+    // The same after a reload, and one more that is new.
+    const more = modelNamed("m", a, b, c);
+    expect([a, b, c].map((target) => canary.barred(more, target))).toEqual([false, false, true]);
+    expect(wanted()).toBe(2);
+  });
+
+  test("is not asked at all if it turns out to have strayed", async () => {
+    const { canary, model, pass } = unsure({ a: right, b: wrong });
+    await canary.look(false);
+    pass(60_000);
+    expect(canary.barred(model, b)).toBe(true);
+    expect(canary.strayed(model, b)).toBe(true);
+  });
+
+  test("is asked after a moment where the first does not say anything", async () => {
+    const { canary, model, pass } = unsure({ a: new Error("down"), b: packed });
+    expect(canary.barred(model, b)).toBe(true);
+    await canary.look(false);
+    pass(1000);
+    expect(canary.barred(model, b)).toBe(false);
+  });
+
+  test("is looked at as soon as the first has answered anybody again", async () => {
+    const { canary, model, says, wanted } = unsure({ a: new Error("down"), b: wrong });
+    await canary.look(false);
+    expect(canary.strayed(model, b)).toBe(false);
+    expect(wanted()).toBe(0);
+    says.a = right;
+    expect([canary.strayed(model, a), canary.strayed(model, a)]).toEqual([false, false]);
+    expect(wanted()).toBe(1);
+    await canary.look(false);
+    expect(canary.strayed(model, b)).toBe(true);
+  });
+
+  test("is asked at once where nobody looks", () => {
+    const { canary, model } = unsure({ a: right, b: wrong }, 0);
+    expect(canary.barred(model, b)).toBe(false);
+  });
+});
 
 describe("a target that strays", () => {
   test("is found by its vector, told of with both names, and not to be asked", async () => {

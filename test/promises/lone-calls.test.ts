@@ -67,6 +67,33 @@ describe("a connection that carried a large answer", () => {
   });
 });
 
+test("a connection that the other side ends with its answer carries no other call", async () => {
+  let connections = 0;
+  const body = Buffer.from("HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nvexel");
+  using server = Bun.listen({
+    hostname: "127.0.0.1",
+    port: 0,
+    socket: {
+      open: () => {
+        connections++;
+      },
+      // It does not say that it will.
+      data: (socket) => {
+        socket.end(body);
+      },
+    },
+  });
+  for (let at = 0; at < 6; at++) {
+    const answer = await call(server.port);
+    // Who comes late finds all of it there, and its end.
+    await Bun.sleep(at % 2 ? 30 : 0);
+    const pieces = await Array.fromAsync(answer.chunks());
+    expect(Buffer.concat(pieces).toString()).toBe("vexel");
+    await Bun.sleep(30);
+  }
+  expect(connections).toBe(6);
+});
+
 test("a reader who takes nothing lets the sender wait", async () => {
   using place = startSource();
   const { status, chunks, close } = await call(place.port).then((one) => ({

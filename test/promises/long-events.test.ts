@@ -1,6 +1,7 @@
 /** Streams with pictures in them are read piece by piece, and come out as they went in, wherever they are cut. */
 import { afterAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
+import { Allowance } from "../../server/std/held.ts";
 import { between, StreamedText, writeJson } from "../../server/std/json-stream.ts";
 import { createScratch } from "../../server/std/scratch.ts";
 import { LongText } from "../../server/upstream/adapters/wire/document.ts";
@@ -82,11 +83,41 @@ describe("a stream of events", () => {
   test.each([
     ["is no JSON", "data: a fox\n\n"],
     ["is no object", "data: [1]\n\n"],
-    ["is empty", "data\n\n"],
     ["breaks off within a text", `data: {"a":"${long}\n\n`],
     ["has a text on two lines", `data: {"a":"${long}\ndata: ${long}"}\n\n`],
   ])("with data that %s is a fault of the upstream", async (_, text) => {
     await expect(read(text)).rejects.toMatchObject({ fault: "upstream_invalid" });
+  });
+
+  test("may hold signs of life, and nothing at all", async () => {
+    const written =
+      'data\n\ndata:\n\nevent: ping\ndata: ping\n\ndata: {"a":1}\n\ndata: [DONE] \n\n';
+    expect(await read(written)).toEqual([["", { a: 1 }]]);
+  });
+
+  test("whose texts begin with strange signs has just these", async () => {
+    const payload = { a: "\u0000", b: "\u00000", c: long };
+    expect(await read(`data: ${JSON.stringify(payload)}\n\n`)).toEqual([["", payload]]);
+  });
+
+  test("stays what it was for those who read it while more of it comes, and memory becomes disk", async () => {
+    // Room for one of three: the others make all of them move to disk.
+    const scratch = createScratch(folder.path, new Allowance(400_000));
+    const texts = ["x", "y", "z"].map((sign) => sign.repeat(300_000));
+    const written = texts.map((a) => `data: ${JSON.stringify({ a })}\n\n`).join("");
+    const events = readPictureEvents(cut(written, [70_000, 140_000, 210_000, 500_000]), scratch);
+    const first = (await events.next()).value?.payload.a as LongText;
+    const reading = first.stream()[Symbol.asyncIterator]();
+    let got = Buffer.from((await reading.next()).value as Uint8Array).toString();
+    const others = [await events.next(), await events.next()];
+    for (let piece = await reading.next(); !piece.done; piece = await reading.next()) {
+      got += Buffer.from(piece.value).toString();
+    }
+    expect(got).toBe(texts[0] as string);
+    expect(await Promise.all(others.map(({ value }) => textOf(value?.payload.a)))).toEqual(
+      texts.slice(1),
+    );
+    await scratch.clear();
   });
 
   test("has a mark of the byte order at its beginning, or none", async () => {

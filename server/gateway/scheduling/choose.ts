@@ -44,6 +44,7 @@ export function choose(
 const free: Seat[] = [];
 const full: Seat[] = [];
 const spared: Seat[] = [];
+const walled: Seat[] = [];
 
 export function chooseWell(choosing: Choosing, question: Question, tries: Tries): Seat | undefined {
   const { seats, policy, tried, room } = choosing;
@@ -52,6 +53,7 @@ export function chooseWell(choosing: Choosing, question: Question, tries: Tries)
   free.length = 0;
   full.length = 0;
   spared.length = 0;
+  walled.length = 0;
   for (let at = 0; at < seats.length; at++) {
     const seat = seats[at] as Seat;
     const { health, target } = seat;
@@ -60,14 +62,18 @@ export function chooseWell(choosing: Choosing, question: Question, tries: Tries)
       if (standing === "probe" && mayTry(seat, now, tries)) return seat;
       if (standing !== "in") choosing.passedOver = true;
       else if (isSpared(seat, question)) spared.push(seat);
+      else if (health.concurrency.isWalled && health.isFull(now)) walled.push(seat);
       else (health.concurrency.hasRoom() && !isBusy(room, target) ? free : full).push(seat);
     }
     if (seats[at + 1]?.tier === seat.tier) continue;
-    if (spared.length > 0 || (full.length > 0 && free.length > 0)) choosing.passedOver = true;
+    if (spared.length > 0 || walled.length > 0 || (full.length > 0 && free.length > 0))
+      choosing.passedOver = true;
     // A busy tier is not a broken one: what comes after it may cost more.
     if (free.length > 0) return policy(free, question);
     if (full.length > 0) return policy(full, question);
   }
+  // Whoever says that it is too much is waited for only where nobody else is there.
+  if (walled.length > 0) return policy(lowestOf(walled), question);
   // Nobody else can carry what they should be spared.
   return spared.length > 0 ? policy(lowestOf(spared), question) : undefined;
 }

@@ -12,19 +12,37 @@ const most = 4096;
 const afterRecovery = 8;
 /** Many calls that fail in one moment are one piece of news. */
 const calmMs = 100;
-/** So long after its last complaint the wall is taken down: it may be another by then, or say nothing at all. */
-const wallMs = 10_000;
+/** So long after its last complaint the wall is taken down, before those who wait there lose their patience. */
+const wallMs = 3000;
 /** What is left of it after a complaint. */
 const share = 0.7;
 /** How many more it is given in the time of a call: before a wall little by little, as each one too many is refused. */
 const [growth, walledGrowth] = [8, 2];
 
+/** It lets in as many as like, unless it is up. */
+class Wall extends Gate {
+  #raisedAt = 0;
+
+  constructor() {
+    super(Number.POSITIVE_INFINITY);
+  }
+
+  raise(now: number, limit: number): void {
+    this.#raisedAt = now;
+    this.limit = limit;
+  }
+
+  override look(now: number): void {
+    const since = now - this.#raisedAt;
+    if (since < 0 || since >= wallMs) this.limit = Number.POSITIVE_INFINITY;
+  }
+}
+
 export class Concurrency {
-  /** Those under way are inside. It lets in as many as like, unless there is a wall. */
-  readonly gate = new Gate(Number.POSITIVE_INFINITY);
+  /** Those under way are inside. */
+  readonly gate = new Wall();
   #limit = first;
   #loweredAt = Number.NEGATIVE_INFINITY;
-  #toldAt = 0;
 
   get limit(): number {
     return Math.floor(this.#limit);
@@ -37,8 +55,7 @@ export class Concurrency {
 
   /** Another would go over the wall. */
   isFull(now: number): boolean {
-    const since = now - this.#toldAt;
-    if (since < 0 || since >= wallMs) this.open();
+    this.gate.look(now);
     return this.isWalled && (!this.gate.hasRoom || this.gate.waiting > 0);
   }
 
@@ -68,15 +85,14 @@ export class Concurrency {
 
   /** It said so itself. Those that are under way still are what it can take, or more. */
   tooMuch(now: number): void {
-    this.#toldAt = now;
     const taken = Math.max(least, this.gate.inside * share);
     this.#limit = this.isWalled ? Math.min(this.#limit, taken) : taken;
-    this.gate.limit = this.limit;
+    this.gate.raise(now, this.limit);
   }
 
   beginAnew(now: number): void {
     this.#set(Math.min(this.#limit, afterRecovery));
-    this.#toldAt = now;
+    if (this.isWalled) this.gate.raise(now, this.limit);
   }
 
   #set(limit: number): void {

@@ -104,8 +104,10 @@ export class TargetHealth {
   /** `alone`: the model has no other target. Then it is tried every second, however long it has been out. */
   standing(now: number, alone: boolean): Standing {
     if (this.isWell) return !alone && this.#isSilent(now) ? "doubtful" : "in";
-    if (this.coolDown.leftMs(now) > 0) return this.coolDown.told ? "out" : "doubtful";
-    if (!this.breaker.open) return "in";
+    const left = this.coolDown.leftMs(now) > 0;
+    if (left && this.coolDown.told) return "out";
+    // A guess how long a limit lasts says nothing of one that is broken.
+    if (!this.breaker.open) return left ? "doubtful" : "in";
     if (this.breaker.waitMs(now, alone) === 0) return "probe";
     return this.breaker.partial ? "doubtful" : "out";
   }

@@ -4,9 +4,11 @@ import type {
   EmbeddingsReply,
   GenerationQuery,
   ImageReply,
+  Target,
 } from "../../upstream/contract.ts";
 import { believedEmbeddings, believedImages, type Disbelieved } from "../believe.ts";
-import { verifyEmbeddings, verifyImages } from "../verify.ts";
+import type { Route } from "../resolve.ts";
+import { lie, verifyEmbeddings, verifyImages } from "../verify.ts";
 import type { Call, Stage } from "./stage.ts";
 
 export interface CheckOptions {
@@ -14,17 +16,22 @@ export interface CheckOptions {
   readonly onDisbelieved: (call: Call<unknown>, told: Disbelieved) => void;
 }
 
+export interface VectorCheckOptions extends CheckOptions {
+  /** It was found out while it was asked. */
+  readonly strayed: (route: Route, target: Target) => boolean;
+}
+
 export const checkEmbeddings =
-  ({ onDisbelieved }: CheckOptions): Stage<EmbeddingsQuery, EmbeddingsReply> =>
+  ({ onDisbelieved, strayed }: VectorCheckOptions): Stage<EmbeddingsQuery, EmbeddingsReply> =>
   (next) =>
   (call) =>
-    next(call).then((reply) =>
-      believedEmbeddings(
-        verifyEmbeddings(reply, call.query, call.route.dimensions),
-        call,
-        onDisbelieved,
-      ),
-    );
+    next(call).then((reply) => {
+      if (call.target && strayed(call.route, call.target)) {
+        throw lie("its vectors are not those of the model's other targets");
+      }
+      const verified = verifyEmbeddings(reply, call.query, call.route.dimensions);
+      return believedEmbeddings(verified, call, onDisbelieved);
+    });
 
 export const checkImages =
   <Q extends GenerationQuery>({ onDisbelieved }: CheckOptions): Stage<Q, ImageReply> =>

@@ -16,6 +16,7 @@ import type { Route } from "../resolve.ts";
 import { shareUsage } from "../share-usage.ts";
 import { keyOf, keyPrefix } from "../vector-key.ts";
 import type { Known, VectorMemory } from "../vector-memory.ts";
+import { areOfOneLength } from "../vectors.ts";
 import { inBase64 } from "../write-vectors.ts";
 import type { Answering, Call, FirstStage } from "./stage.ts";
 
@@ -137,7 +138,16 @@ export const remember =
           if (!known && !flight.abandoned) patience = 0;
         }
       }
-      return inOrder(keys, answers);
+      const reply = inOrder(keys, answers);
+      if (areOfOneLength(reply.vectors)) return reply;
+      // What was known is of another model by now than what was asked for: all of it is asked for anew.
+      const all = [...places.keys()];
+      call.trip.cachedInputs = keys.length;
+      answers.clear();
+      await ask(only(call, places, all), all, answers);
+      const fresh = inOrder(keys, answers);
+      if (!areOfOneLength(fresh.vectors)) throw unusable("its vectors are of different lengths");
+      return fresh;
     };
 
     /** The whole answer, made once for each vector that is held ready: then it leaves as it lies there. */

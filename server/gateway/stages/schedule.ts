@@ -203,11 +203,12 @@ export const schedule =
     const firstFor = (call: Call<Q>, chosen: Chosen): Seat => {
       const { question, seats, table } = chosen;
       if (seats.length === 0) throw unable(call.route.id);
-      table.budgets.retries.earn(question.now);
-      table.budgets.hedges.earn();
       const seat = choose(chosen, question, tries);
       if (chosen.passedOver) account(call, chosen, seat);
       if (!seat) throw nobody(call.route.id, seats, question.now);
+      // Only of those that somebody is asked for: in an outage all others would earn tries for what comes after it.
+      table.budgets.retries.earn(question.now);
+      table.budgets.hedges.earn();
       return seat;
     };
 

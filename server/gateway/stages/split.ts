@@ -11,6 +11,7 @@ import type {
 } from "../../upstream/contract.ts";
 import { placedIn } from "../../upstream/input-place.ts";
 import type { Route } from "../resolve.ts";
+import { areOfOneLength } from "../vectors.ts";
 import { cut, itemsOf, type Load, limitsOf, part, type Range } from "./load.ts";
 import type { Call, Send, Stage } from "./stage.ts";
 
@@ -101,6 +102,12 @@ async function inParts(
     });
   } finally {
     signal.removeEventListener("abort", hangUp);
+  }
+  if (!areOfOneLength(vectors)) {
+    throw new GatewayError(
+      "upstream_invalid",
+      "The upstream's answer is not usable: the vectors of its parts are of different lengths.",
+    );
   }
   return { vectors, ...(inputTokens !== undefined && { usage: { inputTokens } }) };
 }

@@ -44,17 +44,28 @@ export interface EmbeddingStages extends CheckOptions {
   readonly roster: Roster;
   readonly limits: KeepWithinOptions;
   /** Not to be asked, whatever it could do. */
+  readonly barred: (route: Route, target: Target) => boolean;
+  /** Not to be believed. */
   readonly strayed: (route: Route, target: Target) => boolean;
 }
 
 export const embeddingsStack = (
   reach: Reach["embeddings"],
-  { traits, memory, batch: together, roster, limits, strayed, onDisbelieved }: EmbeddingStages,
+  {
+    traits,
+    memory,
+    batch: together,
+    roster,
+    limits,
+    barred,
+    strayed,
+    onDisbelieved,
+  }: EmbeddingStages,
 ): Answering<EmbeddingsQuery, EmbeddingsReply> => {
   const learned = learn(traits);
   const canDo = ableTo(learned.traits);
   const able = (call: Call<EmbeddingsQuery>, target: Target): boolean =>
-    !strayed(call.route, target) && canDo(call, target);
+    !barred(call.route, target) && canDo(call, target);
   const room = targetRoom(limits.admission, limits.clock, "embedding");
   const line = targetLine(limits.admission);
   const unknown = through(
@@ -63,7 +74,7 @@ export const embeddingsStack = (
       split({ traits }),
       schedule({ roster, able, sizeOf, priceOf: vectorPrice, room, line }),
       batch({ ...together, traits }),
-      checkEmbeddings({ onDisbelieved }),
+      checkEmbeddings({ onDisbelieved, strayed }),
       fit(learned),
       keepWithin(limits),
     ],

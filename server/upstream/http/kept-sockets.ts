@@ -5,6 +5,7 @@
 
 /** Less than any server waits that keeps connections at all; gunicorn's two seconds are the shortest. */
 const keepMs = 1000;
+const open = 1;
 /** For one place. Those that have carried much take in more at once, so of a hundred most begin anew. */
 const mostKept = 8;
 
@@ -48,12 +49,13 @@ export class KeptSockets {
 
   /** The one that was used last. */
   take(place: string, holder: Holder): KeptSocket | undefined {
-    const resting = this.#resting.get(place);
-    const last = resting && [...resting.keys()].at(-1);
-    if (!last) return undefined;
-    this.#forget(place, last);
-    last.data = holder;
-    return last;
+    for (const socket of [...(this.#resting.get(place)?.keys() ?? [])].reverse()) {
+      this.#forget(place, socket);
+      if (socket.readyState !== open) continue;
+      socket.data = holder;
+      return socket;
+    }
+    return undefined;
   }
 
   put(place: string, socket: KeptSocket): void {

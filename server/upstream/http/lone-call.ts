@@ -146,6 +146,8 @@ class LoneCall implements LoneAnswer, Holder {
   }
 
   ended(cause?: unknown): void {
+    // It may have ended before its answer was read: no other call may have it.
+    if (this.#answer.done) this.#answer.reusable = false;
     if (this.#failure || this.#answer.done) return;
     if (!this.#asked) {
       this.fail(new NotConnected(cause));
@@ -170,14 +172,10 @@ class LoneCall implements LoneAnswer, Holder {
     this.#socket = undefined;
     if (!socket) return;
     const { done, reusable } = this.#answer;
-    const clean = done && reusable && !this.#failure && !this.#unsent;
-    if (!this.#kept || !clean) {
-      socket.terminate();
-      return;
-    }
-    // Whoever rests must hear when the other side ends it.
-    if (this.#paused) socket.resume();
-    this.#kept.put(this.#key, socket);
+    // One that is paused has not heard yet whether the other side has ended it.
+    const clean = done && reusable && !this.#failure && !this.#unsent && !this.#paused;
+    if (this.#kept && clean) this.#kept.put(this.#key, socket);
+    else socket.terminate();
   }
 
   async *chunks(): AsyncGenerator<Uint8Array> {

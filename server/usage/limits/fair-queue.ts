@@ -108,6 +108,7 @@ export class FairQueue {
   /** Whoever has waited too long goes. */
   expire(now: number): void {
     for (const waiter of [...this.#entries.keys()]) {
+      for (const gate of waiter.gates) gate.look(now);
       if (waiter.until > now || waiter.begun()) continue;
       this.#remove(waiter);
       waiter.giveUp("late");

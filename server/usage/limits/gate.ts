@@ -24,6 +24,9 @@ export class Gate {
     this.inside++;
   }
 
+  /** Told the time now and then, while anybody waits before it. */
+  look(_now: number): void {}
+
   leave(stayedMs: number): void {
     this.inside--;
     const ms = Math.max(0, stayedMs);

@@ -16,6 +16,8 @@ const startBytes = 128;
 const quote = 0x22;
 const backslash = 0x5c;
 const lineFeed = 0x0a;
+/** Stands for a long text while what is around it is parsed. Nobody outside knows it. */
+const mark = `${crypto.randomUUID()} `;
 
 /** A long text of an answer, with its escapes undone. */
 export class LongText implements Aside {
@@ -95,8 +97,10 @@ export class LongTexts {
   /** The same pieces. What lies on disk need not lie here as well until it is collected. */
   async *letGo(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
     for await (const chunk of chunks) {
+      // Of one that came before, a part may be held in memory, and be on its way to somebody.
+      const goesToDisk = this.#store?.isOnDisk === true;
       yield chunk;
-      if (this.#store?.isOnDisk && isLastOf(chunk)) release(chunk.buffer);
+      if (goesToDisk && isLastOf(chunk)) release(chunk.buffer);
     }
   }
 }
@@ -231,7 +235,7 @@ export class DocumentReader {
     if (this.#long) {
       const { from, start } = this.#long;
       const { store } = this.#where;
-      this.#skeleton.push(Buffer.from(`\\u0000${this.#texts.length}"`));
+      this.#skeleton.push(Buffer.from(`${mark}${this.#texts.length}"`));
       this.#texts.push(new LongText(store, from, store.size - from, start));
       this.#long = undefined;
       return;
@@ -241,10 +245,10 @@ export class DocumentReader {
     this.#heldBytes = 0;
   }
 
-  /** The texts back in their places. Only what stands for one begins with a zero and is one of the numbers given. */
+  /** The texts back in their places. */
   #restore(value: unknown): unknown {
-    if (typeof value === "string" && value.charCodeAt(0) === 0) {
-      return this.#texts[Number(value.slice(1))] ?? value;
+    if (typeof value === "string" && value.startsWith(mark)) {
+      return this.#texts[Number(value.slice(mark.length))] ?? value;
     }
     if (Array.isArray(value)) return value.map((entry) => this.#restore(entry));
     if (typeof value !== "object" || value === null) return value;

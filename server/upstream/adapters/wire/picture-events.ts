@@ -27,7 +27,10 @@ export async function* readPictureEvents(
   const texts = new LongTexts(scratch);
   const open = () => new DocumentReader(texts);
   for await (const { event: name, data } of readEvents(texts.letGo(chunks), open, maxEventBytes)) {
-    if (data.text === "[DONE]") return;
+    const around = data.text.trim();
+    if (around === "[DONE]") return;
+    // Nothing, or a sign of life.
+    if (around === "" || name === "ping") continue;
     const payload = asObject(data.end(notJson));
     if (!payload) throw new GatewayError("upstream_invalid", notJson);
     yield { name, payload };

@@ -1,0 +1,66 @@
+/** The vectors of one answer are of one length, wherever they come from. */
+import { afterEach, expect, test } from "bun:test";
+import { startGateway, type TestGateway, testKey } from "../harness.ts";
+
+let gateway: TestGateway | undefined;
+/** By the text, so that parts of one call may differ. */
+let lengthFor: (text: string) => number = () => 8;
+const asked: string[][] = [];
+const upstream = Bun.serve({
+  ...{ port: 0, hostname: "127.0.0.1" },
+  fetch: async (request) => {
+    const { input } = (await request.json()) as { input: string[] };
+    asked.push(input);
+    const length = lengthFor(input[0] ?? "");
+    const data = input.map((_, index) => ({
+      ...{ object: "embedding", index },
+      embedding: Array.from({ length }, (_, at) => at + 1),
+    }));
+    return Response.json({ object: "list", model: "own", data });
+  },
+});
+afterEach(async () => {
+  await gateway?.close();
+  asked.length = 0;
+});
+
+const start = (): TestGateway =>
+  startGateway({
+    yaml: `
+upstreams:
+  - { id: own, kind: openai-compatible, baseUrl: "http://127.0.0.1:${upstream.port}/v1", apiKey: sk-fake }
+models:
+  - { id: vectors, kind: embedding, batch: false, targets: [{ upstream: own, model: own }] }
+keys:
+  - { name: test, key: ${testKey} }
+`,
+    settings: { VEXEL_CACHE_BYTES: "1048576", VEXEL_MAX_INPUTS: "5000" },
+  });
+
+async function lengthsOf(input: readonly string[]): Promise<number[] | number> {
+  const answer = await gateway!.post("/v1/embeddings", { model: "vectors", input });
+  if (answer.status !== 200) return answer.status;
+  const { data } = (await answer.json()) as { data: { embedding: number[] }[] };
+  return data.map(({ embedding }) => embedding.length);
+}
+
+test("what was known is asked for anew where the model has changed meanwhile", async () => {
+  gateway = start();
+  lengthFor = () => 8;
+  expect(await lengthsOf(["old text"])).toEqual([8]);
+  lengthFor = () => 4;
+  expect(await lengthsOf(["old text", "new text"])).toEqual([4, 4]);
+  expect(asked).toEqual([["old text"], ["new text"], ["old text", "new text"]]);
+  const [, row] = gateway.rows();
+  expect(row).toMatchObject({ status: 200, knownInputs: 0, attempts: 2 });
+  // And is known from now on.
+  expect(await lengthsOf(["old text"])).toEqual([4]);
+  expect(asked).toHaveLength(3);
+});
+
+test("parts of a call whose vectors differ in length are a fault of the upstream", async () => {
+  gateway = start();
+  lengthFor = (text) => (text === "0" ? 8 : 4);
+  const many = Array.from({ length: 3000 }, (_, at) => `${at}`);
+  expect(await lengthsOf(many)).toBe(502);
+});
