@@ -41,6 +41,7 @@ export class Held {
   #file: NamelessFile | undefined;
   #size = 0;
   #cleared = false;
+  #isSeen = false;
 
   constructor(allowance: Allowance, openFile: () => Promise<NamelessFile>) {
     this.#allowance = allowance;
@@ -77,14 +78,21 @@ export class Held {
     return this.#spill(bytes);
   }
 
+  /** Somebody has seen pieces of it, which may be on their way at this moment: their memory is not taken back early. */
+  get isSeen(): boolean {
+    return this.#isSeen;
+  }
+
   /** Each piece lives only until the next is asked for. */
   async *stream(from = 0, to = this.#size): AsyncGenerator<Uint8Array> {
+    this.#isSeen = true;
     if (this.#file) yield* this.#file.stream(from, to);
     else yield* this.#within(from, to);
   }
 
   /** The same, where they lie in memory. */
   pieces(from: number, to: number): readonly Uint8Array[] | undefined {
+    this.#isSeen = true;
     return this.#file ? undefined : [...this.#within(from, to)];
   }
 
@@ -120,7 +128,9 @@ export class Held {
     for (const piece of this.#pieces) file.append(piece);
     file.append(bytes);
     this.#allowance.giveBack(this.#size);
-    // Left to the garbage collector: what came before may be on its way to somebody at this moment.
+    // Whoever gave the last piece may not be done with the rest of its buffer.
+    if (!this.#isSeen)
+      for (const { buffer } of this.#pieces) if (buffer !== bytes.buffer) release(buffer);
     this.#pieces = [];
     this.#file = file;
     this.#size = file.size;

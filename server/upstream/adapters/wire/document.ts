@@ -97,10 +97,11 @@ export class LongTexts {
   /** The same pieces. What lies on disk need not lie here as well until it is collected. */
   async *letGo(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
     for await (const chunk of chunks) {
-      // Of one that came before, a part may be held in memory, and be on its way to somebody.
       const goesToDisk = this.#store?.isOnDisk === true;
       yield chunk;
-      if (goesToDisk && isLastOf(chunk)) release(chunk.buffer);
+      // Else a part of it may have been held in memory, and be on its way to somebody.
+      const isFree = goesToDisk || (this.#store?.isOnDisk && !this.#store.isSeen);
+      if (isFree && isLastOf(chunk)) release(chunk.buffer);
     }
   }
 }
