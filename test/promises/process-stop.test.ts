@@ -207,3 +207,19 @@ test("a gateway that is draining is not ready", async () => {
   expect((await slow).status).toBe(200);
   expect((await ended()).code).toBe(0);
 });
+
+test("what does not end in time does not keep the process", async () => {
+  await start({ VEXEL_DRAIN_TIMEOUT: "1" });
+  fake.script({ hang: "headers" }, { times: 2 });
+  const pending = [
+    running().post("/v1/images/generations", { model: painter, prompt: "an otter" }),
+    call(),
+  ].map((each) => each.catch(() => undefined));
+  await until(() => fake.requests.length === 2);
+  running().kill("SIGTERM");
+  const { code, ms } = await ended();
+  expect(code).toBe(0);
+  expect(ms).toBeLessThan(10_000);
+  expect(running().output()).toContain('"event":"stopped"');
+  await Promise.all(pending);
+}, 20_000);
