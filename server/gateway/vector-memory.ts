@@ -44,7 +44,7 @@ const maxLook = 256;
 const movesBetweenHints = 4096;
 
 /** So many of those that are asked for again and again are held ready as text, beside the memory's own bytes. */
-const mostReady = 64;
+const mostReady = 1024;
 
 /**
  * A list through the entries, because a Map alone does not do: its order is that of insertion, but taking the first key
