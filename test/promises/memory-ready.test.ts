@@ -47,13 +47,13 @@ describe("a vector that lies ready", () => {
   });
 
   test("is one of few: those that were asked for last", () => {
-    const memory = memoryWith(200);
+    const memory = memoryWith(1200);
     const ask = () =>
-      Array.from({ length: 200 }, (_, at) => memory.get(`key ${at}`, "base64") as object);
+      Array.from({ length: 1200 }, (_, at) => memory.get(`key ${at}`, "base64") as object);
     ask();
     const seen = ask();
-    const again = Array.from({ length: 64 }, (_, at) => memory.get(`key ${136 + at}`, "base64"));
-    expect(again.every((known, at) => known === seen[136 + at])).toBe(true);
+    const again = Array.from({ length: 1024 }, (_, at) => memory.get(`key ${176 + at}`, "base64"));
+    expect(again.every((known, at) => known === seen[176 + at])).toBe(true);
     expect(memory.get("key 0", "base64")).not.toBe(seen[0] as never);
     expect(memory.get("key 0", "base64")).toEqual({ vector: toBase64(vectorOf(1)), tokens: 0 });
   });
