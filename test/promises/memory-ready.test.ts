@@ -7,7 +7,7 @@ import { configFor, startGateway } from "../harness.ts";
 
 const vectorOf = (seed: number): Float32Array => new Float32Array(8).fill(seed);
 const memoryWith = (count: number): VectorMemory => {
-  const memory = new VectorMemory({ maxBytes: 1_000_000 });
+  const memory = new VectorMemory({ maxBytes: 8_000_000 });
   for (let at = 0; at < count; at++) {
     memory.learn(`key ${at}`, { vector: vectorOf(at + 1), tokens: at });
   }
