@@ -38,6 +38,7 @@ models, which costs nothing, and loads each local model. Exit code 0: all is wel
       env: process.env,
       migan: isMiganInstalled(),
       inspectFolder: inspectModelDirectory,
+      now: Date.now(),
     });
     if (!loaded.ok) {
       process.stderr.write(`${describeProblems(loaded.problems)}\n`);

@@ -23,7 +23,13 @@ embedded ones. Exit code 1 when the configuration is not valid.`,
     const settings = settingsOrUsage({ VEXEL_CONFIG: values.config });
     const path = settings.VEXEL_CONFIG;
     const required = existsSync(path) || Boolean(values.config ?? process.env.VEXEL_CONFIG);
-    const loaded = loadSnapshot({ path, required, env: process.env, migan: isMiganInstalled() });
+    const loaded = loadSnapshot({
+      path,
+      required,
+      env: process.env,
+      migan: isMiganInstalled(),
+      now: Date.now(),
+    });
     if (!loaded.ok) {
       process.stderr.write(`${describeProblems(loaded.problems)}\n`);
       return 1;

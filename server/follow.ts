@@ -18,6 +18,8 @@ export interface FollowOptions {
   readonly keys: KeyStore;
   readonly migan: boolean;
   readonly log: Log;
+  /** Unix milliseconds. */
+  readonly now: () => number;
   /** Undefined until the gateway is built, which needs what is read here. */
   readonly events: () => Pick<EventPath, "emit" | "keys"> | undefined;
 }
@@ -46,6 +48,7 @@ export function followConfiguration(options: FollowOptions): Followed {
       migan,
       version,
       inspectFolder: inspectModelDirectory,
+      now: options.now(),
     });
 
   const first = load(1);

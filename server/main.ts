@@ -36,7 +36,16 @@ export async function run({ settings, configNamed, env }: RunOptions): Promise<n
   });
   let gateway: Gateway | undefined;
   const events = () => gateway?.events;
-  const followed = followConfiguration({ settings, configNamed, env, keys, migan, log, events });
+  const followed = followConfiguration({
+    settings,
+    configNamed,
+    env,
+    keys,
+    migan,
+    log,
+    events,
+    now: Date.now,
+  });
   if (!followed.ok) return complain(followed.problems);
   for (const { name, nearest } of unknownSettings(env, fileText(settings.VEXEL_CONFIG).text)) {
     log.warn("setting-unknown", { name, nearest });

@@ -49,6 +49,11 @@ const model = z.looseObject({
   created: z.int(),
   owned_by: z.string(),
   kind: z.enum(["embedding", "image"]),
+  ends_on: z
+    .string()
+    .regex(/^\d{4}-\d\d-\d\d$/)
+    .optional()
+    .describe("The day from which no upstream serves it."),
 });
 
 export const modelAnswer = model;

@@ -21,6 +21,7 @@ export function createModels({ snapshot, startedAt, now }: ModelsOptions) {
     kind: model.kind,
     ...(model.dimensions !== undefined && { dimensions: model.dimensions }),
     ...(model.kind === "image" && { max_images: model.maxImages }),
+    ...(model.endsOn !== undefined && { ends_on: model.endsOn }),
     ...(model.description !== undefined && { description: model.description }),
   });
   const usable = (incoming: Incoming): Model[] => {

@@ -6,6 +6,7 @@ import { keyHash } from "../std/key-hash.ts";
 import { knownEmbedding, spaceOf } from "../upstream/catalogue/index.ts";
 import type { Target, Upstream } from "../upstream/contract.ts";
 import { budgetOf, keyBudgets } from "./budget.ts";
+import { endsOn, endWarnings } from "./end-dates.ts";
 import { keyLimits, limitsOf, limitTable, modelLimits, targetLimits } from "./limits.ts";
 import type { Provided } from "./provision.ts";
 import type { Config } from "./read.ts";
@@ -20,6 +21,8 @@ export interface Parts {
   readonly environment: readonly Provided[];
   readonly embedded: readonly Provided[];
   readonly storedKeys: readonly Key[];
+  /** Unix milliseconds, to compare end dates with. Absent: no warning is given of them. */
+  readonly now?: number;
 }
 
 export interface Built {
@@ -29,7 +32,8 @@ export interface Built {
 
 const mostImages = 10;
 
-export function build({ version, config, environment, embedded, storedKeys }: Parts): Built {
+export function build(parts: Parts): Built {
+  const { version, config, environment, embedded, storedKeys, now } = parts;
   const upstreams = new Map<string, Upstream>(config.upstreams.map((row) => [row.id, row]));
   const provided = [
     ...(config.environment ? environment.map((row) => [row, "environment"] as const) : []),
@@ -63,7 +67,7 @@ export function build({ version, config, environment, embedded, storedKeys }: Pa
       { name, ...limitsOf(limits), ...budgetOf(budget) },
     ]),
   );
-  const parts = {
+  const tables = {
     upstreams: new FrozenMap(freezeAll(upstreams)),
     models: new FrozenMap(freezeAll(models)),
     keys: keyring(fileKeys, storedKeys, projects),
@@ -71,13 +75,18 @@ export function build({ version, config, environment, embedded, storedKeys }: Pa
   };
   const snapshot = {
     version,
-    ...parts,
-    limits: limitTable(parts),
+    ...tables,
+    limits: limitTable(tables),
     webhooks: new FrozenMap(freezeAll(new Map(buildWebhooks(config.webhooks)))),
   };
   return {
     snapshot: Object.freeze(snapshot),
-    warnings: [...idleGlobs(snapshot), ...astray(snapshot), ...vectorHints(snapshot)],
+    warnings: [
+      ...idleGlobs(snapshot),
+      ...astray(snapshot),
+      ...vectorHints(snapshot),
+      ...(now === undefined ? [] : endWarnings(snapshot, now)),
+    ],
   };
 }
 
@@ -115,6 +124,7 @@ const providedModels = ({ upstream, models }: Provided, source: Source): Model[]
       ...(row.kind === "embedding" && vectorsOf(row.id, targets)),
       ...row,
       targets,
+      ...endOfModel(targets),
       source,
       ownedBy: source === "embedded" ? "vexel" : upstream.kind,
     };
@@ -146,6 +156,7 @@ function fileModel(
     id: row.id,
     kind: row.kind,
     targets: resolved,
+    ...endOfModel(resolved),
     source: "file",
     ownedBy: resolved[0]?.upstream.kind ?? "vexel",
     ...(row.description !== undefined && { description: row.description }),
@@ -172,6 +183,11 @@ function fileModel(
       }),
   };
 }
+
+const endOfModel = (targets: readonly Target[]): Pick<Model, "endsOn"> => {
+  const on = endsOn(targets);
+  return on === undefined ? {} : { endsOn: on };
+};
 
 /** What the names of an embedding model's targets say of its vectors. What the configuration says itself comes after. */
 function vectorsOf(id: string, targets: readonly Target[]) {

@@ -1,4 +1,5 @@
 /** Well-known variables -> upstreams and their catalogue models, so that a provider's key alone is enough. */
+import { endOf, hasEnded } from "../upstream/catalogue/ends/index.ts";
 import { kinds } from "../upstream/kinds.ts";
 import { catalogue, type Known } from "./catalogue.ts";
 import { ollamaUrl } from "./ollama-url.ts";
@@ -13,11 +14,12 @@ export interface FromEnvironment {
   readonly warnings: readonly { readonly id: string; readonly message: string }[];
 }
 
-export function fromEnvironment(env: Environment): FromEnvironment {
+/** `now`: Unix milliseconds. A model of the catalog that has ended by then is left out. */
+export function fromEnvironment(env: Environment, now = -Infinity): FromEnvironment {
   const warnings: { id: string; message: string }[] = [];
   const taken = new Set<string>();
   const provided = providers.flatMap((provider) => {
-    const found = provide(provider, env);
+    const found = provide(provider, env, now);
     if (typeof found === "string") warnings.push({ id: provider.id, message: found });
     if (found === undefined || typeof found === "string") return [];
     const models = found.models.map((model): ProvidedModel => {
@@ -31,7 +33,7 @@ export function fromEnvironment(env: Environment): FromEnvironment {
 }
 
 /** What the provider's variables amount to; in words, when they do not amount to anything. */
-function provide(provider: Provider, env: Environment): Provided | string | undefined {
+function provide(provider: Provider, env: Environment, now: number): Provided | string | undefined {
   const set = variablesOf(provider).filter(
     (name) => read(env, name) !== undefined && !provider.shared?.includes(name),
   );
@@ -55,7 +57,7 @@ function provide(provider: Provider, env: Environment): Provided | string | unde
     return `${provider.baseUrl} is not a URL that can be used: ${skipped}`;
   const place = baseUrl?.data ?? kinds.get(provider.kind)?.baseUrl;
 
-  const models = modelsOf(provider, env);
+  const models = modelsOf(provider, env, now);
   if (models.some(({ id }) => !idSchema.safeParse(id).success))
     return `${Object.values(provider.deployments ?? {}).join(" or ")} lists what cannot be a deployment: ${skipped}`;
 
@@ -80,15 +82,23 @@ function provide(provider: Provider, env: Environment): Provided | string | unde
   };
 }
 
-function modelsOf({ kind, deployments }: Provider, env: Environment): readonly Known[] {
+function modelsOf(
+  { kind, deployments }: Provider,
+  env: Environment,
+  now: number,
+): readonly Known[] {
   const known = catalogue[kind] ?? [];
   const named = (["embedding", "image"] as const).flatMap((of) =>
     listed(deployments && read(env, deployments[of])).map(
       (id): Known => known.find((row) => row.id === id && row.kind === of) ?? { id, kind: of },
     ),
   );
-  // Whoever lists some deployments has no others.
-  return named.length > 0 ? named : known;
+  // A list of deployments is complete, and the operator answers for what it names.
+  if (named.length > 0) return named;
+  return known.filter(({ id }) => {
+    const end = endOf(id, kind);
+    return !end || !hasEnded(end, now);
+  });
 }
 
 const listed = (text: string | undefined): readonly string[] =>

@@ -19,6 +19,8 @@ export interface LoadOptions {
   /** Whether the optional inpainting model is installed. */
   readonly migan?: boolean;
   readonly version?: number;
+  /** Unix milliseconds, to compare the end dates of models with. Absent: none has passed. */
+  readonly now?: number;
   /** Looks into the folders of local models, for those who want to know before the first call. */
   readonly inspectFolder?: InspectFolder;
 }
@@ -28,12 +30,12 @@ export type Loaded =
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
 export function loadSnapshot(options: LoadOptions): Loaded {
-  const { path: file, env, storedKeys = [], migan = false, version = 1 } = options;
+  const { path: file, env, storedKeys = [], migan = false, version = 1, now } = options;
   const { text, fault } = fileText(file);
   if (fault !== undefined) return { ok: false, problems: [aboutFile(file, fault)] };
   if (text === undefined && options.required)
     return { ok: false, problems: [aboutFile(file, "does not exist")] };
-  const environment = fromEnvironment(env);
+  const environment = fromEnvironment(env, now);
   const inside = embedded({ migan });
   const elsewhere = {
     environment: upstreamsOf(environment.provided),
@@ -54,6 +56,7 @@ export function loadSnapshot(options: LoadOptions): Loaded {
     environment: environment.provided,
     embedded: inside,
     storedKeys,
+    ...(now !== undefined && { now }),
   });
   // What the file settles needs no warning.
   const settled = (id: string) => config.upstreams.some((upstream) => upstream.id === id);

@@ -25,6 +25,8 @@ export interface Model {
   readonly source: Source;
   readonly ownedBy: string;
   readonly description?: string;
+  /** The day from which no target serves it, such as `2026-12-01`. Absent: no end is known. */
+  readonly endsOn?: string;
   /** Milliseconds a call may take in all. Absent: as the setting says. */
   readonly timeoutMs?: number;
   readonly limits?: Limits;

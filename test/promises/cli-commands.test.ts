@@ -64,10 +64,18 @@ describe("called wrongly, the exit code is 2 and the help is shown on standard e
 
 describe("check", () => {
   test("a valid file: exit code 0 and what is in it", async () => {
-    const path = file("good.yaml", configFor(fake.url));
+    const lasting = configFor(fake.url).replaceAll("gpt-image-1.5", "gpt-image-2");
+    const path = file("good.yaml", lasting);
     const { code, out, err } = await run(["check", path]);
     expect({ code, err }).toEqual({ code: 0, err: "" });
     expect(out).toMatch(/good\.yaml is valid: \d+ upstreams, \d+ models, 1 keys\.\n$/);
+  });
+
+  test("a model that its vendor has ended is a warning with the day, and no mistake", async () => {
+    const ended = configFor(fake.url).replaceAll("gpt-image-1.5", "gpt-image-1");
+    const { code, err } = await run(["check", file("ended.yaml", ended)]);
+    expect(code).toBe(0);
+    expect(err).toContain('warning: the model "our-painter": "gpt-image-1" at "fake" ended on ');
   });
 
   test("a file with mistakes: exit code 1 and all of them with their places", async () => {

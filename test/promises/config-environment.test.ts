@@ -62,6 +62,26 @@ test("retired models are not offered", () => {
     expect(modelIds({ OPENAI_API_KEY: "k" })).not.toContain(gone);
 });
 
+describe("a model that has ended", () => {
+  const idsAt = (now: string, env: Record<string, string>) =>
+    fromEnvironment(env, Date.parse(now)).provided.flatMap(({ models }) =>
+      models.map(({ id }) => id),
+    );
+
+  test("is provisioned from the environment until its last day, and not after it", () => {
+    const env = { OPENAI_API_KEY: "k" };
+    expect(idsAt("2026-11-30T23:59:59Z", env)).toContain("gpt-image-1.5");
+    expect(idsAt("2026-12-01T00:00:00Z", env)).not.toContain("gpt-image-1.5");
+    expect(idsAt("2026-12-01T00:00:00Z", env)).toContain("gpt-image-2");
+  });
+
+  test("stays where the operator lists its deployment", () => {
+    const named = { ...azure, AZURE_OPENAI_EMBEDDING_DEPLOYMENT: "text-embedding-3-small" };
+    expect(idsAt("2029-01-01", named)).toEqual(["text-embedding-3-small"]);
+    expect(idsAt("2029-01-01", azure)).not.toContain("text-embedding-3-small");
+  });
+});
+
 describe("of two providers with a model of one name", () => {
   test("the first of the table keeps the plain id, the other carries its own before a slash", () => {
     const ids = modelIds({ ...azure, OPENAI_API_KEY: "k" });
