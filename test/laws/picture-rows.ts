@@ -69,8 +69,16 @@ const models: Readonly<Record<string, readonly string[]>> = {
     ...["@cf/leonardo/lucid-origin", "@cf/leonardo/phoenix-1.0"],
   ],
   fireworks: ["flux-1-schnell-fp8", "flux-kontext-pro", "stable-diffusion-xl-1024-v1-0"],
-  gemini: ["gemini-2.5-flash-image", "gemini-3-pro-image", "gemini-3.1-flash-image"],
-  vertex: ["gemini-3.1-flash-image", "imagen-4.0-generate-001", "imagen-3.0-capability-001"],
+  gemini: [
+    ...["gemini-2.5-flash-image", "gemini-3-pro-image", "gemini-3.1-flash-image"],
+    ...["gemini-3.1-flash-lite-image", "gemini-nano-banana-2.1"],
+  ],
+  vertex: [
+    "gemini-nano-banana-2.1",
+    "gemini-3.1-flash-image",
+    "imagen-4.0-generate-001",
+    "imagen-3.0-capability-001",
+  ],
   ideogram: [
     ...["V_2", "ideogram-v3", "ideogram-v4", "ideogram-4-5", "ideogram-3-transparent"],
     ...["ideogram-4", "ideogram-3", "ideogram-2", "p-image", "nano-banana", "gpt-image-2-5"],
@@ -78,9 +86,15 @@ const models: Readonly<Record<string, readonly string[]>> = {
   luma: ["photon-1"],
   "luma-agents": ["uni-1"],
   minimax: ["image-01", "image-01-live", "MiniMax-H3-Image"],
-  openrouter: ["openai/gpt-image-1.5", "google/gemini-2.5-flash-image"],
+  openrouter: [
+    ...["openai/gpt-image-2", "openai/gpt-image-2.5-sunburst", "google/gemini-2.5-flash-image"],
+    ...["google/gemini-nano-banana-2.1", "quiver/arrow-2"],
+  ],
   recraft: ["recraftv3", "recraftv3_vector", "recraftv4_1"],
-  runware: ["bfl:5@1", "bfl:1@2", "bytedance:seedream@4.5"],
+  runware: [
+    ...["bfl:5@1", "bfl:1@2", "bytedance:seedream@4.5", "bfl:flux@erase", "bria:20@1"],
+    ...["exactly:photo@journey", "ideogram:4@4"],
+  ],
   siliconflow: ["Qwen/Qwen-Image-Edit-2509", "Qwen/Qwen-Image", "Kwai-Kolors/Kolors"],
   stability: ["ultra", "core", "sd3.5-large", "edit/inpaint", "edit/remove-background", "style"],
   together: ["black-forest-labs/FLUX.1-kontext-pro", "black-forest-labs/FLUX.2-pro", "imagen-4.0"],

@@ -104,6 +104,24 @@ test("how much a model shall plan is told to those that can be told", () => {
   expect(takes("gemini-3-pro-image").complexity).toBeUndefined();
 });
 
+test("gemini-nano-banana-2.1 takes 14 ratios at 1K, 2K or 4K and three thinking levels", () => {
+  const model = "gemini-nano-banana-2.1";
+  for (const { adapter } of [gemini, vertex]) {
+    const { takes, sizes } = adapter.pictures!(target(model), "generations");
+    expect(takes.complexity?.toString()).toBe("low,high,medium");
+    const ratios = typeof sizes === "object" && "ratios" in sizes ? sizes.ratios : [];
+    expect(ratios).toHaveLength(14);
+    expect(ratios).toEqual(expect.arrayContaining(["1:4", "4:1", "1:8", "8:1"]));
+  }
+  const query = wish({ aspect: "16:9", wanted: "4096x2304", options: { complexity: "medium" } });
+  expect(sent(query, target(model))).toMatchObject({
+    generationConfig: {
+      imageConfig: { aspectRatio: "16:9", imageSize: "4K" },
+      thinkingConfig: { thinkingLevel: "MEDIUM" },
+    },
+  });
+});
+
 test("tokens are counted so that what was read and what was made add up", async () => {
   const { usage } = await read({
     candidates: [drawn],

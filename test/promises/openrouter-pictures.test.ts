@@ -53,6 +53,38 @@ const completed = (name: string, usage?: object) => ({
 });
 const usage = { prompt_tokens: 10, completion_tokens: 90, total_tokens: 100, cost: 0.25 };
 
+describe("what a model is sent", () => {
+  const sent = (model: string, more: Partial<GenerationQuery>): Record<string, unknown> => {
+    const asked = { ...query, stream: false, options: {}, ...more };
+    return JSON.parse(generations?.toUpstream(asked, { ...target, model }).body as string);
+  };
+  const takes = (model: string) =>
+    openrouter.adapter.pictures?.({ ...target, model }, "generations").takes;
+
+  test("gpt-image-2.5 takes OpenAI's two highest quality tiers, and earlier models do not", () => {
+    expect(takes("openai/gpt-image-2.5-sunburst")?.quality).toContain("xhigh");
+    expect(takes("openai/gpt-image-2.6-flare")?.quality).toContain("max");
+    for (const model of ["openai/gpt-image-1.5", "openai/gpt-image-2", "openai/gpt-5-image"]) {
+      expect(takes(model)?.quality).toEqual(["low", "medium", "high"]);
+    }
+    const body = sent("openai/gpt-image-2.5-sunburst", { options: { quality: "max", user: "u" } });
+    expect(body).toMatchObject({ quality: "max", user: "u" });
+  });
+
+  test("a 4K image of a Google model is requested as 4K, and in the caller's own words if given", () => {
+    const large = { aspect: "16:9", wanted: "4096x2304" };
+    const model = "google/gemini-nano-banana-2.1";
+    expect(sent(model, large)).toMatchObject({ aspect_ratio: "16:9", resolution: "4K" });
+    expect(sent(model, { ...large, rest: { resolution: "2K" } }).resolution).toBe("2K");
+    expect(sent(model, { aspect: "16:9", wanted: "1024x576" }).resolution).toBeUndefined();
+    expect(sent("google/gemini-2.5-flash-image", large).resolution).toBeUndefined();
+  });
+
+  test("a vectorization model takes svg", () => {
+    expect(takes("quiver/arrow-2")?.output_format).toEqual(["svg"]);
+  });
+});
+
 describe("a stream", () => {
   const stream = (...payloads: object[]) => read(frames(...payloads), "text/event-stream");
 

@@ -16,20 +16,21 @@ import { bearer } from "./wire/headers.ts";
 import { readListed, revised } from "./wire/listed-pictures.ts";
 import { memberOf } from "./wire/members.ts";
 import { type Meant, nativeFault, type Refusal } from "./wire/native-fault.ts";
+import { resolutionOf } from "./wire/resolution.ts";
 
 const baseUrl = "https://api.x.ai/v1";
 
 const rootOf = ({ baseUrl: place = baseUrl }: Upstream): string => place;
 
-// docs.x.ai/developers/rest-api-reference/inference/images: `aspect_ratio`.
+// xai-sdk 1.21.0, ImageAspectRatio; docs.comfy.org's copy of xAI's schema has the same thirteen.
 const ratios = [
   ...["1:1", "3:4", "4:3", "9:16", "16:9", "2:3", "3:2", "9:19.5", "19.5:9"],
-  ...["9:20", "20:9", "1:2", "2:1", "21:9", "5:2"],
+  ...["9:20", "20:9", "1:2", "2:1"],
 ];
 
 /**
- * The page named above: `quality` is low, medium or high. What became of it by model is from docs.comfy.org, Grok: 2.0 has
- * the first two, the models before it leave it unheard.
+ * docs.x.ai/developers/rest-api-reference/inference/images: `quality` is low, medium or high. By model, docs.comfy.org says:
+ * 2.0 takes the first two (xai-sdk 1.21.0, ImageQuality, has only these), earlier models ignore it.
  */
 const tiers: readonly (readonly [RegExp, readonly string[] | undefined])[] = [
   [/imagine-image-2\b/, ["low", "medium"]],
@@ -53,17 +54,25 @@ const pictures = ({ model }: Target): ImageTraits => ({
   ...(!/grok-2-image/.test(model) && { edits: { maxImages: 3, maxBytes: 10 * 1024 * 1024 } }),
 });
 
-const fieldsOf = ({ rest, prompt, aspect, options }: GenerationQuery, { model }: Target): Rest => ({
-  ...rest,
-  model,
-  prompt,
-  n: options.n,
-  quality: options.quality,
-  user: options.user,
-  // Its links last for an unknown, short time: whoever did not ask for one gets the picture itself.
-  response_format: options.response_format ?? "b64_json",
-  ...(aspect !== undefined && { aspect_ratio: aspect }),
-});
+/** xai-sdk 1.21.0, ImageResolution: 1k or 2k, and 1k unasked. There is no 4k: a larger size gets 2k. */
+const resolutionFor = (query: GenerationQuery): Rest =>
+  resolutionOf(query) === "1K" ? {} : { resolution: "2k" };
+
+function fieldsOf(query: GenerationQuery, { model }: Target): Rest {
+  const { rest, prompt, aspect, options } = query;
+  return {
+    ...resolutionFor(query),
+    ...rest,
+    model,
+    prompt,
+    n: options.n,
+    quality: options.quality,
+    user: options.user,
+    // Links last for an unknown, short time: a client that did not ask for one gets the image itself.
+    response_format: options.response_format ?? "b64_json",
+    ...(aspect !== undefined && { aspect_ratio: aspect }),
+  };
+}
 
 const generations: PictureQuestion<GenerationQuery> = {
   toUpstream: (query, target) =>

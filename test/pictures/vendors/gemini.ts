@@ -38,12 +38,25 @@ function caseOf(name: string, surface: Surface): PictureVendor {
 }
 
 const imageConfig = ["aspectRatio", "imageSize"];
+const banners = ["1:4", "4:1", "1:8", "8:1"];
+const sizes = ["1K", "2K", "4K"];
 
 export const gemini: readonly PictureVendor[] = [
+  caseOf("gemini-nano-banana-2.1", {
+    model: "gemini-nano-banana-2.1",
+    imageConfig,
+    shapes: [...shapes, ...banners],
+    sizes,
+    levels: { MINIMAL: "low", MEDIUM: "medium", HIGH: "high" },
+    maxImages: 14,
+    kind: "jpeg",
+  }),
   caseOf("gemini-3.1-flash-image", {
     model: "gemini-3.1-flash-image",
     imageConfig,
-    shapes: [...shapes, "1:4", "4:1", "1:8", "8:1"],
+    shapes: [...shapes, ...banners],
+    sizes: ["512", ...sizes],
+    levels: { MINIMAL: "low", HIGH: "high" },
     maxImages: 14,
     kind: "jpeg",
   }),

@@ -33,6 +33,10 @@ export interface Surface {
   readonly imageConfig: readonly string[];
   readonly shapes: readonly string[];
   readonly maxImages: number;
+  /** Values of `imageSize`. Absent: the model refuses the member. */
+  readonly sizes?: readonly string[];
+  /** Values of `thinkingLevel`, each with the `complexity` that it stands for. Absent: the model refuses the member. */
+  readonly levels?: Readonly<Record<string, string>>;
   /** The kind of file that comes when none was asked for. */
   readonly kind: "png" | "jpeg";
   readonly model: string;
@@ -47,6 +51,7 @@ interface Config {
   readonly responseModalities?: readonly string[];
   readonly imageConfig?: {
     readonly aspectRatio?: string;
+    readonly imageSize?: string;
     readonly imageOutputOptions?: { readonly mimeType?: string };
   };
   readonly thinkingConfig?: { readonly thinkingLevel?: string };
@@ -109,20 +114,27 @@ function readConfig(given: unknown, surface: Surface): Partial<Order> {
   const { responseModalities, imageConfig = {}, thinkingConfig } = config;
   if (responseModalities?.join() !== "IMAGE") throw invalid("a picture was not asked for");
   known(imageConfig, "generation_config.image_config", surface.imageConfig);
-  const { aspectRatio, imageOutputOptions } = imageConfig;
+  const { aspectRatio, imageSize, imageOutputOptions } = imageConfig;
   if (aspectRatio !== undefined && !surface.shapes.includes(aspectRatio)) {
     throw invalid(`aspect_ratio must be one of ${surface.shapes.join(", ")}`);
+  }
+  if (imageSize !== undefined && !surface.sizes?.includes(imageSize)) {
+    throw invalid(`image_size '${imageSize}' is not supported for this model`);
   }
   const { mimeType } = imageOutputOptions ?? {};
   if (mimeType !== undefined && !["image/png", "image/jpeg"].includes(mimeType)) {
     throw invalid(`Unsupported output mime type: ${mimeType}`);
   }
   const { thinkingLevel } = thinkingConfig ?? {};
+  const complexity = thinkingLevel === undefined ? undefined : surface.levels?.[thinkingLevel];
+  if (thinkingLevel !== undefined && complexity === undefined) {
+    throw invalid(`Thinking level ${thinkingLevel} is not supported for this model.`);
+  }
   return {
     ...(aspectRatio !== undefined && { aspect: aspectRatio }),
     options: {
       ...(mimeType !== undefined && { output_format: mimeType.replace("image/", "") }),
-      ...(thinkingLevel !== undefined && { complexity: thinkingLevel === "HIGH" ? "high" : "low" }),
+      ...(complexity !== undefined && { complexity }),
     },
   };
 }
@@ -136,7 +148,7 @@ function withPicture(order: Order, picture: Uint8Array, kind: string, model: str
     data: Buffer.from(bytes).toString("base64"),
   });
   const images = order.images?.length ?? 0;
-  const thoughts = model.startsWith("gemini-3") ? 214 : 0;
+  const thoughts = model.startsWith("gemini-2") ? 0 : 214;
   return {
     candidates: [
       {

@@ -20,10 +20,11 @@ const error = (code: number, message: string, metadata?: object): VendorResponse
 const fields = [
   ...["model", "prompt", "n", "size", "aspect_ratio", "resolution", "quality", "background"],
   ...["output_format", "output_compression", "input_references", "provider", "seed", "stream"],
+  ...["session_id", "trace", "user"],
 ];
 const ratios = [
   ...["1:1", "1:2", "1:4", "1:8", "2:1", "2:3", "3:2", "3:4", "4:1", "4:3", "4:5", "5:4", "8:1"],
-  ...["9:16", "16:9", "9:19.5", "19.5:9", "9:20", "20:9", "9:21", "21:9", "auto"],
+  ...["2.35:1", "5:2", "9:16", "16:9", "9:19.5", "19.5:9", "9:20", "20:9", "9:21", "21:9", "auto"],
 ];
 
 /** What a model of one of the vendors behind it takes. */
@@ -34,6 +35,9 @@ interface Model {
   readonly openai: boolean;
   /** Knows sizes, and not only shapes. */
   readonly sizes: boolean;
+  readonly qualities?: readonly string[];
+  /** Resolution tiers of a model that takes an aspect ratio. */
+  readonly tiers?: readonly string[];
 }
 
 function oneOf(body: Readonly<Record<string, unknown>>, name: string, values: readonly string[]) {
@@ -50,7 +54,8 @@ function orderOf(body: Readonly<Record<string, unknown>>, model: Model): Order {
   if (body.model !== model.id) throw error(400, `${String(body.model)} is not a valid model ID`);
   if (typeof prompt !== "string" || prompt === "") throw error(400, "prompt is required");
   if (Number(n) > model.most) throw error(400, "This provider only supports generating 1 image");
-  oneOf(body, "quality", ["auto", "low", "medium", "high"]);
+  oneOf(body, "quality", ["auto", "low", "medium", "high", ...(model.qualities ?? [])]);
+  oneOf(body, "resolution", model.tiers ?? []);
   oneOf(body, "background", ["auto", "transparent", "opaque"]);
   oneOf(body, "output_format", ["png", "jpeg", "webp", "svg"]);
   oneOf(body, "aspect_ratio", ratios);
@@ -59,8 +64,9 @@ function orderOf(body: Readonly<Record<string, unknown>>, model: Model): Order {
   }
   if (size !== undefined && !model.sizes) throw error(400, "This model does not take a size");
   // What a vendor has no word for is passed over in silence: the gateway must not rely on it.
-  const told = ["quality", "background", "output_format", "output_compression"].flatMap((name) =>
-    model.openai && body[name] !== undefined ? [[name, body[name]]] : [],
+  const options = ["quality", "background", "output_format", "output_compression"];
+  const told = ["user", ...(model.openai ? options : [])].flatMap((name) =>
+    body[name] !== undefined ? [[name, body[name]]] : [],
   );
   return {
     prompt,
@@ -191,18 +197,31 @@ const caseOf = (name: string, model: Model): PictureVendor => ({
   config: { apiKey: key },
   basePath: "/api/v1",
   operations: ["generations", "edits"],
-  source: "OpenRouterTeam/typescript-sdk: .speakeasy/in.openapi.yaml, POST /images",
+  source: "https://www.npmjs.com/package/@openrouter/sdk 1.3.19, ImageGenerationRequest",
   open: (studio) => (request) => draw(request, studio, model),
   refusals: refusals(model.id),
 });
 
 export const openrouter: readonly PictureVendor[] = [
-  caseOf("openrouter-openai", { id: "openai/gpt-image-1.5", most: 10, openai: true, sizes: true }),
+  caseOf("openrouter-openai", {
+    id: "openai/gpt-image-2.5-sunburst",
+    most: 10,
+    openai: true,
+    sizes: true,
+    qualities: ["xhigh", "max"],
+  }),
   caseOf("openrouter-google", {
     id: "google/gemini-2.5-flash-image",
     most: 1,
     openai: false,
     sizes: false,
+  }),
+  caseOf("openrouter-nano-banana", {
+    id: "google/gemini-nano-banana-2.1",
+    most: 1,
+    openai: false,
+    sizes: false,
+    tiers: ["1K", "2K", "4K"],
   }),
   caseOf("openrouter-flux", {
     id: "black-forest-labs/flux.2-pro",

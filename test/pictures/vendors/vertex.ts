@@ -7,7 +7,14 @@ import {
   type VendorRequest,
   type VendorResponse,
 } from "../picture-vendor.ts";
-import { generateContent, invalid, known, pictureRefusals, refusal } from "./google-desk.ts";
+import {
+  generateContent,
+  invalid,
+  known,
+  pictureRefusals,
+  refusal,
+  type Surface,
+} from "./google-desk.ts";
 
 const token = "ya29.vexel-pictures-0123456789abcdef";
 const project = "otter-works-471100";
@@ -31,32 +38,46 @@ function checkDoor({ method, path, headers }: VendorRequest, model: string): str
   );
 }
 
-const pro = "gemini-3-pro-image";
+const ratios = ["1:1", "2:3", "3:2", "3:4", "4:3", "4:5", "5:4", "9:16", "16:9", "21:9"];
 
-const geminiCase: PictureVendor = {
-  name: "vertex-gemini",
+const geminiCase = (
+  name: string,
+  model: string,
+  more: Pick<Surface, "shapes" | "levels">,
+): PictureVendor => ({
+  name,
   kind: "vertex",
-  model: pro,
+  model,
   config,
   basePath: "/v1",
   operations: ["generations", "edits"],
   source:
     "https://docs.cloud.google.com/gemini-enterprise-agent-platform/models/capabilities/image-generation; googleapis/js-genai, imageConfigToVertex",
   open: (studio) => (request) => {
-    if (checkDoor(request, pro) !== "generateContent") throw invalid("not a method of this model");
+    if (checkDoor(request, model) !== "generateContent")
+      throw invalid("not a method of this model");
     return generateContent(request, studio, {
-      model: pro,
+      ...more,
+      model,
       imageConfig: [
         ...["aspectRatio", "imageSize", "personGeneration", "imageOutputOptions"],
         "prominentPeople",
       ],
-      shapes: ["1:1", "2:3", "3:2", "3:4", "4:3", "4:5", "5:4", "9:16", "16:9", "21:9"],
+      sizes: ["1K", "2K", "4K"],
       maxImages: 14,
       kind: "png",
     });
   },
-  refusals: pictureRefusals(pro, { host, project }),
-};
+  refusals: pictureRefusals(model, { host, project }),
+});
+
+const geminiCases = [
+  geminiCase("vertex-gemini", "gemini-3-pro-image", { shapes: ratios }),
+  geminiCase("vertex-nano-banana", "gemini-nano-banana-2.1", {
+    shapes: [...ratios, "1:4", "4:1", "1:8", "8:1"],
+    levels: { MINIMAL: "low", MEDIUM: "medium", HIGH: "high" },
+  }),
+];
 
 interface Reference {
   readonly referenceType?: string;
@@ -178,4 +199,4 @@ const imagenCase: PictureVendor = {
   ],
 };
 
-export const vertex: readonly PictureVendor[] = [geminiCase, imagenCase];
+export const vertex: readonly PictureVendor[] = [...geminiCases, imagenCase];

@@ -36,7 +36,7 @@ const fields = [
   ...["user", "storage_options", "deferred", "output"],
 ];
 
-const ratios = /^(1:1|3:4|4:3|9:16|16:9|2:3|3:2|9:19\.5|19\.5:9|9:20|20:9|1:2|2:1|21:9|5:2|auto)$/;
+const ratios = /^(1:1|3:4|4:3|9:16|16:9|2:3|3:2|9:19\.5|19\.5:9|9:20|20:9|1:2|2:1|auto)$/;
 
 interface Rules {
   readonly model: string;
@@ -57,13 +57,16 @@ const open =
     const body = jsonOf(request);
     onlyKnown(body, editing ? [...fields, "image", "images"] : fields);
     if (body.model !== model) throw noModel(body.model);
-    const { prompt, n = 1, aspect_ratio, quality, response_format = "url" } = body;
+    const { prompt, n = 1, aspect_ratio, quality, resolution, response_format = "url" } = body;
     if (typeof prompt !== "string") throw invalid("missing field `prompt`");
     if (!Number.isInteger(n) || Number(n) < 1 || Number(n) > 10) {
       throw invalid("n must be between 1 and 10");
     }
     if (aspect_ratio !== undefined && !ratios.test(String(aspect_ratio))) {
       throw invalid("unknown variant of `aspect_ratio`");
+    }
+    if (resolution !== undefined && !["1k", "2k"].includes(String(resolution))) {
+      throw invalid("unknown variant of `resolution`");
     }
     if (quality !== undefined && !qualities.includes(String(quality))) {
       throw invalid("quality is not supported by this model");

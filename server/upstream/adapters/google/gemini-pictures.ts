@@ -16,15 +16,50 @@ import { listOf, memberOf, objectOf, restOf, textIn } from "../wire/members.ts";
 import { refused } from "../wire/native-fault.ts";
 import { pictureIn } from "../wire/picture-in.ts";
 import { without } from "../wire/refusal.ts";
+import { resolutionOf } from "../wire/resolution.ts";
 import { geminiUsage } from "./usage.ts";
 
-// ai.google.dev/gemini-api/docs/image-generation: every model knows these shapes,
-export const geminiShapes = [
+// ai.google.dev/gemini-api/docs/image-generation: every model takes these aspect ratios,
+const commonRatios = [
   ...["1:1", "2:3", "3:2", "3:4", "4:3"],
   ...["4:5", "5:4", "9:16", "16:9", "21:9"],
 ];
-// and gemini-3.1-flash-image and its lite kind these as well.
-const banners = ["1:4", "4:1", "1:8", "8:1"];
+// and gemini-3.1-flash-image, its lite variant and gemini-nano-banana-2.1 also these.
+const bannerRatios = ["1:4", "4:1", "1:8", "8:1"];
+
+/** The thinking levels of a model, by the value of `complexity` that selects each. */
+type ThinkingLevels = Readonly<Record<string, string>>;
+
+interface GeminiImageModel {
+  readonly ratios: readonly string[];
+  readonly thinking: ThinkingLevels;
+  /** Takes `imageSize`: 1K, 2K or 4K. */
+  readonly sized: boolean;
+}
+
+const wideRatios = [...commonRatios, ...bannerRatios];
+const twoLevels: ThinkingLevels = { low: "MINIMAL", high: "HIGH" };
+
+/**
+ * By the model's name, without the `google/` that gateways put before it. Sources: the page named above; of
+ * gemini-nano-banana-2.1 the release notes of @tanstack/ai-gemini 0.36.0 ("all 14 aspect ratios at 1K, 2K, or 4K"; 512 is
+ * refused), docs.laozhang.ai/en/api-capabilities/nano-banana-2-1-image (2026-10-07), and for its thinking levels
+ * skills.sh/jpcaparas/skills/nanobanana (live calls, 2026-10-18). A later nano-banana is taken to be like 2.1.
+ */
+const models: readonly (readonly [RegExp, GeminiImageModel])[] = [
+  [
+    /gemini-nano-banana-/,
+    { ratios: wideRatios, thinking: { ...twoLevels, medium: "MEDIUM" }, sized: true },
+  ],
+  [/gemini-3\.1-[\w-]*lite/, { ratios: wideRatios, thinking: twoLevels, sized: false }],
+  [/gemini-3\.1-/, { ratios: wideRatios, thinking: twoLevels, sized: true }],
+  [/gemini-3[.\d]*-(?:pro|flash)-image/, { ratios: commonRatios, thinking: {}, sized: true }],
+];
+const older: GeminiImageModel = { ratios: commonRatios, thinking: {}, sized: false };
+
+/** What a Gemini image model takes, here and at gateways that pass requests on to Google. */
+export const geminiImageModel = (model: string): GeminiImageModel =>
+  models.find(([name]) => name.test(model))?.[1] ?? older;
 
 /** What is the same everywhere; the two places differ in what they say of files. */
 export function geminiTraits(
@@ -32,19 +67,17 @@ export function geminiTraits(
   takes: ImageTraits["takes"],
   files: Partial<EditTraits>,
 ): ImageTraits {
-  const newer = /gemini-3\.1-/.test(model);
+  const { ratios, thinking } = geminiImageModel(model);
+  const levels = Object.keys(thinking);
   return {
     // One candidate is one picture; `candidateCount` is 1 on every model's card.
     maxImages: 1,
-    takes: { ...takes, ...(newer && { complexity: ["low", "high"] }) },
-    sizes: { ratios: newer ? [...geminiShapes, ...banners] : geminiShapes },
+    takes: { ...takes, ...(levels.length > 0 && { complexity: levels }) },
+    sizes: { ratios },
     // "Maximum images per prompt: 14" on the cards of the third generation.
     edits: { maxImages: 14, ...files },
   };
 }
-
-/** How long the model thinks before it draws: gemini-3.1 knows these two steps. */
-const thinking: Readonly<Record<string, string>> = { low: "MINIMAL", high: "HIGH" };
 
 /** Members of a request itself. All other options of the API belong to `generationConfig`. */
 const outside: ReadonlySet<string> = new Set([
@@ -52,17 +85,10 @@ const outside: ReadonlySet<string> = new Set([
   ...["labels", "serviceTier", "store"],
 ]);
 
-/**
- * The same page: "Gemini 3 image models generate 1K images by default but can also output 2K, 4K". 1K is about as many
- * pixels as 1024x1024, 2K four times and 4K sixteen times as many. The lite kind and the older ones are not among them.
- */
-function imageSizeFor({ wanted = "" }: GenerationQuery, { model }: Target): Rest {
-  if (!/gemini-3[.\d]*-(?:pro|flash)-image/.test(model)) return {};
-  const [width = 0, height = 0] = wanted.split("x").map(Number);
-  const edge = Math.sqrt(width * height);
-  // Where it is in between, the nearer one in proportion.
-  if (edge <= 1024 * Math.SQRT2) return {};
-  return { imageSize: edge <= 2048 * Math.SQRT2 ? "2K" : "4K" };
+/** "Gemini 3 image models generate 1K images by default but can also output 2K, 4K": 1K is not sent. */
+function imageSizeFor(query: GenerationQuery, { model }: Target): Rest {
+  const imageSize = resolutionOf(query);
+  return geminiImageModel(model).sized && imageSize !== "1K" ? { imageSize } : {};
 }
 
 export function geminiBody(
@@ -82,7 +108,7 @@ export function geminiBody(
       imageOutputOptions: { mimeType: `image/${options.output_format}` },
     }),
   };
-  const level = thinking[options.complexity ?? ""];
+  const level = geminiImageModel(target.model).thinking[options.complexity ?? ""];
   return {
     ...picked(others, (name) => outside.has(name)),
     contents: [

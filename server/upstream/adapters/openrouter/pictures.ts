@@ -9,7 +9,7 @@ import type {
   Target,
 } from "../../contract.ts";
 import type { ImageTraits } from "../../image-traits.ts";
-import { geminiShapes } from "../google/gemini-pictures.ts";
+import { geminiImageModel } from "../google/gemini-pictures.ts";
 import { askForPicture } from "../wire/ask.ts";
 import { readDocument } from "../wire/document.ts";
 import { asDataUrl } from "../wire/edit-sources.ts";
@@ -17,45 +17,61 @@ import { bearer } from "../wire/headers.ts";
 import { createdIn, listedIn } from "../wire/listed-pictures.ts";
 import { memberOf } from "../wire/members.ts";
 import { isStream } from "../wire/picture-events.ts";
+import { resolutionOf } from "../wire/resolution.ts";
 import { readOpenrouterEvents } from "./events.ts";
 import { faultIn } from "./fault.ts";
 import { accountOf } from "./usage.ts";
 
-// OpenRouterTeam/typescript-sdk, .speakeasy/in.openapi.yaml: ImageGenerationRequest. "Providers that only support
-// single-image generation reject n > 1", and "providers without a quality knob ignore" it: so what only some can do is
-// asked only of those known for it.
+// @openrouter/sdk 1.3.19, ImageGenerationRequest. "Providers that only support single-image generation reject n > 1", and
+// "providers without a quality knob ignore" it: an option is offered only for models whose vendor is known to have it.
+// `user` is OpenRouter's own field: "never sent to providers verbatim".
+const user = { user: "any" } as const;
 const most: ImageTraits = {
   maxImages: 1,
-  takes: {},
+  takes: user,
   sizes: "any",
   edits: { maxImages: 16, links: true },
 };
 
+const openaiTraits = (quality: readonly string[]): Partial<ImageTraits> => ({
+  maxImages: 10,
+  takes: {
+    ...user,
+    quality,
+    background: ["transparent", "opaque"],
+    output_format: ["png", "jpeg", "webp"],
+    output_compression: "any",
+    partial_images: "any",
+  },
+  compresses: ["jpeg", "webp"],
+  streams: true,
+});
+
 const families: readonly (readonly [RegExp, Partial<ImageTraits>])[] = [
-  [
-    /^openai\//,
-    {
-      maxImages: 10,
-      takes: {
-        quality: ["low", "medium", "high"],
-        background: ["transparent", "opaque"],
-        output_format: ["png", "jpeg", "webp"],
-        output_compression: "any",
-        partial_images: "any",
-      },
-      compresses: ["jpeg", "webp"],
-      streams: true,
-    },
-  ],
-  // openrouter.ai/docs, ImageGenerationRequestAspectRatio: "Providers clamp to their supported subset". So only shapes that
-  // Google itself says it has; the sizes are the model's own.
-  [/^google\//, { sizes: { ratios: geminiShapes } }],
+  // `xhigh` and `max` are the tiers of GPT Image 2.5 and later: catalogue/pictures/openai.ts.
+  [/^openai\/gpt-(?:\d-image|image-(?:1|2(?!\.)))/, openaiTraits(["low", "medium", "high"])],
+  [/^openai\//, openaiTraits(["low", "medium", "high", "xhigh", "max"])],
+  // "SVG is supported by vectorization models (e.g. Quiver)".
+  [/^quiver(?:ai)?\//, { takes: { ...user, output_format: ["svg"] }, sizes: { list: [] } }],
 ];
+
+const isGoogle = (model: string): boolean => model.startsWith("google/");
 
 export const openrouterPictures = ({ model }: Target): ImageTraits => ({
   ...most,
   ...families.find(([name]) => name.test(model))?.[1],
+  // ImageGenerationRequestAspectRatio: "Providers clamp to their supported subset". So only ratios that Google itself
+  // documents for the model.
+  ...(isGoogle(model) && { sizes: { ratios: geminiImageModel(model).ratios } }),
 });
+
+/** "Normalized resolution tier": 512, 1K, 2K or 4K. Sent to models of Google's that have more than one. */
+function resolutionFor(query: GenerationQuery, model: string): Rest {
+  const resolution = resolutionOf(query);
+  return isGoogle(model) && geminiImageModel(model).sized && resolution !== "1K"
+    ? { resolution }
+    : {};
+}
 
 const ask = (
   query: GenerationQuery,
@@ -64,12 +80,13 @@ const ask = (
   more: Rest = {},
 ): WireRequest => {
   const { rest, options, prompt, aspect, stream } = query;
-  const { n, size, quality, background, output_format, output_compression } = options;
+  const { n, size, quality, background, output_format, output_compression, user } = options;
   const { streams } = openrouterPictures(target);
   const { upstream } = target;
   return askForPicture(`${upstream.baseUrl ?? baseUrl}/images`, bearer(upstream), {
+    ...resolutionFor(query, target.model),
     ...rest,
-    ...{ n, quality, background, output_format, output_compression },
+    ...{ n, quality, background, output_format, output_compression, user },
     ...(size !== "auto" && { size }),
     ...(aspect !== undefined && { aspect_ratio: aspect }),
     ...more,

@@ -1,8 +1,5 @@
-/**
- * What Google charges for pictures, on the Gemini API and on Vertex AI. Of gemini-3.1-flash-image on the Gemini API the
- * lists do not agree (0.25 or 0.50 for what goes in), so it is not here.
- */
-import { each, type Listed, litellm, puter, tokens, undated } from "./listed.ts";
+/** What Google charges for images, on the Gemini API and on Vertex AI. */
+import { each, type Listed, litellm, litellmNow, puter, tokens } from "./listed.ts";
 
 const both = ["gemini", "vertex"] as const;
 /** Searches, and lanes of another speed, are charged on top. */
@@ -26,11 +23,11 @@ export const google: readonly Listed[] = [
     source: `${litellm}, after ai.google.dev/gemini-api/docs/pricing; ${puter}`,
   },
   {
-    kinds: ["vertex"],
+    kinds: both,
     model: model("gemini-3\\.1-flash-image(-preview)?"),
     price: tokens(0.5, 0.5, 3, 60),
     unless,
-    source: `${litellm}, after cloud.google.com/vertex-ai/generative-ai/pricing`,
+    source: `${litellmNow}; ${litellm}, after cloud.google.com/vertex-ai/generative-ai/pricing`,
   },
   {
     kinds: both,
@@ -39,13 +36,12 @@ export const google: readonly Listed[] = [
     unless,
     source: `${puter}; Portkey-AI/models, pricing/vertex-ai.json, 2026-08-21`,
   },
-  // What pictures cost that go in is not told.
   {
     kinds: both,
     model: model("gemini-nano-banana-2\\.1"),
-    price: tokens(1.5, undefined, 7.5, 30),
+    price: tokens(1.5, 1.5, 7.5, 30),
     unless,
-    source: `github.com/BerriAI/litellm/discussions/44983, ${undated}`,
+    source: litellmNow,
   },
   {
     kinds: both,

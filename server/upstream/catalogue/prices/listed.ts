@@ -17,6 +17,8 @@ export interface Listed {
   readonly source: string;
 }
 
+/** The wheel on PyPI, downloaded 2026-11-15: the same file, newer. */
+export const litellmNow = "litellm 1.108.4, model_prices_and_context_window.json, 2026-11-15";
 export const litellm = "BerriAI/litellm, model_prices_and_context_window.json, 2026-08-05";
 /** Of pages that bear no date: when a copy of them was read, which may be older. */
 export const undated = "a copy read 2026-11";
