@@ -4,8 +4,10 @@ import type { Pending } from "../../server/upstream/adapter.ts";
 import { luma } from "../../server/upstream/adapters/luma/luma.ts";
 import { runware } from "../../server/upstream/adapters/runware/runware.ts";
 import type { EditQuery, WholeReply } from "../../server/upstream/contract.ts";
+import { anyEdges } from "../../server/upstream/image-traits.ts";
 import { faultOf } from "../laws/adapter-answers.ts";
 import { bodyOf, edit, file, query, read, targetOf } from "./picture-jobs-fixture.ts";
+import { declaredSchemas } from "./runware-schemas.ts";
 
 describe("Photon edits pictures behind links", () => {
   const target = targetOf("luma", "photon-1");
@@ -60,6 +62,35 @@ describe("Runware", () => {
     const beginning = await task("civitai:618692@691639", edit({ kind: "file", file }));
     expect(beginning.seedImage).toMatch(/^data:image\/png;base64,/);
     expect(beginning.inputs).toBeUndefined();
+  });
+
+  const listed = declaredSchemas.flatMap(({ models, ...schema }) =>
+    models.map((model) => ({ model, ...schema })),
+  );
+
+  test.each(listed)("$model is sent only the fields that its schema declares", async (declared) => {
+    const { model, images, sized, prompted } = declared;
+    const { sizes, edits } = runware.adapter.pictures!(targetOf("runware", model), "edits");
+    const mask = edits?.mask && ({ kind: "file", file } as const);
+    const sent = await task(model, {
+      ...edit({ kind: "file", file }),
+      ...(mask && { mask }),
+      // The plan leaves a size out where the traits list none.
+      options: sizes === anyEdges ? { size: "512x768" } : {},
+    });
+    const { inputs = {}, seedImage, maskImage, width, height, positivePrompt } = sent;
+    const form =
+      seedImage === undefined
+        ? Object.keys(inputs as object)
+        : Object.keys({ seedImage, maskImage });
+    const expected = {
+      "inputs.referenceImages": ["referenceImages"],
+      "inputs.image": ["image", "mask"],
+      seedImage: ["seedImage", "maskImage"],
+    };
+    expect(form).toEqual(expected[images]);
+    expect([width !== undefined, height !== undefined]).toEqual([sized, sized]);
+    expect(positivePrompt !== undefined).toBe(prompted);
   });
 
   test("tells what a call cost: the sum of all pictures, or nothing where it does not say", async () => {

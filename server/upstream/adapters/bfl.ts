@@ -42,7 +42,9 @@ interface Family {
 const flux2: Family = {
   sizes: { rule: { multipleOf: 16, minEdge: 64, maxEdge: 4096, maxPixels: 2048 * 2048 } },
   source: "input_image",
-  sources: 8,
+  // The vendor's pages say 8 through the API; @ai-sdk/black-forest-labs 1.0.33 sends up to `input_image_10`. A request with
+  // nine or ten images goes to the vendor, which decides.
+  sources: 10,
 };
 // docs.bfl.ml, FLUX 1.1 [pro] ultra and Kontext: any shape from 21:9 to 9:21; these are those that callers ask for.
 const shapes: Sizes = {

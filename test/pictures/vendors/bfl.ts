@@ -42,7 +42,7 @@ function edges({ width, height }: Fields, step: number, from: number, to: number
 const endpoints: Readonly<Record<string, Endpoint>> = {
   "flux-2-pro": {
     fields: ["width", "height"],
-    pictures: ["input_image", 8],
+    pictures: ["input_image", 10],
     check: (fields) => {
       edges(fields, 16, 64, 4096);
       const { width = 1024, height = 1024 } = fields as { width?: number; height?: number };

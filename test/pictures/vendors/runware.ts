@@ -40,9 +40,16 @@ const common = [
   ...["deliveryMethod", "ttl", "safety", "steps", "CFGScale", "scheduler", "strength"],
 ];
 
-const models: Readonly<Record<string, { readonly fields: readonly string[] }>> = {
+interface Model {
+  readonly fields: readonly string[];
+  /** Members of `inputs`. */
+  readonly inputs?: readonly string[];
+}
+
+const models: Readonly<Record<string, Model>> = {
   "runware:101@1": { fields: ["seedImage", "maskImage", "maskMargin", "lora"] },
-  "bfl:5@1": { fields: ["inputs", "providerSettings"] },
+  "bfl:5@1": { fields: ["inputs", "providerSettings"], inputs: ["referenceImages"] },
+  "bria:20@1": { fields: ["inputs", "providerSettings"], inputs: ["image", "mask"] },
 };
 
 const formats: Readonly<Record<string, "jpeg" | "png" | "webp">> = {
@@ -61,6 +68,7 @@ function check(task: Fields): void {
   const known = models[String(model)];
   if (!known) throw refuse(400, "invalidModel", `Invalid model '${model}'.`, "model");
   onlyKnown(task, [...common, ...known.fields]);
+  onlyKnown((task.inputs ?? {}) as Fields, known.inputs ?? []);
   if (typeof positivePrompt !== "string") throw invalid("positivePrompt", "It is missing.");
   if (!isWhole(numberResults, 1, 20)) throw invalid("numberResults", "It must be from 1 to 20.");
   if ((width === undefined) !== (height === undefined)) throw invalid("width", "Both or none.");
@@ -75,15 +83,17 @@ function orderOf(task: Fields): Order {
   const { seedImage, maskImage, inputs } = task;
   const picture = (value: unknown) =>
     wrappedPicture(value, () => invalid("seedImage", "It must be a UUID, a URL or base64."));
-  const references = (inputs as Fields | undefined)?.referenceImages as unknown[] | undefined;
-  const images = references ?? (seedImage === undefined ? [] : [seedImage]);
+  const { referenceImages, image = seedImage, mask = maskImage } = (inputs ?? {}) as Fields;
+  const images = Array.isArray(referenceImages)
+    ? referenceImages
+    : [image].filter((source) => source !== undefined);
   return {
     prompt: String(positivePrompt),
     n: Number(numberResults),
     ...(width !== undefined && { size: `${width}x${height}` }),
     options: present({ output_format: formats[String(outputFormat)] }),
     ...(images.length > 0 && { images: images.map(picture) }),
-    ...(maskImage !== undefined && { mask: picture(maskImage) }),
+    ...(mask !== undefined && { mask: picture(mask) }),
   };
 }
 
@@ -170,13 +180,17 @@ const refusals: PictureVendor["refusals"] = [
   { ...refuse(504, "timeoutProvider", "The provider did not answer."), fault: "upstream_timeout" },
 ];
 
-const vendor = (name: string, model: string): PictureVendor => ({
+const vendor = (
+  name: string,
+  model: string,
+  operations: PictureVendor["operations"] = ["generations", "edits"],
+): PictureVendor => ({
   name,
   kind: "runware",
   model,
   config: { apiKey: key },
   basePath: "/v1",
-  operations: ["generations", "edits"],
+  operations,
   source:
     "https://runware.ai/docs/en/image-inference, https://runware.ai/docs/platform/errors, and https://github.com/Runware/runware-typescript",
   open,
@@ -186,4 +200,6 @@ const vendor = (name: string, model: string): PictureVendor => ({
 export const runware: readonly PictureVendor[] = [
   vendor("runware-checkpoint", "runware:101@1"),
   vendor("runware-references", "bfl:5@1"),
+  // Without an image it has nothing to work on.
+  vendor("runware-image-mask", "bria:20@1", ["edits"]),
 ];

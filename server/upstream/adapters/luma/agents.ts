@@ -26,6 +26,8 @@ const rootOf = ({ baseUrl: place = baseUrl }: Upstream): string => place;
 const pictures = (): ImageTraits => ({
   maxImages: 1,
   takes: { output_format: ["png", "jpeg"], user: "any", safety_identifier: "any" },
+  // luma-agents-python also lists 21:9, 4:3 and 3:4, for images and videos together: "the server validates the final
+  // model-specific set". The guide, and fal's schema of the same model, have these nine for images.
   sizes: { ratios: ["3:1", "2:1", "16:9", "3:2", "1:1", "2:3", "9:16", "1:2", "1:3"] },
   maxPrompt: 6000,
   // One that is changed and eight that it is changed after, each of up to 50 MB.

@@ -21,31 +21,23 @@ import { nativeFault } from "../wire/native-fault.ts";
 import { pictureIn } from "../wire/picture-in.ts";
 import { readAgain } from "../wire/refusal.ts";
 import { meantBy, statusOf } from "./codes.ts";
+import { runwareModel } from "./models.ts";
 
 const baseUrl = "https://api.runware.ai/v1";
 
 const rootOf = ({ baseUrl: place = baseUrl }: Upstream): string => place;
 
-/**
- * Where a model wants its pictures. Those of makers that Runware passes calls on to take a list of references; whatever
- * else has a name there is a checkpoint of a kind that begins from one picture. A field that a model does not have is
- * refused, so this decides whether an edit works. From maximhq/bifrost, core/providers/runware/models.go, which took it
- * from schemas.runware.ai.
- */
-const byReference =
-  /^(alibaba:(qwen-image|wan)@|bfl:([3-9]|\d\d)@|bria:11@|bytedance:|google:|ideogram:[2-4]@2|imagineart:|klingai:kling-image|krea:|luma:|openai:|prunaai:2@|reve:|runway:4@|sourceful:|vidu:|xai:|runware:(106|108@2[02]|400)\b)/;
-/** These make a picture as large as the one they are given, and know no width and height. */
-const unsized = /^(bfl:1@[23]|bfl:flux@|bria:21@|ideogram:4@[35]|runware:300@)/;
-
 function editTraits(model: string): EditTraits {
-  return byReference.test(model) ? { maxImages: 8 } : { maxImages: 1, mask: "white" };
+  return runwareModel(model).input === "references"
+    ? { maxImages: 8 }
+    : { maxImages: 1, mask: "white" };
 }
 
 const pictures = ({ model }: Target): ImageTraits => ({
   // runware.ai/docs, image inference: numberResults from 1 to 20. How many a maker behind it makes is not told.
-  maxImages: byReference.test(model) ? 4 : 20,
+  maxImages: runwareModel(model).input === "seed" ? 20 : 4,
   takes: { output_format: ["jpeg", "png", "webp"], response_format: ["url", "b64_json"] },
-  sizes: unsized.test(model) ? { list: [] } : anyEdges,
+  sizes: runwareModel(model).unsized ? { list: [] } : anyEdges,
   edits: editTraits(model),
 });
 
@@ -58,7 +50,7 @@ function taskOf(query: GenerationQuery, { model }: Target): Rest {
     taskType: "imageInference",
     taskUUID: crypto.randomUUID(),
     model,
-    positivePrompt: query.prompt,
+    ...(!runwareModel(model).promptless && { positivePrompt: query.prompt }),
     ...edgesOf(query),
     includeCost: true,
     numberResults: n,
@@ -70,7 +62,7 @@ function taskOf(query: GenerationQuery, { model }: Target): Rest {
 /** Most models must be told a size; one that is left to them is this. */
 function usualEdges(query: GenerationQuery, model: string): Rest {
   const told = "width" in query.rest || "resolution" in query.rest;
-  if (told || unsized.test(model) || edgesOf(query)) return {};
+  if (told || runwareModel(model).unsized || edgesOf(query)) return {};
   // Seedream from 4.5 on makes nothing smaller than 3.7 megapixels.
   const edge = /seedream@(4\.[5-9]|[5-9])/.test(model) ? 2048 : 1024;
   return { width: edge, height: edge };
@@ -78,13 +70,12 @@ function usualEdges(query: GenerationQuery, model: string): Rest {
 
 function sourcesOf(query: EditQuery, { model }: Target): Rest {
   const urls = query.images.map(asDataUrl);
-  // A model that works by references takes the first one's shape by itself.
-  if (byReference.test(model)) return { inputs: { referenceImages: urls } };
-  return {
-    ...usualEdges(query, model),
-    seedImage: urls[0],
-    ...(query.mask && { maskImage: asDataUrl(query.mask) }),
-  };
+  const mask = query.mask && asDataUrl(query.mask);
+  const { input } = runwareModel(model);
+  // These two take the size of the first image unasked.
+  if (input === "references") return { inputs: { referenceImages: urls } };
+  if (input === "image") return { inputs: { image: urls[0], ...(mask && { mask }) } };
+  return { ...usualEdges(query, model), seedImage: urls[0], ...(mask && { maskImage: mask }) };
 }
 
 const ask = ({ upstream }: Target, task: Rest): WireRequest =>
