@@ -90,6 +90,11 @@ export function build({ settings, snapshot, engines, log, ...hurry }: BuildOptio
     maxAnswerBytes: settings.VEXEL_MAX_ANSWER_BYTES,
     clock,
     proxied: isProxied(process.env),
+    onUnsolicited: ({ place, inDoubt }) => {
+      log.error("upstream-unsolicited", { place, cacheCleared: inDoubt });
+      // Which of the cached vectors came in the wrong response, nobody can tell.
+      if (inDoubt) vectors.clearCache();
+    },
   });
   const roster = createTargetRoster({ snapshot, log, emit: events.emit, ...world });
   const onSpent = roster.spent.bind(roster);

@@ -34,6 +34,8 @@ export interface EmbeddingPathOptions {
 
 export interface EmbeddingPath {
   readonly send: Stacks["embeddings"];
+  /** Evicts every cached vector. */
+  clearCache(): void;
   close(): void;
 }
 
@@ -89,6 +91,7 @@ export function createEmbeddingPath(options: EmbeddingPathOptions): EmbeddingPat
   });
   return {
     send,
+    clearCache: () => memory.forget(),
     close: () => {
       looking.close();
       canary.close();

@@ -4,6 +4,7 @@ import type { WireReply, WireRequest } from "./adapter.ts";
 import { fetchReply } from "./fetch-reply.ts";
 import type { Answer } from "./http/answer.ts";
 import { HttpClient } from "./http/client.ts";
+import { KeepAliveTrust, type Unsolicited } from "./http/keep-alive-trust.ts";
 import { KeptSockets } from "./http/kept-sockets.ts";
 import { carriesAlone, loneReply } from "./lone-reply.ts";
 import { PlainReply } from "./plain-reply.ts";
@@ -18,6 +19,8 @@ export interface SendOptions {
   readonly clock: () => number;
   /** Calls leave through a proxy, which only `fetch` knows. */
   readonly proxied: boolean;
+  /** Told of an upstream that sent a response which no request asked for. */
+  readonly onUnsolicited?: (told: Unsolicited) => void;
 }
 
 export interface Sender {
@@ -26,9 +29,11 @@ export interface Sender {
   close(): void;
 }
 
-export function createSend({ maxAnswerBytes, clock, proxied }: SendOptions): Sender {
-  const client = new HttpClient({ maxAnswerBytes, clock });
-  const kept = new KeptSockets();
+export function createSend(options: SendOptions): Sender {
+  const { maxAnswerBytes, clock, proxied, onUnsolicited } = options;
+  const trust = new KeepAliveTrust({ clock, ...(onUnsolicited && { onUnsolicited }) });
+  const client = new HttpClient({ maxAnswerBytes, clock, trust });
+  const kept = new KeptSockets(trust);
 
   const take = (answer: Answer): WireReply => new PlainReply(answer, maxAnswerBytes);
   const send: Send = (request, signal) => {

@@ -4,6 +4,7 @@ import { Cancel, type Signal } from "../../server/std/signal.ts";
 import type { WireRequest } from "../../server/upstream/adapter.ts";
 import type { Answer } from "../../server/upstream/http/answer.ts";
 import { HttpClient } from "../../server/upstream/http/client.ts";
+import { KeepAliveTrust } from "../../server/upstream/http/keep-alive-trust.ts";
 import { createSend, type Sender } from "../../server/upstream/send.ts";
 
 export interface Asked {
@@ -118,8 +119,13 @@ export const askPlainly = (
     (error) => error,
   );
 
-export function testClient(maxAnswerBytes = 1_000_000): TestClient {
-  const client = new HttpClient({ maxAnswerBytes, clock: () => performance.now() });
+/** `trust`: which servers are trusted to send one response for one request. */
+export function testClient(
+  maxAnswerBytes = 1_000_000,
+  trust = new KeepAliveTrust({ clock: () => performance.now() }),
+): TestClient {
+  const clock = () => performance.now();
+  const client = new HttpClient({ maxAnswerBytes, clock, trust });
   return {
     client,
     ask: async (url, body, more = {}, signal = new Cancel()) => {

@@ -3,6 +3,7 @@ import { describe, expect, spyOn, test } from "bun:test";
 import fc from "fast-check";
 import { Cancel } from "../../server/std/signal.ts";
 import { Connection } from "../../server/upstream/http/connection.ts";
+import { KeepAliveTrust } from "../../server/upstream/http/keep-alive-trust.ts";
 import { Pool } from "../../server/upstream/http/pool.ts";
 import { until } from "../faults/faults-fixture.ts";
 import { root } from "../harness.ts";
@@ -68,7 +69,9 @@ async function answer({ socket, turn, body }: Asked): Promise<void> {
 describe("a crowd of calls", () => {
   test("each gets its own answer, or a fault where there was none", async () => {
     using server = rawServer((asked) => void answer(asked));
-    using client = testClient();
+    // Each look at the clock is an hour later, so that connections are used again although the server answers twice.
+    let hour = 0;
+    using client = testClient(1_000_000, new KeepAliveTrust({ clock: () => hour++ * 3_600_000 }));
     let nonce = 0;
     const one = async (given: Plan): Promise<void> => {
       const body = JSON.stringify({ ...given, nonce: nonce++ } satisfies Question);
@@ -109,9 +112,10 @@ describe("connections that nobody needs", () => {
       return Object.assign(sweep, { unref: () => sweep });
     }) as unknown as typeof setInterval);
     let now = 0;
-    const pool = new Pool(() => now);
+    const pool = new Pool(() => now, new KeepAliveTrust({ clock: () => now }));
     try {
-      const [old, young] = [await Connection.open(address), await Connection.open(address)];
+      const open = () => Connection.open(address, () => undefined);
+      const [old, young] = [await open(), await open()];
       pool.keep("here", old);
       now = 20_000;
       pool.keep("here", young);

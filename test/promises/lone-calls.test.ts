@@ -1,9 +1,10 @@
 /** Calls that have a connection to themselves: what becomes of it between two of them, and for a reader who is slow. */
 import { afterAll, describe, expect, test } from "bun:test";
+import { KeepAliveTrust } from "../../server/upstream/http/keep-alive-trust.ts";
 import { KeptSockets } from "../../server/upstream/http/kept-sockets.ts";
 import { callAlone } from "../../server/upstream/http/lone-call.ts";
 
-const kept = new KeptSockets();
+const kept = new KeptSockets(new KeepAliveTrust({ clock: () => performance.now() }));
 afterAll(() => kept.close());
 
 const bodyBytes = 24 * 1024 * 1024;

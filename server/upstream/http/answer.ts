@@ -6,6 +6,7 @@
 import { Chunked } from "../../std/chunked.ts";
 import { Pieces } from "../../std/pieces.ts";
 import { withoutBlanks } from "../../std/without-blanks.ts";
+import { isResponse } from "./waiting-bytes.ts";
 
 /** The names in small letters; a name that came twice has both values, with a comma between. */
 export type Head = ReadonlyMap<string, string>;
@@ -44,6 +45,8 @@ export class Answer {
   coding: string | undefined;
   /** Whether anything came at all. */
   begun = false;
+  /** More came than belongs to this response, and it could be another one. */
+  surplus = false;
   /** It seems to say that nothing is left of a rate limit. If not, no header need be read to know that. */
   seemsSpent = false;
   readonly #maxBytes: number;
@@ -92,8 +95,10 @@ export class Answer {
     if (this.#state === "sized") rest = this.#takeSized(rest);
     else if (this.#state === "chunked") rest = this.#takeChunked(rest);
     else if (this.#state === "until-close") rest = this.#keep(rest);
-    // More than was announced: whose is it?
-    if (rest.length > 0 && this.#state === "done") this.reusable = false;
+    if (rest.length > 0 && this.#state === "done") {
+      this.reusable = false;
+      this.surplus = isResponse(rest);
+    }
   }
 
   /** The other side has closed. */

@@ -7,12 +7,14 @@ import type { Signal } from "../../std/signal.ts";
 import type { WireRequest } from "../adapter.ts";
 import type { Answer } from "./answer.ts";
 import { type Address, type Asker, BrokenOff, Connection, NotConnected } from "./connection.ts";
+import type { KeepAliveTrust } from "./keep-alive-trust.ts";
 import { Pool } from "./pool.ts";
 
 export interface HttpClientOptions {
   readonly maxAnswerBytes: number;
   /** Milliseconds, monotonic. */
   readonly clock: () => number;
+  readonly trust: KeepAliveTrust;
 }
 
 interface Place extends Address {
@@ -32,8 +34,8 @@ export class HttpClient {
   readonly #max: number;
   readonly #places = new Map<string, Place>();
 
-  constructor({ maxAnswerBytes, clock }: HttpClientOptions) {
-    this.#pool = new Pool(clock);
+  constructor({ maxAnswerBytes, clock, trust }: HttpClientOptions) {
+    this.#pool = new Pool(clock, trust);
     this.#max = maxAnswerBytes;
   }
 
@@ -165,10 +167,11 @@ class Exchange implements Asker {
   }
 
   #open(): void {
-    Connection.open(this.place).then(
+    const { pool, place } = this;
+    Connection.open(place, (answered) => pool.unsolicited(place.key, answered)).then(
       (connection) => {
         // Its caller has gone meanwhile: it serves the next.
-        if (this.signal.aborted) this.pool.keep(this.place.key, connection);
+        if (this.signal.aborted) pool.keep(place.key, connection);
         else this.#ask(connection);
       },
       (error) => {

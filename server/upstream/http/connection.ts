@@ -1,6 +1,7 @@
 /** One connection to an upstream: one call at a time, its answer taken whole. */
 import { codeOf } from "../../std/error-code.ts";
-import { Answer } from "./answer.ts";
+import { Answer, NotHttp } from "./answer.ts";
+import { isResponse, waitingBytes } from "./waiting-bytes.ts";
 
 export interface Address {
   readonly hostname: string;
@@ -25,10 +26,10 @@ export class NotConnected extends Error {
   }
 }
 
-/** It ended before the answer was complete. */
+/** It ended before the answer was complete, or before there was one that surely belongs to the request. */
 export class BrokenOff extends Error {
   override readonly name = "BrokenOff";
-  /** Not a byte of an answer had come. */
+  /** Not a byte of its answer had come. */
   readonly silent: boolean;
 
   constructor(silent: boolean, cause?: unknown) {
@@ -48,9 +49,22 @@ export class Connection {
   #answer: Answer | undefined;
   /** What the socket did not take yet. */
   #unsent: Buffer | undefined;
+  /** How many requests were answered on it. */
+  #answered = 0;
+  /** The response began before the request was written to its end. */
+  #isEarly = false;
+  readonly #onUnsolicited: (answered: number) => void;
 
-  static async open({ hostname, port }: Address): Promise<Connection> {
-    const connection = new Connection();
+  constructor(onUnsolicited: (answered: number) => void) {
+    this.#onUnsolicited = onUnsolicited;
+  }
+
+  /** `onUnsolicited`: told once, when bytes come that no request asked for, with how many requests were answered before. */
+  static async open(
+    { hostname, port }: Address,
+    onUnsolicited: (answered: number) => void,
+  ): Promise<Connection> {
+    const connection = new Connection(onUnsolicited);
     try {
       connection.#socket = await Bun.connect<Connection>({
         hostname,
@@ -65,9 +79,20 @@ export class Connection {
     }
   }
 
+  /** Whether it can carry another request: it is open, and nothing has come that nobody has read. */
+  isReady(): boolean {
+    if (this.closed) return false;
+    const waiting = waitingBytes(this.#socket as Socket);
+    if (waiting === "none") return true;
+    this.close();
+    if (waiting === "unsolicited") this.#onUnsolicited(this.#answered);
+    return false;
+  }
+
   ask(request: string, maxBytes: number, asker: Asker): void {
     this.#asker = asker;
     this.#answer = new Answer(maxBytes);
+    this.#isEarly = false;
     const written = this.closed ? -1 : (this.#socket as Socket).write(request);
     if (written < 0) this.fail(new BrokenOff(true));
     // Every character is at least one byte: only a long request has to be measured.
@@ -93,11 +118,11 @@ export class Connection {
   take(piece: Buffer): void {
     const asker = this.#asker;
     const answer = this.#answer as Answer;
-    // Nobody asked: it is no answer to anything.
     if (!asker) {
-      this.close();
+      this.#refuseUnsolicited(piece);
       return;
     }
+    if (this.#unsent && !answer.begun) this.#isEarly = true;
     try {
       answer.push(piece);
     } catch (error) {
@@ -125,9 +150,32 @@ export class Connection {
     this.close();
   }
 
+  #refuseUnsolicited(piece: Buffer): void {
+    if (this.closed) return;
+    this.close();
+    if (isResponse(piece)) this.#onUnsolicited(this.#answered);
+  }
+
+  /**
+   * Two responses for one request: on a connection that carried requests before, the first of them may belong to one of
+   * those. And no server can have done a request that it has not read to its end, though it may refuse one.
+   */
+  #isDoubtful({ surplus, status }: Answer): boolean {
+    return (surplus && this.#answered > 0) || (this.#isEarly && status >= 200 && status <= 299);
+  }
+
   #finish(asker: Asker, answer: Answer): void {
+    if (this.#isDoubtful(answer)) {
+      const isFirst = this.#answered === 0;
+      const words = "it answered before it had read the request";
+      this.fail(isFirst ? new NotHttp(words) : new BrokenOff(true));
+      this.#onUnsolicited(this.#answered);
+      return;
+    }
+    this.#answered += 1;
     this.#asker = undefined;
     this.#answer = undefined;
+    if (answer.surplus) this.#onUnsolicited(this.#answered);
     // An answer before all was sent: the rest would be taken for the next request.
     if (!answer.reusable || this.#unsent) this.close();
     asker.answered(answer);

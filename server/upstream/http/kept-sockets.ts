@@ -2,6 +2,8 @@
  * Sockets between two calls that each have one to themselves. Kept for a moment only: what is asked so must not be asked
  * twice, so the other side must not be given the time to close one just as it is taken up again.
  */
+import type { KeepAliveTrust } from "./keep-alive-trust.ts";
+import { isResponse, waitingBytes } from "./waiting-bytes.ts";
 
 /** Less than any server waits that keeps connections at all; gunicorn's two seconds are the shortest. */
 const keepMs = 1000;
@@ -20,16 +22,19 @@ export interface Holder {
 
 export type KeptSocket = Bun.Socket<Holder>;
 
-/** Nobody's: whatever comes belongs to no call. */
+/** Holds a socket between two requests: whatever comes belongs to neither. */
 class Rest implements Holder {
   readonly #drop: () => void;
+  readonly #onUnsolicited: () => void;
 
-  constructor(drop: () => void) {
+  constructor(drop: () => void, onUnsolicited: () => void) {
     this.#drop = drop;
+    this.#onUnsolicited = onUnsolicited;
   }
 
-  take(): void {
+  take(bytes: Buffer): void {
     this.#drop();
+    if (isResponse(bytes)) this.#onUnsolicited();
   }
 
   ended(): void {
@@ -46,16 +51,36 @@ class Rest implements Holder {
 
 export class KeptSockets {
   readonly #resting = new Map<string, Map<KeptSocket, ReturnType<typeof setTimeout>>>();
+  readonly #trust: KeepAliveTrust;
+
+  constructor(trust: KeepAliveTrust) {
+    this.#trust = trust;
+  }
 
   /** The one that was used last. */
   take(place: string, holder: Holder): KeptSocket | undefined {
     for (const socket of [...(this.#resting.get(place)?.keys() ?? [])].reverse()) {
       this.#forget(place, socket);
       if (socket.readyState !== open) continue;
-      socket.data = holder;
-      return socket;
+      const waiting = waitingBytes(socket);
+      if (waiting === "none") {
+        socket.data = holder;
+        return socket;
+      }
+      socket.terminate();
+      if (waiting === "unsolicited") this.unsolicited(place);
     }
     return undefined;
+  }
+
+  /** Bytes came on a connection to this place that no request asked for: those to the same place carry no more. */
+  unsolicited(place: string): void {
+    for (const socket of [...(this.#resting.get(place)?.keys() ?? [])]) {
+      this.#forget(place, socket);
+      socket.terminate();
+    }
+    // Nothing that came on these connections is cached.
+    this.#trust.lose(place, 0);
   }
 
   put(place: string, socket: KeptSocket): void {
@@ -65,11 +90,11 @@ export class KeptSockets {
       this.#forget(place, socket);
       socket.terminate();
     };
-    if (resting.size >= mostKept) {
+    if (resting.size >= mostKept || !this.#trust.has(place)) {
       drop();
       return;
     }
-    socket.data = new Rest(drop);
+    socket.data = new Rest(drop, () => this.unsolicited(place));
     resting.set(socket, setTimeout(drop, keepMs).unref());
   }
 

@@ -4,9 +4,10 @@
  * the address can be sure that it is the one: a name could lead elsewhere the second time.
  */
 import type { Signal } from "../../std/signal.ts";
-import { Answer, type Head } from "./answer.ts";
+import { Answer, type Head, NotHttp } from "./answer.ts";
 import { BrokenOff, NotConnected } from "./connection.ts";
 import type { Holder, KeptSocket, KeptSockets } from "./kept-sockets.ts";
+import { isResponse } from "./waiting-bytes.ts";
 
 export interface LonePlace {
   /** An IP address, or a name. */
@@ -58,6 +59,10 @@ class LoneCall implements LoneAnswer, Holder {
   #held = 0;
   #paused = false;
   #asked = false;
+  /** The response began before the request was written to its end. */
+  #isEarly = false;
+  /** The connection carried another request before. */
+  #isReused = false;
   #failure: { readonly error: unknown } | undefined;
   /** Wakes the reader of the body. */
   #wake: (() => void) | undefined;
@@ -83,6 +88,7 @@ class LoneCall implements LoneAnswer, Holder {
     this.#signal.addEventListener("abort", this.#giveUp);
     const there = this.#kept?.take(this.#key, this);
     if (there) {
+      this.#isReused = true;
       this.opened(there);
       return this.#head.promise;
     }
@@ -133,16 +139,31 @@ class LoneCall implements LoneAnswer, Holder {
   }
 
   take(bytes: Buffer): void {
-    // More than was announced: whatever it is, no other call may come across it.
-    if (this.#answer.done) this.#answer.reusable = false;
-    if (this.#failure || this.#answer.done) return;
+    if (this.#failure) return;
+    const wasDone = this.#answer.done;
+    if (wasDone) this.#answer.reusable = false;
+    // A server may refuse a request that it has not read to its end; it cannot have done it.
+    if (this.#unsent && !this.#answer.begun) this.#isEarly = true;
     try {
-      this.#answer.push(bytes);
+      if (!wasDone) this.#answer.push(bytes);
     } catch (error) {
       this.fail(error);
       return;
     }
-    this.#tell();
+    if (wasDone ? isResponse(bytes) : this.#answer.surplus) this.#foundSurplus();
+    else if (this.#isEarly && this.#answer.status >= 200 && this.#answer.status <= 299) {
+      this.fail(new NotHttp("it answered before it had read the request"));
+    }
+    if (!this.#failure && !wasDone) this.#tell();
+  }
+
+  /**
+   * More than one response came for one request. On a connection that carried another request before, the first of them
+   * may belong to that one, so neither is delivered: it could be another client's image.
+   */
+  #foundSurplus(): void {
+    this.#kept?.unsolicited(this.#key);
+    if (this.#isReused) this.fail(new NotHttp("it sent more than one response to a request"));
   }
 
   ended(cause?: unknown): void {

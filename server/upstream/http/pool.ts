@@ -1,5 +1,6 @@
 /** Connections kept open between calls, by where they lead. */
 import type { Connection } from "./connection.ts";
+import type { KeepAliveTrust } from "./keep-alive-trust.ts";
 
 /** Longer than callers pause, shorter than most servers keep a silent connection. */
 const keepMs = 30_000;
@@ -9,20 +10,29 @@ const mostIdle = 256;
 export class Pool {
   readonly #idle = new Map<string, Connection[]>();
   readonly #clock: () => number;
+  readonly #trust: KeepAliveTrust;
   #sweeping: ReturnType<typeof setInterval> | undefined;
   #closed = false;
 
   /** `clock`: milliseconds, monotonic. */
-  constructor(clock: () => number) {
+  constructor(clock: () => number, trust: KeepAliveTrust) {
     this.#clock = clock;
+    this.#trust = trust;
   }
 
   /** The one that was used last: it is the likeliest to be open still. */
   idle(place: string): Connection | undefined {
     const waiting = this.#idle.get(place);
-    let connection = waiting?.pop();
-    while (connection?.closed) connection = waiting?.pop();
+    if (!waiting) return undefined;
+    let connection = waiting.pop();
+    while (connection && !connection.isReady()) connection = waiting.pop();
     return connection;
+  }
+
+  /** Bytes came on a connection to this place that no request asked for: those to the same place carry no more. */
+  unsolicited(place: string, answered: number): void {
+    for (const connection of this.#idle.get(place)?.splice(0) ?? []) connection.close();
+    this.#trust.lose(place, answered);
   }
 
   /** Takes back a connection whose call is over. */
@@ -34,7 +44,7 @@ export class Pool {
       this.#idle.set(place, waiting);
     }
     // A call may end after its client did.
-    if (this.#closed || waiting.length >= mostIdle) {
+    if (this.#closed || waiting.length >= mostIdle || !this.#trust.has(place)) {
       connection.close();
       return;
     }

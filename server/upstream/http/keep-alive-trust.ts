@@ -1,0 +1,52 @@
+/**
+ * Which upstreams are trusted to send one response for one request. HTTP/1.1 has no name for the request that a response
+ * belongs to: after one response too many, each request on the connection could get the response of the one before it. An
+ * upstream that sent such a response therefore gets a new connection for each request, for a while.
+ */
+
+export interface Unsolicited {
+  /** Host and port of the upstream. */
+  readonly place: string;
+  /** Responses that were delivered before on the same connection may have belonged to other requests. */
+  readonly inDoubt: boolean;
+}
+
+export interface KeepAliveTrustOptions {
+  /** Milliseconds, monotonic. */
+  readonly clock: () => number;
+  readonly onUnsolicited?: (told: Unsolicited) => void;
+}
+
+const distrustMs = 10 * 60_000;
+/** Upstreams come from the configuration, so there are few. */
+const mostPlaces = 1000;
+
+export class KeepAliveTrust {
+  readonly #options: KeepAliveTrustOptions;
+  /** When each is trusted again. */
+  readonly #until = new Map<string, number>();
+
+  constructor(options: KeepAliveTrustOptions) {
+    this.#options = options;
+  }
+
+  /** A connection to this place may carry another request. */
+  has(place: string): boolean {
+    if (this.#until.size === 0) return true;
+    const until = this.#until.get(place);
+    if (until === undefined) return true;
+    if (until > this.#options.clock()) return false;
+    this.#until.delete(place);
+    return true;
+  }
+
+  /**
+   * Bytes came that no request asked for. `answered`: how many requests the connection had carried. The response to its
+   * first request is certain: the connection was new.
+   */
+  lose(place: string, answered: number): void {
+    if (this.#until.size >= mostPlaces) this.#until.clear();
+    this.#until.set(place, this.#options.clock() + distrustMs);
+    this.#options.onUnsolicited?.({ place, inDoubt: answered > 1 });
+  }
+}
