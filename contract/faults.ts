@@ -97,6 +97,9 @@ export const faults = {
   queue_full: limited(
     "As many calls are at work as may be at once, and too many others wait or the wait was too long.",
   ),
+  upload_limit_reached: limited(
+    "Unfinished requests of the key hold its whole share of temp storage, so another upload is not read.",
+  ),
   over_budget: client(
     429,
     "insufficient_quota",

@@ -1,6 +1,4 @@
 /** Constructs everything once and connects it. Clocks and randomness enter here and nowhere else. */
-import { mkdirSync, readdirSync, rmSync } from "node:fs";
-import { join } from "node:path";
 import { version } from "../package.json";
 import { createAdmissionPath } from "./admission-path.ts";
 import { createCors } from "./edge/cors.ts";
@@ -26,9 +24,8 @@ import { createPictureLinks } from "./picture-links.ts";
 import type { Settings } from "./settings.ts";
 import type { Snapshot } from "./snapshot/snapshot.ts";
 import { createSpendingPath, takeUpHeld } from "./spending-path.ts";
-import { Allowance } from "./std/held.ts";
-import { createScratch } from "./std/scratch.ts";
 import { createTargetRoster } from "./target-roster.ts";
+import { createTempPath } from "./temp-path.ts";
 import { adapters } from "./upstream/adapters/index.ts";
 import type { Engine, Target } from "./upstream/contract.ts";
 import { answers, probe } from "./upstream/probe.ts";
@@ -37,8 +34,6 @@ import { createSend, isProxied } from "./upstream/send.ts";
 
 /** A small picture is not worth a file. */
 const spoolAbove = 256 * 1024;
-/** Of answers that wait in memory to be passed on, of all calls together; what is more waits on disk. */
-const heldBytes = 8 * 1024 * 1024;
 /** How long a question that costs nothing may take, which looks whether a target is back. */
 const lookMs = 5000;
 const quietRoutes: ReadonlySet<string> = new Set(["health", "ready"]);
@@ -71,7 +66,7 @@ export function build({ settings, snapshot, engines, log, ...hurry }: BuildOptio
   const folder = settings.VEXEL_DATA;
   const clock = () => performance.now();
   const world = { now: Date.now, clock, random: Math.random };
-  const spoolFolder = freshFolder(join(folder, "spool"));
+  const temp = createTempPath({ settings, clock });
   // Asked only once there is a roster.
   const targets = () => showTargets(roster, Date.now);
   const events = createEventPath({ settings, snapshot, log, version, targets, ...world, ...hurry });
@@ -125,7 +120,6 @@ export function build({ settings, snapshot, engines, log, ...hurry }: BuildOptio
     emit: events.emit,
   });
   const deadlines = createDeadlines(clock);
-  const allowance = new Allowance(heldBytes);
   const { serve, inHand } = createServe({
     snapshot,
     ledger,
@@ -133,7 +127,7 @@ export function build({ settings, snapshot, engines, log, ...hurry }: BuildOptio
     kept: images.kept,
     onDisconnect: settings.VEXEL_ON_DISCONNECT,
     keepAliveMs: settings.VEXEL_KEEP_ALIVE * 1000,
-    scratch: () => createScratch(spoolFolder, allowance),
+    scratch: temp.scratch,
     report: (trip, error) => {
       const level = trip.status >= 500 ? "warn" : "info";
       if (log.writes(level)) {
@@ -213,13 +207,15 @@ export function build({ settings, snapshot, engines, log, ...hurry }: BuildOptio
       cors: createCors(settings.VEXEL_CORS_ORIGINS),
       maxBodyBytes: settings.VEXEL_MAX_BODY_BYTES,
       form: {
-        folder: spoolFolder,
+        folder: temp.folder,
         memoryBytes: spoolAbove,
         maxFileBytes: settings.VEXEL_MAX_FILE_BYTES,
         maxFormBytes: settings.VEXEL_MAX_UPLOAD_BYTES,
+        storage: temp.storage,
       },
       publicUrl: settings.VEXEL_PUBLIC_URL,
       bodyMs: settings.VEXEL_BODY_TIMEOUT * 1000,
+      minBodyRate: settings.VEXEL_BODY_MIN_RATE,
       clock,
       report: ({ latencyMs, requestId, route, ...told }) => {
         // Whoever looks every second whether we live would drown everything else.
@@ -277,13 +273,6 @@ export function build({ settings, snapshot, engines, log, ...hurry }: BuildOptio
 async function untilSettled(inHand: () => number): Promise<void> {
   const until = performance.now() + 1000;
   while (inHand() > 0 && performance.now() < until) await Bun.sleep(5);
-}
-
-/** What lay here when the last process ended belongs to calls that are over. */
-function freshFolder(path: string): string {
-  mkdirSync(path, { recursive: true, mode: 0o700 });
-  for (const name of readdirSync(path)) rmSync(join(path, name), { force: true, recursive: true });
-  return path;
 }
 
 /** The stack goes to the log and never to a caller. */

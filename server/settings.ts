@@ -50,6 +50,17 @@ export const settingsTable = {
   VEXEL_MAX_BODY_BYTES: bytes(32 * MiB).describe("Largest JSON body."),
   VEXEL_MAX_FILE_BYTES: bytes(50 * MiB).describe("Largest uploaded file."),
   VEXEL_MAX_UPLOAD_BYTES: bytes(512 * MiB).describe("Largest multipart form, all parts together."),
+  VEXEL_SPOOL_MAX_BYTES: bytes(4096 * MiB).describe(
+    "Room on disk for the temp files of all requests: uploads, and large responses of upstreams. API keys share it.",
+  ),
+  VEXEL_DISK_RESERVE_BYTES: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .default(256 * MiB)
+    .describe(
+      "Free disk space that is kept for the ledger: uploads are refused below it, stored images and temp files of responses below half of it. At most a twentieth of the disk. 0: none.",
+    ),
   VEXEL_MAX_ANSWER_BYTES: bytes(256 * MiB).describe("Largest answer taken from an upstream."),
   VEXEL_MAX_INPUTS: z.coerce
     .number()
@@ -86,6 +97,14 @@ export const settingsTable = {
   VEXEL_BODY_TIMEOUT: seconds(120).describe(
     "Seconds without a byte before a slow body is given up.",
   ),
+  VEXEL_BODY_MIN_RATE: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .default(16 * 1024)
+    .describe(
+      "Bytes per second that a request body must bring on average, once `VEXEL_BODY_TIMEOUT` seconds were spent waiting for it. 0: no minimum.",
+    ),
   VEXEL_EMBEDDINGS_TIMEOUT: seconds(120).describe("Seconds an embeddings call may take in all."),
   VEXEL_IMAGES_TIMEOUT: seconds(600).describe("Seconds an image call may take in all."),
   VEXEL_ON_DISCONNECT: z

@@ -8,6 +8,7 @@ import { createLog, type Level } from "../server/observe/log.ts";
 import { readSettings } from "../server/settings.ts";
 import { loadSnapshot } from "../server/snapshot/load.ts";
 import { describeProblems } from "../server/snapshot/problem.ts";
+import { TempStorage } from "../server/std/temp-storage.ts";
 import { LedgerFile, type LedgerRow } from "../server/store/ledger-file.ts";
 import { underWay } from "../server/store/ledger-journal.ts";
 
@@ -19,6 +20,13 @@ export function temporaryFolder(): { path: string; [Symbol.dispose](): void } {
   const path = mkdtempSync(join(tmpdir(), "vexel-"));
   return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
 }
+
+/** Request temp storage without bounds. */
+export const roomyStorage = (): TempStorage =>
+  new TempStorage({
+    maxBytes: Number.MAX_SAFE_INTEGER,
+    disk: { hasRoom: () => true, took: () => undefined },
+  });
 
 /** The usual configuration of a test: everything OpenAI has, behind one fake upstream. */
 export const configFor = (fakeUrl: string): string => `

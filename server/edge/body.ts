@@ -145,13 +145,13 @@ export async function* readChunks(
   reception: Reception,
 ): AsyncGenerator<Uint8Array> {
   if (Number(headers.get("content-length") ?? 0) > maxBytes) throw tooLarge(maxBytes);
-  let length = 0;
+  const progress = { bytes: 0, waitedMs: 0 };
   for (;;) {
-    const piece = await reception.patience.wait(content.next(), itself, cutShort);
+    const piece = await reception.patience.wait(content.next(), itself, cutShort, progress);
     if (!piece) return;
-    length += piece.length;
+    progress.bytes += piece.length;
     reception.count(piece.length);
-    if (length > maxBytes) throw tooLarge(maxBytes);
+    if (progress.bytes > maxBytes) throw tooLarge(maxBytes);
     yield piece;
   }
 }

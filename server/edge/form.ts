@@ -2,12 +2,14 @@
 import type { Form, FormField } from "../gateway/incoming.ts";
 import { GatewayError } from "../std/gateway-error.ts";
 import { release } from "../std/held.ts";
+import type { TempAccount, TempStorage } from "../std/temp-storage.ts";
 import { type Arriving, checkEncoding, type Reception, readChunks } from "./body.ts";
 import { boundaryOf, type IncomingPart, readParts } from "./multipart.ts";
 import { type Spooled, type SpoolLimits, spool } from "./spool.ts";
 
 export interface FormLimits extends SpoolLimits {
   readonly maxFormBytes: number;
+  readonly storage: TempStorage;
 }
 
 /** 16 pictures, a mask and a little room. */
@@ -19,9 +21,13 @@ export async function readForm(
   arriving: Arriving,
   limits: FormLimits,
   reception: Reception,
+  keyId: string,
 ): Promise<Form> {
   // Before any of it is spooled: inside a compressed form there is nothing to find.
   checkEncoding(arriving.headers);
+  const account = limits.storage.account(keyId, "upload");
+  // Before the body is read: a client that waits for `100 Continue` has not sent any of it then.
+  reserve(account, arriving, limits);
   const fields: FormField[] = [];
   const files: Spooled[] = [];
   const dispose = async (): Promise<void> => {
@@ -33,7 +39,7 @@ export async function readForm(
     for await (const part of readParts(body.chunks(), boundary)) {
       if (isFile(part)) {
         if (files.length >= maxFiles) throw tooMany("files");
-        files.push(await spool(part, limits));
+        files.push(await spool(part, limits, account));
       } else {
         if (fields.length >= maxFields) throw tooMany("fields");
         fields.push({ name: part.name, value: await readText(part) });
@@ -43,8 +49,18 @@ export async function readForm(
   } catch (error) {
     await dispose();
     throw error;
+  } finally {
+    account.cancelReservation();
   }
   return { fields, files: files.map(({ part }) => part), dispose };
+}
+
+/** A form without an announced length takes its room piece by piece. A small one stays in memory. */
+function reserve(account: TempAccount, { headers }: Arriving, limits: FormLimits): void {
+  const announced = Number(headers.get("content-length") ?? 0);
+  // Refused for its size by whoever reads it.
+  if (announced > limits.maxFormBytes) return;
+  if (announced > limits.memoryBytes) account.reserve(announced);
 }
 
 /** A file without a name is still a file when it says what type it is. */

@@ -28,6 +28,8 @@ export interface ListenOptions {
   readonly publicUrl: string;
   /** How long to wait for more of a body. */
   readonly bodyMs: number;
+  /** Bytes per second that a body must bring on average. 0: no minimum. */
+  readonly minBodyRate: number;
   /** After so many seconds a connection is closed on which nothing moves. */
   readonly connectionSeconds?: number;
   /** Milliseconds, monotonic. */
@@ -57,7 +59,11 @@ const idleSeconds = 255;
 
 export function listen(options: ListenOptions): Listening {
   const { handlers, cors, connectionSeconds = idleSeconds } = options;
-  const patience = createPatience(options.bodyMs, options.clock);
+  const patience = createPatience({
+    ms: options.bodyMs,
+    minRate: options.minBodyRate,
+    clock: options.clock,
+  });
 
   const reply = async (exchange: Exchange): Promise<Outgoing> => {
     const began = options.clock();
@@ -217,8 +223,8 @@ class Arrival implements Incoming, Reception {
     return readJson(this, this.#options.maxBodyBytes, this);
   }
 
-  form(): Promise<Form> {
-    return readForm(this, this.#options.form, this);
+  form(keyId: string): Promise<Form> {
+    return readForm(this, this.#options.form, this, keyId);
   }
 
   count(bytes: number): void {

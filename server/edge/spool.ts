@@ -3,6 +3,7 @@ import type { FilePart } from "../gateway/incoming.ts";
 import { GatewayError } from "../std/gateway-error.ts";
 import { NamelessFile } from "../std/nameless-file.ts";
 import { sniffImage, sniffLength } from "../std/sniff.ts";
+import type { TempAccount } from "../std/temp-storage.ts";
 import type { IncomingPart } from "./multipart.ts";
 
 export interface SpoolLimits {
@@ -17,7 +18,12 @@ export interface Spooled {
   dispose(): Promise<void>;
 }
 
-export async function spool(incoming: IncomingPart, limits: SpoolLimits): Promise<Spooled> {
+/** Throws GatewayError, also where the API key has used up its share of temp storage. */
+export async function spool(
+  incoming: IncomingPart,
+  limits: SpoolLimits,
+  account: TempAccount,
+): Promise<Spooled> {
   const { name, body } = incoming;
   const held: Buffer[] = [];
   let size = 0;
@@ -32,7 +38,10 @@ export async function spool(incoming: IncomingPart, limits: SpoolLimits): Promis
       }
       if (size <= limits.memoryBytes) held.push(Buffer.from(piece));
       else {
-        file ??= await begin(held.splice(0), limits.folder);
+        file ??= await NamelessFile.create(limits.folder, account).catch((cause) => {
+          throw unwritable(cause);
+        });
+        for (const piece of held.splice(0)) append(file, piece);
         append(file, piece);
       }
     }
@@ -57,19 +66,11 @@ const reading = (file: NamelessFile): Pick<FilePart, "path" | "stream" | "bytes"
   bytes: () => file.bytes(),
 });
 
-async function begin(pieces: readonly Buffer[], folder: string): Promise<NamelessFile> {
-  const file = await NamelessFile.create(folder).catch((cause) => {
-    throw unwritable(cause);
-  });
-  for (const piece of pieces) append(file, piece);
-  return file;
-}
-
 function append(file: NamelessFile, bytes: Uint8Array): void {
   try {
     file.append(bytes);
   } catch (cause) {
-    throw unwritable(cause);
+    throw cause instanceof GatewayError ? cause : unwritable(cause);
   }
 }
 

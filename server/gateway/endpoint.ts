@@ -50,8 +50,8 @@ export interface Endpoint<Q extends { readonly model: string }, A> {
   readonly kind: "embedding" | "image";
   /** For the OpenAPI document: the same schemas that validate. */
   readonly body: z.ZodType;
-  /** Waits only for what has not come yet. */
-  read(incoming: Incoming): Promise<Read<Q>> | Read<Q>;
+  /** Waits only for what has not come yet. `keyId`: whose share of temp storage an upload takes. */
+  read(incoming: Incoming, keyId: string): Promise<Read<Q>> | Read<Q>;
   /** `context`: asked for by those who have use for it. */
   write(answer: A, query: Q, context: () => WriteContext): Promise<Written> | Written;
 }

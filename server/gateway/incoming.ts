@@ -35,7 +35,8 @@ export interface Incoming {
   readonly bytesReceived: number;
   /** Reads the body once, bounded. Throws GatewayError. This one is a promise only where there is something to wait for. */
   json(): unknown;
-  form(): Promise<Form>;
+  /** `keyId`: whose share of temp storage the files take. */
+  form(keyId: string): Promise<Form>;
 }
 
 /** Of a text: a string of it, or its bytes. */

@@ -60,7 +60,7 @@ export abstract class Journey<Q extends Asked, A> {
       this.#standing = this.#inHand.admit(endpoint.kind, incoming.headers, caller.id);
       trip.knownOnly = this.#standing === "looking";
       trip.caller = caller;
-      const reading = endpoint.read(incoming);
+      const reading = endpoint.read(incoming, caller.id);
       const read = reading instanceof Promise ? await reading : reading;
       const { query } = read;
       // Not as it came: what is no model of ours may be anything, a key or a prompt among it.

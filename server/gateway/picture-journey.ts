@@ -35,7 +35,7 @@ export class PictureJourney<Q extends Asked, A> extends Journey<Q, A> {
   /** Perhaps it was made already, and perhaps its caller leaves before it is done. */
   async #order(query: Q, route: Route): Promise<Outgoing> {
     const { kept, onDisconnect, scratch } = this.options;
-    this.scratch = scratch();
+    this.scratch = scratch(this.trip.caller?.id ?? "");
     const keeping = new Keeping({
       kept,
       incoming: this.incoming,

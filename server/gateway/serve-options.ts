@@ -26,8 +26,8 @@ export interface ServeOptions {
   /** Told of what went wrong without a caller having to suffer for it. */
   readonly onDefect: (requestId: string, error: unknown) => void;
   readonly startDeadline: StartDeadline;
-  /** Room on disk for one call. */
-  readonly scratch: () => Scratch;
+  /** Request temp storage, charged to an API key's share. */
+  readonly scratch: (keyId: string) => Scratch;
   readonly timeoutMs: { readonly embedding: number; readonly image: number };
   /** Whether there is room, within what limits. */
   readonly admission: Admission;

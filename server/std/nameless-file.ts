@@ -8,19 +8,24 @@ import { readSync, unlinkSync, writeSync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { join } from "node:path";
 import { codeOf } from "./error-code.ts";
+import type { TempAccount } from "./temp-storage.ts";
 
 const pieceBytes = 64 * 1024;
 
 export class NamelessFile {
   readonly #handle: FileHandle;
   readonly #lent = new Set<Promise<void>>();
+  readonly #account: TempAccount | undefined;
   #size = 0;
+  #isReleased = false;
 
-  private constructor(handle: FileHandle) {
+  private constructor(handle: FileHandle, account: TempAccount | undefined) {
     this.#handle = handle;
+    this.#account = account;
   }
 
-  static async create(folder: string): Promise<NamelessFile> {
+  /** `account`: what its bytes are charged to until it is closed. Absent: they are not counted. */
+  static async create(folder: string, account?: TempAccount): Promise<NamelessFile> {
     const path = join(folder, `spool-${randomUUID()}`);
     const handle = await open(path, "wx+", 0o600);
     try {
@@ -32,7 +37,7 @@ export class NamelessFile {
         throw error;
       }
     }
-    return new NamelessFile(handle);
+    return new NamelessFile(handle, account);
   }
 
   /**
@@ -40,12 +45,18 @@ export class NamelessFile {
    * into pieces of megabytes that become garbage faster than it is collected: 8 x 50 MB took 150 MB that way.
    */
   append(bytes: Uint8Array): void {
+    this.#account?.take(bytes.length);
     let done = 0;
-    // A disk that is almost full takes a part and says so only on the next try.
-    while (done < bytes.length) {
-      const written = writeSync(this.#handle.fd, bytes, done, bytes.length - done, this.#size);
-      done += written;
-      this.#size += written;
+    try {
+      // A disk that is almost full takes a part and says so only on the next try.
+      while (done < bytes.length) {
+        const written = writeSync(this.#handle.fd, bytes, done, bytes.length - done, this.#size);
+        done += written;
+        this.#size += written;
+      }
+    } catch (error) {
+      this.#account?.release(bytes.length - done);
+      throw error;
     }
   }
 
@@ -97,13 +108,24 @@ export class NamelessFile {
 
   /** Its size is what another process has written. */
   async measure(): Promise<void> {
-    this.#size = (await this.#handle.stat()).size;
+    const { size } = await this.#handle.stat();
+    if (size > this.#size) this.#account?.charge(size - this.#size);
+    else this.#account?.release(this.#size - size);
+    this.#size = size;
   }
 
   /** Waits for a read that is under way, and for whoever it is lent to. */
   close(): Promise<void> {
-    if (this.#lent.size === 0) return this.#handle.close();
-    return Promise.all(this.#lent).then(() => this.#handle.close());
+    if (this.#lent.size === 0) return this.#close();
+    return Promise.all(this.#lent).then(() => this.#close());
+  }
+
+  /** The room on disk is free once the system has closed the file. */
+  async #close(): Promise<void> {
+    await this.#handle.close();
+    if (this.#isReleased) return;
+    this.#isReleased = true;
+    this.#account?.release(this.#size);
   }
 
   async read(from: number, length: number): Promise<Uint8Array<ArrayBuffer>> {

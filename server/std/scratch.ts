@@ -1,6 +1,7 @@
 /** What one call puts aside because it is too large to hold: cleared away when the call is over. */
 import { Allowance, Held } from "./held.ts";
 import { NamelessFile } from "./nameless-file.ts";
+import type { TempAccount } from "./temp-storage.ts";
 
 /** Where another process of this machine finds a stretch of a file. */
 export interface Place {
@@ -40,13 +41,20 @@ export interface Scratch {
   clear(): Promise<void>;
 }
 
-/** Costs nothing until something is put aside. `allowance`: what all calls together may hold in memory. */
-export function createScratch(folder: string, allowance: Allowance = nothing): Scratch {
+/**
+ * Costs nothing until something is put aside. `allowance`: what all calls together may hold in memory. `account`: what
+ * the files are charged to.
+ */
+export function createScratch(
+  folder: string,
+  allowance: Allowance = nothing,
+  account?: TempAccount,
+): Scratch {
   const files: NamelessFile[] = [];
   const held: Held[] = [];
   let cleared = false;
   const file = async (): Promise<NamelessFile> => {
-    const opened = await NamelessFile.create(folder);
+    const opened = await NamelessFile.create(folder, account);
     // A call that was given up may still be reading an answer.
     if (cleared) {
       await opened.close();

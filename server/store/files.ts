@@ -1,9 +1,15 @@
-/** Files that may be gone at any moment, because they expire. */
-import type { Stats } from "node:fs";
+/** Files that may be gone at any moment, because they expire; and the disk they are on. */
+import { type Stats, statfsSync } from "node:fs";
 import { stat, unlink } from "node:fs/promises";
 
 /** Undefined where there is none. */
 export const look = (path: string): Promise<Stats | undefined> => stat(path).catch(() => undefined);
+
+/** Throws what the system says. */
+export function diskSpace(folder: string): { freeBytes: number; totalBytes: number } {
+  const { bsize, bavail, blocks } = statfsSync(folder);
+  return { freeBytes: bavail * bsize, totalBytes: blocks * bsize };
+}
 
 /** What cannot be taken away now is tried again with the next sweep. */
 export const remove = (path: string): Promise<void> => unlink(path).catch(() => undefined);

@@ -7,6 +7,7 @@ import type { RequestHead } from "../../server/edge/http/head.ts";
 import { createPatience } from "../../server/edge/patience.ts";
 import type { Outgoing } from "../../server/gateway/incoming.ts";
 import { Answer } from "../../server/upstream/http/answer.ts";
+import { roomyStorage } from "../harness.ts";
 import { tries } from "../laws/law.ts";
 import { bodyOf, say, serve } from "../promises/http-server-fixture.ts";
 import {
@@ -38,12 +39,22 @@ const reader = serve(async (exchange) => {
 });
 let answer: () => Outgoing["body"] = () => "";
 const teller = serve(() => say(answer()));
-const patience = createPatience(20_000, () => performance.now());
+const patience = createPatience({
+  ms: 20_000,
+  minRate: 0,
+  clock: () => performance.now(),
+});
 let file: Buffer | undefined;
 const taker = serve(async ({ head, content }) => {
-  const limits = { maxFormBytes: 1e9, maxFileBytes: 1e9, memoryBytes: 1e9, folder: tmpdir() };
+  const limits = {
+    maxFormBytes: 1e9,
+    maxFileBytes: 1e9,
+    memoryBytes: 1e9,
+    folder: tmpdir(),
+    storage: roomyStorage(),
+  };
   const arriving = { headers: head, content };
-  const form = await readForm(arriving, limits, { patience, count: () => undefined });
+  const form = await readForm(arriving, limits, { patience, count: () => undefined }, "a-key");
   file = Buffer.from((await form.files[0]?.bytes()) ?? "");
   await form.dispose();
   return say(form.fields.map(({ value }) => value).join());

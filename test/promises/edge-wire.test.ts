@@ -2,6 +2,7 @@
 import { afterAll, afterEach, describe, expect, test } from "bun:test";
 import { listen } from "../../server/edge/listen.ts";
 import { routes } from "../../server/edge/routes.ts";
+import { roomyStorage } from "../harness.ts";
 import {
   asText,
   chunk,
@@ -15,7 +16,7 @@ import {
   until,
 } from "./edge-fixture.ts";
 
-const edge = startEdge({ settings: { VEXEL_BODY_TIMEOUT: "1" } });
+const edge = startEdge({ settings: { VEXEL_BODY_TIMEOUT: "1", VEXEL_BODY_MIN_RATE: "16" } });
 const { gateway, fake } = edge;
 const open: RawConnection[] = [];
 const connect = async (): Promise<RawConnection> => {
@@ -102,7 +103,7 @@ describe("a body that stops coming", () => {
     expect(rows.map(({ fault }) => fault)).toEqual(stops.map(() => "request_timeout"));
   });
 
-  test("again and again, but always goes on, is read to its end", async () => {
+  test("again and again, but goes on above the minimum rate, is read to its end", async () => {
     const connection = await connect();
     connection.say(head({ "transfer-encoding": "chunked" }));
     for (let at = 0; at < body.length; at += Math.ceil(body.length / 6)) {
@@ -215,9 +216,16 @@ describe("a connection on which nothing is going on is closed", () => {
       handlers: { ...others, health },
       cors: () => ({}),
       maxBodyBytes: 1000,
-      form: { folder: gateway.folder, memoryBytes: 1, maxFileBytes: 1, maxFormBytes: 1 },
+      form: {
+        folder: gateway.folder,
+        memoryBytes: 1,
+        maxFileBytes: 1,
+        maxFormBytes: 1,
+        storage: roomyStorage(),
+      },
       publicUrl: "",
       bodyMs: 60_000,
+      minBodyRate: 0,
       connectionSeconds,
       clock: () => performance.now(),
       report: () => undefined,

@@ -11,6 +11,7 @@ import { startFake } from "../fake-upstream.ts";
 import { configFor, readLedger, root, startProcess, temporaryFolder } from "../harness.ts";
 import { bearer, embedder, expectFault, painter, png, startEdge, until } from "./edge-fixture.ts";
 import { ledgerRow } from "./ledger-fixture.ts";
+import { mayMount, mount, unmount } from "./small-disk.ts";
 
 const cleanUps: (() => unknown)[] = [];
 afterEach(async () => {
@@ -504,19 +505,6 @@ describe("a data folder that is of no use ends the start with exit code 1 and on
     expect(err).toContain(join(folder.path, "ledger.db"));
   });
 });
-
-const mount = (...args: string[]): boolean =>
-  Bun.spawnSync(["mount", ...args], { stdout: "ignore", stderr: "ignore" }).success;
-const unmount = (path: string): boolean =>
-  Bun.spawnSync(["umount", "-l", path], { stdout: "ignore", stderr: "ignore" }).success;
-
-function mayMount(): boolean {
-  if (process.platform !== "linux" || process.getuid?.() !== 0) return false;
-  // There it must be possible: a promise that is never checked is none.
-  if (process.env.CI === "true") return true;
-  using folder = temporaryFolder();
-  return mount("-t", "tmpfs", "-o", "size=64k", "tmpfs", folder.path) && unmount(folder.path);
-}
 
 /** Only with a disk of one's own can it really be full. */
 if (mayMount()) {

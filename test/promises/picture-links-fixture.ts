@@ -3,7 +3,7 @@ import { createCors } from "../../server/edge/cors.ts";
 import { type Handlers, listen } from "../../server/edge/listen.ts";
 import { routes } from "../../server/edge/routes.ts";
 import { createPictureLinks, type PictureLinks } from "../../server/picture-links.ts";
-import { temporaryFolder } from "../harness.ts";
+import { roomyStorage, temporaryFolder } from "../harness.ts";
 
 export interface LinkDesk {
   readonly links: PictureLinks;
@@ -45,9 +45,16 @@ export function linkDesk({ ttlMs = 3_600_000, maxBytes = 10_000_000 }: DeskOptio
     handlers,
     cors: createCors(""),
     maxBodyBytes: 1024,
-    form: { folder: folder.path, memoryBytes: 1024, maxFileBytes: 1024, maxFormBytes: 1024 },
+    form: {
+      folder: folder.path,
+      memoryBytes: 1024,
+      maxFileBytes: 1024,
+      maxFormBytes: 1024,
+      storage: roomyStorage(),
+    },
     publicUrl: "",
     bodyMs: 1000,
+    minBodyRate: 0,
     clock: () => performance.now(),
     report: () => undefined,
     onDefect: (_, error) => {

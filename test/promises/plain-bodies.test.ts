@@ -5,7 +5,7 @@ import type { Incoming } from "../../server/gateway/incoming.ts";
 
 const endpoint = embeddingsEndpoint({ maxInputs: 4 });
 const read = async (body: unknown) =>
-  (await endpoint.read({ json: () => Promise.resolve(body) } as Incoming)).query;
+  (await endpoint.read({ json: () => Promise.resolve(body) } as Incoming, "a-key")).query;
 /** A field that is there and says nothing sends it the long way. */
 const bySchema = (body: object) => read({ ...body, user: undefined });
 

@@ -108,7 +108,7 @@ const askWith =
   (file: string): Ask =>
   async ({ adapter, target }) => {
     const traits = adapter.embeddings?.traits(target);
-    const query = traits && within((await embeddings.read(jsonOf(file))).query, traits);
+    const query = traits && within((await embeddings.read(jsonOf(file), "a-key")).query, traits);
     return query && adapter.embeddings?.toUpstream(query, target);
   };
 
@@ -124,19 +124,19 @@ const endpoints: Readonly<Record<string, Ask>> = {
   tokens: askWith("full.tokens.request.json"),
   generations: inOpenaisWay(async ({ adapter, target }) =>
     adapter.generations?.toUpstream(
-      (await generationsEndpoint.read(jsonOf("full.generations.request.json"))).query,
+      (await generationsEndpoint.read(jsonOf("full.generations.request.json"), "a-key")).query,
       target,
     ),
   ),
   edits: inOpenaisWay(async ({ adapter, target }) =>
     adapter.edits?.toUpstream(
-      (await editsEndpoint.read(formOf("full.edits.request.json"))).query,
+      (await editsEndpoint.read(formOf("full.edits.request.json"), "a-key")).query,
       target,
     ),
   ),
   "edits-json": inOpenaisWay(async ({ adapter, target }) =>
     adapter.edits?.toUpstream(
-      (await editsEndpoint.read(jsonOf("full.edits-json.request.json"))).query,
+      (await editsEndpoint.read(jsonOf("full.edits-json.request.json"), "a-key")).query,
       target,
     ),
   ),

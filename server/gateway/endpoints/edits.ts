@@ -40,8 +40,8 @@ export const editsEndpoint: Endpoint<EditQuery, ImageReply> = {
   operation: "edits",
   kind: "image",
   body: editsBody,
-  read: async (incoming) => {
-    if (isForm(incoming)) return readForm(await incoming.form());
+  read: async (incoming, keyId) => {
+    if (isForm(incoming)) return readForm(await incoming.form(keyId));
     checkJson(incoming);
     return readJson(incoming);
   },

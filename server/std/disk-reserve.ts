@@ -1,0 +1,64 @@
+/**
+ * Free space of a disk, kept above a reserve. Uploads stop at the reserve, since nothing has been paid for them yet;
+ * responses stop at half of it; the rest is left to the ledger, which does not ask.
+ */
+
+export type DiskUse = "upload" | "response";
+
+export interface DiskSpace {
+  readonly freeBytes: number;
+  readonly totalBytes: number;
+}
+
+export interface DiskReserveOptions {
+  readonly reserveBytes: number;
+  /** Asks the system. Throws where there is no such folder. */
+  readonly measure: () => DiskSpace;
+  /** Milliseconds, monotonic. */
+  readonly clock: () => number;
+}
+
+/** On a small disk the reserve is at most this part of it. */
+const largestShare = 1 / 20;
+/** How long a measurement holds, less what the gateway itself has written since. */
+const validMs = 1000;
+
+export class DiskReserve {
+  readonly #options: DiskReserveOptions;
+  #free = 0;
+  #reserve = 0;
+  #measuredAt = Number.NEGATIVE_INFINITY;
+
+  constructor(options: DiskReserveOptions) {
+    this.#options = options;
+  }
+
+  hasRoom(bytes: number, use: DiskUse): boolean {
+    const isStale = this.#options.clock() - this.#measuredAt > validMs;
+    if (!isStale && this.#fits(bytes, use)) return true;
+    this.#measure();
+    return this.#fits(bytes, use);
+  }
+
+  /** Bytes that are about to be written. */
+  took(bytes: number): void {
+    this.#free -= bytes;
+  }
+
+  #fits(bytes: number, use: DiskUse): boolean {
+    return this.#free - bytes >= (use === "upload" ? this.#reserve : this.#reserve / 2);
+  }
+
+  #measure(): void {
+    const { reserveBytes, measure, clock } = this.#options;
+    try {
+      const { freeBytes, totalBytes } = measure();
+      this.#free = freeBytes;
+      this.#reserve = Math.min(reserveBytes, totalBytes * largestShare);
+    } catch {
+      // The folder is gone, or the system does not tell. The write itself reports what is wrong.
+      this.#free = Number.POSITIVE_INFINITY;
+    }
+    this.#measuredAt = clock();
+  }
+}

@@ -1,0 +1,174 @@
+/**
+ * Bounds the temp files of all requests together, and shares the room out among API keys by a dynamic threshold: a key
+ * may hold at most as much as is still free (Choudhury and Hahne's rule for shared buffers). One key alone gets half,
+ * n keys get 1/(n+1) each, and a key that comes later always finds room.
+ */
+import type { DiskReserve, DiskUse } from "./disk-reserve.ts";
+import { GatewayError } from "./gateway-error.ts";
+
+export interface TempStorageOptions {
+  readonly maxBytes: number;
+  readonly disk: Pick<DiskReserve, "hasRoom" | "took">;
+}
+
+/**
+ * How many times the free room a key may hold. More for responses: they are paid for, and must find room where the
+ * same key's uploads have used up its share.
+ */
+const timesFree = { upload: 1, response: 4 } as const satisfies Record<DiskUse, number>;
+
+/** As long as most uploads take. */
+const retryAfterMs = 5000;
+
+export class TempStorage {
+  readonly #options: TempStorageOptions;
+  readonly #byKey = new Map<string, number>();
+  #held = 0;
+  /** Of `#held`: reserved and not written yet. */
+  #unwritten = 0;
+
+  constructor(options: TempStorageOptions) {
+    this.#options = options;
+  }
+
+  /** Bytes of all requests. */
+  get held(): number {
+    return this.#held;
+  }
+
+  /** For one request. */
+  account(keyId: string, use: DiskUse): TempAccount {
+    return new TempAccount(this, keyId, use);
+  }
+
+  /** Room for bytes that are about to be written. Throws GatewayError. */
+  take(keyId: string, bytes: number, use: DiskUse): void {
+    this.#check(keyId, bytes, use);
+    this.#add(keyId, bytes);
+    this.#options.disk.took(bytes);
+  }
+
+  /** Room for an upload whose length is announced, before any of it is read. Throws GatewayError. */
+  reserve(keyId: string, bytes: number, use: DiskUse): void {
+    const most = largest(this.#options.maxBytes, use);
+    if (bytes > most) throw tooLarge(bytes, Math.floor(most));
+    this.#check(keyId, bytes, use);
+    this.#add(keyId, bytes);
+    this.#unwritten += bytes;
+  }
+
+  /** Bytes of a reservation that are about to be written. */
+  use(bytes: number): void {
+    this.#unwritten -= bytes;
+    this.#options.disk.took(bytes);
+  }
+
+  /** Bytes of a reservation that are not needed. */
+  cancel(keyId: string, bytes: number): void {
+    this.#unwritten -= bytes;
+    this.release(keyId, bytes);
+  }
+
+  /** Bytes that are on disk already: another process wrote them. */
+  charge(keyId: string, bytes: number): void {
+    this.#add(keyId, bytes);
+  }
+
+  release(keyId: string, bytes: number): void {
+    this.#held -= bytes;
+    const left = this.#heldBy(keyId) - bytes;
+    if (left > 0) this.#byKey.set(keyId, left);
+    else this.#byKey.delete(keyId);
+  }
+
+  #add(keyId: string, bytes: number): void {
+    this.#held += bytes;
+    this.#byKey.set(keyId, this.#heldBy(keyId) + bytes);
+  }
+
+  #check(keyId: string, bytes: number, use: DiskUse): void {
+    const { maxBytes, disk } = this.#options;
+    const held = this.#heldBy(keyId);
+    const free = maxBytes - this.#held - bytes;
+    if (held + bytes > timesFree[use] * free) {
+      throw use === "upload" && held > 0 ? shareUsedUp(held) : noRoom();
+    }
+    if (!disk.hasRoom(bytes + this.#unwritten, use)) throw diskFull();
+  }
+
+  #heldBy(keyId: string): number {
+    return this.#byKey.get(keyId) ?? 0;
+  }
+}
+
+/** The room that one request takes of its key's share. */
+export class TempAccount {
+  readonly #storage: TempStorage;
+  readonly #keyId: string;
+  readonly #use: DiskUse;
+  #reserved = 0;
+
+  constructor(storage: TempStorage, keyId: string, use: DiskUse) {
+    this.#storage = storage;
+    this.#keyId = keyId;
+    this.#use = use;
+  }
+
+  reserve(bytes: number): void {
+    this.#storage.reserve(this.#keyId, bytes, this.#use);
+    this.#reserved += bytes;
+  }
+
+  /** Out of the reservation as far as it goes. */
+  take(bytes: number): void {
+    const reserved = Math.min(bytes, this.#reserved);
+    if (bytes > reserved) this.#storage.take(this.#keyId, bytes - reserved, this.#use);
+    if (reserved > 0) this.#storage.use(reserved);
+    this.#reserved -= reserved;
+  }
+
+  charge(bytes: number): void {
+    this.#storage.charge(this.#keyId, bytes);
+  }
+
+  release(bytes: number): void {
+    this.#storage.release(this.#keyId, bytes);
+  }
+
+  /** Nothing more will be written: the rest of the reservation is free again. */
+  cancelReservation(): void {
+    if (this.#reserved > 0) this.#storage.cancel(this.#keyId, this.#reserved);
+    this.#reserved = 0;
+  }
+}
+
+/** What one key can hold where no other key holds anything. */
+const largest = (maxBytes: number, use: DiskUse): number =>
+  (maxBytes * timesFree[use]) / (timesFree[use] + 1);
+
+const tooLarge = (bytes: number, most: number): GatewayError =>
+  new GatewayError(
+    "request_too_large",
+    `The upload has ${bytes} bytes; the gateway has room on disk for ${most} bytes of one API key. Send smaller files, or ask the gateway's operator to raise VEXEL_SPOOL_MAX_BYTES.`,
+  );
+
+const shareUsedUp = (held: number): GatewayError =>
+  new GatewayError(
+    "upload_limit_reached",
+    `Other requests of this API key hold ${held} bytes of temp storage, which is its share. Wait until they are finished or abort them, send fewer uploads at once, or ask the gateway's operator to raise VEXEL_SPOOL_MAX_BYTES.`,
+    { retryAfterMs },
+  );
+
+const noRoom = (): GatewayError =>
+  new GatewayError(
+    "storage_unavailable",
+    "The gateway's temp storage is full. Please retry your request after a brief delay; the gateway's operator can raise VEXEL_SPOOL_MAX_BYTES.",
+    { retryAfterMs },
+  );
+
+const diskFull = (): GatewayError =>
+  new GatewayError(
+    "storage_unavailable",
+    "The gateway's disk is almost full, and the rest is kept for its ledger. Ask its operator to make room on the disk under VEXEL_DATA.",
+    { retryAfterMs },
+  );

@@ -1,0 +1,50 @@
+/** Puts together request temp storage: the spool folder, its bounds, and the disk reserve that the ledger lives on. */
+import { mkdirSync, readdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import type { Settings } from "./settings.ts";
+import { DiskReserve } from "./std/disk-reserve.ts";
+import { Allowance } from "./std/held.ts";
+import { createScratch, type Scratch } from "./std/scratch.ts";
+import { TempStorage } from "./std/temp-storage.ts";
+import { diskSpace } from "./store/files.ts";
+
+/** Of responses that wait in memory to be passed on, of all requests together; the rest waits on disk. */
+const memoryBytes = 8 * 1024 * 1024;
+
+export interface TempPathOptions {
+  readonly settings: Settings;
+  /** Milliseconds, monotonic. */
+  readonly clock: () => number;
+}
+
+export interface TempPath {
+  readonly folder: string;
+  readonly storage: TempStorage;
+  readonly disk: DiskReserve;
+  /** For the responses of one request. */
+  scratch(keyId: string): Scratch;
+}
+
+export function createTempPath({ settings, clock }: TempPathOptions): TempPath {
+  const folder = emptyFolder(join(settings.VEXEL_DATA, "spool"));
+  const disk = new DiskReserve({
+    reserveBytes: settings.VEXEL_DISK_RESERVE_BYTES,
+    measure: () => diskSpace(settings.VEXEL_DATA),
+    clock,
+  });
+  const storage = new TempStorage({ maxBytes: settings.VEXEL_SPOOL_MAX_BYTES, disk });
+  const allowance = new Allowance(memoryBytes);
+  return {
+    folder,
+    storage,
+    disk,
+    scratch: (keyId) => createScratch(folder, allowance, storage.account(keyId, "response")),
+  };
+}
+
+/** Files that the last process left belong to requests that are over. */
+function emptyFolder(path: string): string {
+  mkdirSync(path, { recursive: true, mode: 0o700 });
+  for (const name of readdirSync(path)) rmSync(join(path, name), { force: true, recursive: true });
+  return path;
+}
