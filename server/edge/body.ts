@@ -1,14 +1,18 @@
 /** Step 3: a body, read once and bounded; as JSON, or as it comes for a form. */
 
+import { isUtf8 } from "node:buffer";
 import type { Fields } from "../gateway/incoming.ts";
 import { GatewayError } from "../std/gateway-error.ts";
+import { release } from "../std/held.ts";
 import type { Content } from "./http/content.ts";
+import { JsonBounds, jsonBounds } from "./json-bounds.ts";
 import type { Patience } from "./patience.ts";
 
-/** No call has any use for more. Printing what is nested tens of thousands deep would overflow the stack. */
-const maxDepth = 128;
+/** Smaller bodies have no room for more values than may be parsed at once; only their depth is checked. */
+const smallBytes = 64 * 1024;
 
-const manyPieces = 4096;
+/** A text of which parsing takes milliseconds. */
+const largeLength = 1024 * 1024;
 
 /** A body that is coming, and what was said of it. */
 export interface Arriving {
@@ -30,7 +34,13 @@ export function readJson(arriving: Arriving, maxBytes: number, reception: Recept
   if (!bytes) return readLater(arriving, maxBytes, reception);
   reception.count(bytes.length);
   if (bytes.length > maxBytes) throw tooLarge(maxBytes);
-  return read(bytes, headers);
+  if (bytes.length >= smallBytes) {
+    new JsonBounds().take(bytes);
+    return parse(decode(bytes, headers), headers);
+  }
+  const text = decode(bytes, headers);
+  if (mayBeDeep(text)) new JsonBounds().take(bytes);
+  return parse(text, headers);
 }
 
 async function readLater(
@@ -38,40 +48,58 @@ async function readLater(
   maxBytes: number,
   reception: Reception,
 ): Promise<unknown> {
-  const heaps: Buffer[] = [];
-  const pieces: Uint8Array[] = [];
+  const { headers } = arriving;
+  const bounds = new JsonBounds();
+  const body = new GrowingBytes(Math.min(Number(headers.get("content-length") ?? 0), maxBytes));
   for await (const piece of readChunks(arriving, maxBytes, reception)) {
-    pieces.push(piece);
-    // Crumbs are swept up, or each would take more room than it holds.
-    if (pieces.length === manyPieces) heaps.push(Buffer.concat(pieces.splice(0)));
+    const bytes = Buffer.from(piece.buffer, piece.byteOffset, piece.length);
+    bounds.take(bytes);
+    body.append(bytes);
   }
-  return read(Buffer.concat([...heaps, ...pieces]), arriving.headers);
-}
-
-function read(bytes: Buffer, headers: Fields): unknown {
-  const text = decoded(bytes, headers);
+  const text = decode(body.bytes, headers);
+  // The parser makes a second copy of every text: the first must not wait for the garbage collector.
+  release(body.bytes.buffer);
   const value = parse(text, headers);
-  if (mayBeDeep(text) && isDeep(value)) {
-    throw new GatewayError("invalid_json", `The body is nested more than ${maxDepth} levels deep.`);
-  }
+  // Other connections get their turn before the rest of the work on a large request.
+  if (text.length >= largeLength) await new Promise(setImmediate);
   return value;
 }
 
-const decoder = new TextDecoder("utf-8", { fatal: true });
-/** Stands for what could not be decoded, and now and then for itself. */
-const replacement = "\ufffd";
-const byteOrderMark = "\ufeff";
+/** One buffer that holds all pieces of a body: kept as pieces, they would take the same memory again when joined. */
+class GrowingBytes {
+  #buffer: Buffer;
+  #length = 0;
 
-/** The decoder that refuses costs more than one that replaces, so it is asked where something was replaced. */
-function decoded(bytes: Buffer, headers: Fields): string {
-  const text = bytes.toString("utf8");
-  if (!text.includes(replacement) && !text.startsWith(byteOrderMark)) return text;
-  try {
-    return decoder.decode(bytes);
-  } catch (cause) {
-    checkEncoding(headers);
-    throw new GatewayError("invalid_json", "The body is not valid UTF-8.", { cause });
+  /** `expected`: how many bytes are announced; their memory is taken as they come. */
+  constructor(expected: number) {
+    this.#buffer = Buffer.allocUnsafeSlow(Math.max(expected, smallBytes));
   }
+
+  get bytes(): Buffer<ArrayBuffer> {
+    return this.#buffer.subarray(0, this.#length) as Buffer<ArrayBuffer>;
+  }
+
+  append(piece: Buffer): void {
+    const length = this.#length + piece.length;
+    if (length > this.#buffer.length) {
+      const larger = Buffer.allocUnsafeSlow(Math.max(length, this.#buffer.length * 2));
+      this.#buffer.copy(larger, 0, 0, this.#length);
+      release(this.#buffer.buffer);
+      this.#buffer = larger;
+    }
+    piece.copy(this.#buffer, this.#length);
+    this.#length = length;
+  }
+}
+
+function decode(bytes: Buffer, headers: Fields): string {
+  if (!isUtf8(bytes)) {
+    checkEncoding(headers);
+    throw new GatewayError("invalid_json", "The body is not valid UTF-8.");
+  }
+  // A byte order mark is not part of the text.
+  const isMarked = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
+  return bytes.toString("utf8", isMarked ? 3 : 0);
 }
 
 function parse(text: string, headers: Fields): unknown {
@@ -106,28 +134,13 @@ export function checkEncoding(headers: Fields): void {
   );
 }
 
-/** What has few brackets is not deep; that much can be seen without looking at the value. */
+/** Few brackets cannot be deep. Brackets within strings count here; `JsonBounds` tells them apart. */
 function mayBeDeep(text: string): boolean {
   let brackets = 0;
   for (const sign of ["[", "{"]) {
     for (let at = text.indexOf(sign); at >= 0; at = text.indexOf(sign, at + 1)) {
-      if (++brackets > maxDepth) return true;
+      if (++brackets > jsonBounds.depth) return true;
     }
-  }
-  return false;
-}
-
-function isDeep(value: unknown): boolean {
-  let level = [value];
-  for (let depth = 0; level.length > 0; depth++) {
-    if (depth > maxDepth) return true;
-    const below: unknown[] = [];
-    for (const parent of level) {
-      if (typeof parent !== "object" || parent === null) continue;
-      const children: readonly unknown[] = Array.isArray(parent) ? parent : Object.values(parent);
-      for (const child of children) if (typeof child === "object") below.push(child);
-    }
-    level = below;
   }
   return false;
 }

@@ -1,7 +1,7 @@
 /** GET /openapi.json: the interface in OpenAPI 3.1, made from the schemas that validate. */
 import { z } from "zod";
 import { editsBody, editsForm } from "../gateway/endpoints/edits.ts";
-import { embeddingsBody, engineEmbeddingsBody } from "../gateway/endpoints/embeddings.ts";
+import { embeddingsBody, engineEmbeddingsBody } from "../gateway/endpoints/embeddings-body.ts";
 import { generationsBody } from "../gateway/endpoints/generations.ts";
 import { eventsQuery } from "./admin.ts";
 import * as answers from "./answer-schemas.ts";

@@ -2,19 +2,13 @@
 import type { z } from "zod";
 import { GatewayError } from "../std/gateway-error.ts";
 
-/** Fields whose complaints OpenAI words in a way of its own. */
-export type OwnWords = Readonly<Record<string, (given: unknown) => GatewayError>>;
-
 export function parse<S extends z.ZodType>(
   schema: S,
   value: Readonly<Record<string, unknown>>,
-  ownWords: OwnWords = {},
 ): z.output<S> {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
-  const issue = result.error.issues[0] as Issue;
-  const field = String(issue.path[0] ?? "");
-  throw ownWords[field]?.(value[field]) ?? explain(issue, value);
+  throw explain(result.error.issues[0] as Issue, value);
 }
 
 type Issue = z.core.$ZodIssue;
@@ -29,29 +23,13 @@ function explain(issue: Issue, root: unknown): GatewayError {
   }
   switch (issue.code) {
     case "invalid_type":
-      return new GatewayError(
-        "invalid_type",
-        `Invalid type for '${param}': expected ${article(expected(issue.expected))}, but got ${nameOf(given)} instead.`,
-        { param },
-      );
+      return invalidType(param, expected(issue.expected), given);
     case "invalid_value":
-      return new GatewayError(
-        "invalid_value",
-        `Invalid value: ${quote(given)}. Supported values are: ${issue.values.map((value) => `'${String(value)}'`).join(", ")}.`,
-        { param },
-      );
+      return unsupportedValue(param, issue.values, given);
     case "too_small":
-      return new GatewayError(
-        "invalid_value",
-        `Invalid '${param}': ${size(issue.origin)} below minimum. Expected at least ${issue.minimum}, but got ${measure(given)}.`,
-        { param },
-      );
+      return outOfRange(param, issue.origin, { minimum: issue.minimum }, given);
     case "too_big":
-      return new GatewayError(
-        "invalid_value",
-        `Invalid '${param}': ${size(issue.origin)} above maximum. Expected at most ${issue.maximum}, but got ${measure(given)}.`,
-        { param },
-      );
+      return outOfRange(param, issue.origin, { maximum: issue.maximum }, given);
     case "unrecognized_keys":
       return new GatewayError(
         "unknown_parameter",
@@ -61,6 +39,44 @@ function explain(issue: Issue, root: unknown): GatewayError {
     default:
       return new GatewayError("invalid_value", `Invalid '${param}': ${issue.message}`, { param });
   }
+}
+
+export const invalidType = (param: string, wanted: string, given: unknown): GatewayError =>
+  new GatewayError(
+    "invalid_type",
+    `Invalid type for '${param}': expected ${article(wanted)}, but got ${nameOf(given)} instead.`,
+    { param },
+  );
+
+export const unsupportedValue = (
+  param: string,
+  values: readonly unknown[],
+  given: unknown,
+): GatewayError =>
+  new GatewayError(
+    "invalid_value",
+    `Invalid value: ${quote(given)}. Supported values are: ${values.map((value) => `'${String(value)}'`).join(", ")}.`,
+    { param },
+  );
+
+type Bound = { readonly minimum: number | bigint } | { readonly maximum: number | bigint };
+
+/** `origin`: what is measured, such as the length of a string. */
+export function outOfRange(
+  param: string,
+  origin: string,
+  bound: Bound,
+  given: unknown,
+): GatewayError {
+  const [side, limit] =
+    "minimum" in bound
+      ? ["below minimum", `at least ${bound.minimum}`]
+      : ["above maximum", `at most ${bound.maximum}`];
+  return new GatewayError(
+    "invalid_value",
+    `Invalid '${param}': ${size(origin)} ${side}. Expected ${limit}, but got ${measure(given)}.`,
+    { param },
+  );
 }
 
 export const spell = (path: readonly PropertyKey[]): string =>
@@ -90,7 +106,12 @@ export function nameOf(value: unknown): string {
 const quote = (value: unknown): string =>
   typeof value === "string" ? `'${value.slice(0, 60)}'` : nameOf(value);
 const size = (origin: string): string =>
-  ({ string: "length", array: "number of entries", int: "integer", number: "number" })[origin] ??
-  "value";
+  ({
+    string: "length",
+    array: "number of entries",
+    int: "integer",
+    integer: "integer",
+    number: "number",
+  })[origin] ?? "value";
 const measure = (value: unknown): string | number =>
   typeof value === "string" || Array.isArray(value) ? value.length : String(value);

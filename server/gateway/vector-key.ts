@@ -51,9 +51,17 @@ export function keyOf(prefix: string, input: EmbeddingInput, at: number): string
   const text = input.texts[at] ?? "";
   // Half a surrogate pair has no UTF-8: all of them would be hashed as one and the same replacement.
   return text.isWellFormed()
-    ? hash(`${prefix}t${text}`)
+    ? hashOf(`${prefix}t`, text)
     : hash(`${prefix}u${Buffer.from(text, "utf16le").toString("hex")}`);
 }
+
+/** Long texts are hashed where they are: to join them with the prefix would copy them twice. */
+const longText = 64 * 1024;
+
+const hashOf = (prefix: string, text: string): string =>
+  text.length < longText
+    ? hash(`${prefix}${text}`)
+    : new Bun.SHA256().update(prefix).update(text).digest("base64");
 
 const hash = (text: string): string => Bun.SHA256.hash(text, "base64");
 

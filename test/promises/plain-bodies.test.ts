@@ -1,53 +1,103 @@
-/** The quick way to read what most callers send leads to the same place as the schema. */
+/** One validator reads every embeddings body: what the OpenAPI document describes, in one pass, up to the first problem. */
 import { describe, expect, test } from "bun:test";
-import { embeddingsEndpoint, readPlain } from "../../server/gateway/endpoints/embeddings.ts";
-import type { Incoming } from "../../server/gateway/incoming.ts";
+import fc from "fast-check";
+import {
+  embeddingsBody,
+  readEmbeddingsBody,
+} from "../../server/gateway/endpoints/embeddings-body.ts";
+import { GatewayError } from "../../server/std/gateway-error.ts";
 
-const endpoint = embeddingsEndpoint({ maxInputs: 4 });
-const read = async (body: unknown) =>
-  (await endpoint.read({ json: () => Promise.resolve(body) } as Incoming, "a-key")).query;
-/** A field that is there and says nothing sends it the long way. */
-const bySchema = (body: object) => read({ ...body, user: undefined });
+const maxInputs = 4;
+const read = (body: Record<string, unknown>) => readEmbeddingsBody(body, maxInputs);
 
-const texts = ["a", " ", "\u0000", "\ud800", "naïve 猫 🐈", "x".repeat(100_000), "null", "[1,2]"];
-const encodings = [undefined, "float", "base64"];
+const scalar = fc.oneof(
+  fc.constantFrom("", "a", "naïve 猫 🐈", "\ud800", null, true, 0, 1, -1, 1.5, 1e300, -0, 100_276),
+  fc.integer(),
+  fc.string(),
+);
+const list = (of: fc.Arbitrary<unknown>) => fc.array(of, { maxLength: maxInputs });
+const anyInput = fc.oneof(
+  scalar,
+  list(fc.string({ minLength: 1 })),
+  list(fc.nat()),
+  list(list(fc.nat())),
+  list(fc.oneof(scalar, list(scalar), fc.constant({}))),
+  fc.constant({ text: "a" }),
+);
+const bodies = fc.record(
+  {
+    model: fc.oneof(fc.constant("m"), fc.constantFrom(1, true, [])),
+    input: anyInput,
+    encoding_format: fc.constantFrom("float", "base64", "hex", "", 1, []),
+    dimensions: fc.oneof(fc.integer({ min: -2, max: 9 }), fc.constantFrom(1.5, 1e300, "1", [])),
+    user: fc.constantFrom("u", "", 1, {}),
+    extra: scalar,
+  },
+  { requiredKeys: ["model"] },
+);
 
-const lists = [["a"], ["a", "a"], texts.slice(0, 4)];
-
-describe("texts and no more than their encoding", () => {
-  for (const encoding of encodings) {
-    test(`are read as the schema reads them (${encoding})`, async () => {
-      for (const input of [...texts, ...lists]) {
-        const body = { model: "m", input, ...(encoding && { encoding_format: encoding }) };
-        const plain = readPlain(body, 4);
-        expect(plain).toEqual(await bySchema(body));
-        expect(await read(body)).toEqual(plain!);
+test("the validator takes exactly what the schema of the OpenAPI document takes", () => {
+  fc.assert(
+    fc.property(bodies, (body) => {
+      const given: Record<string, unknown> = { ...body };
+      const { success } = embeddingsBody.safeParse(given);
+      let refusal: unknown;
+      try {
+        const { model, input, single, encoding, rest } = read(given);
+        expect(model).toBe(given.model as string);
+        const inputs = input.kind === "text" ? input.texts : input.tokens;
+        expect(single ? inputs[0] : inputs).toEqual(given.input as string);
+        expect(encoding).toBe((given.encoding_format as "float") ?? "float");
+        expect(rest).toEqual("extra" in given ? { extra: given.extra } : {});
+      } catch (error) {
+        if (!(error instanceof GatewayError)) throw error;
+        refusal = error;
       }
-    });
-  }
+      expect(refusal === undefined, `${JSON.stringify(body)}: ${refusal}`).toBe(success);
+    }),
+    { numRuns: 5000 },
+  );
 });
 
-test.each([
-  { model: "m", input: "" },
-  { model: "", input: "a" },
-  { model: 1, input: "a" },
-  { model: "m", input: [] },
-  { model: "m", input: ["a", ""] },
-  { model: "m", input: ["a", 1] },
-  { model: "m", input: ["a", null] },
-  { model: "m", input: ["a", ["b"]] },
-  { model: "m", input: ["a", "b", "c", "d", "e"] },
-  { model: "m", input: [1] },
-  { model: "m", input: [[1]] },
-  { model: "m", input: 7 },
-  { model: "m" },
-  { input: "a" },
-  { model: "m", input: "a", encoding_format: "hex" },
-  { model: "m", input: "a", encoding_format: 1 },
-  { model: "m", input: "a", user: "u" },
-  { model: "m", input: "a", dimensions: 8 },
-  { model: "m", input: "a", task: "query" },
-  { model: "m", input: "a", anything: true },
-])("anything else is left to the schema: %j", (body) => {
-  expect(readPlain(body, 4)).toBeUndefined();
+/** A list that counts how often an entry of it is read. */
+function counting(list: readonly unknown[]): { list: unknown[]; reads: () => number } {
+  let reads = 0;
+  const proxy = new Proxy([...list], {
+    get: (target, name, self) => {
+      if (typeof name === "string" && /^\d+$/.test(name)) reads++;
+      return Reflect.get(target, name, self) as unknown;
+    },
+  });
+  return { list: proxy, reads: () => reads };
+}
+
+function refusalOf(input: unknown): string {
+  try {
+    read({ model: "m", input });
+  } catch (error) {
+    return (error as Error).message;
+  }
+  throw new Error("it was not refused");
+}
+
+describe("a long input is refused", () => {
+  test("by its count, before its entries are read", () => {
+    for (const entry of ["", "a", [], [1], {}, null]) {
+      const { list, reads } = counting(Array(100_000).fill(entry));
+      expect(refusalOf(list)).toContain("It has 100000 entries; at most 4");
+      expect(reads()).toBeLessThan(5);
+    }
+  });
+
+  test("at its first wrong entry, before the entries behind it are read", () => {
+    const { list, reads } = counting([1, 2, "3", ...Array(100_000).fill(-1)]);
+    expect(refusalOf(list)).toContain("Entry 2 is not a token");
+    expect(reads()).toBeLessThan(6);
+  });
+});
+
+test("each token of a long input is read once", () => {
+  const { list, reads } = counting(Array(100_000).fill(1));
+  read({ model: "m", input: list });
+  expect(reads()).toBeLessThan(100_005);
 });

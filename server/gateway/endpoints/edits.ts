@@ -4,7 +4,7 @@ import { GatewayError } from "../../std/gateway-error.ts";
 import type { EditQuery, FilePart, ImageReply, ImageSource } from "../../upstream/contract.ts";
 import type { Endpoint, Read } from "../endpoint.ts";
 import type { Form, Incoming } from "../incoming.ts";
-import { parse } from "../parse.ts";
+import { outOfRange, parse } from "../parse.ts";
 import { withoutNulls } from "./fields.ts";
 import { writeImages } from "./image-answer.ts";
 import { booleanFields, integerFields, sharedFields, toQuery } from "./image-fields.ts";
@@ -71,6 +71,10 @@ async function readJson(incoming: Incoming): Promise<Read<EditQuery>> {
       'Missing required parameter: \'images\'. In JSON, pictures are sent as "images": [{"image_url": "..."}]; only a multipart form calls them \'image\'.',
       { param: "images" },
     );
+  }
+  // Before the schema, which reads every entry first and counts them afterwards.
+  if (Array.isArray(body.images) && body.images.length > maxImages) {
+    throw outOfRange("images", "array", { maximum: maxImages }, body.images);
   }
   const { images, mask, ...others } = parse(editsBody, {
     ...body,

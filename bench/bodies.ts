@@ -1,0 +1,203 @@
+/**
+ * `npm run bench -- bodies [--only CASE,CASE] [--rounds N] [--check]`
+ * JSON bodies that are expensive to parse, one at a time, each against a fresh gateway: how long the event loop is held
+ * (as another connection sees it), how much the gateway's memory grows, and what the client is answered. Loopback only.
+ * `--check` makes a body that holds the loop longer than 50 ms per 10 MB, or takes more than 4 times its size, a failure.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { connect, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { rssMegabytes, watchPeak } from "./proc.ts";
+import { endWithUs, stopAll } from "./processes.ts";
+import { key } from "./scenarios.ts";
+import { ownCommand, startVexel } from "./vexel.ts";
+
+const MB = 1_000_000;
+
+/** `before` and `after` with as many of `piece` in between as make about so many megabytes. */
+const filled = (megabytes: number, before: string, piece: string, after: string) => (): Buffer => {
+  const count = Math.floor((megabytes * MB) / Buffer.byteLength(piece));
+  return Buffer.concat([
+    Buffer.from(before),
+    Buffer.alloc(count * Buffer.byteLength(piece), piece),
+    Buffer.from(after),
+  ]);
+};
+
+const request = '{"model":"text-embedding-3-small","input":';
+
+function manyFields(count: number): Buffer {
+  const fields = Array.from({ length: count }, (_, at) => `"f${at}":1`);
+  return Buffer.from(`${request}"a",${fields.join(",")}}`);
+}
+
+const cases: Readonly<Record<string, () => Buffer>> = {
+  "2 MB of tokens": filled(2, `${request}[`, "12345,", "1]}"),
+  "31 MB of tokens": filled(31, `${request}[`, "12345,", "1]}"),
+  "2 MB of one-digit tokens": filled(2, `${request}[`, "1,", "1]}"),
+  '8 MB of "",': filled(8, `${request}[`, '"",', '"a"]}'),
+  "2.4 million unknown fields": () => manyFields(2_400_000),
+  "16,000 unknown fields": () => manyFields(16_000),
+  "31 MB of [": filled(31, `${request}`, "[", ""),
+  '31 MB of {"a":': filled(31, `${request}`, '{"a":', ""),
+  "one text of 31 MB": filled(31, `${request}"`, "lorem ipsum ", '"}'),
+  "one text of 31 MB, UTF-16": filled(31, `${request}"猫`, "lorem ipsum ", '"}'),
+  "one text of 31 MB, escaped": filled(31, `${request}"`, "\\n", '"}'),
+  "one number of 31 MB": filled(31, request, "1", "}"),
+  "31 MB of spaces": filled(31, request, " ", '"a"}'),
+  "2,000 texts of 15 KB": () =>
+    Buffer.from(`${request}${JSON.stringify(Array(2000).fill("lorem ipsum ".repeat(1280)))}}`),
+};
+
+const { values: options } = parseArgs({
+  options: {
+    only: { type: "string", default: Object.keys(cases).join("|") },
+    rounds: { type: "string", default: "3" },
+    check: { type: "boolean", default: false },
+  },
+});
+const rounds = Number(options.rounds);
+const folder = mkdtempSync(join(tmpdir(), "vexel-bodies-"));
+process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
+endWithUs((60 + Object.keys(cases).length * rounds * 60) * 1000);
+
+/** One response at a time, by its first line; the body does not matter here. */
+function open(url: string): Promise<Socket> {
+  const { hostname, port } = new URL(url);
+  return new Promise((resolve, reject) => {
+    const socket = connect(Number(port), hostname);
+    socket.setNoDelay(true);
+    socket.once("error", reject);
+    socket.once("connect", () => {
+      socket.on("error", () => undefined);
+      resolve(socket);
+    });
+  });
+}
+
+/** The longest that `GET /healthz` took, in ms, from now until `end`. */
+function watchLoop(socket: Socket): { end(): Promise<number> } {
+  let longest = 0;
+  let over = false;
+  const done = (async () => {
+    while (!over) {
+      const began = performance.now();
+      const answered = new Promise<void>((resolve) => socket.once("data", () => resolve()));
+      socket.write("GET /healthz HTTP/1.1\r\nhost: bench\r\n\r\n");
+      await answered;
+      longest = Math.max(longest, performance.now() - began);
+      await Bun.sleep(1);
+    }
+  })();
+  return {
+    end: async () => {
+      over = true;
+      await done;
+      return longest;
+    },
+  };
+}
+
+const pieceBytes = 64 * 1024;
+
+/** The status line of the response, which may come before the body has left. */
+async function send(socket: Socket, body: Buffer): Promise<string> {
+  let heard = "";
+  const answered = new Promise<void>((resolve) => {
+    socket.on("data", (bytes: Buffer) => {
+      heard += bytes.toString("latin1", 0, 600);
+      if (heard.includes("\r\n\r\n")) resolve();
+    });
+    socket.on("close", () => resolve());
+  });
+  socket.write(
+    `POST /v1/embeddings HTTP/1.1\r\nhost: bench\r\nauthorization: Bearer ${key}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n`,
+  );
+  for (let at = 0; at < body.length && heard === "" && !socket.destroyed; at += pieceBytes) {
+    const more = socket.write(body.subarray(at, at + pieceBytes));
+    if (!more) await Promise.race([new Promise((r) => socket.once("drain", r)), answered]);
+  }
+  await answered;
+  const [, code = ""] = /"code": ?"?(\w+)/.exec(heard) ?? [];
+  return `${heard.slice(9, 12)} ${code}`.trim();
+}
+
+interface Measured {
+  readonly holdMs: number;
+  readonly grownMegabytes: number;
+  readonly answer: string;
+}
+
+async function measure(name: string, body: Buffer, upstream: string): Promise<Measured> {
+  const gateway = await startVexel(join(folder, name.replaceAll(/\W/g, "-")), upstream, ownCommand);
+  try {
+    const [probe, sender] = [await open(gateway.url), await open(gateway.url)];
+    // Code paths are warm, as in a gateway that has served for a while.
+    for (let i = 0; i < 20; i++) await send(await open(gateway.url), Buffer.from(`${request}"a"}`));
+    const before = rssMegabytes(gateway.process.pid);
+    const memory = watchPeak(gateway.process.pid, 10);
+    const loop = watchLoop(probe);
+    await Bun.sleep(100);
+    const answer = await send(sender, body);
+    const holdMs = await loop.end();
+    const grownMegabytes = ((memory.peak() - before) * 1024 * 1024) / MB;
+    sender.destroy();
+    probe.destroy();
+    return { holdMs, grownMegabytes, answer };
+  } finally {
+    await gateway.process.stop();
+  }
+}
+
+/** An upstream that reads no more of a request than it must: one vector for each text, one for a list of tokens. */
+const upstream = Bun.serve({
+  port: 0,
+  hostname: "127.0.0.1",
+  maxRequestBodySize: 100 * MB,
+  fetch: async (incoming) => {
+    const { model, input } = (await incoming.json()) as { model: string; input: unknown };
+    const count = Array.isArray(input) && typeof input[0] !== "number" ? input.length : 1;
+    const embedding = Array<number>(1536).fill(0.025);
+    const data = Array.from({ length: count }, (_, index) => ({
+      object: "embedding",
+      index,
+      embedding,
+    }));
+    const usage = { prompt_tokens: count, total_tokens: count };
+    return Response.json({ object: "list", model, data, usage });
+  },
+});
+console.log(
+  "case | body | loop held, best of rounds (ms) | per 10 MB | memory | times body | answer",
+);
+for (const name of options.only.split("|")) {
+  const body = cases[name]?.();
+  if (!body) throw new Error(`no case is called ${name}: ${Object.keys(cases).join(" | ")}`);
+  const all: Measured[] = [];
+  for (let round = 0; round < rounds; round++) {
+    all.push(await measure(`${name}-${round}`, body, upstream.url.origin));
+  }
+  // The least of the rounds: whatever else the machine does only adds.
+  const holdMs = Math.min(...all.map((one) => one.holdMs));
+  const grown = Math.min(...all.map((one) => one.grownMegabytes));
+  const megabytes = body.length / MB;
+  const fits = holdMs <= 50 * Math.max(1, megabytes / 10) && grown <= 4 * Math.max(10, megabytes);
+  console.log(
+    [
+      name,
+      `${megabytes.toFixed(1)} MB`,
+      holdMs.toFixed(1),
+      (holdMs / (megabytes / 10)).toFixed(1),
+      `${grown.toFixed(0)} MB`,
+      (grown / megabytes).toFixed(1),
+      all[0]?.answer,
+      ...(fits ? [] : ["MISSED"]),
+    ].join(" | "),
+  );
+  if (options.check && !fits) process.exitCode = 1;
+}
+await stopAll();
+await upstream.stop(true);
+process.exit();
