@@ -128,12 +128,6 @@ const vendors: readonly Dialect[] = [
   { name: "nscale", baseUrl: "https://inference.api.nscale.com/v1" },
   // A deployment's own address, up to /sync/v1. 128: @ai-sdk/baseten.
   { name: "baseten", serves: "embedding", embeddings: { ...plain, maxItems: 128 } },
-  // digitalocean/openapi, resources/inference/models/embeddings_request.yml: extra fields are rejected.
-  {
-    name: "digitalocean",
-    baseUrl: "https://inference.do-ai.run/v1",
-    embeddings: { ...modest, base64: true },
-  },
   // devcenter.heroku.com/articles/heroku-inference-api-v1-embeddings: 96 strings. Its other encoding is called `raw`.
   {
     name: "heroku",
@@ -146,12 +140,6 @@ const vendors: readonly Dialect[] = [
     baseUrl: "https://api.novita.ai/openai/v1",
     serves: "embedding",
     embeddings: { ...wholeOnly, base64: true },
-  },
-  // docs.venice.ai/api-reference/endpoint/embeddings/generate.
-  {
-    name: "venice",
-    baseUrl: "https://api.venice.ai/api/v1",
-    embeddings: { ...plain, base64: true },
   },
 ];
 

@@ -11,6 +11,7 @@ import { dashscope } from "./dashscope/dashscope.ts";
 import { databricks } from "./databricks.ts";
 import { deepinfra } from "./deepinfra.ts";
 import { dialects } from "./dialects.ts";
+import { digitalocean } from "./digitalocean.ts";
 import { fal } from "./fal/fal.ts";
 import { fireworks } from "./fireworks/fireworks.ts";
 import { gemini } from "./google/gemini.ts";
@@ -41,6 +42,7 @@ import { snowflake } from "./snowflake.ts";
 import { stability } from "./stability/stability.ts";
 import { together } from "./together.ts";
 import { triton } from "./triton.ts";
+import { venice } from "./venice/venice.ts";
 import { volcengine } from "./volcengine/volcengine.ts";
 import { voyage } from "./voyage.ts";
 import { watsonx } from "./watsonx.ts";
@@ -64,6 +66,8 @@ export const halfAlike: readonly Vendor[] = [
   volcengine,
   openrouter,
   localai,
+  venice,
+  digitalocean,
 ];
 
 /** Those that embed as OpenAI does. */

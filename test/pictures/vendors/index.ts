@@ -7,6 +7,7 @@ import { bfl } from "./bfl.ts";
 import { cloudflare } from "./cloudflare.ts";
 import { dashscope } from "./dashscope.ts";
 import { deepinfra } from "./deepinfra.ts";
+import { digitalocean } from "./digitalocean.ts";
 import { fal } from "./fal.ts";
 import { fireworks } from "./fireworks.ts";
 import { gemini } from "./gemini.ts";
@@ -23,6 +24,7 @@ import { runware } from "./runware.ts";
 import { siliconflow } from "./siliconflow.ts";
 import { stability } from "./stability.ts";
 import { together } from "./together.ts";
+import { venice } from "./venice.ts";
 import { vertex } from "./vertex.ts";
 import { volcengine } from "./volcengine.ts";
 import { xai } from "./xai.ts";
@@ -36,6 +38,7 @@ export const pictureVendors: readonly PictureVendor[] = [
   ...cloudflare,
   ...dashscope,
   ...deepinfra,
+  ...digitalocean,
   ...fal,
   ...fireworks,
   ...gemini,
@@ -52,6 +55,7 @@ export const pictureVendors: readonly PictureVendor[] = [
   ...siliconflow,
   ...stability,
   ...together,
+  ...venice,
   ...vertex,
   ...volcengine,
   ...xai,

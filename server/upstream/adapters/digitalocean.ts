@@ -1,0 +1,54 @@
+/** DigitalOcean: embeddings and generations as OpenAI has them, with an `n` in every request; it does not edit. */
+import type { PictureQuestion } from "../adapter.ts";
+import type { GenerationQuery } from "../contract.ts";
+import { type ImageTraits, openPictures } from "../image-traits.ts";
+import type { Vendor } from "../vendor.ts";
+import { fromDialect, modest } from "./openai/dialect.ts";
+import { openaiGenerations } from "./openai/images.ts";
+import { openaiPlace } from "./openai/place.ts";
+import { readFault } from "./wire/upstream-fault.ts";
+
+const baseUrl = "https://inference.do-ai.run/v1";
+
+/**
+ * digitalocean/openapi, specification/resources/inference/models/create_image_request.yml (2026-08-07). Its list of sizes is
+ * that of gpt-image-1 and lacks even 1024x1024, so a size goes to the vendor, which decides.
+ */
+const traits: ImageTraits = {
+  maxImages: 10,
+  takes: {
+    quality: ["auto", "high", "medium", "low"],
+    background: ["transparent", "opaque", "auto"],
+    moderation: ["low", "auto"],
+    output_format: ["png", "webp", "jpeg"],
+    output_compression: "any",
+    partial_images: "any",
+    user: "any",
+  },
+  sizes: openPictures.sizes,
+  maxPrompt: 32_000,
+  userLength: { least: 1, most: 256 },
+  streams: true,
+  verbatim: true,
+};
+
+const openai = openaiGenerations(openaiPlace(baseUrl));
+
+const generations: PictureQuestion<GenerationQuery> = {
+  ...openai,
+  toUpstream: (query, target) => {
+    const { n = 1, partial_images = 0 } = query.options;
+    const options = { ...query.options, n };
+    // "When stream is true, partial_images must be greater than 0": without previews the response comes whole.
+    return openai.toUpstream(
+      { ...query, options, stream: query.stream && partial_images > 0 },
+      target,
+    );
+  },
+};
+
+export const digitalocean: Vendor = fromDialect(
+  // The same repository, resources/inference/models/embeddings_request.yml: extra fields are rejected.
+  { name: "digitalocean", baseUrl, embeddings: { ...modest, base64: true } },
+  { generations, pictures: () => traits, fault: readFault },
+);

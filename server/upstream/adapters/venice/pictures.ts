@@ -1,0 +1,128 @@
+/**
+ * Images of Venice: generations at OpenAI's path with fewer options, edits as JSON at two paths of its own, answered with
+ * the image's bytes. All facts: veniceai/api-docs, swagger.yaml (2026-08-22); both schemas refuse unknown fields.
+ */
+import { GatewayError } from "../../../std/gateway-error.ts";
+import type { Asked, PictureQuestion, WireReply, WireRequest } from "../../adapter.ts";
+import type {
+  EditQuery,
+  GenerationQuery,
+  ImageSource,
+  Rest,
+  Target,
+  WholeReply,
+} from "../../contract.ts";
+import type { ImageTraits } from "../../image-traits.ts";
+import { askForPicture } from "../wire/ask.ts";
+import { readOnePicture } from "../wire/bare-picture.ts";
+import { asBase64 } from "../wire/edit-sources.ts";
+import { bearer } from "../wire/headers.ts";
+import { createdIn, readListed } from "../wire/listed-pictures.ts";
+import { unusable } from "../wire/members.ts";
+import { refused } from "../wire/native-fault.ts";
+
+const formats = ["jpeg", "png", "webp"];
+
+// SimpleGenerateImageRequest: `quality`, `background`, `style`, `output_compression` and `user` are accepted and "not used".
+const generating: ImageTraits = {
+  maxImages: 1,
+  takes: { output_format: formats, moderation: ["low", "auto"] },
+  sizes: {
+    list: [
+      ...["256x256", "512x512", "1024x1024", "1536x1024", "1024x1536"],
+      ...["1792x1024", "1024x1792"],
+    ],
+  },
+  maxPrompt: 1500,
+  extras: [],
+  edits: { maxImages: 16, links: true, maxBytes: 25_000_000 },
+};
+
+/** EditImageRequest and MultiEditImageRequest. How many images a model takes is the model's own, and Venice says it. */
+const editing: ImageTraits = {
+  ...generating,
+  sizes: { ratios: ["1:1", "3:2", "16:9", "21:9", "9:16", "2:3", "3:4", "4:5"] },
+  maxPrompt: 32_768,
+  extras: [
+    ...["aspect_ratio", "resolution", "safe_mode", "enhance_prompt"],
+    "disable_prompt_optimization_thinking",
+  ],
+};
+
+export const venicePictures = (_: Target, operation: "generations" | "edits"): ImageTraits =>
+  operation === "edits" ? editing : generating;
+
+const ask = ({ upstream }: Target, baseUrl: string, path: string, body: Rest): WireRequest =>
+  askForPicture(`${upstream.baseUrl ?? baseUrl}/${path}`, bearer(upstream), body);
+
+/**
+ * Venice generates with its default model when it does not know the one that is named. All models that edit have `edit` in
+ * their names, and none of them generates.
+ */
+function checkGenerates({ model }: Target, query: GenerationQuery): void {
+  if (!/\bedit\b/.test(model)) return;
+  throw new GatewayError(
+    "unsupported_operation",
+    `The model '${query.model}' edits images but does not generate them. Send the request to /v1/images/edits.`,
+    { param: "model" },
+  );
+}
+
+export const veniceGenerations = (baseUrl: string): PictureQuestion<GenerationQuery> => ({
+  toUpstream: (query, target) => {
+    checkGenerates(target, query);
+    const { rest, prompt, options } = query;
+    const { size, output_format, moderation } = options;
+    const body = { ...rest, model: target.model, prompt, size, output_format, moderation };
+    return ask(target, baseUrl, "images/generations", body);
+  },
+  fromUpstream: async (reply, asked) => {
+    checkReply(reply, asked);
+    return readListed(reply, asked, { about: (answer) => createdIn(answer) });
+  },
+});
+
+/** Base64 without a prefix, or the link that the client gave. */
+const sourceOf = (source: ImageSource) => (source.kind === "url" ? source.url : asBase64(source));
+
+/** One image goes to `image/edit`, several to `image/multi-edit`, where the model has another name. */
+export const veniceEdits = (baseUrl: string): PictureQuestion<EditQuery> => ({
+  toUpstream: (query, target) => {
+    const { rest, prompt, aspect, options, images } = query;
+    const { output_format, moderation } = options;
+    const fields = {
+      ...(moderation !== undefined && { safe_mode: moderation !== "low" }),
+      ...rest,
+      prompt,
+      output_format,
+      ...(aspect !== undefined && { aspect_ratio: aspect }),
+    };
+    const [first, ...others] = images.map(sourceOf);
+    return others.length === 0
+      ? ask(target, baseUrl, "image/edit", { ...fields, model: target.model, image: first })
+      : ask(target, baseUrl, "image/multi-edit", {
+          ...fields,
+          modelId: target.model,
+          images: [first, ...others],
+        });
+  },
+  fromUpstream: (reply, asked): Promise<WholeReply> => {
+    checkReply(reply, asked);
+    return readOnePicture(reply, asked, () => {
+      throw unusable("it is JSON where an image was expected");
+    });
+  },
+});
+
+/** What the headers say of the image: whether it is shown at all, and which model made it. */
+function checkReply({ headers }: WireReply, asked: Asked<GenerationQuery>): void {
+  const flagged = ["x-venice-is-content-violation", "x-venice-is-blurred"];
+  if (flagged.some((name) => headers.get(name) === "true")) {
+    throw refused("moderated", undefined, asked);
+  }
+  // "The ID of the model used for the edit": of another model the client asked for nothing.
+  const used = headers.get("x-venice-model-id");
+  if (used !== null && used.toLowerCase() !== asked.target.model.toLowerCase()) {
+    throw refused("no such model", undefined, asked);
+  }
+}

@@ -1,0 +1,112 @@
+/** DigitalOcean: OpenAI's generations, with an `n` that must be there; it has no edits. */
+import {
+  jsonOf,
+  onlyKnown,
+  type PictureVendor,
+  type Studio,
+  type VendorRequest,
+  type VendorResponse,
+} from "../picture-vendor.ts";
+import { present } from "./job-desk.ts";
+
+const key = "sk-do-0123456789abcdefghijklmnopqrstuvwxyz";
+const model = "openai-gpt-image-2";
+
+const error = (status: number, type: string, message: string): VendorResponse => ({
+  status,
+  body: { error: { message, type } },
+});
+
+const invalid = (message: string): VendorResponse => error(400, "invalid_request_error", message);
+
+const told = [
+  ...["quality", "background", "moderation", "output_format", "output_compression", "user"],
+];
+const fields = [...told, "prompt", "model", "n", "size", "stream", "partial_images"];
+
+const base64 = (picture: Uint8Array): string => Buffer.from(picture).toString("base64");
+const created = 1_713_833_628;
+const usage = {
+  total_tokens: 1066,
+  input_tokens: 10,
+  output_tokens: 1056,
+  input_tokens_details: { text_tokens: 10, image_tokens: 0 },
+};
+
+const open =
+  (studio: Studio) =>
+  async (request: VendorRequest): Promise<VendorResponse> => {
+    const { method, path, headers } = request;
+    if (headers.get("authorization") !== `Bearer ${key}`) {
+      throw error(401, "unauthorized", "Unable to authenticate you");
+    }
+    if (method !== "POST" || path !== "/v1/images/generations") {
+      throw error(404, "not_found", "Not Found");
+    }
+    const body = jsonOf(request);
+    onlyKnown(body, fields);
+    const { prompt, n, size, stream = false, partial_images = 0 } = body;
+    if (body.model !== model) throw error(404, "not_found", "model not found");
+    if (typeof prompt !== "string" || prompt === "") throw invalid("prompt is required");
+    if (!Number.isInteger(n) || Number(n) < 1 || Number(n) > 10) throw invalid("n is required");
+    if (stream === true && Number(partial_images) <= 0) {
+      throw invalid("partial_images must be greater than 0 when stream is true");
+    }
+    const pictures = await studio.take(
+      {
+        prompt,
+        n: Number(n),
+        ...(typeof size === "string" && size !== "auto" && { size }),
+        options: present(Object.fromEntries(told.map((name) => [name, body[name]]))),
+      },
+      (body.output_format ?? "png") as "png" | "jpeg" | "webp",
+    );
+    if (stream === true) return streamed(pictures, Number(partial_images));
+    return {
+      body: { created, data: pictures.map((picture) => ({ b64_json: base64(picture) })), usage },
+    };
+  };
+
+function streamed(pictures: readonly Uint8Array[], previews: number): VendorResponse {
+  const frame = (payload: { readonly type: string }): string =>
+    `event: ${payload.type}\ndata: ${JSON.stringify(payload)}\n\n`;
+  const frames = pictures.flatMap((picture) => [
+    ...Array.from({ length: previews }, (_, at) =>
+      frame({
+        type: "image_generation.partial_image",
+        ...{ b64_json: base64(picture), created_at: created, partial_image_index: at },
+      }),
+    ),
+    frame({
+      type: "image_generation.completed",
+      ...{ b64_json: base64(picture), created_at: created, usage },
+    }),
+  ]);
+  return { headers: { "content-type": "text/event-stream" }, body: frames.join("") };
+}
+
+export const digitalocean: readonly PictureVendor[] = [
+  {
+    name: "digitalocean",
+    kind: "digitalocean",
+    model,
+    config: { apiKey: key },
+    basePath: "/v1",
+    operations: ["generations"],
+    source:
+      "https://github.com/digitalocean/openapi, specification/resources/inference, 2026-08-07",
+    open,
+    refusals: [
+      {
+        fault: "upstream_credentials",
+        ...error(401, "unauthorized", "Unable to authenticate you"),
+      },
+      { fault: "upstream_rejected", ...invalid("n is required") },
+      {
+        fault: "upstream_rate_limit",
+        ...error(429, "rate_limit_error", "API rate limit exceeded"),
+      },
+      { fault: "upstream_error", ...error(500, "server_error", "Unexpected server-side error") },
+    ],
+  },
+];
