@@ -17,21 +17,22 @@ test.each([1, 2, 65, 66, 200])("%d vectors are one answer", async (count) => {
   const wanted = Array.from({ length: count }, (_, at) => floats(at, 1536));
   const vectors = wanted.map((vector, at) => (at % 2 ? packed(vector) : vector));
   const { answer } = await printed(vectors);
+  for (const entry of answer.data) entry.embedding = Float32Array.from(entry.embedding);
   expect(answer).toEqual({
     object: "list",
-    data: wanted.map((vector, index) => ({ object: "embedding", index, embedding: [...vector] })),
+    data: wanted.map((embedding, index) => ({ object: "embedding", index, embedding })),
     model: "m\u00e9",
     usage: { prompt_tokens: 7, total_tokens: 7 },
   });
 });
 
-test("numbers that came as such are told as they came, and zero keeps its sign", async () => {
+test("numbers that an upstream sends as numbers keep all their digits, and zero keeps its sign", async () => {
   const numbers = [0.1, -0, 0, 1e-300, 3];
   const { answer } = await printed([numbers, Float32Array.of(-0, 0.1)]);
   expect(answer.data[0].embedding).toEqual(numbers);
   expect(Object.is(answer.data[0].embedding[1], -0)).toBe(true);
   expect(Object.is(answer.data[1].embedding[0], -0)).toBe(true);
-  expect(answer.data[1].embedding[1]).toBe(Math.fround(0.1));
+  expect(answer.data[1].embedding[1]).toBe(0.1);
 });
 
 test("while very many are printed, others have their turn", async () => {

@@ -1,6 +1,6 @@
 /**
- * Float32 numbers as JSON text, with the very characters that JavaScript prints for them. Nothing else that an answer in
- * numbers needs takes so long.
+ * Prints float32 numbers as JSON text: each as the shortest decimal that reads back as the same float32, laid out as
+ * JavaScript lays out numbers. Printing is most of the work of a response in numbers, so it is done in WebAssembly.
  */
 import { assemble } from "./assemble.ts";
 
@@ -9,59 +9,50 @@ interface Machine {
   print(from: number, end: number, into: number): number;
 }
 
-/** So many numbers are printed at a time: they and their text fit into one page of memory. */
+/** Numbers printed at a time: they and their text fit into one page of memory. */
 export const blockLength = 1024;
-/** Behind what the machine keeps for itself. */
-const numbersAt = 8 * 1024;
+/** Behind the memory that the WebAssembly code uses itself. */
+const numbersAt = 20 * 1024;
 const textAt = numbersAt + 4 * blockLength;
 
-/** When the first vector is printed: most callers want base64, and a start should not wait for it. */
+/** Built when the first vector is printed: most clients ask for base64, and the start should not wait for it. */
 let printer: ReturnType<typeof build> | undefined;
 
 function build() {
   const machine = assemble<Machine>("digits.wasm");
-  if (!machine) return { print: printInJavaScript };
+  if (!machine) throw new Error("digits.wasm needs no SIMD, and does not compile all the same.");
   const { buffer } = machine.memory;
-  const desk = new Float32Array(buffer, numbersAt, blockLength);
+  const source = new Float32Array(buffer, numbersAt, blockLength);
   const text = new Uint8Array(buffer);
-  const print = (numbers: Float32Array, into: Uint8Array, at: number): number => {
-    into[at] = 0x5b;
-    let end = at + 1;
+  return (numbers: Float32Array, into: Uint8Array, at: number): number => {
+    let end = at;
     for (let from = 0; from < numbers.length; from += blockLength) {
       const block = numbers.subarray(from, from + blockLength);
-      desk.set(block);
+      source.set(block);
       const textEnd = machine.print(numbersAt, numbersAt + block.byteLength, textAt);
       into.set(text.subarray(textAt, textEnd), end);
       end += textEnd - textAt;
     }
-    // Over the comma after the last number.
-    into[end - 1] = 0x5d;
     return end;
   };
-  return { print };
 }
 
-/** Two brackets, and for each number a comma and what -0.0000012345678901234567 takes. */
-export const mostBytes = (count: number): number => 2 + 26 * count;
+/** Two brackets, and for each number a comma and the length of -123456790000000000000, the longest there is. */
+export const mostBytes = (count: number): number => 2 + 23 * count;
 
 /**
- * `[1,2.5,...]` into `into` from `at` on; returns where it ends. `into` has mostBytes(count) of
- * room. What is not finite becomes null, as JSON.stringify has it.
+ * Writes `[1,2.5,...]` into `into` at `at` and returns the end of the text. `into` has room for mostBytes(count).
+ * A number that is not finite becomes null, as in JSON.stringify.
  */
 export function printFloats(numbers: Float32Array, into: Uint8Array, at: number): number {
-  if (numbers.length === 0) return printInJavaScript(numbers, into, at);
   printer ??= build();
-  return printer.print(numbers, into, at);
+  into[at] = openBracket;
+  const end = printer(numbers, into, at + 1);
+  // Over the comma behind the last number.
+  const last = numbers.length > 0 ? end - 1 : end;
+  into[last] = closeBracket;
+  return last + 1;
 }
 
-/** The same, several times slower. */
-export function printInJavaScript(numbers: Float32Array, into: Uint8Array, at: number): number {
-  const text = `[${Array.from(numbers, print).join(",")}]`;
-  return at + encoder.encodeInto(text, into.subarray(at)).written;
-}
-
-const encoder = new TextEncoder();
-
-/** JSON has a negative zero; JavaScript prints none. */
-const print = (number: number): string =>
-  Object.is(number, -0) ? "-0" : Number.isFinite(number) ? String(number) : "null";
+const openBracket = 0x5b;
+const closeBracket = 0x5d;
