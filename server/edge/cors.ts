@@ -29,7 +29,14 @@ export function createCors(origins: string): Cors {
 
 const told = [
   ...["x-request-id", "retry-after", "retry-after-ms", "x-should-retry", "idempotent-replayed"],
-  ...["vexel-ledger", "vexel-adapted", "vexel-dropped", "vexel-missing", "vexel-replayed-from"],
+  ...[
+    "vexel-ledger",
+    "vexel-adapted",
+    "vexel-dropped",
+    "vexel-missing",
+    "vexel-usage",
+    "vexel-replayed-from",
+  ],
 ];
 const rates = ["requests", "tokens", "images"].flatMap((what) =>
   ["limit", "remaining", "reset"].map((which) => `x-ratelimit-${which}-${what}`),

@@ -1,6 +1,7 @@
 /** An endpoint is a row: how to read the question, where it may go, how to write the answer. */
 import type { z } from "zod";
 import type { Streamed } from "../std/json-stream.ts";
+import type { Target } from "../upstream/contract.ts";
 import type { Incoming, Parts } from "./incoming.ts";
 import type { Links } from "./pictures/links.ts";
 import type { Chunk } from "./stream.ts";
@@ -25,7 +26,10 @@ export type Written =
   | {
       readonly kind: "whole";
       readonly body: Body;
+      /** For the ledger: what was reported. */
       readonly usage: Usage | undefined;
+      /** The `usage` in the body was estimated, because the upstream reported none. */
+      readonly estimated?: boolean;
     }
   | {
       readonly kind: "stream";
@@ -38,6 +42,8 @@ export interface WriteContext {
   /** Unix seconds. */
   readonly now: number;
   readonly links: Links;
+  /** Which target served the request; of a stream, which serves it so far. */
+  readonly target: () => Target | undefined;
   /** Told of what was asked for and could not be done after all. */
   readonly onDropped: (name: string) => void;
 }

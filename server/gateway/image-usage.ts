@@ -1,5 +1,6 @@
-/** What several pictures of one answer used together, where each tells its own. */
+/** Usage of several images: the sum where each reports its own, and shares where one report is for all. */
 import type { ImageUsage, Rest } from "../upstream/contract.ts";
+import { shareUsage } from "./share-usage.ts";
 
 /** With the details where all tell them, and of the same kinds. */
 export const sumOf = (
@@ -29,4 +30,32 @@ function detailsOf(
     sums[kind] = count + other;
   }
   return { [name]: sums satisfies Rest };
+}
+
+/** Equal shares, which add up to exactly the whole. */
+export function sharesOf(usage: ImageUsage, images: number): ImageUsage[] {
+  const weights = new Array<number>(images).fill(1);
+  const members: [string, number[] | Rest[]][] = [];
+  for (const [name, value] of Object.entries(usage)) {
+    if (typeof value === "number") members.push([name, shareUsage(value, weights)]);
+    else if (typeof value === "object" && value !== null) {
+      members.push([name, detailShares(value as Rest, weights)]);
+    }
+  }
+  return weights.map((_, at) => {
+    const share = Object.fromEntries(members.map(([name, parts]) => [name, parts[at]]));
+    return share as unknown as ImageUsage;
+  });
+}
+
+/** Of details, counts alone can be shared out. */
+function detailShares(details: Rest, weights: readonly number[]): Rest[] {
+  const counts = Object.entries(details).flatMap(([name, count]) =>
+    Number.isSafeInteger(count) && (count as number) >= 0
+      ? [[name, shareUsage(count as number, weights)] as const]
+      : [],
+  );
+  return weights.map((_, at) =>
+    Object.fromEntries(counts.map(([name, parts]) => [name, parts[at]])),
+  );
 }

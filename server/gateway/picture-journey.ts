@@ -1,6 +1,7 @@
 /** A call for pictures: it costs money, so it may outlive its caller; and what it makes is large, so it may lie on disk. */
 import type { GatewayError } from "../std/gateway-error.ts";
 import { noScratch } from "../std/scratch.ts";
+import { usageHeader } from "../upstream/adapters/openai/estimated-usage.ts";
 import type { Settled } from "../usage/ledger.ts";
 import { isInParts, isStreamed, joined, lengthOf } from "./bodies.ts";
 import { hungUp } from "./deadline.ts";
@@ -71,17 +72,19 @@ export class PictureJourney<Q extends Asked, A> extends Journey<Q, A> {
       publicUrl: () => incoming.publicUrl,
       now: Math.floor(now() / 1000),
       links: links(deadline && this.#keeping?.again(deadline.signal, this.scratch)),
+      target: () => trip.target,
       onDropped: (name) => {
         trip.dropped = [...new Set([...(trip.dropped ?? []), name])];
       },
     };
   }
 
-  async #whole({ body, usage }: Extract<Written, { kind: "whole" }>): Promise<Outgoing> {
+  async #whole({ body, usage, estimated }: Extract<Written, { kind: "whole" }>): Promise<Outgoing> {
     const keeping = this.#keeping;
     this.trip.usage = usage;
     this.trip.bytesOut = lengthOf(body);
     const headers = told(this.trip, jsonHeaders());
+    if (estimated) headers[usageHeader] = "estimated";
     const left = keeping
       ? await keeping.keepWhole(isInParts(body) ? joined(body) : body, { ...headers })
       : false;

@@ -1,4 +1,5 @@
 /** A call for vectors: nothing of it outlives its caller, and nothing lies on disk. */
+import { usageHeader } from "../upstream/adapters/openai/estimated-usage.ts";
 import { isStreamed, lengthOf } from "./bodies.ts";
 import type { Asked } from "./demand.ts";
 import type { Written } from "./endpoint.ts";
@@ -28,10 +29,11 @@ export class VectorJourney<Q extends Asked, A> extends Journey<Q, A> {
   #deliver(written: Written): Promise<Outgoing> {
     if (written.kind !== "whole") throw new Error("Vectors do not come as a stream.");
     const { trip } = this;
-    const { body, usage } = written;
+    const { body, usage, estimated } = written;
     trip.usage = usage;
     trip.bytesOut = lengthOf(body);
     const headers = told(trip, jsonHeaders());
+    if (estimated) headers[usageHeader] = "estimated";
     const leaving = isStreamed(body) ? { ...body, close } : body;
     return this.settle(200).then((outcome) => answered(leaving, outcome, headers));
   }

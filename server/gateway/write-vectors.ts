@@ -1,30 +1,33 @@
 /** An embeddings answer as OpenAI writes it. Put together by hand: a vector is thousands of signs that need no escaping. */
 import { mostBytes, printFloats } from "../std/numbers/digits.ts";
 import { EncodedVector } from "../std/numbers/encoded-vector.ts";
-import type { EmbeddingsQuery, EmbeddingsReply, Vector } from "../upstream/contract.ts";
+import type { EmbeddingsReply, Vector } from "../upstream/contract.ts";
 import type { Part, Parts } from "./incoming.ts";
 import { floatsOf, lengthOf, toBase64 } from "./vectors.ts";
 
 const entry = (index: number): string => `{"object":"embedding","index":${index},"embedding":`;
 const begin = `{"object":"list","data":[${entry(0)}`;
 
-function endOf({ usage }: EmbeddingsReply, model: string): string {
-  const tokens = usage?.inputTokens;
-  // Where the upstream does not say, null: a made-up 0 would be a lie.
-  const told = tokens === undefined ? null : `{"prompt_tokens":${tokens},"total_tokens":${tokens}}`;
-  return `],"model":${JSON.stringify(model)},"usage":${told}}`;
+const endOf = ({ model, tokens }: Written): string =>
+  `],"model":${JSON.stringify(model)},"usage":{"prompt_tokens":${tokens},"total_tokens":${tokens}}}`;
+
+/** What stands behind the vectors. */
+export interface Written {
+  /** The public model id. */
+  readonly model: string;
+  /** For `usage`, which OpenAI's types require: as reported, or estimated. */
+  readonly tokens: number;
 }
 
 /** Of one vector at least. In parts: joining them would copy each vector once more, and most answers are small enough to leave without that. */
-export function inBase64(reply: EmbeddingsReply, { model }: Pick<EmbeddingsQuery, "model">): Parts {
-  const { vectors } = reply;
+export function inBase64({ vectors }: Pick<EmbeddingsReply, "vectors">, written: Written): Parts {
   const parts: Part[] = [`${begin}"`];
   for (let at = 0; at < vectors.length; at++) {
     if (at > 0) parts.push(`"},${entry(at)}"`);
     const vector = vectors[at] as Vector;
     parts.push(vector instanceof EncodedVector ? vector.view() : toBase64(vector));
   }
-  parts.push(`"}${endOf(reply, model)}`);
+  parts.push(`"}${endOf(written)}`);
   return parts;
 }
 
@@ -33,11 +36,10 @@ const inOneTurn = 100_000;
 
 /** The same in numbers, printed to where they leave from. All of their memory is theirs. */
 export function inNumbers(
-  reply: EmbeddingsReply,
-  { model }: Pick<EmbeddingsQuery, "model">,
+  { vectors }: Pick<EmbeddingsReply, "vectors">,
+  written: Written,
 ): readonly Buffer[] | Promise<readonly Buffer[]> {
-  const { vectors } = reply;
-  const end = `}${endOf(reply, model)}`;
+  const end = `}${endOf(written)}`;
   const perTurn = Math.max(1, Math.floor(inOneTurn / Math.max(1, lengthOf(vectors[0] as Vector))));
   return vectors.length <= perTurn
     ? [printed(vectors, 0, vectors.length, end)]

@@ -94,7 +94,7 @@ export type Vector = string | EncodedVector | Float32Array | readonly number[];
 export interface EmbeddingsReply {
   /** In input order, one for each input. */
   readonly vectors: readonly Vector[];
-  /** Absent where the upstream does not say: unknown is never 0. */
+  /** As reported by the upstream, 0 included. Absent where it reports none. */
   readonly usage?: { readonly inputTokens: number };
   /** The upstream's own answer, where it may serve a caller as it is: it names this model and is in this encoding. */
   readonly verbatim?: {

@@ -3,11 +3,18 @@
 export type TokenizerName = "cl100k_base";
 
 // gpt-tokenizer, because its tables come without its encoder. A table is loaded when first needed and then stays: 18 MB,
-// and 0.1 s for loading it (Bun 1.4, x64). The encoder is left alone: a caller's text of 200,000 letters without a space
-// kept it busy for two and a half minutes, so tokens of texts cannot be counted here.
+// and 0.1 s for loading it (Bun 1.4, x64). The encoder is not used: a text of 200,000 letters without a space kept it busy
+// for two and a half minutes. `count-tokens.ts` counts within a bound.
 const tables = {
   cl100k_base: () => import("gpt-tokenizer/bpeRanks/cl100k_base"),
 } as const satisfies Record<TokenizerName, unknown>;
+
+/** By token: its text, or its bytes where these are only a part of a character. */
+export async function tableOf(
+  tokenizer: TokenizerName,
+): Promise<readonly (string | readonly number[] | undefined)[]> {
+  return (await tables[tokenizer]()).default;
+}
 
 const bytesOf = new TextEncoder();
 // A mark at the beginning is part of the text.
@@ -21,7 +28,7 @@ export async function decode(
   tokenizer: TokenizerName,
   tokens: readonly number[],
 ): Promise<string | undefined> {
-  const { default: table } = await tables[tokenizer]();
+  const table = await tableOf(tokenizer);
   const pieces: (string | readonly number[])[] = [];
   for (const token of tokens) {
     const piece = table[token];

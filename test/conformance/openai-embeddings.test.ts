@@ -164,10 +164,10 @@ describe("the official client's embeddings", () => {
     });
   });
 
-  test("say that usage is unknown when the upstream does not tell it", async () => {
+  test("have an estimated usage when the upstream reports none, and the ledger has none", async () => {
     fake.script({ usage: "absent" });
     const answer = await client.embeddings.create({ model, input: "a" });
-    expect(answer.usage).toBeNull();
+    expect(answer.usage).toEqual({ prompt_tokens: 1, total_tokens: 1 });
     expect(gateway.rows().at(-1)?.inputTokens).toBeNull();
   });
 });

@@ -241,9 +241,10 @@ describe("a caller gets a stream or not as asked, whatever the upstream gives", 
       ["image_generation.completed", base64()],
       ["image_generation.completed", base64("final", 1)],
     ]);
-    expect(events.map(({ data: { usage } }) => usage)).toEqual([
-      undefined,
-      expect.objectContaining({ output_tokens: 2112 }),
+    // Every event must have a usage: together they say what the response says.
+    expect(events.map(({ data: { usage } }) => usage)).toMatchObject([
+      { output_tokens: 1056, input_tokens_details: { image_tokens: 0 } },
+      { output_tokens: 1056, input_tokens_details: { image_tokens: 0 } },
     ]);
     for (const { data: payload } of events) {
       expect(payload).toMatchObject({
@@ -275,7 +276,12 @@ describe("a caller gets a stream or not as asked, whatever the upstream gives", 
       created: 1_700_000_000,
       ...look,
       data: [{ b64_json: base64() }, { b64_json: base64("final", 1) }],
-      usage: { total_tokens: 6, input_tokens: 2, output_tokens: 4 },
+      usage: {
+        total_tokens: 6,
+        input_tokens: 2,
+        output_tokens: 4,
+        input_tokens_details: { text_tokens: 2, image_tokens: 0 },
+      },
     });
     expect(rowOf(broken, response)).toMatchObject({ images: 2, inputTokens: 2, outputTokens: 4 });
   });

@@ -99,7 +99,14 @@ describe("pictures that are true are delivered", () => {
     fake.script(answer({ created: 7, data: [entry], model: "gpt-image-1.5", ...filter }));
     const response = await ask.picture(broken);
     const facts = { size: "1024x1024", output_format: "png" };
-    expect(await response.json()).toEqual({ created: 7, data: [entry], ...facts, ...filter });
+    const usage = expect.objectContaining({ total_tokens: expect.any(Number) });
+    expect(await response.json()).toEqual({
+      created: 7,
+      data: [entry],
+      ...facts,
+      ...filter,
+      usage,
+    });
   });
 
   test.each<[string, unknown]>([
@@ -108,10 +115,12 @@ describe("pictures that are true are delivered", () => {
     ["half told", { total_tokens: 3 }],
     ["below zero", { total_tokens: -1, input_tokens: -1, output_tokens: -1 }],
     ["fractions", { total_tokens: 1.5, input_tokens: 1, output_tokens: 0.5 }],
-  ])("with their usage unknown when it is %s", async (_, usage) => {
+  ])("with an estimated usage, unknown in the ledger, when it is %s", async (_, usage) => {
     fake.script(answer({ data: [{ b64_json: picture }], usage }));
     const response = await ask.picture(broken);
-    expect(await response.json()).not.toHaveProperty("usage");
+    const { usage: estimated } = (await response.json()) as { usage: { total_tokens: number } };
+    expect(estimated.total_tokens).toBeGreaterThan(0);
+    expect(response.headers.get("vexel-usage")).toBe("estimated");
     expect(rowOf(broken, response)).toMatchObject({
       status: 200,
       images: 1,

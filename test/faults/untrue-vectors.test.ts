@@ -192,11 +192,12 @@ describe("vectors that are true are delivered, however they came", () => {
     ["a fraction", { prompt_tokens: 1.5 }],
     ["below zero", { prompt_tokens: -1, total_tokens: -1 }],
     ["empty", {}],
-  ])("usage that is %s is unknown, not zero", async (_, usage) => {
+  ])("usage that is %s is estimated for the client and unknown in the ledger", async (_, usage) => {
     fake.script(answer([embedding([0.5])], { usage, model: "vectors" }));
     const response = await ask.embeddings(broken, { input: "a" });
     expect(response.status).toBe(200);
-    expect(await response.json()).toMatchObject({ usage: null });
+    expect(await response.json()).toMatchObject({ usage: { prompt_tokens: 1, total_tokens: 1 } });
+    expect(response.headers.get("vexel-usage")).toBe("estimated");
     expect(broken.gateway.rows().at(-1)).toMatchObject({ status: 200, inputTokens: null });
   });
 });

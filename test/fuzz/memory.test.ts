@@ -111,7 +111,9 @@ function checkReply({ call }: Journey, { reply }: Outcome & { ok: true }, world:
   const { ready, ...bare } = reply;
   if (ready)
     expect(ready).toEqual({
-      body: joined(inBase64(bare, call.query)),
+      body: joined(
+        inBase64(bare, { model: call.query.model, tokens: bare.usage?.inputTokens ?? -1 }),
+      ),
       model: call.query.model,
     });
 }

@@ -127,7 +127,7 @@ export async function deliver({ adapter, target }: Subject, body: string, query:
   const text = parts instanceof Uint8Array ? Buffer.from(parts).toString() : parts.join("");
   return JSON.parse(text) as {
     data: { index: number; embedding: number[] | string }[];
-    usage: { prompt_tokens: number } | null;
+    usage: { prompt_tokens: number };
   };
 }
 

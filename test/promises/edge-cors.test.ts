@@ -39,7 +39,14 @@ describe("by default", () => {
 describe("with named origins", () => {
   const exposed = [
     ...["x-request-id", "retry-after", "retry-after-ms", "x-should-retry", "idempotent-replayed"],
-    ...["vexel-ledger", "vexel-adapted", "vexel-dropped", "vexel-missing", "vexel-replayed-from"],
+    ...[
+      "vexel-ledger",
+      "vexel-adapted",
+      "vexel-dropped",
+      "vexel-missing",
+      "vexel-usage",
+      "vexel-replayed-from",
+    ],
     ...[
       "x-ratelimit-limit-requests",
       "x-ratelimit-remaining-requests",

@@ -8,7 +8,7 @@ const floats = (seed: number, length: number) =>
 const packed = (vector: Float32Array<ArrayBuffer>) => Buffer.from(vector.buffer).toString("base64");
 
 async function printed(vectors: readonly Vector[]) {
-  const pieces = await inNumbers({ vectors, usage: { inputTokens: 7 } }, { model: "m\u00e9" });
+  const pieces = await inNumbers({ vectors }, { model: "m\u00e9", tokens: 7 });
   const answer = JSON.parse(Buffer.concat(pieces).toString());
   return { answer, pieces: pieces.length };
 }

@@ -46,7 +46,7 @@ export const editsEndpoint: Endpoint<EditQuery, ImageReply> = {
     return readJson(incoming);
   },
   write: (reply, query, context) =>
-    writeImages(reply, { ...context(), family: "image_edit", options: query.options }),
+    writeImages(reply, { ...context(), family: "image_edit", query }),
 };
 
 const isForm = ({ headers }: Incoming): boolean =>

@@ -3,6 +3,7 @@ import { GatewayError } from "../../std/gateway-error.ts";
 import { release } from "../../std/held.ts";
 import { releaseWhole } from "../../std/pieces.ts";
 import type { EmbeddingsQuery, EmbeddingsReply } from "../../upstream/contract.ts";
+import { countedTokens, estimateInputTokens } from "../embedding-usage.ts";
 import type { Body, Endpoint, Written } from "../endpoint.ts";
 import type { Incoming } from "../incoming.ts";
 import { inBase64, inNumbers } from "../write-vectors.ts";
@@ -60,19 +61,41 @@ function readQuery(body: Record<string, unknown>, maxInputs: number): Embeddings
 }
 
 function write(reply: EmbeddingsReply, query: EmbeddingsQuery): Written | Promise<Written> {
-  const written = (body: Body): Written => ({ kind: "whole", body, usage: reply.usage });
-  const body = bodyOf(reply, query);
+  const reported = reply.usage?.inputTokens;
+  if (reported !== undefined) return writeWith(reply, query, reported, false);
+  return estimateInputTokens(query.input).then((tokens) => writeWith(reply, query, tokens, true));
+}
+
+function writeWith(
+  reply: EmbeddingsReply,
+  query: EmbeddingsQuery,
+  tokens: number,
+  estimated: boolean,
+): Written | Promise<Written> {
+  const counted = countedTokens(reply);
+  const written = (body: Body): Written => ({
+    kind: "whole",
+    body,
+    usage: counted === undefined ? undefined : { inputTokens: counted },
+    ...(estimated && { estimated }),
+  });
+  const body = bodyOf(reply, query, tokens);
   return body instanceof Promise ? body.then(written) : written(body);
 }
 
-function bodyOf(reply: EmbeddingsReply, query: EmbeddingsQuery): Body | Promise<Body> {
+function bodyOf(
+  reply: EmbeddingsReply,
+  query: EmbeddingsQuery,
+  tokens: number,
+): Body | Promise<Body> {
   const { verbatim, ready } = reply;
   if (ready) return ready.body;
   if (verbatim && verbatim.model === query.model && verbatim.encoding === query.encoding) {
     return forOnce(verbatim.body.list, releaseWhole);
   }
-  if (query.encoding === "base64") return inBase64(reply, query);
-  const numbers = inNumbers(reply, query);
+  const { model } = query;
+  if (query.encoding === "base64") return inBase64(reply, { model, tokens });
+  const numbers = inNumbers(reply, { model, tokens });
   return numbers instanceof Promise ? numbers.then(ownForOnce) : ownForOnce(numbers);
 }
 

@@ -18,5 +18,5 @@ export const generationsEndpoint: Endpoint<GenerationQuery, ImageReply> = {
     return { query: toQuery(parse(generationsBody, body)) };
   },
   write: (reply, query, context) =>
-    writeImages(reply, { ...context(), family: "image_generation", options: query.options }),
+    writeImages(reply, { ...context(), family: "image_generation", query }),
 };

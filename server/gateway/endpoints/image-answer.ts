@@ -1,16 +1,22 @@
 /** How pictures leave: as one JSON answer, or as server-sent events. */
 import { GatewayError } from "../../std/gateway-error.ts";
 import { between, type StreamedText, writeJson } from "../../std/json-stream.ts";
+import { estimatedField } from "../../upstream/adapters/openai/estimated-usage.ts";
+import { isOfGptFamily } from "../../upstream/catalogue/pictures/gpt-image.ts";
 import type {
+  EditQuery,
+  GenerationQuery,
   ImageEvent,
+  ImageFacts,
   ImageFrame,
-  ImageOptions,
   ImageReply,
   ImageUsage,
   Picture,
+  Rest,
   WholeReply,
 } from "../../upstream/contract.ts";
 import type { Usage, WriteContext, Written } from "../endpoint.ts";
+import { estimateImageUsage, withDetails } from "../estimate-image-usage.ts";
 import { sumOf } from "../image-usage.ts";
 import { inJson } from "../pictures/look.ts";
 import type { Chunk } from "../stream.ts";
@@ -18,7 +24,7 @@ import type { Chunk } from "../stream.ts";
 export interface ImageContext extends WriteContext {
   /** The first half of the event names. */
   readonly family: "image_generation" | "image_edit";
-  readonly options: ImageOptions;
+  readonly query: GenerationQuery | EditQuery;
 }
 
 export async function writeImages(reply: ImageReply, context: ImageContext): Promise<Written> {
@@ -35,16 +41,22 @@ async function writeWhole(reply: WholeReply, context: ImageContext): Promise<Wri
       ...(result.revised_prompt !== undefined && { revised_prompt: result.revised_prompt }),
     });
   }
-  const { safety_identifier } = context.options;
+  const { query, target } = context;
+  const { safety_identifier } = query.options;
+  const reported = reply.usage && (await withDetails(reply.usage, query));
+  const estimated = !reported && isOfGptFamily(query.model, target());
+  const work = { query, target: target(), facts: reply.facts, images: reply.results.length };
+  const usage = estimated ? await estimateImageUsage(work) : reported;
   return {
     kind: "whole",
+    ...(estimated && { estimated }),
     body: writeJson({
       created: secondsOf(reply.created) ?? context.now,
       ...reply.facts,
       ...(safety_identifier !== undefined && { safety_identifier }),
       ...reply.rest,
       data: results,
-      ...(reply.usage && { usage: reply.usage }),
+      ...(usage && { usage }),
     }),
     usage: toUsage(reply.usage, reply.drawn ?? reply.results.length),
   };
@@ -57,7 +69,7 @@ const secondsOf = (created: number | undefined): number | undefined =>
 /** As the caller asked; without a word about it, pictures leave in base64 and links as they came. */
 async function handOver(
   image: Picture,
-  { options, links, publicUrl, onDropped }: ImageContext,
+  { query: { options }, links, publicUrl, onDropped }: ImageContext,
 ): Promise<{ url: string } | { b64_json: string | StreamedText }> {
   if (image.kind === "url") return { url: await links.passOn(image.url, publicUrl()) };
   if (options.response_format !== "url") return { b64_json: inJson(image) };
@@ -81,7 +93,7 @@ function writeStream(events: AsyncIterable<ImageEvent>, context: ImageContext): 
         images++;
         spent = sumOf(spent, event.usage);
       }
-      yield { body: frame(event, context), closing: event.type === "completed" };
+      yield { body: await frame(event, context), closing: event.type === "completed" };
     }
   }
   return {
@@ -91,7 +103,8 @@ function writeStream(events: AsyncIterable<ImageEvent>, context: ImageContext): 
   };
 }
 
-function frame(event: ImageFrame, { family, now }: ImageContext): Chunk["body"] {
+async function frame(event: ImageFrame, context: ImageContext): Promise<Chunk["body"]> {
+  const { family, now } = context;
   const { type, image, created, index, usage, rest, ...facts } = event;
   const name = `${family}.${type === "partial" ? "partial_image" : "completed"}`;
   const payload = {
@@ -102,9 +115,20 @@ function frame(event: ImageFrame, { family, now }: ImageContext): Chunk["body"] 
     ...unsaid,
     ...facts,
     ...(index !== undefined && { partial_image_index: index }),
-    ...(usage && { usage }),
+    ...(type === "completed" && (await usageOf(usage, facts, context))),
   };
   return between(`event: ${name}\ndata: `, writeJson(payload), "\n\n");
+}
+
+/** OpenAI's types require it of every completed image. An estimate says so, since the headers have been sent. */
+async function usageOf(
+  reported: ImageUsage | undefined,
+  facts: ImageFacts,
+  { query, target }: ImageContext,
+): Promise<Rest> {
+  if (reported) return { usage: await withDetails(reported, query) };
+  const usage = await estimateImageUsage({ query, target: target(), facts, images: 1 });
+  return { usage, [estimatedField]: "estimated" };
 }
 
 /** Every event must have these, and may say that nobody said. */

@@ -8,7 +8,7 @@ import type {
   ImageResult,
   WholeReply,
 } from "../../upstream/contract.ts";
-import { sumOf } from "../image-usage.ts";
+import { sharesOf, sumOf } from "../image-usage.ts";
 import { missingFor } from "../pictures/missing.ts";
 import { toFault } from "../refuse.ts";
 import { lie } from "../verify.ts";
@@ -65,16 +65,17 @@ async function* framesIn(reply: ImageReply): AsyncGenerator<ImageFrame> {
 }
 
 function* framesOf(reply: WholeReply): Generator<ImageFrame> {
+  // One response has one usage, and every event must have one: together they say the same.
+  const shares = reply.usage && sharesOf(reply.usage, reply.results.length);
   for (const [at, { image, rest, revised_prompt }] of reply.results.entries()) {
-    const last = at === reply.results.length - 1;
+    const usage = shares?.[at];
     if (image.kind === "url") throw lie("a link, which a stream cannot carry");
     yield {
       type: "completed",
       image,
       ...(reply.created !== undefined && { created: reply.created }),
       ...reply.facts,
-      // One answer has one usage: it is told once.
-      ...(last && reply.usage && { usage: reply.usage }),
+      ...(usage && { usage }),
       rest: { ...reply.rest, ...rest, ...(revised_prompt !== undefined && { revised_prompt }) },
     };
   }

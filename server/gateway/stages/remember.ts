@@ -11,6 +11,7 @@ import type {
 } from "../../upstream/contract.ts";
 import { placedIn } from "../../upstream/input-place.ts";
 import { joined } from "../bodies.ts";
+import { countedTokens } from "../embedding-usage.ts";
 import { type Flight, type Flights, untilLanded } from "../flights.ts";
 import type { Route } from "../resolve.ts";
 import { shareUsage } from "../share-usage.ts";
@@ -51,7 +52,7 @@ export const remember =
       trip.cachedInputs -= keys.length;
       const flight = flights.begin(call, keys);
       const take = (reply: EmbeddingsReply): EmbeddingsReply => {
-        const tokens = reply.usage?.inputTokens;
+        const tokens = countedTokens(reply);
         if (before !== undefined && tokens !== undefined) trip.upstreamTokens = before + tokens;
         try {
           learn(call, keys, reply, flight, answers);
@@ -155,19 +156,19 @@ export const remember =
     const known = (found: Known, query: EmbeddingsQuery): EmbeddingsReply => {
       const before = written.get(found);
       if (before?.ready?.model === query.model) return before;
-      const bare = replyOf([found.vector], found.tokens);
-      if (query.encoding !== "base64") return bare;
-      const reply = {
-        ...bare,
-        ready: { body: joined(inBase64(bare, query)), model: query.model },
-      };
+      const { tokens } = found;
+      const bare = replyOf([found.vector], tokens);
+      // An unknown token count is estimated from the input when the response is written.
+      if (query.encoding !== "base64" || tokens === undefined) return bare;
+      const { model } = query;
+      const reply = { ...bare, ready: { body: joined(inBase64(bare, { model, tokens })), model } };
       written.set(found, reply);
       return reply;
     };
 
     const pass = async (call: EmbeddingsCall): Promise<EmbeddingsReply> => {
       const reply = await next(call);
-      call.trip.upstreamTokens = reply.usage?.inputTokens;
+      call.trip.upstreamTokens = countedTokens(reply);
       return reply;
     };
 

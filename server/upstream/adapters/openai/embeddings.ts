@@ -13,6 +13,7 @@ import { wordFor } from "../../purpose.ts";
 import { askInJson } from "../wire/ask.ts";
 import { isCount, unusable } from "../wire/members.ts";
 import { parseAnswer } from "./embeddings-answer.ts";
+import { isEstimated } from "./estimated-usage.ts";
 import type { Place } from "./place.ts";
 
 /** `known`: what a model of that name can take there. */
@@ -43,11 +44,15 @@ export const openaiEmbeddings = (
         user: query.user,
       });
     },
-    fromUpstream: (reply, query) => {
+    fromUpstream: (reply, query, target) => {
       const bytes = reply.bytes();
-      return bytes instanceof Pieces
-        ? readEmbeddings(bytes, query)
-        : bytes.then((all) => readEmbeddings(all, query));
+      const read = (all: Pieces): EmbeddingsReply => {
+        const embeddings = readEmbeddings(all, query);
+        // Of a gateway of ours alone: reading the headers costs time in every response.
+        const estimated = target.upstream.kind === "vexel" && isEstimated(reply);
+        return estimated ? { vectors: embeddings.vectors } : embeddings;
+      };
+      return bytes instanceof Pieces ? read(bytes) : bytes.then(read);
     },
   };
 };
@@ -103,8 +108,10 @@ export function embeddingsIn(answer: unknown, query: EmbeddingsQuery): Embedding
   if (!Array.isArray(data)) throw unusable("it has no list called `data`");
   const vectors = inOrder(data as (Entry | null)[], query);
   const { prompt_tokens: read, total_tokens: all } = usage ?? {};
-  // Vectors have no tokens of their own: where only the total is told, it is the input's.
-  const tokens = isTokens(read) ? read : isTokens(all) ? all : undefined;
+  // Vectors have no tokens of their own: where only the total is reported, it is the input's. LM Studio and LocalAI report
+  // 0 because they do not count. -1, as others have it, is no count.
+  const counts = [read, all].filter(isCount);
+  const tokens = counts.find((count) => count > 0) ?? counts[0];
   return tokens === undefined ? { vectors } : { vectors, usage: { inputTokens: tokens } };
 }
 
@@ -113,7 +120,7 @@ function verbatimEncoding(answer: Answer, parsed: string): "float" | "base64" | 
   const { object, model, usage } = answer;
   const entries = answer.data as readonly (Entry | null)[];
   if (object !== "list" || typeof model !== "string" || Object.keys(answer).length !== 4) return;
-  if (!isTokens(usage?.prompt_tokens) || usage.total_tokens !== usage.prompt_tokens) return;
+  if (!isCount(usage?.prompt_tokens) || usage.total_tokens !== usage.prompt_tokens) return;
   const text = isText(entries[0]?.embedding);
   for (let at = 0; at < entries.length; at++) {
     const entry = entries[at];
@@ -166,6 +173,3 @@ function vectorOf(entry: Entry | null): Vector {
 
 const isText = (embedding: unknown): boolean =>
   typeof embedding === "string" || embedding instanceof EncodedVector;
-
-/** Some say -1 where they do not know, LM Studio and LocalAI say 0; but an input has at least one token. */
-const isTokens = (value: unknown): value is number => isCount(value) && value > 0;

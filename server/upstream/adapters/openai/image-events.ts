@@ -6,6 +6,7 @@ import { createdIn } from "../wire/listed-pictures.ts";
 import { readPictureEvents } from "../wire/picture-events.ts";
 import { heldPictureIn } from "../wire/picture-in.ts";
 import { readStreamFault } from "../wire/upstream-fault.ts";
+import { estimatedField } from "./estimated-usage.ts";
 import { factsIn, isUsage } from "./image-facts.ts";
 
 export async function* readImageEvents(
@@ -30,14 +31,14 @@ function toEvent(payload: Rest): ImageEvent | undefined {
   const completed = typeof type === "string" && type.endsWith(".completed");
   const image = partial || completed ? heldPictureIn(b64_json) : undefined;
   if (!image) return undefined;
-  const { size, quality, background, output_format, ...rest } = others;
+  const { size, quality, background, output_format, [estimatedField]: estimated, ...rest } = others;
   return {
     type: partial ? "partial" : "completed",
     image,
     ...factsIn(others),
     ...createdIn(payload, "created_at"),
     ...(Number.isSafeInteger(partial_image_index) && { index: partial_image_index as number }),
-    ...(isUsage(usage) && { usage }),
+    ...(isUsage(usage) && estimated === undefined && { usage }),
     rest,
   };
 }

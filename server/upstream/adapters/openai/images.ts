@@ -16,6 +16,7 @@ import { createdIn, imageIn } from "../wire/listed-pictures.ts";
 import { listIn, objectOf, unusable } from "../wire/members.ts";
 import { fieldParts, type Part } from "../wire/multipart.ts";
 import { isStream } from "../wire/picture-events.ts";
+import { isEstimated } from "./estimated-usage.ts";
 import { readImageEvents } from "./image-events.ts";
 import { factsIn, isUsage } from "./image-facts.ts";
 import type { Place } from "./place.ts";
@@ -81,10 +82,10 @@ async function readImages(
 ): Promise<ImageReply> {
   return isStream(reply)
     ? { kind: "stream", events: readImageEvents(reply.chunks(), scratch, { target, model }) }
-    : readWhole(await readDocument(reply, scratch));
+    : readWhole(await readDocument(reply, scratch), isEstimated(reply));
 }
 
-function readWhole(answer: unknown): ImageReply {
+function readWhole(answer: unknown, estimated: boolean): ImageReply {
   const data = listIn(answer, "data");
   const facts = factsIn(answer);
   // The upstream's name for the model is not the caller's.
@@ -94,7 +95,7 @@ function readWhole(answer: unknown): ImageReply {
     results: data.map(readResult),
     ...createdIn(answer),
     facts,
-    ...(isUsage(usage) && { usage }),
+    ...(isUsage(usage) && !estimated && { usage }),
     rest: Object.fromEntries(Object.entries(others).filter(([name]) => !(name in facts))),
   };
 }

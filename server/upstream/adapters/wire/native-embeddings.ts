@@ -34,6 +34,6 @@ export function vectorIn(entry: unknown, name: string): Vector {
   return vector;
 }
 
-/** Known exactly, or not at all: -1 is no number of anything, and an input has at least one token. */
+/** As reported, 0 included. What is not a count, such as -1, is not reported. */
 export const usageOf = (count: unknown): Pick<EmbeddingsReply, "usage"> =>
-  isCount(count) && count > 0 ? { usage: { inputTokens: count } } : {};
+  isCount(count) ? { usage: { inputTokens: count } } : {};

@@ -109,6 +109,38 @@ const known: readonly (readonly [RegExp, PictureTokens])[] = [
 export const pictureTokens = (model: string): PictureTokens | undefined =>
   known.find(([name]) => name.test(model))?.[1];
 
+/** OpenAI's older and newer names for the tiers of a quality that have token counts. */
+const countedTiers: Readonly<Record<string, string>> = {
+  low: "low",
+  medium: "medium",
+  standard: "medium",
+  high: "high",
+  hd: "high",
+  xhigh: "high",
+  max: "high",
+};
+
+export interface WireImage {
+  /** WIDTHxHEIGHT. Undefined where it is not known: 1024x1024 is assumed. */
+  readonly size: string | undefined;
+  /** Undefined where it is not known: medium is assumed. */
+  readonly quality: string | undefined;
+  readonly fidelity: string | undefined;
+}
+
+/** Tokens of one image for `usage` on the wire, where the upstream reports none: likely ones, and not the most. */
+export function wireTokens(
+  model: string,
+  { size = "1024x1024", quality = "medium", fidelity }: WireImage,
+): { readonly in: number; readonly out: number } {
+  const tier = countedTiers[quality] ?? "medium";
+  const table = pictureTokens(model);
+  // Of a model without a table, or a size that is not in it: gpt-image-2 has a formula for all sizes.
+  const out = table?.out(size, tier) ?? secondTokens(size, tier) ?? 0;
+  const source = table ?? given;
+  return { in: fidelity === "high" ? (source.inClosely ?? source.in) : source.in, out };
+}
+
 /** Of a model that nobody has told of: the most that any of these has of that size and quality, or of any. */
 export const unheardOf: Required<Omit<PictureTokens, "out">> & {
   out(size: string | undefined, quality: string | undefined): number;

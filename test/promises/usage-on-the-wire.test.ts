@@ -1,0 +1,246 @@
+/** `usage` is in every response whose OpenAI type requires it: reported by the upstream, or estimated and marked so. */
+import { afterAll, beforeEach, describe, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import OpenAI from "openai";
+import { countTokens } from "../../server/upstream/count-tokens.ts";
+import { startFake } from "../fake-upstream.ts";
+import { configFor, startGateway, testKey } from "../harness.ts";
+
+const fake = startFake();
+const settings = { VEXEL_CACHE_BYTES: "8000000", VEXEL_MAX_INPUTS: "3000" };
+const gateway = startGateway({ yaml: configFor(fake.url), settings });
+const next = startGateway({
+  yaml: `
+upstreams: [{ id: first, kind: vexel, baseUrl: "${gateway.baseURL}", apiKey: ${testKey} }]
+models:
+  - { id: text-embedding-3-small, kind: embedding, price: { input: 1 }, targets: [{ upstream: first, model: text-embedding-3-small }] }
+  - { id: dall-e-3, kind: image, targets: [{ upstream: first, model: dall-e-3 }] }
+  - { id: gpt-image-2, kind: image, targets: [{ upstream: first, model: gpt-image-2 }] }
+keys: [{ name: test, key: ${testKey} }]
+`,
+});
+afterAll(async () => {
+  await next.close();
+  await gateway.close();
+  fake.close();
+});
+beforeEach(() => fake.clear());
+
+const model = "text-embedding-3-small";
+const unreported = { usage: "absent" } as const;
+const uncounted = (text: string) => ({
+  reply: {
+    status: 200,
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({
+      object: "list",
+      data: [{ object: "embedding", index: 0, embedding: new Array(1536).fill(0.5) }],
+      model: "text-embedding-3-small",
+      usage: { prompt_tokens: 0, total_tokens: 0 },
+      ...(text ? { id: text } : {}),
+    }),
+  },
+});
+
+interface Embeddings {
+  usage: { prompt_tokens: number; total_tokens: number };
+}
+const embed = async (input: unknown, more: object = {}, at = gateway) => {
+  const response = await at.post("/v1/embeddings", { model, input, ...more });
+  const { usage } = (await response.json()) as Embeddings;
+  return { usage, header: response.headers.get("vexel-usage") };
+};
+const lastRow = (at = gateway) => at.rows().at(-1);
+
+describe("the usage of embeddings", () => {
+  test.each(["", "an-extra-member"])("is 0 where the upstream says 0 (%p)", async (extra) => {
+    fake.script(uncounted(extra));
+    const plain = { encoding_format: "float", user: `someone ${extra}` };
+    const { usage, header } = await embed(`zero ${extra}`, plain);
+    expect(usage).toEqual({ prompt_tokens: 0, total_tokens: 0 });
+    expect(header).toBeNull();
+    // An input has at least one token: for accounts it is not known.
+    expect(lastRow()).toMatchObject({ inputTokens: null, upstreamTokens: null, cost: null });
+  });
+
+  test.each(["float", "base64"])(
+    "is counted where the upstream says nothing (%s)",
+    async (encoding_format) => {
+      const text = `The quick brown fox jumped over the lazy dog, in ${encoding_format}`;
+      const tokens = await countTokens([text]);
+      expect(tokens).toBeGreaterThan(10);
+      fake.script(unreported);
+      const asked = await embed(text, { encoding_format });
+      expect(asked).toEqual({
+        usage: { prompt_tokens: tokens, total_tokens: tokens },
+        header: "estimated",
+      });
+      expect(lastRow()).toMatchObject({ inputTokens: null, upstreamTokens: null, cost: null });
+      // From the cache it says the same.
+      expect(await embed(text, { encoding_format })).toEqual(asked);
+      expect(await embed(text, { encoding_format })).toEqual(asked);
+      expect(fake.requests).toHaveLength(1);
+      expect(lastRow()).toMatchObject({ inputTokens: null, knownInputs: 1 });
+    },
+  );
+
+  test("is counted for several inputs, some of them cached, and for tokens", async () => {
+    fake.script(unreported);
+    await embed("one of several");
+    const several = ["one of several", "another text", "another text"];
+    const { usage, header } = await embed(several);
+    expect(usage.prompt_tokens).toBe(await countTokens(several));
+    expect(header).toBe("estimated");
+    fake.script(unreported);
+    const tokens = await embed([[15339, 1917], [15339]]);
+    expect(tokens).toEqual({ usage: { prompt_tokens: 3, total_tokens: 3 }, header: "estimated" });
+  });
+
+  test("is counted for requests that were batched and for parts of one that was split", async () => {
+    fake.script(unreported, { times: 20 });
+    const texts = Array.from({ length: 12 }, (_, at) => `batched text ${at}`);
+    const answers = await Promise.all(texts.map((text) => embed(text)));
+    for (const [at, { usage, header }] of answers.entries()) {
+      expect(usage.prompt_tokens).toBe(await countTokens([texts[at]!]));
+      expect(header).toBe("estimated");
+    }
+    const many = Array.from({ length: 2050 }, (_, at) => `text ${at}`);
+    const { usage } = await embed(many);
+    expect(usage.prompt_tokens).toBeGreaterThanOrEqual(2050);
+    expect(usage.total_tokens).toBe(usage.prompt_tokens);
+  });
+
+  test("never enters the account of the next gateway as if it had been reported", async () => {
+    fake.script(unreported);
+    const { usage, header } = await embed("through two gateways", {}, next);
+    expect(usage.prompt_tokens).toBe(await countTokens(["through two gateways"]));
+    expect(header).toBe("estimated");
+    expect(lastRow(next)).toMatchObject({ inputTokens: null, upstreamTokens: null, cost: null });
+    const reported = await embed("reported through two gateways", {}, next);
+    expect(reported.header).toBeNull();
+    expect(lastRow(next)).toMatchObject({ inputTokens: reported.usage.prompt_tokens });
+  });
+});
+
+describe("counting tokens", () => {
+  test("gives what OpenAI's tokenizer gives", async () => {
+    const { countTokens: reference } = await import("gpt-tokenizer/encoding/cl100k_base");
+    const samples = [
+      "hello world",
+      "Grüße aus München, 中文字符 и русский текст 😀😀 123456 I'll we'RE\n\n  x\t\ty   ",
+      "a <|endoftext|> b",
+      JSON.stringify({ a: [1, 2.5], b: "c" }, null, 2),
+      readFileSync(import.meta.path, "utf8").slice(0, 16_000),
+    ];
+    for (const text of samples) {
+      const exact = reference(text, { disallowedSpecial: new Set() });
+      expect(await countTokens([text])).toBe(exact);
+    }
+    expect(await countTokens(["", "", ""])).toBe(3);
+  });
+
+  test("takes no longer for a text of megabytes than for its first 16 KB", async () => {
+    const time = async (text: string) => {
+      const began = performance.now();
+      const tokens = await countTokens([text]);
+      return { ms: performance.now() - began, tokens };
+    };
+    await time("load the table");
+    for (const sign of ["a", "x9", " ", "\n", "中", "😀", "The fox jumped. "]) {
+      const repeated = (length: number) => sign.repeat(length / sign.length);
+      const short = await time(repeated(16 * 1024));
+      const long = await time(repeated(16 * 1024 * 200));
+      expect(long.tokens).toBeGreaterThan(150 * short.tokens);
+      expect(long.ms).toBeLessThan(300 + 20 * short.ms);
+    }
+  });
+});
+
+const client = new OpenAI({ apiKey: testKey, baseURL: gateway.baseURL, maxRetries: 0 });
+const eventsOf = async (at: typeof gateway, body: object) => {
+  const response = await at.post("/v1/images/generations", { stream: true, ...body });
+  return (await response.text())
+    .split("\n\n")
+    .filter((event) => event.startsWith("event:"))
+    .map(
+      (event) => JSON.parse(event.slice(event.indexOf("data: ") + 6)) as Record<string, unknown>,
+    );
+};
+
+describe("the usage of images", () => {
+  const prompt = "an otter in a hat";
+
+  test("is in the completed event of a model that reports none, and not in the ledger", async () => {
+    for (const at of [gateway, next]) {
+      const events = await eventsOf(at, { model: "dall-e-3", prompt, quality: "hd" });
+      const text = await countTokens([prompt]);
+      const { usage, vexel_usage } = events.at(-1) as {
+        usage: Record<string, number>;
+        vexel_usage: string;
+      };
+      expect(vexel_usage).toBe("estimated");
+      expect(usage).toEqual({
+        total_tokens: expect.any(Number),
+        input_tokens: text,
+        output_tokens: expect.any(Number),
+        input_tokens_details: { text_tokens: text, image_tokens: 0 },
+      } as never);
+      expect(usage.output_tokens).toBeGreaterThan(1000);
+      expect(usage.total_tokens).toBe(text + usage.output_tokens!);
+      expect(lastRow(at)).toMatchObject({ status: 200, images: 1, inputTokens: null });
+      expect(lastRow(at)).toMatchObject({ outputTokens: null });
+    }
+  });
+
+  test("is in the completed event of an edit, with the tokens of its images", async () => {
+    fake.script(unreported);
+    const picture = await client.images.generate({ model: "gpt-image-2", prompt });
+    const file = new File([Buffer.from(picture.data![0]!.b64_json!, "base64")], "a.png", {
+      type: "image/png",
+    });
+    fake.script(unreported);
+    const stream = await client.images.edit({
+      model: "gpt-image-2",
+      prompt,
+      image: file,
+      stream: true,
+    });
+    for await (const event of stream) {
+      if (event.type !== "image_edit.completed") continue;
+      expect(event.usage.input_tokens_details.image_tokens).toBeGreaterThan(1000);
+      expect(event.usage.input_tokens).toBe(
+        event.usage.input_tokens_details.image_tokens +
+          event.usage.input_tokens_details.text_tokens,
+      );
+    }
+    expect(lastRow()).toMatchObject({ endpoint: "edits", inputTokens: null, cost: null });
+  });
+
+  test("is in whole responses of the GPT image family, with a header, through two gateways", async () => {
+    for (const at of [gateway, next]) {
+      fake.script(unreported);
+      const response = await at.post("/v1/images/generations", {
+        model: "gpt-image-2",
+        prompt,
+        n: 2,
+      });
+      expect(response.headers.get("vexel-usage")).toBe("estimated");
+      const { usage } = (await response.json()) as OpenAI.ImagesResponse;
+      const text = 2 * (await countTokens([prompt]));
+      expect(usage).toMatchObject({
+        input_tokens: text,
+        input_tokens_details: { text_tokens: text },
+      });
+      expect(lastRow(at)).toMatchObject({ inputTokens: null, outputTokens: null, cost: null });
+      const reported = await at.post("/v1/images/generations", { model: "gpt-image-2", prompt });
+      expect(reported.headers.get("vexel-usage")).toBeNull();
+      expect(lastRow(at)?.outputTokens).toBeGreaterThan(0);
+    }
+  });
+
+  test("is not in whole responses of dall-e, where OpenAI sends none", async () => {
+    const response = await gateway.post("/v1/images/generations", { model: "dall-e-3", prompt });
+    expect(await response.json()).not.toHaveProperty("usage");
+    expect(response.headers.get("vexel-usage")).toBeNull();
+  });
+});
