@@ -3,6 +3,7 @@ import { GatewayError } from "../std/gateway-error.ts";
 import { canBeCutTo, type KnownEmbedding } from "../upstream/catalogue/index.ts";
 import type { EmbeddingsQuery, EmbeddingTraits } from "../upstream/contract.ts";
 import { wordFor } from "../upstream/purpose.ts";
+import { loadOf } from "./stages/load.ts";
 
 export interface Fitting {
   /** Fields of the caller's that are served in another way than by passing them on. */
@@ -43,6 +44,27 @@ export function fittingOf(
       ...(query.user !== undefined && traits.user !== true ? ["user"] : []),
     ],
   };
+}
+
+/** A request whose inputs depend on each other cannot be split: the target must take all of it. */
+export function refuseTogether(
+  { input, model }: EmbeddingsQuery,
+  { maxItems, maxBytes = Infinity }: EmbeddingTraits,
+): GatewayError | undefined {
+  // Tokens are not compared: of texts they are an estimate, and the upstream counts them.
+  const { items, bytes } = loadOf(input);
+  const most =
+    items > maxItems
+      ? `${maxItems} inputs, and there are ${items}`
+      : bytes > maxBytes
+        ? `${maxBytes} bytes of text, and there are ${bytes}`
+        : undefined;
+  if (most === undefined) return undefined;
+  return new GatewayError(
+    "invalid_input",
+    `'$.input' is invalid. The model \`${model}\` embeds the inputs of this request in each other's context, so the request cannot be split over several upstream requests, and one takes at most ${most}. Send fewer inputs in one request.`,
+    { param: "input" },
+  );
 }
 
 function fitDimensions(

@@ -4,6 +4,7 @@ import { FrozenMap } from "../std/frozen-map.ts";
 import { matches } from "../std/glob.ts";
 import { keyHash } from "../std/key-hash.ts";
 import { knownEmbedding, spaceOf } from "../upstream/catalogue/index.ts";
+import { isContextualModel } from "../upstream/contextual.ts";
 import type { Target, Upstream } from "../upstream/contract.ts";
 import { budgetOf, keyBudgets } from "./budget.ts";
 import { endsOn, endWarnings } from "./end-dates.ts";
@@ -122,6 +123,7 @@ const providedModels = ({ upstream, models }: Provided, source: Source): Model[]
     return {
       maxImages: mostImages,
       ...(row.kind === "embedding" && vectorsOf(row.id, targets)),
+      ...(row.kind === "embedding" && contextOf(targets)),
       ...row,
       targets,
       ...endOfModel(targets),
@@ -164,6 +166,7 @@ function fileModel(
     ...modelLimits(row.id, row.limits),
     ...(row.kind === "embedding" && vectorsOf(row.id, resolved)),
     ...(row.kind === "embedding" && row.dimensions !== undefined && { dimensions: row.dimensions }),
+    ...(row.kind === "embedding" && contextOf(resolved, row.contextual)),
     ...(row.kind === "embedding" && !row.cache && { uncached: true }),
     ...(row.kind === "embedding" && !row.batch && { unbatched: true }),
     maxImages: row.kind === "image" ? row.maxImages : mostImages,
@@ -183,6 +186,12 @@ function fileModel(
       }),
   };
 }
+
+/** By the names of its targets, unless the configuration says it: a deployment may have any name. */
+const contextOf = (
+  targets: readonly Target[],
+  said = targets.some(({ model }) => isContextualModel(model)),
+): Pick<Model, "contextual"> => (said ? { contextual: true } : {});
 
 const endOfModel = (targets: readonly Target[]): Pick<Model, "endsOn"> => {
   const on = endsOn(targets);

@@ -90,6 +90,8 @@ const embedding = z.strictObject({
   dimensions: z.int().min(1).max(65_536).optional(),
   /** The targets name different models, and the author vouches for their vectors being comparable. */
   sameSpace: z.boolean().optional(),
+  /** The vector of an input depends on the other inputs of its request. Absent: as the names of the targets say. */
+  contextual: z.boolean().optional(),
   /** Vectors that are known are not asked for again. */
   cache: z.boolean().default(true),
   /** Small calls may travel together. */

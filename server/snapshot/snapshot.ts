@@ -40,6 +40,8 @@ export interface Model {
   readonly known?: KnownEmbedding;
   /** Of an embedding model: every input is asked of an upstream, known or not. */
   readonly uncached?: true;
+  /** Of an embedding model: the vector of an input depends on the other inputs of its request. */
+  readonly contextual?: true;
   /** Of an embedding model: every call travels by itself. */
   readonly unbatched?: true;
   /** Of an image model: the most pictures one call may ask for. */

@@ -254,10 +254,12 @@ function signingOnly({ vendor }: VendorSubject): string[] {
   return [secretAccessKey, serviceAccount?.private_key].filter((secret) => secret !== undefined);
 }
 
+const ofBytes = {
+  "vectors come back in the order of their inputs, to the last bit":
+    "each of its numbers is one signed byte",
+};
 const exceptions: Exceptions = {
-  perplexity: {
-    "vectors come back in the order of their inputs, to the last bit":
-      "each of its numbers is one signed byte",
-  },
+  perplexity: ofBytes,
+  "perplexity, chunks in context": ofBytes,
 };
 obey(vendorSubjects, laws, exceptions);

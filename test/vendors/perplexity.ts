@@ -6,34 +6,42 @@ import type { Understood, VendorCase } from "./vendor-case.ts";
 import { expectOnly } from "./written.ts";
 
 function understand(request: WireRequest, target: Target): Understood {
-  const body = bodyAt(request, "https://api.perplexity.ai/v1/embeddings");
+  const contextual = target.model.includes("context");
+  const path = contextual ? "contextualizedembeddings" : "embeddings";
+  const body = bodyAt(request, `https://api.perplexity.ai/v1/${path}`);
   expectOnly(body, ["model", "input", "dimensions", "encoding_format"]);
   expectModel(body, target);
   if (body.encoding_format !== "base64_int8") throw new Error("no such encoding_format");
-  return { input: textsIn(body.input), encoding: "base64", ...lengthIn(body.dimensions) };
+  const input = contextual ? documentIn(body.input) : body.input;
+  return { input: textsIn(input), encoding: "base64", ...lengthIn(body.dimensions) };
+}
+
+/** The chunks of the one document that is sent. */
+function documentIn(value: unknown): unknown {
+  if (!Array.isArray(value) || value.length !== 1) throw new Error("not one document");
+  return value[0];
 }
 
 const bytes = (vector: Float32Array): string =>
   Buffer.from(Int8Array.from(vector).buffer).toString("base64");
 
+const dataOf = (vectors: readonly Float32Array[]) =>
+  vectors.map((vector, index) => ({ object: "embedding", index, embedding: bytes(vector) }));
+
 const error = (message: string, type: string, code: number): string =>
   JSON.stringify({ error: { message, type, code } });
 
-const target = targetOf("perplexity", "pplx-embed-v1-0.6b");
-
-export const perplexityCases: readonly VendorCase[] = [
-  {
-    name: "perplexity",
+const caseOf = (name: string, model: string): VendorCase => {
+  const target = targetOf("perplexity", model);
+  const contextual = model.includes("context");
+  return {
+    name,
     target,
     understand: (request) => understand(request, target),
     answer: (vectors, tokens) => ({
       body: JSON.stringify({
         object: "list",
-        data: vectors.map((vector, index) => ({
-          object: "embedding",
-          index,
-          embedding: bytes(vector),
-        })),
+        data: contextual ? [{ object: "list", index: 0, data: dataOf(vectors) }] : dataOf(vectors),
         model: target.model,
         ...(tokens !== undefined && {
           usage: {
@@ -71,5 +79,10 @@ export const perplexityCases: readonly VendorCase[] = [
       { status: 500, body: "<html>500</html>", fault: "upstream_error" },
       { status: 503, body: "", fault: "upstream_overloaded" },
     ],
-  },
+  };
+};
+
+export const perplexityCases: readonly VendorCase[] = [
+  caseOf("perplexity", "pplx-embed-v1-0.6b"),
+  caseOf("perplexity, chunks in context", "pplx-embed-context-v1-4b"),
 ];

@@ -13,21 +13,66 @@ import {
 import type { Understood, VendorCase } from "./vendor-case.ts";
 import { expectOnly } from "./written.ts";
 
+/** Each family of models has an endpoint, and each endpoint a form of its own for the texts. */
+const endpoints = {
+  embeddings: { input: "input", options: ["truncation"], texts: (value: unknown) => value },
+  contextualizedembeddings: {
+    input: "inputs",
+    options: [],
+    texts: (value: unknown) => {
+      if (!Array.isArray(value) || !value.every(Array.isArray)) throw new Error("no lists");
+      return value.flat();
+    },
+  },
+  multimodalembeddings: {
+    input: "inputs",
+    options: ["truncation"],
+    texts: (value: unknown) => {
+      const entries = value as { content: { type: string; text: string }[] }[];
+      return entries.map(({ content: [segment, ...others] }) => {
+        if (segment?.type !== "text" || others.length > 0) throw new Error("no such content");
+        return segment.text;
+      });
+    },
+  },
+} as const;
+
+const endpointOf = ({ model }: Target): keyof typeof endpoints =>
+  model.includes("context")
+    ? "contextualizedembeddings"
+    : model.includes("multimodal")
+      ? "multimodalembeddings"
+      : "embeddings";
+
 function understand(request: WireRequest, target: Target): Understood {
-  const body = bodyAt(request, "https://api.voyageai.com/v1/embeddings");
+  const path = endpointOf(target);
+  const { input, options, texts } = endpoints[path];
+  const body = bodyAt(request, `https://api.voyageai.com/v1/${path}`);
   expectOnly(body, [
-    ...["model", "input", "input_type", "truncation", "output_dimension", "encoding_format"],
+    ...["model", input, "input_type", "output_dimension", "encoding_format", ...options],
   ]);
   expectModel(body, target);
   // It takes `base64` or nothing: `float` is refused.
   if (body.encoding_format !== "base64") throw new Error("no such encoding_format");
-  if (body.truncation !== false) throw new Error("a long text would be cut");
+  if (path !== "contextualizedembeddings" && body.truncation !== false)
+    throw new Error("a long text would be cut");
   return {
-    input: textsIn(body.input),
+    input: textsIn(texts(body[input])),
     encoding: "base64",
     ...lengthIn(body.output_dimension),
     ...purposeIn(body.input_type),
   };
+}
+
+/** The answer to a question that is not for queries: all inputs are the chunks of one document. */
+function dataOf(target: Target, vectors: readonly Float32Array[]) {
+  const data = vectors.map((vector, index) => ({
+    object: "embedding",
+    embedding: packed(vector),
+    index,
+  }));
+  if (endpointOf(target) !== "contextualizedembeddings") return data;
+  return [{ object: "list", data, index: 0 }];
 }
 
 const detail = (words: string): string => JSON.stringify({ detail: words });
@@ -41,11 +86,7 @@ const caseOf = (name: string, model: string): VendorCase => {
     answer: (vectors, tokens) => ({
       body: JSON.stringify({
         object: "list",
-        data: vectors.map((vector, index) => ({
-          object: "embedding",
-          embedding: packed(vector),
-          index,
-        })),
+        data: dataOf(target, vectors),
         model,
         ...(tokens !== undefined && { usage: { total_tokens: tokens } }),
       }),
@@ -92,4 +133,6 @@ const caseOf = (name: string, model: string): VendorCase => {
 export const voyageCases: readonly VendorCase[] = [
   caseOf("voyage", "voyage-3.5"),
   caseOf("voyage, a model of one length", "voyage-law-2"),
+  caseOf("voyage, chunks in context", "voyage-context-4"),
+  caseOf("voyage, a multimodal model", "voyage-multimodal-3.5"),
 ];

@@ -6,6 +6,7 @@ import type {
   EmbeddingTraits,
   Target,
 } from "../../upstream/contract.ts";
+import { inputsDependOnEachOther } from "../inputs-depend.ts";
 import type { Route } from "../resolve.ts";
 import { itemsOf, limitsOf } from "./load.ts";
 import type { Stage } from "./stage.ts";
@@ -65,8 +66,9 @@ export const batch =
       const { target, query, route } = call;
       if (!target || !enabled(route)) return next(call);
       const room = rooms.get(target) ?? roomOf(target);
-      // What rides along is not understood here, so nobody can say that two of it are alike.
-      if (room.idle || itemsOf(query.input) > maxJoining || !isEmpty(query.rest)) {
+      // Two requests with passthrough fields may differ in what the fields mean, so neither joins a batch.
+      const alone = !isEmpty(query.rest) || inputsDependOnEachOther(query, route);
+      if (room.idle || itemsOf(query.input) > maxJoining || alone) {
         return room.send(call);
       }
       return room.join(call);

@@ -8,7 +8,9 @@ import type {
   Target,
 } from "../../upstream/contract.ts";
 import { decode } from "../../upstream/tokenizers.ts";
-import { type Fitting, fittingOf, isPlain } from "../fitting.ts";
+import { type Fitting, fittingOf, isPlain, refuseTogether } from "../fitting.ts";
+import { inputsDependOnEachOther } from "../inputs-depend.ts";
+import type { Route } from "../resolve.ts";
 import { cutShort, lengthOf } from "../vectors.ts";
 import type { Call, FirstStage, Stage } from "./stage.ts";
 
@@ -43,8 +45,9 @@ export const promise =
   (next) =>
   (call) => {
     const { query, route, trip } = call;
-    if (isPlain(query)) return next(call);
-    const fittings = route.targets.map((target) => fittingOf(query, traits(target), route.known));
+    const whole = inputsDependOnEachOther(query, route);
+    if (isPlain(query) && !whole) return next(call);
+    const fittings = route.targets.map((target) => fittingAt(query, traits(target), route, whole));
     const able = fittings.filter(({ refusal }) => !refusal);
     if (able.length === 0 && fittings[0]?.refusal) return Promise.reject(fittings[0].refusal);
     trip.adapted = namesOf(able, "adapted");
@@ -59,8 +62,22 @@ const namesOf = (fittings: readonly Fitting[], of: "adapted" | "dropped"): reado
 /** Whether a target can serve it at all. */
 export const ableTo =
   (traits: TraitsOf) =>
-  ({ query, route }: Call<EmbeddingsQuery>, target: Target): boolean =>
-    isPlain(query) || fittingOf(query, traits(target), route.known).refusal === undefined;
+  ({ query, route }: Call<EmbeddingsQuery>, target: Target): boolean => {
+    const whole = inputsDependOnEachOther(query, route);
+    if (isPlain(query) && !whole) return true;
+    return fittingAt(query, traits(target), route, whole).refusal === undefined;
+  };
+
+function fittingAt(
+  query: EmbeddingsQuery,
+  traits: EmbeddingTraits,
+  { known }: Route,
+  whole: boolean,
+): Fitting {
+  const fitting = fittingOf(query, traits, known);
+  const refusal = fitting.refusal ?? (whole ? refuseTogether(query, traits) : undefined);
+  return refusal ? { ...fitting, refusal } : fitting;
+}
 
 /** Just above the upstream: asks it in the way it understands, and makes of its answer what was asked for. */
 export const fit =

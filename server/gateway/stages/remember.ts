@@ -13,6 +13,7 @@ import { placedIn } from "../../upstream/input-place.ts";
 import { joined } from "../bodies.ts";
 import { countedTokens } from "../embedding-usage.ts";
 import { type Flight, type Flights, untilLanded } from "../flights.ts";
+import { inputsDependOnEachOther } from "../inputs-depend.ts";
 import type { Route } from "../resolve.ts";
 import { shareUsage } from "../share-usage.ts";
 import { keyOf, keyPrefix } from "../vector-key.ts";
@@ -177,7 +178,7 @@ export const remember =
       const { input } = query;
       const count = input.kind === "text" ? input.texts.length : input.tokens.length;
       trip.inputs = count;
-      if (!enabled(route)) return pass(call);
+      if (!enabled(route) || inputsDependOnEachOther(query, route)) return pass(call);
       trip.cachedInputs = count;
       trip.upstreamTokens = 0;
       const prefix = keyPrefix(query, route, byMeaning?.(route) === true);

@@ -10,6 +10,7 @@ import type {
   Vector,
 } from "../../upstream/contract.ts";
 import { placedIn } from "../../upstream/input-place.ts";
+import { inputsDependOnEachOther } from "../inputs-depend.ts";
 import type { Route } from "../resolve.ts";
 import { areOfOneLength } from "../vectors.ts";
 import { cut, itemsOf, type Load, limitsOf, part, type Range } from "./load.ts";
@@ -33,8 +34,9 @@ export const split = ({
     return found;
   };
   return (next) => (call) => {
-    const { input } = call.query;
-    if (itemsOf(input) === 1) return next(call);
+    const { query, route } = call;
+    const { input } = query;
+    if (itemsOf(input) === 1 || inputsDependOnEachOther(query, route)) return next(call);
     const ranges = cut(input, limits.get(call.route) ?? look(call.route));
     return ranges.length === 1
       ? inOne(call, next, maxParallel)

@@ -1,40 +1,49 @@
 /** Perplexity: OpenAI's language, but each number of a vector is one signed byte. */
 import { EncodedVector } from "../../std/numbers/encoded-vector.ts";
 import type { EmbeddingsQuestion } from "../adapter.ts";
-import type { EmbeddingTraits, Vector } from "../contract.ts";
+import { isContextualModel } from "../contextual.ts";
+import type { EmbeddingTraits, Target, Vector } from "../contract.ts";
 import type { Vendor } from "../vendor.ts";
 import { readEmbeddings } from "./openai/embeddings.ts";
 import { askWithBearer } from "./wire/ask.ts";
+import { readChunks } from "./wire/document-chunks.ts";
 import { unusable } from "./wire/members.ts";
 import { textsOf } from "./wire/native-embeddings.ts";
 import { nativeFault } from "./wire/native-fault.ts";
 
 const baseUrl = "https://api.perplexity.ai/v1";
 
-// docs.perplexity.ai/api-reference/embeddings-post: 512 texts and 120,000 tokens a call. docs/embeddings/quickstart:
-// no words before a text, and vectors of any length, to be compared by their angle.
-const traits: EmbeddingTraits = {
-  maxItems: 512,
+// perplexityai 0.46.1, embedding_create_params: 512 texts and 120,000 tokens a request, of contextual models 16,000
+// chunks. docs.perplexity.ai/docs/embeddings: no words before a text, and vectors of any length, compared by their angle.
+const traits = ({ model }: Target): EmbeddingTraits => ({
+  maxItems: isContextualModel(model) ? 16_000 : 512,
   maxTokens: 120_000,
   base64: true,
   tokens: false,
   dimensions: "any",
   purposes: "indifferent",
   normalised: false,
-};
+});
 
 const embeddings: EmbeddingsQuestion = {
-  traits: () => traits,
-  toUpstream: (query, { upstream, model }) =>
-    askWithBearer(`${upstream.baseUrl ?? baseUrl}/embeddings`, upstream, {
+  traits,
+  toUpstream: (query, { upstream, model }) => {
+    const contextual = isContextualModel(model);
+    const path = contextual ? "contextualizedembeddings" : "embeddings";
+    const texts = textsOf(query);
+    return askWithBearer(`${upstream.baseUrl ?? baseUrl}/${path}`, upstream, {
       ...query.rest,
       model,
-      input: textsOf(query),
+      // The chunks of one document.
+      input: contextual ? [texts] : texts,
       dimensions: query.dimensions,
       encoding_format: "base64_int8",
-    }),
-  fromUpstream: async (reply, query) => {
-    const { vectors, usage } = readEmbeddings(await reply.bytes(), query);
+    });
+  },
+  fromUpstream: async (reply, query, { model }) => {
+    const { vectors, usage } = isContextualModel(model)
+      ? readChunks(await reply.json(), query)
+      : readEmbeddings(await reply.bytes(), query);
     return { vectors: vectors.map(fromBytes), ...(usage && { usage }) };
   },
 };

@@ -1,54 +1,100 @@
-/** Voyage AI: nearly OpenAI's language, with names of its own for what is asked and a usage in one number. */
-import type { EmbeddingsQuestion } from "../adapter.ts";
-import type { EmbeddingTraits, Target } from "../contract.ts";
+/** Voyage AI: three embeddings endpoints, one for each family of models, with names of their own for the options. */
+import { GatewayError } from "../../std/gateway-error.ts";
+import type { EmbeddingsQuestion, WireRequest } from "../adapter.ts";
+import { isContextualModel } from "../contextual.ts";
+import type { EmbeddingsQuery, EmbeddingTraits, Rest, Target, Upstream } from "../contract.ts";
 import type { PurposeTable } from "../purpose.ts";
 import type { Vendor } from "../vendor.ts";
 import { readEmbeddings } from "./openai/embeddings.ts";
 import { askWithBearer } from "./wire/ask.ts";
+import { readChunks, readDocuments } from "./wire/document-chunks.ts";
+import { bearer } from "./wire/headers.ts";
 import { textsOf, wordOf } from "./wire/native-embeddings.ts";
 import { nativeFault } from "./wire/native-fault.ts";
 import { truncation } from "./wire/truncation.ts";
 
 const baseUrl = "https://api.voyageai.com/v1";
+/** voyageai 0.5.0, `get_default_base_url`: keys made in MongoDB Atlas begin with `al-` and are valid there only. */
+const atlasUrl = "https://ai.mongodb.com/v1";
+
+function rootOf({ baseUrl: configured = baseUrl, apiKey }: Upstream): string {
+  return configured === baseUrl && apiKey?.startsWith("al-") ? atlasUrl : configured;
+}
 
 const purposes: PurposeTable = {
   field: "input_type",
   words: { query: "query", document: "document" },
 };
 
-/** docs.voyageai.com/reference/embeddings-api: the most tokens of a call, model by model. */
+const isMultimodal = (model: string): boolean => /^voyage-multimodal-/.test(model);
+
+/** docs.voyageai.com/reference/embeddings-api: the most tokens of a request, model by model. */
 function maxTokens(model: string): number {
   if (/-lite$/.test(model)) return 1_000_000;
-  return /^voyage-(2|3|3\.5|4)$/.test(model) ? 320_000 : 120_000;
+  return /^voyage-(2|3|3\.5|4)$/.test(model) || isMultimodal(model) ? 320_000 : 120_000;
 }
 
-// The same page: 1000 texts; these lengths, with the models named here.
+/** mongodb.com/docs/voyageai/models: these make vectors of four lengths, the others of one. */
+const flexible = /^voyage-(4|3\.5|3-large|code-[3-9]|context-|multimodal-3\.5)/;
+
+// docs.voyageai.com/reference: 1000 texts; of contextual models 16,000 chunks, and 32,000 tokens where the client chunks.
 const traits = ({ model }: Target): EmbeddingTraits => ({
-  maxItems: 1000,
-  maxTokens: maxTokens(model),
+  ...(isContextualModel(model)
+    ? { maxItems: 16_000, maxTokens: 32_000 }
+    : { maxItems: 1000, maxTokens: maxTokens(model) }),
   base64: true,
   tokens: false,
   purposes,
-  ...(/^voyage-(4|3\.5|3-large|code-3)/.test(model) && { dimensions: [256, 512, 1024, 2048] }),
+  ...(flexible.test(model) && { dimensions: [256, 512, 1024, 2048] }),
 });
+
+const ask = (path: string, query: EmbeddingsQuery, target: Target, body: Rest): WireRequest =>
+  askWithBearer(`${rootOf(target.upstream)}/${path}`, target.upstream, {
+    ...body,
+    model: target.model,
+    input_type: wordOf(query, traits(target)),
+    output_dimension: query.dimensions,
+    encoding_format: "base64",
+  });
+
+function toUpstream(query: EmbeddingsQuery, target: Target): WireRequest {
+  const { cut, rest } = truncation(query);
+  const texts = textsOf(query);
+  if (isContextualModel(target.model)) {
+    refuseAutoChunking(rest);
+    // It has no `truncation`, and refuses what is too long.
+    const inputs = isForQueries(query) ? texts.map((text) => [text]) : [texts];
+    return ask("contextualizedembeddings", query, target, { ...rest, inputs });
+  }
+  // Unless told otherwise, Voyage cuts off the end of a text that is too long.
+  if (isMultimodal(target.model)) {
+    const inputs = texts.map((text) => ({ content: [{ type: "text", text }] }));
+    return ask("multimodalembeddings", query, target, { ...rest, inputs, truncation: cut });
+  }
+  return ask("embeddings", query, target, { ...rest, input: texts, truncation: cut });
+}
+
+/** "If input_type is query, each inner list holds one query": several queries are no document. */
+const isForQueries = ({ purpose }: EmbeddingsQuery): boolean => purpose?.meaning === "query";
+
+/** Its chunks would be more vectors than there are inputs. */
+function refuseAutoChunking({ enable_auto_chunking: chunking }: Rest): void {
+  if (chunking === undefined || chunking === false) return;
+  throw new GatewayError(
+    "invalid_value",
+    "'enable_auto_chunking' gives several vectors for one input, which an embeddings response has no place for. Leave it out, and send the chunks of one document, in order, as the list `input`.",
+    { param: "enable_auto_chunking" },
+  );
+}
 
 const embeddings: EmbeddingsQuestion = {
   traits,
-  toUpstream: (query, target) => {
-    const { upstream, model } = target;
-    const { cut, rest } = truncation(query);
-    return askWithBearer(`${upstream.baseUrl ?? baseUrl}/embeddings`, upstream, {
-      ...rest,
-      model,
-      input: textsOf(query),
-      input_type: wordOf(query, traits(target)),
-      // Unasked, Voyage would cut off the end.
-      truncation: cut,
-      output_dimension: query.dimensions,
-      encoding_format: "base64",
-    });
+  toUpstream,
+  fromUpstream: async (reply, query, { model }) => {
+    if (!isContextualModel(model)) return readEmbeddings(await reply.bytes(), query);
+    const answer = await reply.json();
+    return isForQueries(query) ? readDocuments(answer, query) : readChunks(answer, query);
   },
-  fromUpstream: async (reply, query) => readEmbeddings(await reply.bytes(), query),
 };
 
 export const voyage: Vendor = {
@@ -56,6 +102,7 @@ export const voyage: Vendor = {
   adapter: {
     name: "voyage",
     embeddings,
+    probe: (upstream) => ({ url: `${rootOf(upstream)}/models`, headers: bearer(upstream) }),
     fault: nativeFault({
       recognise: ({ status, words }) => {
         if (status !== 400) return undefined;

@@ -1,0 +1,22 @@
+/** Answers of contextual models: a list of documents, each with a list of the vectors of its chunks. */
+import type { EmbeddingsQuery, EmbeddingsReply } from "../../contract.ts";
+import { embeddingsIn } from "../openai/embeddings.ts";
+import { listIn, memberOf, unusable } from "./members.ts";
+
+/** All inputs are the chunks of one document, in order. */
+export function readChunks(answer: unknown, query: EmbeddingsQuery): EmbeddingsReply {
+  const [document, ...others] = listIn(answer, "data");
+  if (others.length > 0) throw unusable("it has several documents where one was sent");
+  const data = listIn(document, "data");
+  return embeddingsIn({ data, usage: memberOf(answer, "usage") }, query);
+}
+
+/** Each input is a document of one chunk. */
+export function readDocuments(answer: unknown, query: EmbeddingsQuery): EmbeddingsReply {
+  const data = listIn(answer, "data").map((document) => {
+    const [chunk, ...others] = listIn(document, "data");
+    if (others.length > 0) throw unusable("it has several vectors for one input");
+    return { index: memberOf(document, "index"), embedding: memberOf(chunk, "embedding") };
+  });
+  return embeddingsIn({ data, usage: memberOf(answer, "usage") }, query);
+}

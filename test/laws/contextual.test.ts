@@ -1,0 +1,146 @@
+/**
+ * A law over every embeddings adapter: an option or a model that makes inputs depend on each other switches off the
+ * cache, deduplication, single-flight, batching and splitting. The stages are the real ones, in their order.
+ */
+import { expect } from "bun:test";
+import { Flights } from "../../server/gateway/flights.ts";
+import type { Route } from "../../server/gateway/resolve.ts";
+import { batch } from "../../server/gateway/stages/batch.ts";
+import { promise } from "../../server/gateway/stages/fit.ts";
+import { remember } from "../../server/gateway/stages/remember.ts";
+import { split } from "../../server/gateway/stages/split.ts";
+import { first, through } from "../../server/gateway/stages/stage.ts";
+import { VectorMemory } from "../../server/gateway/vector-memory.ts";
+import type { Model } from "../../server/snapshot/snapshot.ts";
+import { GatewayError } from "../../server/std/gateway-error.ts";
+import { prove } from "../../server/std/proven.ts";
+import { adapters } from "../../server/upstream/adapters/index.ts";
+import { contextOptions, isContextualModel } from "../../server/upstream/contextual.ts";
+import type { EmbeddingsQuery, EmbeddingTraits, Target } from "../../server/upstream/contract.ts";
+import {
+  callFor,
+  type EmbeddingsCall,
+  HeldUpstream,
+  outcomeOf,
+  settled,
+} from "../promises/travelling-fixture.ts";
+import { subjects } from "./adapter-cases.ts";
+import { type Law, obey } from "./law.ts";
+import { vendorSubjects } from "./vendor-queries.ts";
+
+interface Dependent {
+  readonly target: Target;
+  readonly contextual: boolean;
+  readonly rest: EmbeddingsQuery["rest"];
+}
+
+const everyTarget = new Map<string, Target>([
+  ...[...subjects].map(([name, { target }]) => [name, target] as const),
+  ...[...vendorSubjects].map(([name, { vendor }]) => [name, vendor.target] as const),
+]);
+const embedders = [...everyTarget].filter(([, { upstream }]) => traitsAt(upstream.kind));
+
+/** Each adapter with each such option, and each contextual model at each adapter. */
+const dependents = new Map<string, Dependent>(
+  embedders.flatMap(([name, target]) => [
+    ...contextOptions.flatMap((option) =>
+      [true, "yes", {}].map((value): [string, Dependent] => [
+        `${name} with ${option}: ${JSON.stringify(value)}`,
+        { target, contextual: false, rest: { [option]: value } },
+      ]),
+    ),
+    ...["voyage-context-4", "pplx-embed-context-v1-4b"].map((model): [string, Dependent] => [
+      `${name} with ${model}`,
+      {
+        target: { ...target, model: `${model}` },
+        contextual: isContextualModel(model),
+        rest: {},
+      },
+    ]),
+  ]),
+);
+
+function traitsAt(kind: string) {
+  return adapters.get(kind)?.embeddings?.traits;
+}
+
+function arrange({ target, contextual, rest }: Dependent) {
+  const upstream = new HeldUpstream();
+  const traits = (there: Target): EmbeddingTraits => {
+    const found = traitsAt(there.upstream.kind)?.(there);
+    if (!found) throw new Error("no embeddings");
+    return found;
+  };
+  const route: Route = prove<Model, "permitted">({
+    id: "our-model",
+    kind: "embedding",
+    targets: [target],
+    source: "file",
+    ownedBy: "test",
+    maxImages: 1,
+    ...(contextual && { contextual: true }),
+  });
+  const send = first(
+    [
+      promise(traits),
+      remember({
+        memory: new VectorMemory({ maxBytes: 1e6 }),
+        flights: new Flights(),
+        enabled: () => true,
+      }),
+    ],
+    through(
+      [
+        split({ traits }),
+        batch({ traits, enabled: () => true, lanes: 1, quickMs: 0, clock: () => 0 }),
+      ],
+      upstream.next,
+    ),
+  );
+  const callOf = (texts: readonly string[]): EmbeddingsCall => callFor(texts, route, { rest });
+  return { upstream, send, callOf, most: traits(target).maxItems };
+}
+
+const laws: Readonly<Record<string, Law<Dependent>>> = {
+  "each request reaches the upstream by itself and whole, and nothing of it is kept": async (
+    subject,
+  ) => {
+    const { upstream, send, callOf, most } = arrange(subject);
+    const document = ["same", "other", "same"].slice(0, most);
+    const asked = [document, document, ["same"]];
+    const outcomes = asked.map(async (texts) => outcomeOf(Promise.resolve(send(callOf(texts)))));
+    await settled();
+    expect(upstream.asked).toEqual(asked);
+    await upstream.answerAll();
+    for (const outcome of await Promise.all(outcomes)) expect(outcome).toHaveProperty("value");
+    const again = Promise.resolve(send(callOf(["same"])));
+    await settled();
+    expect(upstream.asked).toHaveLength(4);
+    upstream.visits[3]?.answer();
+    await again;
+  },
+  "a request with more inputs than the upstream takes is refused, and never split": async (
+    subject,
+  ) => {
+    const { upstream, send, callOf, most } = arrange(subject);
+    const texts = Array.from({ length: most + 1 }, (_, at) => `chunk ${at}`);
+    const outcome = await outcomeOf(Promise.resolve().then(() => send(callOf(texts))));
+    const error = "error" in outcome ? outcome.error : undefined;
+    expect(error).toBeInstanceOf(GatewayError);
+    expect((error as GatewayError).fault).toBe("invalid_input");
+    expect((error as GatewayError).message).toContain(`at most ${most} inputs`);
+    expect(upstream.visits).toEqual([]);
+  },
+  "a refusal of the upstream for its size is the client's answer, and no reason to split": async (
+    subject,
+  ) => {
+    const { upstream, send, callOf, most } = arrange(subject);
+    const sent = outcomeOf(Promise.resolve(send(callOf(["a", "b"].slice(0, most)))));
+    await settled();
+    upstream.visits[0]?.fail(new GatewayError("max_tokens_per_request", "Too many tokens."));
+    expect(await sent).toHaveProperty("error");
+    expect(upstream.visits).toHaveLength(1);
+  },
+};
+
+obey(dependents, laws);
