@@ -1,8 +1,10 @@
 /** What must change in a question before one target can serve it, and what that target cannot do at all. */
+import type { Model } from "../snapshot/snapshot.ts";
 import { GatewayError } from "../std/gateway-error.ts";
 import { canBeCutTo, type KnownEmbedding } from "../upstream/catalogue/index.ts";
 import type { EmbeddingsQuery, EmbeddingTraits } from "../upstream/contract.ts";
 import { wordFor } from "../upstream/purpose.ts";
+import type { TokenizerName } from "../upstream/tokenizers.ts";
 import { loadOf } from "./stages/load.ts";
 
 export interface Fitting {
@@ -13,7 +15,7 @@ export interface Fitting {
   /** The vectors come longer and are cut here. */
   readonly cutTo?: number;
   /** The tokens are turned into the texts that they stand for. */
-  readonly decode?: NonNullable<KnownEmbedding["tokenizer"]>;
+  readonly decode?: TokenizerName;
   readonly refusal?: GatewayError;
 }
 
@@ -26,11 +28,11 @@ export const isPlain = ({ input, dimensions, purpose, user }: EmbeddingsQuery): 
 export function fittingOf(
   query: EmbeddingsQuery,
   traits: EmbeddingTraits,
-  known: KnownEmbedding | undefined,
+  { known, tokenArrays }: Pick<Model, "known" | "tokenArrays">,
 ): Fitting {
   if (isPlain(query)) return asItIs;
   const length = fitDimensions(query, traits, known);
-  const tokens = fitTokens(query, traits, known);
+  const tokens = fitTokens(query, traits, known, tokenArrays);
   const purpose = fitPurpose(query, traits);
   return {
     ...purpose,
@@ -108,21 +110,34 @@ function lengthsOf({ dimensions }: EmbeddingTraits, known: KnownEmbedding | unde
   return [...new Set(all)].sort((a, b) => a - b);
 }
 
+/** What token arrays mean where nobody says otherwise: OpenAI's embedding models all use it, and so do its clients. */
+const usualTokenizer: TokenizerName = "cl100k_base";
+
+/**
+ * A target gets token arrays untouched only where its vocabulary is known to be theirs. Elsewhere the same numbers would
+ * be other words, and the vectors wrong without anybody noticing; so it gets the text that they stand for.
+ */
 function fitTokens(
   { input, model }: EmbeddingsQuery,
   traits: EmbeddingTraits,
   known: KnownEmbedding | undefined,
+  tokenArrays: Model["tokenArrays"],
 ): Fitting {
-  if (input.kind === "text" || traits.tokens) return asItIs;
-  if (known?.tokenizer) return { ...asItIs, adapted: ["input"], decode: known.tokenizer };
-  return {
-    ...asItIs,
-    refusal: new GatewayError(
-      "invalid_input",
-      `'$.input' is invalid. The model \`${model}\` takes texts, not tokens: send strings (in LangChain for Python: check_embedding_ctx_length=False).`,
-    ),
-  };
+  if (input.kind === "text") return asItIs;
+  if (tokenArrays === "refuse" || (tokenArrays === "pass" && !traits.tokens)) {
+    return { ...asItIs, refusal: textsOnly(model) };
+  }
+  // A known model without one of these is somebody else's, whatever server it is behind.
+  const tokenizer = known ? known.tokenizer : traits.tokenizer;
+  if (traits.tokens && (tokenArrays === "pass" || tokenizer === usualTokenizer)) return asItIs;
+  return { ...asItIs, adapted: ["input"], decode: tokenizer ?? usualTokenizer };
 }
+
+const textsOnly = (model: string): GatewayError =>
+  new GatewayError(
+    "invalid_input",
+    `'$.input' is invalid. The model \`${model}\` takes texts, not tokens: send strings (in LangChain for Python: check_embedding_ctx_length=False).`,
+  );
 
 function fitPurpose({ purpose, model }: EmbeddingsQuery, { purposes }: EmbeddingTraits): Fitting {
   if (!purpose || purposes === "as-given") return asItIs;

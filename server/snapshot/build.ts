@@ -169,6 +169,8 @@ function fileModel(
     ...(row.kind === "embedding" && contextOf(resolved, row.contextual)),
     ...(row.kind === "embedding" && !row.cache && { uncached: true }),
     ...(row.kind === "embedding" && !row.batch && { unbatched: true }),
+    ...(row.kind === "embedding" &&
+      row.tokenArrays !== "decode" && { tokenArrays: row.tokenArrays }),
     maxImages: row.kind === "image" ? row.maxImages : mostImages,
     ...(row.kind === "image" && row.parameters && { parameters: row.parameters }),
     ...(row.policy && { policy: row.policy }),

@@ -96,6 +96,8 @@ const embedding = z.strictObject({
   cache: z.boolean().default(true),
   /** Small calls may travel together. */
   batch: z.boolean().default(true),
+  /** Token arrays are decoded to text, refused, or sent unread to the targets that take them. */
+  tokenArrays: z.enum(["decode", "refuse", "pass"]).default("decode"),
 });
 
 /** What becomes of options that a target lacks. */

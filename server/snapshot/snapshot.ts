@@ -44,6 +44,8 @@ export interface Model {
   readonly contextual?: true;
   /** Of an embedding model: every call travels by itself. */
   readonly unbatched?: true;
+  /** Of an embedding model: whether token arrays are refused, or sent unread to targets that take them. Absent: decoded. */
+  readonly tokenArrays?: "refuse" | "pass";
   /** Of an image model: the most pictures one call may ask for. */
   readonly maxImages: number;
   /** Of an image model: what becomes of options that a target lacks. Absent: `adapt`. */

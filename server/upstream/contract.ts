@@ -10,6 +10,7 @@ import type { Price } from "../std/price.ts";
 import type { Aside } from "../std/scratch.ts";
 import type { Signal } from "../std/signal.ts";
 import type { Purpose, PurposeTable } from "./purpose.ts";
+import type { TokenizerName } from "./tokenizers.ts";
 
 export type Rest = Readonly<Record<string, unknown>>;
 
@@ -78,6 +79,8 @@ export interface EmbeddingTraits {
   readonly base64: boolean;
   /** Takes arrays of tokens, in the model's own vocabulary. */
   readonly tokens: boolean;
+  /** The vocabulary of all its models. Absent: they differ, and the catalog may know. */
+  readonly tokenizer?: TokenizerName;
   /** Makes shorter vectors itself: of any length, or of these. Absent: it does not. */
   readonly dimensions?: "any" | readonly number[];
   /** Takes `user`. Absent: it has no such field. */

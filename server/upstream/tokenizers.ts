@@ -1,4 +1,5 @@
 /** Tokens -> the text they stand for, for upstreams that take texts only. */
+import { isUtf8 } from "node:buffer";
 
 export type TokenizerName = "cl100k_base";
 
@@ -16,13 +17,11 @@ export async function tableOf(
   return (await tables[tokenizer]()).default;
 }
 
-const bytesOf = new TextEncoder();
-// A mark at the beginning is part of the text.
-const strict = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-
 /**
  * Undefined where no text says the same: a number that is no token, a token with a meaning instead of a text (such as
- * <|endoftext|>), or tokens cut in the middle of a character. The library's own `decode` would drop or replace these.
+ * <|endoftext|>), or bytes that are no characters. The library's own `decode` would drop or replace these. Only a
+ * character that is cut off at either end is left out: clients such as LangChain cut long texts between tokens, and a
+ * rare character is several of them.
  */
 export async function decode(
   tokenizer: TokenizerName,
@@ -30,22 +29,38 @@ export async function decode(
 ): Promise<string | undefined> {
   const table = await tableOf(tokenizer);
   const pieces: (string | readonly number[])[] = [];
+  let areTexts = true;
   for (const token of tokens) {
     const piece = table[token];
     if (piece === undefined) return undefined;
+    // Only tokens that are parts of characters are bytes, and most texts have none.
+    areTexts &&= typeof piece === "string";
     pieces.push(piece);
   }
-  // Only tokens that are parts of characters are bytes, and most texts have none.
-  return pieces.every((piece) => typeof piece === "string") ? pieces.join("") : join(pieces);
+  return areTexts ? pieces.join("") : join(pieces);
 }
 
 function join(pieces: readonly (string | readonly number[])[]): string | undefined {
-  const bytes = pieces.flatMap((piece) =>
-    typeof piece === "string" ? [...bytesOf.encode(piece)] : piece,
+  const buffers = pieces.map((piece) =>
+    typeof piece === "string" ? Buffer.from(piece) : Buffer.from(piece as number[]),
   );
-  try {
-    return strict.decode(Uint8Array.from(bytes));
-  } catch {
-    return undefined;
-  }
+  const bytes = wholeCharacters(Buffer.concat(buffers));
+  return bytes.length > 0 && isUtf8(bytes) ? bytes.toString("utf8") : undefined;
+}
+
+const isContinuation = (byte: number | undefined): boolean =>
+  byte !== undefined && (byte & 0xc0) === 0x80;
+
+/** How many bytes a character has that begins with this one. */
+const lengthFrom = (byte: number): number =>
+  byte < 0xc0 ? 1 : byte < 0xe0 ? 2 : byte < 0xf0 ? 3 : 4;
+
+/** Without the rest of a character at the beginning, and the first bytes of one at the end. */
+function wholeCharacters(bytes: Buffer): Buffer {
+  let from = 0;
+  while (from < 3 && isContinuation(bytes[from])) from++;
+  let last = bytes.length - 1;
+  while (last > from && bytes.length - last < 4 && isContinuation(bytes[last])) last--;
+  const isCut = last >= from && last + lengthFrom(bytes[last] as number) > bytes.length;
+  return bytes.subarray(from, isCut ? last : bytes.length);
 }

@@ -3,6 +3,7 @@ import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { OpenAIEmbeddings } from "@langchain/openai";
 import { embedMany } from "ai";
+import { encode } from "gpt-tokenizer/encoding/cl100k_base";
 import { BadRequestError } from "openai";
 import reference from "../data/minilm/reference.json";
 import { startGateway, testKey } from "../harness.ts";
@@ -29,7 +30,26 @@ function cosine(vector: readonly number[], base64: string): number {
   return dot / (Math.hypot(...vector) * Math.hypot(...wanted));
 }
 
+/** LangChain's own client, sending tokens as LangChain for Python does (`check_embedding_ctx_length`, its default). */
+class TokenSendingEmbeddings extends OpenAIEmbeddings {
+  async embedTokens(documents: readonly string[]): Promise<number[][]> {
+    const input = documents.map((text) => encode(text));
+    const { data } = await this.embeddingWithRetry({ model: this.model, input });
+    return data.map(({ embedding }) => embedding);
+  }
+}
+
 describe("the embedded model", () => {
+  test("gives LangChain the same vectors for tokens as for the texts that they stand for", async () => {
+    const configuration = { baseURL: gateway.baseURL };
+    const langchain = new TokenSendingEmbeddings({ model, apiKey: testKey, configuration });
+    const documents = ["an otter", "お誕生日おめでとう 👋", ...texts];
+    const fromTokens = await langchain.embedTokens(documents);
+    expect(fromTokens.map(bitsOf)).toEqual((await langchain.embedDocuments(documents)).map(bitsOf));
+    const response = await gateway.post("/v1/embeddings", { model, input: [encode("an otter")] });
+    expect(response.headers.get("vexel-adapted")).toBe("input");
+  });
+
   test("gives the official client the canonical vectors, in order", async () => {
     const answer = await client.embeddings.create({ model, input: texts });
     expect(answer.model).toBe(model);

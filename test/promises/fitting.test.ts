@@ -8,6 +8,9 @@ const to = (upstream: string, model: string): string =>
   `{ upstream: ${upstream}, model: ${model} }`;
 const model = (id: string, ...targets: string[]): string =>
   `  - { id: ${id}, kind: embedding, targets: [${targets.join(", ")}] }`;
+/** The same, with its own way to treat token arrays. */
+const treating = (tokenArrays: string, id: string, ...targets: string[]): string =>
+  model(id, ...targets).replace("kind:", `tokenArrays: ${tokenArrays}, kind:`);
 const gateway = startGateway({
   settings: { VEXEL_CACHE_BYTES: "10000000" },
   // Of these kinds, `openai` and `vllm` shorten vectors and take tokens, `together` does neither.
@@ -30,7 +33,11 @@ ${[
   model("pulled", to("own", "nomic-embed-text")),
   model("pulled-minilm", to("own", "all-minilm")),
   model("lengths", to("zhipu", "embedding-3")),
-  model("either", to("modest", "house-embedder-1"), to("other", "house-embedder-1")),
+  model("bge-served", to("server", "BAAI/bge-m3")),
+  treating("refuse", "texts-only", to("modest", "house-embedder-1")),
+  treating("refuse", "native-texts-only", to("able", "text-embedding-3-small")),
+  treating("pass", "own-tokens", to("server", "house-embedder-1")),
+  treating("pass", "either", to("modest", "house-embedder-1"), to("other", "house-embedder-1")),
 ].join("\n")}
 keys:
   - { name: test, key: ${testKey} }
@@ -267,22 +274,71 @@ describe("tokens", () => {
     expect(asked().input).toBe("hello worldhello world");
   });
 
-  test.each<[string, unknown, RegExp]>([
-    ["are refused where nobody knows the vocabulary", hello, /takes texts, not tokens/],
-    ["are refused where nobody knows it, in a list", [hello, hello], /takes texts, not tokens/],
-  ])("%s", async (_, input, words) => {
-    expect((await refusalOf(await ask("unknown", input))).message).toMatch(words);
+  test("of a model that nobody knows are those of OpenAI's models, and it gets their texts", async () => {
+    for (const id of ["unknown", "unknown-served"]) {
+      const response = await ask(id, [hello, nihongo]);
+      expect(told(response)).toEqual(["input", null]);
+      expect(await vectorsOf(response)).toHaveLength(2);
+      expect(asked().input).toEqual(["hello world", "日本語"]);
+    }
+  });
+
+  test("never reach a model that is known to have another vocabulary", async () => {
+    // The fake does not serve it; what it was asked for is what counts.
+    await (await ask("bge-served", [hello, nihongo])).text();
+    expect(asked().input).toEqual(["hello world", "日本語"]);
+  });
+
+  test("that were decoded share the cached vector of the same text", async () => {
+    const texts = ["hello world", "日本語"];
+    const fromText = await vectorsOf(await ask("unknown-served", texts, { user: fresh() }));
+    fake.clear();
+    for (const input of [[hello, nihongo], hello]) {
+      const response = await ask("unknown-served", input);
+      expect(told(response)).toEqual(["input", null]);
+      expect((await vectorsOf(response))[0]).toEqual(fromText[0]!);
+    }
     expect(fake.requests).toHaveLength(0);
+  });
+
+  test.each(["texts-only", "native-texts-only"])(
+    "are refused where the configuration says so (%s)",
+    async (id) => {
+      for (const input of [hello, [hello, hello]]) {
+        const { message } = await refusalOf(await ask(id, input));
+        expect(message).toMatch(/takes texts, not tokens/);
+      }
+      expect(fake.requests).toHaveLength(0);
+      expect((await ask(id, fresh())).status).toBe(200);
+    },
+  );
+
+  test("of a model's own vocabulary go to it unread where the configuration says so", async () => {
+    const own = [250_000, 3];
+    const response = await ask("own-tokens", own);
+    expect((await vectorsOf(response))[0]).toEqual(fakeVector(own, 1536));
+    expect(told(response)).toEqual([null, null]);
+    expect(asked().input).toEqual(own);
   });
 
   test.each<[string, unknown]>([
     ["stand for nothing", [[15339], [100_400]]],
     ["have a meaning instead of a text", [[15339], [100_257]]],
-    ["end within a character", [[15339], nihongo.slice(0, 3)]],
+    ["are cut inside of a character in their middle", [[15339], [...nihongo.slice(0, 3), 1917]]],
+    ["are no more than half a character", [[15339], [9468, 239]]],
   ])("that %s are refused, and the entry is named", async (_, input) => {
-    const { message } = await refusalOf(await ask("cut", input));
-    expect(message).toMatch(/'\$\.input' is invalid. Entry 1 holds tokens/);
+    for (const id of ["cut", "unknown"]) {
+      const { message } = await refusalOf(await ask(id, input));
+      expect(message).toMatch(/'\$\.input' is invalid. Entry 1 holds tokens/);
+    }
     expect(fake.requests).toHaveLength(0);
+  });
+
+  test("that a client cut within a character lose that character and no other", async () => {
+    await vectorsOf(
+      await ask("cut", [nihongo.slice(0, 3), [...nihongo.slice(3), 276, 14479, 466]]),
+    );
+    expect(asked().input).toEqual(["日本", "an otter"]);
   });
 
   test("go to the target that takes them, although another comes first", async () => {

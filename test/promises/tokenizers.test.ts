@@ -26,6 +26,15 @@ test("a replacement character that was sent is one that arrives", async () => {
   expect(await read([5809])).toBe("\uFFFD");
 });
 
+test("a character that is cut off at either end is left out, and nothing is put in its place", async () => {
+  // "👋" is three tokens of its four bytes, two of which are the last.
+  expect(await read([9906, 9468, 239])).toBe("Hello");
+  expect(await read([9906, 9468])).toBe("Hello");
+  expect(await read([239, 233, 9906])).toBe("Hello");
+  expect(await read([233, 9906, 9468])).toBe("Hello");
+  expect(await read([9468, 239, 233, 9468])).toBe("👋");
+});
+
 test("tokens cut inside a character are no text, and nothing is put in their place", async () => {
   expect(await read([9468])).toBeUndefined();
   expect(await read([9468, 239])).toBeUndefined();

@@ -7,7 +7,7 @@ import type {
   EmbeddingTraits,
   Target,
 } from "../../upstream/contract.ts";
-import { decode } from "../../upstream/tokenizers.ts";
+import { decodeTokens } from "../decode-tokens.ts";
 import { type Fitting, fittingOf, isPlain, refuseTogether } from "../fitting.ts";
 import { inputsDependOnEachOther } from "../inputs-depend.ts";
 import type { Route } from "../resolve.ts";
@@ -52,7 +52,10 @@ export const promise =
     if (able.length === 0 && fittings[0]?.refusal) return Promise.reject(fittings[0].refusal);
     trip.adapted = namesOf(able, "adapted");
     trip.dropped = namesOf(able, "dropped");
-    return next(call);
+    const [tokenizer, ...more] = new Set(able.map(({ decode }) => decode));
+    if (tokenizer === undefined || more.length > 0) return next(call);
+    // Every target gets the text: from here on it is a text, and shares the cached vector of the same text.
+    return decodeTokens(query, tokenizer).then((decoded) => next({ ...call, query: decoded }));
   };
 
 const namesOf = (fittings: readonly Fitting[], of: "adapted" | "dropped"): readonly string[] => [
@@ -71,10 +74,10 @@ export const ableTo =
 function fittingAt(
   query: EmbeddingsQuery,
   traits: EmbeddingTraits,
-  { known }: Route,
+  route: Route,
   whole: boolean,
 ): Fitting {
-  const fitting = fittingOf(query, traits, known);
+  const fitting = fittingOf(query, traits, route);
   const refusal = fitting.refusal ?? (whole ? refuseTogether(query, traits) : undefined);
   return refusal ? { ...fitting, refusal } : fitting;
 }
@@ -95,7 +98,7 @@ async function fitted(
   next: (call: Call<EmbeddingsQuery>) => Promise<EmbeddingsReply>,
 ): Promise<EmbeddingsReply> {
   const { route } = call;
-  const fitting = fittingOf(call.query, traits(target), route.known);
+  const fitting = fittingOf(call.query, traits(target), route);
   if (fitting.refusal) throw fitting.refusal;
   const query = await reworded(call.query, fitting);
   const reply = await next({ ...call, query });
@@ -112,33 +115,14 @@ async function fitted(
   return cut;
 }
 
-async function reworded(query: EmbeddingsQuery, fitting: Fitting): Promise<EmbeddingsQuery> {
+async function reworded(given: EmbeddingsQuery, fitting: Fitting): Promise<EmbeddingsQuery> {
+  const query = fitting.decode ? await decodeTokens(given, fitting.decode) : given;
   const { dimensions, purpose, ...others } = query;
   return {
     ...others,
-    ...(fitting.decode && { input: { kind: "text", texts: await texts(query, fitting.decode) } }),
     ...(dimensions !== undefined && fitting.cutTo === undefined && { dimensions }),
     ...(purpose && !fitting.dropped.includes(purpose.field) && { purpose }),
   };
-}
-
-async function texts(
-  { input }: EmbeddingsQuery,
-  tokenizer: NonNullable<Fitting["decode"]>,
-): Promise<string[]> {
-  const lists = input.kind === "tokens" ? input.tokens : [];
-  const decoded: string[] = [];
-  for (const [at, tokens] of lists.entries()) {
-    const text = await decode(tokenizer, tokens);
-    if (text === undefined || text === "") {
-      throw new GatewayError(
-        "invalid_input",
-        `'$.input' is invalid. Entry ${at} holds tokens that stand for no text of ${tokenizer}, the model's vocabulary, or end within a character. Send strings.`,
-      );
-    }
-    decoded.push(text);
-  }
-  return decoded;
 }
 
 const isTooLong = ({ vectors }: EmbeddingsReply, dimensions: number): boolean =>

@@ -52,6 +52,7 @@ export const openaiTraits: EmbeddingTraits = {
   maxTokens: 300_000,
   base64: true,
   tokens: true,
+  tokenizer: "cl100k_base",
   dimensions: "any",
   user: true,
   purposes: "indifferent",
