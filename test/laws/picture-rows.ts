@@ -25,6 +25,8 @@ const fal = [
   ...["fal-ai/nano-banana", "fal-ai/luma-photon", "fal-ai/ideogram/v2", "fal-ai/ideogram/v3"],
   ...["fal-ai/ideogram/v2/edit", "xai/grok-imagine-image", "fal-ai/recraft/v3/text-to-image"],
   ...["fal-ai/bytedance/seedream/v4/text-to-image", "fal-ai/qwen-image", "fal-ai/imagen4"],
+  ...["fal-ai/nano-banana-2", "fal-ai/ideogram/character", "fal-ai/clarity-upscaler"],
+  ...["fal-ai/flux-2/klein/realtime", "openai/gpt-image-2.5/flare/text-to-image"],
   ...["fal-ai/minimax/image-01", "krea/v2", "bria/text-to-image/3.2", "bria/genfill"],
 ];
 

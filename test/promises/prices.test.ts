@@ -1,11 +1,13 @@
 /** The prices that are known: each says where it is from, and belongs to a kind of upstream that there is. */
 import { describe, expect, test } from "bun:test";
+import { billed } from "../../server/gateway/pictures/bill.ts";
+import type { Trip } from "../../server/gateway/trip.ts";
 import {
   listedPicturePrice,
   listedPrices,
   listedVectorPrice,
 } from "../../server/upstream/catalogue/prices/index.ts";
-import type { Rest, Target } from "../../server/upstream/contract.ts";
+import type { GenerationQuery, Rest, Target, WholeReply } from "../../server/upstream/contract.ts";
 import { kinds } from "../../server/upstream/kinds.ts";
 
 const at = (kind: string, model: string, more: Partial<Target> = {}, baseUrl?: string): Target => ({
@@ -50,6 +52,37 @@ describe("every listed price", () => {
       ({ model }) => model.test("gpt-image-1-x-9") || !/\$$/.test(model.source),
     );
     expect(loose.map(({ model }) => String(model))).toEqual([]);
+  });
+});
+
+describe("an image behind a link costs what its resolution class costs", () => {
+  const costOf = (target: Target, query: Partial<GenerationQuery>, quality?: string) => {
+    const trip = {} as { cost?: number };
+    const asked = { model: "m", prompt: "p", stream: false, options: {}, rest: {}, ...query };
+    const reply: WholeReply = {
+      kind: "whole",
+      results: [{ image: { kind: "url", url: "https://v3.fal.media/1.png" } }],
+      facts: { ...(quality && { quality }) },
+    };
+    billed(reply, { operation: "generations", target, query: asked, trip: trip as Trip });
+    return trip.cost;
+  };
+
+  test("of a model that takes aspect ratios, by the size that was requested", () => {
+    const target = at("fal", "fal-ai/nano-banana-2");
+    const sized = (wanted?: string) => costOf(target, { aspect: "1:1", ...(wanted && { wanted }) });
+    expect([sized(), sized("1024x1024"), sized("2048x2048"), sized("4096x4096")]).toEqual([
+      ...[0.08, 0.08, 0.12, 0.16],
+    ]);
+    const own = costOf(target, { aspect: "1:1", rest: { resolution: "4K" } });
+    expect(own).toBeUndefined();
+  });
+
+  test("of OpenAI's models at fal, by quality and size", () => {
+    const target = at("fal", "openai/gpt-image-2.5/flare/text-to-image");
+    const options = { size: "1024x1024", quality: "max" };
+    expect(costOf(target, { options }, "max")).toBe(0.21072);
+    expect(costOf(target, { options }, undefined)).toBeUndefined();
   });
 });
 

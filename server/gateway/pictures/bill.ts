@@ -84,22 +84,34 @@ function drawnOnly({ usage }: ImageFrame): ImageUsage | undefined {
 
 function wholeCost(reply: WholeReply, ordered: Ordered): number | undefined {
   const { results, drawn = results.length, facts, usage, cost } = reply;
-  const { size } = ordered.query.options;
-  // Of a link nobody sees the size. It is as large as was asked for, or as the vendor makes them unasked.
+  // The size of an image behind a link is not seen here: it is the requested one, or the vendor's default.
   const unseen = facts.size === undefined && results.every(({ image }) => image.kind === "url");
-  const seen = unseen && size !== undefined ? { ...facts, size } : facts;
+  const size = unseen ? requestedSize(ordered) : undefined;
+  const seen = size === undefined ? facts : { ...facts, size };
   return piecesCost(seen, drawn, usage, ordered, cost);
 }
+
+/**
+ * A target that takes aspect ratios was asked for the resolution class of `wanted`, which is what a price per class needs.
+ * Its exact pixels are its own, so a price per megapixel cannot be computed from it.
+ */
+function requestedSize(ordered: Ordered): string | undefined {
+  const { options, wanted } = ordered.query;
+  return options.size ?? (priceOf(ordered)?.megapixel === undefined ? wanted : undefined);
+}
+
+const priceOf = ({ operation, target, query }: Ordered) =>
+  target.price ?? listedPicturePrice(target, { operation, rest: query.rest });
 
 function piecesCost(
   { size, quality }: ImageFacts,
   images: number,
   usage: ImageUsage | undefined,
-  { operation, target, query }: Ordered,
+  ordered: Ordered,
   told?: number,
 ): number | undefined {
-  const price = target.price ?? listedPicturePrice(target, { operation, rest: query.rest });
-  return costOf(price, {
+  const { operation } = ordered;
+  return costOf(priceOf(ordered), {
     inputTokens: usage?.input_tokens,
     outputTokens: usage?.output_tokens,
     input: usage && inputSplit(usage, operation),

@@ -31,10 +31,13 @@ interface Form {
   /** Sizes as text; absent: by width and height. */
   readonly sizes?: readonly string[];
   readonly most?: number;
-  readonly source?: "image_urls";
+  readonly source?: "image_urls" | "reference_image_urls";
+  /** Values of `resolution`. Absent: it has no such field. */
+  readonly resolutions?: readonly string[];
 }
 
 const geminiShapes = ["21:9", "16:9", "3:2", "4:3", "5:4", "1:1", "4:5", "3:4", "2:3", "9:16"];
+const banners = ["4:1", "1:4", "8:1", "1:8"];
 const openaiSizes = ["1024x1024", "1536x1024", "1024x1536"];
 const openaiForm: Form = {
   fields: ["quality", "background"],
@@ -68,6 +71,27 @@ const forms: Readonly<Record<string, Form>> = {
     most: 4,
     source: "image_urls",
   },
+  "/fal-ai/nano-banana-2": {
+    fields: ["limit_generations", "thinking_level"],
+    formats: ["png", "jpeg", "webp"],
+    shapes: [...geminiShapes, ...banners, "auto"],
+    resolutions: ["0.5K", "1K", "2K", "4K"],
+    most: 4,
+  },
+  "/fal-ai/nano-banana-2/edit": {
+    fields: ["limit_generations", "thinking_level"],
+    formats: ["png", "jpeg", "webp"],
+    shapes: [...geminiShapes, ...banners, "auto"],
+    resolutions: ["0.5K", "1K", "2K", "4K"],
+    most: 4,
+    source: "image_urls",
+  },
+  "/fal-ai/ideogram/character": {
+    fields: ["rendering_speed", "style", "expand_prompt", "negative_prompt"],
+    formats: ["png"],
+    most: 4,
+    source: "reference_image_urls",
+  },
   "/fal-ai/gpt-image-1.5": openaiForm,
   "/fal-ai/gpt-image-1.5/edit": {
     ...openaiForm,
@@ -79,9 +103,19 @@ const forms: Readonly<Record<string, Form>> = {
 
 const always = ["prompt", "seed", "sync_mode", "enable_safety_checker", "output_format"];
 
-function check(input: Fields, { fields, formats, shapes, sizes, most, source }: Form): void {
-  const size = shapes ? "aspect_ratio" : "image_size";
-  onlyKnown(input, [...always, size, ...fields, ...(most ? ["num_images"] : []), source ?? ""]);
+function check(input: Fields, form: Form): void {
+  const { fields, formats, shapes, sizes, most, source, resolutions } = form;
+  onlyKnown(input, [
+    ...always,
+    shapes ? "aspect_ratio" : "image_size",
+    ...fields,
+    ...(most ? ["num_images"] : []),
+    ...(source ? [source] : []),
+    ...(resolutions ? ["resolution"] : []),
+  ]);
+  if (input.resolution !== undefined && !resolutions?.includes(String(input.resolution))) {
+    throw invalid("resolution", `Input should be ${resolutions?.join(", ")}`);
+  }
   const { prompt, num_images, output_format = formats[0], image_size, aspect_ratio } = input;
   if (typeof prompt !== "string") throw complaint("prompt", "Field required", "missing");
   if (!isWhole(num_images, 1, most ?? 1)) throw invalid("num_images", `Must be 1 to ${most}`);
@@ -288,5 +322,7 @@ export const fal: readonly PictureVendor[] = [
   vendor("fal-flux", "fal-ai/flux/dev", ["generations"]),
   vendor("fal-flux-2", "fal-ai/flux-2-pro", ["generations", "edits"]),
   vendor("fal-nano-banana", "fal-ai/nano-banana", ["generations", "edits"]),
+  vendor("fal-nano-banana-2", "fal-ai/nano-banana-2", ["generations", "edits"]),
+  vendor("fal-ideogram-character", "fal-ai/ideogram/character", ["edits"]),
   vendor("fal-gpt-image", "fal-ai/gpt-image-1.5", ["generations", "edits"]),
 ];

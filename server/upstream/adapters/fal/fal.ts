@@ -20,7 +20,9 @@ import { listOf, memberOf, restOf, unusable } from "../wire/members.ts";
 import { modelPath } from "../wire/model-path.ts";
 import { nativeFault, refused } from "../wire/native-fault.ts";
 import { pictureIn } from "../wire/picture-in.ts";
-import { falEndpoint, falMaskOf, falSourceOf, falTraits, isOpenaiSize } from "./families.ts";
+import { resolutionOf } from "../wire/resolution.ts";
+import { falEndpoint, falResolution, falTraits, isOpenaiSize } from "./families.ts";
+import { falMaskOf, placeSources } from "./sources.ts";
 
 // fal.ai/docs/api-reference/inference-api: the queue keeps a job when its runner dies; the synchronous address does not.
 const baseUrl = "https://queue.fal.run";
@@ -37,6 +39,7 @@ function inputOf(query: GenerationQuery, endpoint: string): Rest {
     ...query.rest,
     prompt: query.prompt,
     image_size: sizeOf(query, endpoint) ?? query.rest.image_size,
+    resolution: query.rest.resolution ?? falResolution(endpoint, resolutionOf(query)),
     aspect_ratio: query.aspect ?? query.rest.aspect_ratio,
     num_images: n,
     output_format,
@@ -53,14 +56,10 @@ function sizeOf(query: GenerationQuery, endpoint: string): unknown {
   return isOpenaiSize(endpoint) || !/^\d+x\d+$/.test(size) ? size : edgesOf(query);
 }
 
-function sourcesOf({ images, mask }: EditQuery, endpoint: string): Rest {
-  const [field] = falSourceOf(endpoint);
-  const urls = images.map(asDataUrl);
-  return {
-    [field]: field === "image_url" ? urls[0] : urls,
-    ...(mask && { [falMaskOf(endpoint) ?? "mask_url"]: asDataUrl(mask) }),
-  };
-}
+const sourcesOf = ({ images, mask }: EditQuery, endpoint: string): Rest => ({
+  ...placeSources(endpoint, images.map(asDataUrl)),
+  ...(mask && { [falMaskOf(endpoint) ?? "mask_url"]: asDataUrl(mask) }),
+});
 
 const ask = ({ upstream }: Target, endpoint: string, input: Rest): WireRequest =>
   askForPicture(`${rootOf(upstream)}/${modelPath(endpoint)}`, proofOf(upstream), input);

@@ -1,5 +1,7 @@
 /** What models on fal take: their endpoints are named alike, and so are their fields. */
 import type { ImageTraits, Sizes } from "../../image-traits.ts";
+import type { Resolution } from "../wire/resolution.ts";
+import { falMaskOf, falSources } from "./sources.ts";
 
 // All facts of this file: libs/client/src/types/endpoints.ts of github.com/fal-ai/fal-js, which is made from the schemas
 // of all endpoints.
@@ -19,19 +21,39 @@ const lumaShapes = shapes("1:1", "16:9", "9:16", "4:3", "3:4", "21:9", "9:21");
 const commonShapes = shapes("1:1", "16:9", "9:16", "4:3", "3:4", "3:2", "2:3");
 const none: Sizes = { list: [] };
 
+const googleShapes = ["21:9", "16:9", "3:2", "4:3", "5:4", "1:1", "4:5", "3:4", "2:3", "9:16"];
+
 const sizeRules: Rule<Sizes> = [
+  // What is enlarged, extended, cleaned or taken apart has the size that follows from it.
+  [
+    /upscal|outpaint|eras|rembg|background-removal|remove-background|layer|preprocessors|imageutils/,
+    none,
+  ],
+  [
+    /\/(control-light|bernini-r|dreamomni2|flowedit|flux-pro\/v1\/vto|pasd|aura-flow|lcm-sd15-i2i)\b/,
+    none,
+  ],
+  [/\/(fooocus|ip-adapter-face-id|lora\/inpaint|vecglypher|image-apps-v2|smart-resize)\b/, none],
+  [/\/image-editing\/youtube-thumbnails/, none],
   [/\/gpt-image-1\b/, { list: ["1024x1024", "1536x1024", "1024x1536"] }],
   [/\/flux-pro\/(kontext|v1\.1-ultra)|\/emu-3\.5|\/image-editing\//, fluxShapes],
   [
-    /nano-banana|\/gemini-.*image/,
-    shapes("21:9", "16:9", "3:2", "4:3", "5:4", "1:1", "4:5", "3:4", "2:3", "9:16"),
+    /nano-banana-(2|lite)|\/gemini-3\.1-.*image/,
+    shapes(...googleShapes, "4:1", "1:4", "8:1", "1:8"),
   ],
+  [/nano-banana|\/gemini-.*image/, shapes(...googleShapes)],
   [/\/luma-photon/, lumaShapes],
   [/uni-1\/.*edit$/, none],
   [/uni-1/, shapes("3:1", "2:1", "16:9", "3:2", "1:1", "2:3", "9:16", "1:2", "1:3")],
   [/\/ideogram\/(v2a?\/.*edit$|v3\/(edit|replace-background)|character\/edit)/, none],
   [/\/ideogram\/v2|\/ideogram\/.*(custom-models|transparent)/, { ratios: ideogramShapes }],
-  [/\/grok-imagine/, shapes("2:1", "16:9", "4:3", "3:2", "1:1", "2:3", "3:4", "9:16", "1:2")],
+  [
+    /\/grok-imagine/,
+    shapes(
+      ...["2:1", "20:9", "19.5:9", "16:9", "4:3", "3:2", "1:1", "2:3", "3:4", "9:16"],
+      ...["9:19.5", "9:20", "1:2"],
+    ),
+  ],
   [/\bbria\/(genfill|background|reimagine|replace|extract)/, none],
   [/\bbria\//, shapes("1:1", "2:3", "3:2", "3:4", "4:3", "4:5", "5:4", "9:16", "16:9")],
   [
@@ -53,14 +75,14 @@ const sizeRules: Rule<Sizes> = [
 
 /** Where one picture is all that a call makes. Most make up to four. */
 const single =
-  /\/(flux-2-(pro|flex|max)|flux-pulid|flux-pro\/v1\/vto|recraft|luma-photon|ideogram\/v2|emu-3|bagel|chrono-edit|image-editing|inpaint$)|\/wan\/v2\.2|uni-1|^(krea|imagineart|bria)\/|\/vidu\//;
+  /\/(flux-2-(pro|flex|max)|flux-2\/klein\/realtime|qwen-image-layered|flux-pulid|flux-pro\/v1\/vto|recraft|luma-photon|ideogram\/(v2|upscale|remove|v3\/layerize)|emu-3|bagel|chrono-edit|image-editing|inpaint$)|\/wan\/v2\.2|uni-1|^(krea|imagineart|bria)\/|\/vidu\//;
 /** Known to take `num_images`. A model that nobody knows is asked for one, and as often as needed. */
 const several =
   /\/(flux|gpt-image|ideogram|qwen-image|seedream|hidream|z-image|sana|nano-banana|gemini|stable-diffusion|fast-|hunyuan-image|kling-image|minimax\/image|grok-imagine|wan|imagen)|^(ideogram|openai|reve|microsoft|nvidia|google)\//;
 
 /** What endpoints are called that look at a picture. */
 const editor =
-  /edit|image-to-image|inpaint|fill|kontext|remix|redux|reframe|modify|\bmulti\b|replace|reference|character|canny|depth|general|subject|pulid|tiling|realtime|kling-image\/o1|\/uno$|\/uso$|omnigen|eras|remov|relight|iclight|expand|outpaint|upscal|restor|layer|control-light|add-|style/;
+  /edit|image-to-image|inpaint|fill|kontext|remix|redux|reframe|modify|\bmulti\b|replace|reference|character|canny|depth|general|subject|pulid|tiling|realtime|kling-image\/o1|\/uno$|\/uso$|omnigen|eras|remov|relight|iclight|expand|outpaint|upscal|restor|layer|control(?!net-union)|add-|style|lora-gallery|-i2i|illusion|pasd|\/vto|try-?on|image-to-svg|\/extract$/;
 
 /** Given a picture, it would draw without a look at it. Of an endpoint that is not one of fal's own, the best is believed. */
 const isBlind = (endpoint: string): boolean =>
@@ -68,6 +90,8 @@ const isBlind = (endpoint: string): boolean =>
   ((endpoint.startsWith("fal-ai/") || several.test(endpoint)) && !editor.test(endpoint));
 
 const formatRules: Rule<readonly string[]> = [
+  [/\/flux-2\/klein\/realtime|\/flux-pulid|\/ideogram\/(upscale|v3\/layerize)/, []],
+  [/\/qwen-image-layered/, ["png", "webp"]],
   [/\/flux-2-(pro|flex|max)/, ["jpeg", "png"]],
   [/\/(flux-2|gpt-image|z-image|qwen-image-(2|edit-2511)|kling-image)/, ["jpeg", "png", "webp"]],
   [/nano-banana|\/gemini-.*image|\/grok-imagine|\/wan\/v2\.7/, ["jpeg", "png", "webp"]],
@@ -76,37 +100,6 @@ const formatRules: Rule<readonly string[]> = [
     ["jpeg", "png"],
   ],
 ];
-
-export type SourceField = "image_url" | "image_urls" | "reference_image_urls" | "input_image_urls";
-
-const manyRules: Rule<readonly [SourceField, number]> = [
-  [/\/hidream-o1|\/krea-2\/.*style|\/vidu\//, ["reference_image_urls", 4]],
-  [/\/(omnigen|uno$|uso$)/, ["input_image_urls", 4]],
-  [/\/gpt-image-2/, ["image_urls", 16]],
-  [/\/gpt-image|\/seedream\//, ["image_urls", 10]],
-  [/nano-banana|\/gemini-.*image/, ["image_urls", 10]],
-  [/\/flux-2(-(pro|flex|max))?\b(?!.*realtime)/, ["image_urls", 4]],
-  [/\/(qwen-image-(2|max)|wan-25|wan\/v2\.7|hunyuan-image|glm-image|firered)/, ["image_urls", 3]],
-  [/\/qwen-image-edit-(25|plus)/, ["image_urls", 3]],
-  [
-    /\/(kontext\/(max\/)?multi|kling-image\/o|grok-imagine|phota|dreamomni|hy-wu)/,
-    ["image_urls", 4],
-  ],
-  [/^(wan\/v2\.6|imagineart|microsoft\/mai-image-2\.5\/|reve\/.*remix)/, ["image_urls", 3]],
-];
-
-const maskRules: Rule<"mask_url" | "mask_image_url"> = [
-  [/\/gpt-image-1\.5|\/z-image\/.*inpaint|\/iclight/, "mask_image_url"],
-  [/\/gpt-image-2/, "mask_url"],
-  [/inpaint|\/fill\b|-fill\b|fill-finetuned|genfill|\/lcm-sd15/, "mask_url"],
-  [/\/ideogram\/(v[23]|character)\/?(turbo\/)?edit/, "mask_url"],
-];
-
-/** Which picture field, and how many fit in. */
-export const falSourceOf = (model: string): readonly [SourceField, number] =>
-  first(manyRules, model) ?? ["image_url", 1];
-
-export const falMaskOf = (model: string) => first(maskRules, model);
 
 /** fal tells width and height as an object; of OpenAI's first models as OpenAI has it. */
 export const isOpenaiSize = (model: string): boolean => /\/gpt-image-1\b/.test(model);
@@ -125,28 +118,46 @@ export function falEndpoint(model: string, operation: "generations" | "edits", i
   if (/\/gpt-image-1\/text-to-image$/.test(model))
     return model.replace(/text-to-image$/, "edit-image");
   if (
-    /\/(seedream|qwen-image-(2|max)|wan\/v2\.7|hunyuan-image\/v3\/instruct|grok-imagine).*\/text-to-image$/.test(
+    /\/(seedream|qwen-image-(2|max)|wan\/v2\.7|hunyuan-image\/v3\/instruct|grok-imagine|gpt-image-2\.\d).*\/text-to-image$/.test(
       model,
     )
   ) {
     return model.replace(/text-to-image$/, "edit");
   }
-  return /(nano-banana(-\w+)*|\/gemini-[\w.-]*image(-preview)?|\/flux-2(-(pro|flex|max))?|\/flux-2\/(flash|turbo|klein\/\d+b)|\/gpt-image-(1\.5|1-mini|2)|\/grok-imagine-image)$/.test(
+  return /(nano-banana(?!-2-lite)(-\w+)*|\/gemini-[\w.-]*image(-preview)?|\/flux-2(-(pro|flex|max))?|\/flux-2\/(flash|turbo|klein\/\d+b)|\/gpt-image-(1\.5|1-mini|2)|\/grok-imagine-image)$/.test(
     model,
   )
     ? `${model}/edit`
     : model;
 }
 
+/** The tiers above `high` are those of GPT Image 2.5 and later. */
+const qualitiesOf = (endpoint: string): readonly string[] => [
+  ...["low", "medium", "high"],
+  ...(/\/gpt-image-2\.\d/.test(endpoint) ? ["xhigh", "max"] : []),
+];
+
+/** Resolutions above its default of 1K that an endpoint has, in its own spelling. */
+const resolutionRules: Rule<Readonly<Partial<Record<Resolution, string>>>> = [
+  [/nano-banana(-2)?-lite|nano-banana-lite/, {}],
+  [/nano-banana-(2|pro)|\/gemini-3[.\d]*-.*image|\/kling-image\/o3/, { "2K": "2K", "4K": "4K" }],
+  [/\/kling-image\/(o1|v3)|^imagineart\/imagineart-2/, { "2K": "2K", "4K": "2K" }],
+  [/\/grok-imagine/, { "2K": "2k", "4K": "2k" }],
+  [/\/phota(\/edit)?$/, { "4K": "4K" }],
+];
+
+export const falResolution = (endpoint: string, wanted: Resolution): string | undefined =>
+  first(resolutionRules, endpoint)?.[wanted];
+
 export function falTraits(model: string, operation: "generations" | "edits"): ImageTraits {
   const endpoint = falEndpoint(model, operation);
   const formats = first(formatRules, endpoint);
-  const [, most] = falSourceOf(endpoint);
+  const { most } = falSources(endpoint);
   return {
     maxImages: !single.test(endpoint) && several.test(endpoint) ? 4 : 1,
     takes: {
-      ...(formats && { output_format: formats }),
-      ...(/\/gpt-image/.test(endpoint) && { quality: ["low", "medium", "high"] }),
+      ...(formats && formats.length > 0 && { output_format: formats }),
+      ...(/\/gpt-image/.test(endpoint) && { quality: qualitiesOf(endpoint) }),
       ...(/\/gpt-image-1/.test(endpoint) && { background: ["auto", "transparent", "opaque"] }),
       ...(/\/gpt-image-1(\.5)?\/edit/.test(endpoint) && { input_fidelity: ["low", "high"] }),
     },

@@ -2,6 +2,7 @@
 import type { Price } from "../../../std/price.ts";
 import type { Rest, Target } from "../../contract.ts";
 import { knownEmbedding } from "../index.ts";
+import { falPrices } from "./fal.ts";
 import { flux } from "./flux.ts";
 import { google } from "./google.ts";
 import { ideogramPrices } from "./ideogram.ts";
@@ -16,6 +17,7 @@ export const listedPrices: readonly Listed[] = [
   ...google,
   ...stability,
   ...flux,
+  ...falPrices,
   ...togetherPrices,
   ...ideogramPrices,
   ...others,
