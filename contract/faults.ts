@@ -255,7 +255,7 @@ export const faults = {
     503,
     "service_unavailable_error",
     "ledger_unavailable",
-    "The ledger cannot be written (disk full or read-only), so no call is made.",
+    "The ledger cannot be written (disk full or read-only, data folder removed or damaged), so no call is made.",
   ),
   storage_unavailable: gateway(
     503,

@@ -174,8 +174,9 @@ export function build({ settings, snapshot, engines, log, ...hurry }: BuildOptio
     picture: pictures.handler,
     ...events.handlers,
     health: () => json({ status: "ok" }),
-    ready: () =>
-      json(
+    ready: () => {
+      ledger.verify();
+      return json(
         {
           status: ready() ? "ready" : "not ready",
           draining,
@@ -183,7 +184,8 @@ export function build({ settings, snapshot, engines, log, ...hurry }: BuildOptio
           models: snapshot().models.size,
         },
         ready() ? 200 : 503,
-      ),
+      );
+    },
     openapi: async ({ publicUrl }) => {
       // Loaded when it is asked for: few starts ever are, and all would wait for it.
       const { buildOpenapi } = await import("./edge/openapi.ts");

@@ -1,11 +1,15 @@
 /** Puts together what rows go through: the journal, the ledger, its file, and what earlier processes have left behind. */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import type { Emit } from "./control/events.ts";
 import type { Log } from "./observe/log.ts";
 import type { Settings } from "./settings.ts";
 import type { Spender } from "./std/budget.ts";
+import { startIntegrityCheck } from "./store/integrity-check.ts";
 import { EarlierRows } from "./store/ledger-earlier.ts";
-import { LedgerFile } from "./store/ledger-file.ts";
+import { LedgerFile, type LedgerRow } from "./store/ledger-file.ts";
 import { LedgerJournal } from "./store/ledger-journal.ts";
+import { OpenedFiles } from "./store/opened-files.ts";
 import { dollarsIn } from "./store/spent-table.ts";
 import { Ledger } from "./usage/ledger.ts";
 
@@ -26,6 +30,7 @@ export interface LedgerPath {
 
 const day = 86_400_000;
 const pruneEveryMs = 60_000;
+const verifyEveryMs = 1000;
 
 export function createLedgerPath({ settings, log, emit, now }: LedgerPathOptions): LedgerPath {
   const { VEXEL_DATA: folder, VEXEL_LEDGER_DAYS: days, VEXEL_LEDGER_FAULT: policy } = settings;
@@ -33,10 +38,28 @@ export function createLedgerPath({ settings, log, emit, now }: LedgerPathOptions
   const earlier = new EarlierRows(folder, file);
   if (earlier.unreadable > 0) log.error("ledger-rows-lost", { rows: earlier.unreadable });
   const journal = new LedgerJournal(folder, Bun.randomUUIDv7());
+  const keys = join(folder, "vexel.db");
+  const opened = new OpenedFiles([folder, file.path, journal.path, keys]);
+  /** The folder or a file of it was removed or replaced: nothing that is written stays. */
+  let lost: string | undefined;
+  /** Found inside of a file. The journal can be written, and the next start takes it up. */
+  let damage: string | undefined;
+  const verify = (): void => {
+    lost = opened.problem();
+    const problem = lost ?? damage;
+    if (problem !== undefined) throw new Error(problem);
+  };
   const ledger = new Ledger({
     file,
-    journal,
+    journal: {
+      append: (rows) => {
+        if (lost !== undefined) throw new Error(lost);
+        journal.append(rows);
+      },
+      clear: () => journal.clear(),
+    },
     earlier,
+    verify,
     onFault: policy,
     report: ({ writable, reason }) => {
       if (writable) {
@@ -53,6 +76,18 @@ export function createLedgerPath({ settings, log, emit, now }: LedgerPathOptions
     // Pruning may have made the room that they lacked.
     ledger.bringInEarlier();
   }, pruneEveryMs);
+  const verifying = setInterval(() => ledger.verify(), verifyEveryMs);
+  const integrity = startIntegrityCheck({
+    paths: [file.path, ...(existsSync(keys) ? [keys] : [])],
+    everyMs: settings.VEXEL_LEDGER_CHECK * 1000,
+    onResult: (found) => {
+      damage = found && `${found}. Put back a copy of it and restart the gateway.`;
+      ledger.verify();
+    },
+    onFailure: (reason) => {
+      if (lost === undefined) log.warn("ledger-check-failed", { reason });
+    },
+  });
   return {
     ledger,
     spent: (spender, period) =>
@@ -60,10 +95,17 @@ export function createLedgerPath({ settings, log, emit, now }: LedgerPathOptions
       dollarsIn([...earlier.rows, ...ledger.underWay], spender, period),
     close: () => {
       clearInterval(pruning);
-      const { lost } = ledger.close();
-      if (lost > 0) log.error("ledger-rows-lost", { rows: lost });
+      clearInterval(verifying);
+      integrity.close();
+      const { lost: unwritten } = ledger.close();
+      if (lost !== undefined) saveRows(ledger.underWay, { folder, reason: lost, log });
+      else if (unwritten > 0) log.error("ledger-rows-lost", { rows: unwritten });
       journal.close();
-      file.close();
+      try {
+        file.close();
+      } catch (error) {
+        log.error("ledger-not-closed", { reason: reasonOf(error) });
+      }
     },
   };
 }
@@ -74,8 +116,25 @@ function prune(file: LedgerFile, before: number, log: Log): void {
     file.prune(before, 1000);
   } catch (error) {
     // Locked or full: the ledger's own writes tell of it as well, and there is a next time.
-    log.warn("ledger-not-pruned", {
-      reason: error instanceof Error ? error.message : String(error),
-    });
+    log.warn("ledger-not-pruned", { reason: reasonOf(error) });
   }
 }
+
+/** Where a new folder took the place of the one that is gone, its next gateway takes up the rows as a journal. */
+function saveRows(
+  rows: readonly LedgerRow[],
+  { folder, reason, log }: { folder: string; reason: string; log: Log },
+): void {
+  if (rows.length === 0) return;
+  try {
+    const journal = new LedgerJournal(folder, Bun.randomUUIDv7());
+    journal.append(rows);
+    journal.close();
+    log.warn("ledger-rows-saved", { rows: rows.length, path: journal.path });
+  } catch {
+    log.error("ledger-rows-lost", { rows: rows.length, reason });
+  }
+}
+
+const reasonOf = (error: unknown): string =>
+  error instanceof Error ? error.message : String(error);

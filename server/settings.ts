@@ -177,6 +177,9 @@ export const settingsTable = {
     .min(0)
     .default(0)
     .describe("Largest ledger on disk; when reached it counts as a full disk. 0: no limit."),
+  VEXEL_LEDGER_CHECK: seconds(3600, 0).describe(
+    "Seconds between two checks of `ledger.db` and `vexel.db` for damage, in a process of their own. 0: never.",
+  ),
   VEXEL_PICTURE_TTL: seconds(3600).describe("Seconds a stored picture's link works."),
   VEXEL_PICTURES_MAX_BYTES: bytes(1024 * MiB).describe("Room for stored pictures on disk."),
   VEXEL_DOWNLOAD_MAX_BYTES: bytes(64 * MiB).describe("Largest picture fetched from a link."),

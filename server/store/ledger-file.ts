@@ -118,6 +118,7 @@ export interface LedgerFileOptions {
 }
 
 export class LedgerFile {
+  readonly path: string;
   readonly #db: Database;
   readonly #insert: Statement;
   readonly #begin: Statement;
@@ -125,8 +126,9 @@ export class LedgerFile {
   readonly #spent: SpentTable;
 
   constructor({ folder, maxBytes }: LedgerFileOptions) {
+    this.path = join(folder, "ledger.db");
     this.#db = openDatabase({
-      path: join(folder, "ledger.db"),
+      path: this.path,
       // The writes happen on the thread that serves: never wait long for a lock.
       busyMs: 50,
       prepare: (db) => {

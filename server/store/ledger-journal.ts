@@ -9,6 +9,7 @@ import {
   openSync,
   readdirSync,
   readFileSync,
+  rmSync,
   unlinkSync,
   writeSync,
 } from "node:fs";
@@ -21,15 +22,15 @@ const name = /^ledger-\d+-[\w-]+\.journal$/;
 const ours = new Set<string>();
 
 export class LedgerJournal {
-  readonly #path: string;
+  readonly path: string;
   readonly #file: number;
   #size = 0;
 
   /** `id` tells apart the journals of one process. */
   constructor(folder: string, id: string) {
-    this.#path = join(folder, `ledger-${process.pid}-${id}.journal`);
-    this.#file = openSync(this.#path, "ax", 0o600);
-    ours.add(this.#path);
+    this.path = join(folder, `ledger-${process.pid}-${id}.journal`);
+    this.#file = openSync(this.path, "ax", 0o600);
+    ours.add(this.path);
   }
 
   /** Throws what the disk says; then nothing of the rows is left there. */
@@ -54,8 +55,9 @@ export class LedgerJournal {
   /** What is still in it waits for the next start. */
   close(): void {
     closeSync(this.#file);
-    ours.delete(this.#path);
-    if (this.#size === 0) unlinkSync(this.#path);
+    ours.delete(this.path);
+    // It may be gone already, with its folder.
+    if (this.#size === 0) rmSync(this.path, { force: true });
   }
 }
 

@@ -13,6 +13,8 @@ export interface LedgerOptions {
   readonly journal: { append(rows: readonly LedgerRow[]): void; clear(): void };
   /** Rows of earlier processes, which are to be in the file as well. `bringIn` throws what the disk says. */
   readonly earlier?: { readonly areIn: boolean; bringIn(): void };
+  /** Throws where what was written is not what is found on disk any more. */
+  readonly verify?: () => void;
   /** What happens to calls while rows cannot be written. */
   readonly onFault: "refuse" | "serve";
   /** Told once when writing begins to fail, and once when it works again. */
@@ -53,10 +55,22 @@ export class Ledger {
   #closed = false;
 
   constructor({ earlier = none, ...options }: LedgerOptions) {
-    this.#options = { groupMs: 50, groupRows: 128, retryMs: 1000, maxHeld: 10_000, ...options };
+    this.#options = {
+      verify: () => undefined,
+      groupMs: 50,
+      groupRows: 128,
+      retryMs: 1000,
+      maxHeld: 10_000,
+      ...options,
+    };
     this.#earlier = earlier;
     // A disk that does not take these takes no others: whoever asks is told so from the start.
     this.#attempt(() => earlier.bringIn());
+  }
+
+  /** Looks at the disk also where nothing is written. What is wrong is found again by each retry until it is mended. */
+  verify(): void {
+    if (this.#faulty === undefined && !this.#closed) this.#attempt(this.#options.verify);
   }
 
   get writable(): boolean {
@@ -138,13 +152,16 @@ export class Ledger {
   readonly #move = (): void => {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    const { file, journal, report } = this.#options;
+    const { file, journal, verify, report } = this.#options;
     const waiting = this.#waiting > 0;
     // With nothing of its own to write, whether it can be written is seen by those of earlier processes.
     if (!waiting && (this.#faulty === undefined || this.#closed)) return;
     const done = this.#attempt(() => {
+      if (this.#faulty !== undefined) verify();
       if (!waiting) return this.#earlier.bringIn();
       file.write([...this.#held, ...this.#journaled]);
+      // Only a look afterwards tells that they went into a file that was removed meanwhile. Then they are kept.
+      verify();
       this.#held = [];
       this.#journaled = [];
       journal.clear();

@@ -1,0 +1,86 @@
+/**
+ * Looks for damage inside of SQLite files now and then, by SQLite's own `quick_check`. It reads the whole file, so it runs
+ * in a process of its own with the lowest priority, and never for more than a small part of the time.
+ */
+
+export interface IntegrityCheckOptions {
+  readonly paths: readonly string[];
+  readonly everyMs: number;
+  /** Told after each check what is wrong with the first file that is damaged; undefined where all is well. */
+  readonly onResult: (damage: string | undefined) => void;
+  /** Told why a check came to no result: it took too long, or its process could not run. */
+  readonly onFailure: (reason: string) => void;
+}
+
+export interface IntegrityCheck {
+  close(): void;
+}
+
+/** What the child writes to standard output. */
+export interface CheckResult {
+  readonly damage?: string;
+  readonly failure?: string;
+}
+
+/** The first check waits until a start is over. */
+const firstAfterMs = 60_000;
+const longestMs = 600_000;
+/** A check of a large file is followed by a pause of this many times its CPU time: 2 % of one core. */
+const pauseTimes = 50;
+/** CPU time of the child beside the check itself. */
+const startMs = 500;
+
+const entry = Bun.fileURLToPath(new URL("./integrity-check-child.ts", import.meta.url));
+
+export function startIntegrityCheck(options: IntegrityCheckOptions): IntegrityCheck {
+  const { paths, everyMs, onResult, onFailure } = options;
+  let child: Bun.Subprocess | undefined;
+  let closed = false;
+
+  const check = async (): Promise<void> => {
+    let result: CheckResult;
+    let cpuMs = 0;
+    try {
+      const running = Bun.spawn([process.execPath, "--no-install", entry, ...paths], {
+        env: {},
+        stdin: "ignore",
+        stdout: "pipe",
+        stderr: "ignore",
+        timeout: longestMs,
+        killSignal: "SIGKILL",
+      });
+      child = running;
+      result = resultOf(await new Response(running.stdout).text());
+      await running.exited;
+      cpuMs = Number(running.resourceUsage()?.cpuTime.total ?? 0) / 1000;
+    } catch (error) {
+      result = { failure: error instanceof Error ? error.message : String(error) };
+    }
+    child = undefined;
+    if (closed) return;
+    if (result.failure === undefined) onResult(result.damage);
+    else onFailure(result.failure);
+    later(Math.max(everyMs, (cpuMs - startMs) * pauseTimes));
+  };
+
+  const later = (ms: number): void => {
+    timer = setTimeout(() => void check(), ms).unref();
+  };
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  if (everyMs > 0) later(Math.min(firstAfterMs, everyMs));
+  return {
+    close: () => {
+      closed = true;
+      clearTimeout(timer);
+      child?.kill("SIGKILL");
+    },
+  };
+}
+
+function resultOf(text: string): CheckResult {
+  try {
+    return JSON.parse(text) as CheckResult;
+  } catch {
+    return { failure: `the check ended without a result after at most ${longestMs / 1000} s` };
+  }
+}
