@@ -1,5 +1,6 @@
 /** Starts the processes of a run on their cores, and ends every one of them however the run ends. */
 
+import { closeSync, openSync, readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { treeOf } from "./proc.ts";
 
@@ -34,19 +35,30 @@ function signalTree(pid: number, signal: "SIGTERM" | "SIGKILL"): void {
   }
 }
 
+export interface StartOptions {
+  readonly env?: Readonly<Record<string, string>>;
+  /** The bench reads its output and writes to its input. */
+  readonly listen?: boolean;
+  /** Its output goes to this file, as that of a service does: a pipe would have to be read by the bench. */
+  readonly logFile?: string;
+}
+
 export function start(
   command: readonly string[],
   core: number,
-  { env = {}, listen = false }: { env?: Record<string, string>; listen?: boolean } = {},
+  { env = {}, listen = false, logFile }: StartOptions = {},
 ): Running {
+  const log = logFile === undefined ? undefined : openSync(logFile, "a");
   const startedAt = performance.now();
   const child = Bun.spawn([...(pinned ? ["taskset", "-c", String(core)] : []), ...command], {
     // A clean environment: a provider key in the caller's would add upstreams to the gateway.
     env: { PATH: process.env.PATH ?? "", HOME: process.env.HOME ?? "/tmp", ...env },
     stdin: listen ? "pipe" : "ignore",
-    stdout: "pipe",
+    stdout: log ?? "pipe",
     stderr: "pipe",
   });
+  if (log !== undefined) closeSync(log);
+  const stdout = child.stdout instanceof ReadableStream ? child.stdout : undefined;
   let heard = "";
   const overhear = async (stream: ReadableStream<Uint8Array>) => {
     const text = new TextDecoder();
@@ -54,18 +66,18 @@ export function start(
   };
   void overhear(child.stderr);
   // Unread output would fill its pipe and then stop the process.
-  if (!listen) void overhear(child.stdout);
+  if (!listen && stdout) void overhear(stdout);
   void child.exited.then(() => running.delete(child.pid));
   const started: Running = {
     pid: child.pid,
     startedAt,
-    output: child.stdout,
+    output: stdout ?? new ReadableStream(),
     exited: child.exited,
     say: (line) => {
       child.stdin?.write(`${line}\n`);
       child.stdin?.flush();
     },
-    complaints: () => heard.trim(),
+    complaints: () => (heard + (logFile ? readFileSync(logFile, "utf8").slice(-2000) : "")).trim(),
     stop: async () => {
       // The number of a process that has ended may be somebody else's by now.
       if (!running.has(child.pid)) return;

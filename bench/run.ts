@@ -21,6 +21,7 @@ import { fullCache } from "./parts/full-cache.ts";
 import { idle } from "./parts/idle.ts";
 import { linksFetched } from "./parts/links.ts";
 import { together } from "./parts/together.ts";
+import { fromColdStart } from "./parts/warm-up.ts";
 import { cores, endWithUs, firstLine, pinned, start, stopAll } from "./processes.ts";
 import { print, type Report } from "./report.ts";
 import {
@@ -37,6 +38,7 @@ import { ownCommand } from "./vexel.ts";
 
 const parts: Readonly<Record<string, Part>> = {
   rest: atRest,
+  cold: fromColdStart,
   new: againstNginx({ scenario: newText, mostCpu: targets.newTextTimesNginx }),
   limited: againstNginx({ scenario: limitedText, mostCpu: targets.newTextTimesNginx }),
   known: againstNginx({

@@ -1,4 +1,4 @@
-/** The gateway under test, started as a user would, with everything it writes in one folder. */
+/** The gateway under test with the defaults that users have: ledger, cache, micro-batching, and a log of level info to a file. */
 
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -36,12 +36,11 @@ export async function startVexel(
     PORT: String(port),
     VEXEL_CONFIG: join(folder, "vexel.yaml"),
     VEXEL_DATA: join(folder, "data"),
-    VEXEL_LOG_LEVEL: "warn",
     // For stand-ins, which read no configuration.
     BENCH_UPSTREAM: upstream,
     ...settings,
   };
-  const child = start(command, cores.proxy, { env });
+  const child = start(command, cores.proxy, { env, logFile: join(folder, "log.jsonl") });
   const url = `http://127.0.0.1:${port}`;
   return { url, process: child, readyMs: (await ready(`${url}/readyz`, child)) - child.startedAt };
 }

@@ -148,7 +148,7 @@ export const settingsTable = {
     .max(1000)
     .default(25)
     .describe(
-      "Longest wait of a small embeddings call for others, while its upstream is busy. 0: calls never travel together.",
+      "Longest wait in milliseconds of a small embeddings request for a micro-batch, while its target is busy. 0: micro-batching is off.",
     ),
   VEXEL_CANARY_HOURS: z.coerce
     .number()

@@ -43,4 +43,25 @@ describe("a target that is quick", () => {
   test("is busy once it is slow", async () => {
     expect(await inFlightAtOnce(6)).toBe(1);
   });
+
+  test("gets requests that arrive in the same event-loop turn in one upstream request, without a timer", async () => {
+    let now = 0;
+    const requests: (readonly string[])[] = [];
+    const send = batch({
+      traits: traitsOf({}),
+      enabled: () => true,
+      // A request that waited for this timer would not be sent within the test.
+      maxWaitMs: 1_000_000,
+      quickMs: 5,
+      clock: () => now++,
+    })(async (given) => {
+      const { input } = given.query;
+      requests.push(input.kind === "text" ? input.texts : []);
+      await new Promise(setImmediate);
+      return answerTo(given);
+    });
+    await send(call("first"));
+    await Promise.all(["a", "b", "c", "d"].map((text) => send(call(text))));
+    expect(requests).toEqual([["first"], ["a"], ["b", "c", "d"]]);
+  });
 });
