@@ -109,7 +109,16 @@ export function build({ settings, snapshot, engines, log, ...hurry }: BuildOptio
   });
   const isThere = ({ upstream }: Target): Promise<boolean> =>
     probe(upstream, { send: sender.send, timeoutMs: lookMs, now: Date.now }).then(answers);
-  const images = createImagePath({ settings, reach, log, now: Date.now, roster, limits, isThere });
+  const images = createImagePath({
+    settings,
+    reach,
+    log,
+    now: Date.now,
+    clock,
+    roster,
+    limits,
+    isThere,
+  });
   const money = createSpendingPath({
     settings,
     clock,

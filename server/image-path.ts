@@ -6,7 +6,7 @@ import { lookOnce } from "./gateway/look-once.ts";
 import type { LinkTools } from "./gateway/pictures/links.ts";
 import { checkEdit, checkMask, checkPicture } from "./gateway/preflight.ts";
 import type { Roster } from "./gateway/scheduling/roster.ts";
-import type { PictureTools } from "./gateway/stages/draw.ts";
+import { keyOf, type PictureTools } from "./gateway/stages/draw.ts";
 import type { KeepWithinOptions } from "./gateway/stages/keep-within.ts";
 import { imageStacks, type Stacks } from "./gateway/stages/stack.ts";
 import type { Log } from "./observe/log.ts";
@@ -26,6 +26,8 @@ export interface ImagePathOptions {
   readonly log: Log;
   /** Unix milliseconds. */
   readonly now: () => number;
+  /** Milliseconds, monotonic. */
+  readonly clock: () => number;
   readonly roster: Roster;
   readonly limits: KeepWithinOptions;
   /** By a question that costs nothing. */
@@ -40,8 +42,8 @@ export interface ImagePath extends Pick<Stacks, "generations" | "edits"> {
 }
 
 export function createImagePath(options: ImagePathOptions): ImagePath {
-  const { settings, reach, log, now, roster, limits, isThere } = options;
-  const darkroom = createDarkroom({ idleMs: settings.VEXEL_LOCAL_IDLE * 1000 });
+  const { settings, reach, log, now, clock, roster, limits, isThere } = options;
+  const darkroom = createDarkroom({ idleMs: settings.VEXEL_LOCAL_IDLE * 1000, clock });
   const answers = new Answers({
     folder: join(settings.VEXEL_DATA, "answers"),
     ttlMs: settings.VEXEL_ANSWER_TTL * 1000,
@@ -86,27 +88,30 @@ function createTools(settings: Settings, reach: Reach, darkroom: Darkroom): Pict
     traits: reach.pictures,
     download: (url, target, signal, scratch) =>
       download(url, { signal, scratch, blame: "upstream", trusted: ownHosts(target), svg: true }),
-    bring: async (url, param, signal, scratch) => {
+    bring: async (url, param, { signal, scratch, key }) => {
       const picture = await download(url, { signal, scratch, blame: { param } });
-      const seen = await checkPicture(picture, param, { darkroom }, signal);
+      const seen = await checkPicture(picture, param, { darkroom, key }, signal);
       if (param.startsWith("mask")) checkMask(seen, undefined, param);
       const file = asFile(picture, { field: param, filename: "image" }, seen.type);
       looks.know(file, seen);
       return file;
     },
-    look: (file, signal) => looks.inspect(file, signal),
+    look: (file, { signal, key }) => looks.inspect(file, signal, undefined, key),
     isPrivate,
-    convert: (picture, to, signal, scratch) => darkroom.convert(picture, to, signal, scratch),
-    convertFile: async (file, to, signal, scratch) =>
-      asFile(await darkroom.convert(file, to, signal, scratch), file, `image/${to.format}`),
-    mask: async (mask, to, signal, scratch) =>
-      asFile(await darkroom.mask(mask, to, signal, scratch), mask, "image/png"),
-    checkEdit: async (query, { signal, scratch, route }) => {
+    convert: (picture, to, { signal, scratch, key }) =>
+      darkroom.convert(picture, to, signal, scratch, key),
+    convertFile: async (file, to, { signal, scratch, key }) =>
+      asFile(await darkroom.convert(file, to, signal, scratch, key), file, `image/${to.format}`),
+    mask: async (mask, to, { signal, scratch, key }) =>
+      asFile(await darkroom.mask(mask, to, signal, scratch, key), mask, "image/png"),
+    checkEdit: async (query, call) => {
+      const { signal, scratch, route } = call;
       const reads = route.targets.flatMap(
         (target) => reach.pictures(target, "edits").edits?.reads ?? [],
       );
       const maxBytes = settings.VEXEL_MAX_FILE_BYTES;
-      const checked = await checkEdit(query, { darkroom: looks, scratch, reads, maxBytes }, signal);
+      const rules = { darkroom: looks, scratch, reads, maxBytes, key: keyOf(call) };
+      const checked = await checkEdit(query, rules, signal);
       return checked.query;
     },
   };

@@ -9,8 +9,8 @@ export interface Looks extends Pick<Darkroom, "inspect"> {
 export function lookOnce({ inspect }: Pick<Darkroom, "inspect">): Looks {
   const known = new WeakMap<Source, Seen>();
   return {
-    inspect: async (picture, signal, field) => {
-      const seen = known.get(picture) ?? (await inspect(picture, signal, field));
+    inspect: async (picture, signal, field, key) => {
+      const seen = known.get(picture) ?? (await inspect(picture, signal, field, key));
       known.set(picture, seen);
       return seen;
     },

@@ -16,6 +16,8 @@ export interface EditRules {
   readonly reads?: readonly string[];
   /** Of one picture. */
   readonly maxBytes?: number;
+  /** The API key that the time of decoding is charged to. */
+  readonly key?: string;
 }
 
 export interface Checked {
@@ -57,7 +59,7 @@ export async function checkEdit(
   return { query: here, images, ...(mask && { mask }) };
 }
 
-export interface PictureRules extends Pick<EditRules, "darkroom" | "maxBytes"> {
+export interface PictureRules extends Pick<EditRules, "darkroom" | "maxBytes" | "key"> {
   /** Kinds of file that may be. Absent: png, jpeg and webp. */
   readonly kinds?: readonly string[];
 }
@@ -66,7 +68,7 @@ export interface PictureRules extends Pick<EditRules, "darkroom" | "maxBytes"> {
 export async function checkPicture(
   picture: Source,
   field: string,
-  { darkroom, maxBytes = usualBytes, kinds = usual }: PictureRules,
+  { darkroom, maxBytes = usualBytes, kinds = usual, key }: PictureRules,
   signal: Signal,
 ): Promise<Seen> {
   const size = sizeOf(picture);
@@ -84,7 +86,7 @@ export async function checkPicture(
   }
   // Of an upload the first bytes are known already: no process need look at what is no picture.
   if (isFile(picture)) checkKind(picture.type, field, kinds);
-  const seen = await darkroom.inspect(picture, signal, field);
+  const seen = await darkroom.inspect(picture, signal, field, key);
   checkKind(seen.type, field, kinds);
   return seen;
 }

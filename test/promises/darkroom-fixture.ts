@@ -96,13 +96,39 @@ export function blackPng(width: number, height: number): Uint8Array {
   ]);
 }
 
-function chunk(kind: string, content: Buffer): Buffer {
+export function chunk(kind: string, content: Buffer): Buffer {
   const named = Buffer.concat([Buffer.from(kind, "latin1"), content]);
   const frame = Buffer.alloc(8 + named.length);
   frame.writeUInt32BE(content.length, 0);
   named.copy(frame, 4);
   frame.writeUInt32BE(Bun.hash.crc32(named), 4 + named.length);
   return frame;
+}
+
+/** A gray JPEG of size by size pixels, a multiple of 8, that goes over all of them in so many scans. Forty bytes for each. */
+export function jpegWithScans(size: number, scans: number): Uint8Array {
+  const blocks = (size / 8) ** 2;
+  const segment = (marker: number, ...content: number[]) =>
+    Buffer.from([0xff, marker, (content.length + 2) >> 8, (content.length + 2) & 255, ...content]);
+  const edge = [size >> 8, size & 255];
+  // One code of one bit: for the first coefficient "no difference", for the others "nothing in the next 16,384 blocks".
+  const oneCode = [1, ...new Array<number>(15).fill(0)];
+  const first = [segment(0xda, 1, 1, 0, 0, 0, 0), Buffer.alloc(Math.ceil(blocks / 8))];
+  const runs = Math.ceil(blocks / 16_384);
+  const scan = Buffer.concat([
+    segment(0xda, 1, 1, 0, 1, 63, 0),
+    Buffer.alloc(Math.ceil((runs * 15) / 8)),
+  ]);
+  return Buffer.concat([
+    Buffer.from([0xff, 0xd8]),
+    segment(0xdb, 0, ...new Array<number>(64).fill(1)),
+    segment(0xc2, 8, ...edge, ...edge, 1, 1, 0x11, 0),
+    segment(0xc4, 0x00, ...oneCode, 0x00),
+    segment(0xc4, 0x10, ...oneCode, 0xe0),
+    ...first,
+    ...new Array<Buffer>(scans - 1).fill(scan),
+    Buffer.from([0xff, 0xd9]),
+  ]);
 }
 
 type Told = ToChild<unknown, DarkroomAsk>;

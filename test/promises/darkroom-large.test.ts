@@ -199,7 +199,7 @@ describe("large pictures", () => {
     const [first, second] = [new AbortController(), new AbortController()];
     const stuck = room.inspect(inBytes(bytes), first.signal);
     const waiting = room.inspect(inBytes(bytes), second.signal);
-    await expectFault(room.inspect(inBytes(bytes), never), "overloaded", /as much in hand/);
+    await expectFault(room.inspect(inBytes(bytes), never), "overloaded", /full queue/);
     second.abort();
     await expectFault(waiting, "client_closed", /hung up/);
     const next = seenOnDisk(bytes, room);

@@ -231,7 +231,7 @@ test("more than may wait are turned away at once, and told when to come back", a
   const picture = upload(await speckledPng(16, 16));
   const { signal, abort } = hangUp();
   const jobs = Array.from({ length: 5 }, () => room.inspect(picture, signal));
-  const error = await expectFault(room.inspect(picture, never), "overloaded", /as much in hand/);
+  const error = await expectFault(room.inspect(picture, never), "overloaded", /full queue/);
   expect(error.details.retryAfterMs).toBeGreaterThan(0);
   abort();
   for (const job of jobs) await expectFault(job, "client_closed", /hung up/);

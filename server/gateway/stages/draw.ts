@@ -28,33 +28,39 @@ import { nameOf } from "../scheduling/account.ts";
 import { mayTryElsewhere } from "../scheduling/try-again.ts";
 import type { Call, Stage } from "./stage.ts";
 
+/** Whose work a job on a picture is, and where its result goes. */
+export interface PictureJob {
+  readonly signal: Signal;
+  readonly scratch: Scratch;
+  /** The API key that the job's time is charged to. */
+  readonly key: string;
+}
+
 /** What the house has for pictures. */
 export interface PictureTools {
   readonly traits: (target: Target, operation: "generations" | "edits") => ImageTraits;
   /** A link of an upstream's answer. */
   download(url: string, target: Target, signal: Signal, scratch: Scratch): Promise<Held>;
   /** A link of a caller's, as a file that has been looked at. */
-  bring(url: string, param: string, signal: Signal, scratch: Scratch): Promise<FilePart>;
+  bring(url: string, param: string, job: PictureJob): Promise<FilePart>;
   /** A picture of a caller's that has been checked: how large it is, and the like. */
-  look(file: FilePart, signal: Signal): Promise<Seen>;
+  look(file: FilePart, job: PictureJob): Promise<Seen>;
   /** Whether a link leads into the operator's own network, or holds a password. */
   isPrivate(url: string): boolean;
-  convert(picture: Held, to: Conversion, signal: Signal, scratch: Scratch): Promise<Held>;
-  convertFile(
-    file: FilePart,
-    to: FileConversion,
-    signal: Signal,
-    scratch: Scratch,
-  ): Promise<FilePart>;
+  convert(picture: Held, to: Conversion, job: PictureJob): Promise<Held>;
+  convertFile(file: FilePart, to: FileConversion, job: PictureJob): Promise<FilePart>;
   /** The same query with its uploads looked at, to the last pixel. Throws what is wrong with them. */
   checkEdit(query: EditQuery, call: Call<GenerationQuery>): Promise<EditQuery>;
-  mask(mask: FilePart, to: MaskForm, signal: Signal, scratch: Scratch): Promise<FilePart>;
+  mask(mask: FilePart, to: MaskForm, job: PictureJob): Promise<FilePart>;
 }
 
 type Drawing = GenerationQuery | EditQuery;
 
 export const policyOf = <Q>({ route, trip }: Call<Q>): Policy =>
   trip.caller?.parameters ?? route.parameters ?? "adapt";
+
+/** The API key that a request counts for; empty where no keys are configured. */
+export const keyOf = <Q>({ trip }: Pick<Call<Q>, "trip">): string => trip.caller?.id ?? "";
 
 const operationOf = <Q>({ operation }: Call<Q>): "generations" | "edits" =>
   operation === "edits" ? "edits" : "generations";
@@ -83,6 +89,7 @@ export const draw = <Q extends Drawing>(tools: PictureTools): Stage<Q, ImageRepl
     const { trip, signal, scratch, target, order } = call;
     if (!target) throw new Error("No stage chose a target.");
     order?.asked.add(target);
+    const job: PictureJob = { signal, scratch, key: keyOf(call) };
     const policy = policyOf(call);
     const known = tools.traits(target, operationOf(call));
     const traits = uncounted.has(target) ? { ...known, maxImages: 1 } : known;
@@ -96,10 +103,10 @@ export const draw = <Q extends Drawing>(tools: PictureTools): Stage<Q, ImageRepl
       trip.adapted = [...adapted];
     };
     const query = await prepare(plan.query, traits.edits, {
-      bring: (url, param) => tools.bring(url, param, signal, scratch),
-      look: (file) => tools.look(file, signal),
-      mask: (mask, to) => tools.mask(mask, to, signal, scratch),
-      convert: (file, to) => tools.convertFile(file, to, signal, scratch),
+      bring: (url, param) => tools.bring(url, param, job),
+      look: (file) => tools.look(file, job),
+      mask: (mask, to) => tools.mask(mask, to, job),
+      convert: (file, to) => tools.convertFile(file, to, job),
       onAdapted,
     }).catch((error: unknown) => {
       trip.unasked();
@@ -162,7 +169,7 @@ export const draw = <Q extends Drawing>(tools: PictureTools): Stage<Q, ImageRepl
       },
       {
         download: (url) => tools.download(url, target, signal, scratch),
-        convert: (picture, to) => tools.convert(picture, to, signal, scratch),
+        convert: (picture, to) => tools.convert(picture, to, job),
         isPrivate: tools.isPrivate,
         onMissing: (_, error) => {
           unfinished = error;

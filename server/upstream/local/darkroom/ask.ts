@@ -74,11 +74,15 @@ export type Obstacle =
   | "unknown"
   | "undecodable"
   | "too many pixels"
+  /** It would take far more time to decode than its size tells. */
+  | "too costly"
   /** The path leads nowhere from there: the system keeps processes apart. */
   | "unreachable"
   | "unwritable";
 
 export type DarkroomPart =
+  /** The file was opened and is about to be decoded. `pixels`: of all pages. */
+  | { readonly kind: "opened"; readonly pixels: number }
   | { readonly kind: "seen"; readonly seen: Seen }
   /** The next piece of the result. Pieces, because a large message would hold up the gateway's event loop. */
   | { readonly kind: "bytes"; readonly bytes: Uint8Array }

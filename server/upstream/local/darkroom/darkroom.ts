@@ -17,14 +17,29 @@ import { isFile, type Source, sizeOf, toSent } from "./source.ts";
 export type { Conversion, Format, MaskForm, MaskSense, Seen } from "./ask.ts";
 export type { Source } from "./source.ts";
 
-/** An upload that cannot be decoded is the caller's fault (invalid_image_file); any other picture, an upstream's. */
+/**
+ * An upload that cannot be decoded is the caller's fault (invalid_image_file); any other picture, an upstream's. `key`: the
+ * API key that a job is run for. Keys share the processes by the time that their jobs take.
+ */
 export interface Darkroom {
   /** Decodes all of it. `field`: what the caller calls it, where it is the caller's. Absent: the field of the upload. */
-  inspect(picture: Source, signal: Signal, field?: string): Promise<Seen>;
+  inspect(picture: Source, signal: Signal, field?: string, key?: string): Promise<Seen>;
   /** Another kind of file, turned as it is shown, in sRGB, without metadata. Moves on where the format can. */
-  convert(picture: Source, to: Conversion, signal: Signal, scratch: Scratch): Promise<Gathered>;
+  convert(
+    picture: Source,
+    to: Conversion,
+    signal: Signal,
+    scratch: Scratch,
+    key?: string,
+  ): Promise<Gathered>;
   /** A PNG that marks the same area, of one colour: of a mask without transparency, what is white. */
-  mask(mask: Source, to: MaskForm, signal: Signal, scratch: Scratch): Promise<Gathered>;
+  mask(
+    mask: Source,
+    to: MaskForm,
+    signal: Signal,
+    scratch: Scratch,
+    key?: string,
+  ): Promise<Gathered>;
   close(): Promise<void>;
 }
 
@@ -36,10 +51,15 @@ export interface DarkroomOptions {
   /** Of a file. */
   readonly maxBytes?: number;
   readonly jobMs?: number;
+  /** How long an image may take to be decoded, by its pixels and bytes; `jobMs` at most. */
+  readonly inspectMs?: (pixels: number, bytes: number) => number;
   readonly maxRunning?: number;
   readonly maxWaiting?: number;
+  readonly maxWaitingOfKey?: number;
   /** False where processes of one user cannot open each other's files: bytes are sent then. Found out if not given. */
   readonly byPath?: boolean;
+  /** Milliseconds, monotonic. Absent: keys share the processes by the number of jobs, and not by their time. */
+  readonly clock?: () => number;
   readonly spawn?: Spawn;
   readonly onReady?: (name: string, facts: Facts) => void;
 }
@@ -54,10 +74,13 @@ export function createDarkroom({
   maxPixels = 64_000_000,
   maxBytes = 128 * 1024 * 1024,
   jobMs = 60_000,
+  inspectMs = usualInspectMs,
   maxRunning = 2,
   // Waiting costs next to nothing, as what waits lies on disk: it is bounded by the patience of callers.
   maxWaiting = 512,
+  maxWaitingOfKey = 256,
   byPath: reaching = true,
+  clock,
   spawn,
   onReady,
 }: DarkroomOptions = {}): Darkroom {
@@ -68,7 +91,9 @@ export function createDarkroom({
     idleMs,
     maxRunning,
     maxWaiting,
+    maxWaitingOfKey,
     jobMs,
+    ...(clock && { clock }),
     ...(spawn && { spawn }),
     ...(onReady && { onReady }),
   });
@@ -80,7 +105,9 @@ export function createDarkroom({
     const back = file?.lend();
     try {
       const into = file?.path;
-      const parts = await ask({ picture, task, ...(into !== undefined && { into }) });
+      const boundOf = (pixels: number): number =>
+        task.kind === "inspect" ? inspectMs(pixels, sizeOf(source)) : jobMs;
+      const parts = await ask({ picture, task, ...(into !== undefined && { into }) }, boundOf);
       if (parts.at(-1)?.kind === "written") await file?.measure();
       return { parts, file };
     } finally {
@@ -92,9 +119,9 @@ export function createDarkroom({
     job: Job,
     take: (parts: readonly DarkroomPart[], file: NamelessFile | undefined) => T | Promise<T>,
   ): Promise<T> => {
-    const { source, signal, field = fieldOf(source) } = job;
+    const { source, signal, key = "", field = fieldOf(source) } = job;
     if (sizeOf(source) > maxBytes) return Promise.reject(tooLarge(maxBytes, field));
-    const slow = (): GatewayError => tooSlow(jobMs, field);
+    const slow = (boundMs: number): GatewayError => tooSlow(boundMs, field);
     const isLarge = sizeOf(source) > largeBytes;
     const work = async (ask: AskChild): Promise<T> => {
       let told = await tell(ask, job, reaches);
@@ -107,16 +134,16 @@ export function createDarkroom({
       if (failure) throw refusal(failure.why, failure.words, field);
       return take(told.parts, told.file);
     };
-    return lanes.run({ signal, isLarge, slow, work });
+    return lanes.run({ signal, key, isLarge, slow, work });
   };
 
   return {
-    inspect: (source, signal, field) =>
-      develop({ source, task: { kind: "inspect" }, signal, field }, seenIn),
-    convert: (source, to, signal, scratch) =>
-      develop({ source, task: { kind: "convert", to }, signal, scratch }, pictureIn),
-    mask: (source, to, signal, scratch) =>
-      develop({ source, task: { kind: "mask", to }, signal, scratch }, pictureIn),
+    inspect: (source, signal, field, key) =>
+      develop({ source, task: { kind: "inspect" }, signal, field, key }, seenIn),
+    convert: (source, to, signal, scratch, key) =>
+      develop({ source, task: { kind: "convert", to }, signal, scratch, key }, pictureIn),
+    mask: (source, to, signal, scratch, key) =>
+      develop({ source, task: { kind: "mask", to }, signal, scratch, key }, pictureIn),
     close: () => lanes.close(),
   };
 }
@@ -127,7 +154,15 @@ interface Job {
   readonly signal: Signal;
   readonly scratch?: Scratch;
   readonly field?: Field;
+  readonly key?: string | undefined;
 }
+
+/**
+ * How long an upload may take to be decoded: several times what an honest one takes on a busy machine, by its pixels and
+ * by its bytes. Conversions come after it, of the same file, and have all the time of a job.
+ */
+const usualInspectMs = (pixels: number, bytes: number): number =>
+  10_000 + pixels / 1000 + bytes / 1000;
 
 const fieldOf = (source: Source): Field => (isFile(source) ? source.field : undefined);
 

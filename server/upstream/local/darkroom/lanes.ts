@@ -14,20 +14,29 @@ export interface LanesOptions
   extends Pick<DarkroomLink, "name" | "entry" | "spec" | "idleMs" | "spawn" | "onReady"> {
   /** Jobs at once. */
   readonly maxRunning: number;
-  /** Jobs that wait; the next is turned away. */
+  /** Queued jobs of all keys together. */
   readonly maxWaiting: number;
-  /** How long a job may take, once its turn has come. */
+  readonly maxWaitingOfKey: number;
+  /** How long a job may run. */
   readonly jobMs: number;
+  /** Milliseconds, monotonic. Absent: all jobs count alike. */
+  readonly clock?: () => number;
 }
 
-export type AskChild = (ask: DarkroomAsk) => Promise<readonly DarkroomPart[]>;
+/** `boundOf`: how long the job may run, from here on, once the process has told how many pixels it decodes. */
+export type AskChild = (
+  ask: DarkroomAsk,
+  boundOf: (pixels: number) => number,
+) => Promise<readonly DarkroomPart[]>;
 
 export interface LaneJob<T> {
   readonly signal: Signal;
+  /** The API key that the job is run for. */
+  readonly key: string;
   /** One at a time of these. */
   readonly isLarge: boolean;
-  /** What is thrown when it takes too long. */
-  readonly slow: () => GatewayError;
+  /** What is thrown when it runs for longer than its bound. */
+  readonly slow: (boundMs: number) => GatewayError;
   /** Called when its turn has come. */
   readonly work: (ask: AskChild) => Promise<T>;
 }
@@ -44,8 +53,14 @@ export interface Lanes {
 }
 
 export function createLanes(options: LanesOptions): Lanes {
-  const { maxRunning, maxWaiting, jobMs, ...link } = options;
-  const turns = createTurns({ maxRunning, maxWaiting, who: link.name });
+  const { maxRunning, maxWaiting, maxWaitingOfKey, jobMs, clock, ...link } = options;
+  const turns = createTurns({
+    maxRunning,
+    maxWaiting,
+    maxWaitingOfKey,
+    who: link.name,
+    ...(clock && { clock }),
+  });
   const links = Array.from(
     { length: maxRunning },
     // Whoever leaves finds the child to be stuck, however short the wait was: it is in the middle of a picture.
@@ -65,13 +80,21 @@ export function createLanes(options: LanesOptions): Lanes {
     if (!lane) throw new Error("There are more jobs than lanes.");
     const until = new Cancel();
     const leave = () => until.abort(signal.reason);
-    const timer = setTimeout(() => until.abort(slow()), jobMs);
+    const endAfter = (ms: number) => setTimeout(() => until.abort(slow(ms)), ms);
+    let timer = endAfter(jobMs);
     signal.addEventListener("abort", leave, { once: true });
     if (signal.aborted) leave();
     try {
-      return await work(async (ask) => {
+      return await work(async (ask, boundOf) => {
         const parts: DarkroomPart[] = [];
-        const onPart = (part: DarkroomPart) => parts.push(part);
+        const onPart = (part: DarkroomPart): void => {
+          if (part.kind !== "opened") {
+            parts.push(part);
+          } else {
+            clearTimeout(timer);
+            timer = endAfter(Math.min(jobMs, boundOf(part.pixels)));
+          }
+        };
         await lane.ask({ ask, weight: 1, signal: until, onPart }).catch(ownWords);
         return parts;
       });

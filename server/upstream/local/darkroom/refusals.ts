@@ -39,7 +39,7 @@ export function tooLarge(maxBytes: number, field: Field): GatewayError {
 }
 
 export function tooSlow(ms: number, field: Field): GatewayError {
-  const seconds = ms / 1000;
+  const seconds = Math.round(ms / 100) / 10;
   return field === undefined
     ? new GatewayError(
         "overloaded",
@@ -50,7 +50,7 @@ export function tooSlow(ms: number, field: Field): GatewayError {
       )
     : new GatewayError(
         "invalid_image_file",
-        `Invalid file '${field}': the picture could not be read within ${seconds} seconds.`,
+        `Invalid file '${field}': the picture could not be decoded within ${seconds} seconds, which is far more than an image of its size takes. Save it anew with another program.`,
         { param: field },
       );
 }

@@ -53,6 +53,8 @@ serveParent<DarkroomSpec, DarkroomAsk, DarkroomPart>(async (spec, voice) => {
   const work = (id: number, { picture, task, into }: DarkroomAsk): Promise<void> =>
     holdPicture(picture, async (held) => {
       const opened = await openPicture(sharp, held, spec);
+      const pixels = opened.width * opened.height * opened.pages;
+      voice.part(id, { kind: "opened", pixels }, false);
       if (task.kind === "inspect") {
         voice.part(id, { kind: "seen", seen: await inspect(sharp, opened) }, true);
         return;

@@ -3,6 +3,7 @@ import type { Metadata, Sharp } from "sharp";
 import { imageSize } from "../../../../std/image-size.ts";
 import { sniffImage } from "../../../../std/sniff.ts";
 import type { DarkroomSpec } from "../ask.ts";
+import { checkCost } from "./check-cost.ts";
 import type { HeldPicture } from "./held-picture.ts";
 import { ObstacleError } from "./obstacle.ts";
 import { pngChunks } from "./png-chunks.ts";
@@ -61,6 +62,7 @@ export async function openPicture(
   if (type === "image/png" && !hasEnd(held)) {
     throw new ObstacleError("undecodable", "is cut short");
   }
+  checkCost(held, type, { pixels: (told?.width ?? 0) * (told?.height ?? 0), maxPixels });
   // `error`: what is missing or damaged fails; what is merely odd does not, because every viewer shows it.
   const within = { limitInputPixels: maxPixels, failOn: "error" } as const;
   const { input } = held;

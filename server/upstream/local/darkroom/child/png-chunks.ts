@@ -5,6 +5,8 @@ export interface PngChunk {
   readonly kind: string;
   /** Where its head begins. */
   readonly at: number;
+  /** Of its content, which begins eight bytes later. */
+  readonly length: number;
 }
 
 /** Those that are all there: it ends where the file is cut. */
@@ -12,8 +14,8 @@ export function* pngChunks({ length, peek }: HeldPicture): Generator<PngChunk> {
   for (let at = 8; at + 12 <= length; ) {
     const head = peek(at, 8);
     if (head.length < 8) return;
-    const next = at + 12 + head.readUInt32BE(0);
-    yield { kind: head.toString("latin1", 4, 8), at };
-    at = next;
+    const size = head.readUInt32BE(0);
+    yield { kind: head.toString("latin1", 4, 8), at, length: size };
+    at += 12 + size;
   }
 }
