@@ -78,8 +78,11 @@ export const faults = {
   ),
 
   // May you
-  model_not_found: invalid("model_not_found", "No model has this id.", 404),
-  model_not_allowed: invalid("model_not_found", "The key may not use this model.", 403),
+  model_not_found: invalid(
+    "model_not_found",
+    "No model has this id, or the key may not use it.",
+    404,
+  ),
   not_an_embedding_model: invalid(null, "The model makes pictures, not vectors.", 403),
   not_an_image_model: drawing("invalid_value", "The model makes vectors, not pictures."),
   unsupported_operation: drawing("invalid_value", "The model cannot do this kind of image call."),

@@ -5,7 +5,7 @@ import { createCors } from "./edge/cors.ts";
 import { type Handlers, type Listening, listen } from "./edge/listen.ts";
 import { createModels, json } from "./edge/models.ts";
 import { createResults } from "./edge/results.ts";
-import { welcomePage } from "./edge/welcome.ts";
+import { createWelcome } from "./edge/welcome.ts";
 import { createEmbeddingPath } from "./embedding-path.ts";
 import { createEventPath, type EventPath } from "./event-path.ts";
 import { createDeadlines } from "./gateway/deadline.ts";
@@ -200,14 +200,7 @@ export function build({ settings, snapshot, engines, log, ...hurry }: BuildOptio
       const { buildOpenapi } = await import("./edge/openapi.ts");
       return json(buildOpenapi(publicUrl, version));
     },
-    welcome: ({ publicUrl }) => ({
-      status: 200,
-      headers: {
-        "content-type": "text/html; charset=utf-8",
-        "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'",
-      },
-      body: welcomePage({ publicUrl, snapshot: snapshot(), ready: ready(), version }),
-    }),
+    welcome: createWelcome({ snapshot, ready, version, now: Date.now }),
   };
 
   const listening = (): Listening =>

@@ -1,9 +1,62 @@
 /** GET /: a small page for a person who opens the address in a browser. No scripts, nothing from elsewhere. */
-import type { Snapshot } from "../snapshot/snapshot.ts";
+import { authenticate } from "../gateway/authenticate.ts";
+import type { Incoming, Outgoing } from "../gateway/incoming.ts";
+import { mayUse } from "../gateway/resolve.ts";
+import type { Model, Snapshot } from "../snapshot/snapshot.ts";
+import { GatewayError } from "../std/gateway-error.ts";
 
-export interface WelcomeFacts {
+export interface WelcomeOptions {
+  readonly snapshot: () => Snapshot;
+  readonly ready: () => boolean;
+  readonly version: string;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+}
+
+export const createWelcome =
+  ({ snapshot, ready, version, now }: WelcomeOptions) =>
+  (incoming: Incoming): Outgoing => {
+    const current = snapshot();
+    const { publicUrl } = incoming;
+    const models = visibleModels(incoming, current, now());
+    // They come with the product: that they are here is no secret.
+    const examples = models ?? [...current.models.values()].filter(isEmbedded);
+    return {
+      status: 200,
+      headers: {
+        "content-type": "text/html; charset=utf-8",
+        "content-security-policy":
+          "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
+        "x-content-type-options": "nosniff",
+      },
+      body: welcomePage({ publicUrl, models, examples, ready: ready(), version }),
+    };
+  };
+
+const isEmbedded = ({ source }: Model): boolean => source === "embedded";
+
+/** The models that the key of the request may use. Undefined without a key, unless the gateway has no keys at all. */
+function visibleModels(
+  { headers }: Incoming,
+  snapshot: Snapshot,
+  now: number,
+): readonly Model[] | undefined {
+  const models = [...snapshot.models.values()];
+  if (snapshot.keys.size === 0) return models;
+  try {
+    const caller = authenticate(headers, snapshot, now);
+    return models.filter((model) => mayUse(caller, model));
+  } catch (error) {
+    if (error instanceof GatewayError) return undefined;
+    throw error;
+  }
+}
+
+interface WelcomeFacts {
   readonly publicUrl: string;
-  readonly snapshot: Snapshot;
+  readonly models: readonly Model[] | undefined;
+  /** Whose ids may stand in the commands to try. */
+  readonly examples: readonly Model[];
   readonly ready: boolean;
   readonly version: string;
 }
@@ -11,11 +64,11 @@ export interface WelcomeFacts {
 const safe = (text: string): string =>
   text.replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`);
 
-export function welcomePage({ publicUrl, snapshot, ready, version }: WelcomeFacts): string {
-  const models = [...snapshot.models.values()];
-  const embedding = models.find(({ kind }) => kind === "embedding");
-  const image = models.find(({ kind }) => kind === "image");
+function welcomePage({ publicUrl, models, examples, ready, version }: WelcomeFacts): string {
+  const embedding = examples.find(({ kind }) => kind === "embedding");
+  const image = examples.find(({ kind }) => kind === "image");
   const curls = [
+    `curl ${publicUrl}/v1/models -H "Authorization: Bearer $VEXEL_KEY"`,
     embedding && curl(publicUrl, "embeddings", { model: embedding.id, input: "a red boat" }),
     image &&
       curl(publicUrl, "images/generations", {
@@ -23,24 +76,27 @@ export function welcomePage({ publicUrl, snapshot, ready, version }: WelcomeFact
         prompt: "a red boat on a calm sea at sunset",
       }),
   ].filter((line) => line !== undefined);
-  const rows = models.map(
-    ({ id, kind, description, ownedBy }) =>
-      `<tr><td><code>${safe(id)}</code></td><td>${kind}</td><td>${safe(description ?? ownedBy)}</td></tr>`,
-  );
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>Vexel</title><style>${style}</style></head><body><main>
 <header><h1>Vexel</h1><span class="${ready ? "good" : "bad"}">${ready ? "ready" : "not ready"}</span></header>
 <p>An OpenAI-compatible gateway for embeddings and images. Point any OpenAI client at
 <code>${safe(publicUrl)}/v1</code>.</p>
-<h2>Models</h2><table><tbody>${rows.join("")}</tbody></table>
-<h2>Try it</h2>${curls.map((line) => `<pre>${safe(line)}</pre>`).join("")}
+${models ? modelTable(models) : ""}<h2>Try it</h2>${curls.map((line) => `<pre>${safe(line)}</pre>`).join("")}
 <p class="quiet">The key was printed when the gateway first started.
 <code>npm start -- keys create</code> makes another.</p>
 <footer><a href="/openapi.json">API document</a> · <a href="/healthz">health</a> ·
 <a href="/readyz">readiness</a> · version ${safe(version)}</footer>
 </main></body></html>`;
 }
+
+const modelTable = (models: readonly Model[]): string => {
+  const rows = models.map(
+    ({ id, kind, description, ownedBy }) =>
+      `<tr><td><code>${safe(id)}</code></td><td>${kind}</td><td>${safe(description ?? ownedBy)}</td></tr>`,
+  );
+  return `<h2>Models</h2><table><tbody>${rows.join("")}</tbody></table>\n`;
+};
 
 const curl = (publicUrl: string, path: string, body: unknown): string =>
   [

@@ -14,13 +14,8 @@ export function resolve(
   snapshot: Snapshot,
 ): Route {
   const model = snapshot.models.get(id);
-  if (!model) throw unknownModel(id);
-  if (!mayUse(caller, model)) {
-    throw new GatewayError(
-      "model_not_allowed",
-      `The key "${caller.name}" does not have access to model \`${id}\`.`,
-    );
-  }
+  // One response for both: a key cannot find out which models there are for other keys.
+  if (!model || !mayUse(caller, model)) throw unknownModel(id);
   if (model.kind !== kind) {
     throw kind === "embedding"
       ? new GatewayError(

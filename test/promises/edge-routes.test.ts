@@ -192,3 +192,26 @@ test("a body where none is asked for does no harm", async () => {
   }
   connection.hangUp();
 });
+
+describe("the page at /", () => {
+  test("lists no model without an API key", async () => {
+    for (const headers of [{}, { authorization: "Bearer sk-wrong-0123456789" }]) {
+      const response = await ask("/", "GET", headers as Record<string, string>);
+      expect(response.status).toBe(200);
+      const page = await response.text();
+      expect(page).not.toContain("text-embedding-3-small");
+      expect(page).not.toContain("<h2>Models</h2>");
+    }
+  });
+
+  test("lists what an API key may use", async () => {
+    const page = await (await ask("/")).text();
+    expect(page).toContain("<code>text-embedding-3-small</code>");
+  });
+
+  test("cannot be framed, nor read as another type", async () => {
+    const { headers } = await ask("/");
+    expect(headers.get("content-security-policy")).toContain("frame-ancestors 'none'");
+    expect(headers.get("x-content-type-options")).toBe("nosniff");
+  });
+});

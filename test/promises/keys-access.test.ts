@@ -120,15 +120,14 @@ describe("a key opens only the models it is for", () => {
   };
 
   test("by name", async () => {
-    const message = await expectFault(await call(as(narrow)), "model_not_allowed");
-    expect(message).toBe(`The key "narrow" does not have access to model \`${embedder}\`.`);
+    await expectFault(await call(as(narrow)), "model_not_found");
     expect(await listed(narrow)).toEqual([painter]);
   });
 
   test("by glob", async () => {
     expect((await call(as(globbed))).status).toBe(200);
     expect((await call(as(globbed), "text-embedding-ada-002")).status).toBe(200);
-    await expectFault(await call(as(globbed), "our-embedder"), "model_not_allowed");
+    await expectFault(await call(as(globbed), "our-embedder"), "model_not_found");
     expect(await listed(globbed)).toEqual([
       "our-painter",
       "text-embedding-3-small",
@@ -141,9 +140,19 @@ describe("a key opens only the models it is for", () => {
     await expectFault(await call(as(testKey), "nothing"), "model_not_found");
   });
 
-  test("to others it does not even show a model's description", async () => {
-    const response = await fetch(`${gateway.url}/v1/models/${embedder}`, { headers: as(narrow) });
-    await expectFault(response, "model_not_found");
+  test("a model that is for other keys is answered like one that does not exist", async () => {
+    const headers = as(narrow);
+    const shown = (id: string) => fetch(`${gateway.url}/v1/models/${id}`, { headers });
+    const asked = (id: string) => call(headers, id);
+    for (const ask of [shown, asked]) {
+      const [hidden, missing] = await Promise.all([ask(embedder), ask("nothing")]);
+      const message = await expectFault(hidden, "model_not_found");
+      expect(message.replace(embedder, "nothing")).toBe(
+        await expectFault(missing, "model_not_found"),
+      );
+      const names = ({ headers: given }: Response) => [...given.keys()].sort();
+      expect(names(hidden)).toEqual(names(missing));
+    }
   });
 
   test("what it is not for is refused before any upstream is asked, and has a row", async () => {
@@ -156,8 +165,8 @@ describe("a key opens only the models it is for", () => {
       model: embedder,
       upstream: null,
       attempts: 0,
-      status: 403,
-      fault: "model_not_allowed",
+      status: 404,
+      fault: "model_not_found",
     });
   });
 });

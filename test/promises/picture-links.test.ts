@@ -95,6 +95,17 @@ describe("no picture is given", () => {
     outsider((link) => changed(link, "signature", (text) => text.slice(0, 20))));
   test("with a signature that goes on", () =>
     outsider((link) => changed(link, "signature", (text) => `${text}AAAA`)));
+  test.each(["!!!!", "=", "%20", "%0A"])("with signs behind its signature: %s", (signs) =>
+    outsider((link) => `${link}${signs}`),
+  );
+  test("with a signature in the other alphabet of base64", async () => {
+    // Several pictures: not every signature has a sign that differs between the two.
+    for (let at = 0; at < 8; at++) {
+      await outsider((link) =>
+        changed(link, "signature", (text) => `${text.replaceAll("-", "+").replaceAll("_", "/")}=`),
+      );
+    }
+  });
   test("with a later expiry", () =>
     outsider((link) => changed(link, "expires", (seconds) => String(Number(seconds) + 1))));
   test("with the expiry in another spelling", () =>
