@@ -78,6 +78,7 @@ export function build({ settings, snapshot, engines, log, ...hurry }: BuildOptio
     ttlMs: settings.VEXEL_PICTURE_TTL * 1000,
     givenAgainMs: settings.VEXEL_ANSWER_TTL * 1000,
     maxBytes: settings.VEXEL_PICTURES_MAX_BYTES,
+    disk: temp.disk,
     now: Date.now,
   });
 
@@ -118,6 +119,7 @@ export function build({ settings, snapshot, engines, log, ...hurry }: BuildOptio
     roster,
     limits,
     isThere,
+    disk: temp.disk,
   });
   const money = createSpendingPath({
     settings,

@@ -11,7 +11,7 @@ import type { KeepWithinOptions } from "./gateway/stages/keep-within.ts";
 import { imageStacks, type Stacks } from "./gateway/stages/stack.ts";
 import type { Log } from "./observe/log.ts";
 import type { Settings } from "./settings.ts";
-import { Answers, NoRoom } from "./store/answers.ts";
+import { Answers, type AnswersOptions, NoRoom } from "./store/answers.ts";
 import { holdsCredentials, isInsideHost } from "./upstream/address-guard.ts";
 import type { Target } from "./upstream/contract.ts";
 import { createDownload } from "./upstream/download.ts";
@@ -32,6 +32,7 @@ export interface ImagePathOptions {
   readonly limits: KeepWithinOptions;
   /** By a question that costs nothing. */
   readonly isThere: (target: Target) => Promise<boolean>;
+  readonly disk: AnswersOptions["disk"];
 }
 
 export interface ImagePath extends Pick<Stacks, "generations" | "edits"> {
@@ -42,12 +43,13 @@ export interface ImagePath extends Pick<Stacks, "generations" | "edits"> {
 }
 
 export function createImagePath(options: ImagePathOptions): ImagePath {
-  const { settings, reach, log, now, clock, roster, limits, isThere } = options;
+  const { settings, reach, log, now, clock, roster, limits, isThere, disk } = options;
   const darkroom = createDarkroom({ idleMs: settings.VEXEL_LOCAL_IDLE * 1000, clock });
   const answers = new Answers({
     folder: join(settings.VEXEL_DATA, "answers"),
     ttlMs: settings.VEXEL_ANSWER_TTL * 1000,
     maxBytes: settings.VEXEL_ANSWERS_MAX_BYTES,
+    disk,
     now,
   });
   const sweeping = setInterval(() => void answers.sweep(), 60_000);
@@ -55,7 +57,7 @@ export function createImagePath(options: ImagePathOptions): ImagePath {
   void answers.sweep();
   const kept = new KeptAnswers(answers, (error) =>
     log.warn("answer-not-kept", {
-      reason: error instanceof NoRoom ? "no room: VEXEL_ANSWERS_MAX_BYTES" : String(error),
+      reason: error instanceof NoRoom ? `no room: ${error.message}` : String(error),
     }),
   );
   const tools = createTools(settings, reach, darkroom);

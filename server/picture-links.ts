@@ -6,7 +6,7 @@ import { type Held, typeOf } from "./gateway/pictures/look.ts";
 import { checkLink, signLink } from "./std/signed-link.ts";
 import type { BlobSource } from "./store/blob-store.ts";
 import { openLinkSecret } from "./store/link-secret.ts";
-import { Pictures } from "./store/pictures.ts";
+import { type PictureOptions, Pictures } from "./store/pictures.ts";
 
 export interface PictureLinksOptions {
   /** Of the data; it must be there. */
@@ -15,6 +15,7 @@ export interface PictureLinksOptions {
   /** How long an answer with links may be given again. */
   readonly givenAgainMs: number;
   readonly maxBytes: number;
+  readonly disk: PictureOptions["disk"];
   /** Unix milliseconds. */
   readonly now: () => number;
 }
@@ -27,8 +28,8 @@ export interface PictureLinks {
 }
 
 export function createPictureLinks(options: PictureLinksOptions): PictureLinks {
-  const { folder, maxBytes, now } = options;
-  const store = new Pictures({ folder: join(folder, "pictures"), maxBytes, now });
+  const { folder, maxBytes, disk, now } = options;
+  const store = new Pictures({ folder: join(folder, "pictures"), maxBytes, disk, now });
   const secret = openLinkSecret(folder);
   return {
     keep: async (picture, publicUrl, givenAgain = false) => {

@@ -21,12 +21,12 @@ export function temporaryFolder(): { path: string; [Symbol.dispose](): void } {
   return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
 }
 
+/** A disk that is never full. */
+export const roomyDisk = { hasRoom: () => true, took: () => undefined };
+
 /** Request temp storage without bounds. */
 export const roomyStorage = (): TempStorage =>
-  new TempStorage({
-    maxBytes: Number.MAX_SAFE_INTEGER,
-    disk: { hasRoom: () => true, took: () => undefined },
-  });
+  new TempStorage({ maxBytes: Number.MAX_SAFE_INTEGER, disk: roomyDisk });
 
 /** The usual configuration of a test: everything OpenAI has, behind one fake upstream. */
 export const configFor = (fakeUrl: string): string => `

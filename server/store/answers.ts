@@ -7,12 +7,14 @@ import { closeSync, mkdirSync, openSync, writeSync } from "node:fs";
 import { readdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { AnswerFacts, AnswerShelf, KeptAnswer, Recorder } from "../std/answer-shelf.ts";
+import type { DiskReserve } from "../std/disk-reserve.ts";
 import { look, remove } from "./files.ts";
 
 export interface AnswersOptions {
   readonly folder: string;
   readonly ttlMs: number;
   readonly maxBytes: number;
+  readonly disk: Pick<DiskReserve, "hasRoom" | "took">;
   /** Unix milliseconds. */
   readonly now: () => number;
 }
@@ -20,6 +22,7 @@ export interface AnswersOptions {
 /** An answer stays a little longer than it can be found, as it may be on its way out to someone. */
 const graceMs = 60_000;
 
+/** The message is the setting that says how much room there is. */
 export class NoRoom extends Error {
   override readonly name = "NoRoom";
 }
@@ -41,7 +44,7 @@ export class Answers implements AnswerShelf {
 
   /** Throws what the disk throws, and NoRoom while it is written. */
   begin(): Recorder {
-    const { folder, maxBytes, now } = this.#options;
+    const { folder, maxBytes, disk, now } = this.#options;
     const body = `${randomUUID()}.body`;
     const file = openSync(join(folder, body), "wx", 0o600);
     let length = 0;
@@ -59,7 +62,9 @@ export class Answers implements AnswerShelf {
     return {
       append: (piece) => {
         const bytes = typeof piece === "string" ? Buffer.from(piece) : piece;
-        if (this.#held + bytes.length > maxBytes) throw new NoRoom();
+        if (this.#held + bytes.length > maxBytes) throw new NoRoom("VEXEL_ANSWERS_MAX_BYTES");
+        if (!disk.hasRoom(bytes.length, "response")) throw new NoRoom("VEXEL_DISK_RESERVE_BYTES");
+        disk.took(bytes.length);
         for (let done = 0; done < bytes.length; ) done += writeSync(file, bytes, done);
         length += bytes.length;
         this.#held += bytes.length;
@@ -111,7 +116,7 @@ export class Answers implements AnswerShelf {
     const draft = join(folder, `${randomUUID()}.draft`);
     const text = JSON.stringify(entry);
     // Small answers under many names take room as well.
-    if (this.#held + text.length > maxBytes) throw new NoRoom();
+    if (this.#held + text.length > maxBytes) throw new NoRoom("VEXEL_ANSWERS_MAX_BYTES");
     this.#held += text.length;
     await writeFile(draft, text, { mode: 0o600 });
     await rename(draft, join(folder, `${name}.json`));

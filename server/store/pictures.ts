@@ -3,15 +3,20 @@ import { randomBytes } from "node:crypto";
 import { mkdirSync, writeSync } from "node:fs";
 import { type FileHandle, open, readdir, rename } from "node:fs/promises";
 import { join } from "node:path";
+import type { DiskReserve } from "../std/disk-reserve.ts";
 import { fromBase64, NotBase64 } from "../std/from-base64.ts";
 import { GatewayError } from "../std/gateway-error.ts";
 import { extensionOf, typeOfExtension } from "../std/sniff.ts";
 import type { BlobAbout, BlobSource, BlobStore, FoundBlob, PutBlob } from "./blob-store.ts";
+import { type Expiring, ExpiryQueue } from "./expiry-queue.ts";
 import { look, remove } from "./files.ts";
 
 export interface PictureOptions {
   readonly folder: string;
   readonly maxBytes: number;
+  /** The order of all files is held in memory, about 100 bytes each. */
+  readonly maxFiles?: number;
+  readonly disk: Pick<DiskReserve, "hasRoom" | "took">;
   /** Unix milliseconds. */
   readonly now: () => number;
 }
@@ -23,15 +28,24 @@ const draftEnding = ".draft";
 const draftMs = 3_600_000;
 /** A picture stays a little longer than it can be found, as it may be on its way out to someone. */
 const graceMs = 60_000;
+/** A new image that finds the folder full deletes up to this many expired ones beyond what it needs itself. */
+const biteFiles = 16;
+/** The longest `retry-after` of a store that is full. */
+const longestWaitMs = 60_000;
 
 export class Pictures implements BlobStore {
-  readonly #options: PictureOptions;
+  readonly #options: Required<PictureOptions>;
+  /** Every file of the folder, once those of earlier processes are counted. A file is looked at once, and deleted once. */
+  readonly #files = new ExpiryQueue();
   #held = 0;
-  /** Ever kept, so that a sweep can tell what came while it was counting. */
-  #kept = 0;
+  /** Being written, and not among the files yet. */
+  #writing = 0;
+  /** Names of this process, until the files of earlier ones are counted. */
+  #own: Set<string> | undefined = new Set();
+  #counting: Promise<void> | undefined;
 
   constructor(options: PictureOptions) {
-    this.#options = options;
+    this.#options = { maxFiles: 100_000, ...options };
     mkdirSync(options.folder, { recursive: true, mode: 0o700 });
   }
 
@@ -40,16 +54,21 @@ export class Pictures implements BlobStore {
     const size = sizeOf(source);
     await this.#reserve(size);
     const name = `${randomBytes(24).toString("base64url")}.${extensionOf(type)}`;
+    this.#own?.add(name);
     const path = join(folder, name);
     const expires = Math.ceil((now() + ttlMs) / 1000);
+    this.#writing++;
     try {
       await write(path + draftEnding, source, expires);
       await rename(path + draftEnding, path);
+      this.#files.add({ name, size, deleteAt: expires * 1000 + graceMs });
     } catch (cause) {
       this.#held -= size;
       // A disk that filled up meanwhile may have taken a part of it.
       await remove(path + draftEnding);
       throw unkept(cause);
+    } finally {
+      this.#writing--;
     }
     return { name, expires };
   }
@@ -65,36 +84,61 @@ export class Pictures implements BlobStore {
     return { type: typeOfExtension(extension), size, content: Bun.file(path).slice(0, size) };
   }
 
-  /** Takes out what has expired and counts what is left. */
+  /** Deletes what has expired. The first time it also counts what earlier processes left in the folder. */
   async sweep(): Promise<void> {
-    const { folder, now } = this.#options;
-    const before = this.#kept;
-    let held = 0;
+    this.#counting ??= this.#countEarlier(this.#own ?? new Set());
+    await this.#counting;
+    await this.#deleteExpired(() => true);
+  }
+
+  async #countEarlier(own: ReadonlySet<string>): Promise<void> {
+    const { folder } = this.#options;
     for (const name of await readdir(folder).catch(() => [])) {
-      const path = join(folder, name);
-      const found = await look(path);
+      const isDraft = name.endsWith(draftEnding);
+      if (own.has(isDraft ? name.slice(0, -draftEnding.length) : name)) continue;
+      const found = await look(join(folder, name));
       if (!found) continue;
-      const lastsMs = name.endsWith(draftEnding) ? draftMs : graceMs;
-      if (found.mtimeMs + lastsMs <= now()) await remove(path);
-      else held += found.size;
+      const { size, mtimeMs } = found;
+      this.#files.add({ name, size, deleteAt: mtimeMs + (isDraft ? draftMs : graceMs) });
+      this.#held += size;
     }
-    // Some of what came meanwhile may be counted twice, which the next sweep puts right.
-    this.#held = held + (this.#kept - before);
+    this.#own = undefined;
+  }
+
+  /** As many as `isNeeded` says, the oldest first. */
+  async #deleteExpired(isNeeded: () => boolean): Promise<void> {
+    const { folder, now } = this.#options;
+    while (isNeeded()) {
+      const file = this.#files.takeExpired(now());
+      if (!file) return;
+      await remove(join(folder, file.name));
+      this.#held -= file.size;
+    }
   }
 
   async #reserve(bytes: number): Promise<void> {
-    const { maxBytes } = this.#options;
-    if (this.#held + bytes > maxBytes) await this.sweep();
-    if (this.#held + bytes > maxBytes) {
-      throw new GatewayError(
-        "storage_unavailable",
-        "There is no room left for picture links. Ask for response_format b64_json.",
-        { retryAfterMs: 60_000 },
-      );
+    const { maxBytes, maxFiles, disk, now } = this.#options;
+    const isFull = (): boolean =>
+      this.#held + bytes > maxBytes || this.#files.length + this.#writing >= maxFiles;
+    if (isFull()) {
+      let more = biteFiles;
+      await this.#deleteExpired(() => isFull() || more-- > 0);
     }
+    if (isFull()) throw noRoom(this.#files.first, now());
+    if (!disk.hasRoom(bytes, "response")) throw noRoom(undefined, now());
+    disk.took(bytes);
     this.#held += bytes;
-    this.#kept += bytes;
   }
+}
+
+/** Room comes back when the next image expires; of a disk nobody knows when. */
+function noRoom(next: Expiring | undefined, now: number): GatewayError {
+  const waitMs = next ? next.deleteAt - now : longestWaitMs;
+  return new GatewayError(
+    "storage_unavailable",
+    "There is no room left for image links. Ask for response_format b64_json.",
+    { retryAfterMs: Math.min(Math.max(waitMs, 1000), longestWaitMs) },
+  );
 }
 
 const sizeOf = (source: BlobSource): number =>

@@ -7,12 +7,18 @@ import { type Ask, type Claim, KeptAnswers } from "../../server/gateway/kept-ans
 import { Trip } from "../../server/gateway/trip.ts";
 import { Answers } from "../../server/store/answers.ts";
 import { until } from "../conformance/arrange.ts";
-import { temporaryFolder } from "../harness.ts";
+import { roomyDisk, temporaryFolder } from "../harness.ts";
 
 const folder = temporaryFolder();
 afterAll(() => folder[Symbol.dispose]());
 const shelf = (maxBytes = 10_000, now = () => Date.now()) =>
-  new Answers({ folder: join(folder.path, crypto.randomUUID()), ttlMs: 60_000, maxBytes, now });
+  new Answers({
+    folder: join(folder.path, crypto.randomUUID()),
+    ttlMs: 60_000,
+    maxBytes,
+    disk: roomyDisk,
+    now,
+  });
 const unexpected = (error: unknown): void => {
   throw error;
 };

@@ -6,7 +6,7 @@ import { lasting } from "../../server/gateway/lasting.ts";
 import { LostAnswers } from "../../server/gateway/lost-answers.ts";
 import { Answers } from "../../server/store/answers.ts";
 import { arrange, until } from "../conformance/arrange.ts";
-import { temporaryFolder, testKey } from "../harness.ts";
+import { roomyDisk, temporaryFolder, testKey } from "../harness.ts";
 
 const { fake, gateway, close } = arrange();
 beforeEach(() => fake.clear());
@@ -143,6 +143,7 @@ describe("on the shelf", () => {
       folder: join(folder.path, crypto.randomUUID()),
       ttlMs: 60_000,
       maxBytes,
+      disk: roomyDisk,
       now: () => Date.now(),
     });
   const { signal } = new AbortController();

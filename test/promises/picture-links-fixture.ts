@@ -3,7 +3,7 @@ import { createCors } from "../../server/edge/cors.ts";
 import { type Handlers, listen } from "../../server/edge/listen.ts";
 import { routes } from "../../server/edge/routes.ts";
 import { createPictureLinks, type PictureLinks } from "../../server/picture-links.ts";
-import { roomyStorage, temporaryFolder } from "../harness.ts";
+import { roomyDisk, roomyStorage, temporaryFolder } from "../harness.ts";
 
 export interface LinkDesk {
   readonly links: PictureLinks;
@@ -30,6 +30,7 @@ export function linkDesk({ ttlMs = 3_600_000, maxBytes = 10_000_000 }: DeskOptio
       ttlMs,
       givenAgainMs: 600_000,
       maxBytes,
+      disk: roomyDisk,
       now: () => desk.now,
     });
   const desk = { now: Date.now() } as LinkDesk;

@@ -165,6 +165,35 @@ describe("room", () => {
     expect(kept(desk).length).toBe(1);
   });
 
+  test("that is full costs a new image no look at the files that are there, and one deletion each where they expire", async () => {
+    const files = 4000;
+    await using desk = linkDesk({ maxBytes: files * png.length, ttlMs: 60_000 });
+    for (let at = 0; at < files; at++) {
+      const path = join(desk.folder, "pictures", `${String(at).padStart(32, "0")}.png`);
+      writeFileSync(path, png);
+      const expires = (desk.now + 60_000 + at * 1000) / 1000;
+      utimesSync(path, expires, expires);
+    }
+    const links = desk.again();
+    const timeOf = async (work: () => Promise<unknown>): Promise<number> => {
+      const began = performance.now();
+      await work();
+      return performance.now() - began;
+    };
+    const scanMs = await timeOf(() => links.sweep());
+    const keepMany = async (fault: string, stepMs: number): Promise<void> => {
+      for (let times = 0; times < 60; times++) {
+        desk.now += stepMs;
+        expect(await faultOf(links.keep(small, desk.url))).toBe(fault);
+      }
+    };
+    // Once for each of them, it would be sixty times as long as one scan.
+    expect(await timeOf(() => keepMany("storage_unavailable", 0))).toBeLessThan(scanMs * 10);
+    desk.now += 120_000 - 1000;
+    expect(await timeOf(() => keepMany("kept", 1000))).toBeLessThan(scanMs * 10);
+    expect(kept(desk).length).toBe(files);
+  });
+
   test("is given back by what could not be kept", async () => {
     await using desk = linkDesk({ maxBytes: 200 });
     for (let times = 0; times < 5; times++) {

@@ -1,0 +1,61 @@
+/** Files in the order in which they are to be deleted: a binary min-heap, so that the next one is found at once. */
+
+export interface Expiring {
+  readonly name: string;
+  readonly size: number;
+  /** Unix milliseconds from which on it may be deleted. */
+  readonly deleteAt: number;
+}
+
+export class ExpiryQueue {
+  readonly #heap: Expiring[] = [];
+
+  get length(): number {
+    return this.#heap.length;
+  }
+
+  get first(): Expiring | undefined {
+    return this.#heap[0];
+  }
+
+  add(file: Expiring): void {
+    const heap = this.#heap;
+    let at = heap.length;
+    heap.push(file);
+    while (at > 0) {
+      const parent = (at - 1) >> 1;
+      if (this.#deleteAt(parent) <= file.deleteAt) break;
+      heap[at] = heap[parent] as Expiring;
+      at = parent;
+    }
+    heap[at] = file;
+  }
+
+  /** Takes out the first one if its time has come. */
+  takeExpired(now: number): Expiring | undefined {
+    const heap = this.#heap;
+    const first = heap[0];
+    if (!first || first.deleteAt > now) return undefined;
+    const last = heap.pop();
+    if (last && last !== first) this.#sink(last);
+    return first;
+  }
+
+  /** Puts it into the place of the first. */
+  #sink(file: Expiring): void {
+    const heap = this.#heap;
+    let at = 0;
+    for (;;) {
+      let child = 2 * at + 1;
+      if (this.#deleteAt(child + 1) < this.#deleteAt(child)) child++;
+      if (this.#deleteAt(child) >= file.deleteAt) break;
+      heap[at] = heap[child] as Expiring;
+      at = child;
+    }
+    heap[at] = file;
+  }
+
+  #deleteAt(at: number): number {
+    return this.#heap[at]?.deleteAt ?? Number.POSITIVE_INFINITY;
+  }
+}
