@@ -2,6 +2,7 @@
 import type { z } from "zod";
 import { nearest } from "../std/nearest.ts";
 import { kinds } from "../upstream/kinds.ts";
+import { retiredKinds } from "../upstream/retired-kinds.ts";
 import type { Note, Path } from "./problem.ts";
 import { kindless, knownKeys } from "./schema.ts";
 
@@ -56,6 +57,8 @@ function wrongKind(value: unknown, list: "upstreams" | "models", show: Show): st
   const known = list === "upstreams" ? [...kinds.keys()] : ["embedding", "image"];
   if (value === undefined) return `is missing; known: ${known.join(", ")}`;
   if (typeof value !== "string") return `must be one of ${known.join(", ")}`;
+  const retired = list === "upstreams" ? retiredKinds.get(value) : undefined;
+  if (retired) return `${show(value)} was retired on ${retired.on}: ${retired.instead}`;
   const what = list === "upstreams" ? "kind of upstream" : "kind of model";
   return `${show(value)} is no ${what}${didYouMean(value, known, show)}; known: ${known.join(", ")}`;
 }

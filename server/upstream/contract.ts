@@ -99,6 +99,8 @@ export interface EmbeddingsReply {
   readonly vectors: readonly Vector[];
   /** As reported by the upstream, 0 included. Absent where it reports none. */
   readonly usage?: { readonly inputTokens: number };
+  /** The end of an input was cut off, as the client allowed. Absent: no, or the upstream does not say. */
+  readonly truncated?: true;
   /** The upstream's own answer, where it may serve a caller as it is: it names this model and is in this encoding. */
   readonly verbatim?: {
     readonly body: Pieces;

@@ -48,6 +48,17 @@ const titan = (fields: readonly string[]): Dialect => ({
   }),
 });
 
+/** Titan Multimodal Embeddings, given texts. */
+const titanMultimodal: Dialect = {
+  ...titan(["inputText", "embeddingConfig"]),
+  read: ({ inputText, embeddingConfig }) => {
+    const config = (embeddingConfig ?? {}) as { outputEmbeddingLength?: number };
+    expectOnly(config, ["outputEmbeddingLength"]);
+    const { outputEmbeddingLength: dimensions } = config;
+    return { input: one(inputText), ...(dimensions !== undefined && { dimensions }) };
+  },
+};
+
 /** The older model, asked for types, answers by type as the newer one does. */
 const cohere = (fields: readonly string[], bare: boolean): Dialect => ({
   fields,
@@ -212,6 +223,7 @@ const titan2 = titan(["inputText", "dimensions", "normalize", "embeddingTypes"])
 export const bedrockCases: readonly VendorCase[] = [
   caseOf("bedrock, titan v1", targetOf("amazon.titan-embed-text-v1"), titan(["inputText"])),
   caseOf("bedrock, titan v2", targetOf("amazon.titan-embed-text-v2:0"), titan2),
+  caseOf("bedrock, titan multimodal", targetOf("amazon.titan-embed-image-v1"), titanMultimodal),
   caseOf("bedrock, signed", targetOf("amazon.titan-embed-text-v2:0", true), titan2),
   caseOf("bedrock, cohere v3", targetOf("cohere.embed-multilingual-v3"), cohere(cohere3, true)),
   caseOf("bedrock, cohere v4", targetOf("eu.cohere.embed-v4:0"), cohere(cohere4, false)),

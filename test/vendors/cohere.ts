@@ -91,6 +91,7 @@ const caseOf = (name: string, target: Target): VendorCase => ({
 
 export const cohereCases: readonly VendorCase[] = [
   caseOf("cohere", targetOf("cohere", "embed-v4.0")),
+  caseOf("cohere, embed-v5", targetOf("cohere", "embed-v5.0-pro")),
   caseOf("cohere, embed-v3", targetOf("cohere", "embed-multilingual-v3.0")),
   caseOf(
     "cohere, by an address with a version",

@@ -20,6 +20,7 @@ import { teiCases } from "./tei.ts";
 import { tritonCases } from "./triton.ts";
 import type { VendorCase } from "./vendor-case.ts";
 import { vertexCases } from "./vertex.ts";
+import { volcengineCases } from "./volcengine.ts";
 import { voyageCases } from "./voyage.ts";
 import { watsonxCases } from "./watsonx.ts";
 
@@ -34,6 +35,7 @@ export const vendorCases: readonly VendorCase[] = [
   ...mistralCases,
   ...cohereCases,
   ...voyageCases,
+  ...volcengineCases,
   ...jinaCases,
   ...nomicCases,
   ...perplexityCases,

@@ -8,6 +8,7 @@ import { expectOnly, writeFloats } from "./written.ts";
 function understand(request: WireRequest, target: Target): Understood {
   const body = bodyAt(request, "https://api-atlas.nomic.ai/v1/embedding/text");
   expectOnly(body, ["model", "texts", "task_type", "dimensionality", "long_text_mode"]);
+  if (body.long_text_mode !== "mean") throw new Error("a long text would be cut");
   expectModel(body, target);
   return {
     input: textsIn(body.texts),

@@ -22,8 +22,10 @@ const targetOf = (model: string, options: Record<string, unknown> = {}): Target 
   },
 });
 
-const addressOf = (model: string, method: string): string =>
-  `https://${host}/v1/projects/${project}/locations/${location}/publishers/google/models/${model}:${method}`;
+const addressOf = (model: string, method: string): string => {
+  const [publisher, name] = model.includes("/") ? model.split("/") : ["google", model];
+  return `https://${host}/v1/projects/${project}/locations/${location}/publishers/${publisher}/models/${name}:${method}`;
+};
 
 function understandPredict(request: WireRequest, model: string): Understood {
   expectUrl(request, addressOf(model, "predict"));
@@ -50,11 +52,18 @@ function understandContent(request: WireRequest, model: string): Understood {
   expectUrl(request, addressOf(model, "embedContent"));
   const body = readBody(request);
   expectOnly(body, ["content", "embedContentConfig"]);
-  const config = (body.embedContentConfig ?? {}) as { outputDimensionality?: number };
-  expectOnly(config, ["outputDimensionality"]);
+  const config = (body.embedContentConfig ?? {}) as {
+    outputDimensionality?: number;
+    autoTruncate?: boolean;
+    taskType?: string;
+  };
+  expectOnly(config, ["outputDimensionality", "autoTruncate", "taskType"]);
+  if (config.autoTruncate !== false) throw new Error("nobody asked to cut the text");
   const { parts } = body.content as { parts: readonly { text: string }[] };
   if (parts.length !== 1) throw new Error("one part is allowed");
-  const { text, purpose } = splitPrefix(parts[0]?.text ?? "");
+  const { text, purpose } = model.includes("maas")
+    ? { text: parts[0]?.text ?? "", purpose: config.taskType }
+    : splitPrefix(parts[0]?.text ?? "");
   return {
     input: { kind: "text", texts: [text] },
     encoding: "float",
@@ -82,7 +91,7 @@ const contained = ([vector]: readonly Float32Array[], tokens: number | undefined
 
 function caseOf(name: string, target: Target): VendorCase {
   const { model, upstream } = target;
-  const content = model.includes("gemini-embedding-2");
+  const content = /gemini-embedding-2|maas/.test(model);
   return {
     name,
     target,
@@ -100,6 +109,10 @@ export const vertexCases: readonly VendorCase[] = [
   caseOf("vertex, text-embedding-005", targetOf("text-embedding-005")),
   caseOf("vertex, gemini-embedding-001", targetOf("gemini-embedding-001")),
   caseOf("vertex, gemini-embedding-2", targetOf("gemini-embedding-2")),
+  caseOf(
+    "vertex, an open model as a service",
+    targetOf("intfloat/multilingual-e5-large-instruct-maas"),
+  ),
   caseOf(
     "vertex, with a service account",
     targetOf("text-multilingual-embedding-002", {

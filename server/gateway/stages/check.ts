@@ -29,6 +29,9 @@ export const checkEmbeddings =
       if (call.target && strayed(call.route, call.target)) {
         throw lie("its vectors are not those of the model's other targets");
       }
+      if (reply.truncated) {
+        call.trip.adapted = [...new Set([...(call.trip.adapted ?? []), "input"])];
+      }
       const verified = verifyEmbeddings(reply, call.query, call.route.dimensions);
       return believedEmbeddings(verified, call, onDisbelieved);
     });

@@ -24,14 +24,18 @@ const purposes: PurposeTable = {
   unsaid: "search_document",
 };
 
-// docs.cohere.com/reference/embed: 96 texts a call; these lengths, with embed-v4 and newer models only.
-const traits = ({ model }: Target): EmbeddingTraits => ({
-  maxItems: 96,
-  base64: true,
-  tokens: false,
-  purposes,
-  ...(/^embed-v([4-9]|\d\d)/.test(model) && { dimensions: [256, 512, 1024, 1536] }),
-});
+/** docs.cohere.com/changelog/embed-v5 (2026-09-30), docs.cohere.com/docs/cohere-embed: earlier models have one length. */
+export function cohereLengths(model: string): readonly number[] | undefined {
+  const version = Number(/embed-v-?(\d+)/i.exec(model)?.[1] ?? 0);
+  if (version >= 5) return [256, 512, 768, 1024, 1536, 2048];
+  return version === 4 ? [256, 512, 1024, 1536] : undefined;
+}
+
+// docs.cohere.com/reference/embed: 96 texts a request.
+function traits({ model }: Target): EmbeddingTraits {
+  const dimensions = cohereLengths(model);
+  return { maxItems: 96, base64: true, tokens: false, purposes, ...(dimensions && { dimensions }) };
+}
 
 const embeddings: EmbeddingsQuestion = {
   traits,

@@ -88,13 +88,6 @@ const vendors: readonly Dialect[] = [
       [/embed(qa)?-1b|nemotron/, { dimensions: "any" }],
     ],
   },
-  // docs.github.com/en/rest/models/embeddings; 64,000 tokens: docs.github.com/github-models, rate limits.
-  {
-    name: "github",
-    baseUrl: "https://models.github.ai/inference",
-    serves: "embedding",
-    embeddings: { ...openaiTraits, maxTokens: 64_000, base64: false, tokens: false },
-  },
   // 16: langgenius/dify-official-plugins, models/wenxin.
   {
     name: "qianfan",

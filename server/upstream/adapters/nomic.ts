@@ -8,6 +8,7 @@ import { bearer } from "./wire/headers.ts";
 import { memberOf } from "./wire/members.ts";
 import { searchWords, textsOf, usageOf, wordOf } from "./wire/native-embeddings.ts";
 import { nativeFault } from "./wire/native-fault.ts";
+import { truncation } from "./wire/truncation.ts";
 import { vectorRows } from "./wire/vector-rows.ts";
 
 const baseUrl = "https://api-atlas.nomic.ai/v1";
@@ -33,8 +34,11 @@ const embeddings: EmbeddingsQuestion = {
   traits,
   toUpstream: (query, target) => {
     const { upstream, model } = target;
+    const { cut, rest } = truncation(query);
     return askWithBearer(`${upstream.baseUrl ?? baseUrl}/embedding/text`, upstream, {
-      ...query.rest,
+      // nomic 3.9.0, embed.py: `truncate`, its default, or `mean`, the mean over all parts of the text. It cannot refuse.
+      long_text_mode: cut ? "truncate" : "mean",
+      ...rest,
       model,
       texts: textsOf(query),
       task_type: wordOf(query, traits(target)) ?? purposes.unsaid,

@@ -26,7 +26,16 @@ const groupHeaders = (upstream: Upstream): WireHeaders => ({
   ...ownHeaders(upstream),
 });
 
-const purposes: PurposeTable = { field: "type", words: { query: "query", document: "document" } };
+// @sap-ai-sdk/orchestration, EmbeddingsInput.type; `text` and `image` say what an input is, and not what for.
+const purposes: PurposeTable = {
+  field: "type",
+  words: {
+    query: "query",
+    document: "document",
+    classification: "classification",
+    clustering: "clustering",
+  },
+};
 
 // help.sap.com/docs/sap-ai-core, orchestration: which length a model can make is the model's affair.
 const traits = ({ model }: Target): EmbeddingTraits => ({

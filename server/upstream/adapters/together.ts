@@ -13,7 +13,8 @@ import { memberOf, restOf } from "./wire/members.ts";
 import { type Meant, nativeFault, type Refusal } from "./wire/native-fault.ts";
 import { readFault } from "./wire/upstream-fault.ts";
 
-const baseUrl = "https://api.together.xyz/v1";
+/** togethercomputer/openapi#257 (2026-04-28) and together 3.0.0. The former host, api.together.xyz, still answers. */
+const baseUrl = "https://api.together.ai/v1";
 
 /**
  * togethercomputer/skills, together-images, references/models.md: Kontext reads one picture, called `image_url`; FLUX.2 and

@@ -1,5 +1,6 @@
 /** The families of embedding models on Amazon Bedrock: each has a body of its own. */
 import type { EmbeddingsQuery, EmbeddingTraits, Rest, Vector } from "../../contract.ts";
+import { cohereLengths } from "../cohere.ts";
 import { listIn, memberOf } from "../wire/members.ts";
 import { searchWords, textsOf, vectorIn, wordOf } from "../wire/native-embeddings.ts";
 import { truncation } from "../wire/truncation.ts";
@@ -26,6 +27,21 @@ const titanOf = (more: Partial<EmbeddingTraits>): Family => ({
   vectors: (answer) => [vectorIn(answer, "embedding")],
   tokens: "inputTextTokenCount",
 });
+
+/**
+ * docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-titan-embed-mm.html: Titan Multimodal Embeddings, given a
+ * text, has another name for the length, and other lengths.
+ */
+const titanMultimodal: Family = {
+  ...titanOf({ dimensions: [256, 384, 1024] }),
+  body: (query) => ({
+    ...query.rest,
+    inputText: textsOf(query)[0],
+    ...(query.dimensions !== undefined && {
+      embeddingConfig: { outputEmbeddingLength: query.dimensions },
+    }),
+  }),
+};
 
 const titan1 = titanOf({});
 /** `normalize` is true unless the call says otherwise. */
@@ -69,7 +85,9 @@ function cohereOf(end: string, more: Partial<EmbeddingTraits>): Family {
 }
 
 const cohere3 = cohereOf("END", {});
-const cohere4 = cohereOf("RIGHT", { dimensions: [256, 512, 1024, 1536] });
+/** By the name of the model, which an ARN does not tell: then as Embed 4, the one that Bedrock has. */
+const cohereLater = (model: string): Family =>
+  cohereOf("RIGHT", { dimensions: cohereLengths(model) ?? [256, 512, 1024, 1536] });
 
 /** docs.aws.amazon.com/nova/latest/userguide/embeddings-schema.html */
 const novaTraits: EmbeddingTraits = {
@@ -117,10 +135,11 @@ export const isFamily = (name: unknown): boolean => familyNames.some((family) =>
 export function familyOf(model: string, given: unknown): Family {
   switch ((given as FamilyName | undefined) ?? nameOf(model)) {
     case "cohere":
-      return /embed-(english|multilingual)-v3/.test(model) ? cohere3 : cohere4;
+      return /embed-(english|multilingual)-v3/.test(model) ? cohere3 : cohereLater(model);
     case "nova":
       return nova;
     default:
+      if (/titan-embed-image/.test(model)) return titanMultimodal;
       return /titan-embed-(text-v1|g1)/.test(model) ? titan1 : titan2;
   }
 }

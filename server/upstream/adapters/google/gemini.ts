@@ -15,9 +15,11 @@ import { filesOf } from "../wire/edit-sources.ts";
 import { headersOf } from "../wire/headers.ts";
 import { listIn, memberOf } from "../wire/members.ts";
 import { textsOf, usageOf, vectorIn, wordOf } from "../wire/native-embeddings.ts";
+import { truncation } from "../wire/truncation.ts";
 import { googleFault } from "./fault.ts";
 import { geminiBody, geminiTraits, readGeminiPictures } from "./gemini-pictures.ts";
 import { taskPrefixes, taskTypes, wantsPrefixes } from "./purposes.ts";
+import { checkTruncated } from "./truncated.ts";
 
 const baseUrl = "https://generativelanguage.googleapis.com/v1beta";
 
@@ -47,8 +49,10 @@ function toUpstream(query: EmbeddingsQuery, target: Target) {
   const word = wordOf(query, traits(target));
   const prefixes = wantsPrefixes(target.model);
   const name = nameOf(target);
+  // It has no field for it (google-genai 3.1.0: "auto_truncate … not in Gemini Developer API mode"), and refuses others.
+  const { rest } = truncation(query);
   const requests = textsOf(query).map((text) => ({
-    ...query.rest,
+    ...rest,
     model: `models/${name}`,
     content: { parts: [{ text: prefixes && word !== undefined ? word + text : text }] },
     ...(!prefixes && word !== undefined && { taskType: word }),
@@ -70,6 +74,7 @@ const embeddings: EmbeddingsQuestion = {
     const entries = single ? [memberOf(answer, "embedding")] : listIn(answer, "embeddings");
     return {
       vectors: entries.map((entry) => vectorIn(entry, "values")),
+      ...checkTruncated(query, [memberOf(answer, "truncated")]),
       ...usageOf(memberOf(memberOf(answer, "usageMetadata"), "promptTokenCount")),
     };
   },

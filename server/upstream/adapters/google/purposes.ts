@@ -34,4 +34,5 @@ export const taskPrefixes: PurposeTable = {
   },
 };
 
-export const wantsPrefixes = (model: string): boolean => model.includes("gemini-embedding-2");
+/** gemini-embedding-2, and later ones until Google says otherwise. The version of the first has three digits. */
+export const wantsPrefixes = (model: string): boolean => /gemini-embedding-(?!001|exp)/.test(model);

@@ -23,6 +23,7 @@ import { googleFault } from "./fault.ts";
 import { geminiBody, geminiTraits, readGeminiPictures } from "./gemini-pictures.ts";
 import { imagenBody, imagenEditBody, imagenTraits, isImagen, readImagen } from "./imagen.ts";
 import { taskPrefixes, taskTypes, wantsPrefixes } from "./purposes.ts";
+import { checkTruncated } from "./truncated.ts";
 
 interface VertexOptions {
   readonly project?: string;
@@ -42,11 +43,19 @@ function rootOf(upstream: Upstream): string {
   return `https://${location}-aiplatform.googleapis.com/v1`;
 }
 
+/** google-genai 3.1.0, `t_model`: `publishers/intfloat/models/name`, or `intfloat/name`; without a publisher, Google's. */
+function publishedAs(model: string): { readonly publisher: string; readonly name: string } {
+  const { publisher = "google", name = model } =
+    /^(?:publishers\/)?(?<publisher>[\w-]+)\/(?:models\/)?(?<name>[^/]+)$/.exec(model)?.groups ??
+    {};
+  return { publisher, name };
+}
+
 function addressOf({ upstream, model }: Target, method: string): string {
   const { project = "", location = "global" } = optionsOf(upstream);
-  const name = model.replace(/^(publishers\/)?google\/(models\/)?/, "");
-  const path = ["projects", project, "locations", location, "publishers/google/models"].join("/");
-  return `${rootOf(upstream)}/${path}/${encodeURIComponent(name)}:${method}`;
+  const { publisher, name } = publishedAs(model);
+  const path = ["projects", project, "locations", location, "publishers", publisher, "models"];
+  return `${rootOf(upstream)}/${path.join("/")}/${encodeURIComponent(name)}:${method}`;
 }
 
 /** `apiKey`, where there is one, is a token that somebody else has fetched. */
@@ -55,10 +64,17 @@ const ask = (target: Target, method: string, body: Rest): WireRequest =>
 
 const limits = { base64: false, tokens: false, dimensions: "any" } as const;
 
+/** google-genai 3.1.0, `t_is_vertex_embed_content_model`: every Gemini model but the first, and open models as a service. */
+function usesEmbedContent(model: string): boolean {
+  const { name } = publishedAs(model);
+  return (name.includes("gemini") && name !== "gemini-embedding-001") || name.includes("maas");
+}
+
 function traits({ model }: Target): EmbeddingTraits {
   // :embedContent takes one content (googleapis/js-genai, Models.embedContent).
   if (wantsPrefixes(model))
     return { ...limits, maxItems: 1, purposes: taskPrefixes, normalised: true };
+  if (usesEmbedContent(model)) return { ...limits, maxItems: 1, purposes: taskTypes };
   // cloud.google.com/vertex-ai/generative-ai/docs/embeddings/get-text-embeddings: gemini-embedding-001 takes one text,
   // and says so: "batchSize must be 1".
   if (model.includes("gemini")) return { ...limits, maxItems: 1, purposes: taskTypes };
@@ -66,16 +82,21 @@ function traits({ model }: Target): EmbeddingTraits {
   return { ...limits, maxItems: 250, maxTokens: 20_000, purposes: taskTypes };
 }
 
-/** gemini-embedding-2 and later: one content, with its options beside it. */
+/** One content, with its options beside it. */
 function toEmbedContent(query: EmbeddingsQuery, target: Target): WireRequest {
-  const [text] = textsOf(query);
-  const config = {
-    ...query.rest,
-    ...(query.dimensions !== undefined && { outputDimensionality: query.dimensions }),
-  };
+  const { cut, rest } = truncation(query);
+  const [text = ""] = textsOf(query);
+  const word = wordOf(query, traits(target)) ?? "";
+  const prefixed = wantsPrefixes(target.model);
   return ask(target, "embedContent", {
-    content: { role: "user", parts: [{ text: `${wordOf(query, traits(target)) ?? ""}${text}` }] },
-    ...(Object.keys(config).length > 0 && { embedContentConfig: config }),
+    content: { role: "user", parts: [{ text: prefixed ? word + text : text }] },
+    embedContentConfig: {
+      // Unless told otherwise, Google cuts off the end (google-genai 3.1.0, EmbedContentConfig.auto_truncate).
+      autoTruncate: cut,
+      ...rest,
+      ...(!prefixed && word !== "" && { taskType: word }),
+      ...(query.dimensions !== undefined && { outputDimensionality: query.dimensions }),
+    },
   });
 }
 
@@ -99,21 +120,28 @@ function toPredict(query: EmbeddingsQuery, target: Target): WireRequest {
   });
 }
 
-async function fromEmbedContent(reply: WireReply): Promise<EmbeddingsReply> {
+async function fromEmbedContent(
+  reply: WireReply,
+  query: EmbeddingsQuery,
+): Promise<EmbeddingsReply> {
   const answer = await reply.json();
   return {
     vectors: [vectorIn(memberOf(answer, "embedding"), "values")],
+    ...checkTruncated(query, [memberOf(answer, "truncated")]),
     ...usageOf(memberOf(memberOf(answer, "usageMetadata"), "promptTokenCount")),
   };
 }
 
-async function fromPredict(reply: WireReply): Promise<EmbeddingsReply> {
+async function fromPredict(reply: WireReply, query: EmbeddingsQuery): Promise<EmbeddingsReply> {
   const entries = listIn(await reply.json(), "predictions").map((prediction) =>
     memberOf(prediction, "embeddings"),
   );
-  const counts = entries.map((entry) => memberOf(memberOf(entry, "statistics"), "token_count"));
+  const statistics = entries.map((entry) => memberOf(entry, "statistics"));
+  const counts = statistics.map((entry) => memberOf(entry, "token_count"));
+  const truncated = statistics.map((entry) => memberOf(entry, "truncated"));
   return {
     vectors: entries.map((entry) => vectorIn(entry, "values")),
+    ...checkTruncated(query, truncated),
     ...(counts.every(isCount) && usageOf(counts.reduce((sum, count) => sum + count, 0))),
   };
 }
@@ -121,9 +149,9 @@ async function fromPredict(reply: WireReply): Promise<EmbeddingsReply> {
 const embeddings: EmbeddingsQuestion = {
   traits,
   toUpstream: (query, target) =>
-    wantsPrefixes(target.model) ? toEmbedContent(query, target) : toPredict(query, target),
-  fromUpstream: (reply, _query, target) =>
-    wantsPrefixes(target.model) ? fromEmbedContent(reply) : fromPredict(reply),
+    usesEmbedContent(target.model) ? toEmbedContent(query, target) : toPredict(query, target),
+  fromUpstream: (reply, query, target) =>
+    usesEmbedContent(target.model) ? fromEmbedContent(reply, query) : fromPredict(reply, query),
 };
 
 const draw = (target: Target, method: string, body: Rest): WireRequest =>

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import type { EmbeddingTraits } from "../../contract.ts";
 import type { Vendor } from "../../vendor.ts";
+import { cohereLengths } from "../cohere.ts";
 import { modest, openaiTraits } from "../openai/dialect.ts";
 import { openaiEmbeddings } from "../openai/embeddings.ts";
 import type { Place } from "../openai/place.ts";
@@ -19,16 +20,17 @@ const place: Place = ({ upstream }, path) => {
 };
 
 // learn.microsoft.com/rest/api/aifoundry/model-inference/get-embeddings: texts, and what they are for.
-const traits = (model: string): EmbeddingTraits =>
-  /^text-embedding-/.test(model)
-    ? { ...openaiTraits, base64: false, tokens: false }
-    : {
-        ...modest,
-        // docs.cohere.com/reference/embed.
-        maxItems: 96,
-        purposes: { field: "input_type", words: { query: "query", document: "document" } },
-        ...(/embed-v-?4/i.test(model) && { dimensions: [256, 512, 1024, 1536] }),
-      };
+function traits(model: string): EmbeddingTraits {
+  if (/^text-embedding-/.test(model)) return { ...openaiTraits, base64: false, tokens: false };
+  const dimensions = cohereLengths(model);
+  return {
+    ...modest,
+    // docs.cohere.com/reference/embed.
+    maxItems: 96,
+    purposes: { field: "input_type", words: { query: "query", document: "document" } },
+    ...(dimensions && { dimensions }),
+  };
+}
 
 export const azureAi: Vendor = {
   kind: {

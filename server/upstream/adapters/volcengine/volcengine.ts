@@ -1,6 +1,13 @@
 /** Volcengine's Ark, and BytePlus's ModelArk: OpenAI's language for vectors, and Seedream's for pictures. */
 import { GatewayError } from "../../../std/gateway-error.ts";
-import type { Adapter, Asked, PictureQuestion, WireReply, WireRequest } from "../../adapter.ts";
+import type {
+  Adapter,
+  Asked,
+  EmbeddingsQuestion,
+  PictureQuestion,
+  WireReply,
+  WireRequest,
+} from "../../adapter.ts";
 import type {
   EditQuery,
   GenerationQuery,
@@ -24,6 +31,7 @@ import { isStream } from "../wire/picture-events.ts";
 import { readFault } from "../wire/upstream-fault.ts";
 import { readSeedreamEvents } from "./events.ts";
 import { seedreamTraits } from "./families.ts";
+import { isVision, visionEmbeddings } from "./vision-embeddings.ts";
 
 const baseUrl = "https://ark.cn-beijing.volces.com/api/v3";
 
@@ -134,7 +142,7 @@ const fault = nativeFault({
   otherwise: named,
 });
 
-export const volcengine: Vendor = fromDialect(
+const dialect: Vendor = fromDialect(
   // volcengine.com/docs/82379/1302003. 256: the same page, as it was in 2025.
   { name: "volcengine", baseUrl, embeddings: { ...modest, maxItems: 256 } },
   {
@@ -144,3 +152,24 @@ export const volcengine: Vendor = fromDialect(
     fault,
   },
 );
+
+const vision = visionEmbeddings(baseUrl);
+
+function embeddingsFor(texts: EmbeddingsQuestion): EmbeddingsQuestion {
+  const at = ({ model }: Target): EmbeddingsQuestion => (isVision(model) ? vision : texts);
+  return {
+    traits: (target) => at(target).traits(target),
+    toUpstream: (query, target) => at(target).toUpstream(query, target),
+    fromUpstream: (reply, query, target) => at(target).fromUpstream(reply, query, target),
+  };
+}
+
+const { embeddings: textEmbeddings } = dialect.adapter;
+
+export const volcengine: Vendor = {
+  ...dialect,
+  adapter: {
+    ...dialect.adapter,
+    ...(textEmbeddings && { embeddings: embeddingsFor(textEmbeddings) }),
+  },
+};

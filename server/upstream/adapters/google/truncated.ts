@@ -1,0 +1,22 @@
+/** What Google tells of a text that was longer than the model reads. */
+import { GatewayError } from "../../../std/gateway-error.ts";
+import type { EmbeddingsQuery, EmbeddingsReply } from "../../contract.ts";
+import { truncation } from "../wire/truncation.ts";
+
+/**
+ * `told`: for each input, whether the answer says that it was cut. Where the client did not allow that, half a text must
+ * not pass for the whole: the request fails as if the upstream had refused it.
+ */
+export function checkTruncated(
+  query: EmbeddingsQuery,
+  told: readonly unknown[],
+): Pick<EmbeddingsReply, "truncated"> {
+  const at = told.indexOf(true);
+  if (at < 0) return {};
+  if (truncation(query).cut) return { truncated: true };
+  throw new GatewayError(
+    "context_length_exceeded",
+    "This input has more tokens than the model reads, and its end would be cut off. Shorten it, split it, or send `truncate: true`.",
+    { param: told.length > 1 ? `input[${at}]` : "input" },
+  );
+}

@@ -1,0 +1,34 @@
+/**
+ * Vision embedding models of Volcengine's Ark: texts as parts of one input, at an endpoint of their own, and one vector
+ * for the whole list. So a request holds one text (byteplus-python-sdk-v2 3.0.63, resources/multimodal_embeddings.py).
+ */
+import type { EmbeddingsQuestion } from "../../adapter.ts";
+import type { EmbeddingTraits } from "../../contract.ts";
+import { modest } from "../openai/dialect.ts";
+import { embeddingsIn } from "../openai/embeddings.ts";
+import { askWithBearer } from "../wire/ask.ts";
+import { memberOf } from "../wire/members.ts";
+import { textsOf } from "../wire/native-embeddings.ts";
+
+export const isVision = (model: string): boolean => /embedding-vision/i.test(model);
+
+const traits: EmbeddingTraits = { ...modest, maxItems: 1, dimensions: "any", user: false };
+
+export const visionEmbeddings = (baseUrl: string): EmbeddingsQuestion => ({
+  traits: () => traits,
+  toUpstream: (query, { upstream, model }) =>
+    askWithBearer(`${upstream.baseUrl ?? baseUrl}/embeddings/multimodal`, upstream, {
+      ...query.rest,
+      model,
+      input: textsOf(query).map((text) => ({ type: "text", text })),
+      dimensions: query.dimensions,
+      encoding_format: "float",
+    }),
+  fromUpstream: async (reply, query) => {
+    const answer = await reply.json();
+    const data = memberOf(answer, "data");
+    // The SDK's type is a list; the API itself answers with the one entry.
+    const entries = Array.isArray(data) ? data : [data];
+    return embeddingsIn({ data: entries, usage: memberOf(answer, "usage") }, query);
+  },
+});

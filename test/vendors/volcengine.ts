@@ -1,0 +1,62 @@
+/** Vision embedding models of Volcengine's Ark: byteplus-python-sdk-v2 3.0.63; the words of its refusals are stand-ins. */
+import type { WireRequest } from "../../server/upstream/adapter.ts";
+import { bodyAt, expectModel, lengthIn, targetOf } from "./bearer-case.ts";
+import type { Understood, VendorCase } from "./vendor-case.ts";
+import { expectOnly, writeFloats } from "./written.ts";
+
+const target = targetOf("volcengine", "doubao-embedding-vision-251215");
+
+/** All parts of the list become one vector, so more than one text would be a mixture. */
+function understand(request: WireRequest): Understood {
+  const body = bodyAt(request, "https://ark.cn-beijing.volces.com/api/v3/embeddings/multimodal");
+  expectOnly(body, ["model", "input", "dimensions", "encoding_format"]);
+  expectModel(body, target);
+  const [part, ...others] = body.input as { type: string; text: string }[];
+  if (part?.type !== "text" || others.length > 0) throw new Error("not one text");
+  return {
+    input: { kind: "text", texts: [part.text] },
+    encoding: "float",
+    ...lengthIn(body.dimensions),
+  };
+}
+
+const error = (code: string, message: string): string =>
+  JSON.stringify({ error: { code, message, param: "", type: "BadRequest" } });
+
+export const volcengineCases: readonly VendorCase[] = [
+  {
+    name: "volcengine, vision",
+    target,
+    understand,
+    answer: ([vector], tokens) => {
+      const usage =
+        tokens === undefined ? "" : `,"usage":{"prompt_tokens":${tokens},"total_tokens":${tokens}}`;
+      return {
+        body: `{"id":"0","created":1,"object":"list","model":"${target.model}","data":{"object":"embedding","embedding":${writeFloats(vector)}}${usage}}`,
+      };
+    },
+    tellsUsage: true,
+    refusals: [
+      {
+        status: 404,
+        body: error("InvalidEndpointOrModel.NotFound", "The model does not exist."),
+        fault: "model_not_found",
+      },
+      {
+        status: 403,
+        body: error("AccountOverdueError", "The account has an overdue balance."),
+        fault: "insufficient_quota",
+      },
+      {
+        status: 429,
+        body: error("ServerOverloaded", "The service is busy."),
+        fault: "upstream_overloaded",
+      },
+      {
+        status: 400,
+        body: error("InvalidParameter", "The parameter `input` is not valid."),
+        fault: "upstream_rejected",
+      },
+    ],
+  },
+];
