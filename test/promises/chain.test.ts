@@ -254,7 +254,7 @@ describe("the Responses API", () => {
       user: "user-1",
     });
     expect(seen[0]?.body).toEqual({
-      model: "gpt-5.1",
+      model: "gpt-5.4",
       input: "an otter",
       tools: [
         {

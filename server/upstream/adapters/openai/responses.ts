@@ -26,8 +26,11 @@ import { factsIn, isUsage } from "./image-facts.ts";
 import type { Place } from "./place.ts";
 import { referenceTo } from "./references.ts";
 
-/** A model of OpenAI's that knows the image tool, where the configuration names none. */
-const usualMain = "gpt-5.1";
+/**
+ * The language model that calls the image tool, where the configuration names none. Of those in openai-python 3.49.0 that
+ * have no announced shutdown, the least expensive of full size.
+ */
+const defaultMain = "gpt-5.4";
 
 export const responsesQuestion = <Q extends GenerationQuery>(place: Place): PictureQuestion<Q> => ({
   toUpstream: (query, target) => toUpstream(query, target, place),
@@ -37,16 +40,16 @@ export const responsesQuestion = <Q extends GenerationQuery>(place: Place): Pict
       : readWhole(await readDocument(reply, asked.scratch), asked),
 });
 
-/** What the image tool takes of what the model can: one picture at a time, and no file but pictures and a mask. */
+/** What the image tool takes of what the model can: one image at a time, and no file but images and a mask. */
 export function throughResponses(traits: ImageTraits): ImageTraits {
-  const { response_format: _, style: __, svg: ___, ...takes } = traits.takes;
+  const { response_format: _, style: __, ...takes } = traits.takes;
   const { edits } = traits;
   return { ...traits, maxImages: 1, takes, ...(edits && { edits: { ...edits, files: false } }) };
 }
 
 const toolOptions = [
   ...["size", "quality", "background", "moderation", "output_format", "output_compression"],
-  ...["input_fidelity", "partial_images", "complexity", "frame_count", "frame_duration_ms"],
+  ...["input_fidelity", "partial_images", "complexity", "frame_count", "frame_duration_ms", "svg"],
 ] as const;
 
 function toUpstream(query: GenerationQuery | EditQuery, target: Target, place: Place): WireRequest {
@@ -66,7 +69,7 @@ function toUpstream(query: GenerationQuery | EditQuery, target: Target, place: P
   };
   return askForPicture(url, headers, {
     ...rest,
-    model: target.via ?? usualMain,
+    model: target.via ?? defaultMain,
     input: isEdit ? [{ role: "user", content: contentOf(query) }] : prompt,
     tools: [tool],
     // Without it, the model might answer in words.
