@@ -17,7 +17,7 @@ export interface Known {
 const embedding = (id: string): Known => ({ id, kind: "embedding" });
 const image = (id: string): Known => ({ id, kind: "image" });
 
-// OpenAI's openai@7.53.0 (ImageModel, embeddings). dall-e-2, dall-e-3 and gpt-image-1 are shut down.
+// openai-python 3.49.0, 2026-11-15 (ImageModel, EmbeddingModel). dall-e-2, dall-e-3 and gpt-image-1 are shut down.
 const openaiEmbeddings = [
   embedding("text-embedding-3-small"),
   embedding("text-embedding-3-large"),
@@ -42,6 +42,9 @@ const rows: Readonly<Record<string, readonly Known[]>> = {
     image("gpt-image-1-mini"),
     image("gpt-image-1.5"),
     image("gpt-image-2"),
+    // litellm 1.108.4, 2026-11-15.
+    image("gpt-image-2.5-sunburst"),
+    image("gpt-image-2.5-flare"),
   ],
   // ai.google.dev/gemini-api/docs/models.
   gemini: [embedding("gemini-embedding-001"), embedding("gemini-embedding-2")],

@@ -64,7 +64,10 @@ describe("called wrongly, the exit code is 2 and the help is shown on standard e
 
 describe("check", () => {
   test("a valid file: exit code 0 and what is in it", async () => {
-    const lasting = configFor(fake.url).replaceAll("gpt-image-1.5", "gpt-image-2");
+    const lasting = configFor(fake.url).replaceAll(
+      /model: (gpt-image-1\.5|dall-e-3)/g,
+      "model: gpt-image-2",
+    );
     const path = file("good.yaml", lasting);
     const { code, out, err } = await run(["check", path]);
     expect({ code, err }).toEqual({ code: 0, err: "" });

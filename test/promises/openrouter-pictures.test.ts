@@ -64,7 +64,7 @@ describe("what a model is sent", () => {
   test("gpt-image-2.5 takes OpenAI's two highest quality tiers, and earlier models do not", () => {
     expect(takes("openai/gpt-image-2.5-sunburst")?.quality).toContain("xhigh");
     expect(takes("openai/gpt-image-2.6-flare")?.quality).toContain("max");
-    for (const model of ["openai/gpt-image-1.5", "openai/gpt-image-2", "openai/gpt-5-image"]) {
+    for (const model of ["openai/gpt-image-1.5", "openai/gpt-image-2", "openai/gpt-5.4-image-2"]) {
       expect(takes(model)?.quality).toEqual(["low", "medium", "high"]);
     }
     const body = sent("openai/gpt-image-2.5-sunburst", { options: { quality: "max", user: "u" } });

@@ -49,7 +49,7 @@ const openaiTraits = (quality: readonly string[]): Partial<ImageTraits> => ({
 
 const families: readonly (readonly [RegExp, Partial<ImageTraits>])[] = [
   // `xhigh` and `max` are the tiers of GPT Image 2.5 and later: catalogue/pictures/openai.ts.
-  [/^openai\/gpt-(?:\d-image|image-(?:1|2(?!\.)))/, openaiTraits(["low", "medium", "high"])],
+  [/^openai\/gpt-(?:[\d.]+-)?image(?!-(?:2\.\d|[3-9]))/, openaiTraits(["low", "medium", "high"])],
   [/^openai\//, openaiTraits(["low", "medium", "high", "xhigh", "max"])],
   // "SVG is supported by vectorization models (e.g. Quiver)".
   [/^quiver(?:ai)?\//, { takes: { ...user, output_format: ["svg"] }, sizes: { list: [] } }],

@@ -1,5 +1,5 @@
 /** What OpenAI and Azure charge for pictures. */
-import { type Listed, litellm, tokens, undated } from "./listed.ts";
+import { type Listed, litellm, litellmNow, tokens, undated } from "./listed.ts";
 
 const both = ["openai", "azure"] as const;
 const model = (name: string): RegExp => new RegExp(`^${name}$`, "i");
@@ -22,17 +22,16 @@ export const openai: readonly Listed[] = [
     source: litellm,
   },
   {
-    kinds: ["openai"],
+    kinds: both,
     model: model("gpt-image-1\\.5(-2025-12-16)?"),
     price: tokens(5, 8, 10, 32),
-    source: litellm,
+    source: litellmNow,
   },
-  // Azure's list has no price for the words that this one thinks in.
   {
-    kinds: ["azure"],
-    model: model("gpt-image-1\\.5(-2025-12-16)?"),
-    price: tokens(5, 8, undefined, 32),
-    source: litellm,
+    kinds: ["openai"],
+    model: model("chatgpt-image-latest"),
+    price: tokens(5, 8, 10, 32),
+    source: litellmNow,
   },
   {
     kinds: both,
@@ -40,12 +39,11 @@ export const openai: readonly Listed[] = [
     price: tokens(5, 8, 10, 30),
     source: litellm,
   },
-  // No list of OpenAI's own was to be had. Who passes calls on to it says that both cost what gpt-image-2 does.
   {
-    kinds: ["openai"],
+    kinds: both,
     model: model("gpt-image-2\\.5-(sunburst|flare)(-2026-09-08)?"),
     price: tokens(5, 8, 10, 30),
-    source: "docs.laozhang.ai/en/api-capabilities/gpt-image-2-5, 2026-09-09",
+    source: `${litellmNow}; docs.laozhang.ai/en/api-capabilities/gpt-image-2-5, 2026-09-09`,
   },
   // The same: what pictures cost that go in is not told.
   {

@@ -1,8 +1,9 @@
 /**
- * Prices of vendors with few. Not here are those that say themselves what a call cost: OpenRouter, Recraft, Runware and
- * xAI; and those whose lists are not in dollars: Volcengine, Zhipu, and Alibaba in Beijing.
+ * Prices of vendors with few. Not here are vendors that report what a request cost: OpenRouter, Recraft and Runware; and
+ * vendors whose price lists are not in dollars: Volcengine, Zhipu, and Alibaba in Beijing. xAI reports its cost as well: its
+ * prices are for estimates before the request.
  */
-import { each, type Listed, litellm, puter, undated } from "./listed.ts";
+import { each, type Listed, litellm, litellmNow, puter, undated } from "./listed.ts";
 
 /** Singapore, where it is by default. */
 const international = /^https:\/\/dashscope-intl\./;
@@ -15,6 +16,24 @@ const tiles = (each: number, step = 0, steps = 0) => ({
 });
 
 export const others: readonly Listed[] = [
+  {
+    kinds: ["xai"],
+    model: /^grok-imagine-image(-2026-03-02)?$/,
+    price: each(0.02),
+    source: litellmNow,
+  },
+  {
+    kinds: ["xai"],
+    model: /^grok-imagine-image-(pro|quality(-20260403|-latest)?)$/,
+    price: each(0.05),
+    source: litellmNow,
+  },
+  {
+    kinds: ["xai"],
+    model: /^grok-imagine-image-2\.0$/,
+    price: { pictures: { low: 0.04, medium: 0.06, "": 0.06 } },
+    source: litellmNow,
+  },
   {
     kinds: ["dashscope"],
     model: /^wanx?2\.1-t2i-turbo$/,
