@@ -145,10 +145,15 @@ export class Going {
     this.end(failure);
   }
 
+  /** Never rejects: concurrent duplicates wait for what comes after it. */
   async #discard(): Promise<void> {
     const recorder = this.#recorder;
     this.#recorder = undefined;
-    await recorder?.discard();
+    try {
+      await recorder?.discard();
+    } catch (error) {
+      this.#kept.failed(error);
+    }
   }
 
   end(failure?: GatewayError): void {

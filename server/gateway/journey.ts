@@ -33,6 +33,8 @@ export abstract class Journey<Q extends Asked, A> {
   #standing: Standing = "plain";
   /** Where there are limits. */
   #pass: Pass | undefined;
+  /** Set once the request is over. */
+  #settling: Promise<Settled> | undefined;
 
   constructor(
     options: ServeOptions,
@@ -136,19 +138,26 @@ export abstract class Journey<Q extends Asked, A> {
       : this.handOver(answer, query, route);
   }
 
+  /**
+   * The end of a request that gets an error. Every resource of the request is released here, whether the row was written,
+   * could not be written, or is written now.
+   */
   protected async fail(thrown: unknown): Promise<Outgoing> {
-    // Settling is what failed: the ledger keeps the row, the caller hears of it.
-    if (this.trip.status !== 0) return this.refuse(toFault(thrown, undefined));
-    const error = toFault(thrown, this.deadline?.signal);
+    // The write of the row is what failed: the ledger keeps that row itself, and the client gets the error.
+    const isSettled = this.#settling !== undefined;
+    const error = toFault(thrown, isSettled ? undefined : this.deadline?.signal);
     const refusal = this.refuse(error);
-    // Whoever has hung up gets nothing.
-    this.trip.bytesOut = error.fault === "client_closed" ? 0 : Buffer.byteLength(refusal.body);
-    await this.letGo(error);
-    try {
-      await this.settle(refusal.status, error);
-    } catch {
-      // The ledger keeps the row; this caller is refused already.
+    const released = this.release(error);
+    if (!isSettled) {
+      // A client that has disconnected receives nothing.
+      this.trip.bytesOut = error.fault === "client_closed" ? 0 : Buffer.byteLength(refusal.body);
+      try {
+        await this.settle(refusal.status, error);
+      } catch {
+        // The ledger keeps the row; the client gets its error already.
+      }
     }
+    await released;
     return refusal;
   }
 
@@ -156,50 +165,73 @@ export abstract class Journey<Q extends Asked, A> {
     return refuse(error);
   }
 
-  /** Nothing comes of it: whatever is kept for the call goes. */
-  protected async letGo(_error: GatewayError): Promise<void> {}
+  /** Releases everything that is held for a request that failed. Never rejects. */
+  protected async release(_error: GatewayError): Promise<void> {}
 
-  /** The end of every journey, good or bad: write the row, then tell. */
+  /**
+   * The end of every request, good or bad: the row is written, then every counter is released. Nothing that fails on the
+   * way keeps the row from being written or another resource from being released. A second call returns the first result.
+   */
   protected settle(status: number, error?: GatewayError): Promise<Settled> {
+    this.#settling ??= this.#settle(status, error);
+    return this.#settling;
+  }
+
+  #settle(status: number, error?: GatewayError): Promise<Settled> {
     const { trip, incoming } = this;
     const { clock, ledger, spending } = this.options;
-    this.deadline?.end();
     trip.status = status;
     trip.fault = error?.fault;
     trip.latencyMs = clock() - this.#started;
     trip.bytesIn = incoming.bytesReceived;
+    this.contain(() => this.deadline?.end());
+    if (trip.reservation) this.contain(() => spending.end(trip, error));
+    let settling = nothingToSettle;
     try {
-      if (trip.reservation) spending.end(trip, error);
-      const settling = trip.caller ? ledger.settle(trip.row(trip.caller)) : nothingToSettle;
-      return settling.then(
-        (outcome) => {
-          this.#over(error);
-          return outcome;
-        },
-        (failure) => {
-          this.#over(error);
-          throw failure;
-        },
-      );
+      if (trip.caller) settling = ledger.settle(trip.row(trip.caller));
     } catch (failure) {
-      this.#over(error);
-      throw failure;
+      settling = Promise.reject(failure);
     }
+    return settling.then(
+      (outcome) => {
+        this.#over(error);
+        return outcome;
+      },
+      (failure) => {
+        this.#over(error);
+        throw failure;
+      },
+    );
   }
 
   #over(error: GatewayError | undefined): void {
     const { trip, endpoint, options } = this;
-    this.#pass?.leave({ usage: trip.usage, asked: wasAsked(trip, error), error });
-    trip.over();
-    this.#inHand.end(endpoint.kind, this.#standing, trip.caller?.id);
-    options.report(trip, error);
+    const pass = this.#pass;
+    // Settled already, unless settling it failed: a reservation that nobody ends would count against the budget for ever.
+    if (trip.reservation) this.contain(() => trip.reservation?.release());
+    if (pass) {
+      this.contain(() => pass.leave({ usage: trip.usage, asked: wasAsked(trip, error), error }));
+    }
+    this.contain(() => trip.over());
+    this.contain(() => this.#inHand.end(endpoint.kind, this.#standing, trip.caller?.id));
+    this.contain(() => options.report(trip, error));
+  }
+
+  /** Runs one release. Its failure is logged and never thrown: the releases after it must run as well. */
+  protected contain(release: () => void): void {
+    try {
+      release();
+    } catch (failure) {
+      this.options.onDefect(this.trip.requestId, failure);
+    }
   }
 
   /** With what is left of the caller's limits. */
   #limited(outgoing: Outgoing): Outgoing {
     const { caller } = this.trip;
     if (!caller || !(caller.scopes || this.route?.scopes)) return outgoing;
-    this.options.admission.tell(caller, this.route, outgoing.headers);
+    // The response holds resources by now: a header that cannot be written must not take it away.
+    this.contain(() => this.options.admission.tell(caller, this.route, outgoing.headers));
     return outgoing;
   }
 }

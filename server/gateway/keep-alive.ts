@@ -4,6 +4,7 @@
  * the answer would have said.
  */
 import { orAfter } from "../std/or-after.ts";
+import { unheard } from "../std/unheard.ts";
 import type { Leaving, Outgoing } from "./incoming.ts";
 
 export async function stayAlive(outcome: Promise<Outgoing>, ms: number): Promise<Outgoing> {
@@ -21,11 +22,20 @@ async function* spaced(
   ms: number,
 ): AsyncGenerator<string | Uint8Array> {
   let outgoing: Outgoing | undefined;
-  while (!outgoing) {
-    yield " ";
-    outgoing = await orAfter(outcome, ms);
+  try {
+    while (!outgoing) {
+      yield " ";
+      outgoing = await orAfter(outcome, ms);
+    }
+  } finally {
+    // The client disconnected while it was waiting: the response is still to come, and nobody else closes it.
+    if (!outgoing) unheard(outcome.then(discard));
   }
   yield* withNotes(notesOf(outgoing), piecesOf(outgoing.body));
+}
+
+async function discard({ body }: Outgoing): Promise<void> {
+  if (typeof body === "object" && "close" in body) await body.close(false);
 }
 
 /** What can no longer be said in the status and the headers. Undefined where that is nothing. */

@@ -52,9 +52,13 @@ export function lasting(
     if (!over && !left) {
       left = true;
       if (!told.finishes) {
-        await iterator.return?.();
-        over = true;
-        await told.onOver();
+        try {
+          await iterator.return?.();
+        } finally {
+          // Also where it fails: others wait for the end.
+          over = true;
+          await told.onOver();
+        }
         return { done: true, value: undefined };
       }
       told.onLeft();

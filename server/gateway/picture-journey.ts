@@ -1,5 +1,6 @@
 /** A call for pictures: it costs money, so it may outlive its caller; and what it makes is large, so it may lie on disk. */
 import type { GatewayError } from "../std/gateway-error.ts";
+import { releaseAll } from "../std/release-all.ts";
 import { noScratch } from "../std/scratch.ts";
 import { usageHeader } from "../upstream/adapters/openai/estimated-usage.ts";
 import type { Settled } from "../usage/ledger.ts";
@@ -46,13 +47,14 @@ export class PictureJourney<Q extends Asked, A> extends Journey<Q, A> {
       finishes: (route.onDisconnect ?? onDisconnect) === "finish",
       retryPaid: route.retryPaid === true,
     });
+    // Before the claim is made: from then on it is released with everything else.
+    this.#keeping = keeping;
     const replayed = await keeping.claim();
     if (replayed) {
       this.trip.cost = 0;
-      await this.#clearAway();
+      await this.#clearFiles();
       return answered(replayed.body, await this.settle(200), { ...replayed.headers });
     }
-    this.#keeping = keeping;
     return this.go(query, route);
   }
 
@@ -88,24 +90,22 @@ export class PictureJourney<Q extends Asked, A> extends Journey<Q, A> {
     const left = keeping
       ? await keeping.keepWhole(isInParts(body) ? joined(body) : body, { ...headers })
       : false;
-    // What lies on disk is read while it leaves; everything else is done with.
-    if (left) {
-      await this.#clearAway();
-      throw hungUp();
-    }
+    // Nobody takes the response, and a later request finds it in the idempotency store.
+    if (left) throw hungUp();
     if (isStreamed(body)) {
+      // The body is read from the temp storage while it is sent: until it is closed it owns the files of the request.
       let closed = false;
       const close = async (complete: boolean): Promise<void> => {
         if (closed) return;
         closed = true;
-        if (!complete) await keeping?.keepUndelivered(body, { ...headers });
-        await this.#clearAway();
+        if (!complete) await this.#attempt(() => keeping?.keepUndelivered(body, { ...headers }));
+        await this.#clearFiles();
       };
-      // A caller who left before the first byte never takes any, and so never lets go.
+      // A client that disconnects before the first byte never takes any, and so never closes the body.
       this.incoming.signal.addEventListener("abort", () => void close(false), { once: true });
       return answered({ ...body, close }, await this.settle(200), headers);
     }
-    await this.#clearAway();
+    await this.#clearFiles();
     return answered(body, await this.settle(200), headers);
   }
 
@@ -114,12 +114,14 @@ export class PictureJourney<Q extends Asked, A> extends Journey<Q, A> {
     const headers = told(this.trip, { ...eventStream });
     const settle = async (sent: number, failure?: GatewayError): Promise<Settled> => {
       const error = failure ?? (this.#keeping?.isLeft ? hungUp() : undefined);
-      this.trip.usage = written.usage();
+      this.contain(() => {
+        this.trip.usage = written.usage();
+      });
       this.trip.bytesOut = sent;
-      await this.#keeping?.streamEnds(failure, this.trip.usage?.images);
+      await this.#attempt(() => this.#keeping?.streamEnds(failure, this.trip.usage?.images));
       return this.settle(error?.row.status ?? 200, error);
     };
-    const clear = () => this.#clearAway();
+    const clear = () => this.#clearFiles();
     const body = begun(settled(chunks, { settle, clear }, this.deadline?.signal ?? never));
     return { status: 200, headers, body: this.#keeping?.stream(body, { ...headers }) ?? body };
   }
@@ -129,18 +131,26 @@ export class PictureJourney<Q extends Asked, A> extends Journey<Q, A> {
     return refuse(error, !this.route?.retryPaid && mayHaveBeenPaid(this.trip.attempts, error));
   }
 
-  protected override async letGo(error: GatewayError): Promise<void> {
-    await this.#keeping?.release(error);
-    await this.#clearAway();
+  protected override async release(error: GatewayError): Promise<void> {
+    // Before the files: the fingerprint of an abandoned claim is read from them.
+    await this.#attempt(() => this.#keeping?.release(error));
+    await this.#clearFiles();
   }
 
-  /** A file that will not go away must take neither the answer nor the row with it. */
-  async #clearAway(): Promise<void> {
-    if (!this.#read?.dispose && this.scratch === noScratch) return;
+  /** Uploads and temp storage. Safe to call more than once. Never rejects. */
+  async #clearFiles(): Promise<void> {
+    const { scratch } = this;
+    const read = this.#read;
+    if (!read?.dispose && scratch === noScratch) return;
+    await this.#attempt(() => releaseAll([() => read?.dispose?.(), () => scratch.clear()]));
+  }
+
+  /** Like `contain`, for a release that takes a while. */
+  async #attempt(release: () => Promise<void> | undefined): Promise<void> {
     try {
-      await Promise.all([this.#read?.dispose?.(), this.scratch.clear()]);
-    } catch (error) {
-      this.options.onDefect(this.trip.requestId, error);
+      await release();
+    } catch (failure) {
+      this.options.onDefect(this.trip.requestId, failure);
     }
   }
 }

@@ -86,8 +86,9 @@ export class Trip {
   }
 
   over(): void {
-    for (const listener of this.#whenOver ?? []) listener();
+    const listeners = this.#whenOver;
     this.#whenOver = undefined;
+    if (listeners) callAll(listeners);
   }
 
   /** Parts of the call may have been answered by different targets. */
@@ -133,5 +134,15 @@ export class Trip {
       knownInputs: this.inputs > 0 ? this.cachedInputs : null,
       upstreamTokens: this.inputs > 0 ? (this.upstreamTokens ?? null) : null,
     };
+  }
+}
+
+/** Each is called, also after another has thrown. */
+function callAll(listeners: readonly (() => void)[]): void {
+  const [first, ...others] = listeners;
+  try {
+    first?.();
+  } finally {
+    if (others.length > 0) callAll(others);
   }
 }

@@ -1,6 +1,7 @@
 /** What one call puts aside because it is too large to hold: cleared away when the call is over. */
 import { Allowance, Held } from "./held.ts";
 import { NamelessFile } from "./nameless-file.ts";
+import { releaseAll } from "./release-all.ts";
 import type { TempAccount } from "./temp-storage.ts";
 
 /** Where another process of this machine finds a stretch of a file. */
@@ -72,8 +73,10 @@ export function createScratch(
     },
     clear: async () => {
       cleared = true;
-      for (const bytes of held.splice(0)) bytes.clear();
-      await Promise.all(files.splice(0).map((file) => file.close()));
+      await releaseAll([
+        ...held.splice(0).map((bytes) => () => bytes.clear()),
+        ...files.splice(0).map((file) => () => file.close()),
+      ]);
     },
   };
 }
