@@ -61,6 +61,13 @@ async function main(argv: readonly string[]): Promise<number> {
   }
 }
 
-process.exitCode = await main(process.argv.slice(2));
+/** A gateway listens for uncaught exceptions, and then a rejection here would end the process as if all were well. */
+function failed(error: unknown): number {
+  const words = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  process.stderr.write(`${words}\n`);
+  return 1;
+}
+
+process.exitCode = await main(process.argv.slice(2)).catch(failed);
 // What was given up, such as calls in hand when the time to stop was over, must not keep the process.
 setTimeout(() => process.exit(), 500).unref();

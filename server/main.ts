@@ -1,10 +1,13 @@
 /** Runs the gateway: read the configuration, build, listen, follow changes, drain, stop. */
-import { build, drainGraceMs, type Gateway } from "./build.ts";
+import { build, type Gateway } from "./build.ts";
+import { guardAgainstCrashes, stackOf } from "./crash.ts";
 import { buildEngines } from "./engines.ts";
 import { followConfiguration } from "./follow.ts";
 import { createLog, type Log } from "./observe/log.ts";
 import type { Settings } from "./settings.ts";
 import { fileText } from "./snapshot/file-text.ts";
+import { releaseAll } from "./std/release-all.ts";
+import { awaitStop, endProcess, untilStopped } from "./stop.ts";
 import { type FolderLock, lockFolder } from "./store/folder-lock.ts";
 import { type KeyStore, openKeyStore } from "./store/keys.ts";
 import { unknownSettings } from "./unknown-settings.ts";
@@ -22,6 +25,8 @@ export async function run({ settings, configNamed, env }: RunOptions): Promise<n
   // What is written is for this user alone, also in a folder that others may read.
   process.umask(0o077);
   const log = openLog(settings);
+  const clock = () => performance.now();
+  const crash = guardAgainstCrashes(log);
   let keys: KeyStore;
   let lock: FolderLock;
   try {
@@ -61,14 +66,16 @@ export async function run({ settings, configNamed, env }: RunOptions): Promise<n
     return complain(startProblem(error, settings));
   }
   // Before anyone hears that it runs, or a signal in the next moment would end it without a drain.
-  const stop = awaitStop();
+  const stop = awaitStop(clock);
   process.stdout.write(welcomeText({ url: gateway.url, snapshot: followed.snapshot(), newKey }));
-  const code = await untilStopped(gateway, stop, settings, log);
-  followed.close();
-  keys.close();
-  lock.release();
+  await untilStopped({ gateway, stop, crash, settings, log, clock });
+  try {
+    await releaseAll([() => followed.close(), () => keys.close(), () => lock.release()]);
+  } catch (error) {
+    log.error("defect", { error: stackOf(error) });
+  }
   log.flush();
-  return code;
+  return endProcess({ stop, crash, settings, log, clock });
 }
 
 function openLog(settings: Settings): Log {
@@ -82,61 +89,6 @@ function openLog(settings: Settings): Log {
     now: () => new Date(),
     write: (text) => process.stderr.write(text),
   });
-}
-
-interface Stop {
-  /** Resolves with the reason. */
-  readonly told: Promise<string>;
-  /** Told again: from now on nothing is waited for. */
-  hurried(): boolean;
-}
-
-/** The first signal drains, another one a moment later does not wait. */
-function awaitStop(): Stop {
-  const { promise: told, resolve } = Promise.withResolvers<string>();
-  let first = 0;
-  let hurried = false;
-  const onSignal = (signal: string): void => {
-    // A terminal's Ctrl-C reaches us twice: from the terminal and from the wrapper that started us.
-    if (first !== 0 && performance.now() - first > 500) hurried = true;
-    first ||= performance.now();
-    clearInterval(orphaned);
-    resolve(signal);
-  };
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, onSignal);
-  const orphaned = watchParent(() => onSignal("the process that started it is gone"));
-  return { told, hurried: () => hurried };
-}
-
-async function untilStopped(
-  gateway: Gateway,
-  stop: Stop,
-  settings: Settings,
-  log: Log,
-): Promise<number> {
-  const reason = await stop.told;
-  log.info("stopping", { reason, inHand: gateway.inHand() });
-  gateway.beginDrain();
-  const began = performance.now();
-  const graceMs = Math.min(drainGraceMs * 1.5, settings.VEXEL_DRAIN_TIMEOUT * 1000);
-  const waited = (ms: number): boolean => performance.now() - began >= ms;
-  const done = (): boolean => gateway.inHand() === 0 && waited(graceMs);
-  while (!stop.hurried() && !done() && !waited(settings.VEXEL_DRAIN_TIMEOUT * 1000))
-    await Bun.sleep(20);
-  if (gateway.inHand() > 0) log.warn("stopped-with-calls-in-hand", { inHand: gateway.inHand() });
-  await gateway.close();
-  log.info("stopped");
-  return 0;
-}
-
-/** `npm start` runs us below a wrapper. If that dies without a word, nobody could stop us any more. */
-function watchParent(gone: () => void): ReturnType<typeof setInterval> | undefined {
-  const wrapper = process.env.VEXEL_WRAPPER;
-  if (wrapper === undefined) return undefined;
-  // By the number it was given: the parent of this moment may be another one already.
-  return setInterval(() => {
-    if (String(process.ppid) !== wrapper) gone();
-  }, 1000);
 }
 
 const nowhere: ReadonlySet<string> = new Set(["EINVAL", "EADDRNOTAVAIL", "ENOTFOUND"]);

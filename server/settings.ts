@@ -123,6 +123,12 @@ export const settingsTable = {
   VEXEL_DRAIN_TIMEOUT: seconds(30, 0).describe(
     "Seconds a stopping gateway waits for calls in hand.",
   ),
+  VEXEL_ON_CRASH: z
+    .enum(["restart", "exit"])
+    .default("restart")
+    .describe(
+      "What a gateway does after an uncaught exception, once requests in flight are finished.",
+    ),
   VEXEL_CACHE_BYTES: z.coerce
     .number()
     .int()

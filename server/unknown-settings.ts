@@ -8,8 +8,8 @@ export interface UnknownSetting {
   readonly nearest: string | undefined;
 }
 
-/** From the wrapper, and what README.md tells callers to keep their key in. */
-const ours: ReadonlySet<string> = new Set(["VEXEL_WRAPPER", "VEXEL_KEY"]);
+/** From the launcher, from the process that crashed before this one, and what README.md tells clients to keep their key in. */
+const ours: ReadonlySet<string> = new Set(["VEXEL_WRAPPER", "VEXEL_CRASHES", "VEXEL_KEY"]);
 
 /** Kubernetes sets these in every container beside a service that is called "vexel". */
 const ofKubernetes = /^VEXEL_(SERVICE_(HOST|PORT)(_\w+)?|PORT_\d+_(TCP|UDP|SCTP)(_\w+)?)$/;

@@ -166,14 +166,22 @@ export interface ProcessOptions {
   readonly yaml?: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly args?: readonly string[];
+  /** A script that runs in the process before the gateway does, to provoke faults. */
+  readonly preload?: string;
 }
 
 /** As a process of its own, started as a user would, through the command line. Resolves when it is ready. */
 export async function startProcess(options: ProcessOptions): Promise<GatewayProcess> {
-  const { folder, yaml, env = {}, args = ["serve"] } = options;
+  const { folder, yaml, env = {}, args = ["serve"], preload } = options;
   if (yaml !== undefined) writeFileSync(join(folder, "vexel.yaml"), yaml);
   const child = Bun.spawn(
-    [process.execPath, "--no-install", join(root, "cli", "main.ts"), ...args],
+    [
+      process.execPath,
+      "--no-install",
+      ...(preload === undefined ? [] : ["--preload", preload]),
+      join(root, "cli", "main.ts"),
+      ...args,
+    ],
     {
       cwd: folder,
       env: {
