@@ -129,6 +129,11 @@ describe("a file that takes far longer to decode than its size tells is refused 
   }
 });
 
+test("a PNG that is padded with zeros behind its end is read, as decoders read it", async () => {
+  const padded = Buffer.concat([blackPng(8, 8), Buffer.alloc(12 * 250_001)]);
+  expect(await darkroom.inspect(upload(padded), never)).toMatchObject({ width: 8, height: 8 });
+});
+
 /** One pixel, again and again. */
 function gifOf(frames: number): Uint8Array {
   const frame = Buffer.from([0x2c, 0, 0, 0, 0, 1, 0, 1, 0, 0, 2, 2, 0x44, 1, 0]);

@@ -9,13 +9,15 @@ export interface PngChunk {
   readonly length: number;
 }
 
-/** Those that are all there: it ends where the file is cut. */
+/** Those that are all there, up to `IEND`: decoders do not read what follows it, such as padding. */
 export function* pngChunks({ length, peek }: HeldPicture): Generator<PngChunk> {
   for (let at = 8; at + 12 <= length; ) {
     const head = peek(at, 8);
     if (head.length < 8) return;
     const size = head.readUInt32BE(0);
-    yield { kind: head.toString("latin1", 4, 8), at, length: size };
+    const kind = head.toString("latin1", 4, 8);
+    yield { kind, at, length: size };
+    if (kind === "IEND") return;
     at += 12 + size;
   }
 }
