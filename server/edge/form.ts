@@ -15,6 +15,7 @@ export interface FormLimits extends SpoolLimits {
 /** 16 pictures, a mask and a little room. */
 const maxFiles = 24;
 const maxFields = 128;
+/** Of a text field, and of all of them together: they are held in memory. */
 const maxFieldBytes = 1024 * 1024;
 
 export async function readForm(
@@ -30,6 +31,7 @@ export async function readForm(
   reserve(account, arriving, limits);
   const fields: FormField[] = [];
   const files: Spooled[] = [];
+  let textBytes = 0;
   const dispose = async (): Promise<void> => {
     await Promise.all(files.map((file) => file.dispose()));
   };
@@ -42,7 +44,9 @@ export async function readForm(
         files.push(await spool(part, limits, account));
       } else {
         if (fields.length >= maxFields) throw tooMany("fields");
-        fields.push({ name: part.name, value: await readText(part) });
+        const text = await readText(part, maxFieldBytes - textBytes);
+        textBytes += text.length;
+        fields.push({ name: part.name, value: text.toString("utf8") });
       }
     }
     await body.drain();
@@ -67,21 +71,21 @@ function reserve(account: TempAccount, { headers }: Arriving, limits: FormLimits
 const isFile = ({ filename, type }: IncomingPart): boolean =>
   filename !== undefined || type === "application/octet-stream" || !!type?.startsWith("image/");
 
-async function readText({ name, body }: IncomingPart): Promise<string> {
+async function readText({ name, body }: IncomingPart, maxBytes: number): Promise<Buffer> {
   const pieces: Buffer[] = [];
   let length = 0;
   for await (const piece of body) {
     length += piece.length;
-    if (length > maxFieldBytes) {
+    if (length > maxBytes) {
       throw new GatewayError(
         "request_too_large",
-        `The form field '${name}' is larger than ${maxFieldBytes} bytes.`,
+        `The form field '${name}' is too large: all text fields of a form together may have ${maxFieldBytes} bytes.`,
         { param: name },
       );
     }
     pieces.push(Buffer.from(piece));
   }
-  return Buffer.concat(pieces).toString("utf8");
+  return Buffer.concat(pieces);
 }
 
 /** The chunks of a body, gone when they have passed. */

@@ -8,7 +8,7 @@ import type { IncomingPart } from "./multipart.ts";
 
 export interface SpoolLimits {
   readonly maxFileBytes: number;
-  /** Files up to this size are not written to disk. */
+  /** Files up to this size are not written to disk, while there is memory for them. */
   readonly memoryBytes: number;
   readonly folder: string;
 }
@@ -26,9 +26,14 @@ export async function spool(
 ): Promise<Spooled> {
   const { name, body } = incoming;
   const held: Buffer[] = [];
+  let inMemory = 0;
   let size = 0;
   let start: Buffer = Buffer.alloc(0);
   let file: NamelessFile | undefined;
+  const releaseMemory = (): void => {
+    account.releaseMemory(inMemory);
+    inMemory = 0;
+  };
   try {
     for await (const piece of body) {
       size += piece.length;
@@ -36,16 +41,20 @@ export async function spool(
       if (start.length < sniffLength) {
         start = Buffer.concat([start, piece.subarray(0, sniffLength)]).subarray(0, sniffLength);
       }
-      if (size <= limits.memoryBytes) held.push(Buffer.from(piece));
-      else {
-        file ??= await NamelessFile.create(limits.folder, account).catch((cause) => {
-          throw unwritable(cause);
-        });
-        for (const piece of held.splice(0)) append(file, piece);
-        append(file, piece);
+      if (!file && size <= limits.memoryBytes && account.takeMemory(piece.length)) {
+        inMemory += piece.length;
+        held.push(Buffer.from(piece));
+        continue;
       }
+      file ??= await NamelessFile.create(limits.folder, account).catch((cause) => {
+        throw unwritable(cause);
+      });
+      for (const earlier of held.splice(0)) append(file, earlier);
+      releaseMemory();
+      append(file, piece);
     }
   } catch (error) {
+    releaseMemory();
     await file?.close();
     throw error;
   }
@@ -54,7 +63,7 @@ export async function spool(
   const memory = Buffer.concat(held);
   return {
     part: { ...part, stream: () => new Blob([memory]).stream(), bytes: async () => memory },
-    dispose: async () => undefined,
+    dispose: async () => releaseMemory(),
   };
 }
 

@@ -120,12 +120,14 @@ export class NamelessFile {
     return Promise.all(this.#lent).then(() => this.#close());
   }
 
-  /** The room on disk is free once the system has closed the file. */
+  /** The room on disk is free once the system has closed the file, whatever it says of that. */
   async #close(): Promise<void> {
-    await this.#handle.close();
-    if (this.#isReleased) return;
-    this.#isReleased = true;
-    this.#account?.release(this.#size);
+    try {
+      await this.#handle.close();
+    } finally {
+      if (!this.#isReleased) this.#account?.release(this.#size);
+      this.#isReleased = true;
+    }
   }
 
   async read(from: number, length: number): Promise<Uint8Array<ArrayBuffer>> {

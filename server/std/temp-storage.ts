@@ -8,6 +8,8 @@ import { GatewayError } from "./gateway-error.ts";
 
 export interface TempStorageOptions {
   readonly maxBytes: number;
+  /** Of small uploads that stay in memory, of all requests together. */
+  readonly memoryBytes?: number;
   readonly disk: Pick<DiskReserve, "hasRoom" | "took">;
 }
 
@@ -16,6 +18,8 @@ export interface TempStorageOptions {
  * same key's uploads have used up its share.
  */
 const timesFree = { upload: 1, response: 4 } as const satisfies Record<DiskUse, number>;
+
+const defaultMemoryBytes = 16 * 1024 * 1024;
 
 /** As long as most uploads take. */
 const retryAfterMs = 5000;
@@ -26,9 +30,22 @@ export class TempStorage {
   #held = 0;
   /** Of `#held`: reserved and not written yet. */
   #unwritten = 0;
+  #memoryLeft: number;
 
   constructor(options: TempStorageOptions) {
     this.#options = options;
+    this.#memoryLeft = options.memoryBytes ?? defaultMemoryBytes;
+  }
+
+  /** False where the bytes must go to disk. */
+  takeMemory(bytes: number): boolean {
+    if (bytes > this.#memoryLeft) return false;
+    this.#memoryLeft -= bytes;
+    return true;
+  }
+
+  releaseMemory(bytes: number): void {
+    this.#memoryLeft += bytes;
   }
 
   /** Bytes of all requests. */
@@ -125,6 +142,14 @@ export class TempAccount {
     if (bytes > reserved) this.#storage.take(this.#keyId, bytes - reserved, this.#use);
     if (reserved > 0) this.#storage.use(reserved);
     this.#reserved -= reserved;
+  }
+
+  takeMemory(bytes: number): boolean {
+    return this.#storage.takeMemory(bytes);
+  }
+
+  releaseMemory(bytes: number): void {
+    this.#storage.releaseMemory(bytes);
   }
 
   charge(bytes: number): void {

@@ -1,6 +1,7 @@
 /** Request temp storage is shared out among API keys, and every byte is given back when its file is closed. */
 import { describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
+import { spool } from "../../server/edge/spool.ts";
 import { DiskReserve } from "../../server/std/disk-reserve.ts";
 import { GatewayError } from "../../server/std/gateway-error.ts";
 import { Allowance } from "../../server/std/held.ts";
@@ -62,6 +63,31 @@ describe("the share of a key", () => {
     account.release(350);
     expect(storage.held).toBe(0);
   });
+});
+
+test("small uploads stay in memory while there is room for them, and go to disk beyond", async () => {
+  using folder = temporaryFolder();
+  const storage = new TempStorage({ maxBytes: 1_000_000, memoryBytes: 1500, disk: anyDisk });
+  const limits = { folder: folder.path, maxFileBytes: 1_000_000, memoryBytes: 1000 };
+  const upload = (bytes: number) => {
+    const body = async function* () {
+      for (let left = bytes; left > 0; left -= 100) yield Buffer.alloc(Math.min(100, left), 7);
+    };
+    const part = { name: "image", filename: "a.png", type: "image/png", body: body() };
+    return spool(part, limits, storage.account("a", "upload"));
+  };
+  const first = await upload(1000);
+  expect(storage.held).toBe(0);
+  const second = await upload(1000);
+  expect(storage.held).toBe(1000);
+  expect(Buffer.from(await second.part.bytes()).equals(Buffer.alloc(1000, 7))).toBeTrue();
+  await first.dispose();
+  await first.dispose();
+  const third = await upload(1000);
+  expect(storage.held).toBe(1000);
+  await Promise.all([second.dispose(), third.dispose()]);
+  expect(storage.held).toBe(0);
+  expect([storage.takeMemory(1501), storage.takeMemory(1500)]).toEqual([false, true]);
 });
 
 test("spilled responses are charged to their key, also what a worker wrote, until the request is over", async () => {
