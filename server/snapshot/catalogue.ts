@@ -50,20 +50,25 @@ const rows: Readonly<Record<string, readonly Known[]>> = {
   gemini: [embedding("gemini-embedding-001"), embedding("gemini-embedding-2")],
   // docs.mistral.ai/capabilities/embeddings/text_embeddings; codestral-embed: vercel.com/ai-gateway/models/codestral-embed.
   mistral: [embedding("mistral-embed"), embedding("codestral-embed")],
-  // docs.cohere.com/docs/cohere-embed.
+  // docs.cohere.com/docs/cohere-embed; Embed 5: docs.cohere.com/changelog/embed-v5, 2026-09-30.
   cohere: [
+    embedding("embed-v5.0-pro"),
+    embedding("embed-v5.0-fast"),
     embedding("embed-v4.0"),
     embedding("embed-english-v3.0"),
     embedding("embed-multilingual-v3.0"),
     embedding("embed-english-light-v3.0"),
     embedding("embed-multilingual-light-v3.0"),
   ],
-  // docs.voyageai.com/docs/embeddings.
+  // mongodb.com/docs/voyageai/models, read on 2026-11-16.
   voyage: [
     embedding("voyage-4-large"),
     embedding("voyage-4"),
     embedding("voyage-4-lite"),
+    embedding("voyage-code-4"),
     embedding("voyage-code-3"),
+    embedding("voyage-context-4"),
+    embedding("voyage-multimodal-3.5"),
     embedding("voyage-finance-2"),
     embedding("voyage-law-2"),
   ],
@@ -75,8 +80,13 @@ const rows: Readonly<Record<string, readonly Known[]>> = {
   ],
   // docs.nomic.ai/atlas/models/text-embedding.
   nomic: [embedding("nomic-embed-text-v1.5"), embedding("nomic-embed-text-v1")],
-  // docs.perplexity.ai/docs/embeddings/quickstart.
-  perplexity: [embedding("pplx-embed-v1-0.6b"), embedding("pplx-embed-v1-4b")],
+  // docs.perplexity.ai/docs/embeddings, read on 2026-11-16.
+  perplexity: [
+    embedding("pplx-embed-v1-0.6b"),
+    embedding("pplx-embed-v1-4b"),
+    embedding("pplx-embed-context-v1-0.6b"),
+    embedding("pplx-embed-context-v1-4b"),
+  ],
   // developers.cloudflare.com/workers-ai/models.
   cloudflare: [
     embedding("@cf/baai/bge-m3"),
@@ -103,6 +113,9 @@ const rows: Readonly<Record<string, readonly Known[]>> = {
     embedding("google/gemini-embedding-001"),
     embedding("qwen/qwen3-embedding-4b"),
     embedding("qwen/qwen3-embedding-0.6b"),
+    // Released there on 2026-11-03.
+    embedding("cohere/embed-5-pro"),
+    embedding("cohere/embed-5-fast"),
   ],
   // jina.ai/models/<id>, qdrant.tech/documentation/embeddings/jina-embeddings.
   jina: [
@@ -121,7 +134,11 @@ const rows: Readonly<Record<string, readonly Known[]>> = {
   // docs.api.nvidia.com/nim/reference/retrieval-apis.
   nvidia: [embedding("nvidia/nv-embedqa-e5-v5"), embedding("baai/bge-m3")],
   // alibabacloud.com/help/en/model-studio/text-embedding-synchronous-api.
-  dashscope: [embedding("text-embedding-v4"), embedding("text-embedding-v3")],
+  dashscope: [
+    embedding("qwen3.7-text-embedding"),
+    embedding("text-embedding-v4"),
+    embedding("text-embedding-v3"),
+  ],
   // ibm.com/docs/en/watsonx/saas?topic=models-supported-encoder-foundation.
   watsonx: [
     embedding("ibm/granite-embedding-278m-multilingual"),
@@ -129,11 +146,17 @@ const rows: Readonly<Record<string, readonly Known[]>> = {
     embedding("intfloat/multilingual-e5-large"),
   ],
   // docs.databricks.com/aws/en/machine-learning/foundation-model-apis/supported-models: endpoints that are there by themselves.
-  databricks: [embedding("databricks-gte-large-en"), embedding("databricks-bge-large-en")],
+  databricks: [
+    embedding("databricks-gte-large-en"),
+    embedding("databricks-bge-large-en"),
+    embedding("databricks-qwen3-embedding-0-6b"),
+  ],
   // BerriAI/litellm, model_prices_and_context_window.json, for the next five.
   volcengine: [
     embedding("doubao-embedding-large-text-250515"),
     embedding("doubao-embedding-text-240715"),
+    // GizClaw/flowcraft#7.
+    embedding("doubao-embedding-vision-251215"),
   ],
   novita: [
     embedding("baai/bge-m3"),
@@ -153,8 +176,6 @@ const rows: Readonly<Record<string, readonly Known[]>> = {
   qianfan: [embedding("embedding-v1"), embedding("bge-large-zh"), embedding("bge-large-en")],
   // endpoints.ai.cloud.ovh.net/catalog.
   ovhcloud: [embedding("BGE-M3"), embedding("bge-multilingual-gemma2")],
-  // docs.sambanova.ai/cloud/api-reference/endpoints/embeddings-api.
-  sambanova: [embedding("E5-Mistral-7B-Instruct")],
   // docs.venice.ai/api-reference/endpoint/embeddings/generate.
   venice: [embedding("text-embedding-bge-m3")],
   // digitalocean/openapi, resources/inference.

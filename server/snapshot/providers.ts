@@ -88,7 +88,6 @@ export const providers: readonly Provider[] = [
   { id: "zhipu", kind: "zhipu", apiKey: ["ZHIPUAI_API_KEY", "ZAI_API_KEY"] },
   { id: "qianfan", kind: "qianfan", apiKey: ["QIANFAN_API_KEY"] },
   { id: "ovhcloud", kind: "ovhcloud", apiKey: ["OVH_AI_ENDPOINTS_ACCESS_TOKEN"] },
-  { id: "sambanova", kind: "sambanova", apiKey: ["SAMBANOVA_API_KEY"] },
   { id: "novita", kind: "novita", apiKey: ["NOVITA_API_KEY"] },
   { id: "venice", kind: "venice", apiKey: ["VENICE_API_KEY"] },
   { id: "digitalocean", kind: "digitalocean", apiKey: ["GRADIENT_MODEL_ACCESS_KEY"] },

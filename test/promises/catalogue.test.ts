@@ -6,6 +6,7 @@ import {
   knownEmbeddings,
   spaceOf,
 } from "../../server/upstream/catalogue/index.ts";
+import { priceSources } from "../../server/upstream/catalogue/price-sources.ts";
 import { kinds } from "../../server/upstream/kinds.ts";
 
 describe("every row", () => {
@@ -15,6 +16,17 @@ describe("every row", () => {
       const sizes = dimensions >= 64 && dimensions <= 8192 && maxTokens >= 128;
       const costs = Object.values(price ?? {}).every((dollars) => dollars > 0 && dollars < 1);
       expect(`${name} ${whole && sizes && costs && source !== ""}`).toBe(`${name} true`);
+    }
+  });
+
+  test("has no price without a list that it was read in, and the day of that list", () => {
+    const kindsWithPrices = new Set(
+      knownEmbeddings.flatMap(({ price }) => Object.keys(price ?? {})),
+    );
+    expect(Object.keys(priceSources).sort()).toEqual([...kindsWithPrices].sort());
+    for (const { source, on } of Object.values(priceSources)) {
+      expect(source).not.toBe("");
+      expect(on).toMatch(/^20\d\d-\d\d-\d\d$/);
     }
   });
 

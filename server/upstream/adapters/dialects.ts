@@ -61,7 +61,7 @@ const vendors: readonly Dialect[] = [
     baseUrl: "https://api.tokenfactory.nebius.com/v1",
     embeddings: { ...plain, base64: true },
   },
-  // console.upstage.ai/api/embeddings: 100 texts, 204,800 tokens together. What vectors are for is in the model's name.
+  // console.upstage.ai/api/embeddings; older clients (langchain-upstage 0.7.7) have /v1/solar. 100 texts, 204,800 tokens together. What vectors are for is in the model's name.
   {
     name: "upstage",
     baseUrl: "https://api.upstage.ai/v1",
@@ -102,7 +102,8 @@ const vendors: readonly Dialect[] = [
     serves: "embedding",
     embeddings: { ...plain, maxBytes: 1_000_000, base64: true },
   },
-  // docs.sambanova.ai/cloud/api-reference/endpoints/embeddings-api.
+  // docs.sambanova.ai/cloud/api-reference/endpoints/embeddings-api. Unproven: its price page of 2026-08-20 lists no embedding
+  // model (mnfst/awesome-free-llm-apis#102), so none is provisioned from the environment.
   {
     name: "sambanova",
     baseUrl: "https://api.sambanova.ai/v1",
@@ -127,7 +128,7 @@ const vendors: readonly Dialect[] = [
     baseUrl: "https://us.inference.heroku.com/v1",
     embeddings: { ...modest, maxItems: 96, purposes: herokuWords },
   },
-  // novita.ai/docs/api-reference: create embeddings.
+  // novita.ai/docs/api-reference/model-apis-llm-create-embeddings, read on 2026-11-16. Older clients have /v3/openai.
   {
     name: "novita",
     baseUrl: "https://api.novita.ai/openai/v1",

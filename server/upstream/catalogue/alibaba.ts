@@ -1,7 +1,4 @@
-/**
- * Alibaba's embedding models: Qwen3, GTE, and those of DashScope. Prices: DeepInfra, Cloudflare as listed on 2026-02-20
- * in chonkie-inc/catsu, Nebius on 2026-07-02 in anomalyco/models.dev, the others on 2026-08-08 in BerriAI/litellm.
- */
+/** Alibaba's embedding models: Qwen3, GTE, and those of DashScope. Where prices are from: price-sources.ts. */
 import { benchmark, type KnownEmbedding } from "./known-embedding.ts";
 
 /** Ollama's tags that name no precision have 4 bits a weight for the larger sizes, so they are not named here. */
@@ -9,12 +6,14 @@ const qwen3 = (
   size: string,
   dimensions: number,
   price: Readonly<Record<string, number>>,
-  more: readonly string[] = [],
+  more: Partial<Pick<KnownEmbedding, "also" | "at">> = {},
 ): KnownEmbedding => ({
+  ...more,
   name: `qwen3-embedding-${size}`,
-  also: [`qwen3-embedding:${size}-fp16`, `qwen3-embedding:${size}-q8_0`, ...more],
+  also: [`qwen3-embedding:${size}-fp16`, `qwen3-embedding:${size}-q8_0`, ...(more.also ?? [])],
   dimensions,
   matryoshka: { min: 32 },
+  // Nebius and Fireworks list 40,960 for 4B and 8B, the model card, Novita and Xinference 32,768.
   maxTokens: 32_768,
   price,
   source: "huggingface.co/Qwen/Qwen3-Embedding-8B",
@@ -46,10 +45,29 @@ const dashscope = (
   source: "help.aliyun.com/en/model-studio/text-embedding-synchronous-api",
 });
 
+/** Longer vectors than 1024 only where they are asked for. */
+const qwen37 = (name: string): KnownEmbedding => ({
+  name,
+  dimensions: 1024,
+  maxTokens: 128_000,
+  source: "help.aliyun.com/zh/model-studio/text-embedding-api, read on 2026-11-16",
+});
+
 export const alibaba: readonly KnownEmbedding[] = [
-  qwen3("0.6b", 1024, { deepinfra: 0.01, cloudflare: 0.012 }, ["qwen3-embedding-0p6b"]),
+  qwen3(
+    "0.6b",
+    1024,
+    { deepinfra: 0.01, cloudflare: 0.012, novita: 0.07, databricks: 0.02 },
+    { also: ["qwen3-embedding-0p6b"], at: { databricks: ["databricks-qwen3-embedding-0-6b"] } },
+  ),
   qwen3("4b", 2560, { deepinfra: 0.02 }),
-  qwen3("8b", 4096, { deepinfra: 0.01, nebius: 0.01 }),
+  qwen3("8b", 4096, {
+    deepinfra: 0.01,
+    nebius: 0.01,
+    novita: 0.07,
+    scaleway: 0.1,
+    fireworks: 0.1,
+  }),
   gte("thenlper", "gte-small", 384),
   gte("thenlper", "gte-base", 768, { price: { fireworks: 0.008, deepinfra: 0.005 } }),
   gte("thenlper", "gte-large", 1024, { price: { fireworks: 0.016, deepinfra: 0.01 } }),
@@ -67,4 +85,6 @@ export const alibaba: readonly KnownEmbedding[] = [
   dashscope(2, 1536, 2048),
   dashscope(3, 1024, 8192),
   dashscope(4, 1024, 8192),
+  qwen37("qwen3.7-text-embedding"),
+  qwen37("qwen3.7-text-embedding-flash"),
 ];

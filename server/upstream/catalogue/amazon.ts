@@ -1,4 +1,4 @@
-/** Amazon's embedding models. Prices as listed on 2026-08-08 in BerriAI/litellm, model_prices_and_context_window.json. */
+/** Amazon's embedding models. Where prices are from: price-sources.ts. */
 import type { KnownEmbedding } from "./known-embedding.ts";
 
 const source = "docs.aws.amazon.com/bedrock/latest/userguide/titan-embedding-models.html";
@@ -18,6 +18,14 @@ export const amazon: readonly KnownEmbedding[] = [
     maxTokens: 8192,
     price: { bedrock: 0.02 },
     source,
+  },
+  {
+    // Of texts it reads 128 tokens. The same goes for its shorter vectors.
+    name: "titan-embed-image-v1",
+    dimensions: 1024,
+    maxTokens: 128,
+    price: { bedrock: 0.8 },
+    source: "docs.aws.amazon.com/bedrock/latest/userguide/titan-multiemb-models.html",
   },
   {
     // The same goes for its shorter ones.

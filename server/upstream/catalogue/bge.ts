@@ -1,7 +1,4 @@
-/**
- * BAAI's BGE models. Prices: Cloudflare, DeepInfra as listed on 2026-02-20 in chonkie-inc/catsu; the others on
- * 2026-08-08 in BerriAI/litellm, model_prices_and_context_window.json.
- */
+/** BAAI's BGE models. Where prices are from: price-sources.ts. */
 import { benchmark, type KnownEmbedding } from "./known-embedding.ts";
 
 const v15 = (
@@ -34,6 +31,14 @@ export const bge: readonly KnownEmbedding[] = [
     at: { ollama: ["bge-large", "bge-large:335m"] },
     price: { deepinfra: 0.01 },
   }),
+  // docs.databricks.com, supported-models: BGE Large (English), in its first version or its second is not said.
+  {
+    name: "databricks-bge-large-en",
+    dimensions: 1024,
+    maxTokens: 512,
+    price: { databricks: 0.1 },
+    source: "docs.databricks.com/aws/en/machine-learning/foundation-model-apis/supported-models",
+  },
   meanPooled("small", 384, 0.02),
   meanPooled("base", 768, 0.067),
   meanPooled("large", 1024, 0.204),
@@ -46,7 +51,7 @@ export const bge: readonly KnownEmbedding[] = [
     at: { venice: ["text-embedding-bge-m3"] },
     dimensions: 1024,
     maxTokens: 8192,
-    price: { cloudflare: 0.012, deepinfra: 0.01 },
+    price: { cloudflare: 0.012, deepinfra: 0.01, novita: 0.01 },
     source: benchmark,
   },
   {
@@ -60,7 +65,7 @@ export const bge: readonly KnownEmbedding[] = [
     name: "bge-multilingual-gemma2",
     dimensions: 3584,
     maxTokens: 8192,
-    price: { nebius: 0.01 },
+    price: { nebius: 0.01, scaleway: 0.1 },
     source: benchmark,
   },
 ];

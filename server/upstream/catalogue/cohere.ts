@@ -1,4 +1,4 @@
-/** Cohere's embedding models. Prices as listed on 2026-08-08 in BerriAI/litellm, model_prices_and_context_window.json. */
+/** Cohere's embedding models. Where prices are from: price-sources.ts. */
 import type { KnownEmbedding } from "./known-embedding.ts";
 
 const source = "docs.cohere.com/docs/cohere-embed";
@@ -9,7 +9,7 @@ const v3 = (what: "english" | "multilingual"): KnownEmbedding => ({
   also: [`embed-${what}-v3`, `cohere-embed-${what}-v3.0`, `cohere-embed-v3-${what}`],
   dimensions: 1024,
   maxTokens: 512,
-  price: { cohere: 0.1, bedrock: 0.1, "azure-ai": 0.1 },
+  price: { cohere: 0.1, bedrock: 0.1, "azure-ai": 0.1, oci: 0.1 },
   source,
 });
 
@@ -18,17 +18,34 @@ const light = (what: "english" | "multilingual"): KnownEmbedding => ({
   also: [`embed-${what}-light-v3`, `cohere-embed-${what}-light-v3.0`],
   dimensions: 384,
   maxTokens: 512,
+  price: { cohere: 0.1, oci: 0.1 },
   source,
 });
 
+/**
+ * Cohere says that both share one vector space. They are not the same vectors: going from one to the other changes
+ * distances, so it is for the author of a configuration to say `sameSpace`.
+ */
+const v5 = (what: "pro" | "fast", price: number): KnownEmbedding => ({
+  name: `embed-v5.0-${what}`,
+  also: [`embed-v5-${what}`, `cohere-embed-v5-${what}`, `embed-5-${what}`],
+  dimensions: 2048,
+  matryoshka: [256, 512, 768, 1024, 1536],
+  maxTokens: 128_000,
+  price: { cohere: price, "azure-ai": price, openrouter: price },
+  source: "docs.cohere.com/changelog/embed-v5, 2026-09-30",
+});
+
 export const cohere: readonly KnownEmbedding[] = [
+  v5("pro", 0.12),
+  v5("fast", 0.08),
   {
     name: "embed-v4.0",
     also: ["embed-v4", "embed-v-4-0", "cohere-embed-v-4-0", "cohere-embed-v4"],
     dimensions: 1536,
     matryoshka: [256, 512, 1024],
     maxTokens: 128_000,
-    price: { cohere: 0.12, bedrock: 0.12, "azure-ai": 0.12 },
+    price: { cohere: 0.12, bedrock: 0.12, "azure-ai": 0.12, oci: 0.12 },
     source,
   },
   v3("english"),

@@ -1,4 +1,4 @@
-/** Microsoft's E5 models. Prices: DeepInfra as listed on 2026-02-20 in chonkie-inc/catsu, Nebius on 2026-08-08 in BerriAI/litellm. */
+/** Microsoft's E5 models. Where prices are from: price-sources.ts. */
 import { benchmark, type KnownEmbedding } from "./known-embedding.ts";
 
 const e5Model = (name: string, dimensions: number, price?: number): KnownEmbedding => ({

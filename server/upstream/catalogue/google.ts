@@ -1,4 +1,4 @@
-/** Google's embedding models. Prices as listed on 2026-08-08 in BerriAI/litellm, model_prices_and_context_window.json. */
+/** Google's embedding models. Where prices are from: price-sources.ts. */
 import type { KnownEmbedding } from "./known-embedding.ts";
 
 const vertex = "cloud.google.com/vertex-ai/generative-ai/docs/embeddings/get-text-embeddings";

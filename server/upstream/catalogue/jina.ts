@@ -1,4 +1,4 @@
-/** Jina AI's embedding models, text and pictures. Prices as listed on 2026-02-20 in chonkie-inc/catsu. */
+/** Jina AI's embedding models, text and images. Where prices are from: price-sources.ts. */
 import type { KnownEmbedding } from "./known-embedding.ts";
 
 const source = "jina.ai/models";

@@ -15,7 +15,7 @@ export interface KnownEmbedding {
   /** Of one input. */
   readonly maxTokens: number;
   readonly tokenizer?: TokenizerName;
-  /** US dollars for a million input tokens, by kind of upstream, as listed on the date in the file. */
+  /** US dollars for a million input tokens, by kind of upstream. Where and when each was read: price-sources.ts. */
   readonly price?: Readonly<Record<string, number>>;
   /** Where these facts come from. */
   readonly source: string;

@@ -1,9 +1,11 @@
-/** Mistral's embedding models. Prices as listed on 2026-08-08 in BerriAI/litellm, model_prices_and_context_window.json. */
+/** Mistral's embedding models. Where prices are from: price-sources.ts. */
 import type { KnownEmbedding } from "./known-embedding.ts";
 
 export const mistral: readonly KnownEmbedding[] = [
   {
     name: "mistral-embed",
+    // docs.mistral.ai/models/mistral-embed-23-12.
+    also: ["mistral-embed-2312"],
     dimensions: 1024,
     maxTokens: 8192,
     price: { mistral: 0.1 },

@@ -1,4 +1,4 @@
-/** OpenAI's embedding models. Prices as listed on 2026-08-08 in BerriAI/litellm, model_prices_and_context_window.json. */
+/** OpenAI's embedding models. Where prices are from: price-sources.ts. */
 import type { KnownEmbedding } from "./known-embedding.ts";
 
 const source = "developers.openai.com/api/reference/resources/embeddings";
@@ -11,7 +11,7 @@ export const openai: readonly KnownEmbedding[] = [
     matryoshka: { min: 1 },
     maxTokens: 8192,
     tokenizer: "cl100k_base",
-    price: { openai: 0.02, azure: 0.02 },
+    price: { openai: 0.02, azure: 0.022 },
     source,
   },
   {
@@ -20,7 +20,7 @@ export const openai: readonly KnownEmbedding[] = [
     matryoshka: { min: 1 },
     maxTokens: 8192,
     tokenizer: "cl100k_base",
-    price: { openai: 0.13, azure: 0.13 },
+    price: { openai: 0.13, azure: 0.143 },
     source,
   },
   {
@@ -30,7 +30,7 @@ export const openai: readonly KnownEmbedding[] = [
     dimensions: 1536,
     maxTokens: 8192,
     tokenizer: "cl100k_base",
-    price: { openai: 0.1, azure: 0.1 },
+    price: { openai: 0.1, azure: 0.11 },
     source,
   },
 ];

@@ -1,4 +1,4 @@
-/** Families of one or two models. Prices as listed on 2026-08-08 in BerriAI/litellm, model_prices_and_context_window.json. */
+/** Families of one or two models. Where prices are from: price-sources.ts. */
 import { benchmark, type KnownEmbedding } from "./known-embedding.ts";
 
 /** A model for questions and one for what is searched: made for each other, but not to stand in for each other. */
@@ -33,8 +33,13 @@ const doubao = (
   source: "volcengine.com/docs/82379/1302003",
 });
 
-const perplexity = (size: string, dimensions: number, price: number): KnownEmbedding => ({
-  name: `pplx-embed-v1-${size}`,
+const perplexity = (
+  family: "v1" | "context-v1",
+  size: string,
+  dimensions: number,
+  price: number,
+): KnownEmbedding => ({
+  name: `pplx-embed-${family}-${size}`,
   dimensions,
   maxTokens: 32_768,
   price: { perplexity: price },
@@ -58,8 +63,10 @@ export const others: readonly KnownEmbedding[] = [
   },
   ...solar("1-large", 4096, 4000),
   ...solar("2", 1024, 8192),
-  perplexity("0.6b", 1024, 0.004),
-  perplexity("4b", 2560, 0.03),
+  perplexity("v1", "0.6b", 1024, 0.004),
+  perplexity("v1", "4b", 2560, 0.03),
+  perplexity("context-v1", "0.6b", 1024, 0.008),
+  perplexity("context-v1", "4b", 2560, 0.05),
   zhipu(2, 1024, 512),
   zhipu(3, 2048, 3072),
   doubao("text-240715", 2560, [512, 1024, 2048]),

@@ -1,4 +1,7 @@
-/** Snowflake's Arctic Embed models. The sizes in Ollama's tags are numbers of parameters, with 16 bits each. */
+/**
+ * Snowflake's Arctic Embed models. The sizes in Ollama's tags are numbers of parameters, with 16 bits each. Where prices
+ * are from: price-sources.ts.
+ */
 import { benchmark, type KnownEmbedding } from "./known-embedding.ts";
 
 const arctic = (
@@ -22,9 +25,14 @@ export const snowflake: readonly KnownEmbedding[] = [
   arctic("m-long", 768, ["snowflake-arctic-embed:137m"], { maxTokens: 2048 }),
   arctic("l", 1024, ["snowflake-arctic-embed", "snowflake-arctic-embed:335m"]),
   arctic("m-v1.5", 768, [], { matryoshka: [256] }),
-  arctic("m-v2.0", 768, [], { maxTokens: 8192, matryoshka: [256] }),
+  arctic("m-v2.0", 768, [], {
+    maxTokens: 8192,
+    matryoshka: [256],
+    price: { snowflake: 0.07 },
+  }),
   arctic("l-v2.0", 1024, ["snowflake-arctic-embed2", "snowflake-arctic-embed2:568m"], {
     maxTokens: 8192,
     matryoshka: [256],
+    price: { snowflake: 0.07 },
   }),
 ];

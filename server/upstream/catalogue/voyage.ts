@@ -1,7 +1,4 @@
-/**
- * Voyage AI's embedding models. Prices as listed on 2026-08-08 in BerriAI/litellm,
- * model_prices_and_context_window.json; those of the 4 series on vercel.com/ai-gateway/models.
- */
+/** Voyage AI's embedding models. Where prices are from: price-sources.ts. */
 import type { KnownEmbedding } from "./known-embedding.ts";
 
 const source = "docs.voyageai.com/docs/embeddings";
@@ -33,7 +30,13 @@ export const voyage: readonly KnownEmbedding[] = [
   flexible("voyage-3.5", 0.06),
   flexible("voyage-3.5-lite", 0.02),
   flexible("voyage-3-large", 0.18),
+  // mongodb.com/docs/voyageai/models, read on 2026-11-16.
+  flexible("voyage-code-4", 0.12),
   flexible("voyage-code-3", 0.18),
+  flexible("voyage-context-4", 0.12),
+  flexible("voyage-context-3", 0.18),
+  flexible("voyage-multimodal-3.5", 0.12),
+  fixed("voyage-multimodal-3", 1024, 32_000, 0.12),
   fixed("voyage-3", 1024, 32_000, 0.06),
   fixed("voyage-3-lite", 512, 32_000, 0.02),
   fixed("voyage-finance-2", 1024, 32_000, 0.12),

@@ -26,6 +26,8 @@ function traits({ model }: Target): EmbeddingTraits {
   if (/-v3$/.test(model)) return { ...limits, maxItems: 10, dimensions: [512, 768, 1024] };
   if (/-v4$/.test(model))
     return { ...limits, maxItems: 10, dimensions: [64, 128, 256, 512, 768, 1024, 1536, 2048] };
+  if (/^qwen3\.7-.*-flash/.test(model))
+    return { ...limits, maxItems: 20, dimensions: [256, 512, 768, 1024] };
   if (/^qwen3\.7-/.test(model))
     return { ...limits, maxItems: 20, dimensions: [256, 512, 768, 1024, 1536, 2048, 2560] };
   return { ...limits, maxItems: 10 };

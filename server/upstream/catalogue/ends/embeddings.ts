@@ -23,6 +23,17 @@ export const embeddingEnds: readonly EndRow[] = [
     on: "2026-11-30",
     source: litellm,
   },
+  {
+    kind: "upstage",
+    models: [
+      "solar-embedding-1-large-query",
+      "solar-embedding-1-large-passage",
+      "embedding-query",
+      "embedding-passage",
+    ],
+    on: "2026-12-31",
+    source: "console.upstage.ai/docs/capabilities/embed, read on 2026-11-16",
+  },
   { kind: "gemini", models: ["gemini-embedding-001"], on: "2028-05-14", source: litellm },
   { kind: "vertex", models: ["gemini-embedding-001"], on: "2028-05-20", source: litellm },
   {

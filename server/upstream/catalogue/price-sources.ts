@@ -1,0 +1,41 @@
+/** Where the prices of embedding models were read, and when, by kind of upstream. */
+
+export interface PriceSource {
+  readonly source: string;
+  /** The day of the list. */
+  readonly on: string;
+}
+
+const litellm: PriceSource = {
+  source: "BerriAI/litellm 1.108.4, model_prices_and_context_window.json",
+  on: "2026-11-15",
+};
+const catsu: PriceSource = { source: "chonkie-inc/catsu, models.json", on: "2026-02-20" };
+
+export const priceSources: Readonly<Record<string, PriceSource>> = {
+  openai: litellm,
+  azure: litellm,
+  "azure-ai": litellm,
+  gemini: litellm,
+  vertex: litellm,
+  bedrock: litellm,
+  cohere: litellm,
+  voyage: litellm,
+  mistral: litellm,
+  perplexity: litellm,
+  fireworks: litellm,
+  nebius: litellm,
+  databricks: litellm,
+  together: litellm,
+  novita: litellm,
+  scaleway: litellm,
+  oci: litellm,
+  snowflake: litellm,
+  deepinfra: catsu,
+  cloudflare: catsu,
+  jina: catsu,
+  openrouter: {
+    source: "openrouter.ai, the page of each model; that of Embed 5 on 2026-11-16",
+    on: "2026-08-08",
+  },
+};
