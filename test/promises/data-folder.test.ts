@@ -27,6 +27,8 @@ afterEach(async () => {
   for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
 });
 
+const adminKey = "admin-0123456789abcdef";
+
 interface Running {
   readonly gateway: GatewayProcess;
   readonly data: string;
@@ -99,7 +101,7 @@ function expectInOrder(code: number, { gateway }: Running): void {
 
 describe("a data folder that is removed while the gateway runs", () => {
   test("is noticed before /readyz answers; requests are refused, the log says why, and it stops in order", async () => {
-    const running = await start();
+    const running = await start({ VEXEL_ADMIN_KEY: adminKey });
     expect((await running.embed()).status).toBe(200);
     rmSync(running.data, { recursive: true });
     const ready = await running.ready();
@@ -109,6 +111,10 @@ describe("a data folder that is removed while the gateway runs", () => {
     const { output } = running.gateway;
     await until(() => output().includes("ledger-unwritable"));
     expect(output()).toContain("was removed while the gateway was running");
+    const events = await fetch(`${running.gateway.url}/admin/events`, {
+      headers: { authorization: `Bearer ${adminKey}` },
+    });
+    expect(await events.text()).toContain("ledger.unwritable");
     expectInOrder(await running.stop(), running);
     expect(output()).not.toContain("ledger-recovered");
   });

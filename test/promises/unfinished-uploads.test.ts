@@ -1,6 +1,6 @@
 /** Uploads that never end cannot fill the disk: their key's share is bounded, and every other key is served on. */
 import { afterEach, describe, expect, test } from "bun:test";
-import { mkdirSync, statfsSync } from "node:fs";
+import { mkdirSync, readdirSync, readlinkSync, statfsSync } from "node:fs";
 import { join } from "node:path";
 import { startFake } from "../fake-upstream.ts";
 import { configFor, readLedger, startGateway, startProcess, temporaryFolder } from "../harness.ts";
@@ -142,6 +142,60 @@ describe("half-sent uploads of one key", () => {
     expect(message).toContain("VEXEL_SPOOL_MAX_BYTES");
   });
 });
+
+test("uploads that end in every way give all their room back", async () => {
+  const gateway = start({
+    VEXEL_SPOOL_MAX_BYTES: String(32 * megabyte),
+    VEXEL_MAX_FILE_BYTES: String(20 * megabyte),
+    VEXEL_ON_DISCONNECT: "cancel",
+  });
+  const { url } = gateway;
+  const finish = `\r\n--${boundary}--\r\n`;
+  const endings: (() => Promise<unknown>)[] = [
+    () => edit(url, bearer, 2 * megabyte),
+    () => edit(url, bearer, 100_000),
+    // Too large a file, which was announced as a smaller form than all the room there is.
+    () => edit(url, bearer, 21 * megabyte),
+    // The client leaves in the middle of its upload.
+    async () => (await halfSent(url, 2 * megabyte, megabyte)).hangUp(),
+    async () => (await halfSentChunked(url, megabyte)).hangUp(),
+    // It leaves while the image is made.
+    async () => {
+      const connection = await halfSentChunked(url, megabyte);
+      connection.say(chunk(finish), "0\r\n\r\n");
+      await Bun.sleep(5);
+      connection.hangUp();
+    },
+    // A form that breaks off, and one that goes on behind its end.
+    async () => {
+      const connection = await halfSentChunked(url, megabyte);
+      connection.say("0\r\n\r\n");
+      expect((await connection.answer()).status).toBe(400);
+    },
+    async () => {
+      const connection = await halfSentChunked(url, megabyte);
+      connection.say(chunk(`${finish}${"x".repeat(100_000)}`), "0\r\n\r\n");
+      await connection.answer();
+    },
+  ];
+  for (let round = 0; round < 12; round++) {
+    await Promise.all(endings.map((end) => end().catch(() => undefined)));
+    await until(() => gateway.inHand() === 0);
+    await until(() => openSpoolFiles(gateway.folder) === 0);
+  }
+  const response = await edit(url, bearer, 15.9 * megabyte);
+  expect(response.status, await response.text()).toBe(200);
+});
+
+/** Temp files of this process that have no name any more and are still open. */
+const openSpoolFiles = (folder: string): number =>
+  readdirSync("/proc/self/fd").filter((fd) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${fd}`).startsWith(join(folder, "spool"));
+    } catch {
+      return false;
+    }
+  }).length;
 
 test("an upload that trickles is ended at the minimum rate, and its room is free again", async () => {
   const gateway = start({
