@@ -11,6 +11,7 @@ import type {
   Target,
 } from "../upstream/contract.ts";
 import type { ImageTraits } from "../upstream/image-traits.ts";
+import { resolutionOf } from "../upstream/resolution.ts";
 import type { Estimate } from "../usage/budgets/budgets.ts";
 import { costOf, type Delivered, dearestRow } from "../usage/cost.ts";
 import { type Policy, planPicture } from "./pictures/plan.ts";
@@ -159,7 +160,12 @@ function tokensOf(
   const { size, quality, n = 1, ...more } = query.options;
   const { partial_images: previews = 0, input_fidelity: fidelity } = more;
   const told = pictureTokens(model);
-  const [large, fine] = [sizeClassOf(query.rest) ?? unlessAuto(size), unlessAuto(quality)];
+  // A target that takes aspect ratios is asked for the resolution class of the wanted size.
+  const wanted = query.wanted === undefined ? undefined : resolutionOf(query);
+  const [large, fine] = [
+    sizeClassOf(query.rest) ?? unlessAuto(size) ?? wanted,
+    unlessAuto(quality),
+  ];
   const listed = told?.out(large, fine);
   // A model, or a size of it, that nobody has told the tokens of: the most that any other has.
   const drawn = listed ?? unheardOf.out(large, fine);

@@ -165,6 +165,19 @@ describe("pictures that are paid for by tokens", () => {
     );
   });
 
+  test("of a size that Google is asked for as 4K are estimated as 4K", () => {
+    const banana = target("gemini", "gemini-nano-banana-2.1");
+    const at = (tokens: number) => (words * 1.5 + 900 * 7.5 + tokens * 30) / 1e6;
+    expect(estimate([banana], asked({ size: "4096x4096" })).dollars).toBeCloseTo(at(2520), 12);
+    expect(estimate([banana], asked({ size: "1024x1024" })).dollars).toBeCloseTo(at(1120), 12);
+    // This one has no other resolution, whatever size is asked for.
+    const older = target("gemini", "gemini-2.5-flash-image");
+    expect(estimate([older], asked({ size: "4096x4096" })).dollars).toBeCloseTo(
+      (words * 0.3 + 1290 * 30) / 1e6,
+      12,
+    );
+  });
+
   test("of a model that nobody has told the tokens of are taken to have the most that any other has", () => {
     for (const model of ["gpt-image-2.5-flare", "gpt-image-99"]) {
       const own = target("openai", model, { tokens: { textIn: 5, imageIn: 8, imageOut: 30 } });

@@ -9,6 +9,7 @@ import type {
   WholeReply,
 } from "../contract.ts";
 import type { ImageTraits } from "../image-traits.ts";
+import { resolutionOf } from "../resolution.ts";
 import type { Vendor } from "../vendor.ts";
 import { askForPicture } from "./wire/ask.ts";
 import { asDataUrl } from "./wire/edit-sources.ts";
@@ -16,7 +17,6 @@ import { bearer } from "./wire/headers.ts";
 import { readListed, revised } from "./wire/listed-pictures.ts";
 import { memberOf } from "./wire/members.ts";
 import { type Meant, nativeFault, type Refusal } from "./wire/native-fault.ts";
-import { resolutionOf } from "./wire/resolution.ts";
 
 const baseUrl = "https://api.x.ai/v1";
 

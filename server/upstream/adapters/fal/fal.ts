@@ -8,6 +8,7 @@ import type {
   Upstream,
   WholeReply,
 } from "../../contract.ts";
+import { resolutionOf } from "../../resolution.ts";
 import type { Vendor } from "../../vendor.ts";
 import { askForPicture } from "../wire/ask.ts";
 import { readDocument } from "../wire/document.ts";
@@ -20,7 +21,6 @@ import { listOf, memberOf, restOf, unusable } from "../wire/members.ts";
 import { modelPath } from "../wire/model-path.ts";
 import { nativeFault, refused } from "../wire/native-fault.ts";
 import { pictureIn } from "../wire/picture-in.ts";
-import { resolutionOf } from "../wire/resolution.ts";
 import { falEndpoint, falResolution, falTraits, isOpenaiSize } from "./families.ts";
 import { falMaskOf, placeSources } from "./sources.ts";
 

@@ -1,6 +1,6 @@
 /** What models on fal take: their endpoints are named alike, and so are their fields. */
 import type { ImageTraits, Sizes } from "../../image-traits.ts";
-import type { Resolution } from "../wire/resolution.ts";
+import type { Resolution } from "../../resolution.ts";
 import { falMaskOf, falSources } from "./sources.ts";
 
 // All facts of this file: libs/client/src/types/endpoints.ts of github.com/fal-ai/fal-js, which is made from the schemas

@@ -10,13 +10,13 @@ import type {
   WholeReply,
 } from "../../contract.ts";
 import type { EditTraits, ImageTraits } from "../../image-traits.ts";
+import { resolutionOf } from "../../resolution.ts";
 import { readDocument } from "../wire/document.ts";
 import { FileContent } from "../wire/json-with-files.ts";
 import { listOf, memberOf, objectOf, restOf, textIn } from "../wire/members.ts";
 import { refused } from "../wire/native-fault.ts";
 import { pictureIn } from "../wire/picture-in.ts";
 import { without } from "../wire/refusal.ts";
-import { resolutionOf } from "../wire/resolution.ts";
 import { geminiUsage } from "./usage.ts";
 
 // ai.google.dev/gemini-api/docs/image-generation: every model takes these aspect ratios,
@@ -53,7 +53,10 @@ const models: readonly (readonly [RegExp, GeminiImageModel])[] = [
   ],
   [/gemini-3\.1-[\w-]*lite/, { ratios: wideRatios, thinking: twoLevels, sized: false }],
   [/gemini-3\.1-/, { ratios: wideRatios, thinking: twoLevels, sized: true }],
-  [/gemini-3[.\d]*-(?:pro|flash)-image/, { ratios: commonRatios, thinking: {}, sized: true }],
+  [
+    /gemini-3[.\d]*-(?:pro|flash)-image|nano-banana-pro/,
+    { ratios: commonRatios, thinking: {}, sized: true },
+  ],
 ];
 const older: GeminiImageModel = { ratios: commonRatios, thinking: {}, sized: false };
 

@@ -9,6 +9,7 @@ import type {
   Target,
 } from "../../contract.ts";
 import type { ImageTraits } from "../../image-traits.ts";
+import { resolutionOf } from "../../resolution.ts";
 import { geminiImageModel } from "../google/gemini-pictures.ts";
 import { askForPicture } from "../wire/ask.ts";
 import { readDocument } from "../wire/document.ts";
@@ -17,7 +18,6 @@ import { bearer } from "../wire/headers.ts";
 import { createdIn, listedIn } from "../wire/listed-pictures.ts";
 import { memberOf } from "../wire/members.ts";
 import { isStream } from "../wire/picture-events.ts";
-import { resolutionOf } from "../wire/resolution.ts";
 import { readOpenrouterEvents } from "./events.ts";
 import { faultIn } from "./fault.ts";
 import { accountOf } from "./usage.ts";

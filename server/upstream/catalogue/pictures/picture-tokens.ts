@@ -79,7 +79,7 @@ const second: PictureTokens = {
   out: (size = "1024x1024", quality = "high") => secondTokens(size, quality),
 };
 
-/** Google counts by class of size, whatever the shape. Unasked it is 1K. */
+/** Google counts by resolution, whatever the aspect ratio. The default is 1K. */
 const google = (
   classes: Readonly<Record<string, number>>,
   more: Omit<PictureTokens, "out">,
@@ -88,6 +88,9 @@ const google = (
 /** discuss.ai.google.dev/t/121299, a person of Google's: "typically generates between 700 and 900 extra tokens". */
 const thinking = { words: 900 } as const;
 
+/** Of gemini-2.5-flash-image, which makes 1K whatever size is asked for. */
+const always1K = { "1K": 1290, "2K": 1290, "4K": 1290 };
+
 /** By the vendor's name for the model. Of later ones nobody has told yet. */
 const known: readonly (readonly [RegExp, PictureTokens])[] = [
   [/^gpt-image-1(\.5(-2025-12-16)?)?$/i, openai(first)],
@@ -95,14 +98,20 @@ const known: readonly (readonly [RegExp, PictureTokens])[] = [
   [/^gpt-image-2(-2026-04-21)?$/i, second],
   // ai.google.dev/gemini-api/docs/pricing, as copied on GitHub 2026-09: what comes out, and for the second what goes in. What
   // goes into the third is from cloud.google.com's list; into the first at most as much as comes out of it is a guess.
-  [/(^|\/)gemini-2\.5-flash-image(-preview)?$/, google({ "1K": 1290 }, { in: 1290 })],
+  [/(^|\/)gemini-2\.5-flash-image(-preview)?$/, google(always1K, { in: 1290 })],
   [
-    /(^|\/)gemini-3-pro-image(-preview)?$/,
+    /(^|\/)(gemini-3-pro-image(-preview)?|nano-banana-pro-preview)$/,
     google({ "1K": 1120, "2K": 1120, "4K": 2000 }, { in: 560, ...thinking }),
   ],
   [
     /(^|\/)gemini-3\.1-flash-image(-preview)?$/,
     google({ "512": 747, "1K": 1120, "2K": 1680, "4K": 2520 }, { in: 1120, ...thinking }),
+  ],
+  // litellm 1.108.4, 2026-11-15: $0.0336 for a 1K image at $30 per million tokens, $0.00168 for an image that goes in at $1.5.
+  // Of 2K and 4K nothing is listed: as many as of gemini-3.1-flash-image.
+  [
+    /(^|\/)gemini-nano-banana-2\.1$/,
+    google({ "1K": 1120, "2K": 1680, "4K": 2520 }, { in: 1120, ...thinking }),
   ],
 ];
 

@@ -20,7 +20,7 @@ const roundedUp = (dollars: number) => ({
   pictures: { "<=1024x1024": dollars, "<=2000x1000": 2 * dollars },
 });
 
-/** By resolution: 1K, which is the default, 2K and 4K. The bounds are those of adapters/wire/resolution.ts. */
+/** By resolution: 1K, which is the default, 2K and 4K. The bounds are those of upstream/resolution.ts. */
 const byClass = (one: number, two: number, four: number): Price => ({
   pictures: { "": one, "<=1448x1448": one, "<=2896x2896": two, "<=6000x6000": four },
 });
@@ -70,7 +70,7 @@ export const falPrices: readonly Listed[] = [
   },
   {
     kinds: ["fal"],
-    model: /^openai\/gpt-image-2$/,
+    model: /^openai\/gpt-image-2(\/edit)?$/,
     price: byTier({
       low: [0.005, 0.006, 0.005, 0.005, 0.007, 0.012],
       medium: [0.037, 0.053, 0.042, 0.04, 0.056, 0.101],

@@ -17,7 +17,7 @@ export const google: readonly Listed[] = [
   },
   {
     kinds: both,
-    model: model("gemini-3-pro-image(-preview)?"),
+    model: model("(gemini-3-pro-image(-preview)?|nano-banana-pro-preview)"),
     price: tokens(2, 2, 12, 120),
     unless,
     source: `${litellm}, after ai.google.dev/gemini-api/docs/pricing; ${puter}`,

@@ -1,5 +1,5 @@
 /** Resolution classes, for vendors that take an aspect ratio and a class instead of a width and a height. */
-import type { GenerationQuery } from "../../contract.ts";
+import type { GenerationQuery } from "./contract.ts";
 
 export type Resolution = "1K" | "2K" | "4K";
 
