@@ -62,7 +62,8 @@ const titanMultimodal: Dialect = {
 /** The older model, asked for types, answers by type as the newer one does. */
 const cohere = (fields: readonly string[], bare: boolean): Dialect => ({
   fields,
-  read: ({ texts, input_type, output_dimension }) => {
+  read: ({ texts, input_type, output_dimension, truncate }) => {
+    if (truncate !== "NONE") throw new Error("nobody asked to cut the text");
     if (typeof input_type !== "string") throw new Error("required key [input_type] not found");
     return {
       input: { kind: "text", texts: texts as string[] },

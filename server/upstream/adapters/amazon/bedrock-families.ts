@@ -68,8 +68,9 @@ function cohereOf(end: string, more: Partial<EmbeddingTraits>): Family {
     body: (query) => {
       const { cut, rest } = truncation(query);
       return {
+        // Embed 3 would refuse by itself; of Embed 4 the page does not tell the default.
+        truncate: cut ? end : "NONE",
         ...rest,
-        ...(cut && { truncate: end }),
         texts: textsOf(query),
         input_type: wordOf(query, traits),
         embedding_types: ["float"],

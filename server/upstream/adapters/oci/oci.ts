@@ -5,6 +5,7 @@ import type { EmbeddingsQuestion } from "../../adapter.ts";
 import type { EmbeddingTraits, Target, Upstream } from "../../contract.ts";
 import type { PurposeTable } from "../../purpose.ts";
 import type { Vendor } from "../../vendor.ts";
+import { cohereLengths } from "../cohere.ts";
 import { askInJson } from "../wire/ask.ts";
 import { ownHeaders } from "../wire/headers.ts";
 import { isCount, memberOf } from "../wire/members.ts";
@@ -39,14 +40,17 @@ const purposes: PurposeTable = {
   },
 };
 
-// docs.oracle.com/en-us/iaas/Content/generative-ai, Cohere Embed: 96 inputs a run; embed-v4.0 has these lengths.
-const traits = ({ model }: Target): EmbeddingTraits => ({
-  maxItems: 96,
-  base64: false,
-  tokens: false,
-  purposes,
-  ...(/embed-v4/.test(model) && { dimensions: [256, 512, 1024, 1536] }),
-});
+// docs.oracle.com/en-us/iaas/Content/generative-ai, Cohere Embed: 96 inputs a run, and Cohere's own lengths.
+function traits({ model }: Target): EmbeddingTraits {
+  const dimensions = cohereLengths(model);
+  return {
+    maxItems: 96,
+    base64: false,
+    tokens: false,
+    purposes,
+    ...(dimensions && { dimensions }),
+  };
+}
 
 /** A dedicated endpoint is told from a model by its id. */
 const servingMode = (model: string) =>
