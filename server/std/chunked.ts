@@ -1,56 +1,129 @@
 /**
- * The frames of `transfer-encoding: chunked`, taken apart as they come. Strict where leniency would let one message run
- * into the next.
+ * Decodes `transfer-encoding: chunked` as it arrives. Strict where leniency would let one message run into the next.
+ * Small chunks are joined, so that a sender of 1-byte chunks costs no object for each of them.
  */
 
-/** No honest sender has a longer line between its chunks, or more after the last. */
+/** The longest line between two chunks, and the most bytes of trailers. */
 const mostLineBytes = 16 * 1024;
 
-/** Any other could be the end to one reader, and the next message to another. */
+/**
+ * Bytes of framing beyond what a plain size line needs, as in Go's net/http: each chunk may have 16 bytes and twice its
+ * own length. Otherwise megabytes of chunk extensions could carry one byte of body.
+ */
+const mostExcessBytes = 16 * 1024;
+const freeBytesPerChunk = 16;
+
+/** Chunks up to this size are joined in blocks of up to the second size; a longer chunk is handed over without a copy. */
+const joinedBytes = 512;
+const blockBytes = 16 * 1024;
+
+/** Any other line could be the end to one reader, and the next message to another. */
 const trailer = /^(?:[!-9;-~]+:[\t\x20-\x7e\x80-\xff]*)?$/;
 
+/** A size and its extensions: no control characters, and every quote is closed. */
+const sizeLine =
+  /^([0-9a-f]{1,8})[ \t]*(?:;(?:[\t\x20\x21\x23-\x7e\x80-\xff]|"(?:[\t\x20\x21\x23-\x5b\x5d-\x7e\x80-\xff]|\\[\t\x20-\x7e\x80-\xff])*")*)?$/i;
+
+const cr = 0x0d;
+const lf = 0x0a;
+/** The value of a hexadecimal digit by its code; 255 for any other byte. */
+const digits = new Uint8Array(256).fill(255);
+for (const [value, digit] of [..."0123456789abcdef"].entries()) {
+  digits[digit.charCodeAt(0)] = value;
+  digits[digit.toUpperCase().charCodeAt(0)] = value;
+}
 const nothing = Buffer.alloc(0);
+
+type Frame = "size" | "bytes" | "line" | "trailer";
 
 export class Chunked {
   done = false;
-  /** Not looked at yet: a line that has not come whole. */
+  /** A line that has not arrived whole. */
   #pending: Buffer = nothing;
-  /** Of the chunk that is coming. */
+  /** What remains of the current chunk. */
   #left = 0;
-  /** In a chunk's bytes, between two of them, or in the lines after the last. */
-  #frame: "size" | "bytes" | "line" | "trailer" = "size";
+  /** A size line, a chunk's bytes, the line break after them, or the lines after the last chunk. */
+  #frame: Frame = "size";
   #trailerBytes = 0;
+  #excessBytes = 0;
   readonly #broken: (why: string) => Error;
 
-  /** `broken`: what is thrown where these are no chunks. */
+  /** `broken`: makes the error that is thrown where the framing is malformed. */
   constructor(broken: (why: string) => Error) {
     this.#broken = broken;
   }
 
-  /** Hands on what is inside the chunks, and returns what comes after the last one. */
+  /** Hands over the bytes inside the chunks, and returns what follows the last chunk. */
   push(bytes: Buffer, take: (piece: Buffer) => void): Buffer {
-    let rest = this.#pending.length > 0 ? Buffer.concat([this.#pending, bytes]) : bytes;
+    const all = this.#pending.length > 0 ? Buffer.concat([this.#pending, bytes]) : bytes;
     this.#pending = nothing;
-    while (rest.length > 0 && !this.done) {
+    const end = all.length;
+    const joined = new Joined(take);
+    let at = 0;
+    while (at < end && !this.done) {
       if (this.#frame === "bytes") {
-        const piece = rest.subarray(0, this.#left);
-        this.#left -= piece.length;
+        const length = Math.min(this.#left, end - at);
+        joined.add(all, at, length);
+        at += length;
+        this.#left -= length;
         if (this.#left === 0) this.#frame = "line";
-        rest = rest.subarray(piece.length);
-        take(piece);
         continue;
       }
-      const end = rest.indexOf("\r\n", 0, "latin1");
-      if ((end < 0 ? rest.length : end) > mostLineBytes) throw this.#broken("a line is too long");
-      if (end < 0) {
-        // A copy: whoever took the pieces before it may give back the memory of all.
-        this.#pending = Buffer.from(rest);
-        return nothing;
+      if (
+        this.#frame === "size" &&
+        this.#excessBytes === 0 &&
+        all[at + 1] === cr &&
+        at + 20 < end
+      ) {
+        at = joined.addTiny(all, at);
       }
-      this.#takeLine(rest.toString("latin1", 0, end));
-      rest = rest.subarray(end + 2);
+      const next = this.#takePlainLine(all, at);
+      if (next > at) {
+        at = next;
+        continue;
+      }
+      const lineEnd = all.indexOf("\r\n", at, "latin1");
+      if ((lineEnd < 0 ? end : lineEnd) - at > mostLineBytes) {
+        throw this.#broken("a line is too long");
+      }
+      if (lineEnd < 0) {
+        // A copy: readers may release the memory of the pieces before it.
+        this.#pending = Buffer.from(all.subarray(at));
+        at = end;
+        break;
+      }
+      this.#takeLine(all.toString("latin1", at, lineEnd));
+      at = lineEnd + 2;
     }
-    return rest;
+    joined.flush();
+    return at < end ? all.subarray(at) : nothing;
+  }
+
+  /** The lines that most senders write: a size without extensions, or the line break after a chunk. Returns its end. */
+  #takePlainLine(all: Buffer, at: number): number {
+    if (this.#frame === "trailer") return at;
+    let size = 0;
+    let end = at;
+    if (this.#frame === "size") {
+      for (; end < at + 8 && end < all.length; end++) {
+        const digit = digits[all[end]!]!;
+        if (digit > 15) break;
+        size = size * 16 + digit;
+      }
+      if (end === at) return at;
+    }
+    if (all[end] !== cr || all[end + 1] !== lf) return at;
+    if (end === at) this.#frame = "size";
+    else this.#begin(size, end - at);
+    return end + 2;
+  }
+
+  #begin(size: number, lineBytes: number): void {
+    this.#left = size;
+    this.#frame = size === 0 ? "trailer" : "bytes";
+    const excess = this.#excessBytes + lineBytes - freeBytesPerChunk - 2 * size;
+    this.#excessBytes = Math.max(excess, 0);
+    if (excess > mostExcessBytes) throw this.#broken("too much is framing and too little is body");
   }
 
   #takeLine(line: string): void {
@@ -63,10 +136,89 @@ export class Chunked {
       if (line !== "") throw this.#broken("one is longer than it says");
       this.#frame = "size";
     } else {
-      const size = /^([0-9a-f]{1,8})[ \t]*(?:;.*)?$/i.exec(line)?.[1];
-      if (size === undefined) throw this.#broken("one has no size");
-      this.#left = Number.parseInt(size, 16);
-      this.#frame = this.#left === 0 ? "trailer" : "bytes";
+      const size = sizeLine.exec(line)?.[1];
+      if (size === undefined) {
+        throw this.#broken(
+          /^[0-9a-f]{1,8}[ \t]*;/i.test(line)
+            ? "one has a malformed extension (a control character or an unclosed quote)"
+            : "one has no size",
+        );
+      }
+      this.#begin(Number.parseInt(size, 16), line.length);
     }
+  }
+}
+
+/**
+ * Hands over small chunks joined in blocks, and others as they are, in order. Readers release a buffer when a piece of
+ * another one follows: so once a block was handed over, the pieces behind it are copies too.
+ */
+class Joined {
+  readonly #take: (piece: Buffer) => void;
+  /** A small chunk that has no neighbor yet: alone, it is handed over as it is. */
+  #alone: Buffer | undefined;
+  #block: Buffer = nothing;
+  #filled = 0;
+  #hasCopied = false;
+
+  constructor(take: (piece: Buffer) => void) {
+    this.#take = take;
+  }
+
+  add(all: Buffer, at: number, length: number): void {
+    const piece = all.subarray(at, at + length);
+    if (length > joinedBytes) {
+      this.flush();
+      this.#take(this.#hasCopied ? Buffer.from(piece) : piece);
+    } else if (this.#filled === 0 && !this.#alone) {
+      this.#alone = piece;
+    } else {
+      this.#makeRoom(length, all.length - at);
+      this.#block.set(piece, this.#filled);
+      this.#filled += length;
+    }
+  }
+
+  /** Whole chunks of up to 15 bytes, one behind the other, as far as they go. Returns where they end. */
+  addTiny(all: Buffer, from: number): number {
+    this.#makeRoom(15, all.length - from);
+    const block = this.#block;
+    // At `most` and beyond, a chunk might not have arrived whole, or not fit: fewer bytes are copied than read.
+    const most = Math.min(all.length - 19, from + block.length - this.#filled - 14);
+    let filled = this.#filled;
+    let at = from;
+    while (at < most) {
+      const size = digits[all[at]!]!;
+      const after = at + 3 + size;
+      if (size === 0 || size > 15 || all[at + 1] !== cr || all[at + 2] !== lf) break;
+      if (all[after] !== cr || all[after + 1] !== lf) break;
+      for (let copied = at + 3; copied < after; copied++) block[filled++] = all[copied]!;
+      at = after + 2;
+    }
+    this.#filled = filled;
+    return at;
+  }
+
+  flush(): void {
+    if (this.#alone) this.#take(this.#hasCopied ? Buffer.from(this.#alone) : this.#alone);
+    this.#alone = undefined;
+    if (this.#filled === 0) return;
+    this.#hasCopied = true;
+    this.#take(this.#block.subarray(0, this.#filled));
+    this.#block = nothing;
+    this.#filled = 0;
+  }
+
+  /** In a block. `rest`: how many bytes may still come in this turn. */
+  #makeRoom(length: number, rest: number): void {
+    const alone = this.#alone;
+    const needed = length + (alone?.length ?? 0);
+    if (this.#filled + needed <= this.#block.length && !alone) return;
+    this.#alone = undefined;
+    this.flush();
+    this.#block = Buffer.allocUnsafeSlow(Math.max(needed, Math.min(needed + rest, blockBytes)));
+    if (!alone) return;
+    this.#block.set(alone);
+    this.#filled = alone.length;
   }
 }

@@ -69,6 +69,40 @@ describe("chunks", () => {
     fc.assert(property, tries(300));
   });
 
+  test("of any size give the same bytes when thousands of small ones are joined", () => {
+    const size = fc.oneof(
+      { weight: 9, arbitrary: fc.integer({ min: 1, max: 17 }) },
+      { weight: 1, arbitrary: fc.constantFrom(100, 511, 512, 513, 5_000) },
+    );
+    const sizes = fc.array(size, { minLength: 1, maxLength: 12 });
+    // More than a block, which is 16 KiB.
+    const body = Buffer.from(Array.from({ length: 40_000 }, (_, at) => at % 251));
+    const property = fc.property(sizes, cuts, (list, places) => {
+      const wire: Buffer[] = [];
+      for (let at = 0, turn = 0; at < body.length; turn++) {
+        const bytes = body.subarray(at, at + (list[turn % list.length] as number));
+        wire.push(latin(`${bytes.length.toString(16)}\r\n`), bytes, latin("\r\n"));
+        at += bytes.length;
+      }
+      const taken = take(piecesOf(Buffer.concat([...wire, latin("0\r\n\r\nrest")]), places));
+      expect(taken.bytes.equals(body)).toBe(true);
+      expect([taken.done, taken.rest.toString()]).toEqual([true, "rest"]);
+    });
+    fc.assert(property, tries(40));
+  });
+
+  test("of one byte are handed over joined, without an object for each", () => {
+    const chunked = new Chunked(broken);
+    let pieces = 0;
+    let bytes = 0;
+    chunked.push(latin("1\r\nx\r\n".repeat(50_000)), (piece) => {
+      pieces++;
+      bytes += piece.length;
+    });
+    expect(bytes).toBe(50_000);
+    expect(pieces).toBeLessThan(10);
+  });
+
   test("are over at their last byte and not before", () => {
     const property = fc.property(message, cuts, fc.nat(), ({ wire, whole }, places, end) => {
       const taken = take(piecesOf(wire.subarray(0, end % wire.length), places));
@@ -129,5 +163,42 @@ describe("what comes after the last chunk", () => {
     expect(() => take([lines(17)])).toThrow(Broken);
     expect(() => take([latin(`5;${"a".repeat(20_000)}\r\n`)])).toThrow(Broken);
     expect(() => take([latin(`5;${"a".repeat(20_000)}`)])).toThrow(Broken);
+  });
+});
+
+describe("chunk extensions", () => {
+  test.each([
+    ["a NUL", "5;a=\0"],
+    ["a control character", "5;a=\x07b"],
+    ["a carriage return", "5;a=\rb"],
+    ["a line feed", "5;a=\nb"],
+    ["an unclosed quote", '5;a="b'],
+    ["a quote that only an escaped quote would close", '5;a="b\\"'],
+    ["a NUL inside quotes", '5;a="\0"'],
+    ["an escaped control character", '5;a="\\\x01"'],
+    ["a third quote", '5;a="b";c="'],
+  ])("with %s are refused", (_, line) => {
+    expect(() => take([latin(`${line}\r\nhello\r\n0\r\n\r\n`)])).toThrow(Broken);
+  });
+
+  test.each(['5;a="b\\"c"', '5;a="b;c"', "5 ; a = b", '5;a="";b', "5;"])(
+    "as %p are read over",
+    (line) => {
+      expect(take([latin(`${line}\r\nhello\r\n0\r\n\r\n`)]).bytes.toString()).toBe("hello");
+    },
+  );
+
+  test("cannot carry megabytes of framing with a few bytes of body", () => {
+    const chunked = new Chunked(broken);
+    const chunk = latin(`1;${"a".repeat(1000)}\r\nx\r\n`);
+    const send = () => chunked.push(chunk, () => undefined);
+    for (let at = 0; at < 10; at++) send();
+    expect(() => {
+      for (let at = 0; at < 10; at++) send();
+    }).toThrow("framing");
+    // Extensions that are short beside their chunks may go on forever.
+    const signed = new Chunked(broken);
+    const large = latin(`10000;chunk-signature=${"f".repeat(64)}\r\n${"x".repeat(0x10000)}\r\n`);
+    for (let at = 0; at < 300; at++) signed.push(large, () => undefined);
   });
 });
