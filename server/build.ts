@@ -18,6 +18,7 @@ import { showTargets } from "./gateway/scheduling/show-target.ts";
 import { createServe } from "./gateway/serve.ts";
 import { createImagePath } from "./image-path.ts";
 import { createLedgerPath } from "./ledger-path.ts";
+import { maxConnections } from "./max-connections.ts";
 import type { Log } from "./observe/log.ts";
 import { requestLine } from "./observe/request-line.ts";
 import { createPictureLinks } from "./picture-links.ts";
@@ -193,6 +194,7 @@ export function build({ settings, snapshot, engines, log, ...hurry }: BuildOptio
           draining,
           ledger: ledger.writable ? "writable" : "unwritable",
           models: snapshot().models.size,
+          connections: edge.connections(),
         },
         ready() ? 200 : 503,
       );
@@ -222,6 +224,8 @@ export function build({ settings, snapshot, engines, log, ...hurry }: BuildOptio
       publicUrl: settings.VEXEL_PUBLIC_URL,
       bodyMs: settings.VEXEL_BODY_TIMEOUT * 1000,
       minBodyRate: settings.VEXEL_BODY_MIN_RATE,
+      maxConnections: maxConnections(settings),
+      onConnectionsRefused: (report) => log.warn("connections-refused", { ...report }),
       clock,
       report: ({ latencyMs, requestId, route, ...told }) => {
         // Whoever looks every second whether we live would drown everything else.

@@ -75,6 +75,15 @@ export const settingsTable = {
     .min(1)
     .default(4096)
     .describe("Most calls in hand at once, those that wait among them."),
+  VEXEL_MAX_CONNECTIONS: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(1_000_000)
+    .default(0)
+    .describe(
+      "Most client connections at once, idle ones among them. 0: as many as the limit of open files allows, up to 10000.",
+    ),
   VEXEL_MAX_IMAGE_CALLS: z.coerce
     .number()
     .int()

@@ -168,14 +168,17 @@ export interface ProcessOptions {
   readonly args?: readonly string[];
   /** A script that runs in the process before the gateway does, to provoke faults. */
   readonly preload?: string;
+  /** The limit of open files of the process. */
+  readonly openFiles?: number;
 }
 
 /** As a process of its own, started as a user would, through the command line. Resolves when it is ready. */
 export async function startProcess(options: ProcessOptions): Promise<GatewayProcess> {
-  const { folder, yaml, env = {}, args = ["serve"], preload } = options;
+  const { folder, yaml, env = {}, args = ["serve"], preload, openFiles } = options;
   if (yaml !== undefined) writeFileSync(join(folder, "vexel.yaml"), yaml);
   const child = Bun.spawn(
     [
+      ...(openFiles === undefined ? [] : ["bash", "-c", `ulimit -n ${openFiles}; exec "$0" "$@"`]),
       process.execPath,
       "--no-install",
       ...(preload === undefined ? [] : ["--preload", preload]),

@@ -4,7 +4,7 @@ import { isUtf8 } from "node:buffer";
 import type { Fields } from "../gateway/incoming.ts";
 import { GatewayError } from "../std/gateway-error.ts";
 import { release } from "../std/held.ts";
-import type { Content } from "./http/content.ts";
+import { type Content, incompleteBody } from "./http/content.ts";
 import { JsonBounds, jsonBounds } from "./json-bounds.ts";
 import type { Patience } from "./patience.ts";
 
@@ -172,8 +172,4 @@ export async function* readChunks(
 const itself = <T>(value: T): T => value;
 
 const cutShort = (error: unknown): GatewayError =>
-  error instanceof GatewayError
-    ? error
-    : new GatewayError("incomplete_body", "The body ended before it was complete.", {
-        cause: error,
-      });
+  error instanceof GatewayError ? error : incompleteBody(error);

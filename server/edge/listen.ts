@@ -7,6 +7,7 @@ import { newRequestId } from "../std/request-id.ts";
 import { type Reception, readJson } from "./body.ts";
 import { type Cors, preflight } from "./cors.ts";
 import { type FormLimits, readForm } from "./form.ts";
+import type { ConnectionReport } from "./http/connection-limit.ts";
 import type { Content } from "./http/content.ts";
 import type { Exchange } from "./http/exchange.ts";
 import { type Server, startServer } from "./http/server.ts";
@@ -32,6 +33,9 @@ export interface ListenOptions {
   readonly minBodyRate: number;
   /** After so many seconds a connection is closed on which nothing moves. */
   readonly connectionSeconds?: number;
+  readonly maxConnections: number;
+  /** For the log, every few seconds at most. */
+  readonly onConnectionsRefused: (report: ConnectionReport) => void;
   /** Milliseconds, monotonic. */
   readonly clock: () => number;
   /** Told of each answer to a route that keeps no account of its own. */
@@ -99,11 +103,18 @@ export function listen(options: ListenOptions): Listening {
     return outgoing;
   };
 
+  const tooMany = refuse(tooManyConnections(options.maxConnections));
   const server = startServer({
     host: options.host,
     port: options.port,
     bodyMs: options.bodyMs,
     idleMs: connectionSeconds * 1000,
+    maxConnections: options.maxConnections,
+    turnAway: () => ({
+      ...tooMany,
+      headers: { ...tooMany.headers, "x-request-id": newRequestId() },
+    }),
+    onConnectionsRefused: options.onConnectionsRefused,
     clock: options.clock,
     reply,
     refuse: (error) => {
@@ -154,6 +165,13 @@ function route(
   );
   return { status, headers: { ...headers, allow }, body };
 }
+
+const tooManyConnections = (max: number): GatewayError =>
+  new GatewayError(
+    "overloaded",
+    `Too many connections: the gateway serves up to ${max} at once. Retry in 1 s, and reuse connections (keep-alive) where you can.`,
+    { retryAfterMs: 1000 },
+  );
 
 /** Of a page from elsewhere, what it may read and send. */
 function allow(

@@ -119,7 +119,8 @@ test("damaged requests have one reading, which other readers share, or end their
       const final = answers.filter(({ status }) => status !== 100);
       for (const [at, { status, head, body }] of final.entries()) {
         if (status === 200) continue;
-        expect(JSON.parse(body).error.code).toBe("invalid_http");
+        // The client closes its side at the end, so a body may be incomplete.
+        expect(["invalid_http", "incomplete_body"]).toContain(JSON.parse(body).error.code);
         expect(head).toContain("\r\nconnection: close\r\n");
         expect(at).toBe(final.length - 1);
       }

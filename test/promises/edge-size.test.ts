@@ -84,17 +84,19 @@ describe("a body of many megabytes", () => {
   const piece = Buffer.alloc(1_000_000, " ");
 
   test.each([
-    ["announced", { "content-length": "50000000" }, piece, Buffer.alloc(0)],
-    ["in chunks", chunked, chunk(piece), Buffer.from("0\r\n\r\n")],
-  ] as const)("%s is answered while it is still being sent", async (_, headers, one, end) => {
-    const connection = await RawConnection.open(gateway.url);
-    connection.say(head(headers));
-    for (let i = 0; i < 25; i++) await connection.sayAll(one);
-    await expectFault(response(await connection.answer()), "request_too_large");
-    for (let i = 0; i < 25; i++) await connection.sayAll(one);
-    connection.say(end);
-    await expectStillOfUse(connection);
-  });
+    ["announced", { "content-length": "50000000" }, piece],
+    ["in chunks", chunked, chunk(piece)],
+  ] as const)(
+    "%s is answered while it is still being sent, and then the connection ends",
+    async (_, headers, one) => {
+      const connection = await RawConnection.open(gateway.url);
+      connection.say(head(headers));
+      for (let i = 0; i < 25; i++) await connection.sayAll(one);
+      await expectFault(response(await connection.answer()), "request_too_large");
+      for (let i = 0; i < 25; i++) await connection.sayAll(one);
+      await connection.closed;
+    },
+  );
 
   test.each([["99999999999999"], ["9007199254740991"]])(
     "or of %s bytes that will never come",
@@ -106,13 +108,27 @@ describe("a body of many megabytes", () => {
     },
   );
 
-  test("to an address that is not there is passed over", async () => {
+  test("to an address that is not there is answered to a client that sends all of it first", async () => {
     const connection = await RawConnection.open(gateway.url);
     connection.say(
       asText({ method: "POST", path: "/x", headers: { "content-length": "9000000" } }),
     );
     for (let i = 0; i < 9; i++) await connection.sayAll(piece);
-    await expectFault(response(await connection.answer()), "unknown_url");
+    const answer = await connection.answer();
+    expect(answer.headers.get("connection")).toBe("close");
+    await expectFault(response(answer), "unknown_url");
+    await connection.closed;
+  });
+
+  test("is passed over where its rest is short, and the connection is kept", async () => {
+    const connection = await RawConnection.open(gateway.url);
+    connection.say(
+      asText({ method: "POST", path: "/x", headers: { "content-length": "1000000" } }),
+    );
+    const answer = await connection.answer();
+    expect(answer.headers.get("connection")).toBeNull();
+    await expectFault(response(answer), "unknown_url");
+    await connection.sayAll(piece);
     await expectStillOfUse(connection);
   });
 });

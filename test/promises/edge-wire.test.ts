@@ -211,6 +211,8 @@ describe("a connection on which nothing is going on is closed", () => {
   ) as unknown as Handlers;
   const listening = (health: Handlers["health"], connectionSeconds: number) =>
     listen({
+      maxConnections: 1000,
+      onConnectionsRefused: () => undefined,
       host: "127.0.0.1",
       port: 0,
       handlers: { ...others, health },

@@ -161,7 +161,7 @@ describe("a socket that takes a byte at a time", () => {
     now: 0,
     date: "",
     stopping: false,
-    times: { headMs: 1, idleMs: 1, takeMs: 1, bodyMs: 1, lingerMs: 1 },
+    times: { headMs: 1, idleMs: 1, takeMs: 1, bodyMs: 1, lingerMs: 1, drainMs: 1, forgetMs: 1 },
   });
   const untilTaken = async (socket: Narrow, connection: Connection): Promise<void> => {
     for (let quiet = 0; quiet < 10; ) {

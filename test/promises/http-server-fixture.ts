@@ -3,6 +3,7 @@ import type { Exchange } from "../../server/edge/http/exchange.ts";
 import { type Server, type ServerOptions, startServer } from "../../server/edge/http/server.ts";
 import type { Outgoing } from "../../server/gateway/incoming.ts";
 import { refuse, toFault } from "../../server/gateway/refuse.ts";
+import { GatewayError } from "../../server/std/gateway-error.ts";
 import { RawConnection } from "./edge-fixture.ts";
 
 export type Reply = (exchange: Exchange) => Promise<Outgoing> | Outgoing;
@@ -24,6 +25,9 @@ export function serve(reply: Reply = echo, options: Partial<ServerOptions> = {})
     port: 0,
     bodyMs: 60_000,
     idleMs: 60_000,
+    maxConnections: 10_000,
+    turnAway: () => refuse(new GatewayError("overloaded", "too many connections")),
+    onConnectionsRefused: () => undefined,
     clock: () => performance.now(),
     reply: async (exchange) => {
       try {

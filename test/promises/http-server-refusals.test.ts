@@ -36,7 +36,11 @@ describe("is refused, whole and byte by byte:", () => {
     ["a blank behind the first line", "GET / HTTP/1.1 \r\nhost: x\r\n\r\n"],
     ["a first line of two words", "GET /\r\nhost: x\r\n\r\n"],
     ["HTTP/1.2", get("/").replace("1.1", "1.2")],
-    ["HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"],
+    ["HTTP/2.0 in a head", get("/").replace("1.1", "2.0")],
+    [
+      "the preface of HTTP/2 that goes on otherwise",
+      "PRI * HTTP/2.0\r\n\r\nGET / HTTP/1.1\r\n\r\n",
+    ],
     ["http in small letters", get("/").replace("HTTP", "http")],
     ["a path without a beginning", get("admin/targets")],
     ["the address of another port", get("x:443").replace("GET", "CONNECT")],

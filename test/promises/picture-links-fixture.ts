@@ -41,6 +41,8 @@ export function linkDesk({ ttlMs = 3_600_000, maxBytes = 10_000_000 }: DeskOptio
     picture: links.handler,
   } as Handlers;
   const edge = listen({
+    maxConnections: 1000,
+    onConnectionsRefused: () => undefined,
     host: "127.0.0.1",
     port: 0,
     handlers,

@@ -1,5 +1,6 @@
 /** What stands before the body of an answer. */
 import { STATUS_CODES } from "node:http";
+import type { Outgoing } from "../../gateway/incoming.ts";
 
 const statusLines = new Map<number, string>();
 
@@ -27,4 +28,10 @@ export function answerHead(
     head += `${name}: ${unfit.test(value) ? value.replace(unfits, "?") : value}\r\n`;
   }
   return `${head}${more}\r\n`;
+}
+
+/** A whole response with a short text, which ends the connection. `date`: a whole line. */
+export function lastResponse({ status, headers, body }: Outgoing, date: string): string {
+  const length = `content-length: ${Buffer.byteLength(body as string)}\r\n`;
+  return `${answerHead(status, headers, `${length}connection: close\r\n${date}`)}${body}`;
 }

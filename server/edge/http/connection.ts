@@ -1,182 +1,162 @@
-/** A caller's connection: requests one after the other, each answered before the next is looked at. */
+/** A client's connection: one request after the other, each answered before the next is read. */
 import type { Outgoing } from "../../gateway/incoming.ts";
 import type { GatewayError } from "../../std/gateway-error.ts";
 import { unheard } from "../../std/unheard.ts";
-import { answerHead } from "./answer-head.ts";
-import { Exchange } from "./exchange.ts";
-import { headTooLarge, mostHeadBytes, RequestHead, refuseStart } from "./head.ts";
+import { lastResponse } from "./answer-head.ts";
+import { incompleteBody } from "./content.ts";
+import { connectionLine, Exchange } from "./exchange.ts";
+import { HalfClose } from "./half-close.ts";
+import type { RequestHead } from "./head.ts";
+import { HeadReader } from "./head-reader.ts";
 import type { House } from "./house.ts";
+import { Http2Spoken, http2Response } from "./http2.ts";
 import { leave, leaveUntaken } from "./leave.ts";
 import { CallerLeft, Outlet } from "./outlet.ts";
+import { Phase } from "./phase.ts";
 
 export type Socket = Bun.Socket<Connection>;
 
 const nothing = Buffer.alloc(0);
-const headEnd = Buffer.from("\r\n\r\n");
-/** So much may come ahead of its turn. */
+/** How much of later requests may be buffered while one is answered. */
 const mostAheadBytes = 64 * 1024;
+/** Pipelined requests that are read in one turn of the event loop. */
 const mostInARow = 32;
-
-type State =
-  /** Between requests. */
-  | "idle"
-  /** A request is worked on, or its answer is leaving. */
-  | "busy"
-  /** Answered, but the rest of its body is still coming. */
-  | "passing"
-  /** Closed on our side: what still comes is not looked at. */
-  | "lingering"
-  | "closed";
+const interim = "HTTP/1.1 100 Continue\r\n\r\n";
 
 export class Connection {
   readonly #house: House;
   readonly #socket: Socket;
   readonly #outlet: Outlet;
-  #state: State = "idle";
-  /** When the present state began, or anything last moved in it. */
-  #since: number;
-  /** Came, and belongs to no request yet. */
+  readonly #heads = new HeadReader();
+  readonly #phase: Phase;
+  /** Bytes that belong to no request yet. */
   #ahead: Buffer = nothing;
   #current: Exchange | undefined;
-  /** The last one, and its bytes. Callers that stay say the same again and again. */
-  #head: RequestHead | undefined;
-  #said: Buffer = nothing;
+  /** The response to the current request has begun: no interim response may be written any more. */
+  #answering = false;
+  readonly #halfClose = new HalfClose();
   #paused = false;
-  /** Requests that had come ahead of their turn. */
+  /** Pipelined requests so far. */
   #inARow = 0;
 
   constructor(socket: Socket, house: House) {
     this.#socket = socket;
     this.#house = house;
     this.#outlet = new Outlet(socket);
-    this.#since = house.now;
+    this.#phase = new Phase(house);
   }
 
-  /** What lies here for a caller who does not take it. */
+  /** Bytes of responses that the client has not read. */
   get unsentBytes(): number {
     return this.#outlet.unsentBytes;
   }
 
-  /** Since when nothing moves. */
+  /** Since when no byte has moved. */
   get since(): number {
-    return this.#since;
+    return this.#phase.since;
   }
 
   get isBusy(): boolean {
-    return this.#state === "busy";
+    return this.#phase.state === "busy";
   }
 
-  /** The socket has more. */
-  take(piece: Buffer): void {
-    const state = this.#state;
-    if (state === "idle") {
-      this.#read(this.#ahead.length > 0 ? Buffer.concat([this.#ahead, piece]) : piece);
-    } else if (state === "busy" || state === "passing") {
-      // Who takes nothing is not waited for any longer because of what it sends.
-      if (!this.#outlet.isBlocked) this.#since = this.#house.now;
-      if (this.#current) this.#feed(this.#current, piece);
-      if (state === "passing" && this.#current?.content.complete) this.#next();
-      else if (state === "passing" && this.#current?.isLast) this.#linger();
+  get isIdle(): boolean {
+    return this.#phase.state === "idle";
+  }
+
+  /** The socket has read bytes. */
+  take(bytes: Buffer): void {
+    if (this.#phase.state === "idle") {
+      this.#read(this.#ahead.length > 0 ? Buffer.concat([this.#ahead, bytes]) : bytes);
+    } else if (this.#phase.state === "busy") {
+      // A client that reads nothing gets no more time by sending.
+      if (!this.#outlet.isBlocked) this.#phase.moved();
+      if (this.#current) this.#feed(this.#current, bytes);
+    } else {
+      this.#drop(bytes);
     }
   }
 
   /** The socket takes more. */
   drained(): void {
-    this.#since = this.#house.now;
+    this.#phase.moved();
     this.#outlet.drained();
   }
 
-  /** The socket is gone. */
+  /** The client has sent FIN. */
+  inputEnded(): void {
+    this.#halfClose.begin(this.#answering);
+    const current = this.#current;
+    if (!this.isBusy) this.end();
+    if (!this.isBusy || !current) return;
+    if (!current.content.complete) {
+      current.isLast = true;
+      current.content.fail(incompleteBody());
+    }
+    if (current.head.knowsChunks && !this.#outlet.isBlocked) this.writeContinue();
+  }
+
+  /** The socket is closed. */
   gone(): void {
-    if (this.#state === "closed") return;
-    this.#state = "closed";
+    if (this.#phase.state === "closed") return;
+    this.#phase.state = "closed";
     const current = this.#current;
     this.#current = undefined;
     current?.leave();
     this.#outlet.gone();
   }
 
-  /** Called from time to time. */
+  /** Called about once a second. */
   check(): void {
     const { now, times } = this.#house;
-    const quiet = now - this.#since;
-    switch (this.#state) {
-      case "idle":
-        if (quiet > (this.#ahead.length > 0 ? times.headMs : times.idleMs)) this.end();
-        return;
-      case "busy":
-        if (this.#outlet.isBlocked && quiet > times.takeMs) this.cut();
-        return;
-      case "passing":
-        if (quiet > times.bodyMs) this.cut();
-        return;
-      case "lingering":
-        if (quiet > times.lingerMs) this.end();
-    }
+    const idle = this.#phase.state === "idle";
+    if (idle && now - this.#phase.since > times.forgetMs) this.#heads.forget();
+    if (this.isBusy && this.#halfClose.isGone(this.#outlet)) this.cut();
+    const how = this.#phase.overdue(this.#ahead.length > 0, this.#outlet.isBlocked);
+    if (how) this[how]();
   }
 
-  /** At once. The caller notices that it was not meant to be. */
+  /** At once, with RST: the client notices that a response is incomplete. */
   cut(): void {
-    if (this.#state === "closed") return;
+    if (this.#phase.state === "closed") return;
     this.#socket.terminate();
     this.gone();
   }
 
-  /** What was given to the socket still leaves. */
+  /** Bytes that were given to the socket are still sent. */
   end(): void {
-    if (this.#state === "closed") return;
+    if (this.#phase.state === "closed") return;
     this.#socket.end();
     this.gone();
   }
 
-  endIfIdle(): void {
-    if (this.#state === "idle") this.end();
-  }
-
   #read(bytes: Buffer): void {
-    const said = this.#said;
-    if (this.#head && bytes.length >= said.length && said.compare(bytes, 0, said.length) === 0) {
-      this.#exchange(this.#head, bytes, said.length);
-      return;
-    }
-    let start = 0;
-    // Some send a line break after a body that is counted without it.
-    while (start < 8 && bytes[start] === 0x0d && bytes[start + 1] === 0x0a) start += 2;
-    const end = bytes.indexOf(headEnd, start);
-    if (end >= 0 && end - start <= mostHeadBytes) {
-      this.#begin(bytes, start, end);
-      return;
-    }
-    // The last bytes may be the first of the empty line.
-    const length = bytes.length - start - (headEnd.length - 1);
-    const refused = length > mostHeadBytes ? headTooLarge() : refuseStart(bytes, start);
-    if (refused) {
-      this.#refuse(refused);
-      return;
-    }
-    if (this.#ahead.length === 0) this.#since = this.#house.now;
-    this.#ahead = bytes;
-  }
-
-  #begin(bytes: Buffer, start: number, end: number): void {
+    let head: RequestHead | undefined;
     try {
-      this.#head = new RequestHead(bytes.toString("latin1", start, end));
+      head = this.#heads.read(bytes);
     } catch (error) {
-      this.#refuse(error as GatewayError);
+      const refusal = this.#house.refuse(error as GatewayError);
+      if (error instanceof Http2Spoken) this.#writeLast(http2Response(refusal, error.stream));
+      else this.refuse(refusal);
       return;
     }
-    this.#said = Buffer.from(bytes.subarray(start, end + headEnd.length));
-    this.#exchange(this.#head, bytes, end + headEnd.length);
+    if (head) this.#exchange(head, bytes, this.#heads.bodyStart);
+    else if (this.#halfClose.ended) this.end();
+    else {
+      if (this.#ahead.length === 0) this.#phase.moved();
+      this.#ahead = bytes;
+    }
   }
 
-  /** `after`: where the body begins. */
-  #exchange(head: RequestHead, bytes: Buffer, after: number): void {
+  /** `bodyStart`: where the body begins in `bytes`. */
+  #exchange(head: RequestHead, bytes: Buffer, bodyStart: number): void {
     const current = new Exchange(head, this);
     this.#ahead = nothing;
     this.#current = current;
-    this.#state = "busy";
-    this.#since = this.#house.now;
-    if (bytes.length > after) this.#feed(current, bytes.subarray(after));
+    this.#answering = false;
+    this.#phase.enter("busy");
+    if (bytes.length > bodyStart) this.#feed(current, bytes.subarray(bodyStart));
+    if (this.#halfClose.ended) current.content.fail(incompleteBody());
     this.#house.reply(current).then((outgoing) => this.#answer(current, outgoing), this.#broke);
   }
 
@@ -194,18 +174,32 @@ export class Connection {
     this.flow();
   }
 
-  /** Takes more from the socket, or not, by how much lies here. */
+  /** Bytes that no reader wants. Their number and time are bounded, so that nobody can keep the gateway busy with them. */
+  #drop(bytes: Buffer): void {
+    if (this.#phase.state === "closed") return;
+    const tooMuch = this.#phase.dropped(bytes.length);
+    if (this.#phase.state === "lingering") {
+      if (tooMuch) this.end();
+      return;
+    }
+    const current = this.#current as Exchange;
+    this.#feed(current, bytes);
+    if (current.content.complete) this.#next();
+    else if (current.isLast || tooMuch) this.linger();
+  }
+
+  /** Pauses or resumes the socket, by how much is buffered. */
   flow(): void {
     const full = this.#ahead.length > mostAheadBytes || this.#current?.content.isFull === true;
-    if (full === this.#paused || this.#state === "closed") return;
+    if (full === this.#paused || this.#halfClose.ended || this.#phase.state === "closed") return;
     this.#paused = full;
     if (full) this.#socket.pause();
     else this.#socket.resume();
   }
 
-  /** The caller may send the body that it has announced. */
-  askOn(): void {
-    unheard(this.#outlet.put("HTTP/1.1 100 Continue\r\n\r\n"));
+  /** An interim response: the client may send the body that it has announced. */
+  writeContinue(): void {
+    if (!this.#answering) unheard(this.#outlet.put(interim));
   }
 
   #answer(current: Exchange, outgoing: Outgoing): void {
@@ -213,34 +207,40 @@ export class Connection {
       leaveUntaken(outgoing).catch(this.#house.onBroken);
       return;
     }
-    const { head } = current;
-    // Whoever waits to be asked for a body may or may not send it now.
-    if (this.#house.stopping || (current.unasked && !current.content.complete))
-      current.isLast = true;
-    if (outgoing.headers.connection === "close" || isUntold(outgoing, head)) current.isLast = true;
-    const stay = head.knowsChunks ? "" : "connection: keep-alive\r\n";
-    const close = outgoing.headers.connection ? "" : "connection: close\r\n";
-    const more = (current.isLast ? close : stay) + this.#house.date;
-    const leaving = leave(outgoing, head, more, this.#outlet);
-    if (leaving) leaving.then(() => this.#left(current), this.#broke);
+    let leaving: Promise<void> | undefined;
+    try {
+      this.#answering = true;
+      if (this.#house.stopping || (this.#halfClose.ended && this.#ahead.length === 0))
+        current.isLast = true;
+      const more = connectionLine(current, outgoing) + this.#house.date;
+      leaving = leave(outgoing, current.head, more, this.#outlet);
+    } catch (error) {
+      leaveUntaken(outgoing).catch(this.#house.onBroken);
+      this.#broke(error);
+      return;
+    }
+    if (leaving) leaving.then(() => this.#left(current)).catch(this.#broke);
     else this.#left(current);
   }
 
-  /** The answer has left. */
+  /** The response has been written to its last byte. */
   #left(current: Exchange): void {
     if (this.#current !== current) return;
-    this.#since = this.#house.now;
-    if (current.isLast) {
-      this.#linger();
-    } else if (current.content.complete) {
-      this.#next();
-    } else {
-      this.#state = "passing";
-      current.content.discard();
+    try {
+      if (current.isLast) {
+        this.linger();
+      } else if (current.content.complete) {
+        this.#next();
+      } else {
+        this.#phase.enter("passing");
+        current.content.discard();
+      }
+    } catch (error) {
+      this.#broke(error);
     }
   }
 
-  /** Half an answer cannot be mended: the caller sees that it was cut off. */
+  /** Half a response cannot be mended: the client sees that it was cut off. */
   readonly #broke = (error: unknown): void => {
     if (!(error instanceof CallerLeft)) this.#house.onBroken(error);
     this.cut();
@@ -248,49 +248,51 @@ export class Connection {
 
   #next(): void {
     this.#current = undefined;
-    this.#state = "idle";
-    this.#since = this.#house.now;
+    this.#phase.enter("idle");
     if (this.#ahead.length === 0) {
-      if (this.#house.stopping) this.end();
+      if (this.#halfClose.ended) this.end();
+      else if (this.#house.stopping) this.linger();
       else if (this.#paused) this.flow();
     } else if (++this.#inARow % mostInARow > 0) this.#readAhead();
-    // In another turn of the event loop: whoever sends thousands ahead of their turn must not hold up the others.
+    // In another turn of the event loop: a client that pipelines thousands of requests must not hold up the others.
     else setImmediate(this.#readAhead);
   }
 
   readonly #readAhead = (): void => {
     const ahead = this.#ahead;
-    if (this.#state !== "idle" || ahead.length === 0) return;
+    if (this.#phase.state !== "idle" || ahead.length === 0) return;
     this.#ahead = nothing;
-    this.#read(ahead);
+    try {
+      this.#read(ahead);
+    } catch (error) {
+      this.#broke(error);
+    }
     if (this.#paused) this.flow();
   };
 
-  #refuse(error: GatewayError): void {
-    const { status, headers, body } = this.#house.refuse(error);
-    const text = body as string;
-    const length = `content-length: ${Buffer.byteLength(text)}\r\n`;
-    const more = `${length}connection: close\r\n${this.#house.date}`;
-    const leaving = this.#outlet.put(answerHead(status, headers, more) + text);
-    if (!leaving) {
-      this.#linger();
-      return;
-    }
-    this.#state = "busy";
-    leaving.then(() => this.#linger(), this.#broke);
+  /** Writes a response that ends the connection, whatever the client has sent. */
+  refuse(outgoing: Outgoing): void {
+    this.#writeLast(lastResponse(outgoing, this.#house.date));
   }
 
-  /** Closing while the caller still sends would tell it that the connection broke, and the answer would be lost. */
-  #linger(): void {
+  #writeLast(response: string | Uint8Array): void {
+    const leaving = this.#outlet.put(response);
+    this.#phase.enter("busy");
+    if (leaving) leaving.then(() => this.linger()).catch(this.#broke);
+    else this.linger();
+  }
+
+  /** Closes with FIN. Closing at once while the client sends would reset the connection, and lose the response. */
+  linger(): void {
+    if (this.#phase.state === "closed") return;
     this.#current = undefined;
     this.#ahead = nothing;
-    this.#state = "lingering";
-    this.#since = this.#house.now;
+    this.#phase.enter("lingering");
+    if (this.#halfClose.ended) {
+      this.end();
+      return;
+    }
     if (this.#paused) this.flow();
     this.#socket.shutdown();
   }
 }
-
-/** To HTTP/1.0, the end of what has no length is the end of the connection. */
-const isUntold = ({ body }: Outgoing, { knowsChunks }: RequestHead): boolean =>
-  !knowsChunks && typeof body === "object" && !("length" in body) && !(body instanceof Blob);

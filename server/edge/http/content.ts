@@ -1,5 +1,6 @@
 /** The body of one request, as it comes. Whoever reads it slows the caller down to his own pace. */
 import { Chunked } from "../../std/chunked.ts";
+import { GatewayError } from "../../std/gateway-error.ts";
 import { type Framing, notHttp } from "./head.ts";
 
 /** So much may lie here before the caller has to wait. */
@@ -39,6 +40,11 @@ export class Content {
       this.#left = framing;
     }
     this.complete = framing === 0;
+  }
+
+  /** Bytes that are still to come, where the head said how many. */
+  get knownRest(): number {
+    return this.#left;
   }
 
   get isFull(): boolean {
@@ -140,3 +146,6 @@ export class Content {
     return Buffer.concat(this.#pieces.splice(0));
   }
 }
+
+export const incompleteBody = (cause?: unknown): GatewayError =>
+  new GatewayError("incomplete_body", "The body ended before it was complete.", { cause });

@@ -1,8 +1,10 @@
 /** A request, from the moment its head has come until its answer has left. */
+import type { Outgoing } from "../../gateway/incoming.ts";
 import type { Connection } from "./connection.ts";
 import { Content, type Flow } from "./content.ts";
 import type { RequestHead } from "./head.ts";
 import { CallerLeft } from "./outlet.ts";
+import { mostUnreadBytes } from "./phase.ts";
 
 export class Exchange implements Flow {
   readonly head: RequestHead;
@@ -46,6 +48,23 @@ export class Exchange implements Flow {
   wanted(): void {
     if (!this.unasked) return;
     this.unasked = false;
-    this.#connection.askOn();
+    this.#connection.writeContinue();
   }
 }
+
+/** A line for the head of the response. Also decides whether this is the last response of the connection. */
+export function connectionLine(exchange: Exchange, { headers, body }: Outgoing): string {
+  const { head, content, unasked } = exchange;
+  // A client that waits to be asked for a body may or may not send it now.
+  const isUnclear = unasked && !content.complete;
+  const isLong = content.knownRest > mostUnreadBytes;
+  if (headers.connection === "close" || isUnclear || isLong || isUntold(body, head)) {
+    exchange.isLast = true;
+  }
+  if (exchange.isLast) return headers.connection ? "" : "connection: close\r\n";
+  return head.knowsChunks ? "" : "connection: keep-alive\r\n";
+}
+
+/** To HTTP/1.0, the end of a body without a length is the end of the connection. */
+const isUntold = (body: Outgoing["body"], { knowsChunks }: RequestHead): boolean =>
+  !knowsChunks && typeof body === "object" && !("length" in body) && !(body instanceof Blob);

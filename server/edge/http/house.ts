@@ -29,6 +29,10 @@ export interface Times {
   readonly takeMs: number;
   /** For more of a body that nobody reads. */
   readonly bodyMs: number;
-  /** For the caller to notice that we have closed. */
+  /** For the client to notice that we have closed, after its last byte. */
   readonly lingerMs: number;
+  /** For all of a body that nobody reads, and for all that arrives after the last response. */
+  readonly drainMs: number;
+  /** For the next request to have the same head. */
+  readonly forgetMs: number;
 }

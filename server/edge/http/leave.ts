@@ -1,20 +1,30 @@
-/** Step 14: bytes leave, no faster than the caller takes them. */
+/**
+ * Step 14: writes a response, no faster than the client reads it. The bytes that the socket took are counted: after a
+ * response with too few or too many, the client would read the next response as the rest of this one.
+ */
 import type { Leaving, Outgoing, Parts } from "../../gateway/incoming.ts";
 import { answerHead } from "./answer-head.ts";
 import { gathered, type OnDesk, putTogether } from "./desk.ts";
 import type { Framing, RequestHead } from "./head.ts";
 
-/** To where they leave. */
+/** Where a response is written to. */
 export interface Wire {
-  /** Nothing where all of it was taken at once. Rejects when the caller has left. */
+  /** Bytes that the socket has taken, of all responses. */
+  readonly sentBytes: number;
+  /** Bytes that it has not taken yet. */
+  readonly unsentBytes: number;
+  /** Nothing where all of it was taken at once. Rejects when the client has left. */
   put(data: string | Uint8Array): Promise<void> | undefined;
   /** The same, off the desk. */
   putOff(data: OnDesk): Promise<void> | undefined;
-  /** Calls back when the caller has left, perhaps at once. */
+  /** Calls back when the client has left, perhaps at once. */
   whenGone(then: () => void): void;
 }
 
-/** `more`: lines for the head. Returns nothing where all has left already. Rejects where it could not leave to its end. */
+/**
+ * `more`: lines for the head. Returns nothing where all has left already. Rejects where it could not leave to its end. A
+ * throw means that nothing of the body was taken, and that it was not closed.
+ */
 export function leave(
   { status, headers, body }: Outgoing,
   { method, knowsChunks }: RequestHead,
@@ -30,23 +40,57 @@ export function leave(
     const small = silent ? undefined : putTogether(parts, head);
     if (small) return wire.putOff(small);
     const bytes = gathered(parts);
-    const begun = wire.put(head(bytes.length));
-    if (silent) return begun;
-    return begun ? begun.then(() => wire.put(bytes)) : wire.put(bytes);
+    const text = head(bytes.length);
+    return silent ? wire.put(text) : sendBytes(text, bytes, wire);
   }
   const length = lengthOf(body);
   const framed = length === undefined && knowsChunks;
   const framing = framed ? "transfer-encoding: chunked\r\n" : "";
   const told = length === undefined ? framing : `content-length: ${length}\r\n`;
-  const begun = wire.put(answerHead(status, headers, (bare ? "" : told) + more));
-  if (silent) return untaken(begun, body);
-  const list = isLeaving(body) ? body.atHand?.() : undefined;
-  if (list && isLeaving(body)) return sendAll(begun, list, body, wire);
-  const source = isLeaving(body) ? fromDisk(body) : pieces(body);
-  return send(begun, source, framed ? "chunked" : length, wire);
+  const text = answerHead(status, headers, (bare ? "" : told) + more);
+  const list = !silent && isLeaving(body) ? body.atHand?.() : undefined;
+  const source = silent || list ? undefined : sourceOf(body);
+  const count = new SentCount(wire);
+  const begun = count.put(text);
+  if (!source)
+    return list && isLeaving(body) ? sendAll(begun, list, body, count) : untaken(begun, body);
+  return send(begun, source, framed ? "chunked" : length, wire, count);
 }
 
-/** The head was all that was asked for. */
+/** What one response should have put on the wire so far, held against what the socket took. */
+class SentCount {
+  readonly #wire: Wire;
+  #expected: number;
+
+  constructor(wire: Wire) {
+    this.#wire = wire;
+    this.#expected = wire.sentBytes + wire.unsentBytes;
+  }
+
+  put(data: string | Uint8Array): Promise<void> | undefined {
+    this.#expected += Buffer.byteLength(data);
+    return this.#wire.put(data);
+  }
+
+  /** Where nothing is unsent. Throws when bytes are missing: a buffer was released before the socket had taken it. */
+  check(): void {
+    const { sentBytes } = this.#wire;
+    if (sentBytes === this.#expected) return;
+    const bytes = `${sentBytes - this.#expected}`;
+    throw new Error(`The bytes of a response do not add up: ${bytes} beside what was announced.`);
+  }
+}
+
+async function sendBytes(head: string, bytes: Uint8Array, wire: Wire): Promise<void> {
+  const { length } = bytes;
+  const count = new SentCount(wire);
+  await count.put(head);
+  if (bytes.length !== length) throw notAsSaid(bytes.length, length);
+  await count.put(bytes);
+  count.check();
+}
+
+/** The client asked for the head alone. */
 async function untaken(begun: Promise<void> | undefined, body: Outgoing["body"]): Promise<void> {
   try {
     await begun;
@@ -80,27 +124,33 @@ interface Source {
   end(complete: boolean): Promise<void>;
 }
 
-/** What lies in memory is not asked for piece by piece. */
+/** A body in memory is not read piece by piece. */
 async function sendAll(
   begun: Promise<void> | undefined,
   list: readonly Uint8Array[],
   body: Leaving,
-  wire: Wire,
+  count: SentCount,
 ): Promise<void> {
   let complete = false;
   try {
     const length = list.reduce((sum, piece) => sum + piece.length, 0);
     if (length !== body.length) throw notAsSaid(length, body.length);
     if (begun) await begun;
+    let sent = 0;
     for (const piece of list) {
-      const put = wire.put(piece);
+      sent += piece.length;
+      const put = count.put(piece);
       if (put) await put;
+      count.check();
     }
+    if (sent !== length) throw notAsSaid(sent, length);
     complete = true;
   } finally {
     await body.close(complete);
   }
 }
+
+const sourceOf = (body: Body): Source => (isLeaving(body) ? fromDisk(body) : pieces(body));
 
 function fromDisk(body: Leaving): Source {
   return { iterator: opened(body), end: (all) => body.close(all) };
@@ -123,6 +173,7 @@ async function send(
   { iterator, end }: Source,
   framing: Framing | undefined,
   wire: Wire,
+  count: SentCount,
 ): Promise<void> {
   const framed = framing === "chunked";
   let complete = false;
@@ -137,12 +188,14 @@ async function send(
       if (value.length === 0) continue;
       length += Buffer.byteLength(value);
       if (typeof framing === "number" && length > framing) throw notAsSaid(length, framing);
-      const put = framed ? putChunk(value, wire) : wire.put(value);
+      const put = framed ? putChunk(value, count) : count.put(value);
       if (put) await put;
+      count.check();
     }
     if (typeof framing === "number" && length < framing) throw notAsSaid(length, framing);
-    const last = framed ? wire.put("0\r\n\r\n") : undefined;
+    const last = framed ? count.put("0\r\n\r\n") : undefined;
     if (last) await last;
+    count.check();
     complete = true;
   } finally {
     wire.whenGone(nothing);
@@ -151,26 +204,31 @@ async function send(
   }
 }
 
-function putChunk(value: string | Uint8Array, wire: Wire): Promise<void> | undefined {
+function putChunk(value: string | Uint8Array, count: SentCount): Promise<void> | undefined {
   const size = Buffer.byteLength(value).toString(16);
-  if (typeof value === "string") return wire.put(`${size}\r\n${value}\r\n`);
-  if (value.length > joinedBytes) return putLong(`${size}\r\n`, value, wire);
-  return wire.put(Buffer.concat([Buffer.from(`${size}\r\n`), value, Buffer.from("\r\n")]));
+  if (typeof value === "string") return count.put(`${size}\r\n${value}\r\n`);
+  if (value.length > joinedBytes) return putLong(`${size}\r\n`, value, count);
+  return count.put(Buffer.concat([Buffer.from(`${size}\r\n`), value, Buffer.from("\r\n")]));
 }
 
 /** Up to here a copy costs less than a call to the system; above, copies would pile up faster than they are collected. */
 const joinedBytes = 8 * 1024;
 
-async function putLong(size: string, value: Uint8Array, wire: Wire): Promise<void> {
-  for (const part of [size, value, "\r\n"]) {
-    const put = wire.put(part);
+async function putLong(size: string, value: Uint8Array, count: SentCount): Promise<void> {
+  const { length } = value;
+  const begun = count.put(size);
+  if (begun) await begun;
+  if (value.length !== length) throw notAsSaid(value.length, length);
+  for (const part of [value, "\r\n"]) {
+    const put = count.put(part);
     if (put) await put;
+    count.check();
   }
 }
 
-/** The caller would take the next answer for the rest of this one, or the rest for the next. */
+/** The client would read the next response as the rest of this one, or the rest as the next. */
 const notAsSaid = (length: number, said: number): Error =>
-  new Error(`An answer of ${said} bytes turned out to have ${length}.`);
+  new Error(`A response body of ${said} bytes turned out to have ${length}.`);
 
 const nothing = (): void => undefined;
 

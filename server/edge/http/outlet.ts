@@ -1,4 +1,4 @@
-/** The way out of a connection. What the socket does not take at once leaves as the caller takes it. */
+/** Writes to the socket of a connection. What the socket does not take at once is written as the client reads. */
 import type { OnDesk } from "./desk.ts";
 import type { Wire } from "./leave.ts";
 
@@ -7,6 +7,8 @@ export class CallerLeft extends Error {
 }
 
 export class Outlet implements Wire {
+  /** Bytes that the socket has taken, of all responses. */
+  sentBytes = 0;
   readonly #socket: Bun.Socket<unknown>;
   #unsent: Buffer | undefined;
   #sent: PromiseWithResolvers<void> | undefined;
@@ -17,7 +19,7 @@ export class Outlet implements Wire {
     this.#socket = socket;
   }
 
-  /** Something waits for the caller to take it. */
+  /** Bytes wait for the client to read. */
   get isBlocked(): boolean {
     return this.#unsent !== undefined;
   }
@@ -29,20 +31,18 @@ export class Outlet implements Wire {
   put(data: string | Uint8Array): Promise<void> | undefined {
     if (this.#gone) return Promise.reject(new CallerLeft());
     const written = this.#unsent ? 0 : Math.max(0, this.#socket.write(data));
+    this.sentBytes += written;
     // Every character is at least one byte: only what is longer than was taken has to be measured.
     if (written >= data.length && written >= Buffer.byteLength(data)) return undefined;
-    this.#keep(typeof data === "string" ? Buffer.from(data) : asBuffer(data), written);
-    this.#sent ??= Promise.withResolvers();
-    return this.#sent.promise;
+    return this.#keep(typeof data === "string" ? Buffer.from(data) : asBuffer(data), written);
   }
 
   putOff({ bytes, from, length }: OnDesk): Promise<void> | undefined {
     if (this.#gone) return Promise.reject(new CallerLeft());
     const written = this.#unsent ? 0 : Math.max(0, this.#socket.write(bytes, from, length));
+    this.sentBytes += written;
     if (written >= length) return undefined;
-    this.#keep(Buffer.from(bytes.subarray(from, from + length)), written);
-    this.#sent ??= Promise.withResolvers();
-    return this.#sent.promise;
+    return this.#keep(Buffer.from(bytes.subarray(from, from + length)), written);
   }
 
   whenGone(then: () => void): void {
@@ -55,6 +55,8 @@ export class Outlet implements Wire {
     const unsent = this.#unsent;
     if (!unsent) return;
     const written = Math.max(0, this.#socket.write(unsent));
+    this.sentBytes += written;
+    // A buffer that was released meanwhile has no bytes left: the count of `sentBytes` then says that some are missing.
     this.#unsent = written < unsent.length ? unsent.subarray(written) : undefined;
     if (this.#unsent) return;
     const sent = this.#sent;
@@ -70,9 +72,11 @@ export class Outlet implements Wire {
     this.#whenGone?.();
   }
 
-  #keep(bytes: Buffer, written: number): void {
+  #keep(bytes: Buffer, written: number): Promise<void> {
     const rest = bytes.subarray(written);
     this.#unsent = this.#unsent ? Buffer.concat([this.#unsent, rest]) : rest;
+    this.#sent ??= Promise.withResolvers();
+    return this.#sent.promise;
   }
 }
 

@@ -1,8 +1,15 @@
 /**
- * HTTP/1.1 on Bun's sockets. Bun's own server makes a Request, a Response and their headers for each call, which cost
- * more than everything a known vector needs; ARCHITECTURE.md has the figures.
+ * HTTP/1.1 on Bun's sockets. Bun's own server makes a Request, a Response and their headers for each request, which cost
+ * more than everything a cached vector needs; ARCHITECTURE.md has the figures.
  */
+
+import type { Outgoing } from "../../gateway/incoming.ts";
 import { Connection, type Socket } from "./connection.ts";
+import {
+  type ConnectionCounts,
+  ConnectionLimit,
+  type ConnectionReport,
+} from "./connection-limit.ts";
 import type { House } from "./house.ts";
 
 export interface ServerOptions {
@@ -13,32 +20,45 @@ export interface ServerOptions {
   readonly onBroken: House["onBroken"];
   readonly bodyMs: number;
   readonly idleMs: number;
+  readonly maxConnections: number;
+  /** The response to a connection beyond the maximum. Called for each, so it must be cheap. */
+  readonly turnAway: () => Outgoing;
+  readonly onConnectionsRefused: (report: ConnectionReport) => void;
   /** Milliseconds, monotonic. */
   readonly clock: () => number;
 }
 
 export interface Server {
   readonly port: number;
-  /** Requests whose answer has not left to the last byte. */
+  /** Requests whose response has not been written to the last byte. */
   pending(): number;
-  /** From now on each answer ends its connection, so that callers who keep theirs go elsewhere. */
+  connections(): ConnectionCounts;
+  /** From now on each response ends its connection, so that clients that keep theirs go elsewhere. */
   beginStop(): void;
-  /** Takes no new connections; resolves when the open ones are done, or at once when `now`. */
+  /**
+   * Takes no new connections and closes idle ones; resolves when the open ones are done. `now`: cuts off those with a
+   * request in flight, and waits a moment for the clients of the others to notice.
+   */
   stop(now: boolean): Promise<void>;
 }
 
-/** Nobody honest needs longer from the first byte of a head to its last. */
+/** The longest time from the first byte of a head to its last. */
 const mostHeadMs = 60_000;
+/** As nginx does with lingering_timeout and lingering_time: after the last byte, and in all. */
 const lingerMs = 2_000;
-/** A caller who takes nothing of its answer for so long will not come back for it. */
+const drainMs = 10_000;
+/** The same when the process ends: the time for a request that crosses our FIN on its way. */
+const lastLingerMs = 300;
+/** A client that reads nothing of its response for so long will not come back for it. */
 const mostTakeMs = 60_000;
-/** So much may lie here for callers who do not take it, and for so long if it is more. */
+/** After so long, an idle connection keeps nothing of its last request. */
+const forgetMs = 5_000;
+/** So much may wait for clients that do not read it, and for so long if it is more. */
 const mostUnsentBytes = 256 * 1024 * 1024;
 const patientMs = 2_000;
 
 export function startServer(options: ServerOptions): Server {
   const { reply, refuse, onBroken, bodyMs, idleMs, clock } = options;
-  const connections = new Set<Connection>();
   const house: House = {
     reply,
     refuse,
@@ -52,38 +72,51 @@ export function startServer(options: ServerOptions): Server {
       takeMs: Math.min(idleMs, mostTakeMs),
       bodyMs,
       lingerMs,
+      drainMs,
+      forgetMs,
     },
   };
+  const limit = new ConnectionLimit<Connection>(
+    options.maxConnections,
+    house.now,
+    options.onConnectionsRefused,
+  );
   const tick = (): void => {
     house.now = clock();
     house.date = dateLine();
-    for (const connection of connections) connection.check();
-    relieve(connections, house.now);
+    for (const connection of limit.open) connection.check();
+    relieve(limit.open, house.now);
+    limit.check(house.now);
   };
   const ticking = setInterval(tick, Math.min(1000, idleMs / 4, bodyMs / 4));
   // The listening socket is what keeps the process alive.
   ticking.unref();
   let stopped = false;
   const allGone = Promise.withResolvers<void>();
-  const forget = (socket: Socket): void => {
-    socket.data.gone();
-    connections.delete(socket.data);
-    if (stopped && connections.size === 0) allGone.resolve();
+  const forget = ({ data: connection }: Socket): void => {
+    connection.gone();
+    limit.delete(connection);
+    if (stopped && limit.open.size === 0) allGone.resolve();
   };
 
   const listener = Bun.listen<Connection>({
     hostname: options.host,
     port: options.port,
+    // A client may close its side after the request, and wait for the response.
+    allowHalfOpen: true,
     socket: {
       open: (socket) => {
-        socket.data = new Connection(socket, house);
-        connections.add(socket.data);
+        const connection = new Connection(socket, house);
+        socket.data = connection;
+        const decision = limit.add(connection);
+        if (decision !== "serve") connection.refuse(options.turnAway());
+        if (decision === "close") connection.end();
       },
-      data: (socket, piece) => socket.data.take(piece),
+      data: (socket, bytes) => socket.data.take(bytes),
       drain: (socket) => socket.data.drained(),
-      end: forget,
+      end: (socket) => socket.data.inputEnded(),
       close: forget,
-      // Told of what was thrown in the others: a defect, after which nobody knows where this connection stands.
+      // Called with what the others throw: a defect, after which the state of this connection is unknown.
       error: (socket, defect) => {
         onBroken(defect);
         socket.data.cut();
@@ -95,9 +128,10 @@ export function startServer(options: ServerOptions): Server {
     port: listener.port,
     pending: () => {
       let count = 0;
-      for (const { isBusy } of connections) if (isBusy) count++;
+      for (const { isBusy } of limit.open) if (isBusy) count++;
       return count;
     },
+    connections: () => limit.counts,
     beginStop: () => {
       house.stopping = true;
     },
@@ -105,12 +139,16 @@ export function startServer(options: ServerOptions): Server {
       house.stopping = true;
       stopped = true;
       listener.stop(false);
-      for (const connection of connections) {
-        if (now) connection.cut();
-        else connection.endIfIdle();
+      for (const connection of limit.open) {
+        if (now && connection.isBusy) connection.cut();
+        else if (connection.isIdle) connection.linger();
       }
-      if (connections.size > 0) await allGone.promise;
+      if (limit.open.size > 0 && now)
+        await Promise.race([allGone.promise, Bun.sleep(lastLingerMs)]);
+      if (now) for (const connection of limit.open) connection.end();
+      if (limit.open.size > 0) await allGone.promise;
       clearInterval(ticking);
+      limit.close();
     },
   };
 }
@@ -119,7 +157,7 @@ const dateLine = (): string => `date: ${new Date().toUTCString()}\r\n`;
 
 type Stuck = Pick<Connection, "unsentBytes" | "since" | "cut">;
 
-/** Answers that nobody takes must not fill the memory: whoever has taken nothing for longest goes first. */
+/** Unread responses must not fill the memory: the client that has read nothing for longest is cut off first. */
 export function relieve(connections: Iterable<Stuck>, now: number): void {
   let bytes = 0;
   for (const { unsentBytes } of connections) bytes += unsentBytes;

@@ -1,0 +1,136 @@
+/** After a refusal, a bounded rest of the body is read: clients get the response, and nobody can keep the gateway busy. */
+import { afterAll, describe, expect, test } from "bun:test";
+import { connect as connectHttp2, constants } from "node:http2";
+import { RawConnection, startEdge, until } from "./edge-fixture.ts";
+import { get, inChunks, post, say, serve } from "./http-server-fixture.ts";
+
+const { gateway, close } = startEdge();
+afterAll(close);
+
+/** Sends the same bytes again and again until the connection is closed, or so many are sent. */
+async function flood(connection: RawConnection, bytes: Buffer, most: number): Promise<number> {
+  let sent = 0;
+  while (!connection.isClosed && sent < most) {
+    await connection.sayAll(bytes);
+    sent += bytes.length;
+  }
+  return sent;
+}
+
+const megabyte = 1024 * 1024;
+
+describe("a client without a key that sends a body without end", () => {
+  const tiny = Buffer.from("1\r\nx\r\n".repeat(50_000));
+  const large = Buffer.from(`100000\r\n${"x".repeat(megabyte)}\r\n`);
+  test.each([
+    ["in tiny chunks", inChunks("/v1/embeddings"), tiny],
+    ["in large chunks", inChunks("/v1/embeddings"), large],
+    [
+      "of a length without end",
+      post("/v1/embeddings", "").replace(": 0", ": 9007199254740991"),
+      large,
+    ],
+  ])("%s gets 401, and is disconnected after a bounded number of bytes", async (_, head, bytes) => {
+    const connection = await RawConnection.open(gateway.url);
+    connection.say(head);
+    const sent = await flood(connection, bytes, 500 * megabyte);
+    expect((await connection.answer()).status).toBe(401);
+    // 2 MiB are passed over and 32 MiB are dropped; the sockets hold some more.
+    expect(sent).toBeLessThan(100 * megabyte);
+  });
+
+  test("is disconnected although it sends slowly", async () => {
+    let now = 0;
+    await using served = serve(() => say("no", 401), { bodyMs: 40, clock: () => now });
+    const connection = await served.connect();
+    connection.say(inChunks("/"));
+    expect((await connection.answer()).status).toBe(401);
+    // Sends all the time, so that it is never quiet. Passing over takes 10 s at most, and lingering as well.
+    for (let at = 0; at < 400 && !connection.isClosed; at++) {
+      connection.say("1\r\nx\r\n");
+      now += 100;
+      await Bun.sleep(12);
+    }
+    expect(connection.isClosed).toBe(true);
+  });
+});
+
+describe("a client that sends all of its body before it reads", () => {
+  test.each([
+    ["announced", post("/v1/embeddings", "x".repeat(10 * megabyte))],
+    [
+      "in chunks",
+      `${inChunks("/v1/embeddings")}a00000\r\n${"x".repeat(10 * megabyte)}\r\n0\r\n\r\n`,
+    ],
+  ])("%s still reads its 401", async (_, text) => {
+    const connection = await RawConnection.open(gateway.url);
+    connection.pause();
+    await connection.sayAll(Buffer.from(text));
+    connection.resume();
+    expect((await connection.answer()).status).toBe(401);
+  });
+});
+
+test("the head of a request is not kept by an idle connection", async () => {
+  const heads: WeakRef<object>[] = [];
+  let now = 0;
+  await using served = serve(
+    ({ head }) => {
+      heads.push(new WeakRef(head));
+      return say("");
+    },
+    { bodyMs: 40, clock: () => now },
+  );
+  const [large, small] = [await served.connect(), await served.connect()];
+  large.say(get("/", `a: ${"a".repeat(10_000)}\r\n`));
+  await large.answer();
+  small.say(get("/"));
+  await small.answer();
+  now = 10_000;
+  await Bun.sleep(60);
+  for (let at = 0; at < 50 && heads.some((head) => head.deref()); at++) {
+    Bun.gc(true);
+    await Bun.sleep(5);
+  }
+  expect(heads.map((head) => head.deref())).toEqual([undefined, undefined]);
+});
+
+describe("HTTP/2 with prior knowledge", () => {
+  test("gets a response in HTTP/2 that names the reason and the fix", async () => {
+    const session = connectHttp2(gateway.url);
+    session.on("error", () => undefined);
+    const ended = Promise.withResolvers<number>();
+    session.on("goaway", (code) => ended.resolve(code));
+    const request = session.request({ ":method": "POST", ":path": "/v1/embeddings" });
+    request.end("{}");
+    const status = await new Promise((resolve) =>
+      request.on("response", (headers) => resolve(headers[":status"])),
+    );
+    let text = "";
+    for await (const piece of request) text += piece;
+    expect(status).toBe(505);
+    const { error } = JSON.parse(text);
+    expect(error).toMatchObject({ code: "invalid_http", param: null });
+    expect(error.message).toContain("HTTP/1.1");
+    expect(error.message).toContain("proxy");
+    expect(await ended.promise).toBe(constants.NGHTTP2_HTTP_1_1_REQUIRED);
+    session.destroy();
+  });
+
+  test("is recognized however its bytes are cut", async () => {
+    await using served = serve();
+    const connection = await served.connect();
+    const settings = [0, 0, 0, 4, 0, 0, 0, 0, 0];
+    const headers = [0, 0, 1, 1, 5, 0, 0, 0, 1, 0x82];
+    const wire = Buffer.concat([
+      Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"),
+      Buffer.from([...settings, ...headers]),
+    ]);
+    for (const byte of wire) {
+      connection.say(Buffer.from([byte]));
+      await new Promise(setImmediate);
+    }
+    await until(() => connection.heard.includes("invalid_http"));
+    await connection.closed;
+  });
+});
