@@ -1,10 +1,11 @@
 /** Step 3: a multipart form, read as it comes and bounded; its files go to the spool. */
-import type { Form, FormField } from "../gateway/incoming.ts";
+import type { Form } from "../gateway/incoming.ts";
 import { GatewayError } from "../std/gateway-error.ts";
 import { release } from "../std/held.ts";
 import type { TempAccount, TempStorage } from "../std/temp-storage.ts";
 import { type Arriving, checkEncoding, type Reception, readChunks } from "./body.ts";
-import { boundaryOf, type IncomingPart, readParts } from "./multipart.ts";
+import { decodeFields, type TextPart } from "./form-charset.ts";
+import { boundaryOf, charsetOf, type IncomingPart, readParts } from "./multipart.ts";
 import { type Spooled, type SpoolLimits, spool } from "./spool.ts";
 
 export interface FormLimits extends SpoolLimits {
@@ -29,7 +30,7 @@ export async function readForm(
   const account = limits.storage.account(keyId, "upload");
   // Before the body is read: a client that waits for `100 Continue` has not sent any of it then.
   reserve(account, arriving, limits);
-  const fields: FormField[] = [];
+  const texts: TextPart[] = [];
   const files: Spooled[] = [];
   let textBytes = 0;
   const dispose = async (): Promise<void> => {
@@ -41,22 +42,25 @@ export async function readForm(
     for await (const part of readParts(body.chunks(), boundary)) {
       if (isFile(part)) {
         if (files.length >= maxFiles) throw tooMany("files");
-        files.push(await spool(part, limits, account));
+        const file = await spool(part, limits, account);
+        // A browser sends a file field that was left empty with no name and no bytes: the field was not given.
+        if (part.filename || file.part.size > 0) files.push(file);
       } else {
-        if (fields.length >= maxFields) throw tooMany("fields");
-        const text = await readText(part, maxFieldBytes - textBytes);
-        textBytes += text.length;
-        fields.push({ name: part.name, value: text.toString("utf8") });
+        if (texts.length >= maxFields) throw tooMany("fields");
+        const bytes = await readText(part, maxFieldBytes - textBytes);
+        textBytes += bytes.length;
+        const charset = part.type === undefined ? undefined : charsetOf(part.type);
+        texts.push({ name: part.name, charset, bytes });
       }
     }
     await body.drain();
+    return { fields: decodeFields(texts), files: files.map(({ part }) => part), dispose };
   } catch (error) {
     await dispose();
     throw error;
   } finally {
     account.cancelReservation();
   }
-  return { fields, files: files.map(({ part }) => part), dispose };
 }
 
 /** A form without an announced length takes its room piece by piece. A small one stays in memory. */

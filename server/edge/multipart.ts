@@ -21,6 +21,10 @@ export function boundaryOf(contentType: string): string {
   return boundary;
 }
 
+/** The charset that a content-type names. */
+export const charsetOf = (contentType: string): string | undefined =>
+  readHeader(contentType).parameters.get("charset");
+
 /** Each chunk is used only until the next is asked for, so that its memory may be given back. */
 export async function* readParts(
   chunks: AsyncIterable<Uint8Array>,

@@ -9,7 +9,8 @@ import type { Fields } from "./incoming.ts";
 
 export type Caller = Proven<Key, "authenticated">;
 
-const bearer = /^bearer +(\S+) *$/i;
+/** Everything behind the word: a key that has spaces is refused by name, not taken for none. */
+const bearer = /^bearer +(\S.*?) *$/i;
 
 /** Who said the very same on the same connection before. Hashing a key takes longer than all else that is done here. */
 const recognised = new WeakMap<Fields, { readonly snapshot: Snapshot; readonly caller: Caller }>();
@@ -34,6 +35,12 @@ function recognise(headers: Fields, snapshot: Snapshot, now: number): Caller {
     throw new GatewayError(
       "missing_api_key",
       "You didn't provide an API key. You need to provide your API key in an Authorization header using Bearer auth (i.e. Authorization: Bearer YOUR_KEY), or in an api-key header.",
+    );
+  }
+  if (/\s/.test(presented)) {
+    throw new GatewayError(
+      "invalid_api_key",
+      "Incorrect API key provided: it has a space in it, and API keys are visible ASCII characters without spaces. Check the Authorization or api-key header for more than the key.",
     );
   }
   const hash = keyHash(presented);

@@ -1,5 +1,6 @@
 /** An endpoint is a row: how to read the question, where it may go, how to write the answer. */
 import type { z } from "zod";
+import type { GatewayError } from "../std/gateway-error.ts";
 import type { Streamed } from "../std/json-stream.ts";
 import type { Target } from "../upstream/contract.ts";
 import type { Incoming, Parts } from "./incoming.ts";
@@ -58,6 +59,8 @@ export interface Endpoint<Q extends { readonly model: string }, A> {
   readonly body: z.ZodType;
   /** Waits only for what has not come yet. `keyId`: whose share of temp storage an upload takes. */
   read(incoming: Incoming, keyId: string): Promise<Read<Q>> | Read<Q>;
+  /** The same error with fields named as this request spells them. Absent: there is one spelling. */
+  inClientWords?(error: GatewayError, incoming: Incoming): GatewayError;
   /** `context`: asked for by those who have use for it. */
   write(answer: A, query: Q, context: () => WriteContext): Promise<Written> | Written;
 }

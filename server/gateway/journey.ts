@@ -145,7 +145,8 @@ export abstract class Journey<Q extends Asked, A> {
   protected async fail(thrown: unknown): Promise<Outgoing> {
     // The write of the row is what failed: the ledger keeps that row itself, and the client gets the error.
     const isSettled = this.#settling !== undefined;
-    const error = toFault(thrown, isSettled ? undefined : this.deadline?.signal);
+    const fault = toFault(thrown, isSettled ? undefined : this.deadline?.signal);
+    const error = this.endpoint.inClientWords?.(fault, this.incoming) ?? fault;
     const refusal = this.refuse(error);
     const released = this.release(error);
     if (!isSettled) {

@@ -25,7 +25,10 @@ export const secret = z
   .string()
   .min(1)
   .max(4096)
-  .regex(/^[\x21-\x7e]*$/, "holds a space, line break or other character that no header can carry");
+  .regex(
+    /^[\x21-\x7e]*$/,
+    "holds a space, line break or other character; only visible ASCII characters can be in it",
+  );
 
 const headers = z.record(
   z.string().regex(/^[!#$%&'*+.^_`|~\w-]+$/, "is not the name of a header"),

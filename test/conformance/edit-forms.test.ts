@@ -31,6 +31,98 @@ async function send(...fields: readonly Field[]) {
   return { status: response.status, error: answer.error };
 }
 
+/** A form byte by byte: `FormData` writes nothing but UTF-8. */
+async function sendParts(
+  ...parts: readonly (readonly [head: string, value: Uint8Array | string])[]
+) {
+  const pieces = parts.flatMap(([head, value]) => [
+    Buffer.from(`--b\r\nContent-Disposition: form-data; ${head}\r\n\r\n`),
+    Buffer.from(value as string),
+    Buffer.from("\r\n"),
+  ]);
+  const response = await fetch(`${gateway.baseURL}/images/edits`, {
+    method: "POST",
+    headers: {
+      authorization: `Bearer ${testKey}`,
+      "content-type": "multipart/form-data; boundary=b",
+    },
+    body: Buffer.concat([...pieces, Buffer.from("--b--\r\n")]),
+  });
+  const { error } = (await response.json()) as {
+    error: { code: string; param: string; message: string };
+  };
+  return { status: response.status, error };
+}
+
+describe("the text of a form", () => {
+  const latin1 = Buffer.from("Gr\xfc\xdfe", "latin1");
+  const model = ['name="model"', "gpt-image-2"] as const;
+  const image = ['name="image"; filename="a.png"\r\nContent-Type: image/png', picture] as const;
+  const promptSent = () =>
+    fake.requests[0]!.form!.find(({ field }) => field === "prompt")?.value ?? "none";
+
+  test.each([
+    ["iso-8859-1", latin1],
+    ['"ISO-8859-1"', latin1],
+    ["windows-1252", latin1],
+    ["utf-16le", Buffer.from("Grüße", "utf16le")],
+    ["utf-8", Buffer.from("Grüße")],
+    ["us-ascii", Buffer.from("Grüße")],
+  ])("is read in the charset that its part names: %s", async (charset, bytes) => {
+    const head = `name="prompt"\r\nContent-Type: text/plain; charset=${charset}`;
+    expect((await sendParts(model, [head, bytes], image)).status).toBe(200);
+    expect(promptSent()).toBe("Grüße");
+  });
+
+  test("is read in the charset of the field _charset_, which no upstream gets", async () => {
+    const charset = ['name="_charset_"', "iso-8859-1"] as const;
+    expect((await sendParts(model, ['name="prompt"', latin1], image, charset)).status).toBe(200);
+    expect(promptSent()).toBe("Grüße");
+    expect(fake.requests[0]!.form!.map(({ field }) => field)).not.toContain("_charset_");
+  });
+
+  test.each([
+    ["is not UTF-8 and names no charset", "", "is not valid utf-8"],
+    [
+      "is not in the charset it names",
+      "\r\nContent-Type: text/plain; charset=utf-8",
+      "is not valid",
+    ],
+    ["names an unknown charset", "\r\nContent-Type: text/plain; charset=nope", "not known here"],
+  ])("that %s is refused", async (_, more, words) => {
+    const { status, error } = await sendParts(model, [`name="prompt"${more}`, latin1], image);
+    expect([status, error.code, error.param]).toEqual([400, "invalid_form", "prompt"]);
+    expect(error.message).toContain(words);
+    expect(fake.requests).toHaveLength(0);
+  });
+});
+
+describe("a file field that was left empty", () => {
+  const left = (name: string) =>
+    [`name="${name}"; filename=""\r\nContent-Type: application/octet-stream`, ""] as const;
+  const model = ['name="model"', "gpt-image-2"] as const;
+  const prompt = ['name="prompt"', "add a hat"] as const;
+  const image = ['name="image"; filename="a.png"\r\nContent-Type: image/png', picture] as const;
+
+  test("counts as absent: mask", async () => {
+    expect((await sendParts(model, prompt, image, left("mask"))).status).toBe(200);
+    expect(fake.requests[0]!.form!.map(({ field }) => field)).not.toContain("mask");
+  });
+
+  test("counts as absent: a second image", async () => {
+    expect((await sendParts(model, prompt, left("image"), image)).status).toBe(200);
+    expect(fake.requests[0]!.form!.filter(({ field }) => field.startsWith("image"))).toHaveLength(
+      1,
+    );
+  });
+
+  test("is asked for where it is required: image", async () => {
+    const { status, error } = await sendParts(model, prompt, left("image"));
+    expect(status).toBe(400);
+    expect(error.message).toBe("Missing required parameter: 'image'.");
+  });
+});
+
 describe("a form is understood", () => {
   test("with its parts in any order", async () => {
     const { status } = await send(

@@ -42,7 +42,6 @@ describe("without a key", () => {
     ["the word and blanks", { authorization: "Bearer   " }],
     ["another scheme", { authorization: "Basic dXNlcjpwYXNz" }],
     ["the key without the word", { authorization: testKey }],
-    ["two words", { authorization: `Bearer ${testKey} ${testKey}` }],
     ["an empty api-key", { "api-key": "" }],
   ])("%s is told how to send one", async (_, headers) => {
     const message = await expectFault(await call(headers), "missing_api_key");
@@ -51,6 +50,16 @@ describe("without a key", () => {
 });
 
 describe("a wrong key", () => {
+  test.each<[string, Record<string, string>]>([
+    ["as a bearer token", { authorization: `Bearer ${testKey} ${testKey}` }],
+    ["with a tab", { authorization: `Bearer my\tkey-0123456789` }],
+    ["in api-key", { "api-key": "my key 0123456789" }],
+  ])("that has spaces is told the rule: %s", async (_, headers) => {
+    const message = await expectFault(await call(headers), "invalid_api_key");
+    expect(message).toContain("visible ASCII characters without spaces");
+    expect(message).not.toContain(testKey);
+  });
+
   test("is shown masked: enough to recognise, not enough to use", async () => {
     const wrong = "sk-wrong-0123456789abcdefghij";
     const message = await expectFault(

@@ -122,6 +122,40 @@ describe("a mask that does not fit is refused before the upstream is asked", () 
   });
 });
 
+describe("an error about the pictures of an edit names them as the client spelled them", () => {
+  interface Refusal {
+    readonly error: { readonly message: string; readonly param: string };
+  }
+  const otter = drawn("an otter");
+
+  test("`images` in JSON", async () => {
+    const response = await edit({ images: [inline(otter), inline(otter)] });
+    const { error } = (await response.json()) as Refusal;
+    expect(response.status).toBe(400);
+    expect(error.param).toBe("images");
+    expect(error.message).toStartWith("Invalid 'images': too many pictures.");
+  });
+
+  test("`image` in a form", async () => {
+    const form = new FormData();
+    for (const [name, value] of [
+      ["model", "painter"],
+      ["prompt", "a hat"],
+    ] as const) {
+      form.append(name, value);
+    }
+    for (const name of ["a.png", "b.png"]) form.append("image", new Blob([otter]), name);
+    const response = await fetch(`${gateway.url}/v1/images/edits`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${testKey}` },
+      body: form,
+    });
+    const { error } = (await response.json()) as Refusal;
+    expect(error.param).toBe("image");
+    expect(error.message).toStartWith("Invalid 'image': too many pictures.");
+  });
+});
+
 describe("a field that the drawing program does not know", () => {
   const sketch = (body: object, parameters = "adapt") => {
     const models = `models: [{ id: sketch, kind: image, parameters: ${parameters}, targets: [{ upstream: here, model: x }] }]`;

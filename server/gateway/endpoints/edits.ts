@@ -45,12 +45,24 @@ export const editsEndpoint: Endpoint<EditQuery, ImageReply> = {
     checkJson(incoming);
     return readJson(incoming);
   },
+  inClientWords: (error, incoming) => (isForm(incoming) ? error : asJsonSpells(error)),
   write: (reply, query, context) =>
     writeImages(reply, { ...context(), family: "image_edit", query }),
 };
 
 const isForm = ({ headers }: Incoming): boolean =>
   /^multipart\/form-data\b/i.test(headers.get("content-type") ?? "");
+
+/** A form calls its pictures `image`, as OpenAI's errors and most of ours do; JSON calls them `images`. */
+function asJsonSpells(error: GatewayError): GatewayError {
+  const { param } = error.details;
+  if (param === undefined || !/^image(\[|$)/.test(param)) return error;
+  const message = error.message.replace(/'image(?=['[])/g, "'images");
+  const details = { ...error.details, param: param.replace("image", "images") };
+  const renamed = new GatewayError(error.fault, message, details);
+  if (error.stack !== undefined) renamed.stack = error.stack;
+  return renamed;
+}
 
 /** Said here, because only this path reads two kinds of body. */
 function checkJson({ headers }: Incoming): void {
