@@ -5,7 +5,7 @@ import { lengthOf } from "../server/gateway/vectors.ts";
 import { fileText } from "../server/snapshot/file-text.ts";
 import { loadSnapshot } from "../server/snapshot/load.ts";
 import { describeProblems } from "../server/snapshot/problem.ts";
-import type { Snapshot } from "../server/snapshot/snapshot.ts";
+import type { Defaults, Snapshot } from "../server/snapshot/snapshot.ts";
 import { GatewayError } from "../server/std/gateway-error.ts";
 import { unknownSettings } from "../server/unknown-settings.ts";
 import type { EmbeddingsQuery, Upstream } from "../server/upstream/contract.ts";
@@ -52,9 +52,23 @@ models, which costs nothing, and loads each local model. Exit code 0: all is wel
     process.stdout.write(
       `${about}: ${snapshot.upstreams.size} upstreams, ${snapshot.models.size} models, ${snapshot.keys.size} keys.\n`,
     );
+    process.stdout.write(describeDefaults(snapshot));
     return !values.probe || (await probeAll(snapshot)) ? 0 : 1;
   },
 };
+
+/** The models of requests that name none. */
+function describeDefaults({ defaults, keys }: Snapshot): string {
+  const list = (of: Defaults | undefined): string[] =>
+    Object.entries(of ?? {}).map(([kind, model]) => `${kind} model ${model}`);
+  const lines = [
+    ...list(defaults).map((what) => `default ${what}`),
+    ...[...keys.values()].flatMap((key) =>
+      list(key.defaults).map((what) => `key ${JSON.stringify(key.name)}: default ${what}`),
+    ),
+  ];
+  return lines.map((line) => `${line}\n`).join("");
+}
 
 const strayVariables = (path: string): string[] =>
   unknownSettings(process.env, fileText(path).text).map(

@@ -3,15 +3,12 @@ import { version } from "../package.json";
 import { createAdmissionPath } from "./admission-path.ts";
 import { createCors } from "./edge/cors.ts";
 import { type Handlers, type Listening, listen } from "./edge/listen.ts";
-import { createModels, json } from "./edge/models.ts";
+import { json } from "./edge/models.ts";
 import { createResults } from "./edge/results.ts";
 import { createWelcome } from "./edge/welcome.ts";
 import { createEmbeddingPath } from "./embedding-path.ts";
 import { createEventPath, type EventPath } from "./event-path.ts";
 import { createDeadlines } from "./gateway/deadline.ts";
-import { editsEndpoint } from "./gateway/endpoints/edits.ts";
-import { embeddingsEndpoint, engineEmbeddingsEndpoint } from "./gateway/endpoints/embeddings.ts";
-import { generationsEndpoint } from "./gateway/endpoints/generations.ts";
 import { createLinks } from "./gateway/pictures/links.ts";
 import type { Roster } from "./gateway/scheduling/roster.ts";
 import { showTargets } from "./gateway/scheduling/show-target.ts";
@@ -19,6 +16,7 @@ import { createServe } from "./gateway/serve.ts";
 import { createImagePath } from "./image-path.ts";
 import { createLedgerPath } from "./ledger-path.ts";
 import { maxConnections } from "./max-connections.ts";
+import { createModelHandlers } from "./model-handlers.ts";
 import type { Log } from "./observe/log.ts";
 import { requestLine } from "./observe/request-line.ts";
 import { createPictureLinks } from "./picture-links.ts";
@@ -168,21 +166,20 @@ export function build({ settings, snapshot, engines, log, ...hurry }: BuildOptio
   let draining = false;
   const ready = (): boolean =>
     !draining && (ledger.writable || settings.VEXEL_LEDGER_FAULT === "serve");
-  const models = createModels({
-    snapshot,
-    startedAt: Math.floor(Date.now() / 1000),
-    now: Date.now,
-  });
-  const embeddings = embeddingsEndpoint({ maxInputs: settings.VEXEL_MAX_INPUTS });
-  const engineEmbeddings = engineEmbeddingsEndpoint({ maxInputs: settings.VEXEL_MAX_INPUTS });
   const handlers: Handlers = {
-    embeddings: (incoming) => serve(embeddings, vectors.send, incoming),
-    engineEmbeddings: (incoming) => serve(engineEmbeddings, vectors.send, incoming),
-    generations: (incoming) => serve(generationsEndpoint, images.generations, incoming),
-    edits: (incoming) => serve(editsEndpoint, images.edits, incoming),
+    ...createModelHandlers({
+      serve,
+      send: {
+        embeddings: vectors.send,
+        generations: images.generations,
+        edits: images.edits,
+      },
+      maxInputs: settings.VEXEL_MAX_INPUTS,
+      snapshot,
+      startedAt: Math.floor(Date.now() / 1000),
+      now: Date.now,
+    }),
     result: createResults({ snapshot, kept: images.kept, now: Date.now }),
-    models: models.list,
-    model: models.one,
     picture: pictures.handler,
     ...events.handlers,
     health: () => json({ status: "ok" }),

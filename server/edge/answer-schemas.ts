@@ -17,8 +17,7 @@ export const embeddingsAnswer = z.object({
   model: z.string(),
   usage: z
     .object({ prompt_tokens: tokens, total_tokens: tokens })
-    .nullable()
-    .describe("null where the upstream does not say."),
+    .describe("As the upstream reported, or an estimate that the header vexel-usage names."),
 });
 
 const imageUsage = z.looseObject({
@@ -57,6 +56,14 @@ const model = z.looseObject({
 });
 
 export const modelAnswer = model;
+const engine = z.object({
+  id: z.string(),
+  object: z.literal("engine"),
+  owner: z.string(),
+  ready: z.boolean(),
+});
+export const engineAnswer = engine;
+export const enginesAnswer = z.object({ object: z.literal("list"), data: z.array(engine) });
 export const modelsAnswer = z.object({ object: z.literal("list"), data: z.array(model) });
 
 export const errorAnswer = z.object({

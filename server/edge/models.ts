@@ -1,4 +1,4 @@
-/** GET /v1/models and GET /v1/models/{model}: only what the key may use. */
+/** GET /v1/models and /v1/engines, and one of each: only what the key may use. */
 import { authenticate } from "../gateway/authenticate.ts";
 import type { Incoming, Outgoing } from "../gateway/incoming.ts";
 import { mayUse, unknownModel } from "../gateway/resolve.ts";
@@ -29,17 +29,31 @@ export function createModels({ snapshot, startedAt, now }: ModelsOptions) {
     const caller = authenticate(incoming.headers, current, now());
     return [...current.models.values()].filter((model) => mayUse(caller, model));
   };
+  // As OpenAI listed engines until 2023 (openai/openai-openapi, 1.2.0).
+  const showEngine = ({ id, ownedBy }: Model) => ({
+    id,
+    object: "engine",
+    owner: ownedBy,
+    ready: true,
+  });
+  const find = (incoming: Incoming, id: string): Model => {
+    const model = usable(incoming).find((candidate) => candidate.id === id);
+    if (!model) throw unknownModel(id);
+    return model;
+  };
   return {
     list: (incoming: Incoming): Outgoing =>
       json({ object: "list", data: usable(incoming).map(show) }),
-    one: (incoming: Incoming, part: string): Outgoing => {
-      const id = decoded(part);
-      const model = usable(incoming).find((candidate) => candidate.id === id);
-      if (!model) throw unknownModel(id);
-      return json(show(model));
-    },
+    one: (incoming: Incoming, part: string): Outgoing => json(show(find(incoming, decoded(part)))),
+    listEngines: (incoming: Incoming): Outgoing =>
+      json({ object: "list", data: usable(incoming).map(showEngine) }),
+    oneEngine: (incoming: Incoming, part: string): Outgoing =>
+      json(showEngine(find(incoming, engineName(part)))),
   };
 }
+
+/** The clients that know engines encode a space as `+`, so a real plus arrives as %2B. */
+export const engineName = (part: string): string => decoded(part.replaceAll("+", " "));
 
 /** What is not well encoded is nobody's id. */
 export function decoded(part: string): string {

@@ -6,7 +6,7 @@ import { generationsBody } from "../gateway/endpoints/generations.ts";
 import { eventsQuery } from "./admin.ts";
 import * as answers from "./answer-schemas.ts";
 import { examples } from "./openapi-examples.ts";
-import { type RouteName, type RouteRow, routes } from "./routes.ts";
+import { type OwnRouteName, type RouteName, type RouteRow, routes } from "./routes.ts";
 
 type Json = Record<string, unknown>;
 
@@ -47,7 +47,7 @@ function formSchema(): Json {
   };
 }
 
-const bodies: Partial<Record<RouteName, Json>> = {
+const bodies: Partial<Record<OwnRouteName, Json>> = {
   embeddings: { "application/json": { schema: schemaOf(embeddingsBody, "input") } },
   engineEmbeddings: { "application/json": { schema: schemaOf(engineEmbeddingsBody, "input") } },
   generations: { "application/json": { schema: schemaOf(generationsBody, "input") } },
@@ -57,14 +57,16 @@ const bodies: Partial<Record<RouteName, Json>> = {
   },
 };
 
-const replies: Record<RouteName, { type: string; schema?: z.ZodType }> = {
+const replies: Record<OwnRouteName, { type: string; schema?: z.ZodType }> = {
   embeddings: { type: "application/json", schema: answers.embeddingsAnswer },
   engineEmbeddings: { type: "application/json", schema: answers.embeddingsAnswer },
   generations: { type: "application/json", schema: answers.imagesAnswer },
   edits: { type: "application/json", schema: answers.imagesAnswer },
-  result: { type: "application/json", schema: answers.imagesAnswer },
   models: { type: "application/json", schema: answers.modelsAnswer },
   model: { type: "application/json", schema: answers.modelAnswer },
+  engines: { type: "application/json", schema: answers.enginesAnswer },
+  engine: { type: "application/json", schema: answers.engineAnswer },
+  result: { type: "application/json", schema: answers.imagesAnswer },
   picture: { type: "image/*" },
   adminTargets: { type: "application/json", schema: answers.targetsAnswer },
   adminEvents: { type: "application/json", schema: answers.eventsAnswer },
@@ -80,17 +82,18 @@ const replies: Record<RouteName, { type: string; schema?: z.ZodType }> = {
 const queries: Partial<Record<RouteName, z.ZodType>> = { adminEvents: eventsQuery };
 
 const securityOf = ({ path }: RouteRow): Json => {
-  if (path.startsWith("/v1/")) return {};
+  if (/^\/(?:v1|openai)\//.test(path)) return {};
   return { security: path.startsWith("/admin/") ? [{ admin: [] }] : [] };
 };
-const streams = (name: RouteName): boolean => name === "generations" || name === "edits";
+const streams = (name: OwnRouteName): boolean => name === "generations" || name === "edits";
 
 function operationOf(row: RouteRow): Json {
-  const reply = replies[row.name];
+  const name = row.sameAs ?? (row.name as OwnRouteName);
+  const reply = replies[name];
   const schema = reply.schema && { schema: schemaOf(reply.schema, "output") };
-  const body = bodies[row.name];
+  const body = bodies[name];
   const parameters = parametersOf(row);
-  const shown = examples[row.name];
+  const shown = examples[name];
   return {
     operationId: row.name,
     summary: row.summary,
@@ -102,7 +105,7 @@ function operationOf(row: RouteRow): Json {
         description: "Done.",
         content: {
           ...withExample({ [reply.type]: { ...schema } }, shown?.answer),
-          ...(streams(row.name) && {
+          ...(streams(name) && {
             "text/event-stream": {
               schema: {
                 type: "string",

@@ -1,6 +1,9 @@
 /** Step 1: every address the gateway answers to. One row each; docs/api.md is held to this table by a test. */
 
-export type RouteName =
+export type RouteName = OwnRouteName | AliasName;
+
+/** Routes with a request and a response of their own. */
+export type OwnRouteName =
   | "embeddings"
   | "engineEmbeddings"
   | "generations"
@@ -8,6 +11,8 @@ export type RouteName =
   | "result"
   | "models"
   | "model"
+  | "engines"
+  | "engine"
   | "picture"
   | "adminTargets"
   | "adminEvents"
@@ -18,14 +23,29 @@ export type RouteName =
   | "openapi"
   | "welcome";
 
+/** The paths of clients for Azure: `deployment…` of api-version, `azure…` of its v1 API. */
+export type AliasName =
+  | "deploymentEmbeddings"
+  | "deploymentGenerations"
+  | "deploymentEdits"
+  | "azureEmbeddings"
+  | "azureGenerations"
+  | "azureEdits"
+  | "azureModels"
+  | "azureModel"
+  | "deploymentModels"
+  | "deploymentModel";
+
 export interface RouteRow {
   readonly name: RouteName;
   readonly method: "GET" | "POST";
-  /** With `{name}` where a part varies; such a part may hold encoded or plain slashes. */
+  /** With `{name}` where a part varies; such a part may hold encoded or plain slashes, but does not begin with one. */
   readonly path: string;
   readonly summary: string;
   /** A call of a model, which has a row in the ledger. */
   readonly model?: true;
+  /** Another path to the same: requests and responses are those of this route. */
+  readonly sameAs?: OwnRouteName;
 }
 
 export const routes: readonly RouteRow[] = [
@@ -65,6 +85,94 @@ export const routes: readonly RouteRow[] = [
   },
   { name: "models", method: "GET", path: "/v1/models", summary: "The models your key may use." },
   { name: "model", method: "GET", path: "/v1/models/{model}", summary: "One of them." },
+  {
+    name: "engines",
+    method: "GET",
+    path: "/v1/engines",
+    summary: "The same list, for older clients that call models engines.",
+  },
+  {
+    name: "engine",
+    method: "GET",
+    path: "/v1/engines/{model}",
+    summary: "One of them, for older clients.",
+  },
+  {
+    name: "deploymentEmbeddings",
+    method: "POST",
+    path: "/openai/deployments/{model}/embeddings",
+    sameAs: "embeddings",
+    model: true,
+    summary: "The same as POST /v1/embeddings, as clients for Azure call it.",
+  },
+  {
+    name: "deploymentGenerations",
+    method: "POST",
+    path: "/openai/deployments/{model}/images/generations",
+    sameAs: "generations",
+    model: true,
+    summary: "The same as POST /v1/images/generations, as clients for Azure call it.",
+  },
+  {
+    name: "deploymentEdits",
+    method: "POST",
+    path: "/openai/deployments/{model}/images/edits",
+    sameAs: "edits",
+    model: true,
+    summary: "The same as POST /v1/images/edits, as clients for Azure call it.",
+  },
+  {
+    name: "azureEmbeddings",
+    method: "POST",
+    path: "/openai/v1/embeddings",
+    sameAs: "embeddings",
+    model: true,
+    summary: "The same as POST /v1/embeddings, under Azure's newer path.",
+  },
+  {
+    name: "azureGenerations",
+    method: "POST",
+    path: "/openai/v1/images/generations",
+    sameAs: "generations",
+    model: true,
+    summary: "The same as POST /v1/images/generations, under Azure's newer path.",
+  },
+  {
+    name: "azureEdits",
+    method: "POST",
+    path: "/openai/v1/images/edits",
+    sameAs: "edits",
+    model: true,
+    summary: "The same as POST /v1/images/edits, under Azure's newer path.",
+  },
+  {
+    name: "azureModels",
+    method: "GET",
+    path: "/openai/v1/models",
+    sameAs: "models",
+    summary: "The same as GET /v1/models, under Azure's newer path.",
+  },
+  {
+    name: "azureModel",
+    method: "GET",
+    path: "/openai/v1/models/{model}",
+    sameAs: "model",
+    summary: "The same as GET /v1/models/{model}, under Azure's newer path.",
+  },
+  {
+    name: "deploymentModels",
+    method: "GET",
+    path: "/openai/models",
+    sameAs: "models",
+    summary: "The same as GET /v1/models, as clients for Azure call it.",
+  },
+  {
+    name: "deploymentModel",
+    method: "GET",
+    path: "/openai/models/{model}",
+    sameAs: "model",
+    summary: "The same as GET /v1/models/{model}, as clients for Azure call it.",
+  },
   {
     name: "picture",
     method: "GET",
@@ -108,7 +216,7 @@ export const routes: readonly RouteRow[] = [
 
 const matchers = routes.map((row) => ({
   row,
-  pattern: new RegExp(`^${row.path.replace(/\{\w+\}/g, "(.+)")}$`),
+  pattern: new RegExp(`^${row.path.replace(/\{\w+\}/g, "([^/].*)")}$`),
 }));
 const exact = new Map(routes.map((row) => [row.path, row]));
 

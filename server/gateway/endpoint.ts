@@ -51,6 +51,9 @@ export interface WriteContext {
 
 export type Operation = "embeddings" | "generations" | "edits";
 
+/** The model that a request is for, given what its body says: that of its path, its own, or a default. */
+export type NameModel = (given: unknown) => unknown;
+
 export interface Endpoint<Q extends { readonly model: string }, A> {
   readonly operation: Operation;
   /** What models of the snapshot it is for. */
@@ -58,7 +61,7 @@ export interface Endpoint<Q extends { readonly model: string }, A> {
   /** For the OpenAPI document: the same schemas that validate. */
   readonly body: z.ZodType;
   /** Waits only for what has not come yet. `keyId`: whose share of temp storage an upload takes. */
-  read(incoming: Incoming, keyId: string): Promise<Read<Q>> | Read<Q>;
+  read(incoming: Incoming, keyId: string, nameModel: NameModel): Promise<Read<Q>> | Read<Q>;
   /** The same error with fields named as this request spells them. Absent: there is one spelling. */
   inClientWords?(error: GatewayError, incoming: Incoming): GatewayError;
   /** `context`: asked for by those who have use for it. */

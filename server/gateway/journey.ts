@@ -8,6 +8,7 @@ import type { Settled } from "../usage/ledger.ts";
 import type { Pass } from "./admission.ts";
 import { authenticate } from "./authenticate.ts";
 import type { Deadline } from "./deadline.ts";
+import { defaultModel } from "./default-model.ts";
 import { type Asked, wasAsked } from "./demand.ts";
 import type { Endpoint, Read } from "./endpoint.ts";
 import type { InHand, Standing } from "./in-hand.ts";
@@ -30,6 +31,8 @@ export abstract class Journey<Q extends Asked, A> {
   readonly #inHand: InHand;
   readonly #send: Answering<Q, A>;
   readonly #started: number;
+  /** The model in the request path, which wins over that in the body. */
+  readonly #pathModel: string | undefined;
   #standing: Standing = "plain";
   /** Where there are limits. */
   #pass: Pass | undefined;
@@ -42,12 +45,14 @@ export abstract class Journey<Q extends Asked, A> {
     endpoint: Endpoint<Q, A>,
     send: Answering<Q, A>,
     incoming: Incoming,
+    pathModel?: string,
   ) {
     this.options = options;
     this.#inHand = inHand;
     this.endpoint = endpoint;
     this.#send = send;
     this.incoming = incoming;
+    this.#pathModel = pathModel;
     this.#started = options.clock();
     this.trip = new Trip(incoming.requestId, endpoint.operation, options.now());
     inHand.begin(endpoint.kind);
@@ -62,7 +67,11 @@ export abstract class Journey<Q extends Asked, A> {
       this.#standing = this.#inHand.admit(endpoint.kind, incoming.headers, caller.id);
       trip.knownOnly = this.#standing === "looking";
       trip.caller = caller;
-      const reading = endpoint.read(incoming, caller.id);
+      const reading = endpoint.read(incoming, caller.id, (given) => {
+        if (this.#pathModel !== undefined) return this.#pathModel;
+        const isAbsent = given === undefined || given === "";
+        return isAbsent ? defaultModel(endpoint.kind, caller, snapshot) : given;
+      });
       const read = reading instanceof Promise ? await reading : reading;
       const { query } = read;
       // Not as it came: what is no model of ours may be anything, a key or a prompt among it.

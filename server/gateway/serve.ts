@@ -12,15 +12,17 @@ export type Serve = <Q extends Asked, A>(
   endpoint: Endpoint<Q, A>,
   send: Answering<Q, A>,
   incoming: Incoming,
+  /** The model, where it stands in the path. */
+  pathModel?: string,
 ) => Promise<Outgoing>;
 
 export function createServe(options: ServeOptions): { serve: Serve; inHand: () => number } {
   const { admission, maxConcurrent } = options;
   const inHand = new InHand({ ...maxConcurrent, shed: (mayLose) => admission.shed(mayLose) });
   return {
-    serve: (endpoint, send, incoming) => {
+    serve: (endpoint, send, incoming, pathModel) => {
       const Way = endpoint.kind === "embedding" ? VectorJourney : PictureJourney;
-      return new Way(options, inHand, endpoint, send, incoming).travel();
+      return new Way(options, inHand, endpoint, send, incoming, pathModel).travel();
     },
     inHand: () => inHand.count,
   };

@@ -51,11 +51,12 @@ export function build(parts: Parts): Built {
 
   const fileKeys = config.keys.map(({ name, key, models: globs, parameters, ...more }): Key => {
     const told = { id: `file:${name}`, name, hash: keyHash(key), models: globs };
-    const { project, limits, budget, expires } = more;
+    const { project, limits, budget, expires, defaults } = more;
     return {
       ...told,
       ...(expires !== undefined && { expiresAt: Date.parse(expires) }),
       ...(parameters && { parameters }),
+      ...(defaults && { defaults }),
       ...(project !== undefined && { project }),
       ...limitsOf(limits),
       ...budgetOf(budget),
@@ -77,6 +78,7 @@ export function build(parts: Parts): Built {
   const snapshot = {
     version,
     ...tables,
+    ...(config.defaults && { defaults: config.defaults }),
     limits: limitTable(tables),
     webhooks: new FrozenMap(freezeAll(new Map(buildWebhooks(config.webhooks)))),
   };

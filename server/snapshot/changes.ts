@@ -8,6 +8,7 @@ const parts = {
   keys: "key",
   projects: "project",
   webhooks: "webhook",
+  defaults: "default",
 } as const;
 const none: ReadonlyMap<string, object> = new Map();
 
@@ -15,11 +16,17 @@ const none: ReadonlyMap<string, object> = new Map();
 const configured = (entries: ReadonlyMap<string, object>): ReadonlyMap<string, object> =>
   new Map([...entries].filter(([, entry]) => !("source" in entry && entry.source === "store")));
 
+function entriesOf(snapshot: Snapshot, part: keyof typeof parts): ReadonlyMap<string, unknown> {
+  return part === "defaults"
+    ? new Map(Object.entries(snapshot.defaults ?? {}))
+    : configured(snapshot[part] ?? none);
+}
+
 /** Such as `2 models added, 1 key removed`; empty when nothing is different. */
 export function changes(before: Snapshot, after: Snapshot): string {
   const told = (Object.keys(parts) as (keyof typeof parts)[]).flatMap((part) => {
-    const old = configured(before[part] ?? none);
-    const now = configured(after[part] ?? none);
+    const old = entriesOf(before, part);
+    const now = entriesOf(after, part);
     const counts = {
       added: [...now.keys()].filter((id) => !old.has(id)).length,
       removed: [...old.keys()].filter((id) => !now.has(id)).length,

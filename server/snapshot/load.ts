@@ -6,7 +6,6 @@ import { fromEnvironment } from "./environment.ts";
 import { fileText } from "./file-text.ts";
 import type { Environment } from "./parse.ts";
 import { aboutFile, type Problem } from "./problem.ts";
-import type { Provided } from "./provision.ts";
 import { readConfig } from "./read.ts";
 import type { Key, Snapshot } from "./snapshot.ts";
 
@@ -37,10 +36,7 @@ export function loadSnapshot(options: LoadOptions): Loaded {
     return { ok: false, problems: [aboutFile(file, "does not exist")] };
   const environment = fromEnvironment(env, now);
   const inside = embedded({ migan });
-  const elsewhere = {
-    environment: upstreamsOf(environment.provided),
-    embedded: upstreamsOf(inside),
-  };
+  const elsewhere = { environment: environment.provided, embedded: inside };
   const read = readConfig({
     text: text ?? "",
     file,
@@ -64,5 +60,3 @@ export function loadSnapshot(options: LoadOptions): Loaded {
   const warnings = [...halfSet.map(({ message }) => message), ...built.warnings];
   return { ok: true, snapshot: built.snapshot, warnings };
 }
-
-const upstreamsOf = (provided: readonly Provided[]) => provided.map(({ upstream }) => upstream);

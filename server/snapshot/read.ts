@@ -1,11 +1,13 @@
 /** The text of `vexel.yaml` -> what it asks for, or everything that is wrong with it at once. */
 import type { Upstream } from "../upstream/contract.ts";
 import { kinds } from "../upstream/kinds.ts";
+import { checkDefaults } from "./check-defaults.ts";
 import { crosscheck, type InspectFolder } from "./crosscheck.ts";
 import { explain, valueAt } from "./explain.ts";
 import { limitsOf } from "./limits.ts";
 import { type Environment, type Parsed, parse } from "./parse.ts";
 import { keyOf, type Note, type Problem } from "./problem.ts";
+import type { Provided } from "./provision.ts";
 import { type ConfigFile, fileSchema } from "./schema.ts";
 
 export interface Config extends Omit<ConfigFile, "upstreams"> {
@@ -17,8 +19,8 @@ export interface Reading {
   /** As problems name it. */
   readonly file: string;
   readonly env: Environment;
-  /** Upstreams that are there without the file, unless it sets the switch of that name to false. */
-  readonly elsewhere?: Readonly<Record<"environment" | "embedded", readonly Upstream[]>>;
+  /** Upstreams and models that are there without the file, unless it sets the switch of that name to false. */
+  readonly elsewhere?: Readonly<Record<"environment" | "embedded", readonly Provided[]>>;
   /** Looks into the folders of local models, for those who want to know before the first call. */
   readonly inspectFolder?: InspectFolder;
 }
@@ -43,10 +45,12 @@ export function readConfig({
   const there = (["environment", "embedded"] as const).flatMap((source) =>
     valueAt(raw, [source]) === false ? [] : (elsewhere?.[source] ?? []),
   );
+  const upstreams = there.map(({ upstream }) => upstream);
   const unfilled = new Set(parsed.notes.map(({ path }) => keyOf(path)));
   const notes = [
     ...(shaped.error?.issues.flatMap((issue) => explain(issue, raw, parsed.show)) ?? []),
-    ...crosscheck(raw, there, parsed.show, inspectFolder),
+    ...crosscheck(raw, upstreams, parsed.show, inspectFolder),
+    ...checkDefaults(raw, there, parsed.show),
     // A variable that is not set leaves an empty text behind; that it is empty is no second problem.
   ].filter(({ path }) => !unfilled.has(keyOf(path)));
   if (!shaped.success || notes.length + parsed.notes.length > 0)

@@ -142,10 +142,15 @@ const image = z.strictObject({
 /** A day, which counts from its first moment in UTC, or a moment. */
 export const expires = z.union([z.iso.date(), z.iso.datetime({ offset: true })]);
 
+/** The models of requests that name none. */
+const defaults = z.strictObject({ embedding: id.optional(), image: id.optional() });
+
 const key = z.strictObject({
   name,
   key: secret.min(16),
   models: z.array(id).min(1).default(["*"]),
+  /** For requests with this key, before those of the file. */
+  defaults: defaults.optional(),
   /** For image calls with this key, whatever the model says. */
   parameters: parameters.optional(),
   project: name.optional(),
@@ -167,6 +172,7 @@ export const fileSchema = z.strictObject({
   models: z.array(z.discriminatedUnion("kind", [embedding, image])).default([]),
   keys: z.array(key).default([]),
   projects: z.array(project).default([]),
+  defaults: defaults.optional(),
   /** Where events are sent. */
   webhooks: webhooksSchema,
   /** The models that come with the product. */
@@ -189,6 +195,7 @@ export function knownKeys(path: readonly PropertyKey[], kindName?: string): read
   if (path.length === 0) return Object.keys(fileSchema.shape);
   if (path.at(-1) === "limits") return limitKeys;
   if (path.at(-1) === "budget") return budgetKeys;
+  if (path.at(-1) === "defaults") return Object.keys(defaults.shape);
   if (list === "keys") return Object.keys(key.shape);
   if (list === "projects") return Object.keys(project.shape);
   if (list === "webhooks") return webhookKeys;

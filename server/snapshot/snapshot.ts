@@ -61,6 +61,12 @@ export interface Model {
   };
 }
 
+/** The models of requests that name none, by kind. */
+export interface Defaults {
+  readonly embedding?: string | undefined;
+  readonly image?: string | undefined;
+}
+
 export interface Key {
   /** Unix milliseconds from which on it opens nothing. Absent: it lasts. */
   readonly expiresAt?: number;
@@ -70,6 +76,8 @@ export interface Key {
   readonly hash: string;
   /** Globs over model ids. */
   readonly models: readonly string[];
+  /** Before those of the snapshot. */
+  readonly defaults?: Defaults;
   /** What becomes of options of its image calls that a target lacks. Absent: as the model says. */
   readonly parameters?: Parameters;
   /** Keys of one project share its limits. */
@@ -106,6 +114,7 @@ export interface Snapshot {
   readonly models: ReadonlyMap<string, Model>;
   /** By hash. */
   readonly keys: ReadonlyMap<string, Key>;
+  readonly defaults?: Defaults;
   /** By name. */
   readonly projects?: ReadonlyMap<string, Project>;
   /** Of everything that has limits, by the name of its count. */

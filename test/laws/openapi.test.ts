@@ -43,7 +43,8 @@ interface Document {
 // Nobody is there: a test of it is answered all the same.
 const receiver = { url: "http://127.0.0.1:9/", events: '["webhook.*"]' };
 const { fake, gateway, close } = arrange({
-  yaml: (url) => `${configFor(url)}${webhookYaml(receiver)}`,
+  yaml: (url) =>
+    `${configFor(url)}${webhookYaml(receiver)}\ndefaults: { embedding: our-embedder, image: any-painter }\n`,
   settings: { VEXEL_ADMIN_KEY: adminKey },
 });
 beforeEach(() => fake.clear());
@@ -199,6 +200,8 @@ const get = (path: string): Promise<Response> =>
   fetch(`${gateway.url}${path}`, { headers: { authorization } });
 const picture = `data:image/png;base64,${Buffer.from(drawn("an otter")).toString("base64")}`;
 
+const apiVersion = "?api-version=2025-04-01-preview";
+
 /** A good call of each route, and what it is to be answered with. */
 const calls: Readonly<Record<RouteName, () => Promise<readonly Response[]>>> = {
   embeddings: async () => [
@@ -254,6 +257,42 @@ const calls: Readonly<Record<RouteName, () => Promise<readonly Response[]>>> = {
   },
   models: async () => [await get("/v1/models")],
   model: async () => [await get("/v1/models/gpt-image-2"), await get("/v1/models/our-embedder")],
+  engines: async () => [await get("/v1/engines")],
+  engine: async () => [await get("/v1/engines/gpt-image-2")],
+  azureEmbeddings: async () => [
+    await gateway.post("/openai/v1/embeddings", { model: "our-embedder", input: "an otter" }),
+  ],
+  azureGenerations: async () => [
+    await gateway.post("/openai/v1/images/generations", {
+      model: "gpt-image-2",
+      prompt: "an otter",
+    }),
+  ],
+  azureEdits: async () => [
+    await gateway.post("/openai/v1/images/edits", {
+      model: "gpt-image-2",
+      prompt: "a hat for the otter",
+      images: [{ image_url: picture }],
+    }),
+  ],
+  azureModels: async () => [await get("/openai/v1/models")],
+  azureModel: async () => [await get("/openai/v1/models/gpt-image-2")],
+  deploymentEmbeddings: async () => [
+    await gateway.post(`/openai/deployments/our-embedder/embeddings${apiVersion}`, { input: "a" }),
+  ],
+  deploymentGenerations: async () => [
+    await gateway.post(`/openai/deployments/gpt-image-2/images/generations${apiVersion}`, {
+      prompt: "an otter",
+    }),
+  ],
+  deploymentEdits: async () => [
+    await gateway.post(`/openai/deployments/gpt-image-2/images/edits${apiVersion}`, {
+      prompt: "a hat for the otter",
+      images: [{ image_url: picture }],
+    }),
+  ],
+  deploymentModels: async () => [await get(`/openai/models${apiVersion}`)],
+  deploymentModel: async () => [await get(`/openai/models/gpt-image-2${apiVersion}`)],
   picture: async () => {
     // Base64 from an upstream that does not heed `response_format` becomes a link here.
     const body = {

@@ -169,7 +169,7 @@ wat: 1
       /^vexel.yaml:24:21 keys\[2\].key: \$\{X is not closed: write \$\{NAME\} or/,
     ),
     "vexel.yaml:24:34 keys[2].models: must hold at least one entry",
-    "vexel.yaml:25:1 wat: unknown key; known here: upstreams, models, keys, projects, webhooks, embedded, environment",
+    "vexel.yaml:25:1 wat: unknown key; known here: upstreams, models, keys, projects, defaults, webhooks, embedded, environment",
   ]);
 });
 

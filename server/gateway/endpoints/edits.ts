@@ -2,12 +2,18 @@
 import { z } from "zod";
 import { GatewayError } from "../../std/gateway-error.ts";
 import type { EditQuery, FilePart, ImageReply, ImageSource } from "../../upstream/contract.ts";
-import type { Endpoint, Read } from "../endpoint.ts";
+import type { Endpoint, NameModel, Read } from "../endpoint.ts";
 import type { Form, Incoming } from "../incoming.ts";
 import { outOfRange, parse } from "../parse.ts";
 import { withoutNulls } from "./fields.ts";
 import { writeImages } from "./image-answer.ts";
-import { booleanFields, integerFields, sharedFields, toQuery } from "./image-fields.ts";
+import {
+  booleanFields,
+  integerFields,
+  namedFields,
+  sharedFields,
+  toQuery,
+} from "./image-fields.ts";
 
 /** 20 MiB of base64, as OpenAI allows. */
 const maxUrl = 20 * 1024 * 1024;
@@ -27,23 +33,26 @@ const reference = z
 
 const maxImages = 16;
 
-export const editsBody = z.looseObject({
-  ...sharedFields,
+const references = {
   images: z.array(reference).min(1).max(maxImages).describe("The pictures to edit."),
   mask: reference.optional().describe("Where it is transparent, the first picture changes."),
-});
+};
+
+export const editsBody = z.looseObject({ ...sharedFields, ...references });
+const namedBody = z.looseObject({ ...namedFields, ...references });
 
 /** The text fields of a form; its files are looked at one by one. */
 export const editsForm = z.looseObject(sharedFields);
+const namedForm = z.looseObject(namedFields);
 
 export const editsEndpoint: Endpoint<EditQuery, ImageReply> = {
   operation: "edits",
   kind: "image",
   body: editsBody,
-  read: async (incoming, keyId) => {
-    if (isForm(incoming)) return readForm(await incoming.form(keyId));
+  read: async (incoming, keyId, nameModel) => {
+    if (isForm(incoming)) return readForm(await incoming.form(keyId), nameModel);
     checkJson(incoming);
-    return readJson(incoming);
+    return readJson(incoming, nameModel);
   },
   inClientWords: (error, incoming) => (isForm(incoming) ? error : asJsonSpells(error)),
   write: (reply, query, context) =>
@@ -74,7 +83,7 @@ function checkJson({ headers }: Incoming): void {
   );
 }
 
-async function readJson(incoming: Incoming): Promise<Read<EditQuery>> {
+async function readJson(incoming: Incoming, nameModel: NameModel): Promise<Read<EditQuery>> {
   const value = await incoming.json();
   const body = withoutNulls(value);
   if (body.images === undefined && body.image !== undefined) {
@@ -88,8 +97,9 @@ async function readJson(incoming: Incoming): Promise<Read<EditQuery>> {
   if (Array.isArray(body.images) && body.images.length > maxImages) {
     throw outOfRange("images", "array", { maximum: maxImages }, body.images);
   }
-  const { images, mask, ...others } = parse(editsBody, {
+  const { images, mask, ...others } = parse(namedBody, {
     ...body,
+    model: nameModel(body.model),
     ...(Array.isArray(body.images) && { images: body.images.map(bare) }),
     ...(body.mask !== undefined && { mask: bare(body.mask) }),
   });
@@ -114,7 +124,7 @@ const toSource = ({ image_url, file_id }: z.output<typeof reference>): ImageSour
     ? { kind: "file_id", id: file_id as string }
     : { kind: "url", url: image_url };
 
-async function readForm(form: Form): Promise<Read<EditQuery>> {
+async function readForm(form: Form, nameModel: NameModel): Promise<Read<EditQuery>> {
   try {
     const fields = toObject(form);
     const files = form.files.map((file) => ({ role: roleOf(file.field), file }));
@@ -130,7 +140,7 @@ async function readForm(form: Form): Promise<Read<EditQuery>> {
       );
     }
     if (masks.length > 1) throw duplicate("mask");
-    const query = toQuery(parse(editsForm, fields));
+    const query = toQuery(parse(namedForm, { ...fields, model: nameModel(fields.model) }));
     const [mask] = masks;
     return {
       query: {

@@ -22,7 +22,11 @@ const input = z
 const encodings = ["float", "base64"] as const;
 
 export const embeddingsBody = z.looseObject({
-  model: z.string().min(1).describe("The public id of an embedding model."),
+  model: z
+    .string()
+    .min(1)
+    .optional()
+    .describe("The public id of an embedding model. Absent: the default of the key."),
   input,
   encoding_format: z.enum(encodings).optional().describe("float when absent."),
   dimensions: z.int().min(1).optional().describe("Length of the vectors, where the model allows."),

@@ -1,11 +1,9 @@
 /** POST /v1/embeddings, and the older path with the model in the address. */
-import { GatewayError } from "../../std/gateway-error.ts";
 import { release } from "../../std/held.ts";
 import { releaseWhole } from "../../std/pieces.ts";
 import type { EmbeddingsQuery, EmbeddingsReply } from "../../upstream/contract.ts";
 import { countedTokens, estimateInputTokens } from "../embedding-usage.ts";
 import type { Body, Endpoint, Written } from "../endpoint.ts";
-import type { Incoming } from "../incoming.ts";
 import { inBase64, inNumbers } from "../write-vectors.ts";
 import { embeddingsBody, engineEmbeddingsBody, readEmbeddingsBody } from "./embeddings-body.ts";
 import { withoutNulls } from "./fields.ts";
@@ -17,8 +15,13 @@ export function embeddingsEndpoint(options: {
     operation: "embeddings",
     kind: "embedding",
     body: embeddingsBody,
-    read: (incoming) => {
-      const read = (body: unknown) => ({ query: readQuery(withoutNulls(body), options.maxInputs) });
+    read: (incoming, _keyId, nameModel) => {
+      const read = (value: unknown) => {
+        const body = withoutNulls(value);
+        const model = nameModel(body.model);
+        const named = model === body.model ? body : { ...body, model };
+        return { query: readEmbeddingsBody(named, options.maxInputs) };
+      };
       const body = incoming.json();
       return body instanceof Promise ? body.then(read) : read(body);
     },
@@ -26,40 +29,22 @@ export function embeddingsEndpoint(options: {
   };
 }
 
+/** For clients of 2022, which put their own `timeout` into the body. */
 export function engineEmbeddingsEndpoint(options: {
   readonly maxInputs: number;
 }): Endpoint<EmbeddingsQuery, EmbeddingsReply> {
   return {
     ...embeddingsEndpoint(options),
     body: engineEmbeddingsBody,
-    read: async (incoming) => {
-      // Clients of that age put their own `timeout` into the body.
+    read: async (incoming, _keyId, nameModel) => {
       const { timeout, ...body } = withoutNulls(await incoming.json());
-      const model = engineOf(incoming);
-      return { query: readQuery({ ...body, model }, options.maxInputs) };
+      const model = nameModel(body.model);
+      return { query: readEmbeddingsBody({ ...body, model }, options.maxInputs) };
     },
   };
 }
 
-/** The old clients encode a space as `+`, so a real plus arrives as %2B. */
-function engineOf(incoming: Incoming): string {
-  const segment = /^\/v1\/engines\/(.+)\/embeddings\/?$/.exec(incoming.path)?.[1] ?? "";
-  try {
-    return decodeURIComponent(segment.replaceAll("+", " "));
-  } catch (cause) {
-    throw new GatewayError("model_not_found", "The model in the address is not encoded well.", {
-      cause,
-    });
-  }
-}
-
-function readQuery(body: Record<string, unknown>, maxInputs: number): EmbeddingsQuery {
-  if (body.model === undefined || body.model === "") {
-    throw new GatewayError("missing_model", "you must provide a model parameter");
-  }
-  return readEmbeddingsBody(body, maxInputs);
-}
-
+/** `usage` is always sent: OpenAI's types require two integers, and strict clients fail on null. */
 function write(reply: EmbeddingsReply, query: EmbeddingsQuery): Written | Promise<Written> {
   const reported = reply.usage?.inputTokens;
   if (reported !== undefined) return writeWith(reply, query, reported, false);

@@ -5,17 +5,19 @@ import type { Endpoint } from "../endpoint.ts";
 import { parse } from "../parse.ts";
 import { withoutNulls } from "./fields.ts";
 import { writeImages } from "./image-answer.ts";
-import { sharedFields, toQuery } from "./image-fields.ts";
+import { namedFields, sharedFields, toQuery } from "./image-fields.ts";
 
 export const generationsBody = z.looseObject(sharedFields);
+const namedBody = z.looseObject(namedFields);
 
 export const generationsEndpoint: Endpoint<GenerationQuery, ImageReply> = {
   operation: "generations",
   kind: "image",
   body: generationsBody,
-  read: async (incoming) => {
+  read: async (incoming, _keyId, nameModel) => {
     const body = withoutNulls(await incoming.json());
-    return { query: toQuery(parse(generationsBody, body)) };
+    const model = nameModel(body.model);
+    return { query: toQuery(parse(namedBody, { ...body, model })) };
   },
   write: (reply, query, context) =>
     writeImages(reply, { ...context(), family: "image_generation", query }),

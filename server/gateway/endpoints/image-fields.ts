@@ -35,12 +35,20 @@ const options = {
 
 export const optionNames = Object.keys(options) as (keyof ImageOptions)[];
 
+const modelId = z
+  .string()
+  .min(1)
+  .describe("The public id of an image model. Absent: the default of the key.");
+
 export const sharedFields = {
-  model: z.string().min(1).describe("The public id of an image model."),
+  model: modelId.optional(),
   prompt: z.string().min(1).describe("What to draw."),
   stream: z.boolean().optional().describe("Answer as server-sent events."),
   ...options,
 } as const;
+
+/** The same once the model of the request is known. */
+export const namedFields = { ...sharedFields, model: modelId } as const;
 
 /** Fields of a form that are not text. */
 export const integerFields: ReadonlySet<string> = new Set([

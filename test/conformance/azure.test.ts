@@ -1,0 +1,122 @@
+/** OpenAI's client for Azure, untouched: the gateway's address is its endpoint, a model its deployment. */
+import { afterAll, beforeEach, describe, expect, test } from "bun:test";
+import OpenAI, { AzureOpenAI, toFile } from "openai";
+import { fakeVector } from "../fake-upstream.ts";
+import { testKey } from "../harness.ts";
+import { arrange, bitsOf, drawn } from "./arrange.ts";
+
+const { fake, gateway, close } = arrange();
+beforeEach(() => fake.clear());
+afterAll(close);
+
+const apiVersion = "2025-04-01-preview";
+const azure = new AzureOpenAI({
+  endpoint: gateway.url,
+  apiKey: testKey,
+  apiVersion,
+  maxRetries: 0,
+});
+const deployed = (deployment: string) =>
+  new AzureOpenAI({
+    endpoint: gateway.url,
+    apiKey: testKey,
+    apiVersion,
+    deployment,
+    maxRetries: 0,
+  });
+
+describe("the official client for Azure", () => {
+  test("gets embeddings from a deployment, which is a model of the gateway", async () => {
+    const answer = await azure.embeddings.create({ model: "our-embedder", input: "hello" });
+    expect(bitsOf(answer.data[0]!.embedding)).toBe(bitsOf(fakeVector("hello", 3072)));
+    expect(answer.model).toBe("our-embedder");
+    expect(gateway.rows().at(-1)).toMatchObject({ endpoint: "embeddings", model: "our-embedder" });
+  });
+
+  test("gets the model of the path where the body names another", async () => {
+    const client = deployed("our-embedder");
+    const answer = await client.embeddings.create({ model: "text-embedding-3-small", input: "a" });
+    expect(answer.model).toBe("our-embedder");
+    expect(gateway.rows().at(-1)?.model).toBe("our-embedder");
+  });
+
+  test("generates and edits images, whole and as a stream", async () => {
+    const image = await azure.images.generate({ model: "gpt-image-2", prompt: "an otter" });
+    expect(image.data).toHaveLength(1);
+    const client = deployed("our-painter");
+    const edited = await client.images.edit({
+      prompt: "a hat",
+      image: await toFile(drawn("one"), "otter.png", { type: "image/png" }),
+    });
+    expect(edited.data).toHaveLength(1);
+    expect(gateway.rows().at(-1)).toMatchObject({ endpoint: "edits", model: "our-painter" });
+    const stream = await azure.images.generate({
+      model: "gpt-image-2",
+      prompt: "an otter",
+      stream: true,
+    });
+    const types: string[] = [];
+    for await (const { type } of stream) types.push(type);
+    expect(types.at(-1)).toBe("image_generation.completed");
+  });
+
+  test("lists models", async () => {
+    const ids = (await azure.models.list()).data.map(({ id }) => id);
+    expect(ids).toContain("our-embedder");
+    expect((await azure.models.retrieve("our-embedder")).id).toBe("our-embedder");
+  });
+
+  test("hears of a deployment that is not there, and of a wrong key", async () => {
+    const failure = (client: AzureOpenAI, model: string) =>
+      client.embeddings.create({ model, input: "a" }).then(
+        () => undefined,
+        (error) => error,
+      );
+    const missing = await failure(azure, "no/such model");
+    expect(missing).toMatchObject({ status: 404, code: "model_not_found" });
+    const options = { endpoint: gateway.url, apiKey: "sk-wrong", apiVersion, maxRetries: 0 };
+    const wrong = await failure(new AzureOpenAI(options), "our-embedder");
+    expect(wrong).toMatchObject({ status: 401, code: "invalid_api_key" });
+  });
+});
+
+describe("the official client at Azure's v1 path", () => {
+  const client = new OpenAI({
+    baseURL: `${gateway.url}/openai/v1/`,
+    apiKey: "unused",
+    defaultHeaders: { authorization: null, "api-key": testKey },
+    defaultQuery: { "api-version": "preview" },
+    maxRetries: 0,
+  });
+
+  test("does everything that it does at /v1", async () => {
+    const { model } = await client.embeddings.create({ model: "our-embedder", input: "a" });
+    expect(model).toBe("our-embedder");
+    await client.images.generate({ model: "gpt-image-2", prompt: "an otter" });
+    const image = await toFile(drawn("one"), "otter.png", { type: "image/png" });
+    await client.images.edit({ model: "gpt-image-2", prompt: "a hat", image });
+    expect((await client.models.list()).data.length).toBeGreaterThan(3);
+    expect((await client.models.retrieve("gpt-image-2")).id).toBe("gpt-image-2");
+    expect(
+      gateway
+        .rows()
+        .slice(-3)
+        .map(({ endpoint }) => endpoint),
+    ).toEqual(["embeddings", "generations", "edits"]);
+  });
+});
+
+test("clients of 2022 list models as engines", async () => {
+  const get = async (path: string) => {
+    const response = await fetch(`${gateway.baseURL}${path}`, {
+      headers: { authorization: `Bearer ${testKey}` },
+    });
+    return { status: response.status, body: (await response.json()) as { data: unknown[] } };
+  };
+  const engine = { id: "our-embedder", object: "engine", owner: "openai", ready: true };
+  const { body } = await get("/engines");
+  expect(body).toMatchObject({ object: "list" });
+  expect(body.data).toContainEqual(engine);
+  expect(await get("/engines/our-embedder")).toEqual({ status: 200, body: engine as never });
+  expect(await get("/engines/nobody")).toMatchObject({ status: 404 });
+});
