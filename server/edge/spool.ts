@@ -69,8 +69,9 @@ export async function spool(
 
 const typeOf = (start: Uint8Array): string => sniffImage(start) ?? "application/octet-stream";
 
-const reading = (file: NamelessFile): Pick<FilePart, "path" | "stream" | "bytes"> => ({
+const reading = (file: NamelessFile): Pick<FilePart, "path" | "lend" | "stream" | "bytes"> => ({
   ...(file.path !== undefined && { path: file.path }),
+  lend: () => file.lend(),
   stream: () => file.stream(),
   bytes: () => file.bytes(),
 });

@@ -62,6 +62,11 @@ export class Held {
     return this.#file?.path;
   }
 
+  /** Of the file, for as long as another process reads it. Undefined while it is in memory. */
+  lend(): (() => void) | undefined {
+    return this.#file?.lend();
+  }
+
   /** The bytes are no longer the giver's. A promise only where a file must be opened first. */
   append(bytes: Uint8Array): Promise<void> | undefined {
     if (this.#cleared) throw new Error("The call is over: there is nothing to put aside for.");

@@ -18,6 +18,7 @@ export class NamelessFile {
   readonly #account: TempAccount | undefined;
   #size = 0;
   #isReleased = false;
+  #isClosing = false;
 
   private constructor(handle: FileHandle, account: TempAccount | undefined) {
     this.#handle = handle;
@@ -94,10 +95,12 @@ export class NamelessFile {
   }
 
   /**
-   * Stays open, whoever closes it, until the function that is returned is called. For as long as another process knows
-   * the path: once closed, the same path may lead to another call's file.
+   * The file stays open, also after `close`, until the returned function is called. Needed for as long as another process
+   * uses the path: once the file is closed, the same path may lead to the file of another request. Throws when it is closed
+   * already.
    */
   lend(): () => void {
+    if (this.#isClosing) throw new Error("A temp file that is closed cannot be lent.");
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#lent.add(promise);
     return () => {
@@ -116,6 +119,7 @@ export class NamelessFile {
 
   /** Waits for a read that is under way, and for whoever it is lent to. */
   close(): Promise<void> {
+    this.#isClosing = true;
     if (this.#lent.size === 0) return this.#close();
     return Promise.all(this.#lent).then(() => this.#close());
   }

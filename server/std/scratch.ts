@@ -23,6 +23,8 @@ export interface Aside {
   readonly path?: string;
   /** The same, where the file holds more than this. */
   readonly place?: Place | undefined;
+  /** Keeps the file open while another process uses `path` or `place`, until the returned function is called. */
+  lend?(): (() => void) | undefined;
   /** As they lie there. Each piece lives only until the next is asked for. */
   stream(): AsyncIterable<Uint8Array>;
   /** The same, where they lie in memory. */

@@ -156,6 +156,8 @@ export interface FilePart {
   readonly size: number;
   /** Where another process of this machine can read it while the call lasts. Absent: in memory, or nowhere. */
   readonly path?: string;
+  /** Keeps the file open while another process uses `path`, until the returned function is called. */
+  lend?(): (() => void) | undefined;
   /** Each piece lives only until the next is asked for. */
   stream(): ReadableStream<Uint8Array>;
   bytes(): Promise<Uint8Array>;

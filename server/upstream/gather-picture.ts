@@ -44,6 +44,7 @@ export async function asideOf(
     encoding: "raw",
     start: await file.read(0, Math.min(startBytes, size)),
     ...(path !== undefined && { path }),
+    lend: () => file.lend(),
     stream: () => file.stream(),
     bytes: () => file.read(0, size),
     end: (bytes) => file.read(Math.max(0, size - bytes), Math.min(bytes, size)),

@@ -77,7 +77,13 @@ export async function spooled(bytes: Uint8Array, field = "image") {
   const read = () => {
     throw new Error("A large upload was read in the gateway's own process.");
   };
-  const part = { ...upload(bytes, field), ...(path && { path }), stream: read, bytes: read };
+  const part = {
+    ...upload(bytes, field),
+    ...(path && { path }),
+    lend: () => file.lend(),
+    stream: read,
+    bytes: read,
+  };
   return { part, close: () => file.close() };
 }
 

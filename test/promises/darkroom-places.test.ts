@@ -19,6 +19,7 @@ import {
   speckled,
   speckledPng,
   spooled,
+  until,
   upload,
   watched,
 } from "./darkroom-fixture.ts";
@@ -111,11 +112,13 @@ test("where processes cannot open each other's files, bytes are sent, and the ou
   await room.close();
 });
 
+const lend = () => () => undefined;
+
 test("that they cannot is found out once, and costs no call", async () => {
   const seen = watched();
   const room = createDarkroom({ spawn: seen.spawn });
   const scratch = newScratch();
-  const away = { ...upload(await speckledPng(500, 400, 3)), path: "/proc/1/fd/nowhere" };
+  const away = { ...upload(await speckledPng(500, 400, 3)), path: "/proc/1/fd/nowhere", lend };
   for (let i = 0; i < 2; i++) {
     const made = await room.convert(away, { format: "png" }, never, scratch);
     expect((await pixelsOf(await bytesIn(made))).width).toBe(500);
@@ -131,6 +134,7 @@ test("one picture whose file is gone does not make all others travel through mem
   const gone = {
     ...upload(await speckledPng(16, 16)),
     path: "/proc/1/fd/nowhere",
+    lend,
     bytes: async () => {
       throw new Error("The file is closed.");
     },
@@ -170,6 +174,32 @@ test("a file that another process works on stays open until it is given back", a
   back();
   await closing;
   await expect(file.read(0, 6)).rejects.toThrow();
+});
+
+test("a file that is closed cannot be lent, as its path may lead to the file of another request", async () => {
+  const file = await NamelessFile.create(folder);
+  const closing = file.close();
+  expect(() => file.lend()).toThrow("closed");
+  await closing;
+  expect(() => file.lend()).toThrow("closed");
+});
+
+test("an upload whose request ends while the image worker reads it is not confused with another upload", async () => {
+  const seen = watched();
+  const room = createDarkroom({ spawn: seen.spawn });
+  const { part, close } = await spooled(await speckledPng(40, 30));
+  const inspecting = room.inspect(part, never);
+  // The worker has the path of the file, and is still starting.
+  await until(() => seen.asks.length === 1);
+  const closing = close();
+  const others = await Promise.all(
+    Array.from({ length: 8 }, async () => spooled(await speckledPng(50, 60))),
+  );
+  const { width, height } = await inspecting;
+  expect([width, height]).toEqual([40, 30]);
+  await closing;
+  await Promise.all(others.map((other) => other.close()));
+  await room.close();
 });
 
 test("what came out takes the place of the upload that went in", async () => {

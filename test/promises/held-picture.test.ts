@@ -64,7 +64,8 @@ test("a file that is shorter than it was said to be is refused", async () => {
   const path = written("short.png", png.subarray(0, png.length - 1));
   const held = holdPicture(raw(path, 0, png.length), async () => undefined);
   await expect(held).rejects.toBeInstanceOf(ObstacleError);
-  const looking = darkroom.inspect({ ...upload(png), path }, never);
+  const lend = () => () => undefined;
+  const looking = darkroom.inspect({ ...upload(png), path, lend }, never);
   await expectFault(looking, "invalid_image_file", /shorter than it was said to be/);
 });
 

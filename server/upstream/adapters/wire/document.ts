@@ -49,6 +49,10 @@ export class LongText implements Aside {
     return path === undefined ? undefined : { path, from: this.#from, length: this.length };
   }
 
+  lend(): (() => void) | undefined {
+    return this.#held.lend();
+  }
+
   stream(): AsyncIterable<Uint8Array> {
     return this.#held.stream(this.#from, this.#from + this.length);
   }

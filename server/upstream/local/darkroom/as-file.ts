@@ -25,6 +25,7 @@ export function asFile(
     ...named,
     size: aside.length,
     ...(aside.path !== undefined && { path: aside.path }),
+    lend: () => aside.lend?.(),
     stream: () => streamOf(aside.stream()),
     bytes: () => aside.bytes(),
   };

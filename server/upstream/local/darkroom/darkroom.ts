@@ -100,10 +100,11 @@ export function createDarkroom({
   let reaches = reaching;
 
   const tell = async (ask: AskChild, { source, task, scratch }: Job, byPath: boolean) => {
-    const picture = await toSent(source, { byPath, scratch });
-    const file = byPath && scratch ? await newFile(scratch) : undefined;
-    const back = file?.lend();
+    const { sent: picture, giveBack } = await toSent(source, { byPath, scratch });
+    let giveBackFile: (() => void) | undefined;
     try {
+      const file = byPath && scratch ? await newFile(scratch) : undefined;
+      giveBackFile = file?.lend();
       const into = file?.path;
       const boundOf = (pixels: number): number =>
         task.kind === "inspect" ? inspectMs(pixels, sizeOf(source)) : jobMs;
@@ -111,7 +112,8 @@ export function createDarkroom({
       if (parts.at(-1)?.kind === "written") await file?.measure();
       return { parts, file };
     } finally {
-      back?.();
+      giveBackFile?.();
+      giveBack();
     }
   };
 

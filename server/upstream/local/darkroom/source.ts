@@ -30,16 +30,38 @@ export interface SendOptions {
   readonly scratch: Scratch | undefined;
 }
 
-export async function toSent(source: Source, { byPath, scratch }: SendOptions): Promise<Sent> {
-  const lying = byPath ? whereItLies(source) : undefined;
-  if (lying) return lying;
+/** An image that the process may read until `giveBack` is called. */
+export interface LentImage {
+  readonly sent: Sent;
+  giveBack(): void;
+}
+
+/** A file stays open for the process, also when the request ends meanwhile: its descriptor is not reused for another file. */
+export async function toSent(source: Source, { byPath, scratch }: SendOptions): Promise<LentImage> {
+  const lent = byPath ? lendFile(source) : undefined;
+  if (lent) return lent;
   const bytes = await bytesOf(source);
   if (byPath && scratch && bytes.length > shortBytes) {
     const put = await putAside(bytes, scratch);
     if (put) return put;
   }
   // Copied: a view would carry all of the buffer it looks into.
-  return { kind: "bytes", bytes: new Uint8Array(bytes) };
+  return { sent: { kind: "bytes", bytes: new Uint8Array(bytes) }, giveBack: nothing };
+}
+
+const nothing = (): void => undefined;
+
+function lendFile(source: Source): LentImage | undefined {
+  const giveBack = isFile(source)
+    ? source.lend?.()
+    : source.kind === "aside"
+      ? source.aside.lend?.()
+      : undefined;
+  if (!giveBack) return undefined;
+  const sent = whereItLies(source);
+  if (sent) return { sent, giveBack };
+  giveBack();
+  return undefined;
 }
 
 function whereItLies(source: Source): Sent | undefined {
@@ -65,13 +87,14 @@ async function bytesOf(source: Source): Promise<Uint8Array> {
   return Buffer.from(Buffer.from(bytes).toString("latin1"), "base64");
 }
 
-async function putAside(bytes: Uint8Array, scratch: Scratch): Promise<Sent | undefined> {
+async function putAside(bytes: Uint8Array, scratch: Scratch): Promise<LentImage | undefined> {
   try {
     const file = await scratch.file();
     const { path } = file;
     if (path === undefined) return undefined;
     file.append(bytes);
-    return { kind: "place", place: { path, from: 0, length: bytes.length }, encoding: "raw" };
+    const place = { path, from: 0, length: bytes.length };
+    return { sent: { kind: "place", place, encoding: "raw" }, giveBack: file.lend() };
   } catch (cause) {
     throw unwritable(cause);
   }
