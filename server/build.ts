@@ -65,7 +65,7 @@ export function build({ settings, snapshot, engines, log, ...hurry }: BuildOptio
   const folder = settings.VEXEL_DATA;
   const clock = () => performance.now();
   const world = { now: Date.now, clock, random: Math.random };
-  const temp = createTempPath({ settings, clock });
+  const temp = createTempPath({ settings, log, clock });
   // Asked only once there is a roster.
   const targets = () => showTargets(roster, Date.now);
   const events = createEventPath({ settings, snapshot, log, version, targets, ...world, ...hurry });

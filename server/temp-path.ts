@@ -1,6 +1,7 @@
 /** Puts together request temp storage: the spool folder, its bounds, and the disk reserve that the ledger lives on. */
 import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import type { Log } from "./observe/log.ts";
 import type { Settings } from "./settings.ts";
 import { DiskReserve } from "./std/disk-reserve.ts";
 import { Allowance } from "./std/held.ts";
@@ -13,6 +14,7 @@ const memoryBytes = 8 * 1024 * 1024;
 
 export interface TempPathOptions {
   readonly settings: Settings;
+  readonly log: Log;
   /** Milliseconds, monotonic. */
   readonly clock: () => number;
 }
@@ -25,11 +27,15 @@ export interface TempPath {
   scratch(keyId: string): Scratch;
 }
 
-export function createTempPath({ settings, clock }: TempPathOptions): TempPath {
+export function createTempPath({ settings, log, clock }: TempPathOptions): TempPath {
   const folder = emptyFolder(join(settings.VEXEL_DATA, "spool"));
   const disk = new DiskReserve({
     reserveBytes: settings.VEXEL_DISK_RESERVE_BYTES,
     measure: () => diskSpace(settings.VEXEL_DATA),
+    report: (isLow, freeBytes) => {
+      if (isLow) log.error("disk-almost-full", { freeBytes });
+      else log.warn("disk-has-room", { freeBytes });
+    },
     clock,
   });
   const storage = new TempStorage({ maxBytes: settings.VEXEL_SPOOL_MAX_BYTES, disk });

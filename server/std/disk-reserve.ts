@@ -14,12 +14,17 @@ export interface DiskReserveOptions {
   readonly reserveBytes: number;
   /** Asks the system. Throws where there is no such folder. */
   readonly measure: () => DiskSpace;
+  /** Told when hardly more than the reserve is free, and when there is enough again. */
+  readonly report: (isLow: boolean, freeBytes: number) => void;
   /** Milliseconds, monotonic. */
   readonly clock: () => number;
 }
 
 /** On a small disk the reserve is at most this part of it. */
 const largestShare = 1 / 20;
+/** Uploads stop at the reserve by themselves, so the free space is low a little above it. The gap keeps it from flapping. */
+const lowTimes = 1.25;
+const enoughTimes = 1.5;
 /** How long a measurement holds, less what the gateway itself has written since. */
 const validMs = 1000;
 
@@ -27,6 +32,7 @@ export class DiskReserve {
   readonly #options: DiskReserveOptions;
   #free = 0;
   #reserve = 0;
+  #isLow = false;
   #measuredAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: DiskReserveOptions) {
@@ -50,11 +56,14 @@ export class DiskReserve {
   }
 
   #measure(): void {
-    const { reserveBytes, measure, clock } = this.#options;
+    const { reserveBytes, measure, report, clock } = this.#options;
     try {
       const { freeBytes, totalBytes } = measure();
       this.#free = freeBytes;
       this.#reserve = Math.min(reserveBytes, totalBytes * largestShare);
+      const isLow = freeBytes < this.#reserve * (this.#isLow ? enoughTimes : lowTimes);
+      if (isLow !== this.#isLow) report(isLow, freeBytes);
+      this.#isLow = isLow;
     } catch {
       // The folder is gone, or the system does not tell. The write itself reports what is wrong.
       this.#free = Number.POSITIVE_INFINITY;

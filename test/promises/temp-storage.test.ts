@@ -112,13 +112,14 @@ test("spilled responses are charged to their key, also what a worker wrote, unti
 
 describe("the disk reserve", () => {
   const diskOf = (totalBytes: number, reserveBytes: number) => {
-    const state = { freeBytes: totalBytes, now: 0, measured: 0 };
+    const state = { freeBytes: totalBytes, now: 0, measured: 0, told: [] as boolean[] };
     const disk = new DiskReserve({
       reserveBytes,
       measure: () => {
         state.measured++;
         return { freeBytes: state.freeBytes, totalBytes };
       },
+      report: (isLow) => state.told.push(isLow),
       clock: () => state.now,
     });
     return { disk, state };
@@ -149,6 +150,16 @@ describe("the disk reserve", () => {
     state.now = 1001;
     state.freeBytes = 50_000;
     expect(disk.hasRoom(100, "upload")).toBeTrue();
+  });
+
+  test("tells once that it is reached, and once that there is room again", () => {
+    const { disk, state } = diskOf(100_000, 1000);
+    for (const freeBytes of [50_000, 1300, 1200, 900, 1300, 1400, 1600, 1400]) {
+      state.freeBytes = freeBytes;
+      state.now += 2000;
+      disk.hasRoom(10, "upload");
+    }
+    expect(state.told).toEqual([true, false]);
   });
 
   test("is at most a twentieth of a small disk", () => {

@@ -246,5 +246,7 @@ if (mayMount()) {
     for (const upload of uploads) upload.hangUp();
     await until(() => freeBytes() > 40 * megabyte);
     expect((await edit(gateway.url, asOther, 10 * megabyte)).status).toBe(200);
+    expect(gateway.output()).toContain("disk-almost-full");
+    expect(gateway.output()).toContain("disk-has-room");
   });
 }
