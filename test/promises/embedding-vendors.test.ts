@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { fromEnvironment } from "../../server/snapshot/environment.ts";
 import { loadSnapshot } from "../../server/snapshot/load.ts";
 import { adapters } from "../../server/upstream/adapters/index.ts";
 import type { EmbeddingsQuery, Target } from "../../server/upstream/contract.ts";
@@ -159,6 +160,9 @@ test("a Voyage key of MongoDB Atlas is sent to MongoDB, and to no other host", (
   const { upstream } = targetAt("voyage", "voyage-4", "al-0123");
   const probe = adapters.get("voyage")?.probe?.(upstream);
   expect(probe?.url).toStartWith("https://ai.mongodb.com/");
+  const { provided } = fromEnvironment({ VOYAGE_API_KEY: "al-0123" });
+  const fromKey = provided.map((row) => sent({ upstream: row.upstream, model: "voyage-4" }).url);
+  expect(fromKey).toEqual(["https://ai.mongodb.com/v1/embeddings"]);
   const own = { ...upstream, baseUrl: "https://proxy.example/v1" };
   expect(sent({ upstream: own, model: "voyage-4" }).url).toStartWith("https://proxy.example/");
 });
