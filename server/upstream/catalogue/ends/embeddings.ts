@@ -34,6 +34,24 @@ export const embeddingEnds: readonly EndRow[] = [
     on: "2026-12-31",
     source: "console.upstage.ai/docs/capabilities/embed, read on 2026-11-16",
   },
+  {
+    kind: "cohere",
+    models: ["embed-english-v2.0", "embed-english-light-v2.0", "embed-multilingual-v2.0"],
+    on: "2026-04-04",
+    source: "docs.cohere.com/changelog/2026-04-04-embed-v2-aya-8b-retirement, read on 2026-11-16",
+  },
+  {
+    kind: "gemini",
+    models: ["text-embedding-004"],
+    on: "2026-01-14",
+    source: "ai.google.dev/docs/changelog, read on 2026-11-16",
+  },
+  {
+    kind: "gemini",
+    models: ["embedding-001", "gemini-embedding-exp", "gemini-embedding-exp-03-07"],
+    on: "2025-10-30",
+    source: "Google's announcement in drupal.org/i/3550425, read on 2026-11-16",
+  },
   { kind: "gemini", models: ["gemini-embedding-001"], on: "2028-05-14", source: litellm },
   { kind: "vertex", models: ["gemini-embedding-001"], on: "2028-05-20", source: litellm },
   {

@@ -13,16 +13,18 @@ const byName = new Map(
   ),
 );
 
-/** Bedrock puts the inference profile's region before the model: `us.amazon.nova-canvas-v1:0`. */
-const region = /^(?:us|us-gov|eu|apac|au|ca|jp|global)\./;
+/** What may stand before a model's name: the region of a Bedrock inference profile, Google's paths. */
+const prefixes: Readonly<Record<string, RegExp>> = {
+  bedrock: /^(?:us|us-gov|eu|apac|au|ca|jp|global)\./,
+  gemini: /^models\//,
+  vertex: /^(?:publishers\/)?google\/(?:models\/)?/,
+};
 
 /** When this kind of upstream ends this model, where that is known. */
 export function endOf(model: string, kind: string): EndDate | undefined {
   const name = model.toLowerCase();
-  return (
-    byName.get(`${kind} ${name}`) ??
-    (kind === "bedrock" ? byName.get(`${kind} ${name.replace(region, "")}`) : undefined)
-  );
+  const prefix = prefixes[kind];
+  return byName.get(`${kind} ${prefix ? name.replace(prefix, "") : name}`);
 }
 
 /** Whether that day has begun. `now`: Unix milliseconds. */
