@@ -1,5 +1,6 @@
 /** An answer whose body comes piece by piece, read in one of the ways that adapters know, and never more of it than is allowed. */
 import { GatewayError } from "../std/gateway-error.ts";
+import { parseShallow } from "../std/json-depth.ts";
 import { Pieces } from "../std/pieces.ts";
 import type { Signal } from "../std/signal.ts";
 import type { WireReply } from "./adapter.ts";
@@ -91,9 +92,10 @@ export const withoutMark = (bytes: Pieces): Pieces =>
     ? Pieces.of(bytes.whole().subarray(3))
     : bytes;
 
-export function parseJson(text: string): unknown {
+/** Without what is nested too deep. */
+export async function parseJson(text: string): Promise<unknown> {
   try {
-    return JSON.parse(text);
+    return await parseShallow(text);
   } catch (cause) {
     throw new GatewayError("upstream_invalid", "The upstream's answer is not valid JSON.", {
       cause,

@@ -1,11 +1,10 @@
 /** What the laws of the adapters are tried on: targets, queries, files, and answers of every shape. */
 
 import fc from "fast-check";
-import { GatewayError } from "../../server/std/gateway-error.ts";
 import { Pieces } from "../../server/std/pieces.ts";
 import type { Adapter, WireReply, WireRequest } from "../../server/upstream/adapter.ts";
 import { adapters, halfAlike, openaiShaped } from "../../server/upstream/adapters/index.ts";
-import { withoutMark } from "../../server/upstream/bounded-reply.ts";
+import { parseJson, withoutMark } from "../../server/upstream/bounded-reply.ts";
 import type {
   EditQuery,
   EmbeddingInput,
@@ -236,13 +235,7 @@ export function replyOf(body: string | Uint8Array, given: ReplyOptions = {}): Wi
     headers: new Headers({ "content-type": "application/json", ...headers }),
     text: async () => decoded(),
     bytes: async () => withoutMark(Pieces.of(bytes)),
-    json: async () => {
-      try {
-        return JSON.parse(decoded()) as unknown;
-      } catch (cause) {
-        throw new GatewayError("upstream_invalid", "not JSON", { cause });
-      }
-    },
+    json: () => parseJson(decoded()),
     chunks: async function* () {
       let from = 0;
       for (const cut of [...cuts, bytes.length].toSorted((a, b) => a - b)) {

@@ -136,6 +136,22 @@ const laws: Readonly<Record<string, Law<VendorSubject>>> = {
     }
     expect(question.traits(vendor.target)).toEqual(traits);
   },
+  "an answer with a field that is nested very deep is read, or refused as the upstream's fault":
+    async (subject) => {
+      const { vendor, adapter } = subject;
+      const { body, ...answer } = vendor.answer([Float32Array.of(1, 2)], 3);
+      const deep = "[".repeat(100_000) + "]".repeat(100_000);
+      const beside = body.replace(/^\s*\{/, `{"x_trace":${deep},`);
+      const read = await faultOf(() => readAnswer(subject, { ...answer, body: beside }, 1));
+      expect(["upstream_invalid", undefined]).toContain(read?.fault);
+      for (const garbage of [deep, "[".repeat(100_000)]) {
+        const fault = await faultOf(() => readAnswer(subject, { ...answer, body: garbage }, 1));
+        expect(fault?.fault).toBe("upstream_invalid");
+        const context = { target: vendor.target, model: "m" };
+        const refused = await adapter.fault(replyOf(garbage, { status: 500 }), context);
+        expect(refused.fault).toStartWith("upstream_");
+      }
+    },
   "vectors come back in the order of their inputs, to the last bit": async (subject) => {
     await fc.assert(
       fc.asyncProperty(matrices(Math.min(subject.traits.maxItems, 6)), async (rows) => {

@@ -14,6 +14,8 @@ export type Mischief =
   /** The next answer with a picture in it is half of one: as if it were all, or because the line broke. */
   | "truncated"
   | "cut"
+  /** Every answer in JSON, and every event, has a field besides that is nested a hundred thousand deep. */
+  | "deep"
   /** After an order, the next question about it meets with a breakdown. */
   | "stumble";
 
@@ -123,6 +125,18 @@ function newScene(vendor: PictureVendor): Scene {
 
 const onPictures: ReadonlySet<unknown> = new Set<Mischief>(["truncated", "cut"]);
 
+export const deepJson = `${"[".repeat(100_000)}${"]".repeat(100_000)}`;
+
+/** The field comes first: whoever reads in order meets with it before the picture. */
+function deepened(response: VendorResponse): VendorResponse {
+  const { body } = response;
+  if (body instanceof Uint8Array) return response;
+  const headers = headersOf(response);
+  const text = typeof body === "string" ? body : JSON.stringify(body);
+  const deep = text.replace(/^(data: ?)?\{(?=")/gm, `$1{"x_trace":{"a":[1,${deepJson}]},`);
+  return { ...response, headers, body: deep };
+}
+
 const stumble: VendorResponse = { status: 500, body: "Internal Server Error" };
 
 /** Those about pictures wait until one comes. */
@@ -131,7 +145,7 @@ function takeMischief(scene: Scene, request: VendorRequest): Mischief | undefine
   const due =
     mischief === "stumble"
       ? scene.exchanges.some((earlier) => isOrder(earlier.request))
-      : isOrder(request) && !onPictures.has(mischief);
+      : isOrder(request) && !onPictures.has(mischief) && mischief !== "deep";
   if (!due) return undefined;
   if (--scene.times <= 0) scene.mischief = undefined;
   return mischief === "stumble" ? stumble : mischief;
@@ -162,6 +176,7 @@ function deliver(
   if (mischief === "garbage") {
     return new Response(page, { headers: { "content-type": "text/html" } });
   }
+  if (scene.mischief === "deep") return toResponse(deepened(response));
   const { body } = response;
   if (!onPictures.has(scene.mischief) || !holdsPicture(scene, body)) return toResponse(response);
   const { mischief: wanted } = scene;

@@ -64,6 +64,18 @@ for (const [name, streams] of Object.entries(ways)) {
       }
     });
 
+    test("the rest of an error that is too long to be read is no second response", async () => {
+      const long = `HTTP/1.1 500 Oops\r\ncontent-length: 2000000\r\n\r\n${"x".repeat(2_000_000)}`;
+      using server = rawServer(({ socket, turn, body }) => {
+        socket.write(turn === 1 ? ok(String(body)) : long);
+      });
+      using way = testWay(streams);
+      expect(await way.ask(server.url, "a")).toBe("a");
+      expect(await way.ask(server.url, "b")).toBe("");
+      expect(server.asked).toHaveLength(2);
+      expect(way.told).toEqual([]);
+    });
+
     test("success for a request that was not read to its end is not believed", async () => {
       using server = rawServer(echo, {
         onHead: ({ socket }) => {

@@ -45,6 +45,8 @@ export class Answer {
   coding: string | undefined;
   /** Whether anything came at all. */
   begun = false;
+  /** Its body, or the rest of it, is not taken: bytes that follow belong to it. */
+  isCut = false;
   /** More came than belongs to this response, and it could be another one. */
   surplus = false;
   /** It seems to say that nothing is left of a rate limit. If not, no header need be read to know that. */
@@ -97,7 +99,7 @@ export class Answer {
     else if (this.#state === "until-close") rest = this.#keep(rest);
     if (rest.length > 0 && this.#state === "done") {
       this.reusable = false;
-      this.surplus = isResponse(rest);
+      this.surplus = !this.isCut && isResponse(rest);
     }
   }
 
@@ -136,7 +138,10 @@ export class Answer {
   #begin(status: number, coding: string | undefined, length: string | undefined): void {
     if (status === 204 || status === 304) {
       // One that announces a body may send it all the same.
-      if (coding !== undefined || (length ?? "0") !== "0") this.reusable = false;
+      if (coding !== undefined || (length ?? "0") !== "0") {
+        this.reusable = false;
+        this.isCut = true;
+      }
       this.#state = "done";
     } else if (coding !== undefined) {
       // Both would let two readers disagree on where the answer ends.
@@ -212,6 +217,7 @@ export class Answer {
     this.#heaped = 0;
     this.#length = 0;
     this.reusable = false;
+    this.isCut = true;
     this.#state = "done";
   }
 

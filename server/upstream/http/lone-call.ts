@@ -150,7 +150,8 @@ class LoneCall implements LoneAnswer, Holder {
       this.fail(error);
       return;
     }
-    if (wasDone ? isResponse(bytes) : this.#answer.surplus) this.#foundSurplus();
+    const { isCut, surplus } = this.#answer;
+    if (wasDone ? !isCut && isResponse(bytes) : surplus) this.#foundSurplus();
     else if (this.#isEarly && this.#answer.status >= 200 && this.#answer.status <= 299) {
       this.fail(new NotHttp("it answered before it had read the request"));
     }

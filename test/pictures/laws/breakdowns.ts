@@ -1,9 +1,9 @@
 /** Laws: when the line or the vendor breaks down, the caller hears of it, and no picture is ordered a second time. */
 import { expect } from "bun:test";
 import type { FaultName } from "../../../contract/faults.ts";
-import { answered, ask, draw, refused } from "../ask.ts";
+import { answered, ask, askStream, draw, refused } from "../ask.ts";
 import type { Operation, Place } from "../house.ts";
-import type { Mischief } from "../serve-vendor.ts";
+import { deepJson, type Mischief } from "../serve-vendor.ts";
 import type { Trick } from "../studio.ts";
 import type { PictureLaw, PictureLaws } from "./law.ts";
 import { picturesIn } from "./truth.ts";
@@ -91,6 +91,43 @@ export const breakdowns: PictureLaws = {
       law,
     ]),
   ),
+
+  "a field that is nested a hundred thousand deep does not hide the picture beside it": {
+    holds: async (place, operation) => {
+      place.served.spoil("deep");
+      place.served.studio.play("heavy");
+      const answer = await draw(place, operation, { response_format: "b64_json" });
+      expect(picturesIn(answer)).toHaveLength(1);
+      expect(place.served.studio.orders).toHaveLength(1);
+    },
+  },
+
+  "the same in a stream": {
+    holds: async (place, operation) => {
+      place.served.spoil("deep");
+      place.served.studio.play("heavy");
+      const { events, text } = await askStream(place, operation, { partial_images: 0 });
+      expect(events.at(-1)?.type, text.slice(0, 300)).toEndWith(".completed");
+      expect(place.served.studio.orders).toHaveLength(1);
+    },
+  },
+
+  "an answer that is nothing but brackets is a fault of the upstream": {
+    holds: async (place, operation) => {
+      // What lacks its end is no JSON. The other is, without a picture: where that means that the model failed, it may say so.
+      const bodies: readonly (readonly [string, readonly FaultName[]])[] = [
+        [deepJson.slice(0, 100_000), ["upstream_invalid"]],
+        [deepJson, ["upstream_invalid", "upstream_error"]],
+      ];
+      for (const [body, faults] of bodies) {
+        place.served.spoil({ body, headers: { "content-type": "application/json" } });
+        const outcome = await ask(place, operation, { response_format: "b64_json" });
+        const { fault, status } = refused(place, outcome);
+        expect(faults).toContain(fault);
+        expect(status).toBe(502);
+      }
+    },
+  },
 
   "a question about how far it is may fail, and the picture comes all the same": {
     about: "vendor",

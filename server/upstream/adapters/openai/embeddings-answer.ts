@@ -1,5 +1,6 @@
 /** An embeddings answer out of its bytes. Vectors in base64 are cut out before parsing: they are all but all of it. */
 import { GatewayError } from "../../../std/gateway-error.ts";
+import { isTooDeep, maxJsonDepth } from "../../../std/json-depth.ts";
 import { EncodedVector } from "../../../std/numbers/encoded-vector.ts";
 import type { Pieces } from "../../../std/pieces.ts";
 
@@ -30,6 +31,7 @@ export function parseAnswer(answer: Pieces, inPlaceFrom = largeBytes): Parsed {
 
 function parseWhole(answer: Pieces): Parsed {
   const text = decoder.decode(answer.whole());
+  checkDepth(text);
   try {
     return { value: JSON.parse(text), text };
   } catch (cause) {
@@ -37,6 +39,17 @@ function parseWhole(answer: Pieces): Parsed {
       cause,
     });
   }
+}
+
+/** Up to this length a text can be as deep as it likes: it takes some milliseconds, and of the value only known fields are read. */
+const shortLength = 64 * 1024;
+
+function checkDepth(text: string): void {
+  if (text.length <= shortLength || !isTooDeep(text)) return;
+  throw new GatewayError(
+    "upstream_invalid",
+    `The upstream's answer is not usable: it is nested more than ${maxJsonDepth} deep.`,
+  );
 }
 
 /**
@@ -76,6 +89,7 @@ function parseAround(answer: Pieces, inPlaceFrom: number): Parsed | undefined {
   around.add(from, answer.length);
   const rest = around.text();
   if (vectors.length === 0 || notPlain.test(rest)) return undefined;
+  checkDepth(rest);
   try {
     const value = putBack(JSON.parse(rest), vectors);
     return value === undefined ? undefined : { value, text: rest };

@@ -4,6 +4,7 @@
  */
 import { GatewayError } from "../../../std/gateway-error.ts";
 import { type Held, release } from "../../../std/held.ts";
+import { DepthFilter } from "../../../std/json-depth.ts";
 import { StreamedText } from "../../../std/json-stream.ts";
 import type { Aside, Place, Scratch } from "../../../std/scratch.ts";
 import type { WireReply } from "../../adapter.ts";
@@ -116,6 +117,8 @@ const isLastOf = ({ byteOffset, length, buffer }: Uint8Array): boolean =>
 
 export class DocumentReader {
   readonly #where: LongTexts;
+  /** A field that is nested too deep costs neither memory nor time, and the picture beside it is found. */
+  readonly #shallow = new DepthFilter();
   readonly #skeleton: Uint8Array[] = [];
   readonly #texts: LongText[] = [];
   #inText = false;
@@ -137,7 +140,8 @@ export class DocumentReader {
     return new TextDecoder().decode(Buffer.concat(this.#skeleton));
   }
 
-  async take(chunk: Uint8Array): Promise<void> {
+  async take(piece: Uint8Array): Promise<void> {
+    const chunk = this.#shallow.push(piece);
     let at = 0;
     while (at < chunk.length) {
       if (!this.#inText) {

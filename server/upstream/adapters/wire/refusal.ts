@@ -1,4 +1,5 @@
 /** A refusal as it came over the wire: a body that can be read only once, in words that are not all for callers. */
+import { parseShallow } from "../../../std/json-depth.ts";
 import { Pieces } from "../../../std/pieces.ts";
 import type { WireReply } from "../../adapter.ts";
 
@@ -8,7 +9,7 @@ const maxErrorBytes = 64 * 1024;
 /** What the vendor said, as JSON where it is JSON. */
 export async function readRefusal(reply: WireReply): Promise<unknown> {
   try {
-    return JSON.parse(await reply.text(maxErrorBytes));
+    return await parseShallow(await reply.text(maxErrorBytes));
   } catch {
     return undefined;
   }
