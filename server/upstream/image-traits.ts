@@ -9,6 +9,11 @@ export interface ImageTraits {
   readonly maxImages: number;
   /** Options it understands, by OpenAI's names, with the values it knows. What is not here it has not. */
   readonly takes: Readonly<Partial<Record<OptionName, "any" | readonly string[]>>>;
+  /**
+   * Options and values that are not among `takes` and are sent to it all the same, because the evidence against them is not
+   * its vendor's own: a third party's report, or the vendor's silence. The upstream decides.
+   */
+  readonly contested?: ImageTraits["takes"];
   readonly sizes: Sizes;
   /**
    * Where it takes `output_compression`: the formats with which it does. Without a format it makes another one. Absent: not
@@ -50,6 +55,7 @@ export interface SizeRule {
   readonly multipleOf: number;
   readonly minEdge: number;
   readonly maxEdge: number;
+  /** Fewer are refused. Absent: the upstream decides. */
   readonly minPixels?: number;
   readonly maxPixels?: number;
   /** The longer edge by the shorter. */

@@ -75,13 +75,25 @@ describe("the official client's images.generate", () => {
   });
 
   test("is refused options that the model does not have, before anyone is asked", async () => {
-    const newest = { complexity: "low", frame_count: 4, frame_duration_ms: 50 };
     const error = await refusalOf(
-      client.images.generate({ model: "gpt-image-2", prompt: "an otter", ...newest } as never),
+      client.images.generate({ model: "dall-e-3", prompt: "an otter", moderation: "low" }),
       BadRequestError,
     );
     expect(fake.requests).toHaveLength(0);
-    expect(error).toMatchObject({ code: "unknown_parameter", param: "complexity" });
+    expect(error).toMatchObject({ code: "unknown_parameter", param: "moderation" });
+  });
+
+  test("gets the upstream's own word on a capability that is contested", async () => {
+    const error = await refusalOf(
+      client.images.generate({
+        model: "gpt-image-2",
+        prompt: "an otter",
+        background: "transparent",
+      }),
+      BadRequestError,
+    );
+    expect(fake.requests[0]!.json).toMatchObject({ background: "transparent" });
+    expect(error.message).toContain("Transparent background is not supported for this model.");
   });
 
   test("does not send what was given as null", async () => {

@@ -91,8 +91,11 @@ function* illegalIn({ query, calls }: Plan<Query>, traits: ImageTraits): Generat
   const shapes = sizes !== "any" && "ratios" in sizes ? sizes.ratios : [];
   if (query.aspect !== undefined && !shapes.includes(query.aspect)) yield `shape ${query.aspect}`;
   for (const [name, value] of Object.entries(others)) {
-    const allowed = traits.takes[name as keyof typeof others];
-    if (allowed !== "any" && !allowed?.includes(String(value))) yield `${name} ${value}`;
+    const option = name as keyof typeof others;
+    // Contested values are the upstream's to refuse.
+    const rows = [traits.takes[option], traits.contested?.[option]];
+    const isAllowed = rows.some((row) => row === "any" || row?.includes(String(value)));
+    if (!isAllowed) yield `${name} ${value}`;
   }
   const { output_format = "", output_compression } = others;
   const compressible = traits.compresses?.includes(output_format) ?? true;

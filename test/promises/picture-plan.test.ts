@@ -219,8 +219,8 @@ describe("output_compression, of which only jpeg and webp know", () => {
     expect(told().message).toStartWith(
       "Compression less than 100 is not supported without an output_format.",
     );
-    // Where there are no gifs, that is what is wrong, in whichever order it was said.
-    expect(told("gif", "gpt-image-2").details.param).toBe("output_format");
+    // Where it is known that there are no gifs, that is what is wrong, in whichever order it was said.
+    expect(told("gif", "dall-e-3").details.param).toBe("output_format");
   });
 });
 
@@ -228,12 +228,46 @@ describe("what OpenAI's models take", () => {
   const planned = (model: string, options: ImageOptions, operation?: "generations" | "edits") =>
     planPicture(query(options), openaiTraitsOf(model, operation), "adapt");
 
-  test("a transparent background is not asked of gpt-image-2, and is of those after it", () => {
-    const error = refusalOf({ background: "transparent" }, openaiTraitsOf("gpt-image-2"));
-    expect([error.fault, error.message]).toEqual([
-      "transparency_unsupported",
-      "Transparent background is not supported for this model. Supported values are: 'opaque' and 'auto'.",
-    ]);
+  test("a contested capability goes to the upstream, whatever the policy: it is not refused here", () => {
+    const options: ImageOptions[] = [
+      { background: "transparent" },
+      { background: "transparent", output_format: "webp" },
+      { output_format: "gif", frame_count: 4, frame_duration_ms: 100 },
+      { output_format: "svg", svg: { model: "writer" } },
+      { complexity: "low" },
+      // Microsoft has a least number of pixels for it, OpenAI has none.
+      { size: "512x512" },
+    ];
+    for (const policy of ["adapt", "strict", "drop"] as const) {
+      for (const given of options) {
+        const plan = planPicture(
+          query(given),
+          openaiTraitsOf("gpt-image-2", "generations"),
+          policy,
+        );
+        expect([plan.query.options, plan.dropped]).toEqual([given, []]);
+      }
+    }
+    const edited = planned("gpt-image-2.5-flare", { input_fidelity: "low" }, "edits");
+    expect(edited.query.options).toEqual({ input_fidelity: "low" });
+  });
+
+  test("what OpenAI's own documents rule out is refused here", () => {
+    for (const [model, given] of [
+      ["gpt-image-2", { background: "transparent", output_format: "jpeg" }],
+      ["gpt-image-2", { quality: "max" }],
+      ["gpt-image-2", { size: "1000x1000" }],
+      ["gpt-image-2", { size: "4096x2160" }],
+      ["gpt-image-2", { style: "vivid" }],
+      ["dall-e-3", { background: "transparent" }],
+      ["dall-e-3", { output_format: "gif" }],
+    ] as const) {
+      expect(refusalOf(given, openaiTraitsOf(model, "generations")).details.param).toBe(
+        Object.keys(given)[0],
+      );
+    }
+    const edits = openaiTraitsOf("gpt-image-2", "edits");
+    expect(refusalOf({ output_format: "svg" }, edits).details.param).toBe("output_format");
     for (const model of ["gpt-image-1.5-2025-12-16", "gpt-image-2.5-flare", "gpt-image-2.6"]) {
       const { options } = planned(model, { background: "transparent" }).query;
       expect(options.background).toBe("transparent");

@@ -170,10 +170,11 @@ function planCalls(draft: Draft, n: number, maxImages: number): number[] {
 /** Options with a step of their own. */
 const separate: ReadonlySet<keyof ImageOptions> = new Set(["n", "size", "output_compression"]);
 
-function planOption(draft: Draft, name: OptionName, { takes, always }: ImageTraits): void {
+function planOption(draft: Draft, name: OptionName, traits: ImageTraits): void {
+  const { takes, always, contested } = traits;
   const value = draft.options[name];
   const allowed = takes[name];
-  if (allowed === "any" || allowed?.includes(String(value))) return;
+  if (allowed === "any" || holds(allowed, value) || holds(contested?.[name], value)) return;
   delete draft.options[name];
   // What a model does by itself need not be said.
   if (value === "auto" || always?.[name] === value) return;
@@ -184,6 +185,9 @@ function planOption(draft: Draft, name: OptionName, { takes, always }: ImageTrai
   if (draft.policy === "drop") draft.dropped.push(name);
   else throw refusal(draft, name, value, allowed);
 }
+
+const holds = (values: "any" | readonly string[] | undefined, value: unknown): boolean =>
+  values === "any" || values?.includes(String(value)) === true;
 
 /** Values that ask for what every picture is anyway. */
 const isUsual = (name: OptionName, value: unknown): boolean =>

@@ -18,5 +18,6 @@ export function openaiTraitsOf(model: string, operation?: "generations" | "edits
   if (operation !== "generations") return { ...known.traits, ...known.editing, verbatim: true };
   // How closely to look at a picture means nothing where there is none.
   const { input_fidelity: _, ...takes } = known.traits.takes;
-  return { ...known.traits, takes, verbatim: true };
+  const { input_fidelity: __, ...contested } = known.traits.contested ?? {};
+  return { ...known.traits, takes, contested, verbatim: true };
 }

@@ -1,4 +1,7 @@
-/** What OpenAI's image models can do, by OpenAI's own specification and what its server was seen to refuse. */
+/**
+ * What OpenAI's image models can do. A request is refused here only on OpenAI's own evidence: its specification, its SDKs,
+ * its guides, or the words of its server. What rests on anything else is `contested`, and left to the upstream.
+ */
 import { type ImageTraits, openPictures, type SizeRule } from "../../image-traits.ts";
 import type { KnownImage } from "./known-image.ts";
 
@@ -26,9 +29,26 @@ const gptEdits = {
   maxBytes: 50 * 1024 * 1024,
 } as const;
 
+/**
+ * SDK for Node 7.53.0, the fields' documentation: a gif "requires access to the GIF preview for the selected model", and of
+ * `svg` and `complexity` no model is named. Only third parties say which models have them (docs.comfy.org, apidog.com).
+ */
+const previews = {
+  output_format: ["gif", "svg"],
+  complexity: ["low", "medium", "high"],
+  frame_count: "any",
+  frame_duration_ms: "any",
+  svg: "any",
+} as const;
+
+/** Of edits: their `output_format` has no svg in the specification, and there is no `svg` option. */
+const { svg: _, ...withoutSvg } = previews;
+const editPreviews = { ...withoutSvg, output_format: ["gif"] } as const;
+
 const gpt: ImageTraits = {
   maxImages: 10,
   takes: gptTakes,
+  contested: previews,
   sizes: { list: presets },
   // "Compression less than 100 is not supported for PNG output format", and png is what comes unasked.
   compresses: ["jpeg", "webp"],
@@ -37,23 +57,22 @@ const gpt: ImageTraits = {
   edits: gptEdits,
 };
 
-/** Learn.microsoft.com, azure/ai-services/openai: dall-e.md; the numbers behind "current pixel and edge limits". */
+/**
+ * The specification: "divisible by 16", an "aspect ratio between 1:3 and 3:1", at most 3840x2160. The least number of pixels
+ * is Microsoft's alone (learn.microsoft.com, azure/ai-services/openai, dall-e.md: 655,360), so that the upstream decides.
+ */
 const anySize: SizeRule = {
   multipleOf: 16,
   minEdge: 16,
   maxEdge: 3840,
-  minPixels: 655_360,
-  maxPixels: 8_294_400,
+  maxPixels: 3840 * 2160,
   maxRatio: 3,
 };
 
 const fidelity = { input_fidelity: ["high", "low"] } as const;
-/** developers.openai.com/api/docs/guides/image-generation: these look closely at every picture, and want no word about it. */
-const later = {
-  ...gpt,
-  sizes: { rule: anySize },
-  always: { input_fidelity: "high" },
-} as const;
+const later = { ...gpt, sizes: { rule: anySize } } as const;
+/** The SDK names models that take `input_fidelity`, and gpt-image-2 as one that does not. Of later ones it says nothing. */
+const unnamedFidelity = { input_fidelity: ["high", "low"] } as const;
 /** `markup`, of which the specification says: "Supports GPT Image 2.5". */
 const marked = { ...later, edits: { ...gptEdits, files: true } } as const;
 const laterTiers = ["low", "medium", "high", "xhigh", "max", "auto"];
@@ -112,26 +131,35 @@ export const openaiPictures: readonly KnownImage[] = [
       maxPrompt: 4000,
     },
   },
-  { name: "gpt-image-1", traits: { ...gpt, takes: { ...gptTakes, ...fidelity } } },
+  {
+    name: "gpt-image-1",
+    traits: { ...gpt, takes: { ...gptTakes, ...fidelity } },
+    editing: { contested: editPreviews },
+  },
   {
     name: "gpt-image-1-mini",
     traits: { ...gpt, takes: { ...gptTakes, input_fidelity: ["low"] } },
+    editing: { contested: editPreviews },
   },
   {
     name: "gpt-image-1.5",
     also: ["gpt-image-1.5-2025-12-16", "chatgpt-image-latest"],
     traits: { ...gpt, takes: { ...gptTakes, ...fidelity } },
+    editing: { contested: editPreviews },
   },
   {
     name: "gpt-image-2",
     also: ["gpt-image-2-2026-04-21"],
     traits: {
       ...later,
-      // The specification calls a transparent one a preview, which began on 2026-08-20. It has ended on 2026-09-30:
-      // docs.apiyi.com/en/live/2026-10/gpt-image-2-transparent-shutdown, where each of 21 calls was refused on 2026-10-15;
-      // OpenAI's own cookbook (openai/openai-cookbook#3085) went over to 2.5 for it.
+      // developers.openai.com/api/docs/guides/image-generation: it looks closely at every image, and wants no word about it.
+      always: { input_fidelity: "high" },
       takes: { ...gptTakes, background: ["opaque", "auto"] },
+      // The SDK calls a transparent background a preview (2026-11-06). That the preview ended on 2026-09-30 is a third
+      // party's report: docs.apiyi.com/en/live/2026-10/gpt-image-2-transparent-shutdown, 21 refused requests on 2026-10-15.
+      contested: { ...previews, background: ["transparent"] },
     },
+    editing: { contested: { ...editPreviews, background: ["transparent"] } },
   },
   {
     name: "gpt-image-2.5",
@@ -139,7 +167,12 @@ export const openaiPictures: readonly KnownImage[] = [
       ...["gpt-image-2.5-sunburst", "gpt-image-2.5-flare"],
       ...["gpt-image-2.5-sunburst-2026-09-08", "gpt-image-2.5-flare-2026-09-08"],
     ],
-    traits: { ...marked, takes: { ...gptTakes, quality: laterTiers } },
+    traits: {
+      ...marked,
+      takes: { ...gptTakes, quality: laterTiers },
+      contested: { ...previews, ...unnamedFidelity },
+    },
+    editing: { contested: { ...editPreviews, ...unnamedFidelity } },
   },
   {
     name: "gpt-image-2.6",
@@ -147,6 +180,7 @@ export const openaiPictures: readonly KnownImage[] = [
     traits: {
       ...marked,
       takes: { ...movingTakes, output_format: [...formats, "gif", "svg"], svg: "any" },
+      contested: unnamedFidelity,
       // Its sizes are called flexible; the rule is not told.
       sizes: "any",
     },
