@@ -20,10 +20,10 @@ export const amazon: readonly KnownEmbedding[] = [
     source,
   },
   {
-    // Of texts it reads 128 tokens. The same goes for its shorter vectors.
+    // The same goes for its shorter vectors.
     name: "titan-embed-image-v1",
     dimensions: 1024,
-    maxTokens: 128,
+    maxTokens: 256,
     price: { bedrock: 0.8 },
     source: "docs.aws.amazon.com/bedrock/latest/userguide/titan-multiemb-models.html",
   },
