@@ -123,6 +123,17 @@ describe("half-sent uploads of one key", () => {
     expect((await edit(gateway.url, bearer, 15 * megabyte)).status).toBe(200);
   });
 
+  test("leave a client that waits for 100 Continue with a refusal, before it has sent anything", async () => {
+    const gateway = start({ VEXEL_SPOOL_MAX_BYTES: String(32 * megabyte) });
+    await halfSent(gateway.url, 14 * megabyte, megabyte);
+    await until(() => gateway.inHand() === 1);
+    const connection = await RawConnection.open(gateway.url);
+    cleanUps.push(() => connection.hangUp());
+    const announced = { "content-length": String(4 * megabyte), expect: "100-continue" };
+    connection.say(editHead(announced));
+    expect((await connection.answer()).status).toBe(429);
+  });
+
   test("that come in chunks are refused when the share is used up, and another key is served", async () => {
     const gateway = start({ VEXEL_SPOOL_MAX_BYTES: String(32 * megabyte) });
     const uploads: RawConnection[] = [];
