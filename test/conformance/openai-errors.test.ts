@@ -37,7 +37,7 @@ describe("BadRequestError", () => {
     ["an empty list", { input: [] }, null, null, "'$.input' is invalid"],
     ["an empty text in a list", { input: ["a", ""] }, null, null, "Entry 1 is an empty string"],
     ["too many inputs", { input: Array(2049).fill("a") }, null, null, "2049 entries"],
-    ["a wrong type", { dimensions: "many" }, "invalid_type", "dimensions", "expected a number"],
+    ["a wrong type", { dimensions: "many" }, "invalid_type", "dimensions", "expected an integer"],
     ["no dimensions", { dimensions: 0 }, "invalid_value", "dimensions", "at least 1"],
     [
       "an unknown format",
@@ -129,10 +129,10 @@ describe("other refusals", () => {
     });
   });
 
-  test("are PermissionDeniedError for a model the key may not use", async () => {
+  test("are NotFoundError for a model the key may not use, as for one that does not exist", async () => {
     const narrow = clientOf(gateway, { apiKey: narrowKey });
-    const error = await refusalOf(embed(narrow), PermissionDeniedError);
-    expect(error).toMatchObject({ status: 403, code: "model_not_found" });
+    const error = await refusalOf(embed(narrow), NotFoundError);
+    expect(error).toMatchObject({ status: 404, code: "model_not_found" });
     expect(fake.requests).toHaveLength(0);
   });
 
