@@ -1,0 +1,143 @@
+/** A server that stops resets no connection on which nothing was cut off: clients see a response, or an orderly end. */
+import { describe, expect, test } from "bun:test";
+import { connect } from "node:net";
+import { startFake } from "../fake-upstream.ts";
+import { configFor, startProcess, temporaryFolder } from "../harness.ts";
+import { asText, embedder, jsonHeaders, until } from "./edge-fixture.ts";
+import { gate, get, post, say, serve } from "./http-server-fixture.ts";
+
+/** A client that notes how its connection ends, and keeps its own side open. */
+class Client {
+  heard = "";
+  ended = false;
+  errors: string[] = [];
+  readonly #socket;
+
+  constructor(port: number) {
+    this.#socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
+    this.#socket.setNoDelay(true);
+    this.#socket.on("data", (bytes) => {
+      this.heard += bytes.toString("latin1");
+    });
+    this.#socket.on("end", () => {
+      this.ended = true;
+    });
+    this.#socket.on("error", (error: NodeJS.ErrnoException) => this.errors.push(error.code ?? ""));
+  }
+
+  say(text: string): void {
+    this.#socket.write(text);
+  }
+
+  close(): void {
+    this.#socket.destroy();
+  }
+}
+
+describe("a server that is told to stop", () => {
+  test("ends an idle connection with FIN, also where a request crosses it on its way", async () => {
+    await using served = serve(() => say("served"));
+    const client = new Client(served.server.port);
+    client.say(get("/"));
+    await until(() => client.heard.endsWith("served"));
+    const stopping = served.server.stop(false);
+    await until(() => client.ended);
+    // Sent before the client could know.
+    client.heard = "";
+    for (let at = 0; at < 5; at++) {
+      client.say(post("/", "x".repeat(100_000)));
+      await Bun.sleep(10);
+    }
+    expect([client.heard, client.errors]).toEqual(["", []]);
+    client.close();
+    await stopping;
+  });
+
+  test("now, gives what crosses its FIN a moment as well", async () => {
+    await using served = serve(() => say("served"));
+    const client = new Client(served.server.port);
+    client.say(get("/"));
+    await until(() => client.heard.endsWith("served"));
+    const stopping = served.server.stop(true);
+    await until(() => client.ended);
+    client.say(get("/"));
+    await Bun.sleep(20);
+    expect(client.errors).toEqual([]);
+    client.close();
+    await stopping;
+  });
+
+  test("does not wait for ever for clients that do not close their side", async () => {
+    await using served = serve(() => say("served"));
+    const client = new Client(served.server.port);
+    client.say(get("/"));
+    await until(() => client.heard.endsWith("served"));
+    await served.server.stop(true);
+    expect([client.ended, client.errors]).toEqual([true, []]);
+    client.close();
+  });
+
+  test("completes a response in flight, says that it is the last, and resets nothing behind it", async () => {
+    const go = gate();
+    await using served = serve(async () => {
+      await go.opened;
+      return say("x".repeat(3_000_000));
+    });
+    const client = new Client(served.server.port);
+    client.say(get("/"));
+    await until(() => served.server.pending() === 1);
+    const stopping = served.server.stop(false);
+    go.open();
+    client.say(get("/behind"));
+    await until(() => client.ended);
+    client.say(get("/late"));
+    await Bun.sleep(20);
+    expect(client.heard).toContain("connection: close\r\n");
+    expect(client.heard.slice(client.heard.indexOf("\r\n\r\n") + 4)).toHaveLength(3_000_000);
+    expect(client.errors).toEqual([]);
+    client.close();
+    await stopping;
+  });
+});
+
+test("SIGTERM resets no client: each is answered or sees an orderly end", async () => {
+  using folder = temporaryFolder();
+  const fake = startFake();
+  const gateway = await startProcess({ folder: folder.path, yaml: configFor(fake.url) });
+  try {
+    const port = Number(new URL(gateway.url).port);
+    const clients = Array.from({ length: 20 }, () => new Client(port));
+    const body = JSON.stringify({ model: embedder, input: "a" });
+    const request = asText({ path: "/v1/embeddings", headers: jsonHeaders, body });
+    for (const client of clients) client.say(request);
+    await until(() => clients.every(({ heard }) => heard.includes("embedding")));
+    fake.clear();
+    fake.script({ delayMs: 300 }, { times: 5 });
+    const slow = clients.slice(0, 5);
+    for (const [at, client] of slow.entries()) {
+      client.heard = "";
+      client.say(request.replaceAll('"a"', `"${at}"`));
+    }
+    // They may go upstream as one batch.
+    await fake.arrived(1);
+    await Bun.sleep(50);
+    gateway.kill("SIGTERM");
+    // Others send their next request at all moments of the shutdown, until they see that it is over.
+    for (const client of clients.slice(5)) {
+      client.heard = "";
+      setTimeout(() => !client.ended && client.say(request), Math.random() * 600);
+    }
+    await until(() => clients.every(({ ended }) => ended));
+    for (const client of clients) client.close();
+    expect(await gateway.exited).toBe(0);
+    expect(clients.flatMap(({ errors }) => errors)).toEqual([]);
+    for (const { heard } of slow) expect(heard).toStartWith("HTTP/1.1 200");
+    for (const { heard } of clients) {
+      if (heard !== "") expect(heard).toContain("connection: close");
+    }
+  } finally {
+    gateway.kill("SIGKILL");
+    await gateway.exited;
+    await fake.close();
+  }
+}, 30_000);
