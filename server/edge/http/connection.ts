@@ -13,6 +13,7 @@ import { Http2Spoken, http2Response } from "./http2.ts";
 import { leave, leaveUntaken } from "./leave.ts";
 import { CallerLeft, Outlet } from "./outlet.ts";
 import { Phase } from "./phase.ts";
+import { ReadFlow } from "./read-flow.ts";
 
 export type Socket = Bun.Socket<Connection>;
 
@@ -35,7 +36,7 @@ export class Connection {
   /** The response to the current request has begun: no interim response may be written any more. */
   #answering = false;
   readonly #halfClose = new HalfClose();
-  #paused = false;
+  readonly #flow: ReadFlow;
   /** Pipelined requests so far. */
   #inARow = 0;
 
@@ -43,6 +44,7 @@ export class Connection {
     this.#socket = socket;
     this.#house = house;
     this.#outlet = new Outlet(socket);
+    this.#flow = new ReadFlow(socket);
     this.#phase = new Phase(house);
   }
 
@@ -66,6 +68,7 @@ export class Connection {
 
   /** The socket has read bytes. */
   take(bytes: Buffer): void {
+    this.#flow.read(bytes.length);
     if (this.#phase.state === "idle") {
       this.#read(this.#ahead.length > 0 ? Buffer.concat([this.#ahead, bytes]) : bytes);
     } else if (this.#phase.state === "busy") {
@@ -86,6 +89,7 @@ export class Connection {
   /** The client has sent FIN. */
   inputEnded(): void {
     this.#halfClose.begin(this.#answering);
+    this.#flow.end();
     const current = this.#current;
     if (!this.isBusy) this.end();
     if (!this.isBusy || !current) return;
@@ -100,6 +104,7 @@ export class Connection {
   gone(): void {
     if (this.#phase.state === "closed") return;
     this.#phase.state = "closed";
+    this.#flow.end();
     const current = this.#current;
     this.#current = undefined;
     current?.leave();
@@ -190,11 +195,8 @@ export class Connection {
 
   /** Pauses or resumes the socket, by how much is buffered. */
   flow(): void {
-    const full = this.#ahead.length > mostAheadBytes || this.#current?.content.isFull === true;
-    if (full === this.#paused || this.#halfClose.ended || this.#phase.state === "closed") return;
-    this.#paused = full;
-    if (full) this.#socket.pause();
-    else this.#socket.resume();
+    const isFull = this.#ahead.length > mostAheadBytes || this.#current?.content.isFull === true;
+    this.#flow.setFull(isFull);
   }
 
   /** An interim response: the client may send the body that it has announced. */
@@ -252,7 +254,7 @@ export class Connection {
     if (this.#ahead.length === 0) {
       if (this.#halfClose.ended) this.end();
       else if (this.#house.stopping) this.linger();
-      else if (this.#paused) this.flow();
+      else this.flow();
     } else if (++this.#inARow % mostInARow > 0) this.#readAhead();
     // In another turn of the event loop: a client that pipelines thousands of requests must not hold up the others.
     else setImmediate(this.#readAhead);
@@ -267,7 +269,7 @@ export class Connection {
     } catch (error) {
       this.#broke(error);
     }
-    if (this.#paused) this.flow();
+    this.flow();
   };
 
   /** Writes a response that ends the connection, whatever the client has sent. */
@@ -292,7 +294,7 @@ export class Connection {
       this.end();
       return;
     }
-    if (this.#paused) this.flow();
+    this.flow();
     this.#socket.shutdown();
   }
 }
