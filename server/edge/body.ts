@@ -8,8 +8,8 @@ import { type Content, incompleteBody } from "./http/content.ts";
 import { JsonBounds, jsonBounds } from "./json-bounds.ts";
 import type { Patience } from "./patience.ts";
 
-/** Smaller bodies have no room for more values than may be parsed at once; only their depth is checked. */
-const smallBytes = 64 * 1024;
+/** Smaller bodies have no room to pass any other bound than that on levels. */
+const smallBytes = 16 * 1024;
 
 /** A text of which parsing takes milliseconds. */
 const largeLength = 1024 * 1024;

@@ -14,7 +14,7 @@ export const jsonBounds = {
   /** Arrays and objects; more than the inputs that one request may have (VEXEL_MAX_INPUTS). */
   containers: 131_072,
   /** Fields of all objects together. */
-  fields: 16_384,
+  fields: 4096,
   /** Backslashes in strings. Chinese text sent as \uXXXX has 5 million in the largest body. */
   escapes: 8_388_608,
   /** Bytes outside of strings: numbers, punctuation, spaces. Eight for each entry. */
@@ -41,10 +41,16 @@ export class JsonBounds {
   #fields = 0;
   #escapes = 0;
   #plainBytes = 0;
+  // Where the next of each is in the bytes at hand; behind that place they have not been searched yet. Kept from one
+  // string to the next, so that the search never goes over the same bytes twice.
+  #nextQuote = -1;
+  #nextBackslash = -1;
 
   /** The next bytes of the body. Throws at the first bound that is passed. */
   take(bytes: Buffer): void {
     let at = 0;
+    this.#nextQuote = -1;
+    this.#nextBackslash = -1;
     while (at < bytes.length) {
       at = this.#inString ? this.#passString(bytes, at) : this.#passStructure(bytes, at);
     }
@@ -101,9 +107,6 @@ export class JsonBounds {
       this.#escaped = false;
       at++;
     }
-    // Where the next quote and backslash are. Undefined: not looked for yet.
-    let nextQuote: number | undefined;
-    let nextBackslash: number | undefined;
     while (at < bytes.length) {
       const byte = bytes[at] as number;
       if (byte === quote) {
@@ -118,11 +121,9 @@ export class JsonBounds {
       }
       at++;
       if (++plain < enoughPlain) continue;
-      if (nextQuote === undefined || nextQuote < at) nextQuote = indexOf(bytes, quote, at);
-      if (nextBackslash === undefined || nextBackslash < at) {
-        nextBackslash = indexOf(bytes, backslash, at);
-      }
-      at = Math.min(nextQuote, nextBackslash);
+      if (this.#nextBackslash < at) this.#nextBackslash = indexOf(bytes, backslash, at);
+      if (this.#nextQuote < at) this.#nextQuote = indexOf(bytes, quote, at);
+      at = Math.min(this.#nextQuote, this.#nextBackslash);
       plain = 0;
     }
     this.#escaped = at > bytes.length;

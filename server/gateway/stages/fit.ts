@@ -88,8 +88,23 @@ export const fit =
   (next) =>
   (call) => {
     const { query, target } = call;
-    return isPlain(query) || !target ? next(call) : fitted(call, target, learned, next);
+    const ask = (): Promise<EmbeddingsReply> =>
+      isPlain(query) || !target ? next(call) : fitted(call, target, learned, next);
+    return isLong(query) ? otherRequestsFirst().then(ask) : ask();
   };
+
+/** Characters of which writing the upstream request takes milliseconds. */
+const longCharacters = 1024 * 1024;
+
+function isLong({ input }: EmbeddingsQuery): boolean {
+  if (input.kind === "tokens") return false;
+  let characters = 0;
+  for (const text of input.texts) characters += text.length;
+  return characters >= longCharacters;
+}
+
+/** A turn of the event loop: looking up long texts in the cache took milliseconds, and so will writing the request. */
+const otherRequestsFirst = (): Promise<unknown> => new Promise(setImmediate);
 
 async function fitted(
   call: Call<EmbeddingsQuery>,

@@ -40,6 +40,9 @@ export class BrokenOff extends Error {
 
 type Socket = Bun.Socket<Connection>;
 
+/** More characters than a socket's buffer takes at once. */
+const longRequest = 256 * 1024;
+
 export class Connection {
   closed = false;
   /** When it was last put aside, in milliseconds. */
@@ -93,8 +96,11 @@ export class Connection {
     this.#asker = asker;
     this.#answer = new Answer(maxBytes);
     this.#isEarly = false;
-    const written = this.closed ? -1 : (this.#socket as Socket).write(request);
+    // The socket takes a part of a long request at once: it is encoded here, or the rest would be encoded again.
+    const bytes = request.length < longRequest ? undefined : Buffer.from(request);
+    const written = this.closed ? -1 : (this.#socket as Socket).write(bytes ?? request);
     if (written < 0) this.fail(new BrokenOff(true));
+    else if (bytes) this.#unsent = written < bytes.length ? bytes.subarray(written) : undefined;
     // Every character is at least one byte: only a long request has to be measured.
     else if (written < request.length || written < Buffer.byteLength(request)) {
       this.#unsent = Buffer.from(request).subarray(written);
