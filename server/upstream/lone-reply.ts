@@ -2,16 +2,10 @@
  * An answer with pictures in it from an upstream in one's own network, taken piece by piece as the socket gives it.
  * `fetch` hands over pieces of hundreds of kilobytes that become garbage faster than it is collected.
  */
-import { Readable } from "node:stream";
-import {
-  createBrotliDecompress,
-  createGunzip,
-  createInflate,
-  createZstdDecompress,
-} from "node:zlib";
 import type { Signal } from "../std/signal.ts";
 import type { WireReply, WireRequest } from "./adapter.ts";
 import { BoundedReply } from "./bounded-reply.ts";
+import { decompressing, isCompressed } from "./decompress.ts";
 import type { KeptSockets } from "./http/kept-sockets.ts";
 import { callAlone, type LoneAnswer } from "./http/lone-call.ts";
 import { unreachable } from "./unreachable.ts";
@@ -68,15 +62,6 @@ function written({ url, headers, body, method }: WireRequest): string {
 
 /** Some compress whatever they send, unasked. */
 function plain(answer: LoneAnswer): AsyncIterable<Uint8Array> {
-  const coding = answer.headers.get("content-encoding")?.toLowerCase() ?? "identity";
-  const unfold = unfolding[coding];
-  return unfold ? (Readable.from(answer.chunks()).compose(unfold()) as Readable) : answer.chunks();
+  const coding = answer.headers.get("content-encoding")?.toLowerCase();
+  return isCompressed(coding) ? decompressing(answer.chunks(), coding) : answer.chunks();
 }
-
-const unfolding: Readonly<Record<string, (() => NodeJS.ReadWriteStream) | undefined>> = {
-  gzip: createGunzip,
-  "x-gzip": createGunzip,
-  deflate: createInflate,
-  br: createBrotliDecompress,
-  zstd: createZstdDecompress,
-};

@@ -1,10 +1,8 @@
 /** An answer that our own client has taken whole. */
-import { brotliDecompressSync, gunzipSync, inflateSync, zstdDecompressSync } from "node:zlib";
-import { codeOf } from "../std/error-code.ts";
-import { GatewayError } from "../std/gateway-error.ts";
 import { Pieces } from "../std/pieces.ts";
 import type { WireReply } from "./adapter.ts";
 import { parseJson, withoutMark } from "./bounded-reply.ts";
+import { decompress, isCompressed } from "./decompress.ts";
 import type { Answer } from "./http/answer.ts";
 import { tooLarge } from "./unreachable.ts";
 
@@ -39,58 +37,23 @@ export class PlainReply implements WireReply {
   }
 
   async text(maxBytes = this.#max): Promise<string> {
-    return decoder.decode(this.#bytes(maxBytes).whole());
+    return decoder.decode((await this.#bytes(maxBytes)).whole());
   }
 
-  bytes(): Pieces {
-    return withoutMark(this.#bytes(this.#max));
+  /** At once, unless it is compressed. */
+  bytes(): Pieces | Promise<Pieces> {
+    const bytes = this.#bytes(this.#max);
+    return bytes instanceof Pieces ? withoutMark(bytes) : bytes.then(withoutMark);
   }
 
   async *chunks(): AsyncGenerator<Uint8Array> {
-    yield* this.#bytes(this.#max).list;
+    yield* (await this.#bytes(this.#max)).list;
   }
 
-  #bytes(max: number): Pieces {
+  #bytes(max: number): Pieces | Promise<Pieces> {
     const { body, coding } = this.#answer;
-    if (coding === undefined || coding === "" || coding === "identity") {
-      if (body.length > max) throw tooLarge(max);
-      return body;
-    }
-    return Pieces.of(decompressed(body.whole(), coding, max));
-  }
-}
-
-type Way = (body: Buffer, options: { readonly maxOutputLength: number }) => Buffer;
-
-/** The first is bounded, but takes half an answer for a whole one; the second is the other way round. */
-const unzstd: Way = (body, options) => {
-  zstdDecompressSync(body, options);
-  return Bun.zstdDecompressSync(body);
-};
-
-const ways: Readonly<Record<string, Way>> = {
-  gzip: gunzipSync,
-  "x-gzip": gunzipSync,
-  deflate: inflateSync,
-  br: brotliDecompressSync,
-  zstd: unzstd,
-};
-
-/** It was asked not to compress, so this is rare and may take its time. */
-function decompressed(body: Buffer, coding: string, max: number): Buffer {
-  const way = ways[coding];
-  if (!way) {
-    throw new GatewayError(
-      "upstream_invalid",
-      "The upstream's answer is compressed in a way that is not known here.",
-    );
-  }
-  try {
-    return way(body, { maxOutputLength: max });
-  } catch (cause) {
-    if (codeOf(cause) === "ERR_BUFFER_TOO_LARGE") throw tooLarge(max);
-    throw new GatewayError("upstream_invalid", "The upstream's answer cannot be decompressed.", {
-      cause,
-    });
+    if (isCompressed(coding)) return decompress(body, coding, max);
+    if (body.length > max) throw tooLarge(max);
+    return body;
   }
 }

@@ -1,0 +1,73 @@
+/**
+ * Compressed responses. Upstreams are asked not to compress, and some do all the same: a few kilobytes can then be hundreds
+ * of megabytes. They are decompressed in the runtime's threads and in pieces, so that no other request waits for it and
+ * never more is unpacked than may be taken.
+ */
+import { pipeline, Readable } from "node:stream";
+import {
+  createBrotliDecompress,
+  createGunzip,
+  createInflate,
+  createZstdDecompress,
+} from "node:zlib";
+import { GatewayError } from "../std/gateway-error.ts";
+import { Pieces } from "../std/pieces.ts";
+import { tooLarge } from "./unreachable.ts";
+
+/** Of what comes out at once: each piece is a turn of a thread. */
+const options = { chunkSize: 256 * 1024 };
+
+const codings: Readonly<Record<string, () => NodeJS.ReadWriteStream>> = {
+  gzip: () => createGunzip(options),
+  "x-gzip": () => createGunzip(options),
+  deflate: () => createInflate(options),
+  br: () => createBrotliDecompress(options),
+  zstd: () => createZstdDecompress(options),
+};
+
+/** `coding`: the response's content-encoding, in small letters. */
+export const isCompressed = (coding: string | undefined): coding is string =>
+  coding !== undefined && coding !== "" && coding !== "identity";
+
+/** Decompressed as it comes. Whoever reads it counts the bytes. */
+export async function* decompressing(
+  chunks: AsyncIterable<Uint8Array>,
+  coding: string,
+): AsyncGenerator<Uint8Array> {
+  const stream = codings[coding]?.();
+  if (!stream) {
+    throw new GatewayError(
+      "upstream_invalid",
+      `The upstream's answer is compressed in a way that is not known here: ${coding.slice(0, 20)}.`,
+    );
+  }
+  // Whatever fails is thrown to the reader: an error that nobody listens to would end the process.
+  pipeline(Readable.from(chunks), stream, () => undefined);
+  yield* stream as AsyncIterable<Uint8Array>;
+}
+
+/** A response that has been taken whole. Throws GatewayError, also where it is more than `max` bytes. */
+export async function decompress(body: Pieces, coding: string, max: number): Promise<Pieces> {
+  const pieces: Buffer[] = [];
+  let length = 0;
+  try {
+    for await (const piece of decompressing(listed(body), coding)) {
+      length += piece.length;
+      if (length > max) throw tooLarge(max);
+      if (coding !== "zstd") pieces.push(piece as Buffer);
+    }
+    // The stream takes half of a zstd body for a whole one; this knows better, but has no bound of its own.
+    return coding === "zstd"
+      ? Pieces.of(await Bun.zstdDecompress(body.whole()))
+      : new Pieces(pieces);
+  } catch (cause) {
+    if (cause instanceof GatewayError) throw cause;
+    throw new GatewayError("upstream_invalid", "The upstream's answer cannot be decompressed.", {
+      cause,
+    });
+  }
+}
+
+async function* listed({ list }: Pieces): AsyncGenerator<Uint8Array> {
+  yield* list;
+}
