@@ -206,6 +206,8 @@ export type HeldPicture = Exclude<Picture, { kind: "url" }>;
 export interface ImageResult {
   readonly image: Picture;
   readonly revised_prompt?: string;
+  /** It came as a link that could not be handed on, and the client asked for no form: it leaves as a link of ours. */
+  readonly linked?: true;
   /** Other members of the upstream's `data[]` entry. */
   readonly rest?: Rest;
 }

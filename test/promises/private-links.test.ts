@@ -66,6 +66,28 @@ describe("an upstream's link", () => {
     );
   });
 
+  test("that is private becomes a link of our own where no form was asked for", async () => {
+    link = `http://user:pw@${host}/x.png`;
+    const { data } = (await (await ask({})).json()) as { data: { url: string }[] };
+    expect(Object.keys(data[0]!)).toEqual(["url"]);
+    expect(data[0]!.url).toStartWith(`${gateway.url}/pictures/`);
+    const shown = await fetch(data[0]!.url);
+    expect(Buffer.from(await shown.bytes())).toEqual(Buffer.from(drawn("an otter")));
+    // Also where it was fetched to be converted.
+    const converted = await ask({ output_format: "webp" });
+    const { data: other } = (await converted.json()) as { data: { url: string }[] };
+    expect((await fetch(other[0]!.url)).headers.get("content-type")).toBe("image/webp");
+  });
+
+  test("that is private becomes base64 where that was asked for, and of the GPT image family", async () => {
+    link = `http://user:pw@${host}/x.png`;
+    const otter = Buffer.from(drawn("an otter")).toString("base64");
+    for (const body of [{ response_format: "b64_json" }, { model: "g1" }]) {
+      const { data } = (await (await ask(body)).json()) as { data: object[] };
+      expect(data).toEqual([{ b64_json: otter }]);
+    }
+  });
+
   test("to the public Internet is handed on as it is", async () => {
     link = "https://cdn.example.com/x.png";
     const { data } = (await (await ask({ response_format: "url" })).json()) as { data: object[] };

@@ -10,8 +10,8 @@ import type {
   ImageFacts,
   ImageFrame,
   ImageReply,
+  ImageResult,
   ImageUsage,
-  Picture,
   Rest,
   WholeReply,
 } from "../../upstream/contract.ts";
@@ -37,7 +37,7 @@ async function writeWhole(reply: WholeReply, context: ImageContext): Promise<Wri
   for (const result of reply.results) {
     results.push({
       ...result.rest,
-      ...(await handOver(result.image, context)),
+      ...(await handOver(result, context)),
       ...(result.revised_prompt !== undefined && { revised_prompt: result.revised_prompt }),
     });
   }
@@ -66,19 +66,24 @@ async function writeWhole(reply: WholeReply, context: ImageContext): Promise<Wri
 const secondsOf = (created: number | undefined): number | undefined =>
   created !== undefined && created > 100_000_000_000 ? Math.floor(created / 1000) : created;
 
-/** As the caller asked; without a word about it, pictures leave in base64 and links as they came. */
+/**
+ * As the client asked. Where it asked for no form, images leave as they came: base64 as base64, links as links. A link that
+ * could not be handed on becomes one of ours, so that code which reads `url` works; but the GPT image family has no links.
+ */
 async function handOver(
-  image: Picture,
-  { query: { options }, links, publicUrl, onDropped }: ImageContext,
+  { image, linked }: ImageResult,
+  { query, target, links, publicUrl, onDropped }: ImageContext,
 ): Promise<{ url: string } | { b64_json: string | StreamedText }> {
+  const { response_format: asked } = query.options;
   if (image.kind === "url") return { url: await links.passOn(image.url, publicUrl()) };
-  if (options.response_format !== "url") return { b64_json: inJson(image) };
+  const asLink = asked === "url" || (linked && !isOfGptFamily(query.model, target()));
+  if (!asLink) return { b64_json: inJson(image) };
   try {
     return { url: await links.keep(image, publicUrl()) };
   } catch (error) {
     // It is paid for: better handed over in another way than not at all.
     if (!(error instanceof GatewayError) || error.fault !== "storage_unavailable") throw error;
-    onDropped("response_format");
+    if (asked === "url") onDropped("response_format");
     return { b64_json: inJson(image) };
   }
 }

@@ -125,7 +125,7 @@ async function finishWhole(
   wanted: Wanted,
   workshop: Workshop,
 ): Promise<WholeReply> {
-  const { count, most, asked } = wanted;
+  const { count, most, asked, finish } = wanted;
   const { facts: told } = reply;
   const results: ImageResult[] = [];
   const failures: unknown[] = [];
@@ -136,7 +136,9 @@ async function finishWhole(
     if (results.length === most) break;
     try {
       const { picture: image, flattened } = await finished(result.image, wanted, workshop);
-      results.push({ ...result, image });
+      const { kind: came } = result.image;
+      const linked = came === "url" && image.kind !== "url" && finish.as === undefined;
+      results.push({ ...result, image, ...(linked && { linked }) });
       if (image.kind === "url") continue;
       seen++;
       const shown = await factsOf(image, { asked, told, flattened });
