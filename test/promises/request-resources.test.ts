@@ -1,10 +1,16 @@
 /** However an image request ends, every resource that it holds is released, and its row is written. */
 import { afterAll, afterEach, beforeAll, describe, expect, spyOn, test } from "bun:test";
 import { readdirSync, readlinkSync } from "node:fs";
+import type { Outgoing } from "../../server/gateway/incoming.ts";
+import { stayAlive } from "../../server/gateway/keep-alive.ts";
+import { never } from "../../server/gateway/keeping.ts";
+import { type Ask, KeptAnswers } from "../../server/gateway/kept-answers.ts";
+import type { AnswerShelf } from "../../server/std/answer-shelf.ts";
 import { Allowance } from "../../server/std/held.ts";
 import { NamelessFile } from "../../server/std/nameless-file.ts";
 import { LedgerFile } from "../../server/store/ledger-file.ts";
 import { LedgerJournal } from "../../server/store/ledger-journal.ts";
+import { Gate } from "../../server/usage/limits/gate.ts";
 import { bearer, type Edge, painter, RawConnection, startEdge, until } from "./edge-fixture.ts";
 import { imageReply, largePng } from "./large-image-fixture.ts";
 
@@ -251,4 +257,65 @@ describe.each(shapes)("resources of $operation (streamed: $stream, $size the bud
     await ledgerRecovered();
     await expectReleased(before);
   });
+});
+
+test("a response that comes after a waiting client has disconnected is closed", async () => {
+  const { promise, resolve } = Promise.withResolvers<Outgoing>();
+  const closed: boolean[] = [];
+  const kept = await stayAlive(promise, 1);
+  const pieces = (kept.body as AsyncIterable<string>)[Symbol.asyncIterator]();
+  expect((await pieces.next()).value).toBe(" ");
+  await pieces.return?.();
+  async function* open(): AsyncGenerator<Uint8Array> {}
+  const close = async (complete: boolean): Promise<void> => {
+    closed.push(complete);
+  };
+  resolve({ status: 200, headers: {}, body: { length: 1, open, close } });
+  await until(() => closed.length > 0);
+  expect(closed).toEqual([false]);
+});
+
+test("a release that throws keeps neither the row nor the other releases from happening", async () => {
+  const { gateway } = edge;
+  const before = gateway.rows().length;
+  const { leave } = Gate.prototype;
+  let isBroken = true;
+  const spy = spyOn(Gate.prototype, "leave").mockImplementation(function (this: Gate, stayedMs) {
+    leave.call(this, stayedMs);
+    if (isBroken) throw new Error("a defect in a release");
+  });
+  restores.push(() => spy.mockRestore());
+  const response = await gateway.post("/v1/images/generations", { model: painter, prompt: "x" });
+  expect(response.status).toBe(200);
+  await response.text();
+  expect(gateway.log()).toContain("a defect in a release");
+  isBroken = false;
+  await expectReleased(before);
+});
+
+test("a file that cannot be removed leaves no concurrent duplicate waiting", async () => {
+  const shelf: AnswerShelf = {
+    begin: () => ({
+      append: () => undefined,
+      commit: () => Promise.reject(new Error("EIO: i/o error, write")),
+      discard: () => Promise.reject(new Error("EIO: i/o error, unlink")),
+    }),
+    find: async () => undefined,
+  };
+  const failures: unknown[] = [];
+  const store = new KeptAnswers(shelf, (failure) => failures.push(failure));
+  const ask = (requestId: string): Ask => ({
+    owner: "key",
+    requestId,
+    idempotencyKey: "once",
+    fingerprint: async () => "the same question",
+    signal: never,
+  });
+  const first = await store.claim(ask("first"));
+  if (first.kind !== "go") throw new Error("The first request has nothing to wait for.");
+  const second = store.claim(ask("second"));
+  first.claim.append("a response");
+  await first.claim.keep({});
+  expect(await second).toMatchObject({ kind: "failed", requestId: "first" });
+  expect(failures).toHaveLength(2);
 });
