@@ -1,13 +1,14 @@
 /**
  * `npm run bench -- hostile [--seconds N]`
  * Connections that send 1-byte chunks at full speed, with and without a key, and what another client sees meanwhile: on
- * the gateway, and in the same run on Bun.serve and on node:http. Loopback only.
+ * the gateway, and in the same run on Bun.serve and on node:http. Then the memory of 5,000 idle connections. Loopback only.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { idleMemory } from "./idle-connections.ts";
 import { cpuMs } from "./proc.ts";
 import { cores, endWithUs, firstLine, type Running, start, stopAll } from "./processes.ts";
 import { key } from "./scenarios.ts";
@@ -24,7 +25,7 @@ const loads = [
   { name: "1 connection with a key", connections: 1, key },
   { name: "8 connections with a key", connections: 8, key },
 ] as const;
-endWithUs((30 + 3 * loads.length * (seconds + 3)) * 1000);
+endWithUs((90 + 3 * loads.length * (seconds + 3)) * 1000);
 
 interface Server {
   readonly name: string;
@@ -100,6 +101,12 @@ try {
   ];
   for (const load of loads) {
     for (const server of servers) console.log(await measure(server, load));
+  }
+  for (const { name, port, process: child } of servers) {
+    const { connections, soon, later } = await idleMemory(port, child.pid, 5000);
+    console.log(
+      `${name.padEnd(9)} ${connections} idle connections with heads of 15 KB: +${soon.toFixed(0)} MB, +${later.toFixed(0)} MB after 8 s`,
+    );
   }
 } catch (error) {
   console.error(`bench: could not run: ${error instanceof Error ? error.message : error}`);

@@ -3,7 +3,7 @@
  * fast as the server reads it, and connects again when the server closes. An empty KEY sends no authorization header.
  * Prints the bytes the server took, as JSON.
  */
-import { connect } from "node:net";
+import { connect, type Socket } from "node:net";
 
 const [port = 0, connections = 1, seconds = 1] = process.argv.slice(2, 5).map(Number);
 const key = process.argv[5] ?? "";
@@ -13,9 +13,14 @@ const chunks = Buffer.from("1\r\n \r\n".repeat(10_000));
 const until = performance.now() + seconds * 1000;
 let bytes = 0;
 let opened = 0;
+const open = new Set<Socket>();
+
+/** What the system has taken. */
+const sentOn = (socket: Socket): number => socket.bytesWritten - socket.writableLength;
 
 function send(): void {
   const socket = connect(port, "127.0.0.1");
+  open.add(socket);
   const write = (): void => {
     while (!socket.destroyed && performance.now() < until) if (!socket.write(chunks)) return;
     socket.destroy();
@@ -30,7 +35,8 @@ function send(): void {
   socket.on("drain", write);
   socket.on("error", () => undefined);
   socket.on("close", () => {
-    bytes += socket.bytesWritten;
+    bytes += sentOn(socket);
+    open.delete(socket);
     if (performance.now() < until) setTimeout(send, 1);
   });
 }
@@ -38,6 +44,7 @@ function send(): void {
 for (let at = 0; at < connections; at++) send();
 setTimeout(
   () => {
+    for (const socket of open) bytes += sentOn(socket);
     console.log(JSON.stringify({ bytes, opened }));
     process.exit();
   },

@@ -91,13 +91,14 @@ export class Connection {
     this.#halfClose.begin(this.#answering);
     this.#flow.end();
     const current = this.#current;
-    if (!this.isBusy) this.end();
+    const isHttp10 = current?.head.knowsChunks === false;
+    if (!this.isBusy || (isHttp10 && !this.#answering)) this.end();
     if (!this.isBusy || !current) return;
     if (!current.content.complete) {
       current.isLast = true;
       current.content.fail(incompleteBody());
     }
-    if (current.head.knowsChunks && !this.#outlet.isBlocked) this.writeContinue();
+    if (!this.#outlet.isBlocked) this.writeContinue();
   }
 
   /** The socket is closed. */
@@ -114,9 +115,8 @@ export class Connection {
   /** Called about once a second. */
   check(): void {
     const { now, times } = this.#house;
-    const idle = this.#phase.state === "idle";
-    if (idle && now - this.#phase.since > times.forgetMs) this.#heads.forget();
-    if (this.isBusy && this.#halfClose.isGone(this.#outlet)) this.cut();
+    if (this.isIdle && now - this.#phase.since > times.forgetMs) this.#heads.forget();
+    if (this.isBusy && this.#answering && this.#halfClose.isGone(this.#outlet)) this.cut();
     const how = this.#phase.overdue(this.#ahead.length > 0, this.#outlet.isBlocked);
     if (how) this[how]();
   }
@@ -195,8 +195,8 @@ export class Connection {
 
   /** Pauses or resumes the socket, by how much is buffered. */
   flow(): void {
-    const isFull = this.#ahead.length > mostAheadBytes || this.#current?.content.isFull === true;
-    this.#flow.setFull(isFull);
+    const isFar = this.#ahead.length > mostAheadBytes;
+    this.#flow.setFull(isFar || this.#current?.content.isFull === true);
   }
 
   /** An interim response: the client may send the body that it has announced. */

@@ -1,7 +1,8 @@
 /**
  * Tells a client that has closed only its sending side, and waits for the response, from one that is gone. Both send the
  * same FIN. A client that is gone answers the next byte with RST, so an interim response finds out before the response
- * has begun. After that only the response itself can: a FIN in its midst, with nothing sent since, counts as gone.
+ * has begun. After that only the response itself can: a FIN in its midst, with nothing sent since, counts as gone. HTTP/1.0
+ * has no interim responses, and nginx speaks it to us by default: there, a FIN before the response counts as gone.
  */
 import type { Outlet } from "./outlet.ts";
 
