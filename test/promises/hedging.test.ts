@@ -1,5 +1,5 @@
 /** A target that is slower than usual does not keep its callers waiting while another could answer, and that costs little. */
-import { describe, expect, test } from "bun:test";
+import { describe, expect, spyOn, test } from "bun:test";
 import fc from "fast-check";
 import { Budget, Recent } from "../../server/gateway/recent.ts";
 import type { Route } from "../../server/gateway/resolve.ts";
@@ -74,6 +74,54 @@ function arrange({ share = 1, route = routeTo(a, b) } = {}): Arranged & { route:
 
 const where = ({ visits }: HeldUpstream): string[] =>
   visits.map(({ call }) => call.target?.upstream.id ?? "");
+
+describe("a target that has had its time", () => {
+  /** Nothing may be asked again for a while. */
+  const spendAll = ({ roster, route }: ReturnType<typeof arrange>): void => {
+    const { retries } = roster.tableOf(route).budgets;
+    while (retries.spend(0));
+  };
+
+  test("is waited for where no retry may be had: the call ends with its answer, and not early with 504", async () => {
+    const arranged = arrange();
+    const { upstream, send, route, train } = arranged;
+    await train(200, 10);
+    spendAll(arranged);
+    const call = send(callFor(["x"], route));
+    const outcome = Promise.race([outcomeOf(call), Bun.sleep(1500).then(() => "waits")]);
+    // A second is the least that a target is given; after it, the other one could be asked if a retry were left.
+    expect(await outcome).toBe("waits");
+    expect(where(upstream)).toEqual(["a"]);
+    await upstream.answerAll();
+    expect((await call).vectors).toHaveLength(1);
+  });
+
+  test("is replaced where one may be had, and that is one retry", async () => {
+    const arranged = arrange({ share: 0 });
+    const { upstream, send, route, roster, train } = arranged;
+    await train(200, 10);
+    const { retries } = roster.tableOf(route).budgets;
+    const spent = spyOn(retries, "spend");
+    const call = send(callFor(["x"], route));
+    await until(() => upstream.visits.length === 2);
+    expect(where(upstream)).toEqual(["a", "b"]);
+    upstream.visits[1]?.answer();
+    expect((await call).vectors).toHaveLength(1);
+    expect(spent.mock.results.filter(({ value }) => value === true)).toHaveLength(1);
+  });
+
+  test("is not what the client hears of where another target said why it failed", async () => {
+    const arranged = arrange();
+    const { upstream, send, route, train } = arranged;
+    await train(200, 10);
+    const outcome = outcomeOf(send(callFor(["x"], route)));
+    await until(() => upstream.visits.length === 2);
+    spendAll(arranged);
+    await until(() => upstream.visits[0]?.call.signal.aborted === true);
+    upstream.visits[1]?.fail(broken());
+    expect(await outcome).toMatchObject({ error: { fault: "upstream_overloaded" } });
+  });
+});
 
 describe("a second call", () => {
   test("is not made before it is known what is usual", async () => {

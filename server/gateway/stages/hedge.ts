@@ -29,7 +29,7 @@ export interface Race<T, R extends Runner<T>> {
   readonly first: R;
   /** Undefined: none may run. Asked at most once. */
   second(): R | undefined;
-  /** Could somebody else be asked in place of one that has had its time? Then it is called off, and fails. */
+  /** Takes a retry for another target in place of one that has had its time, which is then called off. False: none may be had. */
   isReplaceable(): boolean;
   /** One more, beside those that all have had their time. Undefined: not now. */
   another(running: readonly R[]): R | undefined;
@@ -110,9 +110,9 @@ class Contest<T, R extends Runner<T>> {
   #isLate(each: Running<R>): void {
     each.late = true;
     if (this.#looking !== undefined) return;
-    if (this.#running.some(({ late }) => !late) || this.#race.isReplaceable()) {
-      each.cancel.abort(tooSlow());
-    } else this.#look();
+    if (this.#running.some(({ late }) => !late)) each.cancel.abort(tooSlow());
+    else if (this.#race.isReplaceable()) each.cancel.abort(tooSlow(true));
+    else this.#look();
   }
 
   readonly #look = (): void => {
@@ -138,7 +138,11 @@ class Contest<T, R extends Runner<T>> {
     if (this.#over) return;
     const { first, isFinal } = this.#race;
     const { runner } = each;
-    if (runner === first || !this.#failure) this.#failure = { error, runner };
+    // What an upstream said comes before our own impatience, and of those the first one's.
+    const isFirst = runner === first || this.#failure?.error instanceof TooSlow;
+    if (!this.#failure || (isFirst && !(error instanceof TooSlow))) {
+      this.#failure = { error, runner };
+    }
     if (this.#running.length > 0) this.#race.wasted(error);
     // Who waits for one that says nothing, and hears from another that the question is wrong, need not wait.
     const told = this.#running.every(({ late }) => late) && isFinal(error);
@@ -184,12 +188,18 @@ const lost = new Error("another target was quicker");
 
 /** Told to nobody as long as there is somebody else to ask. */
 class TooSlow extends GatewayError {
-  constructor() {
+  readonly isReplaced: boolean;
+
+  constructor(isReplaced: boolean) {
     super("upstream_timeout", "The upstream did not answer in the time that it usually takes.");
+    this.isReplaced = isReplaced;
   }
 }
 
-const tooSlow = (): GatewayError => new TooSlow();
+const tooSlow = (isReplaced = false): GatewayError => new TooSlow(isReplaced);
+
+/** It was called off so that another target can be asked, and the retry for that is taken already. */
+export const isReplaced = (error: unknown): boolean => error instanceof TooSlow && error.isReplaced;
 
 /** It was called off because it was too slow, and for no other reason. */
 export const isCut = (signal: Signal): boolean =>

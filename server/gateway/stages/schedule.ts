@@ -27,7 +27,7 @@ import {
 } from "../scheduling/try-again.ts";
 import { waited } from "../scheduling/waited.ts";
 import { createAttempt } from "./attempt.ts";
-import { type Runner, race } from "./hedge.ts";
+import { isReplaced, type Runner, race } from "./hedge.ts";
 import type { Call, Stage } from "./stage.ts";
 
 /** Where calls wait for targets that have as much as they can take. */
@@ -183,7 +183,7 @@ export const schedule =
           note(trip, other.target, askedAsWell);
           return runnerOf(call, chosen, other);
         },
-        isReplaceable: () => isAnyWell(chosen, clock()),
+        isReplaceable: () => isAnyWell(chosen, clock()) && table.budgets.retries.spend(clock()),
         another: (running) => runnerBeside(call, chosen, running),
         isFinal: (error) => !mayTryElsewhere(error, call),
         // Whose answer or fault is told, that one counts as the one that served.
@@ -237,8 +237,9 @@ export const schedule =
       question.now = clock();
       const other = choose(chosen, question, tries);
       let waitMs: number | undefined;
-      // What never left is no second question.
-      if (other) waitMs = isUnsent(error) ? 0 : retries.take(question.now, random);
+      // What never left is no second question, and who was called off for another has its retry.
+      const isFree = isUnsent(error) || isReplaced(error);
+      if (other) waitMs = isFree ? 0 : retries.take(question.now, random);
       else if (seats.some(({ health }) => !health.breaker.open)) {
         waitMs = pauseMs(error, call, chosen.repeats++, random);
         if (waitMs !== undefined && !retries.spend(question.now)) waitMs = undefined;
