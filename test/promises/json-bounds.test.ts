@@ -131,30 +131,27 @@ describe("is refused while it is being sent, and no upstream is called", () => {
   });
 });
 
-/** The longest time the event loop did not turn while `work` went on, in ms. */
-async function longestHold(work: () => Promise<void>): Promise<number> {
-  let longest = 0;
-  let last = performance.now();
-  const tick = setInterval(() => {
-    const now = performance.now();
-    longest = Math.max(longest, now - last);
-    last = now;
-  }, 1);
-  await work();
-  clearInterval(tick);
-  return Math.max(longest, performance.now() - last);
+/** The least CPU time of three runs, in ms: unlike the time on the clock, it does not depend on how busy the machine is. */
+async function cpuMs(work: () => unknown): Promise<number> {
+  let least = Number.POSITIVE_INFINITY;
+  for (let run = 0; run < 3; run++) {
+    const before = process.cpuUsage();
+    await work();
+    const { user, system } = process.cpuUsage(before);
+    least = Math.min(least, (user + system) / 1000);
+  }
+  return least;
 }
 
-test("a long list holds the event loop about as long as parsing its bytes takes", async () => {
+test("a long list takes about as much CPU time as parsing its bytes", async () => {
   for (const entry of ["12345,", '"",', "[1],", "{},"]) {
     const body = `${begin}[${entry.repeat(Math.floor(2_000_000 / entry.length))}1]}`;
-    const began = performance.now();
-    JSON.parse(body);
-    const parseMs = performance.now() - began;
-    const holdMs = await longestHold(async () => {
+    const parsing = await cpuMs(() => JSON.parse(body));
+    const serving = await cpuMs(async () => {
       await (await gateway.post("/v1/embeddings", body)).text();
     });
-    // Ten times is a wide margin for a busy machine; a validator that tries each alternative needs a hundred.
-    expect(holdMs, `parsing alone took ${parseMs.toFixed(0)} ms`).toBeLessThan(10 * parseMs + 100);
+    // A wide margin: client and upstream are in this process too. A validator that tries each alternative on the whole
+    // list needs a hundred times as long as parsing.
+    expect(serving, `parsing alone took ${parsing.toFixed(0)} ms`).toBeLessThan(15 * parsing + 300);
   }
 });

@@ -96,10 +96,13 @@ export const fit =
 /** Characters of which writing the upstream request takes milliseconds. */
 const longCharacters = 1024 * 1024;
 
+/** A token is about four characters of text, and as much work to write. */
+const charactersPerToken = 4;
+
 function isLong({ input }: EmbeddingsQuery): boolean {
-  if (input.kind === "tokens") return false;
   let characters = 0;
-  for (const text of input.texts) characters += text.length;
+  if (input.kind === "text") for (const text of input.texts) characters += text.length;
+  else for (const tokens of input.tokens) characters += tokens.length * charactersPerToken;
   return characters >= longCharacters;
 }
 
