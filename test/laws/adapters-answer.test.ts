@@ -1,6 +1,7 @@
 /** Embeddings answers are read by a shorter way than JSON.parse: it must lead to the same place. */
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
+import { inspect } from "../../server/gateway/vectors.ts";
 import { GatewayError } from "../../server/std/gateway-error.ts";
 import { EncodedVector } from "../../server/std/numbers/encoded-vector.ts";
 import { Pieces } from "../../server/std/pieces.ts";
@@ -81,12 +82,25 @@ function plainly(text: string): { value: unknown } | undefined {
   }
 }
 
+/** Such a vector is not base64. It is read byte by byte, and refused when it is verified. */
+const vectorBeyondAscii = /"embedding"\s*:\s*"[^"]*[^\0-\x7f]/;
+
+test("a vector with a character beyond ASCII is refused, in small responses and in large ones", () => {
+  const bytes = Buffer.from('{"data":[{"embedding":"AAAA\u00fcAAA"}]}');
+  for (const from of sizes) {
+    const { data } = parseAnswer(inPieces(bytes, []), from).value as {
+      data: [{ embedding: string }];
+    };
+    expect(inspect(String(data[0].embedding))).toBeUndefined();
+  }
+});
+
 test("an answer is what JSON.parse says it is, whatever stands in it", () => {
   fc.assert(
     fc.property(answers, spacing, escaping, cuts, (answer, indent, respell, at) => {
       const text = respell(JSON.stringify(answer, null, indent));
       const wanted = plainly(text);
-      fc.pre(wanted !== undefined);
+      fc.pre(wanted !== undefined && !vectorBeyondAscii.test(text));
       const came = inPieces(Buffer.from(text), at);
       for (const from of sizes) expect(asText(parseAnswer(came, from).value)).toEqual(wanted.value);
     }),
@@ -106,6 +120,7 @@ test("an answer that JSON.parse would not read is a fault, or has a vector that 
       const wanted = plainly(text);
       try {
         const got = asText(parseAnswer(inPieces(bytes, where), from).value);
+        if (vectorBeyondAscii.test(text)) return;
         if (wanted) expect(got).toEqual(wanted.value);
         // Only a line break inside a vector is read more kindly; the check of its base64 refuses it later.
         else expect(from > 0 && [...text].some((sign) => sign < " ")).toBe(true);

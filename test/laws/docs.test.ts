@@ -566,6 +566,12 @@ const numbers: readonly (readonly [string, string, string, string])[] = [
   ["docs/api.md", "24 random bytes", "server/store/pictures.ts", "randomBytes(24)"],
   ["docs/api.md", "within 50 ms", "server/gateway/deadline.ts", "tickMs = 50"],
   ["ARCHITECTURE.md", "every 50 ms", "server/gateway/deadline.ts", "tickMs = 50"],
+  [
+    "docs/api.md",
+    "4,194,304 characters",
+    "server/gateway/endpoints/embeddings-body.ts",
+    "maxTextLength = 4 * 1024 * 1024",
+  ],
   ["docs/api.md", "up to eight side by side", "server/gateway/stages/split.ts", "maxParallel = 8"],
   ["docs/operations.md", "(up to 64 KiB)", "server/gateway/in-hand.ts", "64 * 1024"],
   ["docs/operations.md", "At most one in eight", "server/gateway/in-hand.ts", "spareShare = 1 / 8"],

@@ -101,3 +101,17 @@ test("each token of a long input is read once", () => {
   read({ model: "m", input: list });
   expect(reads()).toBeLessThan(100_005);
 });
+
+test.each([
+  ["alone", (text: string) => text, "It has"],
+  ["in a list", (text: string) => ["a", text], "Entry 1 has"],
+] as const)(
+  "a text longer than any model takes is refused by its length: %s",
+  (_, input, words) => {
+    const longest = "x".repeat(4 * 1024 * 1024);
+    expect(readEmbeddingsBody({ model: "m", input: input(longest) }, 10).input.kind).toBe("text");
+    expect(() => readEmbeddingsBody({ model: "m", input: input(`${longest}y`) }, 10)).toThrow(
+      words,
+    );
+  },
+);

@@ -9,11 +9,18 @@ import type { EmbeddingInput, EmbeddingsQuery, Rest } from "../../upstream/contr
 import { type Purpose, purposeFields, readPurpose } from "../../upstream/purpose.ts";
 import { invalidType, nameOf, outOfRange, unsupportedValue } from "../parse.ts";
 
+/**
+ * Characters of one text. It is beyond the context of every embedding model (128,000 tokens today), and keeps the copies
+ * that a request is made of within a few times its size.
+ */
+const maxTextLength = 4 * 1024 * 1024;
+
 const token = z.int().min(0);
+const text = z.string().min(1).max(maxTextLength);
 const input = z
   .union([
-    z.string().min(1),
-    z.array(z.string().min(1)).min(1),
+    text,
+    z.array(text).min(1),
     z.array(token).min(1),
     z.array(z.array(token).min(1)).min(1),
   ])
@@ -96,6 +103,7 @@ interface Shape {
 function readInput(given: unknown, maxInputs: number): Shape {
   if (typeof given === "string") {
     if (given === "") throw invalidInput("It is an empty string.");
+    if (given.length > maxTextLength) throw invalidInput(`It ${tooLong(given)}`);
     return { input: { kind: "text", texts: [given] }, single: true };
   }
   if (given === undefined) {
@@ -124,6 +132,9 @@ function readInput(given: unknown, maxInputs: number): Shape {
   return { input: { kind: "tokens", tokens: list as number[][] }, single: false };
 }
 
+const tooLong = (text: string): string =>
+  `has ${text.length} characters; a text may have at most ${maxTextLength}. Split it into several inputs.`;
+
 function checkTexts(list: readonly unknown[]): void {
   for (let at = 0; at < list.length; at++) {
     const entry = list[at];
@@ -131,6 +142,7 @@ function checkTexts(list: readonly unknown[]): void {
       throw invalidInput(`Entry ${at} is ${nameOf(entry)}, while the first is a string.`);
     }
     if (entry === "") throw invalidInput(`Entry ${at} is an empty string.`);
+    if (entry.length > maxTextLength) throw invalidInput(`Entry ${at} ${tooLong(entry)}`);
   }
 }
 
