@@ -18,12 +18,7 @@ const maxTextLength = 4 * 1024 * 1024;
 const token = z.int().min(0);
 const text = z.string().min(1).max(maxTextLength);
 const input = z
-  .union([
-    text,
-    z.array(text).min(1),
-    z.array(token).min(1),
-    z.array(z.array(token).min(1)).min(1),
-  ])
+  .union([text, z.array(text).min(1), z.array(token).min(1), z.array(z.array(token).min(1)).min(1)])
   .describe("A text, several texts, one text as tokens, or several texts as tokens.");
 
 const encodings = ["float", "base64"] as const;
