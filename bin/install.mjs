@@ -1,7 +1,7 @@
 // Installs what is missing, once, and finds Bun. Plain Node, no dependencies: it runs before there are any.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -17,7 +17,7 @@ export function ensureInstalled(what) {
   const text = readFileSync(lock, "utf8");
   const wanted = createHash("sha256").update(text).digest("hex");
   const [have, extent] = existsSync(stamp) ? readFileSync(stamp, "utf8").split(" ") : [];
-  if (have === wanted && (extent === "all" || extent === what)) return;
+  if (have === wanted && (extent === "all" || extent === what) && areWorkspacesLinked()) return;
   const packages = Object.entries(JSON.parse(text).packages ?? {});
   // Installed by hand: npm would only take away what it was not told of.
   const there = ["all", "run"].find((each) => isComplete(packages, each));
@@ -42,16 +42,22 @@ export function ensureInstalled(what) {
   writeFileSync(stamp, `${wanted} ${all ? "all" : "run"}`);
 }
 
-/** What may be absent on some machines is not asked for. */
+/** A copy of node_modules may have its stamp but not its links. */
+function areWorkspacesLinked() {
+  const folder = join(root, "packages");
+  const names = existsSync(folder) ? readdirSync(folder) : [];
+  return names.every((name) => versionAt(join("node_modules", "@vexel", name)) !== undefined);
+}
+
+/** Optional packages may be absent on some machines. Links lead to the workspaces of this repository. */
 const isComplete = (packages, what) =>
   packages.every(
     ([path, { version, dev, optional, devOptional, link }]) =>
       path === "" ||
       optional ||
       devOptional ||
-      link ||
       (dev && what === "run") ||
-      versionAt(path) === version,
+      (link ? versionAt(path) !== undefined : versionAt(path) === version),
   );
 
 const isForTests = ([path, { dev }]) => dev === true && versionAt(path) !== undefined;

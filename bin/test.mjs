@@ -27,7 +27,7 @@ if (only.length === 0) {
 const folder = mkdtempSync(join(tmpdir(), "vexel-test-"));
 const counted = { passed: 0, failed: 0, skipped: 0 };
 const failures = [];
-const shards = only.length > 0 ? [only] : split(testFiles("test"), 2);
+const shards = only.length > 0 ? [only] : split(testFolders().flatMap(testFiles), 2);
 await Promise.all(shards.map((files, at) => runTests(files, join(folder, `${at}.xml`))));
 passed += counted.passed;
 failed += counted.failed;
@@ -80,6 +80,12 @@ function failuresIn(told) {
     since = /^\((pass|fail|skip)\)/.test(line) ? [] : [...since, line];
   }
   return found;
+}
+
+/** The tests of the gateway and those of the packages. */
+function testFolders() {
+  const packages = readdirSync(join(root, "packages"));
+  return ["test", ...packages.map((name) => join("packages", name, "test"))];
 }
 
 function testFiles(path) {

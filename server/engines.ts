@@ -3,7 +3,7 @@ import type { Engine } from "./upstream/contract.ts";
 import { createLocal } from "./upstream/local/embed/local.ts";
 import { createMinilm } from "./upstream/local/embed/minilm.ts";
 import { createMigan, isMiganInstalled } from "./upstream/local/inpaint/migan.ts";
-import { createStudio } from "./upstream/local/sketch/studio.ts";
+import { createSketchWorker } from "./upstream/local/sketch/sketch-worker.ts";
 
 export interface Engines {
   readonly engines: ReadonlyMap<string, Engine>;
@@ -24,7 +24,7 @@ export function buildEngines({ idleMs, onReady }: EngineOptions): Engines {
     engines: new Map<string, Engine>([
       ["minilm", createMinilm({ idleMs, onReady })],
       ["local", createLocal({ idleMs, onReady })],
-      ["sketch", createStudio({ idleMs, onReady })],
+      ["sketch", createSketchWorker({ idleMs, onReady })],
       ...(migan ? [["migan", createMigan({ idleMs })] as const] : []),
     ]),
     migan,

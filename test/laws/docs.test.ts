@@ -324,7 +324,8 @@ describe("ARCHITECTURE.md", () => {
   test("CONTRIBUTING.md names every folder of tests", () => {
     const told = firstCodes(sectionOf("CONTRIBUTING.md", "Tests are promises"));
     const folders = foldersIn("test").filter((name) => name !== "data");
-    expect(told.sort()).toEqual(folders.map((name) => `test/${name}/`).sort());
+    const packages = foldersIn("packages").map((name) => `packages/${name}/test/`);
+    expect(told.sort()).toEqual([...packages, ...folders.map((name) => `test/${name}/`)].sort());
   });
 
   test("names every folder of server/, with its arrows", () => {
@@ -711,6 +712,6 @@ const numbers: readonly (readonly [string, string, string, string])[] = [
     "server/upstream/local/embed/local.ts",
     "maxModels = 8",
   ],
-  ["docs/upstreams.md", "from 16 to 4096", "server/upstream/local/sketch/options.ts", "[16, 4096]"],
-  ["docs/upstreams.md", "8294400 pixels", "server/upstream/local/sketch/options.ts", "8_294_400"],
+  ["docs/upstreams.md", "from 16 to 4096", "packages/sketch/src/options.ts", "[16, 4096]"],
+  ["docs/upstreams.md", "8294400 pixels", "packages/sketch/src/options.ts", "8_294_400"],
 ];

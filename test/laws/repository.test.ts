@@ -5,6 +5,7 @@ import { join, posix } from "node:path";
 import budgets from "../../budgets.json";
 import manifest from "../../package.json";
 import lock from "../../package-lock.json";
+import sketchManifest from "../../packages/sketch/package.json";
 import { root } from "../harness.ts";
 import { codeOf, filesBelow, foldersIn, sources, tests, textOf } from "./tree.ts";
 
@@ -34,14 +35,21 @@ function importsOf(file: string): string[] {
   return found.map(([, path]) => posix.join(posix.dirname(file), path ?? ""));
 }
 
-/** `gateway` for server/gateway/stages/stack.ts, `server` for server/build.ts, `cli` for cli/keys.ts. */
+/**
+ * `gateway` for server/gateway/stages/stack.ts, `server` for server/build.ts, `cli` for cli/keys.ts, `packages/sketch` for
+ * packages/sketch/src/draw.ts.
+ */
 function homeOf(path: string): string {
   const [top = "", second = "", ...deeper] = path.split("/");
+  if (top === "packages") return `${top}/${second}`;
   return top === "server" && deeper.length > 0 ? second : top;
 }
 
 function isAllowed(from: string, to: string): boolean {
-  if (from === to || to === "contract") return true;
+  if (from === to) return true;
+  // A package imports nothing of the repository, and is imported by its name only.
+  if (from.startsWith("packages/") || to.startsWith("packages/")) return false;
+  if (to === "contract") return true;
   // What is put together here may reach for anything inside the house.
   if (from === "server") return to in mayImport || to === "package.json";
   if (from === "cli") return to in mayImport || to === "server" || to === "package.json";
@@ -49,7 +57,7 @@ function isAllowed(from: string, to: string): boolean {
 }
 
 describe("imports point one way", () => {
-  const held = sources().filter((file) => /^(server|cli|contract)\//.test(file));
+  const held = sources().filter((file) => /^(server|cli|contract|packages)\//.test(file));
 
   test("every folder of server/ has its arrows", () => {
     expect(foldersIn("server")).toEqual(Object.keys(mayImport).sort());
@@ -66,12 +74,23 @@ describe("imports point one way", () => {
 
   test("the law itself can tell right from wrong", () => {
     expect(importsOf("server/gateway/journey.ts")).toContain("server/usage/ledger.ts");
-    expect(importsOf("server/engines.ts")).toContain("server/upstream/local/sketch/studio.ts");
+    const worker = "server/upstream/local/sketch/sketch-worker.ts";
+    expect(importsOf("server/engines.ts")).toContain(worker);
+    expect(importsOf("packages/sketch/src/index.ts")).toContain("packages/sketch/src/draw.ts");
     expect(isAllowed("gateway", "usage")).toBeTrue();
     expect(isAllowed("gateway", "edge")).toBeFalse();
     expect(isAllowed("upstream", "snapshot")).toBeFalse();
     expect(isAllowed("contract", "std")).toBeFalse();
     expect(isAllowed("std", "contract")).toBeTrue();
+    expect(isAllowed("packages/sketch", "contract")).toBeFalse();
+    expect(isAllowed("upstream", "packages/sketch")).toBeFalse();
+  });
+
+  test("the drawing program is known to its worker only", () => {
+    const folder = "server/upstream/local/sketch/";
+    const users = held.filter((file) => packagesOf(file).includes("@vexel/sketch"));
+    expect(users.length).toBeGreaterThan(0);
+    expect(users.filter((file) => !file.startsWith(folder))).toEqual([]);
   });
 
   test("nothing in production imports tests or benchmarks", () => {
@@ -156,7 +175,8 @@ describe("budgets.json", () => {
   });
 
   test("dependencies at run time are few", () => {
-    expectBudget("runtimeDependencies", Object.keys(manifest.dependencies));
+    const foreign = Object.keys(manifest.dependencies).filter((name) => !isWorkspace(name));
+    expectBudget("runtimeDependencies", foreign);
   });
 });
 
@@ -165,8 +185,26 @@ describe("what is installed", () => {
   const wanted = groups.flatMap((group) => Object.entries(manifest[group]));
 
   test("every package is pinned to one version", () => {
-    const loose = wanted.filter(([, version]) => !/^\d+\.\d+\.\d+(?:-[\w.]+)?$/.test(version));
+    const loose = [...wanted, ...Object.entries(sketchManifest.dependencies)]
+      .filter(([name]) => !isWorkspace(name))
+      .filter(([, version]) => !/^\d+\.\d+\.\d+(?:-[\w.]+)?$/.test(version));
     expect(loose).toEqual([]);
+  });
+
+  test("a workspace is a file: dependency, so that npm links it where the gateway is installed", () => {
+    const linked = wanted.filter(([name]) => isWorkspace(name));
+    expect(linked).toEqual([["@vexel/sketch", "file:packages/sketch"]]);
+    expect(foldersIn("packages")).toEqual(["sketch"]);
+    expect(sketchManifest.name).toBe("@vexel/sketch");
+    expect(sketchManifest.version).toBe(manifest.version);
+  });
+
+  test("a package asks for the same versions as the gateway", () => {
+    const own = new Map(wanted);
+    const differing = Object.entries(sketchManifest.dependencies).filter(
+      ([name, version]) => own.get(name) !== version,
+    );
+    expect(differing).toEqual([]);
   });
 
   test("package-lock.json agrees with package.json", () => {
@@ -174,7 +212,7 @@ describe("what is installed", () => {
     for (const group of groups) expect<unknown>(top[group]).toEqual(manifest[group]);
     expect(top.version).toBe(manifest.version);
     const locked = lock.packages as Readonly<Record<string, { readonly version?: string }>>;
-    for (const [name, version] of wanted) {
+    for (const [name, version] of wanted.filter(([name]) => !isWorkspace(name))) {
       expect(`${name} ${locked[`node_modules/${name}`]?.version}`).toBe(`${name} ${version}`);
     }
   });
@@ -182,7 +220,7 @@ describe("what is installed", () => {
   test("every locked package has a checksum, and none comes from one machine's own registry", () => {
     const packages = Object.entries(lock.packages as Readonly<Record<string, Locked>>);
     const odd = packages
-      .filter(([path]) => path !== "")
+      .filter(([path, { link }]) => path !== "" && !path.startsWith("packages/") && !link)
       .filter(([, { integrity, resolved }]) => {
         const elsewhere = resolved && !resolved.startsWith("https://registry.npmjs.org/");
         return !integrity?.startsWith("sha512-") || elsewhere;
@@ -192,16 +230,20 @@ describe("what is installed", () => {
 
   test("every package that is imported is asked for", () => {
     const names = new Set(wanted.map(([name]) => name));
+    const sketchNames = new Set(Object.keys(sketchManifest.dependencies));
     const missing = sources().flatMap((file) =>
       packagesOf(file)
-        .filter((name) => !names.has(name))
+        .filter((name) => !(file.startsWith("packages/") ? sketchNames : names).has(name))
         .map((name) => `${file}: ${name}`),
     );
     expect(missing).toEqual([]);
   });
 });
 
+const isWorkspace = (name: string): boolean => name.startsWith("@vexel/");
+
 interface Locked {
+  readonly link?: boolean;
   readonly integrity?: string;
   readonly resolved?: string;
 }
@@ -228,7 +270,7 @@ describe("files", () => {
 
   test("names promise something", () => {
     const empty = /^(?:utils?|helpers?|common|misc|managers?|services?|base|data|infos?)$/;
-    const paths = ["server", "cli", "contract"].flatMap(filesBelow);
+    const paths = ["server", "cli", "contract", "packages"].flatMap(filesBelow);
     const words = (path: string) => path.replace(/\.\w+$/, "").split(/[/.-]/);
     expect(paths.filter((path) => words(path).some((word) => empty.test(word)))).toEqual([]);
   });
@@ -247,7 +289,7 @@ describe("files", () => {
 });
 
 describe("the world enters in few places", () => {
-  const server = sources().filter((file) => file.startsWith("server/"));
+  const server = sources().filter((file) => /^(server|packages)\//.test(file));
 
   test("only one file calls fetch", () => {
     const callers = server.filter((file) => /(?<![.\w])fetch\(/.test(codeOf(file)));

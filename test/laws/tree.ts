@@ -31,9 +31,16 @@ const isCode = (path: string): boolean => /\.(ts|tsx|mjs)$/.test(path);
 
 /** What runs in production, and what measures it. */
 export const sources = (): string[] =>
-  ["bench", "bin", "cli", "contract", "server"].flatMap(filesBelow).filter(isCode);
+  ["bench", "bin", "cli", "contract", ...inPackages("src"), "server"]
+    .flatMap(filesBelow)
+    .filter(isCode);
 
-export const tests = (): string[] => filesBelow("test").filter(isCode);
+export const tests = (): string[] =>
+  ["test", ...inPackages("test")].flatMap(filesBelow).filter(isCode);
+
+/** The folder with this name of every npm workspace. */
+const inPackages = (folder: string): string[] =>
+  foldersIn("packages").map((name) => `packages/${name}/${folder}`);
 
 /** Without comments and with empty strings, so that words in them are not taken for code. */
 export const codeOf = (path: string): string =>

@@ -3,9 +3,9 @@
  * whose jobs are slow does not starve one whose jobs are quick. Of large jobs one runs at a time, so that two never need
  * their memory together.
  */
+import { throwIfAborted } from "../../std/abort-error.ts";
 import { GatewayError } from "../../std/gateway-error.ts";
 import type { Signal } from "../../std/signal.ts";
-import { stopIfAborted } from "./sketch/abort.ts";
 
 export interface TurnsOptions {
   readonly maxRunning: number;
@@ -174,7 +174,7 @@ export function createTurns(options: TurnsOptions): Turns {
   };
 
   const enter = async (signal: Signal, key: string, isLarge: boolean): Promise<Job> => {
-    stopIfAborted(signal);
+    throwIfAborted(signal);
     const account = accountOf(key);
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const job: Job = {
@@ -200,7 +200,7 @@ export function createTurns(options: TurnsOptions): Turns {
     try {
       await promise;
     } catch (error) {
-      stopIfAborted(signal);
+      throwIfAborted(signal);
       throw error;
     } finally {
       signal.removeEventListener("abort", leave);

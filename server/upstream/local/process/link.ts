@@ -1,6 +1,7 @@
 /** The gateway's side of a model's child process: started on first use, stopped when idle, replaced when it dies. */
 
 import { faults } from "../../../../contract/faults.ts";
+import { abortError, throwIfAborted } from "../../../std/abort-error.ts";
 import { GatewayError } from "../../../std/gateway-error.ts";
 import type { Signal } from "../../../std/signal.ts";
 import type { Facts, ToChild, ToParent } from "./protocol.ts";
@@ -94,7 +95,7 @@ export class Link<Spec, Ask, Part> {
   async ask({ ask, weight, signal, onPart }: Asking<Ask, Part>): Promise<void> {
     const { name, maxWeight, now } = this.#options;
     if (this.#closed) throw new GatewayError("shutting_down", `${name} is closed.`);
-    if (signal.aborted) throw aborted(signal);
+    throwIfAborted(signal);
     if (this.#weight + weight > maxWeight) {
       const message = `${name} has as much waiting as it can carry. Please try again later.`;
       throw new GatewayError("overloaded", message, { retryAfterMs: 1_000 });
@@ -105,7 +106,7 @@ export class Link<Spec, Ask, Part> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const id = ++this.#asked;
     const leave = () => {
-      const error = aborted(signal);
+      const error = abortError(signal);
       running.child.send({ type: "cancel", id } satisfies ToChild<Spec, Ask>);
       running.calls.get(id)?.settle(error);
       if (now() - running.heard > this.#options.stuckMs) this.#end(running, this.#broken("stuck"));
@@ -195,12 +196,6 @@ export class Link<Spec, Ask, Part> {
     const message = `The process of ${this.#options.name} ended (${how}). The next call starts it again.`;
     return new GatewayError("upstream_unreachable", message, { unsent: true });
   }
-}
-
-/** Whoever aborts may say why; otherwise the caller hung up. */
-function aborted({ reason }: Signal): GatewayError {
-  if (reason instanceof GatewayError) return reason;
-  return new GatewayError("client_closed", "The caller hung up first.", { cause: reason });
 }
 
 function received(

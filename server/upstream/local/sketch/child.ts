@@ -1,62 +1,40 @@
-/** The main file of the drawing program's child process. */
-import type { Signal } from "../../../std/signal.ts";
-import type { FilePart, ImageReply, ImageSource } from "../../contract.ts";
+/** The main file of the drawing program's process. */
+import { draw } from "@vexel/sketch";
 import { serveParent } from "../process/serve-parent.ts";
-import type { SentFile, SentSource, SketchAsk, SketchPart } from "./ask.ts";
-import { sketch } from "./sketch.ts";
-
-const target = { upstream: { id: "", kind: "sketch", headers: {}, options: {} }, model: "" };
-
-function received({ content, ...file }: SentFile): FilePart {
-  return {
-    ...file,
-    stream: () => new Blob([content as Uint8Array<ArrayBuffer>]).stream(),
-    bytes: async () => content,
-  };
-}
-
-const opened = (source: SentSource): ImageSource =>
-  source.kind === "file" ? { kind: "file", file: received(source.file) } : source;
-
-function start(ask: SketchAsk, signal: Signal): Promise<ImageReply> {
-  if (ask.operation === "generations") return sketch.generations(ask.query, target, signal);
-  const { images, mask, files, ...query } = ask.query;
-  return sketch.edits(
-    {
-      ...query,
-      images: images.map(opened),
-      ...(mask && { mask: opened(mask) }),
-      files: files.map(received),
-    },
-    target,
-    signal,
-  );
-}
+import { createTurns } from "../turns.ts";
+import { sketchErrorToGatewayError } from "./error-mapping.ts";
+import type { SketchAsk, SketchPart } from "./messages.ts";
 
 serveParent<Record<string, never>, SketchAsk, SketchPart>(async (_spec, voice) => {
-  const working = new Map<number, AbortController>();
+  const running = new Map<number, AbortController>();
+  const queue = createTurns({ maxRunning: 2, maxWaiting: 64, who: "The drawing program" });
 
-  const answer = async (id: number, ask: SketchAsk, signal: Signal): Promise<void> => {
-    const reply = await start(ask, signal);
-    if (reply.kind === "stream") {
-      for await (const event of reply.events) voice.part(id, { kind: "event", event }, false);
-      voice.part(id, { kind: "end", rest: { facts: {} } }, true);
-      return;
+  const answer = async (id: number, request: SketchAsk, signal: AbortSignal): Promise<void> => {
+    const events = draw(request, signal);
+    try {
+      // A slot is taken for each event, so that requests for several images alternate with others.
+      for (;;) {
+        const { done, value } = await queue.run({ signal }, () => events.next());
+        if (done === true) break;
+        voice.part(id, { kind: "event", event: value }, false);
+      }
+    } finally {
+      await events.return();
     }
-    const { kind, results, ...rest } = reply;
-    for (const result of results) voice.part(id, { kind: "result", result }, false);
-    voice.part(id, { kind: "end", rest }, true);
+    voice.part(id, { kind: "end" }, true);
   };
 
   return {
     facts: {},
-    ask: (id, ask) => {
+    ask: (id, request) => {
       const controller = new AbortController();
-      working.set(id, controller);
-      void answer(id, ask, controller.signal)
-        .catch((error: unknown) => voice.refuse(id, error))
-        .finally(() => working.delete(id));
+      running.set(id, controller);
+      void answer(id, request, controller.signal)
+        .catch((error: unknown) =>
+          voice.refuse(id, sketchErrorToGatewayError(error, controller.signal)),
+        )
+        .finally(() => running.delete(id));
     },
-    cancel: (id) => working.get(id)?.abort(),
+    cancel: (id) => running.get(id)?.abort(),
   };
 });

@@ -3,11 +3,11 @@ import { writeFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { codeOf } from "../../../../std/error-code.ts";
 import { serveParent } from "../../process/serve-parent.ts";
-import { loadSharp } from "../../sketch/load-sharp.ts";
 import type { DarkroomAsk, DarkroomPart, DarkroomSpec, Sent } from "../ask.ts";
 import { convert, mask } from "./develop.ts";
 import { holdPicture } from "./held-picture.ts";
 import { inspect } from "./inspect.ts";
+import { loadSharp } from "./load-sharp.ts";
 import { ObstacleError } from "./obstacle.ts";
 import { lockDown, openPicture, undecodable } from "./open-picture.ts";
 

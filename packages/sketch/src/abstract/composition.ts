@@ -1,0 +1,25 @@
+/** What a composition is, and the ground all of them are laid on. */
+import { tone } from "../color.ts";
+import type { Layer, Stage } from "../scene/stage.ts";
+import { rect } from "../svg.ts";
+import type { Scheme } from "./schemes.ts";
+
+export type Composition = (stage: Stage, scheme: Scheme) => Layer[];
+
+export const ground = (stage: Stage, scheme: Scheme): Layer => ({
+  name: "ground",
+  atmospheric: true,
+  svg: rect(
+    0,
+    0,
+    stage.width,
+    stage.height,
+    stage.defs.linear(
+      [
+        [0, tone(scheme.ground, 0.03)],
+        [1, tone(scheme.ground, -0.04)],
+      ],
+      [0, 0, 1, 1],
+    ),
+  ),
+});

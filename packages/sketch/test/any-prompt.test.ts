@@ -1,0 +1,141 @@
+/** Properties over random prompts, options and uploads: a request is drawn or refused with a SketchError. */
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import { SketchError } from "../src/index.ts";
+import { placeWords, styleWords, timeWords, weatherWords } from "../src/prompt/scene-words.ts";
+import { subjectWords } from "../src/prompt/subject-words.ts";
+import { subjectNames, subjectOf } from "../src/subjects/catalog.ts";
+import { bytesOf, edit, generate, photo, pixelsOf } from "./fixture.ts";
+
+const firstWords = (table: Readonly<Record<string, string>>): string[] =>
+  Object.values(table).map((words) => (words.split(" ")[0] ?? "").replaceAll("_", " "));
+const words = [
+  ...firstWords(subjectWords),
+  ...firstWords(placeWords),
+  ...firstWords(timeWords),
+  ...firstWords(weatherWords),
+  ...firstWords(styleWords),
+  "red",
+  "two",
+  "a",
+  "on",
+  "with",
+  "big",
+  "no",
+  "riding",
+  "constructor",
+  "__proto__",
+  "toString",
+];
+const sentence = fc
+  .array(fc.constantFrom(...words), { minLength: 1, maxLength: 9 })
+  .map((list) => list.join(" "));
+const anything = fc.oneof(
+  sentence,
+  fc.string({ unit: "binary", maxLength: 60 }),
+  fc.string({ unit: "grapheme", maxLength: 60 }),
+);
+
+const drawnOrRefused = async (work: () => Promise<unknown>): Promise<void> => {
+  try {
+    await work();
+  } catch (error) {
+    expect(error).toBeInstanceOf(SketchError);
+  }
+};
+
+describe("any prompt", () => {
+  test("gives an image of the requested size", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        anything,
+        fc.integer({ min: 16, max: 70 }),
+        fc.integer({ min: 16, max: 70 }),
+        async (prompt, width, height) => {
+          const found = await pixelsOf(
+            bytesOf(await generate(prompt, { size: `${width}x${height}` })),
+          );
+          expect([found.width, found.height]).toEqual([width, height]);
+        },
+      ),
+      { numRuns: 45 },
+    );
+  });
+
+  test("with any options is drawn or refused with a SketchError", async () => {
+    // Mostly valid, so that most requests are drawn.
+    const mostly = <T>(good: readonly T[], bad: fc.Arbitrary<T>): fc.Arbitrary<T> =>
+      fc.oneof({ weight: 19, arbitrary: fc.constantFrom(...good) }, { weight: 1, arbitrary: bad });
+    const still = fc.record(
+      {
+        size: mostly(["32x48", "64x64", "90x16"], fc.string({ maxLength: 9 })),
+        quality: mostly(["low", "high", "max", "auto"], fc.string({ maxLength: 5 })),
+        background: mostly(["auto", "transparent", "opaque"], fc.string({ maxLength: 5 })),
+        output_format: mostly(["png", "webp", "png", "jpeg", "svg"], fc.string({ maxLength: 5 })),
+        output_compression: mostly([100], fc.double()),
+        style: mostly(["vivid", "natural"], fc.string({ maxLength: 5 })),
+        n: mostly([1, 2], fc.integer({ min: -1, max: 3 })),
+      },
+      { requiredKeys: [] },
+    );
+    const moving = fc.record({
+      output_format: fc.constant("gif"),
+      frame_count: fc.integer({ min: 1, max: 4 }),
+      background: fc.constantFrom("auto", "transparent"),
+    });
+    const option = fc.oneof({ weight: 4, arbitrary: still }, { weight: 1, arbitrary: moving });
+    await fc.assert(
+      fc.asyncProperty(sentence, option, (prompt, options) =>
+        drawnOrRefused(() => generate(prompt, { size: "48x32", ...options })),
+      ),
+      { numRuns: 25 },
+    );
+  });
+
+  test("with any upload is drawn or refused with a SketchError", async () => {
+    const image = await photo(40, 30);
+    const upload = fc.oneof(
+      fc.uint8Array({ maxLength: 80 }),
+      fc.tuple(fc.nat({ max: image.length - 1 }), fc.nat({ max: 255 })).map(([at, value]) => {
+        const corrupted = Uint8Array.from(image);
+        corrupted[at] = value;
+        return corrupted;
+      }),
+      fc.nat({ max: image.length }).map((length) => image.subarray(0, length)),
+    );
+    await fc.assert(
+      fc.asyncProperty(
+        sentence,
+        upload,
+        fc.option(upload, { nil: undefined }),
+        (prompt, bytes, mask) =>
+          drawnOrRefused(() => edit(prompt, [bytes], { ...(mask !== undefined && { mask }) })),
+      ),
+      { numRuns: 45 },
+    );
+  });
+});
+
+describe("the subject catalog", () => {
+  test("draws every subject inside of the frame", async () => {
+    const misplaced: string[] = [];
+    for (const name of subjectNames) {
+      const subject = subjectOf(name);
+      expect(subject.tall).toBeGreaterThan(50);
+      const word = (subjectWords[name].split(" ")[0] ?? "").replaceAll("_", " ");
+      const { rgba, width } = await pixelsOf(
+        bytesOf(await generate(`a ${word}`, { size: "48x48", background: "transparent" })),
+      );
+      let [solid, border] = [0, 0];
+      for (let i = 0; i < rgba.length / 4; i++) {
+        const alpha = rgba[i * 4 + 3] ?? 0;
+        if (alpha > 200) solid += 1;
+        const [x, y] = [i % width, Math.floor(i / width)];
+        if (alpha > 200 && (x === 0 || y === 0 || x === width - 1 || y === width - 1)) border += 1;
+      }
+      if (solid < 60 || border >= 4)
+        misplaced.push(`${name}: ${solid} solid, ${border} on the border`);
+    }
+    expect(misplaced).toEqual([]);
+  });
+});

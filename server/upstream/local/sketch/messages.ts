@@ -1,0 +1,10 @@
+/** The messages between the gateway and the process of the drawing program. */
+import type { SketchEvent, SketchRequest } from "@vexel/sketch";
+
+/** The question to the process: requests are plain data, uploads included. */
+export type SketchAsk = SketchRequest;
+
+export type SketchPart =
+  | { readonly kind: "event"; readonly event: SketchEvent }
+  /** The last part of a response. */
+  | { readonly kind: "end" };
