@@ -1,7 +1,7 @@
 /** Measures the embedded model, for people: `taskset -c 1 npm run bench -- embedded [native|wasm]`. */
 import { readFileSync } from "node:fs";
 import type { EmbeddingsQuery } from "../server/upstream/contract.ts";
-import { createMinilm } from "../server/upstream/local/embed/minilm.ts";
+import { createMinilm } from "../server/workers/embedding/minilm.ts";
 
 const runtime = process.argv[2] === "wasm" ? "wasm" : "native";
 const minilm = createMinilm({ runtime });

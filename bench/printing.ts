@@ -5,7 +5,7 @@
  * Not in it: HTTP, the checks, the accounts, and putting the printed vectors together into one body.
  */
 
-import { fromBase64 } from "../server/gateway/vectors.ts";
+import { fromBase64 } from "../server/embeddings/vector-formats.ts";
 import { warmUp } from "./measure.ts";
 import { cpuMs } from "./proc.ts";
 import { vectors } from "./vectors.ts";

@@ -1,15 +1,15 @@
 /** What else a key is made with: its project, limits, budget and end. The same as in vexel.yaml, and checked by the same rules. */
 
-import { budgetOf, budget as budgetSchema } from "../server/snapshot/budget.ts";
-import { limits as limitsSchema } from "../server/snapshot/limits.ts";
+import { budgetOf, budget as budgetSchema } from "../server/config/budget.ts";
+import { limits as limitsSchema } from "../server/config/limits.ts";
 import {
   expires as expiresSchema,
   parameters as parametersSchema,
-} from "../server/snapshot/schema.ts";
-import type { Budget } from "../server/std/budget.ts";
-import type { Limits } from "../server/std/limits.ts";
-import { periods } from "../server/std/utc-periods.ts";
-import type { KeySettings } from "../server/store/keys.ts";
+} from "../server/config/schema.ts";
+import type { Budget } from "../server/lib/budget.ts";
+import type { Limits } from "../server/lib/limits.ts";
+import { periods } from "../server/lib/utc-periods.ts";
+import type { KeySettings } from "../server/storage/keys.ts";
 import { UsageError } from "./command.ts";
 
 const text = { type: "string" } as const;

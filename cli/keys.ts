@@ -4,7 +4,7 @@ import {
   type KeySettings,
   type KeyStore,
   openKeyStore,
-} from "../server/store/keys.ts";
+} from "../server/storage/keys.ts";
 import { type Command, readArguments, settingsOrUsage, table, UsageError } from "./command.ts";
 import { budgetWords, limitWords, readKeySettings, settingArguments } from "./key-settings.ts";
 

@@ -1,6 +1,6 @@
 /** The `vexel` command. Exit codes: 0 done, 1 it failed, 2 it was called wrongly. */
 
-import { StoreError } from "../server/store/open-database.ts";
+import { StoreError } from "../server/storage/open-database.ts";
 import { type Command, UsageError } from "./command.ts";
 
 /** Each is loaded when it is called for: whoever lists keys need not wait for the whole gateway. */

@@ -1,8 +1,8 @@
 /** vexel models: what a gateway with this configuration serves. */
 import { existsSync } from "node:fs";
-import { loadSnapshot } from "../server/snapshot/load.ts";
-import { describeProblems } from "../server/snapshot/problem.ts";
-import { isMiganInstalled } from "../server/upstream/local/inpaint/migan.ts";
+import { loadSnapshot } from "../server/config/load-snapshot.ts";
+import { describeProblems } from "../server/config/problem.ts";
+import { isMiganInstalled } from "../server/workers/inpainting/migan.ts";
 import { type Command, readArguments, settingsOrUsage, table, UsageError } from "./command.ts";
 
 export const models: Command = {

@@ -1,5 +1,5 @@
 /** The same bytes, as they might come over a wire. */
-import { Pieces } from "../server/std/pieces.ts";
+import { Pieces } from "../server/lib/chunked-bytes.ts";
 
 export function inPieces(bytes: Buffer, cuts: readonly number[]): Pieces {
   const places = [...new Set(cuts.filter((cut) => cut > 0 && cut < bytes.length))];

@@ -1,8 +1,8 @@
 /** An adapter is a record of pure functions; a missing capability is a missing key. No network, no clock. */
 
-import type { GatewayError } from "../std/gateway-error.ts";
-import type { Pieces } from "../std/pieces.ts";
-import type { Scratch } from "../std/scratch.ts";
+import type { GatewayError } from "../lib/gateway-error.ts";
+import type { Pieces } from "../lib/chunked-bytes.ts";
+import type { Scratch } from "../lib/request-temp.ts";
 import type {
   EditQuery,
   EmbeddingsQuery,
@@ -13,7 +13,7 @@ import type {
   Target,
   Upstream,
 } from "./contract.ts";
-import type { ImageTraits } from "./image-traits.ts";
+import type { ImageTraits } from "./image-capabilities.ts";
 
 export interface WireRequest {
   readonly url: string;

@@ -3,13 +3,13 @@
  * Queries are immutable: a second attempt starts again from the same query.
  */
 
-import type { Limits } from "../std/limits.ts";
-import type { EncodedVector } from "../std/numbers/encoded-vector.ts";
-import type { Pieces } from "../std/pieces.ts";
-import type { Price } from "../std/price.ts";
-import type { Aside } from "../std/scratch.ts";
-import type { Signal } from "../std/signal.ts";
-import type { Purpose, PurposeTable } from "./purpose.ts";
+import type { Limits } from "../lib/limits.ts";
+import type { EncodedVector } from "../lib/codec/encoded-vector.ts";
+import type { Pieces } from "../lib/chunked-bytes.ts";
+import type { Price } from "../lib/price.ts";
+import type { Aside } from "../lib/request-temp.ts";
+import type { Signal } from "../lib/signal.ts";
+import type { Purpose, PurposeTable } from "./task-type.ts";
 import type { TokenizerName } from "./tokenizers.ts";
 
 export type Rest = Readonly<Record<string, unknown>>;

@@ -10,9 +10,9 @@ import {
   createInflate,
   createZstdDecompress,
 } from "node:zlib";
-import { GatewayError } from "../std/gateway-error.ts";
-import { Pieces } from "../std/pieces.ts";
-import { tooLarge } from "./unreachable.ts";
+import { GatewayError } from "../lib/gateway-error.ts";
+import { Pieces } from "../lib/chunked-bytes.ts";
+import { tooLarge } from "./transport/transport-error.ts";
 
 /** Of what comes out at once: each piece is a turn of a thread. */
 const options = { chunkSize: 256 * 1024 };

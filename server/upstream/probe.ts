@@ -1,12 +1,12 @@
 /** Is an upstream there, and does it take our key? Asks for its list of models, which costs nothing anywhere. */
-import { GatewayError } from "../std/gateway-error.ts";
+import { GatewayError } from "../lib/gateway-error.ts";
 import type { WireRequest } from "./adapter.ts";
 import { adapters } from "./adapters/index.ts";
 import { bearer } from "./adapters/wire/headers.ts";
 import type { Upstream } from "./contract.ts";
 import { kinds } from "./kinds.ts";
-import type { Send } from "./send.ts";
-import { createTokens } from "./tokens.ts";
+import type { Send } from "./transport/send.ts";
+import { createTokens } from "./credentials/token-cache.ts";
 
 export interface Probe {
   readonly upstream: string;

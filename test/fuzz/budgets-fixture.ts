@@ -1,15 +1,15 @@
 /** A house with budgets in virtual time: calls begin and end in any order, clocks jump, processes die; and what must hold. */
 import { expect } from "bun:test";
-import type { Budgeted, Spender } from "../../server/std/budget.ts";
-import { GatewayError } from "../../server/std/gateway-error.ts";
-import type { LedgerRow } from "../../server/store/ledger-file.ts";
+import type { Budgeted, Spender } from "../../server/lib/budget.ts";
+import { GatewayError } from "../../server/lib/gateway-error.ts";
+import type { LedgerRow } from "../../server/storage/ledger-file.ts";
 import {
   type Budgets,
   createBudgets,
   type Estimate,
   type Reservation,
-} from "../../server/usage/budgets/budgets.ts";
-import { ledgerRow } from "../promises/ledger-fixture.ts";
+} from "../../server/budgets/budgets.ts";
+import { ledgerRow } from "../ledger/ledger-fixture.ts";
 
 /** mulberry32: small, and the same everywhere. */
 export function chance(seed: number): () => number {

@@ -2,14 +2,14 @@
 import { afterAll, expect, test } from "bun:test";
 import { tmpdir } from "node:os";
 import fc from "fast-check";
-import { readForm } from "../../server/edge/form.ts";
-import type { RequestHead } from "../../server/edge/http/head.ts";
-import { createPatience } from "../../server/edge/patience.ts";
-import type { Outgoing } from "../../server/gateway/incoming.ts";
-import { Answer } from "../../server/upstream/http/answer.ts";
+import { readForm } from "../../server/http/form.ts";
+import type { RequestHead } from "../../server/http/server/parse-head.ts";
+import { createPatience } from "../../server/http/body-timeout.ts";
+import type { Outgoing } from "../../server/request/http-types.ts";
+import { Answer } from "../../server/upstream/transport/parse-response.ts";
 import { roomyStorage } from "../harness.ts";
 import { tries } from "../laws/law.ts";
-import { bodyOf, say, serve } from "../promises/http-server-fixture.ts";
+import { bodyOf, say, serve } from "../http/http-server-fixture.ts";
 import {
   bytes,
   converse,

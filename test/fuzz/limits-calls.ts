@@ -1,7 +1,7 @@
 /** Calls of a made-up world, as the gateway sees them, and how much each of them asks for. */
-import type { Limits } from "../../server/std/limits.ts";
+import type { Limits } from "../../server/lib/limits.ts";
 import type { EmbeddingsQuery, GenerationQuery } from "../../server/upstream/contract.ts";
-import type { Demand, Rate } from "../../server/usage/limits/scope.ts";
+import type { Demand, Rate } from "../../server/limits/limit-scope.ts";
 
 export interface CallPlan {
   readonly key: number;

@@ -1,8 +1,8 @@
 /** Limits and queues in thousands of made-up worlds: bursts, clocks that jump, reloads, callers who leave. */
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import type { Limits } from "../../server/std/limits.ts";
-import { rates } from "../../server/usage/limits/scope.ts";
+import type { Limits } from "../../server/lib/limits.ts";
+import { rates } from "../../server/limits/limit-scope.ts";
 import { type CallPlan, demandOf, limitOf } from "./limits-calls.ts";
 import { patienceMs, type SimulatedCall, World, worlds } from "./limits-world.ts";
 

@@ -1,17 +1,17 @@
 /** An upstream whose answers come when the test says so, and whose vectors follow from the question alone. */
 
 import { expect } from "bun:test";
-import { Flights } from "../../server/gateway/flights.ts";
-import type { Route } from "../../server/gateway/resolve.ts";
-import { remember } from "../../server/gateway/stages/remember.ts";
-import type { Call } from "../../server/gateway/stages/stage.ts";
-import { Trip } from "../../server/gateway/trip.ts";
-import { VectorMemory, type VectorMemoryOptions } from "../../server/gateway/vector-memory.ts";
-import { GatewayError } from "../../server/std/gateway-error.ts";
-import { EncodedVector } from "../../server/std/numbers/encoded-vector.ts";
-import { Pieces } from "../../server/std/pieces.ts";
-import { noScratch } from "../../server/std/scratch.ts";
-import { Cancel } from "../../server/std/signal.ts";
+import { Flights } from "../../server/embeddings/single-flight.ts";
+import type { Route } from "../../server/auth/resolve-model.ts";
+import { remember } from "../../server/embeddings/cache/cache-stage.ts";
+import type { Call } from "../../server/request/stage.ts";
+import { Trip } from "../../server/request/request-record.ts";
+import { VectorMemory, type VectorMemoryOptions } from "../../server/embeddings/cache/embedding-cache.ts";
+import { GatewayError } from "../../server/lib/gateway-error.ts";
+import { EncodedVector } from "../../server/lib/codec/encoded-vector.ts";
+import { Pieces } from "../../server/lib/chunked-bytes.ts";
+import { noScratch } from "../../server/lib/request-temp.ts";
+import { Cancel } from "../../server/lib/signal.ts";
 import type {
   EmbeddingInput,
   EmbeddingsQuery,

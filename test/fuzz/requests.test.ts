@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { draw } from "../fake-upstream/pictures.ts";
 import type { Mischief } from "../fake-upstream.ts";
 import { testKey } from "../harness.ts";
-import { asText, RawConnection } from "../promises/edge-fixture.ts";
+import { asText, RawConnection } from "../http/edge-fixture.ts";
 import {
   changedCall,
   damaged,

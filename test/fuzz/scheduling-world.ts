@@ -1,14 +1,14 @@
 /** A world with a time of its own: targets that behave as told from moment to moment, callers, and the real stage between. */
 import type { FaultName } from "../../contract/faults.ts";
-import { Admission } from "../../server/gateway/admission.ts";
-import type { Route } from "../../server/gateway/resolve.ts";
-import { Roster } from "../../server/gateway/scheduling/roster.ts";
-import { sizeOf } from "../../server/gateway/scheduling/size-of.ts";
-import type { TargetNews } from "../../server/gateway/scheduling/target-health.ts";
-import { schedule } from "../../server/gateway/stages/schedule.ts";
-import { targetLine } from "../../server/gateway/target-room.ts";
-import { type FaultDetails, GatewayError } from "../../server/std/gateway-error.ts";
-import type { Timers } from "../../server/std/timers.ts";
+import { Admission } from "../../server/limits/admission.ts";
+import type { Route } from "../../server/auth/resolve-model.ts";
+import { Roster } from "../../server/routing/target-registry.ts";
+import { sizeOf } from "../../server/routing/request-size.ts";
+import type { TargetNews } from "../../server/routing/health/target-health.ts";
+import { schedule } from "../../server/routing/route-request.ts";
+import { targetLine } from "../../server/routing/target-capacity.ts";
+import { type FaultDetails, GatewayError } from "../../server/lib/gateway-error.ts";
+import type { Timers } from "../../server/lib/timers.ts";
 import type { EmbeddingsQuery, EmbeddingsReply, Target } from "../../server/upstream/contract.ts";
 import {
   answerTo,
@@ -16,7 +16,7 @@ import {
   callFor,
   type EmbeddingsCall,
   type EmbeddingsSend,
-} from "../promises/travelling-fixture.ts";
+} from "../embeddings/travelling-fixture.ts";
 
 /** The same numbers for the same seed, everywhere (mulberry32). */
 export function randomFrom(seed: number): () => number {

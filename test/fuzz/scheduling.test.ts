@@ -1,8 +1,8 @@
 /** Whatever targets do, in whatever order: callers hardly notice, nobody is asked too much, and what is well again is used again. */
 import { beforeAll, describe, expect, test } from "bun:test";
-import type { PolicyName } from "../../server/snapshot/snapshot.ts";
+import type { PolicyName } from "../../server/config/snapshot.ts";
 import type { Target } from "../../server/upstream/contract.ts";
-import { routeTo, targetNamed } from "../promises/travelling-fixture.ts";
+import { routeTo, targetNamed } from "../embeddings/travelling-fixture.ts";
 import { type Mood, randomFrom, World } from "./scheduling-world.ts";
 
 const depth = Number(process.env.LAW_DEPTH ?? 1);

@@ -1,11 +1,11 @@
 /** However calls are cut and joined on their way, each caller gets what asking one input at a time would have given. */
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { batch } from "../../server/gateway/stages/batch.ts";
-import { loadOf } from "../../server/gateway/stages/load.ts";
-import { split } from "../../server/gateway/stages/split.ts";
-import { type Stage, through } from "../../server/gateway/stages/stage.ts";
-import { GatewayError } from "../../server/std/gateway-error.ts";
+import { batch } from "../../server/embeddings/batch.ts";
+import { loadOf } from "../../server/request/request-load.ts";
+import { split } from "../../server/embeddings/split.ts";
+import { type Stage, through } from "../../server/request/stage.ts";
+import { GatewayError } from "../../server/lib/gateway-error.ts";
 import type {
   EmbeddingInput,
   EmbeddingsQuery,
@@ -27,7 +27,7 @@ import {
   tooManyTokens,
   traitsOf,
   vectorFor,
-} from "../promises/travelling-fixture.ts";
+} from "../embeddings/travelling-fixture.ts";
 
 const words = fc.constantFrom("a", "two words", "日本語のことば", "δοκιμή", "x".repeat(40), "🙂🙂");
 

@@ -1,9 +1,9 @@
 /** Answers of upstreams, true and odd, and what becomes of them on the way to a caller. */
 import fc from "fast-check";
-import { embeddingsEndpoint } from "../../server/gateway/endpoints/embeddings.ts";
-import { verifyEmbeddings, verifyImages } from "../../server/gateway/verify.ts";
-import { GatewayError } from "../../server/std/gateway-error.ts";
-import { noScratch } from "../../server/std/scratch.ts";
+import { embeddingsEndpoint } from "../../server/api/embeddings.ts";
+import { verifyEmbeddings, verifyImages } from "../../server/embeddings/verify-embeddings.ts";
+import { GatewayError } from "../../server/lib/gateway-error.ts";
+import { noScratch } from "../../server/lib/request-temp.ts";
 import type { PictureQuestion, WireReply } from "../../server/upstream/adapter.ts";
 import type {
   EmbeddingsQuery,

@@ -1,10 +1,10 @@
 /** What the laws of the adapters are tried on: targets, queries, files, and answers of every shape. */
 
 import fc from "fast-check";
-import { Pieces } from "../../server/std/pieces.ts";
+import { Pieces } from "../../server/lib/chunked-bytes.ts";
 import type { Adapter, WireReply, WireRequest } from "../../server/upstream/adapter.ts";
 import { adapters, halfAlike, openaiShaped } from "../../server/upstream/adapters/index.ts";
-import { parseJson, withoutMark } from "../../server/upstream/bounded-reply.ts";
+import { parseJson, withoutMark } from "../../server/upstream/transport/bounded-response.ts";
 import type {
   EditQuery,
   EmbeddingInput,

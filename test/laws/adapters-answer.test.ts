@@ -1,10 +1,10 @@
 /** Embeddings answers are read by a shorter way than JSON.parse: it must lead to the same place. */
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { inspect } from "../../server/gateway/vectors.ts";
-import { GatewayError } from "../../server/std/gateway-error.ts";
-import { EncodedVector } from "../../server/std/numbers/encoded-vector.ts";
-import { Pieces } from "../../server/std/pieces.ts";
+import { inspect } from "../../server/embeddings/vector-formats.ts";
+import { GatewayError } from "../../server/lib/gateway-error.ts";
+import { EncodedVector } from "../../server/lib/codec/encoded-vector.ts";
+import { Pieces } from "../../server/lib/chunked-bytes.ts";
 import { readEmbeddings } from "../../server/upstream/adapters/openai/embeddings.ts";
 import { parseAnswer } from "../../server/upstream/adapters/openai/embeddings-answer.ts";
 import type { EmbeddingsQuery } from "../../server/upstream/contract.ts";

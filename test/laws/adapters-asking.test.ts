@@ -6,7 +6,7 @@ import type {
   EmbeddingsQuery,
   GenerationQuery,
 } from "../../server/upstream/contract.ts";
-import { readPurpose, wordFor } from "../../server/upstream/purpose.ts";
+import { readPurpose, wordFor } from "../../server/upstream/task-type.ts";
 import {
   embeddingsQueries,
   formEdits,

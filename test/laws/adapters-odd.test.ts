@@ -2,8 +2,8 @@
 import { expect } from "bun:test";
 import fc from "fast-check";
 import { faults } from "../../contract/faults.ts";
-import { verifyEmbeddings } from "../../server/gateway/verify.ts";
-import { GatewayError } from "../../server/std/gateway-error.ts";
+import { verifyEmbeddings } from "../../server/embeddings/verify-embeddings.ts";
+import { GatewayError } from "../../server/lib/gateway-error.ts";
 import {
   cuts,
   eventStream,

@@ -1,8 +1,8 @@
 /** Laws of how adapters read what upstreams send: what is true comes through unharmed. */
 import { describe, expect } from "bun:test";
 import fc from "fast-check";
-import { estimateInputTokens } from "../../server/gateway/embedding-usage.ts";
-import { verifyImages } from "../../server/gateway/verify.ts";
+import { estimateInputTokens } from "../../server/embeddings/embedding-usage.ts";
+import { verifyImages } from "../../server/embeddings/verify-embeddings.ts";
 import {
   answerOf,
   asText,

@@ -8,15 +8,15 @@ import { z } from "zod";
 import { eventTypes } from "../../contract/events.ts";
 import { type Fault, type FaultName, faults } from "../../contract/faults.ts";
 import manifest from "../../package.json";
-import { buildOpenapi } from "../../server/edge/openapi.ts";
-import { routes } from "../../server/edge/routes.ts";
+import { buildOpenapi } from "../../server/api/openapi.ts";
+import { routes } from "../../server/http/routes.ts";
 import { settingsTable } from "../../server/settings.ts";
-import { loadSnapshot } from "../../server/snapshot/load.ts";
-import { describeProblems } from "../../server/snapshot/problem.ts";
-import { providers, variablesOf } from "../../server/snapshot/providers.ts";
-import { knownKeys } from "../../server/snapshot/schema.ts";
-import { sniffImage } from "../../server/std/sniff.ts";
-import { LedgerFile } from "../../server/store/ledger-file.ts";
+import { loadSnapshot } from "../../server/config/load-snapshot.ts";
+import { describeProblems } from "../../server/config/problem.ts";
+import { providers, variablesOf } from "../../server/config/providers.ts";
+import { knownKeys } from "../../server/config/schema.ts";
+import { sniffImage } from "../../server/lib/sniff-image.ts";
+import { LedgerFile } from "../../server/storage/ledger-file.ts";
 import { vendors } from "../../server/upstream/adapters/index.ts";
 import { kinds } from "../../server/upstream/kinds.ts";
 import { root, startGateway, temporaryFolder, testKey } from "../harness.ts";
@@ -164,7 +164,7 @@ describe("docs/api.md", () => {
       ([meaning, words = ""]) => codesIn(words).map((word) => `${word}: ${meaning}`),
     );
     const [, table = ""] =
-      /^const spellings.*?\{\n(.*?)^\};/ms.exec(textOf("server/upstream/purpose.ts")) ?? [];
+      /^const spellings.*?\{\n(.*?)^\};/ms.exec(textOf("server/upstream/task-type.ts")) ?? [];
     const written = [...table.matchAll(/^ {2}(\w+): "([\w-]+)",$/gm)];
     expect(told).toEqual(written.map(([, word, meaning]) => `${word}: ${meaning}`));
     expect(told.length).toBeGreaterThan(10);
@@ -361,7 +361,7 @@ describe("ARCHITECTURE.md", () => {
   test("has every stage in its order, and every file of the stages", () => {
     const rows = rowsOf(sectionOf("ARCHITECTURE.md", "The stages"));
     // Handed over on the spot, or made by a function for several.
-    const stacks = textOf("server/gateway/stages/stack.ts").matchAll(
+    const stacks = textOf("server/pipeline/stages.ts").matchAll(
       /(?:(?:through|first)\(\s*|\(\) => )\[\n( +)(.*?)\n +\][,;]/gs,
     );
     const listed = [...stacks].map(([, indent = "", list = ""]) =>
@@ -561,155 +561,155 @@ const sampleOf = (name: string): string =>
 /** Numbers in documents, beside where each comes from. Whoever changes one is led to the other. */
 const numbers: readonly (readonly [string, string, string, string])[] = [
   ["README.md", "Node 20 or later", "package.json", '"node": ">=20"'],
-  ["docs/api.md", "After ten seconds", "server/build.ts", "patienceMs: 10_000"],
-  ["docs/api.md", "for 15 seconds", "server/build.ts", "heartbeatMs: 15_000"],
-  ["docs/api.md", "list of 1 to 16", "server/gateway/endpoints/edits.ts", "maxImages = 16"],
-  ["docs/api.md", "24 random bytes", "server/store/pictures.ts", "randomBytes(24)"],
-  ["docs/api.md", "within 50 ms", "server/gateway/deadline.ts", "tickMs = 50"],
-  ["ARCHITECTURE.md", "every 50 ms", "server/gateway/deadline.ts", "tickMs = 50"],
+  ["docs/api.md", "After ten seconds", "server/app.ts", "patienceMs: 10_000"],
+  ["docs/api.md", "for 15 seconds", "server/app.ts", "heartbeatMs: 15_000"],
+  ["docs/api.md", "list of 1 to 16", "server/api/edits.ts", "maxImages = 16"],
+  ["docs/api.md", "24 random bytes", "server/storage/image-files.ts", "randomBytes(24)"],
+  ["docs/api.md", "within 50 ms", "server/request/deadline.ts", "tickMs = 50"],
+  ["ARCHITECTURE.md", "every 50 ms", "server/request/deadline.ts", "tickMs = 50"],
   [
     "docs/api.md",
     "4,194,304 characters",
-    "server/gateway/endpoints/embeddings-body.ts",
+    "server/api/embeddings-body.ts",
     "maxTextLength = 4 * 1024 * 1024",
   ],
-  ["docs/api.md", "up to eight side by side", "server/gateway/stages/split.ts", "maxParallel = 8"],
-  ["docs/operations.md", "(up to 64 KiB)", "server/gateway/in-hand.ts", "64 * 1024"],
-  ["docs/operations.md", "At most one in eight", "server/gateway/in-hand.ts", "spareShare = 1 / 8"],
-  ["docs/upstreams.md", "counts as 1024x1024", "server/gateway/demand.ts", "1024 * 1024"],
+  ["docs/api.md", "up to eight side by side", "server/embeddings/split.ts", "maxParallel = 8"],
+  ["docs/operations.md", "(up to 64 KiB)", "server/limits/load-shedder.ts", "64 * 1024"],
+  ["docs/operations.md", "At most one in eight", "server/limits/load-shedder.ts", "spareShare = 1 / 8"],
+  ["docs/upstreams.md", "counts as 1024x1024", "server/limits/request-cost.ts", "1024 * 1024"],
   [
     "ARCHITECTURE.md",
     "when four calls are under way",
-    "server/gateway/stages/batch.ts",
+    "server/embeddings/batch.ts",
     "lanes = 4",
   ],
-  ["ARCHITECTURE.md", "for 25 ms at most", "server/gateway/stages/batch.ts", "maxWaitMs = 25"],
-  ["ARCHITECTURE.md", "more than 16 inputs", "server/gateway/stages/batch.ts", "maxJoining = 16"],
-  ["ARCHITECTURE.md", "within 5 ms", "server/gateway/stages/batch.ts", "quickMs = 5"],
+  ["ARCHITECTURE.md", "for 25 ms at most", "server/embeddings/batch.ts", "maxWaitMs = 25"],
+  ["ARCHITECTURE.md", "more than 16 inputs", "server/embeddings/batch.ts", "maxJoining = 16"],
+  ["ARCHITECTURE.md", "within 5 ms", "server/embeddings/batch.ts", "quickMs = 5"],
   [
     "docs/operations.md",
     "usually take 5 ms or longer",
-    "server/gateway/stages/batch.ts",
+    "server/embeddings/batch.ts",
     "quickMs = 5",
   ],
   [
     "docs/settings.md",
     "usually take 5 ms or longer",
-    "server/gateway/stages/batch.ts",
+    "server/embeddings/batch.ts",
     "quickMs = 5",
   ],
-  ["ARCHITECTURE.md", "Below 0.985", "server/gateway/canary.ts", "alike = 0.985"],
+  ["ARCHITECTURE.md", "Below 0.985", "server/embeddings/drift-canary.ts", "alike = 0.985"],
   [
     "ARCHITECTURE.md",
     "one call in twenty",
-    "server/gateway/scheduling/roster.ts",
+    "server/routing/target-registry.ts",
     "hedgeShare = 0.05",
   ],
   [
     "docs/operations.md",
     "five failures in a row",
-    "server/gateway/scheduling/breaker.ts",
+    "server/routing/health/circuit-breaker.ts",
     "inARow = 5;",
   ],
   [
     "docs/operations.md",
     "of the last 64",
-    "server/gateway/scheduling/outcome-window.ts",
+    "server/routing/health/outcome-window.ts",
     "kept = 64;",
   ],
   [
     "docs/operations.md",
     "up to thirty seconds",
-    "server/gateway/scheduling/breaker.ts",
+    "server/routing/health/circuit-breaker.ts",
     "longestWaitMs = 30_000",
   ],
   [
     "docs/operations.md",
     "within ten seconds",
-    "server/gateway/scheduling/breaker.ts",
+    "server/routing/health/circuit-breaker.ts",
     "rampMs = 10_000",
   ],
   [
     "docs/operations.md",
     "a fifth of the calls",
-    "server/gateway/scheduling/retry-budget.ts",
+    "server/routing/retry-budget.ts",
     "share = 0.2;",
   ],
   [
     "docs/operations.md",
     "after 50 to 250 ms",
-    "server/gateway/scheduling/try-again.ts",
+    "server/routing/retry-policy.ts",
     "[shortestMs, longestMs] = [50, 250]",
   ],
   [
     "docs/operations.md",
     "within half a second",
-    "server/gateway/scheduling/try-again.ts",
+    "server/routing/retry-policy.ts",
     "longestToldMs = 500",
   ],
   [
     "docs/operations.md",
     "seven tenths of what",
-    "server/gateway/scheduling/concurrency.ts",
+    "server/routing/health/adaptive-concurrency.ts",
     "share = 0.7",
   ],
   [
     "docs/operations.md",
     "five a second",
-    "server/gateway/scheduling/retry-budget.ts",
+    "server/routing/retry-budget.ts",
     "reservePerSecond = 5;",
   ],
   [
     "docs/operations.md",
     "for five minutes at most",
-    "server/gateway/scheduling/cool-down.ts",
+    "server/routing/health/cool-down.ts",
     "longestToldMs = 300_000",
   ],
   [
     "docs/settings.md",
     "four upstream requests are in flight",
-    "server/gateway/stages/batch.ts",
+    "server/embeddings/batch.ts",
     "lanes = 4",
   ],
-  ["docs/settings.md", "after ten seconds", "server/embedding-path.ts", "lookAgainMs = 10_000"],
+  ["docs/settings.md", "after ten seconds", "server/wiring/embeddings.ts", "lookAgainMs = 10_000"],
   [
     "docs/operations.md",
     "four upstream requests are in flight",
-    "server/gateway/stages/batch.ts",
+    "server/embeddings/batch.ts",
     "lanes = 4",
   ],
-  ["docs/operations.md", "1024 before each", "server/gateway/stages/batch.ts", "maxWaiting = 1024"],
-  ["docs/operations.md", "below 0.985", "server/gateway/canary.ts", "alike = 0.985"],
-  ["docs/operations.md", "first twenty answers", "server/gateway/recent.ts", "enough = 20"],
-  ["docs/operations.md", "256 for each address", "server/upstream/http/pool.ts", "mostIdle = 256"],
-  ["docs/operations.md", "for 30 seconds", "server/upstream/http/pool.ts", "keepMs = 30_000"],
-  ["docs/operations.md", "up to 10,000", "server/usage/ledger.ts", "maxHeld: 10_000"],
-  ["docs/operations.md", "again every second", "server/usage/ledger.ts", "retryMs: 1000"],
-  ["docs/operations.md", "within 50 ms", "server/usage/ledger.ts", "groupMs: 50"],
-  ["docs/operations.md", "above 256 KiB", "server/build.ts", "spoolAbove = 256 * 1024"],
-  ["docs/operations.md", "32 random bytes", "server/store/keys.ts", "randomBytes(32)"],
-  ["docs/operations.md", "newest 10,000", "server/store/event-file.ts", "maxEvents = 10_000"],
-  ["docs/operations.md", "for 30 days", "server/store/event-file.ts", "keepDays = 30"],
-  ["docs/operations.md", "At most 1000 wait", "server/store/events.ts", "maxWaiting = 1000"],
-  ["docs/operations.md", "within ten seconds", "server/control/deliver.ts", "usualTimeout = 10 "],
-  ["docs/operations.md", "up to a fifth later", "server/control/deliver.ts", "spread = 0.2"],
-  ["docs/upstreams.md", "at least 16 characters", "server/snapshot/schema.ts", "secret.min(16)"],
+  ["docs/operations.md", "1024 before each", "server/embeddings/batch.ts", "maxWaiting = 1024"],
+  ["docs/operations.md", "below 0.985", "server/embeddings/drift-canary.ts", "alike = 0.985"],
+  ["docs/operations.md", "first twenty answers", "server/routing/hedge-budget.ts", "enough = 20"],
+  ["docs/operations.md", "256 for each address", "server/upstream/transport/connection-pool.ts", "mostIdle = 256"],
+  ["docs/operations.md", "for 30 seconds", "server/upstream/transport/connection-pool.ts", "keepMs = 30_000"],
+  ["docs/operations.md", "up to 10,000", "server/ledger/ledger.ts", "maxHeld: 10_000"],
+  ["docs/operations.md", "again every second", "server/ledger/ledger.ts", "retryMs: 1000"],
+  ["docs/operations.md", "within 50 ms", "server/ledger/ledger.ts", "groupMs: 50"],
+  ["docs/operations.md", "above 256 KiB", "server/app.ts", "spoolAbove = 256 * 1024"],
+  ["docs/operations.md", "32 random bytes", "server/storage/keys.ts", "randomBytes(32)"],
+  ["docs/operations.md", "newest 10,000", "server/storage/event-file.ts", "maxEvents = 10_000"],
+  ["docs/operations.md", "for 30 days", "server/storage/event-file.ts", "keepDays = 30"],
+  ["docs/operations.md", "At most 1000 wait", "server/storage/events.ts", "maxWaiting = 1000"],
+  ["docs/operations.md", "within ten seconds", "server/events/delivery-queue.ts", "usualTimeout = 10 "],
+  ["docs/operations.md", "up to a fifth later", "server/events/delivery-queue.ts", "spread = 0.2"],
+  ["docs/upstreams.md", "at least 16 characters", "server/config/schema.ts", "secret.min(16)"],
   [
     "docs/upstreams.md",
     "384 dimensions",
-    "server/upstream/local/embed/minilm.ts",
+    "server/workers/embedding/minilm.ts",
     "dimensions: 384",
   ],
   [
     "docs/upstreams.md",
     "reads 256 tokens",
-    "server/upstream/local/embed/minilm.ts",
+    "server/workers/embedding/minilm.ts",
     "maxTokens: 256",
   ],
   [
     "docs/upstreams.md",
     "at most 8 at once",
-    "server/upstream/local/embed/local.ts",
+    "server/workers/embedding/local.ts",
     "maxModels = 8",
   ],
   ["docs/upstreams.md", "from 16 to 4096", "packages/sketch/src/options.ts", "[16, 4096]"],

@@ -1,11 +1,11 @@
 /** The OpenAPI document is valid, and true: examples, real answers and refusals are held against it. */
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import Ajv, { type ValidateFunction } from "ajv/dist/2020";
-import { examples } from "../../server/edge/openapi-examples.ts";
-import { type RouteName, type RouteRow, routes } from "../../server/edge/routes.ts";
+import { examples } from "../../server/api/openapi-examples.ts";
+import { type RouteName, type RouteRow, routes } from "../../server/http/routes.ts";
 import { arrange, drawn } from "../conformance/arrange.ts";
 import { configFor, testKey } from "../harness.ts";
-import { adminKey, asOperator, webhookYaml } from "../promises/webhooks-fixture.ts";
+import { adminKey, asOperator, webhookYaml } from "../events/webhooks-fixture.ts";
 
 type Json = Record<string, unknown>;
 

@@ -1,6 +1,6 @@
 /** Laws of all that draw: an option that counts as told to the vendor is in what the vendor gets. */
-import { planPicture } from "../../server/gateway/pictures/plan.ts";
-import { GatewayError } from "../../server/std/gateway-error.ts";
+import { planPicture } from "../../server/images/plan/plan.ts";
+import { GatewayError } from "../../server/lib/gateway-error.ts";
 import type { PictureQuestion, WireRequest } from "../../server/upstream/adapter.ts";
 import type { EditQuery, GenerationQuery } from "../../server/upstream/contract.ts";
 import { partsOf } from "./adapter-cases.ts";

@@ -1,12 +1,12 @@
 /** Laws of what becomes of an option: for every row of what image models can do, every option, and every policy. */
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { type Plan, type Policy, planPicture } from "../../server/gateway/pictures/plan.ts";
-import { against, readSize } from "../../server/gateway/pictures/sizes.ts";
-import { GatewayError } from "../../server/std/gateway-error.ts";
+import { type Plan, type Policy, planPicture } from "../../server/images/plan/plan.ts";
+import { against, readSize } from "../../server/upstream/image-sizes.ts";
+import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { adapters } from "../../server/upstream/adapters/index.ts";
 import type { EditQuery, GenerationQuery, ImageOptions } from "../../server/upstream/contract.ts";
-import type { ImageTraits } from "../../server/upstream/image-traits.ts";
+import type { ImageTraits } from "../../server/upstream/image-capabilities.ts";
 import { type Law, obey, tries } from "./law.ts";
 import { namedKinds, type Row, rows } from "./picture-rows.ts";
 import { queryOf, several, wishes } from "./picture-wishes.ts";

@@ -1,10 +1,10 @@
 /** Every row of what image models can do: a name for each family of each vendor, and one that nobody knows. */
 import type { Adapter } from "../../server/upstream/adapter.ts";
 import { adapters } from "../../server/upstream/adapters/index.ts";
-import { knownImages } from "../../server/upstream/catalogue/pictures/index.ts";
+import { knownImages } from "../../server/upstream/catalog/images/index.ts";
 import type { Target } from "../../server/upstream/contract.ts";
-import type { ImageTraits } from "../../server/upstream/image-traits.ts";
-import { createReach } from "../../server/upstream/reach.ts";
+import type { ImageTraits } from "../../server/upstream/image-capabilities.ts";
+import { createReach } from "../../server/upstream/client.ts";
 
 export type Operation = "generations" | "edits";
 

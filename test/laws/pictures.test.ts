@@ -8,19 +8,19 @@ import {
   type Operation,
   openHouse,
   type Place,
-} from "../pictures/house.ts";
-import { breakdowns } from "../pictures/laws/breakdowns.ts";
-import { drawing } from "../pictures/laws/drawing.ts";
-import { editing } from "../pictures/laws/editing.ts";
-import { formats } from "../pictures/laws/formats.ts";
-import type { PictureLaw, PictureLaws } from "../pictures/laws/law.ts";
-import { options } from "../pictures/laws/options.ts";
-import { refusals } from "../pictures/laws/refusals.ts";
-import { sizes } from "../pictures/laws/sizes.ts";
-import { streaming } from "../pictures/laws/streaming.ts";
-import { goldens, wire } from "../pictures/laws/wire.ts";
-import type { PictureVendor } from "../pictures/picture-vendor.ts";
-import { pictureVendors } from "../pictures/vendors/index.ts";
+} from "../image-vendors/house.ts";
+import { breakdowns } from "../image-vendors/laws/breakdowns.ts";
+import { drawing } from "../image-vendors/laws/drawing.ts";
+import { editing } from "../image-vendors/laws/editing.ts";
+import { formats } from "../image-vendors/laws/formats.ts";
+import type { PictureLaw, PictureLaws } from "../image-vendors/laws/law.ts";
+import { options } from "../image-vendors/laws/options.ts";
+import { refusals } from "../image-vendors/laws/refusals.ts";
+import { sizes } from "../image-vendors/laws/sizes.ts";
+import { streaming } from "../image-vendors/laws/streaming.ts";
+import { goldens, wire } from "../image-vendors/laws/wire.ts";
+import type { PictureVendor } from "../image-vendors/picture-vendor.ts";
+import { pictureVendors } from "../image-vendors/vendors/index.ts";
 import type { Exceptions } from "./law.ts";
 
 const laws: PictureLaws = {

@@ -36,7 +36,7 @@ function importsOf(file: string): string[] {
 }
 
 /**
- * `gateway` for server/gateway/stages/stack.ts, `server` for server/build.ts, `cli` for cli/keys.ts, `packages/sketch` for
+ * `gateway` for server/pipeline/stages.ts, `server` for server/app.ts, `cli` for cli/keys.ts, `packages/sketch` for
  * packages/sketch/src/draw.ts.
  */
 function homeOf(path: string): string {
@@ -73,9 +73,9 @@ describe("imports point one way", () => {
   });
 
   test("the law itself can tell right from wrong", () => {
-    expect(importsOf("server/gateway/journey.ts")).toContain("server/usage/ledger.ts");
-    const worker = "server/upstream/local/sketch/sketch-worker.ts";
-    expect(importsOf("server/engines.ts")).toContain(worker);
+    expect(importsOf("server/pipeline/handle-request.ts")).toContain("server/ledger/ledger.ts");
+    const worker = "server/workers/sketch/sketch-worker.ts";
+    expect(importsOf("server/wiring/embedded-models.ts")).toContain(worker);
     expect(importsOf("packages/sketch/src/index.ts")).toContain("packages/sketch/src/draw.ts");
     expect(isAllowed("gateway", "usage")).toBeTrue();
     expect(isAllowed("gateway", "edge")).toBeFalse();
@@ -87,7 +87,7 @@ describe("imports point one way", () => {
   });
 
   test("the drawing program is known to its worker only", () => {
-    const folder = "server/upstream/local/sketch/";
+    const folder = "server/workers/sketch/";
     const users = held.filter((file) => packagesOf(file).includes("@vexel/sketch"));
     expect(users.length).toBeGreaterThan(0);
     expect(users.filter((file) => !file.startsWith(folder))).toEqual([]);
@@ -293,7 +293,7 @@ describe("the world enters in few places", () => {
 
   test("only one file calls fetch", () => {
     const callers = server.filter((file) => /(?<![.\w])fetch\(/.test(codeOf(file)));
-    expect(callers).toEqual(["server/upstream/fetch-reply.ts"]);
+    expect(callers).toEqual(["server/upstream/transport/fetch-response.ts"]);
   });
 
   test("clocks and chance are handed in", () => {
@@ -304,9 +304,9 @@ describe("the world enters in few places", () => {
 });
 
 const ownClock: Readonly<Record<string, string>> = {
-  "server/build.ts": "hands clocks to everything else",
+  "server/app.ts": "hands clocks to everything else",
   "server/main.ts": "hands clocks to what is there before anything is built",
-  "server/upstream/local/process/link.ts": "takes its clock as an option; this is the default",
-  "server/upstream/local/embed/child/": "is a process of its own",
-  "server/upstream/local/inpaint/child/": "is a process of its own",
+  "server/workers/process/link.ts": "takes its clock as an option; this is the default",
+  "server/workers/embedding/child/": "is a process of its own",
+  "server/workers/inpainting/child/": "is a process of its own",
 };

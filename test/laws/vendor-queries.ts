@@ -1,6 +1,6 @@
 /** What the laws of the vendors are tried on: queries within a target's traits, and answers that are spoilt in some place. */
 import fc from "fast-check";
-import { verifyEmbeddings } from "../../server/gateway/verify.ts";
+import { verifyEmbeddings } from "../../server/embeddings/verify-embeddings.ts";
 import type { Adapter, EmbeddingsQuestion } from "../../server/upstream/adapter.ts";
 import { adapters } from "../../server/upstream/adapters/index.ts";
 import type {
@@ -15,9 +15,9 @@ import {
   purposeFields,
   readPurpose,
   wordFor,
-} from "../../server/upstream/purpose.ts";
-import { vendorCases } from "../vendors/index.ts";
-import type { VendorAnswer, VendorCase } from "../vendors/vendor-case.ts";
+} from "../../server/upstream/task-type.ts";
+import { vendorCases } from "../embedding-vendors/index.ts";
+import type { VendorAnswer, VendorCase } from "../embedding-vendors/vendor-case.ts";
 import { replyOf, words } from "./adapter-cases.ts";
 
 export interface VendorSubject {

@@ -2,12 +2,12 @@
 
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { EncodedVector } from "../../server/std/numbers/encoded-vector.ts";
+import { EncodedVector } from "../../server/lib/codec/encoded-vector.ts";
 import type { WireRequest } from "../../server/upstream/adapter.ts";
 import { vendors } from "../../server/upstream/adapters/index.ts";
 import type { Vector } from "../../server/upstream/contract.ts";
-import { readPurpose, wordFor } from "../../server/upstream/purpose.ts";
-import { vendorCases } from "../vendors/index.ts";
+import { readPurpose, wordFor } from "../../server/upstream/task-type.ts";
+import { vendorCases } from "../embedding-vendors/index.ts";
 import { bits, faultOf, matrices } from "./adapter-answers.ts";
 import { replyOf } from "./adapter-cases.ts";
 import { type Exceptions, type Law, obey, tries } from "./law.ts";

@@ -1,6 +1,6 @@
 /** Keys that are exchanged for a token: what goes to the token service, and what is believed of its answer. */
 import { expect, test } from "bun:test";
-import { GatewayError } from "../../server/std/gateway-error.ts";
+import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { adapters } from "../../server/upstream/adapters/index.ts";
 import type { EmbeddingsQuery, Upstream } from "../../server/upstream/contract.ts";
 import { replyOf } from "../laws/adapter-cases.ts";

@@ -7,7 +7,7 @@
 import { describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
-import { EncodedVector } from "../../server/std/numbers/encoded-vector.ts";
+import { EncodedVector } from "../../server/lib/codec/encoded-vector.ts";
 import type { WireRequest } from "../../server/upstream/adapter.ts";
 import { adapters, native } from "../../server/upstream/adapters/index.ts";
 import type { EmbeddingsQuery, Target, Vector } from "../../server/upstream/contract.ts";

@@ -5,10 +5,10 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { editsEndpoint } from "../../server/gateway/endpoints/edits.ts";
-import { embeddingsEndpoint } from "../../server/gateway/endpoints/embeddings.ts";
-import { generationsEndpoint } from "../../server/gateway/endpoints/generations.ts";
-import type { FilePart, Form, Incoming } from "../../server/gateway/incoming.ts";
+import { editsEndpoint } from "../../server/api/edits.ts";
+import { embeddingsEndpoint } from "../../server/api/embeddings.ts";
+import { generationsEndpoint } from "../../server/api/generations.ts";
+import type { FilePart, Form, Incoming } from "../../server/request/http-types.ts";
 import type { Adapter, WireRequest } from "../../server/upstream/adapter.ts";
 import { adapters, halfAlike, openaiShaped } from "../../server/upstream/adapters/index.ts";
 import type { EmbeddingsQuery, EmbeddingTraits, Target } from "../../server/upstream/contract.ts";

@@ -8,7 +8,7 @@ import type {
   Upstream,
   WholeReply,
 } from "../contract.ts";
-import type { ImageTraits, Sizes } from "../image-traits.ts";
+import type { ImageTraits, Sizes } from "../image-capabilities.ts";
 import type { Vendor } from "../vendor.ts";
 import { askForPicture } from "./wire/ask.ts";
 import { edgesOf } from "./wire/edges.ts";

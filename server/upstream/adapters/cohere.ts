@@ -1,7 +1,7 @@
 /** Cohere in its own language, v2: a purpose with every call, vectors by their type. */
 import type { EmbeddingsQuestion } from "../adapter.ts";
 import type { EmbeddingTraits, Target, Upstream, Vector } from "../contract.ts";
-import type { PurposeTable } from "../purpose.ts";
+import type { PurposeTable } from "../task-type.ts";
 import type { Vendor } from "../vendor.ts";
 import { askWithBearer } from "./wire/ask.ts";
 import { bearer } from "./wire/headers.ts";

@@ -1,6 +1,6 @@
 /** DeepInfra: embeddings and pictures as OpenAI has them; pictures in base64 only, and refusals with words of its own. */
 import type { Target } from "../contract.ts";
-import type { ImageTraits } from "../image-traits.ts";
+import type { ImageTraits } from "../image-capabilities.ts";
 import type { Vendor } from "../vendor.ts";
 import { fromDialect, plain } from "./openai/dialect.ts";
 import { openaiEdits, openaiGenerations, unstreamed } from "./openai/images.ts";

@@ -1,5 +1,5 @@
 /** Vendors that speak OpenAI's language with an accent. A compatible vendor costs one row; where its facts are from stands above it. */
-import type { PurposeTable } from "../purpose.ts";
+import type { PurposeTable } from "../task-type.ts";
 import { type Dialect, modest, openaiTraits, plain, wholeOnly } from "./openai/dialect.ts";
 import { searchWords } from "./wire/native-embeddings.ts";
 

@@ -1,7 +1,7 @@
 /** DigitalOcean: embeddings and generations as OpenAI has them, with an `n` in every request; it does not edit. */
 import type { PictureQuestion } from "../adapter.ts";
 import type { GenerationQuery } from "../contract.ts";
-import { type ImageTraits, openPictures } from "../image-traits.ts";
+import { type ImageTraits, openPictures } from "../image-capabilities.ts";
 import type { Vendor } from "../vendor.ts";
 import { fromDialect, modest } from "./openai/dialect.ts";
 import { openaiGenerations } from "./openai/images.ts";

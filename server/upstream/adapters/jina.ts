@@ -1,7 +1,7 @@
 /** Jina AI: OpenAI's language but for the task, and for the form of the vectors. */
 import type { EmbeddingsQuestion } from "../adapter.ts";
 import type { EmbeddingTraits, Target } from "../contract.ts";
-import type { PurposeTable } from "../purpose.ts";
+import type { PurposeTable } from "../task-type.ts";
 import type { Vendor } from "../vendor.ts";
 import { readEmbeddings } from "./openai/embeddings.ts";
 import { askWithBearer } from "./wire/ask.ts";

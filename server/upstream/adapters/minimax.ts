@@ -1,7 +1,7 @@
 /** MiniMax: image-01 in a language of its own, and what came after it in OpenAI's. */
 import type { Asked, PictureQuestion, WireReply } from "../adapter.ts";
 import type { GenerationQuery, ImageReply, Target } from "../contract.ts";
-import type { ImageTraits } from "../image-traits.ts";
+import type { ImageTraits } from "../image-capabilities.ts";
 import type { Vendor } from "../vendor.ts";
 import { openaiEdits, openaiGenerations, unstreamed } from "./openai/images.ts";
 import { openaiPlace } from "./openai/place.ts";

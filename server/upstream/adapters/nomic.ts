@@ -1,7 +1,7 @@
 /** Nomic's Atlas API in its own language. */
 import type { EmbeddingsQuestion } from "../adapter.ts";
 import type { EmbeddingTraits, Target } from "../contract.ts";
-import type { PurposeTable } from "../purpose.ts";
+import type { PurposeTable } from "../task-type.ts";
 import type { Vendor } from "../vendor.ts";
 import { askWithBearer } from "./wire/ask.ts";
 import { bearer } from "./wire/headers.ts";

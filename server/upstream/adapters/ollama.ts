@@ -1,7 +1,7 @@
 /** Ollama in its own language: /v1 cuts long texts in silence, and this does not. */
-import { GatewayError } from "../../std/gateway-error.ts";
+import { GatewayError } from "../../lib/gateway-error.ts";
 import type { Adapter, EmbeddingsQuestion } from "../adapter.ts";
-import { knownEmbedding } from "../catalogue/index.ts";
+import { knownEmbedding } from "../catalog/index.ts";
 import type { EmbeddingTraits, Upstream } from "../contract.ts";
 import type { Vendor } from "../vendor.ts";
 import { askWithBearer } from "./wire/ask.ts";

@@ -1,5 +1,5 @@
 /** Perplexity: OpenAI's language, but each number of a vector is one signed byte. */
-import { EncodedVector } from "../../std/numbers/encoded-vector.ts";
+import { EncodedVector } from "../../lib/codec/encoded-vector.ts";
 import type { EmbeddingsQuestion } from "../adapter.ts";
 import { isContextualModel } from "../contextual.ts";
 import type { EmbeddingTraits, Target, Vector } from "../contract.ts";

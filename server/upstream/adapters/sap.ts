@@ -2,7 +2,7 @@
 import { z } from "zod";
 import type { EmbeddingsQuestion, TokenExchange } from "../adapter.ts";
 import type { EmbeddingTraits, Target, Upstream } from "../contract.ts";
-import type { PurposeTable } from "../purpose.ts";
+import type { PurposeTable } from "../task-type.ts";
 import type { Vendor } from "../vendor.ts";
 import { embeddingsIn } from "./openai/embeddings.ts";
 import { askInJson } from "./wire/ask.ts";

@@ -1,7 +1,7 @@
 /** SiliconFlow: OpenAI's language for vectors; pictures at OpenAI's address with fields of its own, as links only. */
 import type { Asked, PictureQuestion, WireReply, WireRequest } from "../adapter.ts";
 import type { EditQuery, GenerationQuery, Rest, Target, WholeReply } from "../contract.ts";
-import type { ImageTraits } from "../image-traits.ts";
+import type { ImageTraits } from "../image-capabilities.ts";
 import type { Vendor } from "../vendor.ts";
 import { fromDialect, modest } from "./openai/dialect.ts";
 import { askForPicture } from "./wire/ask.ts";

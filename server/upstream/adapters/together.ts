@@ -1,7 +1,7 @@
 /** Together: embeddings as OpenAI has them; pictures by width and height, with an edit's sources as members of the same body. */
 import type { Asked, PictureQuestion, WireReply } from "../adapter.ts";
 import type { EditQuery, GenerationQuery, Rest, Target, WholeReply } from "../contract.ts";
-import type { EditTraits, ImageTraits } from "../image-traits.ts";
+import type { EditTraits, ImageTraits } from "../image-capabilities.ts";
 import type { Vendor } from "../vendor.ts";
 import { fromDialect, modest } from "./openai/dialect.ts";
 import { askForPicture } from "./wire/ask.ts";

@@ -1,9 +1,9 @@
 /** Voyage AI: three embeddings endpoints, one for each family of models, with names of their own for the options. */
-import { GatewayError } from "../../std/gateway-error.ts";
+import { GatewayError } from "../../lib/gateway-error.ts";
 import type { EmbeddingsQuestion, WireRequest } from "../adapter.ts";
 import { isContextualModel } from "../contextual.ts";
 import type { EmbeddingsQuery, EmbeddingTraits, Rest, Target, Upstream } from "../contract.ts";
-import type { PurposeTable } from "../purpose.ts";
+import type { PurposeTable } from "../task-type.ts";
 import type { Vendor } from "../vendor.ts";
 import { readEmbeddings } from "./openai/embeddings.ts";
 import { askWithBearer } from "./wire/ask.ts";

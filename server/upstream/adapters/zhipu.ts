@@ -1,7 +1,7 @@
 /** Zhipu's BigModel: OpenAI's language for vectors, and nearly so for pictures, which it gives as links only. */
 import type { Asked, PictureQuestion, WireReply } from "../adapter.ts";
 import type { GenerationQuery, Rest, Target, WholeReply } from "../contract.ts";
-import type { ImageTraits } from "../image-traits.ts";
+import type { ImageTraits } from "../image-capabilities.ts";
 import type { Vendor } from "../vendor.ts";
 import { fromDialect, modest } from "./openai/dialect.ts";
 import { askForPicture } from "./wire/ask.ts";

@@ -1,7 +1,7 @@
 /** Amazon's own painters on Bedrock, Nova Canvas and Titan Image Generator: one body, with other limits. */
-import { GatewayError } from "../../../std/gateway-error.ts";
+import { GatewayError } from "../../../lib/gateway-error.ts";
 import type { EditQuery, GenerationQuery, Rest, WholeReply } from "../../contract.ts";
-import type { ImageTraits } from "../../image-traits.ts";
+import type { ImageTraits } from "../../image-capabilities.ts";
 import { edgesOf } from "../wire/edges.ts";
 import { FileContent } from "../wire/json-with-files.ts";
 import { memberOf, objectOf, textIn, unusable } from "../wire/members.ts";

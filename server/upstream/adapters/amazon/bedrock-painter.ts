@@ -1,5 +1,5 @@
 /** What the families of painters on Amazon Bedrock have in common. */
-import type { GatewayError } from "../../../std/gateway-error.ts";
+import type { GatewayError } from "../../../lib/gateway-error.ts";
 import type { Asked } from "../../adapter.ts";
 import type {
   EditQuery,
@@ -9,7 +9,7 @@ import type {
   Rest,
   WholeReply,
 } from "../../contract.ts";
-import type { ImageTraits } from "../../image-traits.ts";
+import type { ImageTraits } from "../../image-capabilities.ts";
 import { fileOf, filesOf } from "../wire/edit-sources.ts";
 import { listOf, memberOf } from "../wire/members.ts";
 import { type Meant, refused } from "../wire/native-fault.ts";

@@ -1,8 +1,8 @@
 /** Pictures on Amazon Bedrock: whose model it is decides how it is asked. */
-import { GatewayError } from "../../../std/gateway-error.ts";
+import { GatewayError } from "../../../lib/gateway-error.ts";
 import type { Asked, PictureQuestion, WireReply, WireRequest } from "../../adapter.ts";
 import type { EditQuery, GenerationQuery, Rest, Target, WholeReply } from "../../contract.ts";
-import { type ImageTraits, openPictures } from "../../image-traits.ts";
+import { type ImageTraits, openPictures } from "../../image-capabilities.ts";
 import { askForPicture } from "../wire/ask.ts";
 import { readDocument } from "../wire/document.ts";
 import { novaCanvas, titanImage } from "./bedrock-canvas.ts";

@@ -1,7 +1,7 @@
 /** Stability AI on Amazon Bedrock: painters that make pictures, and services that each change one in one way. */
-import { GatewayError } from "../../../std/gateway-error.ts";
+import { GatewayError } from "../../../lib/gateway-error.ts";
 import type { EditQuery, GenerationQuery, Rest, WholeReply } from "../../contract.ts";
-import type { ImageTraits } from "../../image-traits.ts";
+import type { ImageTraits } from "../../image-capabilities.ts";
 import { FileContent } from "../wire/json-with-files.ts";
 import { listOf, memberOf, restOf, unusable } from "../wire/members.ts";
 import { type PictureFamily, paintedIn, sourcesOf, unpainted } from "./bedrock-painter.ts";

@@ -1,6 +1,6 @@
 /** Amazon Bedrock: models of several houses behind one address, each with a body of its own. */
 import { z } from "zod";
-import { GatewayError } from "../../../std/gateway-error.ts";
+import { GatewayError } from "../../../lib/gateway-error.ts";
 import type { EmbeddingsQuestion, WireReply, WireRequest } from "../../adapter.ts";
 import type { Target, Upstream } from "../../contract.ts";
 import type { Vendor } from "../../vendor.ts";

@@ -1,5 +1,5 @@
 /** AUTOMATIC1111's Stable Diffusion web UI, started with --api, and those made from it, such as Forge. */
-import type { ImageTraits } from "../../image-traits.ts";
+import type { ImageTraits } from "../../image-capabilities.ts";
 import type { Vendor } from "../../vendor.ts";
 import { memberOf } from "../wire/members.ts";
 import { nativeFault } from "../wire/native-fault.ts";

@@ -1,5 +1,5 @@
 /** txt2img and img2img of AUTOMATIC1111's web UI. The checkpoint is a setting of the server, overridden for each call. */
-import { GatewayError } from "../../../std/gateway-error.ts";
+import { GatewayError } from "../../../lib/gateway-error.ts";
 import type { Asked, PictureQuestion, WireReply, WireRequest } from "../../adapter.ts";
 import type {
   EditQuery,

@@ -1,5 +1,5 @@
 /** Pictures of Workers AI. Its models speak three languages: JSON, JSON with a mask as numbers, and forms. */
-import type { GatewayError } from "../../../std/gateway-error.ts";
+import type { GatewayError } from "../../../lib/gateway-error.ts";
 import type { Asked, PictureQuestion, WireReply, WireRequest } from "../../adapter.ts";
 import type {
   EditQuery,
@@ -9,7 +9,7 @@ import type {
   Target,
   WholeReply,
 } from "../../contract.ts";
-import { anyEdges, type ImageTraits } from "../../image-traits.ts";
+import { anyEdges, type ImageTraits } from "../../image-capabilities.ts";
 import { askForPicture, askForPictureInForm } from "../wire/ask.ts";
 import { readOnePicture } from "../wire/bare-picture.ts";
 import { edgesOf } from "../wire/edges.ts";

@@ -1,7 +1,7 @@
 /** Alibaba's Model Studio in its own language: the OpenAI-compatible surface knows no purposes. */
 import type { EmbeddingsQuestion } from "../../adapter.ts";
 import type { EmbeddingTraits, Target } from "../../contract.ts";
-import type { PurposeTable } from "../../purpose.ts";
+import type { PurposeTable } from "../../task-type.ts";
 import type { Vendor } from "../../vendor.ts";
 import { inOrder } from "../openai/embeddings.ts";
 import { askWithBearer } from "../wire/ask.ts";

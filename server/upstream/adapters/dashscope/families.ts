@@ -1,5 +1,5 @@
 /** Alibaba's models that draw: which of its interfaces each is behind, and what it can do there. */
-import type { EditTraits, ImageTraits, SizeRule, Sizes } from "../../image-traits.ts";
+import type { EditTraits, ImageTraits, SizeRule, Sizes } from "../../image-capabilities.ts";
 
 export interface DashscopeFamily {
   /**

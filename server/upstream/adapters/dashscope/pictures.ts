@@ -1,5 +1,5 @@
 /** Pictures from Alibaba's Model Studio: some models answer at once, others take a job and are asked whether it is done. */
-import { GatewayError } from "../../../std/gateway-error.ts";
+import { GatewayError } from "../../../lib/gateway-error.ts";
 import type { Asked, Pending, PictureQuestion, WireReply, WireRequest } from "../../adapter.ts";
 import type {
   EditQuery,

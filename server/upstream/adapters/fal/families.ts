@@ -1,5 +1,5 @@
 /** What models on fal take: their endpoints are named alike, and so are their fields. */
-import type { ImageTraits, Sizes } from "../../image-traits.ts";
+import type { ImageTraits, Sizes } from "../../image-capabilities.ts";
 import type { Resolution } from "../../resolution.ts";
 import { falMaskOf, falSources } from "./sources.ts";
 

@@ -9,7 +9,7 @@ import type {
   Upstream,
   WholeReply,
 } from "../../contract.ts";
-import type { ImageTraits } from "../../image-traits.ts";
+import type { ImageTraits } from "../../image-capabilities.ts";
 import { askForPicture, askWithBearer } from "../wire/ask.ts";
 import { isFiltered, isPicture, readBarePicture } from "../wire/bare-picture.ts";
 import { readDocument } from "../wire/document.ts";

@@ -1,5 +1,5 @@
 /** Pictures of Gemini models: the same question and the same answer on the Gemini API and on Vertex AI. */
-import type { GatewayError } from "../../../std/gateway-error.ts";
+import type { GatewayError } from "../../../lib/gateway-error.ts";
 import type { Asked, WireReply } from "../../adapter.ts";
 import type {
   FilePart,
@@ -9,7 +9,7 @@ import type {
   Target,
   WholeReply,
 } from "../../contract.ts";
-import type { EditTraits, ImageTraits } from "../../image-traits.ts";
+import type { EditTraits, ImageTraits } from "../../image-capabilities.ts";
 import { resolutionOf } from "../../resolution.ts";
 import { readDocument } from "../wire/document.ts";
 import { FileContent } from "../wire/json-with-files.ts";

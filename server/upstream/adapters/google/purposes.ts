@@ -1,5 +1,5 @@
 /** How Google's models want to hear what vectors are for: by a task type, or since gemini-embedding-2 inside the text. */
-import type { PurposeTable } from "../../purpose.ts";
+import type { PurposeTable } from "../../task-type.ts";
 
 /** https://ai.google.dev/api/embeddings#TaskType; Vertex AI has the same. */
 export const taskTypes: PurposeTable = {

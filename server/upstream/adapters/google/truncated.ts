@@ -1,5 +1,5 @@
 /** What Google tells of a text that was longer than the model reads. */
-import { GatewayError } from "../../../std/gateway-error.ts";
+import { GatewayError } from "../../../lib/gateway-error.ts";
 import type { EmbeddingsQuery, EmbeddingsReply } from "../../contract.ts";
 import { truncation } from "../wire/truncation.ts";
 

@@ -2,7 +2,7 @@
 
 import type { Asked, PictureQuestion, WireReply } from "../../adapter.ts";
 import type { EditQuery, GenerationQuery, Rest, Target, WholeReply } from "../../contract.ts";
-import { anyEdges, type ImageTraits } from "../../image-traits.ts";
+import { anyEdges, type ImageTraits } from "../../image-capabilities.ts";
 import { askForPicture } from "../wire/ask.ts";
 import { readOnePicture } from "../wire/bare-picture.ts";
 import { edgesOf } from "../wire/edges.ts";

@@ -4,7 +4,7 @@
  */
 import { z } from "zod";
 import type { Upstream } from "../../contract.ts";
-import type { Meaning, PurposeTable } from "../../purpose.ts";
+import type { Meaning, PurposeTable } from "../../task-type.ts";
 
 const meanings: readonly Meaning[] = [
   ...(["query", "document", "similarity", "classification", "clustering"] as const),

@@ -3,7 +3,7 @@
  * October 2026): /v2 is its newest surface, /v1 the one before, and /generate the oldest, which names the model in the body.
  */
 import type { GenerationQuery, Rest } from "../../contract.ts";
-import type { EditTraits, ImageTraits, Sizes } from "../../image-traits.ts";
+import type { EditTraits, ImageTraits, Sizes } from "../../image-capabilities.ts";
 import { modelPath } from "../wire/model-path.ts";
 import { shapesIn32, sizesOf4, sizesOf45 } from "./sizes.ts";
 

@@ -1,5 +1,5 @@
 /** Pictures of LocalAI: OpenAI's generations, which edit where they are given a picture, and inpainting as a form. */
-import { GatewayError } from "../../../std/gateway-error.ts";
+import { GatewayError } from "../../../lib/gateway-error.ts";
 import type { Asked, Pending, PictureQuestion, WireReply, WireRequest } from "../../adapter.ts";
 import type {
   EditQuery,
@@ -9,7 +9,7 @@ import type {
   Rest,
   Target,
 } from "../../contract.ts";
-import { anyEdges, type ImageTraits } from "../../image-traits.ts";
+import { anyEdges, type ImageTraits } from "../../image-capabilities.ts";
 import { openaiGenerations } from "../openai/images.ts";
 import type { Place } from "../openai/place.ts";
 import { askForPicture, askForPictureInForm } from "../wire/ask.ts";

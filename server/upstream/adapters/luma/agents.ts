@@ -9,7 +9,7 @@ import type {
   Upstream,
   WholeReply,
 } from "../../contract.ts";
-import type { ImageTraits } from "../../image-traits.ts";
+import type { ImageTraits } from "../../image-capabilities.ts";
 import type { Vendor } from "../../vendor.ts";
 import { asBase64, fileOf } from "../wire/edit-sources.ts";
 import { bearer } from "../wire/headers.ts";

@@ -1,5 +1,5 @@
 /** Luma's Dream Machine, for Photon: a job by its id. It looks at pictures only behind links of the caller's own. */
-import { GatewayError } from "../../../std/gateway-error.ts";
+import { GatewayError } from "../../../lib/gateway-error.ts";
 import type { PictureQuestion } from "../../adapter.ts";
 import type {
   EditQuery,
@@ -10,7 +10,7 @@ import type {
   Upstream,
   WholeReply,
 } from "../../contract.ts";
-import type { ImageTraits } from "../../image-traits.ts";
+import type { ImageTraits } from "../../image-capabilities.ts";
 import type { Vendor } from "../../vendor.ts";
 import { bearer } from "../wire/headers.ts";
 import { memberOf, unusable } from "../wire/members.ts";

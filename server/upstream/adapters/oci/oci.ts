@@ -3,7 +3,7 @@ import { createPrivateKey } from "node:crypto";
 import { z } from "zod";
 import type { EmbeddingsQuestion } from "../../adapter.ts";
 import type { EmbeddingTraits, Target, Upstream } from "../../contract.ts";
-import type { PurposeTable } from "../../purpose.ts";
+import type { PurposeTable } from "../../task-type.ts";
 import type { Vendor } from "../../vendor.ts";
 import { cohereLengths } from "../cohere.ts";
 import { askInJson } from "../wire/ask.ts";

@@ -1,6 +1,6 @@
 /** Embeddings as OpenAI speaks them, and as those who speak alike do. */
-import { EncodedVector } from "../../../std/numbers/encoded-vector.ts";
-import { Pieces } from "../../../std/pieces.ts";
+import { EncodedVector } from "../../../lib/codec/encoded-vector.ts";
+import { Pieces } from "../../../lib/chunked-bytes.ts";
 import type { EmbeddingsQuestion } from "../../adapter.ts";
 import type {
   EmbeddingsQuery,
@@ -9,7 +9,7 @@ import type {
   Target,
   Vector,
 } from "../../contract.ts";
-import { wordFor } from "../../purpose.ts";
+import { wordFor } from "../../task-type.ts";
 import { askInJson } from "../wire/ask.ts";
 import { isCount, unusable } from "../wire/members.ts";
 import { parseAnswer } from "./embeddings-answer.ts";

@@ -1,5 +1,5 @@
 /** A stream of pictures as OpenAI sends it, read event by event. */
-import type { Scratch } from "../../../std/scratch.ts";
+import type { Scratch } from "../../../lib/request-temp.ts";
 import type { FaultContext } from "../../adapter.ts";
 import type { ImageEvent, Rest } from "../../contract.ts";
 import { createdIn } from "../wire/listed-pictures.ts";

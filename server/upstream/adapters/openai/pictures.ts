@@ -1,8 +1,8 @@
 /** Everything about pictures that OpenAI itself has, and what others have who speak its language. */
 import type { Adapter } from "../../adapter.ts";
-import { openaiTraitsOf } from "../../catalogue/pictures/index.ts";
+import { openaiTraitsOf } from "../../catalog/images/index.ts";
 import type { EditQuery, GenerationQuery, Upstream } from "../../contract.ts";
-import { type ImageTraits, openPictures } from "../../image-traits.ts";
+import { type ImageTraits, openPictures } from "../../image-capabilities.ts";
 import { openaiEdits, openaiGenerations } from "./images.ts";
 import { openaiModerations } from "./moderations.ts";
 import type { Place } from "./place.ts";

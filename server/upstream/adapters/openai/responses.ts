@@ -13,7 +13,7 @@ import type {
   Target,
   WholeReply,
 } from "../../contract.ts";
-import type { ImageTraits } from "../../image-traits.ts";
+import type { ImageTraits } from "../../image-capabilities.ts";
 import { askForPicture } from "../wire/ask.ts";
 import { readDocument } from "../wire/document.ts";
 import { createdIn } from "../wire/listed-pictures.ts";

@@ -1,6 +1,6 @@
 /** A stream of OpenRouter's Image API: previews as they come, and what was completed, with its account, at the end. */
-import { GatewayError } from "../../../std/gateway-error.ts";
-import type { Scratch } from "../../../std/scratch.ts";
+import { GatewayError } from "../../../lib/gateway-error.ts";
+import type { Scratch } from "../../../lib/request-temp.ts";
 import type { FaultContext, WireReply } from "../../adapter.ts";
 import type { ImageEvent, ImageResult } from "../../contract.ts";
 import { readPictureEvents } from "../wire/picture-events.ts";

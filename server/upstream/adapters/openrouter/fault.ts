@@ -1,5 +1,5 @@
 /** How OpenRouter says no: a number for a code, and in `metadata` what it knows of the reason or what the vendor behind it said. */
-import type { GatewayError } from "../../../std/gateway-error.ts";
+import type { GatewayError } from "../../../lib/gateway-error.ts";
 import type { FaultContext, WireReply } from "../../adapter.ts";
 import { isCount, memberOf } from "../wire/members.ts";
 import { type Meant, nativeFault, type Refusal } from "../wire/native-fault.ts";

@@ -8,7 +8,7 @@ import type {
   Rest,
   Target,
 } from "../../contract.ts";
-import type { ImageTraits } from "../../image-traits.ts";
+import type { ImageTraits } from "../../image-capabilities.ts";
 import { resolutionOf } from "../../resolution.ts";
 import { geminiImageModel } from "../google/gemini-pictures.ts";
 import { askForPicture } from "../wire/ask.ts";

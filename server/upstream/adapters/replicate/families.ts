@@ -1,5 +1,5 @@
 /** What models on Replicate take. Each has a form of its own; those of one maker are much alike. */
-import { anyEdges, type ImageTraits, type Sizes } from "../../image-traits.ts";
+import { anyEdges, type ImageTraits, type Sizes } from "../../image-capabilities.ts";
 
 export interface ReplicateFamily {
   readonly sizes: Sizes;

@@ -9,7 +9,7 @@ import type {
   Upstream,
   WholeReply,
 } from "../../contract.ts";
-import { anyEdges, type EditTraits, type ImageTraits } from "../../image-traits.ts";
+import { anyEdges, type EditTraits, type ImageTraits } from "../../image-capabilities.ts";
 import type { Vendor } from "../../vendor.ts";
 import { askForPicture, askWithBearer } from "../wire/ask.ts";
 import { readDocument } from "../wire/document.ts";

@@ -2,7 +2,7 @@
  * What Stability sells, by the names of its addresses: services that draw, and services that change a picture. Facts are
  * from platform.stability.ai/docs/api-reference and the OpenAPI document behind it.
  */
-import type { ImageTraits } from "../../image-traits.ts";
+import type { ImageTraits } from "../../image-capabilities.ts";
 import { modelPath } from "../wire/model-path.ts";
 
 export interface Service {

@@ -2,7 +2,7 @@
  * Images of Venice: generations at OpenAI's path with fewer options, edits as JSON at two paths of its own, answered with
  * the image's bytes. All facts: veniceai/api-docs, swagger.yaml (2026-08-22); both schemas refuse unknown fields.
  */
-import { GatewayError } from "../../../std/gateway-error.ts";
+import { GatewayError } from "../../../lib/gateway-error.ts";
 import type { Asked, PictureQuestion, WireReply, WireRequest } from "../../adapter.ts";
 import type {
   EditQuery,
@@ -12,7 +12,7 @@ import type {
   Target,
   WholeReply,
 } from "../../contract.ts";
-import type { ImageTraits } from "../../image-traits.ts";
+import type { ImageTraits } from "../../image-capabilities.ts";
 import { askForPicture } from "../wire/ask.ts";
 import { readOnePicture } from "../wire/bare-picture.ts";
 import { asBase64 } from "../wire/edit-sources.ts";

@@ -1,6 +1,6 @@
 /** Seedream's stream: an event for each picture that is done, and one at the end that tells what they cost. */
-import type { GatewayError } from "../../../std/gateway-error.ts";
-import type { Scratch } from "../../../std/scratch.ts";
+import type { GatewayError } from "../../../lib/gateway-error.ts";
+import type { Scratch } from "../../../lib/request-temp.ts";
 import type { ImageEvent, ImageFrame, ImageUsage } from "../../contract.ts";
 import { createdIn } from "../wire/listed-pictures.ts";
 import { memberOf, unusable } from "../wire/members.ts";

@@ -1,5 +1,5 @@
 /** The Seedream models of Volcengine's Ark, and what each can draw. */
-import type { EditTraits, ImageTraits, OptionName } from "../../image-traits.ts";
+import type { EditTraits, ImageTraits, OptionName } from "../../image-capabilities.ts";
 
 /** docs.byteplus.com/en/docs/ModelArk/1541523 */
 const reading = (maxImages: number, reads?: readonly string[]): EditTraits => ({

@@ -1,5 +1,5 @@
 /** Volcengine's Ark, and BytePlus's ModelArk: OpenAI's language for vectors, and Seedream's for pictures. */
-import { GatewayError } from "../../../std/gateway-error.ts";
+import { GatewayError } from "../../../lib/gateway-error.ts";
 import type {
   Adapter,
   Asked,

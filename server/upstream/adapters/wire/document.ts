@@ -2,11 +2,11 @@
  * JSON in which long texts are put aside: pictures in base64 go by as they come, to disk where there are many, and only
  * what is around them is parsed. So a hundred answers of four megabytes weigh no more than their small print.
  */
-import { GatewayError } from "../../../std/gateway-error.ts";
-import { type Held, release } from "../../../std/held.ts";
-import { DepthFilter } from "../../../std/json-depth.ts";
-import { StreamedText } from "../../../std/json-stream.ts";
-import type { Aside, Place, Scratch } from "../../../std/scratch.ts";
+import { GatewayError } from "../../../lib/gateway-error.ts";
+import { type Held, release } from "../../../lib/spill-buffer.ts";
+import { DepthFilter } from "../../../lib/json-depth.ts";
+import { StreamedText } from "../../../lib/json-stream.ts";
+import type { Aside, Place, Scratch } from "../../../lib/request-temp.ts";
 import type { WireReply } from "../../adapter.ts";
 import { unusable } from "./members.ts";
 

@@ -1,5 +1,5 @@
 /** Width and height out of a size, for vendors that are told the two by themselves. */
-import { GatewayError } from "../../../std/gateway-error.ts";
+import { GatewayError } from "../../../lib/gateway-error.ts";
 import type { GenerationQuery } from "../../contract.ts";
 
 export interface Edges {

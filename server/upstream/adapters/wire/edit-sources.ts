@@ -1,5 +1,5 @@
 /** The pictures of an edit, as vendors want them: files, or texts within their JSON. */
-import { GatewayError } from "../../../std/gateway-error.ts";
+import { GatewayError } from "../../../lib/gateway-error.ts";
 import type { FilePart, ImageSource } from "../../contract.ts";
 import { dataUrlOf, FileContent } from "./json-with-files.ts";
 

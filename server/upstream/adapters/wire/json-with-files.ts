@@ -1,8 +1,8 @@
 /** A JSON body with files in it as base64: written as a stream, so that a file goes from disk to the socket. */
-import { base64Length, StreamedText, toBase64 } from "../../../std/json-stream.ts";
+import { base64Length, StreamedText, toBase64 } from "../../../lib/json-stream.ts";
 import type { FilePart } from "../../contract.ts";
 
-export { writeJson as jsonBody } from "../../../std/json-stream.ts";
+export { writeJson as jsonBody } from "../../../lib/json-stream.ts";
 
 /** Stands in a body for the content of a file. */
 export class FileContent extends StreamedText {

@@ -1,5 +1,5 @@
 /** What may be anything, looked into with care: the answers of upstreams, and the fields that ride along. */
-import { GatewayError } from "../../../std/gateway-error.ts";
+import { GatewayError } from "../../../lib/gateway-error.ts";
 import type { Rest } from "../../contract.ts";
 
 /** A member of what may be anything. */

@@ -1,5 +1,5 @@
 /** A multipart form written as a stream: files go from disk to the socket without lying in memory. */
-import { extensionOf } from "../../../std/sniff.ts";
+import { extensionOf } from "../../../lib/sniff-image.ts";
 import type { StreamedBody } from "../../adapter.ts";
 import type { FilePart, Rest } from "../../contract.ts";
 

@@ -1,7 +1,7 @@
 /** Small pieces for embeddings adapters with a language of their own: what is asked, and what may be believed of an answer. */
-import { GatewayError } from "../../../std/gateway-error.ts";
+import { GatewayError } from "../../../lib/gateway-error.ts";
 import type { EmbeddingsQuery, EmbeddingsReply, EmbeddingTraits, Vector } from "../../contract.ts";
-import { type PurposeTable, wordFor } from "../../purpose.ts";
+import { type PurposeTable, wordFor } from "../../task-type.ts";
 import { isCount, memberOf, unusable } from "./members.ts";
 
 /** Only for targets whose traits say that they take no tokens. */

@@ -2,7 +2,7 @@
  * How vendors with a language of their own say no: a status, a sentence somewhere, and now and then a code. What they mean
  * is put into OpenAI's words, and then one reader, upstream-fault.ts, understands them all.
  */
-import { GatewayError } from "../../../std/gateway-error.ts";
+import { GatewayError } from "../../../lib/gateway-error.ts";
 import type { Adapter, Asked, WireReply } from "../../adapter.ts";
 import type { GenerationQuery, Upstream } from "../../contract.ts";
 import { memberOf } from "./members.ts";

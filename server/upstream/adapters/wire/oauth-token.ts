@@ -1,5 +1,5 @@
 /** What an OAuth token service answers: a token, and for how long it may be used. */
-import { GatewayError } from "../../../std/gateway-error.ts";
+import { GatewayError } from "../../../lib/gateway-error.ts";
 import type { TokenExchange, WireReply, WireRequest } from "../../adapter.ts";
 import { memberOf } from "./members.ts";
 

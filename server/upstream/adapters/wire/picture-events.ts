@@ -1,7 +1,7 @@
 /** Answers that come as a stream: events that each hold JSON, until one says that it was the last. */
-import { GatewayError } from "../../../std/gateway-error.ts";
-import type { Scratch } from "../../../std/scratch.ts";
-import { readEvents } from "../../../std/server-sent-events.ts";
+import { GatewayError } from "../../../lib/gateway-error.ts";
+import type { Scratch } from "../../../lib/request-temp.ts";
+import { readEvents } from "../../../lib/server-sent-events.ts";
 import type { WireReply } from "../../adapter.ts";
 import type { Rest } from "../../contract.ts";
 import { DocumentReader, LongTexts } from "./document.ts";

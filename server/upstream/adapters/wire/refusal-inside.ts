@@ -1,5 +1,5 @@
 /** A refusal in an answer whose status says yes: proxies and servers of one's own send them. It means what it says. */
-import { GatewayError } from "../../../std/gateway-error.ts";
+import { GatewayError } from "../../../lib/gateway-error.ts";
 import type { Adapter, FaultContext, WireReply } from "../../adapter.ts";
 import { asObject, isCount } from "./members.ts";
 import { redact } from "./redact.ts";

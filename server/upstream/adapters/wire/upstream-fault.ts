@@ -1,8 +1,8 @@
 /** What an OpenAI-shaped upstream says when it fails, read into a fault that keeps its meaning and leaks nothing. */
 import type { FaultName } from "../../../../contract/faults.ts";
-import { GatewayError } from "../../../std/gateway-error.ts";
+import { GatewayError } from "../../../lib/gateway-error.ts";
 import type { FaultContext, WireReply } from "../../adapter.ts";
-import { inputNamed } from "../../input-place.ts";
+import { inputNamed } from "../../rejected-input.ts";
 import { asObject } from "./members.ts";
 import { resetMs } from "./rate-limit-reset.ts";
 import { redact } from "./redact.ts";

@@ -1,0 +1,227 @@
+/** POST /v1/images/edits: a multipart form with files, or JSON with references. */
+import { z } from "zod";
+import { GatewayError } from "../lib/gateway-error.ts";
+import type { EditQuery, FilePart, ImageReply, ImageSource } from "../upstream/contract.ts";
+import type { Endpoint, NameModel, Read } from "../pipeline/endpoint.ts";
+import type { Form, Incoming } from "../request/http-types.ts";
+import { outOfRange, parse } from "./parse-body.ts";
+import { withoutNulls } from "./fields.ts";
+import { writeImages } from "./image-response.ts";
+import {
+  booleanFields,
+  integerFields,
+  namedFields,
+  sharedFields,
+  toQuery,
+} from "./image-fields.ts";
+
+/** 20 MiB of base64, as OpenAI allows. */
+const maxUrl = 20 * 1024 * 1024;
+const reference = z
+  .strictObject({
+    image_url: z
+      .string()
+      .max(maxUrl)
+      .regex(/^(https:\/\/|http:\/\/|data:image\/)/, "must be an https:, http: or data:image/ URL")
+      .optional(),
+    file_id: z.string().min(1).optional(),
+  })
+  .refine(
+    ({ image_url, file_id }) => (image_url === undefined) !== (file_id === undefined),
+    "give exactly one of image_url and file_id",
+  );
+
+const maxImages = 16;
+
+const references = {
+  images: z.array(reference).min(1).max(maxImages).describe("The pictures to edit."),
+  mask: reference.optional().describe("Where it is transparent, the first picture changes."),
+};
+
+export const editsBody = z.looseObject({ ...sharedFields, ...references });
+const namedBody = z.looseObject({ ...namedFields, ...references });
+
+/** The text fields of a form; its files are looked at one by one. */
+export const editsForm = z.looseObject(sharedFields);
+const namedForm = z.looseObject(namedFields);
+
+export const editsEndpoint: Endpoint<EditQuery, ImageReply> = {
+  operation: "edits",
+  kind: "image",
+  body: editsBody,
+  read: async (incoming, keyId, nameModel) => {
+    if (isForm(incoming)) return readForm(await incoming.form(keyId), nameModel);
+    checkJson(incoming);
+    return readJson(incoming, nameModel);
+  },
+  inClientWords: (error, incoming) => (isForm(incoming) ? error : asJsonSpells(error)),
+  write: (reply, query, context) =>
+    writeImages(reply, { ...context(), family: "image_edit", query }),
+};
+
+const isForm = ({ headers }: Incoming): boolean =>
+  /^multipart\/form-data\b/i.test(headers.get("content-type") ?? "");
+
+/** A form calls its pictures `image`, as OpenAI's errors and most of ours do; JSON calls them `images`. */
+function asJsonSpells(error: GatewayError): GatewayError {
+  const { param } = error.details;
+  if (param === undefined || !/^image(\[|$)/.test(param)) return error;
+  const message = error.message.replace(/'image(?=['[])/g, "'images");
+  const details = { ...error.details, param: param.replace("image", "images") };
+  const renamed = new GatewayError(error.fault, message, details);
+  if (error.stack !== undefined) renamed.stack = error.stack;
+  return renamed;
+}
+
+/** Said here, because only this path reads two kinds of body. */
+function checkJson({ headers }: Incoming): void {
+  const type = headers.get("content-type");
+  if (type === null || /^application\/[\w.+-]*json\b/i.test(type)) return;
+  throw new GatewayError(
+    "unsupported_content_type",
+    `Unsupported content type: '${type.slice(0, 100)}'. This path accepts 'multipart/form-data' and 'application/json' requests. Please try again with a supported content type.`,
+  );
+}
+
+async function readJson(incoming: Incoming, nameModel: NameModel): Promise<Read<EditQuery>> {
+  const value = await incoming.json();
+  const body = withoutNulls(value);
+  if (body.images === undefined && body.image !== undefined) {
+    throw new GatewayError(
+      "missing_parameter",
+      'Missing required parameter: \'images\'. In JSON, pictures are sent as "images": [{"image_url": "..."}]; only a multipart form calls them \'image\'.',
+      { param: "images" },
+    );
+  }
+  // Before the schema, which reads every entry first and counts them afterwards.
+  if (Array.isArray(body.images) && body.images.length > maxImages) {
+    throw outOfRange("images", "array", { maximum: maxImages }, body.images);
+  }
+  const { images, mask, ...others } = parse(namedBody, {
+    ...body,
+    model: nameModel(body.model),
+    ...(Array.isArray(body.images) && { images: body.images.map(bare) }),
+    ...(body.mask !== undefined && { mask: bare(body.mask) }),
+  });
+  return {
+    query: {
+      ...toQuery(others),
+      images: images.map(toSource),
+      ...(mask && { mask: toSource(mask) }),
+      files: [],
+    },
+  };
+}
+
+/** Inside a reference, too, null is absent. What is no object is left for the schema to refuse. */
+const bare = (reference: unknown): unknown =>
+  typeof reference === "object" && reference !== null && !Array.isArray(reference)
+    ? withoutNulls(reference)
+    : reference;
+
+const toSource = ({ image_url, file_id }: z.output<typeof reference>): ImageSource =>
+  image_url === undefined
+    ? { kind: "file_id", id: file_id as string }
+    : { kind: "url", url: image_url };
+
+async function readForm(form: Form, nameModel: NameModel): Promise<Read<EditQuery>> {
+  try {
+    const fields = toObject(form);
+    const files = form.files.map((file) => ({ role: roleOf(file.field), file }));
+    for (const { file } of files) checkPicture(file);
+    const images = files.filter(({ role }) => role.name === "image");
+    const masks = files.filter(({ role }) => role.name === "mask");
+    if (images.length === 0) throw noImage(form);
+    if (images.length > maxImages) {
+      throw new GatewayError(
+        "invalid_value",
+        `Invalid 'image': too many files. Expected at most ${maxImages}, but got ${images.length}.`,
+        { param: "image" },
+      );
+    }
+    if (masks.length > 1) throw duplicate("mask");
+    const query = toQuery(parse(namedForm, { ...fields, model: nameModel(fields.model) }));
+    const [mask] = masks;
+    return {
+      query: {
+        ...query,
+        images: images
+          .toSorted((a, b) => a.role.index - b.role.index)
+          .map(({ file }) => ({ kind: "file", file })),
+        ...(mask && { mask: { kind: "file", file: mask.file } }),
+        files: files.filter(({ role }) => role.name === "other").map(({ file }) => file),
+      },
+      dispose: () => form.dispose(),
+    };
+  } catch (error) {
+    await form.dispose();
+    throw error;
+  }
+}
+
+/** `image`, repeated `image`, `image[]` and `image[0]` all mean a picture; only the last gives an order. */
+function roleOf(field: string): { name: "image" | "mask" | "other"; index: number } {
+  const image = /^image(?:\[(\d{0,4})\])?$/.exec(field);
+  if (image) return { name: "image", index: Number(image[1] ?? 0) };
+  return { name: field === "mask" ? "mask" : "other", index: 0 };
+}
+
+function toObject({ fields }: Form): Record<string, unknown> {
+  const body = new Map<string, unknown>();
+  for (const { name, value } of fields) {
+    const known = Object.hasOwn(sharedFields, name);
+    if (body.has(name) && known) throw duplicate(name);
+    // An empty text field is how HTML forms say "not given".
+    if (value === "" && known && name !== "prompt") continue;
+    const earlier = body.get(name);
+    const typed = known ? fromText(name, value) : likely(value);
+    body.set(name, earlier === undefined ? typed : [earlier, typed].flat());
+  }
+  return Object.fromEntries(body);
+}
+
+/** A form holds only text. What does not look like its type stays text, and the schema says so. */
+function fromText(name: string, text: string): unknown {
+  if (integerFields.has(name) && /^-?\d{1,9}$/.test(text)) return Number(text);
+  if (booleanFields.has(name) && /^(true|false)$/i.test(text)) return text.toLowerCase() === "true";
+  return text;
+}
+
+/** Of a field that nobody here knows: a number where it is written as one, for upstreams that are asked in JSON. */
+const likely = (text: string): unknown =>
+  text.length < 16 && String(Number(text)) === text && /\d$/.test(text) ? Number(text) : text;
+
+function checkPicture({ field, type, size }: FilePart): void {
+  const param = field.replace(/\[.*$/, "");
+  if (size === 0) {
+    throw new GatewayError("invalid_image_file", `Invalid file '${param}': it is empty.`, {
+      param,
+    });
+  }
+  if (type === "application/octet-stream") {
+    throw new GatewayError(
+      "unsupported_file_mimetype",
+      `Invalid file '${param}': unsupported mimetype ('${type}'). Supported file formats are 'image/jpeg', 'image/png', and 'image/webp'.`,
+      { param },
+    );
+  }
+}
+
+function noImage({ fields }: Form): GatewayError {
+  return fields.some(({ name }) => roleOf(name).name === "image")
+    ? new GatewayError(
+        "invalid_type",
+        "Invalid type for 'image': expected one of an array of files or file, but got a string instead.",
+        { param: "image" },
+      )
+    : new GatewayError("missing_parameter", "Missing required parameter: 'image'.", {
+        param: "image",
+      });
+}
+
+const duplicate = (param: string): GatewayError =>
+  new GatewayError(
+    "duplicate_parameter",
+    `Duplicate parameter: '${param}'. You provided multiple values for this parameter, whereas only one is allowed.`,
+    { param },
+  );

@@ -1,0 +1,110 @@
+/** POST /v1/embeddings, and the older path with the model in the address. */
+import { release } from "../lib/spill-buffer.ts";
+import { releaseWhole } from "../lib/chunked-bytes.ts";
+import type { EmbeddingsQuery, EmbeddingsReply } from "../upstream/contract.ts";
+import { countedTokens, estimateInputTokens } from "../embeddings/embedding-usage.ts";
+import type { Body, Endpoint, Written } from "../pipeline/endpoint.ts";
+import { inBase64, inNumbers } from "../embeddings/write-vectors.ts";
+import { embeddingsBody, engineEmbeddingsBody, readEmbeddingsBody } from "./embeddings-body.ts";
+import { withoutNulls } from "./fields.ts";
+
+export function embeddingsEndpoint(options: {
+  readonly maxInputs: number;
+}): Endpoint<EmbeddingsQuery, EmbeddingsReply> {
+  return {
+    operation: "embeddings",
+    kind: "embedding",
+    body: embeddingsBody,
+    read: (incoming, _keyId, nameModel) => {
+      const read = (value: unknown) => {
+        const body = withoutNulls(value);
+        const model = nameModel(body.model);
+        const named = model === body.model ? body : { ...body, model };
+        return { query: readEmbeddingsBody(named, options.maxInputs) };
+      };
+      const body = incoming.json();
+      return body instanceof Promise ? body.then(read) : read(body);
+    },
+    write,
+  };
+}
+
+/** For clients of 2022, which put their own `timeout` into the body. */
+export function engineEmbeddingsEndpoint(options: {
+  readonly maxInputs: number;
+}): Endpoint<EmbeddingsQuery, EmbeddingsReply> {
+  return {
+    ...embeddingsEndpoint(options),
+    body: engineEmbeddingsBody,
+    read: async (incoming, _keyId, nameModel) => {
+      const { timeout, ...body } = withoutNulls(await incoming.json());
+      const model = nameModel(body.model);
+      return { query: readEmbeddingsBody({ ...body, model }, options.maxInputs) };
+    },
+  };
+}
+
+/** `usage` is always sent: OpenAI's types require two integers, and strict clients fail on null. */
+function write(reply: EmbeddingsReply, query: EmbeddingsQuery): Written | Promise<Written> {
+  const reported = reply.usage?.inputTokens;
+  if (reported !== undefined) return writeWith(reply, query, reported, false);
+  return estimateInputTokens(query.input).then((tokens) => writeWith(reply, query, tokens, true));
+}
+
+function writeWith(
+  reply: EmbeddingsReply,
+  query: EmbeddingsQuery,
+  tokens: number,
+  estimated: boolean,
+): Written | Promise<Written> {
+  const counted = countedTokens(reply);
+  const written = (body: Body): Written => ({
+    kind: "whole",
+    body,
+    usage: counted === undefined ? undefined : { inputTokens: counted },
+    ...(estimated && { estimated }),
+  });
+  const body = bodyOf(reply, query, tokens);
+  return body instanceof Promise ? body.then(written) : written(body);
+}
+
+function bodyOf(
+  reply: EmbeddingsReply,
+  query: EmbeddingsQuery,
+  tokens: number,
+): Body | Promise<Body> {
+  const { verbatim, ready } = reply;
+  if (ready) return ready.body;
+  if (verbatim && verbatim.model === query.model && verbatim.encoding === query.encoding) {
+    return forOnce(verbatim.body.list, releaseWhole);
+  }
+  const { model } = query;
+  if (query.encoding === "base64") return inBase64(reply, { model, tokens });
+  const numbers = inNumbers(reply, { model, tokens });
+  return numbers instanceof Promise ? numbers.then(ownForOnce) : ownForOnce(numbers);
+}
+
+const ownForOnce = (pieces: readonly Uint8Array[]): Body =>
+  forOnce(pieces, ({ buffer }) => release(buffer));
+
+const largeBytes = 64 * 1024;
+
+/**
+ * Once a large answer has left, its memory goes back at once: nobody else has it. Left to the garbage collector, such
+ * answers would pile up, and new memory be fetched for each.
+ */
+function forOnce(list: readonly Uint8Array[], free: (piece: Uint8Array) => void): Body {
+  const length = list.reduce((sum, piece) => sum + piece.length, 0);
+  if (length < largeBytes) return list;
+  async function* open(): AsyncGenerator<Uint8Array> {
+    try {
+      for (const piece of list) {
+        yield piece;
+        free(piece);
+      }
+    } finally {
+      for (const piece of list) free(piece);
+    }
+  }
+  return { length, open };
+}

@@ -1,0 +1,19 @@
+/** How the bodies of all endpoints are treated before a schema sees them. */
+import { GatewayError } from "../lib/gateway-error.ts";
+
+/** null is absent. Some SDKs send it for every option not given, and many upstreams refuse it. */
+export function withoutNulls(body: unknown): Record<string, unknown> {
+  if (typeof body !== "object" || body === null || Array.isArray(body)) {
+    throw new GatewayError(
+      "invalid_json",
+      'The body must be a JSON object, such as {"model": "..."}.',
+    );
+  }
+  const fields = body as Record<string, unknown>;
+  for (const name in fields) {
+    if (fields[name] === null) {
+      return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
+    }
+  }
+  return fields;
+}

@@ -1,0 +1,24 @@
+/** POST /v1/images/generations. */
+import { z } from "zod";
+import type { GenerationQuery, ImageReply } from "../upstream/contract.ts";
+import type { Endpoint } from "../pipeline/endpoint.ts";
+import { parse } from "./parse-body.ts";
+import { withoutNulls } from "./fields.ts";
+import { writeImages } from "./image-response.ts";
+import { namedFields, sharedFields, toQuery } from "./image-fields.ts";
+
+export const generationsBody = z.looseObject(sharedFields);
+const namedBody = z.looseObject(namedFields);
+
+export const generationsEndpoint: Endpoint<GenerationQuery, ImageReply> = {
+  operation: "generations",
+  kind: "image",
+  body: generationsBody,
+  read: async (incoming, _keyId, nameModel) => {
+    const body = withoutNulls(await incoming.json());
+    const model = nameModel(body.model);
+    return { query: toQuery(parse(namedBody, { ...body, model })) };
+  },
+  write: (reply, query, context) =>
+    writeImages(reply, { ...context(), family: "image_generation", query }),
+};

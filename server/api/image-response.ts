@@ -1,0 +1,145 @@
+/** How pictures leave: as one JSON answer, or as server-sent events. */
+import { GatewayError } from "../lib/gateway-error.ts";
+import { between, type StreamedText, writeJson } from "../lib/json-stream.ts";
+import { estimatedField } from "../upstream/adapters/openai/estimated-usage.ts";
+import { isOfGptFamily } from "../upstream/catalog/images/gpt-image.ts";
+import type {
+  EditQuery,
+  GenerationQuery,
+  ImageEvent,
+  ImageFacts,
+  ImageFrame,
+  ImageReply,
+  ImageResult,
+  ImageUsage,
+  Rest,
+  WholeReply,
+} from "../upstream/contract.ts";
+import type { Usage, WriteContext, Written } from "../pipeline/endpoint.ts";
+import { estimateImageUsage, withDetails } from "../images/estimate-image-usage.ts";
+import { sumOf } from "../images/image-usage.ts";
+import { inJson } from "../images/image-head.ts";
+import type { Chunk } from "../pipeline/stream-response.ts";
+
+export interface ImageContext extends WriteContext {
+  /** The first half of the event names. */
+  readonly family: "image_generation" | "image_edit";
+  readonly query: GenerationQuery | EditQuery;
+}
+
+export async function writeImages(reply: ImageReply, context: ImageContext): Promise<Written> {
+  return reply.kind === "stream" ? writeStream(reply.events, context) : writeWhole(reply, context);
+}
+
+async function writeWhole(reply: WholeReply, context: ImageContext): Promise<Written> {
+  const results: unknown[] = [];
+  // One after the other: each may be a large picture.
+  for (const result of reply.results) {
+    results.push({
+      ...result.rest,
+      ...(await handOver(result, context)),
+      ...(result.revised_prompt !== undefined && { revised_prompt: result.revised_prompt }),
+    });
+  }
+  const { query, target } = context;
+  const { safety_identifier } = query.options;
+  const reported = reply.usage && (await withDetails(reply.usage, query));
+  const estimated = !reported && isOfGptFamily(query.model, target());
+  const work = { query, target: target(), facts: reply.facts, images: reply.results.length };
+  const usage = estimated ? await estimateImageUsage(work) : reported;
+  return {
+    kind: "whole",
+    ...(estimated && { estimated }),
+    body: writeJson({
+      created: secondsOf(reply.created) ?? context.now,
+      ...reply.facts,
+      ...(safety_identifier !== undefined && { safety_identifier }),
+      ...reply.rest,
+      data: results,
+      ...(usage && { usage }),
+    }),
+    usage: toUsage(reply.usage, reply.drawn ?? reply.results.length),
+  };
+}
+
+/** Some upstreams tell milliseconds. */
+const secondsOf = (created: number | undefined): number | undefined =>
+  created !== undefined && created > 100_000_000_000 ? Math.floor(created / 1000) : created;
+
+/**
+ * As the client asked. Where it asked for no form, images leave as they came: base64 as base64, links as links. A link that
+ * could not be handed on becomes one of ours, so that code which reads `url` works; but the GPT image family has no links.
+ */
+async function handOver(
+  { image, linked }: ImageResult,
+  { query, target, links, publicUrl, onDropped }: ImageContext,
+): Promise<{ url: string } | { b64_json: string | StreamedText }> {
+  const { response_format: asked } = query.options;
+  if (image.kind === "url") return { url: await links.passOn(image.url, publicUrl()) };
+  const asLink = asked === "url" || (linked && !isOfGptFamily(query.model, target()));
+  if (!asLink) return { b64_json: inJson(image) };
+  try {
+    return { url: await links.keep(image, publicUrl()) };
+  } catch (error) {
+    // It is paid for: better handed over in another way than not at all.
+    if (!(error instanceof GatewayError) || error.fault !== "storage_unavailable") throw error;
+    if (asked === "url") onDropped("response_format");
+    return { b64_json: inJson(image) };
+  }
+}
+
+function writeStream(events: AsyncIterable<ImageEvent>, context: ImageContext): Written {
+  let images = 0;
+  let spent: ImageUsage | undefined;
+  async function* chunks(): AsyncIterable<Chunk> {
+    for await (const event of events) {
+      if (event.type === "whole") throw new GatewayError("internal", "A stream was not cut up.");
+      if (event.type === "completed") {
+        images++;
+        spent = sumOf(spent, event.usage);
+      }
+      yield { body: await frame(event, context), closing: event.type === "completed" };
+    }
+  }
+  return {
+    kind: "stream",
+    chunks: chunks(),
+    usage: () => (images === 0 ? undefined : toUsage(spent, images)),
+  };
+}
+
+async function frame(event: ImageFrame, context: ImageContext): Promise<Chunk["body"]> {
+  const { family, now } = context;
+  const { type, image, created, index, usage, rest, ...facts } = event;
+  const name = `${family}.${type === "partial" ? "partial_image" : "completed"}`;
+  const payload = {
+    ...rest,
+    type: name,
+    b64_json: inJson(image),
+    created_at: secondsOf(created) ?? now,
+    ...unsaid,
+    ...facts,
+    ...(index !== undefined && { partial_image_index: index }),
+    ...(type === "completed" && (await usageOf(usage, facts, context))),
+  };
+  return between(`event: ${name}\ndata: `, writeJson(payload), "\n\n");
+}
+
+/** OpenAI's types require it of every completed image. An estimate says so, since the headers have been sent. */
+async function usageOf(
+  reported: ImageUsage | undefined,
+  facts: ImageFacts,
+  { query, target }: ImageContext,
+): Promise<Rest> {
+  if (reported) return { usage: await withDetails(reported, query) };
+  const usage = await estimateImageUsage({ query, target: target(), facts, images: 1 });
+  return { usage, [estimatedField]: "estimated" };
+}
+
+/** Every event must have these, and may say that nobody said. */
+const unsaid = { size: "auto", quality: "auto", background: "auto", output_format: "png" } as const;
+
+const toUsage = (usage: ImageUsage | undefined, images: number): Usage => ({
+  ...(usage && { inputTokens: usage.input_tokens, outputTokens: usage.output_tokens }),
+  images,
+});

@@ -1,0 +1,38 @@
+/** GET /v1/images/results/{id}: the answer to an image call whose caller left, or that was made with an Idempotency-Key. */
+import { authenticate } from "../auth/authenticate.ts";
+import type { Incoming, Outgoing } from "../request/http-types.ts";
+import type { KeptAnswers } from "../idempotency/idempotency-store.ts";
+import type { Snapshot } from "../config/snapshot.ts";
+import { GatewayError } from "../lib/gateway-error.ts";
+import { decoded, json } from "./models.ts";
+
+export interface ResultsOptions {
+  readonly snapshot: () => Snapshot;
+  readonly kept: KeptAnswers;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+}
+
+/** How soon it is worth asking again. */
+const againSeconds = 2;
+
+export const createResults =
+  ({ snapshot, kept, now }: ResultsOptions) =>
+  async (incoming: Incoming, part: string): Promise<Outgoing> => {
+    const caller = authenticate(incoming.headers, snapshot(), now());
+    const id = decoded(part);
+    const found = await kept.byId(caller.id, id);
+    if (found === "under way") {
+      const { headers, ...told } = json({ id, object: "image.result", status: "in_progress" }, 202);
+      return { ...told, headers: { ...headers, "retry-after": String(againSeconds) } };
+    }
+    if (!found) {
+      throw new GatewayError(
+        "result_not_found",
+        "No answer is kept for this id. Answers are kept for calls with an Idempotency-Key, and for calls whose caller left before they were done, for a while.",
+      );
+    }
+    const from = { "vexel-replayed-from": found.requestId };
+    const close = async (): Promise<void> => undefined;
+    return { status: 200, headers: { ...found.headers, ...from }, body: { ...found, close } };
+  };

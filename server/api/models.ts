@@ -1,0 +1,71 @@
+/** GET /v1/models and /v1/engines, and one of each: only what the key may use. */
+import { authenticate } from "../auth/authenticate.ts";
+import type { Incoming, Outgoing } from "../request/http-types.ts";
+import { mayUse, unknownModel } from "../auth/resolve-model.ts";
+import type { Model, Snapshot } from "../config/snapshot.ts";
+
+export interface ModelsOptions {
+  readonly snapshot: () => Snapshot;
+  /** Unix seconds; OpenAI's shape wants a date for each model, and the gateway knows only its own. */
+  readonly startedAt: number;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+}
+
+export function createModels({ snapshot, startedAt, now }: ModelsOptions) {
+  const show = (model: Model) => ({
+    id: model.id,
+    object: "model",
+    created: startedAt,
+    owned_by: model.ownedBy,
+    kind: model.kind,
+    ...(model.dimensions !== undefined && { dimensions: model.dimensions }),
+    ...(model.kind === "image" && { max_images: model.maxImages }),
+    ...(model.endsOn !== undefined && { ends_on: model.endsOn }),
+    ...(model.description !== undefined && { description: model.description }),
+  });
+  const usable = (incoming: Incoming): Model[] => {
+    const current = snapshot();
+    const caller = authenticate(incoming.headers, current, now());
+    return [...current.models.values()].filter((model) => mayUse(caller, model));
+  };
+  // As OpenAI listed engines until 2023 (openai/openai-openapi, 1.2.0).
+  const showEngine = ({ id, ownedBy }: Model) => ({
+    id,
+    object: "engine",
+    owner: ownedBy,
+    ready: true,
+  });
+  const find = (incoming: Incoming, id: string): Model => {
+    const model = usable(incoming).find((candidate) => candidate.id === id);
+    if (!model) throw unknownModel(id);
+    return model;
+  };
+  return {
+    list: (incoming: Incoming): Outgoing =>
+      json({ object: "list", data: usable(incoming).map(show) }),
+    one: (incoming: Incoming, part: string): Outgoing => json(show(find(incoming, decoded(part)))),
+    listEngines: (incoming: Incoming): Outgoing =>
+      json({ object: "list", data: usable(incoming).map(showEngine) }),
+    oneEngine: (incoming: Incoming, part: string): Outgoing =>
+      json(showEngine(find(incoming, engineName(part)))),
+  };
+}
+
+/** The clients that know engines encode a space as `+`, so a real plus arrives as %2B. */
+export const engineName = (part: string): string => decoded(part.replaceAll("+", " "));
+
+/** What is not well encoded is nobody's id. */
+export function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
+export const json = (value: unknown, status = 200): Outgoing => ({
+  status,
+  headers: { "content-type": "application/json" },
+  body: JSON.stringify(value),
+});

@@ -1,0 +1,117 @@
+/** Step 4: a schema's complaint becomes the fault OpenAI would give, naming the field and the fix. */
+import type { z } from "zod";
+import { GatewayError } from "../lib/gateway-error.ts";
+
+export function parse<S extends z.ZodType>(
+  schema: S,
+  value: Readonly<Record<string, unknown>>,
+): z.output<S> {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  throw explain(result.error.issues[0] as Issue, value);
+}
+
+type Issue = z.core.$ZodIssue;
+
+function explain(issue: Issue, root: unknown): GatewayError {
+  const param = spell(issue.path);
+  const given = at(root, issue.path);
+  if (given === undefined) {
+    return new GatewayError("missing_parameter", `Missing required parameter: '${param}'.`, {
+      param,
+    });
+  }
+  switch (issue.code) {
+    case "invalid_type":
+      return invalidType(param, expected(issue.expected), given);
+    case "invalid_value":
+      return unsupportedValue(param, issue.values, given);
+    case "too_small":
+      return outOfRange(param, issue.origin, { minimum: issue.minimum }, given);
+    case "too_big":
+      return outOfRange(param, issue.origin, { maximum: issue.maximum }, given);
+    case "unrecognized_keys":
+      return new GatewayError(
+        "unknown_parameter",
+        `Unknown parameter: '${[param, ...issue.keys.slice(0, 1)].filter(Boolean).join(".")}'.`,
+        { param: [param, ...issue.keys.slice(0, 1)].filter(Boolean).join(".") },
+      );
+    default:
+      return new GatewayError("invalid_value", `Invalid '${param}': ${issue.message}`, { param });
+  }
+}
+
+export const invalidType = (param: string, wanted: string, given: unknown): GatewayError =>
+  new GatewayError(
+    "invalid_type",
+    `Invalid type for '${param}': expected ${article(wanted)}, but got ${nameOf(given)} instead.`,
+    { param },
+  );
+
+export const unsupportedValue = (
+  param: string,
+  values: readonly unknown[],
+  given: unknown,
+): GatewayError =>
+  new GatewayError(
+    "invalid_value",
+    `Invalid value: ${quote(given)}. Supported values are: ${values.map((value) => `'${String(value)}'`).join(", ")}.`,
+    { param },
+  );
+
+type Bound = { readonly minimum: number | bigint } | { readonly maximum: number | bigint };
+
+/** `origin`: what is measured, such as the length of a string. */
+export function outOfRange(
+  param: string,
+  origin: string,
+  bound: Bound,
+  given: unknown,
+): GatewayError {
+  const [side, limit] =
+    "minimum" in bound
+      ? ["below minimum", `at least ${bound.minimum}`]
+      : ["above maximum", `at most ${bound.maximum}`];
+  return new GatewayError(
+    "invalid_value",
+    `Invalid '${param}': ${size(origin)} ${side}. Expected ${limit}, but got ${measure(given)}.`,
+    { param },
+  );
+}
+
+export const spell = (path: readonly PropertyKey[]): string =>
+  path
+    .map((step, at) => (typeof step === "number" ? `[${step}]` : `${at ? "." : ""}${String(step)}`))
+    .join("");
+
+const at = (root: unknown, path: readonly PropertyKey[]): unknown =>
+  path.reduce<unknown>(
+    (value, step) =>
+      typeof value === "object" && value !== null
+        ? (value as Record<PropertyKey, unknown>)[step]
+        : undefined,
+    root,
+  );
+
+const expected = (type: string): string => ({ int: "integer", record: "object" })[type] ?? type;
+const article = (noun: string): string => `${/^[aeiou]/.test(noun) ? "an" : "a"} ${noun}`;
+
+export function nameOf(value: unknown): string {
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "an array";
+  if (typeof value === "number") return Number.isInteger(value) ? "an integer" : "a number";
+  return article(typeof value);
+}
+
+const quote = (value: unknown): string =>
+  typeof value === "string" ? `'${value.slice(0, 60)}'` : nameOf(value);
+const size = (origin: string): string =>
+  ({
+    string: "length",
+    array: "number of entries",
+    int: "integer",
+    integer: "integer",
+    number: "number",
+  })[origin] ?? "value";
+const measure = (value: unknown): string | number =>
+  typeof value === "string" || Array.isArray(value) ? value.length : String(value);

@@ -1,0 +1,120 @@
+/** GET /: a small page for a person who opens the address in a browser. No scripts, nothing from elsewhere. */
+import { authenticate } from "../auth/authenticate.ts";
+import type { Incoming, Outgoing } from "../request/http-types.ts";
+import { mayUse } from "../auth/resolve-model.ts";
+import type { Model, Snapshot } from "../config/snapshot.ts";
+import { GatewayError } from "../lib/gateway-error.ts";
+
+export interface WelcomeOptions {
+  readonly snapshot: () => Snapshot;
+  readonly ready: () => boolean;
+  readonly version: string;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+}
+
+export const createWelcome =
+  ({ snapshot, ready, version, now }: WelcomeOptions) =>
+  (incoming: Incoming): Outgoing => {
+    const current = snapshot();
+    const { publicUrl } = incoming;
+    const models = visibleModels(incoming, current, now());
+    // They come with the product: that they are here is no secret.
+    const examples = models ?? [...current.models.values()].filter(isEmbedded);
+    return {
+      status: 200,
+      headers: {
+        "content-type": "text/html; charset=utf-8",
+        "content-security-policy":
+          "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
+        "x-content-type-options": "nosniff",
+      },
+      body: welcomePage({ publicUrl, models, examples, ready: ready(), version }),
+    };
+  };
+
+const isEmbedded = ({ source }: Model): boolean => source === "embedded";
+
+/** The models that the key of the request may use. Undefined without a key, unless the gateway has no keys at all. */
+function visibleModels(
+  { headers }: Incoming,
+  snapshot: Snapshot,
+  now: number,
+): readonly Model[] | undefined {
+  const models = [...snapshot.models.values()];
+  if (snapshot.keys.size === 0) return models;
+  try {
+    const caller = authenticate(headers, snapshot, now);
+    return models.filter((model) => mayUse(caller, model));
+  } catch (error) {
+    if (error instanceof GatewayError) return undefined;
+    throw error;
+  }
+}
+
+interface WelcomeFacts {
+  readonly publicUrl: string;
+  readonly models: readonly Model[] | undefined;
+  /** Whose ids may stand in the commands to try. */
+  readonly examples: readonly Model[];
+  readonly ready: boolean;
+  readonly version: string;
+}
+
+const safe = (text: string): string =>
+  text.replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`);
+
+function welcomePage({ publicUrl, models, examples, ready, version }: WelcomeFacts): string {
+  const embedding = examples.find(({ kind }) => kind === "embedding");
+  const image = examples.find(({ kind }) => kind === "image");
+  const curls = [
+    `curl ${publicUrl}/v1/models -H "Authorization: Bearer $VEXEL_KEY"`,
+    embedding && curl(publicUrl, "embeddings", { model: embedding.id, input: "a red boat" }),
+    image &&
+      curl(publicUrl, "images/generations", {
+        model: image.id,
+        prompt: "a red boat on a calm sea at sunset",
+      }),
+  ].filter((line) => line !== undefined);
+  return `<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>Vexel</title><style>${style}</style></head><body><main>
+<header><h1>Vexel</h1><span class="${ready ? "good" : "bad"}">${ready ? "ready" : "not ready"}</span></header>
+<p>An OpenAI-compatible gateway for embeddings and images. Point any OpenAI client at
+<code>${safe(publicUrl)}/v1</code>.</p>
+${models ? modelTable(models) : ""}<h2>Try it</h2>${curls.map((line) => `<pre>${safe(line)}</pre>`).join("")}
+<p class="quiet">The key was printed when the gateway first started.
+<code>npm start -- keys create</code> makes another.</p>
+<footer><a href="/openapi.json">API document</a> · <a href="/healthz">health</a> ·
+<a href="/readyz">readiness</a> · version ${safe(version)}</footer>
+</main></body></html>`;
+}
+
+const modelTable = (models: readonly Model[]): string => {
+  const rows = models.map(
+    ({ id, kind, description, ownedBy }) =>
+      `<tr><td><code>${safe(id)}</code></td><td>${kind}</td><td>${safe(description ?? ownedBy)}</td></tr>`,
+  );
+  return `<h2>Models</h2><table><tbody>${rows.join("")}</tbody></table>\n`;
+};
+
+const curl = (publicUrl: string, path: string, body: unknown): string =>
+  [
+    `curl ${publicUrl}/v1/${path} \\`,
+    `  -H "Authorization: Bearer $VEXEL_KEY" \\`,
+    `  -H "Content-Type: application/json" \\`,
+    `  -d '${JSON.stringify(body)}'`,
+  ].join("\n");
+
+const style = `
+:root{color-scheme:light dark;--ink:#1d2430;--paper:#fbfaf7;--quiet:#69707d;--line:#e3e0d8;--tint:#f1eee6;--blue:#2456c7}
+@media(prefers-color-scheme:dark){:root{--ink:#e7e9ee;--paper:#14171d;--quiet:#949cab;--line:#2a2f3a;--tint:#1c2028;--blue:#8fb0ff}}
+body{margin:0;background:var(--paper);color:var(--ink);font:16px/1.55 system-ui,sans-serif}
+main{max-width:46rem;margin:0 auto;padding:3rem 1.25rem}
+header{display:flex;align-items:center;gap:.8rem}h1{font-size:2rem;margin:0;letter-spacing:-.02em}
+h2{font-size:1rem;margin:2rem 0 .5rem}
+.good,.bad{font-size:.8rem;padding:.1rem .6rem;border-radius:1rem;color:#fff;background:#1f8a4c}.bad{background:#b3372f}
+table{width:100%;border-collapse:collapse}td{padding:.45rem .6rem .45rem 0;border-top:1px solid var(--line);vertical-align:top}
+td:first-child{white-space:nowrap}td:nth-child(2){color:var(--quiet)}code,pre{font:.875rem/1.5 ui-monospace,monospace}
+pre{background:var(--tint);padding:.9rem 1rem;border-radius:.5rem;overflow:auto}
+a{color:var(--blue)}.quiet,footer{color:var(--quiet);font-size:.9rem}footer{margin-top:2.5rem}`;

@@ -1,0 +1,291 @@
+/** Constructs everything once and connects it. Clocks and randomness enter here and nowhere else. */
+import { version } from "../package.json";
+import { createAdmissionPath } from "./wiring/limits.ts";
+import { createCors } from "./http/cors.ts";
+import { type Handlers, type Listening, listen } from "./http/listen.ts";
+import { json } from "./api/models.ts";
+import { createResults } from "./api/image-results.ts";
+import { createWelcome } from "./api/welcome.ts";
+import { createEmbeddingPath } from "./wiring/embeddings.ts";
+import { createEventPath, type EventPath } from "./wiring/events.ts";
+import { createDeadlines } from "./request/deadline.ts";
+import { createLinks } from "./images/image-links.ts";
+import type { Roster } from "./routing/target-registry.ts";
+import { showTargets } from "./routing/show-target.ts";
+import { createServe } from "./pipeline/serve.ts";
+import { createImagePath } from "./wiring/images.ts";
+import { createLedgerPath } from "./wiring/ledger.ts";
+import { maxConnections } from "./wiring/max-connections.ts";
+import { createModelHandlers } from "./wiring/route-handlers.ts";
+import type { Log } from "./observe/log.ts";
+import { requestLine } from "./observe/request-line.ts";
+import { createPictureLinks } from "./wiring/image-links.ts";
+import type { Settings } from "./settings.ts";
+import type { Snapshot } from "./config/snapshot.ts";
+import { createSpendingPath, takeUpHeld } from "./wiring/budgets.ts";
+import { createTargetRoster } from "./wiring/target-registry.ts";
+import { createTempPath } from "./wiring/temp-storage.ts";
+import { adapters } from "./upstream/adapters/index.ts";
+import type { Engine, Target } from "./upstream/contract.ts";
+import { answers, probe } from "./upstream/probe.ts";
+import { createReach } from "./upstream/client.ts";
+import { createSend, isProxied } from "./upstream/transport/send.ts";
+
+/** A small picture is not worth a file. */
+const spoolAbove = 256 * 1024;
+/** How long a question that costs nothing may take, which looks whether a target is back. */
+const lookMs = 5000;
+const quietRoutes: ReadonlySet<string> = new Set(["health", "ready"]);
+/** How long callers with kept connections are still served, and told to go, before the door is closed. */
+export const drainGraceMs = 400;
+
+export interface BuildOptions {
+  readonly settings: Settings;
+  readonly snapshot: () => Snapshot;
+  readonly engines: ReadonlyMap<string, Engine>;
+  readonly log: Log;
+  /** Between the attempts to reach a webhook. Absent: the usual ones. */
+  readonly webhookDelaysMs?: readonly number[];
+}
+
+export interface Gateway {
+  readonly url: string;
+  /** Where changes are told that people wait for. */
+  readonly events: Pick<EventPath, "emit" | "keys">;
+  /** What is known of the targets. */
+  readonly roster: Roster;
+  /** From now on /readyz says no. */
+  beginDrain(): void;
+  /** Calls that are worked on, and answers that are still leaving. */
+  inHand(): number;
+  close(): Promise<void>;
+}
+
+export function build({ settings, snapshot, engines, log, ...hurry }: BuildOptions): Gateway {
+  const folder = settings.VEXEL_DATA;
+  const clock = () => performance.now();
+  const world = { now: Date.now, clock, random: Math.random };
+  const temp = createTempPath({ settings, log, clock });
+  // Asked only once there is a roster.
+  const targets = () => showTargets(roster, Date.now);
+  const events = createEventPath({ settings, snapshot, log, version, targets, ...world, ...hurry });
+  takeUpHeld(folder, log);
+  const rows = createLedgerPath({ settings, log, emit: events.emit, now: Date.now });
+  const { ledger } = rows;
+  const pictures = createPictureLinks({
+    folder,
+    ttlMs: settings.VEXEL_PICTURE_TTL * 1000,
+    givenAgainMs: settings.VEXEL_ANSWER_TTL * 1000,
+    maxBytes: settings.VEXEL_PICTURES_MAX_BYTES,
+    disk: temp.disk,
+    now: Date.now,
+  });
+
+  const sender = createSend({
+    maxAnswerBytes: settings.VEXEL_MAX_ANSWER_BYTES,
+    clock,
+    proxied: isProxied(process.env),
+    onUnsolicited: ({ place, inDoubt }) => {
+      log.error("upstream-unsolicited", { place, cacheCleared: inDoubt });
+      // Which of the cached vectors came in the wrong response, nobody can tell.
+      if (inDoubt) vectors.clearCache();
+    },
+  });
+  const roster = createTargetRoster({ snapshot, log, emit: events.emit, ...world });
+  const onSpent = roster.spent.bind(roster);
+  const reach = createReach({ adapters, engines, send: sender.send, now: Date.now, onSpent });
+  const limits = createAdmissionPath({ settings, snapshot, clock });
+  const vectors = createEmbeddingPath({
+    settings,
+    snapshot,
+    reach,
+    engines,
+    log,
+    clock,
+    now: Date.now,
+    emit: events.emit,
+    roster,
+    limits,
+  });
+  const isThere = ({ upstream }: Target): Promise<boolean> =>
+    probe(upstream, { send: sender.send, timeoutMs: lookMs, now: Date.now }).then(answers);
+  const images = createImagePath({
+    settings,
+    reach,
+    log,
+    now: Date.now,
+    clock,
+    roster,
+    limits,
+    isThere,
+    disk: temp.disk,
+  });
+  const money = createSpendingPath({
+    settings,
+    clock,
+    folder,
+    spent: rows.spent,
+    traits: reach.pictures,
+    log,
+    emit: events.emit,
+  });
+  const deadlines = createDeadlines(clock);
+  const { serve, inHand } = createServe({
+    snapshot,
+    ledger,
+    links: createLinks({ keep: pictures.keep, download: images.fetchPicture }),
+    kept: images.kept,
+    onDisconnect: settings.VEXEL_ON_DISCONNECT,
+    keepAliveMs: settings.VEXEL_KEEP_ALIVE * 1000,
+    scratch: temp.scratch,
+    report: (trip, error) => {
+      const level = trip.status >= 500 ? "warn" : "info";
+      if (log.writes(level)) {
+        log[level]("request", { ...requestLine(trip), why: error?.details.logged });
+      }
+      if (error?.fault === "internal") logDefect(log, trip.requestId, error.cause);
+    },
+    onDefect: (requestId, error) => logDefect(log, requestId, error),
+    startDeadline: deadlines.start,
+    timeoutMs: {
+      embedding: settings.VEXEL_EMBEDDINGS_TIMEOUT * 1000,
+      image: settings.VEXEL_IMAGES_TIMEOUT * 1000,
+    },
+    streamTimes: { patienceMs: 10_000, heartbeatMs: 15_000 },
+    admission: limits.admission,
+    spending: money.spending,
+    maxConcurrent: {
+      all: settings.VEXEL_MAX_CONCURRENT,
+      // Those that wait take a place in hand, too.
+      image: settings.VEXEL_MAX_IMAGE_CALLS + settings.VEXEL_QUEUE_MAX,
+    },
+    clock,
+    now: Date.now,
+  });
+
+  let draining = false;
+  const ready = (): boolean =>
+    !draining && (ledger.writable || settings.VEXEL_LEDGER_FAULT === "serve");
+  const handlers: Handlers = {
+    ...createModelHandlers({
+      serve,
+      send: {
+        embeddings: vectors.send,
+        generations: images.generations,
+        edits: images.edits,
+      },
+      maxInputs: settings.VEXEL_MAX_INPUTS,
+      snapshot,
+      startedAt: Math.floor(Date.now() / 1000),
+      now: Date.now,
+    }),
+    result: createResults({ snapshot, kept: images.kept, now: Date.now }),
+    picture: pictures.handler,
+    ...events.handlers,
+    health: () => json({ status: "ok" }),
+    ready: () => {
+      ledger.verify();
+      return json(
+        {
+          status: ready() ? "ready" : "not ready",
+          draining,
+          ledger: ledger.writable ? "writable" : "unwritable",
+          models: snapshot().models.size,
+          connections: edge.connections(),
+        },
+        ready() ? 200 : 503,
+      );
+    },
+    openapi: async ({ publicUrl }) => {
+      // Loaded when it is asked for: few starts ever are, and all would wait for it.
+      const { buildOpenapi } = await import("./api/openapi.ts");
+      return json(buildOpenapi(publicUrl, version));
+    },
+    welcome: createWelcome({ snapshot, ready, version, now: Date.now }),
+  };
+
+  const listening = (): Listening =>
+    listen({
+      host: settings.HOST,
+      port: settings.PORT,
+      handlers,
+      cors: createCors(settings.VEXEL_CORS_ORIGINS),
+      maxBodyBytes: settings.VEXEL_MAX_BODY_BYTES,
+      form: {
+        folder: temp.folder,
+        memoryBytes: spoolAbove,
+        maxFileBytes: settings.VEXEL_MAX_FILE_BYTES,
+        maxFormBytes: settings.VEXEL_MAX_UPLOAD_BYTES,
+        storage: temp.storage,
+      },
+      publicUrl: settings.VEXEL_PUBLIC_URL,
+      bodyMs: settings.VEXEL_BODY_TIMEOUT * 1000,
+      minBodyRate: settings.VEXEL_BODY_MIN_RATE,
+      maxConnections: maxConnections(settings),
+      onConnectionsRefused: (report) => log.warn("connections-refused", { ...report }),
+      clock,
+      report: ({ latencyMs, requestId, route, ...told }) => {
+        // Whoever looks every second whether we live would drown everything else.
+        const level = quietRoutes.has(route) && told.status < 400 ? "debug" : "info";
+        const ms = Math.round(latencyMs * 10) / 10;
+        log[level]("request", { ...told, endpoint: route, ms, request: requestId });
+      },
+      onDefect: (requestId, error) => logDefect(log, requestId, error),
+    });
+  let edge: Listening;
+  try {
+    edge = listening();
+  } catch (error) {
+    deadlines.close();
+    vectors.close();
+    void images.close();
+    rows.close();
+    events.close();
+    throw error;
+  }
+
+  const sweeping = setInterval(() => void pictures.sweep(), 60_000);
+  void pictures.sweep();
+
+  return {
+    url: edge.url,
+    roster,
+    events,
+    inHand: () => Math.max(inHand(), edge.pending()),
+    beginDrain: () => {
+      draining = true;
+      edge.beginStop();
+      // Closing at once would cut off whoever is sending the next call on a kept connection at this moment.
+      setTimeout(() => void edge.stop(false), drainGraceMs);
+    },
+    close: async () => {
+      clearInterval(sweeping);
+      await edge.stop(true);
+      // Those that were cut off have a row to write too.
+      await untilSettled(inHand);
+      limits.admission.close();
+      deadlines.close();
+      vectors.close();
+      sender.close();
+      await images.close();
+      await Promise.all([...new Set(engines.values())].map((engine) => engine.close?.()));
+      rows.close();
+      money.close();
+      // The last: whoever closes may have something to tell.
+      events.close();
+    },
+  };
+}
+
+async function untilSettled(inHand: () => number): Promise<void> {
+  const until = performance.now() + 1000;
+  while (inHand() > 0 && performance.now() < until) await Bun.sleep(5);
+}
+
+/** The stack goes to the log and never to a caller. */
+function logDefect(log: Log, requestId: string, error: unknown): void {
+  log.error("defect", {
+    request: requestId,
+    error: error instanceof Error ? (error.stack ?? error.message) : String(error),
+  });
+}

@@ -1,0 +1,225 @@
+/** What a call may cost, before it is made: at the dearest of its targets, since nobody knows yet which will serve it. */
+import { GatewayError } from "../lib/gateway-error.ts";
+import type { TokenPrice } from "../lib/price.ts";
+import { pictureTokens, unheardOf } from "../upstream/catalog/images/picture-tokens.ts";
+import { listedPicturePrice } from "../upstream/catalog/prices/index.ts";
+import type {
+  EditQuery,
+  EmbeddingsQuery,
+  GenerationQuery,
+  Rest,
+  Target,
+} from "../upstream/contract.ts";
+import type { ImageTraits } from "../upstream/image-capabilities.ts";
+import { resolutionOf } from "../upstream/resolution.ts";
+import type { Estimate } from "./budgets.ts";
+import { costOf, type Delivered, dearestRow } from "../ledger/cost.ts";
+import { type Policy, planPicture } from "../images/plan/plan.ts";
+import { type Load, loadOf } from "../request/request-load.ts";
+import { priceOf } from "../embeddings/embeddings-cost.ts";
+
+/** What a model that is not asked for a size makes, or at most a little more than that. */
+const usualSize = "1024x1024";
+const million = 1_000_000;
+
+/** What a call may cost at one target. Undefined: no price is known there. */
+interface Cost {
+  /** Likely. */
+  readonly dollars: number;
+  /** If every byte of text is a token of its own. */
+  readonly most: number;
+  /** What is meant is not in the list of prices, and the dearest that is stands in for it. */
+  readonly unlisted?: boolean;
+  /** Nobody has told how many tokens a picture of this model is. */
+  readonly guessed?: boolean;
+}
+
+/** `guessed`: what such pictures cost lately may say more. */
+export type PictureEstimate = Estimate & { readonly guessed?: true };
+
+export function estimateVectors(
+  { input }: Pick<EmbeddingsQuery, "input">,
+  targets: readonly Target[],
+): Estimate {
+  const dearest = dearests.get(targets) ?? lookForDearest(targets);
+  const { price, certain } = dearest;
+  if (!price) return dearest.free;
+  const load = loadOf(input);
+  const most = mostTokens(load);
+  const dollars = (load.tokens * price) / million;
+  return most === load.tokens
+    ? { dollars, certain }
+    : { dollars, most: (most * price) / million, certain };
+}
+
+/** What the dearest target asks for a million tokens. Undefined: none says. */
+interface Dearest {
+  readonly price: number | undefined;
+  /** All of them say. */
+  readonly certain: boolean;
+  /** The estimate where there is nothing to count. */
+  readonly free: Estimate;
+}
+
+/** Looked up once for each list of targets: those of a model stay the same until the configuration changes. */
+const dearests = new WeakMap<readonly Target[], Dearest>();
+
+function lookForDearest(targets: readonly Target[]): Dearest {
+  const prices = targets.map(priceOf);
+  const told = prices.filter((price) => price !== null);
+  const price = targets.length === 0 ? 0 : told.length > 0 ? Math.max(...told) : undefined;
+  const certain = told.length === prices.length;
+  const found = { price, certain, free: { dollars: price, certain } };
+  dearests.set(targets, found);
+  return found;
+}
+
+/**
+ * A vocabulary of bytes, as OpenAI's, has a token for each byte at worst; those of words and signs have one for each
+ * sign at worst, and one before and one behind each text. Tokens of a caller's own are counted.
+ */
+const mostTokens = ({ tokens, bytes, items }: Load): number =>
+  bytes === 0 ? tokens : bytes + 2 * items;
+
+export interface Picturing {
+  readonly operation: "generations" | "edits";
+  readonly query: GenerationQuery | EditQuery;
+  readonly targets: readonly Target[];
+  readonly policy: Policy;
+  readonly traits: (target: Target, operation: "generations" | "edits") => ImageTraits;
+}
+
+export function estimatePictures(picturing: Picturing): PictureEstimate {
+  const { operation, query, targets, policy, traits } = picturing;
+  return dearest(
+    targets.flatMap((target) => {
+      const planned = tryPlan(query, traits(target, operation), policy);
+      return planned ? [pictureCost(operation, planned, target)] : [];
+    }),
+  );
+}
+
+/** Who cannot serve a call will not be paid for it; that is told by a stage. */
+function tryPlan(
+  query: GenerationQuery | EditQuery,
+  traits: ImageTraits,
+  policy: Policy,
+): GenerationQuery | EditQuery | undefined {
+  try {
+    return planPicture(query, traits, policy).query;
+  } catch (error) {
+    if (error instanceof GatewayError) return undefined;
+    throw error;
+  }
+}
+
+function pictureCost(
+  operation: "generations" | "edits",
+  query: GenerationQuery | EditQuery,
+  target: Target,
+): Cost | undefined {
+  const price = target.price ?? listedPicturePrice(target, { operation, rest: query.rest });
+  if (!price) return undefined;
+  const { n = 1 } = query.options;
+  const size = unlessAuto(query.options.size) ?? query.wanted;
+  const quality = unlessAuto(query.options.quality);
+  const words = loadOf({ kind: "text", texts: [query.prompt] });
+  const counted = price.tokens && tokensOf(query, target, price.tokens);
+  const atMost = counted?.with(mostTokens(words)) ?? {};
+  const likely = counted?.with(words.tokens) ?? {};
+  const guessed = counted?.guessed === true;
+  const costs = (what: Pick<Delivered, "size" | "quality">): Cost | undefined => {
+    const dollars = costOf(price, { ...likely, ...what, images: n });
+    const most = costOf(price, { ...atMost, ...what, images: n });
+    return dollars === undefined || most === undefined ? undefined : { dollars, most, guessed };
+  };
+  const plain = costs({ size, quality });
+  if (plain) return plain;
+  const sized = size ?? usualSize;
+  // Unasked it chooses by itself, and may choose the dearest.
+  const qualities = quality === undefined ? qualitiesOf(price.pictures ?? {}) : [];
+  const found =
+    costs({ size: sized, quality }) ??
+    most(qualities.map((q) => costs({ size: sized, quality: q })));
+  if (found) return found;
+  const row = dearestRow(price, { ...atMost, size: sized, images: n });
+  return row === undefined ? undefined : { dollars: row, most: row, unlisted: true, guessed };
+}
+
+interface Counted {
+  readonly guessed: boolean;
+  /** `words`: tokens of the prompt. */
+  with(words: number): Pick<Delivered, "input" | "output">;
+}
+
+function tokensOf(
+  query: GenerationQuery | EditQuery,
+  { model }: Target,
+  { textOut }: TokenPrice,
+): Counted {
+  const { size, quality, n = 1, ...more } = query.options;
+  const { partial_images: previews = 0, input_fidelity: fidelity } = more;
+  const told = pictureTokens(model);
+  // A target that takes aspect ratios is asked for the resolution class of the wanted size.
+  const wanted = query.wanted === undefined ? undefined : resolutionOf(query);
+  const [large, fine] = [
+    sizeClassOf(query.rest) ?? unlessAuto(size) ?? wanted,
+    unlessAuto(quality),
+  ];
+  const listed = told?.out(large, fine);
+  // A model, or a size of it, that nobody has told the tokens of: the most that any other has.
+  const drawn = listed ?? unheardOf.out(large, fine);
+  // Where words have no price, whoever wrote it down expects none.
+  const {
+    words: said = 0,
+    preview = 0,
+    ...given
+  } = told ?? (textOut === undefined ? { ...unheardOf, words: 0 } : unheardOf);
+  const shown = "images" in query ? query.images.length + (query.mask ? 1 : 0) : 0;
+  const perShown = fidelity === "high" ? (given.inClosely ?? given.in) : given.in;
+  return {
+    guessed: listed === undefined,
+    // community.openai.com/t/1381388: several pictures of one call "are billed as though they were separately performed".
+    with: (words) => ({
+      input: { text: n * words, image: n * shown * perShown },
+      output: { text: n * said, image: n * (drawn + previews * preview) },
+    }),
+  };
+}
+
+const unlessAuto = (value: string | undefined): string | undefined =>
+  value === "auto" ? undefined : value;
+
+/** Google's own word for how large, which rides along. */
+function sizeClassOf({ imageConfig, generationConfig }: Rest): string | undefined {
+  const own = memberOf(imageConfig, "imageSize");
+  const size = own ?? memberOf(memberOf(generationConfig, "imageConfig"), "imageSize");
+  return typeof size === "string" ? size : undefined;
+}
+
+const memberOf = (value: unknown, name: string): unknown =>
+  typeof value === "object" && value !== null ? (value as Rest)[name] : undefined;
+
+/** Those that a table of prices knows: "high" of "high" and of "high 1024x1024". */
+const qualitiesOf = (pictures: Readonly<Record<string, number>>): string[] =>
+  Object.keys(pictures)
+    .map((key) => key.split(" ")[0] ?? "")
+    .filter((word) => word !== "" && !/^(<=)?\d+x\d+$/.test(word));
+
+const most = (costs: readonly (Cost | undefined)[]): Cost | undefined =>
+  costs.reduce(
+    (a, b) => (a === undefined || (b !== undefined && b.most > a.most) ? b : a),
+    undefined,
+  );
+
+/** One of unknown price makes the whole uncertain; what the others cost is known all the same. */
+function dearest(costs: readonly (Cost | undefined)[]): PictureEstimate {
+  if (costs.length === 0) return { dollars: 0, certain: true };
+  const { dollars, most: atMost } = most(costs) ?? {};
+  return {
+    dollars,
+    ...(atMost !== dollars && { most: atMost }),
+    ...(costs.some((cost) => cost?.guessed) && { guessed: true }),
+    certain: costs.every((cost) => cost !== undefined && !cost.unlisted),
+  };
+}

@@ -1,0 +1,42 @@
+/** `budget` in vexel.yaml, and whose budgets the calls of a key are charged to. */
+import { z } from "zod";
+import type { Budget, Budgeted } from "../lib/budget.ts";
+import type { Key, Snapshot } from "./snapshot.ts";
+
+const dollars = z.number().min(0).max(1_000_000_000);
+
+/** In US dollars; days and months in UTC. */
+export const budget = z.strictObject({
+  day: dollars.optional(),
+  month: dollars.optional(),
+  total: dollars.optional(),
+  /** What becomes of calls that nobody knows the price of. */
+  unknownPrice: z.enum(["allow", "refuse"]).default("allow"),
+});
+
+export const budgetKeys: readonly string[] = Object.keys(budget.shape);
+
+type Given = z.output<typeof budget> | undefined;
+
+/** What was left out is absent. */
+export function budgetOf(given: Given): { readonly budget?: Budget } {
+  if (!given) return {};
+  const { unknownPrice, ...limits } = given;
+  const told = Object.entries(limits).filter(([, limit]) => limit !== undefined);
+  return { budget: { ...Object.fromEntries(told), unknownPrice } };
+}
+
+/** Its own, its project's. Absent where there is none, so that most calls need not look further. */
+export function keyBudgets(
+  { id, name, budget: own, project: group }: Key,
+  projects: Snapshot["projects"],
+): { readonly budgets?: readonly Budgeted[] } {
+  const shared = group === undefined ? undefined : projects?.get(group);
+  const budgets: readonly Budgeted[] = [
+    ...(own ? [{ scope: "key", id, name, budget: own } as const] : []),
+    ...(shared?.budget
+      ? [{ scope: "project", id: shared.name, name: shared.name, budget: shared.budget } as const]
+      : []),
+  ];
+  return budgets.length === 0 ? {} : { budgets };
+}

@@ -1,0 +1,246 @@
+/** Everything that is configured, from whatever source -> one frozen snapshot. Above wins: file, environment, embedded. */
+import { freeze } from "../lib/freeze.ts";
+import { FrozenMap } from "../lib/frozen-map.ts";
+import { matches } from "../lib/glob.ts";
+import { keyHash } from "../lib/key-hash.ts";
+import { knownEmbedding, spaceOf } from "../upstream/catalog/index.ts";
+import { isContextualModel } from "../upstream/contextual.ts";
+import type { Target, Upstream } from "../upstream/contract.ts";
+import { budgetOf, keyBudgets } from "./budget.ts";
+import { endsOn, endWarnings } from "./end-dates.ts";
+import { keyLimits, limitsOf, limitTable, modelLimits, targetLimits } from "./limits.ts";
+import type { Provided } from "./provision.ts";
+import type { Config } from "./read-yaml.ts";
+import type { Key, Model, Project, Snapshot, Source } from "./snapshot.ts";
+import { orderOf } from "./target-order.ts";
+import { vectorHints } from "./embedding-warnings.ts";
+import { buildWebhooks } from "./webhooks.ts";
+
+export interface Parts {
+  readonly version: number;
+  readonly config: Config;
+  readonly environment: readonly Provided[];
+  readonly embedded: readonly Provided[];
+  readonly storedKeys: readonly Key[];
+  /** Unix milliseconds, to compare end dates with. Absent: no warning is given of them. */
+  readonly now?: number;
+}
+
+export interface Built {
+  readonly snapshot: Snapshot;
+  readonly warnings: readonly string[];
+}
+
+const mostImages = 10;
+
+export function build(parts: Parts): Built {
+  const { version, config, environment, embedded, storedKeys, now } = parts;
+  const upstreams = new Map<string, Upstream>(config.upstreams.map((row) => [row.id, row]));
+  const provided = [
+    ...(config.environment ? environment.map((row) => [row, "environment"] as const) : []),
+    ...(config.embedded ? embedded.map((row) => [row, "embedded"] as const) : []),
+    // Who names an upstream in the file says there what it serves.
+  ].filter(([{ upstream }]) => !upstreams.has(upstream.id));
+  for (const [{ upstream }] of provided) upstreams.set(upstream.id, upstream);
+
+  const models = new Map<string, Model>();
+  for (const row of config.models) models.set(row.id, fileModel(row, upstreams));
+  for (const [row, source] of provided)
+    for (const model of providedModels(row, source))
+      if (!models.has(model.id)) models.set(model.id, model);
+
+  const fileKeys = config.keys.map(({ name, key, models: globs, parameters, ...more }): Key => {
+    const told = { id: `file:${name}`, name, hash: keyHash(key), models: globs };
+    const { project, limits, budget, expires, defaults } = more;
+    return {
+      ...told,
+      ...(expires !== undefined && { expiresAt: Date.parse(expires) }),
+      ...(parameters && { parameters }),
+      ...(defaults && { defaults }),
+      ...(project !== undefined && { project }),
+      ...limitsOf(limits),
+      ...budgetOf(budget),
+      source: "file",
+    };
+  });
+  const projects = new Map<string, Project>(
+    config.projects.map(({ name, limits, budget }) => [
+      name,
+      { name, ...limitsOf(limits), ...budgetOf(budget) },
+    ]),
+  );
+  const tables = {
+    upstreams: new FrozenMap(freezeAll(upstreams)),
+    models: new FrozenMap(freezeAll(models)),
+    keys: keyring(fileKeys, storedKeys, projects),
+    projects: new FrozenMap(freezeAll(projects)),
+  };
+  const snapshot = {
+    version,
+    ...tables,
+    ...(config.defaults && { defaults: config.defaults }),
+    limits: limitTable(tables),
+    webhooks: new FrozenMap(freezeAll(new Map(buildWebhooks(config.webhooks)))),
+  };
+  return {
+    snapshot: Object.freeze(snapshot),
+    warnings: [
+      ...idleGlobs(snapshot),
+      ...astray(snapshot),
+      ...vectorHints(snapshot),
+      ...(now === undefined ? [] : endWarnings(snapshot, now)),
+    ],
+  };
+}
+
+/** The same snapshot with other keys from the store. The file need not be read for it, and may be bad or gone. */
+export const withStoredKeys = (current: Snapshot, storedKeys: readonly Key[]): Snapshot => {
+  const keys = keyring(
+    [...current.keys.values()].filter(({ source }) => source !== "store"),
+    storedKeys,
+    current.projects,
+  );
+  const limits = limitTable({ ...current, keys });
+  return Object.freeze({ ...current, version: current.version + 1, keys, limits });
+};
+
+/** By hash. What the file says of a key wins. */
+function keyring(
+  fileKeys: readonly Key[],
+  stored: readonly Key[],
+  projects: Snapshot["projects"],
+): ReadonlyMap<string, Key> {
+  const copies = stored.map((key): Key => ({ ...key, models: [...key.models] }));
+  return new FrozenMap(
+    [...copies, ...fileKeys].map((key) => [
+      key.hash,
+      freeze({ ...key, ...keyLimits(key, projects), ...keyBudgets(key, projects) }),
+    ]),
+  );
+}
+
+const providedModels = ({ upstream, models }: Provided, source: Source): Model[] =>
+  models.map(({ name, ...row }) => {
+    const targets = [{ upstream, model: name }];
+    return {
+      maxImages: mostImages,
+      ...(row.kind === "embedding" && vectorsOf(row.id, targets)),
+      ...(row.kind === "embedding" && contextOf(targets)),
+      ...row,
+      targets,
+      ...endOfModel(targets),
+      source,
+      ownedBy: source === "embedded" ? "vexel" : upstream.kind,
+    };
+  });
+
+function fileModel(
+  { targets, ...row }: Config["models"][number],
+  upstreams: ReadonlyMap<string, Upstream>,
+): Model {
+  const upstreamAt = (id: string): Upstream => {
+    const upstream = upstreams.get(id);
+    if (!upstream) throw new Error(`model ${row.id} has a target at ${id}, which is not there`);
+    return upstream;
+  };
+  const order = orderOf(row.kind, targets);
+  const resolved = targets.map(({ upstream, model, ...more }, at): Target => {
+    const { surface, via } = more as { surface?: string; via?: string };
+    const price = more.price ?? row.price;
+    return targetLimits(row.id, more.limits, {
+      upstream: upstreamAt(upstream),
+      model,
+      ...(surface === "responses" && { surface }),
+      ...(via !== undefined && { via }),
+      ...(price && { price }),
+      ...order[at],
+    });
+  });
+  return {
+    id: row.id,
+    kind: row.kind,
+    targets: resolved,
+    ...endOfModel(resolved),
+    source: "file",
+    ownedBy: resolved[0]?.upstream.kind ?? "vexel",
+    ...(row.description !== undefined && { description: row.description }),
+    ...(row.timeout !== undefined && { timeoutMs: row.timeout * 1000 }),
+    ...modelLimits(row.id, row.limits),
+    ...(row.kind === "embedding" && vectorsOf(row.id, resolved)),
+    ...(row.kind === "embedding" && row.dimensions !== undefined && { dimensions: row.dimensions }),
+    ...(row.kind === "embedding" && contextOf(resolved, row.contextual)),
+    ...(row.kind === "embedding" && !row.cache && { uncached: true }),
+    ...(row.kind === "embedding" && !row.batch && { unbatched: true }),
+    ...(row.kind === "embedding" &&
+      row.tokenArrays !== "decode" && { tokenArrays: row.tokenArrays }),
+    maxImages: row.kind === "image" ? row.maxImages : mostImages,
+    ...(row.kind === "image" && row.parameters && { parameters: row.parameters }),
+    ...(row.policy && { policy: row.policy }),
+    ...(row.kind === "image" && row.retryPaid && { retryPaid: true }),
+    ...(row.kind === "image" && row.onDisconnect && { onDisconnect: row.onDisconnect }),
+    ...(row.kind === "image" &&
+      row.moderation && {
+        moderation: {
+          target: targetLimits(row.id, undefined, {
+            upstream: upstreamAt(row.moderation.upstream),
+            model: row.moderation.model,
+          }),
+          onFailure: row.moderation.onFailure,
+        },
+      }),
+  };
+}
+
+/** By the names of its targets, unless the configuration says it: a deployment may have any name. */
+const contextOf = (
+  targets: readonly Target[],
+  said = targets.some(({ model }) => isContextualModel(model)),
+): Pick<Model, "contextual"> => (said ? { contextual: true } : {});
+
+const endOfModel = (targets: readonly Target[]): Pick<Model, "endsOn"> => {
+  const on = endsOn(targets);
+  return on === undefined ? {} : { endsOn: on };
+};
+
+/** What the names of an embedding model's targets say of its vectors. What the configuration says itself comes after. */
+function vectorsOf(id: string, targets: readonly Target[]) {
+  const spaces = new Set(targets.map(({ upstream, model }) => spaceOf(model, upstream.kind)));
+  const known = targets.map(({ upstream, model }) => knownEmbedding(model, upstream.kind));
+  const [first] = known;
+  const [space = ""] = spaces;
+  const dimensions = first?.dimensions;
+  return {
+    // Of several the author vouches that they are one. Which one nobody knows, so it is no other model's.
+    space: spaces.size > 1 ? `vouched:${id}` : space,
+    ...(first && known.every((row) => row === first) && { known: first }),
+    ...(dimensions !== undefined &&
+      known.every((row) => row?.dimensions === dimensions) && { dimensions }),
+  };
+}
+
+const freezeAll = <V>(map: ReadonlyMap<string, V>): [string, V][] =>
+  [...map].map(([id, value]) => [id, freeze(value)]);
+
+/** A glob that lets a key use nothing is more often a slip than a plan. */
+function idleGlobs({ keys, models }: Snapshot): string[] {
+  const ids = [...models.keys()];
+  const idle = (glob: string) => !models.has(glob) && !ids.some((id) => matches(glob, id));
+  return [...keys.values()]
+    .filter(({ source }) => source === "file")
+    .flatMap(({ name, models: globs }) =>
+      globs
+        .filter(idle)
+        .map(
+          (glob) => `the key ${JSON.stringify(name)} may use ${glob}, but no model has such an id`,
+        ),
+    );
+}
+
+/** A key made on the command line whose project is not in the file: what the project may spend, it does not share. */
+export const astray = ({ keys, projects }: Pick<Snapshot, "keys" | "projects">): string[] =>
+  [...keys.values()]
+    .filter(({ project }) => project !== undefined && !projects?.has(project))
+    .map(
+      ({ name, project }) =>
+        `the key ${JSON.stringify(name)} is of the project ${JSON.stringify(project)}, which is not in vexel.yaml: it has its own limits and budget only`,
+    );

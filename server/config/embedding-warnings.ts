@@ -1,0 +1,54 @@
+/** Embedding models of the file that can be read and yet serve nobody, by what is known of the models behind them. */
+import { cohere } from "../upstream/catalog/cohere.ts";
+import { google } from "../upstream/catalog/google.ts";
+import { canBeCutTo, type KnownEmbedding, knownEmbedding } from "../upstream/catalog/index.ts";
+import { jina } from "../upstream/catalog/jina.ts";
+import { mistral } from "../upstream/catalog/mistral.ts";
+import { nomic } from "../upstream/catalog/nomic.ts";
+import { openai } from "../upstream/catalog/openai.ts";
+import { voyage } from "../upstream/catalog/voyage.ts";
+import type { Target } from "../upstream/contract.ts";
+import { kinds } from "../upstream/kinds.ts";
+import type { Model, Snapshot } from "./snapshot.ts";
+
+/** Vendors that serve their own models and no others, at their own address. */
+const owners: ReadonlyMap<string, readonly KnownEmbedding[]> = new Map([
+  ["openai", openai],
+  ["cohere", cohere],
+  ["voyage", voyage],
+  ["jina", jina],
+  ["mistral", mistral],
+  ["nomic", nomic],
+  ["gemini", google],
+]);
+
+export const vectorHints = ({ models }: Pick<Snapshot, "models">): string[] =>
+  [...models.values()]
+    .filter(({ kind, source }) => kind === "embedding" && source === "file")
+    .flatMap((model) => [...wrongLength(model), ...wrongHouse(model)]);
+
+/** `dimensions` of a model says how long its vectors are, and is often meant to say how long they shall be. */
+function wrongLength({ id, dimensions, known, targets }: Model): string[] {
+  if (!known || dimensions === undefined || dimensions === known.dimensions) return [];
+  // A server of one's own may shorten them without being asked.
+  if (canBeCutTo(known, dimensions) && !targets.some(isVendors)) return [];
+  return [
+    `the model ${JSON.stringify(id)} has dimensions: ${dimensions}, but ${known.name} gives ${known.dimensions} to whoever asks for none: those answers will be refused; leave it out, and let callers send dimensions where the model allows`,
+  ];
+}
+
+function wrongHouse({ id, targets }: Model): string[] {
+  return targets.flatMap((target) => {
+    const { upstream, model } = target;
+    const known = knownEmbedding(model, upstream.kind);
+    const own = owners.get(upstream.kind);
+    if (!known || !own || own.includes(known) || !isVendors(target)) return [];
+    return [
+      `the model ${JSON.stringify(id)} has the target ${JSON.stringify(model)} at ${JSON.stringify(upstream.id)}, which is of kind ${upstream.kind} and serves no such model`,
+    ];
+  });
+}
+
+/** At the vendor's own address. */
+const isVendors = ({ upstream: { kind, baseUrl } }: Target): boolean =>
+  Boolean(baseUrl?.startsWith("https:")) && baseUrl === kinds.get(kind)?.baseUrl;

@@ -1,0 +1,27 @@
+/** What the end dates of the catalog mean for a configuration: the end of a public model, and warnings about it. */
+import { endOf, hasEnded } from "../upstream/catalog/ends/index.ts";
+import type { Target } from "../upstream/contract.ts";
+import type { Snapshot } from "./snapshot.ts";
+
+/** An end that is further away is in `GET /v1/models` and needs no warning yet. */
+const warnDaysAhead = 180;
+const dayMs = 86_400_000;
+
+/** The day from which no target serves the model. A target without a known end serves on, so the model has none. */
+export function endsOn(targets: readonly Target[]): string | undefined {
+  const ends = targets.flatMap(({ upstream, model }) => endOf(model, upstream.kind)?.on ?? []);
+  return ends.length === targets.length ? ends.sort().at(-1) : undefined;
+}
+
+/** `now`: Unix milliseconds. */
+export const endWarnings = ({ models }: Pick<Snapshot, "models">, now: number): string[] =>
+  [...models.values()].flatMap(({ id, targets }) =>
+    targets.flatMap(({ upstream, model }) => {
+      const end = endOf(model, upstream.kind);
+      if (!end || Date.parse(end.on) - now > warnDaysAhead * dayMs) return [];
+      const verb = hasEnded(end, now) ? "ended" : "ends";
+      return [
+        `the model ${JSON.stringify(id)}: ${JSON.stringify(model)} at ${JSON.stringify(upstream.id)} ${verb} on ${end.on} (${end.source})`,
+      ];
+    }),
+  );

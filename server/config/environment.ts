@@ -1,0 +1,111 @@
+/** Well-known variables -> upstreams and their catalogue models, so that a provider's key alone is enough. */
+import { endOf, hasEnded } from "../upstream/catalog/ends/index.ts";
+import { kinds } from "../upstream/kinds.ts";
+import { catalogue, type Known } from "./catalog-models.ts";
+import { ollamaUrl } from "./ollama-url.ts";
+import type { Environment } from "./parse-yaml.ts";
+import { type Provider, providers, variablesOf } from "./providers.ts";
+import type { Provided, ProvidedModel } from "./provision.ts";
+import { baseUrl as baseUrlSchema, id as idSchema, secret } from "./schema.ts";
+
+export interface FromEnvironment {
+  readonly provided: readonly Provided[];
+  /** Variables that do not amount to an upstream, by the provider's id. */
+  readonly warnings: readonly { readonly id: string; readonly message: string }[];
+}
+
+/** `now`: Unix milliseconds. A model of the catalog that has ended by then is left out. */
+export function fromEnvironment(env: Environment, now = -Infinity): FromEnvironment {
+  const warnings: { id: string; message: string }[] = [];
+  const taken = new Set<string>();
+  const provided = providers.flatMap((provider) => {
+    const found = provide(provider, env, now);
+    if (typeof found === "string") warnings.push({ id: provider.id, message: found });
+    if (found === undefined || typeof found === "string") return [];
+    const models = found.models.map((model): ProvidedModel => {
+      const id = taken.has(model.id) ? `${provider.id}/${model.id}` : model.id;
+      taken.add(id);
+      return { ...model, id };
+    });
+    return [{ ...found, models }];
+  });
+  return { provided, warnings };
+}
+
+/** What the provider's variables amount to; in words, when they do not amount to anything. */
+function provide(provider: Provider, env: Environment, now: number): Provided | string | undefined {
+  const set = variablesOf(provider).filter(
+    (name) => read(env, name) !== undefined && !provider.shared?.includes(name),
+  );
+  if (set.length === 0) return undefined;
+  const skipped = `no upstream ${provider.id} is made`;
+
+  const needs = kinds.get(provider.kind)?.needs ?? [];
+  const keyVariable = provider.apiKey?.find((name) => read(env, name) !== undefined);
+  const apiKey = keyVariable && read(env, keyVariable);
+  if (apiKey === undefined && needs.includes("apiKey"))
+    return `${set.join(", ")} is set, but ${provider.apiKey?.join(" or ")} is not: ${skipped}`;
+  if (apiKey !== undefined && !secret.safeParse(apiKey).success)
+    return `${keyVariable} holds a space or other character that no header can carry: ${skipped}`;
+
+  const written = provider.baseUrl && read(env, provider.baseUrl);
+  if (written === undefined && needs.includes("baseUrl"))
+    return `${set.join(", ")} is set, but ${provider.baseUrl} is not: ${skipped}`;
+  const url = written && (provider.kind === "ollama" ? ollamaUrl(written) : written);
+  const baseUrl = url ? baseUrlSchema.safeParse(url) : undefined;
+  if ((written && !url) || baseUrl?.success === false)
+    return `${provider.baseUrl} is not a URL that can be used: ${skipped}`;
+  const place = baseUrl?.data ?? kinds.get(provider.kind)?.baseUrl;
+
+  const models = modelsOf(provider, env, now);
+  if (models.some(({ id }) => !idSchema.safeParse(id).success))
+    return `${Object.values(provider.deployments ?? {}).join(" or ")} lists what cannot be a deployment: ${skipped}`;
+
+  const lacking = Object.entries(provider.options ?? {}).find(
+    ([option, name]) => needs.includes(option) && read(env, name) === undefined,
+  );
+  if (lacking) return `${set.join(", ")} is set, but ${lacking[1]} is not: ${skipped}`;
+  const options = Object.entries(provider.options ?? {}).flatMap(([option, name]) => {
+    const value = read(env, name);
+    return value === undefined ? [] : [[option, value] as const];
+  });
+  return {
+    upstream: {
+      id: provider.id,
+      kind: provider.kind,
+      ...(place !== undefined && { baseUrl: place }),
+      ...(apiKey !== undefined && { apiKey }),
+      headers: {},
+      options: Object.fromEntries(options),
+    },
+    models: models.map((known) => ({ ...known, name: known.id })),
+  };
+}
+
+function modelsOf(
+  { kind, deployments }: Provider,
+  env: Environment,
+  now: number,
+): readonly Known[] {
+  const known = catalogue[kind] ?? [];
+  const named = (["embedding", "image"] as const).flatMap((of) =>
+    listed(deployments && read(env, deployments[of])).map(
+      (id): Known => known.find((row) => row.id === id && row.kind === of) ?? { id, kind: of },
+    ),
+  );
+  // A list of deployments is complete, and the operator answers for what it names.
+  if (named.length > 0) return named;
+  return known.filter(({ id }) => {
+    const end = endOf(id, kind);
+    return !end || !hasEnded(end, now);
+  });
+}
+
+const listed = (text: string | undefined): readonly string[] =>
+  [...new Set(text?.split(",").map((entry) => entry.trim()))].filter((entry) => entry !== "");
+
+/** Set to nothing is not set: compose files do that to variables they only pass on. */
+function read(env: Environment, name: string): string | undefined {
+  const value = env[name]?.trim();
+  return value === "" ? undefined : value;
+}

@@ -1,0 +1,112 @@
+/** What the schema found, in the words of someone who writes the file. No message repeats a value it was not shown. */
+import type { z } from "zod";
+import { nearest } from "../lib/nearest.ts";
+import { kinds } from "../upstream/kinds.ts";
+import { retiredKinds } from "../upstream/retired-kinds.ts";
+import type { Note, Path } from "./problem.ts";
+import { kindless, knownKeys } from "./schema.ts";
+
+type Show = (text: string) => string;
+
+export function explain(issue: z.core.$ZodIssue, raw: unknown, show: Show): Note[] {
+  const path = issue.path.map((step) => (typeof step === "symbol" ? String(step) : step));
+  if (issue.code === "unrecognized_keys")
+    return issue.keys.map((key) => ({
+      path: [...path, key],
+      on: "key",
+      message: () => unknownKey(key, path, raw),
+    }));
+  const value = valueAt(raw, path);
+  // A union is told apart by `kind`, and only by it.
+  if (issue.code === "invalid_union") {
+    const list = path[0] === "upstreams" ? "upstreams" : "models";
+    const entry = path.slice(0, -1);
+    const others = kindless[list].safeParse(valueAt(raw, entry)).error?.issues ?? [];
+    return [
+      { path, message: () => wrongKind(value, list, show) },
+      ...others.flatMap((other) =>
+        explain({ ...other, path: [...entry, ...other.path] }, raw, show),
+      ),
+    ];
+  }
+  if (issue.code === "invalid_key")
+    return [{ path, on: "key", message: issue.issues[0]?.message ?? issue.message }];
+  return [{ path, message: plainWords(issue, value) }];
+}
+
+export const didYouMean = (word: string, candidates: Iterable<string>, show: Show): string => {
+  const meant = nearest(word, candidates);
+  return meant === undefined ? "" : ` (did you mean ${show(meant)}?)`;
+};
+
+function unknownKey(key: string, path: Path, raw: unknown): string {
+  // What may stand below an entry depends on the entry's kind.
+  const kind = valueAt(raw, [...path.slice(0, 2), "kind"]);
+  const known = knownKeys(path, typeof kind === "string" ? kind : undefined);
+  if (path[0] === "models" && path.length === 2) {
+    const other = kind === "image" ? "embedding" : "image";
+    if (knownKeys(path, other).includes(key)) return `only a model of kind ${other} can have this`;
+  }
+  const meant = nearest(key, known);
+  return meant === undefined
+    ? `unknown key; known here: ${known.join(", ")}`
+    : `unknown key (did you mean \`${meant}\`?)`;
+}
+
+function wrongKind(value: unknown, list: "upstreams" | "models", show: Show): string {
+  const known = list === "upstreams" ? [...kinds.keys()] : ["embedding", "image"];
+  if (value === undefined) return `is missing; known: ${known.join(", ")}`;
+  if (typeof value !== "string") return `must be one of ${known.join(", ")}`;
+  const retired = list === "upstreams" ? retiredKinds.get(value) : undefined;
+  if (retired) return `${show(value)} was retired on ${retired.on}: ${retired.instead}`;
+  const what = list === "upstreams" ? "kind of upstream" : "kind of model";
+  return `${show(value)} is no ${what}${didYouMean(value, known, show)}; known: ${known.join(", ")}`;
+}
+
+function plainWords(issue: z.core.$ZodIssue, value: unknown): string {
+  switch (issue.code) {
+    case "invalid_type":
+      if (value === undefined) return "is missing";
+      return `must be ${typeWords[issue.expected] ?? issue.expected}, not ${wordsOf(value)}${
+        issue.expected === "string" && typeof value !== "object" ? ": put it in quotes" : ""
+      }`;
+    case "too_small":
+      if (issue.origin === "string" && issue.minimum === 1) return "must not be empty";
+      if (issue.origin === "array") return "must hold at least one entry";
+      return `must ${measure[issue.origin] ?? "be"} at least ${issue.minimum}${unitOf(issue.origin)}`;
+    case "too_big":
+      return `must ${measure[issue.origin] ?? "be"} at most ${issue.maximum}${unitOf(issue.origin)}`;
+    case "invalid_value":
+      return `must be one of ${issue.values.join(", ")}`;
+    default:
+      return issue.message;
+  }
+}
+
+const typeWords: Readonly<Record<string, string>> = {
+  array: "a list",
+  boolean: "true or false",
+  int: "a whole number",
+  number: "a number",
+  object: "a map",
+  record: "a map",
+  string: "text",
+};
+const measure: Readonly<Record<string, string>> = { string: "have" };
+const unitOf = (origin: string): string => (origin === "string" ? " characters" : "");
+
+function wordsOf(value: unknown): string {
+  if (value === null) return "nothing";
+  if (Array.isArray(value)) return "a list";
+  if (typeof value === "object") return "a map";
+  return typeof value === "string" ? "text" : `a ${typeof value}`;
+}
+
+export function valueAt(raw: unknown, path: Path): unknown {
+  let here = raw;
+  for (const step of path) {
+    if (typeof here !== "object" || here === null || !Object.hasOwn(here, step)) return undefined;
+    here = (here as Record<string | number, unknown>)[step];
+  }
+  return here;
+}

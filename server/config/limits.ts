@@ -1,0 +1,92 @@
+/** `limits` in vexel.yaml, and by which names what was used of them is counted. */
+import { z } from "zod";
+import { FrozenMap } from "../lib/frozen-map.ts";
+import type { Limits } from "../lib/limits.ts";
+import type { Target } from "../upstream/contract.ts";
+import type { Key, Model, Snapshot } from "./snapshot.ts";
+
+const perMinute = z.int().min(1).max(1_000_000_000);
+
+export const limits = z.strictObject({
+  requestsPerMinute: perMinute.optional(),
+  tokensPerMinute: perMinute.optional(),
+  imagesPerMinute: perMinute.optional(),
+  // More could not be counted exactly, pixel by pixel.
+  megapixelsPerMinute: z.number().min(0.001).max(100_000).optional(),
+  concurrent: z.int().min(1).max(1_000_000).optional(),
+});
+
+export const limitKeys: readonly string[] = Object.keys(limits.shape);
+
+type Given = z.output<typeof limits> | undefined;
+interface Limited {
+  readonly limits?: Limits;
+}
+interface Counted extends Limited {
+  readonly scopes?: readonly string[];
+}
+
+/** Empty is absent, and absent members are: zod leaves `undefined` behind. */
+export function limitsOf(given: Given): Limited {
+  const told = Object.entries(given ?? {}).filter(([, value]) => value !== undefined);
+  return told.length === 0 ? {} : { limits: Object.fromEntries(told) };
+}
+
+/** Ids stay the same over reloads, so counts do. */
+const keyScope = (id: string): string => `key:${id}`;
+const projectScope = (name: string): string => `project:${name}`;
+const modelScope = (id: string): string => `model:${id}`;
+const upstreamScope = (id: string): string => `upstream:${id}`;
+/** Two models may send to the same place, each with limits of its own for it. */
+const targetScope = (modelId: string, { upstream, model, surface }: Target): string =>
+  `target:${JSON.stringify([modelId, upstream.id, model, ...(surface ? [surface] : [])])}`;
+
+const counted = (scopes: readonly string[]): Counted => (scopes.length === 0 ? {} : { scopes });
+
+/** A key whose project is not there has its own limits only. */
+export const keyLimits = (
+  { id, limits: own, project }: Key,
+  projects: Snapshot["projects"],
+): Counted =>
+  counted([
+    ...(own ? [keyScope(id)] : []),
+    ...(project !== undefined && projects?.get(project)?.limits ? [projectScope(project)] : []),
+  ]);
+
+export function modelLimits(id: string, given: Given): Counted {
+  const own = limitsOf(given);
+  return own.limits ? { ...own, scopes: [modelScope(id)] } : {};
+}
+
+/** The same target, with its limits and its upstream's. */
+export function targetLimits(modelId: string, given: Given, target: Target): Target {
+  const own = limitsOf(given);
+  const scopes = [
+    ...(target.upstream.limits ? [upstreamScope(target.upstream.id)] : []),
+    ...(own.limits ? [targetScope(modelId, target)] : []),
+  ];
+  return { ...target, ...own, ...counted(scopes) };
+}
+
+/** Everything in a snapshot that has limits, by the name of its count. */
+export function limitTable({
+  keys,
+  projects,
+  models,
+  upstreams,
+}: Pick<Snapshot, "keys" | "projects" | "models" | "upstreams">): ReadonlyMap<string, Limits> {
+  const table = new Map<string, Limits>();
+  const add = (id: string, own: Limits | undefined): void => {
+    if (own) table.set(id, own);
+  };
+  for (const key of keys.values()) add(keyScope(key.id), key.limits);
+  for (const project of projects?.values() ?? []) add(projectScope(project.name), project.limits);
+  for (const upstream of upstreams.values()) add(upstreamScope(upstream.id), upstream.limits);
+  for (const model of models.values()) addModel(model, add);
+  return new FrozenMap(table);
+}
+
+function addModel(model: Model, add: (id: string, own: Limits | undefined) => void): void {
+  add(modelScope(model.id), model.limits);
+  for (const target of model.targets) add(targetScope(model.id, target), target.limits);
+}

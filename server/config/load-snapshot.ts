@@ -1,0 +1,62 @@
+/** The way in: the file (if there is one), the environment and the store -> a snapshot, or everything that is wrong. */
+import { build } from "./build-snapshot.ts";
+import type { InspectFolder } from "./validate-references.ts";
+import { embedded } from "./embedded.ts";
+import { fromEnvironment } from "./environment.ts";
+import { fileText } from "./file-text.ts";
+import type { Environment } from "./parse-yaml.ts";
+import { aboutFile, type Problem } from "./problem.ts";
+import { readConfig } from "./read-yaml.ts";
+import type { Key, Snapshot } from "./snapshot.ts";
+
+export interface LoadOptions {
+  readonly path: string;
+  /** Someone named the file, so its absence is a problem. */
+  readonly required?: boolean;
+  readonly env: Environment;
+  readonly storedKeys?: readonly Key[];
+  /** Whether the optional inpainting model is installed. */
+  readonly migan?: boolean;
+  readonly version?: number;
+  /** Unix milliseconds, to compare the end dates of models with. Absent: none has passed. */
+  readonly now?: number;
+  /** Looks into the folders of local models, for those who want to know before the first call. */
+  readonly inspectFolder?: InspectFolder;
+}
+
+export type Loaded =
+  | { readonly ok: true; readonly snapshot: Snapshot; readonly warnings: readonly string[] }
+  | { readonly ok: false; readonly problems: readonly Problem[] };
+
+export function loadSnapshot(options: LoadOptions): Loaded {
+  const { path: file, env, storedKeys = [], migan = false, version = 1, now } = options;
+  const { text, fault } = fileText(file);
+  if (fault !== undefined) return { ok: false, problems: [aboutFile(file, fault)] };
+  if (text === undefined && options.required)
+    return { ok: false, problems: [aboutFile(file, "does not exist")] };
+  const environment = fromEnvironment(env, now);
+  const inside = embedded({ migan });
+  const elsewhere = { environment: environment.provided, embedded: inside };
+  const read = readConfig({
+    text: text ?? "",
+    file,
+    env,
+    elsewhere,
+    ...(options.inspectFolder && { inspectFolder: options.inspectFolder }),
+  });
+  if (!read.ok) return read;
+  const { config } = read;
+  const built = build({
+    version,
+    config,
+    environment: environment.provided,
+    embedded: inside,
+    storedKeys,
+    ...(now !== undefined && { now }),
+  });
+  // What the file settles needs no warning.
+  const settled = (id: string) => config.upstreams.some((upstream) => upstream.id === id);
+  const halfSet = config.environment ? environment.warnings.filter(({ id }) => !settled(id)) : [];
+  const warnings = [...halfSet.map(({ message }) => message), ...built.warnings];
+  return { ok: true, snapshot: built.snapshot, warnings };
+}

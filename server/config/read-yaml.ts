@@ -1,0 +1,97 @@
+/** The text of `vexel.yaml` -> what it asks for, or everything that is wrong with it at once. */
+import type { Upstream } from "../upstream/contract.ts";
+import { kinds } from "../upstream/kinds.ts";
+import { checkDefaults } from "./check-defaults.ts";
+import { crosscheck, type InspectFolder } from "./validate-references.ts";
+import { explain, valueAt } from "./error-messages.ts";
+import { limitsOf } from "./limits.ts";
+import { type Environment, type Parsed, parse } from "./parse-yaml.ts";
+import { keyOf, type Note, type Problem } from "./problem.ts";
+import type { Provided } from "./provision.ts";
+import { type ConfigFile, fileSchema } from "./schema.ts";
+
+export interface Config extends Omit<ConfigFile, "upstreams"> {
+  readonly upstreams: readonly Upstream[];
+}
+
+export interface Reading {
+  readonly text: string;
+  /** As problems name it. */
+  readonly file: string;
+  readonly env: Environment;
+  /** Upstreams and models that are there without the file, unless it sets the switch of that name to false. */
+  readonly elsewhere?: Readonly<Record<"environment" | "embedded", readonly Provided[]>>;
+  /** Looks into the folders of local models, for those who want to know before the first call. */
+  readonly inspectFolder?: InspectFolder;
+}
+
+export type ReadConfig =
+  | { readonly ok: true; readonly config: Config }
+  | { readonly ok: false; readonly problems: readonly Problem[] };
+
+const mostProblems = 100;
+
+export function readConfig({
+  text,
+  file,
+  env,
+  elsewhere,
+  inspectFolder = () => [],
+}: Reading): ReadConfig {
+  const parsed = parse(text, env);
+  if (parsed.raw === undefined) return refuse(parsed.notes, file, parsed);
+  const raw = withoutNulls(parsed.raw, 6);
+  const shaped = fileSchema.safeParse(raw);
+  const there = (["environment", "embedded"] as const).flatMap((source) =>
+    valueAt(raw, [source]) === false ? [] : (elsewhere?.[source] ?? []),
+  );
+  const upstreams = there.map(({ upstream }) => upstream);
+  const unfilled = new Set(parsed.notes.map(({ path }) => keyOf(path)));
+  const notes = [
+    ...(shaped.error?.issues.flatMap((issue) => explain(issue, raw, parsed.show)) ?? []),
+    ...crosscheck(raw, upstreams, parsed.show, inspectFolder),
+    ...checkDefaults(raw, there, parsed.show),
+    // A variable that is not set leaves an empty text behind; that it is empty is no second problem.
+  ].filter(({ path }) => !unfilled.has(keyOf(path)));
+  if (!shaped.success || notes.length + parsed.notes.length > 0)
+    return refuse([...parsed.notes, ...notes], file, parsed);
+  return {
+    ok: true,
+    config: { ...shaped.data, upstreams: shaped.data.upstreams.map(asUpstream) },
+  };
+}
+
+function refuse(notes: readonly Note[], file: string, parsed: Parsed): ReadConfig {
+  const problems: Problem[] = notes.slice(0, mostProblems).map((note) => ({
+    file,
+    ...parsed.place(note),
+    key: keyOf(note.path),
+    message: typeof note.message === "string" ? note.message : note.message(),
+  }));
+  problems.sort((a, b) => a.line - b.line || a.column - b.column);
+  const left = notes.length - problems.length;
+  if (left > 0)
+    problems.push({ file, line: 0, column: 0, key: "", message: `and ${left} more problems` });
+  return { ok: false, problems };
+}
+
+/** A key with nothing after it is a key that is not there. Deeper than the schema goes nothing needs a look. */
+function withoutNulls(value: unknown, depth: number): unknown {
+  if (depth === 0 || typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map((entry) => withoutNulls(entry, depth - 1));
+  const kept = Object.entries(value).filter(([, member]) => member !== null);
+  return Object.fromEntries(kept.map(([key, member]) => [key, withoutNulls(member, depth - 1)]));
+}
+
+function asUpstream(row: ConfigFile["upstreams"][number]): Upstream {
+  const { id, kind, baseUrl = kinds.get(kind)?.baseUrl, apiKey, headers, limits, ...options } = row;
+  return {
+    id,
+    kind,
+    ...(baseUrl !== undefined && { baseUrl }),
+    ...(apiKey !== undefined && { apiKey }),
+    headers,
+    ...limitsOf(limits),
+    options,
+  };
+}

@@ -1,0 +1,78 @@
+/** What is wrong with a file before anyone asks what it says: broken YAML, loose or endless aliases, a key given twice. */
+import { type Document, type ErrorCode, isScalar, visit } from "yaml";
+import type { Place } from "./lines.ts";
+import { pathOf } from "./yaml-location.ts";
+import type { Note } from "./problem.ts";
+
+export const mostAliases = 100;
+
+/** One per line: after a first error the parser finds many more that are none. */
+export function brokenSyntax(
+  document: Document.Parsed,
+  placeOf: (offset: number) => Place,
+): Note[] {
+  const byLine = new Map<number, Note>();
+  for (const { code, pos } of [...document.errors, ...document.warnings]) {
+    const { line } = placeOf(pos[0]);
+    if (!byLine.has(line))
+      byLine.set(line, { path: [], offset: pos[0], message: words[code] ?? "is not valid YAML" });
+  }
+  return [...byLine.values()];
+}
+
+// Not the library's own words: some quote the file, and with it the secrets there.
+const words: Partial<Record<ErrorCode, string>> = {
+  BAD_DQ_ESCAPE: "an unknown escape in double-quoted text",
+  BAD_INDENT: "wrong indentation, or a bracket that is not closed",
+  BAD_SCALAR_START: "text cannot start with this character: put it in quotes",
+  BLOCK_AS_IMPLICIT_KEY: "a colon too many, or a line break missing",
+  KEY_OVER_1024_CHARS: "the key is too long",
+  MISSING_CHAR: "a quote, comma, colon or bracket is missing",
+  MULTILINE_IMPLICIT_KEY: "a key must fit on one line: is a colon missing?",
+  MULTIPLE_DOCS: "only one document is read: remove the second ---",
+  NON_STRING_KEY: "a key must be plain text",
+  RESOURCE_EXHAUSTION: "nests too deeply",
+  TAB_AS_INDENT: "a tab is used for indentation: use spaces",
+  TAG_RESOLVE_FAILED: "an unknown !tag",
+  UNEXPECTED_TOKEN: "unexpected text here: is a quote, comma or line break missing?",
+};
+
+export function badAliases(document: Document.Parsed): Note[] {
+  const notes: Note[] = [];
+  let count = 0;
+  visit(document, {
+    Alias(_, node) {
+      const offset = node.range?.[0] ?? 0;
+      count += 1;
+      // Counted first: resolving one reads the whole file.
+      if (count > mostAliases) {
+        notes.push({ path: [], offset, message: `more than ${mostAliases} aliases` });
+        return visit.BREAK;
+      }
+      if (!node.resolve(document))
+        notes.push({ path: [], offset, message: "no anchor of this name comes before" });
+    },
+  });
+  return notes;
+}
+
+/** Takes time in proportion to the file; the library's own check, to its square. */
+export function duplicateKeys(document: Document.Parsed): Note[] {
+  const notes: Note[] = [];
+  visit(document, {
+    Map(_, node, ancestors) {
+      const seen = new Set<unknown>();
+      for (const { key } of node.items) {
+        if (!isScalar(key)) continue;
+        if (seen.has(key.value))
+          notes.push({
+            path: [...pathOf(ancestors, node), String(key.value)],
+            offset: key.range?.[0] ?? 0,
+            message: "the same key twice",
+          });
+        seen.add(key.value);
+      }
+    },
+  });
+  return notes;
+}

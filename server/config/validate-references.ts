@@ -1,0 +1,213 @@
+/**
+ * What entries of the file say about each other, and about what is there without it.
+ * Runs on files the schema refused too, so that everything wrong is told at once.
+ */
+import { z } from "zod";
+import { adapters } from "../upstream/adapters/index.ts";
+import { spaceOf } from "../upstream/catalog/index.ts";
+import type { Upstream } from "../upstream/contract.ts";
+import { kinds } from "../upstream/kinds.ts";
+import { didYouMean, valueAt } from "./error-messages.ts";
+import type { Note } from "./problem.ts";
+import { providers, variablesOf } from "./providers.ts";
+
+// Whatever is not of the right type is as good as absent: the schema has complained of it already.
+const text = z.string().optional().catch(undefined);
+const listOf = <T extends z.ZodRawShape>(shape: T) =>
+  z
+    .array(
+      z
+        .object(shape)
+        .partial()
+        .catch({} as never),
+    )
+    .catch([]);
+const view = z
+  .object({
+    upstreams: listOf({ id: text, kind: text, path: text }),
+    models: listOf({
+      id: text,
+      kind: text,
+      targets: listOf({ upstream: text, model: text, surface: text }),
+      sameSpace: z.unknown(),
+      moderation: z.object({ upstream: text }).partial().optional().catch(undefined),
+    }),
+    keys: listOf({ name: text, key: text, project: text }),
+    projects: listOf({ name: text }),
+    webhooks: listOf({ url: text }),
+  })
+  .catch({ upstreams: [], models: [], keys: [], projects: [], webhooks: [] });
+
+type View = z.output<typeof view>;
+type Show = (text: string) => string;
+
+/** What is wrong with a model's folder. */
+export type InspectFolder = (path: string) => readonly string[];
+
+export function crosscheck(
+  raw: unknown,
+  elsewhere: readonly Upstream[],
+  show: Show,
+  inspect: InspectFolder,
+): Note[] {
+  const seen = view.parse(raw);
+  const kindOf = new Map<string, string>(elsewhere.map(({ id, kind }) => [id, kind]));
+  for (const { id, kind = "" } of seen.upstreams) if (id !== undefined) kindOf.set(id, kind);
+  return [
+    ...repeats("upstreams", "id", seen.upstreams, show),
+    ...repeats("models", "id", seen.models, show),
+    ...repeats("keys", "name", seen.keys, show),
+    ...repeats("projects", "name", seen.projects, show),
+    ...unknownProjects(seen, show),
+    ...repeats("keys", "key", seen.keys, () => "it"),
+    ...repeats("webhooks", "url", seen.webhooks, () => "it"),
+    ...wrongFolders(seen, inspect),
+    ...missingNeeds(seen, raw),
+    ...missingChoices(seen, raw),
+    ...wrongTargets(seen, kindOf, show),
+    ...wrongChains(seen, kindOf, show),
+    ...mixedSpaces(seen, kindOf, show),
+  ];
+}
+
+const unknownProjects = ({ keys, projects }: View, show: Show): Note[] => {
+  const names = projects.flatMap(({ name }) => name ?? []);
+  return keys.flatMap(({ project }, i): Note[] => {
+    if (project === undefined || names.includes(project)) return [];
+    const hint = didYouMean(project, names, show);
+    return [
+      { path: ["keys", i, "project"], message: `no project is called ${show(project)}${hint}` },
+    ];
+  });
+};
+
+function repeats<K extends string>(
+  list: string,
+  key: K,
+  rows: readonly { readonly [key in K]?: string | undefined }[],
+  show: Show,
+): Note[] {
+  const first = new Map<string, number>();
+  return rows.flatMap(({ [key]: value }, i): Note[] => {
+    if (value === undefined) return [];
+    const same = first.get(value);
+    if (same === undefined) {
+      first.set(value, i);
+      return [];
+    }
+    const message = `${show(value)} is the same as ${list}[${same}].${key}`;
+    return [{ path: [list, i, key], message }];
+  });
+}
+
+const missingNeeds = ({ upstreams }: View, raw: unknown): Note[] =>
+  upstreams.flatMap(({ kind = "" }, i) =>
+    (kinds.get(kind)?.needs ?? [])
+      .map((need) => ["upstreams", i, need])
+      .filter((path) => valueAt(raw, path) === undefined)
+      .map((path) => ({ path, message: `is missing: an upstream of kind ${kind} needs it` })),
+  );
+
+const missingChoices = ({ upstreams }: View, raw: unknown): Note[] =>
+  upstreams.flatMap(({ kind = "" }, i): Note[] => {
+    const sets = kinds.get(kind)?.needsOneOf;
+    const isThere = (name: string) => valueAt(raw, ["upstreams", i, name]) !== undefined;
+    if (!sets || sets.some((set) => set.every(isThere))) return [];
+    const choice = sets.map((set) => set.join(" and ")).join(", or ");
+    return [{ path: ["upstreams", i], message: `an upstream of kind ${kind} needs ${choice}` }];
+  });
+
+/** A folder that is not there, or holds no model, would fail at the first call. */
+const wrongFolders = ({ upstreams }: View, inspect: InspectFolder): Note[] =>
+  upstreams.flatMap(({ kind, path }, i) =>
+    kind === "local" && path !== undefined && path !== ""
+      ? inspect(path).map((message) => ({ path: ["upstreams", i, "path"], message }))
+      : [],
+  );
+
+function wrongTargets({ models }: View, kindOf: ReadonlyMap<string, string>, show: Show): Note[] {
+  return models.flatMap(({ kind, targets = [] }, i) =>
+    targets.flatMap(({ upstream }, j): Note[] => {
+      if (upstream === undefined) return [];
+      const path = ["models", i, "targets", j, "upstream"];
+      const kindThere = kindOf.get(upstream);
+      if (kindThere === undefined)
+        return [{ path, message: () => unknownUpstream(upstream, kindOf.keys(), show) }];
+      const only = kinds.get(kindThere)?.serves;
+      if (only === undefined || kind === only || !(kind === "embedding" || kind === "image"))
+        return [];
+      const reason = `which serves ${only} models only, and this one is of kind ${kind}`;
+      return [{ path, message: `${show(upstream)} is of kind ${kindThere}, ${reason}` }];
+    }),
+  );
+}
+
+/** The image tool is OpenAI's and Azure's; a moderation must be there, and be one. */
+function wrongChains({ models }: View, kindOf: ReadonlyMap<string, string>, show: Show): Note[] {
+  return models.flatMap(({ targets = [], moderation }, i) => {
+    const tools = targets.flatMap(({ upstream = "", surface }, j): Note[] => {
+      const kind = kindOf.get(upstream);
+      if (surface !== "responses" || kind === undefined || toolKinds.has(kind)) return [];
+      const path = ["models", i, "targets", j, "surface"];
+      return [
+        {
+          path,
+          message: `only ${[...toolKinds].join(" and ")} have it, and ${show(upstream)} is of kind ${kind}`,
+        },
+      ];
+    });
+    const { upstream } = moderation ?? {};
+    if (upstream === undefined) return tools;
+    const path = ["models", i, "moderation", "upstream"];
+    const kind = kindOf.get(upstream);
+    if (kind === undefined) {
+      return [...tools, { path, message: () => unknownUpstream(upstream, kindOf.keys(), show) }];
+    }
+    if (adapters.get(kind)?.moderations) return tools;
+    return [
+      ...tools,
+      { path, message: `${show(upstream)} is of kind ${kind}, which has no moderation` },
+    ];
+  });
+}
+
+const toolKinds: ReadonlySet<string> = new Set(["openai", "azure"]);
+
+function mixedSpaces({ models }: View, kindOf: ReadonlyMap<string, string>, show: Show): Note[] {
+  const tell = ({ upstream = "", model, space }: Placed): string => {
+    const name = show(model);
+    // A space is made from the name, so what must not be shown of the one must not be of the other.
+    return `${name} at ${show(upstream)} (vector space ${name.startsWith('"') ? show(space) : name})`;
+  };
+  return models.flatMap(({ kind, targets = [], sameSpace }, i) => {
+    if (kind !== "embedding" || sameSpace === true) return [];
+    const placed = targets.flatMap(({ upstream, model }, j): Placed[] => {
+      if (model === undefined) return [];
+      return [{ upstream, model, space: spaceOf(model, kindOf.get(upstream ?? "")), j }];
+    });
+    return placed.flatMap((target): Note[] => {
+      const [first = target] = placed;
+      if (target.space === first.space) return [];
+      const message =
+        `${tell(first)} and ${tell(target)} are different models, and their vectors cannot be compared; ` +
+        "set sameSpace: true on the model if they are one under two names";
+      return [{ path: ["models", i, "targets", target.j, "model"], message }];
+    });
+  });
+}
+
+/** A target, its place in the list, and the space its vectors live in. */
+interface Placed {
+  readonly upstream?: string | undefined;
+  readonly model: string;
+  readonly space: string;
+  readonly j: number;
+}
+
+function unknownUpstream(name: string, known: Iterable<string>, show: Show): string {
+  const provider = providers.find(({ id }) => id === name);
+  const hint = provider
+    ? ` (${variablesOf(provider)[0]} would make it, or name it under upstreams)`
+    : didYouMean(name, known, show);
+  return `no upstream is called ${show(name)}${hint}`;
+}

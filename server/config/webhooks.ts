@@ -1,0 +1,67 @@
+/** The webhooks of `vexel.yaml`: where events are sent, signed with what, and which of them. */
+import { z } from "zod";
+import { eventTypes } from "../../contract/events.ts";
+import { matches } from "../lib/glob.ts";
+import { keyHash } from "../lib/key-hash.ts";
+import { nearest } from "../lib/nearest.ts";
+import type { Webhook } from "./snapshot.ts";
+
+const most = 20;
+
+/** Unlike an upstream's address it may have a query: many receivers are told apart by it. */
+const url = z
+  .string()
+  .max(2000)
+  .superRefine((text, context) => {
+    const fault = faultOf(text);
+    if (fault) context.addIssue({ code: "custom", message: fault });
+  });
+
+function faultOf(text: string): string | undefined {
+  if (/[\s\p{C}]/u.test(text) || !URL.canParse(text)) return "is not a URL";
+  const { protocol, username, password } = new URL(text);
+  if (protocol !== "http:" && protocol !== "https:") return "must start with http:// or https://";
+  if (username || password)
+    return "must not hold a user name or password: the signature stands for us";
+  return text.includes("#") ? "must not hold a fragment (#)" : undefined;
+}
+
+// Standard Webhooks 1.0.0, "Signature scheme": between 24 and 64 bytes, in base64, behind `whsec_`.
+const [leastBytes, mostBytes] = [24, 64];
+const base64 = /^whsec_(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
+
+const secret = z.string().refine((text) => {
+  const { length } = Buffer.from(text.slice("whsec_".length), "base64");
+  return base64.test(text) && length >= leastBytes && length <= mostBytes;
+}, `must be whsec_ and ${leastBytes} to ${mostBytes} random bytes in base64, such as: echo "whsec_$(openssl rand -base64 32)"`);
+
+const types = Object.keys(eventTypes);
+
+/** A glob that no event has is a slip: nothing would ever be sent for it. */
+const glob = z
+  .string()
+  .min(1)
+  .max(200)
+  .superRefine((text, context) => {
+    if (types.some((type) => matches(text, type))) return;
+    const meant = nearest(text, types);
+    const hint = meant === undefined ? `; known: ${types.join(", ")}` : ` (did you mean ${meant}?)`;
+    context.addIssue({ code: "custom", message: `is no type of event${hint}` });
+  });
+
+const webhook = z.strictObject({
+  url,
+  secret,
+  /** Globs over types of events. */
+  events: z.array(glob).min(1).max(100).default(["*"]),
+});
+
+export const webhooksSchema = z.array(webhook).max(most).default([]);
+export const webhookKeys = Object.keys(webhook.shape);
+
+/** Known by its address, so that what is on its way to it finds it after a reload and a restart. */
+export const buildWebhooks = (rows: z.output<typeof webhooksSchema>): [string, Webhook][] =>
+  rows.map((row) => {
+    const id = `wh_${keyHash(row.url).slice(0, 16)}`;
+    return [id, { id, ...row }];
+  });

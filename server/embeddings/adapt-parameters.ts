@@ -1,0 +1,182 @@
+/** Step 6 for vectors: what a target does not understand is served in another way where that is the same, or refused. */
+import { GatewayError } from "../lib/gateway-error.ts";
+import { canBeCutTo } from "../upstream/catalog/index.ts";
+import type {
+  EmbeddingsQuery,
+  EmbeddingsReply,
+  EmbeddingTraits,
+  Target,
+} from "../upstream/contract.ts";
+import { decodeTokens } from "./decode-tokens.ts";
+import { type Fitting, fittingOf, isPlain, refuseTogether } from "./parameter-changes.ts";
+import { inputsDependOnEachOther } from "./inputs-depend.ts";
+import type { Route } from "../auth/resolve-model.ts";
+import { cutShort, lengthOf } from "./vector-formats.ts";
+import type { Call, FirstStage, Stage } from "../request/stage.ts";
+
+export type TraitsOf = (target: Target) => EmbeddingTraits;
+
+/** What targets can take, and what their answers have shown of it. */
+export interface Learned {
+  readonly traits: TraitsOf;
+  /** It takes `dimensions` and gives its full length all the same: from now on it is not sent them. */
+  overlooks(target: Target): void;
+}
+
+export const learn = (traits: TraitsOf): Learned => {
+  const whole = new WeakSet<Target>();
+  return {
+    traits: (target) => {
+      const said = traits(target);
+      if (!whole.has(target)) return said;
+      const { dimensions: _, ...others } = said;
+      return others;
+    },
+    overlooks: (target) => void whole.add(target),
+  };
+};
+
+/**
+ * Above everything that may answer instead of an upstream, so that the caller is told the same every time: refuses what
+ * no target can do, and notes what is done in another way.
+ */
+export const promise =
+  (traits: TraitsOf): FirstStage<EmbeddingsQuery, EmbeddingsReply> =>
+  (next) =>
+  (call) => {
+    const { query, route, trip } = call;
+    const whole = inputsDependOnEachOther(query, route);
+    if (isPlain(query) && !whole) return next(call);
+    const fittings = route.targets.map((target) => fittingAt(query, traits(target), route, whole));
+    const able = fittings.filter(({ refusal }) => !refusal);
+    if (able.length === 0 && fittings[0]?.refusal) return Promise.reject(fittings[0].refusal);
+    trip.adapted = namesOf(able, "adapted");
+    trip.dropped = namesOf(able, "dropped");
+    const [tokenizer, ...more] = new Set(able.map(({ decode }) => decode));
+    if (tokenizer === undefined || more.length > 0) return next(call);
+    // Every target gets the text: from here on it is a text, and shares the cached vector of the same text.
+    return decodeTokens(query, tokenizer).then((decoded) => next({ ...call, query: decoded }));
+  };
+
+const namesOf = (fittings: readonly Fitting[], of: "adapted" | "dropped"): readonly string[] => [
+  ...new Set(fittings.flatMap((fitting) => fitting[of])),
+];
+
+/** Whether a target can serve it at all. */
+export const ableTo =
+  (traits: TraitsOf) =>
+  ({ query, route }: Call<EmbeddingsQuery>, target: Target): boolean => {
+    const whole = inputsDependOnEachOther(query, route);
+    if (isPlain(query) && !whole) return true;
+    return fittingAt(query, traits(target), route, whole).refusal === undefined;
+  };
+
+function fittingAt(
+  query: EmbeddingsQuery,
+  traits: EmbeddingTraits,
+  route: Route,
+  whole: boolean,
+): Fitting {
+  const fitting = fittingOf(query, traits, route);
+  const refusal = fitting.refusal ?? (whole ? refuseTogether(query, traits) : undefined);
+  return refusal ? { ...fitting, refusal } : fitting;
+}
+
+/** Just above the upstream: asks it in the way it understands, and makes of its answer what was asked for. */
+export const fit =
+  (learned: Learned): Stage<EmbeddingsQuery, EmbeddingsReply> =>
+  (next) =>
+  (call) => {
+    const { query, target } = call;
+    const ask = (): Promise<EmbeddingsReply> =>
+      isPlain(query) || !target ? next(call) : fitted(call, target, learned, next);
+    return isLong(query) ? otherRequestsFirst().then(ask) : ask();
+  };
+
+/** Characters of which writing the upstream request takes milliseconds. */
+const longCharacters = 1024 * 1024;
+
+/** A token is about four characters of text, and as much work to write. */
+const charactersPerToken = 4;
+
+function isLong({ input }: EmbeddingsQuery): boolean {
+  let characters = 0;
+  if (input.kind === "text") for (const text of input.texts) characters += text.length;
+  else for (const tokens of input.tokens) characters += tokens.length * charactersPerToken;
+  return characters >= longCharacters;
+}
+
+/** A turn of the event loop: looking up long texts in the cache took milliseconds, and so will writing the request. */
+const otherRequestsFirst = (): Promise<unknown> => new Promise(setImmediate);
+
+async function fitted(
+  call: Call<EmbeddingsQuery>,
+  target: Target,
+  { traits, overlooks }: Learned,
+  next: (call: Call<EmbeddingsQuery>) => Promise<EmbeddingsReply>,
+): Promise<EmbeddingsReply> {
+  const { route } = call;
+  const fitting = fittingOf(call.query, traits(target), route);
+  if (fitting.refusal) throw fitting.refusal;
+  const query = await reworded(call.query, fitting);
+  const reply = await next({ ...call, query });
+  const { dimensions } = call.query;
+  if (dimensions === undefined) return reply;
+  if (!isTooLong(reply, dimensions)) {
+    checkItsOwn(reply, dimensions, call);
+    return reply;
+  }
+  // Longer than the model makes them: another model's, whose beginnings are of no use. The check that follows refuses it.
+  if (route.known && isTooLong(reply, route.known.dimensions)) return reply;
+  const cut = cutTo(dimensions, reply, call);
+  if (fitting.cutTo === undefined) overlooks(target);
+  return cut;
+}
+
+async function reworded(given: EmbeddingsQuery, fitting: Fitting): Promise<EmbeddingsQuery> {
+  const query = fitting.decode ? await decodeTokens(given, fitting.decode) : given;
+  const { dimensions, purpose, ...others } = query;
+  return {
+    ...others,
+    ...(dimensions !== undefined && fitting.cutTo === undefined && { dimensions }),
+    ...(purpose && !fitting.dropped.includes(purpose.field) && { purpose }),
+  };
+}
+
+const isTooLong = ({ vectors }: EmbeddingsReply, dimensions: number): boolean =>
+  vectors.some((vector) => lengthOf(vector) > dimensions);
+
+/** All of one length, which is less than was asked for and the model's own: it has no more to give. */
+function checkItsOwn(
+  { vectors: [first, ...others] }: EmbeddingsReply,
+  dimensions: number,
+  { query: { model }, route }: Call<EmbeddingsQuery>,
+): void {
+  const length = first === undefined ? 0 : lengthOf(first);
+  if (length <= 0 || length === dimensions) return;
+  if (others.some((vector) => lengthOf(vector) !== length)) return;
+  // Another length than it is known to have is an untrue answer, which the check that follows refuses.
+  if (length !== (route.dimensions ?? route.known?.dimensions ?? length)) return;
+  throw new GatewayError(
+    "dimensions_unsupported",
+    `The model \`${model}\` does not make vectors of ${dimensions} dimensions: its own have ${length}. Send no more than that, or leave \`dimensions\` out.`,
+    { param: "dimensions" },
+  );
+}
+
+function cutTo(
+  dimensions: number,
+  reply: EmbeddingsReply,
+  { query, route, trip }: Call<EmbeddingsQuery>,
+): EmbeddingsReply {
+  if (!route.known || !canBeCutTo(route.known, dimensions)) {
+    throw new GatewayError(
+      "dimensions_unsupported",
+      `The model \`${query.model}\` gives vectors of one length, whatever is asked for. Leave \`dimensions\` out.`,
+      { param: "dimensions" },
+    );
+  }
+  trip.adapted = [...new Set([...(trip.adapted ?? []), "dimensions"])];
+  const { verbatim: _, ...others } = reply;
+  return { ...others, vectors: reply.vectors.map((vector) => cutShort(vector, dimensions)) };
+}

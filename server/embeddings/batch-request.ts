@@ -1,0 +1,202 @@
+/** Calls that travel together: one question to the upstream, and to each caller what is its own. */
+import { GatewayError } from "../lib/gateway-error.ts";
+import { release } from "../lib/spill-buffer.ts";
+import { EncodedVector } from "../lib/codec/encoded-vector.ts";
+import { Cancel } from "../lib/signal.ts";
+import { workOff } from "../lib/run-concurrently.ts";
+import type { EmbeddingInput, EmbeddingsQuery, EmbeddingsReply } from "../upstream/contract.ts";
+import { shareUsage } from "./share-usage.ts";
+import { type Load, weightOf } from "../request/request-load.ts";
+import type { Call, Send } from "../request/stage.ts";
+
+export type EmbeddingsSend = Send<EmbeddingsQuery, EmbeddingsReply>;
+
+/** One call among several. It hears its outcome, or leaves as soon as its own signal fires. */
+export class Member {
+  readonly call: Call<EmbeddingsQuery>;
+  readonly load: Load;
+  readonly reply: Promise<EmbeddingsReply>;
+  /** It has heard its outcome, or left. */
+  over = false;
+  /** Told when it leaves early. */
+  onLeave: (() => void) | undefined;
+  readonly #resolve: (reply: EmbeddingsReply) => void;
+  readonly #reject: (error: unknown) => void;
+
+  constructor(call: Call<EmbeddingsQuery>, load: Load) {
+    this.call = call;
+    this.load = load;
+    const { promise, resolve, reject } = Promise.withResolvers<EmbeddingsReply>();
+    this.reply = promise;
+    this.#resolve = resolve;
+    this.#reject = reject;
+    call.signal.addEventListener("abort", this.#leave);
+  }
+
+  succeed(reply: EmbeddingsReply): void {
+    this.#end();
+    this.#resolve(reply);
+  }
+
+  fail(error: unknown): void {
+    this.#end();
+    this.#reject(error);
+  }
+
+  #end(): void {
+    this.over = true;
+    this.call.signal.removeEventListener("abort", this.#leave);
+  }
+
+  readonly #leave = (): void => {
+    // A signal that is firing may still call those who have stopped listening.
+    if (this.over) return;
+    this.fail(this.call.signal.reason);
+    this.onLeave?.();
+  };
+}
+
+/** Some who travel as one, and where they are a half of others: what became of the other half. */
+interface Lot {
+  readonly members: readonly Member[];
+  readonly halving?: Halving;
+}
+
+/** Of those whom a server's fault met together. */
+interface Halving {
+  /** What the half that is done has shown. Absent: none is, or the server failed it as well. */
+  server?: "well" | "in trouble";
+  /** The half that the server failed as well, until it is known how the other fares. */
+  failed?: { readonly party: readonly Member[]; readonly error: unknown };
+}
+
+/** Never fails: every member hears its own outcome. */
+export const travel = (
+  members: readonly Member[],
+  send: EmbeddingsSend,
+  maxParallel: number,
+): Promise<void> => {
+  const pile: Lot[] = [{ members }];
+  const halve = (party: readonly Member[], halving?: Halving): void => {
+    const middle = party.length >> 1;
+    for (const half of [party.slice(middle), party.slice(0, middle)]) {
+      pile.push({ members: half, ...(halving && { halving }) });
+    }
+  };
+  const failedBy = (party: readonly Member[], error: unknown, halving: Halving = {}): void => {
+    if (party.length > 1 && halving.server !== "in trouble") halve(party, {});
+    else failAll(party, error);
+  };
+  const show = (halving: Halving | undefined, server: NonNullable<Halving["server"]>): void => {
+    if (!halving) return;
+    halving.server = server;
+    if (halving.failed) failedBy(halving.failed.party, halving.failed.error, halving);
+  };
+  return workOff(pile, maxParallel, async ({ members: all, halving }) => {
+    const party = all.filter((member) => !member.over);
+    if (party.length === 0) return show(halving, "well");
+    try {
+      shareOut(await ask(party, send), party);
+      show(halving, "well");
+    } catch (error) {
+      if (isServers(error)) {
+        if (!halving || halving.server) failedBy(party, error, halving);
+        else if (!halving.failed) halving.failed = { party, error };
+        else {
+          // Both halves: it is no input's fault, and nobody would gain by being sent again.
+          failAll(halving.failed.party, halving.failed.error);
+          failAll(party, error);
+        }
+        return;
+      }
+      const blamed = blamesInputs(error);
+      if (blamed && party.length > 1) halve(party);
+      else failAll(party, error);
+      show(halving, blamed ? "well" : "in trouble");
+    }
+  });
+};
+
+function failAll(party: readonly Member[], error: unknown): void {
+  for (const member of party) member.fail(error);
+}
+
+/** Something in the question is wrong, and nobody can tell whose: they are taken apart until it shows. */
+const blamesInputs = (error: unknown): boolean =>
+  error instanceof GatewayError && error.row.retry === "never" && error.row.blame !== "gateway";
+
+/**
+ * Servers of one's own answer 500, or numbers that are none, to an input that they cannot digest, so these may be an
+ * input's fault too. Any other fault of the upstream is everyone's; each may look for another target.
+ */
+const isServers = (error: unknown): boolean =>
+  error instanceof GatewayError &&
+  (error.fault === "upstream_error" || error.fault === "upstream_invalid");
+
+function ask(party: readonly Member[], send: EmbeddingsSend): Promise<EmbeddingsReply> {
+  for (const { call } of party) call.trip.batched = party.length;
+  const { call } = party[0]!;
+  if (party.length === 1) {
+    party[0]!.onLeave = undefined;
+    return send(call);
+  }
+  const cancel = new Cancel();
+  let present = party.length;
+  for (const member of party) {
+    member.onLeave = () => {
+      // As long as one is left, the others never notice.
+      if (--present === 0) cancel.abort(member.call.signal.reason);
+    };
+  }
+  const query = { ...call.query, input: joined(party), single: false };
+  // With the trip of the first: what is written into it below here is true of all.
+  return send({ ...call, query, signal: cancel });
+}
+
+function joined(party: readonly Member[]): EmbeddingInput {
+  const [texts, tokens]: [string[], (readonly number[])[]] = [[], []];
+  for (const { call } of party) {
+    const { input } = call.query;
+    if (input.kind === "text") texts.push(...input.texts);
+    else tokens.push(...input.tokens);
+  }
+  return texts.length > 0 ? { kind: "text", texts } : { kind: "tokens", tokens };
+}
+
+function shareOut(reply: EmbeddingsReply, party: readonly Member[]): void {
+  const { vectors, usage } = reply;
+  const asked = party.reduce((sum, { load }) => sum + load.items, 0);
+  // Held by `check.ts` already. One off here would give a caller another's vector, so it is held twice.
+  if (vectors.length !== asked) {
+    throw new GatewayError(
+      "upstream_invalid",
+      `The upstream's answer is not usable: ${vectors.length} vectors for ${asked} inputs.`,
+    );
+  }
+  // Its own call and its own answer: nothing to take apart.
+  if (party.length === 1) {
+    party[0]!.succeed(reply);
+    return;
+  }
+  // It was everyone's and is nobody's: its memory need not wait for the garbage collector, unless vectors lie in it.
+  if (reply.verbatim && !(vectors[0] instanceof EncodedVector)) {
+    for (const piece of reply.verbatim.body.list) release(piece.buffer);
+  }
+  const shares =
+    usage &&
+    shareUsage(
+      usage.inputTokens,
+      party.map(({ load }) => weightOf(load)),
+    );
+  let from = 0;
+  for (const [at, member] of party.entries()) {
+    const to = from + member.load.items;
+    // They are alike: what was done for one was done for all.
+    member.call.trip.adapted = party[0]!.call.trip.adapted;
+    member.succeed({
+      vectors: vectors.slice(from, to),
+      ...(shares && { usage: { inputTokens: shares[at]! } }),
+    });
+    from = to;
+  }
+}

@@ -1,0 +1,76 @@
+/** Small calls for a busy target travel together: one call to the upstream instead of many. An idle one sees no change. */
+import { isEmpty } from "../lib/is-empty.ts";
+import type {
+  EmbeddingsQuery,
+  EmbeddingsReply,
+  EmbeddingTraits,
+  Target,
+} from "../upstream/contract.ts";
+import { inputsDependOnEachOther } from "./inputs-depend.ts";
+import type { Route } from "../auth/resolve-model.ts";
+import { itemsOf, limitsOf } from "../request/request-load.ts";
+import type { Stage } from "../request/stage.ts";
+import { WaitingRoom } from "./batcher.ts";
+
+export interface BatchOptions {
+  readonly traits: (target: Target) => EmbeddingTraits;
+  /** May calls for this model travel together? */
+  readonly enabled: (route: Route) => boolean;
+  /** So many calls under way keep a target busy; below that, none waits. */
+  readonly lanes?: number;
+  /** The longest a call waits for a lane. */
+  readonly maxWaitMs?: number;
+  /** The most inputs that travel together, where the target could take more. */
+  readonly maxTogether?: number;
+  /** A call with more inputs than this goes by itself. */
+  readonly maxJoining?: number;
+  /** The most calls that wait before one target; the next goes by itself. */
+  readonly maxWaiting?: number;
+  /** A target whose answers usually take less is never busy. */
+  readonly quickMs?: number;
+  /** Milliseconds, monotonic. */
+  readonly clock: () => number;
+}
+
+export const batch =
+  ({
+    traits,
+    enabled,
+    lanes = 4,
+    maxWaitMs = 25,
+    maxTogether = 64,
+    maxJoining = 16,
+    maxWaiting = 1024,
+    quickMs = 5,
+    clock,
+  }: BatchOptions): Stage<EmbeddingsQuery, EmbeddingsReply> =>
+  (next) => {
+    // Targets live in a snapshot: when that goes, so do their rooms.
+    const rooms = new WeakMap<Target, WaitingRoom>();
+    const roomOf = (target: Target): WaitingRoom => {
+      const limits = limitsOf([traits(target)]);
+      const items = Math.min(limits.items, maxTogether);
+      const room = new WaitingRoom({
+        next,
+        limits: { ...limits, items },
+        lanes,
+        maxWaitMs,
+        maxWaiting,
+        quickMs,
+        clock,
+      });
+      rooms.set(target, room);
+      return room;
+    };
+    return (call) => {
+      const { target, query, route } = call;
+      if (!target || !enabled(route)) return next(call);
+      const room = rooms.get(target) ?? roomOf(target);
+      // Two requests with passthrough fields may differ in what the fields mean, so neither joins a batch.
+      const alone = !isEmpty(query.rest) || inputsDependOnEachOther(query, route);
+      if (room.idle || itemsOf(query.input) > maxJoining || alone) {
+        return room.send(call);
+      }
+      return room.join(call);
+    };
+  };

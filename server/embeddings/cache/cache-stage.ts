@@ -1,0 +1,261 @@
+/**
+ * Asks for what nobody knows yet. Vectors that are known come from memory, those that another call is asking for at this
+ * moment are waited for, an input that is there twice is asked for once, and the rest goes on as one question.
+ */
+import { GatewayError } from "../../lib/gateway-error.ts";
+import type {
+  EmbeddingInput,
+  EmbeddingsQuery,
+  EmbeddingsReply,
+  Vector,
+} from "../../upstream/contract.ts";
+import { placedIn } from "../../upstream/rejected-input.ts";
+import { joined } from "../../request/response-bodies.ts";
+import { countedTokens } from "../embedding-usage.ts";
+import { type Flight, type Flights, untilLanded } from "../single-flight.ts";
+import { inputsDependOnEachOther } from "../inputs-depend.ts";
+import type { Route } from "../../auth/resolve-model.ts";
+import { shareUsage } from "../share-usage.ts";
+import { keyOf, keyPrefix } from "./cache-key.ts";
+import type { Known, VectorMemory } from "./embedding-cache.ts";
+import { areOfOneLength } from "../vector-formats.ts";
+import { inBase64 } from "../write-vectors.ts";
+import type { Answering, Call, FirstStage } from "../../request/stage.ts";
+
+export interface RememberOptions {
+  readonly memory: VectorMemory;
+  readonly flights: Flights;
+  readonly enabled: (route: Route) => boolean;
+  /** All its upstreams have words of their own for what vectors are for: those of the caller make no difference. */
+  readonly byMeaning?: (route: Route) => boolean;
+}
+
+type EmbeddingsCall = Call<EmbeddingsQuery>;
+type Answers = Map<string, Known>;
+
+/** How often a call waits for others who then hang up, before it asks for itself. */
+const maxWaits = 2;
+
+export const remember =
+  (options: RememberOptions): FirstStage<EmbeddingsQuery, EmbeddingsReply> =>
+  (next) => {
+    const { memory, flights, enabled, byMeaning } = options;
+
+    /** Whatever becomes of it, nothing is left in flight, and the trip knows what was asked. */
+    const ask = (
+      call: EmbeddingsCall,
+      keys: readonly string[],
+      answers?: Answers,
+    ): Promise<EmbeddingsReply> => {
+      const { trip } = call;
+      const before = trip.upstreamTokens;
+      trip.upstreamTokens = undefined;
+      trip.cachedInputs -= keys.length;
+      const flight = flights.begin(call, keys);
+      const take = (reply: EmbeddingsReply): EmbeddingsReply => {
+        const tokens = countedTokens(reply);
+        if (before !== undefined && tokens !== undefined) trip.upstreamTokens = before + tokens;
+        try {
+          learn(call, keys, reply, flight, answers);
+        } catch (error) {
+          return fail(error);
+        }
+        flights.end(flight, keys);
+        return reply;
+      };
+      const fail = (error: unknown): never => {
+        flight.failed(error);
+        flights.end(flight, keys);
+        throw error;
+      };
+      return begun(next, call).then(take, fail);
+    };
+
+    const learn = (
+      { query }: EmbeddingsCall,
+      keys: readonly string[],
+      { vectors, usage }: EmbeddingsReply,
+      flight: Flight,
+      answers: Answers | undefined,
+    ): void => {
+      if (vectors.length !== keys.length) throw unusable("it has not one vector for each input");
+      const tokens = usage?.inputTokens;
+      // Of one input, all is its own share.
+      const shares = keys.length === 1 ? [tokens] : sharesOf(tokens, query.input);
+      for (let at = 0; at < keys.length; at++) {
+        const key = keys[at] as string;
+        // Those who wait share the vector as it came: nobody writes into a reply.
+        const known = { vector: vectors[at] as Vector, tokens: shares?.[at] };
+        if (!memory.learn(key, known)) throw unusable("a vector is not base64 of float32 numbers");
+        flight.found(key, known);
+        answers?.set(key, known);
+      }
+    };
+
+    /** In one round, unless those who are waited for go away. */
+    const gather = async (
+      call: EmbeddingsCall,
+      keys: readonly string[],
+    ): Promise<EmbeddingsReply> => {
+      const places = firstPlaces(keys);
+      const answers: Answers = new Map();
+      let patience = maxWaits;
+      let missing = [...places.keys()];
+      while (missing.length > 0) {
+        const mine: string[] = [];
+        const joined = new Map<string, Flight>();
+        for (const key of missing) {
+          const known = memory.get(key, call.query.encoding);
+          const flight = known || patience === 0 ? undefined : flights.of(key);
+          if (known) answers.set(key, known);
+          else if (flight) joined.set(key, flight);
+          else mine.push(key);
+        }
+        // Nothing was taken out, so the answer is the upstream's own, to the last byte.
+        if (mine.length === keys.length) return ask(call, mine);
+        const asking =
+          mine.length > 0
+            ? ask(only(call, places, mine), mine, answers).catch((error) => {
+                // Told in the count of what was sent on, and not of the caller's inputs.
+                throw placedIn(
+                  error,
+                  mine.map((key) => places.get(key) as number),
+                );
+              })
+            : undefined;
+        const others = new Set(joined.values());
+        const landing = others.size > 0 ? untilLanded(others, call) : undefined;
+        // First, even if the others fail us meanwhile: what this call asks is accounted to it.
+        await asking;
+        await landing;
+        if (landing && call.signal.aborted) throw call.signal.reason;
+        for (const flight of others) if (flight.failsToo(call)) throw flight.error;
+        missing = [];
+        patience--;
+        for (const [key, flight] of joined) {
+          const known = flight.find(key);
+          if (known) answers.set(key, known);
+          else missing.push(key);
+          // A refusal that need not be ours: whoever waited asks for itself, all of them at once and not one by one.
+          if (!known && !flight.abandoned) patience = 0;
+        }
+      }
+      const reply = inOrder(keys, answers);
+      if (areOfOneLength(reply.vectors)) return reply;
+      // What was known is of another model by now than what was asked for: all of it is asked for anew.
+      const all = [...places.keys()];
+      call.trip.cachedInputs = keys.length;
+      answers.clear();
+      await ask(only(call, places, all), all, answers);
+      const fresh = inOrder(keys, answers);
+      if (!areOfOneLength(fresh.vectors)) throw unusable("its vectors are of different lengths");
+      return fresh;
+    };
+
+    /** The whole answer, made once for each vector that is held ready: then it leaves as it lies there. */
+    const written = new WeakMap<Known, EmbeddingsReply>();
+    const known = (found: Known, query: EmbeddingsQuery): EmbeddingsReply => {
+      const before = written.get(found);
+      if (before?.ready?.model === query.model) return before;
+      const { tokens } = found;
+      const bare = replyOf([found.vector], tokens);
+      // An unknown token count is estimated from the input when the response is written.
+      if (query.encoding !== "base64" || tokens === undefined) return bare;
+      const { model } = query;
+      const reply = { ...bare, ready: { body: joined(inBase64(bare, { model, tokens })), model } };
+      written.set(found, reply);
+      return reply;
+    };
+
+    const pass = async (call: EmbeddingsCall): Promise<EmbeddingsReply> => {
+      const reply = await next(call);
+      call.trip.upstreamTokens = countedTokens(reply);
+      return reply;
+    };
+
+    return (call) => {
+      const { query, route, trip } = call;
+      const { input } = query;
+      const count = input.kind === "text" ? input.texts.length : input.tokens.length;
+      trip.inputs = count;
+      if (!enabled(route) || inputsDependOnEachOther(query, route)) return pass(call);
+      trip.cachedInputs = count;
+      trip.upstreamTokens = 0;
+      const prefix = keyPrefix(query, route, byMeaning?.(route) === true);
+      const first = keyOf(prefix, input, 0);
+      // Most calls have one input, and the ways of handling several would be most of what they cost.
+      if (count === 1) {
+        const found = memory.get(first, query.encoding);
+        if (found) return known(found, query);
+        return flights.of(first) ? gather(call, [first]) : ask(call, [first]);
+      }
+      const keys = [first];
+      for (let at = 1; at < count; at++) keys.push(keyOf(prefix, input, at));
+      return gather(call, keys);
+    };
+  };
+
+/** What is thrown on the spot fails the call as well, and not the stage. */
+function begun(
+  next: Answering<EmbeddingsQuery, EmbeddingsReply>,
+  call: EmbeddingsCall,
+): Promise<EmbeddingsReply> {
+  try {
+    return Promise.resolve(next(call));
+  } catch (error) {
+    return Promise.reject(error);
+  }
+}
+
+/** Where each input stands first. */
+function firstPlaces(keys: readonly string[]): ReadonlyMap<string, number> {
+  const places = new Map<string, number>();
+  for (const [at, key] of keys.entries()) if (!places.has(key)) places.set(key, at);
+  return places;
+}
+
+/** The same call, for these inputs alone. */
+function only(
+  call: EmbeddingsCall,
+  places: ReadonlyMap<string, number>,
+  keys: readonly string[],
+): EmbeddingsCall {
+  const { input } = call.query;
+  const pick = <T>(entries: readonly T[]): T[] =>
+    keys.map((key) => entries[places.get(key) as number] as T);
+  const picked: EmbeddingInput =
+    input.kind === "text"
+      ? { kind: "text", texts: pick(input.texts) }
+      : { kind: "tokens", tokens: pick(input.tokens) };
+  return { ...call, query: { ...call.query, input: picked } };
+}
+
+/** As if each input had been asked for by itself: an input that is there twice counts twice. */
+function inOrder(keys: readonly string[], answers: Answers): EmbeddingsReply {
+  const vectors: Vector[] = [];
+  let sum: number | undefined = 0;
+  for (const key of keys) {
+    const answer = answers.get(key);
+    if (!answer) throw new GatewayError("internal", "An input was neither known nor asked for.");
+    vectors.push(answer.vector);
+    sum = sum === undefined || answer.tokens === undefined ? undefined : sum + answer.tokens;
+  }
+  return replyOf(vectors, sum);
+}
+
+const replyOf = (vectors: readonly Vector[], inputTokens: number | undefined): EmbeddingsReply =>
+  inputTokens === undefined ? { vectors } : { vectors, usage: { inputTokens } };
+
+/** Upstreams count a call, not its inputs: long ones have more of it. */
+function sharesOf(tokens: number | undefined, input: EmbeddingInput): number[] | undefined {
+  if (tokens === undefined) return undefined;
+  return shareUsage(
+    tokens,
+    input.kind === "text"
+      ? input.texts.map((text) => Buffer.byteLength(text))
+      : input.tokens.map(({ length }) => length),
+  );
+}
+
+const unusable = (why: string): GatewayError =>
+  new GatewayError("upstream_invalid", `The upstream's answer is not usable: ${why}.`);

@@ -1,0 +1,34 @@
+/** Token arrays -> texts, for targets that take texts only or have another vocabulary than the client's. */
+import { GatewayError } from "../lib/gateway-error.ts";
+import type { EmbeddingsQuery } from "../upstream/contract.ts";
+import { decode, type TokenizerName } from "../upstream/tokenizers.ts";
+
+/** After so many tokens other requests get their turn: a million take tens of milliseconds. */
+const tokensPerTurn = 65_536;
+
+/** The same query with texts in place of its tokens. Throws where tokens stand for no text. */
+export async function decodeTokens(
+  query: EmbeddingsQuery,
+  tokenizer: TokenizerName,
+): Promise<EmbeddingsQuery> {
+  const { input } = query;
+  if (input.kind === "text") return query;
+  const texts: string[] = [];
+  let decoded = 0;
+  for (const [at, tokens] of input.tokens.entries()) {
+    const text = await decode(tokenizer, tokens);
+    if (text === undefined || text === "") throw noText(at, tokenizer);
+    texts.push(text);
+    decoded += tokens.length;
+    if (decoded < tokensPerTurn) continue;
+    decoded = 0;
+    await new Promise(setImmediate);
+  }
+  return { ...query, input: { kind: "text", texts } };
+}
+
+const noText = (at: number, tokenizer: TokenizerName): GatewayError =>
+  new GatewayError(
+    "invalid_input",
+    `'$.input' is invalid. Entry ${at} holds tokens that stand for no text in ${tokenizer}, the vocabulary of OpenAI's embedding models. Send strings.`,
+  );

@@ -1,0 +1,231 @@
+/**
+ * The bird in the mine: one short text, embedded now and then on every target of a model that has several. Names can be
+ * wrong and weights can be exchanged without notice; a target whose vector is not where the others' are would ruin every
+ * index that is built from its answers, so it is not asked any more until its vector is back.
+ */
+
+import type { Model, Snapshot } from "../config/snapshot.ts";
+import { GatewayError } from "../lib/gateway-error.ts";
+import { Cancel } from "../lib/signal.ts";
+import { workOff } from "../lib/run-concurrently.ts";
+import type { EmbeddingsQuery, Target, Vector } from "../upstream/contract.ts";
+import type { Reach } from "../upstream/client.ts";
+import { askWithin, type OwnQuestions } from "../limits/internal-request.ts";
+import { floatsOf } from "./vector-formats.ts";
+
+export interface CanaryOptions {
+  readonly snapshot: () => Snapshot;
+  readonly embed: Reach["embeddings"];
+  /** Told when a target is taken out, comes back, or could not be asked. */
+  readonly report: (told: CanaryTold) => void;
+  readonly timeoutMs: number;
+  /** How long a target that nobody has looked at yet is not asked. Absent, or 0: it is asked at once. */
+  readonly graceMs?: number;
+  /** Milliseconds, monotonic. */
+  readonly clock?: () => number;
+  /** Told that there is a model with targets that nobody has looked at. */
+  readonly onUnknown?: () => void;
+  /** Absent: nothing is limited. */
+  readonly limits?: OwnQuestions;
+}
+
+export interface CanaryTold {
+  readonly what: "strayed" | "returned" | "silent";
+  readonly model: string;
+  readonly target: Target;
+  /** For a person: what was seen. */
+  readonly why: string;
+}
+
+export interface Canary {
+  /** Looks at every model whose targets have not been looked at, or at all of them. */
+  look(all: boolean): Promise<void>;
+  /** Asked of each that has answered. Of this model: what strays from one model's first target may itself be the first of another. */
+  strayed(model: Model, target: Target): boolean;
+  /**
+   * Not to be asked: it has strayed, or nobody has looked yet. That takes a moment after a start or a reload, in which the
+   * first target serves alone; where the first does not answer, the others are asked all the same.
+   */
+  barred(model: Model, target: Target): boolean;
+  /** Lets go of those that are being asked, and says nothing more. */
+  close(): void;
+}
+
+/** Models that are looked at at the same time. */
+const mostAtOnce = 8;
+
+const text = "The canary sang in the mine, and everybody knew that the air was good.";
+
+/**
+ * Two runs of the same weights on different machines agree to about 0.9999, 8-bit copies to about 0.99; other weights, or
+ * the same with another prompt before the text, are far below.
+ */
+const alike = 0.985;
+
+export function createCanary(options: CanaryOptions): Canary {
+  const { snapshot, embed, report, timeoutMs, limits } = options;
+  const { graceMs = 0, clock = () => 0, onUnknown } = options;
+  const out = new Set<string>();
+  const judged = new Set<string>();
+  /** Of which every target has been looked at. */
+  const known = new WeakSet<Model>();
+  /** Since when there is one that nobody has looked at. */
+  const unknownSince = new WeakMap<Model, number>();
+  const seen = new Set<string>();
+  const silent = new Set<string>();
+  const asking = new Set<Cancel>();
+  let closed = false;
+  const tellSilence = (model: Model, target: Target, why: string): void => {
+    const place = placeOf(model, target);
+    if (!silent.has(place) && !closed) report({ what: "silent", model: model.id, target, why });
+    silent.add(place);
+  };
+  const hear = (model: Model, target: Target): void => {
+    seen.add(placeOf(model, target));
+    silent.delete(placeOf(model, target));
+  };
+
+  const ask = async (model: Model, target: Target): Promise<Float32Array | string> => {
+    if (closed) return "nobody wants to know any more";
+    const cancel = new Cancel();
+    asking.add(cancel);
+    const timer = setTimeout(() => cancel.abort(tooSlow()), timeoutMs);
+    const query: EmbeddingsQuery = {
+      model: model.id,
+      input: { kind: "text", texts: [text] },
+      single: true,
+      encoding: "base64",
+      rest: {},
+    };
+    try {
+      const asked = { target, text, key: "", route: model, signal: cancel };
+      const once = () => embed(query, target, cancel);
+      const { vectors } = limits ? await askWithin(limits, asked, once) : await once();
+      return directionOf(vectors[0]) ?? "its answer holds no vector";
+    } catch (error) {
+      return error instanceof Error ? error.message : String(error);
+    } finally {
+      clearTimeout(timer);
+      asking.delete(cancel);
+    }
+  };
+
+  const judge = (model: Model, target: Target, vector: Float32Array, first: Float32Array): void => {
+    const likeness = cosine(vector, first);
+    judged.add(placeOf(model, target));
+    const reference = model.targets[0] as Target;
+    if (likeness >= alike) {
+      if (out.delete(placeOf(model, target))) {
+        report({ what: "returned", model: model.id, target, why: `cosine ${likeness.toFixed(4)}` });
+      }
+      return;
+    }
+    if (out.has(placeOf(model, target))) return;
+    out.add(placeOf(model, target));
+    const why =
+      vector.length === first.length
+        ? `its vectors are not those of ${reference.upstream.id}: the cosine for one text is ${likeness.toFixed(4)}`
+        : `its vectors have ${vector.length} dimensions, those of ${reference.upstream.id} ${first.length}`;
+    report({ what: "strayed", model: model.id, target, why });
+  };
+
+  /** The first target is what the others are measured by: it is what the operator put first. */
+  const lookAt = async (model: Model): Promise<void> => {
+    const [reference, ...others] = model.targets as [Target, ...Target[]];
+    const first = await ask(model, reference);
+    if (typeof first === "string") {
+      tellSilence(model, reference, first);
+      return;
+    }
+    hear(model, reference);
+    await Promise.all(
+      others.map(async (target) => {
+        const vector = await ask(model, target);
+        if (typeof vector === "string") {
+          tellSilence(model, target, vector);
+          return;
+        }
+        hear(model, target);
+        judge(model, target, vector, first);
+      }),
+    );
+  };
+
+  const strayed = (model: Model, target: Target): boolean => {
+    if (silent.size > 0 && target === model.targets[0]) heardAgain(model, target);
+    return out.size > 0 && out.has(placeOf(model, target));
+  };
+
+  /** The one that others are measured by answers: they need not wait for the next round. */
+  const heardAgain = (model: Model, target: Target): void => {
+    if (silent.delete(placeOf(model, target))) onUnknown?.();
+  };
+
+  const isUnknown = (model: Model, target: Target): boolean => {
+    const [first, ...others] = model.targets;
+    if (others.every((other) => judged.has(placeOf(model, other)))) {
+      known.add(model);
+      return false;
+    }
+    if (target === first || judged.has(placeOf(model, target))) return false;
+    const now = clock();
+    const since = unknownSince.get(model);
+    if (since !== undefined) return now - since < graceMs;
+    unknownSince.set(model, now);
+    onUnknown?.();
+    return true;
+  };
+
+  return {
+    look: async (all) => {
+      // One with a single target has nothing to be compared with, and is not asked for nothing.
+      const models = [...snapshot().models.values()].filter(
+        (model) =>
+          model.kind === "embedding" &&
+          model.targets.length > 1 &&
+          (all || model.targets.some((target) => !seen.has(placeOf(model, target)))),
+      );
+      // Side by side: one that does not answer must not keep the others from being found out.
+      await workOff(models.reverse(), mostAtOnce, lookAt);
+    },
+    strayed,
+    barred: (model, target) =>
+      (out.size > 0 && out.has(placeOf(model, target))) ||
+      (graceMs > 0 && !known.has(model) && isUnknown(model, target)),
+    close: () => {
+      closed = true;
+      for (const cancel of asking) cancel.abort(tooSlow());
+    },
+  };
+}
+
+/** The same after a reload, when the objects are others. */
+const keyOf = ({ upstream, model }: Target): string =>
+  JSON.stringify([upstream.id, upstream.kind, upstream.baseUrl, model]);
+
+/** With the first target: when another takes its place, nothing that was found before counts any more. */
+const placeOf = ({ id, targets }: Model, target: Target): string =>
+  JSON.stringify([id, keyOf(targets[0] as Target), keyOf(target)]);
+
+/** Undefined for what points nowhere: nothing can be measured by it. */
+function directionOf(vector: Vector | undefined): Float32Array | undefined {
+  const numbers = vector === undefined ? undefined : floatsOf(vector);
+  const floats = numbers && Float32Array.from(numbers);
+  return floats && cosine(floats, floats) > 0 ? floats : undefined;
+}
+
+/** -1 for vectors that cannot be compared at all. */
+export function cosine(a: Float32Array, b: Float32Array): number {
+  if (a.length !== b.length) return -1;
+  let [dot, aa, bb] = [0, 0, 0];
+  for (let i = 0; i < a.length; i++) {
+    const [x, y] = [a[i] as number, b[i] as number];
+    dot += x * y;
+    aa += x * x;
+    bb += y * y;
+  }
+  return aa === 0 || bb === 0 ? -1 : dot / Math.sqrt(aa * bb);
+}
+
+const tooSlow = (): GatewayError =>
+  new GatewayError("upstream_timeout", "it did not answer in time");

@@ -1,0 +1,159 @@
+/** What must change in a question before one target can serve it, and what that target cannot do at all. */
+import type { Model } from "../config/snapshot.ts";
+import { GatewayError } from "../lib/gateway-error.ts";
+import { canBeCutTo, type KnownEmbedding } from "../upstream/catalog/index.ts";
+import type { EmbeddingsQuery, EmbeddingTraits } from "../upstream/contract.ts";
+import { wordFor } from "../upstream/task-type.ts";
+import type { TokenizerName } from "../upstream/tokenizers.ts";
+import { loadOf } from "../request/request-load.ts";
+
+export interface Fitting {
+  /** Fields of the caller's that are served in another way than by passing them on. */
+  readonly adapted: readonly string[];
+  /** Fields that make no difference there, and are left out. */
+  readonly dropped: readonly string[];
+  /** The vectors come longer and are cut here. */
+  readonly cutTo?: number;
+  /** The tokens are turned into the texts that they stand for. */
+  readonly decode?: TokenizerName;
+  readonly refusal?: GatewayError;
+}
+
+const asItIs: Fitting = { adapted: [], dropped: [] };
+
+/** Nothing in it that a target may not understand: most calls, and they must not pay for the others. */
+export const isPlain = ({ input, dimensions, purpose, user }: EmbeddingsQuery): boolean =>
+  dimensions === undefined && purpose === undefined && user === undefined && input.kind === "text";
+
+export function fittingOf(
+  query: EmbeddingsQuery,
+  traits: EmbeddingTraits,
+  { known, tokenArrays }: Pick<Model, "known" | "tokenArrays">,
+): Fitting {
+  if (isPlain(query)) return asItIs;
+  const length = fitDimensions(query, traits, known);
+  const tokens = fitTokens(query, traits, known, tokenArrays);
+  const purpose = fitPurpose(query, traits);
+  return {
+    ...purpose,
+    ...tokens,
+    ...length,
+    adapted: [...length.adapted, ...tokens.adapted, ...purpose.adapted],
+    // It says who asks and changes no vector; an upstream without such a field loses nothing by it.
+    dropped: [
+      ...purpose.dropped,
+      ...(query.purpose?.also ?? []),
+      ...(query.user !== undefined && traits.user !== true ? ["user"] : []),
+    ],
+  };
+}
+
+/** A request whose inputs depend on each other cannot be split: the target must take all of it. */
+export function refuseTogether(
+  { input, model }: EmbeddingsQuery,
+  { maxItems, maxBytes = Infinity }: EmbeddingTraits,
+): GatewayError | undefined {
+  // Tokens are not compared: of texts they are an estimate, and the upstream counts them.
+  const { items, bytes } = loadOf(input);
+  const most =
+    items > maxItems
+      ? `${maxItems} inputs, and there are ${items}`
+      : bytes > maxBytes
+        ? `${maxBytes} bytes of text, and there are ${bytes}`
+        : undefined;
+  if (most === undefined) return undefined;
+  return new GatewayError(
+    "invalid_input",
+    `'$.input' is invalid. The model \`${model}\` embeds the inputs of this request in each other's context, so the request cannot be split over several upstream requests, and one takes at most ${most}. Send fewer inputs in one request.`,
+    { param: "input" },
+  );
+}
+
+function fitDimensions(
+  { dimensions, model }: EmbeddingsQuery,
+  traits: EmbeddingTraits,
+  known: KnownEmbedding | undefined,
+): Fitting {
+  if (dimensions === undefined) return asItIs;
+  if (traits.dimensions === "any" || traits.dimensions?.includes(dimensions)) return asItIs;
+  // What it gives anyhow need not be asked for.
+  if (known?.dimensions === dimensions) return { ...asItIs, cutTo: dimensions };
+  if (known && canBeCutTo(known, dimensions)) {
+    return { ...asItIs, adapted: ["dimensions"], cutTo: dimensions };
+  }
+  return { ...asItIs, refusal: notThatLong(model, dimensions, traits, known) };
+}
+
+function notThatLong(
+  model: string,
+  dimensions: number,
+  traits: EmbeddingTraits,
+  known: KnownEmbedding | undefined,
+): GatewayError {
+  const lengths = lengthsOf(traits, known);
+  const choice = rangeOf(known) ?? (lengths.length > 1 ? lengths.join(", ") : undefined);
+  const message = choice
+    ? `The model \`${model}\` does not make vectors of ${dimensions} dimensions. It makes ${choice}: send one of these, or leave \`dimensions\` out.`
+    : `This model does not support specifying dimensions${lengths.length > 0 ? `: its vectors have ${lengths[0]}` : ""}. Leave \`dimensions\` out.`;
+  return new GatewayError("dimensions_unsupported", message, { param: "dimensions" });
+}
+
+const rangeOf = (known: KnownEmbedding | undefined): string | undefined =>
+  known?.matryoshka && "min" in known.matryoshka
+    ? `${known.matryoshka.min} to ${known.dimensions}`
+    : undefined;
+
+function lengthsOf({ dimensions }: EmbeddingTraits, known: KnownEmbedding | undefined): number[] {
+  const cuts = known?.matryoshka && !("min" in known.matryoshka) ? known.matryoshka : [];
+  const made = dimensions === "any" ? [] : (dimensions ?? []);
+  const all = [...made, ...cuts, ...(known ? [known.dimensions] : [])];
+  return [...new Set(all)].sort((a, b) => a - b);
+}
+
+/** What token arrays mean where nobody says otherwise: OpenAI's embedding models all use it, and so do its clients. */
+const usualTokenizer: TokenizerName = "cl100k_base";
+
+/**
+ * A target gets token arrays untouched only where its vocabulary is known to be theirs. Elsewhere the same numbers would
+ * be other words, and the vectors wrong without anybody noticing; so it gets the text that they stand for.
+ */
+function fitTokens(
+  { input, model }: EmbeddingsQuery,
+  traits: EmbeddingTraits,
+  known: KnownEmbedding | undefined,
+  tokenArrays: Model["tokenArrays"],
+): Fitting {
+  if (input.kind === "text") return asItIs;
+  if (tokenArrays === "refuse" || (tokenArrays === "pass" && !traits.tokens)) {
+    return { ...asItIs, refusal: textsOnly(model) };
+  }
+  // A known model without one of these is somebody else's, whatever server it is behind.
+  const tokenizer = known ? known.tokenizer : traits.tokenizer;
+  if (traits.tokens && (tokenArrays === "pass" || tokenizer === usualTokenizer)) return asItIs;
+  return { ...asItIs, adapted: ["input"], decode: tokenizer ?? usualTokenizer };
+}
+
+const textsOnly = (model: string): GatewayError =>
+  new GatewayError(
+    "invalid_input",
+    `'$.input' is invalid. The model \`${model}\` takes texts, not tokens: send strings (in LangChain for Python: check_embedding_ctx_length=False).`,
+  );
+
+function fitPurpose({ purpose, model }: EmbeddingsQuery, { purposes }: EmbeddingTraits): Fitting {
+  if (!purpose || purposes === "as-given") return asItIs;
+  if (purposes === "indifferent") return { ...asItIs, dropped: [purpose.field] };
+  const word = wordFor(purpose, purposes);
+  if (word !== undefined) {
+    const same = word === purpose.given && purposes.field === purpose.field;
+    return same ? asItIs : { ...asItIs, adapted: [purpose.field] };
+  }
+  const words = Object.values(purposes.words);
+  return {
+    ...asItIs,
+    refusal: new GatewayError(
+      "invalid_value",
+      `Invalid value: '${purpose.given.slice(0, 100)}'. ${words.length > 0 ? `Supported values of '${purpose.field}' for the model \`${model}\` are: ${words.map((one) => `'${one}'`).join(", ")}.` : `The model \`${model}\` is not told what vectors are for: leave '${purpose.field}' out, and put what its owner wants before the text into the text.`}`,
+      { param: purpose.field },
+    ),
+  };
+}

@@ -1,0 +1,132 @@
+/** A call larger than the model's targets can take travels in parts, side by side, and comes back as one. */
+import { GatewayError } from "../lib/gateway-error.ts";
+import { Cancel } from "../lib/signal.ts";
+import { workOff } from "../lib/run-concurrently.ts";
+import type {
+  EmbeddingsQuery,
+  EmbeddingsReply,
+  EmbeddingTraits,
+  Target,
+  Vector,
+} from "../upstream/contract.ts";
+import { placedIn } from "../upstream/rejected-input.ts";
+import { inputsDependOnEachOther } from "./inputs-depend.ts";
+import type { Route } from "../auth/resolve-model.ts";
+import { areOfOneLength } from "./vector-formats.ts";
+import { cut, itemsOf, type Load, limitsOf, part, type Range } from "../request/request-load.ts";
+import type { Call, Send, Stage } from "../request/stage.ts";
+
+export interface SplitOptions {
+  readonly traits: (target: Target) => EmbeddingTraits;
+  /** The most parts of one call that are under way at the same time. */
+  readonly maxParallel?: number;
+}
+
+export const split = ({
+  traits,
+  maxParallel = 8,
+}: SplitOptions): Stage<EmbeddingsQuery, EmbeddingsReply> => {
+  const limits = new WeakMap<Route, Load>();
+  const look = (route: Route): Load => {
+    // Which target will serve a part is not known yet, so it must fit all of them.
+    const found = limitsOf(route.targets.map(traits));
+    limits.set(route, found);
+    return found;
+  };
+  return (next) => (call) => {
+    const { query, route } = call;
+    const { input } = query;
+    if (itemsOf(input) === 1 || inputsDependOnEachOther(query, route)) return next(call);
+    const ranges = cut(input, limits.get(call.route) ?? look(call.route));
+    return ranges.length === 1
+      ? inOne(call, next, maxParallel)
+      : inParts(call, ranges.reverse(), next, maxParallel);
+  };
+};
+
+type EmbeddingsSend = Send<EmbeddingsQuery, EmbeddingsReply>;
+
+async function inOne(
+  call: Call<EmbeddingsQuery>,
+  next: EmbeddingsSend,
+  maxParallel: number,
+): Promise<EmbeddingsReply> {
+  try {
+    return await next(call);
+  } catch (error) {
+    if (!isTooMuch(error)) throw error;
+    const whole = { from: 0, to: itemsOf(call.query.input) };
+    return inParts(call, halvesOf(whole), next, maxParallel);
+  }
+}
+
+/** `pile`: the parts, the first on top. */
+async function inParts(
+  call: Call<EmbeddingsQuery>,
+  pile: Range[],
+  next: EmbeddingsSend,
+  maxParallel: number,
+): Promise<EmbeddingsReply> {
+  const { query, signal } = call;
+  if (signal.aborted) throw signal.reason;
+  const vectors = new Array<Vector>(itemsOf(query.input));
+  let inputTokens: number | undefined = 0;
+
+  const cancel = new Cancel();
+  const give = async (range: Range): Promise<void> => {
+    const input = part(query.input, range);
+    const reply = await next({ ...call, query: { ...query, input }, signal: cancel });
+    if (reply.vectors.length !== range.to - range.from) {
+      throw new GatewayError("internal", "A part of a call has another number of vectors.");
+    }
+    for (const [at, vector] of reply.vectors.entries()) vectors[range.from + at] = vector;
+    // Unknown of one part is unknown of the whole.
+    inputTokens =
+      reply.usage && inputTokens !== undefined ? inputTokens + reply.usage.inputTokens : undefined;
+  };
+  const hangUp = (): void => cancel.abort(signal.reason);
+  signal.addEventListener("abort", hangUp);
+  try {
+    await workOff(pile, maxParallel, async (range) => {
+      try {
+        if (cancel.aborted) throw cancel.reason;
+        await give(range);
+      } catch (error) {
+        if (range.to - range.from > 1 && isTooMuch(error)) {
+          pile.push(...halvesOf(range));
+          return;
+        }
+        // One part without an answer is a call without an answer: nobody waits for the others.
+        const told = placedIn(error, placesOf(range));
+        cancel.abort(told);
+        throw told;
+      }
+    });
+  } finally {
+    signal.removeEventListener("abort", hangUp);
+  }
+  if (!areOfOneLength(vectors)) {
+    throw new GatewayError(
+      "upstream_invalid",
+      "The upstream's answer is not usable: the vectors of its parts are of different lengths.",
+    );
+  }
+  return { vectors, ...(inputTokens !== undefined && { usage: { inputTokens } }) };
+}
+
+const placesOf = ({ from, to }: Range): number[] =>
+  Array.from({ length: to - from }, (_, at) => from + at);
+
+/** The first on top. */
+function halvesOf({ from, to }: Range): [Range, Range] {
+  const middle = Math.ceil((from + to) / 2);
+  return [
+    { from: middle, to },
+    { from, to: middle },
+  ];
+}
+
+/** Too many tokens, or a body too large: less of the same may pass. */
+const isTooMuch = (error: unknown): boolean =>
+  error instanceof GatewayError &&
+  (error.fault === "max_tokens_per_request" || error.row.status === 413);

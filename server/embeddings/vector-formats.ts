@@ -1,0 +1,82 @@
+/** Vectors between their two wire forms: JSON numbers, and base64 of packed little-endian float32. */
+import { decodeText } from "../lib/codec/base64.ts";
+import { EncodedVector } from "../lib/codec/encoded-vector.ts";
+import { deskFor } from "../lib/codec/wasm-memory.ts";
+import {
+  type Soundness,
+  soundnessOf,
+  soundnessOfNumbers,
+  soundnessOnDesk,
+} from "../lib/codec/check-vector.ts";
+import type { Vector } from "../upstream/contract.ts";
+
+/** Undefined when it is not base64 of whole float32 numbers. */
+export function fromBase64(text: string): Float32Array<ArrayBuffer> | undefined {
+  const bytes = new Uint8Array(Math.floor((text.length * 3) / 4));
+  const written = decodeText(text, bytes);
+  return written === undefined ? undefined : new Float32Array(bytes.buffer, 0, written / 4);
+}
+
+/** Its numbers. Undefined as above. */
+export function floatsOf(vector: Vector): Float32Array | readonly number[] | undefined {
+  if (typeof vector === "string") return fromBase64(vector);
+  if (!(vector instanceof EncodedVector)) return vector;
+  const { buffer, length } = vector.decoded();
+  return new Float32Array(buffer.slice(0, length));
+}
+
+/** How many numbers it has, and whether they can be believed. Undefined as above. Leaves nothing for the garbage collector. */
+export function inspect(vector: Vector): { length: number; soundness: Soundness } | undefined {
+  if (typeof vector === "string") {
+    const written = decodeText(vector, deskFor(vector.length));
+    if (written === undefined) return undefined;
+    return { length: written / 4, soundness: soundnessOnDesk(written) };
+  }
+  if (vector instanceof EncodedVector) {
+    return { length: vector.numbers, soundness: vector.soundness };
+  }
+  const soundness =
+    vector instanceof Float32Array ? soundnessOf(vector) : soundnessOfNumbers(vector);
+  return { length: vector.length, soundness };
+}
+
+/** How many numbers; -1 where it is no vector at all. */
+export function lengthOf(vector: Vector): number {
+  if (vector instanceof EncodedVector) return vector.numbers;
+  if (typeof vector !== "string") return vector.length;
+  const padding = vector.endsWith("==") ? 2 : vector.endsWith("=") ? 1 : 0;
+  const bytes = (vector.length * 3) / 4 - padding;
+  return bytes % 4 === 0 ? bytes / 4 : -1;
+}
+
+/** The same, but not as a part of something that goes away. */
+export const lasting = (vector: Vector): Vector =>
+  vector instanceof EncodedVector ? String(vector) : vector;
+
+/** The beginning of a longer vector, brought to length 1 again. A vector that is short enough stays what it is. */
+export function cutShort(vector: Vector, length: number): Vector {
+  if (lengthOf(vector) <= length) return vector;
+  const whole = floatsOf(vector);
+  if (!whole) return vector;
+  const beginning = Float32Array.from(whole.slice(0, length));
+  let squares = 0;
+  for (const number of beginning) squares += number * number;
+  const norm = Math.sqrt(squares);
+  // All zeros has no direction; the check that follows refuses it.
+  return norm === 0 ? beginning : beginning.map((number) => number / norm);
+}
+
+export function toBase64(vector: Vector): string {
+  if (typeof vector === "string" || vector instanceof EncodedVector) return String(vector);
+  const packed = vector instanceof Float32Array ? vector : Float32Array.from(vector);
+  return Buffer.from(packed.buffer, packed.byteOffset, packed.byteLength).toString("base64");
+}
+
+/** Where they come from several answers, nobody has compared them yet. */
+export function areOfOneLength(vectors: readonly Vector[]): boolean {
+  const [first] = vectors;
+  if (first === undefined) return true;
+  const length = lengthOf(first);
+  for (const vector of vectors) if (lengthOf(vector) !== length) return false;
+  return true;
+}

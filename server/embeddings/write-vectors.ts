@@ -1,0 +1,103 @@
+/** An embeddings answer as OpenAI writes it. Put together by hand: a vector is thousands of signs that need no escaping. */
+import { mostBytes, printFloats } from "../lib/codec/print-floats.ts";
+import { EncodedVector } from "../lib/codec/encoded-vector.ts";
+import type { EmbeddingsReply, Vector } from "../upstream/contract.ts";
+import type { Part, Parts } from "../request/http-types.ts";
+import { floatsOf, lengthOf, toBase64 } from "./vector-formats.ts";
+
+const entry = (index: number): string => `{"object":"embedding","index":${index},"embedding":`;
+const begin = `{"object":"list","data":[${entry(0)}`;
+
+const endOf = ({ model, tokens }: Written): string =>
+  `],"model":${JSON.stringify(model)},"usage":{"prompt_tokens":${tokens},"total_tokens":${tokens}}}`;
+
+/** What stands behind the vectors. */
+export interface Written {
+  /** The public model id. */
+  readonly model: string;
+  /** For `usage`, which OpenAI's types require: as reported, or estimated. */
+  readonly tokens: number;
+}
+
+/** Of one vector at least. In parts: joining them would copy each vector once more, and most answers are small enough to leave without that. */
+export function inBase64({ vectors }: Pick<EmbeddingsReply, "vectors">, written: Written): Parts {
+  const parts: Part[] = [`${begin}"`];
+  for (let at = 0; at < vectors.length; at++) {
+    if (at > 0) parts.push(`"},${entry(at)}"`);
+    const vector = vectors[at] as Vector;
+    parts.push(vector instanceof EncodedVector ? vector.view() : toBase64(vector));
+  }
+  parts.push(`"}${endOf(written)}`);
+  return parts;
+}
+
+/** So many numbers are printed in one turn of the event loop; others wait for no more than that. */
+const inOneTurn = 100_000;
+
+/** The same in numbers, printed to where they leave from. All of their memory is theirs. */
+export function inNumbers(
+  { vectors }: Pick<EmbeddingsReply, "vectors">,
+  written: Written,
+): readonly Buffer[] | Promise<readonly Buffer[]> {
+  const end = `}${endOf(written)}`;
+  const perTurn = Math.max(1, Math.floor(inOneTurn / Math.max(1, lengthOf(vectors[0] as Vector))));
+  return vectors.length <= perTurn
+    ? [printed(vectors, 0, vectors.length, end)]
+    : inTurns(vectors, perTurn, end);
+}
+
+async function inTurns(
+  vectors: readonly Vector[],
+  perTurn: number,
+  end: string,
+): Promise<readonly Buffer[]> {
+  const pieces: Buffer[] = [];
+  for (let from = 0; from < vectors.length; from += perTurn) {
+    if (from > 0) await new Promise(setImmediate);
+    pieces.push(printed(vectors, from, Math.min(from + perTurn, vectors.length), end));
+  }
+  return pieces;
+}
+
+/** Of an answer, the vectors from one to another, with what stands before them; and behind the last, its end. */
+function printed(vectors: readonly Vector[], from: number, to: number, end: string): Buffer {
+  const entries = vectors.slice(from, to).map(printable);
+  let room = Buffer.byteLength(end);
+  for (let at = 0; at < entries.length; at++) {
+    const vector = entries[at] as Printable;
+    room += begin.length + entry(from + at).length;
+    room += typeof vector === "string" ? vector.length : mostBytes(lengthOf(vector));
+  }
+  // What is never written to costs nothing.
+  const text = Buffer.allocUnsafeSlow(room);
+  let length = 0;
+  for (let at = 0; at < entries.length; at++) {
+    const vector = entries[at] as Printable;
+    const before = from + at === 0 ? begin : `},${entry(from + at)}`;
+    length += text.write(before, length, "latin1");
+    if (typeof vector === "string") length += text.write(vector, length, "latin1");
+    else length = printFloats(numbersOf(vector), text, length);
+  }
+  if (to === vectors.length) length += text.write(end, length);
+  return text.subarray(0, length);
+}
+
+type Printable = string | Float32Array | EncodedVector;
+
+/** Numbers that came as such may be more than float32 holds, and are told as they came. */
+function printable(vector: Vector): Printable {
+  if (vector instanceof EncodedVector || vector instanceof Float32Array) return vector;
+  const numbers = floatsOf(vector) ?? [];
+  if (numbers instanceof Float32Array) return numbers;
+  // JSON has a negative zero; JavaScript prints none.
+  return numbers.includes(0)
+    ? `[${numbers.map((number) => (Object.is(number, -0) ? "-0" : String(number))).join(",")}]`
+    : JSON.stringify(numbers);
+}
+
+/** To be printed at once. */
+function numbersOf(vector: Float32Array | EncodedVector): Float32Array {
+  if (vector instanceof Float32Array) return vector;
+  const { buffer, byteOffset, length } = vector.decoded();
+  return new Float32Array(buffer, byteOffset, length / 4);
+}

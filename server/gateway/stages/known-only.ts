@@ -1,7 +1,0 @@
-/** Behind the memory: what comes here is not known, and a gateway that has too much to do asks nobody else for it. */
-import type { EmbeddingsQuery, EmbeddingsReply } from "../../upstream/contract.ts";
-import { tooMuch } from "../in-hand.ts";
-import type { Stage } from "./stage.ts";
-
-export const knownOnly: Stage<EmbeddingsQuery, EmbeddingsReply> = (next) => (call) =>
-  call.trip.knownOnly ? Promise.reject(tooMuch()) : next(call);

@@ -1,0 +1,50 @@
+/** Calls from web pages of other origins: off unless the operator names them. */
+
+import type { Fields } from "../request/http-types.ts";
+
+/** Undefined where there is nothing to add. */
+export type Cors = (headers: Fields) => Record<string, string> | undefined;
+
+/** `origins`: comma-separated, or `*`. */
+export function createCors(origins: string): Cors {
+  const allowed = new Set(
+    origins
+      .split(",")
+      .map((origin) => origin.trim())
+      .filter(Boolean),
+  );
+  if (allowed.size === 0) return () => undefined;
+  return (headers) => {
+    const origin = headers.get("origin");
+    if (origin === null || !(allowed.has("*") || allowed.has(origin))) {
+      return allowed.has("*") ? undefined : { vary: "origin" };
+    }
+    return {
+      "access-control-allow-origin": allowed.has("*") ? "*" : origin,
+      "access-control-expose-headers": [...told, ...rates].join(", "),
+      ...(!allowed.has("*") && { vary: "origin" }),
+    };
+  };
+}
+
+const told = [
+  ...["x-request-id", "retry-after", "retry-after-ms", "x-should-retry", "idempotent-replayed"],
+  ...[
+    "vexel-ledger",
+    "vexel-adapted",
+    "vexel-dropped",
+    "vexel-missing",
+    "vexel-usage",
+    "vexel-replayed-from",
+  ],
+];
+const rates = ["requests", "tokens", "images"].flatMap((what) =>
+  ["limit", "remaining", "reset"].map((which) => `x-ratelimit-${which}-${what}`),
+);
+
+export const preflight = (headers: Fields, methods: string): Record<string, string> => ({
+  "access-control-allow-methods": methods,
+  "access-control-allow-headers":
+    headers.get("access-control-request-headers") ?? "authorization, content-type",
+  "access-control-max-age": "600",
+});

@@ -1,0 +1,251 @@
+/** Step 1: bytes arrive. Turns a request into an `Incoming`, finds its row, and turns the `Outgoing` into bytes. */
+import { type FaultName, faults } from "../../contract/faults.ts";
+import type { Fields, Form, Incoming, Outgoing } from "../request/http-types.ts";
+import { refuse, toFault } from "../request/error-response.ts";
+import { GatewayError } from "../lib/gateway-error.ts";
+import { newRequestId } from "../lib/request-id.ts";
+import { type Reception, readJson } from "./read-body.ts";
+import { type Cors, preflight } from "./cors.ts";
+import { type FormLimits, readForm } from "./form.ts";
+import type { ConnectionReport } from "./server/connection-limit.ts";
+import type { Content } from "./server/request-body.ts";
+import type { Exchange } from "./server/request.ts";
+import { type Server, startServer } from "./server/server.ts";
+import { createPatience, type Patience } from "./body-timeout.ts";
+import { type Match, match, type RouteName, routes } from "./routes.ts";
+
+/** `part` is the varying part of the address, still encoded. */
+export type Handler = (incoming: Incoming, part: string) => Promise<Outgoing> | Outgoing;
+export type Handlers = Readonly<Record<RouteName, Handler>>;
+
+export interface ListenOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly handlers: Handlers;
+  readonly cors: Cors;
+  readonly maxBodyBytes: number;
+  readonly form: FormLimits;
+  /** Empty: as the caller reached us. */
+  readonly publicUrl: string;
+  /** How long to wait for more of a body. */
+  readonly bodyMs: number;
+  /** Bytes per second that a body must bring on average. 0: no minimum. */
+  readonly minBodyRate: number;
+  /** After so many seconds a connection is closed on which nothing moves. */
+  readonly connectionSeconds?: number;
+  readonly maxConnections: number;
+  /** For the log, every few seconds at most. */
+  readonly onConnectionsRefused: (report: ConnectionReport) => void;
+  /** Milliseconds, monotonic. */
+  readonly clock: () => number;
+  /** Told of each answer to a route that keeps no account of its own. */
+  readonly report: (told: PlainRequest) => void;
+  /** Told of what no handler caught. */
+  readonly onDefect: (requestId: string, error: unknown) => void;
+}
+
+/** A request that is no model call. Its path is not told: that of a picture is a secret. */
+export interface PlainRequest {
+  readonly requestId: string;
+  readonly method: string;
+  readonly route: RouteName | "unknown";
+  readonly status: number;
+  readonly latencyMs: number;
+  readonly fault?: FaultName;
+}
+
+export interface Listening extends Omit<Server, "port"> {
+  readonly url: string;
+}
+
+/** As long as most proxies keep a connection, and longer. */
+const idleSeconds = 255;
+
+export function listen(options: ListenOptions): Listening {
+  const { handlers, cors, connectionSeconds = idleSeconds } = options;
+  const patience = createPatience({
+    ms: options.bodyMs,
+    minRate: options.minBodyRate,
+    clock: options.clock,
+  });
+
+  const reply = async (exchange: Exchange): Promise<Outgoing> => {
+    const began = options.clock();
+    const incoming = new Arrival(exchange, options, patience);
+    const found = match(incoming.path);
+    let outgoing: Outgoing;
+    let fault: FaultName | undefined;
+    try {
+      outgoing = await route(incoming, found, handlers);
+    } catch (thrown) {
+      const error = toFault(thrown, undefined);
+      fault = error.fault;
+      if (fault === "internal") options.onDefect(incoming.requestId, error.cause);
+      outgoing = refuse(error);
+    }
+    // Model calls report themselves, when their row is written.
+    if (!found?.row.model || fault !== undefined || incoming.method !== found.row.method) {
+      options.report({
+        requestId: incoming.requestId,
+        method: incoming.method,
+        route: found?.row.name ?? "unknown",
+        status: outgoing.status,
+        latencyMs: options.clock() - began,
+        ...(fault !== undefined && { fault }),
+      });
+    }
+    const { headers } = outgoing;
+    const extra = cors(incoming.headers);
+    if (extra) allow(outgoing, extra, incoming);
+    // The rest of a body that was given up may still come.
+    if (outgoing.status === faults.request_timeout.status) headers.connection = "close";
+    headers["x-request-id"] = incoming.requestId;
+    return outgoing;
+  };
+
+  const tooMany = refuse(tooManyConnections(options.maxConnections));
+  const server = startServer({
+    host: options.host,
+    port: options.port,
+    bodyMs: options.bodyMs,
+    idleMs: connectionSeconds * 1000,
+    maxConnections: options.maxConnections,
+    turnAway: () => ({
+      ...tooMany,
+      headers: { ...tooMany.headers, "x-request-id": newRequestId() },
+    }),
+    onConnectionsRefused: options.onConnectionsRefused,
+    clock: options.clock,
+    reply,
+    refuse: (error) => {
+      const requestId = newRequestId();
+      const refusal = refuse(error);
+      const { status } = refusal;
+      options.report({
+        ...{ requestId, method: "-", route: "unknown", status, latencyMs: 0 },
+        fault: error.fault,
+      });
+      return { ...refusal, headers: { ...refusal.headers, "x-request-id": requestId } };
+    },
+    onBroken: (error) => options.onDefect("-", error),
+  });
+
+  const host = options.host.includes(":") ? `[${options.host}]` : options.host;
+  return {
+    ...server,
+    url: `http://${host}:${server.port}`,
+    stop: async (now) => {
+      await server.stop(now);
+      patience.close();
+    },
+  };
+}
+
+function route(
+  incoming: Arrival,
+  found: Match | undefined,
+  handlers: Handlers,
+): Promise<Outgoing> | Outgoing {
+  const { method } = incoming;
+  if (!found) {
+    throw new GatewayError(
+      "unknown_url",
+      `Invalid URL (${method} ${incoming.path.slice(0, 200)}). GET /openapi.json lists what there is.`,
+    );
+  }
+  const asked = method === "HEAD" ? "GET" : method;
+  if (asked === found.row.method) return handlers[found.row.name](incoming, found.part);
+  const allow = allowed(found);
+  if (method === "OPTIONS") return { status: 204, headers: { allow }, body: "" };
+  const { status, headers, body } = refuse(
+    new GatewayError(
+      "method_not_allowed",
+      `Not allowed to ${method.slice(0, 20)} on ${incoming.path.slice(0, 200)}: only ${allow}.`,
+    ),
+  );
+  return { status, headers: { ...headers, allow }, body };
+}
+
+const tooManyConnections = (max: number): GatewayError =>
+  new GatewayError(
+    "overloaded",
+    `Too many connections: the gateway serves up to ${max} at once. Retry in 1 s, and reuse connections (keep-alive) where you can.`,
+    { retryAfterMs: 1000 },
+  );
+
+/** Of a page from elsewhere, what it may read and send. */
+function allow(
+  { status, headers }: Outgoing,
+  extra: Readonly<Record<string, string>>,
+  { method, headers: asked }: Incoming,
+): void {
+  const welcome = "access-control-allow-origin" in extra;
+  if (method === "OPTIONS" && status === 204 && welcome) {
+    Object.assign(headers, preflight(asked, headers.allow ?? ""));
+  }
+  Object.assign(headers, extra);
+}
+
+const allowed = ({ row }: Match): string =>
+  routes
+    .filter(({ path }) => path === row.path)
+    .flatMap(({ method }) => (method === "GET" ? ["GET", "HEAD"] : [method]))
+    .concat("OPTIONS")
+    .join(", ");
+
+class Arrival implements Incoming, Reception {
+  readonly requestId = newRequestId();
+  readonly patience: Patience;
+  bytesReceived = 0;
+  readonly #exchange: Exchange;
+  readonly #options: ListenOptions;
+
+  constructor(exchange: Exchange, options: ListenOptions, patience: Patience) {
+    this.#exchange = exchange;
+    this.#options = options;
+    this.patience = patience;
+  }
+
+  get method(): string {
+    return this.#exchange.head.method;
+  }
+
+  get path(): string {
+    return this.#exchange.head.path;
+  }
+
+  get search(): string {
+    return this.#exchange.head.search;
+  }
+
+  get headers(): Fields {
+    return this.#exchange.head;
+  }
+
+  get content(): Content {
+    return this.#exchange.content;
+  }
+
+  get signal(): AbortSignal {
+    return this.#exchange.signal;
+  }
+
+  get publicUrl(): string {
+    if (this.#options.publicUrl) return this.#options.publicUrl.replace(/\/+$/, "");
+    const proto = this.headers.get("x-forwarded-proto") === "https" ? "https" : "http";
+    const host = this.headers.get("host") ?? "";
+    return /^[\w.:[\]-]{1,255}$/.test(host) ? `${proto}://${host}` : "";
+  }
+
+  json(): unknown {
+    return readJson(this, this.#options.maxBodyBytes, this);
+  }
+
+  form(keyId: string): Promise<Form> {
+    return readForm(this, this.#options.form, this, keyId);
+  }
+
+  count(bytes: number): void {
+    this.bytesReceived += bytes;
+  }
+}

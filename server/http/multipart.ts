@@ -1,0 +1,187 @@
+/**
+ * Multipart forms out of a stream of bytes, pulled part by part, so that nothing is read faster than it is used.
+ * Written here because the parsers at hand either need Node's streams or misread a delimiter cut between two chunks.
+ */
+import { GatewayError } from "../lib/gateway-error.ts";
+
+export interface IncomingPart {
+  readonly name: string;
+  /** Undefined for a text field. */
+  readonly filename: string | undefined;
+  readonly type: string | undefined;
+  /** Must be read to its end before the next part is asked for. Each piece lives only until the next is asked for. */
+  readonly body: AsyncIterable<Buffer>;
+}
+
+const maxHeadBytes = 16 * 1024;
+
+export function boundaryOf(contentType: string): string {
+  const boundary = readHeader(contentType).parameters.get("boundary");
+  if (!boundary || boundary.length > 200) throw broken("the content-type header names no boundary");
+  return boundary;
+}
+
+/** The charset that a content-type names. */
+export const charsetOf = (contentType: string): string | undefined =>
+  readHeader(contentType).parameters.get("charset");
+
+/** Each chunk is used only until the next is asked for, so that its memory may be given back. */
+export async function* readParts(
+  chunks: AsyncIterable<Uint8Array>,
+  boundary: string,
+): AsyncGenerator<IncomingPart> {
+  // The first delimiter may stand at the very beginning; a line break before it makes it like the others.
+  const scan = new Scanner(chunks, Buffer.from("\r\n"));
+  const delimiter = Buffer.from(`\r\n--${boundary}`);
+  for await (const _ of scan.until(delimiter)) {
+    // What stands before the first part is for nobody.
+  }
+  for (;;) {
+    const mark = await scan.take(2);
+    if (mark === "--") return;
+    if (mark !== "\r\n") throw broken("a boundary is not followed by a line break");
+    const head = await scan.head(maxHeadBytes);
+    if (head.includes(delimiter)) throw broken("a part has no body");
+    let read = false;
+    async function* body(): AsyncGenerator<Buffer> {
+      yield* scan.until(delimiter);
+      read = true;
+    }
+    yield { ...readHead(head.toString("utf8")), body: body() };
+    if (!read) throw new Error("The part before was not read to its end.");
+  }
+}
+
+/** A window on the stream: what has come and is not used yet. */
+class Scanner {
+  readonly #chunks: AsyncIterator<Uint8Array>;
+  #window: Buffer;
+
+  constructor(chunks: AsyncIterable<Uint8Array>, start: Buffer) {
+    this.#chunks = chunks[Symbol.asyncIterator]();
+    this.#window = start;
+  }
+
+  async #more(): Promise<void> {
+    // A copy, because a chunk is gone once the next is asked for.
+    const left = Buffer.from(this.#window);
+    const { done, value } = await this.#chunks.next();
+    if (done) throw broken("it ends before its closing boundary");
+    const chunk = Buffer.from(value.buffer, value.byteOffset, value.byteLength);
+    this.#window = left.length === 0 ? chunk : Buffer.concat([left, chunk]);
+  }
+
+  #pass(length: number): Buffer {
+    const passed = this.#window.subarray(0, length);
+    this.#window = this.#window.subarray(length);
+    return passed;
+  }
+
+  /** What stands before the delimiter, in pieces; the delimiter itself is passed over. */
+  async *until(delimiter: Buffer): AsyncGenerator<Buffer> {
+    for (;;) {
+      const at = this.#window.indexOf(delimiter);
+      const sure = at >= 0 ? at : this.#window.length - beginnings(this.#window, delimiter);
+      if (sure > 0) yield this.#pass(sure);
+      if (at >= 0) {
+        this.#pass(delimiter.length);
+        return;
+      }
+      await this.#more();
+    }
+  }
+
+  async take(length: number): Promise<string> {
+    while (this.#window.length < length) await this.#more();
+    return this.#pass(length).toString("latin1");
+  }
+
+  /** The header lines of a part, each behind its line break, up to the empty line. */
+  async head(maxBytes: number): Promise<Buffer> {
+    this.#window = Buffer.concat([Buffer.from("\r\n"), this.#window]);
+    for (;;) {
+      const at = this.#window.indexOf("\r\n\r\n");
+      if (at >= 0 && at <= maxBytes) {
+        const head = this.#pass(at);
+        this.#pass(4);
+        return head;
+      }
+      if (at > maxBytes || this.#window.length > maxBytes)
+        throw broken("a part's head is too long");
+      await this.#more();
+    }
+  }
+}
+
+/** How many bytes at the end of the window may be the beginning of a delimiter that goes on in the next chunk. */
+function beginnings(window: Buffer, delimiter: Buffer): number {
+  const first = delimiter[0] as number;
+  let at = window.indexOf(first, Math.max(0, window.length - delimiter.length + 1));
+  while (at >= 0) {
+    const length = window.length - at;
+    if (window.compare(delimiter, 0, length, at) === 0) return length;
+    at = window.indexOf(first, at + 1);
+  }
+  return 0;
+}
+
+function readHead(head: string): Omit<IncomingPart, "body"> {
+  const headers = new Map(
+    head.split("\r\n").map((line) => {
+      const colon = line.indexOf(":");
+      return [line.slice(0, colon).trim().toLowerCase(), line.slice(colon + 1).trim()] as const;
+    }),
+  );
+  const { value, parameters } = readHeader(headers.get("content-disposition") ?? "");
+  const name = parameters.get("name");
+  if (name === undefined || value !== "form-data") throw broken("a part has no name");
+  return {
+    name: name.slice(0, 200),
+    filename: decoded(parameters.get("filename*")) ?? parameters.get("filename"),
+    type: headers.get("content-type")?.toLowerCase(),
+  };
+}
+
+interface Header {
+  /** In lower case. */
+  readonly value: string;
+  readonly parameters: ReadonlyMap<string, string>;
+}
+
+// One after the other from the left, so that nothing inside of quotes is taken for a parameter.
+// A quoted text that ends in a backslash is what browsers make of a name that does.
+const parameter = /\s*;\s*([^\s=;"]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|"([^"]*)"|([^\s;"]+))/gy;
+
+function readHeader(text: string): Header {
+  const end = text.indexOf(";");
+  const value = (end < 0 ? text : text.slice(0, end)).trim().toLowerCase();
+  const parameters = new Map<string, string>();
+  if (end < 0) return { value, parameters };
+  parameter.lastIndex = end;
+  for (;;) {
+    const [, name, quoted, odd, plain] = parameter.exec(text) ?? [];
+    if (name === undefined) return { value, parameters };
+    parameters.set(name.toLowerCase(), unquoted(quoted) ?? odd ?? plain ?? "");
+  }
+}
+
+/** Browsers write a quote or a line break inside of quotes as %22, %0D or %0A, others put a backslash before it. */
+const unquoted = (text: string | undefined): string | undefined =>
+  text
+    ?.replace(/\\(["\\])/g, "$1")
+    .replace(/%(22|0D|0A)/gi, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
+
+function decoded(text: string | undefined): string | undefined {
+  const [, encoded] = /^utf-8'[^']*'(.*)$/i.exec(text ?? "") ?? [];
+  try {
+    return encoded === undefined ? undefined : decodeURIComponent(encoded);
+  } catch {
+    return undefined;
+  }
+}
+
+const broken = (why: string): GatewayError =>
+  new GatewayError(
+    "invalid_form",
+    `The multipart form is broken: ${why}. Let your HTTP library write the form and its content-type header.`,
+  );

@@ -1,0 +1,175 @@
+/** Step 3: a body, read once and bounded; as JSON, or as it comes for a form. */
+
+import { isUtf8 } from "node:buffer";
+import type { Fields } from "../request/http-types.ts";
+import { GatewayError } from "../lib/gateway-error.ts";
+import { release } from "../lib/spill-buffer.ts";
+import { type Content, incompleteBody } from "./server/request-body.ts";
+import { JsonBounds, jsonBounds } from "./json-bounds.ts";
+import type { Patience } from "./body-timeout.ts";
+
+/** Smaller bodies have no room to pass any other bound than that on levels. */
+const smallBytes = 16 * 1024;
+
+/** A text of which parsing takes milliseconds. */
+const largeLength = 1024 * 1024;
+
+/** A body that is coming, and what was said of it. */
+export interface Arriving {
+  readonly headers: Fields;
+  readonly content: Pick<Content, "whole" | "next">;
+}
+
+/** How a body is taken in: how long to wait for more of it, and who counts what came. */
+export interface Reception {
+  readonly patience: Patience;
+  count(bytes: number): void;
+}
+
+/** A promise only where more of it has to come: most bodies come with their heads. */
+export function readJson(arriving: Arriving, maxBytes: number, reception: Reception): unknown {
+  const { headers, content } = arriving;
+  checkType(headers.get("content-type"));
+  const bytes = content.whole();
+  if (!bytes) return readLater(arriving, maxBytes, reception);
+  reception.count(bytes.length);
+  if (bytes.length > maxBytes) throw tooLarge(maxBytes);
+  if (bytes.length >= smallBytes) {
+    new JsonBounds().take(bytes);
+    return parse(decode(bytes, headers), headers);
+  }
+  const text = decode(bytes, headers);
+  if (mayBeDeep(text)) new JsonBounds().take(bytes);
+  return parse(text, headers);
+}
+
+async function readLater(
+  arriving: Arriving,
+  maxBytes: number,
+  reception: Reception,
+): Promise<unknown> {
+  const { headers } = arriving;
+  const bounds = new JsonBounds();
+  const body = new GrowingBytes(Math.min(Number(headers.get("content-length") ?? 0), maxBytes));
+  for await (const piece of readChunks(arriving, maxBytes, reception)) {
+    const bytes = Buffer.from(piece.buffer, piece.byteOffset, piece.length);
+    bounds.take(bytes);
+    body.append(bytes);
+  }
+  const text = decode(body.bytes, headers);
+  // The parser makes a second copy of every text: the first must not wait for the garbage collector.
+  release(body.bytes.buffer);
+  const value = parse(text, headers);
+  // Other connections get their turn before the rest of the work on a large request.
+  if (text.length >= largeLength) await new Promise(setImmediate);
+  return value;
+}
+
+/** One buffer that holds all pieces of a body: kept as pieces, they would take the same memory again when joined. */
+class GrowingBytes {
+  #buffer: Buffer;
+  #length = 0;
+
+  /** `expected`: how many bytes are announced; their memory is taken as they come. */
+  constructor(expected: number) {
+    this.#buffer = Buffer.allocUnsafeSlow(Math.max(expected, smallBytes));
+  }
+
+  get bytes(): Buffer<ArrayBuffer> {
+    return this.#buffer.subarray(0, this.#length) as Buffer<ArrayBuffer>;
+  }
+
+  append(piece: Buffer): void {
+    const length = this.#length + piece.length;
+    if (length > this.#buffer.length) {
+      const larger = Buffer.allocUnsafeSlow(Math.max(length, this.#buffer.length * 2));
+      this.#buffer.copy(larger, 0, 0, this.#length);
+      release(this.#buffer.buffer);
+      this.#buffer = larger;
+    }
+    piece.copy(this.#buffer, this.#length);
+    this.#length = length;
+  }
+}
+
+function decode(bytes: Buffer, headers: Fields): string {
+  if (!isUtf8(bytes)) {
+    checkEncoding(headers);
+    throw new GatewayError("invalid_json", "The body is not valid UTF-8.");
+  }
+  // A byte order mark is not part of the text.
+  const isMarked = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
+  return bytes.toString("utf8", isMarked ? 3 : 0);
+}
+
+function parse(text: string, headers: Fields): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    checkEncoding(headers);
+    throw new GatewayError(
+      "invalid_json",
+      `We could not parse the JSON body of your request. (HINT: This likely means you aren't using your HTTP library correctly. The gateway expects a JSON payload, but what was sent was not valid JSON${text === "" ? ": the body was empty" : ""}.)`,
+      { cause },
+    );
+  }
+}
+
+/** No type at all is taken for JSON, as the clients of the first days sent none. */
+function checkType(type: string | null): void {
+  if (type === null || /^application\/(json|[\w.+-]+\+json)\s*(;|$)/i.test(type)) return;
+  throw new GatewayError(
+    "unsupported_content_type",
+    `Unsupported content type: '${type.slice(0, 100)}'. This path only accepts 'application/json' requests. Please try again with a supported content type.`,
+  );
+}
+
+/** Looked at only where a body cannot be read: a compressed one never is JSON, and most calls need not pay for the look. */
+export function checkEncoding(headers: Fields): void {
+  const encoding = headers.get("content-encoding");
+  if (encoding === null || /^\s*(identity\s*)?$/i.test(encoding)) return;
+  throw new GatewayError(
+    "unsupported_content_type",
+    `Unsupported content encoding: '${encoding.slice(0, 100)}'. The body must be sent uncompressed, without the header 'content-encoding'. Please switch off the compression of requests in your HTTP library.`,
+  );
+}
+
+/** Few brackets cannot be deep. Brackets within strings count here; `JsonBounds` tells them apart. */
+function mayBeDeep(text: string): boolean {
+  let brackets = 0;
+  for (const sign of ["[", "{"]) {
+    for (let at = text.indexOf(sign); at >= 0; at = text.indexOf(sign, at + 1)) {
+      if (++brackets > jsonBounds.depth) return true;
+    }
+  }
+  return false;
+}
+
+const tooLarge = (maxBytes: number): GatewayError =>
+  new GatewayError(
+    "request_too_large",
+    `The body is larger than the ${maxBytes} bytes that are allowed here.`,
+  );
+
+/** The body as it comes, bounded. Whoever stops early leaves the rest to the connection, which passes over it. */
+export async function* readChunks(
+  { headers, content }: Arriving,
+  maxBytes: number,
+  reception: Reception,
+): AsyncGenerator<Uint8Array> {
+  if (Number(headers.get("content-length") ?? 0) > maxBytes) throw tooLarge(maxBytes);
+  const progress = { bytes: 0, waitedMs: 0 };
+  for (;;) {
+    const piece = await reception.patience.wait(content.next(), itself, cutShort, progress);
+    if (!piece) return;
+    progress.bytes += piece.length;
+    reception.count(piece.length);
+    if (progress.bytes > maxBytes) throw tooLarge(maxBytes);
+    yield piece;
+  }
+}
+
+const itself = <T>(value: T): T => value;
+
+const cutShort = (error: unknown): GatewayError =>
+  error instanceof GatewayError ? error : incompleteBody(error);

@@ -1,0 +1,82 @@
+/**
+ * HTTP/2 with prior knowledge (RFC 9113, 3.3) is refused in frames of HTTP/2: its clients cannot read a response in
+ * HTTP/1.1, and would report a framing error instead of the reason.
+ */
+import type { Outgoing } from "../../request/http-types.ts";
+import { GatewayError } from "../../lib/gateway-error.ts";
+
+const preface = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+const frameHeadBytes = 9;
+const types = { data: 0, headers: 1, settings: 4, goaway: 7 } as const;
+const flags = { ack: 1, endStream: 1, endHeaders: 4 } as const;
+/** Error code HTTP_1_1_REQUIRED. */
+const http11Required = 13;
+const nothing = Buffer.alloc(0);
+
+/** A request in HTTP/2, on this stream. */
+export class Http2Spoken extends GatewayError {
+  readonly stream: number;
+
+  constructor(stream: number) {
+    super(
+      "invalid_http",
+      "This request is HTTP/2 with prior knowledge, and the gateway speaks HTTP/1.1. Let the client use HTTP/1.1, or put a proxy that accepts HTTP/2 in front of the gateway.",
+      { as: { status: 505 } },
+    );
+    this.stream = stream;
+  }
+}
+
+/** Whether this may become HTTP/2. */
+export const startsHttp2 = (bytes: Buffer): boolean => {
+  const length = Math.min(bytes.length, preface.length);
+  return length > 0 && preface.compare(bytes, 0, length, 0, length) === 0;
+};
+
+/** The stream of the first request. Undefined while its headers have not begun to arrive. */
+export function firstStream(bytes: Buffer): number | undefined {
+  let at = preface.length;
+  while (at + frameHeadBytes <= bytes.length) {
+    if (bytes[at + 3] === types.headers) return bytes.readUInt32BE(at + 5) & 0x7fffffff;
+    at += frameHeadBytes + bytes.readUIntBE(at, 3);
+  }
+  return undefined;
+}
+
+/** The whole response, and the end of the connection. */
+export function http2Response({ status, headers, body }: Outgoing, stream: number): Buffer {
+  const fields = [field(":status", String(status))];
+  for (const name in headers) fields.push(field(name, headers[name] as string));
+  const text = Buffer.from(body as string);
+  const end = Buffer.alloc(8);
+  end.writeUInt32BE(stream, 0);
+  end.writeUInt32BE(http11Required, 4);
+  return Buffer.concat([
+    frame(types.settings, 0, 0, nothing),
+    frame(types.settings, flags.ack, 0, nothing),
+    frame(types.headers, flags.endHeaders, stream, Buffer.concat(fields)),
+    frame(types.data, flags.endStream, stream, text),
+    frame(types.goaway, 0, 0, Buffer.concat([end, Buffer.from("use HTTP/1.1")])),
+  ]);
+}
+
+function frame(type: number, flag: number, stream: number, payload: Buffer): Buffer {
+  const head = Buffer.alloc(frameHeadBytes);
+  head.writeUIntBE(payload.length, 0, 3);
+  head[3] = type;
+  head[4] = flag;
+  head.writeUInt32BE(stream, 5);
+  return Buffer.concat([head, payload]);
+}
+
+/** A literal field that is not indexed, with a literal name (RFC 7541, 6.2.2). Of up to 126 bytes each. */
+function field(name: string, value: string): Buffer {
+  const short = value.slice(0, 126);
+  return Buffer.from([
+    0,
+    name.length,
+    ...Buffer.from(name),
+    short.length,
+    ...Buffer.from(short, "latin1"),
+  ]);
+}

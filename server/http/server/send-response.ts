@@ -1,0 +1,242 @@
+/**
+ * Step 14: writes a response, no faster than the client reads it. The bytes that the socket took are counted: after a
+ * response with too few or too many, the client would read the next response as the rest of this one.
+ */
+import type { Leaving, Outgoing, Parts } from "../../request/http-types.ts";
+import { answerHead } from "./response-head.ts";
+import { gathered, type OnDesk, putTogether } from "./write-buffer.ts";
+import type { Framing, RequestHead } from "./parse-head.ts";
+
+/** Where a response is written to. */
+export interface Wire {
+  /** Bytes that the socket has taken, of all responses. */
+  readonly sentBytes: number;
+  /** Bytes that it has not taken yet. */
+  readonly unsentBytes: number;
+  /** Nothing where all of it was taken at once. Rejects when the client has left. */
+  put(data: string | Uint8Array): Promise<void> | undefined;
+  /** The same, off the desk. */
+  putOff(data: OnDesk): Promise<void> | undefined;
+  /** Calls back when the client has left, perhaps at once. */
+  whenGone(then: () => void): void;
+}
+
+/**
+ * `more`: lines for the head. Returns nothing where all has left already. Rejects where it could not leave to its end. A
+ * throw means that nothing of the body was taken, and that it was not closed.
+ */
+export function leave(
+  { status, headers, body }: Outgoing,
+  { method, knowsChunks }: RequestHead,
+  more: string,
+  wire: Wire,
+): Promise<void> | undefined {
+  const bare = status === 204 || status === 304;
+  const silent = bare || method === "HEAD";
+  if (typeof body === "string" || isInParts(body) || body instanceof Uint8Array) {
+    const parts = isInParts(body) ? body : [body];
+    const head = (bytes: number): string =>
+      answerHead(status, headers, (bare ? "" : `content-length: ${bytes}\r\n`) + more);
+    const small = silent ? undefined : putTogether(parts, head);
+    if (small) return wire.putOff(small);
+    const bytes = gathered(parts);
+    const text = head(bytes.length);
+    return silent ? wire.put(text) : sendBytes(text, bytes, wire);
+  }
+  const length = lengthOf(body);
+  const framed = length === undefined && knowsChunks;
+  const framing = framed ? "transfer-encoding: chunked\r\n" : "";
+  const told = length === undefined ? framing : `content-length: ${length}\r\n`;
+  const text = answerHead(status, headers, (bare ? "" : told) + more);
+  const list = !silent && isLeaving(body) ? body.atHand?.() : undefined;
+  const source = silent || list ? undefined : sourceOf(body);
+  const count = new SentCount(wire);
+  const begun = count.put(text);
+  if (!source)
+    return list && isLeaving(body) ? sendAll(begun, list, body, count) : untaken(begun, body);
+  return send(begun, source, framed ? "chunked" : length, wire, count);
+}
+
+/** What one response should have put on the wire so far, held against what the socket took. */
+class SentCount {
+  readonly #wire: Wire;
+  #expected: number;
+
+  constructor(wire: Wire) {
+    this.#wire = wire;
+    this.#expected = wire.sentBytes + wire.unsentBytes;
+  }
+
+  put(data: string | Uint8Array): Promise<void> | undefined {
+    this.#expected += Buffer.byteLength(data);
+    return this.#wire.put(data);
+  }
+
+  /** Where nothing is unsent. Throws when bytes are missing: a buffer was released before the socket had taken it. */
+  check(): void {
+    const { sentBytes } = this.#wire;
+    if (sentBytes === this.#expected) return;
+    const bytes = `${sentBytes - this.#expected}`;
+    throw new Error(`The bytes of a response do not add up: ${bytes} beside what was announced.`);
+  }
+}
+
+async function sendBytes(head: string, bytes: Uint8Array, wire: Wire): Promise<void> {
+  const { length } = bytes;
+  const count = new SentCount(wire);
+  await count.put(head);
+  if (bytes.length !== length) throw notAsSaid(bytes.length, length);
+  await count.put(bytes);
+  count.check();
+}
+
+/** The client asked for the head alone. */
+async function untaken(begun: Promise<void> | undefined, body: Outgoing["body"]): Promise<void> {
+  try {
+    await begun;
+  } finally {
+    await leaveUntaken({ body });
+  }
+}
+
+/** The caller takes no body, or has left before there was one: whoever makes it is told that nobody takes it. */
+export async function leaveUntaken({ body }: Pick<Outgoing, "body">): Promise<void> {
+  if (typeof body === "string" || isInParts(body)) return;
+  if (body instanceof Uint8Array || body instanceof Blob) return;
+  if (isLeaving(body)) await body.close(false);
+  else await body[Symbol.asyncIterator]().return?.();
+}
+
+type Body = Exclude<Outgoing["body"], string | Parts | Uint8Array>;
+
+const isInParts = (body: Outgoing["body"]): body is Parts => Array.isArray(body);
+
+const isLeaving = (body: Body): body is Leaving => "open" in body;
+
+function lengthOf(body: Body): number | undefined {
+  if (body instanceof Blob) return body.size;
+  return "length" in body ? body.length : undefined;
+}
+
+/** A source of pieces, and who is told how it ended. */
+interface Source {
+  readonly iterator: AsyncIterator<string | Uint8Array>;
+  end(complete: boolean): Promise<void>;
+}
+
+/** A body in memory is not read piece by piece. */
+async function sendAll(
+  begun: Promise<void> | undefined,
+  list: readonly Uint8Array[],
+  body: Leaving,
+  count: SentCount,
+): Promise<void> {
+  let complete = false;
+  try {
+    const length = list.reduce((sum, piece) => sum + piece.length, 0);
+    if (length !== body.length) throw notAsSaid(length, body.length);
+    if (begun) await begun;
+    let sent = 0;
+    for (const piece of list) {
+      sent += piece.length;
+      const put = count.put(piece);
+      if (put) await put;
+      count.check();
+    }
+    if (sent !== length) throw notAsSaid(sent, length);
+    complete = true;
+  } finally {
+    await body.close(complete);
+  }
+}
+
+const sourceOf = (body: Body): Source => (isLeaving(body) ? fromDisk(body) : pieces(body));
+
+function fromDisk(body: Leaving): Source {
+  return { iterator: opened(body), end: (all) => body.close(all) };
+}
+
+/** One that cannot be opened fails as one that cannot be read. */
+async function* opened(body: Leaving): AsyncGenerator<Uint8Array> {
+  yield* body.open();
+}
+
+function pieces(body: AsyncIterable<string | Uint8Array> | Blob): Source {
+  const iterable: AsyncIterable<string | Uint8Array> =
+    body instanceof Blob ? body.stream() : (body as AsyncIterable<string | Uint8Array>);
+  return { iterator: iterable[Symbol.asyncIterator](), end: async () => undefined };
+}
+
+/** A piece lives only until the next is asked for, so none is asked for before the last has left. */
+async function send(
+  begun: Promise<void> | undefined,
+  { iterator, end }: Source,
+  framing: Framing | undefined,
+  wire: Wire,
+  count: SentCount,
+): Promise<void> {
+  const framed = framing === "chunked";
+  let complete = false;
+  let length = 0;
+  // Whoever waits for a piece that never comes would wait for ever.
+  wire.whenGone(() => void letGo(iterator));
+  try {
+    if (begun) await begun;
+    for (;;) {
+      const { done, value } = await iterator.next();
+      if (done) break;
+      if (value.length === 0) continue;
+      length += Buffer.byteLength(value);
+      if (typeof framing === "number" && length > framing) throw notAsSaid(length, framing);
+      const put = framed ? putChunk(value, count) : count.put(value);
+      if (put) await put;
+      count.check();
+    }
+    if (typeof framing === "number" && length < framing) throw notAsSaid(length, framing);
+    const last = framed ? count.put("0\r\n\r\n") : undefined;
+    if (last) await last;
+    count.check();
+    complete = true;
+  } finally {
+    wire.whenGone(nothing);
+    if (!complete) await letGo(iterator);
+    await end(complete);
+  }
+}
+
+function putChunk(value: string | Uint8Array, count: SentCount): Promise<void> | undefined {
+  const size = Buffer.byteLength(value).toString(16);
+  if (typeof value === "string") return count.put(`${size}\r\n${value}\r\n`);
+  if (value.length > joinedBytes) return putLong(`${size}\r\n`, value, count);
+  return count.put(Buffer.concat([Buffer.from(`${size}\r\n`), value, Buffer.from("\r\n")]));
+}
+
+/** Up to here a copy costs less than a call to the system; above, copies would pile up faster than they are collected. */
+const joinedBytes = 8 * 1024;
+
+async function putLong(size: string, value: Uint8Array, count: SentCount): Promise<void> {
+  const { length } = value;
+  const begun = count.put(size);
+  if (begun) await begun;
+  if (value.length !== length) throw notAsSaid(value.length, length);
+  for (const part of [value, "\r\n"]) {
+    const put = count.put(part);
+    if (put) await put;
+    count.check();
+  }
+}
+
+/** The client would read the next response as the rest of this one, or the rest as the next. */
+const notAsSaid = (length: number, said: number): Error =>
+  new Error(`A response body of ${said} bytes turned out to have ${length}.`);
+
+const nothing = (): void => undefined;
+
+/** What a source has to say when it is let go interests nobody any more. */
+async function letGo(iterator: AsyncIterator<unknown>): Promise<void> {
+  try {
+    await iterator.return?.();
+  } catch {
+    // It ended in the way it would have ended anyhow.
+  }
+}

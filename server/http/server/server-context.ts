@@ -1,0 +1,38 @@
+/** What all connections of one server share. */
+import type { Outgoing } from "../../request/http-types.ts";
+import type { GatewayError } from "../../lib/gateway-error.ts";
+import type { Exchange } from "./request.ts";
+
+export interface House {
+  /** Never rejects. */
+  reply(exchange: Exchange): Promise<Outgoing>;
+  /** To what is no request. */
+  refuse(error: GatewayError): Outgoing;
+  /** Told of an answer that broke off on our side. */
+  onBroken(error: unknown): void;
+  /** Milliseconds, monotonic, a second old at most: asking a clock each time would cost as much as finding the route. */
+  now: number;
+  /** A line for the head of each answer. */
+  date: string;
+  /** From now on each answer ends its connection. */
+  stopping: boolean;
+  readonly times: Times;
+}
+
+/** How long nothing may happen where something should. In milliseconds. */
+export interface Times {
+  /** For a whole head, from its first byte. */
+  readonly headMs: number;
+  /** Between requests. */
+  readonly idleMs: number;
+  /** For the caller to take more of an answer. */
+  readonly takeMs: number;
+  /** For more of a body that nobody reads. */
+  readonly bodyMs: number;
+  /** For the client to notice that we have closed, after its last byte. */
+  readonly lingerMs: number;
+  /** For all of a body that nobody reads, and for all that arrives after the last response. */
+  readonly drainMs: number;
+  /** For the next request to have the same head. */
+  readonly forgetMs: number;
+}

@@ -1,0 +1,173 @@
+/**
+ * HTTP/1.1 on Bun's sockets. Bun's own server makes a Request, a Response and their headers for each request, which cost
+ * more than everything a cached vector needs; ARCHITECTURE.md has the figures.
+ */
+
+import type { Outgoing } from "../../request/http-types.ts";
+import { Connection, type Socket } from "./connection.ts";
+import {
+  type ConnectionCounts,
+  ConnectionLimit,
+  type ConnectionReport,
+} from "./connection-limit.ts";
+import type { House } from "./server-context.ts";
+
+export interface ServerOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly reply: House["reply"];
+  readonly refuse: House["refuse"];
+  readonly onBroken: House["onBroken"];
+  readonly bodyMs: number;
+  readonly idleMs: number;
+  readonly maxConnections: number;
+  /** The response to a connection beyond the maximum. Called for each, so it must be cheap. */
+  readonly turnAway: () => Outgoing;
+  readonly onConnectionsRefused: (report: ConnectionReport) => void;
+  /** Milliseconds, monotonic. */
+  readonly clock: () => number;
+}
+
+export interface Server {
+  readonly port: number;
+  /** Requests whose response has not been written to the last byte. */
+  pending(): number;
+  connections(): ConnectionCounts;
+  /** From now on each response ends its connection, so that clients that keep theirs go elsewhere. */
+  beginStop(): void;
+  /**
+   * Takes no new connections and closes idle ones; resolves when the open ones are done. `now`: cuts off those with a
+   * request in flight, and waits a moment for the clients of the others to notice.
+   */
+  stop(now: boolean): Promise<void>;
+}
+
+/** The longest time from the first byte of a head to its last. */
+const mostHeadMs = 60_000;
+/** As nginx does with lingering_timeout and lingering_time: after the last byte, and in all. */
+const lingerMs = 2_000;
+const drainMs = 10_000;
+/** The same when the process ends: the time for a request that crosses our FIN on its way. */
+const lastLingerMs = 300;
+/** A client that reads nothing of its response for so long will not come back for it. */
+const mostTakeMs = 60_000;
+/** After so long, an idle connection keeps nothing of its last request. */
+const forgetMs = 5_000;
+/** So much may wait for clients that do not read it, and for so long if it is more. */
+const mostUnsentBytes = 256 * 1024 * 1024;
+const patientMs = 2_000;
+
+export function startServer(options: ServerOptions): Server {
+  const { reply, refuse, onBroken, bodyMs, idleMs, clock } = options;
+  const house: House = {
+    reply,
+    refuse,
+    onBroken,
+    now: clock(),
+    date: dateLine(),
+    stopping: false,
+    times: {
+      headMs: Math.min(idleMs, mostHeadMs),
+      idleMs,
+      takeMs: Math.min(idleMs, mostTakeMs),
+      bodyMs,
+      lingerMs,
+      drainMs,
+      forgetMs,
+    },
+  };
+  const limit = new ConnectionLimit<Connection>(
+    options.maxConnections,
+    house.now,
+    options.onConnectionsRefused,
+  );
+  const tick = (): void => {
+    house.now = clock();
+    house.date = dateLine();
+    for (const connection of limit.open) connection.check();
+    relieve(limit.open, house.now);
+    limit.check(house.now);
+  };
+  const ticking = setInterval(tick, Math.min(1000, idleMs / 4, bodyMs / 4));
+  // The listening socket is what keeps the process alive.
+  ticking.unref();
+  let stopped = false;
+  const allGone = Promise.withResolvers<void>();
+  const forget = ({ data: connection }: Socket): void => {
+    connection.gone();
+    limit.delete(connection);
+    if (stopped && limit.open.size === 0) allGone.resolve();
+  };
+
+  const listener = Bun.listen<Connection>({
+    hostname: options.host,
+    port: options.port,
+    // A client may close its side after the request, and wait for the response.
+    allowHalfOpen: true,
+    socket: {
+      open: (socket) => {
+        const connection = new Connection(socket, house);
+        socket.data = connection;
+        const decision = limit.add(connection);
+        if (decision !== "serve") connection.refuse(options.turnAway());
+        if (decision === "close") connection.end();
+      },
+      data: (socket, bytes) => socket.data.take(bytes),
+      drain: (socket) => socket.data.drained(),
+      end: (socket) => socket.data.inputEnded(),
+      close: forget,
+      // Called with what the others throw: a defect, after which the state of this connection is unknown.
+      error: (socket, defect) => {
+        onBroken(defect);
+        socket.data.cut();
+      },
+    },
+  });
+
+  return {
+    port: listener.port,
+    pending: () => {
+      let count = 0;
+      for (const { isBusy } of limit.open) if (isBusy) count++;
+      return count;
+    },
+    connections: () => limit.counts,
+    beginStop: () => {
+      house.stopping = true;
+    },
+    stop: async (now) => {
+      house.stopping = true;
+      stopped = true;
+      listener.stop(false);
+      for (const connection of limit.open) {
+        if (now && connection.isBusy) connection.cut();
+        else if (connection.isIdle) connection.linger();
+      }
+      if (limit.open.size > 0 && now)
+        await Promise.race([allGone.promise, Bun.sleep(lastLingerMs)]);
+      if (now) for (const connection of limit.open) connection.end();
+      if (limit.open.size > 0) await allGone.promise;
+      clearInterval(ticking);
+      limit.close();
+    },
+  };
+}
+
+const dateLine = (): string => `date: ${new Date().toUTCString()}\r\n`;
+
+type Stuck = Pick<Connection, "unsentBytes" | "since" | "cut">;
+
+/** Unread responses must not fill the memory: the client that has read nothing for longest is cut off first. */
+export function relieve(connections: Iterable<Stuck>, now: number): void {
+  let bytes = 0;
+  for (const { unsentBytes } of connections) bytes += unsentBytes;
+  if (bytes <= mostUnsentBytes) return;
+  const stuck = [...connections].filter(
+    ({ unsentBytes, since }) => unsentBytes > 0 && now - since > patientMs,
+  );
+  for (const connection of stuck.sort((a, b) => a.since - b.since)) {
+    bytes -= connection.unsentBytes;
+    connection.cut();
+    if (bytes <= mostUnsentBytes) return;
+  }
+}

@@ -1,0 +1,84 @@
+/** Writes to the socket of a connection. What the socket does not take at once is written as the client reads. */
+import type { OnDesk } from "./write-buffer.ts";
+import type { Wire } from "./send-response.ts";
+
+export class CallerLeft extends Error {
+  override readonly name = "CallerLeft";
+}
+
+export class Outlet implements Wire {
+  /** Bytes that the socket has taken, of all responses. */
+  sentBytes = 0;
+  readonly #socket: Bun.Socket<unknown>;
+  #unsent: Buffer | undefined;
+  #sent: PromiseWithResolvers<void> | undefined;
+  #gone = false;
+  #whenGone: (() => void) | undefined;
+
+  constructor(socket: Bun.Socket<unknown>) {
+    this.#socket = socket;
+  }
+
+  /** Bytes wait for the client to read. */
+  get isBlocked(): boolean {
+    return this.#unsent !== undefined;
+  }
+
+  get unsentBytes(): number {
+    return this.#unsent?.length ?? 0;
+  }
+
+  put(data: string | Uint8Array): Promise<void> | undefined {
+    if (this.#gone) return Promise.reject(new CallerLeft());
+    const written = this.#unsent ? 0 : Math.max(0, this.#socket.write(data));
+    this.sentBytes += written;
+    // Every character is at least one byte: only what is longer than was taken has to be measured.
+    if (written >= data.length && written >= Buffer.byteLength(data)) return undefined;
+    return this.#keep(typeof data === "string" ? Buffer.from(data) : asBuffer(data), written);
+  }
+
+  putOff({ bytes, from, length }: OnDesk): Promise<void> | undefined {
+    if (this.#gone) return Promise.reject(new CallerLeft());
+    const written = this.#unsent ? 0 : Math.max(0, this.#socket.write(bytes, from, length));
+    this.sentBytes += written;
+    if (written >= length) return undefined;
+    return this.#keep(Buffer.from(bytes.subarray(from, from + length)), written);
+  }
+
+  whenGone(then: () => void): void {
+    if (this.#gone) then();
+    else this.#whenGone = then;
+  }
+
+  /** The socket takes more. */
+  drained(): void {
+    const unsent = this.#unsent;
+    if (!unsent) return;
+    const written = Math.max(0, this.#socket.write(unsent));
+    this.sentBytes += written;
+    // A buffer that was released meanwhile has no bytes left: the count of `sentBytes` then says that some are missing.
+    this.#unsent = written < unsent.length ? unsent.subarray(written) : undefined;
+    if (this.#unsent) return;
+    const sent = this.#sent;
+    this.#sent = undefined;
+    sent?.resolve();
+  }
+
+  gone(): void {
+    if (this.#gone) return;
+    this.#gone = true;
+    this.#unsent = undefined;
+    this.#sent?.reject(new CallerLeft());
+    this.#whenGone?.();
+  }
+
+  #keep(bytes: Buffer, written: number): Promise<void> {
+    const rest = bytes.subarray(written);
+    this.#unsent = this.#unsent ? Buffer.concat([this.#unsent, rest]) : rest;
+    this.#sent ??= Promise.withResolvers();
+    return this.#sent.promise;
+  }
+}
+
+const asBuffer = ({ buffer, byteOffset, length }: Uint8Array): Buffer =>
+  Buffer.from(buffer as ArrayBuffer, byteOffset, length);

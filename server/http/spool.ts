@@ -1,0 +1,98 @@
+/** Uploaded files: small ones stay in memory, others wait on disk until the call is over. */
+import type { FilePart } from "../request/http-types.ts";
+import { GatewayError } from "../lib/gateway-error.ts";
+import { NamelessFile } from "../lib/unlinked-temp-file.ts";
+import { sniffImage, sniffLength } from "../lib/sniff-image.ts";
+import type { TempAccount } from "../lib/temp-storage.ts";
+import type { IncomingPart } from "./multipart.ts";
+
+export interface SpoolLimits {
+  readonly maxFileBytes: number;
+  /** Files up to this size are not written to disk, while there is memory for them. */
+  readonly memoryBytes: number;
+  readonly folder: string;
+}
+
+export interface Spooled {
+  readonly part: FilePart;
+  dispose(): Promise<void>;
+}
+
+/** Throws GatewayError, also where the API key has used up its share of temp storage. */
+export async function spool(
+  incoming: IncomingPart,
+  limits: SpoolLimits,
+  account: TempAccount,
+): Promise<Spooled> {
+  const { name, body } = incoming;
+  const held: Buffer[] = [];
+  let inMemory = 0;
+  let size = 0;
+  let start: Buffer = Buffer.alloc(0);
+  let file: NamelessFile | undefined;
+  const releaseMemory = (): void => {
+    account.releaseMemory(inMemory);
+    inMemory = 0;
+  };
+  try {
+    for await (const piece of body) {
+      size += piece.length;
+      if (size > limits.maxFileBytes) throw tooLarge(name, limits.maxFileBytes);
+      if (start.length < sniffLength) {
+        start = Buffer.concat([start, piece.subarray(0, sniffLength)]).subarray(0, sniffLength);
+      }
+      if (!file && size <= limits.memoryBytes && account.takeMemory(piece.length)) {
+        inMemory += piece.length;
+        held.push(Buffer.from(piece));
+        continue;
+      }
+      file ??= await NamelessFile.create(limits.folder, account).catch((cause) => {
+        throw unwritable(cause);
+      });
+      for (const earlier of held.splice(0)) append(file, earlier);
+      releaseMemory();
+      append(file, piece);
+    }
+  } catch (error) {
+    releaseMemory();
+    await file?.close();
+    throw error;
+  }
+  const part = { field: name, filename: incoming.filename ?? "", size, type: typeOf(start) };
+  if (file) return { part: { ...part, ...reading(file) }, dispose: () => file.close() };
+  const memory = Buffer.concat(held);
+  return {
+    part: { ...part, stream: () => new Blob([memory]).stream(), bytes: async () => memory },
+    dispose: async () => releaseMemory(),
+  };
+}
+
+const typeOf = (start: Uint8Array): string => sniffImage(start) ?? "application/octet-stream";
+
+const reading = (file: NamelessFile): Pick<FilePart, "path" | "lend" | "stream" | "bytes"> => ({
+  ...(file.path !== undefined && { path: file.path }),
+  lend: () => file.lend(),
+  stream: () => file.stream(),
+  bytes: () => file.bytes(),
+});
+
+function append(file: NamelessFile, bytes: Uint8Array): void {
+  try {
+    file.append(bytes);
+  } catch (cause) {
+    throw cause instanceof GatewayError ? cause : unwritable(cause);
+  }
+}
+
+const unwritable = (cause: unknown): GatewayError =>
+  new GatewayError("storage_unavailable", "The upload could not be written to disk.", {
+    cause,
+    retryAfterMs: 5000,
+  });
+
+const tooLarge = (field: string, maxBytes: number): GatewayError =>
+  new GatewayError(
+    "request_too_large",
+    `The file '${field}' is larger than the ${maxBytes} bytes that are allowed.`,
+    { param: field },
+  );

@@ -1,0 +1,39 @@
+/** What makes two image calls the same: every field, and every byte of every file, in whichever order fields were sent. */
+import { createHash, type Hash } from "node:crypto";
+import type { EditQuery, FilePart, GenerationQuery, ImageSource } from "../upstream/contract.ts";
+import type { Operation } from "../pipeline/endpoint.ts";
+
+export async function fingerprintOf(
+  operation: Operation,
+  query: GenerationQuery | EditQuery,
+): Promise<string> {
+  const hash = createHash("sha256");
+  const { model, prompt, stream, options, rest } = query;
+  hash.update(JSON.stringify([operation, model, prompt, stream, inOrder(options), inOrder(rest)]));
+  if ("images" in query) {
+    const { images, mask, files } = query;
+    for (const source of mask ? [...images, mask] : images) await addSource(hash, source);
+    hash.update(JSON.stringify([images.length, mask !== undefined]));
+    for (const file of files) await addFile(hash, file);
+  }
+  return hash.digest("hex");
+}
+
+async function addSource(hash: Hash, source: ImageSource): Promise<void> {
+  if (source.kind === "file") return addFile(hash, source.file);
+  hash.update(JSON.stringify(source));
+}
+
+async function addFile(hash: Hash, file: FilePart): Promise<void> {
+  hash.update(JSON.stringify([file.field.replace(/\[.*$/, ""), file.size]));
+  for await (const piece of file.stream()) hash.update(piece);
+}
+
+/** The order in which fields were sent means nothing, at any depth. */
+function inOrder(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(inOrder);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.entries(value)
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, entry]) => [name, inOrder(entry)]);
+}

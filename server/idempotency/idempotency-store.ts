@@ -1,0 +1,162 @@
+/**
+ * Step 8 for pictures: a call that was made already is not paid for twice. The same Idempotency-Key gives the same answer;
+ * a twin that comes while the first is under way waits for it; and a picture whose caller left before it was done goes to
+ * whoever asks the same again, or asks for it by the id of the call.
+ */
+import type { AnswerShelf, KeptAnswer, Recorder } from "../lib/response-store.ts";
+import { GatewayError } from "../lib/gateway-error.ts";
+import type { Signal } from "../lib/signal.ts";
+import { unlessAborted } from "../lib/abortable.ts";
+import { hungUp } from "../request/deadline.ts";
+import { Going, idName, idsOf, nameOf } from "./in-flight-request.ts";
+import { LostAnswers } from "./orphaned-responses.ts";
+
+export interface Ask {
+  /** The caller's key, by id: nobody gets another's answer. */
+  readonly owner: string;
+  readonly requestId: string;
+  readonly idempotencyKey?: string;
+  /** What the caller calls the request. */
+  readonly clientId?: string;
+  readonly fingerprint: () => Promise<string>;
+  readonly signal: Signal;
+}
+
+/** A call that was waited for, and whose failure is the answer to those who did. */
+export interface Failed {
+  readonly requestId: string;
+  readonly error: GatewayError;
+}
+
+export type Claim =
+  | { readonly kind: "replay"; readonly answer: KeptAnswer }
+  | ({ readonly kind: "failed" } & Failed)
+  | { readonly kind: "go"; readonly claim: Going };
+
+export class KeptAnswers {
+  readonly #shelf: AnswerShelf;
+  readonly #report: (error: unknown) => void;
+  /** Calls under way that others may wait for, by name. */
+  readonly #running = new Map<string, Going>();
+  readonly #lost = new LostAnswers();
+
+  constructor(shelf: AnswerShelf, report: (error: unknown) => void) {
+    this.#shelf = shelf;
+    this.#report = report;
+  }
+
+  /** The answer, where there is one already, or the right to make the call. */
+  async claim(ask: Ask): Promise<Claim> {
+    const { owner, idempotencyKey } = ask;
+    if (idempotencyKey === undefined && !this.#lost.has(owner)) {
+      return { kind: "go", claim: new Going(this, ask, undefined) };
+    }
+    const fingerprint = await ask.fingerprint();
+    return idempotencyKey === undefined
+      ? this.#claimLost(ask, fingerprint)
+      : this.#claimKey(ask, fingerprint, nameOf("key", owner, idempotencyKey));
+  }
+
+  async #claimKey(ask: Ask, fingerprint: string, name: string): Promise<Claim> {
+    for (;;) {
+      const running = this.#running.get(name);
+      if (running) {
+        if (running.fingerprint !== fingerprint) throw otherQuestion();
+        const failed = await this.#waitFor(running, ask);
+        if (failed) return { kind: "failed", ...failed };
+        continue;
+      }
+      const answer = await this.#shelf.find(name);
+      if (answer) {
+        if (answer.fingerprint !== fingerprint) throw otherQuestion();
+        this.#lost.remove(idName(ask.owner, answer.requestId));
+        return { kind: "replay", answer };
+      }
+      // Looking took a moment, in which a twin may have begun.
+      if (this.#running.has(name)) continue;
+      const claim = new Going(this, ask, fingerprint);
+      claim.begin([name, ...idsOf(ask)]);
+      return { kind: "go", claim };
+    }
+  }
+
+  /** To one caller only: the next who asks the same gets a picture of their own. */
+  async #claimLost(ask: Ask, fingerprint: string): Promise<Claim> {
+    const question = nameOf("lost", ask.owner, fingerprint);
+    for (;;) {
+      const call = this.#lost.first(question);
+      if (call === undefined) {
+        return { kind: "go", claim: new Going(this, ask, fingerprint) };
+      }
+      const running = this.#running.get(call);
+      if (running) {
+        const failed = await this.#waitFor(running, ask);
+        // Like an answer, to one of them: the others want pictures of their own.
+        if (failed && running.tellOne()) return { kind: "failed", ...failed };
+        continue;
+      }
+      this.#lost.remove(call);
+      const answer = await this.#shelf.find(call);
+      if (answer) return { kind: "replay", answer };
+    }
+  }
+
+  /** Whoever leaves while they wait for another's call finds its answer by their own id. */
+  async #waitFor(running: Going, ask: Ask): Promise<Failed | undefined> {
+    try {
+      return await unlessAborted(running.over, ask.signal);
+    } catch {
+      // The only way out of it, and one without words of its own.
+      running.alsoFor(idsOf(ask));
+      throw hungUp();
+    }
+  }
+
+  /** An answer by the id of its call, ours or the caller's. "under way" where the call is not over. */
+  async byId(owner: string, id: string): Promise<KeptAnswer | "under way" | undefined> {
+    const name = idName(owner, id);
+    if (this.#running.has(name)) return "under way";
+    const answer = await this.#shelf.find(name);
+    if (answer) this.#lost.remove(idName(owner, answer.requestId));
+    return answer;
+  }
+
+  run(name: string, going: Going): void {
+    this.#running.set(name, going);
+  }
+
+  /** A name may have been given to a later call meanwhile. */
+  end(name: string, going: Going): void {
+    if (this.#running.get(name) === going) this.#running.delete(name);
+  }
+
+  lose({ owner, requestId }: Ask, fingerprint: string): void {
+    const question = nameOf("lost", owner, fingerprint);
+    this.#lost.add(idName(owner, requestId), { owner, question });
+  }
+
+  /** There will be no answer. */
+  giveUp({ owner, requestId }: Ask): void {
+    this.#lost.remove(idName(owner, requestId));
+  }
+
+  /** Undefined where the disk does not take it: then nothing is kept, and the call goes on. */
+  record(): Recorder | undefined {
+    try {
+      return this.#shelf.begin();
+    } catch (error) {
+      this.#report(error);
+      return undefined;
+    }
+  }
+
+  failed(error: unknown): void {
+    this.#report(error);
+  }
+}
+
+const otherQuestion = (): GatewayError =>
+  new GatewayError(
+    "idempotency_mismatch",
+    "This Idempotency-Key was used before with a different request. Use a new key for each new request.",
+  );

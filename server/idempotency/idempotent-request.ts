@@ -1,0 +1,189 @@
+/** One paid call and its caller: whether it was made before, and what becomes of the answer when the caller is gone. */
+import { GatewayError } from "../lib/gateway-error.ts";
+import type { Streamed } from "../lib/json-stream.ts";
+import type { Scratch } from "../lib/request-temp.ts";
+import type { Signal } from "../lib/signal.ts";
+import type { GenerationQuery } from "../upstream/contract.ts";
+import type { Operation } from "../pipeline/endpoint.ts";
+import { fingerprintOf } from "./fingerprint.ts";
+import type { Going } from "./in-flight-request.ts";
+import type { Incoming, Leaving, Part } from "../request/http-types.ts";
+import type { KeptAnswers } from "./idempotency-store.ts";
+import { lasting } from "./detached-stream.ts";
+import { mayHaveBeenPaid } from "../upstream/may-have-been-billed.ts";
+import type { Again } from "../images/image-links.ts";
+import type { Trip } from "../request/request-record.ts";
+
+export interface KeepingOptions {
+  readonly kept: KeptAnswers;
+  readonly incoming: Incoming;
+  readonly trip: Trip;
+  readonly operation: Operation;
+  readonly query: unknown;
+  /** The call goes on when the caller leaves. */
+  readonly finishes: boolean;
+  /** What may have been paid for may be ordered again. */
+  readonly retryPaid: boolean;
+}
+
+/** Of a caller who never leaves. */
+export const { signal: never } = new AbortController();
+
+type Headers = Readonly<Record<string, string>>;
+
+export interface Replayed {
+  readonly headers: Headers;
+  readonly body: Leaving;
+}
+
+export class Keeping {
+  readonly #options: KeepingOptions;
+  #claim: Going | undefined;
+  #abandoned: Promise<void> | undefined;
+  /** Of a stream: its end is there, and pictures before it. */
+  #isAnswer = false;
+  /** Of a stream: how it ended otherwise. */
+  #failure: GatewayError | undefined;
+
+  constructor(options: KeepingOptions) {
+    this.#options = options;
+  }
+
+  get finishes(): boolean {
+    return this.#options.finishes;
+  }
+
+  get isLeft(): boolean {
+    return this.#abandoned !== undefined;
+  }
+
+  /** Of an answer that will be given again: it has a key, or its caller is gone. */
+  again(signal: Signal, scratch: Scratch): Again | undefined {
+    const { target } = this.#options.trip;
+    return target && (this.#claim?.isWanted || this.isLeft)
+      ? { target, signal, scratch }
+      : undefined;
+  }
+
+  /** The answer, where the call was made before. */
+  async claim(): Promise<Replayed | undefined> {
+    const { kept, incoming, trip, operation, query, finishes } = this.#options;
+    const { headers, signal, requestId } = incoming;
+    const idempotencyKey = readKey(headers.get("idempotency-key"));
+    const clientId = headers.get("x-client-request-id");
+    const claimed = await kept.claim({
+      owner: trip.caller?.id ?? "",
+      requestId,
+      ...(idempotencyKey !== undefined && { idempotencyKey }),
+      ...(clientId && { clientId }),
+      fingerprint: () => fingerprintOf(operation, query as GenerationQuery),
+      signal,
+    });
+    if (claimed.kind === "replay") {
+      const { answer } = claimed;
+      trip.step(`replayed: ${answer.requestId}`);
+      trip.bytesOut = answer.length;
+      const from = { "idempotent-replayed": "true", "vexel-replayed-from": answer.requestId };
+      const close = async (): Promise<void> => undefined;
+      return { headers: { ...answer.headers, ...from }, body: { ...answer, close } };
+    }
+    if (claimed.kind === "failed") {
+      trip.step(`failed with: ${claimed.requestId}`);
+      throw claimed.error;
+    }
+    this.#claim = claimed.claim;
+    if (finishes) signal.addEventListener("abort", this.#onLeft, { once: true });
+    return undefined;
+  }
+
+  /** An answer that is made is on its way: what becomes of it, whoever sends it knows. */
+  readonly #onLeft = (): void => {
+    if (!this.#claim?.isOver) void this.#abandon();
+  };
+
+  /** Kept where it will be asked for again. True where the caller is gone, so that it need not be sent. */
+  async keepWhole(body: string | Uint8Array | Streamed, headers: Headers): Promise<boolean> {
+    const left = this.finishes && this.#options.incoming.signal.aborted;
+    if (left) await this.#abandon();
+    if (left || this.#claim?.isWanted) await this.#keep(body, headers);
+    else this.#claim?.end();
+    return left;
+  }
+
+  /** The caller left while it was sent. */
+  async keepUndelivered(body: Streamed, headers: Headers): Promise<void> {
+    if (!this.finishes || this.#claim?.isWanted) return;
+    await this.#abandon();
+    await this.#keep(body, headers);
+  }
+
+  /** Everything that leaves, written down as it leaves, and worked on to its end when the caller is gone. */
+  stream(body: AsyncIterable<Part>, headers: Headers): AsyncIterable<Part> {
+    const claim = this.#claim;
+    const { incoming } = this.#options;
+    if (!claim || (!this.finishes && !claim.isWanted)) return body;
+    const { pieces } = lasting(body, {
+      finishes: this.finishes,
+      onLeft: () => void this.#abandon(),
+      onPiece: (piece) => claim.append(piece),
+      onOver: async () => {
+        await this.#abandoned;
+        if (this.#isAnswer && (claim.isWanted || this.isLeft)) await claim.keep(headers);
+        else await claim.release(this.#forOthers(this.#failure));
+      },
+    });
+    const iterator = pieces[Symbol.asyncIterator]();
+    // Not every way of leaving ends the reading of a body.
+    if (this.finishes) incoming.signal.addEventListener("abort", () => void iterator.return?.());
+    return { [Symbol.asyncIterator]: () => iterator };
+  }
+
+  /**
+   * Before the files of the call are cleared away. Pictures that came before a failure are paid for: with the failure at
+   * its end the stream is an answer, unless it was cut off because nobody reads it.
+   */
+  async streamEnds(failure: GatewayError | undefined, pictures = 0): Promise<void> {
+    this.#isAnswer = failure === undefined || (pictures > 0 && failure.fault !== "client_closed");
+    this.#failure = failure;
+    await this.#abandoned;
+    // The last piece is yet to leave, and with it the caller may.
+    if (this.finishes && this.#isAnswer) await this.#claim?.look();
+  }
+
+  async release(failure: GatewayError): Promise<void> {
+    await this.#abandoned;
+    await this.#claim?.release(this.#forOthers(failure));
+  }
+
+  /**
+   * What those are told who wait for a call that failed. They are as one caller: what may have been paid for is not ordered
+   * again by the next of them, and what cannot succeed is not tried. A caller who left has nothing to tell.
+   */
+  #forOthers(failure: GatewayError | undefined): GatewayError | undefined {
+    if (!failure || failure.fault === "client_closed") return undefined;
+    const { trip, retryPaid } = this.#options;
+    const isPaid = !retryPaid && mayHaveBeenPaid(trip.attempts, failure);
+    return isPaid || failure.row.retry === "never" ? failure : undefined;
+  }
+
+  #abandon(): Promise<void> {
+    this.#abandoned ??= this.#claim?.abandon() ?? Promise.resolve();
+    return this.#abandoned;
+  }
+
+  async #keep(body: string | Uint8Array | Streamed, headers: Headers): Promise<void> {
+    await this.#claim?.appendAll(body);
+    await this.#claim?.keep(headers);
+    this.#options.trip.step("answer kept");
+  }
+}
+
+function readKey(key: string | null): string | undefined {
+  if (key === null) return undefined;
+  if (/^[\x20-\x7e]{1,255}$/.test(key) && key.trim() !== "") return key;
+  throw new GatewayError(
+    "invalid_idempotency_key",
+    "Invalid 'Idempotency-Key': it must be 1 to 255 printable characters of ASCII.",
+    { param: "Idempotency-Key" },
+  );
+}

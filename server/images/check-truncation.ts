@@ -1,0 +1,106 @@
+/**
+ * Whether a picture is all there. Upstreams do send files that break off, and a viewer shows half of it or nothing. Only
+ * the beginning and the end are looked at, so that a picture of megabytes passes through undecoded; one whose end looks
+ * odd is read to find out, as a paid picture is not thrown away for some bytes behind it.
+ */
+import { imageSize } from "../lib/image-size.ts";
+import { base64Length } from "../lib/json-stream.ts";
+import { lie } from "../embeddings/verify-embeddings.ts";
+import { bytesOf, type Held, startOf, typeOf } from "./image-head.ts";
+
+/** Throws GatewayError for what is no picture, or not all of one. */
+export async function checkWhole(picture: Held): Promise<void> {
+  const type = typeOf(picture);
+  if (type === undefined) throw lie("its picture is not a picture");
+  const kind = kinds[type];
+  if (!kind) return;
+  if (kind.endsWell(await endOf(picture), picture)) return;
+  if (!kind.isWhole(await bytesOf(picture))) throw lie("its picture breaks off");
+}
+
+interface Kind {
+  /** By its last bytes, and what is at hand anyway. False where these do not tell. */
+  endsWell(end: Uint8Array, picture: Held): boolean;
+  /** By all of them. */
+  isWhole(bytes: Uint8Array): boolean;
+}
+
+const kinds: Readonly<Record<string, Kind>> = {
+  "image/png": {
+    endsWell: (end) => endsWith(end, pngEnd),
+    isWhole: (bytes) => imageSize(bytes) !== undefined && hasPngEnd(bytes),
+  },
+  "image/jpeg": { endsWell: (end) => endsWith(end, jpegEnd), isWhole: hasJpegEnd },
+  "image/webp": {
+    endsWell: (_, picture) => webpLength(startOf(picture)) <= lengthOf(picture),
+    isWhole: (bytes) => webpLength(bytes) <= bytes.length,
+  },
+};
+
+/** The last chunk: no content, its name, and the checksum of that. */
+const pngEnd = [0x49, 0x45, 0x4e, 0x44, 0xae, 0x42, 0x60, 0x82];
+const jpegEnd = [0xff, 0xd9];
+
+const endsWith = (bytes: Uint8Array, end: readonly number[]): boolean =>
+  end.every((byte, at) => bytes[bytes.length - end.length + at] === byte);
+
+/** Chunk by chunk: what stands behind the last one is no matter. */
+function hasPngEnd(bytes: Uint8Array): boolean {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  for (let at = 8; at + 12 <= bytes.length; at += 12 + view.getUint32(at)) {
+    if (view.getUint32(at + 4) === 0x49454e44) return true;
+  }
+  return false;
+}
+
+/**
+ * Segment by segment to where the pixels begin. From there on the marker of the end stands nowhere else: within pixels a
+ * byte of ones is followed by zeros. Profiles before them may hold a small picture with an end of its own.
+ */
+function hasJpegEnd(bytes: Uint8Array): boolean {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  for (let at = 2; at + 4 <= bytes.length && bytes[at] === 0xff; ) {
+    const marker = bytes[at + 1] as number;
+    if (marker === 0xda)
+      return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).includes(
+        Buffer.from(jpegEnd),
+        at,
+      );
+    const alone = marker === 0x01 || (marker >= 0xd0 && marker <= 0xd7);
+    at += marker === 0xff ? 1 : alone ? 2 : 2 + view.getUint16(at + 2);
+  }
+  return false;
+}
+
+/** What a WebP says of its length in its first bytes, these included. */
+const webpLength = (start: Uint8Array): number =>
+  start.length < 8
+    ? Number.POSITIVE_INFINITY
+    : 8 + new DataView(start.buffer, start.byteOffset, start.length).getUint32(4, true);
+
+/** Some writers fill the rest of a block with zeros: then this is not the end, and the picture is read. */
+const endBytes = 12;
+
+async function endOf(picture: Held): Promise<Uint8Array> {
+  if (picture.kind === "bytes") return picture.bytes.subarray(-endBytes);
+  if (picture.kind === "base64") return endOfBase64(picture.base64, picture.base64.length);
+  const { aside } = picture;
+  if (aside.encoding === "raw") return aside.end(endBytes);
+  const end = await aside.end(base64Length(endBytes) + 4);
+  return endOfBase64(Buffer.from(end).toString("latin1"), aside.length);
+}
+
+/** `end`: the last characters of so many, or all of them. Four characters are three bytes, counted from the beginning. */
+function endOfBase64(end: string, length: number): Uint8Array {
+  const first = length - end.length;
+  const from = Math.max(first, length - base64Length(endBytes) - 4);
+  return Buffer.from(end.slice(4 * Math.ceil(from / 4) - first), "base64");
+}
+
+/** In bytes; of base64 that has line breaks in it, a little more. */
+function lengthOf(picture: Held): number {
+  if (picture.kind === "bytes") return picture.bytes.length;
+  if (picture.kind === "aside" && picture.aside.encoding === "raw") return picture.aside.length;
+  const characters = picture.kind === "base64" ? picture.base64.length : picture.aside.length;
+  return Math.floor((characters * 3) / 4);
+}

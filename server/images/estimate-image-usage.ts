@@ -1,0 +1,67 @@
+/** The `usage` of image responses and events, complete as OpenAI's types require it: reported, or estimated. */
+import { wireTokens } from "../upstream/catalog/images/picture-tokens.ts";
+import type {
+  EditQuery,
+  GenerationQuery,
+  ImageFacts,
+  ImageUsage,
+  Target,
+} from "../upstream/contract.ts";
+import { countTokens } from "../upstream/count-tokens.ts";
+
+export interface ImageWork {
+  readonly query: GenerationQuery | EditQuery;
+  readonly target: Target | undefined;
+  /** What is known of the images that were made. */
+  readonly facts: ImageFacts;
+  readonly images: number;
+}
+
+/**
+ * An estimate, for `usage` on the wire only: the prompt's tokens, and image tokens by OpenAI's table for the model, or for
+ * the nearest one that has a table.
+ */
+export async function estimateImageUsage(work: ImageWork): Promise<ImageUsage> {
+  const { query, target, facts, images } = work;
+  const { size, quality, input_fidelity: fidelity } = query.options;
+  const tokens = wireTokens(target?.model ?? query.model, {
+    size: knownSize(facts.size) ?? knownSize(size),
+    quality: known(facts.quality) ?? known(quality),
+    fidelity,
+  });
+  const text = images * (await countTokens([query.prompt]));
+  const read = images * sourcesOf(query) * tokens.in;
+  const output = images * tokens.out;
+  return {
+    total_tokens: text + read + output,
+    input_tokens: text + read,
+    output_tokens: output,
+    input_tokens_details: { text_tokens: text, image_tokens: read },
+  };
+}
+
+/** With `input_tokens_details`, which OpenAI's types require: all else of the input is images. */
+export async function withDetails(
+  usage: ImageUsage,
+  query: GenerationQuery | EditQuery,
+): Promise<ImageUsage> {
+  if (hasSplit(usage)) return usage;
+  const { input_tokens: input, input_tokens_details: details } = usage;
+  const text = sourcesOf(query) > 0 ? Math.min(input, await countTokens([query.prompt])) : input;
+  return {
+    ...usage,
+    input_tokens_details: { ...details, text_tokens: text, image_tokens: input - text },
+  };
+}
+
+const hasSplit = ({ input_tokens_details: details }: ImageUsage): boolean =>
+  Number.isSafeInteger(details?.text_tokens) && Number.isSafeInteger(details?.image_tokens);
+
+const sourcesOf = (query: GenerationQuery | EditQuery): number =>
+  "images" in query ? query.images.length + (query.mask ? 1 : 0) : 0;
+
+const known = (value: string | undefined): string | undefined =>
+  value === "auto" ? undefined : value;
+
+const knownSize = (size: string | undefined): string | undefined =>
+  size !== undefined && /^\d{1,5}x\d{1,5}$/.test(size) ? size : undefined;

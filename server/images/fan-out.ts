@@ -1,0 +1,206 @@
+/** More pictures than a target makes in one call: several calls side by side, gathered into one answer. */
+import { GatewayError } from "../lib/gateway-error.ts";
+import type {
+  GenerationQuery,
+  ImageEvent,
+  ImageReply,
+  WholeReply,
+} from "../upstream/contract.ts";
+import { atWork } from "../upstream/may-have-been-billed.ts";
+import { merged } from "./merge-streams.ts";
+import type { Lost } from "./missing-images.ts";
+import type { Plan } from "./plan/plan.ts";
+import { seedAfter } from "./seeds.ts";
+import { together } from "./merge-responses.ts";
+
+/** One caller shall not take all of an upstream's places. */
+const maxParallel = 4;
+
+export interface FanOut<Q> {
+  readonly ask: (query: Q) => Promise<ImageReply>;
+  /** The caller gets events: a failure can be the last of them. */
+  readonly inEvents: boolean;
+  /** Told of each call that failed, or broke off: how many pictures did not come of it. */
+  readonly onMissing: (lost: Lost) => void;
+  /** Where all of the calls fail: what one of them failed with keeps the order from being asked of others. */
+  readonly isFinal?: (error: unknown) => boolean;
+  /** Told that the target made one picture where it was asked for several: the others are asked for one by one. Absent: they are missing. */
+  readonly onUncounted?: (() => void) | undefined;
+}
+
+/**
+ * What has been paid for is delivered: when some of the calls fail, the answer holds the pictures of the others. Only when
+ * none could be made is a failure the answer: the first, or the first that is final.
+ */
+export async function fanOut<Q extends GenerationQuery>(
+  { query, calls }: Pick<Plan<Q>, "query" | "calls">,
+  { ask, inEvents, onMissing, isFinal, onUncounted }: FanOut<Q>,
+): Promise<ImageReply> {
+  const asked = sumOfAll(calls);
+  let { there, failures } = await askAll(query, calls, ask);
+  const askOneByOne = (lacking: number): Promise<Gathered> => {
+    onUncounted?.();
+    return askAll(query, new Array<number>(lacking).fill(1), ask, calls);
+  };
+  const lacking = asked - countIn(there);
+  if (onUncounted && failures.length === 0 && there.every(isOne) && lacking > 0) {
+    const more = await askOneByOne(lacking);
+    there = [...there, ...more.there];
+    failures = more.failures;
+  }
+  for (const { count, error } of failures) onMissing({ count, error });
+  const [failure] = failures;
+  if (failure && there.length === 0) {
+    throw (failures.find(({ error }) => isFinal?.(error)) ?? failure).error;
+  }
+  const [only] = there;
+  if (only?.reply.kind === "stream" && calls.length === 1) {
+    const events = watched(only, onMissing);
+    // How many it makes is seen only when it has ended.
+    return onUncounted && asked > 1
+      ? { kind: "stream", events: toppedUp(events, asked, askOneByOne, onMissing) }
+      : { kind: "stream", events };
+  }
+  if ((failure && inEvents) || there.some(({ reply }) => reply.kind === "stream")) {
+    return { kind: "stream", events: allOf(there, failure?.error, onMissing) };
+  }
+  return together(there.map(({ reply }) => reply as WholeReply));
+}
+
+interface Failure {
+  readonly at: number;
+  readonly count: number;
+  readonly error: unknown;
+}
+
+/** What one call was answered with, and for how many pictures it was. */
+interface Part {
+  readonly count: number;
+  readonly reply: ImageReply;
+}
+
+interface Gathered {
+  readonly there: readonly Part[];
+  /** In the order of the calls. */
+  readonly failures: readonly Failure[];
+}
+
+/** `before`: the calls that were made before these. */
+async function askAll<Q extends GenerationQuery>(
+  query: Q,
+  calls: readonly number[],
+  ask: FanOut<Q>["ask"],
+  before: readonly number[] = [],
+): Promise<Gathered> {
+  const parts: (Part | undefined)[] = calls.map(() => undefined);
+  const failures: Failure[] = [];
+  let next = 0;
+  const work = async (): Promise<void> => {
+    while (next < calls.length) {
+      const at = next++;
+      const count = calls[at] as number;
+      try {
+        const earlier = [...before, ...calls.slice(0, at)];
+        parts[at] = { count, reply: await ask(withCount(query, count, earlier)) };
+      } catch (error) {
+        failures.push({ at, count, error });
+        if (error instanceof GatewayError && error.row.blame !== "client") continue;
+        // Where one was refused, so will the others be: none is paid for in vain.
+        const unasked = sumOfAll(calls.slice(next));
+        if (unasked > 0) failures.push({ at: next, count: unasked, error });
+        next = calls.length;
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(maxParallel, calls.length) }, work));
+  return {
+    there: parts.filter((part) => part !== undefined),
+    failures: failures.toSorted((a, b) => a.at - b.at),
+  };
+}
+
+const sumOfAll = (counts: readonly number[]): number => counts.reduce((sum, each) => sum + each, 0);
+
+const countIn = (parts: readonly Part[]): number =>
+  parts.reduce((sum, { reply }) => sum + (reply.kind === "whole" ? reply.results.length : 0), 0);
+
+const isOne = ({ reply }: Part): boolean => reply.kind === "whole" && reply.results.length === 1;
+
+/** One picture is what every upstream makes unasked, and some have no word for it. */
+const withCount = <Q extends GenerationQuery>(
+  query: Q,
+  count: number,
+  earlier: readonly number[],
+): Q => {
+  const { n: _, ...options } = query.options;
+  const counted = { ...query, options: count === 1 ? options : { ...options, n: count } };
+  if (earlier.length === 0) return counted;
+  const part = (query.part ?? 0) + earlier.length;
+  return { ...counted, rest: seedAfter(query.rest, sumOfAll(earlier)), part };
+};
+
+/** Its events. Where they break off, it is told how many pictures did not come. */
+async function* watched(
+  { reply, count }: Part,
+  onMissing: FanOut<GenerationQuery>["onMissing"],
+): AsyncGenerator<ImageEvent> {
+  let came = 0;
+  let begun = false;
+  try {
+    for await (const event of eventsOf(reply)) {
+      begun = true;
+      came += picturesIn(event);
+      yield event;
+    }
+  } catch (error) {
+    if (came < count) onMissing({ count: count - came, error: begun ? atWork(error) : error });
+    throw error;
+  }
+}
+
+export const picturesIn = (event: ImageEvent): number =>
+  event.type === "whole" ? event.reply.results.length : event.type === "completed" ? 1 : 0;
+
+/**
+ * A stream can tell of a failure at its end, after what has come: one of several that breaks off does not take the others
+ * along.
+ */
+async function* allOf(
+  parts: readonly Part[],
+  failure: unknown,
+  onMissing: FanOut<GenerationQuery>["onMissing"],
+): AsyncGenerator<ImageEvent> {
+  const failures: unknown[] = failure === undefined ? [] : [failure];
+  const kept = async function* (part: Part): AsyncGenerator<ImageEvent> {
+    try {
+      yield* watched(part, onMissing);
+    } catch (error) {
+      failures.push(error);
+    }
+  };
+  yield* merged(parts.map(kept));
+  if (failures.length > 0) throw failures[0];
+}
+
+/** The stream of a server that may make one picture, whatever it is asked for; then the others are asked for. */
+async function* toppedUp(
+  events: AsyncIterable<ImageEvent>,
+  asked: number,
+  askOneByOne: (lacking: number) => Promise<Gathered>,
+  onMissing: FanOut<GenerationQuery>["onMissing"],
+): AsyncGenerator<ImageEvent> {
+  let came = 0;
+  for await (const event of events) {
+    came += picturesIn(event);
+    yield event;
+  }
+  if (came !== 1) return;
+  const { there, failures } = await askOneByOne(asked - came);
+  for (const { count, error } of failures) onMissing({ count, error });
+  yield* allOf(there, failures[0]?.error, onMissing);
+}
+
+export async function* eventsOf(reply: ImageReply): AsyncGenerator<ImageEvent> {
+  if (reply.kind === "whole") yield { type: "whole", reply };
+  else yield* reply.events;
+}

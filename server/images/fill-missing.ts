@@ -1,0 +1,158 @@
+/**
+ * Of several pictures some came and some did not: those are asked of the model's other targets, where the fault says that
+ * this is right. What came is kept, and nobody is asked for it again.
+ */
+import type { GenerationQuery, ImageEvent, ImageReply } from "../upstream/contract.ts";
+import { eventsOf, picturesIn } from "./fan-out.ts";
+import { countOf, type Lost, type Missing, missingOf } from "./missing-images.ts";
+import { seedAfter } from "./seeds.ts";
+import { SetAside } from "./completed-part.ts";
+import { together } from "./merge-responses.ts";
+import { toFault } from "../request/error-response.ts";
+import { isUnsent, mayHaveCost, mayTryElsewhere } from "../routing/retry-policy.ts";
+import type { Call, Send, Stage } from "../request/stage.ts";
+
+export const complete =
+  <Q extends GenerationQuery>(): Stage<Q, ImageReply> =>
+  (next) => {
+    const ask: Send<Q, ImageReply> = async (call) => {
+      const reply = await next(call);
+      if (reply.kind === "stream") return { kind: "stream", events: completed(reply, call, ask) };
+      const rest = restOf(call, call.trip.missing);
+      if (!rest) return reply;
+      if (call.query.stream) {
+        // It may yet come, and then no header should say that it is missing.
+        call.trip.missing = undefined;
+        return { kind: "stream", events: completed(reply, call, ask, rest) };
+      }
+      const aside = new SetAside(call.trip, rest);
+      let more: ImageReply;
+      try {
+        more = await ask(rest.call);
+      } catch (error) {
+        aside.addFailure(error, call.signal);
+        call.trip.missing = missingOf([...rest.hopeless, { count: rest.count, error }]);
+        if (toFault(error, call.signal).fault === "client_closed") throw error;
+        return reply;
+      }
+      if (more.kind === "stream") {
+        return { kind: "stream", events: followed(reply, more, rest, aside, call) };
+      }
+      aside.add();
+      call.trip.missing = missingOf([...rest.hopeless, ...(call.trip.missing?.lost ?? [])]);
+      return together([reply, more]);
+    };
+    return (call) => {
+      call.trip.ordered = call.query.options.n ?? 1;
+      if (call.route.targets.length === 1) return next(call);
+      return ask({ ...call, order: { asked: new Set(), pictures: 0 } });
+    };
+  };
+
+interface Rest<Q> {
+  readonly call: Call<Q>;
+  readonly count: number;
+  /** How many of them may have been paid for. */
+  readonly doubtful: number;
+  /** What nobody else is asked for. */
+  readonly hopeless: readonly Lost[];
+}
+
+function restOf<Q extends GenerationQuery>(
+  call: Call<Q>,
+  missing: Missing | undefined,
+): Rest<Q> | undefined {
+  const { order, route, query, signal } = call;
+  if (!missing || !order || signal.aborted) return undefined;
+  const hopeless: Lost[] = [];
+  const open: Lost[] = [];
+  for (const lost of missing.lost) {
+    (mayTryElsewhere(lost.error, call) ? open : hopeless).push(lost);
+  }
+  // What was sent is a second question, and takes one of the model's tries.
+  const after = open.find(({ error }) => !isUnsent(error)) ?? open[0];
+  if (!after || route.targets.every((target) => order.asked.has(target))) return undefined;
+  const count = countOf(open);
+  const { asked, pictures } = order;
+  const more = {
+    ...query,
+    options: { ...query.options, n: count },
+    rest: seedAfter(query.rest, pictures),
+    part: (query.part ?? 0) + pictures,
+  };
+  const failure = { error: after.error };
+  return {
+    call: { ...call, query: more, order: { asked, pictures: 0, failure } },
+    count,
+    doubtful: countOf(open.filter(({ error }) => mayHaveCost(error))),
+    hopeless,
+  };
+}
+
+/** What came leaves at once; then others are asked for what did not, and the stream ends. */
+async function* completed<Q extends GenerationQuery>(
+  reply: ImageReply,
+  call: Call<Q>,
+  ask: Send<Q, ImageReply>,
+  known?: Rest<Q>,
+): AsyncGenerator<ImageEvent> {
+  const { trip, signal } = call;
+  let came = 0;
+  let failure: unknown;
+  try {
+    for await (const event of eventsOf(reply)) {
+      came += picturesIn(event);
+      yield event;
+    }
+  } catch (error) {
+    failure = error;
+  }
+  const rest = known ?? restOf(call, trip.missing);
+  if (!rest) {
+    if (failure !== undefined) throw failure;
+    return;
+  }
+  // Of a stream in which nothing came, nothing is known to have cost anything.
+  if (came === 0) trip.cost ??= 0;
+  const aside = new SetAside(trip, rest);
+  let more: ImageReply;
+  try {
+    more = await ask(rest.call);
+  } catch (error) {
+    aside.addFailure(error, signal);
+    trip.missing = missingOf([...rest.hopeless, { count: rest.count, error }]);
+    throw trip.missing?.error;
+  }
+  yield* added(more, rest, aside, call);
+}
+
+/** A whole answer, and behind it the stream of another target. */
+async function* followed<Q extends GenerationQuery>(
+  reply: ImageReply,
+  more: ImageReply,
+  rest: Rest<Q>,
+  aside: SetAside,
+  call: Call<Q>,
+): AsyncGenerator<ImageEvent> {
+  yield* eventsOf(reply);
+  yield* added(more, rest, aside, call);
+}
+
+async function* added<Q extends GenerationQuery>(
+  more: ImageReply,
+  { hopeless }: Rest<Q>,
+  aside: SetAside,
+  { trip }: Call<Q>,
+): AsyncGenerator<ImageEvent> {
+  let failure: unknown;
+  try {
+    yield* eventsOf(more);
+  } catch (error) {
+    failure = error;
+  } finally {
+    aside.add();
+  }
+  trip.missing = missingOf([...hopeless, ...(trip.missing?.lost ?? [])]);
+  const told = trip.missing?.error ?? failure;
+  if (told !== undefined) throw told;
+}

@@ -1,0 +1,189 @@
+/** One target draws what was planned for it: its sources made ready, its calls made, its pictures finished. */
+import type { Scratch } from "../lib/request-temp.ts";
+import type { Signal } from "../lib/signal.ts";
+import type {
+  EditQuery,
+  FilePart,
+  GenerationQuery,
+  ImageEvent,
+  ImageReply,
+  Target,
+  WholeReply,
+} from "../upstream/contract.ts";
+import type { ImageTraits } from "../upstream/image-capabilities.ts";
+import type {
+  Conversion as FileConversion,
+  MaskForm,
+  Seen,
+} from "../workers/image/image-worker.ts";
+import type { Usage } from "../pipeline/endpoint.ts";
+import { billed } from "./image-cost.ts";
+import { fanOut } from "./fan-out.ts";
+import { type Conversion, finishReply, upTo } from "./post-process.ts";
+import type { Held } from "./image-head.ts";
+import { type Policy, planPicture } from "./plan/plan.ts";
+import { Shortage } from "./record-missing.ts";
+import { prepare } from "./sources/sources.ts";
+import { nameOf } from "../routing/routing-steps.ts";
+import { mayTryElsewhere } from "../routing/retry-policy.ts";
+import type { Call, Stage } from "../request/stage.ts";
+
+/** Whose work a job on a picture is, and where its result goes. */
+export interface PictureJob {
+  readonly signal: Signal;
+  readonly scratch: Scratch;
+  /** The API key that the job's time is charged to. */
+  readonly key: string;
+}
+
+/** What the house has for pictures. */
+export interface PictureTools {
+  readonly traits: (target: Target, operation: "generations" | "edits") => ImageTraits;
+  /** A link of an upstream's answer. */
+  download(url: string, target: Target, signal: Signal, scratch: Scratch): Promise<Held>;
+  /** A link of a caller's, as a file that has been looked at. */
+  bring(url: string, param: string, job: PictureJob): Promise<FilePart>;
+  /** A picture of a caller's that has been checked: how large it is, and the like. */
+  look(file: FilePart, job: PictureJob): Promise<Seen>;
+  /** Whether a link leads into the operator's own network, or holds a password. */
+  isPrivate(url: string): boolean;
+  convert(picture: Held, to: Conversion, job: PictureJob): Promise<Held>;
+  convertFile(file: FilePart, to: FileConversion, job: PictureJob): Promise<FilePart>;
+  /** The same query with its uploads looked at, to the last pixel. Throws what is wrong with them. */
+  checkEdit(query: EditQuery, call: Call<GenerationQuery>): Promise<EditQuery>;
+  mask(mask: FilePart, to: MaskForm, job: PictureJob): Promise<FilePart>;
+}
+
+type Drawing = GenerationQuery | EditQuery;
+
+export const policyOf = <Q>({ route, trip }: Call<Q>): Policy =>
+  trip.caller?.parameters ?? route.parameters ?? "adapt";
+
+/** The API key that a request counts for; empty where no keys are configured. */
+export const keyOf = <Q>({ trip }: Pick<Call<Q>, "trip">): string => trip.caller?.id ?? "";
+
+const operationOf = <Q>({ operation }: Call<Q>): "generations" | "edits" =>
+  operation === "edits" ? "edits" : "generations";
+
+/** Why this target cannot serve the call. Undefined where it can. */
+export const objection =
+  (traits: PictureTools["traits"]) =>
+  <Q extends Drawing>(call: Call<Q>, target: Target): unknown => {
+    try {
+      planPicture(call.query, traits(target, operationOf(call)), policyOf(call));
+      return undefined;
+    } catch (error) {
+      return error;
+    }
+  };
+
+const usageOf = ({ results, usage }: WholeReply): Usage => ({
+  ...(usage && { inputTokens: usage.input_tokens, outputTokens: usage.output_tokens }),
+  images: results.length,
+});
+
+export const draw = <Q extends Drawing>(tools: PictureTools): Stage<Q, ImageReply> => {
+  /** Targets that were seen to make one picture where they were asked for several. */
+  const uncounted = new WeakSet<Target>();
+  return (next) => async (call) => {
+    const { trip, signal, scratch, target, order } = call;
+    if (!target) throw new Error("No stage chose a target.");
+    order?.asked.add(target);
+    const job: PictureJob = { signal, scratch, key: keyOf(call) };
+    const policy = policyOf(call);
+    const known = tools.traits(target, operationOf(call));
+    const traits = uncounted.has(target) ? { ...known, maxImages: 1 } : known;
+    const plan = planPicture(call.query, policy === "strict" ? known : traits, policy);
+    const adapted = new Set(plan.adapted);
+    trip.adapted = [...adapted];
+    trip.dropped = plan.dropped;
+    const onAdapted = (name: string, step = `converted: ${name}`): void => {
+      if (!adapted.has(name)) trip.step(step);
+      adapted.add(name);
+      trip.adapted = [...adapted];
+    };
+    const query = await prepare(plan.query, traits.edits, {
+      bring: (url, param) => tools.bring(url, param, job),
+      look: (file) => tools.look(file, job),
+      mask: (mask, to) => tools.mask(mask, to, job),
+      convert: (file, to) => tools.convertFile(file, to, job),
+      onAdapted,
+    }).catch((error: unknown) => {
+      trip.unasked();
+      throw error;
+    });
+    const {
+      options: { n },
+      rest,
+    } = call.query;
+    const count = n ?? 1;
+    const shortage = new Shortage({ trip, target, signal, asked: count });
+    const onUncounted = (): void => {
+      uncounted.add(target);
+      onAdapted("n", `${nameOf(target)}: makes one at a time`);
+    };
+    const mayAskForMore = known.uncounted && (policy === "adapt" || policy === "drop");
+    const reply = await fanOut(
+      { ...plan, query },
+      {
+        ask: (part) => {
+          if (order) order.pictures += part.options.n ?? 1;
+          return next({ ...call, query: part });
+        },
+        inEvents: call.query.stream,
+        onMissing: (lost) => shortage.add(lost),
+        isFinal: (error) => !mayTryElsewhere(error, call),
+        onUncounted: mayAskForMore ? onUncounted : undefined,
+      },
+    ).catch((error: unknown) => {
+      shortage.all(error);
+      throw error;
+    });
+    // Of a stream nobody knows yet how it ends.
+    trip.step(`${nameOf(target)}: ${reply.kind === "stream" ? "draws" : "drew"}`);
+    const { aspect } = plan.query;
+    const { size, quality, background } = plan.query.options;
+    const ordered = { operation: operationOf(call), target, query, trip };
+    // It is paid for, whatever becomes of it from here on.
+    if (reply.kind === "whole") {
+      trip.usage = usageOf(reply);
+      billed(reply, ordered);
+    }
+    // Who asks in the vendor's own words may have asked for several.
+    const most = n === undefined && Object.keys(rest).length > 0 ? Number.POSITIVE_INFINITY : count;
+    const spoilt: ImageEvent[] = [];
+    let unfinished: unknown;
+    const finished = await finishReply(
+      reply,
+      {
+        finish: plan.finish,
+        stream: call.query.stream,
+        count,
+        most,
+        asked: {
+          ...(size && { size }),
+          ...(aspect && { aspect }),
+          ...(quality && { quality }),
+          ...(background && { background }),
+        },
+      },
+      {
+        download: (url) => tools.download(url, target, signal, scratch),
+        convert: (picture, to) => tools.convert(picture, to, job),
+        isPrivate: tools.isPrivate,
+        onMissing: (_, error) => {
+          unfinished = error;
+        },
+        onAdapted,
+        onDropped: (name) => {
+          trip.dropped = [...new Set([...(trip.dropped ?? []), name])];
+        },
+        onSpoilt: (event) => spoilt.push(event),
+      },
+    );
+    const ready = upTo(most, billed(finished, ordered, spoilt));
+    if (ready.kind === "stream") return { ...ready, events: shortage.watch(ready.events) };
+    shortage.settle(ready.results.length, unfinished);
+    return ready;
+  };
+};

@@ -1,0 +1,61 @@
+/** Usage of several images: the sum where each reports its own, and shares where one report is for all. */
+import type { ImageUsage, Rest } from "../upstream/contract.ts";
+import { shareUsage } from "../embeddings/share-usage.ts";
+
+/** With the details where all tell them, and of the same kinds. */
+export const sumOf = (
+  before: ImageUsage | undefined,
+  next: ImageUsage | undefined,
+): ImageUsage | undefined =>
+  before && next
+    ? {
+        total_tokens: before.total_tokens + next.total_tokens,
+        input_tokens: before.input_tokens + next.input_tokens,
+        output_tokens: before.output_tokens + next.output_tokens,
+        ...detailsOf("input_tokens_details", before, next),
+        ...detailsOf("output_tokens_details", before, next),
+      }
+    : (next ?? before);
+
+function detailsOf(
+  name: "input_tokens_details" | "output_tokens_details",
+  { [name]: before }: ImageUsage,
+  { [name]: next }: ImageUsage,
+): Pick<ImageUsage, typeof name> {
+  if (!before || !next || Object.keys(before).length !== Object.keys(next).length) return {};
+  const sums: Record<string, number> = {};
+  for (const [kind, count] of Object.entries(before)) {
+    const other = next[kind];
+    if (typeof count !== "number" || typeof other !== "number") return {};
+    sums[kind] = count + other;
+  }
+  return { [name]: sums satisfies Rest };
+}
+
+/** Equal shares, which add up to exactly the whole. */
+export function sharesOf(usage: ImageUsage, images: number): ImageUsage[] {
+  const weights = new Array<number>(images).fill(1);
+  const members: [string, number[] | Rest[]][] = [];
+  for (const [name, value] of Object.entries(usage)) {
+    if (typeof value === "number") members.push([name, shareUsage(value, weights)]);
+    else if (typeof value === "object" && value !== null) {
+      members.push([name, detailShares(value as Rest, weights)]);
+    }
+  }
+  return weights.map((_, at) => {
+    const share = Object.fromEntries(members.map(([name, parts]) => [name, parts[at]]));
+    return share as unknown as ImageUsage;
+  });
+}
+
+/** Of details, counts alone can be shared out. */
+function detailShares(details: Rest, weights: readonly number[]): Rest[] {
+  const counts = Object.entries(details).flatMap(([name, count]) =>
+    Number.isSafeInteger(count) && (count as number) >= 0
+      ? [[name, shareUsage(count as number, weights)] as const]
+      : [],
+  );
+  return weights.map((_, at) =>
+    Object.fromEntries(counts.map(([name, parts]) => [name, parts[at]])),
+  );
+}

@@ -1,0 +1,78 @@
+/**
+ * For whole answers behind proxies that hang up on silence: after a while the answer begins, with spaces, which JSON allows
+ * before its first brace. The status is 200 by then, so a failure is told in the body alone; so is whatever the headers of
+ * the answer would have said.
+ */
+import { orAfter } from "../lib/with-timeout.ts";
+import { unheard } from "../lib/ignore-rejection.ts";
+import type { Leaving, Outgoing } from "../request/http-types.ts";
+
+export async function stayAlive(outcome: Promise<Outgoing>, ms: number): Promise<Outgoing> {
+  const soon = await orAfter(outcome, ms);
+  if (soon) return soon;
+  return {
+    status: 200,
+    headers: { "content-type": "application/json", "vexel-keep-alive": "true" },
+    body: spaced(outcome, ms),
+  };
+}
+
+async function* spaced(
+  outcome: Promise<Outgoing>,
+  ms: number,
+): AsyncGenerator<string | Uint8Array> {
+  let outgoing: Outgoing | undefined;
+  try {
+    while (!outgoing) {
+      yield " ";
+      outgoing = await orAfter(outcome, ms);
+    }
+  } finally {
+    // The client disconnected while it was waiting: the response is still to come, and nobody else closes it.
+    if (!outgoing) unheard(outcome.then(discard));
+  }
+  yield* withNotes(notesOf(outgoing), piecesOf(outgoing.body));
+}
+
+async function discard({ body }: Outgoing): Promise<void> {
+  if (typeof body === "object" && "close" in body) await body.close(false);
+}
+
+/** What can no longer be said in the status and the headers. Undefined where that is nothing. */
+function notesOf({ status, headers }: Outgoing): string | undefined {
+  const { "content-type": _, ...unsaid } = headers;
+  if (status === 200 && Object.keys(unsaid).length === 0) return undefined;
+  return JSON.stringify({ status, headers: unsaid });
+}
+
+/** As the first member of the answer, which is an object and never empty. Clients pass over members they do not know. */
+async function* withNotes(
+  notes: string | undefined,
+  pieces: AsyncIterable<string | Uint8Array>,
+): AsyncGenerator<string | Uint8Array> {
+  let isFirst = notes !== undefined;
+  for await (const piece of pieces) {
+    if (isFirst && piece.length > 0) {
+      isFirst = false;
+      yield `{"vexel":${notes},`;
+      yield typeof piece === "string" ? piece.slice(1) : piece.subarray(1);
+    } else yield piece;
+  }
+}
+
+async function* piecesOf(body: Outgoing["body"]): AsyncGenerator<string | Uint8Array> {
+  if (typeof body === "string" || body instanceof Uint8Array) yield body;
+  else if (body instanceof Blob) yield* body.stream();
+  else if ("open" in body) yield* all(body);
+  else yield* body;
+}
+
+async function* all(body: Leaving): AsyncGenerator<Uint8Array> {
+  let complete = false;
+  try {
+    yield* body.open();
+    complete = true;
+  } finally {
+    await body.close(complete);
+  }
+}

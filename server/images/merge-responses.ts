@@ -1,0 +1,29 @@
+/** Several answers as one: all of their pictures, and what is true of all of them. */
+import { GatewayError } from "../lib/gateway-error.ts";
+import type { WholeReply } from "../upstream/contract.ts";
+import { sumOf } from "./image-usage.ts";
+import { shared } from "./image-facts.ts";
+
+export function together(replies: readonly WholeReply[]): WholeReply {
+  const [first] = replies;
+  if (!first) throw new GatewayError("internal", "Nothing was gathered.");
+  if (replies.length === 1) return first;
+  // Known of all, or not at all.
+  const usage = replies.every((reply) => reply.usage)
+    ? replies.map((reply) => reply.usage).reduce(sumOf, undefined)
+    : undefined;
+  const cost = replies.every((reply) => reply.cost !== undefined)
+    ? replies.reduce((sum, reply) => sum + (reply.cost ?? 0), 0)
+    : undefined;
+  const results = replies.flatMap((reply) => reply.results);
+  const drawn = replies.reduce((sum, reply) => sum + (reply.drawn ?? reply.results.length), 0);
+  const { usage: _, cost: __, drawn: ___, ...others } = first;
+  return {
+    ...others,
+    facts: replies.map(({ facts }) => facts).reduce(shared),
+    results,
+    ...(drawn !== results.length && { drawn }),
+    ...(usage && { usage }),
+    ...(cost !== undefined && { cost }),
+  };
+}

@@ -1,0 +1,25 @@
+/** Several streams as one, in the order in which their pieces come. */
+import { unheard } from "../lib/ignore-rejection.ts";
+
+export async function* merged<T>(sources: readonly AsyncIterable<T>[]): AsyncGenerator<T> {
+  const iterators = sources.map((source) => source[Symbol.asyncIterator]());
+  const ask = async (at: number) => ({
+    at,
+    result: await (iterators[at] as AsyncIterator<T>).next(),
+  });
+  const waiting = new Map(iterators.map((_, at) => [at, ask(at)]));
+  try {
+    while (waiting.size > 0) {
+      const { at, result } = await Promise.race(waiting.values());
+      if (result.done) waiting.delete(at);
+      else {
+        waiting.set(at, ask(at));
+        yield result.value;
+      }
+    }
+  } finally {
+    // Those that have not ended hear that nobody listens; what they fail with then concerns nobody.
+    for (const pending of waiting.values()) unheard(pending);
+    for (const at of waiting.keys()) unheard(iterators[at]?.return?.());
+  }
+}

@@ -1,0 +1,71 @@
+/** Pictures that were asked for and are not there: how many, and what they failed with. */
+import type { FaultName } from "../../contract/faults.ts";
+import { GatewayError } from "../lib/gateway-error.ts";
+
+export interface Lost {
+  readonly count: number;
+  /** What it failed with. Undefined: there were fewer than the upstream was asked for. */
+  readonly error: unknown;
+  /** The upstream may have made them all the same, and no answer tells what that cost. */
+  readonly unsure?: boolean;
+}
+
+/** What could not be had of pictures of which others could. */
+export interface Missing {
+  readonly count: number;
+  readonly fault: FaultName;
+  /** What the first of them failed with, where something failed. */
+  readonly error?: unknown;
+  /** All of them, by what they failed with. */
+  readonly lost: readonly Lost[];
+}
+
+export const missingFor = (count: number, error: unknown): Missing => toMissing([{ count, error }]);
+
+/** Undefined where nothing is. */
+export const missingOf = (lost: readonly Lost[]): Missing | undefined =>
+  countOf(lost) > 0 ? toMissing(lost) : undefined;
+
+function toMissing(lost: readonly Lost[]): Missing {
+  const failed = lost.find(({ error }) => error !== undefined);
+  const fault = faultOf(failed?.error);
+  return { count: countOf(lost), fault, ...(failed && { error: failed.error }), lost };
+}
+
+export const countOf = (lost: readonly Lost[]): number =>
+  lost.reduce((sum, { count }) => sum + count, 0);
+
+/** So many are not there. What no call failed with, they failed with afterwards: `error`, or nobody says. */
+export function lostOf(lacking: number, calls: readonly Lost[], error: unknown): Lost[] {
+  const lost: Lost[] = [];
+  let left = Math.max(0, lacking);
+  for (const each of calls) {
+    const count = Math.min(left, each.count);
+    if (count > 0) lost.push({ ...each, count });
+    left -= count;
+  }
+  if (left > 0) lost.push({ count: left, error });
+  return lost;
+}
+
+/** For the ledger, in few words: the same failure once. */
+export function wordsOf(lost: readonly Lost[], asked: number): string[] {
+  const counts = new Map<string, { count: number; unsure: boolean }>();
+  for (const { count, error, unsure = false } of lost) {
+    const words = counts.get(`${faultOf(error)} ${unsure}`);
+    if (words) words.count += count;
+    else counts.set(`${faultOf(error)} ${unsure}`, { count, unsure });
+  }
+  return [...counts].map(
+    ([key, { count, unsure }]) =>
+      `${key.split(" ")[0]}${asked > 1 ? ` for ${count} of ${asked}` : ""}${unsure ? ", may have been paid" : ""}`,
+  );
+}
+
+/** Without a failure there are fewer than the upstream was asked for. */
+const faultOf = (error: unknown): FaultName =>
+  error === undefined
+    ? "upstream_invalid"
+    : error instanceof GatewayError
+      ? error.fault
+      : "internal";

@@ -1,0 +1,66 @@
+/** The first step of a chain: a prompt is shown to a moderation, where the model has one, before any picture is paid for. */
+import { GatewayError } from "../lib/gateway-error.ts";
+import type { GenerationQuery, ImageReply } from "../upstream/contract.ts";
+import type { Reach } from "../upstream/client.ts";
+import { askWithin, type OwnQuestions } from "../limits/internal-request.ts";
+import type { Call, Stage } from "../request/stage.ts";
+
+export interface ModerateOptions<Q> {
+  readonly ask: Reach["moderation"];
+  readonly limits: OwnQuestions;
+  /** Throws where nobody could draw it at the moment: then nobody need look at the prompt. */
+  readonly expectSomebody: (call: Call<Q>) => void;
+}
+
+export const moderate =
+  <Q extends GenerationQuery>(options: ModerateOptions<Q>): Stage<Q, ImageReply> =>
+  (next) =>
+  async (call) => {
+    const { route, trip } = call;
+    if (!route.moderation) return next(call);
+    options.expectSomebody(call);
+    const flagged = await look(options, call);
+    if (flagged) {
+      trip.step("moderation: flagged");
+      throw new GatewayError(
+        "moderation_blocked",
+        `Your request was rejected by the safety system. safety_violations=[${flagged.join(", ")}].`,
+        { extra: { moderation_details: { moderation_stage: "input", categories: flagged } } },
+      );
+    }
+    return next(call);
+  };
+
+/** The categories for which it was flagged; undefined where it may be drawn. */
+async function look<Q extends GenerationQuery>(
+  { ask, limits }: ModerateOptions<Q>,
+  { route, query, signal, trip }: Call<Q>,
+): Promise<readonly string[] | undefined> {
+  const { moderation } = route;
+  if (!moderation) return undefined;
+  try {
+    const { target } = moderation;
+    const { flagged, categories } = await askWithin(
+      limits,
+      { target, text: query.prompt, key: trip.caller?.id ?? "", route, signal },
+      () => ask(query.prompt, query.model, target, signal),
+    );
+    if (!flagged) trip.step("moderation: passed");
+    return flagged ? categories : undefined;
+  } catch (error) {
+    const fault = error instanceof GatewayError ? error.fault : "defect";
+    trip.step(`moderation: ${fault}`);
+    if (signal.aborted || moderation.onFailure === "refuse") throw unseen(error);
+    return undefined;
+  }
+}
+
+/** Whoever asks again may have more luck; whether the moderation's own words suit a caller, nobody knows. */
+const unseen = (error: unknown): unknown =>
+  error instanceof GatewayError && error.row.blame === "upstream"
+    ? new GatewayError(
+        "upstream_error",
+        "The prompt could not be shown to the moderation, so nothing was drawn. Please try again later.",
+        { unsent: true, logged: `moderation: ${error.fault}` },
+      )
+    : error;

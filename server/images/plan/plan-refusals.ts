@@ -1,0 +1,51 @@
+/** Why a target is not asked for something, by the name of the option, and what there is instead. */
+import { GatewayError } from "../../lib/gateway-error.ts";
+import type { OptionName } from "../../upstream/image-capabilities.ts";
+import type { Draft } from "./plan.ts";
+import { listed } from "../../upstream/image-sizes.ts";
+
+/** Kinds of file that the gateway makes of any other. */
+export const converts = ["png", "jpeg", "webp"] as const;
+
+/** `format`: what would come. Undefined where the caller named none, or none that can be had. */
+export const uncompressible = (format: string | undefined): GatewayError =>
+  new GatewayError(
+    "invalid_value",
+    `Compression less than 100 is not supported ${format === undefined ? "without an output_format" : `for ${format} output`}. Ask for output_format 'jpeg' or 'webp', or leave output_compression out.`,
+    { param: "output_compression" },
+  );
+
+export function refusal(
+  draft: Draft,
+  name: OptionName,
+  value: unknown,
+  allowed: readonly string[] | undefined,
+): GatewayError {
+  const values = [...(allowed ?? []), ...(draft.policy === "strict" ? [] : (doneHere[name] ?? []))];
+  if (name === "background" && value === "transparent") {
+    return new GatewayError(
+      "transparency_unsupported",
+      `Transparent background is not supported for this model. Supported values are: ${listed([...values, "auto"])}.`,
+      { param: name },
+    );
+  }
+  if (values.length === 0) return lacks(draft, name);
+  return new GatewayError(
+    "invalid_value",
+    `Invalid value: '${String(value).slice(0, 100)}'. Supported values are: ${listed(values)}.`,
+    { param: name },
+  );
+}
+
+/** Values that a target need not know. */
+const doneHere: Readonly<Partial<Record<OptionName, readonly string[]>>> = {
+  output_format: converts,
+  background: ["opaque"],
+};
+
+export const lacks = ({ model }: Draft, name: string): GatewayError =>
+  new GatewayError(
+    "unknown_parameter",
+    `Unknown parameter: '${name}'. The model '${model}' has no such option; leave it out.`,
+    { param: name },
+  );

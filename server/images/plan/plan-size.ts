@@ -1,0 +1,49 @@
+/** How large: exactly as asked where the target knows sizes, the nearest shape where it knows only shapes. */
+import { GatewayError } from "../../lib/gateway-error.ts";
+import type { Sizes } from "../../upstream/image-capabilities.ts";
+import type { Draft } from "./plan.ts";
+import { against, describeSizes, nearestRatio, readSize } from "../../upstream/image-sizes.ts";
+
+export function planSize(draft: Draft, sizes: Sizes): void {
+  const asked = draft.options.size;
+  if (asked === undefined || sizes === "any") return;
+  if ("list" in sizes && sizes.list.includes(asked)) return;
+  if (asked === "auto") {
+    delete draft.options.size;
+    return;
+  }
+  // Who names the shape itself is understood.
+  if ("ratios" in sizes && sizes.ratios.includes(asked)) {
+    draft.shape = { aspect: asked };
+    delete draft.options.size;
+    return;
+  }
+  const why = unlike(asked, sizes);
+  if (why === undefined && !("ratios" in sizes)) return;
+  const size = readSize(asked);
+  if (size && "ratios" in sizes && draft.policy !== "strict") {
+    draft.shape = { aspect: nearestRatio(size, sizes.ratios), wanted: asked };
+    draft.adapted.push("size");
+  } else if (draft.policy === "drop") {
+    draft.dropped.push("size");
+  } else {
+    throw illegal(asked, why ?? describeSizes(sizes), sizes);
+  }
+  delete draft.options.size;
+}
+
+function unlike(asked: string, sizes: Exclude<Sizes, "any">): string | undefined {
+  const size = readSize(asked);
+  if (!size) return describeSizes(sizes);
+  return "rule" in sizes ? against(size, sizes.rule) : describeSizes(sizes);
+}
+
+/** OpenAI has a code of its own for models with a list of sizes. */
+const illegal = (asked: string, why: string, sizes: Exclude<Sizes, "any">): GatewayError =>
+  new GatewayError(
+    "rule" in sizes ? "invalid_value" : "invalid_size",
+    `Invalid size '${asked.slice(0, 100)}'. ${why}`,
+    {
+      param: "size",
+    },
+  );

@@ -1,0 +1,64 @@
+/** What goes into an edit, compared with what the target can take. Content is never left out, whatever the policy. */
+import { GatewayError } from "../../lib/gateway-error.ts";
+import type { EditQuery, FilePart, ImageSource } from "../../upstream/contract.ts";
+import type { EditTraits } from "../../upstream/image-capabilities.ts";
+
+/** Throws GatewayError where the target cannot take it. */
+export function checkSources(
+  { images, mask, files }: EditQuery,
+  edits: EditTraits | undefined,
+  model: string,
+): void {
+  if (!edits) {
+    throw new GatewayError(
+      "unsupported_operation",
+      `The model '${model}' makes pictures but does not edit them.`,
+      { param: "model" },
+    );
+  }
+  if (images.length > edits.maxImages) {
+    throw new GatewayError(
+      "invalid_value",
+      `Invalid 'image': too many pictures. Expected at most ${edits.maxImages} for this model, but got ${images.length}.`,
+      { param: "image" },
+    );
+  }
+  if (mask && !edits.mask) throw takesNo("mask", `The model '${model}' takes no mask`);
+  const [extra] = files;
+  if (extra && !edits.files) throw takesNo(extra.field, `The model '${model}' takes no such file`);
+  const sources = mask ? [...images, mask] : images;
+  // A mask that is too large is made anew, and looked at then.
+  for (const source of images) if (source.kind === "file") checkBytes(source.file, edits);
+  if (edits.linksOnly && sources.some((source) => !isLink(source))) {
+    throw new GatewayError(
+      "invalid_value",
+      `Invalid 'image': the model '${model}' fetches pictures from links and takes no files. Send images: [{"image_url": "https://..."}].`,
+      { param: "image" },
+    );
+  }
+  if (sources.some(({ kind }) => kind === "file_id") && !edits.fileIds) {
+    throw new GatewayError(
+      "invalid_value",
+      `Invalid 'images': the model '${model}' knows no files by id. Send the picture itself, or an image_url.`,
+      { param: "images" },
+    );
+  }
+}
+
+/** Throws where it is larger than the target takes. Another may take more. */
+export function checkBytes({ field, size }: FilePart, { maxBytes = Infinity }: EditTraits): void {
+  if (size <= maxBytes) return;
+  throw new GatewayError(
+    "request_too_large",
+    `The file '${field}' is larger than the ${maxBytes} bytes that this model takes.`,
+    { param: field, unsent: true, as: { retry: "elsewhere", final: true } },
+  );
+}
+
+const isLink = (source: ImageSource): boolean =>
+  source.kind === "url" && !source.url.startsWith("data:");
+
+const takesNo = (param: string, why: string): GatewayError =>
+  new GatewayError("unknown_parameter", `Unknown parameter: '${param}'. ${why}; leave it out.`, {
+    param,
+  });

@@ -1,0 +1,23 @@
+/** What a stream cannot carry, or a target cannot stream. */
+import { GatewayError } from "../../lib/gateway-error.ts";
+import type { ImageTraits } from "../../upstream/image-capabilities.ts";
+import type { Draft } from "./plan.ts";
+import { lacks } from "./plan-refusals.ts";
+
+export function planStream(draft: Draft, { streams }: ImageTraits): void {
+  const { policy, adapted, finish } = draft;
+  if (!streams) {
+    if (policy === "strict") throw lacks(draft, "stream");
+    adapted.push("stream");
+  }
+  // OpenAI's events have no member for a link.
+  if (finish.as !== "url") return;
+  if (policy === "strict") {
+    throw new GatewayError(
+      "invalid_value",
+      "Events of a stream hold pictures in base64 and no links. Leave response_format out, or ask without stream.",
+      { param: "response_format" },
+    );
+  }
+  adapted.push("response_format");
+}

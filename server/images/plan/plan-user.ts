@@ -1,0 +1,36 @@
+/** Who asks, for a target that takes names of a certain length only: its adapter makes them fit, and that is told. */
+import { GatewayError } from "../../lib/gateway-error.ts";
+import type { ImageTraits } from "../../upstream/image-capabilities.ts";
+import type { Draft } from "./plan.ts";
+
+export function planUser(
+  { options, policy, adapted, dropped }: Draft,
+  { userLength }: ImageTraits,
+): void {
+  if (!userLength) return;
+  const { safety_identifier, user } = options;
+  const name = safety_identifier === undefined ? "user" : "safety_identifier";
+  // There is room for one.
+  if (safety_identifier !== undefined && user !== undefined) {
+    if (policy === "strict") throw oneOfTwo();
+    delete options.user;
+    dropped.push("user");
+  }
+  const { length } = options[name] ?? { length: userLength.least };
+  if (length >= userLength.least && length <= userLength.most) return;
+  if (policy !== "strict") adapted.push(name);
+  else {
+    throw new GatewayError(
+      "invalid_value",
+      `Invalid '${name}': expected ${userLength.least} to ${userLength.most} characters for this model, but got ${length}.`,
+      { param: name },
+    );
+  }
+}
+
+const oneOfTwo = (): GatewayError =>
+  new GatewayError(
+    "invalid_value",
+    "Invalid 'user': this model takes one of 'user' and 'safety_identifier'. Leave 'user' out.",
+    { param: "user" },
+  );

@@ -1,0 +1,120 @@
+/** A stream for those who asked for one and a whole answer for those who did not, whatever the upstream gave. */
+import { GatewayError } from "../lib/gateway-error.ts";
+import type {
+  GenerationQuery,
+  ImageEvent,
+  ImageFrame,
+  ImageReply,
+  ImageResult,
+  WholeReply,
+} from "../upstream/contract.ts";
+import { sharesOf, sumOf } from "./image-usage.ts";
+import { missingFor } from "./missing-images.ts";
+import { toFault } from "../request/error-response.ts";
+import { lie } from "../embeddings/verify-embeddings.ts";
+import type { Call, Stage } from "../request/stage.ts";
+
+export const asAsked =
+  <Q extends GenerationQuery>(): Stage<Q, ImageReply> =>
+  (next) =>
+  async (call) => {
+    // At once: while an upstream that does not stream is drawing, the caller hears that it goes on.
+    if (call.query.stream) return { kind: "stream", events: toFrames(() => next(call), call) };
+    const reply = await next(call);
+    return reply.kind === "whole" ? reply : gather(reply.events, call);
+  };
+
+/** As many finished pictures as were asked for, or a failure at the end that says how many are missing. */
+async function* toFrames<Q extends GenerationQuery>(
+  ask: () => Promise<ImageReply>,
+  { query, trip }: Call<Q>,
+): AsyncGenerator<ImageEvent> {
+  const { n: asked = 1 } = query.options;
+  let came = 0;
+  try {
+    for await (const frame of framesIn(await ask())) {
+      if (frame.type === "completed") came++;
+      yield frame;
+    }
+  } catch (error) {
+    throw came > 0 && came < asked ? short(asked - came, asked, error) : error;
+  }
+  if (came < asked) throw short(asked - came, asked, trip.missing?.error ?? tooFew());
+}
+
+const tooFew = (): GatewayError => lie("it holds fewer pictures than the upstream was asked for");
+
+/** The others are paid for. A defect stays one. */
+const short = (missing: number, asked: number, error: unknown): unknown =>
+  error instanceof GatewayError
+    ? new GatewayError(
+        error.fault,
+        `${missing} of ${asked} pictures ${missing === 1 ? "is" : "are"} missing. ${error.message}`,
+        { ...error.details, paid: true },
+      )
+    : error;
+
+async function* framesIn(reply: ImageReply): AsyncGenerator<ImageFrame> {
+  if (reply.kind === "whole") yield* framesOf(reply);
+  else {
+    for await (const event of reply.events) {
+      if (event.type === "whole") yield* framesOf(event.reply);
+      else yield event;
+    }
+  }
+}
+
+function* framesOf(reply: WholeReply): Generator<ImageFrame> {
+  // One response has one usage, and every event must have one: together they say the same.
+  const shares = reply.usage && sharesOf(reply.usage, reply.results.length);
+  for (const [at, { image, rest, revised_prompt }] of reply.results.entries()) {
+    const usage = shares?.[at];
+    if (image.kind === "url") throw lie("a link, which a stream cannot carry");
+    yield {
+      type: "completed",
+      image,
+      ...(reply.created !== undefined && { created: reply.created }),
+      ...reply.facts,
+      ...(usage && { usage }),
+      rest: { ...reply.rest, ...rest, ...(revised_prompt !== undefined && { revised_prompt }) },
+    };
+  }
+}
+
+/** What has come of a stream is delivered, even if it breaks off; then the answer says what is missing. */
+async function gather<Q extends GenerationQuery>(
+  events: AsyncIterable<ImageEvent>,
+  { query, trip, signal }: Call<Q>,
+): Promise<WholeReply> {
+  const results: ImageResult[] = [];
+  let whole: Omit<WholeReply, "kind" | "results"> = { facts: {} };
+  let failure: unknown;
+  try {
+    for await (const event of events) {
+      if (event.type === "whole") {
+        const { kind: _, results: more, usage, ...others } = event.reply;
+        const spent = sumOf(whole.usage, usage);
+        results.push(...more);
+        whole = { ...whole, ...others, ...(spent && { usage: spent }) };
+        continue;
+      }
+      const { type, image, index: _, created, usage, rest, ...facts } = event;
+      if (type !== "completed") continue;
+      results.push({ image });
+      const spent = sumOf(whole.usage, usage);
+      whole = {
+        ...(created !== undefined && { created }),
+        facts,
+        ...(spent && { usage: spent }),
+        rest: { ...whole.rest, ...rest },
+      };
+    }
+  } catch (error) {
+    failure = toFault(error, signal);
+    const { fault } = failure as GatewayError;
+    if (results.length === 0 || fault === "internal" || fault === "client_closed") throw error;
+  }
+  const lacking = (query.options.n ?? 1) - results.length;
+  if (lacking > 0) trip.missing = missingFor(lacking, failure);
+  return { kind: "whole", results, ...whole };
+}

@@ -1,0 +1,130 @@
+/** What a call cost, in US dollars. What must be known and is not makes the whole unknown: never 0, never a guess. */
+import type { Price } from "../lib/price.ts";
+
+/** How many of a count of tokens are text, and how many are pictures. */
+export interface Split {
+  readonly text: number;
+  readonly image: number;
+}
+
+/** What was delivered, as far as it is known. */
+export interface Delivered {
+  readonly inputTokens?: number | undefined;
+  readonly outputTokens?: number | undefined;
+  readonly input?: Split | undefined;
+  readonly output?: Split | undefined;
+  /** How many pictures. */
+  readonly images: number;
+  /** What is true of all of them. */
+  readonly size?: string | undefined;
+  readonly quality?: string | undefined;
+  /** What the upstream itself says that it cost. It knows best. */
+  readonly told?: number | undefined;
+}
+
+const million = 1_000_000;
+
+export function costOf(price: Price | undefined, what: Delivered): number | undefined {
+  if (what.told !== undefined && what.told >= 0 && what.told < Number.POSITIVE_INFINITY) {
+    return what.told;
+  }
+  if (!price) return undefined;
+  const parts: (number | undefined)[] = [];
+  const { tokens, pictures, megapixel } = price;
+  if (tokens) {
+    parts.push(tokensCost(what.inputTokens, what.input, tokens.textIn, tokens.imageIn));
+    // A price for what goes in alone, as of vectors, says that what comes out is free.
+    if (tokens.textOut !== undefined || tokens.imageOut !== undefined) {
+      parts.push(tokensCost(what.outputTokens, what.output, tokens.textOut, tokens.imageOut));
+    }
+  }
+  if (pictures) parts.push(times(what.images, pictureCost(pictures, what)));
+  if (megapixel !== undefined) {
+    const pixels = pixelsOf(what.size);
+    parts.push(
+      times(what.images, pixels === undefined ? undefined : (pixels * megapixel) / million),
+    );
+  }
+  return parts.length === 0 ? undefined : parts.reduce(plus);
+}
+
+/** What no list of prices has a larger picture than, where nobody says how large one is. */
+const largestUsual = 2048 * 2048;
+
+/** For estimates, where the list has not what is meant: the dearest that it has. Undefined where it has nothing. */
+export function dearestRow(price: Price, what: Delivered): number | undefined {
+  const { tokens, pictures, megapixel } = price;
+  const [perToken, perPicture] = [highest(tokens), highest(pictures)];
+  const pixels = pixelsOf(what.size) ?? largestUsual;
+  const { input, output } = what;
+  const counted = [input?.text, input?.image, output?.text, output?.image];
+  const parts = [
+    perToken === undefined ? undefined : sum(counted) * (perToken / million),
+    times(what.images, perPicture),
+    megapixel === undefined ? undefined : (what.images * pixels * megapixel) / million,
+  ];
+  return parts.every((part) => part === undefined) ? undefined : sum(parts);
+}
+
+function highest(prices: object = {}): number | undefined {
+  const known = Object.values(prices).filter((price) => typeof price === "number");
+  return known.length === 0 ? undefined : Math.max(...known);
+}
+
+const sum = (counts: readonly (number | undefined)[]): number =>
+  counts.reduce<number>((all, count = 0) => all + count, 0);
+
+function tokensCost(
+  total: number | undefined,
+  split: Split | undefined,
+  text: number | undefined,
+  image: number | undefined,
+): number | undefined {
+  if (split) return plus(shareCost(split.text, text), shareCost(split.image, image));
+  // Nobody says which is which: that matters only where they differ in price.
+  return total !== undefined && text === image ? shareCost(total, text) : undefined;
+}
+
+/** None of a kind costs nothing, whatever its price. */
+const shareCost = (count: number, price: number | undefined): number | undefined =>
+  count === 0 ? 0 : price === undefined ? undefined : (count * price) / million;
+
+/** What is said of quality and size together comes first, then of the quality, then of the size. */
+function pictureCost(
+  table: NonNullable<Price["pictures"]>,
+  { size, quality }: Delivered,
+): number | undefined {
+  const bySize = (prefix: string): number | undefined =>
+    size === undefined ? undefined : (table[`${prefix}${size}`] ?? classOf(table, prefix, size));
+  const ofQuality = quality === undefined ? undefined : (bySize(`${quality} `) ?? table[quality]);
+  return ofQuality ?? bySize("") ?? table[""];
+}
+
+/** The smallest class that holds the size. */
+function classOf(
+  table: NonNullable<Price["pictures"]>,
+  prefix: string,
+  size: string,
+): number | undefined {
+  const pixels = pixelsOf(size);
+  if (pixels === undefined) return undefined;
+  const start = `${prefix}<=`;
+  let best: { readonly most: number; readonly price: number } | undefined;
+  for (const [key, price] of Object.entries(table)) {
+    const most = key.startsWith(start) ? pixelsOf(key.slice(start.length)) : undefined;
+    if (most === undefined || most < pixels || (best && best.most <= most)) continue;
+    best = { most, price };
+  }
+  return best?.price;
+}
+
+function pixelsOf(size: string | undefined): number | undefined {
+  const [, width, height] = /^(\d+)x(\d+)$/.exec(size ?? "") ?? [];
+  return width === undefined ? undefined : Number(width) * Number(height);
+}
+
+const plus = (a: number | undefined, b: number | undefined): number | undefined =>
+  a === undefined || b === undefined ? undefined : a + b;
+
+const times = (count: number, each: number | undefined): number | undefined =>
+  each === undefined ? undefined : count * each;

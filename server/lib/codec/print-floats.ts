@@ -1,0 +1,58 @@
+/**
+ * Prints float32 numbers as JSON text: each as the shortest decimal that reads back as the same float32, laid out as
+ * JavaScript lays out numbers. Printing is most of the work of a response in numbers, so it is done in WebAssembly.
+ */
+import { assemble } from "./load-wasm.ts";
+
+interface Machine {
+  readonly memory: WebAssembly.Memory;
+  print(from: number, end: number, into: number): number;
+}
+
+/** Numbers printed at a time: they and their text fit into one page of memory. */
+export const blockLength = 1024;
+/** Behind the memory that the WebAssembly code uses itself. */
+const numbersAt = 20 * 1024;
+const textAt = numbersAt + 4 * blockLength;
+
+/** Built when the first vector is printed: most clients ask for base64, and the start should not wait for it. */
+let printer: ReturnType<typeof build> | undefined;
+
+function build() {
+  const machine = assemble<Machine>("digits.wasm");
+  if (!machine) throw new Error("digits.wasm needs no SIMD, and does not compile all the same.");
+  const { buffer } = machine.memory;
+  const source = new Float32Array(buffer, numbersAt, blockLength);
+  const text = new Uint8Array(buffer);
+  return (numbers: Float32Array, into: Uint8Array, at: number): number => {
+    let end = at;
+    for (let from = 0; from < numbers.length; from += blockLength) {
+      const block = numbers.subarray(from, from + blockLength);
+      source.set(block);
+      const textEnd = machine.print(numbersAt, numbersAt + block.byteLength, textAt);
+      into.set(text.subarray(textAt, textEnd), end);
+      end += textEnd - textAt;
+    }
+    return end;
+  };
+}
+
+/** Two brackets, and for each number a comma and the length of -123456790000000000000, the longest there is. */
+export const mostBytes = (count: number): number => 2 + 23 * count;
+
+/**
+ * Writes `[1,2.5,...]` into `into` at `at` and returns the end of the text. `into` has room for mostBytes(count).
+ * A number that is not finite becomes null, as in JSON.stringify.
+ */
+export function printFloats(numbers: Float32Array, into: Uint8Array, at: number): number {
+  printer ??= build();
+  into[at] = openBracket;
+  const end = printer(numbers, into, at + 1);
+  // Over the comma behind the last number.
+  const last = numbers.length > 0 ? end - 1 : end;
+  into[last] = closeBracket;
+  return last + 1;
+}
+
+const openBracket = 0x5b;
+const closeBracket = 0x5d;

@@ -1,0 +1,97 @@
+/** What one call puts aside because it is too large to hold: cleared away when the call is over. */
+import { Allowance, Held } from "./spill-buffer.ts";
+import { NamelessFile } from "./unlinked-temp-file.ts";
+import { releaseAll } from "./release-all.ts";
+import type { TempAccount } from "./temp-storage.ts";
+
+/** Where another process of this machine finds a stretch of a file. */
+export interface Place {
+  readonly path: string;
+  readonly from: number;
+  readonly length: number;
+}
+
+/** A stretch of a file of one call. */
+export interface Aside {
+  /** Bytes as they lie there. */
+  readonly length: number;
+  /** How the content lies there: as it is, or as the base64 in which it came. */
+  readonly encoding: "raw" | "base64";
+  /** The first bytes as they lie there, for a look at what it is. */
+  readonly start: Uint8Array;
+  /** Where another process of this machine can read all of it, decoded or not. Absent: nowhere. */
+  readonly path?: string;
+  /** The same, where the file holds more than this. */
+  readonly place?: Place | undefined;
+  /** Keeps the file open while another process uses `path` or `place`, until the returned function is called. */
+  lend?(): (() => void) | undefined;
+  /** As they lie there. Each piece lives only until the next is asked for. */
+  stream(): AsyncIterable<Uint8Array>;
+  /** The same, where they lie in memory. */
+  atHand?(): readonly Uint8Array[] | undefined;
+  /** All of them, as they lie there. */
+  bytes(): Promise<Uint8Array>;
+  /** The last so many of them, for a look whether it is all there. */
+  end(bytes: number): Promise<Uint8Array>;
+}
+
+export interface Scratch {
+  /** A new file of this call. */
+  file(): Promise<NamelessFile>;
+  /** Bytes of this call, wherever there is room for them. */
+  hold(): Held;
+  /** Of everything that was put aside, nothing can be read any more. */
+  clear(): Promise<void>;
+}
+
+/**
+ * Costs nothing until something is put aside. `allowance`: what all calls together may hold in memory. `account`: what
+ * the files are charged to.
+ */
+export function createScratch(
+  folder: string,
+  allowance: Allowance = nothing,
+  account?: TempAccount,
+): Scratch {
+  const files: NamelessFile[] = [];
+  const held: Held[] = [];
+  let cleared = false;
+  const file = async (): Promise<NamelessFile> => {
+    const opened = await NamelessFile.create(folder, account);
+    // A call that was given up may still be reading an answer.
+    if (cleared) {
+      await opened.close();
+      throw new Error("The call is over: there is nothing to put aside for.");
+    }
+    files.push(opened);
+    return opened;
+  };
+  return {
+    file,
+    hold: () => {
+      const bytes = new Held(cleared ? nothing : allowance, file);
+      held.push(bytes);
+      return bytes;
+    },
+    clear: async () => {
+      cleared = true;
+      await releaseAll([
+        ...held.splice(0).map((bytes) => () => bytes.clear()),
+        ...files.splice(0).map((file) => () => file.close()),
+      ]);
+    },
+  };
+}
+
+const nothing = new Allowance(0);
+
+const noRoom = async (): Promise<never> => {
+  throw new Error("This call has no room on disk.");
+};
+
+/** For calls that put nothing aside. */
+export const noScratch: Scratch = {
+  file: noRoom,
+  hold: () => new Held(nothing, noRoom),
+  clear: async () => undefined,
+};

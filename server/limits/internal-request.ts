@@ -1,0 +1,67 @@
+/**
+ * Questions that the gateway asks for reasons of its own: whether a prompt may be drawn, whether vectors are where they
+ * should be. The upstream counts them like any other call, so they count here as well, and wait their turn.
+ */
+import { GatewayError } from "../lib/gateway-error.ts";
+import type { Signal } from "../lib/signal.ts";
+import type { Target } from "../upstream/contract.ts";
+import { correct, none, take } from "./limiter.ts";
+import type { Demand } from "./limit-scope.ts";
+import type { Admission, Arriving } from "./admission.ts";
+import { loadOf } from "../request/request-load.ts";
+
+export interface OwnQuestion {
+  readonly target: Target;
+  readonly text: string;
+  /** Whose turn it is among those who wait. */
+  readonly key: string;
+  readonly route: Arriving["route"];
+  readonly signal: Signal;
+}
+
+export interface OwnQuestions {
+  readonly admission: Admission;
+  /** Milliseconds, monotonic. */
+  readonly clock: () => number;
+}
+
+/** Throws `target_at_limit`, or what a wait ends with, and asks nothing then. */
+export async function askWithin<A>(
+  { admission, clock }: OwnQuestions,
+  { target, text, key, route, signal }: OwnQuestion,
+  ask: () => Promise<A>,
+): Promise<A> {
+  if (!target.scopes) return ask();
+  const scopes = admission.scopesOf(target.scopes);
+  const { tokens } = loadOf({ kind: "text", texts: [text] });
+  const demand: Demand = { requests: 1, tokens, images: 0, pixels: 0 };
+  const short = take(scopes, demand, clock());
+  if (short) throw atLimit(route.id, short.waitMs);
+  const gates = scopes.map(({ gate }) => gate);
+  try {
+    await admission.wait({
+      key,
+      route,
+      gates,
+      demand,
+      begun: () => false,
+      signal: () => signal,
+    });
+  } catch (error) {
+    correct(scopes, demand, none, clock());
+    throw error;
+  }
+  const began = clock();
+  try {
+    return await ask();
+  } finally {
+    admission.free(gates, clock() - began);
+  }
+}
+
+const atLimit = (model: string, waitMs: number): GatewayError =>
+  new GatewayError(
+    "target_at_limit",
+    `Rate limit reached for ${model} at its upstream. Please try again later.`,
+    { unsent: true, ...(Number.isFinite(waitMs) && { retryAfterMs: waitMs }) },
+  );

@@ -1,0 +1,54 @@
+/** One thing that has limits: a key, a project, a model, an upstream or a target. What was used of them is counted here. */
+import type { Limits } from "../lib/limits.ts";
+import { Bucket } from "./token-bucket.ts";
+import { Gate } from "./concurrency-gate.ts";
+
+/** What a call takes of each rate. Whole numbers. */
+export interface Demand {
+  readonly requests: number;
+  readonly tokens: number;
+  readonly images: number;
+  readonly pixels: number;
+}
+
+export type Rate = keyof Demand;
+export const rates: readonly Rate[] = ["requests", "tokens", "images", "pixels"];
+
+export class Scope {
+  readonly id: string;
+  readonly gate: Gate;
+  readonly #buckets = new Map<Rate, Bucket>();
+  /** The same, to go through: this is done several times for each call. */
+  buckets: readonly { readonly rate: Rate; readonly bucket: Bucket }[] = [];
+
+  constructor(id: string, limits: Limits, now: number) {
+    this.id = id;
+    this.gate = new Gate(Infinity);
+    this.apply(limits, now);
+  }
+
+  bucket(rate: Rate): Bucket | undefined {
+    return this.#buckets.get(rate);
+  }
+
+  /** Other limits from now on. What has been used stays used. */
+  apply(limits: Limits, now: number): void {
+    this.gate.limit = limits.concurrent ?? Infinity;
+    for (const rate of rates) {
+      const limit = limitOf(limits, rate);
+      const bucket = this.#buckets.get(rate);
+      if (limit === undefined) this.#buckets.delete(rate);
+      else if (!bucket) this.#buckets.set(rate, new Bucket(limit, now));
+      else if (bucket.limit !== limit) bucket.resize(limit, now);
+    }
+    this.buckets = Array.from(this.#buckets, ([rate, bucket]) => ({ rate, bucket }));
+  }
+}
+
+function limitOf(limits: Limits, rate: Rate): number | undefined {
+  if (rate === "requests") return limits.requestsPerMinute;
+  if (rate === "tokens") return limits.tokensPerMinute;
+  if (rate === "images") return limits.imagesPerMinute;
+  const { megapixelsPerMinute: millions } = limits;
+  return millions === undefined ? undefined : Math.max(1, Math.round(millions * 1_000_000));
+}

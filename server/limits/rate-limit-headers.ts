@@ -1,0 +1,98 @@
+/** Limits in the words and headers that OpenAI has for them. */
+import { GatewayError } from "../lib/gateway-error.ts";
+import type { Bucket } from "./token-bucket.ts";
+import type { Shortage } from "./limiter.ts";
+import type { Rate, Scope } from "./limit-scope.ts";
+
+// As OpenAI words it: "Rate limit reached for text-embedding-3-small in organization org-… on tokens per min (TPM): Limit 1000000,
+// Used 976163, Requested 70716. Please try again in 2.812s." The type is `tokens` for tokens and `requests` for all else.
+const words: Readonly<Record<Rate, string>> = {
+  requests: "requests per min (RPM)",
+  tokens: "tokens per min (TPM)",
+  images: "images per min (IPM)",
+  pixels: "megapixels per min",
+};
+
+const million = 1_000_000;
+const shown = (rate: Rate, count: number): string =>
+  String(rate === "pixels" ? Math.round(count / 1000) / 1000 : count);
+
+/** `place`: whose limit it is, for the caller. */
+export function rateLimited(short: Shortage, model: string, place: string): GatewayError {
+  const { rate, limit, used, requested, waitMs } = short;
+  const type = rate === "tokens" ? "tokens" : "requests";
+  const on = `${model}${place} on ${words[rate]}: Limit ${shown(rate, limit)}`;
+  if (waitMs === Infinity) {
+    return new GatewayError(
+      "larger_than_limit",
+      `Request too large for ${on}, Requested ${shown(rate, requested)}. The request must be made smaller in order to run successfully.`,
+      { as: { type } },
+    );
+  }
+  return new GatewayError(
+    "rate_limited",
+    `Rate limit reached for ${on}, Used ${shown(rate, used)}, Requested ${shown(rate, requested)}. Please try again in ${duration(waitMs)}.`,
+    { as: { type }, retryAfterMs: waitMs },
+  );
+}
+
+/** As Go writes it, and OpenAI with it: `12ms`, `1.5s`, `6m0s`. */
+export function duration(ms: number): string {
+  if (ms > 0 && ms < 1000) return `${ms}ms`;
+  const seconds = `${(ms % 60_000) / 1000}s`;
+  const minutes = Math.floor(ms / 60_000);
+  if (minutes === 0) return seconds;
+  const hours = Math.floor(minutes / 60);
+  return hours === 0 ? `${minutes}m${seconds}` : `${hours}h${minutes % 60}m${seconds}`;
+}
+
+const names = [
+  {
+    rate: "requests",
+    limit: "x-ratelimit-limit-requests",
+    remaining: "x-ratelimit-remaining-requests",
+    reset: "x-ratelimit-reset-requests",
+  },
+  {
+    rate: "tokens",
+    limit: "x-ratelimit-limit-tokens",
+    remaining: "x-ratelimit-remaining-tokens",
+    reset: "x-ratelimit-reset-tokens",
+  },
+  {
+    rate: "images",
+    limit: "x-ratelimit-limit-images",
+    remaining: "x-ratelimit-remaining-images",
+    reset: "x-ratelimit-reset-images",
+  },
+  {
+    rate: "pixels",
+    limit: "x-ratelimit-limit-megapixels",
+    remaining: "x-ratelimit-remaining-megapixels",
+    reset: "x-ratelimit-reset-megapixels",
+  },
+] as const satisfies readonly Readonly<Record<"rate" | "limit" | "remaining" | "reset", string>>[];
+
+/** Of several limits on the same, the one with least left. Into headers that are there: every answer has them. */
+export function tellLimits(
+  scopes: readonly Scope[],
+  now: number,
+  headers: Record<string, string>,
+): void {
+  for (const { rate, limit, remaining, reset } of names) {
+    let least = Infinity;
+    let scarce: Bucket | undefined;
+    for (const scope of scopes) {
+      const bucket = scope.bucket(rate);
+      const left = bucket?.remaining(now) ?? Infinity;
+      if (left >= least) continue;
+      least = left;
+      scarce = bucket;
+    }
+    if (!scarce) continue;
+    const unit = rate === "pixels" ? million : 1;
+    headers[limit] = String(scarce.limit / unit);
+    headers[remaining] = String(least / unit);
+    headers[reset] = duration(scarce.fullMs(now));
+  }
+}

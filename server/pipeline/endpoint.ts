@@ -1,0 +1,69 @@
+/** An endpoint is a row: how to read the question, where it may go, how to write the answer. */
+import type { z } from "zod";
+import type { GatewayError } from "../lib/gateway-error.ts";
+import type { Streamed } from "../lib/json-stream.ts";
+import type { Target } from "../upstream/contract.ts";
+import type { Incoming, Parts } from "../request/http-types.ts";
+import type { Links } from "../images/image-links.ts";
+import type { Chunk } from "./stream-response.ts";
+
+export interface Usage {
+  readonly inputTokens?: number;
+  readonly outputTokens?: number;
+  readonly images?: number;
+}
+
+/** A question, with what must be cleared away once it is answered. */
+export interface Read<Q> {
+  readonly query: Q;
+  dispose?(): Promise<void>;
+}
+
+/** In parts where nobody has to join them. Streamed where it holds pictures that lie on disk until the call is over. */
+export type Body = string | Parts | Uint8Array | Streamed;
+
+/** An answer ready to leave. What a stream used is known when it has ended. */
+export type Written =
+  | {
+      readonly kind: "whole";
+      readonly body: Body;
+      /** For the ledger: what was reported. */
+      readonly usage: Usage | undefined;
+      /** The `usage` in the body was estimated, because the upstream reported none. */
+      readonly estimated?: boolean;
+    }
+  | {
+      readonly kind: "stream";
+      readonly chunks: AsyncIterable<Chunk>;
+      usage(): Usage | undefined;
+    };
+
+export interface WriteContext {
+  readonly publicUrl: () => string;
+  /** Unix seconds. */
+  readonly now: number;
+  readonly links: Links;
+  /** Which target served the request; of a stream, which serves it so far. */
+  readonly target: () => Target | undefined;
+  /** Told of what was asked for and could not be done after all. */
+  readonly onDropped: (name: string) => void;
+}
+
+export type Operation = "embeddings" | "generations" | "edits";
+
+/** The model that a request is for, given what its body says: that of its path, its own, or a default. */
+export type NameModel = (given: unknown) => unknown;
+
+export interface Endpoint<Q extends { readonly model: string }, A> {
+  readonly operation: Operation;
+  /** What models of the snapshot it is for. */
+  readonly kind: "embedding" | "image";
+  /** For the OpenAPI document: the same schemas that validate. */
+  readonly body: z.ZodType;
+  /** Waits only for what has not come yet. `keyId`: whose share of temp storage an upload takes. */
+  read(incoming: Incoming, keyId: string, nameModel: NameModel): Promise<Read<Q>> | Read<Q>;
+  /** The same error with fields named as this request spells them. Absent: there is one spelling. */
+  inClientWords?(error: GatewayError, incoming: Incoming): GatewayError;
+  /** `context`: asked for by those who have use for it. */
+  write(answer: A, query: Q, context: () => WriteContext): Promise<Written> | Written;
+}

@@ -1,0 +1,47 @@
+/** A call for vectors: nothing of it outlives its caller, and nothing lies on disk. */
+import { usageHeader } from "../upstream/adapters/openai/estimated-usage.ts";
+import { isStreamed, lengthOf } from "../request/response-bodies.ts";
+import type { Asked } from "../limits/request-cost.ts";
+import type { Written } from "./endpoint.ts";
+import type { Incoming, Outgoing } from "../request/http-types.ts";
+import { answered, Journey, jsonHeaders } from "./handle-request.ts";
+import type { Route } from "../auth/resolve-model.ts";
+import { told } from "./response-headers.ts";
+import { vectorsCost } from "../embeddings/embeddings-cost.ts";
+
+export class VectorJourney<Q extends Asked, A> extends Journey<Q, A> {
+  protected override proceed(query: Q, route: Route): Promise<Outgoing> | Outgoing {
+    return this.go(query, route);
+  }
+
+  protected override callerOf(incoming: Incoming): () => AbortSignal {
+    return () => incoming.signal;
+  }
+
+  protected override handOver(answer: A, query: Q, route: Route): Promise<Outgoing> {
+    this.trip.cost = vectorsCost(this.trip, route.targets);
+    const writing = this.endpoint.write(answer, query, nothingMore);
+    return writing instanceof Promise
+      ? writing.then((written) => this.#deliver(written))
+      : this.#deliver(writing);
+  }
+
+  #deliver(written: Written): Promise<Outgoing> {
+    if (written.kind !== "whole") throw new Error("Vectors do not come as a stream.");
+    const { trip } = this;
+    const { body, usage, estimated } = written;
+    trip.usage = usage;
+    trip.bytesOut = lengthOf(body);
+    const headers = told(trip, jsonHeaders());
+    if (estimated) headers[usageHeader] = "estimated";
+    const leaving = isStreamed(body) ? { ...body, close } : body;
+    return this.settle(200).then((outcome) => answered(leaving, outcome, headers));
+  }
+}
+
+const nothingMore = (): never => {
+  throw new Error("Vectors need nothing else to be written.");
+};
+
+/** It frees its memory itself, piece by piece. */
+const close = async (): Promise<void> => undefined;

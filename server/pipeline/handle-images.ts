@@ -1,0 +1,161 @@
+/** A call for pictures: it costs money, so it may outlive its caller; and what it makes is large, so it may lie on disk. */
+import type { GatewayError } from "../lib/gateway-error.ts";
+import { releaseAll } from "../lib/release-all.ts";
+import { noScratch } from "../lib/request-temp.ts";
+import { usageHeader } from "../upstream/adapters/openai/estimated-usage.ts";
+import type { Settled } from "../ledger/ledger.ts";
+import { isInParts, isStreamed, joined, lengthOf } from "../request/response-bodies.ts";
+import { hungUp } from "../request/deadline.ts";
+import type { Asked } from "../limits/request-cost.ts";
+import type { Read, WriteContext, Written } from "./endpoint.ts";
+import type { Incoming, Outgoing } from "../request/http-types.ts";
+import { answered, Journey, jsonHeaders } from "./handle-request.ts";
+import { stayAlive } from "../images/keep-alive.ts";
+import { Keeping, never } from "../idempotency/idempotent-request.ts";
+import { mayHaveBeenPaid } from "../upstream/may-have-been-billed.ts";
+import { type Refusal, refuse } from "../request/error-response.ts";
+import type { Route } from "../auth/resolve-model.ts";
+import { begun, settled, steady } from "./stream-response.ts";
+import { told } from "./response-headers.ts";
+
+export class PictureJourney<Q extends Asked, A> extends Journey<Q, A> {
+  #read: Read<Q> | undefined;
+  /** What outlives the caller. */
+  #keeping: Keeping | undefined;
+
+  protected override take(read: Read<Q>): void {
+    this.#read = read;
+  }
+
+  protected override proceed(query: Q, route: Route): Promise<Outgoing> {
+    const { keepAliveMs } = this.options;
+    const outcome = this.#order(query, route).catch((thrown) => this.fail(thrown));
+    const isQuiet = keepAliveMs > 0 && !("stream" in query && query.stream);
+    return isQuiet ? stayAlive(outcome, keepAliveMs) : outcome;
+  }
+
+  /** Perhaps it was made already, and perhaps its caller leaves before it is done. */
+  async #order(query: Q, route: Route): Promise<Outgoing> {
+    const { kept, onDisconnect, scratch } = this.options;
+    this.scratch = scratch(this.trip.caller?.id ?? "");
+    const keeping = new Keeping({
+      kept,
+      incoming: this.incoming,
+      trip: this.trip,
+      operation: this.endpoint.operation,
+      query,
+      finishes: (route.onDisconnect ?? onDisconnect) === "finish",
+      retryPaid: route.retryPaid === true,
+    });
+    // Before the claim is made: from then on it is released with everything else.
+    this.#keeping = keeping;
+    const replayed = await keeping.claim();
+    if (replayed) {
+      this.trip.cost = 0;
+      await this.#clearFiles();
+      return answered(replayed.body, await this.settle(200), { ...replayed.headers });
+    }
+    return this.go(query, route);
+  }
+
+  protected override callerOf(incoming: Incoming): () => AbortSignal {
+    return this.#keeping?.finishes ? () => never : () => incoming.signal;
+  }
+
+  protected override async handOver(answer: A, query: Q): Promise<Outgoing> {
+    const written = await this.endpoint.write(answer, query, () => this.#context());
+    return written.kind === "whole" ? this.#whole(written) : this.#stream(written);
+  }
+
+  #context(): WriteContext {
+    const { trip, incoming, deadline } = this;
+    const { now, links } = this.options;
+    return {
+      publicUrl: () => incoming.publicUrl,
+      now: Math.floor(now() / 1000),
+      links: links(deadline && this.#keeping?.again(deadline.signal, this.scratch)),
+      target: () => trip.target,
+      onDropped: (name) => {
+        trip.dropped = [...new Set([...(trip.dropped ?? []), name])];
+      },
+    };
+  }
+
+  async #whole({ body, usage, estimated }: Extract<Written, { kind: "whole" }>): Promise<Outgoing> {
+    const keeping = this.#keeping;
+    this.trip.usage = usage;
+    this.trip.bytesOut = lengthOf(body);
+    const headers = told(this.trip, jsonHeaders());
+    if (estimated) headers[usageHeader] = "estimated";
+    const left = keeping
+      ? await keeping.keepWhole(isInParts(body) ? joined(body) : body, { ...headers })
+      : false;
+    // Nobody takes the response, and a later request finds it in the idempotency store.
+    if (left) throw hungUp();
+    if (isStreamed(body)) {
+      // The body is read from the temp storage while it is sent: until it is closed it owns the files of the request.
+      let closed = false;
+      const close = async (complete: boolean): Promise<void> => {
+        if (closed) return;
+        closed = true;
+        if (!complete) await this.#attempt(() => keeping?.keepUndelivered(body, { ...headers }));
+        await this.#clearFiles();
+      };
+      // A client that disconnects before the first byte never takes any, and so never closes the body.
+      this.incoming.signal.addEventListener("abort", () => void close(false), { once: true });
+      return answered({ ...body, close }, await this.settle(200), headers);
+    }
+    await this.#clearFiles();
+    return answered(body, await this.settle(200), headers);
+  }
+
+  async #stream(written: Extract<Written, { kind: "stream" }>): Promise<Outgoing> {
+    const chunks = await steady(written.chunks, this.options.streamTimes);
+    const headers = told(this.trip, { ...eventStream });
+    const settle = async (sent: number, failure?: GatewayError): Promise<Settled> => {
+      const error = failure ?? (this.#keeping?.isLeft ? hungUp() : undefined);
+      this.contain(() => {
+        this.trip.usage = written.usage();
+      });
+      this.trip.bytesOut = sent;
+      await this.#attempt(() => this.#keeping?.streamEnds(failure, this.trip.usage?.images));
+      return this.settle(error?.row.status ?? 200, error);
+    };
+    const clear = () => this.#clearFiles();
+    const body = begun(settled(chunks, { settle, clear }, this.deadline?.signal ?? never));
+    return { status: 200, headers, body: this.#keeping?.stream(body, { ...headers }) ?? body };
+  }
+
+  /** Clients try again by themselves, and a picture that may have been paid for is not ordered again unasked. */
+  protected override refuse(error: GatewayError): Refusal {
+    return refuse(error, !this.route?.retryPaid && mayHaveBeenPaid(this.trip.attempts, error));
+  }
+
+  protected override async release(error: GatewayError): Promise<void> {
+    // Before the files: the fingerprint of an abandoned claim is read from them.
+    await this.#attempt(() => this.#keeping?.release(error));
+    await this.#clearFiles();
+  }
+
+  /** Uploads and temp storage. Safe to call more than once. Never rejects. */
+  async #clearFiles(): Promise<void> {
+    const { scratch } = this;
+    const read = this.#read;
+    if (!read?.dispose && scratch === noScratch) return;
+    await this.#attempt(() => releaseAll([() => read?.dispose?.(), () => scratch.clear()]));
+  }
+
+  /** Like `contain`, for a release that takes a while. */
+  async #attempt(release: () => Promise<void> | undefined): Promise<void> {
+    try {
+      await release();
+    } catch (failure) {
+      this.options.onDefect(this.trip.requestId, failure);
+    }
+  }
+}
+
+const eventStream = {
+  "content-type": "text/event-stream; charset=utf-8",
+  "cache-control": "no-cache",
+} as const;

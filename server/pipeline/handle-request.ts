@@ -1,0 +1,275 @@
+/**
+ * The whole journey of a call. Read this first; every step is one file beside it. What is there already is not waited for:
+ * each wait costs as much as a step, and a known vector has nothing to wait for but its row.
+ */
+import { GatewayError } from "../lib/gateway-error.ts";
+import { noScratch, type Scratch } from "../lib/request-temp.ts";
+import type { Settled } from "../ledger/ledger.ts";
+import type { Pass } from "../limits/admission.ts";
+import { authenticate } from "../auth/authenticate.ts";
+import type { Deadline } from "../request/deadline.ts";
+import { defaultModel } from "../auth/default-model.ts";
+import { type Asked, wasAsked } from "../limits/request-cost.ts";
+import type { Endpoint, Read } from "./endpoint.ts";
+import type { InHand, Standing } from "../limits/load-shedder.ts";
+import type { Incoming, Outgoing } from "../request/http-types.ts";
+import { type Refusal, refuse, toFault } from "../request/error-response.ts";
+import { type Route, resolve } from "../auth/resolve-model.ts";
+import type { ServeOptions } from "./serve-options.ts";
+import type { Answering } from "../request/stage.ts";
+import { Trip } from "../request/request-record.ts";
+
+export abstract class Journey<Q extends Asked, A> {
+  protected readonly options: ServeOptions;
+  protected readonly endpoint: Endpoint<Q, A>;
+  protected readonly incoming: Incoming;
+  protected readonly trip: Trip;
+  protected route: Route | undefined;
+  protected deadline: Deadline | undefined;
+  /** Where large things lie until the call is over. */
+  protected scratch: Scratch = noScratch;
+  readonly #inHand: InHand;
+  readonly #send: Answering<Q, A>;
+  readonly #started: number;
+  /** The model in the request path, which wins over that in the body. */
+  readonly #pathModel: string | undefined;
+  #standing: Standing = "plain";
+  /** Where there are limits. */
+  #pass: Pass | undefined;
+  /** Set once the request is over. */
+  #settling: Promise<Settled> | undefined;
+
+  constructor(
+    options: ServeOptions,
+    inHand: InHand,
+    endpoint: Endpoint<Q, A>,
+    send: Answering<Q, A>,
+    incoming: Incoming,
+    pathModel?: string,
+  ) {
+    this.options = options;
+    this.#inHand = inHand;
+    this.endpoint = endpoint;
+    this.#send = send;
+    this.incoming = incoming;
+    this.#pathModel = pathModel;
+    this.#started = options.clock();
+    this.trip = new Trip(incoming.requestId, endpoint.operation, options.now());
+    inHand.begin(endpoint.kind);
+  }
+
+  async travel(): Promise<Outgoing> {
+    try {
+      const { options, endpoint, incoming, trip } = this;
+      const snapshot = options.snapshot(); // pinned: a reload never changes a request half-way
+      options.ledger.admit(); // before anything that would need a row
+      const caller = authenticate(incoming.headers, snapshot, options.now());
+      this.#standing = this.#inHand.admit(endpoint.kind, incoming.headers, caller.id);
+      trip.knownOnly = this.#standing === "looking";
+      trip.caller = caller;
+      const reading = endpoint.read(incoming, caller.id, (given) => {
+        if (this.#pathModel !== undefined) return this.#pathModel;
+        const isAbsent = given === undefined || given === "";
+        return isAbsent ? defaultModel(endpoint.kind, caller, snapshot) : given;
+      });
+      const read = reading instanceof Promise ? await reading : reading;
+      const { query } = read;
+      // Not as it came: what is no model of ours may be anything, a key or a prompt among it.
+      trip.model = snapshot.models.get(query.model)?.id;
+      this.take(read);
+      const route = resolve(query.model, endpoint.kind, caller, snapshot);
+      this.route = route;
+      return this.#limited(await this.proceed(query, route));
+    } catch (thrown) {
+      return this.#limited(await this.fail(thrown));
+    }
+  }
+
+  /** The question has been read. */
+  protected take(_read: Read<Q>): void {}
+
+  /** From where it is known who asks for what. */
+  protected abstract proceed(query: Q, route: Route): Promise<Outgoing> | Outgoing;
+
+  /** The caller, for whom it is done. Looked at only when the call has lasted a moment. */
+  protected abstract callerOf(incoming: Incoming): () => AbortSignal;
+
+  /** An answer is there: it is written, its row too, and it leaves. */
+  protected abstract handOver(answer: A, query: Q, route: Route): Promise<Outgoing> | Outgoing;
+
+  /** Within limits, then within budgets: whoever only waits holds no money that others could spend. */
+  protected go(query: Q, route: Route): Promise<Outgoing> | Outgoing {
+    const entering = this.#enter(query, route);
+    if (entering instanceof Promise) {
+      return entering.then((pass) => {
+        this.#pass = pass;
+        return this.#pay(query, route, pass.waitedMs);
+      });
+    }
+    this.#pass = entering;
+    return this.#pay(query, route, entering?.waitedMs ?? 0);
+  }
+
+  #enter(query: Q, route: Route): Pass | Promise<Pass> | undefined {
+    const { caller } = this.trip;
+    if (!caller || !(route.scopes || caller.scopes || this.endpoint.kind === "image")) {
+      return undefined;
+    }
+    const signal = (): AbortSignal => this.incoming.signal;
+    return this.options.admission.enter({ caller, route, query, signal });
+  }
+
+  #pay(query: Q, route: Route, waitedMs: number): Promise<Outgoing> | Outgoing {
+    const { trip, options, endpoint, incoming } = this;
+    if (!trip.caller?.budgets) return this.#ask(query, route, waitedMs);
+    const holding = options.spending.begin(endpoint.operation, query, route, trip, incoming);
+    if (!holding) return this.#ask(query, route, waitedMs);
+    // What others could use is not kept from them while this one waits for money; then it begins anew.
+    this.#pass?.leave({ usage: undefined, asked: false, error: unasked() });
+    this.#pass = undefined;
+    return holding.then(async (ms) => {
+      this.#pass = await this.#enter(query, route);
+      return this.#ask(query, route, waitedMs + ms + (this.#pass?.waitedMs ?? 0));
+    });
+  }
+
+  #ask(query: Q, route: Route, waitedMs: number): Promise<Outgoing> | Outgoing {
+    const { trip, scratch, incoming, options } = this;
+    const { operation, kind } = this.endpoint;
+    const ms = (route.timeoutMs ?? options.timeoutMs[kind]) - Math.round(waitedMs);
+    if (ms <= 0) throw tooLate();
+    const deadline = options.startDeadline(this.callerOf(incoming), ms);
+    this.deadline = deadline;
+    const { signal } = deadline;
+    const answer = this.#send({ operation, query, route, signal, scratch, trip });
+    return answer instanceof Promise
+      ? answer.then((come) => this.handOver(come, query, route))
+      : this.handOver(answer, query, route);
+  }
+
+  /**
+   * The end of a request that gets an error. Every resource of the request is released here, whether the row was written,
+   * could not be written, or is written now.
+   */
+  protected async fail(thrown: unknown): Promise<Outgoing> {
+    // The write of the row is what failed: the ledger keeps that row itself, and the client gets the error.
+    const isSettled = this.#settling !== undefined;
+    const fault = toFault(thrown, isSettled ? undefined : this.deadline?.signal);
+    const error = this.endpoint.inClientWords?.(fault, this.incoming) ?? fault;
+    const refusal = this.refuse(error);
+    const released = this.release(error);
+    if (!isSettled) {
+      // A client that has disconnected receives nothing.
+      this.trip.bytesOut = error.fault === "client_closed" ? 0 : Buffer.byteLength(refusal.body);
+      try {
+        await this.settle(refusal.status, error);
+      } catch {
+        // The ledger keeps the row; the client gets its error already.
+      }
+    }
+    await released;
+    return refusal;
+  }
+
+  protected refuse(error: GatewayError): Refusal {
+    return refuse(error);
+  }
+
+  /** Releases everything that is held for a request that failed. Never rejects. */
+  protected async release(_error: GatewayError): Promise<void> {}
+
+  /**
+   * The end of every request, good or bad: the row is written, then every counter is released. Nothing that fails on the
+   * way keeps the row from being written or another resource from being released. A second call returns the first result.
+   */
+  protected settle(status: number, error?: GatewayError): Promise<Settled> {
+    this.#settling ??= this.#settle(status, error);
+    return this.#settling;
+  }
+
+  #settle(status: number, error?: GatewayError): Promise<Settled> {
+    const { trip, incoming } = this;
+    const { clock, ledger, spending } = this.options;
+    trip.status = status;
+    trip.fault = error?.fault;
+    trip.latencyMs = clock() - this.#started;
+    trip.bytesIn = incoming.bytesReceived;
+    this.contain(() => this.deadline?.end());
+    if (trip.reservation) this.contain(() => spending.end(trip, error));
+    let settling = nothingToSettle;
+    try {
+      if (trip.caller) settling = ledger.settle(trip.row(trip.caller));
+    } catch (failure) {
+      settling = Promise.reject(failure);
+    }
+    return settling.then(
+      (outcome) => {
+        this.#over(error);
+        return outcome;
+      },
+      (failure) => {
+        this.#over(error);
+        throw failure;
+      },
+    );
+  }
+
+  #over(error: GatewayError | undefined): void {
+    const { trip, endpoint, options } = this;
+    const pass = this.#pass;
+    // Settled already, unless settling it failed: a reservation that nobody ends would count against the budget for ever.
+    if (trip.reservation) this.contain(() => trip.reservation?.release());
+    if (pass) {
+      this.contain(() => pass.leave({ usage: trip.usage, asked: wasAsked(trip, error), error }));
+    }
+    this.contain(() => trip.over());
+    this.contain(() => this.#inHand.end(endpoint.kind, this.#standing, trip.caller?.id));
+    this.contain(() => options.report(trip, error));
+  }
+
+  /** Runs one release. Its failure is logged and never thrown: the releases after it must run as well. */
+  protected contain(release: () => void): void {
+    try {
+      release();
+    } catch (failure) {
+      this.options.onDefect(this.trip.requestId, failure);
+    }
+  }
+
+  /** With what is left of the caller's limits. */
+  #limited(outgoing: Outgoing): Outgoing {
+    const { caller } = this.trip;
+    if (!caller || !(caller.scopes || this.route?.scopes)) return outgoing;
+    // The response holds resources by now: a header that cannot be written must not take it away.
+    this.contain(() => this.options.admission.tell(caller, this.route, outgoing.headers));
+    return outgoing;
+  }
+}
+
+/** What was taken for it is given back: it is no fault of its own that it waits. */
+const unasked = (): GatewayError =>
+  new GatewayError("over_budget", "The call waits for money.", {
+    as: { retry: "later" },
+    unsent: true,
+  });
+
+const tooLate = (): GatewayError =>
+  new GatewayError(
+    "upstream_timeout",
+    "The time for this call was over before there was room for it. Nobody was asked. Please retry your request after a brief delay.",
+    { unsent: true },
+  );
+
+const nothingToSettle: Promise<Settled> = Promise.resolve("settled");
+
+/** Each answer's own: others add to it. */
+export const jsonHeaders = (): Record<string, string> => ({ "content-type": "application/json" });
+
+export function answered(
+  body: Outgoing["body"],
+  outcome: Settled,
+  headers: Record<string, string>,
+): Outgoing {
+  if (outcome === "unsettled") headers["vexel-ledger"] = "unsettled";
+  return { status: 200, headers, body };
+}

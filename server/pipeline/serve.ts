@@ -1,0 +1,29 @@
+/** Each call that comes begins its journey here. */
+import type { Asked } from "../limits/request-cost.ts";
+import type { Endpoint } from "./endpoint.ts";
+import { InHand } from "../limits/load-shedder.ts";
+import type { Incoming, Outgoing } from "../request/http-types.ts";
+import { PictureJourney } from "./handle-images.ts";
+import type { ServeOptions } from "./serve-options.ts";
+import type { Answering } from "../request/stage.ts";
+import { VectorJourney } from "./handle-embeddings.ts";
+
+export type Serve = <Q extends Asked, A>(
+  endpoint: Endpoint<Q, A>,
+  send: Answering<Q, A>,
+  incoming: Incoming,
+  /** The model, where it stands in the path. */
+  pathModel?: string,
+) => Promise<Outgoing>;
+
+export function createServe(options: ServeOptions): { serve: Serve; inHand: () => number } {
+  const { admission, maxConcurrent } = options;
+  const inHand = new InHand({ ...maxConcurrent, shed: (mayLose) => admission.shed(mayLose) });
+  return {
+    serve: (endpoint, send, incoming, pathModel) => {
+      const Way = endpoint.kind === "embedding" ? VectorJourney : PictureJourney;
+      return new Way(options, inHand, endpoint, send, incoming, pathModel).travel();
+    },
+    inHand: () => inHand.count,
+  };
+}

@@ -1,0 +1,154 @@
+/** The stages of each operation, in order. Order is policy, so it is all in this file. */
+import { GatewayError } from "../lib/gateway-error.ts";
+import type {
+  EditQuery,
+  EmbeddingsQuery,
+  EmbeddingsReply,
+  GenerationQuery,
+  ImageReply,
+  Target,
+} from "../upstream/contract.ts";
+import type { Reach } from "../upstream/client.ts";
+import type { Route } from "../auth/resolve-model.ts";
+import { note } from "../routing/routing-steps.ts";
+import { picturePrice, vectorPrice } from "../routing/expected-price.ts";
+import type { Roster } from "../routing/target-registry.ts";
+import { sizeOf } from "../routing/request-size.ts";
+import { targetLine, targetRoom } from "../routing/target-capacity.ts";
+import { asAsked } from "../images/stream-conversion.ts";
+import { type BatchOptions, batch } from "../embeddings/batch.ts";
+import { type CheckOptions, checkEmbeddings, checkImages } from "./verify-stage.ts";
+import { complete } from "../images/fill-missing.ts";
+import { draw, objection, type PictureTools } from "../images/generate.ts";
+import { ableTo, fit, learn, promise, type TraitsOf } from "../embeddings/adapt-parameters.ts";
+import { type KeepWithinOptions, keepWithin } from "../limits/target-limits.ts";
+import { knownOnly } from "../embeddings/cache-only.ts";
+import { moderate } from "../images/moderate.ts";
+import { countImages, preflight } from "../images/preflight-stage.ts";
+import { type RememberOptions, remember } from "../embeddings/cache/cache-stage.ts";
+import { schedule } from "../routing/route-request.ts";
+import { split } from "../embeddings/split.ts";
+import { type Answering, type Call, first, type Send, through } from "../request/stage.ts";
+import { untilEnd } from "../routing/until-end.ts";
+
+export interface Stacks {
+  readonly embeddings: Answering<EmbeddingsQuery, EmbeddingsReply>;
+  readonly generations: Send<GenerationQuery, ImageReply>;
+  readonly edits: Send<EditQuery, ImageReply>;
+}
+
+export interface EmbeddingStages extends CheckOptions {
+  readonly traits: TraitsOf;
+  readonly memory: RememberOptions;
+  readonly batch: Omit<BatchOptions, "traits">;
+  readonly roster: Roster;
+  readonly limits: KeepWithinOptions;
+  /** Not to be asked, whatever it could do. */
+  readonly barred: (route: Route, target: Target) => boolean;
+  /** Not to be believed. */
+  readonly strayed: (route: Route, target: Target) => boolean;
+}
+
+export const embeddingsStack = (
+  reach: Reach["embeddings"],
+  {
+    traits,
+    memory,
+    batch: together,
+    roster,
+    limits,
+    barred,
+    strayed,
+    onDisbelieved,
+  }: EmbeddingStages,
+): Answering<EmbeddingsQuery, EmbeddingsReply> => {
+  const learned = learn(traits);
+  const canDo = ableTo(learned.traits);
+  const able = (call: Call<EmbeddingsQuery>, target: Target): boolean =>
+    !barred(call.route, target) && canDo(call, target);
+  const room = targetRoom(limits.admission, limits.clock, "embedding");
+  const line = targetLine(limits.admission);
+  const unknown = through(
+    [
+      knownOnly,
+      split({ traits }),
+      schedule({ roster, able, sizeOf, priceOf: vectorPrice, room, line }),
+      batch({ ...together, traits }),
+      checkEmbeddings({ onDisbelieved, strayed }),
+      fit(learned),
+      keepWithin(limits),
+    ],
+    (call) => reach(call.query, targetOf(call), call.signal),
+  );
+  return first(
+    [
+      promise(learned.traits),
+      // What is known is there at once.
+      remember(memory),
+    ],
+    unknown,
+  );
+};
+
+export interface ImageStages extends CheckOptions {
+  readonly tools: PictureTools;
+  readonly moderation: Reach["moderation"];
+  /** By a question that costs nothing. */
+  readonly isThere: (target: Target) => Promise<boolean>;
+  readonly roster: Roster;
+  readonly limits: KeepWithinOptions;
+}
+
+export const imageStacks = (
+  reach: Pick<Reach, "generations" | "edits">,
+  { tools, moderation, isThere, roster, limits, onDisbelieved }: ImageStages,
+): Pick<Stacks, "generations" | "edits"> => {
+  const objects = objection(tools.traits);
+  const room = targetRoom(limits.admission, limits.clock, "image");
+  const line = targetLine(limits.admission);
+  const expectSomebody = <Q extends GenerationQuery>(call: Call<Q>): void =>
+    roster.expectSomebody(call.route, room, (target) => objects(call, target) === undefined);
+  const stages = <Q extends GenerationQuery>() => [
+    countImages<Q>(),
+    preflight<Q>({ objects, checkEdit: tools.checkEdit }),
+    moderate<Q>({ ask: moderation, limits, expectSomebody }),
+    asAsked<Q>(),
+    complete<Q>(),
+    schedule<Q, ImageReply>({
+      roster,
+      able: (call, target) => isAble(objects, call, target),
+      priceOf: picturePrice,
+      room,
+      line,
+      untilEnd,
+      isThere,
+    }),
+    draw<Q>(tools),
+    checkImages<Q>({ onDisbelieved }),
+    keepWithin<Q, ImageReply>(limits),
+  ];
+  return {
+    generations: through(stages<GenerationQuery>(), (call) =>
+      reach.generations(call.query, targetOf(call), call.signal, call.scratch),
+    ),
+    edits: through(stages<EditQuery>(), (call) =>
+      reach.edits(call.query, targetOf(call), call.signal, call.scratch),
+    ),
+  };
+};
+
+/** Whoever is passed over is in the account of the call. */
+function isAble<Q extends GenerationQuery>(
+  objects: ReturnType<typeof objection>,
+  call: Call<Q>,
+  target: Target,
+): boolean {
+  const why = objects(call, target);
+  if (why instanceof GatewayError) note(call.trip, target, `cannot, ${why.fault}`);
+  return why === undefined;
+}
+
+function targetOf<Q>({ target }: Call<Q>) {
+  if (!target) throw new GatewayError("internal", "No stage chose a target.");
+  return target;
+}

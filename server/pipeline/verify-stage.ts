@@ -1,0 +1,50 @@
+/** Runs step 13 inside every attempt, so that a lie is a fault of that target and the next may be asked. */
+import type {
+  EmbeddingsQuery,
+  EmbeddingsReply,
+  GenerationQuery,
+  ImageReply,
+  Target,
+} from "../upstream/contract.ts";
+import { believedEmbeddings, believedImages, type Disbelieved } from "../ledger/clamp-reported-usage.ts";
+import type { Route } from "../auth/resolve-model.ts";
+import { lie, verifyEmbeddings, verifyImages } from "../embeddings/verify-embeddings.ts";
+import type { Call, Stage } from "../request/stage.ts";
+
+export interface CheckOptions {
+  /** What a target said that it counted, and cannot have. */
+  readonly onDisbelieved: (call: Call<unknown>, told: Disbelieved) => void;
+}
+
+export interface VectorCheckOptions extends CheckOptions {
+  /** It was found out while it was asked. */
+  readonly strayed: (route: Route, target: Target) => boolean;
+}
+
+export const checkEmbeddings =
+  ({ onDisbelieved, strayed }: VectorCheckOptions): Stage<EmbeddingsQuery, EmbeddingsReply> =>
+  (next) =>
+  (call) =>
+    next(call).then((reply) => {
+      if (call.target && strayed(call.route, call.target)) {
+        throw lie("its vectors are not those of the model's other targets");
+      }
+      if (reply.truncated) {
+        call.trip.adapted = [...new Set([...(call.trip.adapted ?? []), "input"])];
+      }
+      const verified = verifyEmbeddings(reply, call.query, call.route.dimensions);
+      return believedEmbeddings(verified, call, onDisbelieved);
+    });
+
+export const checkImages =
+  <Q extends GenerationQuery>({ onDisbelieved }: CheckOptions): Stage<Q, ImageReply> =>
+  (next) =>
+  async (call) =>
+    believedImages(verified(await next(call)), call.query, (told) => {
+      call.trip.step(`${told.what} not believed`);
+      onDisbelieved(call, told);
+    });
+
+/** Of several, each is looked at by itself when it is finished: one that is none does not take the others along. */
+const verified = (reply: ImageReply): ImageReply =>
+  reply.kind === "whole" && reply.results.length > 1 ? reply : verifyImages(reply);

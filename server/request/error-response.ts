@@ -1,0 +1,39 @@
+/** The one place where a fault becomes a status, headers and OpenAI's error body. */
+
+import { GatewayError } from "../lib/gateway-error.ts";
+import type { Signal } from "../lib/signal.ts";
+import type { Outgoing } from "./http-types.ts";
+
+export type Refusal = Outgoing & { readonly body: string };
+
+/** `once`: whatever the table says, the caller's client is not to try again by itself. */
+export function refuse(error: GatewayError, once = false): Refusal {
+  const { status, retry, final, blame } = error.row;
+  const { retryAfterMs } = error.details;
+  // OpenAI's clients retry these statuses unless told that it is no use.
+  const hopeless = retry === "never" || final === true || once;
+  return {
+    status,
+    headers: {
+      "content-type": "application/json",
+      ...(hopeless && { "x-should-retry": "false" }),
+      ...(retryAfterMs !== undefined && {
+        "retry-after": String(Math.max(1, Math.ceil(retryAfterMs / 1000))),
+        "retry-after-ms": String(Math.ceil(retryAfterMs)),
+      }),
+      ...(blame === "gateway" && retryAfterMs === undefined && !hopeless && { "retry-after": "1" }),
+    },
+    body: JSON.stringify(error.body),
+  };
+}
+
+/** Whatever was thrown, as a fault. What is not one already is a defect of ours, unless the journey was aborted. */
+export function toFault(thrown: unknown, signal: Signal | undefined): GatewayError {
+  if (thrown instanceof GatewayError) return thrown;
+  if (signal?.aborted && signal.reason instanceof GatewayError) return signal.reason;
+  return new GatewayError(
+    "internal",
+    "An error occurred while processing your request. The request ID in the header x-request-id finds it in the gateway's log.",
+    { cause: thrown },
+  );
+}

@@ -1,0 +1,86 @@
+/** How much a call asks for, against how much a target can take: inputs, tokens, bytes. */
+import type { EmbeddingInput, EmbeddingTraits } from "../upstream/contract.ts";
+
+export interface Load {
+  readonly items: number;
+  /** Exact for arrays of tokens, an estimate for texts. */
+  readonly tokens: number;
+  /** Of texts, in UTF-8. */
+  readonly bytes: number;
+}
+
+/** What all of these can take. Infinity where none says. */
+export function limitsOf(all: readonly EmbeddingTraits[]): Load {
+  let [items, tokens, bytes] = [Infinity, Infinity, Infinity];
+  for (const { maxItems, maxTokens = Infinity, maxBytes = Infinity } of all) {
+    items = Math.min(items, maxItems);
+    tokens = Math.min(tokens, maxTokens);
+    bytes = Math.min(bytes, maxBytes);
+  }
+  return { items, tokens, bytes };
+}
+
+export const itemsOf = (input: EmbeddingInput): number =>
+  input.kind === "text" ? input.texts.length : input.tokens.length;
+
+export function loadOf(input: EmbeddingInput): Load {
+  const items = itemsOf(input);
+  let [tokens, bytes] = [0, 0];
+  for (let at = 0; at < items; at++) {
+    const more = bytesAt(input, at);
+    bytes += more;
+    tokens += tokensAt(input, at, more);
+  }
+  return { items, tokens, bytes };
+}
+
+/** By what the usage of several inputs is shared out. */
+export const weightOf = (load: Load): number => load.bytes || load.tokens;
+
+const bytesAt = (input: EmbeddingInput, at: number): number =>
+  input.kind === "text" ? Buffer.byteLength(input.texts[at] ?? "") : 0;
+
+/**
+ * Of text: a token for four characters of ASCII, three quarters of one for each letter of two bytes (Greek,
+ * Cyrillic, Arabic), five quarters for each sign of three (Chinese, Hindi). The vocabularies differ and no
+ * tokenizer is asked, so it may be wrong; then the upstream refuses, and the call is cut smaller.
+ */
+function tokensAt(input: EmbeddingInput, at: number, bytes: number): number {
+  if (input.kind === "tokens") return input.tokens[at]?.length ?? 0;
+  const { length } = input.texts[at] ?? "";
+  return Math.ceil(length / 4 + (bytes - length) / 2);
+}
+
+export interface Range {
+  readonly from: number;
+  /** The first that is no longer in it. */
+  readonly to: number;
+}
+
+/** In order, each within the limits; an input that is too large by itself goes alone, for the upstream to judge. */
+export function cut(input: EmbeddingInput, limits: Load): Range[] {
+  const count = itemsOf(input);
+  // Equal parts: they travel side by side, and the longest is waited for.
+  const most = Math.ceil(count / Math.ceil(count / limits.items));
+  const ranges: Range[] = [];
+  let [from, tokens, bytes] = [0, 0, 0];
+  for (let at = 0; at < count; at++) {
+    const moreBytes = bytesAt(input, at);
+    const moreTokens = tokensAt(input, at, moreBytes);
+    const full =
+      at - from >= most || tokens + moreTokens > limits.tokens || bytes + moreBytes > limits.bytes;
+    if (full && at > from) {
+      ranges.push({ from, to: at });
+      [from, tokens, bytes] = [at, 0, 0];
+    }
+    tokens += moreTokens;
+    bytes += moreBytes;
+  }
+  ranges.push({ from, to: count });
+  return ranges;
+}
+
+export const part = (input: EmbeddingInput, { from, to }: Range): EmbeddingInput =>
+  input.kind === "text"
+    ? { kind: "text", texts: input.texts.slice(from, to) }
+    : { kind: "tokens", tokens: input.tokens.slice(from, to) };

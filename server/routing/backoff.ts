@@ -1,0 +1,19 @@
+/** Resolves after a while, or rejects with the signal's reason as soon as that ends it. */
+import type { Signal } from "../lib/signal.ts";
+import type { Timers } from "../lib/timers.ts";
+
+export function waited(ms: number, signal: Signal, timers: Timers): Promise<void> {
+  if (signal.aborted) return Promise.reject(signal.reason);
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const leave = (): void => {
+    timers.stop(timer);
+    signal.removeEventListener("abort", leave);
+    reject(signal.reason);
+  };
+  const timer = timers.start(ms, () => {
+    signal.removeEventListener("abort", leave);
+    resolve();
+  });
+  signal.addEventListener("abort", leave);
+  return promise;
+}

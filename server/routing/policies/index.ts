@@ -1,0 +1,14 @@
+/** Every policy under its name in the configuration. */
+import type { PolicyName } from "../../config/snapshot.ts";
+import { cheapest } from "./cheapest.ts";
+import type { Policy } from "./policy.ts";
+import { sticky } from "./sticky.ts";
+import { twoChoices } from "./two-choices.ts";
+import { weighted } from "./weighted.ts";
+
+export const policies: Readonly<Record<PolicyName, Policy>> = {
+  p2c: twoChoices,
+  weighted,
+  cost: cheapest,
+  sticky,
+};

@@ -1,0 +1,28 @@
+/** A policy picks one of several targets that could all serve. It is a pure function: chance and clock come with the question. */
+import type { Target } from "../../upstream/contract.ts";
+import type { TargetHealth } from "../health/target-health.ts";
+
+/** A target in the list of one model. */
+export interface Seat {
+  readonly target: Target;
+  readonly health: TargetHealth;
+  /** Lower ones first; the next only where none of these can serve. */
+  readonly tier: number;
+  readonly weight: number;
+  /** For `sticky`: what tells it from the others, the same after every restart. */
+  readonly mark: number;
+}
+
+export interface Question {
+  readonly now: number;
+  readonly random: () => number;
+  /** What size of call it is, below `sizes`. */
+  readonly size: number;
+  /** Who asks, as a number. */
+  readonly caller: number;
+  /** What a call like this costs there. Undefined: not known. */
+  readonly price: (seat: Seat) => number | undefined;
+}
+
+/** `seats`: at least one, and all of them well. */
+export type Policy = (seats: readonly Seat[], question: Question) => Seat;

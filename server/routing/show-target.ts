@@ -1,0 +1,69 @@
+/** What is known of targets, as the operator sees it: in JSON, without addresses or keys. */
+
+import { sizes } from "./health/latency-stats.ts";
+import type { Configured, Roster } from "./target-registry.ts";
+import type { TargetHealth } from "./health/target-health.ts";
+
+export type ShownTarget = ReturnType<typeof showTarget>;
+
+/** `now`: Unix milliseconds. */
+export const showTargets = (roster: Roster, now: () => number): readonly ShownTarget[] => {
+  const [moment, at] = [roster.clock(), now()];
+  return roster.configured().map((each) => showTarget(each, moment, at));
+};
+
+/** `moment`: milliseconds, monotonic. `at`: the same moment in Unix milliseconds. */
+function showTarget({ health, models }: Configured, moment: number, at: number) {
+  const { target, breaker, inFlight, concurrency, counts } = health;
+  const { state, why, leftMs } = stateOf(health, moment);
+  return {
+    object: "target",
+    upstream: target.upstream.id,
+    model: target.model,
+    surface: target.surface ?? null,
+    models,
+    state,
+    why,
+    until: leftMs === undefined ? null : new Date(at + leftMs).toISOString(),
+    share: breaker.open ? 0 : rounded(breaker.share(moment), 100),
+    in_flight: inFlight,
+    limit: concurrency.limit,
+    error_share: health.measured(moment) > 0 ? rounded(health.failing(moment), 1000) : null,
+    latency: latencyOf(health),
+    counts: { ...counts },
+  };
+}
+
+interface State {
+  readonly state: "healthy" | "slow_start" | "cooling" | "ejected";
+  readonly why: string | null;
+  readonly leftMs?: number;
+}
+
+function stateOf(health: TargetHealth, moment: number): State {
+  const { breaker, coolDown } = health;
+  const cooling = coolDown.leftMs(moment);
+  if (breaker.open) {
+    const leftMs = Math.max(cooling, breaker.waitMs(moment, false));
+    return { state: "ejected", why: breaker.why, leftMs };
+  }
+  if (cooling > 0) return { state: "cooling", why: coolDown.why, leftMs: cooling };
+  // Several calls wait for its first word.
+  if (health.standing(moment, false) !== "in") return { state: "cooling", why: health.why };
+  const leftMs = breaker.rampLeftMs(moment);
+  return leftMs > 0
+    ? { state: "slow_start", why: "it has just come back", leftMs }
+    : { state: "healthy", why: null };
+}
+
+/** Of sizes of calls that there were. */
+const latencyOf = (health: TargetHealth) =>
+  Array.from({ length: sizes }, (_, size) => {
+    const [mean, p95] = [health.pace.lastMeanMs(size), health.pace.usualMs(size)];
+    return { size, mean_ms: inTenths(mean), p95_ms: inTenths(p95) };
+  }).filter(({ mean_ms }) => mean_ms !== null);
+
+const inTenths = (ms: number | undefined): number | null =>
+  ms === undefined ? null : rounded(ms, 10);
+
+const rounded = (value: number, parts: number): number => Math.round(value * parts) / parts;

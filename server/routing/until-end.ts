@@ -1,0 +1,26 @@
+/** A streamed answer is over when its last piece has come: only then is it known whether the target served. */
+import type { ImageEvent, ImageReply } from "../upstream/contract.ts";
+import { hungUp } from "../request/deadline.ts";
+
+export function untilEnd(reply: ImageReply, end: (failure?: unknown) => void): ImageReply {
+  if (reply.kind === "stream") return { kind: "stream", events: watched(reply.events, end) };
+  end();
+  return reply;
+}
+
+async function* watched(
+  events: AsyncIterable<ImageEvent>,
+  end: (failure?: unknown) => void,
+): AsyncGenerator<ImageEvent> {
+  // Whoever stops reading says nothing about the target.
+  let failure: unknown = hungUp();
+  try {
+    for await (const event of events) yield event;
+    failure = undefined;
+  } catch (error) {
+    failure = error;
+    throw error;
+  } finally {
+    end(failure);
+  }
+}

@@ -1,0 +1,38 @@
+/**
+ * One gateway for each data folder. The lock is SQLite's on a file of its own: the system takes it back from a process
+ * that dies, however it dies, and it does not go by process numbers, which are the same in two containers.
+ */
+import { Database } from "bun:sqlite";
+import { join } from "node:path";
+import { codeOf } from "../lib/error-code.ts";
+import { StoreError } from "./open-database.ts";
+
+/** One that was told to stop a moment ago may still have it. */
+const patienceMs = 1000;
+
+export interface FolderLock {
+  release(): void;
+}
+
+/** The folder must be there. Throws StoreError, worded for the person who runs the gateway. */
+export function lockFolder(folder: string, waitMs = patienceMs): FolderLock {
+  const path = join(folder, "lock.db");
+  let db: Database | undefined;
+  try {
+    db = new Database(path, { create: true, strict: true });
+    db.run(`PRAGMA busy_timeout = ${waitMs}`);
+    db.run("BEGIN EXCLUSIVE");
+  } catch (cause) {
+    db?.close();
+    if (codeOf(cause) === "SQLITE_BUSY") throw new StoreError(inUse(folder), { cause });
+    const words = cause instanceof Error ? cause.message : String(cause);
+    throw new StoreError(`${path} cannot be locked: ${words}. It holds nothing: remove it.`, {
+      cause,
+    });
+  }
+  const held = db;
+  return { release: () => held.close() };
+}
+
+const inUse = (folder: string): string =>
+  `Another gateway is running with the data folder ${folder}. Stop it, or give this one a folder of its own: VEXEL_DATA=./data-2 npm start`;

@@ -1,0 +1,183 @@
+/** Pictures kept on disk for callers who asked for a link: unguessable names, an expiry, bounded room. */
+import { randomBytes } from "node:crypto";
+import { mkdirSync, writeSync } from "node:fs";
+import { type FileHandle, open, readdir, rename } from "node:fs/promises";
+import { join } from "node:path";
+import type { DiskReserve } from "../lib/disk-reserve.ts";
+import { fromBase64, NotBase64 } from "../lib/base64-stream.ts";
+import { GatewayError } from "../lib/gateway-error.ts";
+import { extensionOf, typeOfExtension } from "../lib/sniff-image.ts";
+import type { BlobAbout, BlobSource, BlobStore, FoundBlob, PutBlob } from "./blob-store.ts";
+import { type Expiring, ExpiryQueue } from "./expiry-queue.ts";
+import { look, remove } from "./expiring-files.ts";
+
+export interface PictureOptions {
+  readonly folder: string;
+  readonly maxBytes: number;
+  /** The order of all files is held in memory, about 100 bytes each. */
+  readonly maxFiles?: number;
+  readonly disk: Pick<DiskReserve, "hasRoom" | "took">;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+}
+
+const namePattern = /^[A-Za-z0-9_-]{32}\.(png|jpg|webp|gif|svg|avif|bin)$/;
+/** Of one that is still being written. */
+const draftEnding = ".draft";
+/** A draft that nobody has written to for so long belongs to a process that is no more. */
+const draftMs = 3_600_000;
+/** A picture stays a little longer than it can be found, as it may be on its way out to someone. */
+const graceMs = 60_000;
+/** A new image that finds the folder full deletes up to this many expired ones beyond what it needs itself. */
+const biteFiles = 16;
+/** The longest `retry-after` of a store that is full. */
+const longestWaitMs = 60_000;
+
+export class Pictures implements BlobStore {
+  readonly #options: Required<PictureOptions>;
+  /** Every file of the folder, once those of earlier processes are counted. A file is looked at once, and deleted once. */
+  readonly #files = new ExpiryQueue();
+  #held = 0;
+  /** Being written, and not among the files yet. */
+  #writing = 0;
+  /** Names of this process, until the files of earlier ones are counted. */
+  #own: Set<string> | undefined = new Set();
+  #counting: Promise<void> | undefined;
+
+  constructor(options: PictureOptions) {
+    this.#options = { maxFiles: 100_000, ...options };
+    mkdirSync(options.folder, { recursive: true, mode: 0o700 });
+  }
+
+  async put(source: BlobSource, { type, ttlMs }: BlobAbout): Promise<PutBlob> {
+    const { folder, now } = this.#options;
+    const size = sizeOf(source);
+    await this.#reserve(size);
+    const name = `${randomBytes(24).toString("base64url")}.${extensionOf(type)}`;
+    this.#own?.add(name);
+    const path = join(folder, name);
+    const expires = Math.ceil((now() + ttlMs) / 1000);
+    this.#writing++;
+    try {
+      await write(path + draftEnding, source, expires);
+      await rename(path + draftEnding, path);
+      this.#files.add({ name, size, deleteAt: expires * 1000 + graceMs });
+    } catch (cause) {
+      this.#held -= size;
+      // A disk that filled up meanwhile may have taken a part of it.
+      await remove(path + draftEnding);
+      throw unkept(cause);
+    } finally {
+      this.#writing--;
+    }
+    return { name, expires };
+  }
+
+  async find(name: string): Promise<FoundBlob | undefined> {
+    const extension = namePattern.exec(name)?.[1];
+    if (extension === undefined) return undefined;
+    const path = join(this.#options.folder, name);
+    const found = await look(path);
+    if (!found || found.mtimeMs <= this.#options.now()) return undefined;
+    const { size } = found;
+    // A whole file would be answered in parts by Bun itself, whatever we say.
+    return { type: typeOfExtension(extension), size, content: Bun.file(path).slice(0, size) };
+  }
+
+  /** Deletes what has expired. The first time it also counts what earlier processes left in the folder. */
+  async sweep(): Promise<void> {
+    this.#counting ??= this.#countEarlier(this.#own ?? new Set());
+    await this.#counting;
+    await this.#deleteExpired(() => true);
+  }
+
+  async #countEarlier(own: ReadonlySet<string>): Promise<void> {
+    const { folder } = this.#options;
+    for (const name of await readdir(folder).catch(() => [])) {
+      const isDraft = name.endsWith(draftEnding);
+      if (own.has(isDraft ? name.slice(0, -draftEnding.length) : name)) continue;
+      const found = await look(join(folder, name));
+      if (!found) continue;
+      const { size, mtimeMs } = found;
+      this.#files.add({ name, size, deleteAt: mtimeMs + (isDraft ? draftMs : graceMs) });
+      this.#held += size;
+    }
+    this.#own = undefined;
+  }
+
+  /** As many as `isNeeded` says, the oldest first. */
+  async #deleteExpired(isNeeded: () => boolean): Promise<void> {
+    const { folder, now } = this.#options;
+    while (isNeeded()) {
+      const file = this.#files.takeExpired(now());
+      if (!file) return;
+      await remove(join(folder, file.name));
+      this.#held -= file.size;
+    }
+  }
+
+  async #reserve(bytes: number): Promise<void> {
+    const { maxBytes, maxFiles, disk, now } = this.#options;
+    const isFull = (): boolean =>
+      this.#held + bytes > maxBytes || this.#files.length + this.#writing >= maxFiles;
+    if (isFull()) {
+      let more = biteFiles;
+      await this.#deleteExpired(() => isFull() || more-- > 0);
+    }
+    if (isFull()) throw noRoom(this.#files.first, now());
+    if (!disk.hasRoom(bytes, "response")) throw noRoom(undefined, now());
+    disk.took(bytes);
+    this.#held += bytes;
+  }
+}
+
+/** Room comes back when the next image expires; of a disk nobody knows when. */
+function noRoom(next: Expiring | undefined, now: number): GatewayError {
+  const waitMs = next ? next.deleteAt - now : longestWaitMs;
+  return new GatewayError(
+    "storage_unavailable",
+    "There is no room left for image links. Ask for response_format b64_json.",
+    { retryAfterMs: Math.min(Math.max(waitMs, 1000), longestWaitMs) },
+  );
+}
+
+const sizeOf = (source: BlobSource): number =>
+  source instanceof Uint8Array || source.encoding === "raw"
+    ? source.length
+    : Math.ceil((source.length * 3) / 4);
+
+/** The time of a file is when it expires: it needs no list beside it, and survives the process. */
+async function write(path: string, source: BlobSource, expires: number): Promise<void> {
+  const file = await open(path, "wx", 0o600);
+  try {
+    if (source instanceof Uint8Array) append(file, source);
+    else {
+      const { encoding } = source;
+      const pieces = encoding === "base64" ? fromBase64(source.stream()) : source.stream();
+      for await (const piece of pieces) append(file, piece);
+    }
+    await file.utimes(expires, expires);
+  } finally {
+    await file.close();
+  }
+}
+
+/** At once, into the system's cache: of a hundred that wait for the disk, each would hold its pieces meanwhile. */
+function append({ fd }: FileHandle, bytes: Uint8Array): void {
+  for (let done = 0; done < bytes.length; ) {
+    done += writeSync(fd, bytes, done, bytes.length - done);
+  }
+}
+
+const unkept = (cause: unknown): GatewayError =>
+  cause instanceof NotBase64
+    ? new GatewayError(
+        "upstream_invalid",
+        "The upstream's answer is not usable: its picture is not base64.",
+        { cause },
+      )
+    : new GatewayError(
+        "storage_unavailable",
+        "The picture could not be written to disk. Ask for response_format b64_json.",
+        { cause },
+      );

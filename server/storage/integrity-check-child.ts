@@ -1,0 +1,35 @@
+/** Checks the SQLite files that are named on its command line, in a process of its own. See `integrity-check.ts`. */
+import { Database } from "bun:sqlite";
+import { constants, setPriority } from "node:os";
+import { codeOf } from "../lib/error-code.ts";
+import type { CheckResult } from "./integrity-check.ts";
+
+/** SQLite's words for a file that is not what it should be. Anything else, such as a lock, says nothing about it. */
+const damage = /^SQLITE_(CORRUPT|NOTADB)/;
+
+function check(path: string): CheckResult {
+  let db: Database | undefined;
+  try {
+    db = new Database(path, { readonly: true, strict: true });
+    db.run("PRAGMA busy_timeout = 5000");
+    const row = db.query<{ quick_check: string }, []>("PRAGMA quick_check(1)").get();
+    const found = row?.quick_check ?? "no result";
+    return found === "ok" ? {} : { damage: `${path} is damaged: ${found.replace(/\s+/g, " ")}` };
+  } catch (error) {
+    const reason = `${path}: ${error instanceof Error ? error.message : String(error)}`;
+    return damage.test(codeOf(error))
+      ? { damage: `${path} is damaged: ${reason}` }
+      : { failure: reason };
+  } finally {
+    db?.close();
+  }
+}
+
+try {
+  setPriority(constants.priority.PRIORITY_LOW);
+} catch {
+  // A container may forbid it. The check is as right without.
+}
+const results = process.argv.slice(2).map(check);
+const worst = results.find(({ damage }) => damage) ?? results.find(({ failure }) => failure) ?? {};
+process.stdout.write(JSON.stringify(worst));

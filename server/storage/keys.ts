@@ -1,0 +1,170 @@
+/** API keys in the store. Only their hashes are kept; the text is shown once, when a key is made. */
+import type { Database } from "bun:sqlite";
+import { randomBytes } from "node:crypto";
+import { existsSync, mkdirSync } from "node:fs";
+import { join } from "node:path";
+import type { Budget } from "../lib/budget.ts";
+import { keyHash } from "../lib/key-hash.ts";
+import type { Limits } from "../lib/limits.ts";
+import { openDatabase, StoreError } from "./open-database.ts";
+
+/** What else is said of a key. Kept as JSON, so that there may be more of it one day. */
+export interface KeySettings {
+  readonly project?: string;
+  readonly limits?: Limits;
+  readonly budget?: Budget;
+  /** What becomes of options of its image calls that a target lacks. */
+  readonly parameters?: "adapt" | "strict" | "drop" | "pass";
+  /** Unix milliseconds. */
+  readonly expiresAt?: number;
+}
+
+export interface StoredKey extends KeySettings {
+  readonly id: string;
+  readonly name: string;
+  readonly hash: string;
+  /** The first characters, so that a person can tell keys apart. */
+  readonly hint: string;
+  readonly models: readonly string[];
+  readonly createdAt: number;
+  readonly revokedAt: number | null;
+}
+
+interface Row {
+  id: string;
+  name: string;
+  hash: string;
+  hint: string;
+  models: string;
+  settings: string | null;
+  created_at: number;
+  revoked_at: number | null;
+}
+
+const schema = `
+  CREATE TABLE IF NOT EXISTS keys (
+    id         TEXT PRIMARY KEY,
+    name       TEXT NOT NULL,
+    hash       TEXT NOT NULL UNIQUE,
+    hint       TEXT NOT NULL,
+    models     TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    revoked_at INTEGER,
+    settings   TEXT
+  )`;
+
+/** Files of earlier versions lack the newest column. */
+function prepare(db: Database): void {
+  db.run(schema);
+  const columns = db.query<{ name: string }, []>("PRAGMA table_info(keys)");
+  const isThere = (): boolean => columns.all().some(({ name }) => name === "settings");
+  if (isThere()) return;
+  // The gateway and the command line may come to it at the same time.
+  const add = db.transaction(
+    () => isThere() || db.run("ALTER TABLE keys ADD COLUMN settings TEXT"),
+  );
+  add.immediate();
+}
+
+/** Makes the folder where there is none. */
+export function openKeyStore(folder: string, now: () => number): KeyStore {
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+  } catch (cause) {
+    const words = cause instanceof Error ? cause.message : String(cause);
+    throw new StoreError(`The folder ${folder} (VEXEL_DATA) cannot be used: ${words}`, { cause });
+  }
+  return new KeyStore(folder, now);
+}
+
+/** For those who only look: makes nothing where there is none. */
+export function existingKeyStore(folder: string, now: () => number): KeyStore {
+  const path = join(folder, "vexel.db");
+  if (!existsSync(path)) {
+    throw new StoreError(
+      `There are no keys in ${folder}: ${path} does not exist. VEXEL_DATA names the folder of the gateway.`,
+    );
+  }
+  return new KeyStore(folder, now);
+}
+
+export class KeyStore {
+  readonly #db: Database;
+  readonly #now: () => number;
+
+  constructor(folder: string, now: () => number) {
+    this.#now = now;
+    this.#db = openDatabase({
+      path: join(folder, "vexel.db"),
+      busyMs: 5000,
+      prepare,
+    });
+  }
+
+  /** 32 random bytes: with that much to guess, one round of SHA-256 protects the stored hash. */
+  create(
+    name: string,
+    models: readonly string[],
+    settings: KeySettings = {},
+  ): { key: string; stored: StoredKey } {
+    const key = `sk-vx-${randomBytes(32).toString("base64url")}`;
+    const stored: StoredKey = {
+      id: `key_${randomBytes(8).toString("hex")}`,
+      name,
+      hash: keyHash(key),
+      hint: key.slice(0, 10),
+      models,
+      ...settings,
+      createdAt: this.#now(),
+      revokedAt: null,
+    };
+    this.#db
+      .query(
+        `INSERT INTO keys (id, name, hash, hint, models, created_at, settings)
+         VALUES ($id, $name, $hash, $hint, $models, $createdAt, $settings)`,
+      )
+      .run({
+        id: stored.id,
+        name,
+        hash: stored.hash,
+        hint: stored.hint,
+        models: JSON.stringify(models),
+        createdAt: stored.createdAt,
+        settings: JSON.stringify(settings),
+      });
+    return { key, stored };
+  }
+
+  list(): StoredKey[] {
+    const rows = this.#db.query<Row, []>("SELECT * FROM keys ORDER BY created_at, id").all();
+    return rows.map(({ models, settings, created_at, revoked_at, ...row }) => ({
+      ...row,
+      models: JSON.parse(models) as string[],
+      ...(JSON.parse(settings ?? "{}") as KeySettings),
+      createdAt: created_at,
+      revokedAt: revoked_at,
+    }));
+  }
+
+  /** By id or, where only one key has it, by name. Returns how many working keys answer to it. */
+  revoke(idOrName: string): { revoked: StoredKey | undefined; matches: number } {
+    const working = this.list().filter(({ revokedAt }) => revokedAt === null);
+    const found = working.filter(({ id, name }) => id === idOrName || name === idOrName);
+    const [only] = found;
+    if (found.length !== 1 || !only) return { revoked: undefined, matches: found.length };
+    this.#db
+      .query("UPDATE keys SET revoked_at = $at WHERE id = $id")
+      .run({ at: this.#now(), id: only.id });
+    return { revoked: only, matches: 1 };
+  }
+
+  /** Changes whenever another process, such as the command line, has written. */
+  version(): number {
+    const row = this.#db.query<{ data_version: number }, []>("PRAGMA data_version").get();
+    return row?.data_version ?? 0;
+  }
+
+  close(): void {
+    this.#db.close();
+  }
+}

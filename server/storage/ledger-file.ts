@@ -1,0 +1,214 @@
+/** The ledger's rows in a SQLite file of its own: written in groups, read by people and roll-ups. */
+import type { Database, Statement } from "bun:sqlite";
+import { join } from "node:path";
+import type { Spender } from "../lib/budget.ts";
+import { openDatabase } from "./open-database.ts";
+import { prepareSpent, SpentTable, Tally } from "./spend-table.ts";
+
+export interface LedgerRow {
+  readonly requestId: string;
+  /** Unix milliseconds at which the call arrived. */
+  readonly at: number;
+  readonly endpoint: string;
+  readonly keyId: string;
+  readonly model: string | null;
+  readonly upstream: string | null;
+  readonly targetModel: string | null;
+  readonly attempts: number;
+  readonly status: number;
+  readonly fault: string | null;
+  readonly latencyMs: number;
+  /** null where nobody said: unknown is never 0. */
+  readonly inputTokens: number | null;
+  readonly outputTokens: number | null;
+  readonly images: number | null;
+  readonly bytesIn: number;
+  readonly bytesOut: number;
+  /** Of embeddings: inputs that no upstream was asked for, because their vectors were known. */
+  readonly knownInputs: number | null;
+  /** Of embeddings: what the upstream counted for this call. 0 where it was not asked. */
+  readonly upstreamTokens: number | null;
+  /** US dollars. null where no price is known. */
+  readonly cost: number | null;
+  /** Of image calls: what was done for it, in order. */
+  readonly steps: string | null;
+  /** What the key belonged to. */
+  readonly project: string | null;
+  /** US dollars that count against budgets beside `cost`, or because it is not known: they may have been paid. */
+  readonly estimate: number | null;
+}
+
+const columns = {
+  requestId: "request_id TEXT PRIMARY KEY",
+  at: "at INTEGER NOT NULL",
+  endpoint: "endpoint TEXT NOT NULL",
+  keyId: "key_id TEXT NOT NULL",
+  model: "model TEXT",
+  upstream: "upstream TEXT",
+  targetModel: "target_model TEXT",
+  attempts: "attempts INTEGER NOT NULL",
+  status: "status INTEGER NOT NULL",
+  fault: "fault TEXT",
+  latencyMs: "latency_ms REAL NOT NULL",
+  inputTokens: "input_tokens INTEGER",
+  outputTokens: "output_tokens INTEGER",
+  images: "images INTEGER",
+  bytesIn: "bytes_in INTEGER NOT NULL",
+  bytesOut: "bytes_out INTEGER NOT NULL",
+  knownInputs: "known_inputs INTEGER",
+  upstreamTokens: "upstream_tokens INTEGER",
+  cost: "cost REAL",
+  steps: "steps TEXT",
+  project: "project TEXT",
+  estimate: "estimate REAL",
+} as const satisfies Record<keyof LedgerRow, string>;
+
+/** Not there in the ledgers of the first version, and added to them. */
+const later = [
+  "knownInputs",
+  "upstreamTokens",
+  "cost",
+  "steps",
+  "project",
+  "estimate",
+] as const satisfies (keyof LedgerRow)[];
+
+const names = Object.keys(columns) as (keyof LedgerRow)[];
+const columnOf = (name: keyof LedgerRow): string => columns[name].split(" ")[0] as string;
+const slots = names.map((_, at) => `?${at + 1}`).join(", ");
+/** A row that is there already stays: it was left in a journal whose process died before it could clear it. */
+const insertion = `INSERT INTO ledger (${names.map(columnOf).join(", ")}) VALUES (${slots})
+  ON CONFLICT (request_id) DO NOTHING`;
+/** In the order of the columns. Without a loop: this is done for every call. */
+export const valuesOf = (row: LedgerRow) =>
+  [
+    row.requestId,
+    row.at,
+    row.endpoint,
+    row.keyId,
+    row.model,
+    row.upstream,
+    row.targetModel,
+    row.attempts,
+    row.status,
+    row.fault,
+    row.latencyMs,
+    row.inputTokens,
+    row.outputTokens,
+    row.images,
+    row.bytesIn,
+    row.bytesOut,
+    row.knownInputs,
+    row.upstreamTokens,
+    row.cost,
+    row.steps,
+    // Of a journal from before there were such.
+    row.project ?? null,
+    row.estimate ?? null,
+  ] as const;
+/** What `valuesOf` was made of; columns that came later are null. */
+export const fromValues = (values: readonly unknown[]): LedgerRow =>
+  Object.fromEntries(names.map((name, at) => [name, values[at] ?? null])) as unknown as LedgerRow;
+const listed = names.map((name) => `${columnOf(name)} AS "${name}"`).join(", ");
+
+export interface LedgerFileOptions {
+  readonly folder: string;
+  /** 0: no limit. */
+  readonly maxBytes: number;
+}
+
+export class LedgerFile {
+  readonly path: string;
+  readonly #db: Database;
+  readonly #insert: Statement;
+  readonly #begin: Statement;
+  readonly #commit: Statement;
+  readonly #spent: SpentTable;
+
+  constructor({ folder, maxBytes }: LedgerFileOptions) {
+    this.path = join(folder, "ledger.db");
+    this.#db = openDatabase({
+      path: this.path,
+      // The writes happen on the thread that serves: never wait long for a lock.
+      busyMs: 50,
+      prepare: (db) => {
+        // With WAL this survives the death of the process; a power cut may cost the last moments.
+        db.run("PRAGMA synchronous = NORMAL");
+        // Request ids begin with the time, so the table itself is in order and needs no index beside it.
+        db.run(
+          `CREATE TABLE IF NOT EXISTS ledger (${Object.values(columns).join(", ")}) WITHOUT ROWID`,
+        );
+        addLater(db);
+        // A table of another shape is found out here and not by the first call.
+        db.prepare(insertion).finalize();
+        // Before the limit: a ledger that is full has room for this still.
+        prepareSpent(db);
+        if (maxBytes > 0) db.run(`PRAGMA max_page_count = ${Math.ceil(maxBytes / 4096)}`);
+      },
+    });
+    this.#spent = new SpentTable(this.#db);
+    this.#insert = this.#db.prepare(insertion);
+    this.#begin = this.#db.prepare("BEGIN IMMEDIATE");
+    this.#commit = this.#db.prepare("COMMIT");
+  }
+
+  /** All or nothing, in one transaction: the rows, and what they add to what was spent. Throws what SQLite throws. */
+  write(rows: readonly LedgerRow[]): void {
+    const tally = new Tally();
+    this.#begin.run();
+    try {
+      for (const row of rows) {
+        // What was counted is not counted again.
+        if (this.#insert.run(...valuesOf(row)).changes > 0) tally.add(row);
+      }
+      this.#spent.add(tally);
+      this.#commit.run();
+    } catch (error) {
+      // A full disk may have rolled back by itself.
+      if (this.#db.inTransaction) this.#db.run("ROLLBACK");
+      throw error;
+    }
+  }
+
+  /** Takes out at most `limit` rows older than `before`, the oldest first; tells how many went. */
+  prune(before: number, limit: number): number {
+    this.#spent.prune(before);
+    return this.#db
+      .query(
+        `DELETE FROM ledger WHERE at < ?1 AND request_id IN
+           (SELECT request_id FROM ledger ORDER BY request_id LIMIT ?2)`,
+      )
+      .run(before, limit).changes;
+  }
+
+  /** US dollars. `period`: a day, a month or "total", as in `std/utc-periods.ts`. Rows that were taken out count too. */
+  spent(spender: Spender, period: string): number {
+    return this.#spent.read(spender, period);
+  }
+
+  /** Newest first. */
+  recent(limit: number): LedgerRow[] {
+    return this.#db
+      .query<LedgerRow, [number]>(`SELECT ${listed} FROM ledger ORDER BY request_id DESC LIMIT ?1`)
+      .all(limit);
+  }
+
+  close(): void {
+    this.#spent.close();
+    for (const statement of [this.#insert, this.#begin, this.#commit]) statement.finalize();
+    this.#db.close();
+  }
+}
+
+/** Only to what is a ledger otherwise: a table of another shape is left as it is. */
+function addLater(db: Database): void {
+  const there = new Set(
+    db
+      .query<{ name: string }, []>("PRAGMA table_info(ledger)")
+      .all()
+      .map(({ name }) => name),
+  );
+  const missing = names.filter((name) => !there.has(columnOf(name)));
+  if (missing.some((name) => !later.some((added) => added === name))) return;
+  for (const name of missing) db.run(`ALTER TABLE ledger ADD COLUMN ${columns[name]}`);
+}

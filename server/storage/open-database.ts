@@ -1,0 +1,39 @@
+/** Opens a SQLite file of the store, or says which file is the trouble and what can be done. */
+import { Database } from "bun:sqlite";
+import { codeOf } from "../lib/error-code.ts";
+
+/** Worded for the person who runs the gateway. */
+export class StoreError extends Error {
+  override readonly name = "StoreError";
+}
+
+export interface OpenOptions {
+  readonly path: string;
+  readonly busyMs: number;
+  /** Makes the tables, and whatever else may find that the file is not what it should be. */
+  readonly prepare: (db: Database) => void;
+}
+
+export function openDatabase({ path, busyMs, prepare }: OpenOptions): Database {
+  let db: Database | undefined;
+  try {
+    db = new Database(path, { create: true, strict: true });
+    db.run(`PRAGMA busy_timeout = ${busyMs}`);
+    db.run("PRAGMA journal_mode = WAL");
+    prepare(db);
+    return db;
+  } catch (cause) {
+    db?.close();
+    throw new StoreError(explain(path, cause), { cause });
+  }
+}
+
+const damage = new Set(["SQLITE_NOTADB", "SQLITE_CORRUPT"]);
+
+function explain(path: string, error: unknown): string {
+  const words = error instanceof Error ? error.message : String(error);
+  // Never made anew by itself: what is in it may still be rescued.
+  return damage.has(codeOf(error))
+    ? `${path} is damaged or not a database (${words}). Put back a copy of it, or move it away to begin with an empty one.`
+    : `${path} cannot be opened: ${words}`;
+}

@@ -1,0 +1,133 @@
+/**
+ * Answers kept on disk for a while: for callers who may ask again with the same Idempotency-Key, and for those who left
+ * before their picture was done. One body may be found under several names; what has expired is swept.
+ */
+import { randomUUID } from "node:crypto";
+import { closeSync, mkdirSync, openSync, writeSync } from "node:fs";
+import { readdir, readFile, rename, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { AnswerFacts, AnswerShelf, KeptAnswer, Recorder } from "../lib/response-store.ts";
+import type { DiskReserve } from "../lib/disk-reserve.ts";
+import { look, remove } from "./expiring-files.ts";
+
+export interface AnswersOptions {
+  readonly folder: string;
+  readonly ttlMs: number;
+  readonly maxBytes: number;
+  readonly disk: Pick<DiskReserve, "hasRoom" | "took">;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+}
+
+/** An answer stays a little longer than it can be found, as it may be on its way out to someone. */
+const graceMs = 60_000;
+
+/** The message is the setting that says how much room there is. */
+export class NoRoom extends Error {
+  override readonly name = "NoRoom";
+}
+
+interface Entry extends AnswerFacts {
+  readonly body: string;
+  readonly length: number;
+  readonly at: number;
+}
+
+export class Answers implements AnswerShelf {
+  readonly #options: AnswersOptions;
+  #held = 0;
+
+  constructor(options: AnswersOptions) {
+    this.#options = options;
+    mkdirSync(options.folder, { recursive: true, mode: 0o700 });
+  }
+
+  /** Throws what the disk throws, and NoRoom while it is written. */
+  begin(): Recorder {
+    const { folder, maxBytes, disk, now } = this.#options;
+    const body = `${randomUUID()}.body`;
+    const file = openSync(join(folder, body), "wx", 0o600);
+    let length = 0;
+    let open = true;
+    const close = (): void => {
+      if (open) closeSync(file);
+      open = false;
+    };
+    const discard = async (): Promise<void> => {
+      close();
+      this.#held -= length;
+      length = 0;
+      await remove(join(folder, body));
+    };
+    return {
+      append: (piece) => {
+        const bytes = typeof piece === "string" ? Buffer.from(piece) : piece;
+        if (this.#held + bytes.length > maxBytes) throw new NoRoom("VEXEL_ANSWERS_MAX_BYTES");
+        if (!disk.hasRoom(bytes.length, "response")) throw new NoRoom("VEXEL_DISK_RESERVE_BYTES");
+        disk.took(bytes.length);
+        for (let done = 0; done < bytes.length; ) done += writeSync(file, bytes, done);
+        length += bytes.length;
+        this.#held += bytes.length;
+      },
+      commit: async (names, facts) => {
+        close();
+        const entry: Entry = { ...facts, body, length, at: now() };
+        try {
+          for (const name of names) await this.#write(name, entry);
+        } catch (error) {
+          await discard();
+          throw error;
+        }
+      },
+      discard,
+    };
+  }
+
+  /** Undefined when there is none, or no longer. */
+  async find(name: string): Promise<KeptAnswer | undefined> {
+    const { folder, ttlMs, now } = this.#options;
+    const entry = await readEntry(join(folder, `${name}.json`));
+    if (!entry || entry.at + ttlMs <= now()) return undefined;
+    const path = join(folder, entry.body);
+    const found = await look(path);
+    if (found?.size !== entry.length) return undefined;
+    return { ...entry, open: () => Bun.file(path).stream() };
+  }
+
+  /** Takes out what has expired and counts what is left. */
+  async sweep(): Promise<void> {
+    const { folder, ttlMs, now } = this.#options;
+    const before = this.#held;
+    let counted = 0;
+    for (const name of await readdir(folder).catch(() => [])) {
+      const path = join(folder, name);
+      const found = await look(path);
+      if (!found) continue;
+      // A body is as old as its last byte, so one that is being written stays.
+      if (found.mtimeMs + ttlMs + graceMs <= now()) await remove(path);
+      else counted += found.size;
+    }
+    this.#held = Math.max(0, counted + (this.#held - before));
+  }
+
+  /** Whole or not at all: a reader never sees half of it. */
+  async #write(name: string, entry: Entry): Promise<void> {
+    const { folder, maxBytes } = this.#options;
+    const draft = join(folder, `${randomUUID()}.draft`);
+    const text = JSON.stringify(entry);
+    // Small answers under many names take room as well.
+    if (this.#held + text.length > maxBytes) throw new NoRoom("VEXEL_ANSWERS_MAX_BYTES");
+    this.#held += text.length;
+    await writeFile(draft, text, { mode: 0o600 });
+    await rename(draft, join(folder, `${name}.json`));
+  }
+}
+
+async function readEntry(path: string): Promise<Entry | undefined> {
+  try {
+    return JSON.parse(await readFile(path, "utf8")) as Entry;
+  } catch {
+    // There is none, or a disk has spoilt it, which is as good as none.
+    return undefined;
+  }
+}

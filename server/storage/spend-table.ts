@@ -1,0 +1,132 @@
+/**
+ * What each key and each project has spent, by day, by month and in all. It stands beside the rows of the ledger and is
+ * written in the same transaction as they are, so the two always agree; and it stays when old rows are taken out.
+ */
+import type { Database, Statement } from "bun:sqlite";
+import type { Spender } from "../lib/budget.ts";
+import { periods, periodsAt } from "../lib/utc-periods.ts";
+import type { LedgerRow } from "./ledger-file.ts";
+
+const schema = `CREATE TABLE spent (
+  scope   TEXT NOT NULL,
+  id      TEXT NOT NULL,
+  period  TEXT NOT NULL,
+  dollars REAL NOT NULL,
+  PRIMARY KEY (scope, id, period)
+) WITHOUT ROWID`;
+
+/** Makes the table where there is none, from the rows that are there. The columns of the ledger must be there. */
+export function prepareSpent(db: Database): void {
+  if (isThere(db)) return;
+  db.run("BEGIN IMMEDIATE");
+  try {
+    // Another process may have been quicker.
+    if (!isThere(db)) {
+      db.run(schema);
+      for (const period of ["'total'", monthOf("at"), dayOf("at")]) {
+        db.run(`INSERT INTO spent
+          SELECT 'key', key_id, ${period}, sum(cost) FROM ledger WHERE cost > 0 GROUP BY 2, 3`);
+      }
+    }
+    db.run("COMMIT");
+  } catch (error) {
+    if (db.inTransaction) db.run("ROLLBACK");
+    throw error;
+  }
+}
+
+const isThere = (db: Database): boolean =>
+  db.query("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'spent'").get() !== null;
+
+const dayOf = (at: string): string => `strftime('%Y-%m-%d', ${at} / 1000, 'unixepoch')`;
+const monthOf = (at: string): string => `strftime('%Y-%m', ${at} / 1000, 'unixepoch')`;
+
+/** A clock that is wrong for a while must not take the day out that is spent from. */
+const daysLongerMs = 62 * 86_400_000;
+
+/** What a row counts for: what it cost, and what may have been paid besides, or instead where the cost is not known. */
+const dollarsOf = ({ cost, estimate }: Pick<LedgerRow, "cost" | "estimate">): number =>
+  (cost ?? 0) + (estimate ?? 0);
+
+/** Who a row is charged to. A row of an older journal knows of no project. */
+const spendersOf = ({ keyId, project }: Pick<LedgerRow, "keyId" | "project">): Spender[] => [
+  { scope: "key", id: keyId },
+  ...(project ? [{ scope: "project", id: project } as const] : []),
+];
+
+/** Of rows that are not in the table yet. */
+export function dollarsIn(rows: readonly LedgerRow[], who: Spender, period: string): number {
+  let sum = 0;
+  for (const row of rows) {
+    const isTheirs = spendersOf(row).some(({ scope, id }) => scope === who.scope && id === who.id);
+    if (isTheirs && Object.values(periodsAt(row.at)).includes(period)) sum += dollarsOf(row);
+  }
+  return sum;
+}
+
+interface Sum extends Spender {
+  readonly period: string;
+  dollars: number;
+}
+
+/** Sums up the new rows of one transaction: most of them are of few keys and one day. */
+export class Tally {
+  readonly #sums = new Map<string, Sum>();
+
+  add(row: LedgerRow): void {
+    const dollars = dollarsOf(row);
+    if (dollars === 0) return;
+    const names = periodsAt(row.at);
+    for (const spender of spendersOf(row)) {
+      for (const kind of periods) this.#add(spender, names[kind], dollars);
+    }
+  }
+
+  get sums(): Iterable<Sum> {
+    return this.#sums.values();
+  }
+
+  #add({ scope, id }: Spender, period: string, dollars: number): void {
+    const key = `${scope} ${period} ${id}`;
+    const sum = this.#sums.get(key);
+    if (sum) sum.dollars += dollars;
+    else this.#sums.set(key, { scope, id, period, dollars });
+  }
+}
+
+export class SpentTable {
+  readonly #add: Statement;
+  readonly #read: Statement<{ dollars: number }, [string, string, string]>;
+  readonly #prune: Statement;
+
+  constructor(db: Database) {
+    this.#add = db.prepare(
+      `INSERT INTO spent VALUES (?1, ?2, ?3, ?4)
+         ON CONFLICT DO UPDATE SET dollars = dollars + excluded.dollars`,
+    );
+    this.#read = db.prepare(
+      "SELECT dollars FROM spent WHERE scope = ?1 AND id = ?2 AND period = ?3",
+    );
+    this.#prune = db.prepare(
+      `DELETE FROM spent WHERE period LIKE '____-__-__' AND period < ${dayOf("?1")}`,
+    );
+  }
+
+  /** Inside the transaction that writes the rows. */
+  add({ sums }: Tally): void {
+    for (const { scope, id, period, dollars } of sums) this.#add.run(scope, id, period, dollars);
+  }
+
+  read({ scope, id }: Spender, period: string): number {
+    return this.#read.get(scope, id, period)?.dollars ?? 0;
+  }
+
+  /** Days long before that. Months and totals are few, and stay. */
+  prune(before: number): void {
+    this.#prune.run(before - daysLongerMs);
+  }
+
+  close(): void {
+    for (const statement of [this.#add, this.#read, this.#prune]) statement.finalize();
+  }
+}

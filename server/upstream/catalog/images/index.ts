@@ -1,0 +1,23 @@
+/** Image models that are known by name. A model that is not here works like any other: it says itself what it cannot do. */
+import { type ImageTraits, openPictures } from "../../image-capabilities.ts";
+import type { KnownImage } from "./known-image.ts";
+import { laterGpt, openaiPictures } from "./openai.ts";
+
+export const knownImages: readonly KnownImage[] = [...openaiPictures];
+
+const named = new Map(
+  knownImages.flatMap((row) =>
+    [row.name, ...(row.also ?? [])].map((name): [string, KnownImage] => [name, row]),
+  ),
+);
+
+/** What a model of OpenAI's can do, by the name that OpenAI gives it. */
+export function openaiTraitsOf(model: string, operation?: "generations" | "edits"): ImageTraits {
+  const known = named.get(model.toLowerCase());
+  if (!known) return /^(chat)?gpt-?image/i.test(model) ? laterGpt : openPictures;
+  if (operation !== "generations") return { ...known.traits, ...known.editing, verbatim: true };
+  // How closely to look at a picture means nothing where there is none.
+  const { input_fidelity: _, ...takes } = known.traits.takes;
+  const { input_fidelity: __, ...contested } = known.traits.contested ?? {};
+  return { ...known.traits, takes, contested, verbatim: true };
+}

@@ -1,0 +1,190 @@
+/**
+ * What OpenAI's image models can do. A request is refused here only on OpenAI's own evidence: its specification, its SDKs,
+ * its guides, or the words of its server. What rests on anything else is `contested`, and left to the upstream.
+ */
+import { type ImageTraits, openPictures, type SizeRule } from "../../image-capabilities.ts";
+import type { KnownImage } from "./known-image.ts";
+
+const tiers = ["low", "medium", "high", "auto"];
+const formats = ["png", "jpeg", "webp"];
+const presets = ["1024x1024", "1536x1024", "1024x1536", "auto"];
+
+/** What GPT image models take. `response_format` none of them does: they answer in base64. */
+const gptTakes = {
+  quality: tiers,
+  background: ["transparent", "opaque", "auto"],
+  moderation: ["low", "auto"],
+  output_format: formats,
+  output_compression: "any",
+  partial_images: "any",
+  user: "any",
+  safety_identifier: "any",
+} as const;
+
+const gptEdits = {
+  maxImages: 16,
+  mask: "transparent",
+  links: true,
+  fileIds: true,
+  maxBytes: 50 * 1024 * 1024,
+} as const;
+
+/**
+ * SDK for Node 7.53.0, the fields' documentation: a gif "requires access to the GIF preview for the selected model", and of
+ * `svg` and `complexity` no model is named. Only third parties say which models have them (docs.comfy.org, apidog.com).
+ */
+const previews = {
+  output_format: ["gif", "svg"],
+  complexity: ["low", "medium", "high"],
+  frame_count: "any",
+  frame_duration_ms: "any",
+  svg: "any",
+} as const;
+
+/** Of edits: their `output_format` has no svg in the specification, and there is no `svg` option. */
+const { svg: _, ...withoutSvg } = previews;
+const editPreviews = { ...withoutSvg, output_format: ["gif"] } as const;
+
+const gpt: ImageTraits = {
+  maxImages: 10,
+  takes: gptTakes,
+  contested: previews,
+  sizes: { list: presets },
+  // "Compression less than 100 is not supported for PNG output format", and png is what comes unasked.
+  compresses: ["jpeg", "webp"],
+  maxPrompt: 32_000,
+  streams: true,
+  edits: gptEdits,
+};
+
+/**
+ * The specification: "divisible by 16", an "aspect ratio between 1:3 and 3:1", at most 3840x2160. The least number of pixels
+ * is Microsoft's alone (learn.microsoft.com, azure/ai-services/openai, dall-e.md: 655,360), so that the upstream decides.
+ */
+const anySize: SizeRule = {
+  multipleOf: 16,
+  minEdge: 16,
+  maxEdge: 3840,
+  maxPixels: 3840 * 2160,
+  maxRatio: 3,
+};
+
+const fidelity = { input_fidelity: ["high", "low"] } as const;
+const later = { ...gpt, sizes: { rule: anySize } } as const;
+/** The SDK names models that take `input_fidelity`, and gpt-image-2 as one that does not. Of later ones it says nothing. */
+const unnamedFidelity = { input_fidelity: ["high", "low"] } as const;
+/** `markup`, of which the specification says: "Supports GPT Image 2.5". */
+const marked = { ...later, edits: { ...gptEdits, files: true } } as const;
+const laterTiers = ["low", "medium", "high", "xhigh", "max", "auto"];
+
+const movingTakes = {
+  ...gptTakes,
+  quality: laterTiers,
+  output_format: [...formats, "gif"],
+  complexity: ["low", "medium", "high"],
+  frame_count: "any",
+  frame_duration_ms: "any",
+} as const;
+
+/** Of names that are not known yet, but begin like those that are: as OpenAI says it. */
+export const laterGpt: ImageTraits = {
+  ...openPictures,
+  takes: Object.fromEntries(
+    Object.entries(openPictures.takes).filter(
+      ([name]) => name !== "response_format" && name !== "style",
+    ),
+  ),
+};
+
+// Facts: github.com/openai/openai-openapi and the official SDK for Node 7.53.0, ImageModel and the fields' documentation.
+export const openaiPictures: readonly KnownImage[] = [
+  {
+    name: "dall-e-2",
+    traits: {
+      maxImages: 10,
+      takes: { response_format: ["url", "b64_json"], user: "any" },
+      // The only one it has, and it knows no such field.
+      always: { quality: "standard" },
+      sizes: { list: ["256x256", "512x512", "1024x1024"] },
+      maxPrompt: 1000,
+      edits: {
+        maxImages: 1,
+        mask: "transparent",
+        reads: ["image/png"],
+        // "Invalid input image - format must be in ['RGBA', 'LA', 'L'], got RGB."
+        needsAlpha: true,
+        maxBytes: 4 * 1024 * 1024,
+      },
+    },
+  },
+  {
+    name: "dall-e-3",
+    traits: {
+      maxImages: 1,
+      takes: {
+        quality: ["standard", "hd"],
+        style: ["vivid", "natural"],
+        response_format: ["url", "b64_json"],
+        user: "any",
+      },
+      sizes: { list: ["1024x1024", "1792x1024", "1024x1792"] },
+      maxPrompt: 4000,
+    },
+  },
+  {
+    name: "gpt-image-1",
+    traits: { ...gpt, takes: { ...gptTakes, ...fidelity } },
+    editing: { contested: editPreviews },
+  },
+  {
+    name: "gpt-image-1-mini",
+    traits: { ...gpt, takes: { ...gptTakes, input_fidelity: ["low"] } },
+    editing: { contested: editPreviews },
+  },
+  {
+    name: "gpt-image-1.5",
+    also: ["gpt-image-1.5-2025-12-16", "chatgpt-image-latest"],
+    traits: { ...gpt, takes: { ...gptTakes, ...fidelity } },
+    editing: { contested: editPreviews },
+  },
+  {
+    name: "gpt-image-2",
+    also: ["gpt-image-2-2026-04-21"],
+    traits: {
+      ...later,
+      // developers.openai.com/api/docs/guides/image-generation: it looks closely at every image, and wants no word about it.
+      always: { input_fidelity: "high" },
+      takes: { ...gptTakes, background: ["opaque", "auto"] },
+      // The SDK calls a transparent background a preview (2026-11-06). That the preview ended on 2026-09-30 is a third
+      // party's report: docs.apiyi.com/en/live/2026-10/gpt-image-2-transparent-shutdown, 21 refused requests on 2026-10-15.
+      contested: { ...previews, background: ["transparent"] },
+    },
+    editing: { contested: { ...editPreviews, background: ["transparent"] } },
+  },
+  {
+    name: "gpt-image-2.5",
+    also: [
+      ...["gpt-image-2.5-sunburst", "gpt-image-2.5-flare"],
+      ...["gpt-image-2.5-sunburst-2026-09-08", "gpt-image-2.5-flare-2026-09-08"],
+    ],
+    traits: {
+      ...marked,
+      takes: { ...gptTakes, quality: laterTiers },
+      contested: { ...previews, ...unnamedFidelity },
+    },
+    editing: { contested: { ...editPreviews, ...unnamedFidelity } },
+  },
+  {
+    name: "gpt-image-2.6",
+    also: ["gpt-image-2.6-sunburst", "gpt-image-2.6-flare"],
+    traits: {
+      ...marked,
+      takes: { ...movingTakes, output_format: [...formats, "gif", "svg"], svg: "any" },
+      contested: unnamedFidelity,
+      // Its sizes are called flexible; the rule is not told.
+      sizes: "any",
+    },
+    // The same: "SVG edits are not supported".
+    editing: { takes: movingTakes },
+  },
+];

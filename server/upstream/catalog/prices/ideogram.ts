@@ -1,0 +1,36 @@
+/** What Ideogram charges: by how long it may take, which callers say as a quality. */
+import type { Price } from "../../../lib/price.ts";
+import { type Listed, undated } from "./listed.ts";
+
+const ideogram = (name: string, price: Price, more: Partial<Listed> = {}): Listed => ({
+  kinds: ["ideogram"],
+  model: new RegExp(`^${name}$`),
+  price,
+  // Its own word for the quality, and a face that is to stay the same.
+  unless: ["rendering_speed", "character_reference_images"],
+  source: `ideogram.ai/features/api-pricing, ${undated}`,
+  ...more,
+});
+
+/** Turbo, default and quality, under OpenAI's names. */
+const speeds = (turbo: number, usual: number, quality?: number): Price => ({
+  pictures: {
+    low: turbo,
+    medium: usual,
+    ...(quality !== undefined && { high: quality }),
+    "": usual,
+  },
+});
+
+export const ideogramPrices: readonly Listed[] = [
+  // These rates are for remixing and editing as well.
+  ideogram("(ideogram-4|ideogram-v4)", speeds(0.03, 0.06, 0.1)),
+  ideogram("(ideogram-3|ideogram-v3)", speeds(0.03, 0.06, 0.09)),
+  ideogram("ideogram-3-transparent", speeds(0.04, 0.07, 0.1)),
+  ideogram("V_2", { pictures: { "": 0.08 } }),
+  ideogram("V_2_TURBO", { pictures: { "": 0.05 } }),
+  ideogram("V_2A", { pictures: { "": 0.04 } }),
+  ideogram("V_2A_TURBO", { pictures: { "": 0.025 } }),
+  ideogram("V_1", { pictures: { "": 0.06 } }),
+  ideogram("V_1_TURBO", { pictures: { "": 0.02 } }),
+];

@@ -1,0 +1,59 @@
+/** What upstreams charge, by kind and model, as they list it. A model that is not here has no known price. */
+import type { Price } from "../../../lib/price.ts";
+import type { Rest, Target } from "../../contract.ts";
+import { knownEmbedding } from "../index.ts";
+import { falPrices } from "./fal.ts";
+import { flux } from "./flux.ts";
+import { google } from "./google.ts";
+import { ideogramPrices } from "./ideogram.ts";
+import type { Listed } from "./listed.ts";
+import { openai } from "./openai.ts";
+import { others } from "./others.ts";
+import { stability } from "./stability.ts";
+import { togetherPrices } from "./together.ts";
+
+export const listedPrices: readonly Listed[] = [
+  ...openai,
+  ...google,
+  ...stability,
+  ...flux,
+  ...falPrices,
+  ...togetherPrices,
+  ...ideogramPrices,
+  ...others,
+];
+
+/** Models inside this machine send no bill. */
+const inside: ReadonlySet<string> = new Set(["minilm", "local", "sketch", "migan"]);
+
+export interface Picturing {
+  readonly operation: "generations" | "edits";
+  /** The caller's fields that only the vendor understands. */
+  readonly rest: Rest;
+}
+
+/** What a picture costs there, by the vendor's list. */
+export function listedPicturePrice(
+  target: Target,
+  { operation, rest }: Picturing,
+): Price | undefined {
+  const { upstream, model } = target;
+  if (inside.has(upstream.kind)) return { pictures: { "": 0 } };
+  // A language model is paid for as well, and what it read and wrote is not told apart.
+  if (target.surface === "responses") return undefined;
+  const row = listedPrices.find(
+    (entry) => entry.kinds.includes(upstream.kind) && entry.model.test(model),
+  );
+  if (!row || !isThere(row, target) || row.unless?.some((name) => rest[name] !== undefined)) {
+    return undefined;
+  }
+  const price = operation === "edits" ? (row.edits ?? row.price) : row.price;
+  return price === "unknown" ? undefined : price;
+}
+
+const isThere = ({ at }: Listed, { upstream }: Target): boolean =>
+  at === undefined || at.test(upstream.baseUrl ?? "");
+
+/** US dollars for a million input tokens, by the vendor's list. */
+export const listedVectorPrice = ({ upstream, model }: Target): number | undefined =>
+  inside.has(upstream.kind) ? 0 : knownEmbedding(model, upstream.kind)?.price?.[upstream.kind];

@@ -1,0 +1,58 @@
+/**
+ * What Stability charges for its models and services, itself and on Amazon Bedrock. Amazon's own painters are not here: no
+ * list tells their prices by quality and size, and they are no longer sold. Nor are services whose credits no list tells.
+ */
+import type { Price } from "../../../lib/price.ts";
+import { each, type Listed, litellm } from "./listed.ts";
+
+const update = "stability.ai/api-pricing-update-25, effective 2025-08-01";
+/** A credit is a cent: developer.puter.com/tutorials/stability-ai-api-pricing, 2026-06. */
+const credits = (count: number): Price => each(count / 100);
+
+const drawing = (name: string, count: number, edits: Listed["edits"]): Listed => ({
+  kinds: ["stability"],
+  model: new RegExp(`^(generate/|stable-image-)*${name}$`),
+  price: credits(count),
+  ...(edits && { edits }),
+  source: `${litellm}; Portkey-AI/models, pricing/stability-ai.json, 2026-08-21`,
+});
+
+const changing = (names: string, count: number): Listed => ({
+  kinds: ["stability"],
+  model: new RegExp(`(^|/)(${names})$`),
+  price: credits(count),
+  source: update,
+});
+
+const onBedrock = (names: string, dollars: number): Listed => ({
+  kinds: ["bedrock"],
+  model: new RegExp(`(^|[./])stability\\.(${names})-v1(:\\d)?$`),
+  price: each(dollars),
+  source: litellm,
+});
+
+export const stability: readonly Listed[] = [
+  // An edit is inpainting, where there is a mask, and else the model's own.
+  drawing("ultra", 8, "unknown"),
+  drawing("sd3(\\.5)?-large", 6.5, "unknown"),
+  drawing("sd3(\\.5)?-large-turbo", 4, "unknown"),
+  drawing("sd3(\\.5)?-medium", 3.5, "unknown"),
+  // This one cannot begin with a picture: its edits are inpainting.
+  drawing("core", 3, credits(5)),
+  changing("erase|inpaint|remove-background|search-and-replace", 5),
+  changing("sketch|structure|style", 5),
+  changing("fast", 2),
+  changing("conservative", 40),
+  changing("creative", 60),
+  onBedrock("sd3-large|sd3-5-large", 0.08),
+  onBedrock("stable-image-core", 0.04),
+  onBedrock("stable-image-ultra", 0.14),
+  onBedrock("stable-image-(inpaint|erase-object|remove-background)", 0.07),
+  onBedrock("stable-image-(search-recolor|search-replace|style-guide)", 0.07),
+  onBedrock("stable-image-control-(sketch|structure)", 0.07),
+  onBedrock("stable-outpaint", 0.06),
+  onBedrock("stable-style-transfer", 0.08),
+  onBedrock("stable-fast-upscale", 0.03),
+  onBedrock("stable-conservative-upscale", 0.4),
+  onBedrock("stable-creative-upscale", 0.6),
+];

@@ -1,0 +1,176 @@
+/** Steps 11 and 12: the way to any upstream, over the wire through an adapter or inside this machine. */
+import { GatewayError } from "../lib/gateway-error.ts";
+import type { Scratch } from "../lib/request-temp.ts";
+import type { Signal } from "../lib/signal.ts";
+import type {
+  Adapter,
+  FaultContext,
+  Moderated,
+  PictureQuestion,
+  WireReply,
+  WireRequest,
+} from "./adapter.ts";
+import { saidInside } from "./adapters/wire/refusal-inside.ts";
+import type {
+  EditQuery,
+  EmbeddingsQuery,
+  EmbeddingsReply,
+  EmbeddingTraits,
+  Engine,
+  GenerationQuery,
+  ImageReply,
+  Target,
+} from "./contract.ts";
+import { type Ask, draw } from "./poll-job.ts";
+import { type ImageTraits, openPictures } from "./image-capabilities.ts";
+import { createLimitWatch, type OnSpent } from "./rate-limit-signal.ts";
+import type { Send } from "./transport/send.ts";
+import { createTokens } from "./credentials/token-cache.ts";
+
+/** `scratch`: where large parts of an answer are put. */
+type Drawn<Q> = (query: Q, target: Target, signal: Signal, scratch: Scratch) => Promise<ImageReply>;
+
+export type Reach = {
+  readonly embeddings: NonNullable<Engine["embeddings"]>;
+  readonly generations: Drawn<GenerationQuery>;
+  readonly edits: Drawn<EditQuery>;
+  /** What a target's embeddings can take. */
+  readonly traits: (target: Target) => EmbeddingTraits;
+  /** Whether a prompt for the public `model` may be drawn. */
+  readonly moderation: (
+    prompt: string,
+    model: string,
+    target: Target,
+    signal: Signal,
+  ) => Promise<Moderated>;
+  /** What a target can draw. */
+  readonly pictures: NonNullable<Adapter["pictures"]>;
+};
+
+/** Models inside this machine look at what they are asked themselves, and say what they cannot do. */
+const insideTraits: EmbeddingTraits = {
+  maxItems: 2048,
+  base64: false,
+  tokens: true,
+  dimensions: "any",
+  purposes: "indifferent",
+  normalised: true,
+};
+
+const { uncounted: _, ...heedful } = openPictures;
+
+/** Of fields that are not OpenAI's, the drawing program knows one. */
+const insidePictures: ImageTraits = {
+  ...heedful,
+  compresses: ["jpeg", "webp"],
+  streams: true,
+  extras: ["seed"],
+};
+
+export interface ReachOptions {
+  readonly adapters: ReadonlyMap<string, Adapter>;
+  readonly engines: ReadonlyMap<string, Engine>;
+  readonly send: Send;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+  /** Told of a target that served, and will not for a while. Absent: nobody wants to know. */
+  readonly onSpent?: OnSpent;
+}
+
+export function createReach({ adapters, engines, send, now, onSpent }: ReachOptions): Reach {
+  const tokens = createTokens({ send, now });
+  const watch = onSpent && createLimitWatch(onSpent);
+
+  /** Rejects and never throws. Few steps and no async function: what every call goes through must not add up. */
+  const overWire = <A>(
+    adapter: Adapter,
+    request: WireRequest,
+    context: FaultContext,
+    signal: Signal,
+    take: (reply: WireReply) => A | Promise<A>,
+  ): Promise<A> => {
+    const { upstream } = context.target;
+    const ask = (proven: WireRequest): Promise<A> =>
+      send(proven, signal).then((reply) => {
+        // Some servers answer a POST with 201.
+        if (reply.status >= 200 && reply.status <= 299) {
+          watch?.(reply, context.target);
+          return take(reply);
+        }
+        if (reply.status === 401 && adapter.token) tokens.forget(upstream, proven);
+        return adapter.fault(reply, context).then((fault) => {
+          throw fault;
+        });
+      });
+    // Most have their proof in the request already: for them there is nothing to wait for.
+    return adapter.token || adapter.sign
+      ? tokens.prove(request, adapter, upstream, signal).then(ask)
+      : ask(request);
+  };
+
+  const drawn = <Q extends GenerationQuery>(
+    operation: "generations" | "edits",
+    query: Q,
+    target: Target,
+    signal: Signal,
+    scratch: Scratch,
+  ): Promise<ImageReply> => {
+    const adapter = adapters.get(target.upstream.kind);
+    // The two differ in what they ask for, which is told by `operation`.
+    const question = adapter?.[operation] as PictureQuestion<Q> | undefined;
+    if (!question || !adapter) return Promise.reject(unsupported(query.model));
+    const context = { target, model: query.model };
+    const ask: Ask = (request, until) =>
+      overWire(adapter, request, context, until, (reply) => reply);
+    return draw({ question, query, target, signal, scratch, ask });
+  };
+
+  return {
+    traits: (target) =>
+      adapters.get(target.upstream.kind)?.embeddings?.traits(target) ?? insideTraits,
+    embeddings: (query: EmbeddingsQuery, target, signal): Promise<EmbeddingsReply> => {
+      const engine = engines.get(target.upstream.kind);
+      if (engine?.embeddings) return engine.embeddings(query, target, signal);
+      const adapter = adapters.get(target.upstream.kind);
+      const question = adapter?.embeddings;
+      if (!question || !adapter) return Promise.reject(unsupported(query.model));
+      try {
+        const request = question.toUpstream(query, target);
+        const context = { target, model: query.model };
+        return overWire(adapter, request, context, signal, (reply) => {
+          try {
+            const read = question.fromUpstream(reply, query, target);
+            if (!(read instanceof Promise)) return read;
+            return read.catch((error) => saidInside(error, reply, adapter, context));
+          } catch (error) {
+            return saidInside(error, reply, adapter, context);
+          }
+        });
+      } catch (error) {
+        return Promise.reject(error);
+      }
+    },
+    generations: async (query: GenerationQuery, target, signal, scratch) =>
+      engines.get(target.upstream.kind)?.generations?.(query, target, signal) ??
+      drawn("generations", query, target, signal, scratch),
+    edits: async (query: EditQuery, target, signal, scratch) =>
+      engines.get(target.upstream.kind)?.edits?.(query, target, signal) ??
+      drawn("edits", query, target, signal, scratch),
+    moderation: (prompt, model, target, signal) => {
+      const adapter = adapters.get(target.upstream.kind);
+      const question = adapter?.moderations;
+      if (!question || !adapter) return Promise.reject(unsupported(model));
+      const request = question.toUpstream(prompt, target);
+      return overWire(adapter, request, { target, model }, signal, question.fromUpstream);
+    },
+    pictures: (target, operation) =>
+      adapters.get(target.upstream.kind)?.pictures?.(target, operation) ?? insidePictures,
+  };
+}
+
+const unsupported = (model: string): GatewayError =>
+  new GatewayError(
+    "unsupported_operation",
+    `The model '${model}' cannot do this kind of call. GET /v1/models/${encodeURIComponent(model)} describes it.`,
+    { param: "model" },
+  );

@@ -1,0 +1,63 @@
+/** A picture out of the pieces in which it comes. */
+import { GatewayError } from "../lib/gateway-error.ts";
+import type { Held } from "../lib/spill-buffer.ts";
+import type { NamelessFile } from "../lib/unlinked-temp-file.ts";
+import type { Scratch } from "../lib/request-temp.ts";
+import type { Picture } from "./contract.ts";
+
+export type Gathered = Extract<Picture, { kind: "bytes" | "aside" }>;
+
+/** Up to so many bytes stay in memory. */
+const shortBytes = 128 * 1024;
+/** For a look at what it is. */
+const startBytes = 128;
+
+export async function gatherPicture(
+  pieces: AsyncIterable<Uint8Array>,
+  scratch: Scratch,
+): Promise<Gathered> {
+  const short: Uint8Array[] = [];
+  let size = 0;
+  let held: Held | undefined;
+  for await (const piece of pieces) {
+    size += piece.length;
+    // Copied: a piece lives only until the next is asked for.
+    if (held) await put(held, [new Uint8Array(piece)]);
+    else {
+      short.push(new Uint8Array(piece));
+      if (size <= shortBytes) continue;
+      held = scratch.hold();
+      await put(held, short.splice(0));
+    }
+  }
+  return held
+    ? { kind: "aside", aside: await asideOf(held) }
+    : { kind: "bytes", bytes: Buffer.concat(short) };
+}
+
+export async function asideOf(
+  file: NamelessFile | Held,
+): Promise<Extract<Gathered, { kind: "aside" }>["aside"]> {
+  const { path, size } = file;
+  return {
+    length: size,
+    encoding: "raw",
+    start: await file.read(0, Math.min(startBytes, size)),
+    ...(path !== undefined && { path }),
+    lend: () => file.lend(),
+    stream: () => file.stream(),
+    bytes: () => file.read(0, size),
+    end: (bytes) => file.read(Math.max(0, size - bytes), Math.min(bytes, size)),
+  };
+}
+
+async function put(held: Held, pieces: readonly Uint8Array[]): Promise<void> {
+  try {
+    for (const piece of pieces) await held.append(piece);
+  } catch (cause) {
+    throw new GatewayError("storage_unavailable", "A picture could not be written to disk.", {
+      cause,
+      retryAfterMs: 5000,
+    });
+  }
+}

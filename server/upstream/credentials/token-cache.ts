@@ -1,0 +1,131 @@
+/** Credentials that must be fetched first: one for each upstream, fetched once for all who wait, renewed before it ends. */
+import { GatewayError } from "../../lib/gateway-error.ts";
+import { Cancel, type Signal } from "../../lib/signal.ts";
+import { unlessAborted } from "../../lib/abortable.ts";
+import type { Adapter, TokenExchange, WireRequest } from "../adapter.ts";
+import type { Upstream } from "../contract.ts";
+import type { Send } from "../transport/send.ts";
+
+export interface TokensOptions {
+  readonly send: Send;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+}
+
+export interface Tokens {
+  /** The request with whatever proves that we may make it. For adapters that write it themselves there is no need. */
+  prove(
+    request: WireRequest,
+    adapter: Adapter,
+    upstream: Upstream,
+    signal: Signal,
+  ): Promise<WireRequest>;
+  /** The upstream did not take this request's token: the next call fetches another. */
+  forget(upstream: Upstream, request: WireRequest): void;
+}
+
+/** A token is renewed this long before it ends, or after nine tenths of its time. */
+const earlyMs = 300_000;
+/** After a renewal that failed, while the old token still serves. */
+const pauseMs = 10_000;
+/** The exchange serves many calls, so none of their deadlines is its own. */
+const patienceMs = 20_000;
+
+interface Kept {
+  token?: string;
+  renewAt: number;
+  endsAt: number;
+  pending?: Promise<string> | undefined;
+}
+
+export function createTokens({ send, now }: TokensOptions): Tokens {
+  // An upstream that a reload took away takes its token along.
+  const known = new WeakMap<Upstream, Kept>();
+
+  const fetchToken = async (kept: Kept, exchange: TokenExchange, upstream: Upstream) => {
+    const asked = now();
+    const { token, lastsMs } = await ask(exchange, upstream, asked, send);
+    kept.token = token;
+    kept.endsAt = asked + lastsMs;
+    kept.renewAt = kept.endsAt - Math.min(earlyMs, lastsMs / 10);
+    return token;
+  };
+
+  const renew = (kept: Kept, exchange: TokenExchange, upstream: Upstream): Promise<string> => {
+    if (kept.pending) return kept.pending;
+    const pending = fetchToken(kept, exchange, upstream).finally(() => {
+      kept.pending = undefined;
+    });
+    pending.catch(() => {
+      kept.renewAt = now() + pauseMs;
+    });
+    kept.pending = pending;
+    return pending;
+  };
+
+  const tokenFor = (exchange: TokenExchange, upstream: Upstream, signal: Signal) => {
+    let kept = known.get(upstream);
+    if (!kept) {
+      kept = { renewAt: 0, endsAt: 0 };
+      known.set(upstream, kept);
+    }
+    const { token, renewAt, endsAt } = kept;
+    const time = now();
+    if (token === undefined || time >= endsAt)
+      return unlessAborted(renew(kept, exchange, upstream), signal);
+    if (time >= renewAt) void renew(kept, exchange, upstream);
+    return token;
+  };
+
+  return {
+    prove: async (request, adapter, upstream, signal) => {
+      const exchange = adapter.token?.(upstream);
+      const token = exchange && (await tokenFor(exchange, upstream, signal));
+      const bearing =
+        token === undefined
+          ? request
+          : { ...request, headers: { authorization: `Bearer ${token}`, ...request.headers } };
+      const streamed = typeof bearing.body === "object" ? adapter.signStreamed : undefined;
+      return (streamed ?? adapter.sign)?.(bearing, upstream, now()) ?? bearing;
+    },
+    forget: (upstream, { headers }) => {
+      const kept = known.get(upstream);
+      // A newer one, fetched in the meantime, stays.
+      if (kept && headers.authorization === `Bearer ${kept.token}`) delete kept.token;
+    },
+  };
+}
+
+async function ask(exchange: TokenExchange, upstream: Upstream, now: number, send: Send) {
+  const patience = new Cancel();
+  const timer = setTimeout(() => patience.abort(late()), patienceMs);
+  try {
+    const reply = await send(exchange.toUpstream(upstream, now), patience);
+    if (reply.status < 200 || reply.status > 299) throw refused(reply.status);
+    return await exchange.fromUpstream(reply);
+  } catch (error) {
+    throw error instanceof GatewayError ? unsent(error) : error;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Nothing has been asked of the model by then, so nothing can have been charged. */
+const unsent = ({ fault, message, details }: GatewayError): GatewayError =>
+  fault === "upstream_invalid"
+    ? new GatewayError("upstream_unreachable", noToken, { ...details, unsent: true })
+    : new GatewayError(fault, message, { ...details, unsent: true });
+
+const noToken = "The upstream's token service gives no tokens at the moment.";
+
+const late = (): GatewayError =>
+  new GatewayError("upstream_timeout", "The upstream's token service did not answer in time.");
+
+const refused = (status: number): GatewayError => {
+  const logged = `token service: ${status}`;
+  if (status === 429 || status >= 500)
+    return new GatewayError("upstream_unreachable", noToken, { logged });
+  const words =
+    "The upstream refused the gateway's credentials. Ask the operator of this gateway to check them.";
+  return new GatewayError("upstream_credentials", words, { logged });
+};

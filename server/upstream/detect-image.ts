@@ -1,0 +1,43 @@
+/** Whether what comes is a picture: seen from its first bytes, before the rest is waited for. */
+import { sniffImage } from "../lib/sniff-image.ts";
+import { NotFetched } from "./download/download-error.ts";
+
+/** Within so many bytes an SVG has begun, whatever stands before it. */
+const startBytes = 1024;
+
+/** The same pieces, if they are those of a picture. Throws NotFetched. */
+export async function* pictureFrom(
+  pieces: AsyncIterable<Uint8Array>,
+  svg: boolean,
+): AsyncGenerator<Uint8Array> {
+  let start: Buffer | undefined = Buffer.alloc(0);
+  for await (const piece of pieces) {
+    if (!start) {
+      yield piece;
+      continue;
+    }
+    start = Buffer.concat([start, piece]);
+    if (start.length < startBytes) continue;
+    checkStart(start, svg);
+    yield start;
+    start = undefined;
+  }
+  if (!start) return;
+  checkStart(start, svg);
+  yield start;
+}
+
+export function checkStart(start: Uint8Array, svg: boolean): void {
+  if (sniffImage(start) !== undefined || (svg && beginsSvg(start))) return;
+  const kinds = svg ? "PNG, JPEG, WebP, GIF, AVIF or SVG" : "PNG, JPEG, WebP, GIF or AVIF";
+  throw new NotFetched("link", `it is not a picture in ${kinds}`, "not a picture");
+}
+
+/** What may stand before an SVG. Each part can be read in one way only, or trying all ways could take for ever. */
+const preface = /^\uFEFF?(?:\s|<\?xml[^>]*>|<!--(?:(?!-->)[\s\S])*-->|<!doctype svg[^>]*>)*/i;
+
+/** A page that holds an SVG somewhere is none. */
+function beginsSvg(start: Uint8Array): boolean {
+  const text = Buffer.from(start.subarray(0, startBytes)).toString("utf8");
+  return /^<svg[\s>]/i.test(text.replace(preface, ""));
+}

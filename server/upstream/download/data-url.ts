@@ -1,0 +1,68 @@
+/** A picture that is in the link itself: `data:image/png;base64,…`, or with its bytes as %89PNG. Nothing is fetched. */
+import { type Blame, faultOf, NotFetched } from "./download-error.ts";
+import type { Gathered } from "../collect-image.ts";
+import { checkStart } from "../detect-image.ts";
+
+export interface DataUrlOptions {
+  readonly maxBytes: number;
+  readonly blame: Blame;
+  /** An SVG will do as well. */
+  readonly svg?: boolean;
+}
+
+type Bytes = Extract<Gathered, { kind: "bytes" }>;
+
+export const isDataUrl = (url: string): boolean => /^data:/i.test(url);
+
+/** What it says of its kind is not believed: the bytes are looked at. Throws GatewayError. */
+export function readDataUrl(url: string, { maxBytes, blame, svg = false }: DataUrlOptions): Bytes {
+  try {
+    const bytes = decoded(url, maxBytes);
+    checkStart(bytes, svg);
+    return { kind: "bytes", bytes };
+  } catch (error) {
+    throw error instanceof NotFetched ? faultOf(error, blame, "data URL") : error;
+  }
+}
+
+function decoded(url: string, maxBytes: number): Uint8Array {
+  const comma = url.indexOf(",");
+  // Names of types are short; a long head is something else.
+  if (!isDataUrl(url) || comma < 0 || comma > 1024) throw broken("the data URL has no content");
+  const base64 = /;\s*base64\s*$/i.test(url.slice(0, comma));
+  const content = url.slice(comma + 1);
+  const bytes = base64 ? fromBase64(content) : fromPercents(content);
+  if (bytes.length > maxBytes) throw broken(`it is larger than ${maxBytes} bytes`);
+  return bytes;
+}
+
+function fromBase64(content: string): Uint8Array {
+  const text = (content.includes("%") ? textOf(fromPercents(content)) : content)
+    .replace(/\s+/g, "")
+    .replaceAll("-", "+")
+    .replaceAll("_", "/")
+    .replace(/=+$/, "");
+  // A single character left over stands for no byte at all.
+  if (!/^[A-Za-z0-9+/]*$/.test(text) || text.length % 4 === 1) {
+    throw broken("the data URL is not base64");
+  }
+  return Buffer.from(text, "base64");
+}
+
+function fromPercents(content: string): Uint8Array {
+  const plain = Buffer.from(content);
+  const bytes = Buffer.alloc(plain.length);
+  let length = 0;
+  for (let at = 0; at < plain.length; at++) {
+    const code = plain[at] as number;
+    const hex = code === 0x25 ? plain.toString("latin1", at + 1, at + 3) : "";
+    const escaped = /^[0-9a-f]{2}$/i.test(hex);
+    bytes[length++] = escaped ? Number.parseInt(hex, 16) : code;
+    if (escaped) at += 2;
+  }
+  return bytes.subarray(0, length);
+}
+
+const textOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString("latin1");
+
+const broken = (why: string): NotFetched => new NotFetched("link", why, why);

@@ -1,0 +1,71 @@
+/** Why a picture behind a link could not be fetched, and what that means for the call: it depends on who gave the link. */
+import { codeOf } from "../../lib/error-code.ts";
+import { GatewayError } from "../../lib/gateway-error.ts";
+import { NotHttp, TooLarge } from "../transport/parse-response.ts";
+import { BrokenOff, NotConnected } from "../transport/connection.ts";
+
+/** Who gave the link: an upstream in its answer, or a caller in this field. */
+export type Blame = "upstream" | { readonly param: string };
+
+/** `link`: it, or what is behind it, is no good. `road`: another try might do. `time`: it took too long. */
+type Kind = "link" | "road" | "time";
+
+export class NotFetched extends Error {
+  override readonly name = "NotFetched";
+  readonly kind: Kind;
+  /** For the log alone. */
+  readonly logged: string;
+  /** The same in words that are for those alone who cannot choose the link. */
+  readonly frank: string;
+
+  constructor(kind: Kind, why: string, logged: string, frank = why) {
+    super(why);
+    this.kind = kind;
+    this.logged = logged;
+    this.frank = frank;
+  }
+}
+
+/** What is not ours to judge stays as it is: another fault, a defect. */
+export function asNotFetched(error: unknown, maxBytes: number): unknown {
+  if (error instanceof TooLarge) {
+    return new NotFetched("link", `it is larger than ${maxBytes} bytes`, "too large");
+  }
+  if (error instanceof NotHttp) {
+    return new NotFetched("link", "its host does not speak HTTP", error.message);
+  }
+  if (error instanceof NotConnected) {
+    return new NotFetched("road", "its host cannot be reached", error.code || "no connection");
+  }
+  if (error instanceof BrokenOff) {
+    const code = codeOf(error.cause) || "broken off";
+    return new NotFetched("road", "the connection broke before it was complete", code);
+  }
+  return error;
+}
+
+const names = {
+  link: "upstream_invalid",
+  road: "upstream_unreachable",
+  time: "upstream_timeout",
+} as const;
+
+/** The link itself is never told: it may be a secret. */
+export function faultOf(
+  { kind, message, logged, frank }: NotFetched,
+  blame: Blame,
+  host: string,
+): GatewayError {
+  const details = { logged: host === "" ? logged : `${host}: ${logged}` };
+  return blame === "upstream"
+    ? new GatewayError(
+        names[kind],
+        `The picture behind the upstream's link cannot be used: ${frank}.`,
+        { ...details, paid: true },
+      )
+    : new GatewayError(
+        "invalid_value",
+        `The picture behind the link in '${blame.param}' cannot be used: ${message}.`,
+        { ...details, param: blame.param },
+      );
+}

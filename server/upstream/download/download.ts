@@ -1,0 +1,152 @@
+/**
+ * Fetches a picture from a link that an upstream or a caller gave. Such a link is a stranger's wish: it may lead to the
+ * public Internet only, to what is a picture only, and it may take neither more bytes nor more time than it is given.
+ */
+import { GatewayError } from "../../lib/gateway-error.ts";
+import { pause } from "../../lib/sleep.ts";
+import type { Scratch } from "../../lib/request-temp.ts";
+import { Cancel, type Signal } from "../../lib/signal.ts";
+import { unlessAborted } from "../../lib/abortable.ts";
+import { asNotFetched, type Blame, faultOf, NotFetched } from "./download-error.ts";
+import { type Gathered, gatherPicture } from "../collect-image.ts";
+import { NotConnected } from "../transport/connection.ts";
+import { callAlone, type LoneAnswer, type LoneOptions, type LonePlace } from "../transport/streaming-call.ts";
+import { isDataUrl, readDataUrl } from "./data-url.ts";
+import { pictureFrom } from "../detect-image.ts";
+import { placesOf, type Resolve, systemResolve } from "./ssrf-guard.ts";
+
+export interface DownloadOptions {
+  readonly maxBytes: number;
+  /** For all of it: every redirect, every try. */
+  readonly timeoutMs: number;
+  /** Hosts that may be fetched from although they are inside, whoever gives the link. */
+  readonly trusted?: readonly string[];
+  readonly resolve?: Resolve;
+  readonly connect?: typeof Bun.connect;
+  /** Certificates to believe instead of the usual ones. */
+  readonly ca?: string;
+}
+
+export interface DownloadCall {
+  readonly signal: Signal;
+  readonly scratch: Scratch;
+  readonly blame: Blame;
+  /** Hosts that may be inside for this one: an upstream in one's own network gives links to itself. */
+  readonly trusted?: readonly string[];
+  /** An SVG will do as well. */
+  readonly svg?: boolean;
+}
+
+export type Download = (url: string, call: DownloadCall) => Promise<Gathered>;
+
+const mostRedirects = 3;
+const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+/** A host with several addresses is not given up because of the first. */
+const connectMs = 5000;
+/** What an upstream has made is worth more than one try. */
+const waitsMs = [300, 1000];
+
+export function createDownload(options: DownloadOptions): Download {
+  const { maxBytes, timeoutMs, resolve = systemResolve } = options;
+  const always = options.trusted?.map((host) => host.toLowerCase()) ?? [];
+
+  return async (link, call) => {
+    const { blame, scratch, signal } = call;
+    if (isDataUrl(link)) return readDataUrl(link, { maxBytes, blame, svg: call.svg === true });
+    const trusted = [...always, ...(call.trusted ?? [])];
+    using limit = limited(signal, timeoutMs);
+    let at: URL | undefined;
+
+    const once = async (): Promise<Gathered> => {
+      at = urlOf(link);
+      for (let hops = 0; ; hops++) {
+        // A caller's password is not for us to use. An upstream's is part of what it handed over.
+        const asking = placesOf(at, trusted, resolve, blame === "upstream");
+        const places = await unlessAborted(asking, limit.signal);
+        const answer = await reach(places, { ...options, signal: limit.signal, connectMs });
+        const onward = locationOf(answer);
+        if (onward === undefined) return gatherPicture(bodyOf(answer, call.svg === true), scratch);
+        answer.close();
+        if (hops === mostRedirects) {
+          throw new NotFetched("link", "it leads on to other links too often", "redirects");
+        }
+        at = urlOf(onward, at);
+      }
+    };
+
+    for (let tries = 0; ; tries++) {
+      try {
+        return await once();
+      } catch (thrown) {
+        if (signal.aborted && signal.reason instanceof GatewayError) throw signal.reason;
+        const error = asNotFetched(limit.signal.aborted ? limit.signal.reason : thrown, maxBytes);
+        if (!(error instanceof NotFetched)) throw error;
+        const waitMs = blame === "upstream" && error.kind === "road" ? waitsMs[tries] : undefined;
+        if (waitMs === undefined) throw faultOf(error, blame, at?.hostname ?? "");
+        // Ends early when the time is up; the next try says so.
+        await pause(waitMs, limit.signal).catch(() => limit.signal.reason);
+      }
+    }
+  };
+}
+
+function urlOf(link: string, from?: URL): URL {
+  const url = URL.parse(link, from?.href);
+  if (!url) throw new NotFetched("link", "the link is not an http or https address", "not a URL");
+  return url;
+}
+
+/** The first of the addresses that takes a connection. All of them have been checked. */
+async function reach(places: readonly LonePlace[], options: LoneOptions): Promise<LoneAnswer> {
+  for (const [at, place] of places.entries()) {
+    try {
+      return await callAlone(place, options);
+    } catch (error) {
+      const last = at === places.length - 1 || options.signal.aborted;
+      if (last || !(error instanceof NotConnected)) throw error;
+    }
+  }
+  throw new NotConnected({ code: "no address" });
+}
+
+function locationOf({ status, headers }: LoneAnswer): string | undefined {
+  return redirects.has(status) ? headers.get("location") : undefined;
+}
+
+/** The body of an answer that may be taken; of any other, why not. */
+function bodyOf(answer: LoneAnswer, svg: boolean): AsyncIterable<Uint8Array> {
+  const { status, headers } = answer;
+  const coding = headers.get("content-encoding")?.toLowerCase() ?? "identity";
+  if (status === 200 && coding === "identity") return pictureFrom(answer.chunks(), svg);
+  answer.close();
+  // Unfolding it could take any amount of memory, and a picture gains nothing by it.
+  if (status === 200) throw new NotFetched("link", "it is compressed, unasked", coding);
+  const passing = status === 429 || status >= 500;
+  throw new NotFetched(
+    passing ? "road" : "link",
+    `it was answered with status ${status}`,
+    `${status}`,
+  );
+}
+
+/** Ends with the call, or when the time is up. */
+function limited(
+  signal: Signal,
+  ms: number,
+): { readonly signal: Cancel; [Symbol.dispose](): void } {
+  const cancel = new Cancel();
+  const leave = (): void => cancel.abort(signal.reason);
+  if (signal.aborted) leave();
+  const seconds = ms / 1000;
+  const timer = setTimeout(() => {
+    cancel.abort(new NotFetched("time", `it took longer than ${seconds} seconds`, "time is up"));
+  }, ms);
+  signal.addEventListener("abort", leave, { once: true });
+  return {
+    signal: cancel,
+    [Symbol.dispose]: () => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", leave);
+    },
+  };
+}

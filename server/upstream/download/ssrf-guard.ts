@@ -1,0 +1,112 @@
+/** Where a link leads, checked: its host is looked up once, here, and what was found is all that is ever connected to. */
+import { lookup } from "node:dns/promises";
+import { codeOf } from "../../lib/error-code.ts";
+import { addressBytes, holdsCredentials, isInsideName, isPublic } from "./address-ranges.ts";
+import { NotFetched } from "./download-error.ts";
+import type { LonePlace } from "../transport/streaming-call.ts";
+
+/** The addresses of a name. */
+export type Resolve = (host: string) => Promise<readonly string[]>;
+
+export const systemResolve: Resolve = async (host) =>
+  (await lookup(host, { all: true })).map(({ address }) => address);
+
+/** Longer ones are made for other ends than pictures. */
+const mostLinkLength = 8192;
+/** Services other than the web's listen below, and some take a request for HTTP for one of their own. */
+const firstFreePort = 1024;
+
+/**
+ * `trusted`: hosts that may be inside, as `host:port`, or as `host` for all of its ports. `mayProve`: a name and a password
+ * in the link are shown to its host.
+ * Throws NotFetched. A name that is not there and one that leads inside look alike, or callers could find out names.
+ */
+export async function placesOf(
+  url: URL,
+  trusted: readonly string[],
+  resolve: Resolve,
+  mayProve = false,
+): Promise<readonly LonePlace[]> {
+  const encrypted = url.protocol === "https:";
+  if (!encrypted && url.protocol !== "http:") {
+    throw new NotFetched("link", "the link is not an http or https address", url.protocol);
+  }
+  if (!mayProve && holdsCredentials(url)) {
+    throw new NotFetched("link", "the link holds a user name or a password", "credentials");
+  }
+  if (url.href.length > mostLinkLength) {
+    throw new NotFetched("link", "the link is too long", `${url.href.length} characters`);
+  }
+  // A dot at the end says that a name is whole. Certificates are for names without it.
+  const host = url.hostname.replace(/^\[|\]$/g, "").replace(/\.$/, "");
+  const port = portOf(url);
+  const known = [host, bracketed(host)].some(
+    (name) => trusted.includes(name) || trusted.includes(`${name}:${port}`),
+  );
+  if (!known && (isInsideName(host) || (port < firstFreePort && port !== 80 && port !== 443))) {
+    throw inside(`port ${port} or name is inside`);
+  }
+  const named = addressBytes(host) === undefined;
+  const addresses = named ? await addressesOf(host, resolve) : [host];
+  const hidden = known ? undefined : addresses.find((address) => !isPublic(address));
+  // One that is inside among others that are not is a trap, or a mistake.
+  if (hidden !== undefined) throw inside(`${hidden} is not public`);
+  return [...new Set(addresses)].map((address) => ({
+    address,
+    port,
+    ...(encrypted && { tls: named ? { serverName: host } : {} }),
+    request: requestFor(url, url.port === "" ? bracketed(host) : `${bracketed(host)}:${port}`),
+  }));
+}
+
+/** Pictures are compressed already; what is not compressed cannot unfold into more than it is. */
+const requestFor = (url: URL, host: string): string =>
+  [
+    `GET ${url.pathname}${url.search} HTTP/1.1`,
+    `host: ${host}`,
+    ...(holdsCredentials(url) ? [`authorization: Basic ${proofIn(url)}`] : []),
+    "user-agent: vexel",
+    "accept: image/*",
+    "accept-encoding: identity",
+    "connection: close",
+    "\r\n",
+  ].join("\r\n");
+
+/** In base64, so that nothing of it can end the line. */
+const proofIn = ({ username, password }: URL): string =>
+  Buffer.from(`${plainly(username)}:${plainly(password)}`).toString("base64");
+
+/** In a URL some signs are spelled out. What is not spelled so is meant as it stands. */
+function plainly(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+async function addressesOf(host: string, resolve: Resolve): Promise<readonly string[]> {
+  const found = await resolve(host).catch((error: unknown) => {
+    throw absent(`not found, ${codeOf(error)}`);
+  });
+  if (found.length === 0) throw absent("not found");
+  return found;
+}
+
+const closed = "the link does not lead to a public address";
+
+const inside = (logged: string): NotFetched => new NotFetched("link", closed, logged);
+
+const absent = (logged: string): NotFetched =>
+  new NotFetched("road", closed, logged, "its host cannot be found");
+
+const bracketed = (host: string): string => (host.includes(":") ? `[${host}]` : host);
+
+const portOf = ({ port, protocol }: URL): number =>
+  port === "" ? (protocol === "https:" ? 443 : 80) : Number(port);
+
+/** How the host of an address of our own, such as an upstream's, is named among the trusted ones. */
+export function trustedHost(baseUrl: string): string {
+  const url = new URL(baseUrl);
+  return `${url.hostname}:${portOf(url)}`;
+}

@@ -1,0 +1,79 @@
+/** Sizes and shapes: what a target makes, and what comes nearest to what was asked for. */
+import type { SizeRule, Sizes } from "./image-capabilities.ts";
+
+export interface Size {
+  readonly width: number;
+  readonly height: number;
+}
+
+export function readSize(text: string): Size | undefined {
+  const found = /^([1-9]\d{0,4})x([1-9]\d{0,4})$/.exec(text);
+  return found ? { width: Number(found[1]), height: Number(found[2]) } : undefined;
+}
+
+/** Why a rule does not allow a size, in words for people. Undefined where it does. */
+export function against({ width, height }: Size, rule: SizeRule): string | undefined {
+  const { multipleOf, minEdge, maxEdge, minPixels = 1, maxPixels, maxRatio } = rule;
+  const pixels = width * height;
+  if (width % multipleOf !== 0 || height % multipleOf !== 0) {
+    return `Width and height must both be divisible by ${multipleOf}.`;
+  }
+  if (Math.min(width, height) < minEdge || Math.max(width, height) > maxEdge) {
+    return `Width and height must be from ${minEdge} to ${maxEdge}.`;
+  }
+  if (pixels < minPixels) return `It has fewer than ${minPixels} pixels.`;
+  if (maxPixels !== undefined && pixels > maxPixels) return `It has more than ${maxPixels} pixels.`;
+  if (maxRatio !== undefined && Math.max(width, height) > maxRatio * Math.min(width, height)) {
+    return `The longer edge may be at most ${maxRatio} times the shorter.`;
+  }
+  return undefined;
+}
+
+/** How far a size is from a shape: in proportion, so that 2:1 is as far from 1:1 as 1:2 is. */
+export function apart({ width, height }: Size, ratio: string): number {
+  const [across = 1, down = 1] = ratio.split(":").map(Number);
+  return Math.abs(Math.log((width / height) * (down / across)));
+}
+
+/** The shape that differs least. */
+export function nearestRatio(size: Size, ratios: readonly string[]): string {
+  const [nearest = "1:1"] = ratios.toSorted((a, b) => apart(size, a) - apart(size, b));
+  return nearest;
+}
+
+export const textOf = ({ width, height }: Size): string => `${width}x${height}`;
+
+/** The size that a rule allows and that comes nearest: made smaller or larger as a whole, so that the shape stays. */
+export function nearestSize({ width, height }: Size, rule: SizeRule): Size {
+  const { multipleOf, minEdge, maxEdge, maxPixels = Number.POSITIVE_INFINITY } = rule;
+  const shrink = Math.min(
+    1,
+    maxEdge / Math.max(width, height),
+    Math.sqrt(maxPixels / (width * height)),
+  );
+  const grow = Math.max(1, minEdge / (Math.min(width, height) * shrink));
+  const least = Math.ceil(minEdge / multipleOf) * multipleOf;
+  const most = Math.floor(maxEdge / multipleOf) * multipleOf;
+  const edge = (length: number): number => {
+    // Down, as up would be beyond what is allowed of pixels.
+    const steps = Math.floor((length * shrink * grow) / multipleOf + 1e-9);
+    return Math.min(most, Math.max(least, steps * multipleOf));
+  };
+  return { width: edge(width), height: edge(height) };
+}
+
+/** What sizes there are, for people. */
+export function describeSizes(sizes: Exclude<Sizes, "any">): string {
+  if ("list" in sizes) return `Supported values are: ${listed([...sizes.list, "auto"])}.`;
+  if ("ratios" in sizes) return `The model knows only these shapes: ${listed(sizes.ratios)}.`;
+  const { multipleOf, minEdge, maxEdge } = sizes.rule;
+  const steps = multipleOf === 1 ? "" : ` that are divisible by ${multipleOf}`;
+  return `Supported values are 'auto' and WIDTHxHEIGHT with edges from ${minEdge} to ${maxEdge}${steps}.`;
+}
+
+/** 'low', 'medium', and 'high'. */
+export function listed(values: readonly string[]): string {
+  const quoted = [...new Set(values)].map((value) => `'${value}'`);
+  if (quoted.length < 3) return quoted.join(" and ");
+  return `${quoted.slice(0, -1).join(", ")}, and ${quoted.at(-1)}`;
+}

@@ -1,0 +1,137 @@
+/** Pictures over the wire: a question, and where the upstream draws for a while, questions whether it is done. */
+import { GatewayError } from "../lib/gateway-error.ts";
+import { pause } from "../lib/sleep.ts";
+import type { Scratch } from "../lib/request-temp.ts";
+import type { Signal } from "../lib/signal.ts";
+import { unheard } from "../lib/ignore-rejection.ts";
+import type { Pending, PictureQuestion, WireReply, WireRequest } from "./adapter.ts";
+import type { GenerationQuery, ImageEvent, ImageReply, Target } from "./contract.ts";
+
+/** Sends one question of a call with whatever proves that we may ask it. Rejects with a fault for what is no answer. */
+export type Ask = (request: WireRequest, signal: Signal) => Promise<WireReply>;
+
+export interface Drawing<Q extends GenerationQuery> {
+  readonly question: PictureQuestion<Q>;
+  readonly query: Q;
+  readonly target: Target;
+  readonly signal: Signal;
+  readonly scratch: Scratch;
+  readonly ask: Ask;
+}
+
+/** How soon, and at the latest how long after the last time, an upstream is asked whether it is done. */
+const soonMs = 400;
+const lateMs = 3000;
+/** A picture that is being made is worth asking for again, even if some of the questions fail. */
+const patience = 8;
+
+export async function draw<Q extends GenerationQuery>(drawing: Drawing<Q>): Promise<ImageReply> {
+  const { question, query, target, signal, scratch, ask } = drawing;
+  const asking = ask(question.toUpstream(query, target), signal).then((reply) =>
+    question.fromUpstream(reply, { query, target, scratch }),
+  );
+  if (query.stream && question.watch) {
+    return { kind: "stream", events: watched(drawing, question.watch, asking) };
+  }
+  const first = await asking;
+  if (first.kind !== "pending") return first;
+  if (query.stream) return { kind: "stream", events: awaited(drawing, first) };
+  for await (const event of awaited(drawing, first)) {
+    if (event.type === "whole") return event.reply;
+  }
+  throw new GatewayError("internal", "The wait for a picture ended without one.");
+}
+
+/** Previews as they come, then the picture. Whoever leaves early tells the upstream that nobody waits. */
+async function* awaited<Q extends GenerationQuery>(
+  drawing: Drawing<Q>,
+  first: Pending,
+): AsyncGenerator<ImageEvent> {
+  const { question, query, target, signal, scratch, ask } = drawing;
+  let pending = first;
+  let waitMs = soonMs;
+  let failures = 0;
+  let previews = 0;
+  let shown = "";
+  try {
+    for (;;) {
+      const { preview } = pending;
+      if (preview !== undefined && preview !== shown && previews < wanted(query)) {
+        shown = preview;
+        yield { type: "partial", image: { kind: "base64", base64: preview }, index: previews++ };
+      }
+      // Whoever did not answer is asked a little later, whatever they wished before.
+      await pause((failures === 0 ? pending.afterMs : undefined) ?? waitMs, signal);
+      waitMs = Math.min(waitMs * 1.25, lateMs);
+      if (!pending.poll) throw new GatewayError("internal", "Nobody said how to ask again.");
+      let reply: WireReply;
+      try {
+        reply = await ask(pending.poll, signal);
+        failures = 0;
+      } catch (error) {
+        if (signal.aborted || !passes(error) || ++failures > patience) throw underWay(error);
+        continue;
+      }
+      const next = await question.fromUpstream(reply, { query, target, scratch });
+      if (next.kind === "whole") {
+        const { cost } = pending;
+        yield { type: "whole", reply: cost === undefined ? next : { cost, ...next } };
+        return;
+      }
+      if (next.kind === "stream") throw new GatewayError("internal", "A poll answered a stream.");
+      pending = { ...pending, ...next };
+    }
+  } catch (error) {
+    // It failed by itself, or nobody waits: in the second case the upstream may save itself the work.
+    if (signal.aborted) giveUp(drawing, pending);
+    throw error;
+  }
+}
+
+function giveUp<Q extends GenerationQuery>({ ask }: Drawing<Q>, { cancel }: Pending): void {
+  if (!cancel) return;
+  const { signal } = new AbortController();
+  // A courtesy: whether it is heard changes nothing for us.
+  unheard(ask(cancel, signal));
+}
+
+/** Faults of the road and of the moment. 404, too: some upstreams know a job only a little after they took it. */
+const passing: ReadonlySet<string> = new Set([
+  ...["upstream_unreachable", "upstream_timeout", "upstream_overloaded", "upstream_error"],
+  ...["upstream_rate_limit", "slow_down", "model_not_found"],
+]);
+
+const passes = (error: unknown): boolean =>
+  error instanceof GatewayError && passing.has(error.fault);
+
+/** The upstream has taken the job: whatever a question about it meets with, it may be paid for. */
+const underWay = (error: unknown): unknown =>
+  error instanceof GatewayError
+    ? new GatewayError(error.fault, error.message, { ...error.details, paid: true })
+    : error;
+
+const wanted = ({ options }: GenerationQuery): number => options.partial_images ?? 0;
+
+/** While the upstream works on its one answer, another question shows how far it is. */
+async function* watched<Q extends GenerationQuery>(
+  { query, target, signal, ask }: Drawing<Q>,
+  watch: NonNullable<PictureQuestion<Q>["watch"]>,
+  asking: Promise<ImageReply | Pending>,
+): AsyncGenerator<ImageEvent> {
+  let shown = "";
+  for (let previews = 0; previews < wanted(query); ) {
+    const done = await Promise.race([asking, pause(soonMs * 2, signal).then(() => undefined)]);
+    if (done) break;
+    const preview = await ask(watch.toUpstream(query, target), signal)
+      .then((reply) => watch.fromUpstream(reply))
+      // A preview is a present: without it the picture comes all the same.
+      .catch(() => undefined);
+    if (preview === undefined || preview === shown) continue;
+    shown = preview;
+    yield { type: "partial", image: { kind: "base64", base64: preview }, index: previews++ };
+  }
+  const reply = await asking;
+  if (reply.kind !== "whole")
+    throw new GatewayError("internal", "A watched call was not answered.");
+  yield { type: "whole", reply };
+}

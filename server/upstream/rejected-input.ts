@@ -1,0 +1,48 @@
+/**
+ * Which input of several a refusal means. Upstreams count what they were sent, and callers what they sent: in between,
+ * calls are cut, and what is known is taken out.
+ */
+import { GatewayError } from "../lib/gateway-error.ts";
+
+/**
+ * "Invalid 'input[8]': maximum input length is 8192 tokens." (OpenAI), "Input id 1 has 9000 tokens, exceeding max 8192
+ * tokens." (Mistral), "The example at index 0 in your batch has too many tokens …" (Voyage), `requests[2]` (Google),
+ * `inputs[1]` (Text Embeddings Inference), and "Entry 3" of our own.
+ */
+const named =
+  /\b(inputs?\[|requests\[|contents?\[|texts\[|Input id |example at index |Entry |input\.)(\d{1,6})\b/g;
+
+/** As far as the words are about a text that is too long, or the like; a picture has no such inputs. */
+const aboutLength = /\b(tokens?|length|too long|context)\b/i;
+
+/** The place of the one input that is meant. Undefined where none is named, or several are. */
+export function inputNamed(words: string): number | undefined {
+  if (!aboutLength.test(words)) return undefined;
+  const places = new Set([...words.matchAll(named)].map(([, , place]) => Number(place)));
+  return places.size === 1 ? [...places][0] : undefined;
+}
+
+/** A refusal of a part of a call, told in the count of the whole. `places`: where each input of the part stands there. */
+export function placedIn(error: unknown, places: readonly number[]): unknown {
+  if (!(error instanceof GatewayError) || !isRefusal(error)) return error;
+  const moved = (words: string): string =>
+    words.replace(named, (all, before: string, place: string) =>
+      places[Number(place)] === undefined ? all : `${before}${places[Number(place)]}`,
+    );
+  const { param } = error.details;
+  // Of a part with one input, it is that one that is too long.
+  const alone =
+    places.length === 1 &&
+    (param === undefined || param === "input") &&
+    aboutLength.test(error.message);
+  const whole = alone ? `input[${places[0]}]` : param && moved(param);
+  const message = moved(error.message);
+  if (message === error.message && whole === param) return error;
+  return new GatewayError(error.fault, message, {
+    ...error.details,
+    ...(whole !== undefined && { param: whole }),
+  });
+}
+
+const isRefusal = ({ row, fault }: GatewayError): boolean =>
+  row.retry === "never" && row.blame !== "gateway" && fault !== "model_not_found";

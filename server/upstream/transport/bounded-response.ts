@@ -1,0 +1,104 @@
+/** An answer whose body comes piece by piece, read in one of the ways that adapters know, and never more of it than is allowed. */
+import { GatewayError } from "../../lib/gateway-error.ts";
+import { parseShallow } from "../../lib/json-depth.ts";
+import { Pieces } from "../../lib/chunked-bytes.ts";
+import type { Signal } from "../../lib/signal.ts";
+import type { WireReply } from "../adapter.ts";
+import { tooLarge, unreachable } from "./transport-error.ts";
+
+export interface BoundedOptions {
+  readonly status: number;
+  readonly headers: WireReply["headers"];
+  /** The body as it comes, decompressed. */
+  readonly pieces: () => AsyncIterable<Uint8Array>;
+  /** All of it at once, where it is known to be no longer than that and there is a quicker way. */
+  readonly atOnce?: (maxBytes: number) => Promise<Uint8Array> | undefined;
+  readonly signal: Signal;
+  readonly maxBytes: number;
+}
+
+const mostKept = 64 * 1024;
+
+export class BoundedReply implements WireReply {
+  readonly #options: BoundedOptions;
+  /** It comes only once, and what is no answer may be a refusal that is looked at again. Those are short. */
+  #kept: Uint8Array | undefined;
+
+  constructor(options: BoundedOptions) {
+    this.#options = options;
+  }
+
+  get status(): number {
+    return this.#options.status;
+  }
+
+  get headers(): WireReply["headers"] {
+    return this.#options.headers;
+  }
+
+  async json(): Promise<unknown> {
+    return parseJson(await this.text());
+  }
+
+  async text(maxBytes = this.#options.maxBytes): Promise<string> {
+    return new TextDecoder().decode(await this.#whole(maxBytes));
+  }
+
+  async bytes(): Promise<Pieces> {
+    return withoutMark(Pieces.of(await this.#whole(this.#options.maxBytes)));
+  }
+
+  chunks(): AsyncIterable<Uint8Array> {
+    return this.#bounded(this.#options.maxBytes);
+  }
+
+  async #whole(maxBytes: number): Promise<Uint8Array> {
+    const whole = this.#kept ?? (await this.#taken(maxBytes));
+    if (whole.length > maxBytes) throw tooLarge(maxBytes);
+    if (whole.length <= mostKept) this.#kept = whole;
+    return whole;
+  }
+
+  async #taken(maxBytes: number): Promise<Uint8Array> {
+    try {
+      const whole = this.#options.atOnce?.(maxBytes);
+      if (whole) return await whole;
+    } catch (error) {
+      throw unreachable(error, this.#options.signal);
+    }
+    const pieces: Uint8Array[] = [];
+    for await (const piece of this.#bounded(maxBytes)) pieces.push(piece);
+    return Buffer.concat(pieces);
+  }
+
+  async *#bounded(max: number): AsyncGenerator<Uint8Array> {
+    const { pieces, signal } = this.#options;
+    let seen = 0;
+    try {
+      for await (const piece of pieces()) {
+        seen += piece.length;
+        if (seen > max) throw tooLarge(max);
+        yield piece;
+      }
+    } catch (error) {
+      throw error instanceof GatewayError ? error : unreachable(error, signal, max);
+    }
+  }
+}
+
+/** The byte order mark of UTF-8. */
+export const withoutMark = (bytes: Pieces): Pieces =>
+  bytes.byte(0) === 0xef && bytes.byte(1) === 0xbb && bytes.byte(2) === 0xbf
+    ? Pieces.of(bytes.whole().subarray(3))
+    : bytes;
+
+/** Without what is nested too deep. */
+export async function parseJson(text: string): Promise<unknown> {
+  try {
+    return await parseShallow(text);
+  } catch (cause) {
+    throw new GatewayError("upstream_invalid", "The upstream's answer is not valid JSON.", {
+      cause,
+    });
+  }
+}

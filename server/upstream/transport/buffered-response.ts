@@ -1,0 +1,59 @@
+/** An answer that our own client has taken whole. */
+import { Pieces } from "../../lib/chunked-bytes.ts";
+import type { WireReply } from "../adapter.ts";
+import { parseJson, withoutMark } from "./bounded-response.ts";
+import { decompress, isCompressed } from "../decompress.ts";
+import type { Answer } from "./parse-response.ts";
+import { tooLarge } from "./transport-error.ts";
+
+/** Malformed bytes become U+FFFD, as with `fetch`; the byte order mark is left out. */
+const decoder = new TextDecoder();
+
+export class PlainReply implements WireReply {
+  readonly status: number;
+  readonly #answer: Answer;
+  readonly #max: number;
+
+  constructor(answer: Answer, max: number) {
+    this.status = answer.status;
+    this.#answer = answer;
+    this.#max = max;
+  }
+
+  get headers(): WireReply["headers"] {
+    const { headers } = this.#answer;
+    return {
+      get: (name) => headers.get(name.toLowerCase()) ?? null,
+      has: (name) => headers.has(name.toLowerCase()),
+    };
+  }
+
+  get seemsSpent(): boolean {
+    return this.#answer.seemsSpent;
+  }
+
+  async json(): Promise<unknown> {
+    return parseJson(await this.text());
+  }
+
+  async text(maxBytes = this.#max): Promise<string> {
+    return decoder.decode((await this.#bytes(maxBytes)).whole());
+  }
+
+  /** At once, unless it is compressed. */
+  bytes(): Pieces | Promise<Pieces> {
+    const bytes = this.#bytes(this.#max);
+    return bytes instanceof Pieces ? withoutMark(bytes) : bytes.then(withoutMark);
+  }
+
+  async *chunks(): AsyncGenerator<Uint8Array> {
+    yield* (await this.#bytes(this.#max)).list;
+  }
+
+  #bytes(max: number): Pieces | Promise<Pieces> {
+    const { body, coding } = this.#answer;
+    if (isCompressed(coding)) return decompress(body, coding, max);
+    if (body.length > max) throw tooLarge(max);
+    return body;
+  }
+}

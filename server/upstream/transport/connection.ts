@@ -1,0 +1,197 @@
+/** One connection to an upstream: one call at a time, its answer taken whole. */
+import { codeOf } from "../../lib/error-code.ts";
+import { Answer, NotHttp } from "./parse-response.ts";
+import { isResponse, waitingBytes } from "./waiting-bytes.ts";
+
+export interface Address {
+  readonly hostname: string;
+  readonly port: number;
+}
+
+/** Who waits for an answer. Told once, in one of the two ways. */
+export interface Asker {
+  answered(answer: Answer): void;
+  /** With BrokenOff, NotHttp, TooLarge, or what `fail` was called with. */
+  failed(error: unknown): void;
+}
+
+/** Nothing was sent: no connection came about. */
+export class NotConnected extends Error {
+  override readonly name = "NotConnected";
+  readonly code: string;
+
+  constructor(cause: unknown) {
+    super("no connection", { cause });
+    this.code = codeOf(cause);
+  }
+}
+
+/** It ended before the answer was complete, or before there was one that surely belongs to the request. */
+export class BrokenOff extends Error {
+  override readonly name = "BrokenOff";
+  /** Not a byte of its answer had come. */
+  readonly silent: boolean;
+
+  constructor(silent: boolean, cause?: unknown) {
+    super("the connection broke", { cause });
+    this.silent = silent;
+  }
+}
+
+type Socket = Bun.Socket<Connection>;
+
+/** More characters than a socket's buffer takes at once. */
+const longRequest = 256 * 1024;
+
+export class Connection {
+  closed = false;
+  /** When it was last put aside, in milliseconds. */
+  idleSince = 0;
+  #socket: Socket | undefined;
+  #asker: Asker | undefined;
+  #answer: Answer | undefined;
+  /** What the socket did not take yet. */
+  #unsent: Buffer | undefined;
+  /** How many requests were answered on it. */
+  #answered = 0;
+  /** The response began before the request was written to its end. */
+  #isEarly = false;
+  readonly #onUnsolicited: (answered: number) => void;
+
+  constructor(onUnsolicited: (answered: number) => void) {
+    this.#onUnsolicited = onUnsolicited;
+  }
+
+  /** `onUnsolicited`: told once, when bytes come that no request asked for, with how many requests were answered before. */
+  static async open(
+    { hostname, port }: Address,
+    onUnsolicited: (answered: number) => void,
+  ): Promise<Connection> {
+    const connection = new Connection(onUnsolicited);
+    try {
+      connection.#socket = await Bun.connect<Connection>({
+        hostname,
+        port,
+        data: connection,
+        socket: handlers,
+      });
+      connection.#socket.setNoDelay(true);
+      return connection;
+    } catch (cause) {
+      throw new NotConnected(cause);
+    }
+  }
+
+  /** Whether it can carry another request: it is open, and nothing has come that nobody has read. */
+  isReady(): boolean {
+    if (this.closed) return false;
+    const waiting = waitingBytes(this.#socket as Socket);
+    if (waiting === "none") return true;
+    this.close();
+    if (waiting === "unsolicited") this.#onUnsolicited(this.#answered);
+    return false;
+  }
+
+  ask(request: string, maxBytes: number, asker: Asker): void {
+    this.#asker = asker;
+    this.#answer = new Answer(maxBytes);
+    this.#isEarly = false;
+    // The socket takes a part of a long request at once: it is encoded here, or the rest would be encoded again.
+    const bytes = request.length < longRequest ? undefined : Buffer.from(request);
+    const written = this.closed ? -1 : (this.#socket as Socket).write(bytes ?? request);
+    if (written < 0) this.fail(new BrokenOff(true));
+    else if (bytes) this.#unsent = written < bytes.length ? bytes.subarray(written) : undefined;
+    // Every character is at least one byte: only a long request has to be measured.
+    else if (written < request.length || written < Buffer.byteLength(request)) {
+      this.#unsent = Buffer.from(request).subarray(written);
+    }
+  }
+
+  /** Gives up on the call and on the connection: what still comes would belong to nobody. */
+  fail(error: unknown): void {
+    const asker = this.#asker;
+    this.#asker = undefined;
+    this.close();
+    asker?.failed(error);
+  }
+
+  close(): void {
+    if (this.closed) return;
+    this.closed = true;
+    this.#socket?.terminate();
+  }
+
+  take(piece: Buffer): void {
+    const asker = this.#asker;
+    const answer = this.#answer as Answer;
+    if (!asker) {
+      this.#refuseUnsolicited(piece);
+      return;
+    }
+    if (this.#unsent && !answer.begun) this.#isEarly = true;
+    try {
+      answer.push(piece);
+    } catch (error) {
+      this.fail(error);
+      return;
+    }
+    if (answer.done) this.#finish(asker, answer);
+  }
+
+  drained(): void {
+    const rest = this.#unsent;
+    if (!rest || !this.#socket) return;
+    const written = this.#socket.write(rest);
+    this.#unsent = written < rest.length ? rest.subarray(Math.max(0, written)) : undefined;
+  }
+
+  ended(cause?: unknown): void {
+    const asker = this.#asker;
+    const answer = this.#answer;
+    if (asker && answer) {
+      answer.close();
+      if (answer.done && cause === undefined) this.#finish(asker, answer);
+      else this.fail(new BrokenOff(!answer.begun, cause));
+    }
+    this.close();
+  }
+
+  #refuseUnsolicited(piece: Buffer): void {
+    if (this.closed) return;
+    this.close();
+    if (isResponse(piece)) this.#onUnsolicited(this.#answered);
+  }
+
+  /**
+   * Two responses for one request: on a connection that carried requests before, the first of them may belong to one of
+   * those. And no server can have done a request that it has not read to its end, though it may refuse one.
+   */
+  #isDoubtful({ surplus, status }: Answer): boolean {
+    return (surplus && this.#answered > 0) || (this.#isEarly && status >= 200 && status <= 299);
+  }
+
+  #finish(asker: Asker, answer: Answer): void {
+    if (this.#isDoubtful(answer)) {
+      const isFirst = this.#answered === 0;
+      const words = "it answered before it had read the request";
+      this.fail(isFirst ? new NotHttp(words) : new BrokenOff(true));
+      this.#onUnsolicited(this.#answered);
+      return;
+    }
+    this.#answered += 1;
+    this.#asker = undefined;
+    this.#answer = undefined;
+    if (answer.surplus) this.#onUnsolicited(this.#answered);
+    // An answer before all was sent: the rest would be taken for the next request.
+    if (!answer.reusable || this.#unsent) this.close();
+    asker.answered(answer);
+  }
+}
+
+const handlers: Bun.SocketHandler<Connection> = {
+  data: ({ data }, piece) => data.take(piece),
+  drain: ({ data }) => data.drained(),
+  end: ({ data }) => data.ended(),
+  close: ({ data }, error) => data.ended(error),
+  error: ({ data }, error) => data.ended(error),
+};

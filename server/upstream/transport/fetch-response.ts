@@ -1,0 +1,45 @@
+/** Any call and any answer: encrypted, compressed, streamed, or all of it. The only caller of `fetch`. */
+import { asAbortSignal, type Signal } from "../../lib/signal.ts";
+import type { WireReply, WireRequest } from "../adapter.ts";
+import { BoundedReply } from "./bounded-response.ts";
+import { unreachable } from "./transport-error.ts";
+
+export async function fetchReply(
+  { url, headers, body, method }: WireRequest,
+  signal: Signal,
+  maxAnswerBytes: number,
+): Promise<WireReply> {
+  const streamed = typeof body === "object" ? body : undefined;
+  let response: Response;
+  try {
+    response = await fetch(url, {
+      method: method ?? (body === undefined ? "GET" : "POST"),
+      headers: streamed ? { ...headers, "content-length": String(streamed.length) } : headers,
+      body: streamed
+        ? (streamed.open() as unknown as ReadableStream)
+        : (body as string | undefined),
+      signal: asAbortSignal(signal),
+      // A redirect would carry the upstream's key to another place.
+      redirect: "manual",
+      // Bun gives up after five silent minutes; the deadline of the journey decides here.
+      timeout: false,
+    });
+  } catch (error) {
+    throw unreachable(error, signal);
+  }
+  const { status, headers: told } = response;
+  return new BoundedReply({
+    status,
+    headers: told,
+    pieces: () => response.body ?? nothing(),
+    // A length in the header is the length on the wire: only without compression does it bound the body.
+    atOnce: (maxBytes) =>
+      Number(told.get("content-length") ?? Number.NaN) <= maxBytes && !told.has("content-encoding")
+        ? response.bytes()
+        : undefined,
+    signal,
+    maxBytes: maxAnswerBytes,
+  });
+}
+
+async function* nothing(): AsyncGenerator<Uint8Array> {}

@@ -1,0 +1,208 @@
+/**
+ * A small HTTP/1.1 client for the calls that matter most: a short question, an answer taken whole, no encryption.
+ * That is every embedding server in one's own network. It costs half of what `fetch` does, which goes through
+ * another thread; and it knows what `fetch` does not tell: whether a broken call had reached the upstream at all.
+ */
+import type { Signal } from "../../lib/signal.ts";
+import type { WireRequest } from "../adapter.ts";
+import type { Answer } from "./parse-response.ts";
+import { type Address, type Asker, BrokenOff, Connection, NotConnected } from "./connection.ts";
+import type { KeepAliveTrust } from "./keep-alive-trust.ts";
+import { Pool } from "./connection-pool.ts";
+
+export interface HttpClientOptions {
+  readonly maxAnswerBytes: number;
+  /** Milliseconds, monotonic. */
+  readonly clock: () => number;
+  readonly trust: KeepAliveTrust;
+}
+
+interface Place extends Address {
+  /** Where connections for it are found. */
+  readonly key: string;
+  readonly host: string;
+  readonly path: string;
+}
+
+/** The call was given up by whoever made it. */
+export class GivenUp extends Error {
+  override readonly name = "GivenUp";
+}
+
+export class HttpClient {
+  readonly #pool: Pool;
+  readonly #max: number;
+  readonly #places = new Map<string, Place>();
+
+  constructor({ maxAnswerBytes, clock, trust }: HttpClientOptions) {
+    this.#pool = new Pool(clock, trust);
+    this.#max = maxAnswerBytes;
+  }
+
+  /** Whether this client can carry it; `fetch` can carry anything. */
+  static carries({ url, body, streams, method }: WireRequest): boolean {
+    return url.startsWith("http://") && typeof body !== "object" && !streams && !method;
+  }
+
+  /**
+   * Gives what `take` makes of the answer; rejects with what `tell` makes of NotConnected, BrokenOff, NotHttp, TooLarge or
+   * GivenUp. Both are called at once, within the one promise: a promise for each step would cost as much as the steps.
+   */
+  ask<T>(
+    request: WireRequest,
+    signal: Signal,
+    take: (answer: Answer) => T,
+    tell: (error: unknown) => unknown,
+  ): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const place = this.#placeOf(request.url);
+      const done = (answer: Answer): void => resolve(take(answer));
+      const fail = (error: unknown): void => reject(tell(error));
+      try {
+        new Exchange(this.#pool, this.#max, place, request, signal, done, fail).begin();
+      } catch (error) {
+        fail(error);
+      }
+    });
+  }
+
+  close(): void {
+    this.#pool.close();
+  }
+
+  /** Addresses come from the configuration, so there are few; a bound all the same. */
+  #placeOf(url: string): Place {
+    const known = this.#places.get(url);
+    if (known) return known;
+    const { hostname, port, host, pathname, search } = new URL(url);
+    const place: Place = {
+      hostname: hostname.replace(/^\[|\]$/g, ""),
+      port: port === "" ? 80 : Number(port),
+      key: host,
+      host,
+      path: pathname + search,
+    };
+    if (this.#places.size >= 1000) this.#places.clear();
+    this.#places.set(url, place);
+    return place;
+  }
+}
+
+/** One call, from the question to its answer: on a connection that is there, or on a new one. */
+class Exchange implements Asker {
+  readonly pool: Pool;
+  readonly max: number;
+  readonly place: Place;
+  readonly request: WireRequest;
+  readonly signal: Signal;
+  readonly resolve: (answer: Answer) => void;
+  readonly reject: (error: unknown) => void;
+  readonly #text: string;
+  #connection: Connection | undefined;
+  /** On a connection that had been silent before; the other side may have closed it just as we took it. */
+  #onKept = false;
+
+  constructor(
+    pool: Pool,
+    max: number,
+    place: Place,
+    request: WireRequest,
+    signal: Signal,
+    resolve: (answer: Answer) => void,
+    reject: (error: unknown) => void,
+  ) {
+    this.pool = pool;
+    this.max = max;
+    this.place = place;
+    this.request = request;
+    this.signal = signal;
+    this.resolve = resolve;
+    this.reject = reject;
+    this.#text = written(request, place);
+  }
+
+  begin(): void {
+    const { signal } = this;
+    if (signal.aborted) {
+      this.reject(new GivenUp());
+      return;
+    }
+    signal.addEventListener("abort", this.giveUp);
+    // What must not be sent twice needs a connection that is surely there.
+    const kept = this.request.once ? undefined : this.pool.idle(this.place.key);
+    if (!kept) {
+      this.#open();
+      return;
+    }
+    this.#onKept = true;
+    this.#ask(kept);
+  }
+
+  answered(answer: Answer): void {
+    this.#leave();
+    this.pool.keep(this.place.key, this.#connection as Connection);
+    this.resolve(answer);
+  }
+
+  failed(error: unknown): void {
+    const again = this.#onKept && error instanceof BrokenOff && error.silent;
+    if (again && !this.signal.aborted) {
+      this.#onKept = false;
+      this.#connection = undefined;
+      this.#open();
+      return;
+    }
+    this.#leave();
+    this.reject(error);
+  }
+
+  readonly giveUp = (): void => {
+    if (this.#connection) this.#connection.fail(new GivenUp());
+    else this.failed(new GivenUp());
+  };
+
+  #ask(connection: Connection): void {
+    this.#connection = connection;
+    connection.ask(this.#text, this.max, this);
+  }
+
+  #open(): void {
+    const { pool, place } = this;
+    Connection.open(place, (answered) => pool.unsolicited(place.key, answered)).then(
+      (connection) => {
+        // Its caller has gone meanwhile: it serves the next.
+        if (this.signal.aborted) pool.keep(place.key, connection);
+        else this.#ask(connection);
+      },
+      (error) => {
+        if (!this.signal.aborted) this.failed(error);
+      },
+    );
+  }
+
+  #leave(): void {
+    this.signal.removeEventListener("abort", this.giveUp);
+  }
+}
+
+/** How long the body is and whose the connection is, only this client can say. */
+const ours = new Set(["content-length", "transfer-encoding", "connection"]);
+
+const lineBreak = /[\r\n\0]/;
+
+function written({ headers, body }: WireRequest, { host, path }: Place): string {
+  let head = `${body === undefined ? "GET" : "POST"} ${path} HTTP/1.1\r\n`;
+  for (const name in headers) {
+    if (ours.has(name)) continue;
+    const value = headers[name] as string;
+    // Configured ones hold none; one that was fetched, such as a token, might.
+    if (lineBreak.test(value)) throw new NotConnected(new Error(`${name} holds a line break`));
+    head += `${name}: ${value}\r\n`;
+  }
+  if (headers.host === undefined) head += `host: ${host}\r\n`;
+  // Compressing costs both sides more than the wire of one's own network does.
+  if (headers["accept-encoding"] === undefined) head += "accept-encoding: identity\r\n";
+  return body === undefined
+    ? `${head}\r\n`
+    : `${head}content-length: ${Buffer.byteLength(body as string)}\r\n\r\n${body as string}`;
+}

@@ -1,0 +1,67 @@
+/**
+ * An answer with pictures in it from an upstream in one's own network, taken piece by piece as the socket gives it.
+ * `fetch` hands over pieces of hundreds of kilobytes that become garbage faster than it is collected.
+ */
+import type { Signal } from "../../lib/signal.ts";
+import type { WireReply, WireRequest } from "../adapter.ts";
+import { BoundedReply } from "./bounded-response.ts";
+import { decompressing, isCompressed } from "../decompress.ts";
+import type { KeptSockets } from "./connection-reuse.ts";
+import { callAlone, type LoneAnswer } from "./streaming-call.ts";
+import { unreachable } from "./transport-error.ts";
+
+/** How long a connection may take; a call's own time is longer. */
+const connectMs = 30_000;
+
+/** Whether it can be carried so; `fetch` can carry anything. */
+export const carriesAlone = ({ url, body, streams }: WireRequest): boolean =>
+  streams === true && url.startsWith("http://") && typeof body !== "object";
+
+export async function loneReply(
+  request: WireRequest,
+  signal: Signal,
+  maxBytes: number,
+  kept: KeptSockets,
+): Promise<WireReply> {
+  const { hostname, port } = new URL(request.url);
+  const place = {
+    address: hostname.replace(/^\[|\]$/g, ""),
+    port: port === "" ? 80 : Number(port),
+    request: written(request),
+  };
+  const answer = await callAlone(place, { maxBytes, signal, connectMs, kept }).catch((error) => {
+    throw unreachable(error, signal, maxBytes);
+  });
+  return new BoundedReply({
+    status: answer.status,
+    headers: {
+      get: (name) => answer.headers.get(name.toLowerCase()) ?? null,
+      has: (name) => answer.headers.has(name.toLowerCase()),
+    },
+    pieces: () => plain(answer),
+    signal,
+    maxBytes,
+  });
+}
+
+function written({ url, headers, body, method }: WireRequest): string {
+  const { host, pathname, search } = new URL(url);
+  const text = body as string | undefined;
+  const lines = Object.entries({
+    host,
+    accept: "*/*",
+    "user-agent": "vexel",
+    ...headers,
+    // Pictures are compressed already.
+    "accept-encoding": "identity",
+    ...(text !== undefined && { "content-length": String(Buffer.byteLength(text)) }),
+  }).map(([name, value]) => `${name}: ${value}\r\n`);
+  const asked = method ?? (text === undefined ? "GET" : "POST");
+  return `${asked} ${pathname}${search} HTTP/1.1\r\n${lines.join("")}\r\n${text ?? ""}`;
+}
+
+/** Some compress whatever they send, unasked. */
+function plain(answer: LoneAnswer): AsyncIterable<Uint8Array> {
+  const coding = answer.headers.get("content-encoding")?.toLowerCase();
+  return isCompressed(coding) ? decompressing(answer.chunks(), coding) : answer.chunks();
+}

@@ -1,0 +1,264 @@
+/**
+ * One call that has a connection to itself, its answer taken as it comes: for what is too large to be held. No proxy, no
+ * cookie, no redirect, no decompression. Where an address is given and no name, nothing is looked up, so whoever checked
+ * the address can be sure that it is the one: a name could lead elsewhere the second time.
+ */
+import type { Signal } from "../../lib/signal.ts";
+import { Answer, type Head, NotHttp } from "./parse-response.ts";
+import { BrokenOff, NotConnected } from "./connection.ts";
+import type { Holder, KeptSocket, KeptSockets } from "./connection-reuse.ts";
+import { isResponse } from "./waiting-bytes.ts";
+
+export interface LonePlace {
+  /** An IP address, or a name. */
+  readonly address: string;
+  readonly port: number;
+  /** Where it is encrypted: whose certificate is believed, by name. Absent: by the address itself. */
+  readonly tls?: { readonly serverName?: string };
+  /** The whole request, head and body. */
+  readonly request: string;
+}
+
+export interface LoneOptions {
+  readonly maxBytes: number;
+  readonly signal: Signal;
+  /** How long to wait for the connection. */
+  readonly connectMs: number;
+  /** Certificates to believe instead of the usual ones. */
+  readonly ca?: string;
+  readonly connect?: typeof Bun.connect;
+  /** Where connections come from and go to between calls. Absent: each call makes its own, and ends it. */
+  readonly kept?: KeptSockets;
+}
+
+export interface LoneAnswer {
+  readonly status: number;
+  readonly headers: Head;
+  /** The body as it comes. Throws BrokenOff, NotHttp, TooLarge, or the signal's reason. */
+  chunks(): AsyncGenerator<Uint8Array>;
+  close(): void;
+}
+
+/** Resolves at the end of the head. Rejects with NotConnected, BrokenOff, NotHttp, TooLarge, or the signal's reason. */
+export const callAlone = (place: LonePlace, options: LoneOptions): Promise<LoneAnswer> =>
+  new LoneCall(place, options).begin(options);
+
+/** Held for a reader who is slower than the socket; then the socket waits. */
+const mostHeld = 64 * 1024;
+
+class LoneCall implements LoneAnswer, Holder {
+  readonly #place: LonePlace;
+  readonly #kept: KeptSockets | undefined;
+  readonly #signal: Signal;
+  readonly #answer: Answer;
+  readonly #head = Promise.withResolvers<LoneAnswer>();
+  #socket: KeptSocket | undefined;
+  #connecting: ReturnType<typeof setTimeout> | undefined;
+  #unsent: Buffer | undefined;
+  #pieces: Uint8Array[] = [];
+  #held = 0;
+  #paused = false;
+  #asked = false;
+  /** The response began before the request was written to its end. */
+  #isEarly = false;
+  /** The connection carried another request before. */
+  #isReused = false;
+  #failure: { readonly error: unknown } | undefined;
+  /** Wakes the reader of the body. */
+  #wake: (() => void) | undefined;
+
+  constructor(place: LonePlace, { maxBytes, signal, kept }: LoneOptions) {
+    this.#place = place;
+    this.#kept = kept;
+    this.#signal = signal;
+    this.#answer = new Answer(maxBytes, (piece) => this.#hold(piece));
+  }
+
+  get status(): number {
+    return this.#answer.status;
+  }
+
+  get headers(): Head {
+    return this.#answer.headers;
+  }
+
+  begin({ connectMs, ca, connect = Bun.connect }: LoneOptions): Promise<LoneAnswer> {
+    const { address, port, tls } = this.#place;
+    if (this.#signal.aborted) return Promise.reject(this.#signal.reason);
+    this.#signal.addEventListener("abort", this.#giveUp);
+    const there = this.#kept?.take(this.#key, this);
+    if (there) {
+      this.#isReused = true;
+      this.opened(there);
+      return this.#head.promise;
+    }
+    this.#connecting = setTimeout(() => {
+      if (!this.#asked) this.fail(new NotConnected({ code: "ETIMEDOUT" }));
+    }, connectMs);
+    connect<Holder>({
+      hostname: address,
+      port,
+      data: this,
+      socket: tls ? encrypted : plain,
+      ...(tls && {
+        tls: {
+          rejectUnauthorized: true,
+          ...(tls.serverName !== undefined && { serverName: tls.serverName }),
+          ...(ca !== undefined && { ca }),
+        },
+      }),
+    }).then(
+      (socket) => {
+        if (!this.#asked) this.#socket = socket;
+        // Given up while the connection was being made.
+        if (this.#failure) socket.terminate();
+      },
+      (error: unknown) => this.fail(new NotConnected(error)),
+    );
+    return this.#head.promise;
+  }
+
+  /** Whose connections are alike. One that is encrypted is never shared. */
+  get #key(): string {
+    return `${this.#place.address} ${this.#place.port}`;
+  }
+
+  opened(socket: KeptSocket): void {
+    this.#socket = socket;
+    this.#asked = true;
+    clearTimeout(this.#connecting);
+    this.#unsent = Buffer.from(this.#place.request);
+    this.drained(socket);
+  }
+
+  /** As much as the socket takes; the rest when it has room again. */
+  drained(socket: KeptSocket): void {
+    if (!this.#unsent) return;
+    const taken = Math.max(0, socket.write(this.#unsent));
+    this.#unsent = taken < this.#unsent.length ? this.#unsent.subarray(taken) : undefined;
+  }
+
+  take(bytes: Buffer): void {
+    if (this.#failure) return;
+    const wasDone = this.#answer.done;
+    if (wasDone) this.#answer.reusable = false;
+    // A server may refuse a request that it has not read to its end; it cannot have done it.
+    if (this.#unsent && !this.#answer.begun) this.#isEarly = true;
+    try {
+      if (!wasDone) this.#answer.push(bytes);
+    } catch (error) {
+      this.fail(error);
+      return;
+    }
+    const { isCut, surplus } = this.#answer;
+    if (wasDone ? !isCut && isResponse(bytes) : surplus) this.#foundSurplus();
+    else if (this.#isEarly && this.#answer.status >= 200 && this.#answer.status <= 299) {
+      this.fail(new NotHttp("it answered before it had read the request"));
+    }
+    if (!this.#failure && !wasDone) this.#tell();
+  }
+
+  /**
+   * More than one response came for one request. On a connection that carried another request before, the first of them
+   * may belong to that one, so neither is delivered: it could be another client's image.
+   */
+  #foundSurplus(): void {
+    this.#kept?.unsolicited(this.#key);
+    if (this.#isReused) this.fail(new NotHttp("it sent more than one response to a request"));
+  }
+
+  ended(cause?: unknown): void {
+    // It may have ended before its answer was read: no other call may have it.
+    if (this.#answer.done) this.#answer.reusable = false;
+    if (this.#failure || this.#answer.done) return;
+    if (!this.#asked) {
+      this.fail(new NotConnected(cause));
+      return;
+    }
+    this.#answer.close();
+    if (this.#answer.done) this.#tell();
+    else this.fail(new BrokenOff(!this.#answer.begun, cause));
+  }
+
+  fail(error: unknown): void {
+    this.#failure ??= { error };
+    this.#head.reject(error);
+    this.#wake?.();
+    this.close();
+  }
+
+  close(): void {
+    clearTimeout(this.#connecting);
+    this.#signal.removeEventListener("abort", this.#giveUp);
+    const socket = this.#socket;
+    this.#socket = undefined;
+    if (!socket) return;
+    const { done, reusable } = this.#answer;
+    // One that is paused has not heard yet whether the other side has ended it.
+    const clean = done && reusable && !this.#failure && !this.#unsent && !this.#paused;
+    if (this.#kept && clean) this.#kept.put(this.#key, socket);
+    else socket.terminate();
+  }
+
+  async *chunks(): AsyncGenerator<Uint8Array> {
+    try {
+      for (;;) {
+        const piece = this.#pieces.shift();
+        if (piece) {
+          this.#held -= piece.length;
+          yield piece;
+        } else if (this.#failure) throw this.#failure.error;
+        else if (this.#answer.done) return;
+        else await this.#more();
+      }
+    } finally {
+      this.close();
+    }
+  }
+
+  #more(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#wake = resolve;
+    if (this.#paused) {
+      this.#paused = false;
+      this.#socket?.resume();
+    }
+    return promise;
+  }
+
+  #hold(piece: Buffer): void {
+    // A reader who keeps up has taken all that came before: pausing for each piece would cost more than reading it.
+    const isBehind = this.#held > 0;
+    this.#pieces.push(piece);
+    this.#held += piece.length;
+    if (!isBehind || this.#held < mostHeld || this.#paused) return;
+    this.#paused = true;
+    this.#socket?.pause();
+  }
+
+  #tell(): void {
+    if (this.#answer.status !== 0) this.#head.resolve(this);
+    this.#wake?.();
+  }
+
+  readonly #giveUp = (): void => this.fail(this.#signal.reason);
+}
+
+const plain: Bun.SocketHandler<Holder> = {
+  open: (socket) => socket.data.opened(socket),
+  drain: (socket) => socket.data.drained(socket),
+  data: ({ data }, piece) => data.take(piece),
+  end: ({ data }) => data.ended(),
+  close: ({ data }, error) => data.ended(error),
+  error: ({ data }, error) => data.ended(error),
+};
+
+const encrypted: Bun.SocketHandler<Holder> = {
+  ...plain,
+  // Nothing is said before it is certain to whom.
+  open: () => undefined,
+  handshake: (socket, believed, error) => {
+    if (believed && socket.authorized) socket.data.opened(socket);
+    else socket.data.fail(new NotConnected(error));
+  },
+};

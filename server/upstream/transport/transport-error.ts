@@ -1,0 +1,48 @@
+/** What a failed exchange means: whoever gave up, a connection that was never made, or one that broke. */
+import { codeOf } from "../../lib/error-code.ts";
+import { GatewayError } from "../../lib/gateway-error.ts";
+import type { Signal } from "../../lib/signal.ts";
+import { NotHttp, TooLarge } from "./parse-response.ts";
+import { NotConnected } from "./connection.ts";
+
+/** Codes of a connection that was never made, or not trusted: nothing was sent, nothing can be charged. */
+const neverMade = new Set([
+  ...["ConnectionRefused", "FailedToOpenSocket", "DNSResolveFailed", "ERR_INVALID_URL"],
+  ...["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH"],
+  ...["DEPTH_ZERO_SELF_SIGNED_CERT", "SELF_SIGNED_CERT_IN_CHAIN", "CERT_HAS_EXPIRED"],
+  ...["UNABLE_TO_VERIFY_LEAF_SIGNATURE", "UNABLE_TO_GET_ISSUER_CERT_LOCALLY"],
+  "ERR_TLS_CERT_ALTNAME_INVALID",
+]);
+
+/** Codes for a body that is not compressed in the way its headers say: Bun's, then Node's. */
+const undecodable =
+  /^(ZlibError|BrotliDecompressionError|ZstdDecompressionError|Z_\w+|ERR__ERROR_\w+|ERR_BROTLI_\w+|ZSTD_\w+)$/;
+
+export const tooLarge = (max: number): GatewayError =>
+  new GatewayError("upstream_invalid", `The upstream's answer is larger than ${max} bytes.`);
+
+export function unreachable(error: unknown, signal: Signal, max?: number): GatewayError {
+  // Whoever aborted gave the reason as a fault: the deadline, or the caller hanging up.
+  if (signal.aborted && signal.reason instanceof GatewayError) return signal.reason;
+  if (error instanceof GatewayError) return error;
+  if (error instanceof TooLarge && max !== undefined) return tooLarge(max);
+  const code = codeOf(error);
+  if (undecodable.test(code)) {
+    return new GatewayError("upstream_invalid", "The upstream's answer cannot be decompressed.", {
+      cause: error,
+    });
+  }
+  const unsent = error instanceof NotConnected || neverMade.has(code);
+  return new GatewayError("upstream_unreachable", words(error, unsent), {
+    cause: error,
+    logged: error instanceof NotHttp ? error.message : code || "broken off",
+    ...(unsent && { unsent: true }),
+  });
+}
+
+function words(error: unknown, unsent: boolean): string {
+  if (unsent) return "The upstream cannot be reached.";
+  return error instanceof NotHttp
+    ? "What came from the upstream is not an answer in HTTP. Ask the operator of this gateway to check its address."
+    : "The connection to the upstream broke before its answer was complete.";
+}

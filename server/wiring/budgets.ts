@@ -1,0 +1,102 @@
+/** Puts together what keeps calls within budgets: what was spent, what is held, and whom it is told. */
+import type { Emit } from "../events/events.ts";
+import { createSpending, type Spending, type SpendingOptions } from "../budgets/charge-request.ts";
+import { MoneyQueue } from "../budgets/budget-queue.ts";
+import type { LedgerPath } from "./ledger.ts";
+import type { Log } from "../observe/log.ts";
+import type { Settings } from "../settings.ts";
+import { GatewayError } from "../lib/gateway-error.ts";
+import { realTimers } from "../lib/timers.ts";
+import { HeldJournal, presumeHeld } from "../storage/reservation-log.ts";
+import { type Budgets, createBudgets } from "../budgets/budgets.ts";
+
+export interface SpendingPathOptions extends Pick<SpendingOptions, "traits"> {
+  readonly settings: Settings;
+  readonly folder: string;
+  readonly spent: LedgerPath["spent"];
+  readonly log: Log;
+  readonly emit: Emit;
+  /** Milliseconds, monotonic. */
+  readonly clock: () => number;
+}
+
+export interface SpendingPath {
+  readonly budgets: Budgets;
+  readonly spending: Spending;
+  close(): void;
+}
+
+export function createSpendingPath(options: SpendingPathOptions): SpendingPath {
+  const { settings, folder, spent, traits, log, emit, clock } = options;
+  const budgets = createBudgets({
+    spentBefore: (spender, period) => {
+      try {
+        return spent(spender, period);
+      } catch (cause) {
+        // Who cannot see what was spent cannot say that something is left.
+        throw new GatewayError(
+          "ledger_unavailable",
+          "The gateway cannot read what was spent of a budget. Ask its operator to look at the disk under VEXEL_DATA.",
+          { retryAfterMs: 5000, cause, logged: String(cause) },
+        );
+      }
+    },
+    emit: (told) => {
+      log.warn("budget-threshold", { ...told.data });
+      emit(told);
+    },
+  });
+  const noted = attempt(log);
+  const onFault = (error: unknown): void =>
+    noted(() => {
+      throw error;
+    });
+  const journal = new HeldJournal({ folder, newId: () => Bun.randomUUIDv7(), onFault });
+  return {
+    budgets,
+    spending: createSpending({
+      budgets,
+      traits,
+      held: {
+        begin: (call, soon) => noted(() => journal.begin(call, soon)),
+        end: (requestId) => journal.end(requestId),
+      },
+      queue: new MoneyQueue({
+        waitMs: settings.VEXEL_QUEUE_WAIT * 1000,
+        max: settings.VEXEL_QUEUE_MAX,
+        timers: realTimers,
+        clock,
+      }),
+    }),
+    close: () => noted(() => journal.close()),
+  };
+}
+
+/** Only a process that is killed needs the note, so a disk that takes none stops no call. It is told once. */
+function attempt(log: Log): (write: () => void) => void {
+  let works = true;
+  return (write) => {
+    try {
+      write();
+      works = true;
+    } catch (error) {
+      if (works) log.error("held-unwritable", { reason: reasonOf(error) });
+      works = false;
+    }
+  };
+}
+
+/** Before the ledger is opened: what earlier processes held when they were killed counts as spent. */
+export function takeUpHeld(folder: string, log: Log): void {
+  try {
+    const { calls, unreadable } = presumeHeld(folder);
+    if (calls > 0) log.warn("held-presumed", { calls });
+    if (unreadable > 0) log.error("ledger-rows-lost", { rows: unreadable });
+  } catch (error) {
+    // They stay where they are, for the next start.
+    log.error("held-unwritable", { reason: reasonOf(error) });
+  }
+}
+
+const reasonOf = (error: unknown): string =>
+  error instanceof Error ? error.message : String(error);

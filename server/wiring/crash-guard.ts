@@ -1,0 +1,82 @@
+/**
+ * Uncaught exceptions and unhandled rejections. After one of them nobody knows what state the process is in: it is logged
+ * with its stack, requests in flight are finished, and the process starts anew.
+ */
+import type { Log } from "../observe/log.ts";
+
+/** sysexits(3): an internal software error. */
+export const crashExitCode = 70;
+
+/** A process that ran for this long before it crashed did not crash at its start. */
+const steadyMs = 60_000;
+/** So many crashes in a row, each within `steadyMs` of the start, and the gateway gives up. */
+const mostCrashes = 5;
+const firstDelayMs = 1000;
+/** While the gateway drains, the same defect may throw thousands of times. */
+const mostLogged = 20;
+
+/** How many crashes in a row led to this process. Set by the process before it, and by nobody else. */
+export const crashCountVariable = "VEXEL_CRASHES";
+
+export interface CrashGuard {
+  /** Resolves at the first crash. */
+  readonly crashed: Promise<void>;
+  readonly hasCrashed: boolean;
+}
+
+export function guardAgainstCrashes(log: Log): CrashGuard {
+  const { promise: crashed, resolve } = Promise.withResolvers<void>();
+  let count = 0;
+  const isLogged = (): boolean => {
+    resolve();
+    return ++count <= mostLogged;
+  };
+  process.on("uncaughtException", (thrown: unknown) => {
+    if (isLogged()) log.error("uncaught-exception", { error: stackOf(thrown) });
+  });
+  process.on("unhandledRejection", (thrown: unknown) => {
+    if (isLogged()) log.error("unhandled-rejection", { error: stackOf(thrown) });
+  });
+  return {
+    crashed,
+    get hasCrashed() {
+      return count > 0;
+    },
+  };
+}
+
+export const stackOf = (thrown: unknown): string =>
+  thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);
+
+export interface RestartPlan {
+  /** Crashes in a row, this one included. */
+  readonly crashes: number;
+  /** Undefined: the process must not start anew. */
+  readonly delayMs: number | undefined;
+}
+
+/** At once after the first crash, then after 1, 2 and 4 s, then no more. `crashesBefore`: from `crashCountVariable`. */
+export function planRestart(crashesBefore: string | undefined, ranMs: number): RestartPlan {
+  const before = ranMs < steadyMs ? Number(crashesBefore ?? 0) || 0 : 0;
+  const crashes = before + 1;
+  if (crashes >= mostCrashes) return { crashes, delayMs: undefined };
+  return { crashes, delayMs: crashes === 1 ? 0 : firstDelayMs * 2 ** (crashes - 2) };
+}
+
+/**
+ * Replaces the program of this process with a new run of itself. The process keeps its number and its parent, so nothing
+ * has to stay in memory to supervise it, and npm, a container or systemd see one process that runs on. Returns only where
+ * the system cannot do that.
+ */
+export async function startAnew(crashes: number): Promise<void> {
+  if (typeof process.execve !== "function" || process.platform === "win32") return;
+  // What was written to a pipe may not have left yet, and would be gone.
+  for (const stream of [process.stdout, process.stderr]) {
+    await Promise.race([new Promise((done) => stream.write("", done)), Bun.sleep(1000)]);
+  }
+  const args = [process.execPath, ...process.execArgv, ...process.argv.slice(1)];
+  process.execve(process.execPath, args, {
+    ...process.env,
+    [crashCountVariable]: String(crashes),
+  });
+}

@@ -1,0 +1,32 @@
+/** The embedded models, by the kind a configuration calls them. Nothing is loaded before its first call. */
+import type { Engine } from "../upstream/contract.ts";
+import { createLocal } from "../workers/embedding/local.ts";
+import { createMinilm } from "../workers/embedding/minilm.ts";
+import { createMigan, isMiganInstalled } from "../workers/inpainting/migan.ts";
+import { createSketchWorker } from "../workers/sketch/sketch-worker.ts";
+
+export interface Engines {
+  readonly engines: ReadonlyMap<string, Engine>;
+  /** The optional inpainting model is there. */
+  readonly migan: boolean;
+}
+
+export interface EngineOptions {
+  /** How long an unused model stays in memory. */
+  readonly idleMs: number;
+  /** Told each time a model has been loaded, and how it runs. */
+  readonly onReady: (name: string, facts: Readonly<Record<string, string | number>>) => void;
+}
+
+export function buildEngines({ idleMs, onReady }: EngineOptions): Engines {
+  const migan = isMiganInstalled();
+  return {
+    engines: new Map<string, Engine>([
+      ["minilm", createMinilm({ idleMs, onReady })],
+      ["local", createLocal({ idleMs, onReady })],
+      ["sketch", createSketchWorker({ idleMs, onReady })],
+      ...(migan ? [["migan", createMigan({ idleMs })] as const] : []),
+    ]),
+    migan,
+  };
+}

@@ -1,0 +1,170 @@
+/** Puts together what vectors need besides adapters: the memory of known ones, travelling together, the canary. */
+import type { Emit } from "../events/events.ts";
+import { disbelieved } from "./report-implausible-usage.ts";
+import { type CanaryTold, createCanary } from "../embeddings/drift-canary.ts";
+import { ExpiringMemory } from "../embeddings/cache/expiring-cache.ts";
+import { Flights } from "../embeddings/single-flight.ts";
+import type { Route } from "../auth/resolve-model.ts";
+import type { Roster } from "../routing/target-registry.ts";
+import type { KeepWithinOptions } from "../limits/target-limits.ts";
+import { embeddingsStack, type Stacks } from "../pipeline/stages.ts";
+import { keyFormat } from "../embeddings/cache/cache-key.ts";
+import { VectorMemory } from "../embeddings/cache/embedding-cache.ts";
+import type { Log } from "../observe/log.ts";
+import type { Settings } from "../settings.ts";
+import type { Snapshot } from "../config/snapshot.ts";
+import { VectorFile } from "../storage/embedding-cache-file.ts";
+import type { Engine } from "../upstream/contract.ts";
+import type { Reach } from "../upstream/client.ts";
+
+export interface EmbeddingPathOptions {
+  readonly settings: Settings;
+  readonly snapshot: () => Snapshot;
+  readonly reach: Reach;
+  readonly engines: ReadonlyMap<string, Engine>;
+  readonly log: Log;
+  /** Milliseconds, monotonic. */
+  readonly clock: () => number;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+  readonly emit: Emit;
+  readonly roster: Roster;
+  readonly limits: KeepWithinOptions;
+}
+
+export interface EmbeddingPath {
+  readonly send: Stacks["embeddings"];
+  /** Evicts every cached vector. */
+  clearCache(): void;
+  close(): void;
+}
+
+/** How soon targets that are new, or did not answer, are looked at again. */
+const lookAgainMs = 10_000;
+/** How long the first target serves alone, while the others are looked at. */
+const graceMs = 2000;
+
+export function createEmbeddingPath(options: EmbeddingPathOptions): EmbeddingPath {
+  const { settings, snapshot, reach, engines, log, clock, now, emit, roster, limits } = options;
+  const { memory, file } = createMemory(settings, log, now);
+
+  const canary = createCanary({
+    snapshot,
+    embed: reach.embeddings,
+    timeoutMs: 30_000,
+    graceMs: settings.VEXEL_CANARY_HOURS > 0 ? graceMs : 0,
+    clock,
+    onUnknown: () => looking.now(),
+    limits,
+    report: (told) => {
+      tell(log, emit, told);
+      // What it gave before is remembered as the model's, and nobody can tell which of it that is.
+      if (told.what === "strayed") memory.forget();
+    },
+  });
+  const looking = lookRegularly(settings.VEXEL_CANARY_HOURS, (all) => canary.look(all));
+
+  const remembers = settings.VEXEL_CACHE_BYTES > 0;
+  const batches = settings.VEXEL_BATCH_WAIT_MS > 0;
+  // Models inside this machine gather calls by themselves.
+  const isInside = (route: Route): boolean =>
+    route.targets.some(({ upstream }) => engines.has(upstream.kind));
+  const send = embeddingsStack(reach.embeddings, {
+    traits: reach.traits,
+    memory: {
+      memory,
+      flights: new Flights(),
+      enabled: (route) => remembers && !route.uncached,
+      byMeaning: (route) =>
+        route.targets.every((target) => typeof reach.traits(target).purposes === "object"),
+    },
+    batch: {
+      enabled: (route) => batches && !route.unbatched && !isInside(route),
+      maxWaitMs: settings.VEXEL_BATCH_WAIT_MS,
+      clock,
+    },
+    roster,
+    limits,
+    strayed: canary.strayed,
+    barred: canary.barred,
+    onDisbelieved: disbelieved(log),
+  });
+  return {
+    send,
+    clearCache: () => memory.forget(),
+    close: () => {
+      looking.close();
+      canary.close();
+      file?.close();
+    },
+  };
+}
+
+function createMemory(settings: Settings, log: Log, now: () => number) {
+  const maxBytes = settings.VEXEL_CACHE_BYTES;
+  const ttlMs = settings.VEXEL_CACHE_TTL * 1000;
+  const memoryWith = (keeper?: VectorFile) => {
+    const options = { maxBytes, ...(keeper && { keeper }) };
+    return ttlMs > 0 ? new ExpiringMemory({ ...options, ttlMs, now }) : new VectorMemory(options);
+  };
+  if (maxBytes === 0 || settings.VEXEL_CACHE_KEEP === "memory") {
+    return { memory: memoryWith(), file: undefined };
+  }
+  const file = new VectorFile({
+    folder: settings.VEXEL_DATA,
+    maxBytes,
+    keyFormat,
+    ...(ttlMs > 0 && { ttlMs }),
+    now,
+    report: (reason) => log.error("cache-not-kept", { reason }),
+  });
+  const memory = memoryWith(file);
+  void file.load((...row) => memory.recall(...row));
+  return { memory, file };
+}
+
+/** Often at those that were not looked at yet, rarely at all. */
+function lookRegularly(
+  hours: number,
+  look: (all: boolean) => Promise<void>,
+): { now(): void; close(): void } {
+  if (hours === 0) return { now: () => {}, close: () => {} };
+  let busy = false;
+  /** Something new has come while others were looked at. */
+  let again = false;
+  const once = async (all: boolean): Promise<void> => {
+    if (busy) {
+      again = true;
+      return;
+    }
+    busy = true;
+    await look(all).finally(() => {
+      busy = false;
+    });
+    if (!again) return;
+    again = false;
+    await once(false);
+  };
+  const timers = [
+    setInterval(() => void once(false), lookAgainMs),
+    setInterval(() => void once(true), hours * 3_600_000),
+  ];
+  for (const timer of timers) timer.unref();
+  void once(false);
+  return {
+    now: () => void once(false),
+    close: () => {
+      for (const timer of timers) clearInterval(timer);
+    },
+  };
+}
+
+function tell(log: Log, emit: Emit, { what, model, target, why }: CanaryTold): void {
+  const { id: upstream } = target.upstream;
+  const fields = { model, upstream, targetModel: target.model, why };
+  if (what === "strayed") log.error("target-strayed", fields);
+  else if (what === "returned") log.warn("target-returned", fields);
+  else log.warn("target-not-compared", fields);
+  if (what === "silent") return;
+  emit({ type: `target.${what}`, data: { model, upstream, target_model: target.model, why } });
+}

@@ -1,0 +1,149 @@
+/** Puts together what pictures need besides adapters: the darkroom, guarded downloads, the plan, and what is kept of paid calls. */
+import { join } from "node:path";
+import { disbelieved } from "./report-implausible-usage.ts";
+import { KeptAnswers } from "../idempotency/idempotency-store.ts";
+import { lookOnce } from "../images/inspect-once.ts";
+import type { LinkTools } from "../images/image-links.ts";
+import { checkEdit, checkMask, checkPicture } from "../images/preflight.ts";
+import type { Roster } from "../routing/target-registry.ts";
+import { keyOf, type PictureTools } from "../images/generate.ts";
+import type { KeepWithinOptions } from "../limits/target-limits.ts";
+import { imageStacks, type Stacks } from "../pipeline/stages.ts";
+import type { Log } from "../observe/log.ts";
+import type { Settings } from "../settings.ts";
+import { Answers, type AnswersOptions, NoRoom } from "../storage/response-files.ts";
+import { holdsCredentials, isInsideHost } from "../upstream/download/address-ranges.ts";
+import type { Target } from "../upstream/contract.ts";
+import { createDownload } from "../upstream/download/download.ts";
+import { asFile } from "../workers/image/converted-file.ts";
+import { createDarkroom, type Darkroom } from "../workers/image/image-worker.ts";
+import { trustedHost } from "../upstream/download/ssrf-guard.ts";
+import type { Reach } from "../upstream/client.ts";
+
+export interface ImagePathOptions {
+  readonly settings: Settings;
+  readonly reach: Reach;
+  readonly log: Log;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+  /** Milliseconds, monotonic. */
+  readonly clock: () => number;
+  readonly roster: Roster;
+  readonly limits: KeepWithinOptions;
+  /** By a question that costs nothing. */
+  readonly isThere: (target: Target) => Promise<boolean>;
+  readonly disk: AnswersOptions["disk"];
+}
+
+export interface ImagePath extends Pick<Stacks, "generations" | "edits"> {
+  readonly kept: KeptAnswers;
+  /** What lies behind an upstream's link, where that is better had than left where it is. */
+  readonly fetchPicture: LinkTools["download"];
+  close(): Promise<void>;
+}
+
+export function createImagePath(options: ImagePathOptions): ImagePath {
+  const { settings, reach, log, now, clock, roster, limits, isThere, disk } = options;
+  const darkroom = createDarkroom({ idleMs: settings.VEXEL_LOCAL_IDLE * 1000, clock });
+  const answers = new Answers({
+    folder: join(settings.VEXEL_DATA, "answers"),
+    ttlMs: settings.VEXEL_ANSWER_TTL * 1000,
+    maxBytes: settings.VEXEL_ANSWERS_MAX_BYTES,
+    disk,
+    now,
+  });
+  const sweeping = setInterval(() => void answers.sweep(), 60_000);
+  sweeping.unref();
+  void answers.sweep();
+  const kept = new KeptAnswers(answers, (error) =>
+    log.warn("answer-not-kept", {
+      reason: error instanceof NoRoom ? `no room: ${error.message}` : String(error),
+    }),
+  );
+  const tools = createTools(settings, reach, darkroom);
+  return {
+    ...imageStacks(reach, {
+      tools,
+      moderation: reach.moderation,
+      isThere,
+      roster,
+      limits,
+      onDisbelieved: disbelieved(log),
+    }),
+    kept,
+    fetchPicture: fetchSoon(settings),
+    close: async () => {
+      clearInterval(sweeping);
+      await darkroom.close();
+    },
+  };
+}
+
+function createTools(settings: Settings, reach: Reach, darkroom: Darkroom): PictureTools {
+  const download = createDownload({
+    maxBytes: settings.VEXEL_DOWNLOAD_MAX_BYTES,
+    timeoutMs: settings.VEXEL_DOWNLOAD_TIMEOUT * 1000,
+    trusted: hostsIn(settings.VEXEL_DOWNLOAD_PRIVATE),
+  });
+  const looks = lookOnce(darkroom);
+  return {
+    traits: reach.pictures,
+    download: (url, target, signal, scratch) =>
+      download(url, { signal, scratch, blame: "upstream", trusted: ownHosts(target), svg: true }),
+    bring: async (url, param, { signal, scratch, key }) => {
+      const picture = await download(url, { signal, scratch, blame: { param } });
+      const seen = await checkPicture(picture, param, { darkroom, key }, signal);
+      if (param.startsWith("mask")) checkMask(seen, undefined, param);
+      const file = asFile(picture, { field: param, filename: "image" }, seen.type);
+      looks.know(file, seen);
+      return file;
+    },
+    look: (file, { signal, key }) => looks.inspect(file, signal, undefined, key),
+    isPrivate,
+    convert: (picture, to, { signal, scratch, key }) =>
+      darkroom.convert(picture, to, signal, scratch, key),
+    convertFile: async (file, to, { signal, scratch, key }) =>
+      asFile(await darkroom.convert(file, to, signal, scratch, key), file, `image/${to.format}`),
+    mask: async (mask, to, { signal, scratch, key }) =>
+      asFile(await darkroom.mask(mask, to, signal, scratch, key), mask, "image/png"),
+    checkEdit: async (query, call) => {
+      const { signal, scratch, route } = call;
+      const reads = route.targets.flatMap(
+        (target) => reach.pictures(target, "edits").edits?.reads ?? [],
+      );
+      const maxBytes = settings.VEXEL_MAX_FILE_BYTES;
+      const rules = { darkroom: looks, scratch, reads, maxBytes, key: keyOf(call) };
+      const checked = await checkEdit(query, rules, signal);
+      return checked.query;
+    },
+  };
+}
+
+/** Somebody may wait for an answer that is good without it. */
+const soonMs = 10_000;
+
+function fetchSoon(settings: Settings): LinkTools["download"] {
+  const download = createDownload({
+    maxBytes: settings.VEXEL_DOWNLOAD_MAX_BYTES,
+    timeoutMs: Math.min(soonMs, settings.VEXEL_DOWNLOAD_TIMEOUT * 1000),
+    trusted: hostsIn(settings.VEXEL_DOWNLOAD_PRIVATE),
+  });
+  return (url, target, signal, scratch) =>
+    download(url, { signal, scratch, blame: "upstream", trusted: ownHosts(target), svg: true });
+}
+
+const hostsIn = (list: string): string[] =>
+  list
+    .split(",")
+    .map((host) => host.trim())
+    .filter((host) => host !== "");
+
+/** By what the link itself says: whoever follows it would look its name up for themselves. */
+function isPrivate(link: string): boolean {
+  const url = URL.parse(link);
+  return url !== null && (holdsCredentials(url) || isInsideHost(url.hostname));
+}
+
+/** An upstream in one's own network gives links to itself. */
+const ownHosts = ({ upstream }: Target): string[] =>
+  upstream.baseUrl === undefined ? [] : [trustedHost(upstream.baseUrl)];

@@ -1,0 +1,35 @@
+/** Puts together what holds calls back: limits, queues, and how long one waits in them. */
+import { Admission } from "../limits/admission.ts";
+import type { KeepWithinOptions } from "../limits/target-limits.ts";
+import type { Settings } from "../settings.ts";
+import type { Snapshot } from "../config/snapshot.ts";
+
+export interface AdmissionPathOptions {
+  readonly settings: Settings;
+  readonly snapshot: () => Snapshot;
+  /** Milliseconds, monotonic. */
+  readonly clock: () => number;
+}
+
+/** How often those who wait are looked at; only while there are any. */
+const lookEveryMs = 50;
+
+export function createAdmissionPath(options: AdmissionPathOptions): KeepWithinOptions {
+  const { settings, snapshot, clock } = options;
+  const waitMs = {
+    embedding: settings.VEXEL_QUEUE_WAIT * 1000,
+    image: settings.VEXEL_QUEUE_WAIT_IMAGES * 1000,
+  };
+  const admission = new Admission({
+    snapshot,
+    maxImageCalls: settings.VEXEL_MAX_IMAGE_CALLS,
+    maxWaiting: settings.VEXEL_QUEUE_MAX,
+    waitMs,
+    clock,
+    repeat: (look) => {
+      const timer = setInterval(look, lookEveryMs);
+      return () => clearInterval(timer);
+    },
+  });
+  return { admission, waitMs, clock };
+}

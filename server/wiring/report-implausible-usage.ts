@@ -1,0 +1,14 @@
+/** Tells the operator of an upstream that says it counted more than can be. */
+import type { CheckOptions } from "../pipeline/verify-stage.ts";
+import type { Log } from "../observe/log.ts";
+
+export const disbelieved =
+  (log: Log): CheckOptions["onDisbelieved"] =>
+  ({ target, route, trip }, { what, told, most }) =>
+    log.warn("usage-disbelieved", {
+      model: route.id,
+      upstream: target?.upstream.id,
+      targetModel: target?.model,
+      ...{ what, told, most },
+      request: trip.requestId,
+    });

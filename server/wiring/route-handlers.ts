@@ -1,0 +1,72 @@
+/** The handlers of every route that serves a model or lists models: OpenAI's own, its older ones, and Azure's. */
+import type { Handlers } from "../http/listen.ts";
+import { createModels, decoded, engineName, type ModelsOptions } from "../api/models.ts";
+import { editsEndpoint } from "../api/edits.ts";
+import { embeddingsEndpoint, engineEmbeddingsEndpoint } from "../api/embeddings.ts";
+import { generationsEndpoint } from "../api/generations.ts";
+import type { Serve } from "../pipeline/serve.ts";
+import type { Answering } from "../request/stage.ts";
+import type {
+  EditQuery,
+  EmbeddingsQuery,
+  EmbeddingsReply,
+  GenerationQuery,
+  ImageReply,
+} from "../upstream/contract.ts";
+
+export interface ModelHandlerOptions extends ModelsOptions {
+  readonly serve: Serve;
+  readonly maxInputs: number;
+  readonly send: {
+    readonly embeddings: Answering<EmbeddingsQuery, EmbeddingsReply>;
+    readonly generations: Answering<GenerationQuery, ImageReply>;
+    readonly edits: Answering<EditQuery, ImageReply>;
+  };
+}
+
+type ModelRoute =
+  | "embeddings"
+  | "engineEmbeddings"
+  | "generations"
+  | "edits"
+  | "models"
+  | "model"
+  | "engines"
+  | "engine"
+  | `azure${string}`
+  | `deployment${string}`;
+
+export function createModelHandlers(
+  options: ModelHandlerOptions,
+): Pick<Handlers, Extract<keyof Handlers, ModelRoute>> {
+  const { serve, send, maxInputs } = options;
+  const models = createModels(options);
+  const endpoint = embeddingsEndpoint({ maxInputs });
+  const engineEndpoint = engineEmbeddingsEndpoint({ maxInputs });
+  const own: Pick<Handlers, "embeddings" | "generations" | "edits"> = {
+    embeddings: (incoming) => serve(endpoint, send.embeddings, incoming),
+    generations: (incoming) => serve(generationsEndpoint, send.generations, incoming),
+    edits: (incoming) => serve(editsEndpoint, send.edits, incoming),
+  };
+  return {
+    ...own,
+    models: models.list,
+    model: models.one,
+    engines: models.listEngines,
+    engine: models.oneEngine,
+    engineEmbeddings: (incoming, part) =>
+      serve(engineEndpoint, send.embeddings, incoming, engineName(part)),
+    azureEmbeddings: own.embeddings,
+    azureGenerations: own.generations,
+    azureEdits: own.edits,
+    azureModels: models.list,
+    azureModel: models.one,
+    deploymentEmbeddings: (incoming, part) =>
+      serve(endpoint, send.embeddings, incoming, decoded(part)),
+    deploymentGenerations: (incoming, part) =>
+      serve(generationsEndpoint, send.generations, incoming, decoded(part)),
+    deploymentEdits: (incoming, part) => serve(editsEndpoint, send.edits, incoming, decoded(part)),
+    deploymentModels: models.list,
+    deploymentModel: models.one,
+  };
+}

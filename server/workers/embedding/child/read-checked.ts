@@ -1,0 +1,14 @@
+/** Reads a file of weights, and takes nothing but the very bytes that were expected. */
+import { readFile } from "node:fs/promises";
+import { GatewayError } from "../../../lib/gateway-error.ts";
+
+/** Wrong weights would give vectors and pictures that look right and are not. */
+export async function readChecked(path: string, sha256: string): Promise<Uint8Array> {
+  const bytes = await readFile(path).catch((cause: unknown) => {
+    throw new GatewayError("upstream_error", `${path} cannot be read.`, { cause });
+  });
+  const digest = new Bun.CryptoHasher("sha256").update(bytes).digest("hex");
+  if (digest === sha256) return bytes;
+  const message = `${path} is damaged, or another file than expected: its sha256 is ${digest}, not ${sha256}. Install it again.`;
+  throw new GatewayError("upstream_error", message);
+}

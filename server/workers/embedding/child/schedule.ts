@@ -1,0 +1,134 @@
+/** The child's work: calls are tokenized, their inputs join into batches, parts of the answer go back as they are done. */
+import { GatewayError } from "../../../lib/gateway-error.ts";
+import type { Voice } from "../../process/serve-parent.ts";
+import type { EmbedAsk, EmbedPart } from "../ask.ts";
+import type { Model, Tokenized } from "../model.ts";
+import { type BatchLimits, batchLimits, planBatch } from "./plan-batch.ts";
+import { readTexts } from "./read-texts.ts";
+
+interface Job {
+  readonly id: number;
+  /** Reads the next text; done when all are read. */
+  readonly reading: Iterator<void, readonly Tokenized[]>;
+  left: number;
+}
+
+interface Waiting extends Tokenized {
+  readonly job: Job;
+  /** Its place in the answer. */
+  readonly place: number;
+  /** Inputs are served in this order, so that a small call does not wait for all of a big one. */
+  readonly turn: number;
+}
+
+/** How long reading may keep the model waiting. */
+const readingMs = 10;
+
+export class Schedule {
+  readonly #model: Model;
+  readonly #voice: Voice<EmbedPart>;
+  readonly #limits: BatchLimits;
+  readonly #jobs = new Map<number, Job>();
+  #unread: Job[] = [];
+  #waiting: Waiting[] = [];
+  #turn = 0;
+  #working = false;
+
+  constructor(model: Model, voice: Voice<EmbedPart>, limits: BatchLimits = batchLimits) {
+    this.#model = model;
+    this.#voice = voice;
+    this.#limits = limits;
+  }
+
+  add(id: number, ask: EmbedAsk): void {
+    const job: Job = { id, reading: readTexts(this.#model, ask), left: ask.texts.length };
+    this.#jobs.set(id, job);
+    this.#unread.push(job);
+    if (!this.#working) void this.#work();
+  }
+
+  /** What is being computed is finished, and its result dropped. */
+  cancel(id: number): void {
+    this.#jobs.delete(id);
+    this.#unread = this.#unread.filter((job) => job.id !== id);
+    this.#waiting = this.#waiting.filter(({ job }) => job.id !== id);
+  }
+
+  async #work(): Promise<void> {
+    this.#working = true;
+    while (this.#unread.length > 0 || this.#waiting.length > 0) {
+      this.#read(performance.now() + readingMs);
+      await this.#runBatch();
+      // Lets new calls and cancellations in: a run blocks this process's event loop.
+      await new Promise((resume) => setImmediate(resume));
+    }
+    this.#working = false;
+  }
+
+  #read(until: number): void {
+    do {
+      const job = this.#unread.shift();
+      if (!job) return;
+      try {
+        const step = job.reading.next();
+        if (step.done) this.#enqueue(job, step.value);
+        else this.#unread.push(job);
+      } catch (error) {
+        this.#refuse(job, error);
+      }
+    } while (performance.now() < until);
+  }
+
+  /** By length, so that the neighbours of an input in line make good company in a batch. */
+  #enqueue(job: Job, inputs: readonly Tokenized[]): void {
+    const added = inputs
+      .map((input, place) => ({ ...input, job, place }))
+      .sort((a, b) => a.ids.length - b.ids.length)
+      .map((input, i) => ({ ...input, turn: this.#turn + i }));
+    this.#waiting = [...this.#waiting, ...added].sort((a, b) => a.turn - b.turn);
+  }
+
+  async #runBatch(): Promise<void> {
+    const first = this.#waiting[0];
+    if (!first) return;
+    this.#turn = first.turn;
+    const places = planBatch(
+      this.#waiting.map(({ ids }) => ids.length),
+      this.#limits,
+    );
+    const batch = places.flatMap((place) => this.#waiting[place] ?? []);
+    const taken = new Set(batch);
+    this.#waiting = this.#waiting.filter((input) => !taken.has(input));
+    try {
+      this.#deliver(batch, await this.#model.embed(batch));
+    } catch (error) {
+      for (const { job } of batch) this.#refuse(job, error);
+    }
+  }
+
+  #deliver(batch: readonly Waiting[], vectors: Float32Array): void {
+    const { dimensions } = this.#model;
+    if (vectors.length !== batch.length * dimensions) {
+      throw new GatewayError("upstream_invalid", "The model gave vectors of another length.");
+    }
+    for (const [job, rows] of Map.groupBy(batch.keys(), (row) => batch[row]!.job)) {
+      if (!this.#jobs.has(job.id)) continue;
+      const packed = new Float32Array(rows.length * dimensions);
+      rows.forEach((row, i) => {
+        packed.set(vectors.subarray(row * dimensions, (row + 1) * dimensions), i * dimensions);
+      });
+      const inputs = rows.map((row) => batch[row]!);
+      job.left -= inputs.length;
+      const tokens = inputs.reduce((sum, { ids }) => sum + ids.length, 0);
+      const places = inputs.map(({ place }) => place);
+      this.#voice.part(job.id, { places, vectors: packed, tokens }, job.left === 0);
+      if (job.left === 0) this.#jobs.delete(job.id);
+    }
+  }
+
+  #refuse(job: Job, error: unknown): void {
+    if (!this.#jobs.has(job.id)) return;
+    this.cancel(job.id);
+    this.#voice.refuse(job.id, error);
+  }
+}

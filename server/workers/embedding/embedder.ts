@@ -1,0 +1,106 @@
+/** An embedding model in a child process, as an engine. */
+
+import { GatewayError } from "../../lib/gateway-error.ts";
+import type { Signal } from "../../lib/signal.ts";
+import type { EmbeddingsQuery, EmbeddingsReply } from "../../upstream/contract.ts";
+import { Link, type LinkState } from "../process/link.ts";
+import type { Facts } from "../process/protocol.ts";
+import type { Spawn } from "../process/spawn.ts";
+import { type EmbedAsk, type EmbedPart, type EmbedSpec, maxCharacters } from "./ask.ts";
+
+export interface EmbedderOptions {
+  /** How long an unused model stays in memory. */
+  readonly idleMs?: number;
+  /** Inputs, of all calls together, that may be waiting. */
+  readonly maxQueued?: number;
+  readonly runtime?: EmbedSpec["runtime"];
+  /** The module to load as onnxruntime. */
+  readonly onnxruntime?: string;
+  readonly threads?: number;
+  readonly spawn?: Spawn;
+  /** Told each time a model has been loaded, and how it runs. */
+  readonly onReady?: (name: string, facts: Facts) => void;
+}
+
+export interface Embedder {
+  embed(query: EmbeddingsQuery, signal: Signal): Promise<EmbeddingsReply>;
+  state(): LinkState;
+  close(): Promise<void>;
+}
+
+const entry = Bun.fileURLToPath(new URL("./child/main.ts", import.meta.url));
+
+export function createEmbedder(
+  name: string,
+  model: EmbedSpec["model"],
+  options: EmbedderOptions = {},
+): Embedder {
+  const {
+    idleMs = 600_000,
+    maxQueued = 8_192,
+    runtime = "auto",
+    threads,
+    spawn,
+    onReady,
+  } = options;
+  const link = new Link<EmbedSpec, EmbedAsk, EmbedPart>({
+    name,
+    entry,
+    spec: (lost) => ({
+      model,
+      // A binary that is wrong for this processor does not throw, it kills: twice is no accident.
+      runtime: runtime === "auto" && lost >= 2 ? "wasm" : runtime,
+      onnxruntime: options.onnxruntime ?? "onnxruntime-node",
+      ...(threads !== undefined && { threads }),
+    }),
+    maxWeight: maxQueued,
+    idleMs,
+    ...(spawn && { spawn }),
+    ...(onReady && { onReady }),
+  });
+
+  return {
+    state: () => link.state(),
+    close: () => link.close(),
+    embed: async ({ input, dimensions, rest }, signal) => {
+      if (input.kind === "tokens") throw foreignTokens();
+      const { texts } = input;
+      if (texts.length === 0) return { vectors: [], usage: { inputTokens: 0 } };
+      const vectors: Float32Array[] = new Array(texts.length);
+      let inputTokens = 0;
+      // One character more than is read tells the other side that there was more.
+      const read = texts.map((text) => text.slice(0, maxCharacters + 1));
+      await link.ask({
+        ask: {
+          texts: read,
+          truncate: rest.truncate === true || rest.truncation === true,
+          ...(dimensions !== undefined && { dimensions }),
+        },
+        weight: weigh(read),
+        signal,
+        onPart: (part) => {
+          const width = part.vectors.length / part.places.length;
+          part.places.forEach((place, i) => {
+            vectors[place] = part.vectors.subarray(i * width, (i + 1) * width);
+          });
+          inputTokens += part.tokens;
+        },
+      });
+      return { vectors, usage: { inputTokens } };
+    },
+  };
+}
+
+/** Inputs, and one more for every so many characters: many long texts must not fill the memory either. */
+function weigh(texts: readonly string[]): number {
+  const characters = texts.reduce((sum, text) => sum + text.length, 0);
+  return texts.length + Math.floor(characters / 4_096);
+}
+
+/** LangChain for Python sends OpenAI's cl100k tokens unless told not to; read as ours they would give nonsense. */
+function foreignTokens(): GatewayError {
+  const message =
+    "This model does not accept token arrays: callers' tokens are of another vocabulary than its own. " +
+    "Send strings (in LangChain for Python: check_embedding_ctx_length=False).";
+  return new GatewayError("invalid_input", message, { param: "input" });
+}

@@ -1,0 +1,70 @@
+/** Embedding models of the user's own, each from a directory and in a process of its own. */
+import { basename, resolve } from "node:path";
+import { z } from "zod";
+import { GatewayError } from "../../lib/gateway-error.ts";
+import type { Engine, Target } from "../../upstream/contract.ts";
+import type { DirectorySpec } from "./ask.ts";
+import { createEmbedder, type Embedder, type EmbedderOptions } from "./embedder.ts";
+
+export interface LocalOptions extends EmbedderOptions {
+  /** How many models may be in use at once. */
+  readonly maxModels?: number;
+}
+
+const settings = z.object({
+  path: z.string().min(1),
+  pooling: z.enum(["mean", "cls"]).optional(),
+  normalize: z.boolean().optional(),
+  maxTokens: z.int().min(1).optional(),
+});
+
+export type LocalEngine = Required<Pick<Engine, "embeddings" | "close">>;
+
+export function createLocal({ maxModels = 8, ...options }: LocalOptions = {}): LocalEngine {
+  /** By their settings; the one used last is at the end. */
+  const embedders = new Map<string, Embedder>();
+
+  const find = (target: Target): Embedder => {
+    const spec = readSpec(target);
+    const key = JSON.stringify(spec);
+    const known = embedders.get(key);
+    if (!known && embedders.size >= maxModels) makeRoom();
+    const embedder =
+      known ?? createEmbedder(`The local model ${basename(spec.path)}`, spec, options);
+    embedders.delete(key);
+    embedders.set(key, embedder);
+    return embedder;
+  };
+  const makeRoom = () => {
+    const unused = [...embedders].find(([, embedder]) => embedder.state().calls === 0);
+    if (!unused) {
+      const message = `All ${maxModels} local models that may be in use at once are in use. Please try again later.`;
+      throw new GatewayError("overloaded", message, { retryAfterMs: 1_000 });
+    }
+    embedders.delete(unused[0]);
+    void unused[1].close();
+  };
+
+  return {
+    embeddings: async (query, target, signal) => find(target).embed(query, signal),
+    close: async () => {
+      await Promise.all([...embedders.values()].map((embedder) => embedder.close()));
+    },
+  };
+}
+
+function readSpec({ upstream }: Target): DirectorySpec {
+  const read = settings.safeParse(upstream.options);
+  if (!read.success) {
+    const message = `The options of the upstream ${upstream.id} are wrong: ${z.prettifyError(read.error)}`;
+    throw new GatewayError("upstream_error", message);
+  }
+  const { path, pooling, normalize, maxTokens } = read.data;
+  return {
+    kind: "directory",
+    path: resolve(path),
+    ...(pooling !== undefined && { pooling }),
+    ...(normalize !== undefined && { normalize }),
+    ...(maxTokens !== undefined && { maxTokens }),
+  };
+}

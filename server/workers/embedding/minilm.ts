@@ -1,0 +1,30 @@
+/** The embedding model that comes with the gateway: English, 384 dimensions, runs on this machine. */
+import type { Engine } from "../../upstream/contract.ts";
+import type { LinkState } from "../process/link.ts";
+import { createEmbedder, type EmbedderOptions } from "./embedder.ts";
+
+/** What the model list shows. 256 tokens is what it was trained with and what sentence-transformers cuts at; 512 would run. */
+export const minilmModel = {
+  id: "all-minilm-l6-v2",
+  dimensions: 384,
+  maxTokens: 256,
+} as const;
+
+export interface MinilmOptions extends EmbedderOptions {
+  /** A directory of the weights other than that of their package. */
+  readonly path?: string;
+}
+
+export interface MinilmEngine extends Required<Pick<Engine, "embeddings" | "close">> {
+  state(): LinkState;
+}
+
+export function createMinilm({ path, ...options }: MinilmOptions = {}): MinilmEngine {
+  const spec = { kind: "minilm", ...(path !== undefined && { path }) } as const;
+  const embedder = createEmbedder(`The embedding model ${minilmModel.id}`, spec, options);
+  return {
+    embeddings: (query, _target, signal) => embedder.embed(query, signal),
+    state: () => embedder.state(),
+    close: () => embedder.close(),
+  };
+}

@@ -1,0 +1,167 @@
+/**
+ * Refuses small files that are made to take long: a decoder does what they say, and only ending its process would stop it.
+ * Looks at the structure of the file alone, in one pass, and decodes no pixel. SVG, PDF and TIFF are never opened at all.
+ */
+import { constants, inflateSync } from "node:zlib";
+import { codeOf } from "../../../lib/error-code.ts";
+import type { HeldPicture } from "./image-input.ts";
+import { ObstacleError } from "./unprocessable-image.ts";
+import { pngChunks } from "./png-chunks.ts";
+
+export interface CostBounds {
+  /** Of one page. */
+  readonly pixels: number;
+  readonly maxPixels: number;
+}
+
+/** Each scan of a progressive JPEG goes over all pixels again. Encoders write about ten. */
+const maxScans = 100;
+/** Scans of the largest image that is read; a smaller one may have more. */
+const scansOfLargest = 16;
+/** Text and color profiles of a PNG, unpacked: a kilobyte of them can unpack to a megabyte, and the decoder unpacks all. */
+const maxUnpacked = 8 * 1024 * 1024;
+/** A PNG of the largest size in pieces of a few hundred bytes. */
+const maxPngChunks = 250_000;
+/** Of an animation. Each costs time beside its pixels. */
+const maxFrames = 10_000;
+
+export function checkCost(held: HeldPicture, type: string, bounds: CostBounds): void {
+  if (type === "image/jpeg") checkScans(held, bounds);
+  else if (type === "image/png") checkPng(held);
+  else if (type === "image/gif") checkFrames(gifFrames(held));
+  else if (type === "image/webp") checkFrames(webpFrames(held));
+}
+
+const tooCostly = (words: string): ObstacleError => new ObstacleError("too costly", words);
+
+function checkScans(held: HeldPicture, { pixels, maxPixels }: CostBounds): void {
+  const largest = scansOfLargest * maxPixels;
+  const most = Math.min(maxScans, Math.floor(largest / Math.max(1, pixels)));
+  const scans = jpegScans(held);
+  if (scans > most) {
+    throw tooCostly(
+      `is a progressive JPEG with ${scans} scans, and at most ${most} are read of one of its size. Save it anew with another program`,
+    );
+  }
+}
+
+/** Start of scan, and end of image. */
+const [sos, eoi] = [0xda, 0xd9];
+
+function jpegScans(held: HeldPicture): number {
+  let scans = 0;
+  for (let at = nextMarker(held, 2); at !== undefined; ) {
+    const head = held.peek(at, 4);
+    const marker = head[1];
+    if (head.length < 4 || marker === eoi) break;
+    if (marker === sos) scans += 1;
+    at = nextMarker(held, at + 2 + Math.max(2, head.readUInt16BE(2)));
+  }
+  return scans;
+}
+
+const windowBytes = 64 * 1024;
+
+/** Where the next marker begins that has a length, or ends the image: within pixels, 0xff is followed by 0 or by a restart. */
+function nextMarker({ length, peek }: HeldPicture, from: number): number | undefined {
+  let at = from;
+  while (at + 2 <= length) {
+    const window = peek(at, windowBytes);
+    if (window.length < 2) return undefined;
+    let found = window.indexOf(0xff);
+    while (found >= 0 && found + 1 < window.length) {
+      const code = window[found + 1] as number;
+      if (code > 0x01 && code !== 0xff && !(code >= 0xd0 && code <= 0xd8)) return at + found;
+      found = window.indexOf(0xff, found + 1);
+    }
+    at += found < 0 ? window.length : found;
+  }
+  return undefined;
+}
+
+function checkPng(held: HeldPicture): void {
+  let [chunks, left] = [0, maxUnpacked];
+  for (const { kind, at, length } of pngChunks(held)) {
+    if (++chunks > maxPngChunks) {
+      throw tooCostly(`is a PNG in more than ${maxPngChunks} chunks`);
+    }
+    if (kind === "zTXt" || kind === "iTXt" || kind === "iCCP") {
+      left -= unpackedLength(held, kind, at + 8, length, left);
+    }
+  }
+}
+
+/** Throws where it is more than `most`. */
+function unpackedLength(
+  { peek }: HeldPicture,
+  kind: string,
+  at: number,
+  length: number,
+  most: number,
+): number {
+  if (length > most) throw unpacksToTooMuch();
+  const content = peek(at, length);
+  const packed = packedPart(content, kind);
+  if (!packed) return content.length;
+  try {
+    const bounds = { maxOutputLength: Math.max(1, most), finishFlush: constants.Z_SYNC_FLUSH };
+    return inflateSync(packed, bounds).length;
+  } catch (error) {
+    if (codeOf(error) === "ERR_BUFFER_TOO_LARGE") throw unpacksToTooMuch();
+    // Damaged, after nobody knows how much: the decoder may read the picture all the same, and unpack as much again.
+    return Math.ceil(most / 2);
+  }
+}
+
+const unpacksToTooMuch = (): ObstacleError =>
+  tooCostly(
+    `has text or color profiles that unpack to more than ${maxUnpacked / 1024 / 1024} MB. Save it without metadata`,
+  );
+
+/** Behind the name, and in an iTXt behind a flag, a language and a translation. Absent: it is not packed. */
+function packedPart(content: Buffer, kind: string): Buffer | undefined {
+  const named = content.indexOf(0) + 1;
+  if (named === 0) return undefined;
+  if (kind !== "iTXt") return content.subarray(named + 1);
+  if (content[named] !== 1) return undefined;
+  const language = content.indexOf(0, named + 2) + 1;
+  const translation = language === 0 ? 0 : content.indexOf(0, language) + 1;
+  return translation === 0 ? undefined : content.subarray(translation);
+}
+
+function checkFrames(frames: number): void {
+  if (frames > maxFrames) throw tooCostly(`is an animation of more than ${maxFrames} frames`);
+}
+
+/** Image descriptors, each behind extensions and before its pixels in blocks of at most 255 bytes. */
+function gifFrames({ length, peek }: HeldPicture): number {
+  const byte = (at: number): number => peek(at, 1)[0] ?? 0;
+  const colors = (flags: number): number => (flags >= 128 ? 3 * 2 ** ((flags % 8) + 1) : 0);
+  const afterBlocks = (from: number): number => {
+    let at = from;
+    while (at < length && byte(at) > 0) at += byte(at) + 1;
+    return at + 1;
+  };
+  let frames = 0;
+  for (let at = 13 + colors(byte(10)); at < length && frames <= maxFrames; ) {
+    const kind = byte(at);
+    if (kind === 0x21) at = afterBlocks(at + 2);
+    else if (kind === 0x2c) {
+      frames += 1;
+      at = afterBlocks(at + 11 + colors(byte(at + 9)));
+    } else break;
+  }
+  return frames;
+}
+
+function webpFrames({ length, peek }: HeldPicture): number {
+  let frames = 0;
+  for (let at = 12; at + 8 <= length && frames <= maxFrames; ) {
+    const head = peek(at, 8);
+    if (head.length < 8) break;
+    if (head.toString("latin1", 0, 4) === "ANMF") frames += 1;
+    const size = head.readUInt32LE(4);
+    at += 8 + size + (size % 2);
+  }
+  return frames;
+}

@@ -1,0 +1,104 @@
+/** The work on pixels: making another kind of file, turning a mask into another kind of mask. */
+import type { Sharp } from "sharp";
+import type { Conversion, MaskForm } from "../protocol.ts";
+import type { Library, Opened } from "./open-image.ts";
+
+/** Everything that describes the picture stays behind (EXIF, profiles, comments), after its colours are made sRGB. */
+export function convert(
+  picture: Opened,
+  { format, quality, flatten, alpha, packed }: Conversion,
+): Promise<Buffer> {
+  const moves = picture.pages > 1 && (format === "gif" || format === "webp");
+  const image = moves ? picture.all() : picture.first();
+  const opaque = flatten || format === "jpeg" ? image.flatten({ background: "#ffffff" }) : image;
+  const whole = alpha && !flatten && format !== "jpeg" ? opaque.ensureAlpha() : opaque;
+  // Which filter suits is tried line by line. Fewer colours would be smaller still, and another picture.
+  if (packed && format === "png") return whole.png(tight).toBuffer();
+  return encoded(whole, format, quality).toBuffer();
+}
+
+const tight = { compressionLevel: 9, adaptiveFiltering: true } as const;
+
+function encoded(image: Sharp, format: Conversion["format"], asked: number | undefined): Sharp {
+  // 0 is the lowest quality here and 1 in sharp.
+  const quality = Math.max(1, asked ?? 100);
+  switch (format) {
+    case "png":
+      return image.png();
+    case "jpeg":
+      // Whoever wants nearly all of a picture wants its colours as sharp as its shades.
+      return image.jpeg({ quality, chromaSubsampling: quality > 85 ? "4:4:4" : "4:2:0" });
+    case "webp":
+      // Nobody asked for a loss, so there is none. More effort takes several times as long for a few per cent.
+      return asked === undefined
+        ? image.webp({ lossless: true, effort: 1 })
+        : image.webp({ quality });
+    case "avif":
+      // Without a loss it would be larger than a PNG and take many seconds: 80 looks the same.
+      return image.avif({ quality: Math.max(1, asked ?? 80), effort: 2 });
+    case "gif":
+      return image.gif();
+  }
+}
+
+/**
+ * In between, a plane that is 255 where the picture may change: what is transparent, and in a mask without transparency
+ * what is white. Shades stay shades.
+ */
+export async function mask(
+  sharp: Library,
+  picture: Opened,
+  { sense, orientation = 1 }: MaskForm,
+): Promise<Buffer> {
+  const { data, info } = await laid(
+    sharp,
+    await plane(picture.first(), picture.alpha),
+    orientation,
+  );
+  const { width, height } = info;
+  const change = picture.alpha ? inverted(data) : data;
+  const raw = { width, height, channels: 1 } as const;
+  if (sense !== "transparent") {
+    return sharp(sense === "white" ? change : inverted(change), { raw })
+      .toColourspace("b-w")
+      .png()
+      .toBuffer();
+  }
+  return sharp({ create: { width, height, channels: 3, background: "#000000" } })
+    .joinChannel(inverted(change), { raw })
+    .png()
+    .toBuffer();
+}
+
+/** One byte for each pixel: its transparency where there is one, else its shade. */
+const plane = (image: Sharp, alpha: boolean) =>
+  (alpha ? image.extractChannel("alpha") : image.greyscale())
+    .raw({ depth: "uchar" })
+    .toBuffer({ resolveWithObject: true });
+
+type Plane = Awaited<ReturnType<typeof plane>>;
+
+async function laid(sharp: Library, found: Plane, orientation: number): Promise<Plane> {
+  const turn = turns[orientation];
+  if (!turn) return found;
+  const { width, height } = found.info;
+  const image = sharp(found.data, { raw: { width, height, channels: 1 } }).toColourspace("b-w");
+  return turn(image).raw().toBuffer({ resolveWithObject: true });
+}
+
+/** By EXIF's numbers. In whichever order it is told, the library mirrors first and turns then. */
+const turns: Readonly<Record<number, (image: Sharp) => Sharp>> = {
+  2: (image) => image.flop(),
+  3: (image) => image.rotate(180),
+  4: (image) => image.flip(),
+  5: (image) => image.flip().rotate(90),
+  6: (image) => image.rotate(90),
+  7: (image) => image.flop().rotate(90),
+  8: (image) => image.rotate(270),
+};
+
+function inverted(bytes: Uint8Array): Buffer {
+  const other = Buffer.allocUnsafe(bytes.length);
+  for (let i = 0; i < bytes.length; i++) other[i] = 255 - (bytes[i] as number);
+  return other;
+}

@@ -1,0 +1,85 @@
+/**
+ * A picture as the library takes it. Where a file holds it and nothing else, the library reads that file piece by piece
+ * while it decodes, and a picture of 50 MB is never in memory as a whole; otherwise its bytes are read first.
+ */
+import { readSync } from "node:fs";
+import { access, type FileHandle, open } from "node:fs/promises";
+import type { Place } from "../../../lib/request-temp.ts";
+import type { Sent } from "../protocol.ts";
+import { ObstacleError } from "./unprocessable-image.ts";
+import { readBase64, readRaw } from "./read-input.ts";
+
+export interface HeldPicture {
+  /** Bytes, or the path of a file that is not closed before the work is done. */
+  readonly input: Buffer | string;
+  readonly length: number;
+  /** Some of its bytes, fewer at its end. They live until the next look. */
+  peek(from: number, length: number): Buffer;
+}
+
+export async function holdPicture<T>(
+  sent: Sent,
+  work: (picture: HeldPicture) => Promise<T>,
+): Promise<T> {
+  if (sent.kind === "bytes") {
+    const { buffer, byteOffset, length } = sent.bytes;
+    return work(inMemory(Buffer.from(buffer, byteOffset, length)));
+  }
+  const { place, encoding } = sent;
+  const handle = await open(place.path, "r").catch((cause: unknown) => {
+    throw new ObstacleError("unreachable", "cannot be reached", cause);
+  });
+  try {
+    if (encoding === "base64") return await work(inMemory(await readBase64(handle, place)));
+    const path = await ownPath(handle, place);
+    return await work(
+      path === undefined
+        ? inMemory(await readRaw(handle, place))
+        : inFile(path, handle.fd, place.length),
+    );
+  } finally {
+    await handle.close();
+  }
+}
+
+/**
+ * A path to what is open here, whatever becomes of the path that was sent. Absent where the file holds more than the
+ * picture, or less, or where the system has no such paths.
+ */
+async function ownPath(handle: FileHandle, { from, length }: Place): Promise<string | undefined> {
+  if (process.platform !== "linux" || from !== 0) return undefined;
+  const found = await handle.stat();
+  if (!found.isFile() || found.size !== length) return undefined;
+  const path = `/proc/self/fd/${handle.fd}`;
+  return access(path).then(
+    () => path,
+    () => undefined,
+  );
+}
+
+export const inMemory = (bytes: Buffer): HeldPicture => ({
+  input: bytes,
+  length: bytes.length,
+  peek: (from, length) => bytes.subarray(from, from + length),
+});
+
+/** Small enough to jump over pixels, large enough that a file of tiny pieces is not one system call for each. */
+const windowBytes = 16 * 1024;
+
+function inFile(path: string, fd: number, length: number): HeldPicture {
+  let room = Buffer.alloc(0);
+  let seen = { from: 0, to: 0 };
+  return {
+    input: path,
+    length,
+    peek: (from, wanted) => {
+      const to = Math.min(from + wanted, length);
+      if (from < seen.from || to > seen.to) {
+        if (room.length < wanted) room = Buffer.allocUnsafe(Math.max(windowBytes, wanted));
+        const window = Math.max(windowBytes, wanted);
+        seen = { from, to: from + readSync(fd, room, 0, window, from) };
+      }
+      return room.subarray(from - seen.from, Math.min(to, seen.to) - seen.from);
+    },
+  };
+}

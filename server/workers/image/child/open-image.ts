@@ -1,0 +1,115 @@
+/** Looks at a picture before it is decoded, and opens it within limits. */
+import type { Metadata, Sharp } from "sharp";
+import { imageSize } from "../../../lib/image-size.ts";
+import { sniffImage } from "../../../lib/sniff-image.ts";
+import type { DarkroomSpec } from "../protocol.ts";
+import { checkCost } from "./check-cost.ts";
+import type { HeldPicture } from "./image-input.ts";
+import { ObstacleError } from "./unprocessable-image.ts";
+import { pngChunks } from "./png-chunks.ts";
+
+export type Library = typeof import("sharp").default;
+
+/** Only these are ever read: whatever else the library knows (SVG, PDF, TIFF) stays shut, however it is dressed up. */
+const loaders = ["Png", "Jpeg", "Webp", "Nsgif", "Heif"].map((name) => `VipsForeignLoad${name}`);
+
+export function lockDown(sharp: Library): Library {
+  sharp.block({ operation: ["VipsForeignLoad"] });
+  sharp.unblock({ operation: loaders });
+  return sharp;
+}
+
+/** A JPEG may hold a picture of itself and profiles before it tells its size. */
+const headBytes = 256 * 1024;
+
+export interface Opened {
+  readonly type: string;
+  /** Of the file, in bytes. */
+  readonly length: number;
+  /** Of one page, as it is stored. */
+  readonly width: number;
+  readonly height: number;
+  readonly pages: number;
+  readonly alpha: boolean;
+  /** Its transparency is in a channel, and not in the names of colours. */
+  readonly alphaChannel: boolean;
+  /** A byte for each channel of a pixel, and not more. */
+  readonly isEightBit: boolean;
+  /** How it is turned when it is shown, by EXIF's numbers; from 5 on the edges are exchanged. */
+  readonly orientation: number;
+  /** Its first page, as it is shown. */
+  first(): Sharp;
+  /** All of its pages, one below the other. */
+  all(): Sharp;
+}
+
+export async function openPicture(
+  sharp: Library,
+  held: HeldPicture,
+  { maxPixels }: DarkroomSpec,
+): Promise<Opened> {
+  const head = held.peek(0, headBytes);
+  const type = sniffImage(head);
+  if (type === undefined) {
+    throw new ObstacleError("unknown", "is not a PNG, JPEG, WebP, GIF or AVIF file");
+  }
+  const told = imageSize(head);
+  const pngColours = head[pngColoursAt];
+  // The library has the same limit: this one has the better words.
+  if (told && told.width * told.height > maxPixels) {
+    throw tooLarge(`${told.width}x${told.height} pixels`, maxPixels);
+  }
+  if (type === "image/png" && !hasEnd(held)) {
+    throw new ObstacleError("undecodable", "is cut short");
+  }
+  checkCost(held, type, { pixels: (told?.width ?? 0) * (told?.height ?? 0), maxPixels });
+  // `error`: what is missing or damaged fails; what is merely odd does not, because every viewer shows it.
+  const within = { limitInputPixels: maxPixels, failOn: "error" } as const;
+  const { input } = held;
+  let found: Metadata;
+  try {
+    found = await sharp(input, within).metadata();
+  } catch (cause) {
+    throw undecodable(cause, maxPixels);
+  }
+  const { pages = 1, orientation = 1 } = found;
+  const namesColours = type === "image/png" && !isChannelled(pngColours);
+  return {
+    type,
+    length: held.length,
+    width: found.width,
+    height: found.height,
+    pages,
+    alpha: found.hasAlpha,
+    alphaChannel: found.hasAlpha && !namesColours,
+    isEightBit: found.depth === "uchar",
+    orientation,
+    first: () => sharp(input, within).autoOrient(),
+    all: () => (pages > 1 ? sharp(input, { ...within, animated: true }) : sharp(input, within)),
+  };
+}
+
+/** In the head of a PNG: 4 is grey with an alpha channel, 6 colours with one. */
+const pngColoursAt = 25;
+const isChannelled = (kind: number | undefined): boolean => kind === 4 || kind === 6;
+
+/** What the library throws while it decodes. */
+export function undecodable(cause: unknown, maxPixels: number): ObstacleError {
+  if (cause instanceof ObstacleError) return cause;
+  const words = cause instanceof Error ? cause.message : String(cause);
+  return /pixel limit/i.test(words)
+    ? tooLarge("more pixels", maxPixels)
+    : new ObstacleError("undecodable", "cannot be decoded: it is damaged or cut short", cause);
+}
+
+const tooLarge = (what: string, maxPixels: number): ObstacleError =>
+  new ObstacleError(
+    "too many pixels",
+    `has ${what}, and at most ${maxPixels / 1_000_000} million are read`,
+  );
+
+/** The library is content with all the pixels of a PNG, even if the end of the file is missing. */
+function hasEnd(held: HeldPicture): boolean {
+  for (const { kind } of pngChunks(held)) if (kind === "IEND") return true;
+  return false;
+}

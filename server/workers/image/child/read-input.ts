@@ -1,0 +1,38 @@
+/** The bytes of a picture, read here from where it lies, so that they never pass through the gateway's memory. */
+import type { FileHandle } from "node:fs/promises";
+import type { Place } from "../../../lib/request-temp.ts";
+import { ObstacleError } from "./unprocessable-image.ts";
+
+const pieceBytes = 256 * 1024;
+
+export async function readRaw(handle: FileHandle, { from, length }: Place): Promise<Buffer> {
+  const bytes = Buffer.allocUnsafe(length);
+  for (let done = 0; done < length; ) {
+    done += await readSome(handle, bytes.subarray(done), from + done);
+  }
+  return bytes;
+}
+
+/** Decoded while it is read: four characters make three bytes, and what is left of a piece waits for the next. */
+export async function readBase64(handle: FileHandle, { from, length }: Place): Promise<Buffer> {
+  const decoded = Buffer.allocUnsafe(Math.ceil(length / 4) * 3);
+  const piece = Buffer.allocUnsafe(Math.min(pieceBytes, length));
+  let size = 0;
+  let left = "";
+  for (let done = 0; done < length; ) {
+    const room = piece.subarray(0, Math.min(piece.length, length - done));
+    const read = await readSome(handle, room, from + done);
+    done += read;
+    const text = left + piece.toString("latin1", 0, read).replace(/\s+/g, "");
+    const whole = done < length ? text.length - (text.length % 4) : text.length;
+    size += decoded.write(text.slice(0, whole), size, "base64");
+    left = text.slice(whole);
+  }
+  return decoded.subarray(0, size);
+}
+
+async function readSome(handle: FileHandle, into: Buffer, from: number): Promise<number> {
+  const { bytesRead } = await handle.read(into, 0, into.length, from);
+  if (bytesRead === 0) throw new ObstacleError("undecodable", "is shorter than it was said to be");
+  return bytesRead;
+}

@@ -1,0 +1,50 @@
+/** A picture in the place of an uploaded file: converted from it, or fetched where there was only a link. */
+import { extensionOf } from "../../lib/sniff-image.ts";
+import type { FilePart } from "../../upstream/contract.ts";
+import type { Gathered } from "../../upstream/collect-image.ts";
+
+/** Its name ends as its type says, because some upstreams go by that. */
+export function asFile(
+  picture: Gathered,
+  { field, filename }: Pick<FilePart, "field" | "filename">,
+  type: string,
+): FilePart {
+  const stem = filename.replace(/\.[^.]*$/, "") || "image";
+  const named = { field, filename: `${stem}.${extensionOf(type)}`, type };
+  if (picture.kind === "bytes") {
+    const { bytes } = picture;
+    return {
+      ...named,
+      size: bytes.length,
+      stream: () => new Blob([bytes as Uint8Array<ArrayBuffer>]).stream(),
+      bytes: async () => bytes,
+    };
+  }
+  const { aside } = picture;
+  return {
+    ...named,
+    size: aside.length,
+    ...(aside.path !== undefined && { path: aside.path }),
+    lend: () => aside.lend?.(),
+    stream: () => streamOf(aside.stream()),
+    bytes: () => aside.bytes(),
+  };
+}
+
+/** Takes a piece when one is asked for and not before: each lives only until the next. */
+function streamOf(pieces: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> {
+  const iterator = pieces[Symbol.asyncIterator]();
+  return new ReadableStream<Uint8Array>(
+    {
+      pull: async (controller) => {
+        const { done, value } = await iterator.next();
+        if (done) controller.close();
+        else controller.enqueue(value);
+      },
+      cancel: async () => {
+        await iterator.return?.();
+      },
+    },
+    { highWaterMark: 0 },
+  );
+}

@@ -1,0 +1,56 @@
+/** Whose fault it is that a picture cannot be worked on, and in which words it is told. */
+import { GatewayError } from "../../lib/gateway-error.ts";
+import type { Obstacle } from "./protocol.ts";
+
+/** The field of the caller's that holds the picture. Absent: an upstream sent it. */
+export type Field = string | undefined;
+
+export function refusal(why: Obstacle, words: string, field: Field): GatewayError {
+  if (why === "unwritable" || why === "unreachable") return unwritable(words);
+  if (field === undefined) {
+    return new GatewayError(
+      "upstream_invalid",
+      `The upstream's answer is not usable: its picture ${words}.`,
+    );
+  }
+  const fault = why === "unknown" ? "unsupported_file_mimetype" : "invalid_image_file";
+  return new GatewayError(fault, `Invalid file '${field}': the picture ${words}.`, {
+    param: field,
+  });
+}
+
+export const unwritable = (cause: unknown): GatewayError =>
+  new GatewayError("storage_unavailable", "A picture could not be written to disk.", {
+    cause,
+    retryAfterMs: 5000,
+  });
+
+export function tooLarge(maxBytes: number, field: Field): GatewayError {
+  return field === undefined
+    ? new GatewayError(
+        "upstream_invalid",
+        `The upstream's answer is not usable: its picture is larger than ${maxBytes} bytes.`,
+      )
+    : new GatewayError(
+        "request_too_large",
+        `The file '${field}' is larger than the ${maxBytes} bytes that are allowed.`,
+        { param: field },
+      );
+}
+
+export function tooSlow(ms: number, field: Field): GatewayError {
+  const seconds = Math.round(ms / 100) / 10;
+  return field === undefined
+    ? new GatewayError(
+        "overloaded",
+        `A picture could not be converted within ${seconds} seconds.`,
+        {
+          retryAfterMs: 5000,
+        },
+      )
+    : new GatewayError(
+        "invalid_image_file",
+        `Invalid file '${field}': the picture could not be decoded within ${seconds} seconds, which is far more than an image of its size takes. Save it anew with another program.`,
+        { param: field },
+      );
+}

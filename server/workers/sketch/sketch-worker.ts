@@ -1,0 +1,68 @@
+/**
+ * The drawing program in a process of its own: it computes pixels there, so that a large image does not block the event loop of
+ * the gateway, and its memory is freed when the process ends after a time without requests.
+ */
+import type { CompletedImage } from "@vexel/sketch";
+import type { Signal } from "../../lib/signal.ts";
+import type { Engine, ImageEvent, ImageReply } from "../../upstream/contract.ts";
+import { Link } from "../process/link.ts";
+import type { Facts } from "../process/protocol.ts";
+import { channel } from "./channel.ts";
+import type { SketchAsk, SketchPart } from "./messages.ts";
+import { editRequest, frameOf, generationRequest, uploadBytes, wholeReply } from "./translate.ts";
+
+export interface SketchWorkerOptions {
+  /** How long the process stays without requests. */
+  readonly idleMs: number;
+  readonly onReady?: (name: string, facts: Facts) => void;
+}
+
+export type SketchWorker = Required<Pick<Engine, "generations" | "edits" | "close">>;
+
+/** The maximum of all prompts and uploads that wait, in bytes. */
+const maxWaitingBytes = 256 * 1024 * 1024;
+const entry = Bun.fileURLToPath(new URL("./child.ts", import.meta.url));
+
+export function createSketchWorker({ idleMs, onReady }: SketchWorkerOptions): SketchWorker {
+  const link = new Link<Record<string, never>, SketchAsk, SketchPart>({
+    name: "The drawing program vexel-sketch",
+    entry,
+    spec: () => ({}),
+    maxWeight: maxWaitingBytes,
+    idleMs,
+    ...(onReady && { onReady }),
+  });
+
+  const whole = async (asking: Asking): Promise<ImageReply> => {
+    const images: CompletedImage[] = [];
+    const onPart = (part: SketchPart): void => {
+      if (part.kind === "event" && part.event.type === "completed") images.push(part.event);
+    };
+    await link.ask({ ...asking, onPart });
+    return wholeReply(images);
+  };
+  const streamed = (asking: Asking): ImageReply => {
+    const { push, end, items } = channel<ImageEvent>();
+    const onPart = (part: SketchPart): void => {
+      if (part.kind === "event") push(frameOf(part.event));
+    };
+    link.ask({ ...asking, onPart }).then(() => end(), end);
+    return { kind: "stream", events: items };
+  };
+  const send = async (ask: SketchAsk, weight: number, signal: Signal): Promise<ImageReply> =>
+    ask.stream === true ? streamed({ ask, weight, signal }) : whole({ ask, weight, signal });
+
+  return {
+    close: () => link.close(),
+    generations: (query, _target, signal) =>
+      send(generationRequest(query), query.prompt.length, signal),
+    edits: async (query, _target, signal) =>
+      send(await editRequest(query), query.prompt.length + uploadBytes(query), signal),
+  };
+}
+
+interface Asking {
+  readonly ask: SketchAsk;
+  readonly weight: number;
+  readonly signal: Signal;
+}

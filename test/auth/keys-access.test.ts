@@ -1,0 +1,181 @@
+/** Who may call, and what: keys are known by their hash, shown masked, and open only what they are for. */
+import { afterAll, describe, expect, test } from "bun:test";
+import { testKey } from "../harness.ts";
+import { embedder, expectFault, painter, startEdge } from "../http/edge-fixture.ts";
+
+const narrow = "sk-narrow-0123456789abcdef";
+const globbed = "sk-globbed-0123456789abcdef";
+const edge = startEdge({
+  yaml: `  - { name: narrow, key: ${narrow}, models: [gpt-image-2] }
+  - { name: globbed, key: ${globbed}, models: ["text-embedding-*", "our-?ainter"] }
+`,
+});
+const { gateway, fake } = edge;
+afterAll(() => edge.close());
+
+const call = (headers: Record<string, string>, model = embedder) =>
+  fetch(`${gateway.url}/v1/embeddings`, {
+    method: "POST",
+    headers: { "content-type": "application/json", ...headers },
+    body: JSON.stringify({ model, input: "a" }),
+  });
+
+describe("a key is taken", () => {
+  test.each<[string, Record<string, string>]>([
+    ["as a bearer token", { authorization: `Bearer ${testKey}` }],
+    ["whatever the case of the word", { authorization: `bEARER ${testKey}` }],
+    ["with blanks around it", { authorization: `Bearer   ${testKey}  ` }],
+    ["in the header api-key, as Azure's clients send it", { "api-key": testKey }],
+    ["in api-key beside an empty authorization", { "api-key": testKey, authorization: "Bearer" }],
+  ])("%s", async (_, headers) => {
+    const response = await call(headers);
+    expect(response.status).toBe(200);
+    await response.text();
+  });
+});
+
+describe("without a key", () => {
+  test.each<[string, Record<string, string>]>([
+    ["no header", {}],
+    ["an empty one", { authorization: "" }],
+    ["the word alone", { authorization: "Bearer" }],
+    ["the word and blanks", { authorization: "Bearer   " }],
+    ["another scheme", { authorization: "Basic dXNlcjpwYXNz" }],
+    ["the key without the word", { authorization: testKey }],
+    ["an empty api-key", { "api-key": "" }],
+  ])("%s is told how to send one", async (_, headers) => {
+    const message = await expectFault(await call(headers), "missing_api_key");
+    expect(message).toStartWith("You didn't provide an API key.");
+  });
+});
+
+describe("a wrong key", () => {
+  test.each<[string, Record<string, string>]>([
+    ["as a bearer token", { authorization: `Bearer ${testKey} ${testKey}` }],
+    ["with a tab", { authorization: `Bearer my\tkey-0123456789` }],
+    ["in api-key", { "api-key": "my key 0123456789" }],
+  ])("that has spaces is told the rule: %s", async (_, headers) => {
+    const message = await expectFault(await call(headers), "invalid_api_key");
+    expect(message).toContain("visible ASCII characters without spaces");
+    expect(message).not.toContain(testKey);
+  });
+
+  test("is shown masked: enough to recognise, not enough to use", async () => {
+    const wrong = "sk-wrong-0123456789abcdefghij";
+    const message = await expectFault(
+      await call({ authorization: `Bearer ${wrong}` }),
+      "invalid_api_key",
+    );
+    expect(message).toStartWith("Incorrect API key provided: sk-wr****ghij.");
+    expect(message).not.toContain("0123");
+  });
+
+  test.each([["short"], ["0123456789abcde"]])(
+    "that is short (%s) is not shown at all",
+    async (key) => {
+      const message = await expectFault(
+        await call({ authorization: `Bearer ${key}` }),
+        "invalid_api_key",
+      );
+      expect(message).toStartWith("Incorrect API key provided: ****.");
+    },
+  );
+
+  test.each([
+    ["one character more", `${testKey}x`],
+    ["one character less", testKey.slice(0, -1)],
+    ["in other case", testKey.toUpperCase()],
+    ["its hash instead", new Bun.CryptoHasher("sha256").update(testKey).digest("hex")],
+    ["very long", "k".repeat(8_000)],
+  ])("that is nearly right is wrong: %s", async (_, key) => {
+    await expectFault(await call({ authorization: `Bearer ${key}` }), "invalid_api_key");
+    await expectFault(await call({ "api-key": key }), "invalid_api_key");
+  });
+
+  test("cannot draw on the terminal of whoever reads the message", async () => {
+    const response = await call({
+      "api-key":
+        "\u009b31m\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u009b0m",
+    });
+    const message = await expectFault(response, "invalid_api_key");
+    expect(message).toMatch(/^[\x20-\x7e]+$/);
+  });
+
+  test("costs no upstream anything and leaves no row", async () => {
+    fake.clear();
+    const before = gateway.rows().length;
+    await expectFault(await call({ authorization: "Bearer sk-wrong" }), "invalid_api_key");
+    await expectFault(await call({}), "missing_api_key");
+    expect(fake.requests).toHaveLength(0);
+    expect(gateway.rows()).toHaveLength(before);
+  });
+
+  test("is refused before its body is looked at", async () => {
+    const response = await fetch(`${gateway.url}/v1/embeddings`, {
+      method: "POST",
+      headers: { "content-type": "text/plain" },
+      body: "x".repeat(1_000_000),
+    });
+    await expectFault(response, "missing_api_key");
+  });
+});
+
+describe("a key opens only the models it is for", () => {
+  const as = (key: string) => ({ authorization: `Bearer ${key}` });
+  const listed = async (key: string): Promise<string[]> => {
+    const response = await fetch(`${gateway.url}/v1/models`, { headers: as(key) });
+    const { data } = (await response.json()) as { data: { id: string }[] };
+    return data.map(({ id }) => id).sort();
+  };
+
+  test("by name", async () => {
+    await expectFault(await call(as(narrow)), "model_not_found");
+    expect(await listed(narrow)).toEqual([painter]);
+  });
+
+  test("by glob", async () => {
+    expect((await call(as(globbed))).status).toBe(200);
+    expect((await call(as(globbed), "text-embedding-ada-002")).status).toBe(200);
+    await expectFault(await call(as(globbed), "our-embedder"), "model_not_found");
+    expect(await listed(globbed)).toEqual([
+      "our-painter",
+      "text-embedding-3-small",
+      "text-embedding-ada-002",
+    ]);
+  });
+
+  test("a model that is not there is not found, whoever asks", async () => {
+    await expectFault(await call(as(narrow), "nothing"), "model_not_found");
+    await expectFault(await call(as(testKey), "nothing"), "model_not_found");
+  });
+
+  test("a model that is for other keys is answered like one that does not exist", async () => {
+    const headers = as(narrow);
+    const shown = (id: string) => fetch(`${gateway.url}/v1/models/${id}`, { headers });
+    const asked = (id: string) => call(headers, id);
+    for (const ask of [shown, asked]) {
+      const [hidden, missing] = await Promise.all([ask(embedder), ask("nothing")]);
+      const message = await expectFault(hidden, "model_not_found");
+      expect(message.replace(embedder, "nothing")).toBe(
+        await expectFault(missing, "model_not_found"),
+      );
+      const names = ({ headers: given }: Response) => [...given.keys()].sort();
+      expect(names(hidden)).toEqual(names(missing));
+    }
+  });
+
+  test("what it is not for is refused before any upstream is asked, and has a row", async () => {
+    fake.clear();
+    const response = await call(as(narrow));
+    expect(fake.requests).toHaveLength(0);
+    expect(gateway.rows().at(-1)).toMatchObject({
+      requestId: response.headers.get("x-request-id"),
+      keyId: "file:narrow",
+      model: embedder,
+      upstream: null,
+      attempts: 0,
+      status: 404,
+      fault: "model_not_found",
+    });
+  });
+});

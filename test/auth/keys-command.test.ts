@@ -1,0 +1,223 @@
+/** `vexel keys`: keys are made, listed and revoked beside a running gateway, which takes notice at once. */
+import { Database } from "bun:sqlite";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { configFor, type GatewayProcess, startProcess, temporaryFolder } from "../harness.ts";
+import { until } from "../http/edge-fixture.ts";
+import { type Ended, vexel } from "../process/process-fixture.ts";
+
+const folder = temporaryFolder();
+const data = join(folder.path, "data");
+let gateway: GatewayProcess;
+beforeAll(async () => {
+  gateway = await startProcess({ folder: folder.path, yaml: configFor("http://127.0.0.1:9/v1") });
+});
+afterAll(async () => {
+  gateway.kill("SIGKILL");
+  await gateway.exited;
+  folder[Symbol.dispose]();
+});
+
+const keys = (...args: string[]): Promise<Ended> =>
+  vexel(["keys", ...args], { cwd: folder.path, env: { VEXEL_DATA: data } });
+const create = async (...args: string[]): Promise<string> => {
+  const { code, out } = await keys("create", ...args);
+  expect(code).toBe(0);
+  return out.trim();
+};
+const models = (key: string) =>
+  fetch(`${gateway.url}/v1/models`, { headers: { authorization: `Bearer ${key}` } });
+
+/** Milliseconds until the key is answered so. */
+async function untilAnswered(key: string, status: number): Promise<number> {
+  const from = performance.now();
+  for (;;) {
+    const response = await models(key);
+    await response.text();
+    if (response.status === status) return performance.now() - from;
+    if (performance.now() - from > 10_000) throw new Error(`${response.status}, not ${status}`);
+    await Bun.sleep(20);
+  }
+}
+
+describe("beside a running gateway", () => {
+  test("a new key works, and a revoked one does not, within a moment", async () => {
+    const key = await create("--name", "short-lived");
+    expect(await untilAnswered(key, 200)).toBeLessThan(1_500);
+    expect((await keys("revoke", "short-lived")).code).toBe(0);
+    expect(await untilAnswered(key, 401)).toBeLessThan(1_500);
+    await until(() => gateway.output().includes("keys-changed"));
+  });
+
+  test("also while vexel.yaml has a mistake in it", async () => {
+    const path = join(folder.path, "vexel.yaml");
+    const good = readFileSync(path, "utf8");
+    writeFileSync(path, "models: [");
+    await until(() => gateway.output().includes("config-rejected"));
+    const key = await create("--name", "in-spite");
+    await untilAnswered(key, 200);
+    await keys("revoke", "in-spite");
+    await untilAnswered(key, 401);
+    writeFileSync(path, good);
+  });
+
+  test("a key may be for some models only", async () => {
+    const key = await create("--name", "narrow", "--models", "text-embedding-*, gpt-image-2");
+    await untilAnswered(key, 200);
+    const { data: listed } = (await (await models(key)).json()) as { data: { id: string }[] };
+    expect(listed.map(({ id }) => id).sort()).toEqual([
+      "gpt-image-2",
+      "text-embedding-3-small",
+      "text-embedding-ada-002",
+    ]);
+  });
+});
+
+describe("create", () => {
+  test("prints the key alone, so that a script can take it; the words go elsewhere", async () => {
+    const { code, out, err } = await keys("create", "--name", "for a script");
+    expect(code).toBe(0);
+    expect(out).toMatch(/^sk-vx-[\w-]{43}\n$/);
+    expect(err).toMatch(/^Key "for a script" \(key_[0-9a-f]{16}\); it is shown only now:\n$/);
+    expect(err).not.toContain(out.trim());
+  });
+
+  test("keeps nothing that could be used as a key", async () => {
+    const key = await create("--name", "hashed");
+    const db = new Database(join(data, "vexel.db"), { readonly: true });
+    const rows = JSON.stringify(db.query("SELECT * FROM keys").all());
+    db.close();
+    expect(rows).not.toContain(key);
+    expect(rows).not.toContain(key.slice(6, 30));
+    expect(rows).toContain(new Bun.CryptoHasher("sha256").update(key).digest("hex"));
+  });
+
+  test("refuses what cannot be meant with exit code 2", async () => {
+    const wrong = [
+      ["--name", ""],
+      ["--name", "\u001b[31mred"],
+      ["--name", "a\nb"],
+      ["--name", "n".repeat(201)],
+      ["--models", "a,,b"],
+      ["--models", "a\u009b31m"],
+      ["--colour", "red"],
+      ["more"],
+    ];
+    for (const { code, out, err } of await Promise.all(
+      wrong.map((args) => keys("create", ...args)),
+    )) {
+      expect({ code, out }).toEqual({ code: 2, out: "" });
+      expect(err).toStartWith("vexel keys: ");
+      expect(err).toContain("Usage: vexel keys create");
+    }
+  });
+});
+
+describe("list", () => {
+  test("shows every key, as much of it as tells it from others", async () => {
+    const key = await create("--name", "to-be-listed", "--models", "a*,b");
+    const { code, out } = await keys("list");
+    expect(code).toBe(0);
+    const [head, ...rows] = out.trim().split("\n");
+    expect(head).toMatch(
+      /^ID +NAME +KEY +MODELS +PROJECT +LIMITS +BUDGET +PARAMETERS +CREATED +EXPIRES +REVOKED$/,
+    );
+    const row = rows.find((line) => line.includes("to-be-listed"))!;
+    expect(row).toContain(`${key.slice(0, 10)}…`);
+    expect(row).toContain("a*,b");
+    expect(out).not.toContain(key);
+  });
+
+  test("shows the same as JSON, without the hashes", async () => {
+    const { code, out } = await keys("list", "--json");
+    expect(code).toBe(0);
+    const listed = JSON.parse(out) as Record<string, unknown>[];
+    expect(listed.find(({ name }) => name === "to-be-listed")).toEqual({
+      id: expect.stringMatching(/^key_/),
+      name: "to-be-listed",
+      hint: expect.stringMatching(/^sk-vx-/),
+      models: ["a*", "b"],
+      createdAt: expect.any(Number),
+      revokedAt: null,
+    });
+    expect(listed.find(({ name }) => name === "short-lived")).toMatchObject({
+      revokedAt: expect.any(Number),
+    });
+  });
+});
+
+describe("revoke", () => {
+  test("by id, when two keys have the same name", async () => {
+    await create("--name", "twin");
+    await create("--name", "twin");
+    const byName = await keys("revoke", "twin");
+    expect(byName.code).toBe(1);
+    expect(byName.err).toBe('2 keys are named "twin". Revoke one by its id.\n');
+    const listed = JSON.parse((await keys("list", "--json")).out) as { id: string; name: string }[];
+    const { id } = listed.find(({ name }) => name === "twin")!;
+    const byId = await keys("revoke", id);
+    expect(byId).toMatchObject({ code: 0, out: `Revoked "twin" (${id}).\n` });
+    expect((await keys("revoke", "twin")).code).toBe(0);
+  });
+
+  test("what is not there, or is revoked already, is exit code 1", async () => {
+    for (const target of ["nobody", "short-lived"]) {
+      const { code, out, err } = await keys("revoke", target);
+      expect({ code, out }).toEqual({ code: 1, out: "" });
+      expect(err).toContain(`No working key has the id or name "${target}"`);
+    }
+  });
+});
+
+describe("called wrongly", () => {
+  test("it is exit code 2, and nothing is made", async () => {
+    using elsewhere = temporaryFolder();
+    const wrong = [[], ["frobnicate"], ["revoke"], ["list", "all"]];
+    const ended = await Promise.all(
+      wrong.map((args) => vexel(["keys", ...args], { cwd: elsewhere.path })),
+    );
+    for (const { code, out } of ended) expect({ code, out }).toEqual({ code: 2, out: "" });
+    expect(existsSync(join(elsewhere.path, "data"))).toBe(false);
+  });
+
+  test("a key that would have ended already is not made", async () => {
+    using elsewhere = temporaryFolder();
+    const today = new Date().toISOString().slice(0, 10);
+    for (const date of ["2020-01-01", "2020-01-01T00:00:00Z", today]) {
+      const { code, out, err } = await vexel(["keys", "create", "--expires", date], {
+        cwd: elsewhere.path,
+      });
+      expect({ code, out }).toEqual({ code: 2, out: "" });
+      expect(err).toStartWith(`vexel keys: --expires must be in the future`);
+      expect(err).toContain(date);
+    }
+    expect(existsSync(join(elsewhere.path, "data"))).toBe(false);
+  });
+
+  test.each(["list", "list --json", "revoke somebody"])(
+    "%s of a folder that is not there says so, and leaves none behind",
+    async (args) => {
+      using elsewhere = temporaryFolder();
+      const mistyped = join(elsewhere.path, "dtaa");
+      const env = { VEXEL_DATA: mistyped };
+      const { code, out, err } = await vexel(["keys", ...args.split(" ")], {
+        cwd: elsewhere.path,
+        env,
+      });
+      expect({ code, out }).toEqual({ code: 1, out: "" });
+      expect(err).toStartWith(`vexel keys: There are no keys in ${mistyped}`);
+      expect(err).toContain("VEXEL_DATA");
+      expect(err.trim().split("\n")).toHaveLength(1);
+      expect(existsSync(mistyped)).toBe(false);
+    },
+  );
+
+  test("with a data folder that is of no use it is exit code 1, and one line", async () => {
+    const env = { VEXEL_DATA: "/proc/nope" };
+    const { code, out, err } = await vexel(["keys", "create"], { cwd: folder.path, env });
+    expect({ code, out }).toEqual({ code: 1, out: "" });
+    expect(err).toStartWith("vexel keys: The folder /proc/nope (VEXEL_DATA) cannot be used: ");
+    expect(err.trim().split("\n")).toHaveLength(1);
+  });
+});

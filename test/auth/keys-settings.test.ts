@@ -1,0 +1,104 @@
+/** What a key made on the command line may be given: all that a key in vexel.yaml may, in force at once. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { join } from "node:path";
+import { startFake } from "../fake-upstream.ts";
+import { configFor, type GatewayProcess, startProcess, temporaryFolder } from "../harness.ts";
+import { painter, until } from "../http/edge-fixture.ts";
+import { type Ended, vexel } from "../process/process-fixture.ts";
+
+const folder = temporaryFolder();
+const data = join(folder.path, "data");
+const fake = startFake();
+let gateway: GatewayProcess;
+beforeAll(async () => {
+  const yaml = `${configFor(fake.url)}\nprojects: [{ name: web, budget: { total: 0 } }]\n`;
+  gateway = await startProcess({ folder: folder.path, yaml });
+});
+afterAll(async () => {
+  gateway.kill("SIGKILL");
+  await gateway.exited;
+  fake.close();
+  folder[Symbol.dispose]();
+});
+
+const keys = (...args: string[]): Promise<Ended> =>
+  vexel(["keys", ...args], { cwd: folder.path, env: { VEXEL_DATA: data } });
+
+/** The key, once the gateway knows it. */
+async function create(...args: string[]): Promise<string> {
+  const { code, out, err } = await keys("create", ...args);
+  expect({ code, err: code === 0 ? "" : err }).toEqual({ code: 0, err: "" });
+  const key = out.trim();
+  const headers = { authorization: `Bearer ${key}` };
+  for (let tries = 0; tries < 200; tries++) {
+    const response = await fetch(`${gateway.url}/v1/models`, { headers });
+    await response.text();
+    if (response.status === 200) return key;
+    await Bun.sleep(20);
+  }
+  throw new Error("the gateway does not know the key");
+}
+
+async function draw(key: string, more: object = {}) {
+  const response = await fetch(`${gateway.url}/v1/images/generations`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    body: JSON.stringify({ model: painter, prompt: "an otter", ...more }),
+  });
+  const { error } = (await response.json()) as { error?: { code: string; message: string } };
+  return { status: response.status, ...error };
+}
+
+test("a budget holds at once, of the key itself or of its project", async () => {
+  const poor = await create("--name", "poor", "--budget-month", "0.0001");
+  expect(await draw(poor)).toMatchObject({
+    status: 429,
+    code: "insufficient_quota",
+    message: expect.stringContaining('of the monthly budget of the key "poor", $0.0001,'),
+  });
+  const rich = await create("--name", "rich", "--budget-day", "5", "--budget-total", "100");
+  expect((await draw(rich)).status).toBe(200);
+  const member = await create("--name", "member", "--project", "web");
+  expect(await draw(member)).toMatchObject({ status: 429, code: "insufficient_quota" });
+});
+
+test("what becomes of options that a model lacks may be said of a key", async () => {
+  const lenient = await create("--name", "lenient", "--parameters", "drop");
+  const usual = await create("--name", "usual");
+  expect((await draw(usual, { style: "vivid" })).status).toBe(400);
+  expect((await draw(lenient, { style: "vivid" })).status).toBe(200);
+});
+
+test("a project that is not in vexel.yaml is warned of", async () => {
+  await create("--name", "astray", "--project", "wbe");
+  const words = 'the key \\"astray\\" is of the project \\"wbe\\", which is not in vexel.yaml';
+  await until(() => gateway.output().includes(words));
+});
+
+test("all of it is listed", async () => {
+  const all = ["--budget-day", "5", "--budget-total", "100", "--unknown-price", "refuse"];
+  await create("--name", "full", ...all, "--parameters", "drop", "--expires", "2099-01-31");
+  const { out } = await keys("list");
+  const row = out.split("\n").find((line) => line.includes(" full "));
+  expect(row).toContain("$5 a day, $100 in all, known prices only");
+  expect(row).toMatch(/ drop +\S+ +2099-01-31T00:00$/);
+  const listed = JSON.parse((await keys("list", "--json")).out) as { name: string }[];
+  expect(listed.find(({ name }) => name === "full")).toMatchObject({
+    budget: { day: 5, total: 100, unknownPrice: "refuse" },
+    parameters: "drop",
+  });
+});
+
+test.each<[string, readonly string[]]>([
+  ["--budget-month must be US dollars", ["create", "--budget-month", "much"]],
+  ["--budget-day must be US dollars", ["create", "--budget-day", ""]],
+  ["--budget-total must be US dollars", ["create", "--budget-total=-1"]],
+  ["--unknown-price must be allow or refuse", ["create", "--unknown-price", "maybe"]],
+  ["--unknown-price must be allow or refuse", ["create", "--unknown-price", ""]],
+  ["--parameters must be one of adapt, strict, drop, pass", ["create", "--parameters", "lax"]],
+  ["are given when a key is made", ["list", "--budget-day", "5"]],
+])("%s: %p", async (words, args) => {
+  const { code, out, err } = await keys(...args);
+  expect({ code, out }).toEqual({ code: 2, out: "" });
+  expect(err).toContain(words);
+});

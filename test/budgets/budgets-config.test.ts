@@ -1,0 +1,75 @@
+/** Budgets of keys and of projects in vexel.yaml: read, checked, and found by those whose calls they are charged with. */
+import { expect, test } from "bun:test";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { withStoredKeys } from "../../server/config/build-snapshot.ts";
+import { loadSnapshot } from "../../server/config/load-snapshot.ts";
+import { describeProblems } from "../../server/config/problem.ts";
+import type { Budgeted } from "../../server/lib/budget.ts";
+import { temporaryFolder } from "../harness.ts";
+
+const load = (yaml: string) => {
+  using folder = temporaryFolder();
+  const path = join(folder.path, "vexel.yaml");
+  writeFileSync(path, yaml);
+  return loadSnapshot({ path, required: true, env: {} });
+};
+
+const budgetsOf = (yaml: string) => {
+  const loaded = load(yaml);
+  if (!loaded.ok) throw new Error(describeProblems(loaded.problems));
+  const { snapshot } = loaded;
+  return Object.fromEntries([...snapshot.keys.values()].map((key) => [key.name, key.budgets]));
+};
+
+const complaint = (yaml: string): string => {
+  const loaded = load(yaml);
+  return loaded.ok ? "" : describeProblems(loaded.problems);
+};
+
+const key = (more: string) => `keys:\n  - { name: ci, key: sk-test-0123456789abcdef, ${more} }\n`;
+
+test("a key is charged with its own budget and its project's, and one without any with none", () => {
+  const budgets = budgetsOf(`
+projects:
+  - { name: web, budget: { month: 100 } }
+  - { name: free }
+keys:
+  - { name: both, key: sk-test-0123456789abcde0, project: web, budget: { day: 5, total: 0, unknownPrice: refuse } }
+  - { name: shared, key: sk-test-0123456789abcde1, project: web }
+  - { name: none, key: sk-test-0123456789abcde2, project: free }
+`);
+  const web: Budgeted = {
+    ...{ scope: "project", id: "web", name: "web" },
+    budget: { month: 100, unknownPrice: "allow" },
+  };
+  const own: Budgeted = {
+    ...{ scope: "key", id: "file:both", name: "both" },
+    budget: { day: 5, total: 0, unknownPrice: "refuse" },
+  };
+  expect(budgets).toEqual({ both: [own, web], shared: [web], none: undefined });
+});
+
+test("a key made on the command line is charged with its project's budget, now and after keys change", () => {
+  const loaded = load("projects:\n  - { name: web, budget: { day: 1 } }\n");
+  if (!loaded.ok) throw new Error("it was not loaded");
+  const stored = {
+    ...{ id: "key_1", name: "ci", hash: "h", models: ["*"], project: "web" },
+    source: "store",
+  } as const;
+  const [made] = withStoredKeys(loaded.snapshot, [stored]).keys.values();
+  expect(made?.budgets).toEqual([
+    { ...{ scope: "project", id: "web", name: "web" }, budget: { day: 1, unknownPrice: "allow" } },
+  ]);
+});
+
+test.each([
+  ["budget: { day: -1 }", "keys[0].budget.day"],
+  ["budget: { month: much }", "keys[0].budget.month"],
+  ["budget: { week: 5 }", "known here: day, month, total, unknownPrice"],
+  ["budget: { moth: 5 }", "did you mean `month`?"],
+  ["budget: { unknownPrice: perhaps }", "must be one of allow, refuse"],
+  ["budget: 5", "keys[0].budget"],
+])("%s is refused with words that help", (text, words) => {
+  expect(complaint(key(text))).toContain(words);
+});

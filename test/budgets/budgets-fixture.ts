@@ -1,0 +1,44 @@
+/** Budgets without a gateway: what is spent is a map, and what is told a list. */
+import type { Budget, Budgeted, Spender } from "../../server/lib/budget.ts";
+import { GatewayError } from "../../server/lib/gateway-error.ts";
+import {
+  createBudgets,
+  type Estimate,
+  type ThresholdTold,
+} from "../../server/budgets/budgets.ts";
+
+export const noon = Date.UTC(2026, 10, 15, 12);
+export const dayMs = 86_400_000;
+
+export const budgeted = (
+  budget: Partial<Budget>,
+  scope: Budgeted["scope"] = "key",
+  name = "ci",
+): Budgeted => ({ scope, id: name, name, budget: { unknownPrice: "allow", ...budget } });
+
+export const sure = (dollars: number): Estimate => ({ dollars, certain: true });
+export const unknown: Estimate = { dollars: undefined, certain: false };
+
+export function arrange(before: Readonly<Record<string, number>> = {}) {
+  const told: ThresholdTold[] = [];
+  const read: string[] = [];
+  const budgets = createBudgets({
+    spentBefore: ({ scope, id }: Spender, period) => {
+      read.push(`${scope} ${id} ${period}`);
+      return before[`${scope} ${id} ${period}`] ?? 0;
+    },
+    emit: (event) => told.push(event),
+  });
+  return { budgets, told, read };
+}
+
+/** What a reservation that cannot be made is refused with. */
+export function refusal(reserve: () => unknown): GatewayError {
+  try {
+    reserve();
+  } catch (error) {
+    if (error instanceof GatewayError) return error;
+    throw error;
+  }
+  throw new Error("it was not refused");
+}

@@ -1,0 +1,189 @@
+/** What was spent outlives the process, the rows it came from, and a kill at any moment. */
+import { Database } from "bun:sqlite";
+import { describe, expect, test } from "bun:test";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Spender } from "../../server/lib/budget.ts";
+import { LedgerFile } from "../../server/storage/ledger-file.ts";
+import { leftBehind } from "../../server/storage/ledger-journal.ts";
+import { temporaryFolder } from "../harness.ts";
+import { dayMs, noon } from "./budgets-fixture.ts";
+import { ledgerRow } from "../ledger/ledger-fixture.ts";
+
+const ci: Spender = { scope: "key", id: "file:ci" };
+const web: Spender = { scope: "project", id: "web" };
+const open = (folder: string) => new LedgerFile({ folder, maxBytes: 0 });
+const told = (file: LedgerFile, spender: Spender, at = noon): number[] => {
+  const day = new Date(at).toISOString().slice(0, 10);
+  return [day, day.slice(0, 7), "total"].map((period) => file.spent(spender, period));
+};
+
+test("rows add up by key and by project, by day, by month and in all", () => {
+  using folder = temporaryFolder();
+  const file = open(folder.path);
+  const lastMonth = noon - 20 * dayMs;
+  file.write([
+    ledgerRow(noon, { cost: 0.5 }),
+    ledgerRow(noon, { cost: 0.25, project: "web" }),
+    ledgerRow(noon - dayMs, { cost: 1, project: "web" }),
+    ledgerRow(lastMonth, { cost: 2 }),
+    ledgerRow(noon, { cost: 4, keyId: "key_other", project: "web" }),
+  ]);
+  expect(told(file, ci)).toEqual([0.75, 1.75, 3.75]);
+  expect(told(file, web)).toEqual([4.25, 5.25, 5.25]);
+  expect(told(file, ci, lastMonth)).toEqual([2, 2, 3.75]);
+  expect(told(file, { scope: "key", id: "web" })).toEqual([0, 0, 0]);
+  file.close();
+});
+
+test("what a call of unknown cost was estimated at counts, and its cost stays unknown", () => {
+  using folder = temporaryFolder();
+  const file = open(folder.path);
+  file.write([
+    ledgerRow(noon, { cost: null, estimate: 0.125 }),
+    ledgerRow(noon, { cost: null }),
+    ledgerRow(noon, { cost: 0 }),
+  ]);
+  expect(told(file, ci)).toEqual([0.125, 0.125, 0.125]);
+  expect(file.recent(10).map(({ cost }) => cost)).toContain(null);
+  file.close();
+});
+
+test("what may have been paid beside a known cost counts as well", () => {
+  using folder = temporaryFolder();
+  const file = open(folder.path);
+  file.write([ledgerRow(noon, { cost: 0.5, estimate: 0.25 })]);
+  expect(told(file, ci)).toEqual([0.75, 0.75, 0.75]);
+  file.close();
+});
+
+test("it is the same after a restart, and when the rows are pruned", () => {
+  using folder = temporaryFolder();
+  const first = open(folder.path);
+  first.write(Array.from({ length: 100 }, (_, day) => ledgerRow(noon - day * dayMs, { cost: 1 })));
+  const before = told(first, ci);
+  expect(before).toEqual([1, 15, 100]);
+  expect(first.prune(noon - dayMs, 1000)).toBe(98);
+  first.close();
+  const second = open(folder.path);
+  expect(second.recent(1000)).toHaveLength(2);
+  expect(told(second, ci)).toEqual(before);
+  // Days of long ago go in the end; months and the whole stay.
+  expect(told(second, ci, noon - 99 * dayMs)).toEqual([0, expect.any(Number), 100]);
+  second.close();
+});
+
+test("a row that a journal holds a second time counts once", () => {
+  using folder = temporaryFolder();
+  const file = open(folder.path);
+  const rows = [ledgerRow(noon, { cost: 1, project: "web" }), ledgerRow(noon, { cost: 2 })];
+  file.write(rows);
+  // As after a death between the commit and the clearing of the journal.
+  file.write([...rows, ledgerRow(noon, { cost: 4 })]);
+  expect(told(file, ci)).toEqual([7, 7, 7]);
+  expect(told(file, web)).toEqual([1, 1, 1]);
+  expect(file.recent(10)).toHaveLength(3);
+  file.close();
+});
+
+test("rows that could not be written did not count either", () => {
+  using folder = temporaryFolder();
+  const file = open(folder.path);
+  const bad = { ...ledgerRow(noon, { cost: 2 }), endpoint: null as unknown as string };
+  expect(() => file.write([ledgerRow(noon, { cost: 1 }), bad])).toThrow("NOT NULL");
+  expect(told(file, ci)).toEqual([0, 0, 0]);
+  expect(file.recent(10)).toEqual([]);
+  file.close();
+});
+
+test("a ledger from before budgets is added up when it is opened, and only then", () => {
+  using folder = temporaryFolder();
+  const file = open(folder.path);
+  file.write([
+    ledgerRow(noon, { cost: 0.5 }),
+    ledgerRow(noon - 40 * dayMs, { cost: 1 }),
+    ledgerRow(noon, { cost: null }),
+  ]);
+  file.close();
+  const old = new Database(join(folder.path, "ledger.db"));
+  old.run("DROP TABLE spent");
+  old.run("ALTER TABLE ledger DROP COLUMN project");
+  old.run("ALTER TABLE ledger DROP COLUMN estimate");
+  old.close();
+  for (let start = 0; start < 2; start++) {
+    const again = open(folder.path);
+    expect(told(again, ci)).toEqual([0.5, 0.5, 1.5]);
+    again.close();
+  }
+});
+
+describe("killed at any moment", () => {
+  const script = (folder: string) => `
+    import { createBudgets } from "${import.meta.dir}/../../server/budgets/budgets.ts";
+    import { Ledger } from "${import.meta.dir}/../../server/ledger/ledger.ts";
+    import { LedgerFile } from "${import.meta.dir}/../../server/storage/ledger-file.ts";
+    import { LedgerJournal } from "${import.meta.dir}/../../server/storage/ledger-journal.ts";
+    import { budgeted, noon } from "${import.meta.dir}/budgets-fixture.ts";
+    import { ledgerRow } from "${import.meta.dir}/ledger-fixture.ts";
+    const file = new LedgerFile({ folder: ${JSON.stringify(folder)}, maxBytes: 0 });
+    const journal = new LedgerJournal(${JSON.stringify(folder)}, "a");
+    const ledger = new Ledger({ file, journal, onFault: "refuse", report: () => undefined, groupMs: 1, groupRows: 7 });
+    const budgets = createBudgets({ spentBefore: (who, period) => file.spent(who, period), emit: () => undefined });
+    const key = budgeted({ total: 1e9 }, "key", "file:ci");
+    for (let call = 1; ; call++) {
+      budgets.reserve([key], { dollars: 0.5, certain: true }, noon).settle(0.25);
+      await ledger.settle({ ...ledgerRow(noon, { cost: 0.25, project: "web" }), requestId: process.pid + "-" + call });
+      process.stdout.write(call + "\\n");
+      if (call % 10 === 0) await Bun.sleep(0);
+    }`;
+
+  test("every call that was answered counts, once: the sums are those of the rows", async () => {
+    using folder = temporaryFolder();
+    let answered = 0;
+    for (let round = 0; round < 4; round++) {
+      const child = Bun.spawn([process.execPath, "-e", script(folder.path)], {
+        stdout: "pipe",
+        stderr: "inherit",
+      });
+      let text = "";
+      const reading = (async () => {
+        const decoder = new TextDecoder();
+        for await (const chunk of child.stdout) text += decoder.decode(chunk, { stream: true });
+      })();
+      while (!text.includes("\n50\n")) await Bun.sleep(1);
+      await Bun.sleep(Math.random() * 20);
+      child.kill("SIGKILL");
+      await Promise.all([child.exited, reading]);
+      answered += Number(text.slice(0, text.lastIndexOf("\n")).split("\n").at(-1));
+
+      const file = open(folder.path);
+      for (const { rows, remove } of leftBehind(folder.path)) {
+        file.write(rows);
+        // As if this process died as well, before it could remove what it has taken up.
+        file.write(rows);
+        remove();
+      }
+      const calls = file.recent(1_000_000).length;
+      expect(calls).toBeGreaterThanOrEqual(answered);
+      expect(told(file, ci)).toEqual([calls / 4, calls / 4, calls / 4]);
+      expect(told(file, web)).toEqual(told(file, ci));
+      file.close();
+    }
+  }, 60_000);
+});
+
+test("the journal of a process from before budgets is taken up", () => {
+  using folder = temporaryFolder();
+  const { project: _, estimate: __, ...old } = ledgerRow(noon, { cost: 3 });
+  // As it wrote: each value with its name.
+  const journal = join(folder.path, `ledger-${process.pid}-old.journal`);
+  writeFileSync(journal, `${JSON.stringify(old)}\n`);
+  const file = open(folder.path);
+  for (const { rows, remove } of leftBehind(folder.path)) {
+    file.write(rows);
+    remove();
+  }
+  expect(told(file, ci)).toEqual([3, 3, 3]);
+  expect(file.recent(1)).toEqual([{ ...old, project: null, estimate: null }]);
+  file.close();
+});

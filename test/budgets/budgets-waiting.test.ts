@@ -1,0 +1,147 @@
+/** A call for vectors that only what is held for others keeps from being made waits for that: in turn, and not for long. */
+import { describe, expect, test } from "bun:test";
+import type { Caller } from "../../server/auth/authenticate.ts";
+import type { Route } from "../../server/auth/resolve-model.ts";
+import { createSpending } from "../../server/budgets/charge-request.ts";
+import { Trip } from "../../server/request/request-record.ts";
+import { MoneyQueue } from "../../server/budgets/budget-queue.ts";
+import { Cancel } from "../../server/lib/signal.ts";
+import { openPictures } from "../../server/upstream/image-capabilities.ts";
+import { VirtualTime } from "../fuzz/scheduling-world.ts";
+import { arrange, budgeted, noon } from "./budgets-fixture.ts";
+import { targetNamed } from "../embeddings/travelling-fixture.ts";
+
+const key = budgeted({ total: 10 });
+/** A dollar for each token: a text of four bytes likely costs one, and six at most. */
+const target = { ...targetNamed("a"), price: { tokens: { textIn: 1_000_000 } } };
+const route = { id: "vectors", targets: [target] } as unknown as Route;
+const query = { input: { kind: "text", texts: ["four"] } };
+
+function house({ waitMs = 5000, max = 100 } = {}) {
+  const { budgets } = arrange();
+  const time = new VirtualTime();
+  const queue = new MoneyQueue({ waitMs, max, timers: time, clock: time.clock });
+  const held = { begin: () => undefined, end: () => undefined };
+  const spending = createSpending({ budgets, traits: () => openPictures, held, queue });
+  /** `outcome`: undefined while it waits. */
+  const begin = (charged = key) => {
+    const trip = new Trip("req_1", "embeddings", noon);
+    trip.caller = { id: "ci", name: "ci", budgets: [charged] } as unknown as Caller;
+    const signal = new Cancel();
+    const call = { trip, signal, outcome: undefined as unknown };
+    const waiting = spending.begin("embeddings", query, route, trip, { signal });
+    if (!waiting) call.outcome = "at once";
+    waiting?.then(
+      () => {
+        call.outcome = "held";
+      },
+      (error: unknown) => {
+        call.outcome = error;
+      },
+    );
+    return call;
+  };
+  const end = ({ trip }: ReturnType<typeof begin>, cost: number): void => {
+    trip.attempts = 1;
+    trip.cost = cost;
+    spending.end(trip);
+  };
+  return { begin, end, queue, time, standing: () => budgets.standing(key, noon)[0] };
+}
+
+const settled = async (): Promise<void> => {
+  for (let step = 0; step < 10; step++) await undefined;
+};
+
+describe("a call that waits", () => {
+  test("goes on when a call before it has cost less than was held, first come first served", async () => {
+    const { begin, end, standing } = house();
+    // Six are held for the first, and what it likely costs for the second.
+    const [first, second, third, fourth] = [begin(), begin(), begin(), begin()];
+    expect([first.outcome, second.outcome]).toEqual(["at once", "at once"]);
+    end(second, 1);
+    await settled();
+    expect([third.outcome, fourth.outcome]).toEqual(["held", undefined]);
+    end(first, 1);
+    await settled();
+    expect(fourth.outcome).toBe("held");
+    for (const call of [third, fourth]) end(call, 1);
+    expect(standing()).toMatchObject({ spent: 4, reserved: 0 });
+  });
+
+  test("is told at once when the money is spent, and not to come back", async () => {
+    const { begin, end } = house();
+    const [first, second, third] = [begin(), begin(), begin()];
+    end(first, 6);
+    end(second, 4);
+    await settled();
+    expect(third.outcome).toHaveProperty("fault", "over_budget");
+    expect(third.outcome).toHaveProperty("row.retry", "never");
+  });
+
+  test("waits no longer than it may, and is told to come back", async () => {
+    const { begin, end, time, queue, standing } = house({ waitMs: 5000 });
+    const [first, second, third] = [begin(), begin(), begin()];
+    await time.run();
+    expect(time.now()).toBe(5000);
+    expect(third.outcome).toHaveProperty("details.retryAfterMs", 5000);
+    expect(third.outcome).toHaveProperty("row.retry", "later");
+    expect(queue.size).toBe(0);
+    for (const call of [first, second]) end(call, 1);
+    expect(standing()).toMatchObject({ spent: 2, reserved: 0 });
+  });
+
+  test("and is left by its caller holds nothing", async () => {
+    const { begin, end, queue, standing } = house();
+    const [first, second, third] = [begin(), begin(), begin()];
+    third.signal.abort(new Error("gone"));
+    await settled();
+    expect(third.outcome).toHaveProperty("fault", "client_closed");
+    expect(queue.size).toBe(0);
+    for (const call of [first, second]) end(call, 1);
+    expect(third.trip.reservation).toBeUndefined();
+    expect(standing()).toMatchObject({ spent: 2, reserved: 0 });
+  });
+
+  test("is not held up by one that is charged to other budgets", async () => {
+    const { begin, end } = house();
+    const other = budgeted({ total: 10 }, "key", "other");
+    const [mine, theirs] = [begin(), begin(other)];
+    const [stretched, stretchedToo] = [begin(), begin(other)];
+    const [waits, waitsToo] = [begin(), begin(other)];
+    end(stretchedToo, 1);
+    await settled();
+    expect([waits.outcome, waitsToo.outcome]).toEqual([undefined, "held"]);
+    for (const call of [mine, theirs, stretched]) end(call, 1);
+    await settled();
+    expect(waits.outcome).toBe("held");
+  });
+});
+
+test("no more wait than may, and nobody where nobody may", async () => {
+  for (const options of [{ max: 1 }, { waitMs: 0 }]) {
+    const { begin, queue } = house(options);
+    const calls = Array.from({ length: 4 }, () => begin());
+    await settled();
+    expect(queue.size).toBe(options.max ?? 0);
+    expect(calls.at(-1)!.outcome).toHaveProperty("row.retry", "later");
+  }
+});
+
+test("however dear they turn out, calls that waited pass a budget by the error of one at most", async () => {
+  for (let dear = 0; dear < 64; dear++) {
+    const { begin, end, standing } = house();
+    const calls = Array.from({ length: 30 }, () => begin());
+    for (let step = 0; step < 60; step++) {
+      const under = calls.filter(({ outcome, trip }) => {
+        return (outcome === "at once" || outcome === "held") && trip.cost === undefined;
+      });
+      const next = under[step % Math.max(1, under.length)];
+      if (next) end(next, (dear >> (step % 6)) & 1 ? 6 : 1);
+      await settled();
+    }
+    expect(standing()!.reserved).toBe(0);
+    expect(standing()!.spent).toBeLessThanOrEqual(10 + 5);
+    expect(standing()!.spent).toBeGreaterThanOrEqual(10);
+  }
+});

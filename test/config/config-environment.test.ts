@@ -1,0 +1,201 @@
+/** A provider's key in the environment is enough: its upstream and its known models are there, unless the file says so. */
+import { describe, expect, test } from "bun:test";
+import { catalogue } from "../../server/config/catalog-models.ts";
+import { embedded } from "../../server/config/embedded.ts";
+import { fromEnvironment } from "../../server/config/environment.ts";
+import { ollamaUrl } from "../../server/config/ollama-url.ts";
+import { providers, variablesOf } from "../../server/config/providers.ts";
+import { kinds } from "../../server/upstream/kinds.ts";
+
+const modelIds = (env: Record<string, string>) =>
+  fromEnvironment(env).provided.flatMap(({ models }) => models.map(({ id }) => id));
+const warnings = (env: Record<string, string>) =>
+  fromEnvironment(env).warnings.map(({ message }) => message);
+const azure = { AZURE_OPENAI_API_KEY: "k", AZURE_OPENAI_ENDPOINT: "https://z.openai.azure.com/" };
+
+test("every provider of the table has an adapter and known models, and no variable serves two", () => {
+  for (const { kind } of providers) {
+    expect(kinds.has(kind)).toBe(true);
+    expect(catalogue[kind]?.length).toBeGreaterThan(0);
+  }
+  const variables = providers.flatMap(variablesOf);
+  expect(new Set(variables).size).toBe(variables.length);
+  for (const kind of Object.keys(catalogue)) expect(kinds.has(kind)).toBe(true);
+});
+
+test("each provider's variables make its upstream, at its own place, with its models", () => {
+  for (const provider of providers) {
+    const needs = kinds.get(provider.kind)?.needs ?? [];
+    const needed = Object.entries(provider.options ?? {}).flatMap(([option, name]) =>
+      needs.includes(option) ? [name] : [],
+    );
+    const env = Object.fromEntries(
+      variablesOf(provider)
+        .filter((name) => [provider.apiKey?.[0], provider.baseUrl, ...needed].includes(name))
+        .map((name) => [name, name === provider.baseUrl ? "http://there:1" : "secret"]),
+    );
+    const { provided, warnings: none } = fromEnvironment(env);
+    expect(none).toEqual([]);
+    expect(provided).toHaveLength(1);
+    expect(provided[0]?.upstream).toMatchObject({ id: provider.id, kind: provider.kind });
+    expect(provided[0]?.upstream.apiKey).toBe(provider.apiKey ? "secret" : undefined);
+    expect(provided[0]?.models.map(({ name }) => name)).toEqual(
+      (catalogue[provider.kind] ?? []).map(({ id }) => id),
+    );
+  }
+});
+
+test("each of Google's names for the key works, and the first that is set wins", () => {
+  for (const name of ["GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GENERATIVE_AI_API_KEY"])
+    expect(fromEnvironment({ [name]: "k" }).provided[0]?.upstream.apiKey).toBe("k");
+  const both = fromEnvironment({ GOOGLE_API_KEY: "b", GEMINI_API_KEY: "a" });
+  expect(both.provided[0]?.upstream.apiKey).toBe("a");
+});
+
+test("OPENAI_BASE_URL moves OpenAI elsewhere", () => {
+  const there = fromEnvironment({ OPENAI_API_KEY: "k", OPENAI_BASE_URL: "http://proxy/v1/" });
+  expect(there.provided[0]?.upstream.baseUrl).toBe("http://proxy/v1");
+});
+
+test("retired models are not offered", () => {
+  for (const gone of ["dall-e-2", "dall-e-3", "gpt-image-1"])
+    expect(modelIds({ OPENAI_API_KEY: "k" })).not.toContain(gone);
+});
+
+describe("a model that has ended", () => {
+  const idsAt = (now: string, env: Record<string, string>) =>
+    fromEnvironment(env, Date.parse(now)).provided.flatMap(({ models }) =>
+      models.map(({ id }) => id),
+    );
+
+  test("is provisioned from the environment until its last day, and not after it", () => {
+    const env = { OPENAI_API_KEY: "k" };
+    expect(idsAt("2026-11-30T23:59:59Z", env)).toContain("gpt-image-1.5");
+    expect(idsAt("2026-12-01T00:00:00Z", env)).not.toContain("gpt-image-1.5");
+    expect(idsAt("2026-12-01T00:00:00Z", env)).toContain("gpt-image-2");
+  });
+
+  test("stays where the operator lists its deployment", () => {
+    const named = { ...azure, AZURE_OPENAI_EMBEDDING_DEPLOYMENT: "text-embedding-3-small" };
+    expect(idsAt("2029-01-01", named)).toEqual(["text-embedding-3-small"]);
+    expect(idsAt("2029-01-01", azure)).not.toContain("text-embedding-3-small");
+  });
+});
+
+describe("of two providers with a model of one name", () => {
+  test("the first of the table keeps the plain id, the other carries its own before a slash", () => {
+    const ids = modelIds({ ...azure, OPENAI_API_KEY: "k" });
+    expect(ids).toContain("text-embedding-3-small");
+    expect(ids).toContain("azure/text-embedding-3-small");
+    expect(new Set(ids).size).toBe(ids.length);
+    expect(modelIds({ SILICONFLOW_API_KEY: "k", DEEPINFRA_API_KEY: "k" })).toContain(
+      "siliconflow/BAAI/bge-m3",
+    );
+  });
+  test("a provider alone has plain ids", () => {
+    expect(modelIds(azure)).toContain("text-embedding-3-small");
+  });
+  test("all of them together collide nowhere", () => {
+    const env = Object.fromEntries(
+      providers.flatMap(({ apiKey = [], baseUrl, options = {} }) => [
+        ...[...apiKey, ...Object.values(options)].map((name) => [name, "k"]),
+        ...(baseUrl ? [[baseUrl, "http://h:1"]] : []),
+      ]),
+    );
+    const ids = modelIds(env);
+    expect(new Set(ids).size).toBe(ids.length);
+    expect(ids.length).toBe(Object.values(catalogue).flat().length);
+  });
+});
+
+describe("Azure", () => {
+  test("half set is a warning, not silence", () => {
+    expect(warnings({ AZURE_OPENAI_API_KEY: "k" })).toEqual([
+      "AZURE_OPENAI_API_KEY is set, but AZURE_OPENAI_ENDPOINT is not: no upstream azure is made",
+    ]);
+    expect(warnings({ AZURE_OPENAI_ENDPOINT: "https://z" })).toEqual([
+      "AZURE_OPENAI_ENDPOINT is set, but AZURE_OPENAI_API_KEY is not: no upstream azure is made",
+    ]);
+    expect(fromEnvironment({ AZURE_OPENAI_API_KEY: "k" }).provided).toEqual([]);
+  });
+  test("serves the deployments that are named, and knows the size of those named after a model", () => {
+    const { provided } = fromEnvironment({
+      ...azure,
+      AZURE_OPENAI_API_VERSION: "2025-04-01-preview",
+      AZURE_OPENAI_EMBEDDING_DEPLOYMENT: "our-vectors, text-embedding-3-large,,",
+    });
+    expect(provided[0]?.upstream.options).toEqual({ apiVersion: "2025-04-01-preview" });
+    expect(provided[0]?.models).toEqual([
+      { id: "our-vectors", kind: "embedding", name: "our-vectors" },
+      {
+        id: "text-embedding-3-large",
+        kind: "embedding",
+        dimensions: 3072,
+        name: "text-embedding-3-large",
+      },
+    ]);
+  });
+});
+
+test("Cloudflare needs the account beside the token", () => {
+  const token = { CLOUDFLARE_API_TOKEN: "k" };
+  expect(warnings(token)).toEqual([
+    "CLOUDFLARE_API_TOKEN is set, but CLOUDFLARE_ACCOUNT_ID is not: no upstream cloudflare is made",
+  ]);
+  const { provided } = fromEnvironment({ ...token, CLOUDFLARE_ACCOUNT_ID: "a1" });
+  expect(provided[0]?.upstream.options).toEqual({ accountId: "a1" });
+});
+
+test("a variable set to nothing is not set, and one that cannot work is a warning without its value", () => {
+  expect(fromEnvironment({ OPENAI_API_KEY: "  ", OLLAMA_HOST: "" })).toEqual({
+    provided: [],
+    warnings: [],
+  });
+  for (const env of [
+    { OPENAI_API_KEY: "hunter 2" },
+    { OPENAI_API_KEY: "k", OPENAI_BASE_URL: "hunter" },
+    { OPENAI_API_KEY: "k", OPENAI_BASE_URL: "https://u:hunter@h" },
+    { OLLAMA_HOST: "http://hunter:x" },
+    { OLLAMA_HOST: "http://" },
+    { ...azure, AZURE_OPENAI_IMAGE_DEPLOYMENT: "hunter 2" },
+  ]) {
+    expect(fromEnvironment(env).provided).toEqual([]);
+    expect(warnings(env)).toHaveLength(1);
+    expect(warnings(env).join()).not.toContain("hunter");
+  }
+  expect(fromEnvironment({ OPENAI_API_KEY: " k\n" }).provided[0]?.upstream.apiKey).toBe("k");
+});
+
+test("OLLAMA_HOST is read the way Ollama reads it, and an address to listen on means this machine", () => {
+  const cases = {
+    "127.0.0.1": "http://127.0.0.1:11434",
+    "0.0.0.0": "http://127.0.0.1:11434",
+    "0.0.0.0:8080": "http://127.0.0.1:8080",
+    ":8080": "http://127.0.0.1:8080",
+    "[::]:8080": "http://127.0.0.1:8080",
+    "[::1]": "http://[::1]:11434",
+    "gpu-box": "http://gpu-box:11434",
+    "gpu-box:80": "http://gpu-box",
+    "http://gpu-box": "http://gpu-box",
+    "https://ollama.example/x/": "https://ollama.example/x",
+    "http://gpu-box:11434/v1": "http://gpu-box:11434",
+  };
+  for (const [host, url] of Object.entries(cases)) expect(ollamaUrl(host)).toBe(url);
+});
+
+test("the embedded models say plainly what they are", () => {
+  const all = embedded({ migan: true });
+  expect(all.map(({ upstream: { id, kind } }) => [id, kind])).toEqual([
+    ["vexel-minilm", "minilm"],
+    ["vexel-sketch", "sketch"],
+    ["vexel-migan", "migan"],
+  ]);
+  expect(all.flatMap(({ models }) => models)).toMatchObject([
+    { id: "all-minilm-l6-v2", kind: "embedding", dimensions: 384 },
+    { id: "vexel-sketch", kind: "image" },
+    { id: "migan-inpaint", kind: "image" },
+  ]);
+  expect(all[1]?.models[0]?.description).toContain("not a neural model");
+  expect(all[2]?.models[0]?.description).toContain("takes no notice of the prompt");
+  expect(embedded({ migan: false })).toHaveLength(2);
+});

@@ -1,0 +1,77 @@
+/** `price` in vexel.yaml is taken as written, and what is wrong with it is told in plain words. */
+import { afterAll, describe, expect, test } from "bun:test";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { loadSnapshot } from "../../server/config/load-snapshot.ts";
+import { temporaryFolder } from "../harness.ts";
+
+const folder = temporaryFolder();
+afterAll(() => folder[Symbol.dispose]());
+
+function load(kind: "embedding" | "image", price: string, ofTarget = "") {
+  const path = join(folder.path, "vexel.yaml");
+  const model = kind === "embedding" ? "text-embedding-3-small" : "gpt-image-2";
+  writeFileSync(
+    path,
+    `upstreams: [{ id: openai, kind: openai, apiKey: sk-1 }]
+models:
+  - id: ours
+    kind: ${kind}
+    price: ${price}
+    targets:
+      - { upstream: openai, model: ${model} }
+      - { upstream: openai, model: ${model}${ofTarget} }
+`,
+  );
+  return loadSnapshot({ path, env: {} });
+}
+const pricesOf = (...asked: Parameters<typeof load>) => {
+  const loaded = load(...asked);
+  if (!loaded.ok) throw new Error(JSON.stringify(loaded.problems));
+  return loaded.snapshot.models.get("ours")?.targets.map(({ price }) => price);
+};
+const refused = (...asked: Parameters<typeof load>): string => {
+  const loaded = load(...asked);
+  if (loaded.ok) throw new Error("was accepted");
+  return loaded.problems.map(({ key, message }) => `${key}: ${message}`).join("\n");
+};
+
+test("a model's price is its targets', unless they have their own", () => {
+  expect(pricesOf("embedding", "{ input: 0.02 }", ", price: { input: 0 }")).toEqual([
+    { tokens: { textIn: 0.02 } },
+    { tokens: { textIn: 0 } },
+  ]);
+});
+
+test.each<[string, object]>([
+  ["{ picture: 0.04 }", { pictures: { "": 0.04 } }],
+  [
+    '{ picture: 1, pictures: { "high 1024x1024": 0.17, hd: 2, "<=512x512": 3 } }',
+    { pictures: { "": 1, "high 1024x1024": 0.17, hd: 2, "<=512x512": 3 } },
+  ],
+  ["{ megapixel: 0.01 }", { megapixel: 0.01 }],
+  [
+    "{ input: 5, imageInput: 10, output: 40 }",
+    { tokens: { textIn: 5, imageIn: 10, textOut: 40, imageOut: 40 } },
+  ],
+  [
+    "{ input: 5, output: 40, textOutput: 10 }",
+    { tokens: { textIn: 5, imageIn: 5, textOut: 10, imageOut: 40 } },
+  ],
+])("of pictures: %s", (written, price) => {
+  expect(pricesOf("image", written)?.[0]).toEqual(price);
+});
+
+describe("is refused:", () => {
+  test.each<[string, "embedding" | "image", string, RegExp]>([
+    ["less than nothing", "image", "{ picture: -1 }", /price\.picture/],
+    ["a price as text", "embedding", '{ input: "two cents" }', /price\.input/],
+    ["a price of pictures for vectors", "embedding", "{ input: 1, picture: 1 }", /picture/],
+    ["half of a price for tokens", "image", "{ input: 5 }", /both `input` and `output`/],
+    ["more than half of one", "image", "{ imageInput: 5 }", /beside `imageInput`/],
+    ["a size that is none", "image", '{ pictures: { "high large": 1 } }', /a size such as/],
+    ["a slip of the pen", "image", "{ pitcure: 1 }", /did you mean `picture`/],
+  ])("%s", (_, kind, written, words) => {
+    expect(refused(kind, written)).toMatch(words);
+  });
+});

@@ -1,0 +1,277 @@
+/** vexel.yaml: what it says is taken as written, and everything wrong with it is told at once, with its place. */
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: such text is what the file is about
+import { afterAll, describe, expect, test } from "bun:test";
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Loaded, loadSnapshot } from "../../server/config/load-snapshot.ts";
+import { describeProblems } from "../../server/config/problem.ts";
+import { knownEmbedding } from "../../server/upstream/catalog/index.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "vexel-config-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const path = join(folder, "vexel.yaml");
+const load = (text: string | Uint8Array, env: Record<string, string> = {}): Loaded => {
+  writeFileSync(path, text);
+  return loadSnapshot({ path, env });
+};
+/** The problems as printed, without the folder. */
+const refused = (text: string | Uint8Array, env: Record<string, string> = {}): string[] => {
+  const loaded = load(text, env);
+  if (loaded.ok) throw new Error("was accepted");
+  return describeProblems(loaded.problems).replaceAll(`${folder}/`, "").split("\n");
+};
+const accepted = (text: string, env: Record<string, string> = {}) => {
+  const loaded = load(text, env);
+  if (!loaded.ok) throw new Error(describeProblems(loaded.problems));
+  return loaded.snapshot;
+};
+
+const example = `upstreams:
+  - id: openai
+    kind: openai                      # the adapter
+    baseUrl: https://api.openai.com/v1
+    apiKey: \${OPENAI_API_KEY}
+models:
+  - id: text-embedding-3-small        # what callers send and the console shows
+    kind: embedding                   # embedding | image
+    targets:
+      - { upstream: openai, model: text-embedding-3-small }
+keys:
+  - { name: web, key: \${WEB_KEY}, models: ["text-embedding-*"] }
+`;
+
+describe("a good file", () => {
+  test("is taken as written", () => {
+    const env = { OPENAI_API_KEY: "sk-1", WEB_KEY: "web-0123456789abcdef" };
+    const { upstreams, models, keys } = accepted(example, env);
+    const openai = {
+      id: "openai",
+      kind: "openai",
+      baseUrl: "https://api.openai.com/v1",
+      apiKey: "sk-1",
+      headers: {},
+      options: {},
+    };
+    expect(upstreams.get("openai")).toEqual(openai);
+    const known = knownEmbedding("text-embedding-3-small");
+    expect(models.get("text-embedding-3-small")).toEqual({
+      id: "text-embedding-3-small",
+      kind: "embedding",
+      targets: [{ upstream: openai, model: "text-embedding-3-small" }],
+      source: "file",
+      ownedBy: "openai",
+      dimensions: 1536,
+      space: "text-embedding-3-small",
+      ...(known && { known }),
+      maxImages: 10,
+    });
+    expect([...keys.values()]).toMatchObject([
+      { id: "file:web", name: "web", models: ["text-embedding-*"], source: "file" },
+    ]);
+  });
+
+  test("gives each kind its default place and its own options, and drops trailing slashes", () => {
+    const { upstreams } = accepted(`upstreams:
+  - { id: m, kind: mistral, apiKey: k, headers: { x-team: search } }
+  - { id: z, kind: azure, apiKey: k, baseUrl: "https://z.openai.azure.com//", apiVersion: v1 }
+  - { id: l, kind: local, path: ./model, pooling: cls }
+`);
+    expect(upstreams.get("m")?.baseUrl).toBe("https://api.mistral.ai/v1");
+    expect(upstreams.get("m")?.headers).toEqual({ "x-team": "search" });
+    expect(upstreams.get("z")?.baseUrl).toBe("https://z.openai.azure.com");
+    expect(upstreams.get("z")?.options).toEqual({ apiVersion: "v1" });
+    expect(upstreams.get("l")?.options).toEqual({ path: "./model", pooling: "cls" });
+  });
+
+  test("may be empty, hold only comments, or leave lists blank", () => {
+    for (const text of ["", "\n# nothing yet\n", "models:\nkeys:\nupstreams:\n", "{}", "\uFEFF{}"])
+      expect(accepted(text).models.size).toBe(2);
+  });
+
+  test("may use anchors", () => {
+    const { models } = accepted(`models:
+  - { id: a, kind: embedding, targets: &there [{ upstream: vexel-minilm, model: m }] }
+  - { id: b, kind: embedding, targets: *there }
+`);
+    expect(models.get("b")?.targets[0]?.upstream.id).toBe("vexel-minilm");
+  });
+
+  test("may send models to upstreams that are there without it", () => {
+    const { models } = accepted(
+      `models:
+  - { id: mine, kind: embedding, targets: [{ upstream: openai, model: text-embedding-3-small }] }
+`,
+      { OPENAI_API_KEY: "sk-1" },
+    );
+    expect(models.get("mine")?.targets[0]?.upstream.apiKey).toBe("sk-1");
+  });
+});
+
+test("everything wrong is told at once, in order, each with its line, column and key", () => {
+  expect(
+    refused(
+      `upstreams:
+  - id: openai
+    kind: opnai
+  - { id: a b, kind: openai, apikey: foo, base64: 1 }
+  - { id: openai, kind: azure }
+  - 3
+models:
+  - id: m
+    kind: embeddings
+    targets: []
+  - id: m
+    kind: image
+    dimensions: 4
+    targets: [{ upstream: vexel-minilm, model: x }, { upstream: opnai, mdoel: x }]
+  - id: e
+    kind: embedding
+    id: f
+    targets:
+      - { upstream: openai, model: openai/text-embedding-3-small }
+      - { upstream: openai, model: text-embedding-3-large }
+keys:
+  - { name: web, key: \${NOPE} }
+  - { name: web, key: short }
+  - { name: 7, key: \${X, models: [] }
+wat: 1
+`,
+    ),
+  ).toEqual([
+    expect.stringMatching(
+      /^vexel.yaml:3:11 upstreams\[0\].kind: "opnai" is no kind of upstream \(did you mean "openai"\?\); known: openai, /,
+    ),
+    "vexel.yaml:4:5 upstreams[1].apiKey: is missing: an upstream of kind openai needs it",
+    "vexel.yaml:4:11 upstreams[1].id: must not hold spaces, line breaks or invisible characters",
+    "vexel.yaml:4:30 upstreams[1].apikey: unknown key (did you mean `apiKey`?)",
+    "vexel.yaml:4:51 upstreams[1].base64: must be true or false, not a number",
+    "vexel.yaml:5:5 upstreams[2].baseUrl: is missing: an upstream of kind azure needs it",
+    "vexel.yaml:5:5 upstreams[2].apiKey: is missing: an upstream of kind azure needs it",
+    'vexel.yaml:5:11 upstreams[2].id: "openai" is the same as upstreams[0].id',
+    "vexel.yaml:6:5 upstreams[3]: must be a map, not a number",
+    'vexel.yaml:9:11 models[0].kind: "embeddings" is no kind of model (did you mean "embedding"?); known: embedding, image',
+    "vexel.yaml:10:14 models[0].targets: must hold at least one entry",
+    'vexel.yaml:11:9 models[1].id: "m" is the same as models[0].id',
+    "vexel.yaml:13:5 models[1].dimensions: only a model of kind embedding can have this",
+    'vexel.yaml:14:27 models[1].targets[0].upstream: "vexel-minilm" is of kind minilm, which serves embedding models only, and this one is of kind image',
+    "vexel.yaml:14:53 models[1].targets[1].model: is missing",
+    'vexel.yaml:14:65 models[1].targets[1].upstream: no upstream is called "opnai" (did you mean "openai"?)',
+    "vexel.yaml:14:72 models[1].targets[1].mdoel: unknown key (did you mean `model`?)",
+    "vexel.yaml:17:5 models[2].id: the same key twice",
+    'vexel.yaml:20:36 models[2].targets[1].model: "openai/text-embedding-3-small" at "openai" (vector space "text-embedding-3-small") and "text-embedding-3-large" at "openai" (vector space "text-embedding-3-large") are different models, and their vectors cannot be compared; set sameSpace: true on the model if they are one under two names',
+    "vexel.yaml:22:23 keys[0].key: the environment variable NOPE is not set",
+    'vexel.yaml:23:13 keys[1].name: "web" is the same as keys[0].name',
+    "vexel.yaml:23:23 keys[1].key: must have at least 16 characters",
+    "vexel.yaml:24:13 keys[2].name: must be text, not a number: put it in quotes",
+    expect.stringMatching(
+      /^vexel.yaml:24:21 keys\[2\].key: \$\{X is not closed: write \$\{NAME\} or/,
+    ),
+    "vexel.yaml:24:34 keys[2].models: must hold at least one entry",
+    "vexel.yaml:25:1 wat: unknown key; known here: upstreams, models, keys, projects, defaults, webhooks, embedded, environment",
+  ]);
+});
+
+describe("is refused, and said so in plain words:", () => {
+  const upstream = (rest: string) => `upstreams:\n  - { id: u, kind: vllm, ${rest} }\n`;
+  const model = (rest: string) =>
+    `models:\n  - { id: m, targets: [{ upstream: vexel-sketch, model: x }], ${rest} }\n`;
+  const cases: readonly (readonly [what: string, text: string, says: string])[] = [
+    ["a list instead of a map", "- a", "1:1 must be a map, not a list"],
+    ["a lone word", "hello", "1:1 must be a map, not text"],
+    ["a map instead of a list", "models: { a: 1 }", "1:9 models: must be a list, not a map"],
+    ["an unclosed bracket", "models: [\n", "bracket that is not closed"],
+    ["an unclosed quote", "models: 'x\n", "a quote, comma, colon or bracket is missing"],
+    ["a tab", "models:\n\t- a\n", "2:1 a tab is used for indentation: use spaces"],
+    ["two documents", "a: 1\n---\nb: 1\n", "only one document"],
+    ["an unknown tag", "models: !x []", "an unknown !tag"],
+    ["an alias of nothing", "models: *nope", "1:9 no anchor of this name comes before"],
+    ["a file that holds itself", "models: &a [*a]", "1:13 models[0]: must be a map, not a list"],
+    ["a key that is no text", "? [a]\n: b\n", "a key must be plain text"],
+    ["__proto__", "__proto__: { models: 1 }", "1:1 __proto__: unknown key"],
+    ["a variable as a key", `$\{X}: 1`, "1:1 a key cannot hold a variable"],
+    ["a URL without a scheme", upstream("baseUrl: gpu-box"), "baseUrl: is not a URL"],
+    ["a URL of another scheme", upstream("baseUrl: file:///etc"), "must start with http://"],
+    ["a password in a URL", upstream("baseUrl: 'http://u:p@h'"), "baseUrl: must not hold a user"],
+    ["a query in a URL", upstream("baseUrl: 'http://h/?a=b'"), "must not hold a query"],
+    [
+      "a broken header",
+      upstream('baseUrl: http://h, headers: { a: "x\\ny" }'),
+      "headers.a: holds a",
+    ],
+    ["a header name", upstream("baseUrl: http://h, headers: { a b: x }"), "is not the name of a"],
+    ["a key with a line break", upstream('baseUrl: http://h, apiKey: "k\\n"'), "apiKey: holds a"],
+    ["a model with no kind", model("dimensions: 3"), "kind: is missing; known: embedding, image"],
+    ["too many pictures", model("kind: image, maxImages: 11"), "maxImages: must be at most 10"],
+    [
+      "half a picture",
+      model("kind: image, maxImages: 1.5"),
+      "must be a whole number, not a number",
+    ],
+    ["vectors out of a drawing", model("kind: embedding"), "serves image models only"],
+    ["an id that is too long", `models: [{ id: ${"x".repeat(201)} }]`, "id: must have at most 200"],
+    ["an invisible id", 'models: [{ id: "a\\u200b" }]', "id: must not hold spaces, line breaks"],
+    [
+      "one key under two names",
+      "keys: [{ name: a, key: 0123456789abcdef-x }, { name: b, key: 0123456789abcdef-x }]",
+      "keys[1].key: it is the same as keys[0].key",
+    ],
+    [
+      "an upstream only a variable would make",
+      "models: [{ id: m, kind: image, targets: [{ upstream: openai, model: m }] }]",
+      'no upstream is called "openai" (OPENAI_API_KEY would make it, or name it under upstreams)',
+    ],
+    [
+      "an embedded upstream that was switched off",
+      "embedded: false\nmodels: [{ id: m, kind: image, targets: [{ upstream: vexel-sketch, model: m }] }]",
+      'no upstream is called "vexel-sketch"',
+    ],
+  ];
+  for (const [what, text, says] of cases)
+    test(what, () => expect(refused(text).join("\n")).toContain(says));
+});
+
+describe("a file that cannot be read", () => {
+  const missing = join(folder, "missing.yaml");
+  test("is no problem when nobody asked for it", () => {
+    expect(loadSnapshot({ path: missing, env: {} }).ok).toBe(true);
+  });
+  test("is one when somebody did", () => {
+    const loaded = loadSnapshot({ path: missing, env: {}, required: true });
+    expect(!loaded.ok && describeProblems(loaded.problems)).toBe(`${missing}: does not exist`);
+  });
+  test("is one when it is a directory, a dead end or a circle", () => {
+    const circle = join(folder, "circle");
+    symlinkSync(circle, circle);
+    mkdirSync(join(folder, "d"));
+    for (const [at, says] of [
+      [join(folder, "d"), "is not a regular file"],
+      [join(path, "below"), "a part of its path is not a directory"],
+      [circle, "cannot be read (ELOOP)"],
+    ] as const) {
+      writeFileSync(path, "");
+      const loaded = loadSnapshot({ path: at, env: {} });
+      expect(!loaded.ok && describeProblems(loaded.problems)).toContain(says);
+    }
+  });
+  test("is one when it is not UTF-8 or too large", () => {
+    expect(refused(new Uint8Array([0x61, 0xff]))).toEqual(["vexel.yaml: is not UTF-8 text"]);
+    expect(refused("#".repeat(1024 * 1024 + 1))).toEqual(["vexel.yaml: is larger than 1 MiB"]);
+    expect(accepted("#".repeat(1024 * 1024)).version).toBe(1);
+  });
+});
+
+test("a file made to exhaust the gateway is refused in good time", () => {
+  const nine = (name: string) => `[${Array(9).fill(`*${name}`)}]`;
+  const bomb = [..."bcdefghij"].map((to, i) => `${to}: &${to} ${nine("abcdefghi"[i]!)}`).join("\n");
+  const began = performance.now();
+  expect(refused(`a: &a [x,x,x]\n${bomb}`)[0]).toContain("repeats itself too often");
+  expect(refused(`a: &a 1\nb: [${"*a,".repeat(101)}]`)[0]).toContain("more than 100 aliases");
+  expect(refused("[".repeat(20_000))[0]).toContain("nests too deeply");
+  expect(refused("${".repeat(10_001))[0]).toContain("too many variables");
+  const many = refused(Array.from({ length: 5000 }, (_, i) => `model${i}: 1`).join("\n"));
+  expect(many).toHaveLength(101);
+  expect(many.at(-1)).toBe("vexel.yaml: and 4900 more problems");
+  expect(performance.now() - began).toBeLessThan(3000);
+});

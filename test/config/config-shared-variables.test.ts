@@ -1,0 +1,34 @@
+/** Variables that many machines have for other reasons bring no upstream by themselves. */
+import { expect, test } from "bun:test";
+import { fromEnvironment } from "../../server/config/environment.ts";
+
+const nothing = { provided: [], warnings: [] };
+
+test("AWS's own variables ask for nothing, and nobody is warned of them", () => {
+  expect(fromEnvironment({ AWS_REGION: "eu-central-1" })).toEqual(nothing);
+  const keys = { AWS_ACCESS_KEY_ID: "AKIA", AWS_SECRET_ACCESS_KEY: "s", AWS_REGION: "us-east-1" };
+  expect(fromEnvironment(keys)).toEqual(nothing);
+});
+
+test("a Bedrock key and a region bring Bedrock", () => {
+  const env = { AWS_BEARER_TOKEN_BEDROCK: "key-of-bedrock", AWS_REGION: "eu-central-1" };
+  const { provided, warnings } = fromEnvironment(env);
+  expect(warnings).toEqual([]);
+  expect(provided.map(({ upstream }) => upstream)).toEqual([
+    {
+      id: "bedrock",
+      kind: "bedrock",
+      apiKey: "key-of-bedrock",
+      headers: {},
+      options: { region: "eu-central-1" },
+    },
+  ]);
+});
+
+test("a Bedrock key without a region is told", () => {
+  const { provided, warnings } = fromEnvironment({ AWS_BEARER_TOKEN_BEDROCK: "key-of-bedrock" });
+  expect(provided).toEqual([]);
+  expect(warnings.map(({ message }) => message)).toEqual([
+    "AWS_BEARER_TOKEN_BEDROCK is set, but AWS_REGION is not: no upstream bedrock is made",
+  ]);
+});

@@ -1,0 +1,151 @@
+/** The snapshot: the file wins over the environment and the embedded models, keys are hashed, nothing in it can change. */
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: such text is what the file is about
+import { afterAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { withStoredKeys } from "../../server/config/build-snapshot.ts";
+import { type LoadOptions, loadSnapshot } from "../../server/config/load-snapshot.ts";
+import { describeProblems } from "../../server/config/problem.ts";
+import type { Key } from "../../server/config/snapshot.ts";
+import { keyHash } from "../../server/lib/key-hash.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "vexel-snapshot-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+const path = join(folder, "vexel.yaml");
+
+function load(text: string, rest: Partial<LoadOptions> = {}) {
+  writeFileSync(path, text);
+  const loaded = loadSnapshot({ path, env: {}, ...rest });
+  if (!loaded.ok) throw new Error(describeProblems(loaded.problems));
+  return loaded;
+}
+const stored: Key = {
+  id: "k1",
+  name: "made in the console",
+  hash: keyHash("vx-stored-0123456789"),
+  models: ["*"],
+  source: "store",
+};
+
+test("the example file is a good one", () => {
+  const example = readFileSync(join(import.meta.dir, "../../vexel.example.yaml"), "utf8");
+  const env = {
+    OPENAI_API_KEY: "sk-1",
+    WEB_KEY: "0123456789abcdef",
+    STUDIO_KEY: "fedcba9876543210",
+  };
+  const { snapshot, warnings } = load(example, { env });
+  expect(warnings).toEqual([]);
+  expect([...snapshot.models.keys()]).toEqual([
+    "text-embedding-3-small",
+    "search",
+    "pictures",
+    "all-minilm-l6-v2",
+    "vexel-sketch",
+  ]);
+  expect(snapshot.models.get("pictures")?.maxImages).toBe(4);
+  expect(snapshot.models.get("search")?.dimensions).toBe(1024);
+});
+
+test("with nothing configured there are the embedded models", () => {
+  const { snapshot } = load("", { migan: true, version: 7 });
+  expect(snapshot.version).toBe(7);
+  expect(
+    [...snapshot.models.values()].map(({ id, source, ownedBy }) => [id, source, ownedBy]),
+  ).toEqual([
+    ["all-minilm-l6-v2", "embedded", "vexel"],
+    ["vexel-sketch", "embedded", "vexel"],
+    ["migan-inpaint", "embedded", "vexel"],
+  ]);
+});
+
+describe("the file wins", () => {
+  const env = { OPENAI_API_KEY: "from-env" };
+  test("a model of an id that is there already takes its place", () => {
+    const { snapshot } = load(
+      `models:
+  - { id: text-embedding-3-small, kind: embedding, targets: [{ upstream: vexel-minilm, model: x }] }
+  - { id: vexel-sketch, kind: image, targets: [{ upstream: openai, model: gpt-image-2 }] }
+`,
+      { env },
+    );
+    expect(snapshot.models.get("text-embedding-3-small")).toMatchObject({ source: "file" });
+    expect(snapshot.models.get("vexel-sketch")?.targets[0]?.upstream.id).toBe("openai");
+    expect(snapshot.models.get("text-embedding-3-large")).toMatchObject({ source: "environment" });
+  });
+  test("an upstream of an id that is there already takes its place, and serves what the file says", () => {
+    const { snapshot } = load("upstreams: [{ id: openai, kind: openai, apiKey: from-file }]", {
+      env,
+    });
+    expect(snapshot.upstreams.get("openai")?.apiKey).toBe("from-file");
+    expect(snapshot.models.has("text-embedding-3-small")).toBe(false);
+  });
+  test("it can do without the embedded models and without the environment", () => {
+    const none = load("embedded: false\nenvironment: false\n", { env }).snapshot;
+    expect([none.models.size, none.upstreams.size]).toEqual([0, 0]);
+    expect(load("embedded: false", { env }).snapshot.models.has("vexel-sketch")).toBe(false);
+  });
+  test("half-set variables of a provider it defines are no warning", () => {
+    const half = { AZURE_OPENAI_API_KEY: "k" };
+    expect(load("", { env: half }).warnings).toHaveLength(1);
+    expect(load("environment: false", { env: half }).warnings).toHaveLength(0);
+    const defined =
+      "upstreams: [{ id: azure, kind: azure, apiKey: ${AZURE_OPENAI_API_KEY}, baseUrl: http://z }]";
+    expect(load(defined, { env: half }).warnings).toHaveLength(0);
+  });
+});
+
+describe("keys", () => {
+  const text = "keys: [{ name: web, key: vx-file-0123456789 }]";
+  test("are found by the hash of what a caller sends, from the file and from the store", () => {
+    const { snapshot } = load(text, { storedKeys: [stored] });
+    expect(snapshot.keys.get(keyHash("vx-file-0123456789"))).toMatchObject({
+      id: "file:web",
+      models: ["*"],
+    });
+    expect(snapshot.keys.get(keyHash("vx-stored-0123456789"))?.id).toBe("k1");
+  });
+  test("of the store can be exchanged without the file, and the file's still win", () => {
+    const { snapshot } = load(text, { storedKeys: [stored] });
+    const twin: Key = { ...stored, id: "k2", hash: keyHash("vx-file-0123456789") };
+    const next = withStoredKeys(snapshot, [twin, { ...stored, id: "k3", hash: "h" }]);
+    expect([...next.keys.values()].map(({ id }) => id)).toEqual(["file:web", "k3"]);
+    expect([next.version, next.models]).toEqual([2, snapshot.models]);
+    expect(snapshot.keys.has(stored.hash)).toBe(true);
+  });
+  test("are nowhere in the snapshot themselves", () => {
+    const { snapshot } = load(text);
+    expect(JSON.stringify([...snapshot.keys])).not.toContain("vx-file");
+  });
+  test("that may use no model that exists are a warning", () => {
+    const { warnings } = load(
+      "keys: [{ name: web, key: vx-file-0123456789, models: [txt-*, '*'] }]",
+    );
+    expect(warnings).toEqual(['the key "web" may use txt-*, but no model has such an id']);
+  });
+});
+
+test("nothing in a snapshot can be changed, and it shares nothing that can", () => {
+  const own = { ...stored, models: ["a"] };
+  const { snapshot } = load("upstreams: [{ id: u, kind: openai, apiKey: k, headers: { a: b } }]", {
+    storedKeys: [own],
+    env: { MISTRAL_API_KEY: "k" },
+  });
+  own.models.push("*");
+  expect(snapshot.keys.get(stored.hash)?.models).toEqual(["a"]);
+  const seen = new Set<unknown>();
+  const frozen = (value: unknown): void => {
+    if (typeof value !== "object" || value === null || seen.has(value)) return;
+    seen.add(value);
+    expect(Object.isFrozen(value)).toBe(true);
+    for (const member of Object.values(value)) frozen(member);
+  };
+  frozen(snapshot);
+  for (const map of [snapshot.upstreams, snapshot.models, snapshot.keys]) {
+    expect("set" in map || "delete" in map || "clear" in map).toBe(false);
+    expect(() => Map.prototype.clear.call(map)).toThrow();
+    expect(new Map<string, unknown>(map).size).toBe(map.size);
+    for (const [, value] of map) frozen(value);
+  }
+});

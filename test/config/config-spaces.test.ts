@@ -1,0 +1,198 @@
+/** Targets of an embedding model are one vector space, by what is known of them or by the author's word. */
+import { afterAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { loadSnapshot } from "../../server/config/load-snapshot.ts";
+import { describeProblems } from "../../server/config/problem.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "vexel-spaces-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+const path = join(folder, "vexel.yaml");
+
+const upstreams = `upstreams:
+  - { id: openai, kind: openai, apiKey: k }
+  - { id: azure, kind: azure, apiKey: k, baseUrl: "https://z.openai.azure.com" }
+  - { id: azure-eu, kind: azure, apiKey: k, baseUrl: "https://y.openai.azure.com" }
+  - { id: openrouter, kind: openrouter, apiKey: k }
+  - { id: gpu, kind: vllm, baseUrl: "http://h" }
+  - { id: ollama, kind: ollama }
+  - { id: zhipu, kind: zhipu, apiKey: k }
+  - { id: cloudflare, kind: cloudflare, apiKey: k, accountId: a }
+`;
+
+/** Targets as `upstream model`. */
+function load(targets: readonly string[], rest = "", env: Record<string, string> = {}) {
+  const rows = targets.map((target) => {
+    const [upstream, model] = target.split(" ");
+    return `      - { upstream: ${upstream}, model: "${model}" }\n`;
+  });
+  writeFileSync(
+    path,
+    `${upstreams}models:\n  - id: m\n    kind: embedding\n${rest}    targets:\n${rows.join("")}`,
+  );
+  return loadSnapshot({ path, env });
+}
+function refused(targets: readonly string[], rest = "", env: Record<string, string> = {}): string {
+  const loaded = load(targets, rest, env);
+  if (loaded.ok) throw new Error("was accepted");
+  expect(loaded.problems).toHaveLength(1);
+  return describeProblems(loaded.problems);
+}
+function model(targets: readonly string[], rest = "") {
+  const loaded = load(targets, rest);
+  if (!loaded.ok) throw new Error(describeProblems(loaded.problems));
+  return loaded.snapshot.models.get("m");
+}
+const warnings = (targets: readonly string[], rest = ""): readonly string[] => {
+  const loaded = load(targets, rest);
+  if (!loaded.ok) throw new Error(describeProblems(loaded.problems));
+  return loaded.warnings;
+};
+const vouched = "    sameSpace: true\n";
+
+describe("one vector space", () => {
+  test("one model keeps its space under the names of OpenAI, Azure and OpenRouter", () => {
+    const three = [
+      "openai text-embedding-3-small",
+      "azure text-embedding-3-small",
+      "openrouter openai/text-embedding-3-small",
+    ];
+    expect(model(three)).toMatchObject({ space: "text-embedding-3-small", dimensions: 1536 });
+  });
+
+  test("the owner, the case, :latest and an alias do not make another model", () => {
+    const space = (...targets: string[]) => model(targets)?.space;
+    expect(space("gpu Qwen/Qwen3-Embedding-8B", "openrouter qwen/qwen3-embedding-8b")).toBe(
+      "qwen3-embedding-8b",
+    );
+    expect(space("ollama nomic-embed-text:latest", "gpu nomic-ai/nomic-embed-text-v1.5")).toBe(
+      "nomic-embed-text-v1.5",
+    );
+    expect(space("gpu Somebody/Her-Model", "ollama her-model:latest")).toBe("her-model");
+  });
+
+  test("a file that mixes two is refused, and names both targets, both spaces and the way out", () => {
+    const said = refused(["openai text-embedding-3-small", "gpu BAAI/bge-m3"]);
+    expect(said).toEndWith(
+      'models[0].targets[1].model: "text-embedding-3-small" at "openai" (vector space "text-embedding-3-small") ' +
+        'and "BAAI/bge-m3" at "gpu" (vector space "bge-m3") are different models, and their vectors cannot be ' +
+        "compared; set sameSpace: true on the model if they are one under two names",
+    );
+  });
+
+  test("revisions are different models, however close their names are", () => {
+    for (const [a, b] of [
+      ["text-embedding-ada-002", "text-embedding-3-small"],
+      ["jina-embeddings-v3", "jina-embeddings-v4"],
+      ["nomic-embed-text-v1", "nomic-embed-text"],
+      ["gemini-embedding-2-preview", "gemini-embedding-2"],
+    ])
+      expect(refused([`gpu ${a}`, `gpu ${b}`])).toContain("are different models");
+  });
+
+  test("an Azure deployment of a name of its own could be anything", () => {
+    expect(refused(["openai text-embedding-3-small", "azure our-vectors"])).toContain(
+      '(vector space "azure/our-vectors")',
+    );
+    // Even where another upstream has something of that name.
+    expect(refused(["gpu our-vectors", "azure our-vectors"])).toContain("are different models");
+    expect(model(["azure our-vectors", "azure-eu our-vectors"])?.space).toBe("azure/our-vectors");
+  });
+
+  test("the same name is not the same vectors where a vendor makes them in its own way", () => {
+    expect(
+      refused(["gpu BAAI/bge-base-en-v1.5", "cloudflare @cf/baai/bge-base-en-v1.5"]),
+    ).toContain('(vector space "bge-base-en-v1.5-mean")');
+  });
+
+  test("what came out of the environment is not told", () => {
+    const hidden = refused(["openai text-embedding-3-small", `gpu $\{NAME}`], "", {
+      NAME: "Hunter-Two",
+    });
+    expect(hidden).toContain("(a hidden value) at");
+    expect(hidden.toLowerCase()).not.toContain("hunter");
+  });
+});
+
+describe("sameSpace", () => {
+  test("takes the author's word, and the space is nobody else's", () => {
+    const mixed = ["openai text-embedding-3-small", "azure our-vectors"];
+    expect(model(mixed, vouched)?.space).toBe("vouched:m");
+    expect(refused(mixed, "    sameSpace: false\n")).toContain("sameSpace: true");
+  });
+
+  test("changes nothing where the targets are one anyway", () => {
+    const twice = ["openai text-embedding-3-small", "azure text-embedding-3-small"];
+    expect(model(twice, vouched)?.space).toBe("text-embedding-3-small");
+  });
+});
+
+describe("what is known of the targets", () => {
+  test("is known of the model, if it is the same of all", () => {
+    expect(model(["openai text-embedding-3-large"])?.known).toMatchObject({
+      name: "text-embedding-3-large",
+      tokenizer: "cl100k_base",
+    });
+    expect(model(["gpu her-model"])).not.toHaveProperty("known");
+    const mixed = model(["openai text-embedding-3-small", "azure our-vectors"], vouched);
+    expect(mixed).not.toHaveProperty("known");
+  });
+
+  test("gives the length of vectors, if all are known and agree and the file does not say", () => {
+    const dimensions = (targets: string[], rest = vouched) => model(targets, rest)?.dimensions;
+    expect(dimensions(["openai text-embedding-3-small"])).toBe(1536);
+    expect(dimensions(["openai text-embedding-3-small"], "    dimensions: 512\n")).toBe(512);
+    expect(dimensions(["gpu voyage-4", "gpu voyage-4-lite"])).toBe(1024);
+    expect(dimensions(["openai text-embedding-3-small", "gpu voyage-4"])).toBeUndefined();
+    expect(dimensions(["openai text-embedding-3-small", "azure our-vectors"])).toBeUndefined();
+    expect(dimensions(["gpu her-model"])).toBeUndefined();
+  });
+
+  test("depends on the upstream where the name alone says nothing", () => {
+    expect(model(["zhipu embedding-3"])).toMatchObject({ dimensions: 2048 });
+    expect(model(["azure embedding-3"])).not.toHaveProperty("dimensions");
+    expect(model(["vexel-minilm text-embedding-3-small"])).toMatchObject({
+      space: "all-minilm-l6-v2",
+      dimensions: 384,
+    });
+  });
+});
+
+test("every embedding model has a space, those of the environment and the embedded ones too", () => {
+  writeFileSync(path, "");
+  const loaded = loadSnapshot({ path, env: { OPENAI_API_KEY: "k", MISTRAL_API_KEY: "k" } });
+  if (!loaded.ok) throw new Error(describeProblems(loaded.problems));
+  const models = [...loaded.snapshot.models.values()];
+  for (const { kind, space } of models)
+    expect(typeof space).toBe(kind === "embedding" ? "string" : "undefined");
+  expect(loaded.snapshot.models.get("all-minilm-l6-v2")?.space).toBe("all-minilm-l6-v2");
+});
+
+describe("a model that can be read and would serve nobody is told of", () => {
+  test("whose `dimensions` are not what it gives", () => {
+    const small = ["openai text-embedding-3-small"];
+    const [told, ...others] = warnings(small, "    dimensions: 512\n");
+    expect(told).toStartWith(
+      'the model "m" has dimensions: 512, but text-embedding-3-small gives 1536 to whoever asks for none',
+    );
+    expect(others).toEqual([]);
+    expect(warnings(small, "    dimensions: 1536\n")).toEqual([]);
+    expect(warnings(small)).toEqual([]);
+  });
+
+  test("unless a server of one's own may shorten them", () => {
+    expect(warnings(["gpu nomic-embed-text-v1.5"], "    dimensions: 256\n")).toEqual([]);
+    expect(warnings(["gpu nomic-embed-text-v1.5"], "    dimensions: 1024\n")).toHaveLength(1);
+    expect(warnings(["ollama all-minilm"], "    dimensions: 100\n")).toHaveLength(1);
+    expect(warnings(["gpu somebody-elses"], "    dimensions: 100\n")).toEqual([]);
+  });
+
+  test("whose vendor serves no such model", () => {
+    expect(warnings(["openai nomic-embed-text-v1.5"])).toEqual([
+      'the model "m" has the target "nomic-embed-text-v1.5" at "openai", which is of kind openai and serves no such model',
+    ]);
+    expect(warnings(["openrouter nomic-embed-text-v1.5"])).toEqual([]);
+    expect(warnings(["openai a-model-of-tomorrow"])).toEqual([]);
+  });
+});

@@ -1,0 +1,197 @@
+/** `${NAME}` in vexel.yaml: any value stays one text, any place stays true, and no secret is ever repeated. */
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: such text is what the file is about
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import { describeProblems } from "../../server/config/problem.ts";
+import { readConfig } from "../../server/config/read-yaml.ts";
+import { mask } from "../../server/config/references.ts";
+
+const read = (text: string, env: Record<string, string> = {}) =>
+  readConfig({ text, file: "vexel.yaml", env });
+const apiKeyOf = (value: string, env: Record<string, string> = {}) => {
+  const result = read(
+    `upstreams:\n  - { id: u, kind: openai, apiKey: ${value}, base64: true }\n`,
+    env,
+  );
+  return result.ok ? result.config.upstreams[0]?.apiKey : describeProblems(result.problems);
+};
+const descriptionOf = (value: string, env: Record<string, string> = {}) => {
+  const result = read(
+    `models:\n  - id: m\n    kind: image\n    description: ${value}\n    targets: [{ upstream: s, model: m }]\nupstreams: [{ id: s, kind: sketch }]\n`,
+    env,
+  );
+  return result.ok ? result.config.models[0]?.description : describeProblems(result.problems);
+};
+
+describe("a variable", () => {
+  test("stands in a flow map, in quotes, amid text and next to another", () => {
+    const env = { A: "one", B: "two" };
+    expect(apiKeyOf("${A}", env)).toBe("one");
+    expect(apiKeyOf("'${A}'", env)).toBe("one");
+    expect(apiKeyOf('"x-${A}-y"', env)).toBe("x-one-y");
+    expect(apiKeyOf("${A}${B}", env)).toBe("onetwo");
+    expect(descriptionOf("|\n      first ${A}\n      then ${B}\n", env)).toBe(
+      "first one\nthen two\n",
+    );
+    expect(descriptionOf("> # ${NOPE}\n      ${A}\n      ${B}\n", env)).toBe("one two\n");
+  });
+
+  test("falls back when unset or empty, and only then", () => {
+    expect(apiKeyOf("${A:-other}")).toBe("other");
+    expect(apiKeyOf("${A:-other}", { A: "" })).toBe("other");
+    expect(apiKeyOf("${A:-other}", { A: "set" })).toBe("set");
+    expect(descriptionOf("${A:-a: b, c # [d] 'e}")).toBe("a: b, c # [d] 'e");
+    expect(descriptionOf("${A:-}")).toBe("");
+  });
+
+  test("is written plainly with two dollars", () => {
+    expect(descriptionOf("$${A}", { A: "no" })).toBe("${A}");
+    expect(descriptionOf("costs $5, $A and $", { A: "no" })).toBe("costs $5, $A and $");
+  });
+
+  test("that is not set, or not written well, is named with its own place", () => {
+    expect(apiKeyOf("${NOPE}")).toBe(
+      "vexel.yaml:2:36 upstreams[0].apiKey: the environment variable NOPE is not set",
+    );
+    expect(apiKeyOf('"ab${NOPE}"')).toStartWith("vexel.yaml:2:39 upstreams[0].apiKey: the env");
+    for (const wrong of ["${}", "${MY-KEY}", "${1X}", "${A B}"])
+      expect(apiKeyOf(wrong)).toContain(`apiKey: ${wrong} does not name a variable`);
+    for (const wrong of ["${", "${A"]) expect(apiKeyOf(wrong)).toContain(`${wrong} is not closed`);
+    expect(apiKeyOf("${constructor}")).toContain("constructor is not set");
+    expect(apiKeyOf("${__proto__}")).toContain("__proto__ is not set");
+  });
+
+  test("in a comment is left alone", () => {
+    expect(read("# ${NOPE} ${\nmodels: [] # ${NOPE}\n").ok).toBe(true);
+  });
+
+  test("is told apart from an icon font's characters", () => {
+    expect(descriptionOf("\u{F0000}${A}\u{F2710}\uE000", { A: "x" })).toBe(
+      "\u{F0000}x\u{F2710}\uE000",
+    );
+  });
+
+  test("cannot smuggle anything into the file, whatever it holds", () => {
+    const nasty =
+      "x\", kind: azure }\n  - { id: evil, # ${A} \u{F0000} \\ ' *a &b !c %d @e `f` | > - ?:";
+    expect(descriptionOf("${A}", { A: nasty })).toBe(nasty);
+    fc.assert(
+      fc.property(fc.string({ unit: "binary", minLength: 1, maxLength: 60 }), (value) => {
+        expect(descriptionOf("${A}", { A: value })).toBe(value);
+        expect(descriptionOf('"<${A}>"', { A: value })).toBe(`<${value}>`);
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
+
+test("no problem repeats what a variable or a key holds", () => {
+  const secret = "hunter2-hunter2-hunter2";
+  const places = [
+    "upstreams: [{ id: S, kind: S, apiKey: S }, { id: S, kind: openai, apiKey: 'S S' }]",
+    'upstreams: [{ id: u, kind: openai, baseUrl: S, headers: { a: "S\\n" }, apiKey: S }, { id: a, kind: S }]',
+    "models: [{ id: S, kind: S, targets: [{ upstream: S, model: S }] }, { id: S, kind: embedding, targets: S }]",
+    "models: [{ id: m, kind: embedding, targets: [{ upstream: S, model: S }, { upstream: S, model: x-S }] }]",
+    "keys: [{ name: S, key: S }, { name: S, key: S, models: S }]",
+    "embedded: S",
+    "S",
+    "- S",
+  ];
+  for (const place of places) {
+    const result = read(place.replaceAll("S", "${SECRET}"), { SECRET: secret });
+    expect(result.ok).toBe(false);
+    if (!result.ok) expect(describeProblems(result.problems)).not.toContain("hunter2");
+  }
+  // Written out in the file: as a value of apiKey or key, or next to a syntax error.
+  for (const text of [
+    `keys: [{ name: a, key: ${secret} }, { name: b, key: ${secret} }, { name: c, key: "${secret} " }]`,
+    `keys:\n  - { name: a, key: "${secret}" "${secret}" }\n`,
+    `keys:\n  - key: ${secret}: ${secret}\n`,
+    `upstreams: [{ id: u, kind: openai, apiKey: "${secret}\\n" }]`,
+    `upstreams: [{ id: u, kind: openai, baseUrl: "https://me:${secret}@h" }]`,
+  ]) {
+    const result = read(text);
+    expect(result.ok).toBe(false);
+    if (!result.ok) expect(describeProblems(result.problems)).not.toContain("hunter2");
+  }
+});
+
+const yamlish = fc
+  .array(
+    fc.oneof(
+      { weight: 3, arbitrary: fc.constantFrom("${", "${A}", "${A:-b}", "$${A}", "$${", "}", "$") },
+      {
+        weight: 2,
+        arbitrary: fc.constantFrom(
+          "\n",
+          "\r\n",
+          "  ",
+          "- ",
+          ": ",
+          "{",
+          "[",
+          "]",
+          ",",
+          "#",
+          '"',
+          "'",
+        ),
+      },
+      {
+        weight: 2,
+        arbitrary: fc.constantFrom(
+          "upstreams:\n",
+          "models:\n  - ",
+          "keys:",
+          "id: a",
+          "kind: openai",
+          "&a ",
+          "*a",
+          "|",
+          "!t ",
+        ),
+      },
+      { weight: 1, arbitrary: fc.string({ unit: "binary", maxLength: 4 }) },
+    ),
+    { maxLength: 40 },
+  )
+  .map((parts) => parts.join(""));
+
+test("hiding the variables moves nothing and touches nothing else", () => {
+  fc.assert(
+    fc.property(yamlish, (text) => {
+      const masked = mask(text);
+      if (!masked) throw new Error("too many");
+      expect(masked.text.length).toBe(text.length);
+      // Whatever differs belongs to a reference, and a reference ends with its line.
+      const spans = [...text.matchAll(/\$?\$\{[^}\r\n]*\}?/g)];
+      const within = (i: number) => spans.some((s) => i >= s.index && i < s.index + s[0].length);
+      for (let i = 0; i < text.length; i++)
+        if (masked.text[i] !== text[i]) expect(within(i)).toBe(true);
+      const breaks = (of: string) => [...of.matchAll(/[\r\n]/g)].map(({ index }) => index);
+      expect(breaks(masked.text)).toEqual(breaks(text));
+      // And what was hidden comes back where it was.
+      expect(
+        masked.fill(masked.text, ({ offset, length }) => text.slice(offset, offset + length)),
+      ).toBe(text);
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+test("any text at all is either read or refused with problems that have a place", () => {
+  fc.assert(
+    fc.property(fc.oneof(yamlish, fc.string({ unit: "binary" })), (text) => {
+      const result = read(text, { A: "a: [b" });
+      if (result.ok) return;
+      expect(result.problems.length).toBeGreaterThan(0);
+      const lines = text.split("\n");
+      for (const { line, column, message } of result.problems) {
+        expect(message).not.toBe("");
+        expect(line).toBeWithin(1, lines.length + 1);
+        expect(column).toBeWithin(1, (lines[line - 1]?.length ?? 0) + 2);
+      }
+    }),
+    { numRuns: 2000 },
+  );
+});

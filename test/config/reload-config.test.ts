@@ -1,0 +1,227 @@
+/** A saved file is in force within a second; a bad one changes nothing and is reported with its file, line and key. */
+import { afterAll, expect, test } from "bun:test";
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { SnapshotHolder } from "../../server/config/snapshot-holder.ts";
+import { loadSnapshot } from "../../server/config/load-snapshot.ts";
+import { describeProblems, type Problem } from "../../server/config/problem.ts";
+import { watchConfig } from "../../server/config/watch-files.ts";
+
+const model = (...ids: string[]) =>
+  `models:\n${ids.map((id) => `  - { id: ${id}, kind: image, targets: [{ upstream: vexel-sketch, model: s }] }\n`).join("")}`;
+
+const open: (() => void)[] = [];
+afterAll(() => {
+  for (const close of open.splice(0)) close();
+});
+
+function watching(first?: string, pace: { everyMs?: number; restMs?: number } = {}) {
+  const folder = mkdtempSync(join(tmpdir(), "vexel-reload-"));
+  const path = join(folder, "vexel.yaml");
+  if (first !== undefined) writeFileSync(path, first);
+  return { folder, path, ...watchAt(path, () => rmSync(folder, { recursive: true }), pace) };
+}
+
+function watchAt(
+  path: string,
+  clean: () => void,
+  pace: { everyMs?: number; restMs?: number } = {},
+) {
+  const load = (version: number) => loadSnapshot({ path, env: {}, version });
+  const start = load(1);
+  if (!start.ok) throw new Error(describeProblems(start.problems));
+  const holder = new SnapshotHolder(start.snapshot);
+  const reports: (readonly Problem[])[] = [];
+  const told: string[] = [];
+  const watch = watchConfig({
+    path,
+    holder,
+    load,
+    report: (problems) => reports.push(problems),
+    reloaded: (what) => told.push(what),
+    ...pace,
+  });
+  open.push(() => {
+    watch.close();
+    clean();
+  });
+  const has = (id: string) => holder.current().models.has(id);
+  return { holder, reports, told, has, watch };
+}
+
+/** Fails unless it becomes true within the second that is promised. */
+async function within(becomes: () => boolean, ms = 1000): Promise<void> {
+  const until = performance.now() + ms;
+  while (!becomes()) {
+    if (performance.now() > until) throw new Error("not within a second");
+    await Bun.sleep(10);
+  }
+}
+
+test.concurrent("a change is in force within a second, whole, and told", async () => {
+  const { path, holder, told, has, reports } = watching(model("a", "b"));
+  const before = holder.current();
+  writeFileSync(path, model("a", "c", "d"));
+  await within(() => has("c"));
+  expect(told).toEqual(["2 models added, 1 model removed"]);
+  expect(holder.current().version).toBe(2);
+  // Who holds the old one is not disturbed.
+  expect(before.models.has("b")).toBe(true);
+  expect(reports).toEqual([]);
+});
+
+test.concurrent("a bad file changes nothing, is reported once, and is forgotten when it is mended", async () => {
+  const { path, holder, told, has, reports } = watching(model("a"));
+  const before = holder.current();
+  writeFileSync(path, `${model("a", "b")}keys: [{ name: web, kei: x }]\n`);
+  await within(() => reports.length > 0);
+  expect(reports[0]).toContainEqual({
+    file: path,
+    line: 4,
+    column: 21,
+    key: "keys[0].kei",
+    message: "unknown key (did you mean `key`?)",
+  });
+  await Bun.sleep(700);
+  expect(reports).toHaveLength(1);
+  expect(holder.current()).toBe(before);
+  writeFileSync(path, model("a"));
+  await within(() => told.length > 0);
+  expect(told).toEqual(["nothing changed"]);
+  writeFileSync(path, model("a", "b"));
+  await within(() => has("b"));
+});
+
+test.concurrent("a file written bit by bit ends in what it says at last", async () => {
+  const { path, has } = watching(model("a"));
+  const text = model("b", "c", "d");
+  for (let end = 0; end < text.length; end += 40) {
+    writeFileSync(path, text.slice(0, end));
+    await Bun.sleep(120);
+  }
+  writeFileSync(path, text);
+  await within(() => has("b") && has("d") && !has("a"));
+});
+
+test.concurrent("a file is not read while it is being written, though its first half may be a good file", async () => {
+  const { path, has, told, reports } = watching(model("a"), { everyMs: 50, restMs: 400 });
+  await Bun.sleep(600);
+  for (const text of ["", model("b"), `${model("b")}nonsense`]) {
+    writeFileSync(path, text);
+    await Bun.sleep(60);
+  }
+  writeFileSync(path, model("b", "c"));
+  await within(() => has("c"));
+  expect(told).toEqual(["2 models added, 1 model removed"]);
+  expect(reports).toEqual([]);
+});
+
+test.concurrent("an emptied file does not empty the gateway", async () => {
+  const { path, has, reports } = watching(model("a"));
+  await Bun.sleep(400);
+  writeFileSync(path, "");
+  await within(() => reports.length > 0);
+  expect(reports[0]?.[0]?.message).toContain("is empty");
+  expect(has("a")).toBe(true);
+  writeFileSync(path, "{}");
+  await within(() => !has("a"));
+});
+
+test.concurrent("an editor that renames a new file into place is followed", async () => {
+  const { path, has } = watching(model("a"));
+  writeFileSync(`${path}.new`, model("b"));
+  renameSync(`${path}.new`, path);
+  await within(() => has("b"));
+  // Same length, and vim's way: away with the old one first.
+  renameSync(path, `${path}~`);
+  writeFileSync(path, model("c"));
+  await within(() => has("c"));
+});
+
+test.concurrent("a Kubernetes volume, where a symlink to a folder is swapped, is followed", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "vexel-volume-"));
+  for (const [name, id] of [
+    ["..1", "a"],
+    ["..2", "b"],
+  ] as const) {
+    mkdirSync(join(folder, name));
+    writeFileSync(join(folder, name, "vexel.yaml"), model(id));
+  }
+  symlinkSync("..1", join(folder, "..data"));
+  symlinkSync("..data/vexel.yaml", join(folder, "vexel.yaml"));
+  const { has } = watchAt(join(folder, "vexel.yaml"), () => rmSync(folder, { recursive: true }));
+  expect(has("a")).toBe(true);
+  symlinkSync("..2", join(folder, "..new"));
+  renameSync(join(folder, "..new"), join(folder, "..data"));
+  await within(() => has("b") && !has("a"));
+});
+
+test.concurrent("a deleted file is reported once and its last word stays; a new one is taken up", async () => {
+  const { path, has, reports } = watching(model("a"));
+  await Bun.sleep(400);
+  rmSync(path);
+  await within(() => reports.length > 0);
+  await Bun.sleep(700);
+  expect(reports).toHaveLength(1);
+  expect(reports[0]?.[0]).toMatchObject({ file: path, line: 0 });
+  expect(has("a")).toBe(true);
+  writeFileSync(path, model("b"));
+  await within(() => has("b"));
+});
+
+test.concurrent("a file made after the start is taken up", async () => {
+  const { path, has, reports } = watching();
+  await Bun.sleep(500);
+  expect(reports).toEqual([]);
+  writeFileSync(path, model("a"));
+  await within(() => has("a"));
+});
+
+test.concurrent("a file that was only touched changes nothing", async () => {
+  const { path, holder, told } = watching(model("a"));
+  const before = holder.current();
+  chmodSync(path, 0o600);
+  writeFileSync(path, `${model("a")}# a comment\n`);
+  await Bun.sleep(700);
+  expect(holder.current()).toBe(before);
+  expect(told).toEqual([]);
+});
+
+test.concurrent("nothing is followed once the watch is closed", async () => {
+  const { path, has, watch } = watching(model("a"));
+  watch.close();
+  writeFileSync(path, model("b"));
+  await Bun.sleep(700);
+  expect(has("b")).toBe(false);
+});
+
+test.concurrent("a defect while loading is reported and does not end the watch", async () => {
+  const { path, holder } = watching(model("a"));
+  const reports: string[] = [];
+  let broken = true;
+  const { close } = watchConfig({
+    path,
+    holder,
+    load: (version) => {
+      if (broken) throw new Error("a defect");
+      return loadSnapshot({ path, env: {}, version });
+    },
+    report: (problems) => reports.push(describeProblems(problems)),
+    reloaded: () => {},
+  });
+  open.push(close);
+  await within(() => reports.length > 0);
+  expect(reports[0]).toContain("could not be applied: Error: a defect");
+  broken = false;
+  writeFileSync(path, model("b"));
+  await within(() => holder.current().models.has("b"));
+});

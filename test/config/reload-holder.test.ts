@@ -1,0 +1,68 @@
+/** The holder: one snapshot at a time, swapped whole, and everyone who asked is told. */
+import { expect, test } from "bun:test";
+import { changes } from "../../server/config/describe-changes.ts";
+import { SnapshotHolder } from "../../server/config/snapshot-holder.ts";
+import { loadSnapshot } from "../../server/config/load-snapshot.ts";
+import type { Snapshot } from "../../server/config/snapshot.ts";
+
+const snapshot = (version: number, env: Record<string, string> = {}): Snapshot => {
+  const loaded = loadSnapshot({ path: "/nowhere/vexel.yaml", env, version });
+  if (!loaded.ok) throw new Error("refused");
+  return loaded.snapshot;
+};
+
+test("a replacement that throws keeps the old snapshot and tells nobody", () => {
+  const first = snapshot(1);
+  const holder = new SnapshotHolder(first);
+  let told = 0;
+  holder.subscribe(() => told++);
+  expect(() =>
+    holder.replace(() => {
+      throw new Error("half built");
+    }),
+  ).toThrow("half built");
+  expect(holder.current()).toBe(first);
+  expect(told).toBe(0);
+});
+
+test("subscribers are told of the new and the old, until they leave", () => {
+  const holder = new SnapshotHolder(snapshot(1));
+  const told: number[][] = [];
+  const leave = holder.subscribe((now, before) => told.push([before.version, now.version]));
+  holder.replace(({ version }) => snapshot(version + 1));
+  holder.replace((current) => current);
+  leave();
+  holder.replace(({ version }) => snapshot(version + 1));
+  expect(told).toEqual([[1, 2]]);
+  expect(holder.current().version).toBe(3);
+});
+
+test("a subscriber that throws keeps no other from being told", () => {
+  const holder = new SnapshotHolder(snapshot(1));
+  let told = 0;
+  holder.subscribe(() => {
+    throw new Error("mine");
+  });
+  holder.subscribe(() => told++);
+  expect(() => holder.replace(() => snapshot(2))).toThrow(AggregateError);
+  expect([told, holder.current().version]).toEqual([1, 2]);
+});
+
+test("what changed is told in counts, and nothing when nothing did", () => {
+  expect(changes(snapshot(1), snapshot(2))).toBe("");
+  expect(changes(snapshot(1), snapshot(2, { MISTRAL_API_KEY: "k" }))).toBe(
+    "1 upstream added, 2 models added",
+  );
+  const [a, b] = [snapshot(1, { JINA_API_KEY: "a" }), snapshot(2, { JINA_API_KEY: "b" })];
+  expect(changes(a, b)).toBe("1 upstream changed, 4 models changed");
+});
+
+test("keys that the command line has made meanwhile are no change of the configuration", () => {
+  const now = snapshot(1);
+  const made = { id: "key_1", name: "night", hash: "h", models: ["*"], source: "store" } as const;
+  expect(changes(now, { ...now, keys: new Map([...now.keys, ["h", made]]) })).toBe("");
+  const written = { ...made, source: "file" } as const;
+  expect(changes(now, { ...now, keys: new Map([...now.keys, ["h", written]]) })).toBe(
+    "1 key added",
+  );
+});

@@ -1,0 +1,135 @@
+/** Every kind that speaks OpenAI's language, as OpenAI itself would understand and answer it. */
+import type { WireRequest } from "../../server/upstream/adapter.ts";
+import { adapters, openaiShaped } from "../../server/upstream/adapters/index.ts";
+import type { EmbeddingInput, Target } from "../../server/upstream/contract.ts";
+import { kinds } from "../../server/upstream/kinds.ts";
+import { purposeFields } from "../../server/upstream/task-type.ts";
+import type { Understood, VendorCase } from "./vendor-case.ts";
+import { readBody, writeFloats } from "./written.ts";
+
+const key = "sk-upstream-0123456789abcdef";
+
+const targetOf = (kind: string, options: Record<string, unknown>): Target => ({
+  model: "org/target-model",
+  upstream: {
+    id: "upstream",
+    kind,
+    baseUrl: kinds.get(kind)?.baseUrl ?? "https://upstream.example/v1",
+    apiKey: key,
+    headers: {},
+    options,
+  },
+});
+
+const traitsOf = (target: Target) => {
+  const question = adapters.get(target.upstream.kind)?.embeddings;
+  if (!question) throw new Error(`${target.upstream.kind} has no embeddings`);
+  return question.traits(target);
+};
+
+function understand(request: WireRequest, target: Target): Understood {
+  const { pathname } = new URL(request.url);
+  if (!pathname.endsWith("/embeddings")) throw new Error(`nobody lives at ${pathname}`);
+  const { model, input, encoding_format, dimensions, ...others } = readBody(request);
+  if (model !== target.model) throw new Error(`there is no model ${String(model)}`);
+  const { purposes } = traitsOf(target);
+  const field =
+    typeof purposes === "object" ? purposes.field : purposeFields.find((name) => name in others);
+  const purpose = field === undefined ? undefined : others[field];
+  return {
+    input: readInput(input),
+    encoding: encoding_format === "base64" ? "base64" : "float",
+    ...(typeof dimensions === "number" && { dimensions }),
+    ...(typeof purpose === "string" && { purpose }),
+  };
+}
+
+function readInput(input: unknown): EmbeddingInput {
+  const entries: unknown[] = Array.isArray(input) ? input : [input];
+  if (entries.every((entry) => typeof entry === "string")) return { kind: "text", texts: entries };
+  const lists = typeof entries[0] === "number" ? [entries] : entries;
+  return { kind: "tokens", tokens: lists as number[][] };
+}
+
+const packed = (vector: Float32Array): string =>
+  `"${Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength).toString("base64")}"`;
+
+const error = (message: string, type: string, code: string | null): string =>
+  JSON.stringify({ error: { message, type, param: null, code } });
+
+/** https://platform.openai.com/docs/guides/error-codes, as recorded by the official clients' tests. */
+const refusals: VendorCase["refusals"] = [
+  {
+    status: 401,
+    body: error(
+      `Incorrect API key provided: ${key}. You can find your API key at https://platform.openai.com/account/api-keys.`,
+      "invalid_request_error",
+      "invalid_api_key",
+    ),
+    fault: "upstream_credentials",
+  },
+  {
+    status: 429,
+    headers: { "retry-after": "20" },
+    body: error(
+      "Rate limit reached for org/target-model in organization org-0123456789 on requests per min.",
+      "requests",
+      "rate_limit_exceeded",
+    ),
+    fault: "upstream_rate_limit",
+  },
+  {
+    status: 429,
+    body: error(
+      "You exceeded your current quota, please check your plan and billing details.",
+      "insufficient_quota",
+      "insufficient_quota",
+    ),
+    fault: "insufficient_quota",
+  },
+  {
+    status: 400,
+    body: error(
+      "This model's maximum context length is 8192 tokens, however you requested 9000 tokens.",
+      "invalid_request_error",
+      null,
+    ),
+    fault: "upstream_rejected",
+  },
+  {
+    status: 404,
+    body: error(
+      "The model `org/target-model` does not exist or you do not have access to it.",
+      "invalid_request_error",
+      "model_not_found",
+    ),
+    fault: "model_not_found",
+  },
+  { status: 500, body: "<html>Internal Server Error</html>", fault: "upstream_error" },
+  { status: 503, body: error("overloaded", "server_error", null), fault: "upstream_overloaded" },
+];
+
+function caseOf(name: string, target: Target): VendorCase {
+  const { base64 } = traitsOf(target);
+  return {
+    name,
+    target,
+    understand: (request) => understand(request, target),
+    answer: (vectors, tokens) => {
+      const data = vectors.map((vector, index) => {
+        const embedding = base64 ? packed(vector) : writeFloats(vector);
+        return `{"object":"embedding","index":${index},"embedding":${embedding}}`;
+      });
+      const usage =
+        tokens === undefined ? "" : `,"usage":{"prompt_tokens":${tokens},"total_tokens":${tokens}}`;
+      return { body: `{"object":"list","data":[${data.join(",")}],"model":"m"${usage}}` };
+    },
+    tellsUsage: true,
+    refusals,
+  };
+}
+
+export const openaiShapedCases: readonly VendorCase[] = [
+  ...openaiShaped.map(({ kind: { name } }) => caseOf(name, targetOf(name, {}))),
+  caseOf("azure with apiVersion", targetOf("azure", { apiVersion: "2025-04-01-preview" })),
+];

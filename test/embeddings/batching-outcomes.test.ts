@@ -1,0 +1,292 @@
+/** Whatever happens to one of those who travel together, the others come home with what is theirs. */
+import { describe, expect, test } from "bun:test";
+import { batch } from "../../server/embeddings/batch.ts";
+import { GatewayError } from "../../server/lib/gateway-error.ts";
+import {
+  answerTo,
+  arrange,
+  broken,
+  call,
+  callFor,
+  type EmbeddingsSend,
+  HeldUpstream,
+  outcomeOf,
+  rejected,
+  routeTo,
+  settled,
+  targetNamed,
+  textsOf,
+  tooManyTokens,
+  traitsOf,
+  vectorFor,
+} from "./travelling-fixture.ts";
+
+describe("a caller who hangs up", () => {
+  const reason = new Error("gone");
+
+  test("while waiting leaves at once and is not sent", async () => {
+    const { upstream, send, busy, free } = arrange();
+    busy();
+    const calls = ["a", "b", "c"].map((text) => call(text));
+    const outcomes = calls.map((given) => outcomeOf(send(given)));
+    calls[1]?.signal.abort(reason);
+    expect(await outcomes[1]).toEqual({ error: reason });
+    await free();
+    expect(upstream.asked[1]).toEqual(["a", "c"]);
+    upstream.visits[1]?.answer();
+    expect(await outcomes[2]).toHaveProperty("value.vectors", [vectorFor("c")]);
+  });
+
+  test("as the last of those who wait leaves nothing behind", async () => {
+    const { upstream, send, busy, free } = arrange({}, { maxWaiting: 1 });
+    busy();
+    const given = call("a");
+    const outcome = outcomeOf(send(given));
+    given.signal.abort(reason);
+    expect(await outcome).toEqual({ error: reason });
+    // There is room again, for any model.
+    void send(callFor(["b"], routeTo(...given.route.targets)));
+    expect(upstream.visits).toHaveLength(1);
+    await free();
+    expect(upstream.asked).toEqual([["first"], ["b"]]);
+  });
+
+  test("under way leaves at once, and the others never notice", async () => {
+    const { upstream, send, busy, free } = arrange();
+    busy();
+    const calls = ["a", "b", "c"].map((text) => call(text));
+    const outcomes = calls.map((given) => outcomeOf(send(given)));
+    await free();
+    calls[0]?.signal.abort(reason);
+    expect(await outcomes[0]).toEqual({ error: reason });
+    expect(upstream.visits[1]?.call.signal.aborted).toBe(false);
+    upstream.visits[1]?.answer();
+    expect(await outcomes[1]).toHaveProperty("value.vectors", [vectorFor("b")]);
+    expect(await outcomes[2]).toHaveProperty("value.vectors", [vectorFor("c")]);
+  });
+
+  test("as the last of a party ends its call", async () => {
+    const { upstream, send, busy, free } = arrange();
+    busy();
+    const calls = ["a", "b"].map((text) => call(text));
+    const outcomes = calls.map((given) => outcomeOf(send(given)));
+    await free();
+    for (const given of calls) given.signal.abort(reason);
+    expect(await Promise.all(outcomes)).toEqual([{ error: reason }, { error: reason }]);
+    await settled();
+    expect(upstream.visits[1]?.call.signal.aborted).toBe(true);
+    expect(upstream.underWay).toBe(0);
+    expect(upstream.visits).toHaveLength(2);
+  });
+
+  test("makes room for another", async () => {
+    const { upstream, send, busy } = arrange({ maxItems: 3 });
+    busy();
+    const calls = ["a", "b", "c", "d"].map((text) => call(text));
+    const outcomes = calls.slice(0, 2).map((given) => outcomeOf(send(given)));
+    calls[0]?.signal.abort(reason);
+    void send(calls[2]!);
+    expect(upstream.visits).toHaveLength(1);
+    void send(calls[3]!);
+    expect(upstream.asked).toEqual([["first"], ["b", "c", "d"]]);
+    expect(await outcomes[0]).toEqual({ error: reason });
+  });
+
+  test("after leaving alone does nothing to those who came later", async () => {
+    const { upstream, send, busy, free } = arrange();
+    busy();
+    const lonely = call("a");
+    const outcome = outcomeOf(send(lonely));
+    await free();
+    const later = ["b", "c"].map((text) => send(call(text)));
+    lonely.signal.abort(reason);
+    expect(await outcome).toEqual({ error: reason });
+    await settled();
+    expect(upstream.asked).toEqual([["first"], ["a"], ["b", "c"]]);
+    upstream.visits[2]?.answer();
+    expect((await Promise.all(later)).map(({ vectors }) => vectors)).toEqual([
+      [vectorFor("b")],
+      [vectorFor("c")],
+    ]);
+  });
+
+  test("before the party is taken apart is not sent again", async () => {
+    const { upstream, send, busy, free } = arrange();
+    busy();
+    const calls = ["a", "b", "c"].map((text) => call(text));
+    const outcomes = calls.map((given) => outcomeOf(send(given)));
+    await free();
+    calls[1]?.signal.abort(reason);
+    upstream.visits[1]?.fail(rejected("no"));
+    await settled();
+    await upstream.answerAll();
+    expect(upstream.asked.slice(2)).toEqual([["a"], ["c"]]);
+    expect(await outcomes[1]).toEqual({ error: reason });
+    expect(await outcomes[2]).toHaveProperty("value.vectors", [vectorFor("c")]);
+  });
+
+  test("before being sent never travels", async () => {
+    const { upstream, send, busy, free } = arrange();
+    busy();
+    const given = call("a");
+    given.signal.abort(reason);
+    expect(await outcomeOf(send(given))).toEqual({ error: reason });
+    await free();
+    expect(upstream.visits).toHaveLength(1);
+  });
+
+  test("is no longer listened to after the outcome, good or bad", async () => {
+    for (const bad of [false, true]) {
+      const { upstream, send, busy, free } = arrange();
+      busy();
+      const calls = ["a", "b"].map((text) => call(text));
+      const outcomes = calls.map((given) => outcomeOf(send(given)));
+      await free();
+      if (bad) upstream.visits[1]?.fail(broken());
+      else upstream.visits[1]?.answer();
+      await Promise.all(outcomes);
+      expect(calls.map(({ signal }) => signal.heard.size)).toEqual([0, 0]);
+    }
+  });
+});
+
+describe("a party that fails", () => {
+  /** Everyone is sent while the target is busy; then the upstream serves as it likes. */
+  async function together(texts: readonly string[], serve: EmbeddingsSend) {
+    const asked: (readonly string[])[] = [];
+    const first = Promise.withResolvers<void>();
+    const send = batch({
+      traits: traitsOf({}),
+      enabled: () => true,
+      lanes: 1,
+      quickMs: 0,
+      clock: () => 0,
+    })(async (given) => {
+      if (textsOf(given)[0] === "first") {
+        await first.promise;
+        return answerTo(given);
+      }
+      asked.push(textsOf(given));
+      return serve(given);
+    });
+    void send(call("first"));
+    const outcomes = texts.map((text) => outcomeOf(send(call(text))));
+    first.resolve();
+    return { outcomes: await Promise.all(outcomes), asked };
+  }
+
+  const texts = Array.from({ length: 16 }, (_, at) => `text ${at}`);
+
+  for (const fault of [rejected("text 11 is not allowed"), tooManyTokens()]) {
+    test(`for one input fails only its own caller (${fault.fault})`, async () => {
+      const { outcomes, asked } = await together(texts, async (given) => {
+        if (textsOf(given).includes("text 11")) throw fault;
+        return answerTo(given);
+      });
+      for (const [at, outcome] of outcomes.entries()) {
+        if (at === 11) expect(outcome).toEqual({ error: fault });
+        else expect(outcome).toHaveProperty("value.vectors", [vectorFor(`text ${at}`)]);
+      }
+      // One for the whole, then two for each halving.
+      expect(asked).toHaveLength(9);
+    });
+  }
+
+  test("for every input tells each caller its own, in twice the calls at most", async () => {
+    const { outcomes, asked } = await together(texts, async (given) => {
+      throw rejected(`${textsOf(given).join()} is not allowed`);
+    });
+    for (const [at, outcome] of outcomes.entries()) {
+      expect(outcome).toHaveProperty("error.message", `text ${at} is not allowed`);
+    }
+    expect(asked.length).toBeLessThan(2 * texts.length);
+  });
+
+  test("through the upstream's own fault fails for all, and is not taken apart", async () => {
+    const fault = broken();
+    const { outcomes, asked } = await together(texts, () => Promise.reject(fault));
+    expect(asked).toHaveLength(1);
+    for (const outcome of outcomes) expect(outcome).toEqual({ error: fault });
+  });
+
+  test.each(["upstream_error", "upstream_invalid"] as const)(
+    "because one input is more than the server can digest (%s), fails only for that one's caller",
+    async (fault) => {
+      const { outcomes } = await together(["a", "poison", "c", "d"], async (given) => {
+        if (textsOf(given).includes("poison")) throw new GatewayError(fault, "It choked.");
+        return answerTo(given);
+      });
+      for (const [at, text] of ["a", "poison", "c", "d"].entries()) {
+        if (text === "poison") expect(outcomes[at]).toHaveProperty("error.fault", fault);
+        else expect(outcomes[at]).toHaveProperty("value.vectors", [vectorFor(text)]);
+      }
+    },
+  );
+
+  test.each(["upstream_error", "upstream_invalid"] as const)(
+    "because the server fails whatever it is asked (%s), fails for all after its two halves",
+    async (fault) => {
+      const many = Array.from({ length: 32 }, (_, at) => `text ${at}`);
+      const { outcomes, asked } = await together(many, async () => {
+        throw new GatewayError(fault, "It is down.");
+      });
+      for (const outcome of outcomes) expect(outcome).toHaveProperty("error.fault", fault);
+      expect(asked).toHaveLength(3);
+    },
+  );
+
+  test("because the server fails, and then takes no more calls, is not sent again", async () => {
+    const many = Array.from({ length: 32 }, (_, at) => `text ${at}`);
+    const { outcomes, asked } = await together(many, async (given) => {
+      if (textsOf(given).includes("text 31")) throw new GatewayError("upstream_error", "It fell.");
+      throw new GatewayError("upstream_unreachable", "Nobody is there.");
+    });
+    for (const outcome of outcomes) expect(outcome).toHaveProperty("error");
+    expect(asked).toHaveLength(3);
+  });
+
+  test("through a wrong number of vectors fails for all: nobody gets a guess", async () => {
+    for (const wrong of [1, -1]) {
+      const { outcomes } = await together(["a", "b", "c"], async (given) => ({
+        vectors: Array.from({ length: textsOf(given).length + wrong }, () => [1]),
+      }));
+      for (const outcome of outcomes) {
+        expect(outcome).toHaveProperty("error.fault", "upstream_invalid");
+      }
+    }
+  });
+
+  test("through a defect fails for all", async () => {
+    const defect = new TypeError("x is not a function");
+    const { outcomes } = await together(["a", "b"], () => {
+      throw defect;
+    });
+    expect(outcomes).toEqual([{ error: defect }, { error: defect }]);
+  });
+
+  test("lets each caller go on to another target, together again", async () => {
+    const [bad, good] = [targetNamed("bad"), targetNamed("good")];
+    const upstreams = new Map([bad, good].map((target) => [target, new HeldUpstream()]));
+    const both = routeTo(bad, good);
+    const joined = batch({
+      traits: traitsOf({}),
+      enabled: () => true,
+      lanes: 1,
+      quickMs: 0,
+      clock: () => 0,
+    })((given) => upstreams.get(given.target!)!.next(given));
+    const send: EmbeddingsSend = (given) =>
+      joined({ ...given, target: bad }).catch(() => joined({ ...given, target: good }));
+    const outcomes = ["a", "b", "c", "d"].map((text) => outcomeOf(send(callFor([text], both))));
+    await settled();
+    for (const visit of upstreams.get(bad)!.visits) visit.fail(broken());
+    await settled();
+    for (const visit of upstreams.get(bad)!.visits) visit.fail(broken());
+    await settled();
+    await upstreams.get(good)!.answerAll();
+    for (const [at, outcome] of (await Promise.all(outcomes)).entries()) {
+      expect(outcome).toHaveProperty("value.vectors", [vectorFor("abcd"[at] ?? "")]);
+    }
+    expect(upstreams.get(good)!.asked).toEqual([["a"], ["b", "c", "d"]]);
+  });
+});

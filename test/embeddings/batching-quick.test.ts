@@ -1,0 +1,67 @@
+/** Calls travel together only where that is quicker than not to. */
+import { describe, expect, test } from "bun:test";
+import { batch } from "../../server/embeddings/batch.ts";
+import { answerTo, call, settled, traitsOf } from "./travelling-fixture.ts";
+
+describe("a target that is quick", () => {
+  /** Answers after so long, by a clock of its own. */
+  async function inFlightAtOnce(tookMs: number): Promise<number> {
+    let now = 0;
+    const held: (() => void)[] = [];
+    const send = batch({
+      traits: traitsOf({}),
+      enabled: () => true,
+      lanes: 1,
+      quickMs: 5,
+      clock: () => now,
+    })((given) => new Promise((resolve) => held.push(() => resolve(answerTo(given)))));
+    // One answer tells how quick it is.
+    const first = send(call("first"));
+    now += tookMs;
+    held.shift()?.();
+    await first;
+    const calls = [];
+    for (const text of ["a", "b", "c"]) {
+      calls.push(send(call(text)));
+      // Each in a turn of its own: those of one turn go together in any case.
+      await new Promise(setImmediate);
+    }
+    await settled();
+    const atOnce = held.length;
+    while (held.length > 0) {
+      held.shift()?.();
+      await settled();
+    }
+    await Promise.all(calls);
+    return atOnce;
+  }
+
+  test("is never busy: no call waits for it", async () => {
+    expect(await inFlightAtOnce(4)).toBe(3);
+  });
+
+  test("is busy once it is slow", async () => {
+    expect(await inFlightAtOnce(6)).toBe(1);
+  });
+
+  test("gets requests that arrive in the same event-loop turn in one upstream request, without a timer", async () => {
+    let now = 0;
+    const requests: (readonly string[])[] = [];
+    const send = batch({
+      traits: traitsOf({}),
+      enabled: () => true,
+      // A request that waited for this timer would not be sent within the test.
+      maxWaitMs: 1_000_000,
+      quickMs: 5,
+      clock: () => now++,
+    })(async (given) => {
+      const { input } = given.query;
+      requests.push(input.kind === "text" ? input.texts : []);
+      await new Promise(setImmediate);
+      return answerTo(given);
+    });
+    await send(call("first"));
+    await Promise.all(["a", "b", "c", "d"].map((text) => send(call(text))));
+    expect(requests).toEqual([["first"], ["a"], ["b", "c", "d"]]);
+  });
+});

@@ -1,0 +1,322 @@
+/** Small calls for a busy target travel together, and no caller can tell. */
+
+import { describe, expect, test } from "bun:test";
+import { type BatchOptions, batch } from "../../server/embeddings/batch.ts";
+import { Pieces } from "../../server/lib/chunked-bytes.ts";
+import type { EmbeddingsQuery, EmbeddingsReply } from "../../server/upstream/contract.ts";
+import {
+  answerTo,
+  arrange,
+  broken,
+  type CountedCall,
+  call,
+  callFor,
+  type EmbeddingsSend,
+  entriesOf,
+  outcomeOf,
+  route,
+  routeTo,
+  settled,
+  targetNamed,
+  traitsOf,
+  vectorFor,
+} from "./travelling-fixture.ts";
+
+describe("a call for an idle target", () => {
+  test("goes out in the same tick, as it is, and so does its answer", async () => {
+    const { upstream, send } = arrange();
+    const given = call("a");
+    const reply = send(given);
+    expect(upstream.visits[0]?.call).toBe(given);
+    const answer: EmbeddingsReply = { vectors: [[1]] };
+    upstream.visits[0]?.answer(answer);
+    expect(await reply).toBe(answer);
+    expect(given.trip.batched).toBeUndefined();
+    expect(given.signal.heard.size).toBe(1); // The upstream's own.
+  });
+
+  test("that comes with others goes with them, in the same turn of the event loop", async () => {
+    const { upstream, send } = arrange({}, { lanes: 3 });
+    for (const text of ["a", "b", "c", "d"]) void send(call(text));
+    expect(upstream.asked).toEqual([["a"]]);
+    await new Promise(setImmediate);
+    expect(upstream.asked).toEqual([["a"], ["b", "c", "d"]]);
+  });
+
+  test("does not wait as long as a lane is free", async () => {
+    const { upstream, send } = arrange({}, { lanes: 3 });
+    for (const text of ["a", "b", "c", "d"]) {
+      void send(call(text));
+      await new Promise(setImmediate);
+    }
+    expect(upstream.asked).toEqual([["a"], ["b"], ["c"]]);
+  });
+
+  test("that fails frees its lane as well", async () => {
+    const { upstream, send } = arrange();
+    const outcome = outcomeOf(send(call("a")));
+    upstream.visits[0]?.fail(broken());
+    expect(await outcome).toHaveProperty("error.fault", "upstream_overloaded");
+    void send(call("b"));
+    expect(upstream.asked).toEqual([["a"], ["b"]]);
+  });
+});
+
+describe("calls for a busy target", () => {
+  test("wait, and leave as one when a lane is free", async () => {
+    const { upstream, send, busy, free } = arrange();
+    busy();
+    const calls = ["a", "b", "c"].map((text) => call(text));
+    const replies = calls.map(send);
+    await settled();
+    expect(upstream.visits).toHaveLength(1);
+    await free();
+    expect(upstream.asked).toEqual([["first"], ["a", "b", "c"]]);
+    expect(upstream.visits[1]?.call.query.single).toBe(false);
+    upstream.visits[1]?.answer();
+    for (const [at, reply] of (await Promise.all(replies)).entries()) {
+      expect(reply.vectors).toEqual([vectorFor("abc"[at] ?? "")]);
+    }
+    expect(calls.map(({ trip }) => trip.batched)).toEqual([3, 3, 3]);
+  });
+
+  test("with several inputs get all of theirs, in order, and nobody's own words", async () => {
+    const { upstream, send, busy, free } = arrange();
+    busy();
+    const inputs = [["a", "b"], ["c"], ["d", "e", "f"]];
+    const replies = inputs.map((texts) => send(callFor(texts, route)));
+    await free();
+    const { call: joined, answer } = upstream.visits[1]!;
+    answer({
+      ...answerTo(joined),
+      verbatim: { body: Pieces.of(Buffer.from("{}")), model: "m", encoding: "float" },
+    });
+    for (const [at, reply] of (await Promise.all(replies)).entries()) {
+      expect(reply.vectors).toEqual((inputs[at] ?? []).map((text) => vectorFor(text)));
+      expect(reply).not.toHaveProperty("verbatim");
+    }
+  });
+
+  test("that found nobody to travel with go as they are", async () => {
+    const { upstream, send, busy, free } = arrange();
+    busy();
+    const lonely = call("a");
+    const reply = send(lonely);
+    await free();
+    expect(upstream.visits[1]?.call).toBe(lonely);
+    const answer: EmbeddingsReply = { vectors: [[1]] };
+    upstream.visits[1]?.answer(answer);
+    expect(await reply).toBe(answer);
+  });
+
+  test("leave after the longest wait, although no lane is free", async () => {
+    const { upstream, send, busy } = arrange({}, { maxWaitMs: 5 });
+    busy();
+    void send(call("a"));
+    void send(call("b"));
+    await Bun.sleep(30);
+    expect(upstream.asked).toEqual([["first"], ["a", "b"]]);
+    expect(upstream.underWay).toBe(2);
+  });
+
+  test("leave in the order they came, one party for each lane that is free", async () => {
+    const { upstream, send, busy, free } = arrange();
+    busy();
+    for (const user of ["u", "v", "u"]) void send(call(`of ${user}`, { user }));
+    await free();
+    expect(upstream.asked.slice(1)).toEqual([["of u", "of u"]]);
+    upstream.visits[1]?.answer();
+    await settled();
+    expect(upstream.asked.slice(2)).toEqual([["of v"]]);
+  });
+
+  test("need at most an eighth of the upstream's calls", async () => {
+    let [calls, free] = [0, 4];
+    const queue: (() => void)[] = [];
+    // Four at a time, each takes a while; more wait inside.
+    const upstream: EmbeddingsSend = async (given) => {
+      calls++;
+      if (free > 0) free--;
+      else await new Promise<void>((resolve) => queue.push(resolve));
+      await Bun.sleep(2);
+      const waiting = queue.shift();
+      if (waiting) waiting();
+      else free++;
+      return answerTo(given);
+    };
+    const send = batch({ traits: traitsOf({}), enabled: () => true, quickMs: 0, clock: () => 0 })(
+      upstream,
+    );
+    const caller = async (name: number): Promise<void> => {
+      for (let round = 0; round < 4; round++) {
+        const text = `${name} ${round}`;
+        expect((await send(call(text))).vectors).toEqual([vectorFor(text)]);
+      }
+    };
+    await Promise.all(Array.from({ length: 256 }, (_, name) => caller(name)));
+    // Each takes the same time and four run at once, so it is an eighth of the time as well.
+    expect(calls).toBeLessThan((256 * 4) / 8);
+  });
+});
+
+describe("a party", () => {
+  test("leaves at once when it is full", () => {
+    const { upstream, send, busy } = arrange({ maxItems: 3 });
+    busy();
+    for (const text of ["a", "b", "c"]) void send(call(text));
+    expect(upstream.asked).toEqual([["first"], ["a", "b", "c"]]);
+  });
+
+  test("is never larger than the gateway wants it, although the target could take more", () => {
+    const { upstream, send, busy } = arrange({}, { maxTogether: 2 });
+    busy();
+    for (const text of ["a", "b", "c", "d", "e"]) void send(call(text));
+    expect(upstream.asked).toEqual([["first"], ["a", "b"], ["c", "d"]]);
+  });
+
+  test("keeps within the target's inputs, bytes and tokens", async () => {
+    const inputs = [["aaaa", "bbbb"], ["cccc"], ["dddd", "eeee"]];
+    const limits = [{ maxItems: 4 }, { maxBytes: 19 }, { maxTokens: 4 }];
+    for (const limit of limits) {
+      const { upstream, send, busy, free } = arrange(limit);
+      busy();
+      for (const texts of inputs) void send(callFor(texts, route));
+      expect(upstream.asked.slice(1)).toEqual([["aaaa", "bbbb", "cccc"]]);
+      await free();
+      upstream.visits[1]?.answer();
+      await settled();
+      expect(upstream.asked.slice(2)).toEqual([["dddd", "eeee"]]);
+    }
+  });
+
+  test("is made of calls that differ in nothing but inputs and encoding", async () => {
+    const pairs: [Partial<EmbeddingsQuery>, Partial<EmbeddingsQuery>][] = [
+      [{}, { dimensions: 3 }],
+      [{ dimensions: 2 }, { dimensions: 3 }],
+      [{}, { user: "u" }],
+      [{ user: "u" }, { user: "v" }],
+      [{}, { purpose: { field: "task", given: "query" } }],
+      [
+        { purpose: { field: "task", given: "query" } },
+        { purpose: { field: "task", given: "document" } },
+      ],
+      [
+        { purpose: { field: "task", given: "query" } },
+        { purpose: { field: "input_type", given: "query" } },
+      ],
+      [{}, { input: { kind: "tokens", tokens: [[1]] } }],
+      [{ user: "u" }, { user: "u", input: { kind: "tokens", tokens: [[1]] } }],
+    ];
+    for (const [one, other] of pairs) {
+      const { upstream, send, busy, free } = arrange();
+      busy();
+      const calls = [
+        call("a", one),
+        call("b", other),
+        call("c", { ...one, encoding: "base64" }),
+        call("d", other),
+      ];
+      const replies = calls.map(send);
+      await free();
+      await upstream.answerAll();
+      expect(upstream.visits.map(({ call: { query } }) => entriesOf(query.input).length)).toEqual([
+        1, 2, 2,
+      ]);
+      for (const [at, reply] of (await Promise.all(replies)).entries()) {
+        expect(reply.vectors).toEqual(answerTo(calls[at]!).vectors);
+      }
+    }
+  });
+
+  test("does not mistake a user's name for another option", async () => {
+    const { upstream, send, busy, free } = arrange();
+    busy();
+    void send(call("a", { user: "null" }));
+    void send(call("b", { dimensions: 1 }));
+    void send(call("c", { user: "1" }));
+    void send(call("d", { user: 'x","y' }));
+    await free();
+    await upstream.answerAll();
+    expect(upstream.asked.slice(1)).toEqual([["a"], ["b"], ["c"], ["d"]]);
+  });
+});
+
+describe("goes by itself, without waiting,", () => {
+  const expectAlone = (options: Partial<BatchOptions>, given: CountedCall): void => {
+    const { upstream, send, busy } = arrange({}, options);
+    busy();
+    void send(given);
+    expect(upstream.visits[1]?.call).toBe(given);
+  };
+
+  test("a call with many inputs", () => {
+    expectAlone({ maxJoining: 2 }, callFor(["a", "b", "c"], route));
+  });
+
+  test("a call with fields that are not understood", () => {
+    expectAlone({}, call("a", { rest: { truncate: true } }));
+  });
+
+  test("a call for a model that has it switched off", () => {
+    expectAlone({ enabled: () => false }, call("a"));
+  });
+
+  test("a call that nobody else would fit beside", () => {
+    const { upstream, send, busy } = arrange({ maxItems: 1 });
+    busy();
+    const given = call("a");
+    void send(given);
+    expect(upstream.visits[1]?.call).toBe(given);
+    expect(given.trip.batched).toBeUndefined();
+  });
+
+  test("a call that finds too many waiting", async () => {
+    const { upstream, send, busy, free } = arrange({}, { maxWaiting: 2 });
+    busy();
+    for (const text of ["a", "b", "c"]) void send(call(text));
+    expect(upstream.asked).toEqual([["first"], ["c"]]);
+    upstream.visits[1]?.answer();
+    await free();
+    expect(upstream.asked.slice(2)).toEqual([["a", "b"]]);
+    // They have left, so others may wait.
+    for (const text of ["d", "e", "f"]) void send(call(text));
+    expect(upstream.asked.slice(3)).toEqual([["f"]]);
+  });
+
+  test("a call for another target, which is not busy", () => {
+    const { upstream, send, busy } = arrange();
+    busy();
+    void send(callFor(["a"], routeTo(targetNamed("b"))));
+    expect(upstream.asked).toEqual([["first"], ["a"]]);
+  });
+
+  test("a call of another model with the same target", () => {
+    const { upstream, send, busy } = arrange();
+    busy();
+    void send(call("a"));
+    void send(callFor(["b"], routeTo(...route.targets)));
+    expect(upstream.asked).toEqual([["first"], ["b"]]);
+  });
+});
+
+describe("the usage of a party", () => {
+  test("is shared out by length, to the last token", async () => {
+    const { upstream, send, busy, free } = arrange();
+    busy();
+    const replies = ["a", "bb", "日", "dddddd"].map((text) => send(call(text)));
+    await free();
+    const { call: joined, answer } = upstream.visits[1]!;
+    answer({ ...answerTo(joined), usage: { inputTokens: 13 } });
+    const tokens = (await Promise.all(replies)).map(({ usage }) => usage?.inputTokens);
+    expect(tokens).toEqual([1, 2, 3, 7]);
+  });
+
+  test("stays unknown where it is", async () => {
+    const { upstream, send, busy, free } = arrange();
+    busy();
+    const replies = ["a", "b"].map((text) => send(call(text)));
+    await free();
+    upstream.visits[1]?.answer({ vectors: [[1], [2]] });
+    for (const reply of await Promise.all(replies)) expect(reply).not.toHaveProperty("usage");
+  });
+});

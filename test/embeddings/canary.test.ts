@@ -1,0 +1,319 @@
+/** A target whose vectors are not those of the model's others is found, told of, and not asked until it is back. */
+import { describe, expect, test } from "bun:test";
+import {
+  type CanaryOptions,
+  type CanaryTold,
+  cosine,
+  createCanary,
+} from "../../server/embeddings/drift-canary.ts";
+import type { Model, Snapshot } from "../../server/config/snapshot.ts";
+import type { Signal } from "../../server/lib/signal.ts";
+import type { Target, Vector } from "../../server/upstream/contract.ts";
+import { fakeVector, startFake } from "../fake-upstream.ts";
+import { expectVectors, until } from "../faults/faults-fixture.ts";
+import { startGateway, testKey } from "../harness.ts";
+import { routeTo, targetNamed } from "./travelling-fixture.ts";
+
+const [a, b, c] = [targetNamed("a"), targetNamed("b"), targetNamed("c")];
+const modelNamed = (id: string, ...targets: Target[]): Model => ({ ...routeTo(...targets), id });
+
+/** By upstream: its vector, what it fails with, or nothing at all until it is given up. */
+type Says = Record<string, Vector | Error | "nothing">;
+
+function arrange(models: Model[], says: Says, more: Partial<CanaryOptions> = {}) {
+  const told: CanaryTold[] = [];
+  const asked: string[] = [];
+  const snapshot = (): Snapshot => ({
+    version: 1,
+    upstreams: new Map(),
+    models: new Map(models.map((model) => [model.id, model])),
+    keys: new Map(),
+  });
+  const canary = createCanary({
+    snapshot,
+    timeoutMs: 20,
+    ...more,
+    report: (one) => told.push(one),
+    embed: async (_, { upstream: { id } }, signal: Signal) => {
+      asked.push(id);
+      const said = says[id];
+      if (said === "nothing") {
+        return new Promise((_resolve, reject) => {
+          signal.addEventListener("abort", () => reject(signal.reason));
+        });
+      }
+      if (said instanceof Error || said === undefined) throw said;
+      return { vectors: [said] };
+    },
+  });
+  const words = (): string[] => told.map(({ what, target }) => `${target.upstream.id} ${what}`);
+  return { canary, told, asked, words, models, says };
+}
+
+const right = fakeVector("the right model", 64);
+const wrong = fakeVector("another model", 64);
+/** The same model on another machine: a hair away. */
+const nearly = right.map((number, at) => number * (1 + (at % 2 ? 1e-3 : -1e-3)));
+const packed = Buffer.from(nearly.buffer).toString("base64");
+
+describe("a target that nobody has looked at yet", () => {
+  const unsure = (says: Says, graceMs = 1000) => {
+    const model = modelNamed("m", a, b);
+    let now = 0;
+    let wanted = 0;
+    const arranged = arrange([model], says, {
+      graceMs,
+      clock: () => now,
+      onUnknown: () => {
+        wanted++;
+      },
+    });
+    const pass = (ms: number): void => {
+      now += ms;
+    };
+    return { ...arranged, model, pass, wanted: () => wanted };
+  };
+
+  test("is not asked before it is found to be right, and a look is asked for once", async () => {
+    const { canary, model, wanted } = unsure({ a: right, b: packed });
+    expect([canary.barred(model, a), canary.barred(model, b)]).toEqual([false, true]);
+    expect(canary.barred(model, b)).toBe(true);
+    expect(wanted()).toBe(1);
+    await canary.look(false);
+    expect(canary.barred(model, b)).toBe(false);
+    // The same after a reload, and one more that is new.
+    const more = modelNamed("m", a, b, c);
+    expect([a, b, c].map((target) => canary.barred(more, target))).toEqual([false, false, true]);
+    expect(wanted()).toBe(2);
+  });
+
+  test("is not asked at all if it turns out to have strayed", async () => {
+    const { canary, model, pass } = unsure({ a: right, b: wrong });
+    await canary.look(false);
+    pass(60_000);
+    expect(canary.barred(model, b)).toBe(true);
+    expect(canary.strayed(model, b)).toBe(true);
+  });
+
+  test("is asked after a moment where the first does not say anything", async () => {
+    const { canary, model, pass } = unsure({ a: new Error("down"), b: packed });
+    expect(canary.barred(model, b)).toBe(true);
+    await canary.look(false);
+    pass(1000);
+    expect(canary.barred(model, b)).toBe(false);
+  });
+
+  test("is looked at as soon as the first has answered anybody again", async () => {
+    const { canary, model, says, wanted } = unsure({ a: new Error("down"), b: wrong });
+    await canary.look(false);
+    expect(canary.strayed(model, b)).toBe(false);
+    expect(wanted()).toBe(0);
+    says.a = right;
+    expect([canary.strayed(model, a), canary.strayed(model, a)]).toEqual([false, false]);
+    expect(wanted()).toBe(1);
+    await canary.look(false);
+    expect(canary.strayed(model, b)).toBe(true);
+  });
+
+  test("is asked at once where nobody looks", () => {
+    const { canary, model } = unsure({ a: right, b: wrong }, 0);
+    expect(canary.barred(model, b)).toBe(false);
+  });
+});
+
+describe("a target that strays", () => {
+  test("is found by its vector, told of with both names, and not to be asked", async () => {
+    const model = modelNamed("m", a, b, c);
+    const { canary, told, words } = arrange([model], { a: right, b: wrong, c: packed });
+    await canary.look(false);
+    expect(words()).toEqual(["b strayed"]);
+    expect(told[0]).toMatchObject({ model: "m", target: b });
+    expect(told[0]!.why).toMatch(/not those of a: the cosine for one text is -?0\.\d{4}/);
+    expect([a, b, c].map((target) => canary.strayed(model, target))).toEqual([false, true, false]);
+  });
+
+  test("is found by the length of its vectors", async () => {
+    const model = modelNamed("m", a, b);
+    const { canary, told } = arrange([model], { a: right, b: right.subarray(0, 32) });
+    await canary.look(false);
+    expect(told[0]!.why).toBe("its vectors have 32 dimensions, those of a 64");
+    expect(canary.strayed(model, b)).toBe(true);
+  });
+
+  test("is told of once, and once more when it is back", async () => {
+    const model = modelNamed("m", a, b);
+    const { canary, words, says } = arrange([model], { a: right, b: wrong });
+    for (let look = 0; look < 3; look++) await canary.look(true);
+    expect(words()).toEqual(["b strayed"]);
+    says.b = nearly;
+    for (let look = 0; look < 3; look++) await canary.look(true);
+    expect(words()).toEqual(["b strayed", "b returned"]);
+    expect(canary.strayed(model, b)).toBe(false);
+  });
+
+  test("stays out while it does not answer", async () => {
+    const model = modelNamed("m", a, b);
+    const { canary, words, says } = arrange([model], { a: right, b: wrong });
+    await canary.look(true);
+    says.b = new Error("down");
+    await canary.look(true);
+    expect(words()).toEqual(["b strayed", "b silent"]);
+    expect(canary.strayed(model, b)).toBe(true);
+  });
+
+  test("stays out after a reload, when it is the same by another object", async () => {
+    const model = modelNamed("m", a, b);
+    const { canary } = arrange([model], { a: right, b: wrong });
+    await canary.look(false);
+    const again = modelNamed("m", targetNamed("a"), targetNamed("b"));
+    expect(canary.strayed(again, again.targets[1]!)).toBe(true);
+  });
+
+  test("is found although a target of another model says nothing", async () => {
+    const models = [modelNamed("first", a, c), modelNamed("second", a, b)];
+    const { canary, words } = arrange(models, { a: right, b: wrong, c: "nothing" });
+    const looking = canary.look(false);
+    await Bun.sleep(5);
+    expect(words()).toEqual(["b strayed"]);
+    await looking;
+  });
+
+  test("of one model may be the first of another", async () => {
+    const [one, other] = [modelNamed("one", a, b), modelNamed("other", b, c)];
+    const { canary, words } = arrange([one, other], { a: right, b: wrong, c: wrong });
+    await canary.look(false);
+    expect(words()).toEqual(["b strayed"]);
+    expect(canary.strayed(one, b)).toBe(true);
+    expect([b, c].map((target) => canary.strayed(other, target))).toEqual([false, false]);
+  });
+});
+
+describe("the first target is what the others are measured by", () => {
+  test("and never strays, even if it is the odd one out", async () => {
+    const model = modelNamed("m", a, b, c);
+    const { canary, words } = arrange([model], { a: wrong, b: right, c: right });
+    for (let look = 0; look < 2; look++) await canary.look(true);
+    expect(words().sort()).toEqual(["b strayed", "c strayed"]);
+    expect(canary.strayed(model, a)).toBe(false);
+  });
+
+  test("and whoever is put first by a reload is that from then on, and is looked at soon", async () => {
+    const { canary, words, models } = arrange([modelNamed("m", a, b)], { a: right, b: wrong });
+    await canary.look(false);
+    const turned = modelNamed("m", b, a);
+    models[0] = turned;
+    expect([a, b].map((target) => canary.strayed(turned, target))).toEqual([false, false]);
+    await canary.look(false);
+    expect(words()).toEqual(["b strayed", "a strayed"]);
+    expect([a, b].map((target) => canary.strayed(turned, target))).toEqual([true, false]);
+  });
+
+  test.each<[string, Vector | Error | "nothing"]>([
+    ["is down", new Error("down")],
+    ["does not answer in time", "nothing"],
+    ["answers zeros", new Float32Array(64)],
+    ["answers what is no number", right.map(() => Number.NaN)],
+    ["answers nothing", []],
+    ["answers what is no base64", "!"],
+  ])("and nobody strays while it %s", async (_, said) => {
+    const model = modelNamed("m", a, b);
+    const { canary, words, says } = arrange([model], { a: said, b: right });
+    for (let look = 0; look < 2; look++) await canary.look(false);
+    // Told once, although it is tried again.
+    expect(words()).toEqual(["a silent"]);
+    expect([a, b].map((target) => canary.strayed(model, target))).toEqual([false, false]);
+    says.a = right;
+    await canary.look(false);
+    says.a = said;
+    await canary.look(true);
+    expect(words()).toEqual(["a silent", "a silent"]);
+  });
+});
+
+describe("only what is worth asking is asked", () => {
+  test("models with one target never are, nor are those for pictures", async () => {
+    const picture = { ...modelNamed("p", a, b), kind: "image" as const };
+    const { canary, asked } = arrange([modelNamed("m", a), picture], { a: right, b: right });
+    await canary.look(true);
+    expect(asked).toEqual([]);
+  });
+
+  test("what was looked at is left alone until all are, and what is new or was silent is not", async () => {
+    const says: Says = { a: right, b: right, c: "nothing" };
+    const { canary, asked, models } = arrange([modelNamed("m", a, b)], says);
+    await canary.look(false);
+    await canary.look(false);
+    expect(asked).toEqual(["a", "b"]);
+    models.push(modelNamed("n", b, c));
+    await canary.look(false);
+    await canary.look(false);
+    expect(asked.slice(2)).toEqual(["b", "c", "b", "c"]);
+    says.c = right;
+    await canary.look(false);
+    await canary.look(false);
+    expect(asked.slice(6)).toEqual(["b", "c"]);
+    await canary.look(true);
+    expect(asked.slice(8)).toEqual(["a", "b", "b", "c"]);
+  });
+});
+
+test("a gateway that stops does not wait for those that do not answer, and says nothing of them", async () => {
+  const { canary, told, asked } = arrange([modelNamed("m", a, b)], { a: "nothing", b: right });
+  const looking = canary.look(false);
+  await until(() => asked.length === 1);
+  canary.close();
+  await Promise.race([looking, Bun.sleep(10).then(() => Promise.reject(new Error("it waits")))]);
+  await canary.look(true);
+  expect([told, asked]).toEqual([[], ["a"]]);
+});
+
+test("likeness is that of directions, and none where there is nothing to compare", () => {
+  expect(cosine(Float32Array.of(1, 0), Float32Array.of(5, 0))).toBe(1);
+  expect(cosine(Float32Array.of(1, 0), Float32Array.of(0, 2))).toBe(0);
+  expect(cosine(Float32Array.of(1, 0), Float32Array.of(-1, 0))).toBe(-1);
+  expect(cosine(Float32Array.of(1), Float32Array.of(1, 0))).toBe(-1);
+  expect(cosine(Float32Array.of(0, 0), Float32Array.of(1, 0))).toBe(-1);
+});
+
+test("a gateway finds it out by itself, says so in its log, and asks the honest one only", async () => {
+  const [honest, liar] = [startFake(), startFake()];
+  const lie = JSON.stringify({
+    data: [{ index: 0, embedding: Array.from(fakeVector("a lie", 1536)) }],
+    usage: { prompt_tokens: 1, total_tokens: 1 },
+  });
+  liar.script({ reply: { status: 200, body: lie } }, { times: Infinity });
+  const gateway = startGateway({
+    // Empty counts as unset: as often as it does for everyone.
+    settings: { VEXEL_CANARY_HOURS: "" },
+    yaml: `
+upstreams:
+  - { id: honest, kind: openai, baseUrl: "${honest.url}", apiKey: sk-fake }
+  - { id: liar, kind: openai, baseUrl: "${liar.url}", apiKey: sk-fake }
+models:
+  - { id: vectors, kind: embedding, targets: [{ upstream: honest, model: house-embedder-1 }, { upstream: liar, model: house-embedder-1 }] }
+keys:
+  - { name: test, key: ${testKey} }
+`,
+  });
+  try {
+    await until(() => gateway.log().includes("target-strayed"));
+    const line = gateway
+      .log()
+      .split("\n")
+      .find((one) => one.includes("target-strayed"));
+    expect(JSON.parse(line!)).toMatchObject({ level: "error", model: "vectors", upstream: "liar" });
+    expect(line).toContain("those of honest");
+    liar.clear();
+    liar.script({ reply: { status: 200, body: lie } }, { times: Infinity });
+    honest.script({ fail: "overloaded" }, { times: 3 });
+    const ask = () => gateway.post("/v1/embeddings", { model: "vectors", input: "a" });
+    // Better no vector than another model's.
+    expect((await ask()).status).toBe(503);
+    await expectVectors(await ask(), ["a"]);
+    expect(liar.requests).toHaveLength(0);
+  } finally {
+    await gateway.close();
+    honest.close();
+    liar.close();
+  }
+});

@@ -1,0 +1,269 @@
+/** Known vectors share pages that are written again and again. No one ever sees that, but for the bytes they take. */
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import { slotBytesOf } from "../../server/embeddings/cache/slab-allocator.ts";
+import {
+  entryOverhead,
+  VectorMemory,
+  type VectorMemoryOptions,
+} from "../../server/embeddings/cache/embedding-cache.ts";
+import { fromBase64, toBase64 } from "../../server/embeddings/vector-formats.ts";
+import { VectorFile } from "../../server/storage/embedding-cache-file.ts";
+import type { Vector } from "../../server/upstream/contract.ts";
+import { temporaryFolder } from "../harness.ts";
+import { tries } from "../laws/law.ts";
+
+const KiB = 1024;
+const encodings = ["float", "base64"] as const;
+
+/** No two seeds have a number in common, so that none is taken for another. */
+const vectorOf = (seed: number, length: number): Float32Array =>
+  Float32Array.from({ length }, (_, at) => seed + (at + 1) / 1024);
+
+/** Bit by bit: of numbers that are none, and of zeros, there are several. */
+const bitsOf = (vector: Vector | undefined): string | undefined =>
+  vector === undefined ? undefined : toBase64(vector);
+
+const forms = {
+  base64: toBase64,
+  numbers: (vector: Float32Array) => Array.from(vector),
+  floats: (vector: Float32Array) => vector.slice(),
+} as const;
+
+describe("a slot", () => {
+  test("fits the usual lengths exactly, wastes little on others, and is of few sizes", () => {
+    for (const dimensions of [128, 256, 384, 512, 768, 896, 1024, 1536, 2048, 2560, 3072, 4096]) {
+      expect(slotBytesOf(dimensions * 4)).toBe(dimensions * 4);
+    }
+    const sizes = new Set<number>();
+    for (let bytes = 512; bytes <= 16 * KiB; bytes += 4) {
+      const slot = slotBytesOf(bytes);
+      sizes.add(slot);
+      expect(slot).toBeGreaterThanOrEqual(bytes);
+      expect(slot).toBeLessThanOrEqual(bytes * 1.125);
+      // Numbers begin at multiples of four.
+      expect(slot % 64).toBe(0);
+    }
+    expect(sizes.size).toBeLessThanOrEqual(41);
+  });
+
+  test("gives back every bit of what was written, whatever the form on either side", () => {
+    const bits = fc.uint32Array({ minLength: 1, maxLength: 40 });
+    fc.assert(
+      fc.property(bits, fc.boolean(), (bits, text) => {
+        const memory = new VectorMemory({ maxBytes: 100 * KiB });
+        const vector = new Float32Array(bits.slice().buffer);
+        const base64 = toBase64(vector);
+        memory.learn("a", { vector: text ? base64 : vector, tokens: 1 });
+        for (const encoding of encodings) {
+          expect(bitsOf(memory.get("a", encoding)?.vector)).toBe(base64);
+        }
+      }),
+      tries(300),
+    );
+  });
+
+  test("takes base64 exactly where a strict decoder does, and its neighbours do not notice", () => {
+    const whole = fc
+      .constantFrom(4, 8, 12, 24)
+      .chain((length) =>
+        fc
+          .uint8Array({ minLength: length, maxLength: length })
+          .map((bytes) => Buffer.from(bytes).toString("base64")),
+      );
+    const put = fc.constantFrom(..."| |    |\n\t|=|==|-|_|A|B|/|é|中".split("|"));
+    const spoilt = fc
+      .tuple(whole, fc.nat(32), fc.nat(4), put)
+      .map(([text, at, gone, put]) => text.slice(0, at) + put + text.slice(at + gone));
+    const text = fc.oneof(whole, spoilt, fc.string({ maxLength: 12 }));
+    fc.assert(
+      fc.property(text, (text) => {
+        const memory = new VectorMemory({ maxBytes: 100 * KiB });
+        const neighbour = vectorOf(1, 128);
+        for (const key of ["before", "between", "after"]) {
+          memory.learn(key, { vector: neighbour, tokens: 1 });
+        }
+        const [decoded, size] = [fromBase64(text), memory.size];
+        expect(memory.learn("between", { vector: text, tokens: 1 })).toBe(decoded !== undefined);
+        expect(bitsOf(memory.get("between", "float")?.vector)).toBe(
+          decoded ? text : memory.size === size ? bitsOf(neighbour) : undefined,
+        );
+        for (const key of ["before", "after"]) {
+          expect(bitsOf(memory.get(key, "float")?.vector)).toBe(bitsOf(neighbour));
+        }
+      }),
+      // The last: bits after the end, which a lenient decoder passes over.
+      { ...tries(2000), examples: [["AACAPw=="], ["AACAPw"], ["AACAPx=="]] },
+    );
+  });
+
+  test("is not needed to see that something is no vector", () => {
+    const memory = new VectorMemory({ maxBytes: 0 });
+    const learn = (vector: string) => memory.learn("a", { vector, tokens: 1 });
+    expect([learn("AACAPw=="), learn("AACAPw"), learn("AACA"), learn("AAC?Pw==")]).toEqual([
+      ...[true, false, false, false],
+    ]);
+  });
+});
+
+describe("whatever lengths come", () => {
+  const lengths = [1, 128, 129, 300, 513, 700];
+  const step = fc.record({
+    what: fc.constantFrom("learn", "learn", "get", "recall", "spoil"),
+    key: fc.nat(11),
+    form: fc.constantFrom("base64", "numbers", "floats"),
+    encoding: fc.constantFrom(...encodings),
+  });
+  const geometry = fc.record({
+    pageBytes: fc.constantFrom(512, 1280, 2304, 6000),
+    pages: fc.integer({ min: 1, max: 4 }),
+    entries: fc.integer({ min: 1, max: 12 }),
+  });
+
+  test("a key gives its own vector, and answers on their way do not change when it is forgotten", () => {
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 120 }), geometry, (steps, room) => {
+        const { pageBytes } = room;
+        const maxBytes = room.pages * pageBytes + room.entries * entryOverhead;
+        const memory = new VectorMemory({ maxBytes, pageBytes });
+        /** Each learns another vector of the length that is its key's. */
+        const latest = new Map<string, string>();
+        const answers: { readonly vector: Vector; readonly expected: string }[] = [];
+        for (const [at, { what, key: number, form, encoding }] of steps.entries()) {
+          const key = `key ${number}`;
+          const vector = vectorOf(at + 1, lengths[number % lengths.length] as number);
+          if (what === "learn") {
+            expect(memory.learn(key, { vector: forms[form](vector), tokens: at })).toBe(true);
+            latest.set(key, toBase64(vector));
+            const fits = slotBytesOf(vector.byteLength) <= pageBytes;
+            const known = memory.get(key, encoding);
+            expect(known?.tokens).toBe(fits ? at : undefined);
+          }
+          if (what === "recall") {
+            const held = memory.get(key, encoding) !== undefined;
+            if (memory.recall(key, vector, at) && !held) latest.set(key, toBase64(vector));
+          }
+          if (what === "spoil") {
+            expect(memory.learn(key, { vector: `${toBase64(vector)}=`, tokens: 0 })).toBe(false);
+          }
+          const known = memory.get(key, encoding);
+          if (known) {
+            expect(typeof known.vector).toBe(encoding === "base64" ? "string" : "object");
+            answers.push({ vector: known.vector, expected: latest.get(key) as string });
+          } else latest.delete(key);
+          expect(memory.bytes).toBeLessThanOrEqual(maxBytes);
+        }
+        for (const { vector, expected } of answers) expect(bitsOf(vector)).toBe(expected);
+      }),
+      tries(1500),
+    );
+  });
+
+  test("no more than a page's worth is forgotten for one, and that one is known", () => {
+    const pageBytes = 64 * KiB;
+    const memory = new VectorMemory({ maxBytes: 2048 * KiB, pageBytes });
+    let sizes = 1;
+    for (let i = 0; i < 6000; i++) {
+      sizes = (sizes * 48_271) % 2_147_483_647;
+      // Now mostly long ones, now mostly short ones.
+      const length = (i >> 10) % 2 ? 1 + (sizes % 300) : 1 + (sizes % 4000);
+      const before = memory.size;
+      memory.learn(`key ${i}`, { vector: vectorOf(i, length), tokens: i });
+      expect(before - memory.size).toBeLessThanOrEqual(pageBytes / slotBytesOf(1));
+      expect(memory.get(`key ${i}`, "float")?.vector).toHaveLength(length);
+    }
+  });
+
+  /** How full it is: what its vectors and entries take, of all that it may. */
+  function fill(memory: VectorMemory, maxBytes: number, length: number, rounds: number): number {
+    const entryBytes = slotBytesOf(length * 4) + entryOverhead;
+    const count = Math.ceil((maxBytes / entryBytes) * rounds);
+    const vector = vectorOf(1, length);
+    for (let i = 0; i < count; i++) memory.learn(`${length}: ${i}`, { vector, tokens: 1 });
+    let held = 0;
+    for (let i = 0; i < count; i++) if (memory.get(`${length}: ${i}`, "float")) held++;
+    return (held * entryBytes) / maxBytes;
+  }
+
+  test("the room becomes that of the length that is asked for now", () => {
+    const maxBytes = 4096 * KiB;
+    const memory = new VectorMemory({ maxBytes });
+    for (const length of [3072, 128, 1536, 384, 3072, 768]) {
+      expect(fill(memory, maxBytes, length, 2)).toBeGreaterThan(0.8);
+      expect(memory.bytes).toBeLessThanOrEqual(maxBytes);
+    }
+  });
+
+  test("one that is rarely asked for finds room beside one that is always asked for", () => {
+    const maxBytes = 2048 * KiB;
+    const memory = new VectorMemory({ maxBytes });
+    const learn = (key: string, length: number) =>
+      memory.learn(key, { vector: vectorOf(1, length), tokens: 1 });
+    fill(memory, maxBytes, 1536, 2);
+    const others = 20;
+    for (let i = 0; i < others; i++) {
+      learn(`rare ${i}`, 384);
+      for (let j = 0; j < 5; j++) learn(`usual ${i} ${j}`, 1536);
+    }
+    for (let i = 0; i < others; i++) expect(memory.get(`rare ${i}`, "float")).toBeDefined();
+    for (let i = 0; i < others; i++) {
+      for (let j = 0; j < 5; j++) expect(memory.get(`usual ${i} ${j}`, "float")).toBeDefined();
+    }
+  });
+});
+
+describe("pages", () => {
+  const pageBytes = 64 * KiB;
+  const start = (options: Partial<VectorMemoryOptions> = {}) =>
+    new VectorMemory({ maxBytes: 1024 * KiB, pageBytes, ...options });
+
+  test("are made as they are needed, and used again for ten times what fits", () => {
+    const memory = start();
+    const perPage = Math.floor(pageBytes / (384 * 4));
+    const seen: number[] = [];
+    for (let i = 0; i < 10 * 540; i++) {
+      memory.learn(`key ${i}`, { vector: vectorOf(i, 384), tokens: 1 });
+      const pages = (memory.bytes - memory.size * entryOverhead) / pageBytes;
+      if (memory.size === i + 1) expect(pages).toBe(Math.ceil(memory.size / perPage));
+      else seen.push(pages);
+    }
+    // From then on no page is made, and none is given back.
+    expect(new Set(seen).size).toBe(1);
+    expect(memory.size).toBeGreaterThan(500);
+  });
+
+  test("that are written over before the disk has them lose nothing", async () => {
+    using folder = temporaryFolder();
+    const open = () =>
+      new VectorFile({
+        folder: folder.path,
+        maxBytes: 64 * KiB * KiB,
+        keyFormat: 1,
+        groupMs: 600_000,
+        now: () => 1,
+        report: (reason) => expect(reason).toBe(""),
+      });
+    const keyFor = (name: number): string => Bun.SHA256.hash(String(name), "base64");
+    const first = open();
+    const memory = start({
+      maxBytes: 3 * (2 * KiB + entryOverhead),
+      pageBytes: 2 * KiB,
+      keeper: first,
+    });
+    const lengthOf = (i: number) => 1 + ((i * 37) % 500);
+    for (let i = 0; i < 200; i++) {
+      const vector = vectorOf(i, lengthOf(i));
+      memory.learn(keyFor(i), { vector: i % 2 ? toBase64(vector) : vector, tokens: i });
+    }
+    first.close();
+    const second = open();
+    const found: number[] = [];
+    await second.load((key, vector, tokens = -1) => {
+      expect(key).toBe(keyFor(tokens));
+      expect(bitsOf(vector)).toBe(bitsOf(vectorOf(tokens, lengthOf(tokens))));
+      return found.push(tokens) > 0;
+    });
+    second.close();
+    expect(found).toHaveLength(200);
+  });
+});

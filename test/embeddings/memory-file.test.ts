@@ -1,0 +1,299 @@
+/** Vectors outlive the process in a file that is bounded, holds no texts, and is done without when it is broken. */
+import { Database } from "bun:sqlite";
+import { afterEach, describe, expect, test } from "bun:test";
+import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { keyOf, keyPrefix } from "../../server/embeddings/cache/cache-key.ts";
+import { VectorMemory } from "../../server/embeddings/cache/embedding-cache.ts";
+import { VectorFile, type VectorFileOptions } from "../../server/storage/embedding-cache-file.ts";
+import { routeOf, textQuery } from "../fuzz/memory-fixture.ts";
+import { temporaryFolder } from "../harness.ts";
+
+const cleanUps: (() => void)[] = [];
+afterEach(() => {
+  for (const cleanUp of cleanUps.splice(0).reverse()) cleanUp();
+});
+
+const KiB = 1024;
+const keyFor = (name: number | string): string => Bun.SHA256.hash(String(name), "base64");
+const vectorOf = (seed: number, length = 384): Float32Array =>
+  Float32Array.from({ length }, (_, at) => seed + at / 7);
+
+function folder(): string {
+  const temporary = temporaryFolder();
+  cleanUps.push(() => temporary[Symbol.dispose]());
+  return temporary.path;
+}
+
+/** Written only when it is closed, unless a test says otherwise. */
+function open(path: string, options: Partial<VectorFileOptions> = {}) {
+  const told: string[] = [];
+  let time = 1_000_000;
+  const file = new VectorFile({
+    folder: path,
+    maxBytes: 64 * KiB * KiB,
+    keyFormat: 1,
+    groupMs: 600_000,
+    now: () => time,
+    report: (reason) => told.push(reason),
+    ...options,
+  });
+  cleanUps.push(() => file.close());
+  return {
+    file,
+    told,
+    add: (from: number, to: number, length?: number) => {
+      for (let i = from; i < to; i++) {
+        file.add(keyFor(i), { vector: vectorOf(i, length), tokens: i });
+      }
+    },
+    later: () => {
+      time += 1000;
+    },
+  };
+}
+
+/** What comes back after a restart, in order, as the tokens that serve as names here. */
+async function reload(path: string, options: Partial<VectorFileOptions> = {}) {
+  const { file, told } = open(path, options);
+  const found: (number | undefined)[] = [];
+  await file.load((key, vector, tokens) => {
+    if (tokens !== undefined) {
+      expect(key).toBe(keyFor(tokens));
+      expect(vector).toEqual(vectorOf(tokens, vector.length));
+    }
+    found.push(tokens);
+    return true;
+  });
+  file.close();
+  return { found, told };
+}
+
+const edit = (path: string, sql: string): void => {
+  const db = new Database(join(path, "vectors.db"));
+  db.run(sql);
+  db.close();
+};
+
+async function until(done: () => boolean): Promise<void> {
+  for (let i = 0; i < 400 && !done(); i++) await Bun.sleep(5);
+  expect(done()).toBe(true);
+}
+
+describe("after a restart", () => {
+  test("vectors are the same to the last bit, with their tokens, known or not", async () => {
+    const path = folder();
+    const first = open(path);
+    const bits = new Float32Array(new Uint32Array([0x80000000, 1, 0x7f7fffff]).buffer);
+    first.file.add(keyFor("bits"), { vector: bits, tokens: undefined });
+    first.add(0, 200);
+    first.file.close();
+
+    const memory = new VectorMemory({ maxBytes: 10 * KiB * KiB });
+    const second = open(path);
+    await second.file.load((key, vector, tokens) => memory.recall(key, vector, tokens));
+    expect(memory.size).toBe(201);
+    for (let i = 0; i < 200; i++) {
+      expect(memory.get(keyFor(i), "float")).toMatchObject({ vector: vectorOf(i), tokens: i });
+    }
+    const known = memory.get(keyFor("bits"), "float");
+    expect(known?.tokens).toBeUndefined();
+    const found = known?.vector as Float32Array<ArrayBuffer>;
+    expect([...new Uint32Array(found.buffer)]).toEqual([...new Uint32Array(bits.buffer)]);
+    expect([...first.told, ...second.told]).toEqual([]);
+  });
+
+  test("the most recently used come first, and no more than there is room for", async () => {
+    const path = folder();
+    const { file, add, later } = open(path);
+    add(0, 3);
+    file.close();
+    const again = open(path);
+    again.later();
+    again.add(3, 5);
+    again.file.used(keyFor(1));
+    again.later();
+    again.file.close();
+    later();
+    expect((await reload(path)).found.slice(0, 3).sort()).toEqual([1, 3, 4]);
+
+    const third = open(path);
+    const taken: string[] = [];
+    await third.file.load((key) => taken.push(key) < 2);
+    expect(taken).toHaveLength(2);
+  });
+
+  test("calls are served while vectors come back", async () => {
+    const path = folder();
+    const first = open(path);
+    first.add(0, 500);
+    first.file.close();
+    const second = open(path);
+    let longest = 0;
+    let inOneTurn = 0;
+    let turning = true;
+    const turn = () => {
+      longest = Math.max(longest, inOneTurn);
+      inOneTurn = 0;
+      if (turning) setImmediate(turn);
+    };
+    turn();
+    await second.file.load(() => ++inOneTurn > 0);
+    turning = false;
+    expect(longest).toBeLessThanOrEqual(128);
+  });
+
+  test("vectors under keys of another making are gone", async () => {
+    const path = folder();
+    const first = open(path);
+    first.add(0, 10);
+    first.file.close();
+    expect(await reload(path, { keyFormat: 2 })).toEqual({ found: [], told: [] });
+    expect((await reload(path)).found).toEqual([]);
+  });
+
+  test("a vector that was damaged on disk is not believed", async () => {
+    const path = folder();
+    const first = open(path);
+    first.add(0, 4);
+    first.file.close();
+    edit(path, "UPDATE vectors SET vector = zeroblob(1536) WHERE tokens = 1");
+    edit(path, "UPDATE vectors SET tokens = 7 WHERE tokens = 2");
+    const { found, told } = await reload(path);
+    expect(found.sort()).toEqual([0, 3]);
+    expect(told).toEqual([]);
+  });
+});
+
+describe("the file", () => {
+  const sizeOf = (path: string): number => statSync(join(path, "vectors.db")).size;
+
+  test("holds neither a text nor who asked, and only its owner may read it", () => {
+    const path = folder();
+    const { file } = open(path);
+    const query = textQuery(["a secret text"], { user: "somebody" });
+    const key = keyOf(keyPrefix(query, routeOf("the-model", "the-space"), false), query.input, 0);
+    file.add(key, { vector: vectorOf(1), tokens: 3 });
+    file.close();
+    for (const name of readdirSync(path)) {
+      const bytes = readFileSync(join(path, name), "latin1");
+      for (const word of ["secret", "somebody", "the-model", "the-space"]) {
+        expect(bytes).not.toContain(word);
+      }
+      expect(statSync(join(path, name)).mode & 0o077).toBe(0);
+    }
+    expect(Buffer.from(key, "base64")).toHaveLength(32);
+  });
+
+  test("stays within its bytes when ten times as much comes, and keeps what was used last", async () => {
+    const path = folder();
+    const maxBytes = 512 * KiB;
+    const { file, add, later, told } = open(path, { maxBytes, maxQueuedBytes: 64 * KiB * KiB });
+    add(0, 3500);
+    file.close();
+    later();
+    expect(sizeOf(path)).toBeLessThanOrEqual(maxBytes + 128 * KiB);
+    const { found } = await reload(path, { maxBytes });
+    expect(found.length).toBeGreaterThan(150);
+    expect(found[0]).toBe(3499);
+    expect(told).toEqual([]);
+  });
+
+  test("becomes smaller when its limit does", async () => {
+    const path = folder();
+    const first = open(path);
+    first.add(0, 2000);
+    first.file.close();
+    expect(sizeOf(path)).toBeGreaterThan(3000 * KiB);
+    const second = open(path, { maxBytes: 256 * KiB, groupMs: 1 });
+    await until(() => {
+      edit(path, "PRAGMA wal_checkpoint(TRUNCATE)");
+      return sizeOf(path) <= 256 * KiB;
+    });
+    second.file.close();
+    expect((await reload(path)).found[0]).toBe(1999);
+  });
+
+  test("is written in groups while the process lives", async () => {
+    const path = folder();
+    const { add } = open(path, { groupMs: 5, groupRows: 10 });
+    add(0, 35);
+    await until(() => {
+      const db = new Database(join(path, "vectors.db"), { readonly: true });
+      const row = db.query<{ n: number }, []>("SELECT count(*) AS n FROM vectors").get();
+      db.close();
+      return row?.n === 35;
+    });
+  });
+
+  test("does without what there is no room for in the queue", async () => {
+    const path = folder();
+    const { file, add } = open(path, { maxQueuedBytes: 20 * 384 * 4 });
+    add(0, 100);
+    file.close();
+    expect((await reload(path)).found).toHaveLength(20);
+  });
+
+  test("waits for another process that has it, and loses nothing", async () => {
+    const path = folder();
+    const { add, file, told } = open(path, { groupMs: 5 });
+    const other = new Database(join(path, "vectors.db"));
+    other.run("BEGIN IMMEDIATE");
+    add(0, 5);
+    await Bun.sleep(60);
+    other.run("COMMIT");
+    other.close();
+    await Bun.sleep(60);
+    file.close();
+    expect((await reload(path)).found).toHaveLength(5);
+    expect(told).toEqual([]);
+  });
+});
+
+describe("a file that is of no use", () => {
+  /** Whatever is done with it, it is told of once, and all goes on. */
+  async function expectDoneWithout({ file, told, add }: ReturnType<typeof open>, words: string) {
+    for (let i = 0; i < 3; i++) {
+      add(0, 50);
+      file.used(keyFor(1));
+      await file.load(() => true);
+      await Bun.sleep(20);
+    }
+    file.close();
+    expect(told).toHaveLength(1);
+    expect(told[0]).toContain(words);
+    expect(told[0]).toContain("vectors.db");
+  }
+
+  test("because it is no database is told of once, left as it is, and done without", async () => {
+    const path = folder();
+    const text = "this is not a database ".repeat(500);
+    writeFileSync(join(path, "vectors.db"), text);
+    await expectDoneWithout(open(path, { groupMs: 5 }), "not a database");
+    expect(readFileSync(join(path, "vectors.db"), "utf8")).toBe(text);
+  });
+
+  test("because there is no such folder is told of once and done without", async () => {
+    await expectDoneWithout(open(join(folder(), "missing"), { groupMs: 5 }), "ENOENT");
+  });
+
+  test("because it breaks meanwhile is told of once and done without", async () => {
+    const path = folder();
+    const broken = open(path, { groupMs: 5 });
+    edit(path, "DROP TABLE vectors");
+    await expectDoneWithout(broken, "no such table");
+  });
+
+  test("because its pages are damaged is told of once; what could be read is known", async () => {
+    const path = folder();
+    const first = open(path);
+    first.add(0, 400);
+    first.file.close();
+    const bytes = readFileSync(join(path, "vectors.db"));
+    bytes.fill(0xff, 40 * 4096, 120 * 4096);
+    writeFileSync(join(path, "vectors.db"), bytes);
+    const { found, told } = await reload(path);
+    expect(told).toHaveLength(1);
+    expect(found.length).toBeLessThan(400);
+  });
+});

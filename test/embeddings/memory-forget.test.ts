@@ -1,0 +1,42 @@
+/** When a target turns out to give other vectors, nothing that it may have given is remembered. */
+import { expect, test } from "bun:test";
+import { VectorMemory } from "../../server/embeddings/cache/embedding-cache.ts";
+import { VectorFile } from "../../server/storage/embedding-cache-file.ts";
+import { temporaryFolder } from "../harness.ts";
+
+const keyFor = (name: string): string => Bun.SHA256.hash(name, "base64");
+const vector = Float32Array.from({ length: 384 }, (_, at) => at + 1);
+
+test("everything is forgotten at once, in memory and on disk, and new vectors are learnt as before", async () => {
+  using folder = temporaryFolder();
+  const open = () =>
+    new VectorFile({
+      folder: folder.path,
+      maxBytes: 1024 * 1024,
+      keyFormat: 1,
+      now: () => 1,
+      report: (reason) => {
+        throw new Error(reason);
+      },
+    });
+  const first = open();
+  const memory = new VectorMemory({ maxBytes: 1024 * 1024, keeper: first });
+  memory.learn(keyFor("written"), { vector, tokens: 1 });
+  first.close();
+
+  const second = open();
+  const again = new VectorMemory({ maxBytes: 1024 * 1024, keeper: second });
+  await second.load((key, found, tokens) => again.recall(key, found, tokens));
+  expect(again.size).toBe(1);
+  again.learn(keyFor("waiting to be written"), { vector, tokens: 1 });
+  again.forget();
+  expect([again.size, again.get(keyFor("written"), "float")]).toEqual([0, undefined]);
+  again.learn(keyFor("new"), { vector, tokens: 7 });
+  second.close();
+
+  const third = open();
+  const found: string[] = [];
+  await third.load((key) => found.push(key) > 0);
+  third.close();
+  expect(found).toEqual([keyFor("new")]);
+});

@@ -1,0 +1,83 @@
+/** Vectors that are asked for again and again lie ready as text; what lies ready is never another's, and never outlives its vector. */
+import { describe, expect, test } from "bun:test";
+import { VectorMemory } from "../../server/embeddings/cache/embedding-cache.ts";
+import { toBase64 } from "../../server/embeddings/vector-formats.ts";
+import { startFake } from "../fake-upstream.ts";
+import { configFor, startGateway } from "../harness.ts";
+
+const vectorOf = (seed: number): Float32Array => new Float32Array(8).fill(seed);
+const memoryWith = (count: number): VectorMemory => {
+  const memory = new VectorMemory({ maxBytes: 8_000_000 });
+  for (let at = 0; at < count; at++) {
+    memory.learn(`key ${at}`, { vector: vectorOf(at + 1), tokens: at });
+  }
+  return memory;
+};
+
+describe("a vector that lies ready", () => {
+  test("is the same object each time, and says the same as the first time", () => {
+    const memory = memoryWith(1);
+    const first = memory.get("key 0", "base64");
+    const second = memory.get("key 0", "base64");
+    expect(first).toEqual({ vector: toBase64(vectorOf(1)), tokens: 0 });
+    expect(second).toEqual(first!);
+    expect(memory.get("key 0", "base64")).toBe(second!);
+  });
+
+  test("is given as numbers to those who want numbers", () => {
+    const memory = memoryWith(1);
+    for (let round = 0; round < 3; round++) memory.get("key 0", "base64");
+    expect(memory.get("key 0", "float")).toEqual({ vector: vectorOf(1), tokens: 0 });
+  });
+
+  test("goes when another takes its place", () => {
+    const memory = memoryWith(1);
+    for (let round = 0; round < 3; round++) memory.get("key 0", "base64");
+    memory.learn("key 0", { vector: vectorOf(9), tokens: 90 });
+    for (let round = 0; round < 3; round++) {
+      expect(memory.get("key 0", "base64")).toEqual({ vector: toBase64(vectorOf(9)), tokens: 90 });
+    }
+  });
+
+  test("goes when everything is forgotten", () => {
+    const memory = memoryWith(1);
+    for (let round = 0; round < 3; round++) memory.get("key 0", "base64");
+    memory.forget();
+    expect(memory.get("key 0", "base64")).toBeUndefined();
+  });
+
+  test("is one of few: those that were asked for last", () => {
+    const memory = memoryWith(1200);
+    const ask = () =>
+      Array.from({ length: 1200 }, (_, at) => memory.get(`key ${at}`, "base64") as object);
+    ask();
+    const seen = ask();
+    const again = Array.from({ length: 1024 }, (_, at) => memory.get(`key ${176 + at}`, "base64"));
+    expect(again.every((known, at) => known === seen[176 + at])).toBe(true);
+    expect(memory.get("key 0", "base64")).not.toBe(seen[0] as never);
+    expect(memory.get("key 0", "base64")).toEqual({ vector: toBase64(vectorOf(1)), tokens: 0 });
+  });
+});
+
+test("whoever asks gets the same answer, however often it was asked for before and by whichever name", async () => {
+  const fake = startFake();
+  const models = `  - { id: ours, kind: embedding, targets: [{ upstream: fake, model: text-embedding-3-small }] }`;
+  const yaml = configFor(fake.url).replace("\nkeys:", `\n${models}\nkeys:`);
+  const gateway = startGateway({ yaml });
+  try {
+    for (const encoding_format of ["base64", "float"]) {
+      for (const model of ["text-embedding-3-small", "ours"]) {
+        const answers: unknown[] = [];
+        for (let round = 0; round < 5; round++) {
+          const body = { model, input: "again", encoding_format };
+          answers.push(await (await gateway.post("/v1/embeddings", body)).json());
+        }
+        expect(answers[0]).toMatchObject({ model, usage: { prompt_tokens: expect.any(Number) } });
+        for (const answer of answers) expect(answer).toEqual(answers[0] as never);
+      }
+    }
+  } finally {
+    await gateway.close();
+    fake.close();
+  }
+});

@@ -1,0 +1,211 @@
+/** Upstreams are asked only for what nobody knows yet; vectors and usage are as if each input had been asked for alone. */
+import { describe, expect, test } from "bun:test";
+import type { Route } from "../../server/auth/resolve-model.ts";
+import { shareUsage } from "../../server/embeddings/share-usage.ts";
+import { type RememberOptions, remember } from "../../server/embeddings/cache/cache-stage.ts";
+import type { EmbeddingsReply } from "../../server/upstream/contract.ts";
+import { readPurpose } from "../../server/upstream/task-type.ts";
+import {
+  callOf,
+  expectVectors,
+  replyOf,
+  routeOf,
+  settle,
+  startMemory,
+  textQuery,
+} from "../fuzz/memory-fixture.ts";
+
+const route = routeOf("model", "space");
+const room = 1e6;
+
+const letters = (from: number, to: number) =>
+  Array.from({ length: to - from }, (_, at) => `text ${from + at}`);
+
+/** The stage before an upstream that always says the same. */
+function before(reply: EmbeddingsReply, options: Partial<RememberOptions> = {}) {
+  const { memory, flights } = startMemory({ maxBytes: room });
+  let asked = 0;
+  const send = remember({ memory, flights, enabled: () => true, ...options })(async () => {
+    asked++;
+    return reply;
+  });
+  return { memory, flights, send, asked: () => asked };
+}
+
+describe("an upstream", () => {
+  test("is asked for ten of a hundred inputs, when ninety are known or in flight", async () => {
+    const world = startMemory({ maxBytes: room });
+    const known = world.start(textQuery(letters(0, 60)), route);
+    world.asked[0]?.answer("base64", true);
+    await known.outcome;
+    const flying = world.start(textQuery(letters(60, 90)), route);
+    const whole = world.start(textQuery(letters(0, 100).toReversed()), route);
+    expect(world.asked.map(({ inputs }) => inputs.length)).toEqual([60, 30, 10]);
+    expect(world.asked[2]?.inputs).toEqual(letters(90, 100).toReversed());
+    world.asked[2]?.answer("numbers", true);
+    world.asked[1]?.answer("floats", true);
+    for (const journey of [known, flying, whole]) await expectVectors(journey);
+    expect(whole.call.trip).toMatchObject({ inputs: 100, cachedInputs: 90, upstreamTokens: 70 });
+    expect((await replyOf(whole)).usage).toEqual({ inputTokens: 690 });
+  });
+
+  test("is asked once for an input that is there twice, which counts twice", async () => {
+    const world = startMemory({ maxBytes: room });
+    const journey = world.start(textQuery(["same", "other", "same", "same"]), route);
+    expect(world.asked[0]?.inputs).toEqual(["same", "other"]);
+    world.asked[0]?.answer("base64", true);
+    await expectVectors(journey);
+    expect((await replyOf(journey)).usage).toEqual({ inputTokens: 4 * 3 + 5 });
+    expect(journey.call.trip).toMatchObject({ inputs: 4, cachedInputs: 2, upstreamTokens: 9 });
+  });
+
+  test("is not asked at all for what is known", async () => {
+    const world = startMemory({ maxBytes: room });
+    world.start(textQuery(["a"], { single: true }), route);
+    world.asked[0]?.answer("base64", true);
+    await settle();
+    const again = world.start(textQuery(["a"], { single: true }), route, "another key");
+    await expectVectors(again);
+    expect(world.asked).toHaveLength(1);
+    expect(again.call.trip).toMatchObject({ inputs: 1, cachedInputs: 1, upstreamTokens: 0 });
+  });
+
+  test("is asked the very same question when nothing could be taken out of it, and its answer passes untouched", async () => {
+    const world = startMemory({ maxBytes: room });
+    for (const query of [textQuery(["a"], { single: true }), textQuery(["b", "c"])]) {
+      const journey = world.start(query, route);
+      const question = world.asked.at(-1);
+      expect(question?.call).toBe(journey.call);
+      question?.answer("base64", true);
+      expect(await replyOf(journey)).toBe(question?.reply as never);
+    }
+  });
+
+  test("is asked every time for a model that is not remembered", async () => {
+    const reply = { vectors: ["AACAPw=="], usage: { inputTokens: 2 } };
+    const { memory, send, asked } = before(reply, { enabled: ({ id }) => id !== "off" });
+    const call = callOf(textQuery(["a"]), routeOf("off", "space"));
+    for (let i = 0; i < 3; i++) await send(call);
+    expect(asked()).toBe(3);
+    expect(memory.size).toBe(0);
+    expect(call.trip).toMatchObject({ inputs: 1, cachedInputs: 0, upstreamTokens: 2 });
+  });
+});
+
+describe("a vector", () => {
+  test("is kept to the last bit, minus zero and the smallest numbers included", async () => {
+    const bits = new Uint32Array([0x80000000, 1, 0x007fffff, 0x7f7fffff, 0x3f800001]);
+    const base64 = Buffer.from(bits.buffer).toString("base64");
+    const { send } = before({ vectors: [base64] });
+    await send(callOf(textQuery(["a"]), route));
+    const again = await send(callOf(textQuery(["a"], { encoding: "float" }), route));
+    const [vector] = again.vectors as [Float32Array<ArrayBuffer>];
+    expect([...new Uint32Array(vector.buffer)]).toEqual([...bits]);
+    // A copy of its own bytes and no others.
+    expect(vector.buffer.byteLength).toBe(20);
+    expect((await send(callOf(textQuery(["a"]), route))).vectors).toEqual([base64]);
+  });
+
+  test("that is known comes in the form that the caller wants, alone and beside others", async () => {
+    const vectors = ["AACAPw==", "AAAAQA=="];
+    const { send, asked } = before({ vectors });
+    await send(callOf(textQuery(["a", "b"]), route));
+    for (const texts of [["a"], ["a", "b"]]) {
+      const known = vectors.slice(0, texts.length);
+      const reply = await send(callOf(textQuery(texts), route));
+      expect(reply.vectors).toEqual(known);
+      const floats = await send(callOf(textQuery(texts, { encoding: "float" }), route));
+      expect(floats.vectors).toEqual(known.map((_, at) => Float32Array.of(at + 1)));
+    }
+    expect(asked()).toBe(1);
+  });
+
+  test("is shared by models of one space at one upstream, and by those alone", async () => {
+    const world = startMemory({ maxBytes: room });
+    world.start(textQuery(["a"]), route);
+    world.asked[0]?.answer("base64", true);
+    await settle();
+    world.start(textQuery(["a"], { user: "somebody", encoding: "float" }), routeOf("x", "space"));
+    expect(world.asked).toHaveLength(1);
+    const others = [
+      [textQuery(["a"]), routeOf("model", "another space")],
+      [textQuery(["a"]), routeOf("model")],
+      [textQuery(["a"], { dimensions: 8 }), route],
+      [textQuery(["a"], { rest: { truncate: true } }), route],
+      [textQuery(["a"], { purpose: readPurpose("input_type", "query") }), route],
+      [textQuery(["a"], { input: { kind: "tokens", tokens: [[97]] } }), route],
+    ] as const;
+    for (const [query, route] of others) world.start(query, route);
+    expect(world.asked).toHaveLength(1 + others.length);
+  });
+
+  test("is of one upstream: the same name elsewhere may be other weights, or hear other words", () => {
+    const world = startMemory({ maxBytes: room });
+    const at = (...places: readonly (readonly [string, string])[]): Route => ({
+      ...route,
+      targets: places.map(([kind, baseUrl]) => ({
+        upstream: { id: "up", kind, baseUrl, headers: {}, options: {} },
+        model: "m",
+      })),
+    });
+    const one = ["vllm", "https://one.example"] as const;
+    const two = ["vllm", "https://two.example"] as const;
+    for (const route of [at(one), at(two), at(["ollama", "https://one.example"])]) {
+      world.start(textQuery(["a"]), route);
+    }
+    expect(world.asked).toHaveLength(3);
+    // One that stands in when the first fails is of the same vectors, says whoever put it there.
+    world.start(textQuery(["a"]), at(one, two));
+    world.start(textQuery(["a"]), { ...at(one), id: "another name" });
+    expect(world.asked).toHaveLength(3);
+    world.start(textQuery(["a"]), { ...at(one), dimensions: 7 });
+    expect(world.asked).toHaveLength(4);
+  });
+
+  test("is the same for two words of one meaning only where upstreams have words of their own", async () => {
+    const words = [readPurpose("input_type", "query"), readPurpose("task", "retrieval.query")];
+    for (const byMeaning of [true, false]) {
+      const { send, asked } = before({ vectors: ["AACAPw=="] }, { byMeaning: () => byMeaning });
+      for (const purpose of words) await send(callOf(textQuery(["a"], { purpose }), route));
+      expect(asked()).toBe(byMeaning ? 1 : 2);
+    }
+  });
+});
+
+describe("usage", () => {
+  test("of several inputs is shared out by length, and adds up", async () => {
+    const texts = ["a", "größer", "日本", "four"];
+    const vectors = texts.map(() => "AACAPw==");
+    const { send, asked } = before({ vectors, usage: { inputTokens: 23 } });
+    await send(callOf(textQuery(texts), route));
+    const shares: (number | undefined)[] = [];
+    for (const text of texts) {
+      shares.push((await send(callOf(textQuery([text]), route))).usage?.inputTokens);
+    }
+    expect(shares).toEqual(shareUsage(23, [1, 8, 6, 4]));
+    expect(asked()).toBe(1);
+  });
+
+  test("that an upstream did not tell stays unknown, and makes no partial sums", async () => {
+    const world = startMemory({ maxBytes: room });
+    world.start(textQuery(["silent"]), route);
+    world.asked[0]?.answer("base64", false);
+    await settle();
+    const mixed = world.start(textQuery(["silent", "told"]), route);
+    world.asked[1]?.answer("base64", true);
+    expect((await replyOf(mixed)).usage).toBeUndefined();
+    // What this call asked for itself is known all the same.
+    expect(mixed.call.trip.upstreamTokens).toBe(4);
+  });
+});
+
+test("an answer that does not fit the question is nobody's, and is not kept", async () => {
+  for (const vectors of [[], ["AACAPw==", "AACAPw=="], ["not base64"], ["AACA"]]) {
+    const { memory, flights, send } = before({ vectors });
+    const sent = (async () => send(callOf(textQuery(["a"]), route)))();
+    expect(await sent.catch((error: unknown) => error)).toMatchObject({
+      fault: "upstream_invalid",
+    });
+    expect([memory.size, flights.size]).toEqual([0, 0]);
+  }
+});

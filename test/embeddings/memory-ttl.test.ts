@@ -1,0 +1,148 @@
+/** With a time to live, a vector is asked for anew when it is that old, in memory and on disk. */
+import { Database } from "bun:sqlite";
+import { afterEach, describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import { ExpiringMemory } from "../../server/embeddings/cache/expiring-cache.ts";
+import { VectorFile, type VectorFileOptions } from "../../server/storage/embedding-cache-file.ts";
+import { fakeVector, startFake } from "../fake-upstream.ts";
+import { startGateway, temporaryFolder, testKey } from "../harness.ts";
+
+const cleanUps: (() => void)[] = [];
+afterEach(() => {
+  for (const cleanUp of cleanUps.splice(0).reverse()) cleanUp();
+});
+
+const ttlMs = 10_000;
+let time = 1_000_000;
+const now = () => time;
+const keyFor = (name: number | string): string => Bun.SHA256.hash(String(name), "base64");
+const vector = (seed: number) => Float32Array.of(seed, seed + 0.5);
+
+function openFile(folder: string, more: Partial<VectorFileOptions> = {}) {
+  const file = new VectorFile({
+    folder,
+    maxBytes: 1e7,
+    keyFormat: 1,
+    groupMs: 600_000,
+    ttlMs,
+    now,
+    report: (reason) => expect(reason).toBe("nothing"),
+    ...more,
+  });
+  cleanUps.push(() => file.close());
+  return file;
+}
+
+const rowsIn = (folder: string): number => {
+  const db = new Database(join(folder, "vectors.db"));
+  const { rows } = db.query("SELECT count(*) AS rows FROM vectors").get() as { rows: number };
+  db.close();
+  return rows;
+};
+
+describe("a known vector", () => {
+  test("is forgotten when it is old, however often it was used, and learnt again", () => {
+    const memory = new ExpiringMemory({ maxBytes: 1e6, ttlMs, now });
+    memory.learn("a", { vector: vector(1), tokens: 3 });
+    for (let second = 0; second < 10; second++) {
+      expect(memory.get("a", "float")).toEqual({ vector: vector(1), tokens: 3 });
+      time += 1000;
+    }
+    expect(memory.get("a", "float")).toBeUndefined();
+    memory.learn("a", { vector: vector(2), tokens: 3 });
+    time += 9999;
+    expect(memory.get("a", "float")?.vector).toEqual(vector(2));
+    memory.forget();
+    expect(memory.get("a", "float")).toBeUndefined();
+  });
+
+  test("stays known while others come and go, and notes of those that went go too", () => {
+    const memory = new ExpiringMemory({ maxBytes: 40_000, ttlMs: 1e12, now });
+    for (let round = 0; round < 20_000; round++) {
+      memory.learn(keyFor(round), { vector: vector(round), tokens: 1 });
+    }
+    expect(memory.get(keyFor(19_999), "float")?.vector).toEqual(vector(19_999));
+    expect(memory.get(keyFor(0), "float")).toBeUndefined();
+  });
+
+  test("does not become young by a restart", async () => {
+    using folder = temporaryFolder();
+    const first = openFile(folder.path);
+    first.add(keyFor("old"), { vector: vector(1), tokens: 1 });
+    first.close();
+    time += 6000;
+    const second = openFile(folder.path);
+    second.add(keyFor("young"), { vector: vector(2), tokens: 2 });
+    second.used(keyFor("old"));
+    second.close();
+    time += 3999;
+    const memory = new ExpiringMemory({ maxBytes: 1e6, ttlMs, now });
+    await openFile(folder.path).load((...row) => memory.recall(...row));
+    expect(memory.get(keyFor("old"), "float")?.tokens).toBe(1);
+    time += 1;
+    expect(memory.get(keyFor("old"), "float")).toBeUndefined();
+    expect(memory.get(keyFor("young"), "float")?.tokens).toBe(2);
+  });
+
+  test("that is old leaves the disk, at the start and while the gateway runs", async () => {
+    using folder = temporaryFolder();
+    const first = openFile(folder.path);
+    for (let i = 0; i < 600; i++) first.add(keyFor(i), { vector: vector(i), tokens: 1 });
+    first.close();
+    time += ttlMs;
+    const second = openFile(folder.path, { groupMs: 1, usedMs: 0 });
+    const found: string[] = [];
+    await second.load((key) => found.push(key) > 0);
+    expect([found.length, rowsIn(folder.path)]).toEqual([0, 0]);
+    second.add(keyFor("new"), { vector: vector(1), tokens: 1 });
+    await Bun.sleep(30);
+    expect(rowsIn(folder.path)).toBe(1);
+    time += ttlMs;
+    await Bun.sleep(30);
+    expect(rowsIn(folder.path)).toBe(0);
+  });
+
+  test("stays on disk for ever without a time to live, also one of an earlier version", async () => {
+    using folder = temporaryFolder();
+    const file = openFile(folder.path, { ttlMs: Infinity });
+    file.add(keyFor("a"), { vector: vector(1), tokens: 7 });
+    file.close();
+    const db = new Database(join(folder.path, "vectors.db"));
+    db.run("DROP INDEX vectors_by_age");
+    db.run("ALTER TABLE vectors DROP COLUMN made_at");
+    db.close();
+    time += 1e9;
+    const found: unknown[] = [];
+    const again = openFile(folder.path, { ttlMs: Infinity });
+    await again.load((_key, _vector, tokens, madeAt) => found.push([tokens, madeAt]) > 0);
+    expect(found).toEqual([[7, time - 1e9]]);
+  });
+});
+
+test("VEXEL_CACHE_TTL is what makes a gateway ask anew", async () => {
+  const fake = startFake();
+  for (const [ttl, calls] of [
+    ["1", 2],
+    ["0", 1],
+  ] as const) {
+    fake.clear();
+    const gateway = startGateway({
+      settings: { VEXEL_CACHE_BYTES: "1000000", VEXEL_CACHE_TTL: ttl },
+      yaml: `
+upstreams: [{ id: up, kind: openai, baseUrl: "${fake.url}", apiKey: sk-fake }]
+models: [{ id: m, kind: embedding, targets: [{ upstream: up, model: house-embedder-1 }] }]
+keys: [{ name: test, key: ${testKey} }]
+`,
+    });
+    const ask = () => gateway.post("/v1/embeddings", { model: "m", input: "a", dimensions: 8 });
+    await (await ask()).text();
+    await (await ask()).text();
+    expect(fake.requests).toHaveLength(1);
+    await Bun.sleep(1010);
+    const { data } = (await (await ask()).json()) as { data: { embedding: number[] }[] };
+    expect(Float32Array.from(data[0]?.embedding ?? [])).toEqual(fakeVector("a", 8));
+    expect(fake.requests).toHaveLength(calls);
+    await gateway.close();
+  }
+  fake.close();
+});

@@ -1,0 +1,216 @@
+/** Whoever waits for another's question gets its answer, and none of the other's own troubles. */
+import { describe, expect, test } from "bun:test";
+import { GatewayError } from "../../server/lib/gateway-error.ts";
+import {
+  errorOf,
+  expectVectors,
+  hungUp,
+  type Journey,
+  replyOf,
+  routeOf,
+  settle,
+  startMemory,
+  textQuery,
+} from "../fuzz/memory-fixture.ts";
+
+const route = routeOf("model", "space");
+const room = 1e6;
+const trouble = () => new GatewayError("upstream_error", "The upstream failed.");
+const refusal = () => new GatewayError("context_length_exceeded", "Too long.");
+
+describe("those who wait for another's question", () => {
+  /** One asks, three wait, one of them with an input of its own. */
+  function crowd(texts: readonly string[] = ["a"]) {
+    const world = startMemory({ maxBytes: room });
+    const first = world.start(textQuery(texts), route);
+    const waiting = [0, 1, 2].map(() => world.start(textQuery(["a"]), route));
+    expect(world.asked).toHaveLength(1);
+    return { world, first, waiting };
+  }
+
+  test("share the very vector that came, also where the memory has no room for it", async () => {
+    for (const maxBytes of [room, 0]) {
+      for (const form of ["base64", "numbers", "floats"] as const) {
+        const world = startMemory({ maxBytes });
+        const journeys = [0, 1].map(() => world.start(textQuery(["a"]), route));
+        world.asked[0]?.answer(form, true);
+        const [first, second] = await Promise.all(journeys.map(replyOf));
+        expect(second?.vectors[0]).toBe(first?.vectors[0] as never);
+        expect([world.asked.length, world.memory.size]).toEqual([1, maxBytes === 0 ? 0 : 1]);
+      }
+    }
+  });
+
+  test("fail with it when the upstream is in trouble, which is not asked again", async () => {
+    const { world, first, waiting } = crowd(["a", "b"]);
+    const error = trouble();
+    world.asked[0]?.fail(error);
+    for (const { outcome } of [first, ...waiting]) expect(errorOf(await outcome)).toBe(error);
+    expect(world.asked).toHaveLength(1);
+    expect([world.flights.size, world.memory.size]).toEqual([0, 0]);
+    for (const { call } of waiting) expect(call.trip.upstreamTokens).toBe(0);
+    expect(first.call.trip.upstreamTokens).toBeUndefined();
+  });
+
+  test("get what it asked for though it hangs up: nothing is paid for twice", async () => {
+    const { world, first, waiting } = crowd();
+    first.cancel.abort(hungUp());
+    await settle();
+    // The way to the upstream does not hear of it.
+    expect(first.cancel.aborted).toBe(false);
+    const later = world.start(textQuery(["a"]), route);
+    world.asked[0]?.answer("base64", true);
+    for (const journey of [...waiting, later]) await expectVectors(journey);
+    expect(world.asked).toHaveLength(1);
+    // It asked, so it is what it pays for.
+    expect((await replyOf(first)).usage).toEqual({ inputTokens: 1 });
+    expect(first.call.trip).toMatchObject({ cachedInputs: 0, upstreamTokens: 1 });
+  });
+
+  test("are gone as well: then it ends at once", async () => {
+    const { world, first, waiting } = crowd();
+    first.cancel.abort(hungUp());
+    for (const { cancel } of waiting) {
+      expect(first.cancel.aborted).toBe(false);
+      cancel.abort(hungUp());
+    }
+    expect(first.cancel).toMatchObject({ aborted: true, reason: { fault: "client_closed" } });
+    world.asked[0]?.fail(first.cancel.reason);
+    expect(errorOf(await first.outcome)).toBe(first.cancel.reason);
+    expect(world.flights.size).toBe(0);
+  });
+
+  test("in a row, one for the other, end when the last of them has gone", async () => {
+    const world = startMemory({ maxBytes: room });
+    const one = world.start(textQuery(["a"]), route);
+    // Each asks for something that the next waits for.
+    const two = world.start(textQuery(["a", "b"]), route);
+    const three = world.start(textQuery(["b", "d"]), route);
+    const four = world.start(textQuery(["d", "e"]), route);
+    for (const { cancel } of [one, two, three]) cancel.abort(hungUp());
+    expect([one, two, three].map(({ cancel }) => cancel.aborted)).toEqual([false, false, false]);
+    four.cancel.abort(hungUp());
+    expect([one, two, three, four].map(({ cancel }) => cancel.aborted)).toEqual(
+      Array(4).fill(true),
+    );
+    for (const question of world.pending()) question.fail(question.call.signal.reason);
+    for (const { outcome } of [one, two, three, four]) expect((await outcome).ok).toBe(false);
+  });
+
+  test("for one of many inputs ask for it themselves when it hangs up", async () => {
+    const many = Array.from({ length: 65 }, (_, at) => (at === 0 ? "a" : `text ${at}`));
+    const { world, first, waiting } = crowd(many);
+    first.cancel.abort(hungUp());
+    expect(first.cancel.aborted).toBe(true);
+    world.asked[0]?.fail(first.cancel.reason);
+    await settle();
+    expect(world.asked.slice(1).map(({ inputs }) => inputs)).toEqual([["a"]]);
+    world.asked[1]?.answer("base64", true);
+    for (const journey of waiting) await expectVectors(journey);
+  });
+
+  test("do not fail when its own time is over", async () => {
+    const { world, first, waiting } = crowd();
+    first.cancel.abort(new GatewayError("upstream_timeout", "Its time is over."));
+    world.asked[0]?.fail(first.cancel.reason);
+    await settle();
+    world.asked[1]?.answer("base64", true);
+    for (const journey of waiting) await expectVectors(journey);
+  });
+
+  test("do not fail when what was refused may be another's input: each asks for itself, all at once", async () => {
+    const { world, first, waiting } = crowd(["a", "much too long"]);
+    world.asked[0]?.fail(refusal());
+    expect(errorOf(await first.outcome)).toBeInstanceOf(GatewayError);
+    await settle();
+    expect(world.asked.slice(1).map(({ inputs }) => inputs)).toEqual([["a"], ["a"], ["a"]]);
+    for (const question of world.asked) question.answer("base64", true);
+    for (const journey of waiting) await expectVectors(journey);
+  });
+
+  test("get the refusal of the very same question by the same key, and no other's", async () => {
+    const world = startMemory({ maxBytes: room });
+    const ask = (key: string, user?: string) =>
+      world.start(textQuery(["a"], user === undefined ? {} : { user }), route, key);
+    const [first, same, otherKey, otherUser] = [ask("k"), ask("k"), ask("l"), ask("k", "u")];
+    const error = refusal();
+    world.asked[0]?.fail(error);
+    expect(errorOf(await first.outcome)).toBe(error);
+    expect(errorOf(await same.outcome)).toBe(error);
+    await settle();
+    expect(world.asked.slice(1).map(({ call }) => call)).toEqual([otherKey.call, otherUser.call]);
+  });
+
+  test("do not fail with the upstream of another model, though its vectors would be theirs", async () => {
+    const world = startMemory({ maxBytes: room });
+    world.start(textQuery(["a"]), route);
+    const other = world.start(textQuery(["a"]), routeOf("elsewhere", "space"));
+    world.asked[0]?.fail(trouble());
+    await settle();
+    world.asked[1]?.answer("base64", true);
+    await expectVectors(other);
+  });
+
+  test("leave at once when their own caller does, without a word to the others", async () => {
+    const { world, first, waiting } = crowd();
+    const [leaving, ...staying] = waiting as [Journey, ...Journey[]];
+    leaving.cancel.abort(hungUp());
+    expect(errorOf(await leaving.outcome)).toBe(leaving.cancel.reason);
+    await settle();
+    expect(world.asked).toHaveLength(1);
+    world.asked[0]?.answer("base64", true);
+    for (const journey of [first, ...staying]) await expectVectors(journey);
+  });
+
+  test("learn of a fault that is theirs without waiting for the rest", async () => {
+    const world = startMemory({ maxBytes: room });
+    world.start(textQuery(["slow"]), route);
+    world.start(textQuery(["broken"]), route);
+    const both = world.start(textQuery(["slow", "broken"]), route);
+    const error = trouble();
+    world.asked[1]?.fail(error);
+    expect(errorOf(await both.outcome)).toBe(error);
+  });
+
+  test("are given what was asked for them to account for, even when others fail them first", async () => {
+    const world = startMemory({ maxBytes: room });
+    world.start(textQuery(["broken"]), route);
+    const both = world.start(textQuery(["broken", "own"]), route);
+    const error = trouble();
+    world.asked[0]?.fail(error);
+    await settle();
+    expect(both.ended).toBe(false);
+    world.asked[1]?.answer("base64", true);
+    expect(errorOf(await both.outcome)).toBe(error);
+    expect(both.call.trip).toMatchObject({ cachedInputs: 1, upstreamTokens: 3 });
+  });
+});
+
+test("nobody begins to wait for a caller who is leaving, and who comes later takes the place", async () => {
+  const world = startMemory({ maxBytes: room });
+  const first = world.start(textQuery(["a"]), route);
+  first.cancel.abort(hungUp());
+  const second = world.start(textQuery(["a"]), route);
+  expect(world.asked).toHaveLength(2);
+  world.asked[0]?.fail(first.cancel.reason);
+  await settle();
+  const third = world.start(textQuery(["a"]), route);
+  expect(world.asked).toHaveLength(2);
+  world.asked[1]?.answer("base64", true);
+  for (const journey of [second, third]) await expectVectors(journey);
+});
+
+test("a call that waits for one after another whose time is over asks for itself in the end", async () => {
+  const world = startMemory({ maxBytes: room });
+  const leavers = [0, 1, 2, 3].map(() => world.start(textQuery(["a"]), route));
+  const patient = world.start(textQuery(["a"]), route);
+  const over = () => new GatewayError("upstream_timeout", "Its time is over.");
+  for (const at of [0, 1]) {
+    leavers[at]?.cancel.abort(over());
+    world.asked[at]?.fail(leavers[at]?.cancel.reason);
+    await settle();
+  }
+  expect(world.asked.map(({ call }) => call)).toContain(patient.call);
+  for (const question of world.asked) question.answer("base64", true);
+  await expectVectors(patient);
+});

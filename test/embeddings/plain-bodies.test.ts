@@ -1,0 +1,117 @@
+/** One validator reads every embeddings body: what the OpenAPI document describes, in one pass, up to the first problem. */
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import {
+  embeddingsBody,
+  readEmbeddingsBody,
+} from "../../server/api/embeddings-body.ts";
+import { GatewayError } from "../../server/lib/gateway-error.ts";
+
+const maxInputs = 4;
+const read = (body: Record<string, unknown>) => readEmbeddingsBody(body, maxInputs);
+
+const scalar = fc.oneof(
+  fc.constantFrom("", "a", "naïve 猫 🐈", "\ud800", null, true, 0, 1, -1, 1.5, 1e300, -0, 100_276),
+  fc.integer(),
+  fc.string(),
+);
+const list = (of: fc.Arbitrary<unknown>) => fc.array(of, { maxLength: maxInputs });
+const anyInput = fc.oneof(
+  scalar,
+  list(fc.string({ minLength: 1 })),
+  list(fc.nat()),
+  list(list(fc.nat())),
+  list(fc.oneof(scalar, list(scalar), fc.constant({}))),
+  fc.constant({ text: "a" }),
+);
+const bodies = fc.record(
+  {
+    model: fc.oneof(fc.constant("m"), fc.constantFrom(1, true, [])),
+    input: anyInput,
+    encoding_format: fc.constantFrom("float", "base64", "hex", "", 1, []),
+    dimensions: fc.oneof(fc.integer({ min: -2, max: 9 }), fc.constantFrom(1.5, 1e300, "1", [])),
+    user: fc.constantFrom("u", "", 1, {}),
+    extra: scalar,
+  },
+  { requiredKeys: ["model"] },
+);
+
+test("the validator takes exactly what the schema of the OpenAPI document takes", () => {
+  fc.assert(
+    fc.property(bodies, (body) => {
+      const given: Record<string, unknown> = { ...body };
+      const { success } = embeddingsBody.safeParse(given);
+      let refusal: unknown;
+      try {
+        const { model, input, single, encoding, rest } = read(given);
+        expect(model).toBe(given.model as string);
+        const inputs = input.kind === "text" ? input.texts : input.tokens;
+        expect(single ? inputs[0] : inputs).toEqual(given.input as string);
+        expect(encoding).toBe((given.encoding_format as "float") ?? "float");
+        expect(rest).toEqual("extra" in given ? { extra: given.extra } : {});
+      } catch (error) {
+        if (!(error instanceof GatewayError)) throw error;
+        refusal = error;
+      }
+      expect(refusal === undefined, `${JSON.stringify(body)}: ${refusal}`).toBe(success);
+    }),
+    { numRuns: 5000 },
+  );
+});
+
+/** A list that counts how often an entry of it is read. */
+function counting(list: readonly unknown[]): { list: unknown[]; reads: () => number } {
+  let reads = 0;
+  const proxy = new Proxy([...list], {
+    get: (target, name, self) => {
+      if (typeof name === "string" && /^\d+$/.test(name)) reads++;
+      return Reflect.get(target, name, self) as unknown;
+    },
+  });
+  return { list: proxy, reads: () => reads };
+}
+
+function refusalOf(input: unknown): string {
+  try {
+    read({ model: "m", input });
+  } catch (error) {
+    return (error as Error).message;
+  }
+  throw new Error("it was not refused");
+}
+
+describe("a long input is refused", () => {
+  test("by its count, before its entries are read", () => {
+    for (const entry of ["", "a", [], [1], {}, null]) {
+      const { list, reads } = counting(Array(100_000).fill(entry));
+      expect(refusalOf(list)).toContain("It has 100000 entries; at most 4");
+      expect(reads()).toBeLessThan(5);
+    }
+  });
+
+  test("at its first wrong entry, before the entries behind it are read", () => {
+    const { list, reads } = counting([1, 2, "3", ...Array(100_000).fill(-1)]);
+    expect(refusalOf(list)).toContain("Entry 2 is not a token");
+    expect(reads()).toBeLessThan(6);
+  });
+});
+
+test("each token of a long input is read once", () => {
+  const { list, reads } = counting(Array(100_000).fill(1));
+  read({ model: "m", input: list });
+  expect(reads()).toBeLessThan(100_005);
+});
+
+test.each([
+  ["alone", (text: string) => text, "It has"],
+  ["in a list", (text: string) => ["a", text], "Entry 1 has"],
+] as const)(
+  "a text longer than any model takes is refused by its length: %s",
+  (_, input, words) => {
+    const longest = "x".repeat(4 * 1024 * 1024);
+    expect(readEmbeddingsBody({ model: "m", input: input(longest) }, 10).input.kind).toBe("text");
+    expect(() => readEmbeddingsBody({ model: "m", input: input(`${longest}y`) }, 10)).toThrow(
+      words,
+    );
+  },
+);

@@ -1,0 +1,70 @@
+/** Tokens counted once for several callers are shared out without one lost or invented. */
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import { shareUsage } from "../../server/embeddings/share-usage.ts";
+import { tries } from "../laws/law.ts";
+
+const sumOf = (parts: readonly number[]): number => parts.reduce((sum, part) => sum + part, 0);
+
+describe("usage that is shared out", () => {
+  test("follows the weights", () => {
+    expect(shareUsage(100, [1, 3])).toEqual([25, 75]);
+    expect(shareUsage(7, [7])).toEqual([7]);
+    expect(shareUsage(0, [5, 5])).toEqual([0, 0]);
+  });
+
+  test("gives what is left over to the largest remainders, and of equal ones to the first", () => {
+    expect(shareUsage(10, [1, 1, 1])).toEqual([4, 3, 3]);
+    expect(shareUsage(10, [6, 6, 1])).toEqual([5, 4, 1]);
+    expect(shareUsage(1, [1, 2, 1])).toEqual([0, 1, 0]);
+  });
+
+  test("counts all the same where nothing has a weight", () => {
+    expect(shareUsage(5, [0, 0])).toEqual([3, 2]);
+    expect(shareUsage(5, [])).toEqual([]);
+  });
+
+  test("gives nothing to what has no weight beside something that has", () => {
+    expect(shareUsage(9, [0, 4, 0])).toEqual([0, 9, 0]);
+  });
+
+  const counts = fc.oneof(fc.nat({ max: 10_000 }), fc.maxSafeNat());
+  const weights = fc.array(fc.oneof(fc.nat({ max: 50 }), fc.nat({ max: 2 ** 40 })), {
+    minLength: 1,
+    maxLength: 40,
+  });
+
+  test("adds up to exactly the total, whatever the weights", () => {
+    fc.assert(
+      fc.property(counts, weights, (total, given) => {
+        const parts = shareUsage(total, given);
+        expect(parts).toHaveLength(given.length);
+        expect(sumOf(parts)).toBe(total);
+        expect(parts.every((part) => Number.isSafeInteger(part) && part >= 0)).toBe(true);
+      }),
+      tries(500),
+    );
+  });
+
+  test("is off by less than one token for each", () => {
+    fc.assert(
+      fc.property(fc.nat({ max: 100_000 }), weights, (total, given) => {
+        const whole = sumOf(given);
+        fc.pre(whole > 0);
+        for (const [at, part] of shareUsage(total, given).entries()) {
+          expect(Math.abs(part - (total * given[at]!) / whole)).toBeLessThan(1 + 1e-6);
+        }
+      }),
+      tries(300),
+    );
+  });
+
+  test("is the same each time", () => {
+    fc.assert(
+      fc.property(counts, weights, (total, given) => {
+        expect(shareUsage(total, given)).toEqual(shareUsage(total, given));
+      }),
+      tries(100),
+    );
+  });
+});

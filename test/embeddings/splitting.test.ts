@@ -1,0 +1,328 @@
+/** A call larger than the targets can take is served all the same, as if it had been small. */
+
+import { describe, expect, test } from "bun:test";
+import { split } from "../../server/embeddings/split.ts";
+import { Pieces } from "../../server/lib/chunked-bytes.ts";
+import type { EmbeddingsReply, EmbeddingTraits } from "../../server/upstream/contract.ts";
+import {
+  answerTo,
+  broken,
+  callFor,
+  type EmbeddingsSend,
+  entriesOf,
+  HeldUpstream,
+  outcomeOf,
+  rejected,
+  route,
+  routeTo,
+  settled,
+  targetNamed,
+  textsOf,
+  tooLarge,
+  tooManyTokens,
+  traitsOf,
+  vectorFor,
+} from "./travelling-fixture.ts";
+
+const numbered = (count: number): string[] =>
+  Array.from({ length: count }, (_, at) => `text ${at}`);
+
+/** Sends through `split` to an upstream that answers at once, and tells what it saw. */
+function through(
+  limits: Partial<EmbeddingTraits>,
+  upstream: EmbeddingsSend = async (call) => answerTo(call),
+  maxParallel?: number,
+) {
+  const seen: Parameters<EmbeddingsSend>[0][] = [];
+  const send = split({
+    traits: traitsOf(limits),
+    ...(maxParallel !== undefined && { maxParallel }),
+  })((call) => {
+    seen.push(call);
+    return upstream(call);
+  });
+  return { send, seen, sizes: () => seen.map(({ query }) => entriesOf(query.input).length) };
+}
+
+describe("a call within the limits", () => {
+  const reply: EmbeddingsReply = {
+    vectors: [[1], [2]],
+    verbatim: { body: Pieces.of(Buffer.from("{}")), model: "our-model", encoding: "float" },
+  };
+
+  test("goes on as it is, and so does its answer", async () => {
+    const { send, seen } = through({ maxItems: 2, maxBytes: 10 }, async () => reply);
+    const call = callFor(["four", "words"], route);
+    expect(await send(call)).toBe(reply);
+    expect(seen).toEqual([call]);
+    expect(seen[0]).toBe(call);
+  });
+
+  test("of one input is not even measured", async () => {
+    const traits = () => {
+      throw new Error("nobody should ask");
+    };
+    const call = callFor(["x".repeat(1_000_000)], route);
+    let seen: unknown;
+    await split({ traits })(async (given) => {
+      seen = given;
+      return reply;
+    })(call);
+    expect(seen).toBe(call);
+  });
+});
+
+describe("a larger call", () => {
+  test("is cut by the number of inputs, into equal parts", async () => {
+    const { send, sizes } = through({ maxItems: 4 });
+    const texts = numbered(9);
+    const { vectors } = await send(callFor(texts, route));
+    expect(sizes()).toEqual([3, 3, 3]);
+    expect(vectors).toEqual(texts.map((text) => vectorFor(text)));
+  });
+
+  test("is cut by bytes, which are not characters", async () => {
+    const { send, seen } = through({ maxBytes: 12 });
+    await send(callFor(["four", "five", "six!", "日本", "語語"], route));
+    expect(seen.map(textsOf)).toEqual([
+      ["four", "five", "six!"],
+      ["日本", "語語"],
+    ]);
+  });
+
+  test("is cut by tokens, exactly where they are given", async () => {
+    const { send, sizes } = through({ maxTokens: 5 });
+    const tokens = [[1, 2, 3], [4, 5], [6], [7, 8, 9, 10], [11]];
+    const { vectors } = await send(callFor({ kind: "tokens", tokens }, route));
+    expect(sizes()).toEqual([2, 2, 1]);
+    expect(vectors).toEqual(tokens.map((entry) => vectorFor(entry)));
+  });
+
+  test("is cut by an estimate of tokens where texts are given, higher for other scripts", async () => {
+    const ascii = through({ maxTokens: 10 });
+    await ascii.send(callFor(["a".repeat(20), "b".repeat(20), "c".repeat(20)], route));
+    expect(ascii.sizes()).toEqual([2, 1]);
+    const chinese = through({ maxTokens: 10 });
+    await chinese.send(callFor(["本".repeat(8), "語".repeat(8), "日".repeat(8)], route));
+    expect(chinese.sizes()).toEqual([1, 1, 1]);
+  });
+
+  test("keeps to the tightest limit of all targets, whichever will serve it", async () => {
+    const [wide, narrow] = [targetNamed("wide"), targetNamed("narrow")];
+    const sizes: number[] = [];
+    const send = split({
+      traits: (target) => traitsOf(target === narrow ? { maxItems: 2 } : { maxBytes: 3 })(target),
+    })(async (call) => {
+      sizes.push(textsOf(call).length);
+      return answerTo(call);
+    });
+    await send(callFor(["a", "b", "c"], routeTo(wide, narrow)));
+    await send(callFor(["aa", "bb", "c"], routeTo(wide, narrow)));
+    expect(sizes).toEqual([2, 1, 1, 2]);
+  });
+
+  test("keeps everything else of the call in every part", async () => {
+    const { send, seen } = through({ maxItems: 1 });
+    const call = callFor(["a", "b"], route, {
+      dimensions: 8,
+      user: "u",
+      encoding: "base64",
+      purpose: { field: "task", given: "query" },
+      rest: { truncate: true },
+    });
+    await send(call);
+    const { input: _, ...same } = call.query;
+    for (const part of seen) {
+      expect(part.query).toMatchObject(same);
+      expect(part.query.single).toBe(false);
+      expect(part.trip).toBe(call.trip);
+      expect(part.route).toBe(call.route);
+    }
+  });
+
+  test("comes back in order, in whatever order its parts do", async () => {
+    const upstream = new HeldUpstream();
+    const send = split({ traits: traitsOf({ maxItems: 2 }) })(upstream.next);
+    const texts = numbered(7);
+    const reply = send(callFor(texts, route));
+    await settled();
+    for (const at of [2, 0, 3, 1]) upstream.visits[at]?.answer();
+    expect((await reply).vectors).toEqual(texts.map((text) => vectorFor(text)));
+  });
+
+  test("has no more parts under way than are allowed, and no fewer", async () => {
+    const upstream = new HeldUpstream();
+    const send = split({ traits: traitsOf({ maxItems: 1 }), maxParallel: 3 })(upstream.next);
+    const reply = send(callFor(numbered(8), route));
+    for (let done = 0; done < 8; done++) {
+      await settled();
+      expect(upstream.underWay).toBe(Math.min(3, 8 - done));
+      upstream.visits[done]?.answer();
+    }
+    expect((await reply).vectors).toHaveLength(8);
+  });
+
+  test("of ten thousand inputs is served, even one by one", async () => {
+    const texts = numbered(10_000);
+    const { send, seen } = through({ maxItems: 1 });
+    const { vectors } = await send(callFor(texts, route));
+    expect(seen).toHaveLength(10_000);
+    expect(vectors).toEqual(texts.map((text) => vectorFor(text)));
+  });
+});
+
+describe("the usage of a call in parts", () => {
+  test("is the sum, and the answer is nobody's own words", async () => {
+    const verbatim = {
+      body: Pieces.of(Buffer.from("{}")),
+      model: "our-model",
+      encoding: "float",
+    } as const;
+    const { send } = through({ maxItems: 2 }, async (call) => ({ ...answerTo(call), verbatim }));
+    const reply = await send(callFor(["a", "bb", "ccc"], route));
+    expect(reply.usage).toEqual({ inputTokens: 6 });
+    expect(reply).not.toHaveProperty("verbatim");
+  });
+
+  test("is unknown where that of one part is", async () => {
+    const { send } = through({ maxItems: 1 }, async (call) =>
+      textsOf(call)[0] === "b" ? { vectors: answerTo(call).vectors } : answerTo(call),
+    );
+    expect(await send(callFor(["a", "b", "c"], route))).not.toHaveProperty("usage");
+  });
+});
+
+test("a part whose upstream names an input is told in the caller's own count", async () => {
+  const { send } = through({ maxItems: 4 }, async (call) => {
+    const place = textsOf(call).indexOf("text 6");
+    if (place >= 0) throw rejected(`Input id ${place} has 9000 tokens, exceeding max 8192 tokens.`);
+    return answerTo(call);
+  });
+  const outcome = await outcomeOf(send(callFor(numbered(8), route)));
+  expect(outcome).toHaveProperty(
+    "error.message",
+    "Input id 6 has 9000 tokens, exceeding max 8192 tokens.",
+  );
+});
+
+describe("a part that is refused as too large", () => {
+  for (const refuse of [tooManyTokens, tooLarge]) {
+    test(`is halved until it passes (${refuse().fault})`, async () => {
+      const { send, sizes } = through({ maxItems: 8 }, async (call) => {
+        if (textsOf(call).length > 3) throw refuse();
+        return answerTo(call);
+      });
+      const texts = numbered(16);
+      const reply = await send(callFor(texts, route));
+      expect(reply.vectors).toEqual(texts.map((text) => vectorFor(text)));
+      expect(reply.usage?.inputTokens).toBe(texts.join("").length);
+      expect(Math.max(...sizes())).toBe(8);
+      expect(sizes().filter((size) => size <= 3)).toHaveLength(8);
+    });
+
+    test(`is halved although the whole call seemed to fit (${refuse().fault})`, async () => {
+      const { send, sizes } = through({}, async (call) => {
+        if (textsOf(call).length > 2) throw refuse();
+        return answerTo(call);
+      });
+      const texts = numbered(5);
+      expect((await send(callFor(texts, route))).vectors).toEqual(
+        texts.map((text) => vectorFor(text)),
+      );
+      expect(sizes()).toEqual([5, 3, 2, 2, 1]);
+    });
+
+    test(`stands refused when it is down to one input (${refuse().fault})`, async () => {
+      const fault = refuse();
+      const { send } = through({}, async (call) => {
+        if (textsOf(call).includes("text 2")) throw fault;
+        return answerTo(call);
+      });
+      const { message, fault: name, details } = fault;
+      // By its place among all of them, where it is the one that is too long.
+      const which = /tokens/.test(message) && { param: "input[2]" };
+      expect(await outcomeOf(send(callFor(numbered(4), route)))).toMatchObject({
+        error: { message, fault: name, details: { ...details, ...which } },
+      });
+      expect(await outcomeOf(send(callFor(["text 2"], route)))).toEqual({ error: fault });
+    });
+  }
+
+  test("is not halved for any other reason", async () => {
+    const fault = rejected("no");
+    const { send, sizes } = through({}, () => Promise.reject(fault));
+    expect(await outcomeOf(send(callFor(numbered(4), route)))).toEqual({ error: fault });
+    expect(sizes()).toEqual([4]);
+  });
+});
+
+describe("a part that fails for good", () => {
+  test("fails the call with its fault, ends the others and leaves none running", async () => {
+    const upstream = new HeldUpstream();
+    const send = split({ traits: traitsOf({ maxItems: 1 }), maxParallel: 3 })(upstream.next);
+    const call = callFor(numbered(9), route);
+    const outcome = outcomeOf(send(call));
+    await settled();
+    const fault = broken();
+    upstream.visits[1]?.fail(fault);
+    expect(await outcome).toEqual({ error: fault });
+    expect(upstream.visits).toHaveLength(3);
+    expect(upstream.underWay).toBe(0);
+    expect(upstream.visits[0]?.call.signal.aborted).toBe(true);
+    expect(call.signal.aborted).toBe(false);
+    expect(call.signal.heard.size).toBe(0);
+  });
+});
+
+test("a part with too few vectors fails the call: none is made up", async () => {
+  const { send } = through({ maxItems: 2 }, async () => ({ vectors: [[1]] }));
+  const outcome = await outcomeOf(send(callFor(numbered(4), route)));
+  expect(outcome).toHaveProperty("error.fault", "internal");
+});
+
+describe("a caller who hangs up", () => {
+  test("ends every part, and no other is sent", async () => {
+    const upstream = new HeldUpstream();
+    const send = split({ traits: traitsOf({ maxItems: 1 }), maxParallel: 2 })(upstream.next);
+    const call = callFor(numbered(5), route);
+    const outcome = outcomeOf(send(call));
+    await settled();
+    const reason = new Error("gone");
+    call.signal.abort(reason);
+    expect(await outcome).toEqual({ error: reason });
+    expect(upstream.visits).toHaveLength(2);
+    expect(upstream.underWay).toBe(0);
+    expect(call.signal.heard.size).toBe(0);
+  });
+
+  test("has no more sent, even where the upstream takes no notice", async () => {
+    const visits: (() => void)[] = [];
+    const send = split({ traits: traitsOf({ maxItems: 1 }), maxParallel: 2 })(
+      (given) => new Promise((resolve) => visits.push(() => resolve(answerTo(given)))),
+    );
+    const call = callFor(numbered(5), route);
+    const outcome = outcomeOf(send(call));
+    await settled();
+    const reason = new Error("gone");
+    call.signal.abort(reason);
+    for (const answer of visits) answer();
+    expect(await outcome).toEqual({ error: reason });
+    expect(visits).toHaveLength(2);
+  });
+
+  test("before anything was sent has nothing sent", async () => {
+    const { send, seen } = through({ maxItems: 1 });
+    const call = callFor(["a", "b"], route);
+    const reason = new Error("gone");
+    call.signal.abort(reason);
+    expect(await outcomeOf(send(call))).toEqual({ error: reason });
+    expect(seen).toEqual([]);
+  });
+
+  test("is no longer listened to once the answer is there", async () => {
+    const { send } = through({ maxItems: 1 });
+    const call = callFor(["a", "b"], route);
+    await send(call);
+    expect(call.signal.heard.size).toBe(0);
+  });
+});

@@ -1,0 +1,176 @@
+/** What is told as an event: reloads, refused files, a ledger that cannot be written, targets that stray; and how much is kept. */
+
+import { Database } from "bun:sqlite";
+import { afterEach, describe, expect, test } from "bun:test";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { openEventFile } from "../../server/storage/event-file.ts";
+import { EventStore } from "../../server/storage/events.ts";
+import { fakeVector, startFake } from "../fake-upstream.ts";
+import { configFor, startProcess, temporaryFolder } from "../harness.ts";
+import { vexel } from "../process/process-fixture.ts";
+import {
+  adminKey,
+  type Page,
+  type ShownEvent,
+  see,
+  startReceiver,
+  startWatched,
+  until,
+  type Watched,
+  webhookYaml,
+} from "./webhooks-fixture.ts";
+
+const open: { close(): unknown }[] = [];
+afterEach(async () => {
+  for (const each of open.splice(0).reverse()) await each.close();
+});
+
+const withoutKeys = (url: string): string => configFor(url).replace(/^keys:[\s\S]*/m, "");
+
+const eventsOf = async (gateway: Watched): Promise<readonly ShownEvent[]> =>
+  (await gateway.see<Page>("/admin/events")).data;
+
+test("a reload, and a file with a mistake, are told; the webhooks of the new file hear of it", async () => {
+  using folder = temporaryFolder();
+  const receiver = startReceiver();
+  open.push(receiver);
+  const path = join(folder.path, "vexel.yaml");
+  const env = { VEXEL_ADMIN_KEY: adminKey };
+  const gateway = await startProcess({ folder: folder.path, yaml: "models: []", env });
+  writeFileSync(path, webhookYaml({ url: receiver.url, events: '["config.*"]' }));
+  await until(() => receiver.of("config.reloaded").length === 1);
+  expect(receiver.received[0]?.data).toEqual({ what: "1 webhook added" });
+  writeFileSync(path, `${webhookYaml({ url: receiver.url })}modles: []\nkeys: [{ name: 3 }]\n`);
+  await until(() => receiver.of("config.rejected").length === 1);
+  const { problems } = receiver.received[1]!.data as { problems: string[] };
+  expect(problems.join("\n")).toContain("did you mean `models`?");
+  expect(problems.length).toBe(3);
+  const { data } = await see<Page>(gateway.url, "/admin/events?type=config.*");
+  expect(data.map(({ type }) => type)).toEqual(["config.rejected", "config.reloaded"]);
+  gateway.kill("SIGTERM");
+  expect(await gateway.exited).toBe(0);
+}, 20_000);
+
+test("a ledger that cannot be written is told, and so is that it can be again", async () => {
+  const fake = startFake();
+  const gateway = startWatched({
+    yaml: withoutKeys(fake.url),
+    settings: { VEXEL_LEDGER_MAX_BYTES: String(28 * 1024) },
+  });
+  open.push(fake, gateway);
+  const body = { model: "text-embedding-3-small", input: "a", dimensions: 2 };
+  await until(async () => (await gateway.post("/v1/embeddings", body)).status === 503, 20_000);
+  const [broken] = await eventsOf(gateway);
+  expect(broken).toMatchObject({ type: "ledger.unwritable", data: { policy: "refuse" } });
+  const other = new Database(join(gateway.folder, "ledger.db"));
+  other.run("PRAGMA busy_timeout = 5000");
+  other.run("DELETE FROM ledger");
+  other.close();
+  await until(async () => (await eventsOf(gateway)).length === 2);
+  expect((await eventsOf(gateway))[0]?.type).toBe("ledger.recovered");
+});
+
+test("a target whose vectors stray is told", async () => {
+  const [honest, liar] = [startFake(), startFake()];
+  const lie = { data: [{ index: 0, embedding: Array.from(fakeVector("a lie", 1536)) }] };
+  liar.script({ reply: { status: 200, body: JSON.stringify(lie) } }, { times: Infinity });
+  const gateway = startWatched({
+    settings: { VEXEL_CANARY_HOURS: "" },
+    yaml: `
+upstreams:
+  - { id: honest, kind: openai, baseUrl: "${honest.url}", apiKey: sk-fake }
+  - { id: liar, kind: openai, baseUrl: "${liar.url}", apiKey: sk-fake }
+models:
+  - { id: vectors, kind: embedding, targets: [{ upstream: honest, model: house-embedder-1 }, { upstream: liar, model: house-embedder-1 }] }
+`,
+  });
+  open.push(honest, liar, gateway);
+  await until(async () => (await eventsOf(gateway)).length === 1);
+  expect(await eventsOf(gateway)).toMatchObject([
+    {
+      type: "target.strayed",
+      data: {
+        model: "vectors",
+        upstream: "liar",
+        target_model: "house-embedder-1",
+        why: expect.stringContaining("cosine"),
+      },
+    },
+  ]);
+});
+
+describe("webhooks in vexel.yaml", () => {
+  const check = async (yaml: string): Promise<string> => {
+    using folder = temporaryFolder();
+    writeFileSync(join(folder.path, "vexel.yaml"), yaml);
+    const { code, out, err } = await vexel(["check"], { cwd: folder.path });
+    return `${code} ${out}${err}`;
+  };
+  const entry = (url: string, secret: string, events = '["*"]') =>
+    `webhooks: [{ url: "${url}", secret: "${secret}", events: ${events} }]`;
+  const good = `whsec_${Buffer.alloc(32, 7).toString("base64")}`;
+
+  test("are checked before they are in force, without showing a secret", async () => {
+    expect(await check(entry("http://10.0.0.1/x?y=z", good))).toStartWith("0 ");
+    expect(await check(entry("ftp://a/", good))).toContain("must start with http");
+    expect(await check(entry("http://u:p@a/", good))).toContain("user name or password");
+    expect(await check(entry("http://a/", good, '["budgets.*"]'))).toContain("is no type of event");
+    expect(await check(entry("http://a/", good, '["key.create"]'))).toContain(
+      "did you mean key.created?",
+    );
+    expect(await check(`webhooks: [{ url: "http://a/", secrets: "${good}" }]`)).toContain(
+      "did you mean `secret`?",
+    );
+    expect(
+      await check(
+        `webhooks:\n  - { url: http://a/, secret: "${good}" }\n  - { url: http://a/, secret: "${good}" }`,
+      ),
+    ).toContain("it is the same as webhooks[0].url");
+    const short = `whsec_${Buffer.alloc(23, 7).toString("base64")}`;
+    for (const bad of [
+      short,
+      "plain-text-secret-of-a-good-length",
+      good.replace("=", "-"),
+      `${good}x`,
+    ]) {
+      const said = await check(entry("http://a/", bad));
+      expect(said).toStartWith("1 ");
+      expect(said).toContain("webhooks[0].secret: must be whsec_ and 24 to 64 random bytes");
+      expect(said).not.toContain(bad);
+    }
+  }, 20_000);
+});
+
+describe("the file of events", () => {
+  const record = (store: EventStore, count: number, at: number, webhooks: string[] = []) =>
+    store.record({ id: `evt_${count}`, type: "config.reloaded", at, data: {} }, webhooks);
+
+  test("keeps so many events and no more, with their deliveries", () => {
+    using folder = temporaryFolder();
+    const db = openEventFile(folder.path);
+    const store = new EventStore(db);
+    db.run("BEGIN");
+    for (let i = 0; i < 10_300; i++) record(store, i, 1000 + i, i % 100 === 0 ? ["wh_a"] : []);
+    db.run("COMMIT");
+    const count = (table: string) =>
+      db.query<{ n: number }, []>(`SELECT COUNT(*) AS n FROM ${table}`).get()?.n ?? 0;
+    expect(count("events")).toBeLessThanOrEqual(10_063);
+    expect(count("events")).toBeGreaterThanOrEqual(10_000);
+    expect(count("deliveries")).toBeLessThanOrEqual(101);
+    expect(count("deliveries")).toBeGreaterThanOrEqual(100);
+    expect(store.list({ limit: 1 })?.[0]?.id).toBe("evt_10299");
+    db.close();
+  });
+
+  test("keeps them for thirty days", () => {
+    using folder = temporaryFolder();
+    const db = openEventFile(folder.path);
+    const store = new EventStore(db);
+    const day = 86_400_000;
+    for (const at of [0, 10, 29, 31]) record(store, at, at * day);
+    store.prune(40.5 * day);
+    expect(store.list({ limit: 9 })?.map(({ id }) => id)).toEqual(["evt_31", "evt_29"]);
+    db.close();
+  });
+});

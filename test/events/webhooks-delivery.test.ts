@@ -1,0 +1,257 @@
+/** Webhooks: signed after Standard Webhooks, in order, tried again, and told truly. */
+import { afterEach, describe, expect, test } from "bun:test";
+import OpenAI from "openai";
+import { sign } from "../../server/events/sign-webhook.ts";
+import {
+  type Answer,
+  asOperator,
+  isGenuine,
+  type Page,
+  type Received,
+  type ShownWebhook,
+  secret,
+  startReceiver,
+  startWatched,
+  tell,
+  until,
+  webhookYaml,
+} from "./webhooks-fixture.ts";
+
+const open: { close(): unknown }[] = [];
+afterEach(async () => {
+  for (const each of open.splice(0).reverse()) await each.close();
+});
+
+interface Arranged {
+  readonly answer?: Answer;
+  readonly events?: string;
+  readonly delays?: readonly number[];
+}
+
+function arrange({ answer, events, delays = [30, 30, 30] }: Arranged = {}) {
+  const receiver = startReceiver(answer);
+  const yaml = webhookYaml({ url: receiver.url, ...(events && { events }) });
+  const gateway = startWatched({ yaml, webhookDelaysMs: delays });
+  open.push(receiver, gateway);
+  const shown = async (): Promise<ShownWebhook> =>
+    (await gateway.see<{ data: [ShownWebhook] }>("/admin/webhooks")).data[0];
+  const newest = async () => (await gateway.see<Page>("/admin/events")).data[0]!;
+  return { receiver, gateway, shown, newest };
+}
+
+const failing =
+  (status: number, times: number, headers: Record<string, string> = {}): Answer =>
+  (_, count) =>
+    count <= times ? new Response("no", { status, headers }) : new Response("thanks");
+
+const whats = (received: readonly Received[]) => received.map(({ data }) => data.what);
+
+describe("a webhook", () => {
+  test("is signed in a way that others can verify, and that no other message or secret passes", async () => {
+    const { receiver, gateway } = arrange();
+    tell(gateway, "an umlaut: ü");
+    await until(() => receiver.received.length === 1);
+    const got = receiver.received[0]!;
+    expect(isGenuine(got, secret)).toBeTrue();
+    expect(isGenuine({ ...got, body: got.body.replace("ü", "u") }, secret)).toBeFalse();
+    expect(isGenuine(got, `whsec_${Buffer.alloc(32, 1).toString("base64")}`)).toBeFalse();
+    // OpenAI's client verifies OpenAI's own webhooks, which follow the same standard.
+    const { webhooks } = new OpenAI({ apiKey: "none", webhookSecret: secret });
+    await webhooks.verifySignature(got.body, got.headers);
+    expect(webhooks.verifySignature(`${got.body} `, got.headers)).rejects.toThrow();
+  });
+
+  test("has the signature that the standard's own example has", () => {
+    // libraries/javascript/src/webhook.test.ts of github.com/standard-webhooks/standard-webhooks, "sign function works".
+    const signed = {
+      id: "msg_p5jXN8AQM9LWM0D4loKWxJek",
+      timestamp: 1614265330,
+      body: '{"test": 2432232314}',
+    };
+    expect(sign(signed, "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")).toBe(
+      "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=",
+    );
+  });
+
+  test("says what happened and when, under the id it has in the list of events", async () => {
+    const { receiver, gateway, newest } = arrange();
+    tell(gateway, "2 models added");
+    await until(() => receiver.received.length === 1);
+    const { id, headers, body, timestamp } = receiver.received[0]!;
+    expect(headers.get("content-type")).toBe("application/json");
+    expect(headers.get("user-agent")).toMatch(/^vexel\/\d/);
+    expect(id).toMatch(/^evt_[0-9a-f]{32}$/);
+    expect(Math.abs(Number(timestamp) - Date.now() / 1000)).toBeLessThan(60);
+    const told = JSON.parse(body) as Record<string, unknown>;
+    expect(told).toEqual({
+      id,
+      type: "config.reloaded",
+      timestamp: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
+      data: { what: "2 models added" },
+    });
+    await until(async () => (await newest()).deliveries[0]?.state === "delivered");
+    expect(await newest()).toMatchObject({ ...told, deliveries: [{ attempts: 1, status: 200 }] });
+  });
+
+  test("gets the events it asked for, and no others", async () => {
+    const { receiver, gateway } = arrange({ events: '["ledger.*", "config.rejected"]' });
+    tell(gateway, 1);
+    gateway.events.emit({ type: "ledger.recovered", data: { reason: "" } });
+    gateway.events.emit({ type: "key.revoked", data: { id: "k", name: "k" } });
+    gateway.events.emit({ type: "config.rejected", data: { problems: [] } });
+    await until(() => receiver.of("config.rejected").length === 1);
+    expect(receiver.received.map(({ type }) => type)).toEqual([
+      "ledger.recovered",
+      "config.rejected",
+    ]);
+  });
+
+  test("gets events in the order in which they happened", async () => {
+    const { receiver, gateway } = arrange({
+      answer: async () => {
+        await Bun.sleep(Math.random() * 5);
+        return new Response(null, { status: 204 });
+      },
+    });
+    for (let i = 0; i < 50; i++) tell(gateway, i);
+    await until(() => receiver.received.length === 50);
+    expect(whats(receiver.received)).toEqual(Array.from({ length: 50 }, (_, i) => String(i)));
+  });
+});
+
+describe("an event that a webhook does not take", () => {
+  test("is sent again until it does: the same id and body, signed anew", async () => {
+    const { receiver, gateway, shown, newest } = arrange({ answer: failing(500, 2) });
+    tell(gateway, 1);
+    await until(() => receiver.received.length === 3);
+    const [first, , third] = receiver.received as [Received, Received, Received];
+    expect(third.id).toBe(first.id);
+    expect(third.body).toBe(first.body);
+    expect(receiver.received.every((got) => isGenuine(got, secret))).toBeTrue();
+    await until(async () => (await shown()).delivered === 1);
+    expect(await shown()).toMatchObject({ waiting: 0, failures_in_a_row: 0 });
+    expect((await newest()).deliveries).toMatchObject([{ state: "delivered", attempts: 3 }]);
+    expect(gateway.log().match(/"webhook-failing"/g)).toHaveLength(1);
+  });
+
+  test("does not hold up those that come after it", async () => {
+    const { receiver, gateway } = arrange({
+      delays: [300],
+      answer: ({ data }, count) =>
+        new Response(null, { status: data.what === "0" && count === 1 ? 500 : 200 }),
+    });
+    for (const what of [0, 1, 2]) tell(gateway, what);
+    await until(() => receiver.received.length === 4);
+    expect(whats(receiver.received)).toEqual(["0", "1", "2", "0"]);
+  });
+
+  test("is given up after the last attempt, and that is told", async () => {
+    const { receiver, gateway, shown, newest } = arrange({
+      answer: () => new Response("no", { status: 404 }),
+      delays: [10, 10],
+    });
+    tell(gateway, 1);
+    await until(async () => (await shown()).given_up === 1);
+    expect(receiver.received).toHaveLength(3);
+    expect(await shown()).toMatchObject({ waiting: 0, failures_in_a_row: 3, state: "active" });
+    expect((await newest()).deliveries).toMatchObject([
+      {
+        state: "given_up",
+        attempts: 3,
+        status: 404,
+        problem: "it answered 404",
+        next_attempt_at: null,
+      },
+    ]);
+    expect(gateway.log()).toContain('"event":"webhook-given-up"');
+  });
+
+  test("is not taken elsewhere by a redirect", async () => {
+    const elsewhere = startReceiver();
+    open.push(elsewhere);
+    const { gateway, shown } = arrange({
+      answer: () => Response.redirect(elsewhere.url, 307),
+      delays: [],
+    });
+    tell(gateway, 1);
+    await until(async () => (await shown()).given_up === 1);
+    expect((await shown()).last_attempt).toMatchObject({ status: 307, delivered: false });
+    expect(elsewhere.received).toEqual([]);
+  });
+
+  test("waits for a receiver that is not there, and says so", async () => {
+    const { receiver, gateway, shown } = arrange({ delays: [60_000] });
+    receiver.close();
+    tell(gateway, 1);
+    await until(async () => (await shown()).failures_in_a_row === 1);
+    const { last_attempt, waiting } = await shown();
+    expect(waiting).toBe(1);
+    expect(last_attempt).toMatchObject({ delivered: false, status: null });
+    expect(last_attempt?.problem).toContain("cannot be reached");
+  });
+});
+
+describe("a receiver that", () => {
+  test("answers 410 is left alone, until a test of it goes well", async () => {
+    let gone = true;
+    const { receiver, gateway, shown } = arrange({
+      answer: () => new Response(null, { status: gone ? 410 : 200 }),
+    });
+    for (const what of [0, 1, 2]) tell(gateway, what);
+    await until(async () => (await shown()).state === "gone");
+    expect(await shown()).toMatchObject({ given_up: 3, waiting: 0 });
+    tell(gateway, 3);
+    await Bun.sleep(100);
+    expect(receiver.received).toHaveLength(1);
+    expect(gateway.log()).toContain('"event":"webhook-gone"');
+    gone = false;
+    const { id } = await shown();
+    const tested = await gateway.see(`/admin/webhooks/${id}/test`, "POST");
+    expect(tested).toMatchObject({ delivered: true, status: 200, problem: null, webhook: id });
+    tell(gateway, 4);
+    await until(() => whats(receiver.received).includes("4"));
+    expect(whats(receiver.received)).not.toContain("3");
+  });
+
+  test("says retry-after is left alone that long, with everything", async () => {
+    const { receiver, gateway } = arrange({
+      answer: failing(429, 1, { "retry-after": "1" }),
+      delays: [10],
+    });
+    tell(gateway, 0);
+    await until(() => receiver.received.length === 1);
+    tell(gateway, 1);
+    await until(() => receiver.received.length === 3);
+    const [first, second] = receiver.received as [Received, Received];
+    expect(second.at - first.at).toBeGreaterThan(950);
+    expect(whats(receiver.received)).toEqual(["0", "0", "1"]);
+  });
+
+  test("is tested is told apart from one that there is not", async () => {
+    const { receiver, gateway, shown } = arrange({ answer: failing(500, 1) });
+    const { id } = await shown();
+    const failed = await gateway.see(`/admin/webhooks/${id}/test`, "POST");
+    expect(failed).toMatchObject({ delivered: false, status: 500, problem: "it answered 500" });
+    expect(receiver.of("webhook.test")).toHaveLength(1);
+    expect(isGenuine(receiver.received[0]!, secret)).toBeTrue();
+    // It is nobody's event but the tester's.
+    expect((await gateway.see<Page>("/admin/events")).data).toEqual([]);
+    const none = await asOperator(gateway.url, "/admin/webhooks/wh_nothing/test", "POST");
+    expect(none.status).toBe(404);
+  });
+});
+
+test("neither the secret nor the address's token is in a log line or an answer", async () => {
+  const { receiver, gateway, shown } = arrange({ answer: failing(500, 9), delays: [10] });
+  tell(gateway, 1);
+  await until(async () => (await shown()).given_up === 1);
+  const answers = await Promise.all(
+    ["/admin/events", "/admin/webhooks"].map(async (path) =>
+      (await asOperator(gateway.url, path)).text(),
+    ),
+  );
+  const said = [gateway.log(), ...answers, ...receiver.received.map(({ body }) => body)].join("\n");
+  expect(said).toContain("127.0.0.1");
+  expect(said).not.toContain("do-not-tell");
+  expect(said).not.toContain(secret.slice("whsec_".length));
+});

@@ -1,0 +1,105 @@
+/** Webhooks are in nobody's way: a receiver that hangs holds up neither calls nor other receivers, nor the stop. */
+import { afterEach, expect, test } from "bun:test";
+import { join } from "node:path";
+import { startFake } from "../fake-upstream.ts";
+import { configFor, startProcess, temporaryFolder } from "../harness.ts";
+import { vexel } from "../process/process-fixture.ts";
+import {
+  adminKey,
+  isGenuine,
+  type Page,
+  secret,
+  see,
+  startReceiver,
+  startWatched,
+  tell,
+  until,
+  webhookYaml,
+} from "./webhooks-fixture.ts";
+
+const open: { close(): unknown }[] = [];
+afterEach(async () => {
+  for (const each of open.splice(0).reverse()) await each.close();
+});
+
+const never = () => new Promise<Response>(() => {});
+
+test("a receiver that hangs holds up neither calls nor other receivers nor the stop", async () => {
+  const [fake, stuck, well] = [startFake(), startReceiver(never), startReceiver()];
+  const yaml = configFor(fake.url).replace(/^keys:[\s\S]*/m, "");
+  const gateway = startWatched({ yaml: `${yaml}\n${webhookYaml(stuck, well)}` });
+  open.push(fake, stuck, well);
+  for (let i = 0; i < 100; i++) tell(gateway, i);
+  await until(() => stuck.received.length === 1 && well.received.length === 100);
+  const began = performance.now();
+  for (let i = 0; i < 20; i++) {
+    tell(gateway, i);
+    const body = { model: "text-embedding-3-small", input: `text ${i}` };
+    expect((await gateway.post("/v1/embeddings", body)).status).toBe(200);
+  }
+  expect(performance.now() - began).toBeLessThan(2000);
+  expect(stuck.received).toHaveLength(1);
+  const stopping = performance.now();
+  await gateway.close();
+  expect(performance.now() - stopping).toBeLessThan(2000);
+});
+
+test("what waits for a receiver survives kill -9, and is delivered by the next process", async () => {
+  using folder = temporaryFolder();
+  const down = startReceiver(() => new Response(null, { status: 503 }));
+  open.push(down);
+  const env = { VEXEL_ADMIN_KEY: adminKey, VEXEL_DATA: join(folder.path, "data") };
+  const start = () => startProcess({ folder: folder.path, yaml: webhookYaml(down), env });
+  const first = await start();
+  // The first start makes a key, which is an event.
+  await until(() => down.of("key.created").length === 1);
+  await until(async () => {
+    const { data } = await see<Page>(first.url, "/admin/events");
+    return data[0]?.deliveries[0]?.attempts === 1;
+  });
+  first.kill("SIGKILL");
+  await first.exited;
+  const { port } = new URL(down.url);
+  down.close();
+  const up = startReceiver(undefined, Number(port));
+  open.push(up);
+  const second = await start();
+  await until(() => up.received.length === 1, 10_000);
+  expect(up.received[0]?.id).toBe(down.received[0]!.id);
+  expect(isGenuine(up.received[0]!, secret)).toBeTrue();
+  await until(async () => {
+    const { data } = await see<Page>(second.url, "/admin/events");
+    return data[0]?.deliveries[0]?.state === "delivered";
+  });
+  second.kill("SIGTERM");
+  expect(await second.exited).toBe(0);
+  expect(first.output() + second.output()).not.toContain(secret);
+}, 30_000);
+
+test("keys that the command line makes and revokes are told, also those from while no gateway ran", async () => {
+  using folder = temporaryFolder();
+  const receiver = startReceiver();
+  open.push(receiver);
+  const env = { VEXEL_ADMIN_KEY: adminKey, VEXEL_DATA: join(folder.path, "data") };
+  const start = () => startProcess({ folder: folder.path, yaml: webhookYaml(receiver), env });
+  const run = async (...args: string[]) => {
+    expect((await vexel(["keys", ...args], { cwd: folder.path, env })).code).toBe(0);
+  };
+  const told = () => receiver.received.map(({ type, data }) => `${type} ${data.name}`);
+  const first = await start();
+  await run("create", "--name", "studio");
+  await run("revoke", "default");
+  await until(() => receiver.received.length === 3);
+  expect(told()).toEqual(["key.created default", "key.created studio", "key.revoked default"]);
+  first.kill("SIGTERM");
+  await first.exited;
+  await run("create", "--name", "night", "--models", "a,b");
+  await run("revoke", "studio");
+  const second = await start();
+  await until(() => receiver.received.length === 5);
+  expect(told().slice(3)).toEqual(["key.created night", "key.revoked studio"]);
+  const { data } = receiver.of("key.created").at(-1)!;
+  expect(data).toEqual({ id: expect.stringMatching(/^key_/), name: "night", models: ["a", "b"] });
+  second.kill("SIGTERM");
+  await second.exited;
+}, 30_000);

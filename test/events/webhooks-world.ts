@@ -1,0 +1,133 @@
+/** Events and webhooks in a world of their own: a clock turned by hand, a receiver that is a function, a disk that breaks. */
+import type { Database } from "bun:sqlite";
+import { createDeliver, type DeliveryTold } from "../../server/events/delivery-queue.ts";
+import { createEvents, type EventsTold } from "../../server/events/events.ts";
+import type { Webhook } from "../../server/config/snapshot.ts";
+import { Deliveries } from "../../server/storage/deliveries.ts";
+import { openEventFile } from "../../server/storage/event-file.ts";
+import { EventStore } from "../../server/storage/events.ts";
+import { temporaryFolder } from "../harness.ts";
+import { secret } from "./webhooks-fixture.ts";
+
+const open: (() => void)[] = [];
+
+/** All that were arranged. */
+export function closeWorlds(): void {
+  for (const close of open.splice(0).reverse()) close();
+}
+
+export const [second, minute, hour] = [1000, 60_000, 3_600_000] as const;
+const webhookNamed = (id: string): Webhook => ({
+  id,
+  url: `http://${id}.example/`,
+  secret,
+  events: ["*"],
+});
+
+export type Said = { status: number; retryAfterMs?: number } | Error;
+
+export interface World {
+  /** What the receiver says to the count-th request. */
+  answer: (count: number) => Said | Promise<Said>;
+  random?: () => number;
+  maxWaiting?: number;
+}
+
+export function arrange(world: World) {
+  const hook = webhookNamed("hook");
+  const folder = temporaryFolder();
+  const db = openEventFile(folder.path);
+  let broken = false;
+  let at = Date.UTC(2026, 0, 1);
+  let timers: { due: number; readonly run: () => void }[] = [];
+  const attempts: { at: number; id: string; signature: string }[] = [];
+  const told: (DeliveryTold | EventsTold)[] = [];
+  const webhooks = new Map([[hook.id, hook]]);
+  const guarded = <T extends object>(store: T): T =>
+    new Proxy(store, {
+      get: (target, name) => {
+        if (broken) throw new Error("the disk is full");
+        const value = Reflect.get(target, name) as unknown;
+        return typeof value === "function" ? value.bind(target) : value;
+      },
+    });
+  const deliver = createDeliver({
+    queue: guarded(new Deliveries(db)),
+    webhooks: () => webhooks,
+    now: () => at,
+    random: world.random ?? (() => 0),
+    report: (each) => told.push(each),
+    later: (run, ms) => {
+      const timer = { due: at + ms, run };
+      timers.push(timer);
+      return () => {
+        timers = timers.filter((other) => other !== timer);
+      };
+    },
+    post: async ({ headers }) => {
+      const { "webhook-id": id = "", "webhook-signature": signature = "" } = headers;
+      attempts.push({ at, id, signature });
+      const said = await world.answer(attempts.length);
+      if (said instanceof Error) throw said;
+      return said;
+    },
+  });
+  let count = 0;
+  const events = createEvents({
+    store: guarded(new EventStore(db, world.maxWaiting)),
+    deliver,
+    webhooks: () => webhooks,
+    now: () => at,
+    newId: () => `evt_${String(++count).padStart(6, "0")}`,
+    report: (each) => told.push(each),
+  });
+  open.push(() => {
+    events.close();
+    deliver.close();
+    db.close();
+    folder[Symbol.dispose]();
+  });
+  /** Lets time pass, from one timer to the next. */
+  const pass = async (ms: number): Promise<void> => {
+    const end = at + ms;
+    for (;;) {
+      await settled();
+      const next = timers.toSorted((a, b) => a.due - b.due)[0];
+      if (!next || next.due > end) break;
+      timers = timers.filter((other) => other !== next);
+      at = Math.max(at, next.due);
+      next.run();
+    }
+    at = end;
+  };
+  return {
+    db,
+    attempts,
+    told,
+    hook,
+    webhooks,
+    deliver,
+    pass,
+    now: () => at,
+    emit: () => events.emit({ type: "config.reloaded", data: { what: "x" } }),
+    /** Timers do not know the time of day. */
+    jump: (ms: number) => {
+      at += ms;
+      timers = timers.map((timer) => Object.assign(timer, { due: timer.due + ms }));
+    },
+    breakDisk: (now: boolean) => {
+      broken = now;
+    },
+    states: () => statesIn(db),
+    events,
+  };
+}
+
+const statesIn = (db: Database): string[] =>
+  db
+    .query<{ state: string }, []>("SELECT state FROM deliveries ORDER BY seq")
+    .all()
+    .map(({ state }) => state);
+
+/** What is done at once is done. */
+const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

@@ -1,0 +1,204 @@
+/** Chunks are taken apart in one way only, however they are cut on their way. */
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import { Chunked } from "../../server/lib/chunked.ts";
+import { tries } from "../laws/law.ts";
+import { cuts, latin, piecesOf } from "../upstream/http-answer-fixture.ts";
+
+class Broken extends Error {}
+const broken = (why: string): Error => new Broken(why);
+
+interface Taken {
+  readonly bytes: Buffer;
+  readonly rest: Buffer;
+  readonly done: boolean;
+}
+
+/** Of what was pushed, the memory is given back at once: nothing of it may still be needed. */
+function take(pieces: readonly Buffer[]): Taken {
+  const chunked = new Chunked(broken);
+  const taken: Buffer[] = [];
+  const rest: Buffer[] = [];
+  for (const piece of pieces) {
+    const own = Buffer.from(piece);
+    if (chunked.done) rest.push(piece);
+    else rest.push(Buffer.from(chunked.push(own, (one) => taken.push(Buffer.from(one)))));
+    own.buffer.transfer(0);
+  }
+  return { bytes: Buffer.concat(taken), rest: Buffer.concat(rest), done: chunked.done };
+}
+
+const size = (length: number) =>
+  fc
+    .record({
+      zeros: fc.constantFrom("", "0", "000"),
+      large: fc.boolean(),
+      extension: fc.constantFrom("", ";a", "; name=value", ';q="x y"', " ", "\t;a=\xe9"),
+    })
+    .map(({ zeros, large, extension }) => {
+      const digits = length.toString(16);
+      return `${zeros}${large ? digits.toUpperCase() : digits}${extension}\r\n`;
+    });
+const framed = fc
+  .uint8Array({ minLength: 1, maxLength: 40 })
+  .chain((bytes) => size(bytes.length).map((line) => ({ line, bytes: Buffer.from(bytes) })));
+const message = fc
+  .record({
+    chunks: fc.array(framed, { maxLength: 6 }),
+    last: size(0),
+    trailers: fc.constantFrom("", "x-t: 1\r\n", "X-T:\r\nexpires: \xff\r\n"),
+    rest: fc.oneof(fc.constant(""), fc.constantFrom("\r\n", "GET / HTTP/1.1\r\n\r\n", "0\r\n\r\n")),
+  })
+  .map(({ chunks, last, trailers, rest }) => ({
+    wire: Buffer.concat([
+      ...chunks.flatMap(({ line, bytes }) => [latin(line), bytes, latin("\r\n")]),
+      latin(`${last}${trailers}\r\n`),
+    ]),
+    whole: Buffer.concat(chunks.map(({ bytes }) => bytes)),
+    rest: latin(rest),
+  }));
+
+describe("chunks", () => {
+  test("give the same bytes and leave the same behind, however they are cut", () => {
+    const property = fc.property(message, cuts, ({ wire, whole, rest }, places) => {
+      const taken = take(piecesOf(Buffer.concat([wire, rest]), places));
+      expect(taken.done).toBe(true);
+      expect(taken.bytes.equals(whole)).toBe(true);
+      expect(taken.rest.equals(rest)).toBe(true);
+    });
+    fc.assert(property, tries(300));
+  });
+
+  test("of any size give the same bytes when thousands of small ones are joined", () => {
+    const size = fc.oneof(
+      { weight: 9, arbitrary: fc.integer({ min: 1, max: 17 }) },
+      { weight: 1, arbitrary: fc.constantFrom(100, 511, 512, 513, 5_000) },
+    );
+    const sizes = fc.array(size, { minLength: 1, maxLength: 12 });
+    // More than a block, which is 16 KiB.
+    const body = Buffer.from(Array.from({ length: 40_000 }, (_, at) => at % 251));
+    const property = fc.property(sizes, cuts, (list, places) => {
+      const wire: Buffer[] = [];
+      for (let at = 0, turn = 0; at < body.length; turn++) {
+        const bytes = body.subarray(at, at + (list[turn % list.length] as number));
+        wire.push(latin(`${bytes.length.toString(16)}\r\n`), bytes, latin("\r\n"));
+        at += bytes.length;
+      }
+      const taken = take(piecesOf(Buffer.concat([...wire, latin("0\r\n\r\nrest")]), places));
+      expect(taken.bytes.equals(body)).toBe(true);
+      expect([taken.done, taken.rest.toString()]).toEqual([true, "rest"]);
+    });
+    fc.assert(property, tries(40));
+  });
+
+  test("of one byte are handed over joined, without an object for each", () => {
+    const chunked = new Chunked(broken);
+    let pieces = 0;
+    let bytes = 0;
+    chunked.push(latin("1\r\nx\r\n".repeat(50_000)), (piece) => {
+      pieces++;
+      bytes += piece.length;
+    });
+    expect(bytes).toBe(50_000);
+    expect(pieces).toBeLessThan(10);
+  });
+
+  test("are over at their last byte and not before", () => {
+    const property = fc.property(message, cuts, fc.nat(), ({ wire, whole }, places, end) => {
+      const taken = take(piecesOf(wire.subarray(0, end % wire.length), places));
+      expect([taken.done, taken.rest.length]).toEqual([false, 0]);
+      expect(whole.subarray(0, taken.bytes.length).equals(taken.bytes)).toBe(true);
+    });
+    fc.assert(property, tries(200));
+  });
+
+  test("that were changed are the same to all readers, or to none", () => {
+    const changed = fc.record({
+      at: fc.nat(),
+      put: fc.constantFrom("", "\r", "\n", "\0", ";", "0", "f"),
+    });
+    const property = fc.property(
+      message,
+      fc.array(changed, { maxLength: 3 }),
+      cuts,
+      (given, all, places) => {
+        let text = given.wire.toString("latin1");
+        for (const { at, put } of all) {
+          const from = at % (text.length + 1);
+          text = text.slice(0, from) + put + text.slice(from + (put === "" ? 1 : 0));
+        }
+        const read = (pieces: Buffer[]): string => {
+          try {
+            const { bytes, rest, done } = take(pieces);
+            return JSON.stringify([bytes.toString("latin1"), rest.toString("latin1"), done]);
+          } catch (error) {
+            expect(error).toBeInstanceOf(Broken);
+            return "broken";
+          }
+        };
+        expect(read(piecesOf(latin(text), places))).toBe(read([latin(text)]));
+      },
+    );
+    fc.assert(property, tries(300));
+  });
+});
+
+describe("what comes after the last chunk", () => {
+  test.each([
+    "\nGET / HTTP/1.1",
+    "GET / HTTP/1.1",
+    " folded: 1",
+    "a: b\nc: d",
+    "a: \0",
+    ": a",
+    "a : b",
+    "a",
+  ])("is no %p", (line) => {
+    expect(() => take([latin(`0\r\n${line}\r\n\r\n`)])).toThrow(Broken);
+  });
+
+  test("is no more than 16384 bytes", () => {
+    const lines = (count: number) => latin(`0\r\n${`a: ${"a".repeat(997)}\r\n`.repeat(count)}\r\n`);
+    expect(take([lines(16)]).done).toBe(true);
+    expect(() => take([lines(17)])).toThrow(Broken);
+    expect(() => take([latin(`5;${"a".repeat(20_000)}\r\n`)])).toThrow(Broken);
+    expect(() => take([latin(`5;${"a".repeat(20_000)}`)])).toThrow(Broken);
+  });
+});
+
+describe("chunk extensions", () => {
+  test.each([
+    ["a NUL", "5;a=\0"],
+    ["a control character", "5;a=\x07b"],
+    ["a carriage return", "5;a=\rb"],
+    ["a line feed", "5;a=\nb"],
+    ["an unclosed quote", '5;a="b'],
+    ["a quote that only an escaped quote would close", '5;a="b\\"'],
+    ["a NUL inside quotes", '5;a="\0"'],
+    ["an escaped control character", '5;a="\\\x01"'],
+    ["a third quote", '5;a="b";c="'],
+  ])("with %s are refused", (_, line) => {
+    expect(() => take([latin(`${line}\r\nhello\r\n0\r\n\r\n`)])).toThrow(Broken);
+  });
+
+  test.each(['5;a="b\\"c"', '5;a="b;c"', "5 ; a = b", '5;a="";b', "5;"])(
+    "as %p are read over",
+    (line) => {
+      expect(take([latin(`${line}\r\nhello\r\n0\r\n\r\n`)]).bytes.toString()).toBe("hello");
+    },
+  );
+
+  test("cannot carry megabytes of framing with a few bytes of body", () => {
+    const chunked = new Chunked(broken);
+    const chunk = latin(`1;${"a".repeat(1000)}\r\nx\r\n`);
+    const send = () => chunked.push(chunk, () => undefined);
+    for (let at = 0; at < 10; at++) send();
+    expect(() => {
+      for (let at = 0; at < 10; at++) send();
+    }).toThrow("framing");
+    // Extensions that are short beside their chunks may go on forever.
+    const signed = new Chunked(broken);
+    const large = latin(`10000;chunk-signature=${"f".repeat(64)}\r\n${"x".repeat(0x10000)}\r\n`);
+    for (let at = 0; at < 300; at++) signed.push(large, () => undefined);
+  });
+});

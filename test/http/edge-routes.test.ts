@@ -1,0 +1,217 @@
+/** Where one may knock, and how: every address and method has a defined answer. */
+import { afterAll, describe, expect, test } from "bun:test";
+import { routes } from "../../server/http/routes.ts";
+import {
+  asText,
+  bearer,
+  expectFault,
+  jsonHeaders,
+  RawConnection,
+  startEdge,
+} from "./edge-fixture.ts";
+
+const edge = startEdge();
+const { gateway } = edge;
+afterAll(() => edge.close());
+
+const ask = (path: string, method = "GET", headers: Record<string, string> = bearer) =>
+  fetch(`${gateway.url}${path}`, { method, headers });
+
+/** Each route with its varying part filled in. */
+const addresses = routes.map((row) => ({
+  ...row,
+  address: row.path
+    .replace("{model}", "text-embedding-3-small")
+    .replace("{id}", "req_of_nobody")
+    .replace("{name}", `${"a".repeat(32)}.png`),
+}));
+
+/** Without an HTTP library that would tidy the address. */
+async function raw(path: string, host = "vexel.test", method = "GET") {
+  const connection = await RawConnection.open(gateway.url);
+  connection.say(asText({ method, path, headers: { ...bearer, host } }));
+  const { status, headers, body } = await connection.answer({ to: method });
+  connection.hangUp();
+  return new Response(method === "HEAD" || status === 204 ? null : body, { status, headers });
+}
+
+describe("an unknown address is answered 404", () => {
+  test.each([
+    ["/nothing"],
+    ["/v1"],
+    ["/v2/embeddings"],
+    ["/v1/embedding"],
+    ["/v1/embeddings/more"],
+    ["/v1/EMBEDDINGS"],
+    ["/v1/images"],
+    ["/v1/chat/completions"],
+    ["/v1/engines//embeddings"],
+    ["/v1/images/variations"],
+    ["/pictures/"],
+    ["/favicon.ico"],
+    ["//healthz"],
+    ["/v1//embeddings"],
+    ["/%2e%2e/healthz%00"],
+    ["/healthz%2f"],
+    ["/%zz"],
+    ["/%"],
+    ["/healthz#here"],
+  ])("%s", async (path) => {
+    for (const method of ["GET", "POST"]) {
+      const message = await expectFault(await raw(path, undefined, method), "unknown_url");
+      expect(message).toStartWith(`Invalid URL (${method} /`);
+    }
+  });
+
+  test("a very long one, shortened in the message", async () => {
+    const message = await expectFault(await raw(`/${"a".repeat(9_000)}`), "unknown_url");
+    expect(message.length).toBeLessThan(300);
+  });
+});
+
+describe("unusual ways to write a known address", () => {
+  test.each([
+    ["/healthz/", "a slash at the end"],
+    ["/healthz?x=1", "a query"],
+    ["/healthz/?x=/v1/models", "both"],
+    ["/v1/../healthz", "a step back"],
+    ["/./healthz", "a step nowhere"],
+    ["/../../../healthz", "steps beyond the beginning"],
+    ["http://elsewhere.test/healthz", "as proxies write it"],
+  ])("%s works: %s", async (path) => {
+    const response = await raw(path);
+    expect(response.status).toBe(200);
+    expect(await response.json()).toEqual({ status: "ok" });
+  });
+
+  test("a slash at the end of an address with a model in it is not part of the model", async () => {
+    const model = await ask("/v1/models/text-embedding-3-small/");
+    expect(await model.json()).toMatchObject({ id: "text-embedding-3-small" });
+    const vectors = await fetch(`${gateway.url}/v1/engines/text-embedding-3-small/embeddings/`, {
+      method: "POST",
+      headers: jsonHeaders,
+      body: '{"input":"a"}',
+    });
+    expect(vectors.status).toBe(200);
+  });
+
+  test.each([["a/b"], ["a?b"], ["a#b"], ["user@host"], [""], ["a b"]])(
+    "a host that cannot be one (%p) does not change the address",
+    async (host) => {
+      const response = await raw("/healthz", host);
+      expect(await response.json()).toEqual({ status: "ok" });
+    },
+  );
+
+  test("a client of the first days, who names no host, finds the same addresses", async () => {
+    for (const [path, status] of [
+      ["/healthz", 200],
+      ["/readyz", 200],
+      ["/v1/models", 401],
+      ["/nothing", 404],
+    ] as const) {
+      const connection = await RawConnection.open(gateway.url);
+      connection.say(`GET ${path} HTTP/1.0\r\n\r\n`);
+      expect((await connection.answer()).status).toBe(status);
+      connection.hangUp();
+    }
+  });
+
+  test.each([["%zz"], ["%"], ["%ff"], ["a%00b"], ["../../etc/passwd%00"], ["a/b/c"]])(
+    "a model that nobody can have (%s) is not found",
+    async (id) => {
+      const path = `/v1/models/${id.replace("../../", "..%2f..%2f")}`;
+      await expectFault(await raw(path), "model_not_found");
+    },
+  );
+
+  test.each([["../ledger.db"], ["..%2fledger.db"], ["x.png"], [`${"a".repeat(32)}.exe`], ["%zz"]])(
+    "a picture that nobody made (%s) is not found",
+    async (name) => {
+      await expectFault(await raw(`/pictures/${name}`), "unknown_url");
+    },
+  );
+});
+
+describe.each(addresses)("$method $path", ({ address, path, method, name }) => {
+  const allow = method === "GET" ? "GET, HEAD, OPTIONS" : "POST, OPTIONS";
+
+  test("tells OPTIONS what it takes, without a key and without CORS", async () => {
+    const response = await ask(address, "OPTIONS", {});
+    expect(response.status).toBe(204);
+    expect(response.headers.get("allow")).toBe(allow);
+    expect(await response.text()).toBe("");
+    expect([...response.headers.keys()].filter((each) => /^access-control/.test(each))).toEqual([]);
+  });
+
+  test("refuses other methods with 405 and what it takes", async () => {
+    const wrong = ["PUT", "PATCH", "DELETE", "TRACE", method === "GET" ? "POST" : "GET"];
+    for (const other of wrong) {
+      const response = await raw(address, undefined, other);
+      expect(response.headers.get("allow")).toBe(allow);
+      const message = await expectFault(response, "method_not_allowed");
+      expect(message).toContain(`Not allowed to ${other} on ${address}`);
+    }
+  });
+
+  test("answers HEAD as it would GET, without a body", async () => {
+    const head = await raw(address, undefined, "HEAD");
+    expect(head.headers.get("x-request-id")).toMatch(/^req_/);
+    if (method === "POST") {
+      expect(head.status).toBe(405);
+      expect(head.headers.get("allow")).toBe(allow);
+      return;
+    }
+    const get = await raw(address);
+    expect(head.status).toBe(get.status);
+    expect(head.headers.get("content-type")).toBe(get.headers.get("content-type"));
+    expect(head.headers.get("content-length")).toBe(get.headers.get("content-length"));
+    const unknown = name === "picture" || name === "result" || name.startsWith("admin");
+    expect(get.status).toBe(unknown ? 404 : 200);
+  });
+
+  test("says with every answer which request it was", async () => {
+    const first = await ask(address, method);
+    const second = await ask(address, method);
+    const ids = [first, second].map((response) => response.headers.get("x-request-id"));
+    for (const id of ids) expect(id).toMatch(/^req_[0-9a-f]{32}$/);
+    expect(ids[0]).not.toBe(ids[1]);
+    await Promise.all([first.text(), second.text()]);
+  });
+
+  test.each(path.startsWith("/v1/") ? [["a key is needed"]] : [])("%s", async () => {
+    await expectFault(await ask(address, method, {}), "missing_api_key");
+  });
+});
+
+test("a body where none is asked for does no harm", async () => {
+  const connection = await RawConnection.open(gateway.url);
+  for (let i = 0; i < 2; i++) {
+    connection.say(asText({ method: "GET", path: "/healthz", body: "hello" }));
+    expect((await connection.answer()).status).toBe(200);
+  }
+  connection.hangUp();
+});
+
+describe("the page at /", () => {
+  test("lists no model without an API key", async () => {
+    for (const headers of [{}, { authorization: "Bearer sk-wrong-0123456789" }]) {
+      const response = await ask("/", "GET", headers as Record<string, string>);
+      expect(response.status).toBe(200);
+      const page = await response.text();
+      expect(page).not.toContain("text-embedding-3-small");
+      expect(page).not.toContain("<h2>Models</h2>");
+    }
+  });
+
+  test("lists what an API key may use", async () => {
+    const page = await (await ask("/")).text();
+    expect(page).toContain("<code>text-embedding-3-small</code>");
+  });
+
+  test("cannot be framed, nor read as another type", async () => {
+    const { headers } = await ask("/");
+    expect(headers.get("content-security-policy")).toContain("frame-ancestors 'none'");
+    expect(headers.get("x-content-type-options")).toBe("nosniff");
+  });
+});

@@ -1,0 +1,293 @@
+/** Callers with no manners: cut off, garbled, hurried or slow. Each has a defined end, and the gateway goes on. */
+import { afterAll, afterEach, describe, expect, test } from "bun:test";
+import { listen } from "../../server/http/listen.ts";
+import { routes } from "../../server/http/routes.ts";
+import { roomyStorage } from "../harness.ts";
+import {
+  asText,
+  chunk,
+  embedder,
+  expectFault,
+  jsonHeaders,
+  png,
+  type RawAnswer,
+  RawConnection,
+  startEdge,
+  until,
+} from "./edge-fixture.ts";
+
+const edge = startEdge({ settings: { VEXEL_BODY_TIMEOUT: "1", VEXEL_BODY_MIN_RATE: "16" } });
+const { gateway, fake } = edge;
+const open: RawConnection[] = [];
+const connect = async (): Promise<RawConnection> => {
+  const connection = await RawConnection.open(gateway.url);
+  open.push(connection);
+  return connection;
+};
+afterEach(async () => {
+  for (const connection of open.splice(0)) connection.hangUp();
+  // Whatever was done to it, the next caller is served.
+  expect((await gateway.post("/v1/embeddings", { model: embedder, input: "a" })).status).toBe(200);
+  fake.clear();
+});
+afterAll(() => edge.close());
+
+const body = JSON.stringify({ model: embedder, input: "a", dimensions: 4 });
+const question = { path: "/v1/embeddings", headers: jsonHeaders };
+const head = (headers: Record<string, string>, path = "/v1/embeddings") =>
+  asText({ method: "POST", path, headers: { ...jsonHeaders, ...headers } });
+const response = ({ status, headers, body: text }: RawAnswer) =>
+  new Response(text, { status, headers });
+const lastRow = () => gateway.rows().at(-1);
+
+describe("a caller who leaves in the middle of the body", () => {
+  const boundary = "cut";
+  const form = `--${boundary}\r\ncontent-disposition: form-data; name="image"; filename="a.png"\r\n\r\n`;
+  const typed = { "content-type": `multipart/form-data; boundary=${boundary}` };
+
+  test.each<[string, (string | Uint8Array)[]]>([
+    ["of announced length", [head({ "content-length": "100" }), "{"]],
+    ["of a large announced length", [head({ "content-length": "1000000" }), "{"]],
+    ["that comes in chunks", [head({ "transfer-encoding": "chunked" }), chunk("{")]],
+    ["inside a chunk", [head({ "transfer-encoding": "chunked" }), 'a\r\n{"mo']],
+    ["that never began", [head({ "content-length": "100" })]],
+    ["of a form", [head({ ...typed, "content-length": "1000000" }, "/v1/images/edits"), form, png]],
+    [
+      "of a form that was on its way to disk",
+      [
+        head({ ...typed, "content-length": "9000000" }, "/v1/images/edits"),
+        form,
+        png,
+        Buffer.alloc(2_000_000),
+      ],
+    ],
+  ])("%s leaves a row that says so", async (_, pieces) => {
+    const before = gateway.rows().length;
+    const connection = await connect();
+    connection.say(...pieces);
+    await Bun.sleep(50);
+    connection.hangUp();
+    await until(() => gateway.rows().length > before);
+    expect(lastRow()).toMatchObject({ status: 400, fault: "incomplete_body", attempts: 0 });
+    expect(fake.requests).toHaveLength(0);
+  });
+});
+
+describe("a body that stops coming", () => {
+  const slow = async (...pieces: (string | Uint8Array)[]) => {
+    const connection = await connect();
+    const started = performance.now();
+    connection.say(...pieces);
+    const answer = await connection.answer();
+    return { connection, answer, ms: performance.now() - started };
+  };
+
+  test("is given up after VEXEL_BODY_TIMEOUT, wherever it stopped", async () => {
+    const form = { "content-type": "multipart/form-data; boundary=x", "content-length": "1000" };
+    const stops = [
+      [head({ "content-length": "100" })],
+      [head({ "content-length": "100" }), '{"model":'],
+      [head({ "content-length": "1000000" }), '{"model":'],
+      [head({ "transfer-encoding": "chunked" }), "1\r\n{\r\n"],
+      [head(form, "/v1/images/edits"), "--x\r\ncontent-disposition: form-da"],
+    ];
+    const before = gateway.rows().length;
+    for (const { connection, answer, ms } of await Promise.all(stops.map((all) => slow(...all)))) {
+      const message = await expectFault(response(answer), "request_timeout");
+      expect(message).toContain("waited 1 s");
+      expect(ms).toBeGreaterThan(900);
+      expect(ms).toBeLessThan(5_000);
+      await connection.closed;
+    }
+    const rows = gateway.rows().slice(before);
+    expect(rows.map(({ fault }) => fault)).toEqual(stops.map(() => "request_timeout"));
+  });
+
+  test("again and again, but goes on above the minimum rate, is read to its end", async () => {
+    const connection = await connect();
+    connection.say(head({ "transfer-encoding": "chunked" }));
+    for (let at = 0; at < body.length; at += Math.ceil(body.length / 6)) {
+      connection.say(chunk(body.slice(at, at + Math.ceil(body.length / 6))));
+      await Bun.sleep(300);
+    }
+    connection.say("0\r\n\r\n");
+    expect((await connection.answer()).status).toBe(200);
+  });
+
+  test("does not hold up the others", async () => {
+    const slowly = Array.from({ length: 20 }, () => slow(head({ "content-length": "100" })));
+    const started = performance.now();
+    for (let i = 0; i < 5; i++) await (await gateway.post("/v1/embeddings", body)).text();
+    expect(performance.now() - started).toBeLessThan(900);
+    for (const { answer } of await Promise.all(slowly)) expect(answer.status).toBe(408);
+  });
+});
+
+describe("requests on one connection", () => {
+  test("one after the other are each answered", async () => {
+    const connection = await connect();
+    for (let i = 0; i < 5; i++) {
+      connection.say(asText({ ...question, body }));
+      expect((await connection.answer()).status).toBe(200);
+      connection.say(asText({ ...question, body: "{" }));
+      expect((await connection.answer()).status).toBe(400);
+    }
+  });
+
+  test("sent ahead of the answer are answered in order", async () => {
+    const connection = await connect();
+    connection.say(asText({ ...question, body }) + asText({ path: "/healthz" }));
+    connection.say(asText({ ...question, body: "{" }));
+    const first = await connection.answer();
+    expect(first.status).toBe(200);
+    expect(JSON.parse(first.body)).toMatchObject({ object: "list" });
+    expect(JSON.parse((await connection.answer()).body)).toEqual({ status: "ok" });
+    expect((await connection.answer()).status).toBe(400);
+  });
+
+  test("thousands sent ahead of their turn do not hold up other callers", async () => {
+    const connection = await connect();
+    const one = "POST /nope HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\n\r\na";
+    connection.say(one.repeat(50_000));
+    const started = performance.now();
+    for (let i = 0; i < 3; i++) expect((await fetch(`${gateway.url}/healthz`)).status).toBe(200);
+    // It took two seconds for each 50,000.
+    expect(performance.now() - started).toBeLessThan(1_000);
+    connection.hangUp();
+  });
+
+  test("a caller who asks first (Expect: 100-continue) is told to go on, and then answered", async () => {
+    const connection = await connect();
+    connection.say(
+      head({ expect: "100-continue", "content-length": String(Buffer.byteLength(body)) }),
+    );
+    await until(() => connection.heard.includes("\r\n\r\n"));
+    expect(await connection.answer()).toMatchObject({ status: 100 });
+    connection.say(body);
+    expect((await connection.answer()).status).toBe(200);
+  });
+
+  test("connection: close is kept to", async () => {
+    const connection = await connect();
+    connection.say(asText({ path: "/healthz", headers: { connection: "close" } }));
+    expect((await connection.answer()).status).toBe(200);
+    await connection.closed;
+  });
+});
+
+describe("what is not HTTP is turned away and the connection closed", () => {
+  test.each<[string, string]>([
+    ["a TLS greeting", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n"],
+    ["nonsense", "hello there\r\n\r\n"],
+    ["half line breaks", "GET /healthz HTTP/1.1\nhost: x\n\n"],
+    ["a header without a colon", "GET /healthz HTTP/1.1\r\nhost: x\r\nnonsense\r\n\r\n"],
+    ["a header with a blank in its name", "GET /healthz HTTP/1.1\r\nhost: x\r\na b: c\r\n\r\n"],
+    ["a zero byte in a header", "GET /healthz HTTP/1.1\r\nhost: x\r\na: b\0c\r\n\r\n"],
+    ["no host", "GET /healthz HTTP/1.1\r\n\r\n"],
+    ["two lengths", head({ "content-length": "2", "Content-Length": "3" })],
+    ["a length and chunks", head({ "content-length": "2", "transfer-encoding": "chunked" })],
+    ["a negative length", head({ "content-length": "-2" })],
+    ["a length in letters", head({ "content-length": "two" })],
+    ["a length in hexadecimal", head({ "content-length": "0x2" })],
+    ["a chunk of no size", `${head({ "transfer-encoding": "chunked" })}zz\r\n{}\r\n0\r\n\r\n`],
+    ["more headers than anyone sends", head({ "x-long": "a".repeat(70_000) })],
+  ])("%s", async (_, text) => {
+    const connection = await connect();
+    connection.say(Buffer.from(text, "latin1"));
+    const answer = await connection.answer();
+    const fault = text.length > 60_000 ? "headers_too_large" : "invalid_http";
+    await expectFault(response(answer), fault);
+    expect(new Headers(answer.headers).get("connection")).toBe("close");
+    await connection.closed;
+    expect(fake.requests).toHaveLength(0);
+  });
+});
+
+describe("a connection on which nothing is going on is closed", () => {
+  type Handlers = Parameters<typeof listen>[0]["handlers"];
+  const other = () => ({ status: 200, headers: {}, body: "" });
+  const others = Object.fromEntries(
+    routes.map(({ name }) => [name, other] as const),
+  ) as unknown as Handlers;
+  const listening = (health: Handlers["health"], connectionSeconds: number) =>
+    listen({
+      maxConnections: 1000,
+      onConnectionsRefused: () => undefined,
+      host: "127.0.0.1",
+      port: 0,
+      handlers: { ...others, health },
+      cors: () => ({}),
+      maxBodyBytes: 1000,
+      form: {
+        folder: gateway.folder,
+        memoryBytes: 1,
+        maxFileBytes: 1,
+        maxFormBytes: 1,
+        storage: roomyStorage(),
+      },
+      publicUrl: "",
+      bodyMs: 60_000,
+      minBodyRate: 0,
+      connectionSeconds,
+      clock: () => performance.now(),
+      report: () => undefined,
+      onDefect: () => undefined,
+    });
+
+  async function afterLongCall(): Promise<void> {
+    const server = listening(async () => {
+      await Bun.sleep(5_000);
+      return { status: 200, headers: {}, body: "late" };
+    }, 1);
+    const connection = await RawConnection.open(server.url);
+    connection.say(asText({ path: "/healthz" }));
+    expect(await connection.answer()).toMatchObject({ status: 200, body: "late" });
+    await connection.closed;
+    await server.stop(true);
+  }
+
+  async function whenNothingIsTaken(): Promise<void> {
+    let ended = false;
+    async function* endless() {
+      try {
+        for (;;) yield "x".repeat(100_000);
+      } finally {
+        ended = true;
+      }
+    }
+    const server = listening(() => {
+      return { status: 200, headers: {}, body: endless() };
+    }, 1);
+    const connection = await RawConnection.open(server.url);
+    connection.pause();
+    connection.say(asText({ path: "/healthz" }));
+    await until(() => ended, 15_000);
+    connection.hangUp();
+    await server.stop(true);
+  }
+
+  async function notDuringSlowStream(): Promise<void> {
+    async function* slow() {
+      for (let i = 0; i < 10; i++) {
+        await Bun.sleep(1_000);
+        yield `${i}`;
+      }
+    }
+    const server = listening(() => {
+      return { status: 200, headers: {}, body: slow() };
+    }, 5);
+    const answer = await fetch(`${server.url}/healthz`);
+    expect(await answer.text()).toBe("0123456789");
+    await server.stop(true);
+  }
+
+  // They take their time, so they begin while the tests above are at work.
+  const began = Promise.allSettled([afterLongCall(), whenNothingIsTaken(), notDuringSlowStream()]);
+
+  test("after a long call, and when a stream is not taken, but not in the middle of a slow one", async () => {
+    const failed = (await began).flatMap((each) =>
+      each.status === "rejected" ? [String(each.reason)] : [],
+    );
+    expect(failed).toEqual([]);
+  }, 25_000);
+});

@@ -1,0 +1,416 @@
+/** The reader of multipart forms gives back exactly what was written, however the bytes are cut on their way. */
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import { boundaryOf, readParts } from "../../server/http/multipart.ts";
+import { GatewayError } from "../../server/lib/gateway-error.ts";
+
+interface Part {
+  readonly name: string;
+  readonly filename: string | undefined;
+  readonly type: string | undefined;
+  readonly body: Buffer;
+}
+
+/** Of the characters RFC 2046 allows. */
+const boundaries = fc
+  .stringMatching(/^[0-9a-zA-Z'()+_,./:=?-]{1,60}$/)
+  .filter((text) => !text.endsWith(" "));
+const names = fc.oneof(
+  fc.constantFrom("image", "image[]", "prompt", "mask", "a b", "ä", "n;m", 'q"q', "="),
+  fc.stringMatching(/^[^\\\r\n\p{C}]{1,30}$/u).filter((text) => !/%(22|0[AaDd])/.test(text)),
+);
+
+/** Bytes out of the pieces that a reader of forms trips over. */
+const bodies = (boundary: string) =>
+  fc
+    .array(
+      fc.oneof(
+        {
+          weight: 4,
+          arbitrary: fc.uint8Array({ maxLength: 40 }).map((bytes) => Buffer.from(bytes)),
+        },
+        {
+          weight: 6,
+          arbitrary: fc
+            .constantFrom(
+              "\r\n",
+              "\r",
+              "\n",
+              "--",
+              "\r\n--",
+              "\r\n-",
+              `--${boundary}`,
+              `\r\n--${boundary.slice(0, -1)}`,
+              `\r\n--${boundary.slice(0, -1)}\0`,
+              `\n--${boundary}`,
+              `\r--${boundary}--\r\n`,
+              `\r\r\n-${boundary}`,
+              "\r\n\r\n",
+              "content-disposition: form-data; name=x\r\n\r\n",
+            )
+            .map((text) => Buffer.from(text)),
+        },
+      ),
+      { maxLength: 12 },
+    )
+    .map((pieces) => Buffer.concat(pieces))
+    // What holds the whole delimiter is no content of this form: whoever writes one chooses another boundary.
+    .filter((bytes) => !`\r\n${bytes.toString("latin1")}`.includes(`\r\n--${boundary}`));
+
+const forms = boundaries.chain((boundary) =>
+  fc.record({
+    boundary: fc.constant(boundary),
+    parts: fc.array(
+      fc.record({
+        name: names,
+        filename: fc.option(names, { nil: undefined }),
+        type: fc.option(fc.constantFrom("image/png", "text/plain; charset=utf-8"), {
+          nil: undefined,
+        }),
+        body: bodies(boundary),
+      }),
+      { maxLength: 6 },
+    ),
+    before: fc.constantFrom("", "\r\n", "for old readers\r\n"),
+    after: fc.constantFrom("", "\r\n", "\r\nthe end", `\r\n--${boundary}\r\n`),
+  }),
+);
+
+const quoted = (text: string) =>
+  text.replaceAll('"', "%22").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
+
+function write(boundary: string, parts: readonly Part[], before = "", after = "\r\n"): Buffer {
+  const pieces = parts.flatMap(({ name, filename, type, body }) => [
+    `--${boundary}\r\nContent-Disposition: form-data; name="${quoted(name)}"`,
+    filename === undefined ? "" : `; filename="${quoted(filename)}"`,
+    type === undefined ? "" : `\r\nContent-Type: ${type}`,
+    "\r\n\r\n",
+    body,
+    "\r\n",
+  ]);
+  return Buffer.concat(
+    [before, ...pieces, `--${boundary}--`, after].map((piece) => Buffer.from(piece as string)),
+  );
+}
+
+/** Each chunk is overwritten once the next is asked for, as the edge gives its memory back by then. */
+async function* cut(bytes: Buffer, sizes: Iterator<number>): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < bytes.length; ) {
+    const size = Math.max(1, sizes.next().value ?? 1);
+    const chunk = new Uint8Array(bytes.subarray(at, at + size));
+    at += size;
+    yield chunk;
+    chunk.fill(0xee);
+  }
+}
+
+async function read(chunks: AsyncIterable<Uint8Array>, boundary: string): Promise<Part[]> {
+  const parts: Part[] = [];
+  for await (const { body, ...head } of readParts(chunks, boundary)) {
+    const pieces: Buffer[] = [];
+    for await (const piece of body) {
+      expect(piece.length).toBeGreaterThan(0);
+      pieces.push(Buffer.from(piece));
+    }
+    parts.push({ ...head, body: Buffer.concat(pieces) });
+  }
+  return parts;
+}
+
+const always = function* (size: number): Generator<number> {
+  for (;;) yield size;
+};
+const shown = (parts: readonly Part[]) =>
+  parts.map(({ body, ...head }) => ({ ...head, body: body.toString("latin1") }));
+
+describe("every form is read as it was written", () => {
+  test("however its bytes are cut", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        forms,
+        fc.infiniteStream(
+          fc.oneof(fc.integer({ min: 1, max: 5 }), fc.integer({ min: 1, max: 200 })),
+        ),
+        async ({ boundary, parts, before, after }, sizes) => {
+          const bytes = write(boundary, parts, before, after);
+          expect(shown(await read(cut(bytes, sizes), boundary))).toEqual(shown(parts));
+        },
+      ),
+      { numRuns: 400 },
+    );
+  });
+
+  test("byte by byte, and in one piece", async () => {
+    await fc.assert(
+      fc.asyncProperty(forms, async ({ boundary, parts, before, after }) => {
+        const bytes = write(boundary, parts, before, after);
+        for (const size of [1, bytes.length]) {
+          expect(shown(await read(cut(bytes, always(size)), boundary))).toEqual(shown(parts));
+        }
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  test("at every single place where it can be cut in two", async () => {
+    const boundary = "bound";
+    const parts: Part[] = [
+      {
+        name: "prompt",
+        filename: undefined,
+        type: undefined,
+        body: Buffer.from("a\r\n--boun\r\n--"),
+      },
+      {
+        name: "image",
+        filename: "a.png",
+        type: "image/png",
+        body: Buffer.from("\r\n\r\r\n--boum"),
+      },
+      { name: "empty", filename: "e", type: undefined, body: Buffer.alloc(0) },
+    ];
+    const bytes = write(boundary, parts);
+    for (let at = 1; at < bytes.length; at++) {
+      const sizes = [at, bytes.length][Symbol.iterator]();
+      expect(shown(await read(cut(bytes, sizes), boundary))).toEqual(shown(parts));
+    }
+  });
+});
+
+describe("Bun's own FormData agrees", () => {
+  const entries = fc.array(
+    fc.record({
+      name: names,
+      value: fc.oneof(
+        fc.string({ unit: "grapheme", maxLength: 40 }).filter((text) => !/[\r\n]/.test(text)),
+        fc.record({
+          bytes: fc.uint8Array({ maxLength: 300 }),
+          // Bun gives a file without a name another one.
+          filename: names,
+          type: fc.constantFrom("image/png", "application/octet-stream"),
+        }),
+      ),
+    }),
+    { minLength: 1, maxLength: 6 },
+  );
+
+  test("what it writes is read as it was put in", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        entries,
+        fc.infiniteStream(fc.integer({ min: 1, max: 90 })),
+        async (given, sizes) => {
+          const form = new FormData();
+          for (const { name, value } of given) {
+            if (typeof value === "string") form.append(name, value);
+            else
+              form.append(
+                name,
+                new File([new Uint8Array(value.bytes)], value.filename, { type: value.type }),
+              );
+          }
+          const written = new Response(form);
+          const boundary = boundaryOf(written.headers.get("content-type") ?? "");
+          const parts = await read(cut(Buffer.from(await written.bytes()), sizes), boundary);
+          expect(shown(parts)).toEqual(
+            shown(
+              given.map(({ name, value }) =>
+                typeof value === "string"
+                  ? { name, filename: undefined, type: undefined, body: Buffer.from(value) }
+                  : {
+                      name,
+                      filename: value.filename,
+                      type: value.type,
+                      body: Buffer.from(value.bytes),
+                    },
+              ),
+            ),
+          );
+        },
+      ),
+      { numRuns: 200 },
+    );
+  });
+
+  test("what it reads is what is read here", async () => {
+    const plain = fc.stringMatching(/^[a-z[\]0-9 .]{1,20}$/);
+    // Bun's reader takes a boundary for one even where no line break stands before it.
+    const body = bodies("----a-boundary-of-some-length").filter(
+      (bytes) => !bytes.includes("----a-boundary-of-some-length"),
+    );
+    const parts = fc.array(
+      fc.record({
+        name: plain,
+        filename: fc.option(plain, { nil: undefined }),
+        type: fc.constant("image/png"),
+        body,
+      }),
+      { minLength: 1, maxLength: 5 },
+    );
+    await fc.assert(
+      fc.asyncProperty(parts, async (written) => {
+        const boundary = "----a-boundary-of-some-length";
+        const bytes = write(boundary, written);
+        const headers = { "content-type": `multipart/form-data; boundary=${boundary}` };
+        const theirs = [...(await new Response(new Uint8Array(bytes), { headers }).formData())];
+        const ours = await read(cut(bytes, always(7)), boundary);
+        expect(ours.map(({ name }) => name)).toEqual(theirs.map(([name]) => name));
+        for (const [at, [, value]] of theirs.entries()) {
+          if (typeof value === "string") expect(ours[at]?.body.toString("utf8")).toBe(value);
+          else expect(ours[at]?.body.equals(Buffer.from(await value.bytes()))).toBe(true);
+        }
+      }),
+      { numRuns: 200 },
+    );
+  });
+});
+
+describe("a form that is cut short", () => {
+  test("at any byte is refused, and never waited for", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        forms.filter(({ parts }) => parts.length > 0 && parts.length < 4),
+        fc.integer({ min: 1, max: 30 }),
+        async ({ boundary, parts, before }, size) => {
+          const bytes = write(boundary, parts, before, "");
+          for (let end = 0; end < bytes.length; end++) {
+            const cutShort = read(cut(bytes.subarray(0, end), always(size)), boundary);
+            await expectBroken(cutShort, "ends before its closing boundary");
+          }
+          expect(await read(cut(bytes, always(size)), boundary)).toHaveLength(parts.length);
+        },
+      ),
+      { numRuns: 25 },
+    );
+  });
+
+  test("by a connection that breaks gives that error on", async () => {
+    async function* breaks(): AsyncGenerator<Uint8Array> {
+      yield Buffer.from('--b\r\ncontent-disposition: form-data; name="a"\r\n\r\nhalf');
+      throw new Error("the socket broke");
+    }
+    expect(read(breaks(), "b")).rejects.toThrow("the socket broke");
+  });
+});
+
+async function expectBroken(reading: Promise<unknown>, words: string): Promise<void> {
+  const error = await reading.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  expect(error).toBeInstanceOf(GatewayError);
+  expect((error as GatewayError).fault).toBe("invalid_form");
+  expect((error as GatewayError).message).toContain(words);
+}
+
+describe("what is no form is refused", () => {
+  const readText = (text: string, boundary = "b") =>
+    read(cut(Buffer.from(text), always(3)), boundary);
+  const disposition = "content-disposition: form-data";
+
+  test.each<[string, string, string]>([
+    ["nothing at all", "", "ends before its closing boundary"],
+    ["text", "hello, is this a form?", "ends before its closing boundary"],
+    ["another boundary", `--c\r\n${disposition}; name="a"\r\n\r\nx\r\n--c--\r\n`, "ends before"],
+    ["a part without a head", "--b\r\n\r\nx\r\n--b--\r\n", "has no name"],
+    [
+      "a part without a head before one with a head",
+      `--b\r\n\r\nx\r\n--b\r\n${disposition}; name="a"\r\n\r\ny\r\n--b--\r\n`,
+      "has no name",
+    ],
+    [
+      "a head that runs into the next part",
+      `--b\r\n${disposition}; name="a"\r\n--b\r\n${disposition}; name="c"\r\n\r\nx\r\n--b--`,
+      "has no body",
+    ],
+    ["a part without a name", `--b\r\n${disposition}\r\n\r\nx\r\n--b--`, "has no name"],
+    [
+      "a name that is not closed",
+      `--b\r\n${disposition}; name="a\r\n\r\nx\r\n--b--`,
+      "has no name",
+    ],
+    [
+      "an attachment",
+      '--b\r\ncontent-disposition: attachment; name="a"\r\n\r\nx\r\n--b--',
+      "no name",
+    ],
+    ["only a file name", `--b\r\n${disposition}; filename="a"\r\n\r\nx\r\n--b--`, "has no name"],
+    [
+      "a name that stands inside of the file's name",
+      `--b\r\n${disposition}; filename="x; name=evil"\r\n\r\nx\r\n--b--`,
+      "has no name",
+    ],
+    [
+      "a boundary with something behind it",
+      `--b\r\n${disposition}; name="a"\r\n\r\nx\r\n--bb--`,
+      "line break",
+    ],
+    ["bare line feeds", `--b\n${disposition}; name="a"\n\nx\n--b--\n`, "line break"],
+  ])("%s", async (_, text, words) => {
+    await expectBroken(readText(text), words);
+  });
+
+  test("a head of more than 16 KiB, before more of it is read", async () => {
+    let sent = 0;
+    async function* endless(): AsyncGenerator<Uint8Array> {
+      yield Buffer.from(`--b\r\n${disposition}; name="a"; x="`);
+      for (;;) {
+        sent += 1000;
+        yield Buffer.alloc(1000, "x");
+      }
+    }
+    await expectBroken(read(endless(), "b"), "head is too long");
+    expect(sent).toBeLessThan(20_000);
+  });
+
+  test.each([
+    ["multipart/form-data"],
+    ["multipart/form-data;"],
+    ["multipart/form-data; boundary"],
+    ["multipart/form-data; boundary="],
+    ['multipart/form-data; boundary=""'],
+    ['multipart/form-data; x="; boundary=b"'],
+    [`multipart/form-data; boundary=${"x".repeat(201)}`],
+  ])("a content type without a boundary: %s", (type) => {
+    expect(() => boundaryOf(type)).toThrow("names no boundary");
+  });
+
+  test.each([
+    ["multipart/form-data; boundary=abc", "abc"],
+    ["multipart/form-data;boundary=abc;charset=utf-8", "abc"],
+    ['Multipart/Form-Data; charset=utf-8; Boundary="a b;c"', "a b;c"],
+    [
+      "multipart/form-data; boundary=----WebKitFormBoundary7MA4YWxkTrZu0gW",
+      "----WebKitFormBoundary7MA4YWxkTrZu0gW",
+    ],
+  ])("but %s has one", (type, boundary) => {
+    expect(boundaryOf(type)).toBe(boundary);
+  });
+});
+
+describe("names are read as the various clients write them", () => {
+  const nameOf = async (parameters: string) => {
+    const text = `--b\r\nContent-Disposition: form-data; ${parameters}\r\n\r\n\r\n--b--`;
+    const [part] = await read(cut(Buffer.from(text), always(5)), "b");
+    return [part?.name, part?.filename];
+  };
+
+  test.each<[string, string, string | undefined]>([
+    ['name="image"; filename="a.png"', "image", "a.png"],
+    ["name=image; filename=a.png", "image", "a.png"],
+    ['filename="a.png"; name="image"', "image", "a.png"],
+    ['filename="x; name=evil.png"; name="image"', "image", "x; name=evil.png"],
+    ['name="image"; filename="say \\"hi\\".png"', "image", 'say "hi".png'],
+    ['name="image"; filename="say %22hi%22.png"', "image", 'say "hi".png'],
+    ['name="image"; filename="C:\\pictures\\a.png"', "image", "C:\\pictures\\a.png"],
+    ['name="image"; filename="ends in \\"', "image", "ends in \\"],
+    ['name="image"; filename="a.png"; filename*=UTF-8\'\'%c3%a4.png', "image", "ä.png"],
+    ["name=\"image\"; filename*=utf-8'en'%c3%a4.png", "image", "ä.png"],
+    ['name="image"; filename="a.png"; filename*=UTF-8\'\'%ff', "image", "a.png"],
+    ['NAME="image" ; FileName = "a.png"', "image", "a.png"],
+    ['name=""; filename=""', "", ""],
+    ['name="ä"', "ä", undefined],
+  ])("%s", async (parameters, name, filename) => {
+    expect(await nameOf(parameters)).toEqual([name, filename]);
+  });
+});

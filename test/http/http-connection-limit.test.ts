@@ -1,0 +1,204 @@
+/** The number of connections is bounded, and a connection beyond the bound learns why. */
+import { describe, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { ConnectionLimit, type ConnectionReport } from "../../server/http/server/connection-limit.ts";
+import { maxConnections } from "../../server/wiring/max-connections.ts";
+import { readSettings } from "../../server/settings.ts";
+import { startProcess, temporaryFolder } from "../harness.ts";
+import { RawConnection, startEdge, until } from "./edge-fixture.ts";
+import { gate, get, say, serve } from "./http-server-fixture.ts";
+
+describe("a server with as many connections as it may have", () => {
+  test("refuses the next with 503 and serves the others on", async () => {
+    const go = gate();
+    await using served = serve(
+      async () => {
+        await go.opened;
+        return say("served");
+      },
+      { maxConnections: 2 },
+    );
+    const first = [await served.connect(), await served.connect()];
+    for (const connection of first) connection.say(get("/"));
+    await until(() => served.server.pending() === 2);
+    const third = await served.connect();
+    third.say(get("/"));
+    const { status, headers, body } = await third.answer();
+    expect([status, headers.get("connection")]).toEqual([503, "close"]);
+    expect(JSON.parse(body).error.code).toBe("server_is_overloaded");
+    await third.closed;
+    await until(() => served.server.connections().open === 2);
+    expect(served.server.connections()).toMatchObject({ open: 2, max: 2, refused: 1, evicted: 0 });
+    go.open();
+    for (const connection of first) expect((await connection.answer()).body).toBe("served");
+    for (const connection of first) connection.hangUp();
+    await until(() => served.server.connections().open === 0);
+    const fourth = await served.connect();
+    fourth.say(get("/"));
+    expect((await fourth.answer()).body).toBe("served");
+  });
+
+  test("closes the connection that is idle for longest to make room", async () => {
+    let now = 0;
+    // The clock of the server is looked at four times in `bodyMs`.
+    const times = { idleMs: 1e9, bodyMs: 40, clock: () => now };
+    await using served = serve(() => say("served"), { maxConnections: 2, ...times });
+    const [older, newer] = [await served.connect(), await served.connect()];
+    const use = async (connection: RawConnection): Promise<void> => {
+      connection.say(get("/"));
+      expect((await connection.answer()).body).toBe("served");
+    };
+    for (const connection of [newer, older, newer]) {
+      await use(connection);
+      now += 5_000;
+      await Bun.sleep(50);
+    }
+    await use(await served.connect());
+    await older.closed;
+    await use(newer);
+    await until(() => served.server.connections().open === 2);
+    expect(served.server.connections()).toMatchObject({ open: 2, refused: 0, evicted: 1 });
+  });
+
+  test("reports refusals with their number, and not one by one", () => {
+    const reports: ConnectionReport[] = [];
+    const limit = new ConnectionLimit<ReturnType<typeof member>>(1, 0, (report) =>
+      reports.push(report),
+    );
+    limit.add(member({ isIdle: false }));
+    for (let at = 0; at < 50; at++) limit.add(member({ isIdle: false }));
+    for (const now of [1000, 2000, 3000]) limit.check(now);
+    expect(reports.map(({ refused }) => refused)).toEqual([50]);
+    limit.add(member({ isIdle: false }));
+    for (const now of [4000, 5000, 6000, 7000]) limit.check(now);
+    expect(reports.map(({ refused }) => refused)).toEqual([50, 1]);
+    limit.close();
+  });
+
+  test("evicts idle connections, the longest idle first, and none that was used in the last second", () => {
+    const ended: string[] = [];
+    const limit = new ConnectionLimit<ReturnType<typeof member>>(4, 0, () => undefined);
+    const named = (name: string, since: number, isIdle = true) =>
+      member({ since, isIdle, end: () => void ended.push(name) });
+    for (const one of [
+      named("b", 2000),
+      named("a", 1000),
+      named("busy", 0, false),
+      named("new", 9500),
+    ]) {
+      expect(limit.add(one)).toBe("serve");
+    }
+    limit.check(10_000);
+    expect(limit.add(named("x", 10_000, false))).toBe("serve");
+    expect(limit.add(named("y", 10_000, false))).toBe("serve");
+    expect(limit.add(named("z", 10_000, false))).toBe("refuse");
+    expect(ended).toEqual(["a", "b"]);
+    expect(limit.counts).toEqual({ open: 5, max: 4, refused: 1, evicted: 2 });
+    limit.close();
+  });
+
+  test("keeps a bounded number of refused connections open, and closes the others at once", () => {
+    const limit = new ConnectionLimit<ReturnType<typeof member>>(1, 0, () => undefined);
+    limit.add(member({ isIdle: false }));
+    const decisions = Array.from({ length: 1000 }, () => limit.add(member({ isIdle: false })));
+    expect(decisions.filter((decision) => decision === "refuse").length).toBeLessThan(200);
+    expect(decisions.at(-1)).toBe("close");
+    limit.close();
+  });
+});
+
+const member = (given: { isIdle?: boolean; since?: number; end?: () => void }) => ({
+  isIdle: true,
+  since: 0,
+  end: () => undefined,
+  ...given,
+});
+
+describe("the maximum", () => {
+  test.each([
+    [1024, 512],
+    [20_000, 10_000],
+    [8_192, 8_192 - 4096],
+    [1_048_576, 10_000],
+    [64, 32],
+  ])("of a process with %i descriptors is %i by default", (limit, expected) => {
+    expect(maxConnections(readSettings({}), limit)).toBe(expected);
+  });
+
+  test("leaves a descriptor for every upstream connection where that is possible", () => {
+    expect(maxConnections(readSettings({ VEXEL_MAX_CONCURRENT: "100" }), 2000)).toBe(2000 - 356);
+  });
+
+  test("is the setting where there is one", () => {
+    expect(maxConnections(readSettings({ VEXEL_MAX_CONNECTIONS: "7" }), 1024)).toBe(7);
+  });
+});
+
+describe("the gateway", () => {
+  test("refuses a connection beyond VEXEL_MAX_CONNECTIONS in OpenAI's shape, and says so in /readyz", async () => {
+    const edge = startEdge({ settings: { VEXEL_MAX_CONNECTIONS: "2" } });
+    try {
+      const open = [
+        await RawConnection.open(edge.gateway.url),
+        await RawConnection.open(edge.gateway.url),
+      ];
+      const refused = await RawConnection.open(edge.gateway.url);
+      const answer = await refused.answer();
+      expect(answer.status).toBe(503);
+      expect(answer.headers.get("retry-after")).toBe("1");
+      expect(answer.headers.get("connection")).toBe("close");
+      expect(answer.headers.get("x-request-id")).toStartWith("req_");
+      const { error } = JSON.parse(answer.body);
+      expect(Object.keys(error).sort()).toEqual(["code", "message", "param", "type"]);
+      expect(error.message).toContain("connections");
+      await refused.closed;
+      open[0]?.say(get("/readyz"));
+      const ready = JSON.parse((await open[0]!.answer()).body);
+      expect(ready.connections).toMatchObject({ max: 2, refused: 1, evicted: 0 });
+      for (const connection of open) connection.hangUp();
+    } finally {
+      await edge.close();
+    }
+  });
+
+  const cpuTicks = (pid: number): number => {
+    const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    return Number(fields[11]) + Number(fields[12]);
+  };
+
+  test("without file descriptors says so, does not spin, and recovers", async () => {
+    using folder = temporaryFolder();
+    const gateway = await startProcess({
+      folder: folder.path,
+      env: { VEXEL_MAX_CONNECTIONS: "1000" },
+      openFiles: 100,
+    });
+    const connections: RawConnection[] = [];
+    try {
+      for (let at = 0; at < 200; at++) {
+        connections.push(await RawConnection.open(gateway.url));
+        // A head that never ends.
+        connections.at(-1)?.say("GET / HTTP/1.1\r\n");
+      }
+      await until(() => gateway.output().includes('"outOfDescriptors":true'));
+      const before = cpuTicks(gateway.pid);
+      await Bun.sleep(2000);
+      // Ticks of 10 ms: a loop that spins takes all of the 2 s.
+      expect((cpuTicks(gateway.pid) - before) * 10).toBeLessThan(1500);
+      for (const connection of connections) connection.hangUp();
+      let status = 0;
+      for (let at = 0; at < 50 && status !== 200; at++) {
+        status = await fetch(`${gateway.url}/healthz`).then(
+          (response) => response.status,
+          () => 0,
+        );
+        if (status !== 200) await Bun.sleep(100);
+      }
+      expect(status).toBe(200);
+    } finally {
+      gateway.kill("SIGKILL");
+      await gateway.exited;
+    }
+  }, 30_000);
+});

@@ -1,0 +1,76 @@
+/** One fast sender does not take the turns of the others. */
+import { expect, test } from "bun:test";
+import { ReadFlow } from "../../server/http/server/read-flow.ts";
+import { until } from "./edge-fixture.ts";
+import { get, inChunks, say, serve } from "./http-server-fixture.ts";
+
+const turn = () => new Promise(setImmediate);
+
+function watched() {
+  const calls: string[] = [];
+  const flow = new ReadFlow({
+    pause: () => void calls.push("pause"),
+    resume: () => void calls.push("resume"),
+  });
+  return { calls, flow };
+}
+
+test("a socket is not read again in the turn of a large read", async () => {
+  const { calls, flow } = watched();
+  flow.read(512 * 1024);
+  flow.read(512 * 1024);
+  expect(calls).toEqual(["pause"]);
+  await turn();
+  expect(calls).toEqual(["pause", "resume"]);
+  flow.read(1000);
+  expect(calls).toHaveLength(2);
+});
+
+test("a socket whose bytes are not wanted stays paused after its turn", async () => {
+  const { calls, flow } = watched();
+  flow.read(512 * 1024);
+  flow.setFull(true);
+  await turn();
+  expect(calls).toEqual(["pause"]);
+  flow.setFull(false);
+  expect(calls).toEqual(["pause", "resume"]);
+});
+
+test("a socket that is closed in the meantime is left alone", async () => {
+  const { calls, flow } = watched();
+  flow.read(512 * 1024);
+  flow.end();
+  await turn();
+  expect(calls).toEqual(["pause"]);
+});
+
+test("clients that send as fast as they can do not keep another from being answered", async () => {
+  await using served = serve(async ({ head, content }) => {
+    if (head.path === "/") return say("served");
+    while (await content.next()) {
+      // Read as fast as it comes.
+    }
+    return say("read");
+  });
+  const chunks = Buffer.from("1\r\nx\r\n".repeat(100_000));
+  let sending = true;
+  const senders = [];
+  for (let at = 0; at < 4; at++) {
+    const connection = await served.connect();
+    connection.say(inChunks("/upload"));
+    senders.push(
+      (async () => {
+        while (sending) await connection.sayAll(chunks);
+        connection.hangUp();
+      })(),
+    );
+  }
+  await until(() => served.server.pending() === 4);
+  const other = await served.connect();
+  for (let at = 0; at < 20; at++) {
+    other.say(get("/"));
+    expect((await other.answer()).body).toBe("served");
+  }
+  sending = false;
+  await Promise.all(senders);
+});

@@ -1,0 +1,144 @@
+/** A response arrives with exactly the bytes it announced, or its connection is cut: the next one is never read as its rest. */
+import { describe, expect, test } from "bun:test";
+import type { Leaving, Outgoing } from "../../server/request/http-types.ts";
+import { until } from "./edge-fixture.ts";
+import { gate, get, say, serve } from "./http-server-fixture.ts";
+
+/** More than the socket buffers of both sides take. */
+const large = 16 * 1024 * 1024;
+const release = ({ buffer }: Uint8Array): void => void (buffer as ArrayBuffer).transfer(0);
+
+describe("a buffer that is released before the socket has taken it", () => {
+  const closed: boolean[] = [];
+  const inMemory = (pieces: readonly Uint8Array[]): Leaving => ({
+    length: pieces.reduce((sum, piece) => sum + piece.length, 0),
+    open: async function* () {
+      yield* pieces;
+    },
+    atHand: () => pieces,
+    close: async (complete) => void closed.push(complete),
+  });
+  async function* each(pieces: readonly Uint8Array[]) {
+    yield* pieces;
+  }
+
+  test.each<[string, (pieces: readonly Uint8Array[]) => Outgoing["body"], boolean[]]>([
+    ["as bytes", ([first]) => first as Uint8Array, []],
+    ["as a body in memory", inMemory, [false]],
+    [
+      "as a body that is read",
+      (pieces) => ({ ...inMemory(pieces), atHand: () => undefined }),
+      [false],
+    ],
+    ["in chunks", each, []],
+  ])("%s cuts the connection, and is reported", async (_, body, ends) => {
+    closed.length = 0;
+    const pieces = [Buffer.alloc(large, "a"), Buffer.alloc(large, "b")];
+    await using served = serve(({ head }) => say(head.path === "/large" ? body(pieces) : "next"));
+    const connection = await served.connect();
+    connection.pause();
+    connection.say(get("/large") + get("/next"));
+    await until(() => served.server.pending() === 1);
+    await Bun.sleep(50);
+    for (const piece of pieces) release(piece);
+    connection.resume();
+    await connection.closed;
+    expect(connection.heard).not.toContain("next");
+    expect(connection.heard).not.toContain("\r\n0\r\n\r\n");
+    await until(() => served.broken.length > 0);
+    expect(String(served.broken[0])).toContain("bytes");
+    expect([served.broken.length, closed]).toEqual([1, ends]);
+    const other = await served.connect();
+    other.say(get("/"));
+    expect((await other.answer()).body).toBe("next");
+  });
+});
+
+describe("a throw while a response is written", () => {
+  const defect = new Error("a defect");
+  /** Throws when the head is made. */
+  const poisoned = (): Record<string, string> => ({
+    get "x-bad"(): string {
+      throw defect;
+    },
+  });
+
+  test("is reported, cuts the connection, and closes the body exactly once", async () => {
+    const closed: boolean[] = [];
+    const body: Leaving = {
+      length: 3,
+      open: async function* () {
+        yield Buffer.from("abc");
+      },
+      close: async (complete) => void closed.push(complete),
+    };
+    await using served = serve(({ head }) =>
+      head.path === "/bad" ? { status: 200, headers: poisoned(), body } : say("good"),
+    );
+    const connection = await served.connect();
+    connection.say(get("/bad") + get("/next"));
+    await connection.closed;
+    expect(connection.heard).toBe("");
+    expect(served.broken).toEqual([defect]);
+    expect(closed).toEqual([false]);
+    expect(served.server.pending()).toBe(0);
+    const other = await served.connect();
+    other.say(get("/"));
+    expect((await other.answer()).body).toBe("good");
+  });
+
+  test("of a body that is made piece by piece ends what makes it", async () => {
+    let ended = 0;
+    const body = {
+      [Symbol.asyncIterator]: () => ({
+        next: async () => ({ done: true as const, value: undefined }),
+        return: async () => {
+          ended++;
+          return { done: true as const, value: undefined };
+        },
+      }),
+    };
+    await using served = serve(() => ({ status: 200, headers: poisoned(), body }));
+    const connection = await served.connect();
+    connection.say(get("/"));
+    await connection.closed;
+    expect([served.broken, ended]).toEqual([[defect], 1]);
+  });
+
+  test("and another in its clean-up are both reported", async () => {
+    const other = new Error("another defect");
+    const body: Leaving = {
+      length: 3,
+      open: async function* () {},
+      close: () => Promise.reject(other),
+    };
+    await using served = serve(() => ({ status: 200, headers: poisoned(), body }));
+    const connection = await served.connect();
+    connection.say(get("/"));
+    await connection.closed;
+    await until(() => served.broken.length === 2);
+    expect(served.broken).toContain(defect);
+    expect(served.broken).toContain(other);
+  });
+
+  test("behind it, when a pipelined request is refused, is reported as well", async () => {
+    const go = gate();
+    await using served = serve(
+      async () => {
+        await go.opened;
+        return say("first");
+      },
+      {
+        refuse: () => {
+          throw defect;
+        },
+      },
+    );
+    const connection = await served.connect();
+    connection.say(`${get("/")}nonsense\r\n\r\n`);
+    await until(() => served.server.pending() === 1);
+    go.open();
+    await connection.closed;
+    expect(served.broken).toEqual([defect]);
+  });
+});

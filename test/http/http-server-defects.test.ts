@@ -1,0 +1,268 @@
+/** A defect behind the server, or a socket that takes little, spoils one answer at most: never the next, never the process. */
+import { describe, expect, test } from "bun:test";
+import { Connection, type Socket } from "../../server/http/server/connection.ts";
+import type { House } from "../../server/http/server/server-context.ts";
+import type { Leaving, Outgoing } from "../../server/request/http-types.ts";
+import { refuse } from "../../server/request/error-response.ts";
+import { chunk, until } from "./edge-fixture.ts";
+import { gate, get, inChunks, post, say, serve } from "./http-server-fixture.ts";
+
+describe("an answer that cannot be made as it was announced is cut off:", () => {
+  const closed: boolean[] = [];
+  const leaving = (length: number, open: Leaving["open"]): Leaving => ({
+    length,
+    open,
+    close: async (complete) => void closed.push(complete),
+  });
+  const three = async function* () {
+    yield Buffer.from("abc");
+  };
+  const breaks = async function* () {
+    yield "abc";
+    throw new Error("broken");
+  };
+
+  test.each<[string, () => Outgoing["body"], boolean]>([
+    ["a file that is shorter than it was", () => leaving(5, three), true],
+    ["a file that is longer than it was", () => leaving(2, three), true],
+    [
+      "a file that cannot be opened",
+      () =>
+        leaving(3, () => {
+          throw new Error("not there");
+        }),
+      true,
+    ],
+    ["pieces that stop coming", breaks, false],
+  ])("%s", async (_, body, isFile) => {
+    closed.length = 0;
+    await using served = serve(({ head }) => say(head.path === "/odd" ? body() : "next"));
+    const connection = await served.connect();
+    connection.say(get("/odd") + get("/next"));
+    await connection.closed;
+    expect(connection.heard).not.toContain("next");
+    expect(connection.heard).not.toContain("\r\n0\r\n\r\n");
+    expect(served.broken).toHaveLength(1);
+    expect(closed).toEqual(isFile ? [false] : []);
+    const other = await served.connect();
+    other.say(get("/"));
+    expect((await other.answer()).body).toBe("next");
+  });
+
+  test("but not one whose head was all that was asked for", async () => {
+    closed.length = 0;
+    await using served = serve(() => say(leaving(5, three)));
+    const connection = await served.connect();
+    connection.say(get("/").replace("GET", "HEAD"));
+    const { headers } = await connection.answer({ to: "HEAD" });
+    expect(headers.get("content-length")).toBe("5");
+    await until(() => closed.length > 0);
+    expect([closed, served.broken]).toEqual([[false], []]);
+  });
+});
+
+describe("a defect", () => {
+  test("while a request is read ends its connection, and is told", async () => {
+    const defect = new Error("a defect");
+    await using served = serve(() => say(""), {
+      refuse: () => {
+        throw defect;
+      },
+    });
+    const connection = await served.connect();
+    connection.say("nonsense\r\n\r\n");
+    await connection.closed;
+    expect(served.broken).toEqual([defect]);
+    await served.server.stop(false);
+  });
+
+  test("instead of an answer ends its connection, and is told", async () => {
+    const defect = new Error("a defect");
+    await using served = serve(undefined, { reply: () => Promise.reject(defect) });
+    const connection = await served.connect();
+    connection.say(get("/"));
+    await connection.closed;
+    expect(served.broken).toEqual([defect]);
+  });
+});
+
+describe("crumbs", () => {
+  test("are handed over together, and a caller who sends nothing else has to wait", async () => {
+    const go = gate();
+    const sizes: number[] = [];
+    await using served = serve(async ({ content }) => {
+      await go.opened;
+      for (;;) {
+        const piece = await content.next();
+        if (!piece) return say(String(sizes.reduce((sum, size) => sum + size, 0)));
+        sizes.push(piece.length);
+      }
+    });
+    const connection = await served.connect();
+    const count = 200_000;
+    connection.say(inChunks("/"), "1\r\nx\r\n".repeat(count), "0\r\n\r\n");
+    await until(() => served.server.pending() === 1);
+    go.open();
+    expect((await connection.answer()).body).toBe(String(count));
+    expect(sizes.length).toBeLessThan(count / 100);
+  });
+
+  test("do not hold up what is no crumb", async () => {
+    const sizes: number[] = [];
+    const go = gate();
+    await using served = serve(async ({ content }) => {
+      await go.opened;
+      for (;;) {
+        const piece = await content.next();
+        if (!piece) return say("");
+        sizes.push(piece.length);
+      }
+    });
+    const connection = await served.connect();
+    connection.say(inChunks("/"), chunk("a".repeat(5_000)), chunk("b".repeat(5_000)), "0\r\n\r\n");
+    await until(() => served.server.pending() === 1);
+    go.open();
+    await connection.answer();
+    expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(10_000);
+    expect(Math.max(...sizes)).toBeLessThanOrEqual(5_000);
+  });
+});
+
+/** A socket that takes so many bytes at a time, and notes what was done to it. */
+class Narrow {
+  readonly deeds: string[] = [];
+  taken = "";
+  /** More than this it does not take. */
+  room: number;
+  constructor(room = 0) {
+    this.room = room;
+  }
+  write(data: string | Uint8Array, from = 0, length?: number): number {
+    const bytes = typeof data === "string" ? Buffer.from(data) : data;
+    const taken = bytes.subarray(from, from + Math.min(this.room, length ?? bytes.length - from));
+    this.room -= taken.length;
+    this.taken += Buffer.from(taken).toString("latin1");
+    return taken.length;
+  }
+  shutdown = () => void this.deeds.push("shutdown");
+  end = () => void this.deeds.push("end");
+  terminate = () => void this.deeds.push("terminate");
+  pause = () => void this.deeds.push("pause");
+  resume = () => void this.deeds.push("resume");
+}
+
+describe("a socket that takes a byte at a time", () => {
+  const house = (reply: House["reply"]): House => ({
+    reply,
+    refuse,
+    onBroken: (error) => {
+      throw error;
+    },
+    now: 0,
+    date: "",
+    stopping: false,
+    times: { headMs: 1, idleMs: 1, takeMs: 1, bodyMs: 1, lingerMs: 1, drainMs: 1, forgetMs: 1 },
+  });
+  const untilTaken = async (socket: Narrow, connection: Connection): Promise<void> => {
+    for (let quiet = 0; quiet < 10; ) {
+      await Promise.resolve();
+      const before = socket.taken.length;
+      socket.room = 1;
+      connection.drained();
+      quiet = socket.taken.length === before ? quiet + 1 : 0;
+    }
+  };
+  const long = "é".repeat(40_000);
+  const longBytes = "\xc3\xa9".repeat(40_000);
+  async function* pieces(first: string) {
+    yield first;
+    yield Buffer.from("zwei");
+  }
+
+  test.each<[string, () => Outgoing["body"], string]>([
+    ["text", () => "é€😀", "content-length: 9\r\n\r\n\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80"],
+    ["long text", () => long, longBytes],
+    ["parts", () => ["é", "", "b"], "content-length: 3\r\n\r\n\xc3\xa9b"],
+    ["long parts", () => ["a", long], `a${longBytes}`],
+    ["bytes", () => Buffer.from("bytes"), "content-length: 5\r\n\r\nbytes"],
+    ["long bytes", () => Buffer.from(long), longBytes],
+    ["pieces", () => pieces("é"), "\r\n2\r\n\xc3\xa9\r\n4\r\nzwei\r\n0\r\n\r\n"],
+    ["long pieces", () => pieces(long), `${longBytes}\r\n4\r\nzwei\r\n0\r\n\r\n`],
+    ["a file", () => new Blob(["file"]), "content-length: 4\r\n\r\nfile"],
+  ])("gets all of %s, and of the next answer", async (_, body, end) => {
+    // At first it takes nothing, or more than the characters of a long text and less than its bytes.
+    for (const room of [0, 60_000]) {
+      const socket = new Narrow(room);
+      const connection = new Connection(
+        socket as unknown as Socket,
+        house(async () => say(body())),
+      );
+      connection.take(Buffer.from(get("/") + get("/")));
+      await new Promise(setImmediate);
+      for (let at = 0; at < 50 && !socket.taken.includes("HTTP/1.1", 1); at++) {
+        await untilTaken(socket, connection);
+        await new Promise(setImmediate);
+      }
+      await until(() => {
+        socket.room = 1_000_000;
+        connection.drained();
+        return socket.taken.endsWith(end) && !connection.isBusy;
+      });
+      expect(socket.taken.split("HTTP/1.1 200 OK\r\n")).toHaveLength(3);
+      expect(socket.taken.split(end)).toHaveLength(3);
+      expect(socket.deeds).toEqual([]);
+    }
+  });
+
+  test("gets its own answer, although others are put together meanwhile", async () => {
+    const sockets = ["first", "second", "third"].map((name) => {
+      const socket = new Narrow();
+      const connection = new Connection(
+        socket as unknown as Socket,
+        house(async () => say(name.repeat(100))),
+      );
+      connection.take(Buffer.from(get("/")));
+      return { name, socket, connection };
+    });
+    await Promise.resolve();
+    for (const { socket, connection } of sockets) await untilTaken(socket, connection);
+    for (const { name, socket } of sockets) {
+      expect(socket.taken).toEndWith(`\r\n\r\n${name.repeat(100)}`);
+    }
+  });
+
+  test("is read again when a large body was taken, or nobody would notice its caller leave", async () => {
+    const socket = new Narrow();
+    const taken = gate();
+    const connection = new Connection(
+      socket as unknown as Socket,
+      house(async ({ content }) => {
+        await taken.opened;
+        expect(content.whole()).toHaveLength(300_000);
+        return say("");
+      }),
+    );
+    connection.take(Buffer.from(post("/", "x".repeat(300_000))));
+    expect(socket.deeds).toEqual(["pause"]);
+    taken.open();
+    await new Promise(setImmediate);
+    expect([socket.deeds, connection.isBusy]).toEqual([["pause", "resume"], true]);
+  });
+
+  test("is not closed before it has taken all of a refusal", async () => {
+    const socket = new Narrow();
+    const connection = new Connection(
+      socket as unknown as Socket,
+      house(() => Promise.reject(new Error("no request"))),
+    );
+    connection.take(Buffer.from("nonsense\r\n\r\n"));
+    socket.room = 100;
+    connection.drained();
+    connection.take(Buffer.from(get("/")));
+    await Promise.resolve();
+    expect(socket.deeds).toEqual([]);
+    await untilTaken(socket, connection);
+    expect(socket.taken).toEndWith('"code":"invalid_http"}}');
+    expect(socket.deeds).toEqual(["shutdown"]);
+  });
+});

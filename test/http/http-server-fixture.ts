@@ -1,0 +1,94 @@
+/** A server that does what a test says, without a gateway behind it; and what it heard and what went wrong. */
+import type { Exchange } from "../../server/http/server/request.ts";
+import { type Server, type ServerOptions, startServer } from "../../server/http/server/server.ts";
+import type { Outgoing } from "../../server/request/http-types.ts";
+import { refuse, toFault } from "../../server/request/error-response.ts";
+import { GatewayError } from "../../server/lib/gateway-error.ts";
+import { RawConnection } from "./edge-fixture.ts";
+
+export type Reply = (exchange: Exchange) => Promise<Outgoing> | Outgoing;
+
+export interface Served {
+  readonly server: Server;
+  /** What was told of answers that broke off. */
+  readonly broken: unknown[];
+  connect(): Promise<RawConnection>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** Ends with the block it is made in, and its connections with it. */
+export function serve(reply: Reply = echo, options: Partial<ServerOptions> = {}): Served {
+  const broken: unknown[] = [];
+  const open: RawConnection[] = [];
+  const server = startServer({
+    host: "127.0.0.1",
+    port: 0,
+    bodyMs: 60_000,
+    idleMs: 60_000,
+    maxConnections: 10_000,
+    turnAway: () => refuse(new GatewayError("overloaded", "too many connections")),
+    onConnectionsRefused: () => undefined,
+    clock: () => performance.now(),
+    reply: async (exchange) => {
+      try {
+        return await reply(exchange);
+      } catch (error) {
+        return refuse(toFault(error, undefined));
+      }
+    },
+    refuse,
+    onBroken: (error) => broken.push(error),
+    ...options,
+  });
+  return {
+    server,
+    broken,
+    connect: async () => {
+      const connection = await RawConnection.open(`http://127.0.0.1:${server.port}`);
+      open.push(connection);
+      return connection;
+    },
+    [Symbol.asyncDispose]: async () => {
+      for (const connection of open) connection.hangUp();
+      await server.stop(true);
+    },
+  };
+}
+
+export async function bodyOf({ content }: Exchange): Promise<Buffer> {
+  const whole = content.whole();
+  if (whole) return whole;
+  const pieces: Buffer[] = [];
+  for (;;) {
+    const piece = await content.next();
+    if (!piece) return Buffer.concat(pieces);
+    pieces.push(piece);
+  }
+}
+
+export const say = (body: Outgoing["body"], status = 200): Outgoing => ({
+  status,
+  headers: {},
+  body,
+});
+
+/** Says what it has read. */
+export const echo: Reply = async (exchange) => {
+  const { method, path, search } = exchange.head;
+  const body = await bodyOf(exchange);
+  return say(JSON.stringify([method, path + search, body.toString("latin1")]));
+};
+
+export const get = (path: string, lines = ""): string =>
+  `GET ${path} HTTP/1.1\r\nhost: x\r\n${lines}\r\n`;
+export const post = (path: string, body: string, lines = ""): string =>
+  `POST ${path} HTTP/1.1\r\nhost: x\r\ncontent-length: ${body.length}\r\n${lines}\r\n${body}`;
+/** The head of a request whose body comes in chunks. */
+export const inChunks = (path: string, lines = ""): string =>
+  `POST ${path} HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n${lines}\r\n`;
+
+/** Something that a test lets happen. */
+export function gate(): { readonly opened: Promise<void>; open(): void } {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  return { opened: promise, open: resolve };
+}

@@ -1,0 +1,229 @@
+/** Whoever leaves, in whatever state of a connection, is noticed; and the server can be stopped in each. */
+import { describe, expect, test } from "bun:test";
+import type { Exchange } from "../../server/http/server/request.ts";
+import type { Leaving } from "../../server/request/http-types.ts";
+import { until } from "./edge-fixture.ts";
+import { bodyOf, echo, gate, get, inChunks, post, say, serve } from "./http-server-fixture.ts";
+
+/** A server that holds every request until it is told to go on, and lets a test look at the last one. */
+function holding(read: (exchange: Exchange) => Promise<unknown> = async () => undefined) {
+  const go = gate();
+  const seen: { exchange?: Exchange; reading?: Promise<unknown> } = {};
+  const served = serve(async (exchange) => {
+    seen.exchange = exchange;
+    seen.reading = read(exchange);
+    await Promise.allSettled([seen.reading]);
+    await go.opened;
+    return say("late");
+  });
+  return { served, seen, go, begun: () => until(() => seen.exchange !== undefined) };
+}
+
+describe("a caller who hangs up", () => {
+  test("while its call is worked on is noticed at once", async () => {
+    const { served, seen, begun } = holding();
+    await using _ = served;
+    const connection = await served.connect();
+    connection.say(get("/"));
+    await begun();
+    const noticed = new Promise((resolve) =>
+      seen.exchange?.signal.addEventListener("abort", resolve),
+    );
+    connection.hangUp();
+    await noticed;
+    expect(served.server.pending()).toBe(0);
+  });
+
+  test("before anybody looked is known to have left when somebody does", async () => {
+    const { served, seen, begun } = holding();
+    await using _ = served;
+    const connection = await served.connect();
+    connection.say(get("/"));
+    await begun();
+    connection.hangUp();
+    await until(() => served.server.pending() === 0);
+    expect(seen.exchange?.signal.aborted).toBe(true);
+  });
+
+  test.each([
+    ["a body with a length", post("/", "hello").slice(0, -2)],
+    ["a body in chunks", `${inChunks("/")}5\r\nhel`],
+    ["a body that never began", inChunks("/")],
+  ])("in the middle of %s leaves no reader waiting", async (_, text) => {
+    const { served, seen, begun } = holding(bodyOf);
+    await using __ = served;
+    const connection = await served.connect();
+    connection.say(text);
+    await begun();
+    connection.hangUp();
+    await expect(seen.reading).rejects.toHaveProperty("fault", "incomplete_body");
+  });
+
+  test("after sending far ahead is noticed when its first call is done, at the latest", async () => {
+    const first = gate();
+    const left = gate();
+    let calls = 0;
+    await using served = serve(async ({ signal }) => {
+      signal.addEventListener("abort", left.open);
+      await (++calls === 1 ? first.opened : left.opened);
+      return say("");
+    });
+    const connection = await served.connect();
+    connection.say(get("/").repeat(10_000));
+    await until(() => calls > 0);
+    connection.hangUp();
+    first.open();
+    await left.opened;
+    expect(calls).toBeLessThan(3);
+    expect([served.server.pending(), served.broken]).toEqual([0, []]);
+  });
+
+  test("in the middle of an answer ends what makes it", async () => {
+    const ended: string[] = [];
+    async function* endless() {
+      try {
+        for (;;) yield "x".repeat(100_000);
+      } finally {
+        ended.push("pieces");
+      }
+    }
+    const leaving: Leaving = {
+      length: 1e9,
+      open: async function* () {
+        for (;;) yield Buffer.alloc(100_000);
+      },
+      close: async (complete) => void ended.push(`file ${complete}`),
+    };
+    const silent = {
+      [Symbol.asyncIterator]: () => ({
+        next: () => new Promise<IteratorResult<string>>(() => undefined),
+        return: async () => {
+          ended.push("silent");
+          return { done: true as const, value: undefined };
+        },
+      }),
+    };
+    const bodies = { "/pieces": endless(), "/file": leaving, "/silent": silent };
+    await using served = serve(({ head }) => say(bodies[head.path as keyof typeof bodies]));
+    for (const path of Object.keys(bodies)) {
+      const connection = await served.connect();
+      connection.say(get(path));
+      await until(() => connection.heard.length > 10);
+      connection.pause();
+      connection.hangUp();
+    }
+    await until(() => ended.length === 3);
+    expect(ended.sort()).toEqual(["file false", "pieces", "silent"]);
+    expect(served.broken).toEqual([]);
+  });
+
+  test("before an answer is made leaves nothing open that was to be its body", async () => {
+    const go = gate();
+    const closed: boolean[] = [];
+    await using served = serve(async () => {
+      await go.opened;
+      const close = async (complete: boolean) => void closed.push(complete);
+      return say({ length: 1, open: async function* () {}, close });
+    });
+    const connection = await served.connect();
+    connection.say(get("/"));
+    await until(() => served.server.pending() === 1);
+    connection.hangUp();
+    await until(() => served.server.pending() === 0);
+    go.open();
+    await until(() => closed.length > 0);
+    expect(closed).toEqual([false]);
+  });
+});
+
+describe("a server that is told to stop", () => {
+  const states: [string, string, string][] = [
+    ["that is idle", "", ""],
+    ["that has said half a head", "", get("/").slice(0, 10)],
+    ["whose body is still passing", "early", post("/early", "hello").slice(0, -1)],
+    ["whose last answer was its last", "early", get("/early", "connection: close\r\n")],
+    ["that was refused", "invalid_http", "nonsense\r\n\r\n"],
+  ];
+
+  test.each(states)("when it can, lets go of a connection %s", async (_, answer, text) => {
+    await using served = serve(() => say("early"), { bodyMs: 1_000 });
+    const connection = await served.connect();
+    connection.say(get("/"));
+    await connection.answer();
+    connection.say(text);
+    await until(() => connection.heard.includes(answer));
+    const first = served.server.stop(false);
+    if (text.endsWith("hell")) connection.say("o");
+    // Whoever asks again is told as well.
+    await Promise.all([first, served.server.stop(false), connection.closed]);
+  });
+
+  test.each(states)("now, cuts a connection %s", async (_, answer, text) => {
+    await using served = serve(() => say("early"));
+    const connection = await served.connect();
+    connection.say(text);
+    await until(() => connection.heard.includes(answer));
+    await Promise.all([served.server.stop(true), connection.closed]);
+  });
+
+  test("when it can, answers what it has, and says that this was the last", async () => {
+    const { served, go, begun } = holding();
+    await using _ = served;
+    // One that came and went before has nothing to do with it.
+    const gone = await served.connect();
+    gone.hangUp();
+    await gone.closed;
+    await Bun.sleep(5);
+    const connection = await served.connect();
+    connection.say(get("/") + get("/"));
+    await begun();
+    const stopping = [served.server.stop(false), served.server.stop(false)];
+    expect(await Promise.race([...stopping, Bun.sleep(20).then(() => "waits")])).toBe("waits");
+    expect(served.server.pending()).toBe(1);
+    go.open();
+    const { body, headers } = await connection.answer();
+    expect([body, headers.get("connection")]).toEqual(["late", "close"]);
+    await Promise.all([...stopping, connection.closed]);
+    expect(connection.heard).toBe("");
+    await expect(served.connect()).rejects.toThrow();
+  });
+
+  test("now, does not wait for what it has, nor for those that wait already", async () => {
+    const { served, seen, begun } = holding();
+    await using _ = served;
+    const connection = await served.connect();
+    connection.say(get("/"));
+    await begun();
+    const waiting = served.server.stop(false);
+    await Promise.all([served.server.stop(true), waiting, connection.closed]);
+    expect(seen.exchange?.signal.aborted).toBe(true);
+  });
+
+  test("soon, still takes connections, and lets each ask once", async () => {
+    await using served = serve(echo);
+    const before = await served.connect();
+    before.say(get("/"));
+    expect((await before.answer()).headers.get("connection")).toBeNull();
+    served.server.beginStop();
+    const after = await served.connect();
+    for (const connection of [before, after]) {
+      connection.say(get("/"));
+      expect((await connection.answer()).headers.get("connection")).toBe("close");
+      await connection.closed;
+    }
+  });
+});
+
+describe("time", () => {
+  test.each([
+    ["between requests", get("/")],
+    ["in the middle of a head", `${get("/")}GET`],
+    ["in a body that nobody reads", post("/", "hello").slice(0, -1)],
+  ])("%s is limited", async (_, text) => {
+    await using served = serve(() => say("x"), { idleMs: 200, bodyMs: 200 });
+    const connection = await served.connect();
+    connection.say(text);
+    expect((await connection.answer()).body).toBe("x");
+    await connection.closed;
+  });
+});

@@ -1,0 +1,135 @@
+/** An upstream that says no in an answer with status 200 is understood as if its status had said so. */
+import { afterAll, beforeEach, expect, test } from "bun:test";
+import { Cancel } from "../../server/lib/signal.ts";
+import { BoundedReply } from "../../server/upstream/transport/bounded-response.ts";
+import { startFake } from "../fake-upstream.ts";
+import { startGateway, testKey } from "../harness.ts";
+
+const fake = startFake();
+const gateway = startGateway({
+  yaml: `
+upstreams:
+  - { id: openai, kind: openai, baseUrl: "${fake.url}", apiKey: sk-fake-secret }
+  - { id: ollama, kind: ollama, baseUrl: "${fake.url}" }
+  - { id: cohere, kind: cohere, baseUrl: "${fake.url}", apiKey: sk-fake-secret }
+models:
+  - { id: openai, kind: embedding, targets: [{ upstream: openai, model: house-embedder-1 }] }
+  - { id: ollama, kind: embedding, targets: [{ upstream: ollama, model: house-embedder-1 }] }
+  - { id: cohere, kind: embedding, targets: [{ upstream: cohere, model: embed-v4.0 }] }
+keys:
+  - { name: test, key: ${testKey} }
+`,
+});
+beforeEach(() => {
+  fake.clear();
+  gateway.forgetTargets();
+});
+afterAll(async () => {
+  await gateway.close();
+  fake.close();
+});
+
+const inside = (type: string, code: unknown, message: string) => ({
+  error: { message, type, code },
+});
+
+test.each<[string, string, unknown, number, string | null, RegExp]>([
+  [
+    "an invalid request",
+    "openai",
+    inside("invalid_request_error", null, "The input has too many tokens."),
+    400,
+    null,
+    /^The input has too many tokens\.$/,
+  ],
+  [
+    "a rate limit",
+    "openai",
+    inside("rate_limit_error", null, "Slow down."),
+    429,
+    "rate_limit_exceeded",
+    /Slow down|rate limit/,
+  ],
+  [
+    "a status in `code`",
+    "openai",
+    inside("", 429, "Too fast."),
+    429,
+    "rate_limit_exceeded",
+    /Too fast|rate limit/,
+  ],
+  [
+    "a wrong key",
+    "openai",
+    inside("authentication_error", "invalid_api_key", "Wrong key sk-fake-secret."),
+    502,
+    "upstream_credentials",
+    /^The upstream refused the gateway's credentials/,
+  ],
+  [
+    "a fault of its own",
+    "openai",
+    inside("server_error", null, "CUDA out of memory on sk-fake-secret"),
+    502,
+    "upstream_error",
+    /said so in its answer: CUDA out of memory on \*\*\*$/,
+  ],
+  [
+    "the vendor's own words",
+    "ollama",
+    { error: "the input length exceeds the context length" },
+    400,
+    null,
+    /^the input length exceeds the context length$/,
+  ],
+  [
+    "a sentence alone",
+    "cohere",
+    { id: "x", message: "internal trouble" },
+    502,
+    "upstream_error",
+    /said so in its answer: internal trouble$/,
+  ],
+])("%s", async (_, model, body, status, code, words) => {
+  const headers = { "content-type": "application/json" };
+  fake.clear();
+  // What may pass is asked for thrice.
+  fake.script({ reply: { status: 200, headers, body: JSON.stringify(body) } }, { times: 3 });
+  const response = await gateway.post("/v1/embeddings", { model, input: `text ${words}` });
+  const { error } = (await response.json()) as {
+    error: { message: string; code: string | null };
+  };
+  expect([response.status, error.code], error.message).toEqual([status, code]);
+  expect(error.message).toMatch(words);
+  expect(error.message).not.toContain("sk-fake-secret");
+});
+
+test("an answer that came piece by piece can be read again, within the bounds of each reading", async () => {
+  async function* pieces() {
+    yield Buffer.from('{"error":');
+    yield Buffer.from('"no"}');
+  }
+  const stream = pieces();
+  const reply = new BoundedReply({
+    status: 200,
+    headers: new Headers(),
+    pieces: () => stream,
+    signal: new Cancel(),
+    maxBytes: 100,
+  });
+  expect(await reply.json()).toEqual({ error: "no" });
+  expect(await reply.text()).toBe('{"error":"no"}');
+  await expect(reply.text(5)).rejects.toMatchObject({ fault: "upstream_invalid" });
+});
+
+test("an answer that is merely untrue stays so, whatever else it says", async () => {
+  fake.script({
+    reply: {
+      status: 200,
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ message: "success", data: [{ index: 0 }] }),
+    },
+  });
+  const response = await gateway.post("/v1/embeddings", { model: "openai", input: "a" });
+  expect(await response.json()).toMatchObject({ error: { code: "upstream_invalid" } });
+});

@@ -1,0 +1,263 @@
+/** Uploads that never end cannot fill the disk: their key's share is bounded, and every other key is served on. */
+import { afterEach, describe, expect, test } from "bun:test";
+import { mkdirSync, readdirSync, readlinkSync, statfsSync } from "node:fs";
+import { join } from "node:path";
+import { startFake } from "../fake-upstream.ts";
+import { configFor, readLedger, startGateway, startProcess, temporaryFolder } from "../harness.ts";
+import {
+  asText,
+  bearer,
+  chunk,
+  embedder,
+  expectFault,
+  painter,
+  png,
+  RawConnection,
+  until,
+} from "./edge-fixture.ts";
+import { mayMount, mountTmpfs } from "../storage/small-disk.ts";
+
+const megabyte = 1024 * 1024;
+const otherKey = "sk-other-0123456789abcdef";
+const withOtherKey = (url: string): string =>
+  `${configFor(url)}  - { name: other, key: ${otherKey} }\n`;
+const asOther = { authorization: `Bearer ${otherKey}` };
+
+const cleanUps: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
+});
+
+const boundary = "----half";
+const formStart = [
+  `--${boundary}\r\ncontent-disposition: form-data; name="model"\r\n\r\n${painter}\r\n`,
+  `--${boundary}\r\ncontent-disposition: form-data; name="prompt"\r\n\r\na hat\r\n`,
+  `--${boundary}\r\ncontent-disposition: form-data; name="image"; filename="a.png"\r\n`,
+  "content-type: image/png\r\n\r\n",
+].join("");
+const editHead = (more: Record<string, string>): string =>
+  asText({
+    method: "POST",
+    path: "/v1/images/edits",
+    headers: { ...bearer, "content-type": `multipart/form-data; boundary=${boundary}`, ...more },
+  });
+
+/** Announces an upload and sends only the start of it. */
+async function halfSent(url: string, announced: number, sent: number): Promise<RawConnection> {
+  const connection = await RawConnection.open(url);
+  cleanUps.push(() => connection.hangUp());
+  connection.say(editHead({ "content-length": String(announced) }), formStart, png);
+  for (let left = sent; left > 0; left -= megabyte) {
+    await connection.sayAll(Buffer.alloc(Math.min(left, megabyte), 1));
+  }
+  return connection;
+}
+
+/** The same, in chunks: nobody knows how long it will be. */
+async function halfSentChunked(url: string, sent: number): Promise<RawConnection> {
+  const connection = await RawConnection.open(url);
+  cleanUps.push(() => connection.hangUp());
+  connection.say(editHead({ "transfer-encoding": "chunked" }), chunk(formStart));
+  for (let left = sent; left > 0 && connection.heard === ""; left -= megabyte) {
+    await connection.sayAll(chunk(new Uint8Array(Math.min(left, megabyte))));
+  }
+  return connection;
+}
+
+const edit = (url: string, headers: Record<string, string>, bytes: number): Promise<Response> => {
+  const form = new FormData();
+  form.append("model", painter);
+  form.append("prompt", "a hat");
+  const large = new Uint8Array(bytes);
+  large.set(png);
+  form.append("image", new Blob([large]), "a.png");
+  return fetch(`${url}/v1/images/edits`, { method: "POST", headers, body: form });
+};
+
+const embed = (url: string, headers: Record<string, string>): Promise<Response> =>
+  fetch(`${url}/v1/embeddings`, {
+    method: "POST",
+    headers: { ...headers, "content-type": "application/json" },
+    body: JSON.stringify({ model: embedder, input: "a" }),
+  });
+
+function start(settings: Record<string, string>) {
+  const fake = startFake();
+  cleanUps.push(() => fake.close());
+  const gateway = startGateway({ yaml: withOtherKey(fake.url), settings });
+  cleanUps.push(() => gateway.close());
+  return gateway;
+}
+
+/** Another key uploads and embeds, and both requests have their rows. */
+async function expectServed(url: string, folder: string): Promise<void> {
+  for (const response of [await edit(url, asOther, 4 * megabyte), await embed(url, asOther)]) {
+    expect(response.status, await response.clone().text()).toBe(200);
+    const id = response.headers.get("x-request-id");
+    expect(readLedger(folder).find(({ requestId }) => requestId === id)?.status).toBe(200);
+  }
+}
+
+describe("half-sent uploads of one key", () => {
+  test("that announce their length are refused beyond the key's share, before their bodies are read", async () => {
+    const gateway = start({ VEXEL_SPOOL_MAX_BYTES: String(32 * megabyte) });
+    // One key gets 16 MB while it is alone.
+    const uploads = await Promise.all(
+      Array.from({ length: 40 }, () => halfSent(gateway.url, 4 * megabyte, megabyte)),
+    );
+    const refused = () => uploads.filter(({ heard }) => heard !== "");
+    await until(() => refused().length === 36);
+    const answer = await refused()[0]!.answer();
+    expect(answer.status).toBe(429);
+    expect(answer.headers.get("retry-after")).toBe("5");
+    expect(JSON.parse(answer.body).error).toMatchObject({ code: "rate_limit_exceeded" });
+    expect(JSON.parse(answer.body).error.message).toContain("VEXEL_SPOOL_MAX_BYTES");
+    await expectFault(await edit(gateway.url, bearer, 4 * megabyte), "upload_limit_reached");
+    // What needs no room on disk is served to the same key as well.
+    expect((await edit(gateway.url, bearer, 1000)).status).toBe(200);
+    expect((await embed(gateway.url, bearer)).status).toBe(200);
+    await expectServed(gateway.url, gateway.folder);
+
+    for (const upload of uploads) upload.hangUp();
+    await until(() => gateway.inHand() === 0);
+    expect((await edit(gateway.url, bearer, 15 * megabyte)).status).toBe(200);
+  });
+
+  test("leave a client that waits for 100 Continue with a refusal, before it has sent anything", async () => {
+    const gateway = start({ VEXEL_SPOOL_MAX_BYTES: String(32 * megabyte) });
+    await halfSent(gateway.url, 14 * megabyte, megabyte);
+    await until(() => gateway.inHand() === 1);
+    const connection = await RawConnection.open(gateway.url);
+    cleanUps.push(() => connection.hangUp());
+    const announced = { "content-length": String(4 * megabyte), expect: "100-continue" };
+    connection.say(editHead(announced));
+    expect((await connection.answer()).status).toBe(429);
+  });
+
+  test("that come in chunks are refused when the share is used up, and another key is served", async () => {
+    const gateway = start({ VEXEL_SPOOL_MAX_BYTES: String(32 * megabyte) });
+    const uploads: RawConnection[] = [];
+    for (let at = 0; at < 8; at++) uploads.push(await halfSentChunked(gateway.url, 5 * megabyte));
+    await until(() => uploads.filter(({ heard }) => heard !== "").length >= 5);
+    const refused = uploads.find(({ heard }) => heard !== "");
+    expect((await refused!.answer()).status).toBe(429);
+    await expectServed(gateway.url, gateway.folder);
+  });
+
+  test("that could never fit are refused as too large", async () => {
+    const gateway = start({ VEXEL_SPOOL_MAX_BYTES: String(4 * megabyte) });
+    const message = await expectFault(
+      await edit(gateway.url, bearer, 3 * megabyte),
+      "request_too_large",
+    );
+    expect(message).toContain("VEXEL_SPOOL_MAX_BYTES");
+  });
+});
+
+test("uploads that end in every way give all their room back", async () => {
+  const gateway = start({
+    VEXEL_SPOOL_MAX_BYTES: String(32 * megabyte),
+    VEXEL_MAX_FILE_BYTES: String(20 * megabyte),
+    VEXEL_ON_DISCONNECT: "cancel",
+  });
+  const { url } = gateway;
+  const finish = `\r\n--${boundary}--\r\n`;
+  const endings: (() => Promise<unknown>)[] = [
+    () => edit(url, bearer, 2 * megabyte),
+    () => edit(url, bearer, 100_000),
+    // Too large a file, which was announced as a smaller form than all the room there is.
+    () => edit(url, bearer, 21 * megabyte),
+    // The client leaves in the middle of its upload.
+    async () => (await halfSent(url, 2 * megabyte, megabyte)).hangUp(),
+    async () => (await halfSentChunked(url, megabyte)).hangUp(),
+    // It leaves while the image is made.
+    async () => {
+      const connection = await halfSentChunked(url, megabyte);
+      connection.say(chunk(finish), "0\r\n\r\n");
+      await Bun.sleep(5);
+      connection.hangUp();
+    },
+    // A form that breaks off, and one that goes on behind its end.
+    async () => {
+      const connection = await halfSentChunked(url, megabyte);
+      connection.say("0\r\n\r\n");
+      expect((await connection.answer()).status).toBe(400);
+    },
+    async () => {
+      const connection = await halfSentChunked(url, megabyte);
+      connection.say(chunk(`${finish}${"x".repeat(100_000)}`), "0\r\n\r\n");
+      await connection.answer();
+    },
+  ];
+  for (let round = 0; round < 12; round++) {
+    await Promise.all(endings.map((end) => end().catch(() => undefined)));
+    await until(() => gateway.inHand() === 0);
+    await until(() => openSpoolFiles(gateway.folder) === 0);
+  }
+  const response = await edit(url, bearer, 15.9 * megabyte);
+  expect(response.status, await response.text()).toBe(200);
+});
+
+/** Temp files of this process that have no name any more and are still open. */
+const openSpoolFiles = (folder: string): number =>
+  readdirSync("/proc/self/fd").filter((fd) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${fd}`).startsWith(join(folder, "spool"));
+    } catch {
+      return false;
+    }
+  }).length;
+
+test("an upload that trickles is ended at the minimum rate, and its room is free again", async () => {
+  const gateway = start({
+    VEXEL_SPOOL_MAX_BYTES: String(16 * megabyte),
+    VEXEL_BODY_TIMEOUT: "1",
+    VEXEL_BODY_MIN_RATE: String(10 * megabyte),
+  });
+  // 7.5 of the key's 8 MB; its first megabyte buys a tenth of a second.
+  const upload = await halfSent(gateway.url, 7.5 * megabyte, megabyte);
+  const trickle = setInterval(() => upload.say("x"), 50);
+  cleanUps.push(() => clearInterval(trickle));
+  await expectFault(await edit(gateway.url, bearer, megabyte), "upload_limit_reached");
+  const answer = await upload.answer();
+  expect(answer.status).toBe(408);
+  expect(JSON.parse(answer.body).error.message).toContain("bytes per second");
+  expect((await edit(gateway.url, bearer, 7 * megabyte)).status).toBe(200);
+});
+
+/** Only with a disk of one's own can it be filled. */
+if (mayMount()) {
+  test("half-sent uploads leave the ledger room on a small disk: embeddings are served, with their rows", async () => {
+    const folder = temporaryFolder();
+    cleanUps.push(() => folder[Symbol.dispose]());
+    const disk = join(folder.path, "data");
+    mkdirSync(disk);
+    cleanUps.push(mountTmpfs(disk, "48m"));
+    const fake = startFake();
+    cleanUps.push(() => fake.close());
+    const gateway = await startProcess({ folder: folder.path, yaml: withOtherKey(fake.url) });
+    cleanUps.push(async () => {
+      gateway.kill("SIGKILL");
+      await gateway.exited;
+    });
+    const freeBytes = (): number => statfsSync(disk).bavail * statfsSync(disk).bsize;
+    // Small ones: of a disk that is full each gives back little when it fails.
+    const uploads: RawConnection[] = [];
+    for (let at = 0; at < 200; at++) uploads.push(await halfSentChunked(gateway.url, 300_000));
+    await until(() => uploads.filter(({ heard }) => heard.includes(" 503 ")).length >= 20);
+    expect(freeBytes()).toBeGreaterThan(2 * megabyte);
+    await expectFault(await edit(gateway.url, asOther, 10 * megabyte), "storage_unavailable");
+    for (let times = 0; times < 40; times++) {
+      const response = await embed(gateway.url, asOther);
+      expect(response.status, await response.clone().text()).toBe(200);
+    }
+    expect(readLedger(disk).filter(({ status }) => status === 200)).toHaveLength(40);
+    expect((await fetch(`${gateway.url}/readyz`)).status).toBe(200);
+
+    for (const upload of uploads) upload.hangUp();
+    await until(() => freeBytes() > 40 * megabyte);
+    expect((await edit(gateway.url, asOther, 10 * megabyte)).status).toBe(200);
+    expect(gateway.output()).toContain("disk-almost-full");
+    expect(gateway.output()).toContain("disk-has-room");
+  });
+}

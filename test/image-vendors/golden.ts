@@ -1,0 +1,153 @@
+/**
+ * What was said between the gateway and a vendor, as a golden file keeps it: without secrets, clocks and chance, and
+ * with a word in the place of each picture.
+ */
+import { sniffImage } from "../../server/lib/sniff-image.ts";
+import {
+  formOf,
+  type PictureVendor,
+  type VendorRequest,
+  type VendorResponse,
+} from "./picture-vendor.ts";
+import type { Exchange } from "./serve-vendor.ts";
+
+export interface Golden {
+  /** Where the vendor's shapes are from. */
+  readonly source: string;
+  /** What the caller asked for. */
+  readonly asked: object;
+  readonly exchanges: readonly {
+    readonly request: {
+      readonly method: string;
+      readonly path: string;
+      readonly headers: Readonly<Record<string, string>>;
+      readonly body: unknown;
+    };
+    readonly answer: {
+      readonly status: number;
+      readonly headers: Readonly<Record<string, string>>;
+      readonly body: unknown;
+    };
+  }[];
+}
+
+export async function goldenOf(
+  { source, config }: PictureVendor,
+  asked: object,
+  exchanges: readonly Exchange[],
+): Promise<Golden> {
+  const secrets = textsIn(config).filter((text) => text.length >= 6);
+  const said = await Promise.all(
+    exchanges.map(async ({ request, response }) => {
+      const hosts = [request.origin, new URL(request.origin).host];
+      const safe = <T>(value: T): T => settle(value, secrets, hosts) as T;
+      const { status = 200, headers = {} } = response;
+      return {
+        request: {
+          method: request.method,
+          path: safe(request.path),
+          headers: safe(headersOf(request)),
+          body: safe(await bodyOf(request)),
+        },
+        answer: { status, headers: safe({ ...headers }), body: safe(answerBody(response)) },
+      };
+    }),
+  );
+  return { source, asked, exchanges: said };
+}
+
+const textsIn = (value: unknown): string[] => {
+  if (typeof value === "string") return [value];
+  if (typeof value !== "object" || value === null) return [];
+  return Object.values(value).flatMap(textsIn);
+};
+
+/** Those of the connection say nothing about the vendor. */
+const ofConnection = /^(?:host|connection|content-length|user-agent|accept-encoding)$/;
+/** Proofs that are made of secrets, or of the time. */
+const proofs = /^(?:authorization|api-key|x-api-key|x-.*-(?:signature|key)|x-amz-content-sha256)$/;
+
+function headersOf({ headers }: VendorRequest): Record<string, string> {
+  // What `fetch` says of itself when nobody asked for anything is not the vendor's language either.
+  const kept = [...headers].filter(
+    ([name, value]) => !ofConnection.test(name) && !(name === "accept" && value === "*/*"),
+  );
+  const shown = kept.map(([name, value]): [string, string] => {
+    if (!proofs.test(name)) return [name, value.replace(/boundary=.*$/, "boundary={boundary}")];
+    // `Bearer`, `Key`, `Basic`: which word stands before the proof is part of the vendor's language.
+    const [word = "", ...others] = value.split(" ");
+    return [name, others.length > 0 ? `${word} ***` : "***"];
+  });
+  return Object.fromEntries(shown.toSorted(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+async function bodyOf(request: VendorRequest): Promise<unknown> {
+  const type = request.headers.get("content-type") ?? "";
+  if (request.body.length === 0) return null;
+  if (!/^multipart\/form-data\b/.test(type)) return readable(request.body);
+  const parts: [string, string | File][] = [...(await formOf(request)).entries()];
+  return Promise.all(
+    parts.map(async ([name, value]) =>
+      typeof value === "string"
+        ? { name, value }
+        : {
+            name,
+            filename: value.name,
+            type: value.type,
+            content: readable(new Uint8Array(await value.arrayBuffer())),
+          },
+    ),
+  );
+}
+
+const answerBody = ({ body }: VendorResponse): unknown =>
+  body instanceof Uint8Array || typeof body === "string" ? readable(body) : body;
+
+/** A picture by its kind, JSON as what it says, anything else as text. */
+function readable(body: Uint8Array | string): unknown {
+  const type = typeof body === "string" ? undefined : sniffImage(body);
+  if (type) return `{${type}}`;
+  const text = typeof body === "string" ? body : new TextDecoder().decode(body);
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return text;
+  }
+}
+
+/** Everything in a value that another run would have otherwise. */
+function settle(value: unknown, secrets: readonly string[], hosts: readonly string[]): unknown {
+  if (typeof value === "number") return isNow(value) ? "{now}" : value;
+  if (typeof value === "string") return settleText(value, secrets, hosts);
+  if (Array.isArray(value)) return value.map((entry) => settle(entry, secrets, hosts));
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, entry]) => [name, settle(entry, secrets, hosts)]),
+  );
+}
+
+/** Unix seconds or milliseconds, within an hour. */
+const isNow = (value: number): boolean =>
+  [1, 1000].some((unit) => Math.abs(value - (Date.now() / 1000) * unit) < 3600 * unit);
+
+const chance: readonly (readonly [RegExp, string])[] = [
+  [/\/studio\/[\w.-]+/g, "/studio/{picture}"],
+  [/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/gi, "{uuid}"],
+  [/\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?/g, "{time}"],
+  [/\b\d{8}T\d{6}Z\b/g, "{time}"],
+  [/\b[0-9a-f]{24,}\b/g, "{hex}"],
+];
+
+function settleText(text: string, secrets: readonly string[], hosts: readonly string[]): string {
+  const [origin = "", host = ""] = hosts;
+  let settled = text.replace(/[A-Za-z0-9+/]{65,}={0,2}/g, pictureWord);
+  settled = settled.replaceAll(origin, "{origin}").replaceAll(host, "{host}");
+  for (const secret of secrets) settled = settled.replaceAll(secret, "***");
+  for (const [pattern, word] of chance) settled = settled.replace(pattern, word);
+  return settled;
+}
+
+const pictureWord = (base64: string): string => {
+  const type = sniffImage(Buffer.from(base64.slice(0, 64), "base64"));
+  return type ? `{base64 of ${type}}` : "{base64}";
+};

@@ -1,0 +1,38 @@
+/** A gateway's ledger, looked at after every call of thousands: only what is new is read. */
+import { Database } from "bun:sqlite";
+import { join } from "node:path";
+import type { LedgerRow } from "../../server/storage/ledger-file.ts";
+import { underWay } from "../../server/storage/ledger-journal.ts";
+
+export type WatchedRow = Pick<
+  LedgerRow,
+  "requestId" | "model" | "attempts" | "status" | "fault" | "images" | "steps"
+>;
+
+export interface LedgerWatch {
+  /** The rows of calls that came since `from`, which is of Unix milliseconds, oldest first. */
+  rows(from: number): WatchedRow[];
+  close(): void;
+}
+
+export function watchLedger(folder: string): LedgerWatch {
+  const database = new Database(join(folder, "ledger.db"), { readonly: true });
+  const newest = database.query<WatchedRow, [string]>(
+    `SELECT request_id AS requestId, model, attempts, status, fault, images, steps
+       FROM ledger WHERE request_id >= ?1 ORDER BY request_id`,
+  );
+  return {
+    rows: (from) => {
+      const first = earliestId(from);
+      // The journal first: rows go from there into the ledger.
+      const journaled = underWay(folder).filter(({ requestId }) => requestId >= first);
+      const rows = new Map<string, WatchedRow>();
+      for (const row of [...journaled, ...newest.all(first)]) rows.set(row.requestId, row);
+      return [...rows.values()].toSorted((a, b) => (a.requestId < b.requestId ? -1 : 1));
+    },
+    close: () => database.close(),
+  };
+}
+
+/** An id begins with the millisecond at which it was made. */
+const earliestId = (at: number): string => `req_${at.toString(16).padStart(12, "0")}`;

@@ -1,0 +1,146 @@
+/** What the gateway makes of a picture or a mask is one that the upstream takes; else it says so before anyone is asked. */
+import { afterAll, beforeEach, describe, expect, test } from "bun:test";
+import sharp from "sharp";
+import { prepare, type SourceDesk } from "../../server/images/sources/sources.ts";
+import type { FilePart } from "../../server/upstream/contract.ts";
+import type { EditTraits } from "../../server/upstream/image-capabilities.ts";
+import type { Conversion, Seen } from "../../server/workers/image/image-worker.ts";
+import { drawn, expectFault, speckled, upload } from "../workers/darkroom-fixture.ts";
+import { startEdits, storedIn } from "./edit-fixture.ts";
+import { edit as asked, file, noise } from "./preflight-fixture.ts";
+
+const { edit, editLinked, arrived, close } = startEdits();
+beforeEach(() => {
+  arrived.length = 0;
+});
+afterAll(close);
+
+const limit = 4 * 1024 * 1024;
+/** A jpeg of less than a megabyte that is a PNG of more than five. */
+const heavy = () => noise(1400, 1400).jpeg({ quality: 20 }).toBuffer();
+const errorOf = async (response: Response) =>
+  ((await response.json()) as { error: { param: string; message: string } }).error;
+
+describe("a model that reads PNG of up to 4 MiB", () => {
+  test("is not asked with a jpeg that becomes more, and the caller hears how much, and what to send", async () => {
+    const photo = await heavy();
+    expect(photo.length).toBeLessThan(limit);
+    const response = await edit("d2", photo);
+    expect([response.status, response.headers.get("x-should-retry")]).toEqual([400, "false"]);
+    const { param, message } = await errorOf(response);
+    expect(param).toBe("image");
+    const [, size] =
+      /as PNG.* has (\d+) bytes, and at most 4194304 are taken\. Send/.exec(message) ?? [];
+    expect(Number(size)).toBeGreaterThan(limit);
+    expect(arrived).toHaveLength(0);
+  });
+
+  test("is asked with a better packed PNG, where that is small enough", async () => {
+    const photo = await noise(1400, 1400).blur(2).jpeg({ quality: 90 }).toBuffer();
+    const plain = await sharp(photo).ensureAlpha().png().toBuffer();
+    expect(plain.length).toBeGreaterThan(limit);
+    expect((await edit("d2", photo)).status).toBe(200);
+    const sent = arrived[0]?.images[0] ?? new Uint8Array();
+    expect(sent.length).toBeLessThanOrEqual(limit);
+    const [found, meant] = [await storedIn(sent), await storedIn(plain)];
+    expect(Buffer.compare(found.pixels, meant.pixels), "it has lost something").toBe(0);
+  });
+
+  test("is left out where another target of the model takes the picture", async () => {
+    const photo = await heavy();
+    expect((await edit("either", photo)).status).toBe(200);
+    expect(arrived.map(({ model }) => model)).toEqual(["gpt-image-2"]);
+    expect(Buffer.compare(arrived[0]?.images[0] ?? new Uint8Array(), photo)).toBe(0);
+  });
+
+  test("is not asked with a picture behind a link that is larger", async () => {
+    const response = await editLinked("d2", await noise(1300, 1300).png().toBuffer());
+    expect(response.status).toBe(413);
+    expect((await errorOf(response)).param).toBe("images[0].image_url");
+    expect(arrived).toHaveLength(0);
+  });
+
+  test("gets a mask without its colours, where with them it is too large", async () => {
+    const pixels = speckled(1100, 1100, 4).map((value, i) => (i % 4 === 3 ? (i % 3) * 120 : value));
+    const mask = await drawn(pixels, 1100, 1100, 4).png().toBuffer();
+    expect(mask.length).toBeGreaterThan(limit);
+    const image = await noise(1100, 1100).blur(3).ensureAlpha().png().toBuffer();
+    expect((await edit("d2", image, mask)).status).toBe(200);
+    const sent = arrived[0]?.mask ?? new Uint8Array();
+    expect(sent.length).toBeLessThan(limit);
+    const alpha = (all: Uint8Array) => Buffer.from(all.filter((_, i) => i % 4 === 3));
+    expect(Buffer.compare(alpha((await storedIn(sent)).pixels), alpha(pixels))).toBe(0);
+  });
+
+  test.each(["jpeg", "png"] as const)(
+    "gets a %s without transparency with an alpha channel, which it insists on",
+    async (kind) => {
+      const response = await edit("d2", await noise(32, 32).toFormat(kind).toBuffer());
+      expect([response.status, response.headers.get("vexel-adapted")]).toEqual([200, "image"]);
+      const { format, hasAlpha } = await storedIn(arrived[0]?.images[0] ?? new Uint8Array());
+      expect([format, hasAlpha]).toEqual(["png", true]);
+    },
+  );
+});
+
+test("a mask that names its transparent colour arrives with an alpha channel, which every program heeds", async () => {
+  const pixels = new Uint8Array(64 * 4).map((_, i) => (i % 4 === 3 && i > 128 ? 255 : 0));
+  const mask = await drawn(pixels, 8, 8, 4).png({ palette: true }).toBuffer();
+  expect((await sharp(mask).metadata()).isPalette).toBeTrue();
+  expect((await edit("form", await noise(8, 8).png().toBuffer(), mask)).status).toBe(200);
+  const sent = arrived[0]?.mask ?? new Uint8Array();
+  expect((await sharp(sent).metadata()).isPalette).toBeFalse();
+  expect((await storedIn(sent)).pixels).toEqual(pixels);
+});
+
+describe("of the ways to make a picture small enough, the first is taken that loses least", () => {
+  const seen: Seen = {
+    ...{ type: "image/webp", width: 8, height: 8, pages: 1 },
+    ...{ alpha: false, alphaChannel: false, opaque: true, orientation: 1 },
+  };
+  /** Every way makes a file of 1000 bytes, unless it is told here. */
+  const tried = async (edits: Partial<EditTraits>, sizes: Record<string, number>, more = seen) => {
+    const ways: string[] = [];
+    const nameOf = ({ format, quality, packed }: Conversion) =>
+      `${format}${packed ? " packed" : ""}${quality ? ` ${quality}` : ""}`;
+    const desk: SourceDesk = {
+      bring: () => Promise.reject(new Error("There is no link.")),
+      look: async () => more,
+      mask: async (mask) => mask,
+      convert: async (from, to): Promise<FilePart> => {
+        ways.push(nameOf(to));
+        return { ...from, type: `image/${to.format}`, size: sizes[nameOf(to)] ?? 1000 };
+      },
+      onAdapted: () => undefined,
+    };
+    const gif = { ...upload(new Uint8Array(10)), type: "image/gif" };
+    const query = { ...asked([]), images: [file(gif)] };
+    const made = prepare(query, { maxImages: 1, maxBytes: 500, ...edits }, desk);
+    return { made, ways };
+  };
+
+  test("up to a jpeg, where the upstream reads it", async () => {
+    const { made, ways } = await tried({ reads: ["image/png", "image/jpeg"] }, { "jpeg 92": 400 });
+    await made;
+    expect(ways).toEqual(["png", "png packed", "jpeg", "jpeg 92"]);
+  });
+
+  test("without trying what cannot help", async () => {
+    const { made, ways } = await tried({}, { png: 9000, jpeg: 400 });
+    await made;
+    expect(ways).toEqual(["png", "jpeg"]);
+  });
+
+  test("never one that would move, or take transparency away from whoever reads it", async () => {
+    const clear = { ...seen, alpha: true, alphaChannel: true, opaque: false };
+    const { made, ways } = await tried({}, { jpeg: 400 }, clear);
+    await expectFault(made, "invalid_value", /as PNG or JPEG or WEBP.* has 1000 bytes/);
+    expect(ways).toEqual(["png", "png packed", "webp"]);
+    const moving = await tried({}, { webp: 400 }, { ...clear, pages: 3 });
+    await expectFault(moving.made, "invalid_value", /1000 bytes/);
+    expect(moving.ways).toEqual(["png", "png packed"]);
+    const onlyJpeg = await tried({ reads: ["image/jpeg"] }, { jpeg: 400 }, clear);
+    await onlyJpeg.made;
+    expect(onlyJpeg.ways).toEqual(["jpeg"]);
+  });
+});

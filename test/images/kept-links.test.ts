@@ -1,0 +1,149 @@
+/** The links in an answer that is given again work as long as it is. */
+import { afterAll, beforeEach, describe, expect, test } from "bun:test";
+import { createLinks } from "../../server/images/image-links.ts";
+import { GatewayError } from "../../server/lib/gateway-error.ts";
+import { noScratch } from "../../server/lib/request-temp.ts";
+import type { Target } from "../../server/upstream/contract.ts";
+import { arrange, drawn, until } from "../conformance/arrange.ts";
+import { startGateway, testKey } from "../harness.ts";
+import { linkDesk } from "./picture-links-fixture.ts";
+
+const settings = { VEXEL_PICTURE_TTL: "10", VEXEL_ANSWER_TTL: "3600" };
+const { fake, gateway, close } = arrange({ settings });
+beforeEach(() => fake.clear());
+afterAll(() => close());
+
+const authorization = `Bearer ${testKey}`;
+const draw = (headers: Record<string, string> = {}, signal?: AbortSignal) =>
+  fetch(`${gateway.url}/v1/images/generations`, {
+    method: "POST",
+    headers: { authorization, "content-type": "application/json", ...headers },
+    body: JSON.stringify({ model: "gpt-image-2", prompt: "a boat", response_format: "url" }),
+    ...(signal && { signal }),
+  });
+const linkIn = async (answer: Response): Promise<URL> => {
+  const { data } = (await answer.json()) as { data: { url: string }[] };
+  return new URL(data[0]?.url ?? "");
+};
+/** In seconds, from now on. */
+const lastsFor = (link: URL): number =>
+  Number(link.searchParams.get("expires")) - Math.floor(Date.now() / 1000);
+
+describe("a link of ours", () => {
+  test("lasts as long as the answer to its Idempotency-Key, and then as long as any", async () => {
+    const key = { "idempotency-key": crypto.randomUUID() };
+    const link = await linkIn(await draw(key));
+    expect(lastsFor(link)).toBeGreaterThan(3600);
+    expect(lastsFor(link)).toBeLessThanOrEqual(3611);
+    expect((await linkIn(await draw(key))).href).toBe(link.href);
+    expect((await fetch(link)).status).toBe(200);
+  });
+
+  test("lasts as long as the answer that waits for a caller who left", async () => {
+    const held = Promise.withResolvers<void>();
+    fake.script({ until: held.promise });
+    const leaver = new AbortController();
+    const id = crypto.randomUUID();
+    const left = draw({ "x-client-request-id": id }, leaver.signal).catch(() => "ourselves");
+    await until(() => fake.requests.length === 1);
+    leaver.abort();
+    await left;
+    const look = () =>
+      fetch(`${gateway.url}/v1/images/results/${id}`, { headers: { authorization } });
+    while ((await look()).status !== 202) await Bun.sleep(5);
+    held.resolve();
+    let answer = await look();
+    for (; answer.status === 202; answer = await look()) await Bun.sleep(5);
+    expect(lastsFor(await linkIn(answer))).toBeGreaterThan(3600);
+  });
+
+  test("in any other answer lasts as long as the operator says", async () => {
+    expect(lastsFor(await linkIn(await draw()))).toBeLessThanOrEqual(11);
+  });
+
+  test("finds its picture until the end", async () => {
+    await using desk = linkDesk({ ttlMs: 60_000 });
+    const link = await desk.links.keep({ kind: "bytes", bytes: drawn("late") }, desk.url, true);
+    desk.now += 650_000;
+    await desk.links.sweep();
+    expect((await desk.get(link)).status).toBe(200);
+    desk.now += 11_000;
+    expect((await desk.get(link)).status).toBe(404);
+  });
+});
+
+describe("an upstream's link", () => {
+  const theirs = "https://pictures.example/a.png?expires-in-a-minute";
+  const again = {
+    target: { id: "t" } as unknown as Target,
+    signal: new AbortController().signal,
+    scratch: noScratch,
+  };
+  const tools = (bytes: () => Uint8Array) => {
+    const fetched: string[] = [];
+    const linksOf = createLinks({
+      keep: async (_, publicUrl, givenAgain) => `${publicUrl}/ours-${givenAgain}`,
+      download: async (url) => {
+        fetched.push(url);
+        return { kind: "bytes", bytes: bytes() };
+      },
+    });
+    return { fetched, linksOf };
+  };
+
+  test("becomes one of ours in an answer that is given again", async () => {
+    const { linksOf } = tools(() => drawn("theirs"));
+    expect(await linksOf(again).passOn(theirs, "http://here")).toBe("http://here/ours-true");
+  });
+
+  test("is passed on as it is in any other, and nothing is fetched", async () => {
+    const { linksOf, fetched } = tools(() => drawn("theirs"));
+    expect(await linksOf().passOn(theirs, "http://here")).toBe(theirs);
+    expect(fetched).toEqual([]);
+  });
+
+  test("that holds the picture itself stays", async () => {
+    const { linksOf, fetched } = tools(() => drawn("theirs"));
+    const inline = "data:image/png;base64,AAAA";
+    expect(await linksOf(again).passOn(inline, "http://here")).toBe(inline);
+    expect(fetched).toEqual([]);
+  });
+
+  test("stays where there is half a picture behind it", async () => {
+    const { linksOf } = tools(() => drawn("theirs").subarray(0, 60));
+    expect(await linksOf(again).passOn(theirs, "http://here")).toBe(theirs);
+  });
+
+  test("that cannot be reached stays, and the others are not waited for", async () => {
+    const { linksOf, fetched } = tools(() => {
+      throw new GatewayError("upstream_unreachable", "no way there");
+    });
+    const links = linksOf(again);
+    expect(await links.passOn(theirs, "http://here")).toBe(theirs);
+    expect(await links.passOn(`${theirs}-2`, "http://here")).toBe(`${theirs}-2`);
+    expect(fetched).toEqual([theirs]);
+  });
+
+  test("to nowhere does not cost a caller the answer", async () => {
+    const nowhere = "https://pictures.invalid/a.png";
+    const painter = Bun.serve({
+      hostname: "127.0.0.1",
+      port: 0,
+      fetch: () => Response.json({ created: 1, data: [{ url: nowhere }] }),
+    });
+    const yaml = `
+upstreams: [{ id: links, kind: openai-compatible, baseUrl: "http://127.0.0.1:${painter.port}/v1" }]
+models: [{ id: linker, kind: image, targets: [{ upstream: links, model: painter }] }]
+keys: [{ name: test, key: ${testKey} }]
+`;
+    const other = startGateway({ yaml });
+    const answer = await other.post(
+      "/v1/images/generations",
+      { model: "linker", prompt: "a boat" },
+      { "idempotency-key": crypto.randomUUID() },
+    );
+    expect((await linkIn(answer)).href).toBe(nowhere);
+    await other.close();
+    await painter.stop(true);
+  });
+});

@@ -1,0 +1,197 @@
+/** Edits: a picture keeps its size where nothing is said of it, and a mask is compared before anything is paid for. */
+import { afterAll, beforeEach, describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import sharp from "sharp";
+import { against, nearestSize } from "../../server/upstream/image-sizes.ts";
+import { base64Of, drawn, maskOf } from "../conformance/arrange.ts";
+import { startGateway, testKey } from "../harness.ts";
+import { paint } from "../image-vendors/paint.ts";
+
+const orders: Record<string, unknown>[] = [];
+const shown = new Map<string, Uint8Array<ArrayBuffer>>();
+const fake = Bun.serve({
+  hostname: "127.0.0.1",
+  port: 0,
+  fetch: async (request) => {
+    const { pathname } = new URL(request.url);
+    const picture = shown.get(pathname);
+    if (picture) return new Response(picture);
+    orders.push((await request.json()) as Record<string, unknown>);
+    const info = JSON.stringify({ sd_model_name: "house-checkpoint" });
+    return Response.json({ images: [base64Of(drawn("an otter"))], info });
+  },
+});
+const origin = `http://127.0.0.1:${fake.port}`;
+const yaml = `
+upstreams: [{ id: fake, kind: automatic1111, baseUrl: "${origin}" }]
+models:
+  - { id: painter, kind: image, targets: [{ upstream: fake, model: house-checkpoint }] }
+keys: [{ name: test, key: ${testKey} }]
+`;
+const gateway = startGateway({ yaml, settings: { VEXEL_DOWNLOAD_PRIVATE: "127.0.0.1" } });
+beforeEach(() => {
+  orders.length = 0;
+});
+afterAll(async () => {
+  await gateway.close();
+  await fake.stop(true);
+});
+
+const link = (name: string, picture: Uint8Array<ArrayBuffer>) => {
+  shown.set(name, picture);
+  return { image_url: `${origin}${name}` };
+};
+const inline = (picture: Uint8Array) => ({
+  image_url: `data:image/png;base64,${base64Of(picture)}`,
+});
+const edit = (body: object) =>
+  gateway.post("/v1/images/edits", { model: "painter", prompt: "a hat", ...body });
+
+describe("an edit without a size, at a server that has a size of its own", () => {
+  const painted = (width: number, height: number) =>
+    paint("mine", { width, height, kind: "png" }).then((bytes) => new Uint8Array(bytes));
+
+  test.each([{}, { size: "auto" }])("asks for that of the picture: %j", async (more) => {
+    const images = [inline(await painted(640, 320))];
+    expect((await edit({ images, ...more })).status).toBe(200);
+    expect(orders).toMatchObject([{ width: 640, height: 320 }]);
+  });
+
+  test("goes by how the picture is shown, not by how it is stored", async () => {
+    const stored = await painted(640, 320);
+    const turned = await sharp(stored).jpeg().withMetadata({ orientation: 6 }).toBuffer();
+    const images = [link("/turned.jpg", new Uint8Array(turned))];
+    expect((await edit({ images })).status).toBe(200);
+    expect(orders).toMatchObject([{ width: 320, height: 640 }]);
+  });
+
+  test("asks for the size that was said, where one was", async () => {
+    const images = [inline(await painted(640, 320))];
+    await edit({ images, size: "512x512" });
+    await edit({ images, width: 256, height: 128 });
+    expect(orders).toMatchObject([
+      { width: 512, height: 512 },
+      { width: 256, height: 128 },
+    ]);
+  });
+
+  test("with a mask says nothing of size: what it leaves free is put back into the picture", async () => {
+    await edit({ images: [inline(drawn("mine"))], mask: inline(await maskOf()) });
+    expect(orders).toHaveLength(1);
+    expect(orders[0]).not.toHaveProperty("width");
+  });
+});
+
+test("the nearest size is one that the rule allows, and keeps the shape where it can", () => {
+  const rule = { multipleOf: 8, minEdge: 64, maxEdge: 2048, maxPixels: 1024 * 1536 };
+  const edges = fc.integer({ min: 1, max: 20_000 });
+  fc.assert(
+    fc.property(edges, edges, (width, height) => {
+      const nearest = nearestSize({ width, height }, rule);
+      expect(against(nearest, rule)).toBeUndefined();
+    }),
+  );
+  expect(nearestSize({ width: 1024, height: 1536 }, rule)).toEqual({ width: 1024, height: 1536 });
+  expect(nearestSize({ width: 4000, height: 3000 }, rule)).toEqual({ width: 1448, height: 1080 });
+  expect(nearestSize({ width: 32, height: 16 }, rule)).toEqual({ width: 128, height: 64 });
+});
+
+describe("a mask that does not fit is refused before the upstream is asked", () => {
+  test.each(["the mask", "the picture", "both"])("where %s came by a link", async (which) => {
+    const mask = await maskOf(24);
+    const picture = drawn("mine", 16);
+    const linked = (part: string) => which === part || which === "both";
+    const response = await edit({
+      images: [linked("the picture") ? link("/image.png", picture) : inline(picture)],
+      mask: linked("the mask") ? link("/mask.png", mask) : inline(mask),
+    });
+    expect(response.status).toBe(400);
+    const { error } = (await response.json()) as { error: { param: string; message: string } };
+    expect(error.param).toBe("mask.image_url");
+    expect(error.message).toContain("the mask is 24x24 and the image 16x16");
+    expect(orders).toHaveLength(0);
+  });
+
+  test("and one that fits is sent on", async () => {
+    const response = await edit({
+      images: [link("/image.png", drawn("mine", 16))],
+      mask: link("/mask.png", await maskOf(16)),
+    });
+    expect(response.status).toBe(200);
+    expect(orders).toHaveLength(1);
+  });
+});
+
+describe("an error about the pictures of an edit names them as the client spelled them", () => {
+  interface Refusal {
+    readonly error: { readonly message: string; readonly param: string };
+  }
+  const otter = drawn("an otter");
+
+  test("`images` in JSON", async () => {
+    const response = await edit({ images: [inline(otter), inline(otter)] });
+    const { error } = (await response.json()) as Refusal;
+    expect(response.status).toBe(400);
+    expect(error.param).toBe("images");
+    expect(error.message).toStartWith("Invalid 'images': too many pictures.");
+  });
+
+  test("`image` in a form", async () => {
+    const form = new FormData();
+    for (const [name, value] of [
+      ["model", "painter"],
+      ["prompt", "a hat"],
+    ] as const) {
+      form.append(name, value);
+    }
+    for (const name of ["a.png", "b.png"]) form.append("image", new Blob([otter]), name);
+    const response = await fetch(`${gateway.url}/v1/images/edits`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${testKey}` },
+      body: form,
+    });
+    const { error } = (await response.json()) as Refusal;
+    expect(error.param).toBe("image");
+    expect(error.message).toStartWith("Invalid 'image': too many pictures.");
+  });
+});
+
+describe("a field that the drawing program does not know", () => {
+  const sketch = (body: object, parameters = "adapt") => {
+    const models = `models: [{ id: sketch, kind: image, parameters: ${parameters}, targets: [{ upstream: here, model: x }] }]`;
+    const house = startGateway({
+      yaml: `upstreams: [{ id: here, kind: sketch }]\n${models}\nkeys: [{ name: test, key: ${testKey} }]\n`,
+    });
+    return house
+      .post("/v1/images/generations", { model: "sketch", prompt: "x", size: "64x64", ...body })
+      .then(async (response) => ({ response, body: (await response.json()) as object }))
+      .finally(() => house.close());
+  };
+
+  test("is told to be left out; one that it knows is not", async () => {
+    const { response } = await sketch({ seed: 7, guidance: 3, steps: 20 });
+    expect(response.status).toBe(200);
+    expect(response.headers.get("vexel-dropped")).toBe("guidance, steps");
+  });
+
+  test("is one of thousands: the header names as many as fit and counts the others", async () => {
+    const many = Object.fromEntries(Array.from({ length: 9000 }, (_, at) => [`field-${at}`, at]));
+    const { response } = await sketch(many);
+    expect(response.status).toBe(200);
+    const header = response.headers.get("vexel-dropped") ?? "";
+    expect(header.length).toBeLessThan(1100);
+    const [, named = "", more] = /^(field-0, .*), \.\.\. and (\d+) more$/.exec(header) ?? [];
+    expect(named.split(", ").length + Number(more)).toBe(9000);
+  });
+
+  test("has a name that no header has room for: the header counts it", async () => {
+    const { response } = await sketch({ ["x".repeat(9000)]: 1 });
+    expect(response.headers.get("vexel-dropped")).toBe("1 field");
+  });
+
+  test("is refused by name where the policy is strict", async () => {
+    const { response, body } = await sketch({ guidance: 3 }, "strict");
+    expect(response.status).toBe(400);
+    expect(body).toMatchObject({ error: { param: "guidance", code: "unknown_parameter" } });
+  });
+});

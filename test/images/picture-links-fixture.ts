@@ -1,0 +1,79 @@
+/** Links to pictures and the edge that serves them, without the rest of a gateway; time stands still unless told. */
+import { createCors } from "../../server/http/cors.ts";
+import { type Handlers, listen } from "../../server/http/listen.ts";
+import { routes } from "../../server/http/routes.ts";
+import { createPictureLinks, type PictureLinks } from "../../server/wiring/image-links.ts";
+import { roomyDisk, roomyStorage, temporaryFolder } from "../harness.ts";
+
+export interface LinkDesk {
+  readonly links: PictureLinks;
+  readonly url: string;
+  readonly folder: string;
+  /** Unix milliseconds; may be moved. */
+  now: number;
+  get(link: string, headers?: Record<string, string>, method?: string): Promise<Response>;
+  /** As a process that starts again in the same folder. */
+  again(): PictureLinks;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+export interface DeskOptions {
+  readonly ttlMs?: number;
+  readonly maxBytes?: number;
+}
+
+export function linkDesk({ ttlMs = 3_600_000, maxBytes = 10_000_000 }: DeskOptions = {}): LinkDesk {
+  const folder = temporaryFolder();
+  const open = () =>
+    createPictureLinks({
+      folder: folder.path,
+      ttlMs,
+      givenAgainMs: 600_000,
+      maxBytes,
+      disk: roomyDisk,
+      now: () => desk.now,
+    });
+  const desk = { now: Date.now() } as LinkDesk;
+  const links = open();
+  const nothing = () => ({ status: 500, headers: {}, body: "not what this test is about" });
+  const handlers = {
+    ...Object.fromEntries(routes.map(({ name }) => [name, nothing])),
+    picture: links.handler,
+  } as Handlers;
+  const edge = listen({
+    maxConnections: 1000,
+    onConnectionsRefused: () => undefined,
+    host: "127.0.0.1",
+    port: 0,
+    handlers,
+    cors: createCors(""),
+    maxBodyBytes: 1024,
+    form: {
+      folder: folder.path,
+      memoryBytes: 1024,
+      maxFileBytes: 1024,
+      maxFormBytes: 1024,
+      storage: roomyStorage(),
+    },
+    publicUrl: "",
+    bodyMs: 1000,
+    minBodyRate: 0,
+    clock: () => performance.now(),
+    report: () => undefined,
+    onDefect: (_, error) => {
+      throw error;
+    },
+  });
+  return Object.assign(desk, {
+    links,
+    url: edge.url,
+    folder: folder.path,
+    get: (link: string, headers: Record<string, string> = {}, method = "GET") =>
+      fetch(link, { headers: { "accept-encoding": "identity", ...headers }, method }),
+    again: open,
+    [Symbol.asyncDispose]: async () => {
+      await edge.stop(true);
+      folder[Symbol.dispose]();
+    },
+  });
+}

@@ -1,0 +1,217 @@
+/** A link to a picture works for whoever has it, as it was given and as long as was said, and in no other way. */
+import { describe, expect, test } from "bun:test";
+import { largePng, png } from "../upstream/download-fixture.ts";
+import { expectFault } from "../http/edge-fixture.ts";
+import { linkDesk } from "./picture-links-fixture.ts";
+
+const small = { kind: "bytes", bytes: png } as const;
+const large = { kind: "bytes", bytes: largePng } as const;
+
+/** The same link with one member of its query changed. */
+function changed(link: string, name: string, change: (value: string) => string): string {
+  const url = new URL(link);
+  url.searchParams.set(name, change(url.searchParams.get(name) ?? ""));
+  return url.href;
+}
+
+const flipped = (text: string): string => (text.startsWith("A") ? "B" : "A") + text.slice(1);
+
+describe("a link", () => {
+  test("gives the picture without a key, to be shown and to be kept as long as it works", async () => {
+    await using desk = linkDesk({ ttlMs: 600_000 });
+    desk.now = Math.ceil(desk.now / 1000) * 1000;
+    const link = await desk.links.keep(large, desk.url);
+    expect(link).toStartWith(`${desk.url}/pictures/`);
+    desk.now += 100_000;
+    const response = await desk.get(link);
+    expect(response.status).toBe(200);
+    expect(largePng.equals(await response.bytes())).toBeTrue();
+    const { headers } = response;
+    expect(headers.get("content-type")).toBe("image/png");
+    expect(headers.get("content-length")).toBe(String(largePng.length));
+    expect(headers.get("cache-control")).toBe("private, max-age=500, immutable");
+    expect(headers.get("accept-ranges")).toBe("bytes");
+    expect(headers.get("content-disposition")).toMatch(
+      /^inline; filename="picture-[\w-]{8}\.png"$/,
+    );
+    expect(headers.get("x-content-type-options")).toBe("nosniff");
+    expect(headers.get("content-security-policy")).toContain("default-src 'none'");
+    expect(headers.get("content-security-policy")).toContain("sandbox");
+  });
+
+  test("tells HEAD the same, without the picture", async () => {
+    await using desk = linkDesk();
+    const link = await desk.links.keep(small, desk.url);
+    const head = await desk.get(link, { range: "bytes=0-3" }, "HEAD");
+    const got = await desk.get(link);
+    expect(head.status).toBe(200);
+    expect(await head.text()).toBe("");
+    for (const name of ["content-type", "content-length", "etag", "accept-ranges"]) {
+      expect(head.headers.get(name)).toBe(got.headers.get(name));
+    }
+  });
+
+  test("is of the kind that the picture is of", async () => {
+    await using desk = linkDesk();
+    const kinds: readonly [string, Uint8Array][] = [
+      ["image/jpeg", Buffer.from([0xff, 0xd8, 0xff, 0xe0])],
+      ["image/webp", Buffer.from("RIFF    WEBPVP8 ")],
+      ["image/gif", Buffer.from("GIF89a    ")],
+      ["image/avif", Buffer.from("\0\0\0 ftypavif")],
+      ["image/svg+xml", Buffer.from("<svg xmlns='x'/>")],
+    ];
+    for (const [type, bytes] of kinds) {
+      const response = await desk.get(await desk.links.keep({ kind: "bytes", bytes }, desk.url));
+      expect(response.headers.get("content-type")).toBe(type);
+      expect(Buffer.from(bytes).equals(await response.bytes())).toBeTrue();
+    }
+  });
+
+  test("still works after the gateway has been started again", async () => {
+    await using desk = linkDesk();
+    const before = await desk.links.keep(small, desk.url);
+    const after = await desk.again().keep(small, desk.url);
+    expect((await desk.get(before)).status).toBe(200);
+    expect((await desk.get(after)).status).toBe(200);
+  });
+});
+
+describe("no picture is given", () => {
+  const outsider = async (alter: (link: string, other: string) => string): Promise<void> => {
+    await using desk = linkDesk();
+    const link = await desk.links.keep(small, desk.url);
+    const other = await desk.links.keep(small, desk.url);
+    expect((await desk.get(link)).status).toBe(200);
+    const message = await expectFault(await desk.get(alter(link, other)), "unknown_url");
+    expect(message).toBe("There is no such picture, or it has expired.");
+  };
+
+  test("for the name alone", () => outsider((link) => link.replace(/\?.*/, "")));
+  test("without the signature", () => outsider((link) => link.replace(/&signature.*/, "")));
+  test("without the expiry", () => outsider((link) => link.replace(/expires=\d+&/, "")));
+  test("with a signature that is wrong in a bit", () =>
+    outsider((link) => changed(link, "signature", flipped)));
+  test("with half a signature", () =>
+    outsider((link) => changed(link, "signature", (text) => text.slice(0, 20))));
+  test("with a signature that goes on", () =>
+    outsider((link) => changed(link, "signature", (text) => `${text}AAAA`)));
+  test.each(["!!!!", "=", "%20", "%0A"])("with signs behind its signature: %s", (signs) =>
+    outsider((link) => `${link}${signs}`),
+  );
+  test("with a signature in the other alphabet of base64", async () => {
+    // Several pictures: not every signature has a sign that differs between the two.
+    for (let at = 0; at < 8; at++) {
+      await outsider((link) =>
+        changed(link, "signature", (text) => `${text.replaceAll("-", "+").replaceAll("_", "/")}=`),
+      );
+    }
+  });
+  test("with a later expiry", () =>
+    outsider((link) => changed(link, "expires", (seconds) => String(Number(seconds) + 1))));
+  test("with the expiry in another spelling", () =>
+    outsider((link) => changed(link, "expires", (seconds) => `0${seconds}`)));
+  test("with the signature of another picture", () =>
+    outsider((link, other) => link.replace(/\?.*/, new URL(other).search)));
+  test("with a later expiry before the one that was signed", () =>
+    outsider((link) => link.replace("?", "?expires=99999999999&")));
+
+  test("after it has expired, to the second", async () => {
+    await using desk = linkDesk({ ttlMs: 60_000 });
+    desk.now = Math.ceil(desk.now / 1000) * 1000;
+    const link = await desk.links.keep(small, desk.url);
+    desk.now += 59_999;
+    expect((await desk.get(link)).status).toBe(200);
+    desk.now += 1;
+    await expectFault(await desk.get(link), "unknown_url");
+    await expectFault(await desk.get(link, { "if-none-match": "*" }), "unknown_url");
+    expect((await desk.get(link, {}, "HEAD")).status).toBe(404);
+  });
+
+  test("by a gateway with another secret", async () => {
+    await using desk = linkDesk();
+    await using elsewhere = linkDesk();
+    const link = await desk.links.keep(small, elsewhere.url);
+    await expectFault(await elsewhere.get(link), "unknown_url");
+  });
+});
+
+describe("a part of a picture", () => {
+  const size = largePng.length;
+  test.each([
+    ["bytes=0-0", 0, 1],
+    ["bytes=100-199", 100, 200],
+    [`bytes=${size - 1}-`, size - 1, size],
+    ["bytes=600000-", 600_000, size],
+    ["bytes=-5", size - 5, size],
+    [`bytes=-${size * 2}`, 0, size],
+    [`bytes=10-${size * 2}`, 10, size],
+    ["BYTES= 3 - 4", 3, 5],
+  ])("%s", async (range, from, to) => {
+    await using desk = linkDesk();
+    const response = await desk.get(await desk.links.keep(large, desk.url), { range });
+    expect(response.status).toBe(206);
+    expect(response.headers.get("content-range")).toBe(`bytes ${from}-${to - 1}/${size}`);
+    expect(response.headers.get("content-length")).toBe(String(to - from));
+    expect(largePng.subarray(from, to).equals(await response.bytes())).toBeTrue();
+  });
+
+  test.each([[`bytes=${size}-`], [`bytes=${size}-${size + 9}`], ["bytes=-0"]])(
+    "%s is beyond it",
+    async (range) => {
+      await using desk = linkDesk();
+      const response = await desk.get(await desk.links.keep(large, desk.url), { range });
+      expect(response.status).toBe(416);
+      expect(response.headers.get("content-range")).toBe(`bytes */${size}`);
+      const { error } = (await response.json()) as { error: Record<string, unknown> };
+      expect(error).toMatchObject({ param: "range", type: "invalid_request_error" });
+    },
+  );
+
+  test.each([["bytes=0-1,4-5"], ["bytes=5-2"], ["bytes=x-2"], ["bytes=-"], ["lines=1-2"], ["0-1"]])(
+    "%s is not one: all of it comes",
+    async (range) => {
+      await using desk = linkDesk();
+      const response = await desk.get(await desk.links.keep(small, desk.url), { range });
+      expect(response.status).toBe(200);
+      expect(response.headers.get("content-range")).toBeNull();
+      expect(png.equals(await response.bytes())).toBeTrue();
+    },
+  );
+
+  test("is of the picture that the caller has begun, or else all of it comes", async () => {
+    await using desk = linkDesk();
+    const link = await desk.links.keep(small, desk.url);
+    const etag = (await desk.get(link)).headers.get("etag")!;
+    const range = "bytes=1-3";
+    expect((await desk.get(link, { range, "if-range": etag })).status).toBe(206);
+    expect((await desk.get(link, { range, "if-range": '"another"' })).status).toBe(200);
+  });
+});
+
+describe("a picture that a browser has", () => {
+  test("is not sent again", async () => {
+    await using desk = linkDesk();
+    const link = await desk.links.keep(small, desk.url);
+    const etag = (await desk.get(link)).headers.get("etag")!;
+    expect(etag).toMatch(/^"[\w-]+"$/);
+    for (const known of [etag, `W/${etag}`, `"other", ${etag}`, "*"]) {
+      const response = await desk.get(link, { "if-none-match": known, range: "bytes=0-1" });
+      expect(response.status).toBe(304);
+      expect(await response.text()).toBe("");
+      expect(response.headers.get("etag")).toBe(etag);
+      expect(response.headers.get("cache-control")).toStartWith("private, max-age=");
+    }
+  });
+
+  test("is sent if it is another", async () => {
+    await using desk = linkDesk();
+    const [one, two] = [
+      await desk.links.keep(small, desk.url),
+      await desk.links.keep(small, desk.url),
+    ];
+    const etag = (await desk.get(one)).headers.get("etag")!;
+    const response = await desk.get(two, { "if-none-match": etag });
+    expect(response.status).toBe(200);
+    expect(response.headers.get("etag")).not.toBe(etag);
+  });
+});

@@ -1,0 +1,319 @@
+/** What becomes of each option of an image call, for any target and any policy: told, done, refused, never lost. */
+import { describe, expect, test } from "bun:test";
+import { type Policy, planPicture } from "../../server/images/plan/plan.ts";
+import { nearestRatio, readSize } from "../../server/upstream/image-sizes.ts";
+import { GatewayError } from "../../server/lib/gateway-error.ts";
+import { openaiTraitsOf } from "../../server/upstream/catalog/images/index.ts";
+import type { GenerationQuery, ImageOptions } from "../../server/upstream/contract.ts";
+import { type ImageTraits, openPictures } from "../../server/upstream/image-capabilities.ts";
+
+const query = (
+  options: ImageOptions = {},
+  more: Partial<GenerationQuery> = {},
+): GenerationQuery => ({
+  model: "public",
+  prompt: "an otter",
+  stream: false,
+  options,
+  rest: {},
+  ...more,
+});
+
+/** A target that can do nothing but draw. */
+const bare: ImageTraits = { maxImages: 1, takes: {}, sizes: { ratios: ["1:1", "16:9", "9:16"] } };
+
+const refusalOf = (options: ImageOptions, traits = bare, policy: Policy = "adapt") => {
+  try {
+    planPicture(query(options), traits, policy);
+  } catch (error) {
+    if (error instanceof GatewayError) return error;
+    throw error;
+  }
+  throw new Error("it was not refused");
+};
+
+describe("adapt", () => {
+  test("does itself what a target lacks, and tells of it", () => {
+    const plan = planPicture(
+      query({ n: 3, size: "1536x1024", response_format: "b64_json", output_format: "webp" }),
+      bare,
+      "adapt",
+    );
+    expect(plan).toMatchObject({
+      calls: [1, 1, 1],
+      finish: { as: "b64_json", format: "webp" },
+      adapted: ["size", "n"],
+      dropped: [],
+    });
+    expect(plan.query).toMatchObject({ aspect: "16:9", options: { n: 3 } });
+  });
+
+  test.each<[ImageOptions, string, string]>([
+    [{ style: "vivid" }, "unknown_parameter", "style"],
+    [{ background: "transparent" }, "transparency_unsupported", "background"],
+    [{ moderation: "low" }, "unknown_parameter", "moderation"],
+    [{ input_fidelity: "high" }, "unknown_parameter", "input_fidelity"],
+    [{ output_format: "svg" }, "invalid_value", "output_format"],
+    [{ output_compression: 50 }, "invalid_value", "output_compression"],
+    [{ size: "huge" }, "invalid_size", "size"],
+  ])("refuses %j, which nobody can do in its place", (options, fault, param) => {
+    const error = refusalOf(options);
+    expect([error.fault, error.details.param]).toEqual([fault, param] as never);
+  });
+
+  test("names the values there are", () => {
+    const { message } = refusalOf({ quality: "ultra" }, openaiTraitsOf("gpt-image-1"));
+    expect(message).toBe(
+      "Invalid value: 'ultra'. Supported values are: 'low', 'medium', 'high', and 'auto'.",
+    );
+    expect(refusalOf({ size: "512x512" }, openaiTraitsOf("dall-e-3")).message).toContain(
+      "'1024x1024', '1792x1024', '1024x1792', and 'auto'",
+    );
+    expect(refusalOf({ size: "1792x936" }, openaiTraitsOf("gpt-image-2")).message).toContain(
+      "divisible by 16",
+    );
+  });
+
+  test("translates between the two families of quality, and tells of it", () => {
+    const told = (quality: string, model: string) => {
+      const { query: asked, adapted } = planPicture(
+        query({ quality }),
+        openaiTraitsOf(model),
+        "adapt",
+      );
+      return [asked.options.quality, adapted];
+    };
+    expect(told("hd", "gpt-image-1")).toEqual(["high", ["quality"]]);
+    expect(told("standard", "gpt-image-2")).toEqual(["medium", ["quality"]]);
+    expect(told("high", "dall-e-3")).toEqual(["hd", ["quality"]]);
+    expect(told("low", "dall-e-3")).toEqual(["standard", ["quality"]]);
+    expect(told("high", "gpt-image-1")).toEqual(["high", []]);
+  });
+
+  test("does not trouble anyone with what goes without saying", () => {
+    const options: ImageOptions = {
+      quality: "auto",
+      background: "auto",
+      moderation: "auto",
+      size: "auto",
+      output_compression: 100,
+      partial_images: 0,
+    };
+    const plan = planPicture(query(options), bare, "strict");
+    expect(plan.query.options).toEqual({});
+    expect([plan.adapted, plan.dropped]).toEqual([[], []]);
+  });
+
+  test("asks for the best and compresses itself where a target knows formats but no compression", () => {
+    const traits = { ...bare, takes: { output_format: ["png", "jpeg"] } };
+    const plan = planPicture(
+      query({ output_format: "jpeg", output_compression: 40 }),
+      traits,
+      "adapt",
+    );
+    expect(plan.query.options).toEqual({});
+    expect(plan.finish).toEqual({ format: "jpeg", compression: 40 });
+  });
+});
+
+describe("other policies", () => {
+  test("strict refuses whatever the target does not do itself", () => {
+    for (const options of [
+      { n: 2 },
+      { size: "1536x1024" },
+      { output_format: "webp" },
+      { response_format: "url" },
+      { user: "someone" },
+    ] satisfies ImageOptions[]) {
+      const { param = "" } = refusalOf(options, bare, "strict").details;
+      expect(Object.keys(options)).toContain(param);
+    }
+    const stream = () => planPicture(query({}, { stream: true }), bare, "strict");
+    expect(stream).toThrow("stream");
+  });
+
+  test("drop leaves out what cannot be done, tells of it, and still does what can", () => {
+    const plan = planPicture(
+      query({ style: "vivid", background: "transparent", size: "huge", output_format: "webp" }),
+      bare,
+      "drop",
+    );
+    expect(plan.dropped).toEqual(["size", "style", "background"]);
+    expect(plan.finish.format).toBe("webp");
+  });
+
+  test("pass sends everything as it came to who speaks the caller's language, and to no other", () => {
+    const asked = query({ n: 7, style: "odd", size: "huge" });
+    expect(refusalOf(asked.options, bare, "pass").details.param).toBe("size");
+    expect(planPicture(asked, { ...bare, verbatim: true }, "pass")).toMatchObject({
+      query: asked,
+      calls: [7],
+      adapted: [],
+    });
+  });
+});
+
+describe("output_compression, of which only jpeg and webp know", () => {
+  const gpt = openaiTraitsOf("gpt-image-2", "generations");
+  /** Takes formats and compression by OpenAI's rules; takes neither; is known by nobody. */
+  const targets = { gpt, bare, unknown: { ...openPictures, maxImages: 10 } };
+  const fate = (
+    target: keyof typeof targets,
+    output_format: string | undefined,
+    output_compression: number,
+    policy: Policy,
+  ): unknown => {
+    const options = { output_compression, ...(output_format && { output_format }) };
+    try {
+      const plan = planPicture(query(options), targets[target], policy);
+      if (plan.query.options.output_compression !== undefined) return "sent";
+      if (plan.dropped.includes("output_compression")) return "dropped";
+      return plan.finish.compression === undefined ? "left out" : "done here";
+    } catch (error) {
+      expect((error as GatewayError).details.param).toMatch(/^output_(compression|format)$/);
+      return "refused";
+    }
+  };
+
+  test.each(["adapt", "strict", "drop", "pass"] as const)(
+    "of 100 is harmless with any format or none: %s",
+    (policy) => {
+      const takesFormats = { ...bare, takes: { output_format: ["png", "jpeg", "webp"] } };
+      for (const output_format of ["png", "jpeg", "webp", undefined]) {
+        const asked = query({ output_compression: 100, ...(output_format && { output_format }) });
+        for (const traits of [gpt, takesFormats]) {
+          const { adapted, dropped, finish } = planPicture(asked, traits, policy);
+          expect([adapted, dropped, finish.compression]).toEqual([[], [], undefined]);
+        }
+      }
+    },
+  );
+
+  test.each<[Policy, string, string, string]>([
+    ["adapt", "sent", "done here", "refused"],
+    ["strict", "sent", "refused", "refused"],
+    ["drop", "sent", "done here", "dropped"],
+    // To who speaks OpenAI's language all goes as it came; to another it is as if nothing were said.
+    ["pass", "sent", "done here", "refused"],
+  ])("%s: %s, or else %s, with jpeg and webp; %s with others", (policy, told, done, else_) => {
+    for (const format of ["jpeg", "webp"]) {
+      expect(fate("gpt", format, 50, policy)).toBe(told);
+      expect(fate("bare", format, 50, policy)).toBe(done);
+    }
+    for (const format of ["png", undefined]) {
+      expect(fate("gpt", format, 50, policy)).toBe(policy === "pass" ? "sent" : else_);
+      expect(fate("bare", format, 50, policy)).toBe(else_);
+      expect(fate("unknown", format, 50, policy)).toBe("sent");
+    }
+  });
+
+  test("is refused with the format's own name, and what to do instead", () => {
+    const told = (output_format?: string, model = "gpt-image-2.6") =>
+      refusalOf(
+        { output_compression: 50, ...(output_format && { output_format }) },
+        openaiTraitsOf(model, "generations"),
+      );
+    expect(told("gif").message).toBe(
+      "Compression less than 100 is not supported for gif output. Ask for output_format 'jpeg' or 'webp', or leave output_compression out.",
+    );
+    expect(told().message).toStartWith(
+      "Compression less than 100 is not supported without an output_format.",
+    );
+    // Where it is known that there are no gifs, that is what is wrong, in whichever order it was said.
+    expect(told("gif", "dall-e-3").details.param).toBe("output_format");
+  });
+});
+
+describe("what OpenAI's models take", () => {
+  const planned = (model: string, options: ImageOptions, operation?: "generations" | "edits") =>
+    planPicture(query(options), openaiTraitsOf(model, operation), "adapt");
+
+  test("a contested capability goes to the upstream, whatever the policy: it is not refused here", () => {
+    const options: ImageOptions[] = [
+      { background: "transparent" },
+      { background: "transparent", output_format: "webp" },
+      { output_format: "gif", frame_count: 4, frame_duration_ms: 100 },
+      { output_format: "svg", svg: { model: "writer" } },
+      { complexity: "low" },
+      // Microsoft has a least number of pixels for it, OpenAI has none.
+      { size: "512x512" },
+    ];
+    for (const policy of ["adapt", "strict", "drop"] as const) {
+      for (const given of options) {
+        const plan = planPicture(
+          query(given),
+          openaiTraitsOf("gpt-image-2", "generations"),
+          policy,
+        );
+        expect([plan.query.options, plan.dropped]).toEqual([given, []]);
+      }
+    }
+    const edited = planned("gpt-image-2.5-flare", { input_fidelity: "low" }, "edits");
+    expect(edited.query.options).toEqual({ input_fidelity: "low" });
+  });
+
+  test("what OpenAI's own documents rule out is refused here", () => {
+    for (const [model, given] of [
+      ["gpt-image-2", { background: "transparent", output_format: "jpeg" }],
+      ["gpt-image-2", { quality: "max" }],
+      ["gpt-image-2", { size: "1000x1000" }],
+      ["gpt-image-2", { size: "4096x2160" }],
+      ["gpt-image-2", { style: "vivid" }],
+      ["dall-e-3", { background: "transparent" }],
+      ["dall-e-3", { output_format: "gif" }],
+    ] as const) {
+      expect(refusalOf(given, openaiTraitsOf(model, "generations")).details.param).toBe(
+        Object.keys(given)[0],
+      );
+    }
+    const edits = openaiTraitsOf("gpt-image-2", "edits");
+    expect(refusalOf({ output_format: "svg" }, edits).details.param).toBe("output_format");
+    for (const model of ["gpt-image-1.5-2025-12-16", "gpt-image-2.5-flare", "gpt-image-2.6"]) {
+      const { options } = planned(model, { background: "transparent" }).query;
+      expect(options.background).toBe("transparent");
+    }
+  });
+
+  test("an svg is drawn and not edited", () => {
+    const svg = { output_format: "svg", svg: { model: "writer" } };
+    expect(planned("gpt-image-2.6", svg, "generations").query.options).toEqual(svg);
+    const { message } = refusalOf(svg, openaiTraitsOf("gpt-image-2.6", "edits"));
+    expect(message).toContain("'png', 'jpeg', 'webp', and 'gif'");
+  });
+
+  test("a quick look at a picture is told as dropped where the model always looks closely", () => {
+    const low = { input_fidelity: "low" };
+    expect(planned("gpt-image-2", low, "edits").dropped).toEqual(["input_fidelity"]);
+    expect(planned("gpt-image-2", { input_fidelity: "high" }, "edits").dropped).toEqual([]);
+    expect(planned("gpt-image-1-mini", low, "edits").query.options).toEqual(low);
+  });
+
+  test("the one quality that dall-e-2 has may be named, and is not told to it", () => {
+    expect(planned("dall-e-2", { quality: "standard" })).toMatchObject({
+      adapted: [],
+      dropped: [],
+    });
+    expect(planned("dall-e-2", { quality: "standard" }).query.options).toEqual({});
+  });
+});
+
+describe("a shape in place of a size", () => {
+  test("is taken as it is by a target that knows shapes", () => {
+    for (const policy of ["adapt", "strict"] as const) {
+      const plan = planPicture(query({ size: "16:9" }), bare, policy);
+      expect(plan.query).toMatchObject({ aspect: "16:9", options: {} });
+      expect([plan.adapted, plan.dropped]).toEqual([[], []]);
+    }
+    expect(refusalOf({ size: "5:4" }).message).toContain("'1:1', '16:9', and '9:16'");
+  });
+});
+
+test("the nearest shape is nearest in proportion", () => {
+  const nearest = (size: string) =>
+    nearestRatio(readSize(size)!, ["1:1", "3:2", "2:3", "16:9", "9:16"]);
+  expect(nearest("1024x1024")).toBe("1:1");
+  expect(nearest("1536x1024")).toBe("3:2");
+  expect(nearest("1024x1536")).toBe("2:3");
+  expect(nearest("3840x1080")).toBe("16:9");
+  expect(nearest("100x4000")).toBe("9:16");
+});

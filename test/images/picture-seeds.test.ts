@@ -1,0 +1,36 @@
+/** Each of several pictures has a seed of its own, in the vendor's range. */
+import { expect, test } from "bun:test";
+import { fanOut } from "../../server/images/fan-out.ts";
+import type { GenerationQuery, WholeReply } from "../../server/upstream/contract.ts";
+
+/** The seeds of the calls, in the order in which they were asked for. */
+async function seedsOf(seed: unknown, calls: readonly number[]): Promise<unknown[]> {
+  const seen: unknown[] = [];
+  const n = calls.reduce((sum, each) => sum + each);
+  const query: GenerationQuery = {
+    ...{ model: "m", prompt: "x", stream: false, options: { n } },
+    rest: { seed },
+  };
+  const ask = async ({ rest, options }: GenerationQuery): Promise<WholeReply> => {
+    seen.push(rest.seed);
+    const image = { kind: "base64", base64: "" } as const;
+    return { kind: "whole", results: new Array(options.n ?? 1).fill({ image }), facts: {} };
+  };
+  await fanOut({ query, calls }, { ask, inEvents: false, onMissing: () => undefined });
+  return seen;
+}
+
+test.each<[string, unknown, readonly number[], readonly unknown[]]>([
+  ["one picture a call", 7, [1, 1, 1], [7, 8, 9]],
+  ["several pictures a call, whose seeds follow each other", 7, [4, 4, 2], [7, 11, 15]],
+  ["a text, as forms have it", "7", [2, 2], ["7", "9"]],
+  ["the end of int32", 2 ** 31 - 2, [1, 1, 1], [2 ** 31 - 2, 0, 1]],
+  ["the last of int32", 2 ** 31 - 1, [1, 1], [2 ** 31 - 1, 1]],
+  ["the end of uint32", 2 ** 32 - 2, [1, 1], [2 ** 32 - 2, 0]],
+  ["-1, which means by chance", -1, [1, 1], [-1, -1]],
+  ["-1 as a text", "-1", [1, 1], ["-1", "-1"]],
+  ["a word", "random", [1, 1], ["random", "random"]],
+  ["none", undefined, [1, 1], [undefined, undefined]],
+])("%s", async (_, seed, calls, seeds) => {
+  expect(await seedsOf(seed, calls)).toEqual([...seeds]);
+});

@@ -1,0 +1,199 @@
+/** A picture that breaks off is not handed over as if it were one; what came beside it is, and all of it is accounted for. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { finishReply, upTo } from "../../server/images/post-process.ts";
+import { bytesOf } from "../../server/images/image-head.ts";
+import { checkWhole } from "../../server/images/check-truncation.ts";
+import { GatewayError } from "../../server/lib/gateway-error.ts";
+import { createScratch } from "../../server/lib/request-temp.ts";
+import { readDocument } from "../../server/upstream/adapters/wire/document.ts";
+import { pictureIn } from "../../server/upstream/adapters/wire/picture-in.ts";
+import type { ImageEvent, Picture } from "../../server/upstream/contract.ts";
+import { gatherPicture } from "../../server/upstream/collect-image.ts";
+import { base64Of } from "../conformance/arrange.ts";
+import { startGateway, temporaryFolder, testKey } from "../harness.ts";
+import { replyOf } from "../laws/adapter-cases.ts";
+import { paint } from "../image-vendors/paint.ts";
+
+const folder = temporaryFolder();
+const scratch = createScratch(folder.path);
+afterAll(async () => {
+  await scratch.clear();
+  folder[Symbol.dispose]();
+});
+
+const kinds = ["png", "jpeg", "webp"] as const;
+const canvases = {
+  small: { width: 64, height: 48 },
+  large: { width: 480, height: 400, noisy: true, quality: 100 },
+} as const;
+
+async function* inPieces(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += 50_000) yield bytes.slice(at, at + 50_000);
+}
+
+/** Wherever a picture may lie: in memory or aside, as it is or in base64. */
+async function everywhere(bytes: Uint8Array): Promise<Exclude<Picture, { kind: "url" }>[]> {
+  const answer = JSON.stringify({ b64_json: base64Of(bytes) });
+  const read = (await readDocument(replyOf(answer), scratch)) as { b64_json: unknown };
+  return [
+    { kind: "bytes", bytes },
+    { kind: "base64", base64: base64Of(bytes) },
+    await gatherPicture(inPieces(bytes), scratch),
+    pictureIn(read.b64_json) as Exclude<Picture, { kind: "url" }>,
+  ];
+}
+
+const verdict = (picture: Exclude<Picture, { kind: "url" }>): Promise<string> =>
+  checkWhole(picture).then(
+    () => "whole",
+    (error: Error) => error.message,
+  );
+
+describe.each(["small", "large"] as const)("a %s picture", (size) => {
+  test.each(kinds)("%s that is whole passes, also with zeros or words behind it", async (kind) => {
+    const painted = await paint("whole", { ...canvases[size], kind });
+    for (const tail of [Buffer.alloc(0), Buffer.alloc(5000), Buffer.from("made by a camera")]) {
+      for (const picture of await everywhere(Buffer.concat([painted, tail]))) {
+        expect(await verdict(picture)).toBe("whole");
+      }
+    }
+  });
+
+  test.each(kinds)("%s that breaks off anywhere is found out", async (kind) => {
+    const painted = await paint("whole", { ...canvases[size], kind });
+    for (const kept of [20, 0.1, 0.5, 0.98]) {
+      const length = kept < 1 ? Math.floor(painted.length * kept) : kept;
+      for (const picture of await everywhere(painted.slice(0, length))) {
+        expect(await verdict(picture)).toContain("breaks off");
+      }
+    }
+  });
+});
+
+test("a picture in base64 with line breaks in it is read as what it is", async () => {
+  const painted = await paint("whole", { ...canvases.small, kind: "png" });
+  const lines = base64Of(painted).replace(/.{76}/g, "$&\r\n");
+  expect(await verdict({ kind: "base64", base64: lines })).toBe("whole");
+  const cut = base64Of(painted.slice(0, -30)).replace(/.{76}/g, "$&\r\n");
+  expect(await verdict({ kind: "base64", base64: cut })).toContain("breaks off");
+});
+
+test("of a large picture that is well, no more than its ends is read", async () => {
+  const painted = await paint("whole", { ...canvases.large, kind: "png" });
+  const [, , , lying] = await everywhere(painted);
+  if (lying?.kind !== "aside") throw new Error("it is large, and should lie aside");
+  const never = (): never => {
+    throw new Error("all of it was read");
+  };
+  const { aside } = lying;
+  const { length, encoding, start } = aside;
+  const end = (bytes: number) => aside.end(bytes);
+  await checkWhole({
+    kind: "aside",
+    aside: { length, encoding, start, end, stream: never, bytes: never },
+  });
+});
+
+describe("in a stream", () => {
+  const wanted = (count: number) => ({ finish: {}, stream: true, count, most: count, asked: {} });
+  const never = (): never => {
+    throw new Error("nothing need be done");
+  };
+  const workshop = {
+    download: never,
+    convert: never,
+    isPrivate: never,
+    onMissing: never,
+    onAdapted: never,
+    onDropped: never,
+    onSpoilt: () => undefined,
+  };
+  async function* completed(...pictures: readonly string[]): AsyncGenerator<ImageEvent> {
+    for (const base64 of pictures) {
+      yield { type: "completed", image: { kind: "base64", base64 } };
+    }
+  }
+  const deliver = async (count: number, ...pictures: readonly string[]) => {
+    const events = completed(...pictures);
+    const finished = await finishReply({ kind: "stream", events }, wanted(count), workshop);
+    const reply = upTo(count, finished);
+    if (reply.kind !== "stream") throw new Error("it was a stream");
+    const delivered: string[] = [];
+    try {
+      for await (const event of reply.events) {
+        if (event.type !== "whole") delivered.push(base64Of(await bytesOf(event.image)));
+      }
+      return { delivered, fault: "none" };
+    } catch (error) {
+      return { delivered, fault: error instanceof GatewayError ? error.fault : String(error) };
+    }
+  };
+  const painted = async (seed: string) =>
+    base64Of(await paint(seed, { ...canvases.small, kind: "png" }));
+
+  test("half a picture is a fault at the end, after those that are whole", async () => {
+    const [one, two] = [await painted("one"), await painted("two")];
+    const half = one.slice(0, one.length / 2 - ((one.length / 2) % 4));
+    const fault = "upstream_invalid";
+    expect(await deliver(3, one, half, two)).toEqual({ delivered: [one, two], fault });
+    expect(await deliver(1, half)).toEqual({ delivered: [], fault });
+  });
+
+  test("half a picture beyond those that were asked for is no matter", async () => {
+    const one = await painted("one");
+    expect(await deliver(1, one, one.slice(0, 400))).toEqual({ delivered: [one], fault: "none" });
+  });
+
+  test("more pictures than were asked for go no further", async () => {
+    const [one, two] = [await painted("one"), await painted("two")];
+    expect(await deliver(2, one, two, one)).toEqual({ delivered: [one, two], fault: "none" });
+  });
+});
+
+describe("through the gateway", () => {
+  let answer: object = {};
+  const fake = Bun.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    fetch: () => Response.json({ created: 1, ...answer }),
+  });
+  const yaml = `
+upstreams: [{ id: fake, kind: openai, baseUrl: "http://127.0.0.1:${fake.port}/v1", apiKey: x }]
+models: [{ id: d2, kind: image, targets: [{ upstream: fake, model: dall-e-2 }] }]
+keys: [{ name: test, key: ${testKey} }]
+`;
+  const gateway = startGateway({ yaml });
+  afterAll(async () => {
+    await gateway.close();
+    await fake.stop(true);
+  });
+  let good = "";
+  let half = "";
+  beforeAll(async () => {
+    const painted = await paint("whole", { ...canvases.large, kind: "png" });
+    good = base64Of(painted);
+    half = base64Of(painted.slice(0, painted.length / 2));
+  });
+  const ask = (body: object) =>
+    gateway.post("/v1/images/generations", { model: "d2", prompt: "x", ...body });
+
+  test("half a picture is a fault of the upstream, and what it cost is in the account", async () => {
+    answer = { data: [{ b64_json: half }] };
+    const response = await ask({ size: "1024x1024" });
+    expect(response.status).toBe(502);
+    const { error } = (await response.json()) as { error: { code: string; message: string } };
+    expect(error.code).toBe("upstream_invalid");
+    expect(error.message).toContain("breaks off");
+    const row = gateway.rows().at(-1);
+    expect(row).toMatchObject({ status: 502, fault: "upstream_invalid", images: 1 });
+  });
+
+  test("the others are handed over, and all of them counted", async () => {
+    answer = { data: [{ b64_json: good }, { b64_json: half }, { b64_json: good }] };
+    const response = await ask({ n: 3 });
+    expect(response.headers.get("vexel-missing")).toBe("1; fault=upstream_invalid");
+    const { data } = (await response.json()) as { data: object[] };
+    expect(data).toEqual([{ b64_json: good }, { b64_json: good }]);
+    expect(gateway.rows().at(-1)).toMatchObject({ status: 200, images: 3 });
+  });
+});

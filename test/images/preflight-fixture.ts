@@ -1,0 +1,50 @@
+/** What the tests of the preflight share: edits, masks, and a check with a real darkroom. */
+import { expect } from "bun:test";
+import type { FaultName } from "../../contract/faults.ts";
+import { checkEdit, type EditRules } from "../../server/images/preflight.ts";
+import type { EditQuery, FilePart, ImageSource } from "../../server/upstream/contract.ts";
+import { createDarkroom } from "../../server/workers/image/image-worker.ts";
+import { drawn, expectFault, never, newScratch, speckled, watched } from "../workers/darkroom-fixture.ts";
+
+export const file = (part: FilePart): ImageSource => ({ kind: "file", file: part });
+export const url = (text: string): ImageSource => ({ kind: "url", url: text });
+export const dataUrl = (bytes: Uint8Array, type = "image/png"): ImageSource =>
+  url(`data:${type};base64,${Buffer.from(bytes).toString("base64")}`);
+
+export function edit(images: readonly (FilePart | ImageSource)[], more: Partial<EditQuery> = {}) {
+  const sources = images.map((image) => ("kind" in image ? image : file(image)));
+  const none = { model: "m", prompt: "p", stream: false, options: {}, rest: {}, files: [] };
+  return { ...none, images: sources, ...more } satisfies EditQuery;
+}
+
+export const noise = (width: number, height: number) =>
+  drawn(speckled(width, height, 3), width, height, 3);
+
+/** Of this size, transparent in its upper half. */
+export function maskPng(width: number, height: number): Promise<Buffer> {
+  const pixels = new Uint8Array(width * height * 4).map((_, i) =>
+    i % 4 === 3 && i > width * height * 2 ? 255 : 0,
+  );
+  return drawn(pixels, width, height, 4).png().toBuffer();
+}
+
+export function checker() {
+  const processes = watched();
+  const darkroom = createDarkroom({ spawn: processes.spawn });
+  const scratch = newScratch();
+  const check = (query: EditQuery, rules: Partial<EditRules> = {}) =>
+    checkEdit(query, { darkroom, scratch, ...rules }, never);
+  return {
+    darkroom,
+    processes,
+    check,
+    refused: async (query: EditQuery, fault: FaultName, param: string, words: RegExp) => {
+      const error = await expectFault(check(query), fault, words);
+      expect([error.details.param, error.row.status]).toEqual([param, 400]);
+    },
+    close: async () => {
+      await darkroom.close();
+      await scratch.clear();
+    },
+  };
+}

@@ -1,0 +1,208 @@
+/** An edit with pictures that no model could use is refused before any model is asked, and says what is wrong. */
+import { afterAll, describe, expect, test } from "bun:test";
+import { lookOnce } from "../../server/images/inspect-once.ts";
+import { checkPicture, type EditRules } from "../../server/images/preflight.ts";
+import {
+  blackPng,
+  expectFault,
+  inBytes,
+  never,
+  speckledPng,
+  spooled,
+  upload,
+} from "../workers/darkroom-fixture.ts";
+import { checker, dataUrl, edit, file, maskPng, noise, url } from "./preflight-fixture.ts";
+
+const { darkroom, processes, check, refused, close } = checker();
+afterAll(close);
+
+describe("pictures", () => {
+  test("png, jpeg and webp pass, and what they are is known", async () => {
+    const parts = [
+      upload(await speckledPng(20, 10)),
+      upload(await noise(30, 40).jpeg().toBuffer()),
+      upload(await noise(50, 60).webp().toBuffer()),
+    ];
+    const { images, mask, query } = await check(edit(parts));
+    expect(images.map((seen) => seen && [seen.type, seen.width, seen.height])).toEqual([
+      ["image/png", 20, 10],
+      ["image/jpeg", 30, 40],
+      ["image/webp", 50, 60],
+    ]);
+    expect(mask).toBeUndefined();
+    expect(query.images).toEqual(parts.map(file));
+  });
+
+  test("a file goes by its bytes and not by its name", async () => {
+    const jpeg = upload(await noise(9, 9).jpeg().toBuffer(), "image", "photo.png");
+    expect((await check(edit([jpeg]))).images[0]?.type).toBe("image/jpeg");
+    const html = upload(Buffer.from("<!doctype html><p>404"), "image", "photo.png");
+    await refused(
+      edit([html]),
+      "unsupported_file_mimetype",
+      "image",
+      /^Invalid file 'image': unsupported mimetype \('application\/octet-stream'\). Supported file formats are 'image\/jpeg', 'image\/png', and 'image\/webp'.$/,
+    );
+  });
+
+  test("no process is started for what is no picture", async () => {
+    const before = processes.asks.length;
+    const html = edit([upload(Buffer.from("<html>"))]);
+    await refused(html, "unsupported_file_mimetype", "image", /octet-stream/);
+    expect(processes.asks).toHaveLength(before);
+  });
+
+  test("a gif passes only where the model reads it", async () => {
+    const gif = edit([upload(await noise(9, 9).gif().toBuffer())]);
+    await refused(gif, "unsupported_file_mimetype", "image", /'image\/gif'/);
+    const { images } = await check(gif, { reads: ["image/png", "image/gif"] });
+    expect(images[0]?.type).toBe("image/gif");
+  });
+
+  for (const kind of ["png", "jpeg", "webp"] as const) {
+    test(`a ${kind} that is cut short is named by its place`, async () => {
+      const whole = await noise(80, 80).toFormat(kind).toBuffer();
+      const cut = upload(whole.subarray(0, whole.length * 0.7), "image[]");
+      await refused(edit([cut]), "invalid_image_file", "image", /'image'.*cut short/);
+      const good = upload(whole, "image[]");
+      const third = edit([good, good, cut]);
+      await refused(third, "invalid_image_file", "image[2]", /'image\[2\]'.*cut short/);
+    });
+  }
+
+  test("a picture that the caller gave a number keeps it", async () => {
+    const good = upload(await speckledPng(8, 8), "image[4]");
+    const bad = { ...upload(blackPng(8, 8).subarray(0, 50)), field: "image[7]" };
+    await refused(edit([good, bad]), "invalid_image_file", "image[7]", /'image\[7\]'/);
+  });
+
+  test("an empty file is said to be empty", async () => {
+    await refused(edit([upload(new Uint8Array())]), "invalid_image_file", "image", /empty/);
+  });
+
+  test("a small file that would unpack to gigabytes is refused", async () => {
+    const bomb = edit([upload(blackPng(30_000, 30_000))]);
+    await refused(bomb, "invalid_image_file", "image", /30000x30000 pixels/);
+  });
+
+  test("a file larger than is allowed is refused, and the limit named", async () => {
+    const large = edit([upload(await speckledPng(32, 32))]);
+    const checking = check(large, { maxBytes: 1000 });
+    const error = await expectFault(checking, "request_too_large", /1000 bytes/);
+    expect(error.details.param).toBe("image");
+  });
+
+  test("sixteen pass and seventeen do not", async () => {
+    const good = await speckledPng(8, 8);
+    const many = (count: number) => edit(Array.from({ length: count }, () => upload(good)));
+    expect((await check(many(16))).images).toHaveLength(16);
+    await refused(many(17), "invalid_value", "image", /at most 16, but got 17/);
+    const links = Array.from({ length: 17 }, () => url("https://example.com/a.png"));
+    await refused(edit(links), "invalid_value", "images", /at most 16, but got 17/);
+  });
+
+  test("other files of the form are looked at too", async () => {
+    const good = upload(await speckledPng(8, 8));
+    const markup = upload(blackPng(8, 8).subarray(0, 60), "markup");
+    await refused(edit([good], { files: [markup] }), "invalid_image_file", "markup", /'markup'/);
+  });
+
+  test("no file is looked at any more once a refusal is out", async () => {
+    const spoilt = await spooled((await speckledPng(64, 64)).subarray(0, 5000));
+    const others = await Promise.all(
+      Array.from({ length: 6 }, async () => spooled(await speckledPng(300, 300))),
+    );
+    let under = 0;
+    const counting: EditRules["darkroom"] = {
+      inspect: async (...looking) => {
+        under += 1;
+        return darkroom.inspect(...looking).finally(() => {
+          under -= 1;
+        });
+      },
+    };
+    const query = edit([spoilt.part, ...others.map(({ part }) => part)]);
+    if (spoilt.part.path) {
+      await expectFault(check(query, { darkroom: counting }), "invalid_image_file", /image\[0\]/);
+    }
+    expect(under).toBe(0);
+    await Promise.all([spoilt, ...others].map(({ close }) => close()));
+  });
+});
+
+describe("data: URLs", () => {
+  test("become files, byte for byte, whatever type they claim", async () => {
+    for (const size of [16, 400]) {
+      const png = await speckledPng(size, size);
+      const { query, images } = await check(edit([dataUrl(png, "image/jpeg")]));
+      const [source] = query.images;
+      if (source?.kind !== "file") throw new Error("It is still a link.");
+      expect(Buffer.from(await source.file.bytes()).equals(png)).toBeTrue();
+      expect([source.file.type, source.file.size]).toEqual(["image/png", png.length]);
+      expect(images[0]?.width).toBe(size);
+    }
+  });
+
+  test("may be escaped, or written in lines", async () => {
+    const png = await speckledPng(16, 16);
+    const base64 = png.toString("base64");
+    for (const text of [
+      encodeURIComponent(base64),
+      base64.replace(/.{76}/g, "$&\r\n"),
+      png.toString("base64url"),
+    ]) {
+      const { images } = await check(edit([url(`data:image/png;base64,${text}`)]));
+      expect(images[0]?.width).toBe(16);
+    }
+  });
+
+  test("are refused like uploads, by the name they have in JSON", async () => {
+    const good = await speckledPng(64, 64);
+    const cut = dataUrl(good.subarray(0, 3000));
+    const second = edit([dataUrl(good), cut]);
+    await refused(second, "invalid_image_file", "images[1].image_url", /images\[1\]/);
+    const html = edit([dataUrl(Buffer.from("<html>"))]);
+    await refused(html, "unsupported_file_mimetype", "images[0].image_url", /octet-stream/);
+    const mask = dataUrl(await maskPng(8, 8));
+    const other = edit([dataUrl(good)], { mask });
+    await refused(other, "invalid_value", "mask.image_url", /8x8 and the image 64x64/);
+    const plain = edit([url("data:image/png,abc")]);
+    await refused(plain, "invalid_value", "images[0].image_url", /base64/);
+  });
+});
+
+test("links and file ids are left for whoever fetches them", async () => {
+  const sources = [url("https://example.com/a.png"), { kind: "file_id", id: "file-1" } as const];
+  const mask = file(upload(await maskPng(8, 8), "mask"));
+  const { query, images, mask: seen } = await check(edit(sources, { mask }));
+  expect(images).toEqual([undefined, undefined]);
+  expect(query.images).toEqual(sources);
+  expect(seen?.width).toBe(8);
+});
+
+test("a picture that was fetched is looked at in the same way", async () => {
+  const png = await speckledPng(12, 12);
+  const rules = { darkroom };
+  const field = "images[0].image_url";
+  expect((await checkPicture(inBytes(png), field, rules, never)).width).toBe(12);
+  const cut = inBytes(png.subarray(0, 200));
+  const error = await expectFault(checkPicture(cut, field, rules, never), "invalid_image_file");
+  expect(error.details.param).toBe(field);
+  const gif = inBytes(await noise(9, 9).gif().toBuffer());
+  await expectFault(checkPicture(gif, field, rules, never), "unsupported_file_mimetype", /gif/);
+});
+
+test("what was looked at is not decoded again when it is asked about again", async () => {
+  let decoded = 0;
+  const looks = lookOnce({
+    inspect: (...looking) => {
+      decoded++;
+      return darkroom.inspect(...looking);
+    },
+  });
+  const [one, other] = [upload(await speckledPng(12, 8)), upload(await speckledPng(9, 9))];
+  const first = await looks.inspect(one, never);
+  expect(await looks.inspect(one, never)).toEqual(first);
+  expect((await looks.inspect(other, never)).width).toBe(9);
+  expect(decoded).toBe(2);
+});

@@ -1,0 +1,199 @@
+/** Links lead nobody into the operator's own network: not those of upstreams, and not those of callers. */
+import { afterAll, beforeEach, describe, expect, test } from "bun:test";
+import { finishReply, type Workshop } from "../../server/images/post-process.ts";
+import type { Finish } from "../../server/images/plan/plan.ts";
+import { planPicture } from "../../server/images/plan/plan.ts";
+import { GatewayError } from "../../server/lib/gateway-error.ts";
+import { adapters } from "../../server/upstream/adapters/index.ts";
+import { isInsideHost } from "../../server/upstream/download/address-ranges.ts";
+import { drawn } from "../conformance/arrange.ts";
+import { startGateway, testKey } from "../harness.ts";
+
+const seen: string[] = [];
+let link = "";
+const fake = Bun.serve({
+  hostname: "127.0.0.1",
+  port: 0,
+  fetch: (request) => {
+    const { pathname } = new URL(request.url);
+    seen.push(pathname);
+    if (pathname !== "/x.png") return Response.json({ created: 1, data: [{ url: link }] });
+    const proof = request.headers.get("authorization");
+    return proof === `Basic ${btoa("user:pw")}`
+      ? new Response(drawn("an otter"))
+      : new Response("no", { status: 401 });
+  },
+});
+const host = `127.0.0.1:${fake.port}`;
+const yaml = `
+upstreams:
+  - { id: fake, kind: openai, baseUrl: "http://${host}/v1", apiKey: x }
+models:
+  - { id: d2, kind: image, targets: [{ upstream: fake, model: dall-e-2 }] }
+  - { id: g1, kind: image, targets: [{ upstream: fake, model: gpt-image-1 }] }
+keys: [{ name: test, key: ${testKey} }]
+`;
+const gateway = startGateway({ yaml });
+beforeEach(() => {
+  seen.length = 0;
+});
+afterAll(async () => {
+  await gateway.close();
+  await fake.stop(true);
+});
+const ask = (body: object) =>
+  gateway.post("/v1/images/generations", { model: "d2", prompt: "x", ...body });
+
+describe("an upstream's link", () => {
+  test.each(["http://minio:9000/b/x.png", "http://nas.lan/x.png", "https://cdn.corp./x.png"])(
+    "is never handed on where its name is one from inside: %s",
+    async (inner) => {
+      link = inner;
+      const response = await ask({ response_format: "url" });
+      expect(response.status).toBe(502);
+      expect(await response.text()).not.toContain(new URL(inner).hostname);
+    },
+  );
+
+  test("that holds a password is followed with it, and handed on as one of our own", async () => {
+    link = `http://user:pw@${host}/x.png`;
+    const response = await ask({ response_format: "url" });
+    const { data } = (await response.json()) as { data: { url: string }[] };
+    expect(data[0]?.url).toStartWith(`${gateway.url}/pictures/`);
+    expect(data[0]?.url).not.toContain("pw@");
+    expect(Buffer.from(await (await fetch(data[0]!.url)).bytes())).toEqual(
+      Buffer.from(drawn("an otter")),
+    );
+  });
+
+  test("that is private becomes a link of our own where no form was asked for", async () => {
+    link = `http://user:pw@${host}/x.png`;
+    const { data } = (await (await ask({})).json()) as { data: { url: string }[] };
+    expect(Object.keys(data[0]!)).toEqual(["url"]);
+    expect(data[0]!.url).toStartWith(`${gateway.url}/pictures/`);
+    const shown = await fetch(data[0]!.url);
+    expect(Buffer.from(await shown.bytes())).toEqual(Buffer.from(drawn("an otter")));
+    // Also where it was fetched to be converted.
+    const converted = await ask({ output_format: "webp" });
+    const { data: other } = (await converted.json()) as { data: { url: string }[] };
+    expect((await fetch(other[0]!.url)).headers.get("content-type")).toBe("image/webp");
+  });
+
+  test("that is private becomes base64 where that was asked for, and of the GPT image family", async () => {
+    link = `http://user:pw@${host}/x.png`;
+    const otter = Buffer.from(drawn("an otter")).toString("base64");
+    for (const body of [{ response_format: "b64_json" }, { model: "g1" }]) {
+      const { data } = (await (await ask(body)).json()) as { data: object[] };
+      expect(data).toEqual([{ b64_json: otter }]);
+    }
+  });
+
+  test("to the public Internet is handed on as it is", async () => {
+    link = "https://cdn.example.com/x.png";
+    const { data } = (await (await ask({ response_format: "url" })).json()) as { data: object[] };
+    expect(data).toEqual([{ url: link }]);
+  });
+
+  test.each(["cdn.example.com", "8.8.8.8", "homes.example", "xlan", "a.lane"])(
+    "is judged by its host alone: %s",
+    (name) => expect(isInsideHost(name)).toBe(name === "xlan"),
+  );
+});
+
+describe("a caller's link", () => {
+  const edit = (image_url: string) =>
+    gateway.post("/v1/images/edits", { model: "g1", prompt: "x", images: [{ image_url }] });
+
+  test.each(["http://10.0.0.7/x.png", "http://minio:9000/x.png", "http://169.254.169.254/x"])(
+    "into a private network is not sent to an upstream that is not the vendor's: %s",
+    async (inner) => {
+      const response = await edit(inner);
+      expect(response.status).toBe(400);
+      expect(await response.json()).toMatchObject({ error: { param: "images[0].image_url" } });
+      expect(seen).toEqual([]);
+    },
+  );
+
+  test.each([
+    ["openai", undefined, true],
+    ["openai", "https://eu.api.openai.com/v1", true],
+    ["azure", "https://ours.openai.azure.com", true],
+    ["openai", "http://10.0.0.7/v1", false],
+    ["openai", "https://llm.example.com/v1", false],
+    ["openai", "https://api.openai.com.example.com/v1", false],
+    ["azure", "https://ours.westeurope.cloudapp.azure.com", false],
+  ] as const)("is left to %s at %s: %j", (kind, baseUrl, follows) => {
+    const upstream = { id: "u", kind, headers: {}, options: {}, ...(baseUrl && { baseUrl }) };
+    const traits = adapters.get(kind)?.pictures?.({ upstream, model: "gpt-image-1" }, "edits");
+    expect(traits?.edits?.links === true).toBe(follows);
+  });
+});
+
+describe("a picture that must be converted, and whose link cannot be followed", () => {
+  const picture = { kind: "url", url: "https://cdn.example.com/x.png" } as const;
+  const unreachable = new GatewayError("upstream_unreachable", "not now");
+  const finish = async (wanted: Finish, more: Partial<Workshop> = {}, stream = false) => {
+    const dropped: string[] = [];
+    const workshop: Workshop = {
+      download: () => Promise.reject(unreachable),
+      convert: () => Promise.reject(new Error("there is nothing to convert")),
+      isPrivate: () => false,
+      onMissing: () => undefined,
+      onAdapted: () => undefined,
+      onDropped: (name) => dropped.push(name),
+      onSpoilt: () => undefined,
+      ...more,
+    };
+    const reply = await finishReply(
+      { kind: "whole", results: [{ image: picture }], facts: {} },
+      { finish: wanted, stream, count: 1, most: 1, asked: {} },
+      workshop,
+    );
+    return { reply, dropped };
+  };
+
+  test.each(["url", undefined] as const)(
+    "is handed over as the link, and that is told: %s",
+    async (as) => {
+      const wanted: Finish = { format: "webp", compression: 50, ...(as && { as }) };
+      const { reply, dropped } = await finish(wanted);
+      expect(reply).toMatchObject({ results: [{ image: picture }] });
+      expect(dropped).toEqual(["output_format", "output_compression"]);
+    },
+  );
+
+  test("is a fault where the bytes were asked for, or the link is not for callers", async () => {
+    const failures = [
+      finish({ format: "webp", as: "b64_json" }),
+      finish({ format: "webp", as: "url" }, { isPrivate: () => true }),
+      finish({ format: "webp", as: "url" }, {}, true),
+    ];
+    for (const failure of failures) {
+      expect(await failure.catch((error: unknown) => error)).toBe(unreachable);
+    }
+  });
+
+  test("is a fault where what is behind the link is no picture", async () => {
+    const invalid = new GatewayError("upstream_invalid", "a page");
+    const failure = finish(
+      { format: "webp", as: "url" },
+      { download: () => Promise.reject(invalid) },
+    );
+    expect(await failure.catch((error: unknown) => error)).toBe(invalid);
+  });
+});
+
+test("a name of the user's that is made to fit is told, and refused where nothing may be", () => {
+  const target = { upstream: { id: "u", kind: "zhipu", headers: {}, options: {} }, model: "m" };
+  const traits = adapters.get("zhipu")!.pictures!(target, "generations");
+  const plan = (user: string, policy: "adapt" | "strict") =>
+    planPicture(
+      { model: "m", prompt: "x", stream: false, options: { user }, rest: {} },
+      traits,
+      policy,
+    );
+  expect(plan("me", "adapt").adapted).toEqual(["user"]);
+  expect(plan("x".repeat(129), "adapt").adapted).toEqual(["user"]);
+  expect(plan("someone", "strict").adapted).toEqual([]);
+  expect(() => plan("me", "strict")).toThrow("expected 6 to 128 characters");
+});

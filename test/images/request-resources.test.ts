@@ -1,0 +1,321 @@
+/** However an image request ends, every resource that it holds is released, and its row is written. */
+import { afterAll, afterEach, beforeAll, describe, expect, spyOn, test } from "bun:test";
+import { readdirSync, readlinkSync } from "node:fs";
+import type { Outgoing } from "../../server/request/http-types.ts";
+import { stayAlive } from "../../server/images/keep-alive.ts";
+import { never } from "../../server/idempotency/idempotent-request.ts";
+import { type Ask, KeptAnswers } from "../../server/idempotency/idempotency-store.ts";
+import type { AnswerShelf } from "../../server/lib/response-store.ts";
+import { Allowance } from "../../server/lib/spill-buffer.ts";
+import { NamelessFile } from "../../server/lib/unlinked-temp-file.ts";
+import { LedgerFile } from "../../server/storage/ledger-file.ts";
+import { LedgerJournal } from "../../server/storage/ledger-journal.ts";
+import { Gate } from "../../server/limits/concurrency-gate.ts";
+import { bearer, type Edge, painter, RawConnection, startEdge, until } from "../http/edge-fixture.ts";
+import { imageReply, largePng } from "./large-image-fixture.ts";
+
+const megabyte = 1024 * 1024;
+const small = largePng(3 * megabyte);
+const large = largePng(12 * megabyte);
+const upload = largePng(600 * 1024);
+
+let edge: Edge;
+/** Bytes of the memory budget that are in use. */
+let budgetUsed = 0;
+
+beforeAll(() => {
+  const { take, giveBack } = Allowance.prototype;
+  spyOn(Allowance.prototype, "take").mockImplementation(function (this: Allowance, bytes) {
+    const taken = take.call(this, bytes);
+    if (taken) budgetUsed += bytes;
+    return taken;
+  });
+  spyOn(Allowance.prototype, "giveBack").mockImplementation(function (this: Allowance, bytes) {
+    budgetUsed -= bytes;
+    giveBack.call(this, bytes);
+  });
+  edge = startEdge({
+    // One slot and no queue: a slot that is not released shows in the next request.
+    settings: { VEXEL_MAX_IMAGE_CALLS: "1", VEXEL_QUEUE_MAX: "0", VEXEL_ON_DISCONNECT: "cancel" },
+  });
+});
+
+const restores: (() => void)[] = [];
+afterEach(() => {
+  for (const restore of restores.splice(0)) restore();
+  edge.fake.clear();
+});
+afterAll(async () => {
+  await edge.close();
+});
+
+/** Temp files of requests that this process has open. */
+const openTempFiles = (): number =>
+  readdirSync("/proc/self/fd").filter((fd) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${fd}`).includes("/spool/spool-");
+    } catch {
+      return false;
+    }
+  }).length;
+
+const noSpace = (): Error =>
+  Object.assign(new Error("ENOSPC: no space left on device, write"), { code: "ENOSPC" });
+
+/** From the next row on. Rows before it may still be on their way from the journal into the file. */
+function failLedger(): () => void {
+  const { write } = LedgerFile.prototype;
+  let isFull = false;
+  const spies = [
+    spyOn(LedgerJournal.prototype, "append").mockImplementation(() => {
+      isFull = true;
+      throw noSpace();
+    }),
+    spyOn(LedgerFile.prototype, "write").mockImplementation(function (this: LedgerFile, rows) {
+      if (isFull) throw noSpace();
+      write.call(this, rows);
+    }),
+  ];
+  const restore = () => {
+    for (const spy of spies) spy.mockRestore();
+  };
+  restores.push(restore);
+  return restore;
+}
+
+/** Each temp file is closed, and then the system reports an error. */
+function failCleanUp(): void {
+  const { close } = NamelessFile.prototype;
+  const spy = spyOn(NamelessFile.prototype, "close").mockImplementation(async function (
+    this: NamelessFile,
+  ) {
+    await close.call(this);
+    throw new Error("EIO: i/o error, close");
+  });
+  restores.push(() => spy.mockRestore());
+}
+
+interface Shape {
+  readonly operation: "generations" | "edits";
+  readonly stream: boolean;
+  readonly size: "within" | "above";
+}
+
+const shape = (operation: Shape["operation"], stream: boolean, size: Shape["size"]): Shape => ({
+  operation,
+  stream,
+  size,
+});
+
+const shapes = [
+  shape("generations", false, "within"),
+  shape("generations", true, "above"),
+  shape("edits", false, "above"),
+  shape("edits", true, "within"),
+];
+/** The same with the other size. */
+const others = shapes.map((each) => ({
+  ...each,
+  size: each.size === "within" ? ("above" as const) : ("within" as const),
+}));
+
+function request({ operation, stream }: Shape): { path: string; init: RequestInit } {
+  const path = `/v1/images/${operation}`;
+  if (operation === "generations") {
+    const body = JSON.stringify({ model: painter, prompt: "an otter", ...(stream && { stream }) });
+    const headers = { ...bearer, "content-type": "application/json" };
+    return { path, init: { method: "POST", headers, body } };
+  }
+  const body = new FormData();
+  body.append("model", painter);
+  body.append("prompt", "an otter");
+  if (stream) body.append("stream", "true");
+  body.append("image", new Blob([upload]), "large.png");
+  return { path, init: { method: "POST", headers: bearer, body } };
+}
+
+const script = ({ operation, stream, size }: Shape): void =>
+  edge.fake.script({
+    reply: imageReply(
+      size === "above" ? large : small,
+      operation === "edits" ? "image_edit" : "image_generation",
+      stream,
+    ),
+  });
+
+const send = (shape: Shape, more: RequestInit = {}): Promise<Response> => {
+  const { path, init } = request(shape);
+  return fetch(`${edge.gateway.url}${path}`, { ...init, ...more });
+};
+
+async function ledgerRecovered(): Promise<void> {
+  while ((await fetch(`${edge.gateway.url}/readyz`)).status !== 200) await Bun.sleep(20);
+}
+
+async function expectReleased(rowsBefore: number): Promise<void> {
+  const { gateway } = edge;
+  await until(() => gateway.inHand() === 0);
+  await until(() => openTempFiles() === 0);
+  await until(() => budgetUsed === 0);
+  await until(() => gateway.rows().length > rowsBefore);
+  expect(gateway.rows()).toHaveLength(rowsBefore + 1);
+  // A handle that was left to the garbage collector would throw now, and end a gateway.
+  for (let i = 0; i < 3; i++) {
+    Bun.gc(true);
+    await Bun.sleep(1);
+  }
+  // The only slot is free.
+  edge.fake.clear();
+  const next = await gateway.post("/v1/images/generations", { model: painter, prompt: "next" });
+  expect(next.status).toBe(200);
+  await next.text();
+}
+
+test.each([...shapes, ...others])(
+  "resources of $operation (streamed: $stream, $size the budget) are released when the ledger cannot be written",
+  async (shape) => {
+    const before = edge.gateway.rows().length;
+    script(shape);
+    const restore = failLedger();
+    const response = await send(shape);
+    expect(response.status).toBe(shape.stream ? 200 : 503);
+    expect(await response.text()).toContain("ledger_unavailable");
+    await until(() => edge.gateway.inHand() === 0);
+    expect(openTempFiles()).toBe(0);
+    expect(budgetUsed).toBe(0);
+    restore();
+    await ledgerRecovered();
+    await expectReleased(before);
+  },
+);
+
+describe.each(shapes)("resources of $operation (streamed: $stream, $size the budget)", (shape) => {
+  test("are released after a response that was sent", async () => {
+    const before = edge.gateway.rows().length;
+    script(shape);
+    const response = await send(shape);
+    expect(response.status).toBe(200);
+    expect(await response.text()).toContain("b64_json");
+    await expectReleased(before);
+  });
+
+  test("are released when the upstream fails", async () => {
+    const before = edge.gateway.rows().length;
+    edge.fake.script({ fail: "server-error" }, { times: 10 });
+    const response = await send(shape);
+    expect(response.status).toBeGreaterThanOrEqual(500);
+    await response.text();
+    edge.gateway.forgetTargets();
+    await expectReleased(before);
+  });
+
+  test("are released when the client disconnects before the upstream has answered", async () => {
+    const before = edge.gateway.rows().length;
+    edge.fake.script({ hang: "headers" });
+    const leaving = new AbortController();
+    const sent = send(shape, { signal: leaving.signal }).catch(() => "left");
+    await edge.fake.arrived(1);
+    leaving.abort();
+    expect(await sent).toBe("left");
+    await expectReleased(before);
+  });
+
+  test("are released when the client disconnects while the response is sent", async () => {
+    const before = edge.gateway.rows().length;
+    script(shape);
+    const { path, init } = request(shape);
+    const { method, headers, body } = new Request(`${edge.gateway.url}${path}`, init);
+    const bytes = body ? new Uint8Array(await new Response(body).arrayBuffer()) : new Uint8Array();
+    const lines = [...headers].map(([name, value]) => `${name}: ${value}\r\n`).join("");
+    const connection = await RawConnection.open(edge.gateway.url);
+    connection.say(
+      `${method} ${path} HTTP/1.1\r\nhost: gateway\r\n${lines}content-length: ${bytes.length}\r\n\r\n`,
+      bytes,
+    );
+    await until(() => connection.heard.includes("HTTP/1.1 200"));
+    connection.hangUp();
+    await expectReleased(before);
+  });
+
+  test("are released when releasing a file fails", async () => {
+    const before = edge.gateway.rows().length;
+    script(shape);
+    failCleanUp();
+    const response = await send(shape);
+    expect(response.status).toBe(200);
+    expect(await response.text()).toContain("b64_json");
+    await expectReleased(before);
+  });
+
+  test("are released when the ledger cannot be written and releasing a file fails", async () => {
+    const before = edge.gateway.rows().length;
+    script(shape);
+    failCleanUp();
+    const restore = failLedger();
+    expect(await (await send(shape)).text()).toContain("ledger_unavailable");
+    restore();
+    await ledgerRecovered();
+    await expectReleased(before);
+  });
+});
+
+test("a response that comes after a waiting client has disconnected is closed", async () => {
+  const { promise, resolve } = Promise.withResolvers<Outgoing>();
+  const closed: boolean[] = [];
+  const kept = await stayAlive(promise, 1);
+  const pieces = (kept.body as AsyncIterable<string>)[Symbol.asyncIterator]();
+  expect((await pieces.next()).value).toBe(" ");
+  await pieces.return?.();
+  async function* open(): AsyncGenerator<Uint8Array> {}
+  const close = async (complete: boolean): Promise<void> => {
+    closed.push(complete);
+  };
+  resolve({ status: 200, headers: {}, body: { length: 1, open, close } });
+  await until(() => closed.length > 0);
+  expect(closed).toEqual([false]);
+});
+
+test("a release that throws keeps neither the row nor the other releases from happening", async () => {
+  const { gateway } = edge;
+  const before = gateway.rows().length;
+  const { leave } = Gate.prototype;
+  let isBroken = true;
+  const spy = spyOn(Gate.prototype, "leave").mockImplementation(function (this: Gate, stayedMs) {
+    leave.call(this, stayedMs);
+    if (isBroken) throw new Error("a defect in a release");
+  });
+  restores.push(() => spy.mockRestore());
+  const response = await gateway.post("/v1/images/generations", { model: painter, prompt: "x" });
+  expect(response.status).toBe(200);
+  await response.text();
+  expect(gateway.log()).toContain("a defect in a release");
+  isBroken = false;
+  await expectReleased(before);
+});
+
+test("a file that cannot be removed leaves no concurrent duplicate waiting", async () => {
+  const shelf: AnswerShelf = {
+    begin: () => ({
+      append: () => undefined,
+      commit: () => Promise.reject(new Error("EIO: i/o error, write")),
+      discard: () => Promise.reject(new Error("EIO: i/o error, unlink")),
+    }),
+    find: async () => undefined,
+  };
+  const failures: unknown[] = [];
+  const store = new KeptAnswers(shelf, (failure) => failures.push(failure));
+  const ask = (requestId: string): Ask => ({
+    owner: "key",
+    requestId,
+    idempotencyKey: "once",
+    fingerprint: async () => "the same question",
+    signal: never,
+  });
+  const first = await store.claim(ask("first"));
+  if (first.kind !== "go") throw new Error("The first request has nothing to wait for.");
+  const second = store.claim(ask("second"));
+  first.claim.append("a response");
+  await first.claim.keep({});
+  expect(await second).toMatchObject({ kind: "failed", requestId: "first" });
+  expect(failures).toHaveLength(2);
+});

@@ -1,0 +1,95 @@
+/** What cannot be cleared away after a call costs neither the answer nor its row. */
+import { expect, test } from "bun:test";
+import { Admission } from "../../server/limits/admission.ts";
+import { createDeadlines } from "../../server/request/deadline.ts";
+import type { Endpoint } from "../../server/pipeline/endpoint.ts";
+import type { Incoming } from "../../server/request/http-types.ts";
+import { KeptAnswers } from "../../server/idempotency/idempotency-store.ts";
+import { createLinks } from "../../server/images/image-links.ts";
+import { createServe } from "../../server/pipeline/serve.ts";
+import type { Model, Snapshot } from "../../server/config/snapshot.ts";
+import type { AnswerShelf } from "../../server/lib/response-store.ts";
+import { GatewayError } from "../../server/lib/gateway-error.ts";
+import { keyHash } from "../../server/lib/key-hash.ts";
+import { noScratch } from "../../server/lib/request-temp.ts";
+import type { GenerationQuery } from "../../server/upstream/contract.ts";
+import type { LedgerRow } from "../../server/ledger/ledger.ts";
+
+const hash = keyHash("sk-test");
+const model = { id: "m", kind: "image", targets: [], maxImages: 1 } as unknown as Model;
+const snapshot = {
+  models: new Map([["m", model]]),
+  keys: new Map([[hash, { id: "k", name: "k", hash, models: ["*"], source: "file" }]]),
+} as unknown as Snapshot;
+const stuck = new Error("the file will not close");
+const endpoint = {
+  operation: "generations",
+  kind: "image",
+  read: async () => ({ query: { model: "m", options: {} }, dispose: () => Promise.reject(stuck) }),
+  write: () => ({ kind: "whole", body: "{}", usage: undefined }),
+} as unknown as Endpoint<GenerationQuery, string>;
+const incoming = {
+  requestId: "req_1",
+  headers: new Headers({ authorization: "Bearer sk-test" }),
+  signal: new AbortController().signal,
+  bytesReceived: 0,
+} as unknown as Incoming;
+
+const noShelf: AnswerShelf = {
+  begin: () => {
+    throw stuck;
+  },
+  find: async () => undefined,
+};
+
+const outcomes: readonly [string, () => Promise<string>, number][] = [
+  ["an answer", async () => "pictures", 200],
+  ["a refusal", () => Promise.reject(new GatewayError("upstream_error", "no")), 502],
+];
+
+test.each(outcomes)(
+  "%s leaves, with its row, and no call stays in hand",
+  async (_, send, status) => {
+    const rows: LedgerRow[] = [];
+    const defects: unknown[] = [];
+    const deadlines = createDeadlines(() => 0);
+    const { serve, inHand } = createServe({
+      snapshot: () => snapshot,
+      ledger: {
+        admit: () => undefined,
+        settle: async (row) => {
+          rows.push(row);
+          return "settled";
+        },
+      },
+      links: createLinks({ keep: async () => "", download: () => Promise.reject(stuck) }),
+      report: () => undefined,
+      onDefect: (_id, error) => defects.push(error),
+      startDeadline: deadlines.start,
+      timeoutMs: { embedding: 1000, image: 1000 },
+      admission: new Admission({
+        snapshot: () => snapshot,
+        maxImageCalls: 10,
+        maxWaiting: 0,
+        waitMs: { embedding: 0, image: 0 },
+        clock: () => 0,
+        repeat: () => () => undefined,
+      }),
+      maxConcurrent: { all: 10, image: 10 },
+      spending: { begin: () => undefined, end: () => undefined },
+      onDisconnect: "cancel",
+      keepAliveMs: 0,
+      scratch: () => noScratch,
+      kept: new KeptAnswers(noShelf, (error) => defects.push(error)),
+      streamTimes: { patienceMs: 1, heartbeatMs: 1 },
+      clock: () => 0,
+      now: () => 0,
+    });
+    const answer = await serve(endpoint, send, incoming);
+    deadlines.close();
+    expect(answer.status).toBe(status);
+    expect(rows).toEqual([expect.objectContaining({ requestId: "req_1", status })]);
+    expect(inHand()).toBe(0);
+    expect(defects).toEqual([stuck]);
+  },
+);

@@ -1,0 +1,231 @@
+/** A stream in which pictures are missing says so at its end, is paid for once, and has its cost in the account. */
+import { afterAll, beforeEach, describe, expect, test } from "bun:test";
+import { fanOut } from "../../server/images/fan-out.ts";
+import { GatewayError } from "../../server/lib/gateway-error.ts";
+import type { ImageEvent } from "../../server/upstream/contract.ts";
+import { base64Of, drawn, until } from "../conformance/arrange.ts";
+import { eventsOf } from "../faults/faults-fixture.ts";
+import { startGateway, testKey } from "../harness.ts";
+
+interface Asked {
+  readonly n?: number;
+  readonly stream?: boolean;
+}
+
+let calls: Asked[] = [];
+let gives: (body: Asked, call: number) => Response | Promise<Response>;
+const fake = Bun.serve({
+  hostname: "127.0.0.1",
+  port: 0,
+  fetch: async (request) => {
+    const body = (await request.json()) as Asked;
+    return gives(body, calls.push(body) - 1);
+  },
+});
+
+const picture = (words: string) => base64Of(drawn(words, 1024));
+const whole = (...pictures: readonly string[]) =>
+  Response.json({ created: 1, data: pictures.map((b64_json) => ({ b64_json })) });
+const streamed = (...frames: readonly object[]) =>
+  new Response(frames.map((frame) => `data: ${JSON.stringify(frame)}\n\n`).join(""), {
+    headers: { "content-type": "text/event-stream" },
+  });
+const done = (b64_json: string) => ({ type: "image_generation.completed", b64_json });
+const slowDown = () =>
+  Response.json({ error: { message: "Slow down.", code: "rate_limit_exceeded" } }, { status: 429 });
+
+const baseUrl = `http://127.0.0.1:${fake.port}/v1`;
+const yaml = `
+upstreams:
+  - { id: fake, kind: openai, baseUrl: "${baseUrl}", apiKey: x }
+  - { id: house, kind: openai-compatible, baseUrl: "${baseUrl}" }
+models:
+  - { id: d3, kind: image, targets: [{ upstream: fake, model: dall-e-3 }], price: { picture: 0.5 } }
+  - { id: g1, kind: image, targets: [{ upstream: fake, model: gpt-image-1 }], price: { picture: 0.5 } }
+  - { id: house, kind: image, targets: [{ upstream: house, model: painter }], price: { picture: 0.5 } }
+  - { id: strict, kind: image, parameters: strict, targets: [{ upstream: house, model: painter }] }
+keys: [{ name: test, key: ${testKey} }]
+`;
+const gateway = startGateway({ yaml });
+beforeEach(() => {
+  calls = [];
+  gateway.forgetTargets();
+});
+afterAll(async () => {
+  await gateway.close();
+  await fake.stop(true);
+});
+
+const ask = (body: object, headers = {}) =>
+  gateway.post(
+    "/v1/images/generations",
+    { model: "d3", prompt: crypto.randomUUID(), stream: true, ...body },
+    headers,
+  );
+async function read(response: Response) {
+  const text = await response.text();
+  expect(response.status, text).toBe(200);
+  const events = eventsOf(text);
+  const error = events.find(({ event }) => event === "error")?.data.error;
+  const pictures = events.filter(({ event }) => event?.endsWith(".completed"));
+  expect(events.at(-1)?.event).toBe(error ? "error" : "image_generation.completed");
+  return {
+    pictures: pictures.map(({ data }) => data.b64_json as string),
+    error: error as { code: string; message: string } | undefined,
+  };
+}
+const everySecondFails = (_: Asked, call: number) =>
+  call % 2 === 1 ? slowDown() : whole(picture(`${call}`));
+
+describe("of several calls some of which fail", () => {
+  test("the same Idempotency-Key gives the same stream, and nothing is paid for again", async () => {
+    gives = everySecondFails;
+    const key = { "idempotency-key": crypto.randomUUID() };
+    const first = await ask({ n: 4, prompt: "paid" }, key);
+    const text = await first.text();
+    expect(eventsOf(text).map(({ event }) => event)).toEqual([
+      "image_generation.completed",
+      "image_generation.completed",
+      "error",
+    ]);
+    const second = await ask({ n: 4, prompt: "paid" }, key);
+    expect(second.headers.get("idempotent-replayed")).toBe("true");
+    expect(await second.text()).toBe(text);
+    expect(calls).toHaveLength(4);
+  });
+
+  test("a caller who leaves finds the pictures that were made", async () => {
+    const held = Promise.withResolvers<void>();
+    gives = async (body, call) => {
+      await held.promise;
+      return everySecondFails(body, call);
+    };
+    const controller = new AbortController();
+    const id = crypto.randomUUID();
+    const headers = { authorization: `Bearer ${testKey}`, "content-type": "application/json" };
+    const leaving = fetch(`${gateway.url}/v1/images/generations`, {
+      method: "POST",
+      headers: { ...headers, "x-client-request-id": id },
+      body: JSON.stringify({ model: "d3", prompt: "left", n: 4, stream: true }),
+      signal: controller.signal,
+    }).catch(() => "we hung up ourselves");
+    await until(() => calls.length === 4);
+    controller.abort();
+    await leaving;
+    const look = () => fetch(`${gateway.url}/v1/images/results/${id}`, { headers });
+    while ((await look()).status !== 202) await Bun.sleep(5);
+    held.resolve();
+    let found = await look();
+    for (; found.status === 202; found = await look()) await Bun.sleep(5);
+    const { pictures, error } = await read(found);
+    expect(pictures).toHaveLength(2);
+    expect(error?.message).toStartWith("2 of 4 pictures are missing.");
+  });
+
+  test("the failure says how many are missing and keeps its name, and what was drawn has its cost", async () => {
+    gives = everySecondFails;
+    const { pictures, error } = await read(await ask({ n: 4 }));
+    expect(pictures).toHaveLength(2);
+    expect(error?.code).toBe("rate_limit_exceeded");
+    expect(error?.message).toStartWith("2 of 4 pictures are missing.");
+    expect(gateway.rows().at(-1)).toMatchObject({ images: 2, cost: 1, status: 429 });
+  });
+
+  test("a stream that breaks off does not take along those beside it", async () => {
+    const broken = new GatewayError("upstream_unreachable", "It broke.");
+    const later = Promise.withResolvers<void>();
+    async function* breaks(): AsyncGenerator<ImageEvent> {
+      yield { type: "partial", image: { kind: "base64", base64: "" } };
+      later.resolve();
+      throw broken;
+    }
+    async function* comes(): AsyncGenerator<ImageEvent> {
+      await later.promise;
+      await Bun.sleep(5);
+      yield { type: "completed", image: { kind: "base64", base64: "the picture" } };
+    }
+    const streams = [breaks(), comes()];
+    const query = { model: "m", prompt: "x", stream: true, options: { n: 2 }, rest: {} };
+    const reply = await fanOut(
+      { query, calls: [1, 1] },
+      {
+        ask: async () => ({ kind: "stream", events: streams.shift()! }),
+        inEvents: true,
+        onMissing: () => undefined,
+      },
+    );
+    if (reply.kind !== "stream") throw new Error("it was a stream");
+    const came: string[] = [];
+    const reading = (async () => {
+      for await (const { type } of reply.events) came.push(type);
+    })();
+    expect(await reading.catch((error: unknown) => error)).toBe(broken);
+    expect(came).toEqual(["partial", "completed"]);
+  });
+});
+
+describe("an upstream that draws fewer than it was asked for", () => {
+  test("in a stream of its own: the end says how many are missing", async () => {
+    gives = () => streamed(done(picture("only")));
+    const { pictures, error } = await read(await ask({ model: "g1", n: 3 }));
+    expect(pictures).toEqual([picture("only")]);
+    expect(error?.code).toBe("upstream_invalid");
+    expect(error?.message).toStartWith("2 of 3 pictures are missing.");
+    expect(gateway.rows().at(-1)).toMatchObject({ images: 1, cost: 0.5 });
+  });
+
+  test("in a whole answer: the end of the events says so too", async () => {
+    gives = () => whole(picture("one"), picture("two"));
+    const { pictures, error } = await read(await ask({ model: "g1", n: 3 }));
+    expect(pictures).toHaveLength(2);
+    expect(error?.message).toStartWith("1 of 3 pictures is missing.");
+  });
+
+  test("and makes one at a time is asked for the others, in a stream as well", async () => {
+    gives = (_, call) => streamed(done(picture(`${call}`)));
+    const { pictures, error } = await read(await ask({ model: "house", n: 3 }));
+    expect(new Set(pictures).size).toBe(3);
+    expect(error).toBeUndefined();
+    expect(calls.map(({ n }) => n)).toEqual([3, undefined, undefined]);
+    expect(gateway.rows().at(-1)).toMatchObject({ images: 3, cost: 1.5, status: 200 });
+  });
+
+  test("is not asked again where the policy is strict", async () => {
+    gives = () => streamed(done(picture("only")));
+    const { error } = await read(await ask({ model: "strict", n: 3 }));
+    expect(error?.message).toStartWith("2 of 3 pictures are missing.");
+    expect(calls).toHaveLength(1);
+  });
+
+  test("in a stream that nobody asked for: the whole answer says so in its header", async () => {
+    gives = () => streamed(done(picture("only")));
+    const response = await ask({ model: "g1", n: 3, stream: false });
+    expect(response.headers.get("vexel-missing")).toBe("2; fault=upstream_invalid");
+    expect(await response.json()).toMatchObject({ data: [{ b64_json: picture("only") }] });
+  });
+});
+
+describe("a picture that is none", () => {
+  test("among others of a stream does not take them along, and is paid for", async () => {
+    gives = () => streamed(done(picture("a")), done("aGVsbG8="), done(picture("b")));
+    const { pictures, error } = await read(await ask({ model: "g1", n: 3 }));
+    expect(pictures).toEqual([picture("a"), picture("b")]);
+    expect(error?.message).toContain("1 of 3 pictures is missing.");
+    expect(error?.message).toContain("not a picture");
+    expect(gateway.rows().at(-1)).toMatchObject({ images: 2, cost: 1.5 });
+  });
+
+  test("among others of a whole answer neither", async () => {
+    gives = () => whole(picture("a"), "aGVsbG8=", picture("b"));
+    const { pictures, error } = await read(await ask({ model: "g1", n: 3 }));
+    expect(pictures).toEqual([picture("a"), picture("b")]);
+    expect(error?.message).toContain("not a picture");
+  });
+
+  test("in place of a preview is left out", async () => {
+    const preview = { type: "image_generation.partial_image", b64_json: "aGVsbG8=" };
+    gives = () => streamed(preview, done(picture("a")));
+    const { pictures, error } = await read(await ask({ model: "g1", partial_images: 1 }));
+    expect([pictures, error]).toEqual([[picture("a")], undefined]);
+  });
+});

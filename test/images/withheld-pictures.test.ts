@@ -1,0 +1,112 @@
+/** Pictures that a vendor's filter holds back inside an answer that says yes; and what an answer says that it cost. */
+import { describe, expect, test } from "bun:test";
+import type { GatewayError } from "../../server/lib/gateway-error.ts";
+import { noScratch } from "../../server/lib/request-temp.ts";
+import type { Adapter, WireReply } from "../../server/upstream/adapter.ts";
+import { fireworks } from "../../server/upstream/adapters/fireworks/fireworks.ts";
+import { ideogram } from "../../server/upstream/adapters/ideogram/ideogram.ts";
+import { recraft } from "../../server/upstream/adapters/recraft.ts";
+import { stability } from "../../server/upstream/adapters/stability/stability.ts";
+import { xai } from "../../server/upstream/adapters/xai.ts";
+import { replyOf } from "../laws/adapter-cases.ts";
+import { file, query, read, targetOf } from "../upstream/picture-jobs-fixture.ts";
+
+const safe = { url: "https://ideogram.ai/api/images/a.png", prompt: "an otter", seed: 7 };
+const link = "https://imgen.x.ai/a.jpg";
+
+const faultOf = (reading: Promise<unknown>): Promise<string> =>
+  reading.then(
+    () => "none",
+    (error: GatewayError) => error.fault,
+  );
+
+const readWith = ({ generations }: Adapter, kind: string, reply: WireReply) =>
+  Promise.resolve(
+    generations!.fromUpstream(reply, {
+      query: query(),
+      target: targetOf(kind, "some-model"),
+      scratch: noScratch,
+    }),
+  );
+
+describe("what passed the filter is delivered, what did not is left out", () => {
+  test("Ideogram's", async () => {
+    const answer = await read(ideogram.adapter, targetOf("ideogram", "ideogram-3"), {
+      data: [
+        { ...safe, is_image_safe: true },
+        { ...safe, url: null, is_image_safe: false },
+      ],
+    });
+    expect(answer).toMatchObject({ results: [{ image: { kind: "url", url: safe.url } }] });
+  });
+
+  test("xAI's", async () => {
+    const answer = await read(xai.adapter, targetOf("xai", "grok-imagine-image"), {
+      data: [{ url: "", respect_moderation: false }, { url: link }],
+    });
+    expect(answer).toMatchObject({ results: [{ image: { kind: "url", url: link } }] });
+  });
+});
+
+describe("where nothing passed, the call was refused by the safety system", () => {
+  test("at Ideogram", async () => {
+    const answer = { data: [{ ...safe, url: null, is_image_safe: false }] };
+    const target = targetOf("ideogram", "ideogram-4-5");
+    expect(await faultOf(read(ideogram.adapter, target, answer))).toBe("moderation_blocked");
+  });
+
+  test("at xAI", async () => {
+    const answer = { data: [{ url: link, respect_moderation: false }] };
+    const target = targetOf("xai", "grok-imagine-image");
+    expect(await faultOf(read(xai.adapter, target, answer))).toBe("moderation_blocked");
+  });
+
+  test("at Stability and Fireworks, whose picture comes all the same", async () => {
+    const headers = { "content-type": "image/png", "finish-reason": "CONTENT_FILTERED" };
+    for (const { adapter, kind } of [stability, fireworks]) {
+      const reply = replyOf(await file.bytes(), { headers });
+      expect(await faultOf(readWith(adapter, kind.name, reply))).toBe("moderation_blocked");
+    }
+  });
+
+  test("at Fireworks, where a job ends so", async () => {
+    const target = targetOf("fireworks", "flux-kontext-pro");
+    for (const status of ["Request Moderated", "Content Moderated"]) {
+      const answer = { id: "1", status, result: null };
+      expect(await faultOf(read(fireworks.adapter, target, answer))).toBe("moderation_blocked");
+    }
+  });
+});
+
+test("a job that failed is the upstream's fault, in its words but without our key", async () => {
+  const target = targetOf("fireworks", "flux-kontext-pro");
+  const details = `worker died, key ${target.upstream.apiKey}`;
+  const reading = read(fireworks.adapter, target, { id: "1", status: "Error", details });
+  const { fault, message } = await reading.then(
+    () => ({ fault: "none", message: "" }),
+    (error: GatewayError) => error,
+  );
+  expect({ fault, message }).toEqual({
+    fault: "upstream_error",
+    message: "The upstream failed to make the picture: worker died, key ***",
+  });
+});
+
+describe("what an answer says that it cost is told in dollars", () => {
+  test("by xAI, in ticks", async () => {
+    const answer = { data: [{ url: link }], usage: { cost_in_usd_ticks: 200_000_000 } };
+    const target = targetOf("xai", "grok-imagine-image");
+    expect(await read(xai.adapter, target, answer)).toMatchObject({ cost: 0.02 });
+  });
+
+  test("by Recraft, in units", async () => {
+    const answer = { created: 1_760_335_349, credits: 40, data: [{ image_id: "1", url: link }] };
+    const target = targetOf("recraft", "recraftv3");
+    expect(await read(recraft.adapter, target, answer)).toMatchObject({ cost: 0.04 });
+  });
+
+  test("and where it says nothing, nothing is told", async () => {
+    const target = targetOf("xai", "grok-imagine-image");
+    expect(await read(xai.adapter, target, { data: [{ url: link }] })).not.toHaveProperty("cost");
+  });
+});

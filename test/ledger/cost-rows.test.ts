@@ -1,0 +1,186 @@
+/** The ledger says what each call cost: by the price list, by the configuration, and null where nobody knows. */
+import { afterAll, beforeEach, describe, expect, test } from "bun:test";
+import type { LedgerRow } from "../../server/storage/ledger-file.ts";
+import { arrange } from "../conformance/arrange.ts";
+import { fakeTokens } from "../fake-upstream.ts";
+import { testKey } from "../harness.ts";
+import { png } from "../http/edge-fixture.ts";
+
+/** xAI, which says itself what a call cost: two cents. */
+const grok = Bun.serve({
+  port: 0,
+  fetch: () =>
+    Response.json({
+      data: [{ b64_json: Buffer.from(png).toString("base64") }],
+      usage: { cost_in_usd_ticks: 200_000_000 },
+    }),
+});
+
+const { fake, gateway, close } = arrange({
+  settings: { VEXEL_CACHE_BYTES: "1000000" },
+  yaml: (url) => `
+upstreams:
+  - { id: fake, kind: openai, baseUrl: "${url}", apiKey: sk-fake }
+  - { id: own, kind: openai-compatible, baseUrl: "${url}", apiKey: sk-fake }
+  - { id: grok, kind: xai, baseUrl: "${grok.url}v1", apiKey: sk-fake }
+models:
+  - { id: small, kind: embedding, targets: [{ upstream: fake, model: text-embedding-3-small }] }
+  - { id: ours, kind: embedding, price: { input: 2 }, targets: [{ upstream: fake, model: text-embedding-3-large }] }
+  - { id: theirs, kind: embedding, targets: [{ upstream: own, model: text-embedding-3-small }] }
+  - id: either
+    kind: embedding
+    cache: false
+    targets:
+      - { upstream: own, model: text-embedding-3-small, price: { input: 1 } }
+      - { upstream: fake, model: text-embedding-3-small, tier: 1 }
+  - { id: gpt-image-1.5, kind: image, targets: [{ upstream: fake, model: gpt-image-1.5 }] }
+  - { id: gpt-image-1-mini, kind: image, targets: [{ upstream: fake, model: gpt-image-1-mini }] }
+  - { id: dall-e-3, kind: image, targets: [{ upstream: fake, model: dall-e-3 }] }
+  - { id: unpriced, kind: image, targets: [{ upstream: own, model: gpt-image-1.5 }] }
+  - { id: flat, kind: image, price: { picture: 0.04 }, targets: [{ upstream: fake, model: gpt-image-1.5 }] }
+  - { id: by-size, kind: image, price: { pictures: { "high 1024x1024": 0.17 } }, targets: [{ upstream: own, model: gpt-image-1.5 }] }
+  - { id: by-pixel, kind: image, price: { megapixel: 0.01 }, targets: [{ upstream: own, model: gpt-image-1.5 }] }
+  - { id: by-token, kind: image, price: { input: 5, imageInput: 10, output: 40 }, targets: [{ upstream: own, model: gpt-image-1.5 }] }
+  - { id: grok, kind: image, price: { picture: 9 }, targets: [{ upstream: grok, model: grok-imagine-image }] }
+keys:
+  - { name: test, key: ${testKey} }
+`,
+});
+beforeEach(() => fake.clear());
+afterAll(async () => {
+  await close();
+  await grok.stop(true);
+});
+
+async function rowOf(response: Response): Promise<LedgerRow> {
+  await response.text();
+  const id = response.headers.get("x-request-id");
+  const row = gateway.rows().find(({ requestId }) => requestId === id);
+  if (!row) throw new Error(`no row for ${id}`);
+  return row;
+}
+const embed = async (model: string, input: unknown) =>
+  rowOf(await gateway.post("/v1/embeddings", { model, input }));
+const draw = async (model: string, more: object = {}, headers = {}) =>
+  rowOf(
+    await gateway.post("/v1/images/generations", { model, prompt: "an otter", ...more }, headers),
+  );
+
+describe("vectors", () => {
+  test("cost what the upstream counted, and nothing when they are known", async () => {
+    const text = "a boat in the harbour";
+    expect((await embed("small", text)).cost).toBe((fakeTokens(text) * 0.02) / 1e6);
+    expect(await embed("small", text)).toMatchObject({ cost: 0, knownInputs: 1 });
+    const half = await embed("small", [text, "another boat"]);
+    expect(half.cost).toBe((fakeTokens("another boat") * 0.02) / 1e6);
+  });
+
+  test("cost what the configuration says", async () => {
+    expect((await embed("ours", "a mill")).cost).toBe((fakeTokens("a mill") * 2) / 1e6);
+  });
+
+  test("cost what nobody knows where there is no price, or nobody counted", async () => {
+    expect(await embed("theirs", "a tower")).toMatchObject({ status: 200, cost: null });
+    fake.script({ usage: "absent" });
+    expect(await embed("small", "a lighthouse")).toMatchObject({ status: 200, cost: null });
+  });
+
+  test("cost the price of the target that answered", async () => {
+    expect((await embed("either", "a ship")).cost).toBe(fakeTokens("a ship") / 1e6);
+    fake.script({ fail: "rate-limit" });
+    const second = await embed("either", ["a ship", "a sail"]);
+    expect(second).toMatchObject({ upstream: "fake", attempts: 2 });
+    expect(second.cost).toBe(((fakeTokens("a ship") + fakeTokens("a sail")) * 0.02) / 1e6);
+  });
+
+  test("of a call that failed cost what nobody knows", async () => {
+    fake.script({ fail: "rate-limit" });
+    expect(await embed("small", "a wreck")).toMatchObject({ status: 429, cost: null });
+  });
+});
+
+/** As OpenAI lists gpt-image-1.5. */
+const tokens = ({ inputTokens, outputTokens }: LedgerRow, inPrice = 5, outPrice = 32): number =>
+  ((inputTokens ?? Number.NaN) * inPrice + (outputTokens ?? Number.NaN) * outPrice) / 1e6;
+
+describe("pictures", () => {
+  test("cost their tokens, each kind at its price", async () => {
+    const row = await draw("gpt-image-1.5", { n: 2, quality: "low" });
+    expect(row).toMatchObject({ images: 2, outputTokens: 544 });
+    expect(row.cost).toBeCloseTo(tokens(row), 12);
+  });
+
+  test("of a stream cost the same, once it is over", async () => {
+    const row = await draw("gpt-image-1.5", { stream: true, partial_images: 1, quality: "low" });
+    expect(row).toMatchObject({ status: 200, images: 1 });
+    expect(row.cost).toBeCloseTo(tokens(row), 12);
+  });
+
+  test("of an edit cost what went in as well", async () => {
+    const form = new FormData();
+    form.append("model", "gpt-image-1.5");
+    form.append("prompt", "a hat");
+    form.append("image", new Blob([png]), "a.png");
+    const headers = { authorization: `Bearer ${testKey}` };
+    const row = await rowOf(
+      await fetch(`${gateway.url}/v1/images/edits`, { method: "POST", headers, body: form }),
+    );
+    const picture = (194 * (8 - 5)) / 1e6;
+    expect(row.cost).toBeCloseTo(tokens(row) + picture, 12);
+  });
+
+  test.each<[object, number]>([
+    [{}, 0.04],
+    [{ size: "1792x1024" }, 0.08],
+    [{ quality: "hd", size: "1024x1024" }, 0.08],
+    [{ quality: "hd", size: "1024x1792", response_format: "b64_json" }, 0.12],
+    [{ quality: "high", size: "1024x1792", response_format: "url" }, 0.12],
+    [{ n: 3, quality: "standard" }, 0.12],
+  ])("of dall-e-3 with %p cost %p", async (options, dollars) => {
+    const row = await draw("dall-e-3", options);
+    expect(row.status).toBe(200);
+    expect(row.cost).toBeCloseTo(dollars, 12);
+  });
+
+  test("that could be made cost what they cost, when others of the call could not", async () => {
+    fake.script({ fail: "rate-limit" });
+    expect(await draw("dall-e-3", { n: 3 })).toMatchObject({ images: 2, cost: 0.08 });
+  });
+
+  test("cost what nobody knows where there is no price, or nobody counted", async () => {
+    expect(await draw("unpriced")).toMatchObject({ status: 200, images: 1, cost: null });
+    fake.script({ usage: "absent" });
+    expect(await draw("gpt-image-1.5")).toMatchObject({ status: 200, images: 1, cost: null });
+  });
+
+  test("that never came cost what nobody knows", async () => {
+    fake.script({ fail: "server-error" });
+    expect((await draw("gpt-image-1.5")).cost).toBeNull();
+    fake.script({ stream: "error" });
+    const broken = await draw("gpt-image-1.5", { stream: true, partial_images: 1 });
+    expect(broken).toMatchObject({ status: 502, cost: null });
+  });
+
+  test("cost what the vendor says, whatever else is said, whole and as a stream", async () => {
+    expect(await draw("grok")).toMatchObject({ status: 200, cost: 0.02 });
+    expect(await draw("grok", { stream: true })).toMatchObject({ status: 200, cost: 0.02 });
+  });
+
+  test("that were paid for already cost nothing", async () => {
+    const key = { "idempotency-key": crypto.randomUUID() };
+    const first = await draw("gpt-image-1.5", { quality: "low" }, key);
+    expect(first.cost).toBeGreaterThan(0);
+    expect(await draw("gpt-image-1.5", { quality: "low" }, key)).toMatchObject({ cost: 0 });
+    expect(fake.requests).toHaveLength(1);
+  });
+
+  test("cost what the configuration says: each, by quality and size, by pixels, by tokens", async () => {
+    expect((await draw("flat", { n: 2 })).cost).toBe(0.08);
+    const asked = { quality: "high", size: "1024x1024" };
+    expect((await draw("by-size", asked)).cost).toBe(0.17);
+    expect((await draw("by-size", { ...asked, quality: "low" })).cost).toBeNull();
+    expect((await draw("by-pixel", asked)).cost).toBeCloseTo(0.01048576, 12);
+    const row = await draw("by-token", asked);
+    expect(row.cost).toBeCloseTo(tokens(row, 5, 40), 12);
+  });
+});

@@ -1,0 +1,228 @@
+/** The data folder removed, replaced or damaged while the gateway runs: noticed, told, and no answered request without a row. */
+import { afterEach, describe, expect, test } from "bun:test";
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from "node:fs";
+import { join } from "node:path";
+import { underWay } from "../../server/storage/ledger-journal.ts";
+import { startFake } from "../fake-upstream.ts";
+import {
+  configFor,
+  type GatewayProcess,
+  readLedger,
+  startProcess,
+  temporaryFolder,
+} from "../harness.ts";
+import { embedder, expectFault, until } from "../http/edge-fixture.ts";
+
+const cleanUps: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
+});
+
+const adminKey = "admin-0123456789abcdef";
+
+interface Running {
+  readonly gateway: GatewayProcess;
+  readonly data: string;
+  embed(): Promise<Response>;
+  ready(): Promise<Response>;
+  /** Stops it as an operator would. */
+  stop(): Promise<number>;
+}
+
+async function start(env: Record<string, string> = {}): Promise<Running> {
+  const folder = temporaryFolder();
+  cleanUps.push(() => folder[Symbol.dispose]());
+  const fake = startFake();
+  cleanUps.push(() => fake.close());
+  const gateway = await startProcess({
+    folder: folder.path,
+    yaml: configFor(fake.url),
+    env: { VEXEL_LOG_LEVEL: "warn", ...env },
+  });
+  cleanUps.push(async () => {
+    gateway.kill("SIGKILL");
+    await gateway.exited;
+  });
+  return {
+    gateway,
+    data: join(folder.path, "data"),
+    embed: () => gateway.post("/v1/embeddings", { model: embedder, input: "a" }),
+    ready: () => fetch(`${gateway.url}/readyz`),
+    stop: () => {
+      gateway.kill("SIGTERM");
+      return gateway.exited;
+    },
+  };
+}
+
+/** Sends one request after the other until told to stop; the ids of those that were answered with 200. */
+function keepAsking({ embed }: Running) {
+  const answered: string[] = [];
+  let refused = 0;
+  let stopped = false;
+  const asking = Promise.all(
+    Array.from({ length: 8 }, async () => {
+      while (!stopped) {
+        const response = await embed();
+        await response.text();
+        if (response.status === 200) answered.push(response.headers.get("x-request-id")!);
+        else refused++;
+      }
+    }),
+  );
+  return {
+    answered,
+    refused: () => refused,
+    stop: () => {
+      stopped = true;
+      return asking;
+    },
+  };
+}
+
+const idsIn = (folder: string): Set<string> =>
+  new Set(readLedger(folder).map(({ requestId }) => requestId));
+
+/** An end in order: the exit code, and no stack. */
+function expectInOrder(code: number, { gateway }: Running): void {
+  const output = gateway.output();
+  expect(code, output).toBe(0);
+  expect(output).not.toMatch(/\n\s+at |ENOENT|[Uu]ncaught/);
+}
+
+describe("a data folder that is removed while the gateway runs", () => {
+  test("is noticed before /readyz answers; requests are refused, the log says why, and it stops in order", async () => {
+    const running = await start({ VEXEL_ADMIN_KEY: adminKey });
+    expect((await running.embed()).status).toBe(200);
+    rmSync(running.data, { recursive: true });
+    const ready = await running.ready();
+    expect(ready.status).toBe(503);
+    expect(await ready.json()).toMatchObject({ status: "not ready", ledger: "unwritable" });
+    await expectFault(await running.embed(), "ledger_unavailable");
+    const { output } = running.gateway;
+    await until(() => output().includes("ledger-unwritable"));
+    expect(output()).toContain("was removed while the gateway was running");
+    const events = await fetch(`${running.gateway.url}/admin/events`, {
+      headers: { authorization: `Bearer ${adminKey}` },
+    });
+    expect(await events.text()).toContain("ledger.unwritable");
+    expectInOrder(await running.stop(), running);
+    expect(output()).not.toContain("ledger-recovered");
+  });
+
+  test("is noticed without any request", async () => {
+    const { gateway, data } = await start();
+    rmSync(data, { recursive: true });
+    await until(() => gateway.output().includes("ledger-unwritable"));
+  });
+
+  test("is served on where the policy says so, and each response says that it has no row", async () => {
+    const running = await start({ VEXEL_LEDGER_FAULT: "serve" });
+    rmSync(running.data, { recursive: true });
+    const ready = await running.ready();
+    expect(ready.status).toBe(200);
+    expect(await ready.json()).toMatchObject({ ledger: "unwritable" });
+    for (let times = 0; times < 3; times++) {
+      const response = await running.embed();
+      expect(response.status).toBe(200);
+      expect(response.headers.get("vexel-ledger")).toBe("unsettled");
+    }
+    expectInOrder(await running.stop(), running);
+    expect(running.gateway.output()).toContain('"event":"ledger-rows-lost"');
+    expect(existsSync(running.data)).toBeFalse();
+  });
+});
+
+describe("a data folder that is moved away and made anew under load", () => {
+  test("is noticed, and moved back, all is as before: every answered request has its row", async () => {
+    const running = await start();
+    const { gateway, data } = running;
+    const asking = keepAsking(running);
+    await until(() => asking.answered.length > 50);
+    renameSync(data, `${data}-away`);
+    mkdirSync(data);
+    await until(() => asking.refused() > 20);
+    expect(gateway.output()).toMatch(/was (removed|replaced by another one) while the gateway/);
+    rmSync(data, { recursive: true });
+    renameSync(`${data}-away`, data);
+    await until(() => gateway.output().includes("ledger-recovered"));
+    const before = asking.answered.length;
+    await until(() => asking.answered.length > before + 20);
+    await asking.stop();
+    expect((await running.ready()).status).toBe(200);
+    expectInOrder(await running.stop(), running);
+    const ids = idsIn(data);
+    expect(asking.answered.filter((id) => !ids.has(id))).toEqual([]);
+  });
+
+  test("and stopped then, the rows that were under way are in the new folder for the next start", async () => {
+    const running = await start();
+    const { gateway, data } = running;
+    const asking = keepAsking(running);
+    await until(() => asking.answered.length > 50);
+    renameSync(data, `${data}-away`);
+    mkdirSync(data);
+    await until(() => asking.refused() > 20);
+    await asking.stop();
+    expectInOrder(await running.stop(), running);
+    expect(gateway.output()).not.toContain("ledger-rows-lost");
+    const again = await startProcess({ folder: join(data, "..") });
+    again.kill("SIGTERM");
+    await again.exited;
+    const ids = new Set([...idsIn(`${data}-away`), ...idsIn(data)]);
+    expect(asking.answered.filter((id) => !ids.has(id))).toEqual([]);
+  });
+});
+
+test("a ledger file that is replaced by a copy while the gateway runs is noticed", async () => {
+  const running = await start();
+  expect((await running.embed()).status).toBe(200);
+  const path = join(running.data, "ledger.db");
+  Bun.spawnSync(["cp", path, `${path}.copy`]);
+  renameSync(`${path}.copy`, path);
+  expect((await running.ready()).status).toBe(503);
+  await expectFault(await running.embed(), "ledger_unavailable");
+  await until(() => running.gateway.output().includes("ledger.db was replaced by another one"));
+  expectInOrder(await running.stop(), running);
+});
+
+test("garbage inside of the ledger file is found by the periodic check, told, and ends readiness", async () => {
+  const running = await start({ VEXEL_LEDGER_CHECK: "0.2" });
+  const asking = keepAsking(running);
+  await until(() => asking.answered.length > 600);
+  await asking.stop();
+  const { gateway, data } = running;
+  const path = join(data, "ledger.db");
+  // All rows are in the file: the next look at it is not the gateway's own.
+  await until(() => underWay(data).length === 0);
+  Bun.spawnSync([process.execPath, "-e", checkpoint, path]);
+  expect((await running.ready()).status).toBe(200);
+  expect(gateway.output()).not.toContain("ledger-unwritable");
+  const pages = Math.floor(statSync(path).size / 4096);
+  expect(pages).toBeGreaterThan(8);
+  const file = openSync(path, "r+");
+  const garbage = crypto.getRandomValues(new Uint8Array(4096));
+  for (let page = 4; page < pages; page++) writeSync(file, garbage, 0, 4096, page * 4096);
+  closeSync(file);
+  await until(() => gateway.output().includes("ledger-unwritable"), 20_000);
+  expect(gateway.output()).toContain("ledger.db is damaged");
+  expect((await running.ready()).status).toBe(503);
+  await expectFault(await running.embed(), "ledger_unavailable");
+  expectInOrder(await running.stop(), running);
+});
+
+const checkpoint = `
+  const { Database } = require("bun:sqlite");
+  const db = new Database(process.argv[1]);
+  db.run("PRAGMA busy_timeout = 5000");
+  db.run("PRAGMA wal_checkpoint(TRUNCATE)");
+`;

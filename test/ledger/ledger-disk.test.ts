@@ -1,0 +1,604 @@
+/** When the ledger cannot be written: refuse or serve, as the operator chose; and all is well again without a restart. */
+import { Database } from "bun:sqlite";
+import { afterEach, describe, expect, test } from "bun:test";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { EarlierRows } from "../../server/storage/journal-recovery.ts";
+import { LedgerFile } from "../../server/storage/ledger-file.ts";
+import { underWay } from "../../server/storage/ledger-journal.ts";
+import { Ledger, type LedgerRow } from "../../server/ledger/ledger.ts";
+import { startFake } from "../fake-upstream.ts";
+import { configFor, readLedger, root, startProcess, temporaryFolder } from "../harness.ts";
+import { bearer, embedder, expectFault, painter, png, startEdge, until } from "../http/edge-fixture.ts";
+import { ledgerRow } from "./ledger-fixture.ts";
+import { mayMount, mount, unmount } from "../storage/small-disk.ts";
+
+const cleanUps: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
+});
+
+/** Holds some forty rows. */
+const ledgerBytes = 28 * 1024;
+/** Room for the most rows that are written together, twice: what waits must fit once there is room. */
+const roomyBytes = 96 * 1024;
+
+/** A gateway whose ledger holds few rows and is then as full as a disk. */
+function startSmall(policy: "refuse" | "serve", bytes = ledgerBytes) {
+  const edge = startEdge({
+    settings: { VEXEL_LEDGER_MAX_BYTES: String(bytes), VEXEL_LEDGER_FAULT: policy },
+  });
+  cleanUps.push(() => edge.close());
+  const { gateway } = edge;
+  return {
+    ...edge,
+    call: () => gateway.post("/v1/embeddings", { model: embedder, input: "a", dimensions: 2 }),
+    ready: () => fetch(`${gateway.url}/readyz`),
+    makeRoom: () => {
+      const other = new Database(join(gateway.folder, "ledger.db"));
+      other.run("PRAGMA busy_timeout = 5000");
+      other.run("DELETE FROM ledger");
+      other.close();
+    },
+  };
+}
+
+/** Calls until one is refused; that one, and those that were answered. */
+async function fill(call: () => Promise<Response>) {
+  const answered: string[] = [];
+  for (let i = 0; i < 2000; i++) {
+    const response = await call();
+    if (response.status !== 200) return { refused: response, answered };
+    answered.push(response.headers.get("x-request-id")!);
+    await response.text();
+  }
+  throw new Error("the ledger was never full");
+}
+
+const idsOf = (rows: readonly LedgerRow[]): string[] => rows.map(({ requestId }) => requestId);
+
+describe("a full ledger, where calls are refused", () => {
+  test("refuses them before any upstream is asked, is not ready, says why, and recovers without losing a row", async () => {
+    const { gateway, fake, call, ready, makeRoom } = startSmall("refuse", roomyBytes);
+    expect((await ready()).status).toBe(200);
+    const { refused: first, answered } = await fill(call);
+    // Whoever was served has its row, if not in the ledger then in the journal: none was paid for and then refused.
+    expect(fake.requests).toHaveLength(answered.length);
+    expect(idsOf(gateway.rows())).toEqual(answered);
+    const message = await expectFault(first, "ledger_unavailable");
+    expect(message).toContain("VEXEL_DATA");
+    expect(first.headers.get("retry-after")).toBe("5");
+
+    fake.clear();
+    for (const refused of [await call(), await call()])
+      await expectFault(refused, "ledger_unavailable");
+    expect(fake.requests).toHaveLength(0);
+    const notReady = await ready();
+    expect(notReady.status).toBe(503);
+    expect(await notReady.json()).toMatchObject({ status: "not ready", ledger: "unwritable" });
+    expect((await fetch(`${gateway.url}/healthz`)).status).toBe(200);
+    const told = gateway
+      .log()
+      .split("\n")
+      .filter((line) => line.includes("ledger-unwritable"));
+    expect(told).toHaveLength(1);
+    expect(JSON.parse(told[0]!)).toMatchObject({
+      level: "error",
+      event: "ledger-unwritable",
+      policy: "refuse",
+      reason: expect.stringContaining("full"),
+    });
+
+    const journaled = idsOf(underWay(gateway.folder));
+    expect(journaled.length).toBeGreaterThan(0);
+    makeRoom();
+    await until(() => gateway.log().includes("ledger-recovered"));
+    expect((await ready()).status).toBe(200);
+    const next = await call();
+    expect(next.status).toBe(200);
+    expect(idsOf(gateway.rows())).toEqual([...journaled, next.headers.get("x-request-id")!]);
+  });
+
+  test("lets a stream that has begun end well, with its row in the journal", async () => {
+    const { gateway, call } = startSmall("refuse");
+    // Leaves room for nothing more, without the gateway knowing.
+    await fillQuietly(gateway.folder);
+    const response = await gateway.post("/v1/images/generations", {
+      model: painter,
+      prompt: "an otter",
+      stream: true,
+    });
+    expect(await response.text()).toContain(".completed");
+    expect(idsOf(underWay(gateway.folder))).toEqual([response.headers.get("x-request-id")!]);
+    await until(() => gateway.log().includes("ledger-unwritable"));
+    await expectFault(await call(), "ledger_unavailable");
+  });
+});
+
+/** Rows until no more fit, written beside the gateway. */
+async function fillQuietly(folder: string): Promise<void> {
+  const other = new Database(join(folder, "ledger.db"));
+  other.run("PRAGMA busy_timeout = 5000");
+  other.run(`PRAGMA max_page_count = ${ledgerBytes / 4096}`);
+  const insert = other.prepare(
+    "INSERT INTO ledger VALUES (?, 0, 'x', 'x', '', '', '', 0, 0, '', 0, 0, 0, 0, 0, 0, 0, 0, 0, '', '', 0)",
+  );
+  expect(() => {
+    for (let i = 0; ; i++) insert.run(`filler-${i}`);
+  }).toThrow("full");
+  other.close();
+}
+
+describe("a full ledger, where calls are served", () => {
+  test("answers them, stays ready, and brings their rows into the ledger once there is room", async () => {
+    const { gateway, call, ready, makeRoom } = startSmall("serve", roomyBytes);
+    const answers: string[] = [];
+    const answer = async () => {
+      const response = await call();
+      expect(response.status).toBe(200);
+      // In the journal it is as safe as in the ledger.
+      expect(response.headers.has("vexel-ledger")).toBe(false);
+      expect(await response.json()).toMatchObject({ object: "list" });
+      answers.push(response.headers.get("x-request-id")!);
+    };
+    while (!gateway.log().includes("ledger-unwritable")) await answer();
+    await answer();
+    const state = await ready();
+    expect(state.status).toBe(200);
+    expect(await state.json()).toMatchObject({ status: "ready", ledger: "unwritable" });
+    expect(gateway.log()).toContain('"policy":"serve"');
+    expect(idsOf(gateway.rows())).toEqual(answers);
+
+    const journaled = idsOf(underWay(gateway.folder));
+    expect(journaled).toContain(answers.at(-1)!);
+    makeRoom();
+    await until(() => gateway.log().includes("ledger-recovered"));
+    expect(underWay(gateway.folder)).toEqual([]);
+    expect(idsOf(gateway.rows())).toEqual(journaled);
+  });
+});
+
+describe("when not even the journal can be written", () => {
+  const full = (): never => {
+    throw new Error("disk full");
+  };
+  const row = { requestId: "a", status: 200, inputTokens: 5 } as LedgerRow;
+  const arrange = (onFault: "refuse" | "serve") => {
+    const written: LedgerRow[] = [];
+    let broken = true;
+    const told: boolean[] = [];
+    const ledger = new Ledger({
+      file: { write: (rows) => (broken ? full() : written.push(...rows)) },
+      journal: { append: () => (broken ? full() : undefined), clear: () => undefined },
+      onFault,
+      maxHeld: 3,
+      retryMs: 5,
+      report: ({ writable }) => told.push(writable),
+    });
+    const mend = () => {
+      broken = false;
+    };
+    return { ledger, written, told, mend };
+  };
+
+  test("calls that are to be refused are, and their rows say so once there is room", async () => {
+    const { ledger, written, told, mend } = arrange("refuse");
+    await expect(ledger.settle(row)).rejects.toThrow("cannot write its ledger");
+    expect(() => ledger.admit()).toThrow("cannot write its ledger");
+    mend();
+    await until(() => ledger.writable);
+    expect(written).toEqual([{ ...row, status: 503, fault: "ledger_unavailable" }]);
+    expect(told).toEqual([false, true]);
+    ledger.admit();
+  });
+
+  test("calls that are to be served are, until no more rows can be kept", async () => {
+    const { ledger } = arrange("serve");
+    for (let i = 0; i < 3; i++) {
+      ledger.admit();
+      expect(await ledger.settle(row)).toBe("unsettled");
+    }
+    expect(() => ledger.admit()).toThrow("cannot write its ledger");
+    expect(ledger.close()).toEqual({ lost: 3 });
+  });
+
+  test("but the file can, the row is settled", async () => {
+    const written: LedgerRow[] = [];
+    const ledger = new Ledger({
+      file: { write: (rows) => written.push(...rows) },
+      journal: { append: full, clear: () => undefined },
+      onFault: "refuse",
+      report: () => undefined,
+    });
+    expect(await ledger.settle(row)).toBe("settled");
+    expect(written).toEqual([row]);
+    expect(ledger.close()).toEqual({ lost: 0 });
+  });
+});
+
+test("rows that were not in the ledger when the gateway stopped are in it after the next start", async () => {
+  using folder = temporaryFolder();
+  const data = join(folder.path, "data");
+  const fake = startFake();
+  cleanUps.push(() => fake.close());
+  const start = () =>
+    startProcess({
+      folder: folder.path,
+      yaml: configFor(fake.url),
+      env: { VEXEL_LEDGER_FAULT: "serve", VEXEL_LEDGER_MAX_BYTES: String(ledgerBytes) },
+    });
+  const stop = async (gateway: Awaited<ReturnType<typeof start>>) => {
+    gateway.kill("SIGTERM");
+    expect(await gateway.exited).toBe(0);
+  };
+  const first = await start();
+  await fillQuietly(data);
+  const response = await first.post("/v1/embeddings", { model: embedder, input: "a" });
+  expect(response.status).toBe(200);
+  await stop(first);
+  const id = response.headers.get("x-request-id")!;
+  expect(idsOf(underWay(data))).toEqual([id]);
+
+  const other = new Database(join(data, "ledger.db"));
+  other.run("DELETE FROM ledger");
+  other.close();
+  await stop(await start());
+  expect(underWay(data)).toEqual([]);
+  expect(idsOf(readLedger(data))).toEqual([id]);
+});
+
+describe("rows that the last process left, and a disk that is still full at the start", () => {
+  /** A folder with a full ledger, and a journal that holds the row of one answered call. */
+  async function strand(folder: string) {
+    const data = join(folder, "data");
+    const fake = startFake();
+    cleanUps.push(() => fake.close());
+    const start = async (policy: "refuse" | "serve") => {
+      const gateway = await startProcess({
+        folder,
+        yaml: configFor(fake.url),
+        env: { VEXEL_LEDGER_FAULT: policy, VEXEL_LEDGER_MAX_BYTES: String(ledgerBytes) },
+      });
+      cleanUps.push(async () => {
+        gateway.kill("SIGKILL");
+        await gateway.exited;
+      });
+      return gateway;
+    };
+    const first = await start("serve");
+    await fillQuietly(data);
+    const response = await first.post("/v1/embeddings", { model: embedder, input: "a" });
+    first.kill("SIGKILL");
+    await first.exited;
+    const makeRoom = () => {
+      const other = new Database(join(data, "ledger.db"));
+      other.run("PRAGMA busy_timeout = 5000");
+      other.run("DELETE FROM ledger");
+      other.close();
+    };
+    return { data, start, makeRoom, id: response.headers.get("x-request-id")! };
+  }
+  const inLedger = (data: string): string[] => {
+    const file = new LedgerFile({ folder: data, maxBytes: 0 });
+    const rows = file.recent(10);
+    file.close();
+    return idsOf(rows);
+  };
+
+  test("it is not ready and says so from the start; with room again the rows are in, without a restart", async () => {
+    using folder = temporaryFolder();
+    const { data, start, makeRoom, id } = await strand(folder.path);
+    const gateway = await start("refuse");
+    const call = () => gateway.post("/v1/embeddings", { model: embedder, input: "b" });
+    const state = await fetch(`${gateway.url}/readyz`);
+    expect(state.status).toBe(503);
+    expect(await state.json()).toMatchObject({ status: "not ready", ledger: "unwritable" });
+    await expectFault(await call(), "ledger_unavailable");
+    expect(gateway.output().split("ledger-unwritable")).toHaveLength(2);
+
+    makeRoom();
+    await until(() => gateway.output().includes("ledger-recovered"));
+    expect(inLedger(data)).toEqual([id]);
+    expect(underWay(data)).toEqual([]);
+    expect((await fetch(`${gateway.url}/readyz`)).status).toBe(200);
+    expect((await call()).status).toBe(200);
+  });
+
+  test("where calls are served all the same, the rows of both processes are in once there is room", async () => {
+    using folder = temporaryFolder();
+    const { data, start, makeRoom, id } = await strand(folder.path);
+    const gateway = await start("serve");
+    expect(await (await fetch(`${gateway.url}/readyz`)).json()).toMatchObject({
+      status: "ready",
+      ledger: "unwritable",
+    });
+    const answer = await gateway.post("/v1/embeddings", { model: embedder, input: "b" });
+    expect(answer.status).toBe(200);
+    makeRoom();
+    await until(() => gateway.output().includes("ledger-recovered"));
+    await until(() => inLedger(data).length === 2);
+    expect(inLedger(data)).toEqual([answer.headers.get("x-request-id")!, id]);
+    expect(underWay(data)).toEqual([]);
+  });
+
+  test("rows that no ledger could ever take keep no others out of it", () => {
+    using folder = temporaryFolder();
+    const good = { ...wholeRow, requestId: "good" };
+    const lines = [{ ...good, requestId: "bad", keyId: null }, null, [[1, 2]], good];
+    const path = join(folder.path, "ledger-999999999-a.journal");
+    writeFileSync(path, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+    const file = new LedgerFile({ folder: folder.path, maxBytes: 0 });
+    const earlier = new EarlierRows(folder.path, file);
+    expect(earlier.unreadable).toBe(3);
+    earlier.bringIn();
+    expect(idsOf(file.recent(10))).toEqual(["good"]);
+    expect(earlier.rows).toEqual([]);
+    expect(existsSync(path)).toBe(false);
+    file.close();
+  });
+
+  test("of many rows, those that are in are not counted as still outside", () => {
+    using folder = temporaryFolder();
+    const lines = Array.from({ length: 1200 }, (_, at) => ({
+      ...wholeRow,
+      requestId: `row-${at}`,
+    }));
+    const path = join(folder.path, "ledger-999999999-a.journal");
+    writeFileSync(path, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+    const taken: string[] = [];
+    let room = 600;
+    const earlier = new EarlierRows(folder.path, {
+      write: (rows) => {
+        if (rows.length > room) throw new Error("full");
+        room -= rows.length;
+        taken.push(...idsOf(rows));
+      },
+    });
+    expect(() => earlier.bringIn()).toThrow("full");
+    expect([...taken, ...idsOf(earlier.rows)]).toEqual(idsOf(lines));
+    expect(existsSync(path)).toBe(true);
+    room = 5000;
+    earlier.bringIn();
+    expect(taken).toEqual(idsOf(lines));
+    expect(existsSync(path)).toBe(false);
+  });
+});
+
+const wholeRow = ledgerRow(1, { cost: 0.5 });
+
+describe("a ledger that another process has locked", () => {
+  async function lock(path: string) {
+    const script = `
+      const { Database } = require("bun:sqlite");
+      const db = new Database(${JSON.stringify(path)});
+      db.run("PRAGMA busy_timeout = 5000");
+      db.run("BEGIN EXCLUSIVE");
+      console.log("locked");
+      process.stdin.once("data", () => { db.run("ROLLBACK"); process.exit(0); });`;
+    const child = Bun.spawn([process.execPath, "-e", script], { stdin: "pipe", stdout: "pipe" });
+    cleanUps.push(() => child.kill("SIGKILL"));
+    await child.stdout.getReader().read();
+    return async () => {
+      child.stdin.write("done\n");
+      child.stdin.flush();
+      await child.exited;
+    };
+  }
+
+  test("fails, and recovers by itself when the lock is gone; no row is lost", async () => {
+    const edge = startEdge();
+    cleanUps.push(() => edge.close());
+    const { gateway, fake } = edge;
+    const call = () => gateway.post("/v1/embeddings", { model: embedder, input: "a" });
+    const before = await call();
+    const unlock = await lock(join(gateway.folder, "ledger.db"));
+    const { refused, answered } = await fill(call);
+    await expectFault(refused, "ledger_unavailable");
+    expect(fake.requests).toHaveLength(1 + answered.length);
+    expect(gateway.log()).toContain("locked");
+    await unlock();
+    await until(() => gateway.log().includes("ledger-recovered"));
+    const after = await call();
+    expect(idsOf(gateway.rows())).toEqual([
+      before.headers.get("x-request-id")!,
+      ...answered,
+      after.headers.get("x-request-id")!,
+    ]);
+  });
+});
+
+/** How a start ends that cannot succeed. */
+async function failedStart(data: string, folder: string) {
+  const child = Bun.spawn([process.execPath, join(root, "cli", "main.ts"), "serve"], {
+    cwd: folder,
+    env: { PATH: process.env.PATH ?? "", PORT: "0", VEXEL_DATA: data },
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const late = setTimeout(() => child.kill("SIGKILL"), 15_000);
+  const [code, out, err] = await Promise.all([
+    child.exited,
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+  ]);
+  clearTimeout(late);
+  return { code, out, err };
+}
+
+describe("a data folder that is of no use ends the start with exit code 1 and one clear line", () => {
+  const expectComplaint = ({ code, out, err }: Awaited<ReturnType<typeof failedStart>>): string => {
+    expect({ code, out }, err).toEqual({ code: 1, out: "" });
+    expect(err.trim().split("\n")).toHaveLength(1);
+    expect(err).not.toContain("    at ");
+    return err;
+  };
+
+  test.each([
+    ["a file", (folder: string) => join(folder, "file")],
+    ["below a file", (folder: string) => join(folder, "file", "data")],
+    ["where nothing can be made", () => "/proc/nope"],
+  ])("%s", async (_, pathIn) => {
+    using folder = temporaryFolder();
+    writeFileSync(join(folder.path, "file"), "not a folder");
+    const data = pathIn(folder.path);
+    const err = expectComplaint(await failedStart(data, folder.path));
+    expect(err).toStartWith(`The folder ${data} (VEXEL_DATA) cannot be used: `);
+  });
+
+  test.each([
+    ["ledger.db", 10],
+    ["ledger.db", 60_000],
+    ["vexel.db", 60_000],
+  ])("with a %s of %d bytes of garbage, which is left as it was", async (name, size) => {
+    using folder = temporaryFolder();
+    const garbage = crypto.getRandomValues(new Uint8Array(size));
+    const path = join(folder.path, name);
+    writeFileSync(path, garbage);
+    const err = expectComplaint(await failedStart(folder.path, folder.path));
+    expect(err).toContain(path);
+    expect(err).toContain("damaged or not a database");
+    expect(err).toContain("move it away");
+    expect(readFileSync(path).equals(Buffer.from(garbage))).toBe(true);
+  });
+
+  test("with a ledger of another shape, which is left as it was", async () => {
+    using folder = temporaryFolder();
+    const path = join(folder.path, "ledger.db");
+    const other = new Database(path, { create: true });
+    other.run("CREATE TABLE ledger (something TEXT)");
+    other.run("INSERT INTO ledger VALUES ('precious')");
+    other.close();
+    const err = expectComplaint(await failedStart(folder.path, folder.path));
+    expect(err).toContain(path);
+    const again = new Database(path);
+    expect(again.query("SELECT * FROM ledger").all()).toEqual([{ something: "precious" }]);
+    again.close();
+  });
+
+  test("but not with a ledger of the first version, which gets what is new", async () => {
+    using folder = temporaryFolder();
+    const path = join(folder.path, "ledger.db");
+    new LedgerFile({ folder: folder.path, maxBytes: 0 }).close();
+    const old = new Database(path);
+    for (const column of [
+      "known_inputs",
+      "upstream_tokens",
+      "cost",
+      "steps",
+      "project",
+      "estimate",
+    ])
+      old.run(`ALTER TABLE ledger DROP COLUMN ${column}`);
+    old.run(
+      "INSERT INTO ledger VALUES ('precious', 0, 'x', 'x', '', '', '', 0, 0, '', 0, 0, 0, 0, 0, 0)",
+    );
+    old.close();
+    expect(readLedger(folder.path)).toEqual([
+      expect.objectContaining({ requestId: "precious", knownInputs: null, upstreamTokens: null }),
+    ]);
+  });
+
+  test("with a ledger that is a folder", async () => {
+    using folder = temporaryFolder();
+    mkdirSync(join(folder.path, "ledger.db"));
+    const err = expectComplaint(await failedStart(folder.path, folder.path));
+    expect(err).toContain(join(folder.path, "ledger.db"));
+  });
+});
+
+/** Only with a disk of one's own can it really be full. */
+if (mayMount()) {
+  describe("on a disk of two megabytes", () => {
+    const smallDisk = () => {
+      const folder = temporaryFolder();
+      const disk = join(folder.path, "data");
+      mkdirSync(disk);
+      expect(mount("-t", "tmpfs", "-o", "size=2m", "tmpfs", disk)).toBe(true);
+      cleanUps.push(() => {
+        unmount(disk);
+        folder[Symbol.dispose]();
+      });
+      return { folder: folder.path, disk };
+    };
+
+    test("that is full, calls are refused, uploads too; with room again, all is well", async () => {
+      const { folder, disk } = smallDisk();
+      const fake = startFake();
+      cleanUps.push(() => fake.close());
+      const gateway = await startProcess({ folder, yaml: configFor(fake.url) });
+      cleanUps.push(async () => {
+        gateway.kill("SIGKILL");
+        await gateway.exited;
+      });
+      const call = () => gateway.post("/v1/embeddings", { model: embedder, input: "a" });
+      const edit = () => {
+        const form = new FormData();
+        form.append("model", painter);
+        form.append("prompt", "a hat");
+        const large = new Uint8Array(1_500_000);
+        large.set(png);
+        form.append("image", new Blob([large]), "a.png");
+        return fetch(`${gateway.url}/v1/images/edits`, {
+          method: "POST",
+          headers: bearer,
+          body: form,
+        });
+      };
+      expect((await call()).status).toBe(200);
+      expect((await edit()).status).toBe(200);
+
+      // Room for rows, but not for an upload.
+      writeFileSync(join(disk, "ballast"), new Uint8Array(900_000));
+      await expectFault(await edit(), "storage_unavailable");
+      expect((await call()).status).toBe(200);
+
+      const fillUp = () =>
+        Bun.spawnSync(["dd", "if=/dev/zero", `of=${join(disk, "more")}`, "bs=4k"], {
+          stderr: "ignore",
+        });
+      let refused: Response | undefined;
+      for (let i = 0; i < 50 && refused === undefined; i++) {
+        fillUp();
+        const response = await call();
+        if (response.status !== 200) refused = response;
+      }
+      await expectFault(refused!, "ledger_unavailable");
+      expect((await fetch(`${gateway.url}/readyz`)).status).toBe(503);
+      await until(() => gateway.output().includes("ledger-unwritable"));
+
+      for (const name of ["ballast", "more"]) rmSync(join(disk, name));
+      await until(() => gateway.output().includes("ledger-recovered"));
+      expect((await fetch(`${gateway.url}/readyz`)).status).toBe(200);
+      expect((await call()).status).toBe(200);
+      expect((await edit()).status).toBe(200);
+      // Refused before the upstream was asked, or after: then the row tells what it used.
+      const rows = readLedger(disk);
+      const id = refused!.headers.get("x-request-id");
+      const row = rows.find(({ requestId }) => requestId === id);
+      if (row) expect(row).toMatchObject({ status: 503, inputTokens: 1 });
+      expect(rows.filter(({ endpoint }) => endpoint === "embeddings")).toHaveLength(
+        fake.requests.filter(({ path }) => path.endsWith("/embeddings")).length,
+      );
+    });
+
+    test("that is read-only, the start ends with exit code 1 and a clear line", async () => {
+      const { folder, disk } = smallDisk();
+      expect(mount("-o", "remount,ro", disk)).toBe(true);
+      const { code, err } = await failedStart(disk, folder);
+      expect(code).toBe(1);
+      expect(err).toContain(disk);
+      expect(err).not.toContain("    at ");
+    });
+
+    test("that becomes read-only between two starts, it is the same", async () => {
+      const { folder, disk } = smallDisk();
+      const gateway = await startProcess({ folder });
+      gateway.kill("SIGTERM");
+      expect(await gateway.exited).toBe(0);
+      expect(mount("-o", "remount,ro", disk)).toBe(true);
+      const { code, err } = await failedStart(disk, folder);
+      expect(code).toBe(1);
+      expect(err).toContain(disk);
+    });
+  });
+}

@@ -1,0 +1,30 @@
+/** A row of the ledger, with everything that it must have. */
+import type { LedgerRow } from "../../server/storage/ledger-file.ts";
+
+let made = 0;
+
+export const ledgerRow = (at: number, more: Partial<LedgerRow> = {}): LedgerRow => ({
+  requestId: `req_${String(at).padStart(16, "0")}_${++made}`,
+  at,
+  endpoint: "embeddings",
+  keyId: "file:ci",
+  model: null,
+  upstream: null,
+  targetModel: null,
+  attempts: 1,
+  status: 200,
+  fault: null,
+  latencyMs: 1,
+  inputTokens: null,
+  outputTokens: null,
+  images: null,
+  bytesIn: 0,
+  bytesOut: 0,
+  knownInputs: null,
+  upstreamTokens: null,
+  cost: null,
+  steps: null,
+  project: null,
+  estimate: null,
+  ...more,
+});

@@ -1,0 +1,286 @@
+/** Every call by a known key is one row that tells what happened, and what nobody knows is null. */
+import { afterAll, beforeEach, describe, expect, test } from "bun:test";
+import type { LedgerRow } from "../../server/storage/ledger-file.ts";
+import { LedgerFile } from "../../server/storage/ledger-file.ts";
+import { fakeTokens } from "../fake-upstream.ts";
+import { temporaryFolder } from "../harness.ts";
+import { bearer, embedder, painter, png, startEdge, until } from "../http/edge-fixture.ts";
+import { ledgerRow } from "./ledger-fixture.ts";
+
+const edge = startEdge({
+  yaml: `  - { name: second, key: sk-second-0123456789abcdef }
+`,
+});
+const { gateway, fake } = edge;
+beforeEach(() => fake.clear());
+afterAll(() => edge.close());
+
+const rowOf = (response: Response): LedgerRow => {
+  const id = response.headers.get("x-request-id");
+  const row = gateway.rows().find(({ requestId }) => requestId === id);
+  if (!row) throw new Error(`no row for ${id}`);
+  return row;
+};
+const nothingUsed = { inputTokens: null, outputTokens: null, images: null };
+
+describe("a row tells of a call that went well", () => {
+  test("of embeddings: tokens as the upstream counted them, bytes as they passed", async () => {
+    const body = JSON.stringify({ model: "our-embedder", input: ["a red boat", "a blue car"] });
+    const before = Date.now();
+    const response = await gateway.post("/v1/embeddings", body);
+    const text = await response.text();
+    const row = rowOf(response);
+    expect(row).toEqual({
+      requestId: response.headers.get("x-request-id")!,
+      at: row.at,
+      endpoint: "embeddings",
+      keyId: "file:test",
+      model: "our-embedder",
+      upstream: "fake",
+      targetModel: "text-embedding-3-large",
+      attempts: 1,
+      status: 200,
+      fault: null,
+      latencyMs: row.latencyMs,
+      inputTokens: fakeTokens("a red boat") + fakeTokens("a blue car"),
+      outputTokens: null,
+      images: null,
+      bytesIn: Buffer.byteLength(body),
+      bytesOut: Buffer.byteLength(text),
+      knownInputs: 0,
+      upstreamTokens: fakeTokens("a red boat") + fakeTokens("a blue car"),
+      cost: ((fakeTokens("a red boat") + fakeTokens("a blue car")) * 0.13) / 1_000_000,
+      steps: null,
+      project: null,
+      estimate: null,
+    });
+    expect(row.at).toBeWithin(before, Date.now() + 1);
+    expect(row.latencyMs).toBeWithin(0.01, 10_000);
+  });
+
+  test("of pictures: how many, and both kinds of tokens", async () => {
+    const response = await gateway.post("/v1/images/generations", {
+      model: painter,
+      prompt: "an otter",
+      n: 2,
+      quality: "low",
+    });
+    const { usage } = (await response.json()) as { usage: Record<string, number> };
+    expect(rowOf(response)).toMatchObject({
+      endpoint: "generations",
+      model: painter,
+      status: 200,
+      inputTokens: usage.input_tokens!,
+      outputTokens: usage.output_tokens!,
+      images: 2,
+    });
+  });
+
+  test("of an edit: the bytes of the whole form", async () => {
+    const form = new FormData();
+    for (const [name, value] of [
+      ["model", painter],
+      ["prompt", "a hat"],
+    ] as const)
+      form.append(name, value);
+    form.append("image", new Blob([png]), "a.png");
+    const written = new Response(form);
+    const type = written.headers.get("content-type") ?? "";
+    const bytes = await written.bytes();
+    const response = await fetch(`${gateway.url}/v1/images/edits`, {
+      method: "POST",
+      headers: { ...bearer, "content-type": type },
+      body: bytes,
+    });
+    const text = await response.text();
+    expect(rowOf(response)).toMatchObject({
+      endpoint: "edits",
+      status: 200,
+      images: 1,
+      bytesIn: bytes.length,
+      bytesOut: Buffer.byteLength(text),
+    });
+  });
+
+  test("of a stream: every byte that went out, and the usage of its last event", async () => {
+    const response = await gateway.post("/v1/images/generations", {
+      model: painter,
+      prompt: "an otter",
+      stream: true,
+      partial_images: 2,
+    });
+    const text = await response.text();
+    const last = JSON.parse(text.trim().split("\ndata: ").at(-1)!) as {
+      usage: Record<string, number>;
+    };
+    expect(rowOf(response)).toMatchObject({
+      endpoint: "generations",
+      status: 200,
+      inputTokens: last.usage.input_tokens!,
+      outputTokens: last.usage.output_tokens!,
+      images: 1,
+      bytesOut: Buffer.byteLength(text),
+    });
+  });
+
+  test("of whom it was: each key has its own rows", async () => {
+    const response = await gateway.post(
+      "/v1/embeddings",
+      { model: embedder, input: "a" },
+      { authorization: "Bearer sk-second-0123456789abcdef" },
+    );
+    expect(rowOf(response).keyId).toBe("file:second");
+  });
+});
+
+describe("what nobody knows is null, never 0", () => {
+  test.each<[string, string, object, Partial<LedgerRow>]>([
+    ["embeddings", "/v1/embeddings", { model: embedder, input: "a" }, nothingUsed],
+    [
+      "pictures",
+      "/v1/images/generations",
+      { model: painter, prompt: "a" },
+      { ...nothingUsed, images: 1 },
+    ],
+    [
+      "a stream",
+      "/v1/images/generations",
+      { model: painter, prompt: "a", stream: true },
+      { ...nothingUsed, images: 1 },
+    ],
+  ])("when the upstream does not tell what %s used", async (_, path, body, used) => {
+    fake.script({ usage: "absent" });
+    const response = await gateway.post(path, body);
+    await response.text();
+    expect(rowOf(response)).toMatchObject({ status: 200, ...used });
+  });
+
+  test("when the call was refused before it had a model", async () => {
+    const response = await gateway.post("/v1/embeddings", "{");
+    const text = await response.text();
+    expect(rowOf(response)).toMatchObject({
+      model: null,
+      upstream: null,
+      targetModel: null,
+      attempts: 0,
+      status: 400,
+      fault: "invalid_json",
+      ...nothingUsed,
+      bytesOut: Buffer.byteLength(text),
+    });
+  });
+});
+
+describe("a row tells of a call that went wrong", () => {
+  test("at the upstream: where it went, and how it ended", async () => {
+    fake.script({ fail: "rate-limit" });
+    const response = await gateway.post("/v1/embeddings", { model: embedder, input: "a" });
+    await response.text();
+    expect(rowOf(response)).toMatchObject({
+      model: embedder,
+      upstream: "fake",
+      targetModel: embedder,
+      attempts: 1,
+      status: 429,
+      fault: "upstream_rate_limit",
+      ...nothingUsed,
+    });
+  });
+
+  test("in the middle of a stream", async () => {
+    fake.script({ stream: "error" });
+    const response = await gateway.post("/v1/images/generations", {
+      model: painter,
+      prompt: "a",
+      stream: true,
+      partial_images: 1,
+    });
+    await response.text();
+    expect(rowOf(response)).toMatchObject({ status: 502, fault: "upstream_error", images: null });
+  });
+
+  test("because the caller left", async () => {
+    fake.script({ delayMs: 5_000 });
+    const before = gateway.rows().length;
+    const leaving = new AbortController();
+    const call = fetch(`${gateway.url}/v1/embeddings`, {
+      method: "POST",
+      headers: { ...bearer, "content-type": "application/json" },
+      body: JSON.stringify({ model: embedder, input: "a" }),
+      signal: leaving.signal,
+    });
+    await fake.arrived(1);
+    leaving.abort();
+    await call.catch(() => undefined);
+    await until(() => gateway.rows().length > before);
+    expect(gateway.rows().at(-1)).toMatchObject({
+      status: 499,
+      fault: "client_closed",
+      attempts: 1,
+    });
+  });
+});
+
+test("who has no valid key leaves no row", async () => {
+  const before = gateway.rows().length;
+  for (const authorization of ["", "Bearer sk-wrong", "Basic x"]) {
+    const response = await gateway.post(
+      "/v1/embeddings",
+      { model: embedder, input: "a" },
+      { authorization },
+    );
+    expect(response.status).toBe(401);
+  }
+  expect(gateway.rows()).toHaveLength(before);
+});
+
+test("a hundred calls at once are a hundred rows", async () => {
+  const before = gateway.rows().length;
+  const answers = await Promise.all(
+    Array.from({ length: 100 }, (_, at) =>
+      gateway.post("/v1/embeddings", { model: embedder, input: `${at}` }),
+    ),
+  );
+  const ids = answers.map(({ headers }) => headers.get("x-request-id") ?? "");
+  expect(new Set(ids).size).toBe(100);
+  const rows = gateway.rows().slice(before);
+  expect(rows.map(({ requestId }) => requestId).sort()).toEqual(ids.sort());
+});
+
+describe("old rows are taken out", () => {
+  const row = (at: number): LedgerRow =>
+    ledgerRow(at, { requestId: `req_${Bun.randomUUIDv7("hex", at).replaceAll("-", "")}` });
+
+  test("the oldest first, in small bites, and only those that are old enough", () => {
+    using folder = temporaryFolder();
+    const file = new LedgerFile({ folder: folder.path, maxBytes: 0 });
+    const times = Array.from({ length: 30 }, (_, at) => 1_700_000_000_000 + at * 1000);
+    file.write(times.toReversed().map(row));
+    const before = times[20]!;
+    expect(file.prune(before, 8)).toBe(8);
+    expect(file.recent(100).map(({ at }) => at)).toEqual(times.slice(8).toReversed());
+    expect(file.prune(before, 100)).toBe(12);
+    expect(file.prune(before, 100)).toBe(0);
+    expect(file.recent(100).map(({ at }) => at)).toEqual(times.slice(20).toReversed());
+    file.close();
+  });
+
+  test("and the room they leave is used again", () => {
+    using folder = temporaryFolder();
+    const file = new LedgerFile({ folder: folder.path, maxBytes: 64 * 1024 });
+    const fill = (): number => {
+      for (let written = 0; ; written++) {
+        try {
+          file.write([row(1_700_000_000_000 + written)]);
+        } catch (error) {
+          expect(String(error)).toContain("full");
+          return written;
+        }
+      }
+    };
+    expect(fill()).toBeGreaterThan(50);
+    file.prune(Date.now(), 40);
+    expect(fill()).toBeGreaterThan(20);
+    file.close();
+  });
+});

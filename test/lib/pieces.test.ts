@@ -1,0 +1,78 @@
+/** An answer that came in pieces is read as if it had come in one. */
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import { Pieces, releaseWhole } from "../../server/lib/chunked-bytes.ts";
+import { tries } from "../laws/law.ts";
+import { inPieces } from "../pieces.ts";
+
+/** Few different bytes, so that what is sought is there, and often nearly. */
+const texts = fc.string({ unit: fc.constantFrom("a", "b", "c"), maxLength: 60 });
+const sought = fc.string({ unit: fc.constantFrom("a", "b"), minLength: 1, maxLength: 5 });
+const cuts = fc.array(fc.nat(60), { maxLength: 8 });
+
+describe("bytes in pieces", () => {
+  test("are the same bytes, wherever they are cut", () => {
+    fc.assert(
+      fc.property(texts, cuts, fc.array(fc.nat(62), { maxLength: 20 }), (text, at, places) => {
+        const whole = Buffer.from(text);
+        const pieces = inPieces(whole, at);
+        expect(pieces.length).toBe(whole.length);
+        expect(pieces.whole().equals(whole)).toBe(true);
+        // There and back, as whoever looks for something goes.
+        for (const place of places) expect(pieces.byte(place)).toBe(whole[place]);
+      }),
+      tries(1000),
+    );
+  });
+
+  test("are searched beyond the end of a piece", () => {
+    fc.assert(
+      fc.property(texts, cuts, sought, fc.nat(62), (text, at, needle, from) => {
+        const whole = Buffer.from(text);
+        const pieces = inPieces(whole, at);
+        const wanted = Buffer.from(needle);
+        expect(pieces.indexOf(wanted, from)).toBe(whole.indexOf(wanted, from));
+        const [byte] = wanted as unknown as [number];
+        expect(pieces.indexOf(byte, from)).toBe(whole.indexOf(byte, from));
+      }),
+      tries(3000),
+    );
+  });
+
+  test("are copied, viewed and read from any place to any other", () => {
+    fc.assert(
+      fc.property(texts, cuts, fc.nat(60), fc.nat(60), (text, at, one, other) => {
+        const whole = Buffer.from(text);
+        const pieces = inPieces(whole, at);
+        const [from, to] = [one, other]
+          .map((place) => Math.min(place, whole.length))
+          .sort((a, b) => a - b) as [number, number];
+        const copy = Buffer.alloc(to - from + 2, "x");
+        pieces.copy(copy, 1, from, to);
+        expect(copy.toString()).toBe(`x${text.slice(from, to)}x`);
+        expect(pieces.view(from, to).toString()).toBe(text.slice(from, to));
+        expect(pieces.text(from, to)).toBe(text.slice(from, to));
+      }),
+      tries(1000),
+    );
+  });
+
+  test("that are gone are not taken for others", () => {
+    const list = [Buffer.alloc(100_000, "a"), Buffer.alloc(100_000, "b")].map((piece) => {
+      const own = Buffer.allocUnsafeSlow(piece.length);
+      piece.copy(own);
+      return own;
+    });
+    const pieces = new Pieces(list);
+    for (const piece of list) releaseWhole(piece);
+    expect(() => pieces.view(10, 20)).toThrow();
+    expect(() => pieces.text(99_990, 100_010)).toThrow();
+    expect(() => pieces.copy(Buffer.alloc(10), 0, 10, 20)).toThrow();
+  });
+
+  test("that share their memory with others are left to them", () => {
+    const shared = Buffer.allocUnsafeSlow(100_000).fill("s");
+    releaseWhole(shared.subarray(0, 50_000));
+    expect(shared.toString("latin1", 0, 3)).toBe("sss");
+  });
+});

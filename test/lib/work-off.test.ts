@@ -1,0 +1,80 @@
+/** A pile is worked off from the top, some at a time, and nothing is left running behind. */
+import { describe, expect, test } from "bun:test";
+import { workOff } from "../../server/lib/run-concurrently.ts";
+import { outcomeOf, settled } from "../embeddings/travelling-fixture.ts";
+
+/** Work that ends when told to. */
+function held() {
+  const begun: string[] = [];
+  const ends = new Map<string, PromiseWithResolvers<void>>();
+  const work = (item: string): Promise<void> => {
+    begun.push(item);
+    const end = Promise.withResolvers<void>();
+    ends.set(item, end);
+    return end.promise;
+  };
+  const end = async (item: string, error?: Error): Promise<void> => {
+    if (error) ends.get(item)?.reject(error);
+    else ends.get(item)?.resolve();
+    await settled();
+  };
+  return { begun, work, end };
+}
+
+describe("a pile of work", () => {
+  test("is begun at once, from the top, as much as may run", async () => {
+    const { begun, work, end } = held();
+    const done = workOff(["c", "b", "a"], 2, work);
+    expect(begun).toEqual(["a", "b"]);
+    await end("b");
+    expect(begun).toEqual(["a", "b", "c"]);
+    await end("a");
+    await end("c");
+    await done;
+  });
+
+  test("that is empty is done", async () => {
+    await workOff([], 3, () => Promise.reject(new Error("nothing to do")));
+  });
+
+  test("may grow while it is worked off, and what is added runs side by side", async () => {
+    const { begun, work, end } = held();
+    const pile = ["whole"];
+    const done = workOff(pile, 2, async (item) => {
+      await work(item);
+      if (item === "whole") pile.push("right", "left");
+    });
+    await end("whole");
+    expect(begun).toEqual(["whole", "left", "right"]);
+    await end("left");
+    await end("right");
+    await done;
+  });
+
+  test("is left after the first failure, once what was running has ended", async () => {
+    const { begun, work, end } = held();
+    let over = false;
+    const outcome = outcomeOf(workOff(["d", "c", "b", "a"], 3, work)).finally(() => {
+      over = true;
+    });
+    const first = new Error("first");
+    await end("b", first);
+    await end("a", new Error("second"));
+    expect(over).toBe(false);
+    await end("c");
+    expect(await outcome).toEqual({ error: first });
+    expect(begun).toEqual(["a", "b", "c"]);
+  });
+
+  test("may be very high", async () => {
+    let sum = 0;
+    await workOff(
+      Array.from({ length: 100_000 }, () => 1),
+      8,
+      async (item) => {
+        sum += item;
+      },
+    );
+    expect(sum).toBe(100_000);
+  });
+});

@@ -1,0 +1,136 @@
+/** Where limits are written down: in the file and with keys; what a slip in them is told; what a reload does to counts. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { readConfig } from "../../server/config/read-yaml.ts";
+import { startFake } from "../fake-upstream.ts";
+import { type GatewayProcess, startProcess, temporaryFolder } from "../harness.ts";
+import { until } from "../http/edge-fixture.ts";
+import { embedder, yamlFor } from "./limits-fixture.ts";
+import { vexel } from "../process/process-fixture.ts";
+
+const problemsOf = (text: string): string[] => {
+  const read = readConfig({ text, file: "vexel.yaml", env: {} });
+  return read.ok ? [] : read.problems.map(({ key, message }) => `${key}: ${message}`);
+};
+const key = "sk-0123456789abcdef";
+
+describe("a slip is told with its place", () => {
+  test.each([
+    [
+      `keys: [{ name: a, key: ${key}, limits: { requestsPerMinut: 3 } }]`,
+      /keys\[0\]\.limits\.requestsPerMinut: unknown key \(did you mean `requestsPerMinute`\?\)/,
+    ],
+    [`keys: [{ name: a, key: ${key}, limits: { requestsPerMinute: 0 } }]`, /must be at least 1/],
+    [`keys: [{ name: a, key: ${key}, limits: { concurrent: 1.5 } }]`, /must be a whole number/],
+    [
+      `keys: [{ name: a, key: ${key}, limits: { megapixelsPerMinute: -1 } }]`,
+      /must be at least 0\.001/,
+    ],
+    [
+      `keys: [{ name: a, key: ${key}, project: acme }]\nprojects: [{ name: acmee }]`,
+      /keys\[0\]\.project: no project is called "acme" \(did you mean "acmee"\?\)/,
+    ],
+    [
+      "projects: [{ name: a }, { name: a }]",
+      /projects\[1\]\.name: "a" is the same as projects\[0\]\.name/,
+    ],
+    ["projects: [{ nam: a }]", /projects\[0\]\.nam: unknown key \(did you mean `name`\?\)/],
+    [
+      "upstreams: [{ id: o, kind: openai, apiKey: sk-x, limits: { perMinute: 3 } }]",
+      /upstreams\[0\]\.limits\.perMinute: unknown key/,
+    ],
+  ])("%s", (text, message) => {
+    expect(problemsOf(text).join("\n")).toMatch(message);
+  });
+});
+
+describe("beside a running gateway", () => {
+  const fake = startFake();
+  const folder = temporaryFolder();
+  const data = join(folder.path, "data");
+  let gateway: GatewayProcess;
+  const write = (one: string, projects = "  - { name: acme, limits: { requestsPerMinute: 2 } }") =>
+    writeFileSync(join(folder.path, "vexel.yaml"), yamlFor(fake.url, { keys: { one }, projects }));
+  const ask = (secret: string) =>
+    gateway.post(
+      "/v1/embeddings",
+      { model: embedder, input: "a", dimensions: 2 },
+      { authorization: `Bearer ${secret}` },
+    );
+  const left = async (secret: string): Promise<string | null> => {
+    const response = await ask(secret);
+    await response.text();
+    return response.headers.get("x-ratelimit-remaining-requests");
+  };
+  beforeAll(async () => {
+    const yaml = yamlFor(fake.url, {
+      keys: { one: "limits: { requestsPerMinute: 100 }" },
+      projects: "  - { name: acme, limits: { requestsPerMinute: 2 } }",
+    });
+    gateway = await startProcess({ folder: folder.path, yaml });
+  });
+  afterAll(async () => {
+    gateway.kill("SIGKILL");
+    await gateway.exited;
+    fake.close();
+    folder[Symbol.dispose]();
+  });
+  const create = async (...args: string[]): Promise<string> => {
+    const env = { VEXEL_DATA: data };
+    const { code, out } = await vexel(["keys", "create", ...args], { cwd: folder.path, env });
+    expect(code).toBe(0);
+    const secret = out.trim();
+    for (;;) {
+      const models = await fetch(`${gateway.url}/v1/models`, {
+        headers: { authorization: `Bearer ${secret}` },
+      });
+      await models.text();
+      if (models.status === 200) return secret;
+      await Bun.sleep(20);
+    }
+  };
+
+  test("a key of the command line has the limits and the project it was made with", async () => {
+    const own = await create("--name", "own", "--requests-per-minute", "7", "--concurrent", "2");
+    expect(await left(own)).toBe("6");
+    const shared = await create("--name", "shared", "--project", "acme");
+    expect(await left(shared)).toBe("1");
+    const listed = await vexel(["keys", "list"], { cwd: folder.path, env: { VEXEL_DATA: data } });
+    expect(listed.out).toMatch(/own +sk-vx-\S+ +\* +7 requests\/min, 2 at once/);
+    expect(listed.out).toMatch(/shared +sk-vx-\S+ +\* +acme/);
+  });
+
+  test("a limit that is no number is refused, and no key is made", async () => {
+    const wrong = await vexel(["keys", "create", "--tokens-per-minute", "lots"], {
+      cwd: folder.path,
+      env: { VEXEL_DATA: data },
+    });
+    expect(wrong.code).toBe(2);
+    expect(wrong.err).toContain('--tokens-per-minute must be a number above 0, not "lots".');
+  });
+
+  test("a change of the file keeps what was used, and a limit that is gone holds nobody back", async () => {
+    const secret = "sk-limited-one-0123456789";
+    for (let at = 0; at < 50; at++) await left(secret);
+    const reloads = () => gateway.output().split('"config-reloaded"').length;
+    const before = reloads();
+    write("limits: { requestsPerMinute: 1000 }");
+    await until(() => reloads() > before);
+    const remaining = Number(await left(secret));
+    // Half of it was used, so half of it is; a little has come in since.
+    expect(remaining).toBeGreaterThan(480);
+    expect(remaining).toBeLessThan(650);
+    write("");
+    await until(() => reloads() > before + 1);
+    expect(await left(secret)).toBeNull();
+  });
+
+  test("a change of a project alone is a change", async () => {
+    const reloads = () => gateway.output().split('"config-reloaded"').length;
+    const before = reloads();
+    write("", "  - { name: acme, limits: { requestsPerMinute: 5000 } }");
+    await until(() => reloads() > before);
+    expect(gateway.output()).toContain("1 project changed");
+  });
+});

@@ -1,0 +1,62 @@
+/** A limit that is raised lets in those who wait for it, whether anyone new comes or not; and what nobody made uses up none. */
+import { expect, test } from "bun:test";
+import { Admission } from "../../server/limits/admission.ts";
+import type { Caller } from "../../server/auth/authenticate.ts";
+import { demandOf, spentOf } from "../../server/limits/request-cost.ts";
+import type { Route } from "../../server/auth/resolve-model.ts";
+import { GatewayError } from "../../server/lib/gateway-error.ts";
+import type { Limits } from "../../server/lib/limits.ts";
+import type { EmbeddingsQuery } from "../../server/upstream/contract.ts";
+
+const query: EmbeddingsQuery = {
+  model: "m",
+  input: { kind: "text", texts: ["a red boat"] },
+  single: true,
+  encoding: "float",
+  rest: {},
+};
+
+test("a call that waits goes in within one look at those who wait", async () => {
+  let limits: ReadonlyMap<string, Limits> = new Map([["key:one", { concurrent: 1 }]]);
+  let look: (() => void) | undefined;
+  const admission = new Admission({
+    snapshot: () => ({ limits }),
+    maxImageCalls: 1,
+    maxWaiting: 10,
+    waitMs: { embedding: 10_000, image: 10_000 },
+    clock: () => 0,
+    repeat: (again) => {
+      look = again;
+      return () => undefined;
+    },
+  });
+  const enter = () =>
+    admission.enter({
+      caller: { id: "one", name: "one", scopes: ["key:one"] } as unknown as Caller,
+      route: { id: "m", kind: "embedding" } as unknown as Route,
+      query,
+      signal: () => new AbortController().signal,
+    });
+  enter();
+  let inside = false;
+  const waiting = Promise.resolve(enter()).then(() => {
+    inside = true;
+  });
+  look?.();
+  await Bun.sleep(0);
+  expect(inside).toBe(false);
+  limits = new Map([["key:one", { concurrent: 2 }]]);
+  look?.();
+  await Bun.sleep(0);
+  expect(inside).toBe(true);
+  await waiting;
+});
+
+test("a call that came to a place which is none counts as a request, and for nothing else", () => {
+  const guess = demandOf(query);
+  const error = new GatewayError("upstream_error", "no", { unmade: true });
+  expect(guess.tokens).toBeGreaterThan(0);
+  expect(spentOf(guess, { usage: undefined, asked: true, error })).toEqual({
+    ...{ requests: 1, tokens: 0, images: 0, pixels: 0 },
+  });
+});

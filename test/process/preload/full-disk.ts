@@ -1,0 +1,24 @@
+/** Runs inside a gateway of a test: while the file TEST_DISK_FULL exists, the ledger gets ENOSPC, and garbage is collected. */
+import { existsSync } from "node:fs";
+import { LedgerFile } from "../../../server/storage/ledger-file.ts";
+import { LedgerJournal } from "../../../server/storage/ledger-journal.ts";
+
+const mark = process.env.TEST_DISK_FULL ?? "";
+
+function check(): void {
+  if (!existsSync(mark)) return;
+  throw Object.assign(new Error("ENOSPC: no space left on device, write"), { code: "ENOSPC" });
+}
+
+const { append } = LedgerJournal.prototype;
+LedgerJournal.prototype.append = function (rows) {
+  check();
+  append.call(this, rows);
+};
+const { write } = LedgerFile.prototype;
+LedgerFile.prototype.write = function (rows) {
+  check();
+  write.call(this, rows);
+};
+
+setInterval(() => Bun.gc(true), 50);

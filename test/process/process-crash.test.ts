@@ -1,0 +1,216 @@
+/** A gateway in which something throws that nobody catches: it says so, finishes requests in flight, and starts anew. */
+import { afterAll, afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { readdirSync, readlinkSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { planRestart } from "../../server/wiring/crash-guard.ts";
+import { startFake } from "../fake-upstream.ts";
+import {
+  configFor,
+  type GatewayProcess,
+  readLedger,
+  startProcess,
+  temporaryFolder,
+} from "../harness.ts";
+import { embedder, painter, until } from "../http/edge-fixture.ts";
+import { imageReply, largePng } from "../images/large-image-fixture.ts";
+
+const fake = startFake();
+afterAll(() => fake.close());
+let folder: ReturnType<typeof temporaryFolder>;
+let running: GatewayProcess | undefined;
+beforeEach(() => {
+  fake.clear();
+  folder = temporaryFolder();
+});
+afterEach(async () => {
+  running?.kill("SIGKILL");
+  await running?.exited;
+  running = undefined;
+  folder[Symbol.dispose]();
+});
+
+const preloadPath = (name: string): string => join(import.meta.dir, "preload", name);
+
+function freePort(): number {
+  const listener = Bun.listen({
+    hostname: "127.0.0.1",
+    port: 0,
+    socket: { data: () => undefined },
+  });
+  listener.stop(true);
+  return listener.port;
+}
+
+async function start(
+  env: Record<string, string> = {},
+  preload = "crash.ts",
+): Promise<GatewayProcess> {
+  running = await startProcess({
+    folder: folder.path,
+    yaml: configFor(fake.url),
+    env: { PORT: String(freePort()), ...env },
+    preload: preloadPath(preload),
+  });
+  return running;
+}
+
+const startsOf = ({ output }: GatewayProcess): number => output().split("Base URL").length - 1;
+const embed = ({ post }: GatewayProcess): Promise<Response> =>
+  post("/v1/embeddings", { model: embedder, input: "a" });
+
+describe.each([
+  ["exception", "uncaught-exception"],
+  ["rejection", "unhandled-rejection"],
+])("after an uncaught %s", (kind, event) => {
+  test("it is logged with its stack, a request in flight is answered, and the gateway serves again", async () => {
+    const gateway = await start({ TEST_CRASH_KIND: kind });
+    expect((await embed(gateway)).status).toBe(200);
+    fake.script({ delayMs: 1500 });
+    const slow = embed(gateway);
+    await fake.arrived(2);
+    gateway.kill("SIGUSR2");
+    const response = await slow;
+    expect(response.status).toBe(200);
+    expect(await response.json()).toMatchObject({ object: "list" });
+
+    await until(() => startsOf(gateway) === 2, 20_000);
+    const line = gateway
+      .output()
+      .split("\n")
+      .find((each) => each.includes(`"event":"${event}"`));
+    expect(JSON.parse(line!).error).toMatch(
+      /a defect that nobody catches[\s\S]*preload\/crash\.ts/,
+    );
+    expect(gateway.output()).toContain('"event":"stopping","reason":"crash","inHand":1');
+    expect(gateway.output()).toContain('"event":"restarting","crashes":1');
+    // The same address and the same process: nobody outside has to do anything.
+    const next = await embed(gateway);
+    expect(next.status).toBe(200);
+    expect(readLedger(join(folder.path, "data"))).toHaveLength(3);
+    gateway.kill("SIGTERM");
+    expect(await gateway.exited).toBe(0);
+  });
+});
+
+test("a gateway that starts anew leaves no file of the run before it open", async () => {
+  const gateway = await start();
+  expect((await embed(gateway)).status).toBe(200);
+  const before = filesOf(gateway.pid);
+  gateway.kill("SIGUSR2");
+  await until(() => startsOf(gateway) === 2, 20_000);
+  expect((await embed(gateway)).status).toBe(200);
+  expect(filesOf(gateway.pid)).toEqual(before);
+});
+
+test("a gateway that crashes again and again soon after its start gives up with exit code 70 and says so", async () => {
+  const gateway = await start({ TEST_CRASH_EVERY_MS: "100" });
+  expect(await gateway.exited).toBe(70);
+  expect(startsOf(gateway)).toBe(5);
+  expect(gateway.output()).toContain('"event":"crashed-repeatedly"');
+  expect(gateway.output()).toContain("crashed 5 times in a row soon after its start");
+});
+
+test("with VEXEL_ON_CRASH=exit a crash ends the gateway with exit code 70, requests in flight finished", async () => {
+  const gateway = await start({ VEXEL_ON_CRASH: "exit" });
+  fake.script({ delayMs: 500 });
+  const slow = embed(gateway);
+  await fake.arrived(1);
+  gateway.kill("SIGUSR2");
+  expect((await slow).status).toBe(200);
+  expect(await gateway.exited).toBe(70);
+  expect(startsOf(gateway)).toBe(1);
+});
+
+test("a gateway that is told to stop while it drains after a crash does not start anew", async () => {
+  const gateway = await start();
+  fake.script({ delayMs: 1500 });
+  const slow = embed(gateway);
+  await fake.arrived(1);
+  gateway.kill("SIGUSR2");
+  await until(() => gateway.output().includes('"reason":"crash"'));
+  gateway.kill("SIGTERM");
+  expect((await slow).status).toBe(200);
+  expect(await gateway.exited).toBe(70);
+  expect(startsOf(gateway)).toBe(1);
+});
+
+test("a start that fails because the port is in use is not repeated", async () => {
+  const taken = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data: () => undefined } });
+  const words = await start({ PORT: String(taken.port), HOST: "127.0.0.1" }).then(
+    () => "started",
+    (error: Error) => error.message,
+  );
+  taken.stop(true);
+  expect(words).toContain("exit code 1");
+  expect(words.split("is already in use")).toHaveLength(2);
+});
+
+test("pauses between restarts grow, and a process that ran for a while begins anew", () => {
+  expect(planRestart(undefined, 100)).toEqual({ crashes: 1, delayMs: 0 });
+  expect(planRestart("1", 100)).toEqual({ crashes: 2, delayMs: 1000 });
+  expect(planRestart("3", 100)).toEqual({ crashes: 4, delayMs: 4000 });
+  expect(planRestart("4", 100)).toEqual({ crashes: 5, delayMs: undefined });
+  expect(planRestart("4", 120_000)).toEqual({ crashes: 1, delayMs: 0 });
+});
+
+/** What a process has open, without sockets and what the runtime opens as it likes. */
+const filesOf = (pid: number): string[] =>
+  readdirSync(`/proc/${pid}/fd`)
+    .flatMap((fd) => {
+      try {
+        return [readlinkSync(`/proc/${pid}/fd/${fd}`)];
+      } catch {
+        return [];
+      }
+    })
+    .filter((path) => path.startsWith(folder.path))
+    .map((path) => path.replace(/-[\da-f-]{36}\./, "-ID."))
+    .toSorted();
+
+describe("a disk that is full when an image request ends", () => {
+  test.each([
+    ["generations", false],
+    ["generations", true],
+    ["edits", false],
+    ["edits", true],
+  ] as const)("does not end the gateway: %s, streamed: %p", async (operation, stream) => {
+    const full = join(folder.path, "disk-full");
+    const gateway = await start(
+      { TEST_DISK_FULL: full, VEXEL_MAX_IMAGE_CALLS: "1", VEXEL_QUEUE_MAX: "0" },
+      "full-disk.ts",
+    );
+    const before = filesOf(gateway.pid);
+    const kind = operation === "edits" ? "image_edit" : "image_generation";
+    fake.script({ reply: imageReply(largePng(12 * 1024 * 1024), kind, stream) });
+    // The ledger is idle: its last row is on disk.
+    writeFileSync(full, "");
+    const body = new FormData();
+    for (const [name, value] of Object.entries({
+      model: painter,
+      prompt: "an otter",
+      stream: String(stream),
+    }))
+      body.append(name, value);
+    if (operation === "edits") body.append("image", new Blob([largePng(600 * 1024)]), "large.png");
+    const response =
+      operation === "edits"
+        ? await fetch(`${gateway.url}/v1/images/edits`, {
+            method: "POST",
+            headers: { authorization: "Bearer sk-test-0123456789abcdef" },
+            body,
+          })
+        : await gateway.post("/v1/images/generations", { model: painter, prompt: "x", stream });
+    expect(await response.text()).toContain("ledger_unavailable");
+    // The garbage collector has had several turns.
+    await Bun.sleep(300);
+    rmSync(full);
+    await until(() => gateway.output().includes("ledger-recovered"));
+    await until(() => filesOf(gateway.pid).join() === before.join());
+    fake.clear();
+    const next = await gateway.post("/v1/images/generations", { model: painter, prompt: "next" });
+    expect(next.status).toBe(200);
+    expect(startsOf(gateway)).toBe(1);
+    expect(gateway.output()).not.toContain("uncaught");
+    expect(readLedger(join(folder.path, "data"))).toHaveLength(2);
+  });
+});

@@ -1,0 +1,126 @@
+/** The configuration changes under a running gateway: within a second, whole or not at all, and nobody notices. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { renameSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { startFake } from "../fake-upstream.ts";
+import { configFor, type GatewayProcess, startProcess, temporaryFolder } from "../harness.ts";
+import { embedder, until } from "../http/edge-fixture.ts";
+
+const fake = startFake();
+const folder = temporaryFolder();
+const path = join(folder.path, "vexel.yaml");
+let gateway: GatewayProcess;
+beforeAll(async () => {
+  gateway = await startProcess({ folder: folder.path, yaml: configFor(fake.url) });
+});
+afterAll(async () => {
+  gateway.kill("SIGKILL");
+  await gateway.exited;
+  fake.close();
+  folder[Symbol.dispose]();
+});
+
+const withModel = (id: string): string =>
+  configFor(fake.url).replace(
+    "models:\n",
+    `models:\n  - { id: ${id}, kind: embedding, targets: [{ upstream: fake, model: ${embedder} }] }\n`,
+  );
+const ask = (model: string) => gateway.post("/v1/embeddings", { model, input: "a", dimensions: 2 });
+const count = (event: string): number => gateway.output().split(`"event":"${event}"`).length - 1;
+
+/** Milliseconds until the model answers. */
+async function untilServed(model: string): Promise<number> {
+  const from = performance.now();
+  for (;;) {
+    const response = await ask(model);
+    await response.text();
+    if (response.status === 200) return performance.now() - from;
+    if (performance.now() - from > 10_000) throw new Error(`${model} was never served`);
+    await Bun.sleep(20);
+  }
+}
+
+describe("while requests flow", () => {
+  test("five changes take effect, each within a second or so, and not one request fails", async () => {
+    let flowing = true;
+    const statuses = new Map<number | string, number>();
+    const flow = async (): Promise<void> => {
+      while (flowing) {
+        const status = await ask(embedder).then(
+          async (response) => {
+            await response.text();
+            return response.status;
+          },
+          (error: unknown) => String(error),
+        );
+        statuses.set(status, (statuses.get(status) ?? 0) + 1);
+      }
+    };
+    const flows = Array.from({ length: 4 }, flow);
+    const took: number[] = [];
+    for (let i = 0; i < 5; i++) {
+      const text = withModel(`new-${i}`);
+      // As editors do it, one way or the other.
+      if (i % 2 === 0) writeFileSync(path, text);
+      else {
+        writeFileSync(`${path}.tmp`, text);
+        renameSync(`${path}.tmp`, path);
+      }
+      took.push(await untilServed(`new-${i}`));
+    }
+    flowing = false;
+    await Promise.all(flows);
+    expect([...statuses.keys()]).toEqual([200]);
+    expect(statuses.get(200)).toBeGreaterThan(50);
+    // A second is the promise; the machine of a test may have other things to do.
+    expect(Math.min(...took)).toBeLessThan(1_000);
+    expect(Math.max(...took)).toBeLessThan(3_000);
+    // Lines are held back a moment before they are written.
+    await until(() => count("config-reloaded") >= 5);
+    expect(count("config-reloaded")).toBe(5);
+  }, 30_000);
+
+  test("a bad edit changes nothing and is reported with its place; a good one is taken again", async () => {
+    writeFileSync(path, withModel("kept"));
+    await untilServed("kept");
+    const before = count("config-rejected");
+    writeFileSync(path, withModel("kept").replace("kind: openai", "kind: opnai"));
+    await until(() => count("config-rejected") > before);
+    const line = gateway
+      .output()
+      .split("\n")
+      .findLast((each) => each.includes("config-rejected"));
+    const { level, problem } = JSON.parse(line!) as { level: string; problem: string };
+    expect(level).toBe("error");
+    expect(problem).toMatch(/vexel\.yaml:3:\d+ upstreams\[0\]\.kind: /);
+    expect(problem).toContain("openai");
+    expect((await ask("kept")).status).toBe(200);
+
+    writeFileSync(path, "models: [");
+    await until(() => count("config-rejected") > before + 1);
+    expect((await ask("kept")).status).toBe(200);
+
+    writeFileSync(path, withModel("taken-again"));
+    await untilServed("taken-again");
+    expect((await ask("kept")).status).toBe(404);
+  }, 30_000);
+
+  test("a key that is taken out of the file no longer opens anything", async () => {
+    const extra = "sk-extra-0123456789abcdef";
+    const list = () =>
+      fetch(`${gateway.url}/v1/models`, { headers: { authorization: `Bearer ${extra}` } });
+    writeFileSync(path, `${configFor(fake.url)}  - { name: extra, key: ${extra} }\n`);
+    const status = async () => (await list()).status;
+    let last = 0;
+    const becomes = async (wanted: number): Promise<void> => {
+      for (let i = 0; i < 200 && last !== wanted; i++) {
+        last = await status();
+        await Bun.sleep(25);
+      }
+      expect(last).toBe(wanted);
+    };
+    await becomes(200);
+    writeFileSync(path, configFor(fake.url));
+    await becomes(401);
+  }, 30_000);
+});

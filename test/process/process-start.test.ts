@@ -1,0 +1,291 @@
+/** The first minute: one command, and a key, an address and a line that works when pasted. */
+import { afterEach, describe, expect, test } from "bun:test";
+import { mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { loadSnapshot } from "../../server/config/load-snapshot.ts";
+import { welcomeText } from "../../server/wiring/startup-message.ts";
+import {
+  configFor,
+  type GatewayProcess,
+  startProcess,
+  temporaryFolder,
+  testKey,
+} from "../harness.ts";
+import { until } from "../http/edge-fixture.ts";
+import { cleanEnvironment, vexel } from "./process-fixture.ts";
+
+const running: GatewayProcess[] = [];
+const start = async (...args: Parameters<typeof startProcess>): Promise<GatewayProcess> => {
+  const gateway = await startProcess(...args);
+  running.push(gateway);
+  return gateway;
+};
+const stop = async (gateway: GatewayProcess): Promise<void> => {
+  gateway.kill("SIGKILL");
+  await gateway.exited;
+};
+afterEach(async () => {
+  await Promise.all(running.splice(0).map(stop));
+});
+
+const keyIn = (text: string): string | undefined => /API key {3}(sk-\S+)/.exec(text)?.[1];
+const modelsWith = (gateway: GatewayProcess, key: string) =>
+  fetch(`${gateway.url}/v1/models`, { headers: { authorization: `Bearer ${key}` } });
+
+test("the first start prints an address, a key and a curl line that works in bash", async () => {
+  using folder = temporaryFolder();
+  const gateway = await start({ folder: folder.path });
+  const text = gateway.output();
+  expect(text).toContain(`Base URL  ${gateway.url}/v1`);
+  const key = keyIn(text);
+  expect(key).toMatch(/^sk-vx-[\w-]{43}$/);
+  expect((await modelsWith(gateway, key!)).status).toBe(200);
+
+  const curl = text.slice(text.indexOf("curl "), text.indexOf("}'") + 2);
+  expect(curl).toContain(key!);
+  const bash = Bun.spawn(["bash", "-c", `set -eu; ${curl}`], {
+    env: cleanEnvironment(),
+    stdout: "pipe",
+    stderr: "ignore",
+  });
+  const answer = JSON.parse(await new Response(bash.stdout).text()) as {
+    data: { embedding: number[] }[];
+  };
+  expect(answer.data[0]?.embedding).toHaveLength(384);
+}, 30_000);
+
+test("the second start prints no key, and the first one still works", async () => {
+  using folder = temporaryFolder();
+  const first = await start({ folder: folder.path });
+  const key = keyIn(first.output())!;
+  await stop(first);
+  const second = await start({ folder: folder.path });
+  expect(second.output()).not.toContain("sk-vx-");
+  expect(second.output()).toContain("1 in use");
+  expect((await modelsWith(second, key)).status).toBe(200);
+});
+
+test("a second gateway is not let near the data folder of one that runs, and commands are", async () => {
+  using folder = temporaryFolder();
+  const first = await start({ folder: folder.path });
+  const key = keyIn(first.output())!;
+  const data = join(folder.path, "data");
+  const env = { PORT: "0", VEXEL_DATA: data };
+  const second = await vexel(["serve"], { cwd: folder.path, env });
+  expect(second.code).toBe(1);
+  expect(second.err).toContain(`Another gateway is running with the data folder ${data}.`);
+  expect(second.err).toContain("VEXEL_DATA=");
+  expect((await modelsWith(first, key)).status).toBe(200);
+  for (const command of [["keys", "create", "--name", "beside"], ["keys", "list"], ["check"]]) {
+    const { code, err } = await vexel(command, { cwd: folder.path, env });
+    expect(code, err).toBe(0);
+  }
+  // Killed, so that it could not let go of anything itself.
+  await stop(first);
+  const third = await start({ folder: folder.path });
+  expect((await modelsWith(third, key)).status).toBe(200);
+}, 30_000);
+
+test("a configuration with keys of its own needs no other", async () => {
+  using folder = temporaryFolder();
+  const gateway = await start({ folder: folder.path, yaml: configFor("http://127.0.0.1:9/v1") });
+  expect(gateway.output()).not.toContain("sk-vx-");
+});
+
+describe("a model of one's own whose folder holds none", () => {
+  const yamlFor = (path: string): string => `
+upstreams:
+  - { id: mine, kind: local, path: ${path} }
+models:
+  - { id: mine, kind: embedding, targets: [{ upstream: mine, model: mine }] }
+keys:
+  - { name: test, key: ${testKey} }
+`;
+
+  test("ends the start as it ends a check: exit code 1, with the place", async () => {
+    using folder = temporaryFolder();
+    const empty = join(folder.path, "empty");
+    mkdirSync(empty);
+    writeFileSync(join(folder.path, "vexel.yaml"), yamlFor(empty));
+    const env = { PORT: "0", VEXEL_DATA: join(folder.path, "data") };
+    const check = await vexel(["check"], { cwd: folder.path, env });
+    const serve = await vexel(["serve"], { cwd: folder.path, env });
+    expect(serve).toEqual({ code: 1, out: "", err: check.err });
+    expect(serve.err).toMatch(/vexel\.yaml:\d+/);
+    expect(serve.err).toContain("has no tokenizer.json");
+  });
+
+  test("is not taken over by a gateway that runs", async () => {
+    using folder = temporaryFolder();
+    const yaml = configFor("http://127.0.0.1:9/v1");
+    const gateway = await start({ folder: folder.path, yaml });
+    writeFileSync(join(folder.path, "vexel.yaml"), yamlFor(folder.path));
+    await until(() => gateway.output().includes("config-rejected"));
+    const { data } = (await (await modelsWith(gateway, testKey)).json()) as {
+      data: { id: string }[];
+    };
+    const ids = data.map(({ id }) => id);
+    expect(ids).toContain("gpt-image-2");
+    expect(ids).not.toContain("mine");
+  });
+});
+
+test("a variable that is named like a setting and is none is told of, with what it may be meant for", async () => {
+  using folder = temporaryFolder();
+  const env = {
+    VEXEL_LOG_LEVLE: "silent",
+    VEXEL_BOGUS: "1",
+    VEXEL_OUR_TOKEN: "x-0123456789",
+    // What README.md, and Kubernetes beside a service "vexel", set.
+    VEXEL_KEY: "sk-mine",
+    VEXEL_PORT: "tcp://10.0.0.1:80",
+    VEXEL_PORT_80_TCP_ADDR: "10.0.0.1",
+    VEXEL_SERVICE_HOST: "10.0.0.1",
+  };
+  const yaml = `${configFor("http://127.0.0.1:9/v1")}  - { name: more, key: "\${VEXEL_OUR_TOKEN}-long-enough" }\n`;
+  const gateway = await start({ folder: folder.path, yaml, env });
+  const told = gateway
+    .output()
+    .split("\n")
+    .filter((line) => line.includes("setting-unknown"))
+    .map((line) => JSON.parse(line) as { name: string; nearest?: string });
+  expect(told.map(({ name, nearest }) => [name, nearest])).toEqual([
+    ["VEXEL_BOGUS", undefined],
+    ["VEXEL_LOG_LEVLE", "VEXEL_LOG_LEVEL"],
+  ]);
+  const check = await vexel(["check"], { cwd: folder.path, env: { ...env, VEXEL_PORT: "8081" } });
+  expect(check.code).toBe(0);
+  expect(check.err).toContain("VEXEL_PORT is set, but it is no setting (did you mean PORT?)");
+});
+
+test("a person's browser finds something useful at /", async () => {
+  using folder = temporaryFolder();
+  const gateway = await start({ folder: folder.path });
+  const page = await (await fetch(`${gateway.url}/`)).text();
+  expect(page).toContain("all-minilm-l6-v2");
+  expect(page).toContain(`${gateway.url}/v1`);
+  expect(page).not.toContain("sk-vx-");
+});
+
+test("what it keeps is for nobody else's eyes", async () => {
+  using folder = temporaryFolder();
+  await start({ folder: folder.path });
+  expect(statSync(join(folder.path, "data")).mode & 0o777).toBe(0o700);
+  expect(readdirSync(join(folder.path, "data")).sort()).toContain("vexel.db");
+});
+
+describe("a port that is in use", () => {
+  test("ends the start with exit code 1 and a way out, and costs no key", async () => {
+    using folder = temporaryFolder();
+    const taken = createServer().listen(0, "127.0.0.1");
+    const { port } = taken.address() as { port: number };
+    const env = { PORT: String(port), VEXEL_DATA: join(folder.path, "data") };
+    const { code, out, err } = await vexel(["serve"], { cwd: folder.path, env });
+    expect({ code, out }).toEqual({ code: 1, out: "" });
+    expect(err).toBe(
+      `Port ${port} on 127.0.0.1 is already in use. Choose another: PORT=8081 npm start\n`,
+    );
+    taken.close();
+    // The key that a start makes is shown by the start that works, or everyone would be locked out.
+    const gateway = await start({ folder: folder.path });
+    expect((await modelsWith(gateway, keyIn(gateway.output())!)).status).toBe(200);
+  });
+
+  test("also when it is another gateway that uses it", async () => {
+    using folder = temporaryFolder();
+    const first = await start({ folder: folder.path });
+    const { port } = new URL(first.url);
+    const env = { PORT: port, VEXEL_DATA: join(folder.path, "other") };
+    const { code, err } = await vexel(["serve"], { cwd: folder.path, env });
+    expect(code).toBe(1);
+    expect(err).toContain("already in use");
+    expect((await fetch(`${first.url}/readyz`)).status).toBe(200);
+  });
+});
+
+describe("an address that is not this machine's", () => {
+  test.each(["nope.invalid", "203.0.113.7"])(
+    "HOST=%s ends the start with exit code 1",
+    async (HOST) => {
+      using folder = temporaryFolder();
+      const env = { HOST, PORT: "0", VEXEL_DATA: join(folder.path, "data") };
+      const { code, out, err } = await vexel(["serve"], { cwd: folder.path, env });
+      expect({ code, out, err }).toEqual({
+        code: 1,
+        out: "",
+        err: `HOST=${HOST} is not an address of this machine.\n`,
+      });
+    },
+  );
+});
+
+describe("a setting that cannot be meant ends the start with exit code 2 and its name", () => {
+  test.each<[Record<string, string>, string]>([
+    [{ PORT: "eighty" }, 'PORT="eighty"'],
+    [{ PORT: "70000" }, 'PORT="70000"'],
+    [{ PORT: "-1" }, 'PORT="-1"'],
+    [{ VEXEL_LOG_LEVEL: "loud" }, 'VEXEL_LOG_LEVEL="loud"'],
+    [{ VEXEL_LEDGER_FAULT: "ignore" }, 'VEXEL_LEDGER_FAULT="ignore"'],
+    [{ VEXEL_PUBLIC_URL: "example.com" }, 'VEXEL_PUBLIC_URL="example.com"'],
+  ])("%j", async (env, named) => {
+    using folder = temporaryFolder();
+    const { code, out, err } = await vexel(["serve"], { cwd: folder.path, env });
+    expect({ code, out }).toEqual({ code: 2, out: "" });
+    expect(err).toContain(named);
+    expect(err).not.toContain("    at ");
+    expect(readdirSync(folder.path)).toEqual([]);
+  });
+});
+
+describe("a configuration that is wrong or not there ends the start with exit code 1", () => {
+  test("and the place of every mistake", async () => {
+    using folder = temporaryFolder();
+    const yaml = join(folder.path, "wrong.yaml");
+    await Bun.write(yaml, "models:\n  - { id: a, kind: embeding, targets: [] }\nkeyz: []\n");
+    const args = ["serve", "--config", yaml, "--port", "0"];
+    const { code, out, err } = await vexel(args, { cwd: folder.path });
+    expect({ code, out }).toEqual({ code: 1, out: "" });
+    expect(err).toContain(`${yaml}:2:`);
+    expect(err).toContain(`${yaml}:3:`);
+    expect(err).toContain("keyz");
+  });
+
+  test("and the name of a file that was asked for", async () => {
+    using folder = temporaryFolder();
+    const env = { PORT: "0", VEXEL_CONFIG: "nowhere.yaml" };
+    const { code, err } = await vexel(["serve"], { cwd: folder.path, env });
+    expect(code).toBe(1);
+    expect(err).toContain("nowhere.yaml");
+    expect(err).toContain("does not exist");
+  });
+});
+
+test("options stand for settings, and win over them", async () => {
+  using folder = temporaryFolder();
+  const gateway = await start({
+    folder: folder.path,
+    env: { PORT: "1", VEXEL_DATA: "/proc/nope" },
+    args: ["--port", "0", "--data", join(folder.path, "chosen")],
+  });
+  expect((await fetch(`${gateway.url}/healthz`)).status).toBe(200);
+  expect(readdirSync(folder.path)).toContain("chosen");
+});
+
+test("the line to paste is quoted for the shell, whatever a model is called", () => {
+  using folder = temporaryFolder();
+  const path = join(folder.path, "vexel.yaml");
+  const yaml = `
+embedded: false
+upstreams: [{ id: u, kind: vllm, baseUrl: "http://127.0.0.1:9" }]
+models: [{ id: "it's;$(touch-pwned)", kind: embedding, targets: [{ upstream: u, model: m }] }]
+`;
+  writeFileSync(path, yaml);
+  const loaded = loadSnapshot({ path, required: true, env: {} });
+  if (!loaded.ok) throw new Error(JSON.stringify(loaded.problems));
+  const text = welcomeText({ url: "http://0.0.0.0:1", snapshot: loaded.snapshot, newKey: "sk-x" });
+  expect(text).toContain("http://127.0.0.1:1/v1");
+  const body = text.slice(text.indexOf("-d ") + 3).trim();
+  const echoed = Bun.spawnSync(["bash", "-c", `printf %s ${body}`]).stdout.toString();
+  expect(JSON.parse(echoed)).toEqual({ model: "it's;$(touch-pwned)", input: "a red boat" });
+});

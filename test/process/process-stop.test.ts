@@ -1,0 +1,225 @@
+/** A gateway that is told to stop finishes what it has in hand, and no more. */
+import { afterAll, afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import { startFake } from "../fake-upstream.ts";
+import {
+  configFor,
+  type GatewayProcess,
+  readLedger,
+  root,
+  startProcess,
+  temporaryFolder,
+} from "../harness.ts";
+import { asText, embedder, jsonHeaders, painter, RawConnection, until } from "../http/edge-fixture.ts";
+import { cleanEnvironment } from "./process-fixture.ts";
+
+const fake = startFake();
+afterAll(() => fake.close());
+let folder: ReturnType<typeof temporaryFolder>;
+let gateway: GatewayProcess | undefined;
+const running = (): GatewayProcess => {
+  if (!gateway) throw new Error("no gateway was started");
+  return gateway;
+};
+const start = async (env: Record<string, string> = {}): Promise<void> => {
+  gateway = await startProcess({ folder: folder.path, yaml: configFor(fake.url), env });
+};
+beforeEach(() => {
+  fake.clear();
+  folder = temporaryFolder();
+});
+afterEach(async () => {
+  gateway?.kill("SIGKILL");
+  await gateway?.exited;
+  gateway = undefined;
+  folder[Symbol.dispose]();
+});
+
+const call = () => running().post("/v1/embeddings", { model: embedder, input: "a" });
+const rows = () => readLedger(join(folder.path, "data"));
+/** The exit code, and after how many milliseconds. */
+async function ended(): Promise<{ code: number; ms: number }> {
+  const from = performance.now();
+  const code = await running().exited;
+  return { code, ms: performance.now() - from };
+}
+
+test("SIGTERM, SIGINT and SIGHUP each end an idle gateway soon, with exit code 0", async () => {
+  const stopBy = async (signal: "SIGTERM" | "SIGINT" | "SIGHUP"): Promise<void> => {
+    using home = temporaryFolder();
+    const idle = await startProcess({ folder: home.path, yaml: configFor(fake.url) });
+    await (await idle.post("/v1/embeddings", { model: embedder, input: "a" })).text();
+    const from = performance.now();
+    idle.kill(signal);
+    expect(await idle.exited).toBe(0);
+    expect(performance.now() - from).toBeLessThan(5_000);
+    expect(idle.output()).toContain(`"event":"stopping","reason":"${signal}"`);
+    expect(idle.output().trim().split("\n").at(-1)).toContain('"event":"stopped"');
+  };
+  await Promise.all([stopBy("SIGTERM"), stopBy("SIGINT"), stopBy("SIGHUP")]);
+});
+
+describe("a call in hand", () => {
+  test("is finished first, while soon nobody new gets in", async () => {
+    await start();
+    fake.script({ delayMs: 2_000 });
+    const slow = call();
+    await fake.arrived(1);
+    running().kill("SIGTERM");
+    await until(() => running().output().includes('"stopping"'));
+    await Bun.sleep(1_000);
+    await expect(RawConnection.open(running().url)).rejects.toThrow();
+    const response = await slow;
+    expect(response.status).toBe(200);
+    expect(await response.json()).toMatchObject({ object: "list" });
+    expect((await ended()).code).toBe(0);
+    const id = response.headers.get("x-request-id");
+    expect(rows()).toEqual([expect.objectContaining({ requestId: id, status: 200 })]);
+  });
+
+  test("is answered to the last byte, also to a caller who reads slowly", async () => {
+    await start();
+    const connection = await RawConnection.open(running().url);
+    const body = JSON.stringify({ model: embedder, input: Array(400).fill("a") });
+    connection.pause();
+    connection.say(asText({ path: "/v1/embeddings", headers: jsonHeaders, body }));
+    await until(() => running().output().includes('"event":"request"'));
+    running().kill("SIGTERM");
+    await until(() => running().output().includes('"event":"stopping"'));
+    await Bun.sleep(300);
+    connection.resume();
+    const answer = await connection.answer();
+    expect(answer.status).toBe(200);
+    expect(JSON.parse(answer.body).data).toHaveLength(400);
+    expect((await ended()).code).toBe(0);
+  });
+
+  test("is told in its answer that the connection is at its end", async () => {
+    await start();
+    fake.script({ delayMs: 500 });
+    const slow = call();
+    await fake.arrived(1);
+    running().kill("SIGTERM");
+    expect((await slow).headers.get("connection")).toBe("close");
+  });
+
+  test("that is a stream is finished first, to its last event", async () => {
+    await start();
+    fake.script({ eventDelayMs: 500 });
+    const response = await running().post("/v1/images/generations", {
+      model: painter,
+      prompt: "an otter",
+      stream: true,
+      partial_images: 2,
+    });
+    running().kill("SIGTERM");
+    const text = await response.text();
+    expect(text).toContain("image_generation.completed");
+    expect((await ended()).code).toBe(0);
+    expect(rows()).toEqual([expect.objectContaining({ status: 200, images: 1 })]);
+  });
+
+  test("may not take longer than VEXEL_DRAIN_TIMEOUT; it is cut off, and has a row", async () => {
+    await start({ VEXEL_DRAIN_TIMEOUT: "1" });
+    fake.script({ hang: "headers" });
+    const hanging = call().then(
+      () => "answered",
+      () => "cut off",
+    );
+    await fake.arrived(1);
+    running().kill("SIGTERM");
+    const { code, ms } = await ended();
+    expect(code).toBe(0);
+    expect(ms).toBeWithin(800, 8_000);
+    expect(await hanging).toBe("cut off");
+    expect(running().output()).toContain("stopped-with-calls-in-hand");
+    expect(rows()).toEqual([expect.objectContaining({ attempts: 1, status: 499 })]);
+  });
+
+  test("is not waited for after a second signal", async () => {
+    await start();
+    fake.script({ hang: "headers" });
+    const hanging = call().catch(() => undefined);
+    await fake.arrived(1);
+    running().kill("SIGTERM");
+    // Two at once are one: a terminal's Ctrl-C comes from the terminal and from the wrapper.
+    running().kill("SIGINT");
+    await until(() => running().output().includes('"stopping"'));
+    await Bun.sleep(700);
+    running().kill("SIGTERM");
+    const { code, ms } = await ended();
+    expect(code).toBe(0);
+    expect(ms).toBeLessThan(5_000);
+    await hanging;
+    expect(rows()).toHaveLength(1);
+  });
+});
+
+test("a gateway whose log nobody reads any more serves on, and stops in order", async () => {
+  // By a shell, because the reader must really be gone.
+  const command = `exec "${process.execPath}" "${join(root, "cli", "main.ts")}" serve 2> >(exit 0)`;
+  const child = Bun.spawn(["bash", "-c", command], {
+    cwd: folder.path,
+    env: cleanEnvironment({ PORT: "0", VEXEL_DATA: join(folder.path, "data") }),
+    stdout: "pipe",
+  });
+  let text = "";
+  const reader = child.stdout.getReader();
+  while (!text.includes("Try it")) text += new TextDecoder().decode((await reader.read()).value);
+  const url = /Base URL {2}(\S+)\/v1/.exec(text)![1]!;
+  for (let i = 0; i < 3; i++) {
+    expect((await fetch(`${url}/v1/embeddings`, { method: "POST" })).status).toBe(401);
+    await Bun.sleep(50);
+  }
+  child.kill("SIGTERM");
+  expect(await child.exited).toBe(0);
+});
+
+test("a connection that nobody uses does not hold up the end", async () => {
+  await start();
+  const connection = await RawConnection.open(running().url);
+  connection.say(asText({ path: "/healthz" }));
+  expect((await connection.answer()).status).toBe(200);
+  running().kill("SIGTERM");
+  const { code, ms } = await ended();
+  expect(code).toBe(0);
+  expect(ms).toBeLessThan(5_000);
+  await connection.closed;
+});
+
+test("a gateway that is draining is not ready", async () => {
+  await start();
+  fake.script({ delayMs: 1_000 });
+  const connection = await RawConnection.open(running().url);
+  connection.say(asText({ path: "/readyz" }));
+  expect((await connection.answer()).status).toBe(200);
+  const slow = call();
+  await fake.arrived(1);
+  running().kill("SIGTERM");
+  await until(() => running().output().includes('"stopping"'));
+  connection.say(asText({ path: "/readyz" }));
+  // Those already connected may still ask, unless they have been sent away.
+  const answer = await connection.answer().catch(() => undefined);
+  if (answer) {
+    expect(answer.status).toBe(503);
+    expect(JSON.parse(answer.body)).toMatchObject({ status: "not ready", draining: true });
+  }
+  expect((await slow).status).toBe(200);
+  expect((await ended()).code).toBe(0);
+});
+
+test("what does not end in time does not keep the process", async () => {
+  await start({ VEXEL_DRAIN_TIMEOUT: "1" });
+  fake.script({ hang: "headers" }, { times: 2 });
+  const pending = [
+    running().post("/v1/images/generations", { model: painter, prompt: "an otter" }),
+    call(),
+  ].map((each) => each.catch(() => undefined));
+  await until(() => fake.requests.length === 2);
+  running().kill("SIGTERM");
+  const { code, ms } = await ended();
+  expect(code).toBe(0);
+  expect(ms).toBeLessThan(10_000);
+  expect(running().output()).toContain('"event":"stopped"');
+  await Promise.all(pending);
+}, 20_000);

@@ -1,0 +1,102 @@
+/** `npm start` and `vexel` run under Node and hand over to Bun: signals arrive, and nobody is left behind. */
+import { afterEach, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { temporaryFolder } from "../harness.ts";
+import { until } from "../http/edge-fixture.ts";
+import { cleanEnvironment, installedCopy, isAlive } from "./process-fixture.ts";
+
+const started: { kill(signal: NodeJS.Signals): void; readonly exited: Promise<number> }[] = [];
+const gateways: number[] = [];
+afterEach(async () => {
+  for (const child of started.splice(0)) {
+    child.kill("SIGKILL");
+    await child.exited;
+  }
+  for (const pid of gateways.splice(0)) if (isAlive(pid)) process.kill(pid, "SIGKILL");
+});
+
+function spawnWrapper(folder: string, args: readonly string[] = []) {
+  const child = Bun.spawn(["node", installedCopy(folder), ...args], {
+    cwd: folder,
+    env: cleanEnvironment({ PORT: "0", VEXEL_DATA: join(folder, "data") }),
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  started.push(child);
+  let text = "";
+  const gather = async (stream: ReadableStream<Uint8Array>): Promise<void> => {
+    const decoder = new TextDecoder();
+    for await (const piece of stream) text += decoder.decode(piece, { stream: true });
+  };
+  const gathering = Promise.all([gather(child.stdout), gather(child.stderr)]);
+  return { child, output: () => text, gathering };
+}
+
+/** The process that really serves: the wrapper itself where Node can become Bun, else its child. */
+function gatewayOf(pid: number): number {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ");
+  const found = Number(children[0]) || pid;
+  gateways.push(found);
+  return found;
+}
+
+async function startWrapper(folder: string) {
+  const wrapper = spawnWrapper(folder);
+  await until(() => /Base URL {2}\S+\/v1/.test(wrapper.output()), 20_000);
+  const url = /Base URL {2}(\S+)\/v1/.exec(wrapper.output())![1]!;
+  return { ...wrapper, url, pid: gatewayOf(wrapper.child.pid) };
+}
+
+test("it serves, and many calls to upstreams may be under way at once", async () => {
+  using folder = temporaryFolder();
+  const { url, pid } = await startWrapper(folder.path);
+  expect((await fetch(`${url}/readyz`)).status).toBe(200);
+  const environment = readFileSync(`/proc/${pid}/environ`, "utf8").split("\0");
+  expect(environment).toContain("BUN_CONFIG_MAX_HTTP_REQUESTS=65535");
+});
+
+test("SIGTERM, SIGINT and SIGHUP reach the gateway", async () => {
+  const stopBy = async (signal: "SIGTERM" | "SIGINT" | "SIGHUP"): Promise<void> => {
+    using folder = temporaryFolder();
+    const { child, pid, output, gathering } = await startWrapper(folder.path);
+    child.kill(signal);
+    expect(await child.exited).toBe(0);
+    await gathering;
+    expect(output()).toContain(`"reason":"${signal}"`);
+    expect(output()).toContain('"event":"stopped"');
+    await until(() => !isAlive(pid));
+  };
+  await Promise.all([stopBy("SIGTERM"), stopBy("SIGINT"), stopBy("SIGHUP")]);
+});
+
+test("a wrapper that is killed takes the gateway with it", async () => {
+  using folder = temporaryFolder();
+  const { child, pid, url } = await startWrapper(folder.path);
+  child.kill("SIGKILL");
+  await child.exited;
+  await until(() => !isAlive(pid), 15_000);
+  await expect(fetch(`${url}/healthz`)).rejects.toThrow();
+});
+
+test("a gateway that is killed ends the wrapper, which does not pretend that all is well", async () => {
+  using folder = temporaryFolder();
+  const { child, pid } = await startWrapper(folder.path);
+  process.kill(pid, "SIGKILL");
+  expect(await child.exited).not.toBe(0);
+});
+
+test.each<[readonly string[], number, string]>([
+  [
+    ["--version"],
+    0,
+    JSON.parse(readFileSync(join(import.meta.dir, "../../package.json"), "utf8")).version,
+  ],
+  [["nonsense"], 2, 'there is no command "nonsense"'],
+])("its arguments and exit code are those of the command: %p", async (args, code, words) => {
+  using folder = temporaryFolder();
+  const { child, output, gathering } = spawnWrapper(folder.path, args);
+  expect(await child.exited).toBe(code);
+  await gathering;
+  expect(output()).toContain(words);
+});

@@ -1,0 +1,378 @@
+/** A target that is slower than usual does not keep its callers waiting while another could answer, and that costs little. */
+import { describe, expect, spyOn, test } from "bun:test";
+import fc from "fast-check";
+import { Budget, Recent } from "../../server/routing/hedge-budget.ts";
+import type { Route } from "../../server/auth/resolve-model.ts";
+import { Roster } from "../../server/routing/target-registry.ts";
+import { schedule } from "../../server/routing/route-request.ts";
+import { GatewayError } from "../../server/lib/gateway-error.ts";
+import { realTimers } from "../../server/lib/timers.ts";
+import type { EmbeddingsQuery, EmbeddingsReply } from "../../server/upstream/contract.ts";
+import { until } from "../faults/faults-fixture.ts";
+import { tries } from "../laws/law.ts";
+import {
+  answerTo,
+  broken,
+  callFor,
+  type EmbeddingsSend,
+  HeldUpstream,
+  outcomeOf,
+  rejected,
+  routeTo,
+  targetNamed,
+} from "../embeddings/travelling-fixture.ts";
+
+/** In their order: each is its own tier. */
+const targets = ["a", "b", "c"].map((id, tier) => ({ ...targetNamed(id), tier }));
+const [a, b, c] = targets as [(typeof targets)[0], (typeof targets)[0], (typeof targets)[0]];
+
+interface Arranged {
+  readonly upstream: HeldUpstream;
+  readonly send: EmbeddingsSend;
+  readonly roster: Roster;
+  /** So many calls that took so long, by a clock of their own. */
+  train(times: number, ms: number): Promise<void>;
+  /** Waits longer than any second call would. */
+  patience(): Promise<void>;
+}
+
+const rosterOf = (route: Route, clock: () => number, hedgeShare?: number): Roster =>
+  new Roster({
+    snapshot: () => ({ models: new Map([[route.id, route]]) }),
+    clock,
+    random: Math.random,
+    timers: realTimers,
+    onTarget: () => undefined,
+    ...(hedgeShare !== undefined && { hedgeShare }),
+  });
+
+/** `share`: one extra call for each call, where a test is not about how many there may be. */
+function arrange({ share = 1, route = routeTo(a, b) } = {}): Arranged & { route: typeof route } {
+  const upstream = new HeldUpstream();
+  let now = 0;
+  let training: number | undefined;
+  const next: EmbeddingsSend = async (call) => {
+    if (training === undefined) return upstream.next(call);
+    now += training;
+    return answerTo(call);
+  };
+  const roster = rosterOf(route, () => now, share);
+  const send = schedule<EmbeddingsQuery, EmbeddingsReply>({ roster, sizeOf: () => 0 })(next);
+  return {
+    upstream,
+    send,
+    roster,
+    route,
+    train: async (times, ms) => {
+      training = ms;
+      for (let at = 0; at < times; at++) await send(callFor(["x"], route));
+      training = undefined;
+    },
+    patience: () => Bun.sleep(30),
+  };
+}
+
+const where = ({ visits }: HeldUpstream): string[] =>
+  visits.map(({ call }) => call.target?.upstream.id ?? "");
+
+describe("a target that has had its time", () => {
+  /** Nothing may be asked again for a while. */
+  const spendAll = ({ roster, route }: ReturnType<typeof arrange>): void => {
+    const { retries } = roster.tableOf(route).budgets;
+    while (retries.spend(0));
+  };
+
+  test("is waited for where no retry may be had: the call ends with its answer, and not early with 504", async () => {
+    const arranged = arrange();
+    const { upstream, send, route, train } = arranged;
+    await train(200, 10);
+    spendAll(arranged);
+    const call = send(callFor(["x"], route));
+    const outcome = Promise.race([outcomeOf(call), Bun.sleep(1500).then(() => "waits")]);
+    // A second is the least that a target is given; after it, the other one could be asked if a retry were left.
+    expect(await outcome).toBe("waits");
+    expect(where(upstream)).toEqual(["a"]);
+    await upstream.answerAll();
+    expect((await call).vectors).toHaveLength(1);
+  });
+
+  test("is replaced where one may be had, and that is one retry", async () => {
+    const arranged = arrange({ share: 0 });
+    const { upstream, send, route, roster, train } = arranged;
+    await train(200, 10);
+    const { retries } = roster.tableOf(route).budgets;
+    const spent = spyOn(retries, "spend");
+    const call = send(callFor(["x"], route));
+    await until(() => upstream.visits.length === 2);
+    expect(where(upstream)).toEqual(["a", "b"]);
+    upstream.visits[1]?.answer();
+    expect((await call).vectors).toHaveLength(1);
+    expect(spent.mock.results.filter(({ value }) => value === true)).toHaveLength(1);
+  });
+
+  test("is not what the client hears of where another target said why it failed", async () => {
+    const arranged = arrange();
+    const { upstream, send, route, train } = arranged;
+    await train(200, 10);
+    const outcome = outcomeOf(send(callFor(["x"], route)));
+    await until(() => upstream.visits.length === 2);
+    spendAll(arranged);
+    await until(() => upstream.visits[0]?.call.signal.aborted === true);
+    upstream.visits[1]?.fail(broken());
+    expect(await outcome).toMatchObject({ error: { fault: "upstream_overloaded" } });
+  });
+});
+
+describe("a second call", () => {
+  test("is not made before it is known what is usual", async () => {
+    const { upstream, send, route, train, patience } = arrange();
+    await train(19, 3);
+    const reply = send(callFor(["x"], route));
+    await patience();
+    expect(where(upstream)).toEqual(["a"]);
+    upstream.visits[0]!.answer();
+    await reply;
+    const next = send(callFor(["x"], route));
+    await until(() => upstream.visits.length === 3);
+    expect(where(upstream).slice(1)).toEqual(["a", "b"]);
+    await upstream.answerAll();
+    await next;
+  });
+
+  test("is not made while the first is no slower than usual", async () => {
+    const { upstream, send, route, train, patience } = arrange();
+    await train(20, 60_000);
+    const reply = send(callFor(["x"], route));
+    await patience();
+    expect(where(upstream)).toEqual(["a"]);
+    upstream.visits[0]!.answer();
+    await reply;
+  });
+
+  test("is not made where there is nobody else to ask", async () => {
+    const { upstream, send, route, train, patience } = arrange({ route: routeTo(a) });
+    await train(40, 3);
+    const reply = send(callFor(["x"], route));
+    await patience();
+    expect(where(upstream)).toEqual(["a"]);
+    upstream.visits[0]!.answer();
+    await reply;
+  });
+
+  test("answers when it is the quicker one, and the first is called off", async () => {
+    const { upstream, send, route, train } = arrange();
+    await train(20, 3);
+    const call = callFor(["x"], route);
+    const reply = send(call);
+    await until(() => upstream.visits.length === 2);
+    upstream.visits[1]!.answer({ vectors: [[2]] });
+    expect((await reply).vectors).toEqual([[2]]);
+    expect(upstream.visits[0]!.call.signal.aborted).toBe(true);
+    expect(upstream.visits[1]!.call.signal.aborted).toBe(false);
+    expect(call.trip.target).toBe(b);
+    expect(call.trip.attempts).toBe(2);
+    // What is called off may be charged for.
+    expect(call.trip.mayHavePaid).toBe(true);
+    expect(call.signal.heard.size).toBe(0);
+  });
+
+  test("is called off when the first answers after all", async () => {
+    const { upstream, send, route, train } = arrange();
+    await train(20, 3);
+    const call = callFor(["x"], route);
+    const reply = send(call);
+    await until(() => upstream.visits.length === 2);
+    upstream.visits[0]!.answer({ vectors: [[1]] });
+    // In the same moment: one of them is too late.
+    upstream.visits[1]!.answer({ vectors: [[2]] });
+    expect((await reply).vectors).toEqual([[1]]);
+    await until(() => upstream.underWay === 0);
+    expect(call.trip.target).toBe(a);
+    expect(call.signal.heard.size).toBe(0);
+  });
+});
+
+describe("when one of two fails", () => {
+  test.each([0, 1])("the other one's answer is waited for: %i", async (failing) => {
+    const { upstream, send, route, train, patience } = arrange();
+    await train(20, 3);
+    const call = callFor(["x"], route);
+    const reply = send(call);
+    await until(() => upstream.visits.length === 2);
+    upstream.visits[failing]!.fail(broken());
+    await patience();
+    expect(upstream.visits).toHaveLength(2);
+    upstream.visits[1 - failing]!.answer({ vectors: [[7]] });
+    expect((await reply).vectors).toEqual([[7]]);
+    expect(call.trip.target).toBe(failing === 0 ? b : a);
+  });
+
+  test("before the second was asked, it is asked as ever, and once", async () => {
+    const { upstream, send, route, train, patience } = arrange();
+    await train(20, 20);
+    const reply = send(callFor(["x"], route));
+    upstream.visits[0]!.fail(broken());
+    await until(() => upstream.visits.length === 2);
+    await patience();
+    expect(where(upstream)).toEqual(["a", "b"]);
+    upstream.visits[1]!.answer();
+    await reply;
+  });
+});
+
+describe("when both fail", () => {
+  test.each([
+    ["in order", [0, 1]],
+    ["the second before the first", [1, 0]],
+  ])(
+    "in a way that does not pass, the first one's fault is told, and nobody is asked again: %s",
+    async (_, order) => {
+      const { upstream, send, route, train, patience } = arrange();
+      await train(20, 3);
+      const call = callFor(["x"], route);
+      const outcome = outcomeOf(send(call));
+      await until(() => upstream.visits.length === 2);
+      const errors = ["upstream_invalid", "upstream_rate_limit"] as const;
+      const faults = errors.map((name) => new GatewayError(name, "no more"));
+      for (const at of order) upstream.visits[at]!.fail(faults[at]);
+      expect(await outcome).toEqual({ error: faults[0] });
+      await patience();
+      expect(upstream.visits).toHaveLength(2);
+      expect(call.trip.target).toBe(a);
+      expect(call.trip.attempts).toBe(2);
+      expect(call.signal.heard.size).toBe(0);
+    },
+  );
+
+  test("a third is asked, where there is one", async () => {
+    const { upstream, send, route, train } = arrange({ route: routeTo(a, b, c) });
+    await train(20, 3);
+    const reply = send(callFor(["x"], route));
+    await until(() => upstream.visits.length === 2);
+    for (const visit of upstream.visits) visit.fail(broken());
+    await until(() => upstream.visits.length === 3);
+    expect(where(upstream)).toEqual(["a", "b", "c"]);
+    upstream.visits[2]!.answer({ vectors: [[3]] });
+    expect((await reply).vectors).toEqual([[3]]);
+  });
+
+  test("because the question is wrong, no third is asked", async () => {
+    const { upstream, send, route, train, patience } = arrange({ route: routeTo(a, b, c) });
+    await train(20, 3);
+    const outcome = outcomeOf(send(callFor(["x"], route)));
+    await until(() => upstream.visits.length === 2);
+    for (const visit of upstream.visits) visit.fail(rejected("no"));
+    expect(await outcome).toHaveProperty("error.fault", "upstream_rejected");
+    await patience();
+    expect(upstream.visits).toHaveLength(2);
+  });
+});
+
+describe("a caller who hangs up", () => {
+  test("ends both calls", async () => {
+    const { upstream, send, route, train } = arrange();
+    await train(20, 3);
+    const call = callFor(["x"], route);
+    const outcome = outcomeOf(send(call));
+    await until(() => upstream.visits.length === 2);
+    const reason = new GatewayError("client_closed", "gone");
+    call.signal.abort(reason);
+    expect(await outcome).toEqual({ error: reason });
+    for (const visit of upstream.visits) expect(visit.call.signal.reason).toBe(reason);
+    expect(upstream.underWay).toBe(0);
+    expect(call.signal.heard.size).toBe(0);
+  });
+
+  test("before the second call was made, leaves it unmade", async () => {
+    const { upstream, send, route, train, patience } = arrange();
+    await train(20, 10);
+    const call = callFor(["x"], route);
+    const outcome = outcomeOf(send(call));
+    call.signal.abort(new Error("gone"));
+    expect(await outcome).toHaveProperty("error.message", "gone");
+    await patience();
+    expect(where(upstream)).toEqual(["a"]);
+  });
+});
+
+describe("second calls are few", () => {
+  test("one in twenty, and a few saved up, even if every call is slow", async () => {
+    const route = routeTo(a, b);
+    let now = 0;
+    const asked = { a: 0, b: 0 };
+    let slow = false;
+    const next: EmbeddingsSend = async (call) => {
+      asked[call.target === a ? "a" : "b"]++;
+      if (slow && call.target === a) await Bun.sleep(15);
+      else now += 3;
+      return answerTo(call);
+    };
+    const roster = rosterOf(route, () => now);
+    const send = schedule<EmbeddingsQuery, EmbeddingsReply>({ roster, sizeOf: () => 0 })(next);
+    for (let at = 0; at < 400; at++) await send(callFor(["x"], route));
+    expect(asked).toEqual({ a: 400, b: 0 });
+    slow = true;
+    await Promise.all(Array.from({ length: 400 }, () => send(callFor(["x"], route))));
+    expect(asked.a).toBe(800);
+    expect(asked.b).toBeGreaterThanOrEqual(10);
+    expect(asked.b).toBeLessThanOrEqual(0.05 * 400 + 10);
+  });
+
+  test("and none where all second tries of the model are spent", async () => {
+    const { upstream, send, roster, route, train, patience } = arrange();
+    await train(20, 3);
+    const { retries } = roster.tableOf(route).budgets;
+    while (retries.spend(roster.clock()));
+    const reply = send(callFor(["x"], route));
+    await patience();
+    expect(where(upstream)).toEqual(["a"]);
+    upstream.visits[0]!.answer();
+    await reply;
+  });
+
+  test("however they are asked for", () => {
+    const steps = fc.array(fc.boolean(), { maxLength: 2000 });
+    const property = fc.property(steps, fc.integer({ min: 1, max: 100 }), (all, percent) => {
+      const budget = new Budget(percent / 100);
+      let [calls, extra, inARow] = [0, 0, 0];
+      for (const earns of all) {
+        if (earns) [calls, inARow] = [calls + 1, 0];
+        if (earns) budget.earn();
+        else if (budget.spend()) [extra, inARow] = [extra + 1, inARow + 1];
+        expect(extra).toBeLessThanOrEqual((calls * percent) / 100 + 1e-6);
+        expect(inARow).toBeLessThanOrEqual(10);
+      }
+    });
+    fc.assert(property, tries(50));
+  });
+
+  test("and none at the very beginning", () => {
+    const budget = new Budget(0.05);
+    expect(budget.spend()).toBe(false);
+    for (let at = 0; at < 19; at++) budget.earn();
+    expect(budget.spend()).toBe(false);
+    for (let at = 0; at < 2; at++) budget.earn();
+    expect([budget.spend(), budget.spend()]).toEqual([true, false]);
+  });
+});
+
+describe("what is usual", () => {
+  test("is unknown at first, and then longer than nineteen of twenty took", () => {
+    const recent = new Recent();
+    for (let ms = 1; ms < 20; ms++) recent.add(ms);
+    expect(recent.p95()).toBeUndefined();
+    recent.add(20);
+    expect(recent.p95()).toBe(20);
+    const many = new Recent();
+    for (let at = 0; at < 112; at++) many.add(at % 100 < 94 ? 10 : 500);
+    expect(many.p95()).toBe(500);
+  });
+
+  test("follows what happens, and forgets what was long ago", () => {
+    const recent = new Recent();
+    for (let at = 0; at < 128; at++) recent.add(1000);
+    expect(recent.p95()).toBe(1000);
+    for (let at = 0; at < 128; at++) recent.add(5);
+    expect(recent.p95()).toBe(5);
+  });
+});

@@ -1,0 +1,305 @@
+/** When a target is left alone, for how long, and how it comes back. */
+import { describe, expect, test } from "bun:test";
+import { Concurrency } from "../../server/routing/health/adaptive-concurrency.ts";
+import { OutcomeWindow } from "../../server/routing/health/outcome-window.ts";
+import type { TargetHealth, TargetNews } from "../../server/routing/health/target-health.ts";
+import { randomFrom } from "../fuzz/scheduling-world.ts";
+import { answers, dies, fails, isLimited, seatNamed } from "./scheduling-fixture.ts";
+
+describe("a target that fails", () => {
+  test("is left alone after five failures in a row, and one good answer between them starts anew", () => {
+    const news: TargetNews[] = [];
+    const seat = seatNamed("a", { news });
+    for (let round = 0; round < 10; round++) {
+      for (let call = 0; call < 4; call++) fails(seat, round);
+      answers(seat, round, 0);
+    }
+    expect(seat.health.standing(10, false)).toBe("in");
+    dies(seat, 10);
+    expect(seat.health.standing(10, false)).toBe("out");
+    expect(news).toEqual([
+      {
+        what: "ejected",
+        target: seat.target,
+        why: "5 failures in a row, the last: upstream_error",
+      },
+    ]);
+  });
+
+  test("now and then, and several times in a row now and then, still serves where nobody else does", () => {
+    const random = randomFrom(7);
+    const seat = seatNamed("a");
+    let [asked, served] = [0, 0];
+    for (let at = 0; at < 2000; at += 2) {
+      if (seat.health.standing(at, true) === "out") continue;
+      asked++;
+      if (random() < 0.4) fails(seat, at);
+      else {
+        answers(seat, at, 1);
+        served++;
+      }
+    }
+    // It fails four of ten: nearly all the others are served, and not turned away.
+    expect(asked).toBeGreaterThan(950);
+    expect(served / 1000).toBeGreaterThan(0.55);
+  });
+
+  test("always is left alone, also if it failed now and then before", () => {
+    const seat = seatNamed("a");
+    for (let at = 0; at < 40; at++) {
+      if (at % 3 === 0) fails(seat, at);
+      else answers(seat, at, 0);
+    }
+    for (let call = 0; call < 30; call++) fails(seat, 100);
+    expect(seat.health.standing(100, true)).toBe("out");
+  });
+
+  test("is tried by one call after a second, by the next only when that one is over", () => {
+    const news: TargetNews[] = [];
+    const seat = seatNamed("a", { news });
+    const { health } = seat;
+    dies(seat, 0);
+    expect(health.standing(999, false)).toBe("out");
+    expect(health.standing(1000, false)).toBe("probe");
+    const probe = health.begin(1000);
+    expect(probe).toBe(true);
+    expect(health.standing(1010, false)).toBe("out");
+    health.succeeded(1020, 20, 0, probe, [health]);
+    expect(health.standing(1020, false)).toBe("in");
+    expect(news.map(({ what }) => what)).toEqual(["ejected", "recovered"]);
+  });
+
+  test("is tried again by another call when the first says nothing", () => {
+    const { health } = seatNamed("a");
+    dies({ ...seatNamed("a"), health }, 0);
+    health.begin(1000);
+    expect(health.standing(2999, false)).toBe("out");
+    expect(health.standing(3000, false)).toBe("probe");
+  });
+
+  test("is left alone twice as long each time that a try says nothing, however that try ends", () => {
+    for (const ends of [true, false]) {
+      const { health } = seatNamed("a");
+      dies({ ...seatNamed("a"), health }, 0);
+      const waits: number[] = [];
+      let now = 1000;
+      for (let turn = 0; turn < 6; turn++) {
+        const probe = health.begin(now);
+        const began = now;
+        now += 2000;
+        if (ends) health.ended(now, { kind: "nothing" }, probe, [health]);
+        while (health.standing(now, false) !== "probe") now += 100;
+        waits.push(now - began);
+      }
+      expect(waits).toEqual([2000, 4000, 8000, 16_000, 30_000, 30_000]);
+    }
+  });
+
+  test("is left alone twice as long each time, and for half a minute at most", () => {
+    const seat = seatNamed("a");
+    dies(seat, 0);
+    let now = 0;
+    const waits: number[] = [];
+    for (let fall = 0; fall < 8; fall++) {
+      const wait = seat.health.breaker.waitMs(now, false);
+      waits.push(wait);
+      now += wait;
+      fails(seat, now);
+    }
+    expect(waits).toEqual([1000, 2000, 4000, 8000, 16_000, 30_000, 30_000, 30_000]);
+    // Where nobody else can serve, nobody waits that long.
+    expect(seat.health.waitMs(now)).toBe(1000);
+  });
+
+  test("is not taken for well because of an answer to a question from before", () => {
+    const { health } = seatNamed("a");
+    const probe = health.begin(0);
+    dies({ ...seatNamed("a"), health }, 10);
+    health.succeeded(20, 20, 0, probe, [health]);
+    expect(health.standing(20, false)).toBe("out");
+  });
+
+  test("is not judged by calls that their callers gave up", () => {
+    const { health } = seatNamed("a");
+    for (let call = 0; call < 100; call++) {
+      health.ended(0, { kind: "nothing" }, health.begin(0), [health]);
+    }
+    expect(health.standing(0, false)).toBe("in");
+    expect(health.inFlight).toBe(0);
+  });
+
+  test("is back sooner or later whatever the clock does", () => {
+    for (const jump of [-1e9, -5000, 5000, 1e9]) {
+      const seat = seatNamed("a");
+      dies(seat, 1e9);
+      seat.health.standing(1e9 + jump, false);
+      expect(seat.health.standing(1e9 + jump + 1000, false)).toBe("probe");
+    }
+  });
+});
+
+describe("a target that fails more often than others", () => {
+  const peersOf = (...seats: { health: TargetHealth }[]) => seats.map(({ health }) => health);
+  /** So many calls, every third of which fails, and never five in a row. */
+  const flicker = (seat: ReturnType<typeof seatNamed>, peers: TargetHealth[], calls = 30) => {
+    for (let call = 0; call < calls; call++) {
+      if (call % 3 === 0) fails(seat, call, peers);
+      else answers(seat, call, 0, peers);
+    }
+  };
+
+  test("is left out, but is better than nobody", () => {
+    const [bad, good] = [seatNamed("bad"), seatNamed("good")];
+    for (let call = 0; call < 30; call++) answers(good, call, 0);
+    flicker(bad, peersOf(bad, good));
+    expect(bad.health.breaker.why).toMatch(/% of its calls fail$/);
+    expect(bad.health.standing(30, false)).toBe("doubtful");
+  });
+
+  test("is left in where all do alike, or half of them are out", () => {
+    const [one, other] = [seatNamed("one"), seatNamed("other")];
+    const both = peersOf(one, other);
+    for (let call = 0; call < 60; call++) {
+      flicker(one, both, 1);
+      flicker(other, both, 1);
+      for (const seat of [one, other]) for (let more = 0; more < 2; more++) answers(seat, call, 0);
+    }
+    expect(both.map((health) => health.standing(60, false))).toEqual(["in", "in"]);
+
+    const [bad, good, dead] = [seatNamed("bad"), seatNamed("good"), seatNamed("dead")];
+    for (let call = 0; call < 30; call++) answers(good, call, 0);
+    dies(dead, 0);
+    flicker(bad, peersOf(bad, good, dead));
+    expect(bad.health.standing(30, false)).toBe("in");
+  });
+
+  test("needs three good answers in a row to come back, unless it is needed", () => {
+    const [bad, good] = [seatNamed("bad"), seatNamed("good")];
+    for (let call = 0; call < 30; call++) answers(good, call, 0);
+    flicker(bad, peersOf(bad, good), 22);
+    for (let probe = 0; probe < 3; probe++) {
+      expect(bad.health.breaker.open).toBe(true);
+      answers(bad, 2000, 0, peersOf(bad, good));
+    }
+    expect(bad.health.breaker.open).toBe(false);
+  });
+});
+
+describe("the only target of a model", () => {
+  test("is asked although a few of its calls failed: somebody who calls rarely is not shut out", () => {
+    const seat = seatNamed("a");
+    for (let call = 0; call < 4; call++) fails(seat, call * 60_000);
+    expect(seat.health.standing(180_001, true)).toBe("in");
+  });
+
+  test("is asked although its answers are not true: they may be with the next input", () => {
+    const { health } = seatNamed("a");
+    const outcome = { kind: "failed", why: "upstream_invalid", busy: false } as const;
+    for (let call = 0; call < 20; call++) health.ended(call, outcome, health.begin(call), [health]);
+    expect(health.standing(20, true)).toBe("in");
+  });
+
+  test("that fails on and on is left alone for a second at a time, however long that goes on", () => {
+    const seat = seatNamed("a");
+    dies(seat, 0);
+    for (let now = 0; now < 60_000; now += 1000) {
+      expect(seat.health.standing(now + 1, true)).toBe("out");
+      expect(seat.health.waitMs(now + 1)).toBeLessThanOrEqual(1000);
+      expect(seat.health.standing(now + 1000, true)).toBe("probe");
+      fails(seat, now + 1000);
+    }
+    answers(seat, 61_000, 5);
+    expect(seat.health.standing(61_005, true)).toBe("in");
+  });
+});
+
+describe("a target at its rate limit", () => {
+  test("is left alone for as long as it says, and does not count as failing", () => {
+    const news: TargetNews[] = [];
+    const seat = seatNamed("a", { news });
+    for (let call = 0; call < 20; call++) isLimited(seat, call, 7000);
+    expect(seat.health.standing(7018, true)).toBe("out");
+    expect(seat.health.isLimited(7018)).toBe(true);
+    expect(seat.health.standing(7020, true)).toBe("in");
+    expect(news).toEqual([]);
+  });
+
+  test("that does not say how long is only asked where nobody else can be", () => {
+    const seat = seatNamed("a");
+    isLimited(seat, 0);
+    expect(seat.health.standing(999, false)).toBe("doubtful");
+    expect(seat.health.standing(1000, false)).toBe("in");
+    isLimited(seat, 1000);
+    expect(seat.health.standing(2999, false)).toBe("doubtful");
+    expect(seat.health.standing(3000, false)).toBe("in");
+  });
+
+  test("is asked again after five minutes at the latest, and whatever the clock does", () => {
+    const seat = seatNamed("a");
+    isLimited(seat, 1e6, 86_400_000);
+    expect(seat.health.waitMs(1e6)).toBe(300_000);
+    expect(seat.health.waitMs(0)).toBe(300_000);
+    expect(seat.health.standing(300_001, false)).toBe("in");
+  });
+});
+
+describe("a target that does not take the gateway's key", () => {
+  test("is asked where nobody else can be, and told of once", () => {
+    const news: TargetNews[] = [];
+    const { health } = seatNamed("a", { news });
+    for (let call = 0; call < 3; call++) {
+      const outcome = { kind: "refused", why: "upstream_credentials" } as const;
+      health.ended(call, outcome, health.begin(call), [health]);
+    }
+    expect(health.standing(10, false)).toBe("doubtful");
+    expect(news.map(({ what, why }) => `${what}: ${why}`)).toEqual([
+      "ejected: upstream_credentials",
+    ]);
+    health.succeeded(20, 1, 0, health.begin(19), [health]);
+    expect(health.standing(20, false)).toBe("in");
+    expect(news).toHaveLength(2);
+  });
+});
+
+describe("a target that is silent", () => {
+  test("gets no more calls while several wait for its first word and others serve", () => {
+    const { health } = seatNamed("a");
+    for (let call = 0; call < 5; call++) health.begin(0);
+    expect(health.standing(1499, false)).toBe("in");
+    expect(health.standing(1500, false)).toBe("doubtful");
+    expect(health.standing(1500, true)).toBe("in");
+    health.succeeded(1600, 1600, 0, false, [health]);
+    expect(health.standing(1700, false)).toBe("in");
+  });
+});
+
+test("a target is judged by its latest calls, and never by what is long ago", () => {
+  const window = new OutcomeWindow();
+  for (let now = 0; now < 1000; now++) window.add(now, false);
+  expect([window.count(1000), window.failing(1000)]).toEqual([64, 1]);
+  for (let now = 1000; now < 1032; now++) window.add(now, true);
+  expect(window.failing(1032)).toBe(0.5);
+  expect(window.count(301_030)).toBe(1);
+  expect([window.count(400_000), window.failing(400_000)]).toEqual([0, 0]);
+});
+
+test("a target gets fewer calls at a time when it is too slow, and more when it keeps up", () => {
+  const concurrency = new Concurrency();
+  const kept = (inFlight: number): void => {
+    concurrency.gate.inside = inFlight;
+    concurrency.kept();
+  };
+  const first = concurrency.limit;
+  for (let at = 0; at < 100; at++) concurrency.tooSlow(0);
+  expect(concurrency.limit).toBeLessThan(first);
+  const least = concurrency.limit;
+  expect(least).toBeGreaterThan(first / 2);
+  for (let at = 0; at < 200; at++) kept(concurrency.limit);
+  expect(concurrency.limit).toBeGreaterThan(first);
+  for (let at = 0; at < 1_000_000; at++) kept(1_000_000);
+  expect(concurrency.limit).toBeLessThanOrEqual(4096);
+  for (let at = 0; at < 100; at++) concurrency.tooSlow(at * 1000);
+  expect(concurrency.limit).toBe(4);
+  // However many are under way: it is a wish.
+  expect(concurrency.isFull(100_000)).toBe(false);
+});

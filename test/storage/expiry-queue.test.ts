@@ -1,0 +1,22 @@
+/** Files are deleted in the order in which they expire, whatever the order in which they came. */
+import { expect, test } from "bun:test";
+import fc from "fast-check";
+import { ExpiryQueue } from "../../server/storage/expiry-queue.ts";
+
+test("expired files come out in order, and no other one does", () => {
+  fc.assert(
+    fc.property(fc.array(fc.nat(50)), fc.nat(50), (times, now) => {
+      const queue = new ExpiryQueue();
+      times.forEach((deleteAt, at) => {
+        queue.add({ name: String(at), size: 1, deleteAt });
+      });
+      const taken: number[] = [];
+      for (let file = queue.takeExpired(now); file; file = queue.takeExpired(now)) {
+        taken.push(file.deleteAt);
+      }
+      expect(taken).toEqual(times.filter((time) => time <= now).toSorted((a, b) => a - b));
+      expect(queue.length).toBe(times.length - taken.length);
+      expect(queue.first?.deleteAt ?? Number.POSITIVE_INFINITY).toBeGreaterThan(now);
+    }),
+  );
+});

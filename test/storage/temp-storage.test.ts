@@ -1,0 +1,170 @@
+/** Request temp storage is shared out among API keys, and every byte is given back when its file is closed. */
+import { describe, expect, test } from "bun:test";
+import { writeFileSync } from "node:fs";
+import { spool } from "../../server/http/spool.ts";
+import { DiskReserve } from "../../server/lib/disk-reserve.ts";
+import { GatewayError } from "../../server/lib/gateway-error.ts";
+import { Allowance } from "../../server/lib/spill-buffer.ts";
+import { createScratch } from "../../server/lib/request-temp.ts";
+import { TempStorage } from "../../server/lib/temp-storage.ts";
+import { temporaryFolder } from "../harness.ts";
+
+const anyDisk = { hasRoom: () => true, took: () => undefined };
+const storageOf = (maxBytes: number) => new TempStorage({ maxBytes, disk: anyDisk });
+
+/** Takes one byte after the other until it is refused. */
+function takeAll(storage: TempStorage, keyId: string, use: "upload" | "response" = "upload") {
+  const account = storage.account(keyId, use);
+  for (let taken = 0; ; taken++) {
+    try {
+      account.take(1);
+    } catch (error) {
+      return { taken, fault: error instanceof GatewayError ? error.fault : String(error) };
+    }
+  }
+}
+
+describe("the share of a key", () => {
+  test("is half while the key is alone, and the next keys find room in what is left", () => {
+    const storage = storageOf(1200);
+    expect(takeAll(storage, "a")).toEqual({ taken: 600, fault: "upload_limit_reached" });
+    expect(takeAll(storage, "b")).toEqual({ taken: 300, fault: "upload_limit_reached" });
+    expect(takeAll(storage, "c").taken).toBe(150);
+    expect(storage.held).toBe(1050);
+  });
+
+  test("shrinks as others come: a key above it gets nothing until others are done", () => {
+    const storage = storageOf(1200);
+    takeAll(storage, "a");
+    takeAll(storage, "b");
+    storage.release("a", 300);
+    // 600 are free: each may hold 400 at most.
+    expect(takeAll(storage, "b").taken).toBe(150);
+    expect(takeAll(storage, "a").taken).toBe(75);
+  });
+
+  test("leaves room for responses that are paid for where its uploads have used it up", () => {
+    const storage = storageOf(1000);
+    expect(takeAll(storage, "a").taken).toBe(500);
+    expect(takeAll(storage, "a", "response")).toEqual({ taken: 300, fault: "storage_unavailable" });
+    expect(takeAll(storage, "b", "response").taken).toBeGreaterThan(100);
+  });
+
+  test("holds a reservation once, whether it is written or not", () => {
+    const storage = storageOf(1000);
+    const account = storage.account("a", "upload");
+    account.reserve(400);
+    account.take(300);
+    expect(storage.held).toBe(400);
+    account.cancelReservation();
+    account.cancelReservation();
+    expect(storage.held).toBe(300);
+    account.take(50);
+    account.release(350);
+    expect(storage.held).toBe(0);
+  });
+});
+
+test("small uploads stay in memory while there is room for them, and go to disk beyond", async () => {
+  using folder = temporaryFolder();
+  const storage = new TempStorage({ maxBytes: 1_000_000, memoryBytes: 1500, disk: anyDisk });
+  const limits = { folder: folder.path, maxFileBytes: 1_000_000, memoryBytes: 1000 };
+  const upload = (bytes: number) => {
+    const body = async function* () {
+      for (let left = bytes; left > 0; left -= 100) yield Buffer.alloc(Math.min(100, left), 7);
+    };
+    const part = { name: "image", filename: "a.png", type: "image/png", body: body() };
+    return spool(part, limits, storage.account("a", "upload"));
+  };
+  const first = await upload(1000);
+  expect(storage.held).toBe(0);
+  const second = await upload(1000);
+  expect(storage.held).toBe(1000);
+  expect(Buffer.from(await second.part.bytes()).equals(Buffer.alloc(1000, 7))).toBeTrue();
+  await first.dispose();
+  await first.dispose();
+  const third = await upload(1000);
+  expect(storage.held).toBe(1000);
+  await Promise.all([second.dispose(), third.dispose()]);
+  expect(storage.held).toBe(0);
+  expect([storage.takeMemory(1501), storage.takeMemory(1500)]).toEqual([false, true]);
+});
+
+test("spilled responses are charged to their key, also what a worker wrote, until the request is over", async () => {
+  using folder = temporaryFolder();
+  const storage = storageOf(1_000_000);
+  const scratch = createScratch(folder.path, new Allowance(1000), storage.account("a", "response"));
+  const held = scratch.hold();
+  await held.append(new Uint8Array(900));
+  expect(storage.held).toBe(0);
+  await held.append(new Uint8Array(900));
+  expect(storage.held).toBe(1800);
+  const file = await scratch.file();
+  writeFileSync(file.path ?? "", new Uint8Array(5000));
+  await file.measure();
+  expect(storage.held).toBe(6800);
+  expect(() => file.append(new Uint8Array(900_000))).toThrow(GatewayError);
+  expect(storage.held).toBe(6800);
+  await scratch.clear();
+  await file.close().catch(() => undefined);
+  expect(storage.held).toBe(0);
+});
+
+describe("the disk reserve", () => {
+  const diskOf = (totalBytes: number, reserveBytes: number) => {
+    const state = { freeBytes: totalBytes, now: 0, measured: 0, told: [] as boolean[] };
+    const disk = new DiskReserve({
+      reserveBytes,
+      measure: () => {
+        state.measured++;
+        return { freeBytes: state.freeBytes, totalBytes };
+      },
+      report: (isLow) => state.told.push(isLow),
+      clock: () => state.now,
+    });
+    return { disk, state };
+  };
+
+  test("refuses uploads first, then responses", () => {
+    const { disk, state } = diskOf(100_000, 1000);
+    expect(disk.hasRoom(99_000, "upload")).toBeTrue();
+    expect(disk.hasRoom(99_001, "upload")).toBeFalse();
+    expect(disk.hasRoom(99_500, "response")).toBeTrue();
+    expect(disk.hasRoom(99_501, "response")).toBeFalse();
+    state.freeBytes = 10;
+    state.now = 2000;
+    expect(disk.hasRoom(1, "response")).toBeFalse();
+  });
+
+  test("measures the disk once a second, and at once where room runs out", () => {
+    const { disk, state } = diskOf(100_000, 1000);
+    for (let times = 0; times < 100; times++) {
+      expect(disk.hasRoom(100, "upload")).toBeTrue();
+      disk.took(100);
+    }
+    expect(state.measured).toBe(1);
+    // Another program has used the disk, and what was counted since the measurement says so, too.
+    state.freeBytes = 1050;
+    disk.took(89_000);
+    expect(disk.hasRoom(100, "upload")).toBeFalse();
+    state.now = 1001;
+    state.freeBytes = 50_000;
+    expect(disk.hasRoom(100, "upload")).toBeTrue();
+  });
+
+  test("tells once that it is reached, and once that there is room again", () => {
+    const { disk, state } = diskOf(100_000, 1000);
+    for (const freeBytes of [50_000, 1300, 1200, 900, 1300, 1400, 1600, 1400]) {
+      state.freeBytes = freeBytes;
+      state.now += 2000;
+      disk.hasRoom(10, "upload");
+    }
+    expect(state.told).toEqual([true, false]);
+  });
+
+  test("is at most a twentieth of a small disk", () => {
+    const { disk } = diskOf(2000, 1_000_000);
+    expect(disk.hasRoom(1900, "upload")).toBeTrue();
+    expect(disk.hasRoom(1901, "upload")).toBeFalse();
+  });
+});

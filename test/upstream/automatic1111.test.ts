@@ -1,0 +1,193 @@
+/** Pictures by AUTOMATIC1111's web UI: whose previews are shown, and by which checkpoint a picture was drawn. */
+import { describe, expect, test } from "bun:test";
+import { GatewayError } from "../../server/lib/gateway-error.ts";
+import { noScratch } from "../../server/lib/request-temp.ts";
+import type { WireReply, WireRequest } from "../../server/upstream/adapter.ts";
+import { automatic1111 } from "../../server/upstream/adapters/automatic1111/automatic1111.ts";
+import type {
+  EditQuery,
+  GenerationQuery,
+  ImageEvent,
+  Target,
+} from "../../server/upstream/contract.ts";
+import { createReach } from "../../server/upstream/client.ts";
+import { fileOf, replyOf } from "../laws/adapter-cases.ts";
+
+const checkpoint = "v1-5-pruned-emaonly";
+const target: Target = {
+  model: `${checkpoint}.safetensors [6ce0161689]`,
+  upstream: { id: "hidden", kind: "automatic1111", headers: {}, options: {} },
+};
+const query: GenerationQuery = {
+  model: "painter",
+  prompt: "an otter",
+  stream: false,
+  options: {},
+  rest: {},
+};
+
+const answerOf = (images: readonly string[], info: object = {}): WireReply =>
+  replyOf(
+    JSON.stringify({
+      images,
+      parameters: {},
+      info: JSON.stringify({ sd_model_name: checkpoint, all_seeds: [7, 8], ...info }),
+    }),
+  );
+
+const reachWith = (send: (request: WireRequest) => Promise<WireReply>) =>
+  createReach({
+    adapters: new Map([["automatic1111", automatic1111.adapter]]),
+    engines: new Map(),
+    send,
+    now: () => 0,
+  });
+
+const { signal } = new AbortController();
+const draw = (send: (request: WireRequest) => Promise<WireReply>, more: Partial<GenerationQuery>) =>
+  reachWith(send).generations({ ...query, ...more }, target, signal, noScratch);
+
+const bodyOf = ({ body }: WireRequest): Record<string, unknown> =>
+  JSON.parse(String(body)) as Record<string, unknown>;
+
+/** Two are being drawn at one time; whoever asks for a task is shown that task's preview, as the web UI does it. */
+function studioOfTwo() {
+  const done = new Map<string, PromiseWithResolvers<WireReply>>();
+  const asked = new Map<string, number>();
+  return async (request: WireRequest): Promise<WireReply> => {
+    const { pathname } = new URL(request.url);
+    const { prompt, force_task_id, id_task } = bodyOf(request);
+    if (pathname === "/sdapi/v1/txt2img") {
+      const waiting = Promise.withResolvers<WireReply>();
+      done.set(`${force_task_id}`, waiting);
+      asked.set(`${force_task_id}`, 0);
+      return waiting.promise.then(() => answerOf([`of ${prompt}`]));
+    }
+    expect(pathname).toBe("/internal/progress");
+    const task = String(id_task);
+    const count = (asked.get(task) ?? Number.NaN) + 1;
+    asked.set(task, count);
+    if (count === 2) done.get(task)?.resolve(answerOf([]));
+    const live_preview = `data:image/png;base64,${task} ${count}`;
+    return replyOf(JSON.stringify({ active: true, live_preview, id_live_preview: count }));
+  };
+}
+
+async function eventsOf(reply: Awaited<ReturnType<typeof draw>>): Promise<ImageEvent[]> {
+  if (reply.kind !== "stream") throw new Error("it is not a stream");
+  return Array.fromAsync(reply.events);
+}
+
+describe("previews", () => {
+  test("are of the caller's own picture, while another is drawn for somebody else", async () => {
+    const send = studioOfTwo();
+    const wish = { stream: true, options: { partial_images: 2 } };
+    const streams = await Promise.all(
+      ["an otter", "a seal"].map(async (prompt) => eventsOf(await draw(send, { ...wish, prompt }))),
+    );
+    const tasks = streams.map((events) => {
+      const previews = events.flatMap((event) => (event.type === "partial" ? [event] : []));
+      expect(previews.map(({ index }) => index)).toEqual([0, 1]);
+      const named = previews.map(({ image }) =>
+        (image as { base64: string }).base64.replace(/ \d$/, ""),
+      );
+      expect(new Set(named).size).toBe(1);
+      return named[0];
+    });
+    expect(new Set(tasks).size).toBe(2);
+    const last = streams.map((events) => events.at(-1));
+    expect(last.map((event) => event?.type === "whole" && event.reply.results[0]?.image)).toEqual([
+      { kind: "base64", base64: "of an otter" },
+      { kind: "base64", base64: "of a seal" },
+    ]);
+  });
+
+  test("are not asked for where nobody wants them, and then the call has no name", async () => {
+    const asked: WireRequest[] = [];
+    const send = async (request: WireRequest) => {
+      asked.push(request);
+      return answerOf(["picture"]);
+    };
+    await eventsOf(await draw(send, { stream: true }));
+    await draw(send, { options: { partial_images: 2 } });
+    expect(asked).toHaveLength(2);
+    for (const request of asked) expect(bodyOf(request)).not.toHaveProperty("force_task_id");
+  });
+});
+
+describe("a checkpoint", () => {
+  const drawnBy = async (model: string, name: unknown): Promise<string> => {
+    const reach = reachWith(async () => answerOf(["picture"], { sd_model_name: name }));
+    const { kind } = await reach
+      .generations(query, { ...target, model }, signal, noScratch)
+      .catch((error) => {
+        if (!(error instanceof GatewayError)) throw error;
+        return { kind: error.fault };
+      });
+    return kind;
+  };
+
+  test("may be called as the web UI calls it", async () => {
+    const names = [
+      ...[checkpoint, `${checkpoint}.safetensors`, `${checkpoint}.ckpt`],
+      ...[`${checkpoint}.safetensors [6ce0161689]`, `${checkpoint} [6ce0161689]`],
+      ...[`sd/${checkpoint}.safetensors`, `sd\\${checkpoint}.safetensors`, `sd_${checkpoint}`],
+      ...["6ce0161689", "81761151"],
+    ];
+    for (const name of names)
+      expect(`${name}: ${await drawnBy(name, checkpoint)}`).toBe(`${name}: whole`);
+  });
+
+  test("that the server does not have is no excuse for a picture by another", async () => {
+    for (const name of ["sd_xl_base_1.0", "v1-5", `${checkpoint}-v2.safetensors`]) {
+      expect(await drawnBy(name, checkpoint)).toBe("model_not_found");
+    }
+  });
+
+  test("that the server does not tell is believed", async () => {
+    expect(await drawnBy("sd_xl_base_1.0", undefined)).toBe("whole");
+    expect(await drawnBy("sd_xl_base_1.0", null)).toBe("whole");
+  });
+});
+
+test("only the pictures that were asked for come, with their seeds; no grid, no masks", async () => {
+  const send = async () => answerOf(["grid", "one", "two", "mask"], { index_of_first_image: 1 });
+  const reply = await draw(send, { options: { n: 2 } });
+  expect(reply).toMatchObject({
+    results: [
+      { image: { kind: "base64", base64: "one" }, rest: { seed: 7 } },
+      { image: { kind: "base64", base64: "two" }, rest: { seed: 8 } },
+    ],
+  });
+});
+
+describe("an edit", () => {
+  const file = fileOf("image", "a.png", "image/png", Uint8Array.of(137, 80, 78, 71));
+  const bodyFor = async (more: Partial<EditQuery>): Promise<Record<string, unknown>> => {
+    const edit: EditQuery = { ...query, images: [{ kind: "file", file }], files: [], ...more };
+    const body = automatic1111.adapter.edits?.toUpstream(edit, target).body;
+    if (typeof body !== "object") throw new Error("no picture is in it");
+    return JSON.parse(Buffer.concat(await Array.fromAsync(body.open())).toString());
+  };
+  const mask = { kind: "file", file } as const;
+  const options = { size: "1024x768" };
+
+  test("with a mask has the size that is asked for, and else that of its picture", async () => {
+    expect(await bodyFor({ mask, options })).toMatchObject({
+      width: 1024,
+      height: 768,
+      inpaint_full_res: false,
+    });
+    expect(await bodyFor({ mask })).toMatchObject({ inpaint_full_res: true });
+  });
+
+  test("without a mask is not pressed into another shape", async () => {
+    expect(await bodyFor({})).toMatchObject({ resize_mode: 1 });
+    expect(await bodyFor({ options })).not.toHaveProperty("resize_mode");
+  });
+
+  test("is done as the caller says, where the caller says it in the web UI's own words", async () => {
+    const rest = { inpaint_full_res: true, denoising_strength: 0.4 };
+    expect(await bodyFor({ mask, options, rest })).toMatchObject(rest);
+  });
+});

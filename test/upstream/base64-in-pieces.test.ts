@@ -1,0 +1,66 @@
+/** Base64 that comes in pieces becomes the bytes it stands for, wherever it is cut; what is none is found out. */
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import { fromBase64, NotBase64 } from "../../server/lib/base64-stream.ts";
+import { piecesOf } from "./http-answer-fixture.ts";
+
+/** Each piece is gone when the next comes, and so is what it came from. */
+async function read(text: string, places: readonly number[]): Promise<Buffer> {
+  const room = Buffer.alloc(text.length);
+  async function* pieces(): AsyncGenerator<Uint8Array> {
+    for (const piece of piecesOf(Buffer.from(text, "latin1"), places)) {
+      piece.copy(room);
+      yield room.subarray(0, piece.length);
+      room.fill("!");
+    }
+  }
+  const got: Buffer[] = [];
+  for await (const piece of fromBase64(pieces())) got.push(Buffer.from(piece));
+  return Buffer.concat(got);
+}
+
+const content = fc.uint8Array({ maxLength: 600 }).map((bytes) => Buffer.from(bytes));
+const places = fc.array(fc.nat(800), { maxLength: 12 });
+const runs = { numRuns: 500 };
+
+const writings: Readonly<Record<string, (bytes: Buffer) => string>> = {
+  "as most write it": (bytes) => bytes.toString("base64"),
+  "without the padding": (bytes) => bytes.toString("base64").replace(/=+$/, ""),
+  "in the alphabet for addresses": (bytes) => bytes.toString("base64url"),
+  "in lines": (bytes) => bytes.toString("base64").replace(/(.{76})/g, "$1\r\n"),
+  "with its padding on a line of its own": (bytes) =>
+    bytes.toString("base64").replace(/(=*)$/, "\n$1\n"),
+};
+
+describe("the bytes come back", () => {
+  test.each(Object.entries(writings))("%s", async (_, write) => {
+    await fc.assert(
+      fc.asyncProperty(content, places, async (bytes, cuts) => {
+        expect(await read(write(bytes), cuts)).toEqual(bytes);
+      }),
+      runs,
+    );
+  });
+
+  test("of a whole picture, in the pieces in which files are read", async () => {
+    const bytes = Buffer.from(Array.from({ length: 300_001 }, (_, at) => (at * 7919) % 251));
+    const cuts = Array.from({ length: 10 }, (_, at) => at * 65_536);
+    expect(await read(bytes.toString("base64"), cuts)).toEqual(bytes);
+  });
+});
+
+describe("what is no base64 is found out, wherever it stands", () => {
+  const long = "QUJD".repeat(100);
+  test.each([
+    ["a strange sign", `${long}!${long}`],
+    ["a strange sign at the end", `${long}QUJ*`],
+    ["padding in the middle", `${long}QQ==${long}`],
+    ["too much padding", `${long}Q===`],
+    ["one sign too many", `${long}Q`],
+  ])("%s", async (_, text) => {
+    for (const cuts of [[], [64], [1, 2, 3], [400, 404], [402]]) {
+      const reading = await read(text, cuts).catch((error: unknown) => error);
+      expect(reading).toBeInstanceOf(NotBase64);
+    }
+  });
+});

@@ -1,0 +1,210 @@
+/** Pictures on Amazon Bedrock: whose model it is decides what it is sent, and the proof is over all of it. */
+import { expect, test } from "bun:test";
+import { GatewayError } from "../../server/lib/gateway-error.ts";
+import type { WireRequest } from "../../server/upstream/adapter.ts";
+import { bedrock } from "../../server/upstream/adapters/amazon/bedrock.ts";
+import type {
+  EditQuery,
+  GenerationQuery,
+  Target,
+  Upstream,
+} from "../../server/upstream/contract.ts";
+import { fileOf } from "../laws/adapter-cases.ts";
+
+const { adapter } = bedrock;
+
+const upstream = (more: Partial<Upstream> = {}): Upstream => ({
+  id: "bedrock",
+  kind: "bedrock",
+  headers: {},
+  options: {
+    region: "us-west-2",
+    accessKeyId: "AKIAVEXEL00000000000",
+    secretAccessKey: "wJalrXUtnFEMI/K7MDENG/vexel",
+  },
+  ...more,
+});
+
+const targetOf = (model: string, place = upstream()): Target => ({ model, upstream: place });
+
+const wish = (more: Partial<GenerationQuery> = {}): GenerationQuery => ({
+  model: "painter",
+  prompt: "an otter",
+  stream: false,
+  options: {},
+  rest: {},
+  ...more,
+});
+
+const picture = (content: string) =>
+  ({
+    kind: "file",
+    file: fileOf("image", "otter.png", "image/png", Buffer.from(content)),
+  }) as const;
+
+const edit = (more: Partial<EditQuery> = {}): EditQuery => ({
+  ...wish(),
+  images: [picture("an otter")],
+  files: [],
+  ...more,
+});
+
+async function textOf({ body }: WireRequest): Promise<string> {
+  if (typeof body !== "object") return body ?? "";
+  const pieces: Uint8Array[] = [];
+  for await (const piece of body.open()) pieces.push(piece.slice());
+  return Buffer.concat(pieces).toString();
+}
+
+const sent = async (request: WireRequest): Promise<Record<string, unknown>> =>
+  JSON.parse(await textOf(request)) as Record<string, unknown>;
+
+const asked = (model: string, query = wish()) =>
+  sent(adapter.generations!.toUpstream(query, targetOf(model)));
+
+const edited = (model: string, query = edit()) =>
+  sent(adapter.edits!.toUpstream(query, targetOf(model)));
+
+function faultOf(act: () => unknown): GatewayError {
+  try {
+    act();
+  } catch (error) {
+    if (error instanceof GatewayError) return error;
+    throw error;
+  }
+  throw new Error("nothing was refused");
+}
+
+const base64 = (content: string) => Buffer.from(content).toString("base64");
+
+test("an upload is signed over the very bytes that are sent", async () => {
+  const now = Date.parse("2026-11-15T08:00:00Z");
+  const place = upstream();
+  const images = [picture("a picture ".repeat(50_000))];
+  const request = adapter.edits!.toUpstream(
+    edit({ images }),
+    targetOf("amazon.nova-canvas-v1:0", place),
+  );
+  const whole = adapter.sign!({ ...request, body: await textOf(request) }, place, now);
+  const streamed = await adapter.signStreamed!(request, place, now);
+  expect(streamed.headers.authorization).toStartWith("AWS4-HMAC-SHA256 ");
+  expect(streamed.headers).toEqual(whole.headers);
+  expect(await textOf(streamed)).toBe(await textOf(request));
+});
+
+test("with a Bedrock API key, an upload is read once and not before it is sent", async () => {
+  const place = upstream({ apiKey: "bedrock-api-key-0123456789abcdef" });
+  let opened = 0;
+  const body = {
+    length: 2,
+    open: async function* () {
+      opened++;
+      yield Buffer.from("{}");
+    },
+  };
+  const request = { url: "https://bedrock.example", headers: {}, body };
+  expect(await adapter.signStreamed!(request, place, 0)).toBe(request);
+  expect(opened).toBe(0);
+});
+
+test.each([
+  ["amazon.nova-canvas-v1:0", "textToImageParams"],
+  ["us.amazon.nova-canvas-v1:0", "textToImageParams"],
+  ["amazon.titan-image-generator-v1", "textToImageParams"],
+  ["stability.stable-image-ultra-v1:1", "prompt"],
+  ["us.stability.a-painter-of-tomorrow-v3:0", "prompt"],
+])("%s is asked in the words of its family", async (model, field) => {
+  expect(Object.keys(await asked(model))).toContain(field);
+});
+
+test("a model of which nothing tells the family is not guessed at, unless the operator says it", async () => {
+  const model = `arn:aws:bedrock:us-west-2:471147114711:application-inference-profile/x`;
+  const fault = faultOf(() => adapter.generations!.toUpstream(wish(), targetOf(model)));
+  expect(fault.fault).toBe("unsupported_operation");
+  expect(fault.message).toContain("'painter'");
+  expect(fault.message).not.toContain("471147114711");
+  const told = upstream({ options: { ...upstream().options, family: "stability" } });
+  const body = await sent(adapter.generations!.toUpstream(wish(), targetOf(model, told)));
+  expect(body).toEqual({ prompt: "an otter" });
+});
+
+test("a family that only paints is not asked for vectors", () => {
+  const told = upstream({ options: { ...upstream().options, family: "stability" } });
+  const query = {
+    model: "vectors",
+    input: { kind: "text", texts: ["an otter"] },
+    single: true,
+    encoding: "float",
+    rest: {},
+  } as const;
+  const fault = faultOf(() => adapter.embeddings!.toUpstream(query, targetOf("arn:x", told)));
+  expect(fault.fault).toBe("unsupported_operation");
+});
+
+test("options of Amazon's own are put where Amazon looks for them", async () => {
+  const rest = { seed: 42, cfgScale: 7.5, negativeText: "text" };
+  expect(await asked("amazon.nova-canvas-v1:0", wish({ rest, options: { n: 3 } }))).toEqual({
+    taskType: "TEXT_IMAGE",
+    textToImageParams: { negativeText: "text", text: "an otter" },
+    imageGenerationConfig: { seed: 42, cfgScale: 7.5, numberOfImages: 3 },
+  });
+});
+
+test("words in place of a mask paint that part of the picture anew", async () => {
+  const query = edit({ rest: { maskPrompt: "the hat" } });
+  expect(await edited("amazon.nova-canvas-v1:0", query)).toEqual({
+    taskType: "INPAINTING",
+    inPaintingParams: { maskPrompt: "the hat", image: base64("an otter"), text: "an otter" },
+  });
+});
+
+test("a mask for several pictures is refused by name", () => {
+  const query = edit({ images: [picture("a"), picture("b")], mask: picture("m") });
+  const fault = faultOf(() =>
+    adapter.edits!.toUpstream(query, targetOf("amazon.nova-canvas-v1:0")),
+  );
+  expect([fault.fault, fault.details.param]).toEqual(["invalid_value", "image"]);
+});
+
+test.each(["image-erase-object", "image-remove-background", "fast-upscale"])(
+  "%s, which reads no prompt, is sent none",
+  async (service) => {
+    expect(await edited(`us.stability.stable-${service}-v1:0`)).toEqual({
+      image: base64("an otter"),
+    });
+  },
+);
+
+test.each([
+  ["image-search-replace", "search_prompt"],
+  ["image-search-recolor", "select_prompt"],
+])("%s says by name what it must be told, and is told it", async (service, field) => {
+  const model = `us.stability.stable-${service}-v1:0`;
+  const fault = faultOf(() => adapter.edits!.toUpstream(edit(), targetOf(model)));
+  expect([fault.fault, fault.details.param]).toEqual(["missing_parameter", field]);
+  const query = edit({ rest: { [field]: "the hat" } });
+  expect(await edited(model, query)).toMatchObject({ [field]: "the hat", prompt: "an otter" });
+});
+
+test("a style is transferred from the second picture to the first", async () => {
+  const model = "us.stability.stable-style-transfer-v1:0";
+  const query = edit({ images: [picture("content"), picture("style")] });
+  expect(await edited(model, query)).toEqual({
+    prompt: "an otter",
+    init_image: base64("content"),
+    style_image: base64("style"),
+  });
+  const fault = faultOf(() => adapter.edits!.toUpstream(edit(), targetOf(model)));
+  expect([fault.fault, fault.details.param]).toEqual(["invalid_value", "image"]);
+});
+
+test("a model that only changes pictures says so when it is asked for a new one", () => {
+  const model = "us.stability.stable-image-inpaint-v1:0";
+  const fault = faultOf(() => adapter.generations!.toUpstream(wish(), targetOf(model)));
+  expect(fault.fault).toBe("unsupported_operation");
+});
+
+test("a model that makes pictures and changes none says so", () => {
+  const core = targetOf("stability.stable-image-core-v1:1");
+  expect(adapter.pictures!(core, "edits").edits).toBeUndefined();
+});

@@ -1,0 +1,84 @@
+/** Compressed responses of upstreams: decompressed beside the event loop, within bounds, and never believed where they are cut. */
+import { describe, expect, test } from "bun:test";
+import { brotliCompressSync, constants, deflateSync, gzipSync, zstdCompressSync } from "node:zlib";
+import { Cancel } from "../../server/lib/signal.ts";
+import { failure, rawServer, testSender } from "./http-client-fixture.ts";
+
+const quick = { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } };
+const codings = {
+  gzip: gzipSync,
+  "x-gzip": gzipSync,
+  deflate: deflateSync,
+  br: (bytes: Buffer) => brotliCompressSync(bytes, quick),
+  zstd: (bytes: Buffer) => zstdCompressSync(bytes),
+};
+const maxBytes = 40_000_000;
+/** Both ways on which this client reads: taken whole, and taken as it comes. */
+const ways = [
+  ["taken whole", false],
+  ["taken as it comes", true],
+] as const;
+
+async function ask(body: Uint8Array, coding: string, streams: boolean) {
+  using server = rawServer(({ socket }) => {
+    socket.write(
+      `HTTP/1.1 200 OK\r\ncontent-encoding: ${coding}\r\ncontent-length: ${body.length}\r\n\r\n`,
+    );
+    socket.write(body);
+  });
+  using sender = testSender(maxBytes);
+  const reply = await sender.send(
+    { url: server.url, headers: {}, body: "?", streams },
+    new Cancel(),
+  );
+  let isDone = false;
+  let turns = 0;
+  const count = (): void => {
+    turns += 1;
+    if (!isDone) setImmediate(count);
+  };
+  setImmediate(count);
+  try {
+    return { text: await reply.text(), turns };
+  } finally {
+    isDone = true;
+  }
+}
+
+describe.each(Object.entries(codings))("a response in %s", (coding, compress) => {
+  const text = JSON.stringify({ text: "vexel ".repeat(5_000_000) });
+  const body = compress(Buffer.from(text));
+
+  test.each(ways)(
+    "%s, lets others have their turn while it is decompressed",
+    async (_, streams) => {
+      const read = await ask(body, coding, streams);
+      expect(read.text === text).toBeTrue();
+      expect(read.turns).toBeGreaterThan(10);
+    },
+  );
+
+  test.each(ways)("%s, is not unpacked beyond the bound", async (_, streams) => {
+    const bomb = compress(Buffer.alloc(maxBytes + 1));
+    const error = await failure(ask(bomb, coding, streams));
+    expect(error).toMatchObject({ fault: "upstream_invalid" });
+    expect(error.message).toContain(`larger than ${maxBytes} bytes`);
+  });
+
+  test.each(ways)("%s, is not believed where it is cut, and harms nobody", async (_, streams) => {
+    for (const length of [10, Math.floor(body.length / 2), body.length - 1]) {
+      // Of zstd that is read as it comes, what is there is handed on: whether it is all, the JSON tells.
+      if (coding === "zstd" && streams) continue;
+      const error = await failure(ask(body.subarray(0, length), coding, streams));
+      expect(error).toMatchObject({ fault: "upstream_invalid" });
+    }
+  });
+});
+
+test("a response that is compressed in an unknown way is refused", async () => {
+  for (const [, streams] of ways) {
+    const error = await failure(ask(Buffer.from("{}"), "lzma", streams));
+    expect(error.message).toContain("lzma");
+    expect(error).toMatchObject({ fault: "upstream_invalid" });
+  }
+});

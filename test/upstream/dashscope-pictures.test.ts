@@ -1,0 +1,107 @@
+/** Pictures from Alibaba's Model Studio, where the laws for all vendors do not reach. */
+import { expect, test } from "bun:test";
+import { noScratch } from "../../server/lib/request-temp.ts";
+import { dashscope } from "../../server/upstream/adapters/dashscope/dashscope.ts";
+import type { GenerationQuery, Rest, Target } from "../../server/upstream/contract.ts";
+import { faultOf } from "../laws/adapter-answers.ts";
+import { replyOf } from "../laws/adapter-cases.ts";
+
+const { adapter } = dashscope;
+
+const targetOf = (model: string): Target => ({
+  model,
+  upstream: { id: "u", kind: "dashscope", apiKey: "sk-0123456789abcdef", headers: {}, options: {} },
+});
+
+const query = (more: Partial<GenerationQuery> = {}): GenerationQuery => ({
+  model: "public-model",
+  prompt: "an otter",
+  stream: false,
+  options: {},
+  rest: {},
+  ...more,
+});
+
+const bodyOf = (model: string, asked: GenerationQuery): Record<string, Rest> =>
+  JSON.parse(adapter.generations!.toUpstream(asked, targetOf(model)).body as string);
+
+const read = async (model: string, body: object) =>
+  adapter.generations!.fromUpstream(replyOf(JSON.stringify(body)), {
+    query: query(),
+    target: targetOf(model),
+    scratch: noScratch,
+  });
+
+test("one picture is asked for in so many words: Wan would draw four, and charge for them", () => {
+  for (const model of ["wan2.7-image", "wan2.6-t2i", "wan2.2-t2i-flash", "qwen-image-3.0"]) {
+    expect(bodyOf(model, query()).parameters?.n).toBe(1);
+  }
+});
+
+test("a size is written in the vendor's way, and a name for one stays as it is", () => {
+  const sizeOf = (size: string) =>
+    bodyOf("wan2.7-image", query({ options: { size } })).parameters?.size;
+  expect(sizeOf("1024x1536")).toBe("1024*1536");
+  expect(sizeOf("2K")).toBe("2K");
+  expect(sizeOf("auto")).toBeUndefined();
+});
+
+test("options of the vendor's own are reached by their names, wherever they stand", () => {
+  const rest = { negative_prompt: "rain", seed: 42 };
+  const old = bodyOf("wan2.2-t2i-flash", query({ rest }));
+  expect(old.input).toEqual({ negative_prompt: "rain", prompt: "an otter" });
+  expect(old.parameters).toEqual({ seed: 42, n: 1 });
+  const newer = bodyOf("wan2.7-image", query({ rest: { parameters: rest, watermark: true } }));
+  expect(newer.parameters).toEqual({ negative_prompt: "rain", seed: 42, watermark: true, n: 1 });
+});
+
+test("a model that only edits says so when it is asked to make a picture", async () => {
+  for (const model of ["wan2.6-image", "qwen-image-edit-plus", "wanx2.1-imageedit"]) {
+    const fault = await faultOf(async () => bodyOf(model, query()));
+    expect(fault?.fault).toBe("unsupported_operation");
+    expect(fault?.message).not.toContain(model);
+  }
+});
+
+test("of several pictures those that were made are delivered, whatever became of the others", async () => {
+  const failed = { code: "InternalError.Timeout", message: "An internal timeout error." };
+  const output = (results: object[]) => ({ output: { task_status: "SUCCEEDED", results } });
+  const reply = await read(
+    "wan2.2-t2i-flash",
+    output([{ url: "https://x.example/1.png" }, failed]),
+  );
+  expect(reply).toMatchObject({
+    kind: "whole",
+    results: [{ image: { kind: "url", url: "https://x.example/1.png" } }],
+  });
+  const none = await faultOf(() => read("wan2.2-t2i-flash", output([failed])));
+  expect(none?.fault).toBe("upstream_error");
+});
+
+test("a job that the vendor has forgotten is a failure, and not waited for", async () => {
+  const output = { task_id: "a", task_status: "UNKNOWN" };
+  const fault = await faultOf(() => read("wan2.7-image", { output }));
+  expect(fault?.fault).toBe("upstream_error");
+});
+
+test("a job is asked for where the vendor is, and an id that leads elsewhere is not followed", async () => {
+  const started = (task_id: string) =>
+    read("wan2.7-image", { output: { task_id, task_status: "PENDING" } });
+  const reply = await started("0385dc79-5ff8-4d82-bcb6-000000000000");
+  if (reply.kind !== "pending") throw new Error("it is not pending");
+  const root = "https://dashscope-intl.aliyuncs.com/api/v1/";
+  expect(reply.poll!.url).toBe(`${root}tasks/0385dc79-5ff8-4d82-bcb6-000000000000`);
+  expect(reply.cancel).toMatchObject({ method: "POST", url: `${reply.poll!.url}/cancel` });
+  for (const id of ["..", "../files?x=1", "a/b", ""]) {
+    expect((await faultOf(() => started(id)))?.fault).toBe("upstream_invalid");
+  }
+});
+
+test("tokens that nobody has counted are not told as none", async () => {
+  const output = {
+    task_status: "SUCCEEDED",
+    choices: [{ message: { content: [{ image: "https://x.example/1.png" }] } }],
+  };
+  const usage = { total_tokens: 0, input_tokens: 0, output_tokens: 0, image_count: 1 };
+  expect(await read("wan2.6-t2i", { output, usage })).not.toHaveProperty("usage");
+});

@@ -1,0 +1,129 @@
+/** A made-up Internet: names with addresses of the test's choosing, all of which lead to one server of this machine. */
+import { expect } from "bun:test";
+import type { FaultName } from "../../contract/faults.ts";
+import { GatewayError } from "../../server/lib/gateway-error.ts";
+import { createScratch } from "../../server/lib/request-temp.ts";
+import { Cancel, type Signal } from "../../server/lib/signal.ts";
+import { createDownload, type DownloadCall } from "../../server/upstream/download/download.ts";
+import type { Gathered } from "../../server/upstream/collect-image.ts";
+import { temporaryFolder } from "../harness.ts";
+import { type Asked, type RawServer, rawServer } from "./http-client-fixture.ts";
+
+/** Addresses that nobody keeps from anyone. */
+export const publicAddress = "93.184.215.14";
+export const otherAddress = "2606:2800:21f:cb07:6820:80da:af6b:8b2c";
+
+export const png = Buffer.from(
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
+  "base64",
+);
+/** Begins as a picture does, and goes on for long. */
+export const largePng = Buffer.concat([png.subarray(0, 8), Buffer.alloc(700_000, "picture ")]);
+
+/** An answer, byte for byte. */
+export const answer = (
+  body: Uint8Array | string = png,
+  { status = 200, headers = {} }: { status?: number; headers?: Record<string, string> } = {},
+): Buffer => {
+  const lines = Object.entries({ "content-length": String(body.length), ...headers });
+  const head = lines.map(([name, value]) => `${name}: ${value}\r\n`).join("");
+  return Buffer.concat([Buffer.from(`HTTP/1.1 ${status} X\r\n${head}\r\n`), Buffer.from(body)]);
+};
+
+export const redirect = (location: string): Buffer =>
+  answer("", { status: 302, headers: { location } });
+
+export interface WorldOptions {
+  /** What each name leads to, one list for each time it is asked for; the last stays. */
+  readonly names?: Readonly<Record<string, readonly (readonly string[])[]>>;
+  /** What the server says; a Buffer is said, and the connection closed. */
+  readonly serve: (asked: Asked, path: string) => Buffer | undefined;
+  readonly maxBytes?: number;
+  readonly timeoutMs?: number;
+  readonly trusted?: readonly string[];
+  /** Addresses at which nobody takes a connection. */
+  readonly deaf?: readonly string[];
+}
+
+export interface World {
+  readonly server: RawServer;
+  /** Every address that was connected to, and every name that was looked up, in order. */
+  readonly connected: string[];
+  readonly lookedUp: string[];
+  get(url: string, call?: Partial<DownloadCall>): Promise<Gathered>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+export function world(options: WorldOptions): World {
+  const {
+    serve,
+    names = {},
+    maxBytes = 1024 * 1024,
+    timeoutMs = 5000,
+    trusted = [],
+    deaf = [],
+  } = options;
+  const folder = temporaryFolder();
+  const scratch = createScratch(folder.path);
+  const connected: string[] = [];
+  const lookedUp: string[] = [];
+  const server = rawServer((asked) => {
+    const said = serve(asked, asked.head.split(" ")[1] ?? "");
+    if (said) asked.socket.end(said);
+  });
+  const { port } = new URL(server.url);
+  const connect: typeof Bun.connect = (asked) => {
+    if (!("hostname" in asked)) throw new Error("Only addresses are connected to.");
+    connected.push(asked.hostname);
+    const refused = Object.assign(new Error("refused"), { code: "ECONNREFUSED" });
+    if (deaf.includes(asked.hostname)) return Promise.reject(refused);
+    return Bun.connect({ ...asked, hostname: "127.0.0.1", port: Number(port) });
+  };
+  const download = createDownload({
+    maxBytes,
+    timeoutMs,
+    trusted,
+    connect,
+    resolve: async (host) => {
+      const times = lookedUp.filter((name) => name === host).length;
+      lookedUp.push(host);
+      const lists = names[host] ?? (host.endsWith(".example") ? [[publicAddress]] : undefined);
+      if (!lists) throw Object.assign(new Error("no such name"), { code: "ENOTFOUND" });
+      return lists[Math.min(times, lists.length - 1)] ?? [];
+    },
+  });
+  return {
+    server,
+    connected,
+    lookedUp,
+    get: (url, call) =>
+      download(url, { signal: new Cancel() as Signal, scratch, blame: "upstream", ...call }),
+    [Symbol.asyncDispose]: async () => {
+      server[Symbol.dispose]();
+      await scratch.clear();
+      folder[Symbol.dispose]();
+    },
+  };
+}
+
+/** Rejects with this fault, and says nothing of where the link led. */
+export async function expectFault(
+  getting: Promise<unknown>,
+  fault: FaultName,
+  words: RegExp,
+): Promise<GatewayError> {
+  const error = await getting.then(
+    () => {
+      throw new Error("It was fetched.");
+    },
+    (thrown: unknown) => thrown,
+  );
+  if (!(error instanceof GatewayError)) throw error;
+  expect(error.fault).toBe(fault);
+  expect(error.message).toMatch(words);
+  expect(error.message).not.toMatch(/example|secret|\d+\.\d+\.\d+|::/);
+  return error;
+}
+
+/** From a caller, in this field. */
+export const fromCaller = { blame: { param: "images[0].image_url" } } as const;

@@ -1,0 +1,65 @@
+/** A picture in the link itself is read as it is written, and believed only if it is one. */
+import { describe, expect, test } from "bun:test";
+import { type DataUrlOptions, readDataUrl } from "../../server/upstream/download/data-url.ts";
+import { expectFault, png, world } from "./download-fixture.ts";
+
+const param = "mask.image_url";
+const read = async (url: string, more: Partial<DataUrlOptions> = {}): Promise<Uint8Array> =>
+  readDataUrl(url, { maxBytes: 1000, blame: { param }, ...more }).bytes;
+const base64 = png.toString("base64");
+const percents = [...png].map((byte) => `%${byte.toString(16).padStart(2, "0")}`).join("");
+
+test.each([
+  ["base64", `data:image/png;base64,${base64}`],
+  ["in capitals, with parameters", `DATA:image/png;name=a.png; BASE64,${base64}`],
+  ["without its padding", `data:image/png;base64,${base64.replace(/=+$/, "")}`],
+  ["in the alphabet of URLs", `data:image/png;base64,${png.toString("base64url")}`],
+  ["with line breaks", `data:image/png;base64,${base64.replace(/.{20}/g, "$&\r\n")}`],
+  ["with percents", `data:image/png;base64,${encodeURIComponent(base64)}`],
+  ["bytes in percents", `data:image/png,${percents}`],
+  ["with a wrong type, or none", `data:,${percents}`],
+])("%s", async (_, url) => {
+  expect(png.equals(await read(url))).toBeTrue();
+});
+
+test("an SVG in plain text, where one is wanted", async () => {
+  const url = "data:image/svg+xml,<svg%20xmlns='x'>100%</svg>";
+  const bytes = await read(url, { svg: true });
+  expect(Buffer.from(bytes).toString()).toBe("<svg xmlns='x'>100%</svg>");
+  await expectFault(read(url), "invalid_value", /not a picture/);
+});
+
+test("behind any link that is followed, without a connection", async () => {
+  await using net = world({ serve: () => undefined });
+  const picture = await net.get(`data:image/png;base64,${base64}`);
+  expect(picture).toEqual({ kind: "bytes", bytes: png });
+  await expectFault(net.get("data:,x"), "upstream_invalid", /not a picture/);
+  expect(net.connected).toEqual([]);
+});
+
+describe("refused, with the name of the field", () => {
+  test.each([
+    ["data:image/png;base64", /no content/],
+    ["data:image/png;base64,", /not a picture/],
+    [`http://x/,${base64}`, /no content/],
+    [`data:image/png;base64,${base64.slice(0, 20)}!${base64.slice(20)}`, /not base64/],
+    ["data:image/png;base64,A", /not base64/],
+    [`data:image/png;base64,${Buffer.from("<html>").toString("base64")}`, /not a picture/],
+    [`data:${"x".repeat(2000)};base64,${base64}`, /no content/],
+  ])("%#", async (url, words) => {
+    const error = await expectFault(read(url), "invalid_value", words);
+    expect(error.body.error).toMatchObject({ param, code: "invalid_value" });
+  });
+
+  test("what is too large", async () => {
+    await expectFault(
+      read(`data:,${percents}`, { maxBytes: 50 }),
+      "invalid_value",
+      /larger than 50/,
+    );
+  });
+
+  test("from an upstream: its answer is not true", async () => {
+    await expectFault(read("data:,x", { blame: "upstream" }), "upstream_invalid", /not a picture/);
+  });
+});

@@ -1,0 +1,226 @@
+/** A picture behind a link is taken if it is one: no more bytes and no more time than there are, and nothing else. */
+import { describe, expect, test } from "bun:test";
+import { gzipSync } from "node:zlib";
+import { GatewayError } from "../../server/lib/gateway-error.ts";
+import { Cancel } from "../../server/lib/signal.ts";
+import { answer, expectFault, fromCaller, largePng, png, world } from "./download-fixture.ts";
+import type { Asked } from "./http-client-fixture.ts";
+
+const url = "http://a.example/secret.png";
+const chunked = { headers: { "transfer-encoding": "chunked" } };
+const head = (lines: string): string => `HTTP/1.1 200 OK\r\n${lines}\r\n`;
+const inChunk = (body: Uint8Array): Buffer =>
+  Buffer.concat([
+    Buffer.from(`${head("transfer-encoding: chunked\r\n")}${body.length.toString(16)}\r\n`),
+    body,
+    Buffer.from("\r\n0\r\n\r\n"),
+  ]);
+const untilClose = (body: Uint8Array): Buffer => Buffer.concat([Buffer.from(head("")), body]);
+
+describe("a picture comes whole", () => {
+  const ways: readonly [string, (body: Uint8Array) => Buffer][] = [
+    ["with its length", (body) => answer(body)],
+    ["in chunks", inChunk],
+    ["until the connection is closed", untilClose],
+  ];
+  for (const [way, say] of ways) {
+    test(`${way}: a small one in memory, a large one on disk`, async () => {
+      await using net = world({ serve: (_, path) => say(path === "/large" ? largePng : png) });
+      expect(await net.get("http://a.example/small")).toEqual({ kind: "bytes", bytes: png });
+      const large = await net.get("http://a.example/large");
+      if (large.kind !== "aside") throw new Error("It is in memory.");
+      expect(large.aside).toMatchObject({ length: largePng.length, encoding: "raw" });
+      expect(Buffer.from(large.aside.start.subarray(0, 8))).toEqual(png.subarray(0, 8));
+      expect(largePng.equals(await large.aside.bytes())).toBeTrue();
+    });
+  }
+
+  test("also when its first bytes come one by one", async () => {
+    const serve = ({ socket }: Asked): undefined => {
+      socket.write(head(`content-length: ${png.length}\r\n`));
+      let at = 0;
+      const next = (): void => {
+        socket.write(png.subarray(at, ++at));
+        if (at < png.length) setImmediate(next);
+      };
+      next();
+    };
+    await using net = world({ serve });
+    expect(await net.get(url)).toEqual({ kind: "bytes", bytes: png });
+  });
+});
+
+describe("no more bytes than there may be", () => {
+  const maxBytes = 100_000;
+  const words = /larger than 100000 bytes/;
+
+  test("whatever is said of the length", async () => {
+    const says: readonly Buffer[] = [answer(largePng), inChunk(largePng), untilClose(largePng)];
+    for (const said of says) {
+      await using net = world({ serve: () => said, maxBytes });
+      await expectFault(net.get(url), "upstream_invalid", words);
+      await expectFault(net.get(url, fromCaller), "invalid_value", words);
+    }
+  });
+
+  test("a body without an end is hung up on", async () => {
+    const gone = Promise.withResolvers<void>();
+    const serve = ({ socket }: Asked): undefined => {
+      socket.on("close", () => gone.resolve());
+      socket.write(head(""));
+      socket.write(png);
+      const more = (): void => {
+        if (!socket.destroyed) socket.write(Buffer.alloc(16_384), () => setImmediate(more));
+      };
+      more();
+    };
+    await using net = world({ serve, maxBytes });
+    await expectFault(net.get(url), "upstream_invalid", words);
+    await gone.promise;
+  });
+
+  test("a length that is too small cuts off what follows, one that is too large is not believed", async () => {
+    const short = answer(Buffer.concat([png, largePng]), {
+      headers: { "content-length": String(png.length) },
+    });
+    await using cut = world({ serve: () => short, maxBytes });
+    expect(await cut.get(url)).toEqual({ kind: "bytes", bytes: png });
+    const long = answer(png, { headers: { "content-length": "5000" } });
+    await using broken = world({ serve: () => long, maxBytes });
+    const why = /connection broke before it was complete/;
+    await expectFault(broken.get(url, fromCaller), "invalid_value", why);
+  });
+
+  test("what is compressed, though nobody asked for that, is not unfolded", async () => {
+    const packed = gzipSync(Buffer.concat([png, Buffer.alloc(50_000_000)]));
+    expect(packed.length).toBeLessThan(maxBytes);
+    for (const coding of ["gzip", "br", "GZIP, identity"]) {
+      const said = answer(packed, { headers: { "content-encoding": coding } });
+      await using net = world({ serve: () => said, maxBytes });
+      await expectFault(net.get(url), "upstream_invalid", /compressed/);
+      expect(net.server.asked[0]?.head).toContain("accept-encoding: identity");
+    }
+    const plain = answer(png, { headers: { "content-encoding": "identity" } });
+    await using net = world({ serve: () => plain, maxBytes });
+    expect(await net.get(url)).toEqual({ kind: "bytes", bytes: png });
+  });
+});
+
+describe("no more time than there is", () => {
+  const words = /took longer than 0.2 seconds/;
+  const timeoutMs = 200;
+  const silences: readonly [string, (asked: Asked) => undefined][] = [
+    ["without an answer", () => undefined],
+    ["with half a head", ({ socket }) => void socket.write("HTTP/1.1 200 OK\r\ncontent-")],
+    ["with half a picture", ({ socket }) => void socket.write(untilClose(png))],
+  ];
+  for (const [when, serve] of silences) {
+    test(when, async () => {
+      await using net = world({ serve, timeoutMs });
+      await expectFault(net.get(url), "upstream_timeout", words);
+      const error = await expectFault(net.get(url, fromCaller), "invalid_value", words);
+      expect(error.body.error.param).toBe("images[0].image_url");
+    });
+  }
+
+  test("also for a picture that comes drop by drop", async () => {
+    const serve = ({ socket }: Asked): undefined => {
+      socket.write(untilClose(png));
+      const drop = setInterval(() => socket.write("x"), 20);
+      socket.on("close", () => clearInterval(drop));
+    };
+    await using net = world({ serve, timeoutMs });
+    await expectFault(net.get(url), "upstream_timeout", words);
+  });
+
+  test("a call that is given up ends at once, with its own reason", async () => {
+    const reason = new GatewayError("client_closed", "The caller hung up.");
+    const signal = new Cancel();
+    const gone = Promise.withResolvers<void>();
+    const serve = ({ socket }: Asked): undefined => {
+      socket.on("close", () => gone.resolve());
+      signal.abort(reason);
+    };
+    await using net = world({ serve });
+    expect(await net.get(url, { signal }).catch((error: unknown) => error)).toBe(reason);
+    await gone.promise;
+    expect(await net.get(url, { signal }).catch((error: unknown) => error)).toBe(reason);
+    expect(net.connected.length).toBe(1);
+  });
+});
+
+describe("nothing but a picture", () => {
+  const svg = '<?xml version="1.0"?>\n<!-- a > b -->\n<svg xmlns="http://www.w3.org/2000/svg"/>';
+
+  test.each([
+    ["a page", "<!doctype html><title>Sign in</title>"],
+    ["JSON", '{"error": "expired"}'],
+    ["nothing", ""],
+    ["half of a beginning", png.subarray(0, 5)],
+    ["a page with a drawing in it", "<!doctype html><svg></svg>"],
+    ["an SVG, where none is wanted", svg],
+  ])("not %s", async (_, body) => {
+    await using net = world({
+      serve: () => answer(body, { headers: { "content-type": "image/png" } }),
+    });
+    const error = await expectFault(net.get(url), "upstream_invalid", /not a picture in PNG/);
+    expect(error.details.logged).toBe("a.example: not a picture");
+  });
+
+  test("an SVG, where one is wanted", async () => {
+    await using net = world({ serve: (_, path) => answer(path === "/p" ? "<html/>" : svg) });
+    expect(await net.get(url, { svg: true })).toEqual({ kind: "bytes", bytes: Buffer.from(svg) });
+    const page = net.get("http://a.example/p", { svg: true });
+    await expectFault(page, "upstream_invalid", /not a picture in PNG, .* or SVG/);
+  });
+
+  test("comments without an end before an SVG do not hold anyone up", async () => {
+    const odd = "<!-- -->".repeat(127);
+    await using net = world({ serve: () => answer(odd) });
+    await expectFault(net.get(url, { svg: true }), "upstream_invalid", /not a picture/);
+  });
+
+  test.each([[201], [204], [206], [400], [401], [403], [404], [410], [300], [304]])(
+    "not an answer with status %d",
+    async (status) => {
+      await using net = world({ serve: () => answer(status === 204 ? "" : png, { status }) });
+      const words = new RegExp(`answered with status ${status}`);
+      await expectFault(net.get(url), "upstream_invalid", words);
+      await expectFault(net.get(url, fromCaller), "invalid_value", words);
+      expect(net.connected.length).toBe(2);
+    },
+  );
+
+  test("not what does not speak HTTP", async () => {
+    await using net = world({ serve: () => Buffer.from("220 mail ready\r\n\r\n") });
+    await expectFault(net.get(url), "upstream_invalid", /does not speak HTTP/);
+    await using two = world({ serve: () => answer(png, chunked) });
+    await expectFault(two.get(url), "upstream_invalid", /does not speak HTTP/);
+  });
+});
+
+describe("a picture that an upstream has made", () => {
+  test("is asked for again when the road was bad, and a caller's is not", async () => {
+    let times = 0;
+    const serve = ({ socket }: Asked): Buffer | undefined => {
+      times++;
+      if (times === 1) socket.destroy();
+      else return times === 2 ? answer("busy", { status: 503 }) : answer();
+      return undefined;
+    };
+    await using net = world({ serve });
+    expect(await net.get(url)).toEqual({ kind: "bytes", bytes: png });
+    expect(times).toBe(3);
+    times = 0;
+    await expectFault(net.get(url, fromCaller), "invalid_value", /connection broke/);
+    expect(times).toBe(1);
+  });
+
+  test("may have been paid for, whatever became of it", async () => {
+    await using net = world({ serve: ({ socket }) => void socket.destroy() });
+    const error = await expectFault(net.get(url), "upstream_unreachable", /connection broke/);
+    expect(error.details).toMatchObject({ paid: true });
+    expect(error.details.unsent).toBeUndefined();
+    expect(net.connected.length).toBe(3);
+  });
+});

@@ -1,0 +1,121 @@
+/** An encrypted link is believed by its name alone: being at the right address proves nothing. */
+import { afterAll, describe, expect, test } from "bun:test";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { createScratch } from "../../server/lib/request-temp.ts";
+import { Cancel } from "../../server/lib/signal.ts";
+import { createDownload } from "../../server/upstream/download/download.ts";
+import type { Gathered } from "../../server/upstream/collect-image.ts";
+import { temporaryFolder } from "../harness.ts";
+import { expectFault, fromCaller, largePng, png, publicAddress } from "./download-fixture.ts";
+
+const folder = temporaryFolder();
+const at = (name: string): string => join(folder.path, name);
+
+function openssl(...args: string[]): void {
+  const { exitCode, stderr } = Bun.spawnSync(["openssl", ...args], { cwd: folder.path });
+  if (exitCode !== 0) throw new Error(stderr.toString());
+}
+
+const fresh = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"];
+
+function signedByItself(name: string, subject: string, ...more: string[]): void {
+  const files = ["-keyout", `${name}.key`, "-out", `${name}.pem`];
+  openssl("req", "-x509", ...fresh, "-days", "2", "-subj", `/CN=${subject}`, ...files, ...more);
+}
+
+function signedByOurs(name: string, subject: string, days = "2"): void {
+  openssl("req", ...fresh, "-subj", "/CN=x", "-keyout", `${name}.key`, "-out", `${name}.csr`);
+  writeFileSync(at(`${name}.ext`), `subjectAltName=${subject}`);
+  const by = ["-CA", "ours.pem", "-CAkey", "ours.key", "-CAcreateserial", "-days", days];
+  const files = ["-in", `${name}.csr`, "-extfile", `${name}.ext`, "-out", `${name}.pem`];
+  openssl("x509", "-req", ...by, ...files);
+}
+
+signedByItself("ours", "ours", "-addext", "basicConstraints=critical,CA:TRUE");
+signedByOurs("right", "DNS:pictures.example");
+signedByOurs("wrong", "DNS:elsewhere.example");
+signedByOurs("old", "DNS:pictures.example", "0");
+signedByOurs("address", `IP:${publicAddress},IP:127.0.0.1`);
+signedByItself("nobody", "pictures.example", "-addext", "subjectAltName=DNS:pictures.example");
+const ca = readFileSync(at("ours.pem"), "utf8");
+
+interface Host {
+  readonly asked: string[];
+  get(url: string, call?: typeof fromCaller, trust?: string): Promise<Gathered>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** Every address leads to a host with this certificate. */
+function host(certificate: string): Host {
+  const asked: string[] = [];
+  const scratch = createScratch(folder.path);
+  const server = Bun.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    tls: { cert: Bun.file(at(`${certificate}.pem`)), key: Bun.file(at(`${certificate}.key`)) },
+    fetch: (request) => {
+      asked.push(request.headers.get("host") ?? "");
+      return new Response(request.url.endsWith("/large") ? largePng : png);
+    },
+  });
+  return {
+    asked,
+    get: (url, call, trust = ca) =>
+      createDownload({
+        maxBytes: 1_000_000,
+        timeoutMs: 5000,
+        ...(trust !== "" && { ca: trust }),
+        resolve: async () => [publicAddress],
+        connect: (options) =>
+          Bun.connect({ ...options, hostname: "127.0.0.1", port: server.port ?? 0 }),
+      })(url, { signal: new Cancel(), scratch, blame: "upstream", ...call }),
+    [Symbol.asyncDispose]: async () => {
+      await server.stop(true);
+      await scratch.clear();
+    },
+  };
+}
+
+afterAll(() => folder[Symbol.dispose]());
+
+describe("a host is believed", () => {
+  test("with a certificate for the name in the link", async () => {
+    await using right = host("right");
+    const url = "https://pictures.example/x.png";
+    expect(await right.get(url)).toEqual({ kind: "bytes", bytes: png });
+    const large = await right.get("https://pictures.example./large");
+    expect(large).toMatchObject({ kind: "aside", aside: { length: largePng.length } });
+    expect(right.asked).toEqual(["pictures.example", "pictures.example"]);
+  });
+
+  test("with a certificate for the address, where the link has no name", async () => {
+    await using address = host("address");
+    const url = `https://${publicAddress}/x.png`;
+    expect(await address.get(url)).toEqual({ kind: "bytes", bytes: png });
+  });
+});
+
+describe("a host is not believed, and not asked anything", () => {
+  const words = /cannot be reached/;
+  test.each([
+    ["for another name", "wrong", ca, "ERR_TLS_CERT_ALTNAME_INVALID"],
+    ["that it has signed itself", "nobody", ca, "DEPTH_ZERO_SELF_SIGNED_CERT"],
+    ["that has expired", "old", ca, "CERT_HAS_EXPIRED"],
+    ["for its address and not its name", "address", ca, "ERR_TLS_CERT_ALTNAME_INVALID"],
+    ["of someone that this machine does not know", "right", "", "UNABLE_TO_VERIFY_LEAF_SIGNATURE"],
+  ])("with a certificate %s", async (_, certificate, trust, code) => {
+    await using impostor = host(certificate);
+    const url = "https://pictures.example/x.png";
+    const error = await expectFault(impostor.get(url, fromCaller, trust), "invalid_value", words);
+    expect(error.details.logged).toBe(`pictures.example: ${code}`);
+    expect(impostor.asked).toEqual([]);
+  });
+
+  test("with a certificate for a name, where the link has none", async () => {
+    await using right = host("right");
+    const url = `https://${publicAddress}/x.png`;
+    await expectFault(right.get(url, fromCaller), "invalid_value", words);
+    expect(right.asked).toEqual([]);
+  });
+});

@@ -1,0 +1,86 @@
+/** Operators and clients learn from `vexel check` and `GET /v1/models` when a vendor ends a model. */
+import { describe, expect, test } from "bun:test";
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createModels } from "../../server/api/models.ts";
+import { loadSnapshot } from "../../server/config/load-snapshot.ts";
+import { endOf, endRows } from "../../server/upstream/catalog/ends/index.ts";
+import { kinds } from "../../server/upstream/kinds.ts";
+
+const yaml = `
+upstreams:
+  - { id: google, kind: vertex, project: p, location: us-central1, apiKey: k }
+  - { id: own, kind: openai-compatible, baseUrl: "http://127.0.0.1:1/v1" }
+keys:
+  - { name: tester, key: sk-ends-0123456789abcdef }
+models:
+  - id: ending
+    kind: embedding
+    targets: [{ upstream: google, model: text-embedding-005 }]
+  - id: lasting
+    kind: embedding
+    targets:
+      - { upstream: google, model: text-embedding-005 }
+      - { upstream: own, model: text-embedding-005 }
+`;
+
+const at = (now: string) => {
+  const path = join(mkdtempSync(join(tmpdir(), "vexel-ends-")), "vexel.yaml");
+  writeFileSync(path, yaml);
+  const loaded = loadSnapshot({ path, required: true, env: {}, now: Date.parse(now) });
+  if (!loaded.ok) throw new Error(JSON.stringify(loaded.problems));
+  return loaded;
+};
+const warningsAt = (now: string) => at(now).warnings.filter((text) => text.includes(" on 20"));
+
+describe("`vexel check`", () => {
+  test("warns of a model that ends within half a year, and says so of one that has ended", () => {
+    expect(warningsAt("2026-08-01")).toEqual([]);
+    const [before] = warningsAt("2026-11-16");
+    expect(before).toContain('"ending": "text-embedding-005" at "google" ends on 2027-04-01');
+    const [after] = warningsAt("2027-04-01");
+    expect(after).toContain("ended on 2027-04-01");
+  });
+
+  test("warns of each target that ends, also where another serves on", () => {
+    expect(warningsAt("2026-11-16").map((text) => text.split(":")[0])).toEqual([
+      'the model "ending"',
+      'the model "lasting"',
+    ]);
+  });
+});
+
+test("`GET /v1/models` gives the end date of a model whose targets all end, and of no other", () => {
+  const { snapshot } = at("2026-11-16");
+  const { list } = createModels({ snapshot: () => snapshot, startedAt: 0, now: () => 0 });
+  const incoming = {
+    headers: new Headers({ authorization: "Bearer sk-ends-0123456789abcdef" }),
+  } as unknown as Parameters<typeof list>[0];
+  const { data } = JSON.parse(String(list(incoming).body)) as {
+    data: { id: string; ends_on?: string }[];
+  };
+  expect(data.find(({ id }) => id === "ending")?.ends_on).toBe("2027-04-01");
+  expect(data.find(({ id }) => id === "lasting")).not.toHaveProperty("ends_on");
+});
+
+describe("every end date", () => {
+  test.each(endRows.map((row) => [`${row.kind} ${row.models[0]}`, row] as const))(
+    "%s has a day, a source with a date and a kind that exists",
+    (_, row) => {
+      expect(row.on).toMatch(/^20\d\d-\d\d-\d\d$/);
+      expect(new Date(row.on).toISOString()).toStartWith(row.on);
+      expect(row.source).toMatch(/20\d\d-\d\d-\d\d/);
+      expect(kinds.has(row.kind)).toBe(true);
+      for (const model of row.models) expect(model).toBe(model.toLowerCase());
+    },
+  );
+
+  test("is found by any spelling a target may have", () => {
+    expect(endOf("us.amazon.nova-canvas-v1:0", "bedrock")?.on).toBe("2026-09-30");
+    expect(endOf("models/text-embedding-004", "gemini")?.on).toBe("2026-01-14");
+    expect(endOf("publishers/google/models/text-embedding-004", "vertex")?.on).toBe("2027-04-01");
+    expect(endOf("Cohere-Embed-V5-Pro", "azure-ai")?.on).toBe("2027-01-23");
+    expect(endOf("gpt-image-1.5", "openai-compatible")).toBeUndefined();
+  });
+});

@@ -1,0 +1,198 @@
+/** Pictures of Google's models: what they are sent, and what is made of what they say. */
+import { expect, test } from "bun:test";
+import { tmpdir } from "node:os";
+import { GatewayError } from "../../server/lib/gateway-error.ts";
+import { createScratch } from "../../server/lib/request-temp.ts";
+import { gemini } from "../../server/upstream/adapters/google/gemini.ts";
+import { vertex } from "../../server/upstream/adapters/google/vertex.ts";
+import type { GenerationQuery, Target, WholeReply } from "../../server/upstream/contract.ts";
+import { replyOf } from "../laws/adapter-cases.ts";
+
+const key = "AIzaSyVexel0123456789abcdefghijklmnop";
+const picture = Buffer.from("not looked at here").toString("base64");
+
+const target = (model: string, options: Record<string, unknown> = {}): Target => ({
+  model,
+  upstream: { id: "google", kind: "gemini", apiKey: key, headers: {}, options },
+});
+
+const wish = (more: Partial<GenerationQuery> = {}): GenerationQuery => ({
+  model: "painter",
+  prompt: "an otter",
+  stream: false,
+  options: {},
+  rest: {},
+  ...more,
+});
+
+const flash = target("gemini-3.1-flash-image");
+
+const sent = (query: GenerationQuery, to = flash): unknown =>
+  JSON.parse(gemini.adapter.generations!.toUpstream(query, to).body as string);
+
+const read = async (answer: object, to = flash): Promise<WholeReply> => {
+  const asked = { query: wish(), target: to, scratch: createScratch(tmpdir()) };
+  const reply = replyOf(JSON.stringify(answer));
+  return (await gemini.adapter.generations!.fromUpstream(reply, asked)) as WholeReply;
+};
+
+async function faultOf(answer: object, to = flash): Promise<GatewayError> {
+  const error = await read(answer, to).catch((thrown: unknown) => thrown);
+  if (error instanceof GatewayError) return error;
+  throw new Error("nothing was refused");
+}
+
+const drawn = { content: { parts: [{ inlineData: { mimeType: "image/png", data: picture } }] } };
+
+test("options of Google's own are put where Google looks for them", () => {
+  const rest = {
+    seed: 42,
+    safetySettings: [{ category: "HARM_CATEGORY_HARASSMENT", threshold: "BLOCK_NONE" }],
+    imageConfig: { imageSize: "4K", aspectRatio: "1:1" },
+    generationConfig: { temperature: 0.5, responseModalities: ["TEXT"] },
+  };
+  expect(sent(wish({ rest, aspect: "16:9" }))).toEqual({
+    safetySettings: rest.safetySettings,
+    contents: [{ role: "user", parts: [{ text: "an otter" }] }],
+    generationConfig: {
+      seed: 42,
+      temperature: 0.5,
+      responseModalities: ["IMAGE"],
+      imageConfig: { imageSize: "4K", aspectRatio: "16:9" },
+    },
+  });
+});
+
+test("a model that makes larger pictures is asked for the class that is nearest to the size", () => {
+  const pro = target("gemini-3-pro-image-preview");
+  const classes = [
+    ["1024x1024", undefined],
+    ["1536x1024", undefined],
+    ["2048x2048", "2K"],
+    ["2560x1440", "2K"],
+    ["4096x4096", "4K"],
+  ] as const;
+  for (const [wanted, imageSize] of classes) {
+    for (const to of [pro, flash]) {
+      const { generationConfig } = sent(wish({ aspect: "1:1", wanted }), to) as {
+        generationConfig: object;
+      };
+      const imageConfig = { aspectRatio: "1:1", ...(imageSize && { imageSize }) };
+      expect(generationConfig).toEqual({ responseModalities: ["IMAGE"], imageConfig });
+    }
+  }
+});
+
+test("a model that makes one class of size is not asked for another, and a caller's own word counts", () => {
+  const large = { aspect: "1:1", wanted: "2048x2048" };
+  for (const model of ["gemini-2.5-flash-image", "gemini-3.1-flash-lite-image"]) {
+    expect(JSON.stringify(sent(wish(large), target(model)))).not.toContain("imageSize");
+  }
+  const rest = { imageConfig: { imageSize: "1K" } };
+  expect(sent(wish({ ...large, rest }))).toMatchObject({
+    generationConfig: { imageConfig: { imageSize: "1K" } },
+  });
+});
+
+test("how much a model shall plan is told to those that can be told", () => {
+  const options = { complexity: "high" };
+  expect(sent(wish({ options }))).toMatchObject({
+    generationConfig: { thinkingConfig: { thinkingLevel: "HIGH" } },
+  });
+  const takes = (model: string) => gemini.adapter.pictures!(target(model), "generations").takes;
+  expect(takes("gemini-3.1-flash-image").complexity).toEqual(["low", "high"]);
+  expect(takes("gemini-3-pro-image").complexity).toBeUndefined();
+});
+
+test("gemini-nano-banana-2.1 takes 14 ratios at 1K, 2K or 4K and three thinking levels", () => {
+  const model = "gemini-nano-banana-2.1";
+  for (const { adapter } of [gemini, vertex]) {
+    const { takes, sizes } = adapter.pictures!(target(model), "generations");
+    expect(takes.complexity?.toString()).toBe("low,high,medium");
+    const ratios = typeof sizes === "object" && "ratios" in sizes ? sizes.ratios : [];
+    expect(ratios).toHaveLength(14);
+    expect(ratios).toEqual(expect.arrayContaining(["1:4", "4:1", "1:8", "8:1"]));
+  }
+  const query = wish({ aspect: "16:9", wanted: "4096x2304", options: { complexity: "medium" } });
+  expect(sent(query, target(model))).toMatchObject({
+    generationConfig: {
+      imageConfig: { aspectRatio: "16:9", imageSize: "4K" },
+      thinkingConfig: { thinkingLevel: "MEDIUM" },
+    },
+  });
+});
+
+test("tokens are counted so that what was read and what was made add up", async () => {
+  const { usage } = await read({
+    candidates: [drawn],
+    usageMetadata: {
+      promptTokenCount: 264,
+      toolUsePromptTokenCount: 30,
+      candidatesTokenCount: 1259,
+      thoughtsTokenCount: 200,
+      totalTokenCount: 1753,
+      promptTokensDetails: [
+        { modality: "TEXT", tokenCount: 6 },
+        { modality: "IMAGE", tokenCount: 258 },
+      ],
+      candidatesTokensDetails: [{ modality: "IMAGE", tokenCount: 1120 }],
+    },
+  });
+  expect(usage).toEqual({
+    total_tokens: 1753,
+    input_tokens: 294,
+    output_tokens: 1459,
+    input_tokens_details: { text_tokens: 36, image_tokens: 258 },
+    output_tokens_details: { text_tokens: 339, image_tokens: 1120 },
+  });
+});
+
+test.each([
+  ["nothing is said", undefined],
+  ["half of it is said", { promptTokenCount: 6 }],
+  ["it does not add up", { promptTokenCount: 60, totalTokenCount: 6 }],
+])("tokens are unknown where %s", async (_, usageMetadata) => {
+  expect((await read({ candidates: [drawn], usageMetadata })).usage).toBeUndefined();
+});
+
+test("what a model draws while it thinks is not delivered", async () => {
+  const sketch = { inlineData: { mimeType: "image/png", data: "c2tldGNo" }, thought: true };
+  const { results } = await read({
+    candidates: [{ content: { parts: [sketch, ...drawn.content.parts] } }],
+  });
+  expect(results).toEqual([{ image: { kind: "base64", base64: picture } }]);
+});
+
+test("what a model says in place of a picture reaches the caller, without what is the operator's", async () => {
+  const text = `I cannot draw that for otter-works-4711 with ${key}.`;
+  const to = target("gemini-3-pro-image", { project: "otter-works-4711" });
+  const fault = await faultOf({ candidates: [{ content: { parts: [{ text }] } }] }, to);
+  expect(fault.fault).toBe("upstream_error");
+  expect(fault.message).toContain("I cannot draw that for");
+  expect(fault.message).not.toContain("otter-works-4711");
+  expect(fault.message).not.toContain(key);
+});
+
+test.each([
+  ["a prompt", { promptFeedback: { blockReason: "OTHER" } }],
+  ["a prompt, with an empty list", { candidates: [], promptFeedback: { blockReason: "SAFETY" } }],
+  ["a picture", { candidates: [{ finishReason: "IMAGE_RECITATION", content: { parts: null } }] }],
+])("%s that Google holds back is a refusal of its safety system", async (_, answer) => {
+  expect((await faultOf(answer)).fault).toBe("moderation_blocked");
+});
+
+test("Imagen is asked for as many pictures as the caller wants, and not for its usual four", () => {
+  const imagen = target("imagen-4.0-generate-001", { project: "p", location: "us-central1" });
+  const { url, body } = vertex.adapter.generations!.toUpstream(wish(), imagen);
+  expect(url).toEndWith("/publishers/google/models/imagen-4.0-generate-001:predict");
+  expect(JSON.parse(body as string)).toEqual({
+    instances: [{ prompt: "an otter" }],
+    parameters: { includeRaiReason: true, sampleCount: 1 },
+  });
+});
+
+test("of Imagen's models, those that edit say so, and the others do not", () => {
+  const edits = (model: string) => vertex.adapter.pictures!(target(model), "edits").edits;
+  expect(edits("imagen-3.0-capability-001")?.mask).toBe("white");
+  expect(edits("imagen-4.0-generate-001")).toBeUndefined();
+});

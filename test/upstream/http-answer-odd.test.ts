@@ -1,0 +1,187 @@
+/** What is not clearly one answer is not believed, and whatever an upstream sends, it costs only so much. */
+
+import { heapStats } from "bun:jsc";
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import { Answer, NotHttp, TooLarge } from "../../server/upstream/transport/parse-response.ts";
+import { tries } from "../laws/law.ts";
+import { cuts, latin, piecesOf, plenty, read, wellFormed } from "./http-answer-fixture.ts";
+
+const ok = "HTTP/1.1 200 OK\r\n";
+
+describe("what is not clearly one answer is not believed:", () => {
+  test.each<[string, string]>([
+    ["another protocol", "SSH-2.0-OpenSSH_9.9\r\n\r\n"],
+    ["HTTP/2", "HTTP/2 200 OK\r\n\r\n"],
+    ["HTTP/1.2", "HTTP/1.2 200 OK\r\n\r\n"],
+    ["a status of two digits", "HTTP/1.1 20 OK\r\n\r\n"],
+    ["a status of four digits", "HTTP/1.1 2000 OK\r\ncontent-length: 0\r\n\r\n"],
+    ["a status that only a program would read", "HTTP/1.1 2e2 OK\r\ncontent-length: 0\r\n\r\n"],
+    ["no status", `HTTP/1.1 OK\r\n\r\n`],
+    ["another protocol to go on with, unasked", "HTTP/1.1 101 Switching\r\nupgrade: x\r\n\r\n"],
+    ["two lengths", `${ok}content-length: 5\r\ncontent-length: 6\r\n\r\nhello`],
+    ["the same length twice", `${ok}content-length: 5\r\nContent-Length: 5\r\n\r\nhello`],
+    ["two lengths in one line", `${ok}content-length: 5, 5\r\n\r\nhello`],
+    [
+      "a length and chunks",
+      `${ok}content-length: 5\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n`,
+    ],
+    ["chunks twice", `${ok}transfer-encoding: chunked\r\ntransfer-encoding: chunked\r\n\r\n`],
+    ["chunks of something", `${ok}transfer-encoding: gzip, chunked\r\n\r\n0\r\n\r\n`],
+    ["an encoding that is none", `${ok}transfer-encoding: identity\r\n\r\nhello`],
+    ["a length below zero", `${ok}content-length: -5\r\n\r\nhello`],
+    ["a length with a sign", `${ok}content-length: +5\r\n\r\nhello`],
+    ["a length in another notation", `${ok}content-length: 0x5\r\n\r\nhello`],
+    ["a length with an exponent", `${ok}content-length: 1e1\r\n\r\nhellohello`],
+    ["a length with a fraction", `${ok}content-length: 5.0\r\n\r\nhello`],
+    ["an empty length", `${ok}content-length:\r\n\r\n`],
+    ["a length in words", `${ok}content-length: many\r\n\r\n`],
+    ["a length beyond counting", `${ok}content-length: ${"9".repeat(40)}\r\n\r\n`],
+    ["a chunk without a size", `${ok}transfer-encoding: chunked\r\n\r\n\r\n`],
+    ["a chunk whose size is a word", `${ok}transfer-encoding: chunked\r\n\r\nzz\r\n{}`],
+    ["a chunk below zero", `${ok}transfer-encoding: chunked\r\n\r\n-5\r\nhello\r\n`],
+    ["a chunk with a prefix", `${ok}transfer-encoding: chunked\r\n\r\n0x5\r\nhello\r\n`],
+    [
+      "a chunk beyond counting",
+      `${ok}transfer-encoding: chunked\r\n\r\n${"f".repeat(20)}\r\nhello`,
+    ],
+    [
+      "a chunk's size before a bare line feed",
+      `${ok}transfer-encoding: chunked\r\n\r\n5\nhello\r\n`,
+    ],
+    [
+      "a chunk longer than it says",
+      `${ok}transfer-encoding: chunked\r\n\r\n5\r\nhello!\r\n0\r\n\r\n`,
+    ],
+    ["a chunk without its line end", `${ok}transfer-encoding: chunked\r\n\r\n5\r\nhello0\r\n\r\n`],
+  ])("%s", (_, text) => {
+    expect(() => read(text)).toThrow(NotHttp);
+    // One byte at a time it is no better.
+    const slowly = new Answer(plenty);
+    expect(() => {
+      for (const byte of latin(text)) slowly.push(Buffer.of(byte));
+    }).toThrow(NotHttp);
+  });
+
+  test.each<[string, string]>([
+    ["head", `${ok}x: `],
+    ["line of headers", `${ok}${"x: a\r\n".repeat(20_000)}`],
+    ["first line", "HTTP/1.1 200 "],
+    ["interim head", "HTTP/1.1 103 Early Hints\r\nx: "],
+    ["size of a chunk", `${ok}transfer-encoding: chunked\r\n\r\n5;`],
+    ["trailer", `${ok}transfer-encoding: chunked\r\n\r\n0\r\nx: `],
+  ])("a %s without end, and it is not kept either", (_, beginning) => {
+    const answer = new Answer(plenty);
+    let come = 0;
+    const endless = () => {
+      answer.push(latin(beginning));
+      for (; come < 1_000_000; come += 1000) answer.push(Buffer.alloc(1000, "a"));
+    };
+    expect(endless).toThrow(NotHttp);
+    expect(come).toBeLessThan(70_000);
+  });
+});
+
+describe("a head that two readers could understand differently", () => {
+  test.each<[string, string]>([
+    ["a line feed alone", `${ok}x: a\ntransfer-encoding: chunked\r\ncontent-length: 2\r\n\r\n{}`],
+    ["a carriage return alone", `${ok}x: a\rcontent-length: 9\r\ncontent-length: 2\r\n\r\n{}`],
+    ["a space before the colon", `${ok}transfer-encoding : chunked\r\ncontent-length: 2\r\n\r\n{}`],
+    ["a folded line", `${ok}content-length: 2\r\n 5\r\n\r\n{}`],
+    ["a line without a colon", `${ok}content-length: 2\r\ntransfer-encoding\r\n\r\n{}`],
+    [
+      "`close` beside `keep-alive`",
+      `${ok}connection: keep-alive\r\nconnection: close\r\ncontent-length: 2\r\n\r\n{}`,
+    ],
+  ])("with %s does not lead to a second answer", (_, text) => {
+    const answer = read(text);
+    expect(answer.done).toBe(true);
+    expect(answer.reusable).toBe(false);
+    expect(answer.body.whole().toString()).toBe("{}");
+  });
+});
+
+describe("an answer that is too large", () => {
+  const ways: readonly [string, string, string][] = [
+    ["says so", "content-length: 101\r\n", "a".repeat(101)],
+    ["comes in chunks", "transfer-encoding: chunked\r\n", `33\r\n${"a".repeat(51)}\r\n`.repeat(2)],
+    ["ends with the connection", "", "a".repeat(101)],
+  ];
+  test.each(ways)("and %s is refused", (_, line, text) => {
+    expect(() => read(`HTTP/1.1 200 OK\r\n${line}\r\n${text}`, 100)).toThrow(TooLarge);
+  });
+
+  test.each(ways)("and %s keeps its status where that tells of a failure", (_, line, text) => {
+    const answer = read(`HTTP/1.1 503 Busy\r\nretry-after: 7\r\n${line}\r\n${text}`, 100);
+    expect([answer.status, answer.done, answer.reusable]).toEqual([503, true, false]);
+    expect(answer.headers.get("retry-after")).toBe("7");
+    expect(answer.body).toHaveLength(0);
+  });
+
+  test("by nothing is not too large", () => {
+    for (const [, line] of ways.slice(1)) {
+      const text = line === "" ? "a".repeat(100) : `64\r\n${"a".repeat(100)}\r\n0\r\n\r\n`;
+      const answer = read(`HTTP/1.1 200 OK\r\n${line}\r\n${text}`, 100);
+      answer.close();
+      expect(answer.body.whole().toString()).toBe("a".repeat(100));
+    }
+  });
+
+  test("in crumbs takes about as much memory as in one piece", () => {
+    const answer = read(`${ok}transfer-encoding: chunked\r\n\r\n`);
+    const before = heapStats().objectCount;
+    const crumbs = latin("1\r\na\r\n".repeat(100));
+    for (let at = 0; at < 5000; at++) answer.push(crumbs);
+    Bun.gc(true);
+    expect(heapStats().objectCount - before).toBeLessThan(20_000);
+    answer.push(latin("0\r\n\r\n"));
+    expect(answer.body.list.length).toBeLessThan(20);
+    expect(answer.body.whole().equals(Buffer.alloc(500_000, "a"))).toBe(true);
+  });
+});
+
+describe("whatever comes", () => {
+  const damage = fc.record({
+    where: fc.nat(),
+    remove: fc.nat({ max: 8 }),
+    insert: fc.oneof(
+      fc.uint8Array({ maxLength: 6 }).map((bytes) => Buffer.from(bytes)),
+      fc.constantFrom("\r\n", "\r\n\r\n", ":", ",", "0", "HTTP/1.1 ", "chunked").map(latin),
+    ),
+  });
+  const damaged = fc
+    .tuple(wellFormed, fc.array(damage, { minLength: 1, maxLength: 3 }))
+    .map(([{ wire }, damages]) =>
+      damages.reduce((bytes, { where, remove, insert }) => {
+        const from = where % (bytes.length + 1);
+        return Buffer.concat([bytes.subarray(0, from), insert, bytes.subarray(from + remove)]);
+      }, wire),
+    );
+  const anything = fc.oneof(
+    damaged,
+    fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(bytes)),
+  );
+
+  /** What one reader makes of it, as text. */
+  const outcome = (pieces: readonly Buffer[]): string => {
+    const answer = new Answer(200);
+    try {
+      for (const piece of pieces) answer.push(piece);
+      answer.close();
+      const { status, done, body: came, coding, headers } = answer;
+      return done
+        ? JSON.stringify([status, came.whole().toString("hex"), coding, [...headers]])
+        : "cut";
+    } catch (error) {
+      if (error instanceof NotHttp || error instanceof TooLarge) return error.name;
+      throw error;
+    }
+  };
+
+  test("is an answer, half of one, or refused; and all readers agree, however it is cut", () => {
+    const property = fc.property(anything, cuts, (bytes, places) => {
+      expect(outcome(piecesOf(bytes, places))).toBe(outcome([bytes]));
+    });
+    fc.assert(property, tries(600));
+  });
+});

@@ -1,0 +1,265 @@
+/** What a call to an upstream is like on the wire, and how it ends when someone gives up. */
+import { describe, expect, test } from "bun:test";
+import { writeFileSync } from "node:fs";
+import { brotliCompressSync, constants, deflateSync, gzipSync } from "node:zlib";
+import { loadSnapshot } from "../../server/config/load-snapshot.ts";
+import { GatewayError } from "../../server/lib/gateway-error.ts";
+import { Cancel } from "../../server/lib/signal.ts";
+import type { WireRequest } from "../../server/upstream/adapter.ts";
+import { until } from "../faults/faults-fixture.ts";
+import { temporaryFolder } from "../harness.ts";
+import {
+  askPlainly,
+  echo,
+  failure,
+  ok,
+  rawServer,
+  testClient,
+  testSender,
+} from "./http-client-fixture.ts";
+
+const sha256 = (bytes: string | Uint8Array): string =>
+  new Bun.CryptoHasher("sha256").update(bytes).digest("hex");
+const gone = (): GatewayError => new GatewayError("client_closed", "gone");
+
+describe("a question arrives whole", () => {
+  test.each([
+    ["of letters", "x"],
+    ["of signs of several bytes", "aé日🙂"],
+  ])("however large it is and however slowly it is read: %s", async (_, text) => {
+    const body = text.repeat(8_000_000 / text.length);
+    let slow = 0;
+    using server = rawServer(({ socket, body: came }) => void socket.write(ok(sha256(came))), {
+      onHead: ({ socket }) => {
+        socket.pause();
+        slow = setTimeout(() => socket.resume(), 50) as unknown as number;
+      },
+    });
+    using client = testClient();
+    expect(await client.ask(server.url, body)).toBe(sha256(body));
+    expect(await client.ask(server.url, body)).toBe(sha256(body));
+    expect(slow).not.toBe(0);
+    expect(server.opened).toBe(1);
+  });
+
+  test("with the length that it has in bytes, and its headers once each", async () => {
+    using server = rawServer(echo);
+    using client = testClient();
+    const body = '{"input":"Größe 日本 🙂 \ud800"}';
+    const headers = {
+      authorization: "Bearer k",
+      "content-type": "application/json",
+      "content-length": "1",
+      "transfer-encoding": "chunked",
+      connection: "close",
+    };
+    const answer = await client.ask(`${server.url}/embeddings?a=b`, body, { headers });
+    expect(answer).toBe(Buffer.from(body).toString());
+    expect(server.asked[0]!.head.split("\r\n").sort()).toEqual([
+      "POST /v1/embeddings?a=b HTTP/1.1",
+      "accept-encoding: identity",
+      "authorization: Bearer k",
+      `content-length: ${Buffer.byteLength(body)}`,
+      "content-type: application/json",
+      `host: ${new URL(server.url).host}`,
+    ]);
+  });
+
+  test("without a body as a GET", async () => {
+    using server = rawServer(({ socket, head }) => void socket.write(ok(head.slice(0, 3))));
+    using client = testClient();
+    const answer = await askPlainly(client.client, { url: server.url, headers: {} }, new Cancel());
+    expect(answer.body.whole().toString()).toBe("GET");
+    expect(server.asked[0]!.head).not.toContain("content-length");
+  });
+
+  test("by either protocol of the internet, by number and by name", async () => {
+    for (const host of ["127.0.0.1", "::1"]) {
+      let server: ReturnType<typeof rawServer>;
+      try {
+        server = rawServer(echo, { host });
+      } catch (error) {
+        // A machine without IPv6 has nothing to promise.
+        expect(`${error}`).toMatch(/EADDRNOTAVAIL|EAFNOSUPPORT/);
+        continue;
+      }
+      using _ = server;
+      using client = testClient();
+      expect(await client.ask(server.url, "by number")).toBe("by number");
+      const { port } = new URL(server.url);
+      if (host === "::1") continue;
+      expect(await client.ask(`http://localhost:${port}/`, "by name")).toBe("by name");
+    }
+  });
+});
+
+describe("nobody can put a header, or a whole call, into another", () => {
+  const problems = (upstream: string): string => {
+    using folder = temporaryFolder();
+    const path = `${folder.path}/vexel.yaml`;
+    writeFileSync(path, `upstreams:\n  - { id: u, kind: vllm, ${upstream} }\n`);
+    const loaded = loadSnapshot({ path, required: true, env: {} });
+    return loaded.ok ? "" : JSON.stringify(loaded.problems);
+  };
+  const place = 'baseUrl: "http://127.0.0.1:9/v1"';
+
+  test.each([
+    ["a header's value", `${place}, headers: { x: "a\\r\\nhost: b" }`],
+    ["a header's value, with half a line break", `${place}, headers: { x: "a\\nb: c" }`],
+    ["a header's name", `${place}, headers: { "x\\r\\ny": "a" }`],
+    ["a header's name, with a colon", `${place}, headers: { "x: y": "a" }`],
+    ["a key", `${place}, apiKey: "secret\\r\\nx: y"`],
+    ["an address", 'baseUrl: "http://127.0.0.1:9/v1\\r\\nx: y"'],
+  ])("through %s in the configuration", (_, upstream) => {
+    expect(problems(upstream)).toMatch(/upstreams/);
+    expect(problems(place)).toBe("");
+  });
+
+  test("through a token that was fetched", async () => {
+    using server = rawServer(echo);
+    using sender = testSender();
+    const headers = { authorization: "Bearer a\r\nx: y" };
+    const error = await failure(
+      sender.send({ url: server.url, headers, body: "{}" }, new Cancel()),
+    );
+    expect(error).toMatchObject({ fault: "upstream_unreachable", details: { unsent: true } });
+    expect(server.opened).toBe(0);
+  });
+});
+
+describe("who gives up hears it at once, and nobody gets the connection afterwards", () => {
+  /** In the same turn: nothing has to come from the network first. */
+  const atOnce = async (promise: Promise<unknown>): Promise<unknown> =>
+    Promise.race([failure(promise), Bun.sleep(0).then(() => "late")]);
+  const request = (url: string): WireRequest => ({ url, headers: {}, body: "mine" });
+
+  test("before a connection is needed", async () => {
+    using server = rawServer(echo);
+    using sender = testSender();
+    const cancel = new Cancel();
+    const reason = gone();
+    cancel.abort(reason);
+    expect(await atOnce(sender.send(request(server.url), cancel))).toBe(reason);
+    await Bun.sleep(10);
+    expect(server.opened).toBe(0);
+  });
+
+  test("while the connection is made: it may serve the next, as nothing was sent on it", async () => {
+    using server = rawServer(echo);
+    using sender = testSender();
+    const cancel = new Cancel();
+    const reason = gone();
+    const call = sender.send(request(server.url), cancel);
+    cancel.abort(reason);
+    expect(await atOnce(call)).toBe(reason);
+    await until(() => server.opened === 1);
+    await Bun.sleep(5);
+    const next = await sender.send({ ...request(server.url), body: "next" }, new Cancel());
+    expect(await next.text()).toBe("next");
+    expect(server.asked.map(({ body }) => body.toString())).toEqual(["next"]);
+  });
+
+  test.each([
+    ["while it waits for an answer", ""],
+    ["in the head of the answer", "HTTP/1.1 200 OK\r\ncontent-le"],
+    ["in its body", "HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nmi"],
+    ["between its chunks", "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nmi\r\n"],
+  ])("%s", async (_, beginning) => {
+    using server = rawServer((asked) => {
+      if (asked.body.toString() === "next") echo(asked);
+      else if (beginning !== "") asked.socket.write(beginning);
+    });
+    using sender = testSender();
+    for (let round = 1; round <= 3; round++) {
+      const cancel = new Cancel();
+      const reason = gone();
+      const call = sender.send(request(server.url), cancel);
+      await until(() => server.asked.length === 2 * round - 1);
+      await Bun.sleep(5);
+      cancel.abort(reason);
+      expect(await atOnce(call)).toBe(reason);
+      const next = await sender.send({ ...request(server.url), body: "next" }, new Cancel());
+      expect(await next.text()).toBe("next");
+      // Only the one of the last call is left.
+      await until(() => server.open === 1);
+    }
+  });
+});
+
+describe("a call that never left is told as that, so that another upstream may be asked", () => {
+  test.each([
+    ["nobody listens", "http://127.0.0.1:9/v1"],
+    ["there is no such host", "http://nobody.invalid/v1"],
+    ["there is no such port", "http://[::1]:9/v1"],
+  ])("because %s", async (_, url) => {
+    using sender = testSender();
+    const error = await failure(sender.send({ url, headers: {}, body: "{}" }, new Cancel()));
+    expect(error).toMatchObject({ fault: "upstream_unreachable", details: { unsent: true } });
+  });
+
+  test("which a connection that broke is not", async () => {
+    using server = rawServer(({ socket }) => void socket.resetAndDestroy());
+    using sender = testSender();
+    const error = await failure(
+      sender.send({ url: server.url, headers: {}, body: "{}" }, new Cancel()),
+    );
+    expect(error).toMatchObject({ fault: "upstream_unreachable" });
+    expect((error as GatewayError).details.unsent).toBeUndefined();
+  });
+});
+
+describe("a compressed answer, although none was asked for,", () => {
+  const text = JSON.stringify({ words: "Größe 日本 ".repeat(1000) });
+  const ways: readonly [string, (bytes: Buffer) => Uint8Array][] = [
+    ["gzip", gzipSync],
+    ["X-GZIP", gzipSync],
+    ["deflate", deflateSync],
+    // At its best it would take seconds.
+    [
+      "br",
+      (bytes) => brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } }),
+    ],
+    ["zstd", (bytes) => Bun.zstdCompressSync(bytes)],
+  ];
+  const answering = (coding: string, bytes: Uint8Array) =>
+    rawServer(({ socket }) => {
+      socket.write(
+        `HTTP/1.1 200 OK\r\ncontent-encoding: ${coding}\r\ncontent-length: ${bytes.length}\r\n\r\n`,
+      );
+      socket.write(bytes);
+    });
+  const refused = async (coding: string, bytes: Uint8Array, max: number): Promise<Error> => {
+    using server = answering(coding, bytes);
+    using sender = testSender(max);
+    const reply = await sender.send({ url: server.url, headers: {}, body: "{}" }, new Cancel());
+    return failure(reply.text());
+  };
+
+  test.each(ways)("is read: %s", async (coding, compress) => {
+    using server = answering(coding, compress(Buffer.from(text)));
+    using sender = testSender();
+    const reply = await sender.send({ url: server.url, headers: {}, body: "{}" }, new Cancel());
+    expect(await reply.text()).toBe(text);
+  });
+
+  test.each(ways)(
+    "is refused when it is cut off or becomes too much: %s",
+    async (coding, compress) => {
+      const whole = compress(Buffer.from(text));
+      for (const bytes of [whole.subarray(0, whole.length / 2), Buffer.from("no such thing")]) {
+        expect(await refused(coding, bytes, 1_000_000)).toMatchObject({
+          fault: "upstream_invalid",
+        });
+      }
+      const bomb = compress(Buffer.alloc(200_000_000));
+      const before = process.memoryUsage().rss;
+      expect(await refused(coding, bomb, 1_000_000)).toMatchObject({ fault: "upstream_invalid" });
+      expect(process.memoryUsage().rss - before).toBeLessThan(60_000_000);
+    },
+  );
+
+  test("is refused when nobody knows how", async () => {
+    const error = await refused("gzip, br", Buffer.from(text), 1_000_000);
+    expect(error).toMatchObject({ fault: "upstream_invalid" });
+  });
+});

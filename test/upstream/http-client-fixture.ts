@@ -1,0 +1,153 @@
+/** Servers that say exactly what a test wants, byte for byte, and know their connections. */
+import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
+import { Cancel, type Signal } from "../../server/lib/signal.ts";
+import type { WireRequest } from "../../server/upstream/adapter.ts";
+import type { Answer } from "../../server/upstream/transport/parse-response.ts";
+import { HttpClient } from "../../server/upstream/transport/http-client.ts";
+import { KeepAliveTrust } from "../../server/upstream/transport/keep-alive-trust.ts";
+import { createSend, type Sender } from "../../server/upstream/transport/send.ts";
+
+export interface Asked {
+  readonly socket: Socket;
+  /** Which connection, and which request on it, both from 1. */
+  readonly connection: number;
+  readonly turn: number;
+  /** The first line and the headers. */
+  readonly head: string;
+  readonly body: Buffer;
+}
+
+export interface RawServer {
+  readonly url: string;
+  readonly asked: readonly Asked[];
+  /** How many connections there have been, and how many of them are open. */
+  readonly opened: number;
+  readonly open: number;
+  [Symbol.dispose](): void;
+}
+
+export interface RawOptions {
+  readonly host?: string;
+  /** Told of the head before the body is there. */
+  readonly onHead?: (asked: Omit<Asked, "body">) => void;
+  readonly onConnection?: (socket: Socket) => void;
+}
+
+/** `answer` is called with each request when it has come whole. */
+export function rawServer(
+  answer: (asked: Asked) => void,
+  { host = "127.0.0.1", onHead, onConnection }: RawOptions = {},
+): RawServer {
+  const asked: Asked[] = [];
+  const sockets = new Set<Socket>();
+  let opened = 0;
+  const server: Server = createServer({ allowHalfOpen: true }, (socket) => {
+    const connection = ++opened;
+    let turn = 0;
+    let pieces: Buffer[] = [];
+    let head: string | undefined;
+    let missing = 0;
+    sockets.add(socket);
+    // Broken connections are what these tests are about; `close` follows.
+    socket.on("error", () => socket.destroy());
+    socket.on("end", () => socket.end());
+    socket.on("close", () => sockets.delete(socket));
+    socket.setNoDelay(true);
+    onConnection?.(socket);
+    socket.on("data", (piece: Buffer) => {
+      pieces.push(piece);
+      if (head === undefined) {
+        const bytes = Buffer.concat(pieces);
+        const end = bytes.indexOf("\r\n\r\n");
+        if (end < 0) return;
+        head = bytes.toString("latin1", 0, end);
+        turn++;
+        onHead?.({ socket, connection, turn, head });
+        missing = Number(/\r\ncontent-length: (\d+)/.exec(head)?.[1] ?? 0);
+        pieces = [bytes.subarray(end + 4)];
+        missing -= pieces[0]!.length;
+      } else missing -= piece.length;
+      if (missing > 0) return;
+      const one = { socket, connection, turn, head, body: Buffer.concat(pieces) };
+      [pieces, head] = [[], undefined];
+      asked.push(one);
+      answer(one);
+    });
+  });
+  // Bun binds at once, so the port is known without waiting.
+  server.listen(0, host);
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://${host.includes(":") ? `[${host}]` : host}:${port}/v1`,
+    asked,
+    get opened() {
+      return opened;
+    },
+    get open() {
+      return sockets.size;
+    },
+    [Symbol.dispose]: () => {
+      server.close();
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+}
+
+export const ok = (body: string, more = ""): string =>
+  `HTTP/1.1 200 OK\r\n${more}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
+
+/** Says back what it was asked. */
+export const echo = ({ socket, body }: Asked): void => void socket.write(ok(body.toString()));
+
+export interface TestClient {
+  readonly client: HttpClient;
+  /** The body of the answer. */
+  ask(url: string, body: string, more?: Partial<WireRequest>, signal?: Cancel): Promise<string>;
+  [Symbol.dispose](): void;
+}
+
+/** The answer, or the failure, as the client itself sees it. */
+export const askPlainly = (
+  client: HttpClient,
+  request: WireRequest,
+  signal: Signal,
+): Promise<Answer> =>
+  client.ask(
+    request,
+    signal,
+    (answer) => answer,
+    (error) => error,
+  );
+
+/** `trust`: which servers are trusted to send one response for one request. */
+export function testClient(
+  maxAnswerBytes = 1_000_000,
+  trust = new KeepAliveTrust({ clock: () => performance.now() }),
+): TestClient {
+  const clock = () => performance.now();
+  const client = new HttpClient({ maxAnswerBytes, clock, trust });
+  return {
+    client,
+    ask: async (url, body, more = {}, signal = new Cancel()) => {
+      const answer = await askPlainly(client, { url, headers: {}, body, ...more }, signal);
+      return answer.body.whole().toString();
+    },
+    [Symbol.dispose]: () => client.close(),
+  };
+}
+
+/** The same client, with its failures as the gateway understands them. */
+export function testSender(maxAnswerBytes = 1_000_000): Sender & Disposable {
+  const sender = createSend({ maxAnswerBytes, clock: () => performance.now(), proxied: false });
+  return { ...sender, [Symbol.dispose]: () => sender.close() };
+}
+
+/** What it failed with; a test that wants a failure does not want an answer. */
+export const failure = async (promise: Promise<unknown>): Promise<Error> => {
+  const outcome = await promise.then(
+    (value: unknown) => new Error(`it did not fail: ${JSON.stringify(value)}`),
+    (error: unknown) => ({ error }),
+  );
+  if (outcome instanceof Error) throw outcome;
+  return outcome.error as Error;
+};

@@ -1,0 +1,176 @@
+/** In a crowd of calls that are cut off, given up and hung up on, everyone gets the own answer or a fault, and nobody's else. */
+import { describe, expect, spyOn, test } from "bun:test";
+import fc from "fast-check";
+import { Cancel } from "../../server/lib/signal.ts";
+import { Connection } from "../../server/upstream/transport/connection.ts";
+import { KeepAliveTrust } from "../../server/upstream/transport/keep-alive-trust.ts";
+import { Pool } from "../../server/upstream/transport/connection-pool.ts";
+import { until } from "../faults/faults-fixture.ts";
+import { root } from "../harness.ts";
+import { tries } from "../laws/law.ts";
+import { type Asked, echo, ok, rawServer, testClient } from "./http-client-fixture.ts";
+
+const often = <T>(usual: T, others: fc.Arbitrary<T>): fc.Arbitrary<T> =>
+  fc.oneof({ weight: 4, arbitrary: fc.constant(usual) }, { weight: 1, arbitrary: others });
+
+const plan = fc.record({
+  fate: often(
+    "well",
+    fc.constantFrom("more", "twice", "close", "rude", "fickle", "reset", "silent", "half"),
+  ),
+  framing: fc.constantFrom("sized", "chunked", "until-close"),
+  delayMs: fc.constantFrom(0, 0, 1, 4),
+  pieces: fc.integer({ min: 1, max: 3 }),
+  words: fc.string({ unit: "binary", maxLength: 50 }),
+  givesUpAfterMs: often<number | undefined>(undefined, fc.constantFrom(0, 1, 3)),
+  once: often(false, fc.constant(true)),
+});
+type Plan = typeof plan extends fc.Arbitrary<infer T> ? T : never;
+type Question = Plan & { readonly nonce: number };
+
+/** These end without an answer, whatever the client does. */
+const lost = new Set(["reset", "silent", "half"]);
+
+function answerTo(body: string, { framing }: Plan): string {
+  if (framing === "until-close") return `HTTP/1.1 200 OK\r\n\r\n${body}`;
+  if (framing === "sized") return ok(body);
+  const size = Buffer.byteLength(body).toString(16);
+  return `HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n${size}\r\n${body}\r\n0\r\n\r\n`;
+}
+
+async function answer({ socket, turn, body }: Asked): Promise<void> {
+  const text = body.toString();
+  const asked = JSON.parse(text) as Question;
+  const { fate, framing, delayMs, pieces } = asked;
+  await Bun.sleep(delayMs);
+  if (fate === "reset") socket.resetAndDestroy();
+  else if (fate === "silent" || (fate === "fickle" && turn > 1)) socket.end();
+  else {
+    const bytes = Buffer.from(answerTo(text, asked));
+    const whole = fate === "half" ? bytes.subarray(0, bytes.length / 2) : bytes;
+    // What comes with the answer in one go is seen with it; see `rude` for what comes after.
+    const after = fate === "more" ? "\r\n" : fate === "twice" ? ok("not yours") : "";
+    const size = Math.ceil(whole.length / pieces);
+    for (let at = 0; at < whole.length; at += size) {
+      if (at > 0) await Bun.sleep(1);
+      const last = at + size >= whole.length;
+      const piece = whole.subarray(at, at + size);
+      if (socket.writable) {
+        socket.write(
+          last && framing !== "until-close" ? Buffer.concat([piece, Buffer.from(after)]) : piece,
+        );
+      }
+    }
+    if (fate === "half" && framing === "until-close") socket.resetAndDestroy();
+    else if (framing === "until-close" || ["half", "close", "rude"].includes(fate)) socket.end();
+  }
+}
+
+describe("a crowd of calls", () => {
+  test("each gets its own answer, or a fault where there was none", async () => {
+    using server = rawServer((asked) => void answer(asked));
+    // Each look at the clock is an hour later, so that connections are used again although the server answers twice.
+    let hour = 0;
+    using client = testClient(1_000_000, new KeepAliveTrust({ clock: () => hour++ * 3_600_000 }));
+    let nonce = 0;
+    const one = async (given: Plan): Promise<void> => {
+      const body = JSON.stringify({ ...given, nonce: nonce++ } satisfies Question);
+      const cancel = new Cancel();
+      const { givesUpAfterMs, once } = given;
+      if (givesUpAfterMs !== undefined) setTimeout(() => cancel.abort(new Error()), givesUpAfterMs);
+      const outcome = await client.ask(server.url, body, { once }, cancel).then(
+        (came) => ({ came }),
+        (error: Error) => ({ error }),
+      );
+      if ("came" in outcome) {
+        expect(outcome.came).toBe(body);
+        expect(lost.has(given.fate)).toBe(false);
+      } else if (outcome.error.name === "GivenUp") expect(cancel.aborted).toBe(true);
+      else {
+        expect(outcome.error.name).toBe("BrokenOff");
+        expect(lost.has(given.fate)).toBe(true);
+      }
+    };
+    const crowd = fc.array(plan, { minLength: 200, maxLength: 200 });
+    const property = fc.asyncProperty(crowd, async (all) => {
+      await Promise.all(all.map(one));
+    });
+    await fc.assert(property, { ...tries(20), endOnFailure: true });
+    expect(server.opened).toBeLessThan(nonce);
+    client.client.close();
+    await until(() => server.open === 0);
+  }, 600_000);
+});
+
+describe("connections that nobody needs", () => {
+  test("are closed after a while, and those that are used stay", async () => {
+    using server = rawServer(echo);
+    const address = { hostname: "127.0.0.1", port: Number(new URL(server.url).port) };
+    const sweeps: (() => void)[] = [];
+    const interval = spyOn(globalThis, "setInterval").mockImplementation(((sweep: () => void) => {
+      sweeps.push(sweep);
+      return Object.assign(sweep, { unref: () => sweep });
+    }) as unknown as typeof setInterval);
+    let now = 0;
+    const pool = new Pool(() => now, new KeepAliveTrust({ clock: () => now }));
+    try {
+      const open = () => Connection.open(address, () => undefined);
+      const [old, young] = [await open(), await open()];
+      pool.keep("here", old);
+      now = 20_000;
+      pool.keep("here", young);
+      expect(sweeps).toHaveLength(1);
+      now = 31_000;
+      sweeps[0]!();
+      expect([old.closed, young.closed]).toEqual([true, false]);
+      // The one that was used last is taken first, and those that are closed are never given out.
+      expect(pool.idle("there")).toBeUndefined();
+      expect(pool.idle("here")).toBe(young);
+      expect(pool.idle("here")).toBeUndefined();
+      pool.keep("here", young);
+      now = 70_000;
+      sweeps[0]!();
+      expect(young.closed).toBe(true);
+      await until(() => server.open === 0);
+    } finally {
+      pool.close();
+      interval.mockRestore();
+    }
+  });
+
+  test("are only so many: the rest is closed when its call is over", async () => {
+    using server = rawServer((asked) => void setTimeout(echo, 50, asked));
+    using client = testClient();
+    const calls = Array.from({ length: 300 }, (_, at) => client.ask(server.url, `${at}`));
+    expect(await Promise.all(calls)).toEqual(calls.map((_, at) => `${at}`));
+    await until(() => server.open <= 256);
+  });
+
+  test("do not outlive the client, nor do those whose call ends after it", async () => {
+    using server = rawServer((asked) => void setTimeout(echo, 20, asked));
+    using client = testClient();
+    await client.ask(server.url, "a");
+    const late = client.ask(server.url, "b");
+    await until(() => server.asked.length === 2);
+    const connecting = client.ask(server.url, "c");
+    client.client.close();
+    expect([await late, await connecting]).toEqual(["b", "c"]);
+    await until(() => server.open === 0);
+  });
+
+  test("do not keep a process alive that wants to end", async () => {
+    using server = rawServer(echo);
+    const script = `
+      import { createSend } from "./server/upstream/transport/send.ts";
+      import { Cancel } from "./server/lib/signal.ts";
+      const sender = createSend({ maxAnswerBytes: 1000, clock: () => performance.now(), proxied: false });
+      const call = () => sender.send({ url: "${server.url}", headers: {}, body: "hello" }, new Cancel());
+      const replies = await Promise.all([call(), call()]);
+      console.log(await replies[1].text());
+      sender.close();
+    `;
+    const child = Bun.spawn([process.execPath, "-e", script], { cwd: root, stdout: "pipe" });
+    expect(await child.stdout.text()).toBe("hello\n");
+    expect(await child.exited).toBe(0);
+  });
+});

@@ -1,0 +1,72 @@
+/** Pictures asked for in a row share a connection; nothing of one answer reaches the next call. */
+import { expect, test } from "bun:test";
+import type { Sender } from "../../server/upstream/transport/send.ts";
+import { type Asked, rawServer, testSender } from "./http-client-fixture.ts";
+
+/** Says what it was told; `headers` and `more` are what a server may do besides. */
+const echo =
+  (headers = "", more: (asked: Asked) => void = () => {}) =>
+  (asked: Asked): void => {
+    const { socket, body } = asked;
+    socket.write(`HTTP/1.1 200 OK\r\n${headers}content-length: ${body.length}\r\n\r\n`);
+    socket.write(body);
+    more(asked);
+  };
+
+const { signal } = new AbortController();
+const begin = ({ send }: Sender, url: string, body: string) =>
+  send({ url, headers: {}, body, streams: true }, signal);
+const ask = async (sender: Sender, url: string, body: string): Promise<string> =>
+  (await begin(sender, url, body)).text();
+
+test("one after the other, they use one connection", async () => {
+  using upstream = rawServer(echo());
+  using sender = testSender();
+  for (const body of ["a", "bb", "ccc"]) expect(await ask(sender, upstream.url, body)).toBe(body);
+  expect(upstream.opened).toBe(1);
+});
+
+test("at the same time, each has its own", async () => {
+  using upstream = rawServer(echo());
+  using sender = testSender();
+  const bodies = ["a", "bb", "ccc"];
+  const answers = () => Promise.all(bodies.map((body) => ask(sender, upstream.url, body)));
+  expect(await answers()).toEqual(bodies);
+  expect(await answers()).toEqual(bodies);
+  expect(upstream.opened).toBe(3);
+});
+
+test("after a pause, a new one is made: the other side may be about to close the old", async () => {
+  using upstream = rawServer(echo());
+  using sender = testSender();
+  await ask(sender, upstream.url, "a");
+  await Bun.sleep(1100);
+  expect(await ask(sender, upstream.url, "b")).toBe("b");
+  expect(upstream.opened).toBe(2);
+});
+
+test.each([
+  ["announces that it closes", echo("connection: close\r\n")],
+  ["closes", echo("", ({ socket }) => void socket.end())],
+  [
+    "says more than it announced",
+    echo("", ({ socket }) => void socket.write("HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\nX")),
+  ],
+])("one whose server %s is not used again", async (_, answer) => {
+  using upstream = rawServer(answer);
+  using sender = testSender();
+  for (const body of ["a", "b", "c"]) {
+    expect(await ask(sender, upstream.url, body)).toBe(body);
+    await Bun.sleep(20);
+  }
+  expect(upstream.opened).toBe(3);
+});
+
+test("one whose answer was not read to its end is not used again", async () => {
+  using upstream = rawServer(echo());
+  using sender = testSender();
+  const half = await begin(sender, upstream.url, "x".repeat(500_000));
+  for await (const piece of half.chunks()) if (piece.length > 0) break;
+  expect(await ask(sender, upstream.url, "b")).toBe("b");
+  expect(upstream.opened).toBe(2);
+});

@@ -1,0 +1,101 @@
+/** Edits by LocalAI, which says nothing where it does not understand: so it is asked in its own words, or not at all. */
+import { describe, expect, test } from "bun:test";
+import { GatewayError } from "../../server/lib/gateway-error.ts";
+import type { WireRequest } from "../../server/upstream/adapter.ts";
+import { localai } from "../../server/upstream/adapters/localai/localai.ts";
+import type { EditQuery, ImageSource, Target } from "../../server/upstream/contract.ts";
+import { fileOf, partsOf } from "../laws/adapter-cases.ts";
+
+const targetOf = (model: string): Target => ({
+  model,
+  upstream: {
+    id: "hidden",
+    kind: "localai",
+    baseUrl: "http://localai.internal:8080/v1",
+    headers: {},
+    options: {},
+  },
+});
+
+const picture = (at: number): ImageSource => ({
+  kind: "file",
+  file: fileOf("image", "a.png", "image/png", Uint8Array.of(137, 80, 78, 71, at)),
+});
+
+const ask = (model: string, more: Partial<EditQuery>): WireRequest => {
+  const { edits } = localai.adapter;
+  if (!edits) throw new Error("LocalAI edits");
+  const query: EditQuery = {
+    model: "painter",
+    prompt: "an otter",
+    stream: false,
+    options: {},
+    rest: {},
+    images: [picture(0)],
+    files: [],
+    ...more,
+  };
+  return edits.toUpstream(query, targetOf(model));
+};
+
+async function jsonOf({ body }: WireRequest): Promise<Record<string, unknown>> {
+  if (typeof body !== "object") throw new Error("no file is in it");
+  return JSON.parse(Buffer.concat(await Array.fromAsync(body.open())).toString());
+}
+
+const refusalOf = (asking: () => unknown): { fault: string; param?: string } => {
+  try {
+    asking();
+    return { fault: "none" };
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    const { param } = error.details;
+    return { fault: error.fault, ...(param !== undefined && { param }) };
+  }
+};
+
+describe("a picture without a mask", () => {
+  test("goes as bare base64: with `data:` before it, it would be passed over in silence", async () => {
+    const { file, ref_images } = await jsonOf(ask("dreamshaper", {}));
+    expect(file).toBe(Buffer.from([137, 80, 78, 71, 0]).toString("base64"));
+    expect(ref_images).toBeUndefined();
+  });
+
+  test("is a reference for models that are made to edit, and there may be several", async () => {
+    const { file, ref_images } = await jsonOf(
+      ask("flux.1-kontext-dev", { images: [picture(0), picture(1)] }),
+    );
+    expect(file).toBeUndefined();
+    expect(ref_images).toHaveLength(2);
+  });
+});
+
+describe("a picture with a mask", () => {
+  const mask = picture(9);
+
+  test("goes to where it is inpainted, as files", async () => {
+    const request = ask("dreamshaper", { mask, rest: { steps: 30 } });
+    expect(request.url).toBe("http://localai.internal:8080/v1/images/inpainting");
+    expect((await partsOf(request)).map(({ field }) => field)).toEqual([
+      ...["steps", "model", "prompt", "image", "mask"],
+    ]);
+  });
+
+  test("is refused in any size but the one there is, which would come all the same", () => {
+    expect(refusalOf(() => ask("dreamshaper", { mask, options: { size: "512x512" } }))).toEqual({
+      fault: "none",
+    });
+    expect(refusalOf(() => ask("dreamshaper", { mask, options: { size: "1024x1024" } }))).toEqual({
+      fault: "invalid_size",
+      param: "size",
+    });
+  });
+
+  test("is one picture", () => {
+    const images = [picture(0), picture(1)];
+    expect(refusalOf(() => ask("flux.1-kontext-dev", { mask, images }))).toEqual({
+      fault: "invalid_value",
+      param: "image",
+    });
+  });
+});

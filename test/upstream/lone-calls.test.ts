@@ -1,0 +1,120 @@
+/** Calls that have a connection to themselves: what becomes of it between two of them, and for a reader who is slow. */
+import { afterAll, describe, expect, test } from "bun:test";
+import { KeepAliveTrust } from "../../server/upstream/transport/keep-alive-trust.ts";
+import { KeptSockets } from "../../server/upstream/transport/connection-reuse.ts";
+import { callAlone } from "../../server/upstream/transport/streaming-call.ts";
+
+const kept = new KeptSockets(new KeepAliveTrust({ clock: () => performance.now() }));
+afterAll(() => kept.close());
+
+const bodyBytes = 24 * 1024 * 1024;
+const answer = Buffer.concat([
+  Buffer.from(`HTTP/1.1 200 OK\r\ncontent-length: ${bodyBytes}\r\n\r\n`),
+  Buffer.alloc(bodyBytes, "vexel"),
+]);
+
+/** Answers each request with the same, as fast as it is taken. */
+function startSource() {
+  const source = { connections: 0, sent: 0 };
+  const server = Bun.listen<{ left: Buffer }>({
+    hostname: "127.0.0.1",
+    port: 0,
+    socket: {
+      open: (socket) => {
+        source.connections++;
+        socket.data = { left: Buffer.alloc(0) };
+      },
+      data: (socket) => {
+        socket.data.left = answer;
+        pour(socket);
+      },
+      drain: (socket) => pour(socket),
+    },
+  });
+  const pour = (socket: Bun.Socket<{ left: Buffer }>): void => {
+    const taken = Math.max(0, socket.write(socket.data.left));
+    source.sent += taken;
+    socket.data.left = socket.data.left.subarray(taken);
+  };
+  return { source, port: server.port, [Symbol.dispose]: () => server.stop(true) };
+}
+
+const call = (port: number) =>
+  callAlone(
+    { address: "127.0.0.1", port, request: "GET / HTTP/1.1\r\nhost: x\r\n\r\n" },
+    { maxBytes: 64 * 1024 * 1024, signal: new AbortController().signal, connectMs: 5000, kept },
+  );
+
+async function read(port: number): Promise<Buffer> {
+  const pieces: Uint8Array[] = [];
+  for await (const piece of (await call(port)).chunks()) pieces.push(piece);
+  return Buffer.concat(pieces);
+}
+
+describe("a connection that carried a large answer", () => {
+  test("carries the next, and nothing of the one is in the other", async () => {
+    using place = startSource();
+    for (let at = 0; at < 4; at++) {
+      expect((await read(place.port)).equals(answer.subarray(-bodyBytes))).toBe(true);
+    }
+    expect(place.source.connections).toBe(1);
+  });
+
+  test("whose reader left before the end carries no other", async () => {
+    using place = startSource();
+    for await (const _ of (await call(place.port)).chunks()) break;
+    expect((await read(place.port)).length).toBe(bodyBytes);
+    expect(place.source.connections).toBe(2);
+  });
+});
+
+test("a connection that the other side ends with its answer carries no other call", async () => {
+  let connections = 0;
+  const body = Buffer.from("HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nvexel");
+  using server = Bun.listen({
+    hostname: "127.0.0.1",
+    port: 0,
+    socket: {
+      open: () => {
+        connections++;
+      },
+      // It does not say that it will.
+      data: (socket) => {
+        socket.end(body);
+      },
+    },
+  });
+  for (let at = 0; at < 6; at++) {
+    const answer = await call(server.port);
+    // Who comes late finds all of it there, and its end.
+    await Bun.sleep(at % 2 ? 30 : 0);
+    const pieces = await Array.fromAsync(answer.chunks());
+    expect(Buffer.concat(pieces).toString()).toBe("vexel");
+    await Bun.sleep(30);
+  }
+  expect(connections).toBe(6);
+});
+
+test("a reader who takes nothing lets the sender wait", async () => {
+  using place = startSource();
+  const { status, chunks, close } = await call(place.port).then((one) => ({
+    status: one.status,
+    chunks: one.chunks(),
+    close: () => one.close(),
+  }));
+  expect(status).toBe(200);
+  await chunks.next();
+  let before = -1;
+  // Until nothing moves any more.
+  while (before !== place.source.sent) {
+    before = place.source.sent;
+    await Bun.sleep(100);
+  }
+  // What the system holds for both ends is up to it: a few megabytes; the rest was never sent.
+  expect(place.source.sent).toBeLessThan(answer.length);
+  let length = 0;
+  for await (const piece of chunks) length += piece.length;
+  expect(place.source.sent).toBe(answer.length);
+  expect(length).toBeGreaterThan(0);
+  close();
+});

@@ -1,0 +1,138 @@
+/** Answers with pictures in them are read piece by piece, and come out as they went in, wherever they are cut. */
+import { afterAll, describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import { GatewayError } from "../../server/lib/gateway-error.ts";
+import { StreamedText, toBase64, writeJson } from "../../server/lib/json-stream.ts";
+import { createScratch } from "../../server/lib/request-temp.ts";
+import { LongText, readDocument } from "../../server/upstream/adapters/wire/document.ts";
+import { pictureIn } from "../../server/upstream/adapters/wire/picture-in.ts";
+import { temporaryFolder } from "../harness.ts";
+import { replyOf } from "../laws/adapter-cases.ts";
+
+const folder = temporaryFolder();
+afterAll(() => folder[Symbol.dispose]());
+
+const long = Buffer.alloc(300_000, "vexel+/").toString("latin1");
+
+/** As an ordinary parser would have it: long texts back in their places. */
+async function restored(value: unknown): Promise<unknown> {
+  if (value instanceof LongText) return Buffer.from(await value.bytes()).toString("latin1");
+  if (Array.isArray(value)) return Promise.all(value.map(restored));
+  if (typeof value !== "object" || value === null) return value;
+  const entries = Object.entries(value).map(async ([name, entry]) => [name, await restored(entry)]);
+  return Object.fromEntries(await Promise.all(entries));
+}
+
+async function read(text: string, cuts: readonly number[] = []) {
+  const scratch = createScratch(folder.path);
+  try {
+    return await restored(await readDocument(replyOf(text, { cuts: [...cuts] }), scratch));
+  } finally {
+    await scratch.clear();
+  }
+}
+
+describe("a long answer", () => {
+  test("is what a parser makes of it, wherever it is cut, with long texts anywhere", async () => {
+    const texts = fc.oneof(
+      { weight: 4, arbitrary: fc.string({ unit: "grapheme" }) },
+      { weight: 1, arbitrary: fc.constantFrom(long, `${long}=`, long.slice(0, 131_073)) },
+    );
+    const values = fc.letrec((tie) => ({
+      value: fc.oneof(
+        { depthSize: "small" },
+        texts,
+        fc.double({ noNaN: true }),
+        fc.boolean(),
+        fc.constant(null),
+        fc.array(tie("value"), { maxLength: 3 }),
+        fc.dictionary(
+          texts.filter((text) => text.length < 99),
+          tie("value"),
+          { maxKeys: 3 },
+        ),
+      ),
+    })).value;
+    const places = fc.array(fc.nat(400_000), { maxLength: 6 });
+    await fc.assert(
+      fc.asyncProperty(values, places, async (value, cuts) => {
+        const text = JSON.stringify(value);
+        expect(await read(text, cuts)).toEqual(JSON.parse(text));
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  test("with escapes and line breaks in its base64 is the same base64", async () => {
+    const written = JSON.stringify({ data: [{ b64_json: long }] });
+    for (const escaped of [
+      written.replaceAll("/", "\\/").replace("vexel+", "vexel+\\n"),
+      written.replaceAll("+", "\\u002b").replaceAll("/", "\\u002F"),
+    ]) {
+      for (const cuts of [[], [200_000, 200_001, 200_002, 200_004, 200_007, 200_009]]) {
+        expect(await read(escaped, cuts)).toEqual({ data: [{ b64_json: long }] });
+      }
+    }
+  });
+
+  test("that is cut short, or is not base64 where it is long, is a fault of the upstream", async () => {
+    for (const broken of [
+      `{"a":"${long}`,
+      `{"a":"${long}"`,
+      `{"a":"${long}\\`,
+      `{"a":"${long}\\u00e9"}`,
+      "",
+      `"${long}"x`,
+    ]) {
+      const fault = await read(broken).catch((error: unknown) => error);
+      expect(fault).toBeInstanceOf(GatewayError);
+      expect((fault as GatewayError).fault).toBe("upstream_invalid");
+    }
+  });
+
+  test("holds a picture without the beginning of its data URL", async () => {
+    const scratch = createScratch(folder.path);
+    const text = JSON.stringify({ image: `data:image/png;base64,${long}` });
+    const { image } = (await readDocument(replyOf(text), scratch)) as { image: unknown };
+    const picture = pictureIn(image);
+    if (picture?.kind !== "aside") throw new Error("it was not put aside");
+    expect(Buffer.from(await picture.aside.bytes()).toString("latin1")).toBe(long);
+    await scratch.clear();
+  });
+});
+
+describe("JSON with long texts", () => {
+  test("is as long as it says, and what was put into it", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.uint8Array({ maxLength: 200 }), { minLength: 1, maxLength: 4 }),
+        fc.integer({ min: 1, max: 50 }),
+        async (files, piece) => {
+          async function* pieces(bytes: Uint8Array) {
+            for (let at = 0; at < bytes.length; at += piece) yield bytes.subarray(at, at + piece);
+          }
+          const texts = files.map((bytes) => {
+            const length = Buffer.from(bytes).toString("base64").length;
+            return new StreamedText(length, () => toBase64(pieces(bytes)), {
+              prefix: "data:;base64,",
+            });
+          });
+          const body = writeJson({ first: "é", texts });
+          if (typeof body === "string") throw new Error("it is not in memory");
+          // Twice: an attempt that is made again sends the same.
+          for (let again = 0; again < 2; again++) {
+            const sent = Buffer.concat(
+              await Array.fromAsync(body.open(), (part) => Buffer.from(part)),
+            );
+            expect(sent.length).toBe(body.length);
+            expect(JSON.parse(sent.toString())).toEqual({
+              first: "é",
+              texts: files.map((bytes) => `data:;base64,${Buffer.from(bytes).toString("base64")}`),
+            });
+          }
+        },
+      ),
+      { numRuns: 200 },
+    );
+  });
+});

@@ -1,0 +1,213 @@
+/** Streams with pictures in them are read piece by piece, and come out as they went in, wherever they are cut. */
+import { afterAll, describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import { Allowance } from "../../server/lib/spill-buffer.ts";
+import { between, StreamedText, writeJson } from "../../server/lib/json-stream.ts";
+import { createScratch } from "../../server/lib/request-temp.ts";
+import { LongText } from "../../server/upstream/adapters/wire/document.ts";
+import { readPictureEvents } from "../../server/upstream/adapters/wire/picture-events.ts";
+import { heldPictureIn } from "../../server/upstream/adapters/wire/picture-in.ts";
+import { startGateway, temporaryFolder, testKey } from "../harness.ts";
+import { paint } from "../image-vendors/paint.ts";
+import { piecesOf } from "./http-answer-fixture.ts";
+
+const folder = temporaryFolder();
+afterAll(() => folder[Symbol.dispose]());
+
+const long = Buffer.alloc(300_000, "vexel+/").toString("latin1");
+
+/** Each piece is gone when the next comes. */
+async function* cut(text: string, cuts: readonly number[]): AsyncGenerator<Uint8Array> {
+  for (const piece of piecesOf(Buffer.from(text), cuts)) yield new Uint8Array(piece);
+}
+
+async function textOf(value: unknown): Promise<unknown> {
+  return value instanceof LongText ? Buffer.from(await value.bytes()).toString("latin1") : value;
+}
+
+/** The names of the events and what they hold, looked at only when all of them are there. */
+async function read(text: string, cuts: readonly number[] = []) {
+  const scratch = createScratch(folder.path);
+  try {
+    const events = await Array.fromAsync(readPictureEvents(cut(text, cuts), scratch));
+    return await Promise.all(
+      events.map(async ({ name, payload }) => [
+        name,
+        Object.fromEntries(
+          await Promise.all(
+            Object.entries(payload).map(async ([key, value]) => [key, await textOf(value)]),
+          ),
+        ),
+      ]),
+    );
+  } finally {
+    await scratch.clear();
+  }
+}
+
+describe("a stream of events", () => {
+  const payloads = fc.record({
+    type: fc.string(),
+    b64_json: fc.constantFrom(long, "short", long.slice(0, 98_304), `${long}=`),
+    prompt: fc.string({ unit: "grapheme" }),
+  });
+  const events = fc.array(
+    fc.record({ name: fc.constantFrom("", "a", "image_edit.completed"), payload: payloads }),
+    { maxLength: 4 },
+  );
+  const ends = fc.constantFrom("\n", "\r\n", "\r");
+  const places = fc.array(fc.nat(1_300_000), { maxLength: 8 });
+
+  test("is what was written, wherever it is cut, with any line ending and comments between", async () => {
+    await fc.assert(
+      fc.asyncProperty(events, ends, places, fc.boolean(), async (list, end, cuts, pretty) => {
+        const written = list.map(({ name, payload }) => {
+          // Pretty-printed JSON comes in lines, each of them one of data.
+          const lines = JSON.stringify(payload, null, pretty ? 1 : undefined).split("\n");
+          const data = lines.map((line) => `data: ${line}${end}`).join("");
+          return `: still working${end}${name && `event: ${name}${end}`}id: 7${end}${data}${end}`;
+        });
+        expect(await read(`${written.join("")}data: [DONE]${end}${end}`, cuts)).toEqual(
+          list.map(({ name, payload }) => [name, payload]),
+        );
+      }),
+      { numRuns: 80 },
+    );
+  });
+
+  test("ends with the last event that is whole", async () => {
+    const whole = `data: {"a":"${long}"}\n\n`;
+    expect(await read(`${whole}data: {"b":"${long}"}\n`)).toEqual([["", { a: long }]]);
+  });
+
+  test.each([
+    ["is no JSON", "data: a fox\n\n"],
+    ["is no object", "data: [1]\n\n"],
+    ["breaks off within a text", `data: {"a":"${long}\n\n`],
+    ["has a text on two lines", `data: {"a":"${long}\ndata: ${long}"}\n\n`],
+  ])("with data that %s is a fault of the upstream", async (_, text) => {
+    await expect(read(text)).rejects.toMatchObject({ fault: "upstream_invalid" });
+  });
+
+  test("may hold signs of life, and nothing at all", async () => {
+    const written =
+      'data\n\ndata:\n\nevent: ping\ndata: ping\n\ndata: {"a":1}\n\ndata: [DONE] \n\n';
+    expect(await read(written)).toEqual([["", { a: 1 }]]);
+  });
+
+  test("whose texts begin with strange signs has just these", async () => {
+    const payload = { a: "\u0000", b: "\u00000", c: long };
+    expect(await read(`data: ${JSON.stringify(payload)}\n\n`)).toEqual([["", payload]]);
+  });
+
+  test("stays what it was for those who read it while more of it comes, and memory becomes disk", async () => {
+    // Room for one of three: the others make all of them move to disk.
+    const scratch = createScratch(folder.path, new Allowance(400_000));
+    const texts = ["x", "y", "z"].map((sign) => sign.repeat(300_000));
+    const written = texts.map((a) => `data: ${JSON.stringify({ a })}\n\n`).join("");
+    const events = readPictureEvents(cut(written, [70_000, 140_000, 210_000, 500_000]), scratch);
+    const first = (await events.next()).value?.payload.a as LongText;
+    const reading = first.stream()[Symbol.asyncIterator]();
+    let got = Buffer.from((await reading.next()).value as Uint8Array).toString();
+    const others = [await events.next(), await events.next()];
+    for (let piece = await reading.next(); !piece.done; piece = await reading.next()) {
+      got += Buffer.from(piece.value).toString();
+    }
+    expect(got).toBe(texts[0] as string);
+    expect(await Promise.all(others.map(({ value }) => textOf(value?.payload.a)))).toEqual(
+      texts.slice(1),
+    );
+    await scratch.clear();
+  });
+
+  test("has a mark of the byte order at its beginning, or none", async () => {
+    expect(await read('\uFEFFdata: {"a":1}\n\n')).toEqual([["", { a: 1 }]]);
+  });
+
+  test("holds pictures without the beginning of their data URL", async () => {
+    const scratch = createScratch(folder.path);
+    const written = `data: ${JSON.stringify({ image: `data:image/png;base64,${long}` })}\n\n`;
+    const [event] = await Array.fromAsync(readPictureEvents(cut(written, []), scratch));
+    const picture = heldPictureIn(event?.payload.image);
+    if (picture?.kind !== "aside") throw new Error("it was not put aside");
+    expect(Buffer.from(await picture.aside.bytes()).toString("latin1")).toBe(long);
+    // In an answer of ours it is what it was.
+    const body = between("data: ", writeJson({ other: event?.payload.image }), "\n\n");
+    if (typeof body === "string") throw new Error("it is not in memory");
+    const sent = Buffer.concat(await Array.fromAsync(body.open(), (piece) => Buffer.from(piece)));
+    expect(sent.length).toBe(body.length);
+    expect(sent.toString()).toBe(`data: {"other":"data:image/png;base64,${long}"}\n\n`);
+    await scratch.clear();
+  });
+});
+
+test("an event in memory is put together at once", () => {
+  expect(between("data: ", writeJson({ a: 1 }), "\n\n")).toBe('data: {"a":1}\n\n');
+  const text = new StreamedText(1, async function* () {
+    yield Buffer.from("x");
+  });
+  expect(between("é", writeJson(text), "")).toMatchObject({ length: 5 });
+});
+
+describe("pictures of half a megabyte in a stream arrive byte for byte", () => {
+  const frames = (pictures: readonly Buffer[]): string =>
+    pictures
+      .map((picture, at) => {
+        const last = at === pictures.length - 1;
+        const type = `image_generation.${last ? "completed" : "partial_image"}`;
+        const b64_json = picture.toString("base64");
+        const payload = { type, b64_json, created_at: 1, partial_image_index: at };
+        return `event: ${type}\ndata: ${JSON.stringify(payload)}\n\n`;
+      })
+      .join("");
+
+  /** More callers than may hold pictures in memory, so that the disk holds some. */
+  const callers = 12;
+
+  test.each([
+    ["of an upstream that streams", "gpt-image-2"],
+    ["of one that does not", "dall-e-3"],
+  ])("%s", async (_, model) => {
+    const large = { width: 480, height: 400, noisy: true, kind: "png" } as const;
+    const drawn = await Promise.all(
+      Array.from({ length: 3 }, async (_, at) => Buffer.from(await paint(`fox ${at}`, large))),
+    );
+    expect(Math.min(...drawn.map(({ length }) => length))).toBeGreaterThan(400_000);
+    using upstream = Bun.serve({
+      port: 0,
+      hostname: "127.0.0.1",
+      fetch: async (request) => {
+        const { stream } = (await request.json()) as { stream?: boolean };
+        const type = stream ? "text/event-stream" : "application/json";
+        const last = drawn.at(-1)?.toString("base64");
+        const body = stream ? frames(drawn) : JSON.stringify({ data: [{ b64_json: last }] });
+        return new Response(body, { headers: { "content-type": type } });
+      },
+    });
+    const gateway = startGateway({
+      yaml: `
+keys: [{ name: dev, key: "${testKey}" }]
+upstreams: [{ id: fake, kind: openai, baseUrl: "${upstream.url.origin}/v1", apiKey: sk-fake }]
+models: [{ id: painter, kind: image, targets: [{ upstream: fake, model: ${model} }] }]
+`,
+    });
+    const ask = async (): Promise<readonly Buffer[]> => {
+      const wish = { model: "painter", prompt: "fox", stream: true, partial_images: 2 };
+      const text = await (await gateway.post("/v1/images/generations", wish)).text();
+      const payloads = [...text.matchAll(/^data: (.*)$/gm)].map(
+        ([, data]) => JSON.parse(data as string) as { b64_json: string },
+      );
+      return payloads.map(({ b64_json }) => Buffer.from(b64_json, "base64"));
+    };
+    const answers = await Promise.all(Array.from({ length: callers }, ask));
+    for (const pictures of answers) {
+      expect(pictures.map((picture) => drawn.findIndex((one) => one.equals(picture)))).toEqual(
+        model === "gpt-image-2" ? [0, 1, 2] : [2],
+      );
+    }
+    expect(gateway.rows().map(({ images, status }) => [images, status])).toEqual(
+      Array.from({ length: callers }, () => [1, 200]),
+    );
+    await gateway.close();
+  });
+});

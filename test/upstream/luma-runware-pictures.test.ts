@@ -1,0 +1,123 @@
+/** Pictures from Luma and Runware, where the laws for all vendors do not reach. */
+import { describe, expect, test } from "bun:test";
+import type { Pending } from "../../server/upstream/adapter.ts";
+import { luma } from "../../server/upstream/adapters/luma/luma.ts";
+import { runware } from "../../server/upstream/adapters/runware/runware.ts";
+import type { EditQuery, WholeReply } from "../../server/upstream/contract.ts";
+import { anyEdges } from "../../server/upstream/image-capabilities.ts";
+import { faultOf } from "../laws/adapter-answers.ts";
+import { bodyOf, edit, file, query, read, targetOf } from "./picture-jobs-fixture.ts";
+import { declaredSchemas } from "./runware-schemas.ts";
+
+describe("Photon edits pictures behind links", () => {
+  const target = targetOf("luma", "photon-1");
+  const link = (at: number) => ({ kind: "url", url: `https://example.com/${at}.png` }) as const;
+  const sent = (asked: EditQuery) => bodyOf(luma.adapter.edits!.toUpstream(asked, target));
+
+  test("one of them is changed, several are followed", async () => {
+    expect((await sent(edit(link(1)))).modify_image_ref).toEqual({ url: link(1).url });
+    const several = await sent(edit(link(1), link(2)));
+    expect(several.image_ref).toEqual([{ url: link(1).url }, { url: link(2).url }]);
+    expect(several.modify_image_ref).toBeUndefined();
+  });
+
+  test("a file is refused by name, and so is a link that holds the picture itself", async () => {
+    const inside = { kind: "url", url: "data:image/png;base64,iVBORw0KGgo=" } as const;
+    for (const source of [{ kind: "file", file } as const, inside]) {
+      const fault = await faultOf(async () => sent(edit(source)));
+      expect(fault?.fault).toBe("invalid_value");
+      expect(fault?.details.param).toBe("image");
+    }
+    expect(luma.adapter.pictures!(target, "edits").edits?.linksOnly).toBe(true);
+  });
+});
+
+describe("Runware", () => {
+  const task = async (model: string, asked: EditQuery | ReturnType<typeof query>) => {
+    const target = targetOf("runware", model);
+    const request =
+      "images" in asked
+        ? runware.adapter.edits!.toUpstream(asked, target)
+        : runware.adapter.generations!.toUpstream(asked, target);
+    return ((await bodyOf(request)) as unknown as Record<string, unknown>[])[0]!;
+  };
+
+  test("is told a size, which most of its models need, unless the caller knows better", async () => {
+    expect(await task("runware:101@1", query())).toMatchObject({ width: 1024, height: 1024 });
+    const asked = query({ options: { size: "640x896" } });
+    expect(await task("runware:101@1", asked)).toMatchObject({ width: 640, height: 896 });
+    const own = await task("google:4@2", query({ rest: { resolution: "2k" } }));
+    expect(own.width).toBeUndefined();
+    const fill = await task("bfl:1@2", edit({ kind: "file", file }));
+    expect(fill.width).toBeUndefined();
+  });
+
+  test("is given a picture where the model looks for it", async () => {
+    const pictures = [{ kind: "file", file } as const, { kind: "file", file } as const];
+    const following = await task("google:4@2", edit(...pictures));
+    expect(following.inputs).toEqual({
+      referenceImages: [expect.stringMatching(/^data:image\/png;base64,/), expect.any(String)],
+    });
+    expect(following.seedImage).toBeUndefined();
+    const beginning = await task("civitai:618692@691639", edit({ kind: "file", file }));
+    expect(beginning.seedImage).toMatch(/^data:image\/png;base64,/);
+    expect(beginning.inputs).toBeUndefined();
+  });
+
+  const listed = declaredSchemas.flatMap(({ models, ...schema }) =>
+    models.map((model) => ({ model, ...schema })),
+  );
+
+  test.each(listed)("$model is sent only the fields that its schema declares", async (declared) => {
+    const { model, images, sized, prompted } = declared;
+    const { sizes, edits } = runware.adapter.pictures!(targetOf("runware", model), "edits");
+    const mask = edits?.mask && ({ kind: "file", file } as const);
+    const sent = await task(model, {
+      ...edit({ kind: "file", file }),
+      ...(mask && { mask }),
+      // The plan leaves a size out where the traits list none.
+      options: sizes === anyEdges ? { size: "512x768" } : {},
+    });
+    const { inputs = {}, seedImage, maskImage, width, height, positivePrompt } = sent;
+    const form =
+      seedImage === undefined
+        ? Object.keys(inputs as object)
+        : Object.keys({ seedImage, maskImage });
+    const expected = {
+      "inputs.referenceImages": ["referenceImages"],
+      "inputs.image": ["image", "mask"],
+      seedImage: ["seedImage", "maskImage"],
+    };
+    expect(form).toEqual(expected[images]);
+    expect([width !== undefined, height !== undefined]).toEqual([sized, sized]);
+    expect(positivePrompt !== undefined).toBe(prompted);
+  });
+
+  test("tells what a call cost: the sum of all pictures, or nothing where it does not say", async () => {
+    const target = targetOf("runware", "runware:101@1");
+    const drawn = (cost?: number) => ({ imageURL: "https://im.runware.ai/1.jpg", cost });
+    const told = await read(runware.adapter, target, { data: [drawn(0.25), drawn(0.5)] });
+    expect((told as WholeReply).cost).toBe(0.75);
+    const silent = await read(runware.adapter, target, { data: [drawn(0.25), drawn()] });
+    expect((silent as WholeReply).cost).toBeUndefined();
+  });
+
+  test("is asked again about a task that it wants to be asked about", async () => {
+    const target = targetOf("runware", "runware:101@1");
+    const taskUUID = "0f9f1a4c-3a0e-4b8e-9d1f-5c6b7a8d9e0f";
+    const data = [{ taskType: "imageInference", taskUUID, status: "processing" }];
+    const { poll } = (await read(runware.adapter, target, { data })) as Pending;
+    expect(poll!.once).toBeUndefined();
+    expect((await bodyOf(poll!)) as unknown).toEqual([{ taskType: "getResponse", taskUUID }]);
+  });
+
+  test("delivers what it has drawn when only some of it failed", async () => {
+    const { results } = (await read(runware.adapter, targetOf("runware", "runware:101@1"), {
+      data: [{ imageURL: "https://im.runware.ai/1.jpg", seed: 7 }],
+      errors: [{ code: "inferenceError", message: "one of them failed" }],
+    })) as WholeReply;
+    expect(results).toEqual([
+      { image: { kind: "url", url: "https://im.runware.ai/1.jpg" }, rest: { seed: 7 } },
+    ]);
+  });
+});

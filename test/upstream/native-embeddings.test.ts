@@ -1,0 +1,106 @@
+/** What vendors with a language of their own must not do to a caller unasked: cut texts, average vectors, hide a cause. */
+import { describe, expect, test } from "bun:test";
+import { adapters } from "../../server/upstream/adapters/index.ts";
+import type { EmbeddingsQuery, Rest } from "../../server/upstream/contract.ts";
+import { faultOf } from "../laws/adapter-answers.ts";
+import { replyOf } from "../laws/adapter-cases.ts";
+import { targetOf } from "../embedding-vendors/bearer-case.ts";
+
+const question = (rest: Rest = {}): EmbeddingsQuery => ({
+  model: "public-model",
+  input: { kind: "text", texts: ["a text"] },
+  single: true,
+  encoding: "float",
+  rest,
+});
+
+const adapterOf = (kind: string) => {
+  const adapter = adapters.get(kind);
+  if (!adapter?.embeddings) throw new Error(`${kind} has no embeddings`);
+  return { ...adapter, embeddings: adapter.embeddings };
+};
+
+describe("a text that is too long is cut only if the caller says so", () => {
+  const words = [
+    ["cohere", "embed-v4.0", "truncate", "NONE", "END"],
+    ["voyage", "voyage-3.5", "truncation", false, true],
+    ["ollama", "all-minilm", "truncate", false, true],
+    ["tei", "BAAI/bge-m3", "truncate", false, true],
+    ["huggingface", "BAAI/bge-m3", "truncate", false, true],
+    ["cloudflare", "@cf/baai/bge-m3", "truncate_inputs", false, true],
+  ] as const;
+  for (const [kind, model, field, whole, cut] of words) {
+    const asked = (rest: Rest): Rest => {
+      const target = targetOf(kind, model, { options: { accountId: "a1" } });
+      const { body } = adapterOf(kind).embeddings.toUpstream(question(rest), target);
+      return JSON.parse(String(body));
+    };
+    test(kind, () => {
+      expect(asked({})[field]).toBe(whole);
+      expect(asked({ truncate: false })[field]).toBe(whole);
+      expect(asked({ truncate: true })[field]).toBe(cut);
+      // The word that some callers know from elsewhere.
+      expect(asked({ truncation: true })[field]).toBe(cut);
+    });
+  }
+
+  test("a vendor's own word for it is passed on", () => {
+    const target = targetOf("cohere", "embed-v4.0");
+    const { body } = adapterOf("cohere").embeddings.toUpstream(
+      question({ truncate: "START" }),
+      target,
+    );
+    expect(JSON.parse(String(body)).truncate).toBe("START");
+  });
+});
+
+test("a vector for each token is refused, not averaged", async () => {
+  const target = targetOf("huggingface", "bert-base-uncased");
+  const perToken = "[[[0.1,0.2],[0.3,0.4],[0.5,0.6]]]";
+  const { embeddings } = adapterOf("huggingface");
+  const fault = await faultOf(async () =>
+    embeddings.fromUpstream(replyOf(perToken), question(), target),
+  );
+  expect(fault?.fault).toBe("upstream_invalid");
+  expect(fault?.message).toContain("several vectors for one input");
+});
+
+test("an Ollama without the model says who can do what about it", async () => {
+  const target = targetOf("ollama", "all-minilm");
+  const reply = replyOf('{"error":"model \'all-minilm\' not found"}', { status: 404 });
+  const fault = await adapterOf("ollama").fault(reply, { target, model: "public-model" });
+  expect(fault.fault).toBe("model_not_found");
+  expect(fault.message).toContain("Ask the operator of this gateway to pull it");
+  expect(fault.message).not.toContain("all-minilm");
+  expect(fault.details.logged).toBe("ollama pull all-minilm");
+});
+
+test("a call that was too much at once can be told from one that was wrong", async () => {
+  const read = (kind: string, status: number, body: object) =>
+    adapterOf(kind).fault(replyOf(JSON.stringify(body), { status }), {
+      target: targetOf(kind, "m"),
+      model: "public-model",
+    });
+  const voyage = { detail: "The max allowed tokens per submitted batch is 120000." };
+  expect((await read("voyage", 400, voyage)).fault).toBe("max_tokens_per_request");
+  const tei = { error: "batch size 33 > maximum allowed batch size 32", error_type: "Validation" };
+  expect((await read("tei", 422, tei)).row.status).toBe(413);
+});
+
+test("prompts of the configuration are the words for purposes", () => {
+  const options = { prompts: { query: "query", document: "passage" } };
+  const target = targetOf("tei", "intfloat/e5", { options });
+  expect(adapterOf("tei").embeddings.traits(target).purposes).toEqual({
+    field: "prompt_name",
+    words: options.prompts,
+  });
+});
+
+test("a Bedrock model that does not tell its family is not guessed at", async () => {
+  const { embeddings } = adapterOf("bedrock");
+  const target = targetOf("bedrock", "arn:aws:bedrock:eu-west-1:1:application-inference-profile/x");
+  const fault = await faultOf(async () => embeddings.toUpstream(question(), target));
+  expect(fault?.message).toContain("`family`");
+  const named = { ...target, upstream: { ...target.upstream, options: { family: "cohere" } } };
+  expect(embeddings.toUpstream(question(), named).body).toContain("input_type");
+});

@@ -1,0 +1,160 @@
+/** Pictures by OpenRouter: what a stream shows and costs, and what went wrong after it had begun. */
+import { describe, expect, test } from "bun:test";
+import { GatewayError } from "../../server/lib/gateway-error.ts";
+import { noScratch } from "../../server/lib/request-temp.ts";
+import { openrouter } from "../../server/upstream/adapters/openrouter/openrouter.ts";
+import type { GenerationQuery, ImageEvent, Target } from "../../server/upstream/contract.ts";
+import { replyOf } from "../laws/adapter-cases.ts";
+
+const target: Target = {
+  model: "openai/gpt-image-1.5",
+  upstream: {
+    id: "hidden",
+    kind: "openrouter",
+    apiKey: "sk-or-v1-0123456789abcdef",
+    headers: {},
+    options: {},
+  },
+};
+const query: GenerationQuery = {
+  model: "painter",
+  prompt: "an otter",
+  stream: true,
+  options: { partial_images: 1 },
+  rest: {},
+};
+
+const { generations } = openrouter.adapter;
+if (!generations) throw new Error("OpenRouter draws");
+
+async function read(body: string, type: string): Promise<readonly ImageEvent[]> {
+  const reply = replyOf(body, { headers: { "content-type": type } });
+  const read = await generations?.fromUpstream(reply, { query, target, scratch: noScratch });
+  if (read?.kind === "whole") return [{ type: "whole", reply: read }];
+  if (read?.kind !== "stream") throw new Error("it is not done");
+  return Array.fromAsync(read.events);
+}
+
+const frames = (...payloads: object[]): string =>
+  [": OPENROUTER PROCESSING", ...payloads.map((payload) => `data: ${JSON.stringify(payload)}`)]
+    .map((line) => `${line}\n\n`)
+    .join("");
+
+const partial = (at: number) => ({
+  type: "image_generation.partial_image",
+  b64_json: `preview ${at}`,
+  partial_image_index: at,
+});
+const completed = (name: string, usage?: object) => ({
+  type: "image_generation.completed",
+  b64_json: name,
+  created: 1_748_372_400,
+  ...(usage && { usage }),
+});
+const usage = { prompt_tokens: 10, completion_tokens: 90, total_tokens: 100, cost: 0.25 };
+
+describe("what a model is sent", () => {
+  const sent = (model: string, more: Partial<GenerationQuery>): Record<string, unknown> => {
+    const asked = { ...query, stream: false, options: {}, ...more };
+    return JSON.parse(generations?.toUpstream(asked, { ...target, model }).body as string);
+  };
+  const takes = (model: string) =>
+    openrouter.adapter.pictures?.({ ...target, model }, "generations").takes;
+
+  test("gpt-image-2.5 takes OpenAI's two highest quality tiers, and earlier models do not", () => {
+    expect(takes("openai/gpt-image-2.5-sunburst")?.quality).toContain("xhigh");
+    expect(takes("openai/gpt-image-2.6-flare")?.quality).toContain("max");
+    for (const model of ["openai/gpt-image-1.5", "openai/gpt-image-2", "openai/gpt-5.4-image-2"]) {
+      expect(takes(model)?.quality).toEqual(["low", "medium", "high"]);
+    }
+    const body = sent("openai/gpt-image-2.5-sunburst", { options: { quality: "max", user: "u" } });
+    expect(body).toMatchObject({ quality: "max", user: "u" });
+  });
+
+  test("a 4K image of a Google model is requested as 4K, and in the caller's own words if given", () => {
+    const large = { aspect: "16:9", wanted: "4096x2304" };
+    const model = "google/gemini-nano-banana-2.1";
+    expect(sent(model, large)).toMatchObject({ aspect_ratio: "16:9", resolution: "4K" });
+    expect(sent(model, { ...large, rest: { resolution: "2K" } }).resolution).toBe("2K");
+    expect(sent(model, { aspect: "16:9", wanted: "1024x576" }).resolution).toBeUndefined();
+    expect(sent("google/gemini-2.5-flash-image", large).resolution).toBeUndefined();
+  });
+
+  test("a vectorization model takes svg", () => {
+    expect(takes("quiver/arrow-2")?.output_format).toEqual(["svg"]);
+  });
+});
+
+describe("a stream", () => {
+  const stream = (...payloads: object[]) => read(frames(...payloads), "text/event-stream");
+
+  test("shows no more previews than were asked for, then the picture with its tokens and its cost", async () => {
+    const events = await stream(partial(0), partial(1), partial(2), completed("picture", usage));
+    expect(events).toEqual([
+      { type: "partial", image: { kind: "base64", base64: "preview 0" }, index: 0 },
+      {
+        type: "whole",
+        reply: {
+          kind: "whole",
+          results: [{ image: { kind: "base64", base64: "picture" } }],
+          facts: {},
+          usage: { total_tokens: 100, input_tokens: 10, output_tokens: 90 },
+          cost: 0.25,
+        },
+      },
+    ]);
+  });
+
+  test("tells the cost of all pictures, or of none", async () => {
+    const costOf = ([event]: readonly ImageEvent[]) =>
+      event?.type === "whole" ? event.reply.cost : "no picture";
+    expect(costOf(await stream(completed("a", usage), completed("b", usage)))).toBe(0.5);
+    expect(costOf(await stream(completed("a", usage), completed("b")))).toBeUndefined();
+  });
+
+  test("that ends without a picture is no answer", async () => {
+    expect(await faultOf(() => stream(partial(0)))).toBe("upstream_invalid");
+  });
+
+  test("that breaks off says why", async () => {
+    const error = (code: unknown) => ({ type: "error", error: { code, message: "no" } });
+    expect(await faultOf(() => stream(partial(0), error("moderation_blocked")))).toBe(
+      "moderation_blocked",
+    );
+    expect(await faultOf(() => stream(error(429)))).toBe("upstream_rate_limit");
+    expect(await faultOf(() => stream(error(undefined)))).toBe("upstream_error");
+  });
+});
+
+describe("an answer with status 200", () => {
+  const answer = (body: object) => read(JSON.stringify(body), "application/json");
+
+  test("may hold an error, which keeps its meaning", async () => {
+    const error = (code: number, metadata?: object) => ({
+      error: { code, message: "Provider returned error", metadata },
+    });
+    expect(await faultOf(() => answer(error(502)))).toBe("upstream_error");
+    expect(await faultOf(() => answer(error(529)))).toBe("upstream_overloaded");
+    expect(await faultOf(() => answer(error(403, { reasons: ["violence"] })))).toBe(
+      "moderation_blocked",
+    );
+  });
+
+  test("that counts no tokens has no usage, but it has its cost", async () => {
+    const none = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0, cost: 0.04 };
+    const [event] = await answer({ created: 1, data: [{ b64_json: "picture" }], usage: none });
+    expect(event).toMatchObject({ reply: { cost: 0.04 } });
+    expect(event).not.toHaveProperty("reply.usage");
+  });
+});
+
+/** Declared, or the test fails. */
+async function faultOf(doing: () => Promise<unknown>): Promise<string> {
+  try {
+    await doing();
+    return "none";
+  } catch (error) {
+    if (error instanceof GatewayError) return error.fault;
+    throw error;
+  }
+}

@@ -1,0 +1,62 @@
+/** What the tests of vendors that take jobs have in common: a question, a place, and answers by hand. */
+import { noScratch } from "../../server/lib/request-temp.ts";
+import type { Adapter, Pending, WireRequest } from "../../server/upstream/adapter.ts";
+import type {
+  EditQuery,
+  FilePart,
+  GenerationQuery,
+  ImageSource,
+  Target,
+  WholeReply,
+} from "../../server/upstream/contract.ts";
+import { replyOf } from "../laws/adapter-cases.ts";
+
+export const apiKey = "key-0123456789abcdef";
+
+export const targetOf = (kind: string, model: string, baseUrl?: string): Target => ({
+  model,
+  upstream: { id: "u", kind, apiKey, headers: {}, options: {}, ...(baseUrl && { baseUrl }) },
+});
+
+export const query = (more: Partial<GenerationQuery> = {}): GenerationQuery => ({
+  model: "public-model",
+  prompt: "an otter",
+  stream: false,
+  options: {},
+  rest: {},
+  ...more,
+});
+
+const png = Buffer.from(
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGNgYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==",
+  "base64",
+);
+
+export const file: FilePart = {
+  field: "image",
+  filename: "otter.png",
+  type: "image/png",
+  size: png.length,
+  stream: () => new Blob([png]).stream(),
+  bytes: async () => png,
+};
+
+export const edit = (...images: ImageSource[]): EditQuery => ({ ...query(), images, files: [] });
+
+/** What the adapter makes of an answer. */
+export const read = async (
+  adapter: Adapter,
+  target: Target,
+  body: object,
+  asked: GenerationQuery = query(),
+): Promise<WholeReply | Pending> =>
+  (await adapter.generations!.fromUpstream(replyOf(JSON.stringify(body)), {
+    query: asked,
+    target,
+    scratch: noScratch,
+  })) as WholeReply | Pending;
+
+export async function bodyOf({ body }: WireRequest): Promise<Record<string, unknown>> {
+  if (typeof body === "string") return JSON.parse(body);
+  return JSON.parse(Buffer.concat(await Array.fromAsync(body!.open())).toString());
+}

@@ -1,0 +1,128 @@
+/** The prices that are known: each says where it is from, and belongs to a kind of upstream that there is. */
+import { describe, expect, test } from "bun:test";
+import { billed } from "../../server/images/image-cost.ts";
+import type { Trip } from "../../server/request/request-record.ts";
+import {
+  listedPicturePrice,
+  listedPrices,
+  listedVectorPrice,
+} from "../../server/upstream/catalog/prices/index.ts";
+import type { GenerationQuery, Rest, Target, WholeReply } from "../../server/upstream/contract.ts";
+import { kinds } from "../../server/upstream/kinds.ts";
+
+const at = (kind: string, model: string, more: Partial<Target> = {}, baseUrl?: string): Target => ({
+  upstream: { id: kind, kind, headers: {}, options: {}, ...(baseUrl && { baseUrl }) },
+  model,
+  ...more,
+});
+const drawn = (target: Target, rest: Rest = {}) =>
+  listedPicturePrice(target, { operation: "generations", rest });
+const edited = (target: Target) => listedPicturePrice(target, { operation: "edits", rest: {} });
+
+describe("every listed price", () => {
+  const numbers = listedPrices.flatMap(({ price, edits, model }) =>
+    [price, ...(edits && edits !== "unknown" ? [edits] : [])].flatMap((entry) =>
+      [
+        ...Object.values(entry.tokens ?? {}),
+        ...Object.values(entry.pictures ?? {}),
+        ...(entry.megapixel === undefined ? [] : [entry.megapixel]),
+      ].map((dollars): [string, number] => [String(model), dollars]),
+    ),
+  );
+
+  test("is more than nothing", () => {
+    for (const [model, dollars] of numbers)
+      expect(`${model} ${dollars > 0 && dollars <= 200}`).toBe(`${model} true`);
+    expect(numbers.length).toBeGreaterThan(listedPrices.length);
+  });
+
+  test("names its source, and the year it was read in", () => {
+    const bare = listedPrices.filter(({ source }) => !/[a-z]\.[a-z]|\//.test(source));
+    expect(bare).toEqual([]);
+    expect(listedPrices.filter(({ source }) => !/\b202[5-9]\b/.test(source))).toEqual([]);
+  });
+
+  test("is of a kind of upstream that can be configured", () => {
+    const named = [...new Set(listedPrices.flatMap((row) => row.kinds))];
+    expect(named.filter((kind) => !kinds.has(kind))).toEqual([]);
+  });
+
+  test("means whole names, so that a later model is not taken for an earlier one", () => {
+    const loose = listedPrices.filter(
+      ({ model }) => model.test("gpt-image-1-x-9") || !/\$$/.test(model.source),
+    );
+    expect(loose.map(({ model }) => String(model))).toEqual([]);
+  });
+});
+
+describe("an image behind a link costs what its resolution class costs", () => {
+  const costOf = (target: Target, query: Partial<GenerationQuery>, quality?: string) => {
+    const trip = {} as { cost?: number };
+    const asked = { model: "m", prompt: "p", stream: false, options: {}, rest: {}, ...query };
+    const reply: WholeReply = {
+      kind: "whole",
+      results: [{ image: { kind: "url", url: "https://v3.fal.media/1.png" } }],
+      facts: { ...(quality && { quality }) },
+    };
+    billed(reply, { operation: "generations", target, query: asked, trip: trip as Trip });
+    return trip.cost;
+  };
+
+  test("of a model that takes aspect ratios, by the size that was requested", () => {
+    const target = at("fal", "fal-ai/nano-banana-2");
+    const sized = (wanted?: string) => costOf(target, { aspect: "1:1", ...(wanted && { wanted }) });
+    expect([sized(), sized("1024x1024"), sized("2048x2048"), sized("4096x4096")]).toEqual([
+      ...[0.08, 0.08, 0.12, 0.16],
+    ]);
+    const own = costOf(target, { aspect: "1:1", rest: { resolution: "4K" } });
+    expect(own).toBeUndefined();
+  });
+
+  test("of OpenAI's models at fal, by quality and size", () => {
+    const target = at("fal", "openai/gpt-image-2.5/flare/text-to-image");
+    const options = { size: "1024x1024", quality: "max" };
+    expect(costOf(target, { options }, "max")).toBe(0.21072);
+    expect(costOf(target, { options }, undefined)).toBeUndefined();
+  });
+});
+
+describe("a price is found", () => {
+  test("by kind and name, and not elsewhere", () => {
+    expect(drawn(at("openai", "gpt-image-1.5"))?.tokens?.imageOut).toBe(32);
+    expect(drawn(at("openai", "gpt-image-2-2026-04-21"))?.tokens?.imageOut).toBe(30);
+    expect(drawn(at("openai-compatible", "gpt-image-1.5"))).toBeUndefined();
+    expect(drawn(at("openai", "gpt-image-99"))).toBeUndefined();
+    expect(drawn(at("vertex", "publishers/google/models/gemini-2.5-flash-image"))).toBeDefined();
+    expect(drawn(at("bedrock", "us.stability.stable-image-core-v1:1"))).toBeDefined();
+    expect(listedVectorPrice(at("openai", "text-embedding-3-small"))).toBe(0.02);
+    expect(listedVectorPrice(at("vllm", "text-embedding-3-small"))).toBeUndefined();
+  });
+
+  test("of edits where they cost something else, and none where nobody tells", () => {
+    expect(drawn(at("stability", "core"))?.pictures?.[""]).toBe(0.03);
+    expect(edited(at("stability", "core"))?.pictures?.[""]).toBe(0.05);
+    expect(edited(at("stability", "stable-image-ultra"))).toBeUndefined();
+    expect(edited(at("openai", "gpt-image-2"))).toEqual(drawn(at("openai", "gpt-image-2")) ?? {});
+  });
+
+  test("unless a field of the vendor's own changes it", () => {
+    const target = at("gemini", "gemini-2.5-flash-image");
+    expect(drawn(target, { temperature: 1 })).toBeDefined();
+    expect(drawn(target, { tools: [{ googleSearch: {} }] })).toBeUndefined();
+  });
+
+  test("only where the vendor charges it", () => {
+    const wan = (place?: string) => drawn(at("dashscope", "wan2.1-t2i-plus", {}, place));
+    expect(wan("https://dashscope-intl.aliyuncs.com/api/v1")?.pictures?.[""]).toBe(0.05);
+    expect(wan("https://dashscope.aliyuncs.com/api/v1")).toBeUndefined();
+  });
+
+  test("not where a language model draws along, whose part nobody tells", () => {
+    expect(drawn(at("openai", "gpt-image-2", { surface: "responses" }))).toBeUndefined();
+  });
+
+  test("to be nothing for models inside this machine", () => {
+    expect(drawn(at("sketch", "sketch"))?.pictures?.[""]).toBe(0);
+    expect(listedVectorPrice(at("minilm", "minilm"))).toBe(0);
+  });
+});

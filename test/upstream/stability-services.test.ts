@@ -1,0 +1,95 @@
+/** Which of Stability's services a model's name means, and how its jobs are asked for. */
+import { describe, expect, test } from "bun:test";
+import { noScratch } from "../../server/lib/request-temp.ts";
+import type { Pending } from "../../server/upstream/adapter.ts";
+import { stability } from "../../server/upstream/adapters/stability/stability.ts";
+import type { EditQuery } from "../../server/upstream/contract.ts";
+import { replyOf } from "../laws/adapter-cases.ts";
+import { apiKey, edit, file, query, targetOf } from "./picture-jobs-fixture.ts";
+
+const { adapter } = stability;
+const root = "https://api.stability.ai/v2beta/stable-image";
+const source = { kind: "file", file } as const;
+
+const drawnAt = (model: string): string =>
+  adapter.generations!.toUpstream(query(), targetOf("stability", model)).url;
+
+const editedAt = (model: string, more: Partial<EditQuery> = {}): string =>
+  adapter.edits!.toUpstream({ ...edit(source), ...more }, targetOf("stability", model)).url;
+
+async function formOf(model: string, asked: EditQuery): Promise<string> {
+  const { body } = adapter.edits!.toUpstream(asked, targetOf("stability", model));
+  if (typeof body === "string" || !body) throw new Error("it is not a form");
+  return Buffer.concat(await Array.fromAsync(body.open())).toString("latin1");
+}
+
+describe("a service that draws", () => {
+  test("is known by its name, with and without what stands before it", () => {
+    expect(drawnAt("core")).toBe(`${root}/generate/core`);
+    expect(drawnAt("stable-image-ultra")).toBe(`${root}/generate/ultra`);
+    expect(drawnAt("sd3.5-large-turbo")).toBe(`${root}/generate/sd3`);
+    expect(drawnAt("stable-image-next")).toBe(`${root}/generate/next`);
+  });
+
+  test("cannot be left for another address by its name", () => {
+    expect(drawnAt("../../v1/user/account")).toBe(`${root}/generate/account`);
+    expect(drawnAt("..")).toBe(`${root}/generate/%2F..`);
+    expect(drawnAt("core?key=1#x")).toBe(`${root}/generate/core%3Fkey%3D1%23x`);
+  });
+});
+
+describe("an edit", () => {
+  test("goes to the service that is named, whatever its folder", () => {
+    expect(editedAt("search-and-replace")).toBe(`${root}/edit/search-and-replace`);
+    expect(editedAt("control/structure")).toBe(`${root}/control/structure`);
+    expect(editedAt("conservative")).toBe(`${root}/upscale/conservative`);
+  });
+
+  test("of a model that draws begins with the picture, or fills where there is a mask", () => {
+    expect(editedAt("ultra")).toBe(`${root}/generate/ultra`);
+    expect(editedAt("sd3.5-medium")).toBe(`${root}/generate/sd3`);
+    expect(editedAt("core")).toBe(`${root}/edit/inpaint`);
+    for (const model of ["core", "ultra", "sd3.5-medium"]) {
+      expect(editedAt(model, { mask: source })).toBe(`${root}/edit/inpaint`);
+    }
+  });
+
+  test("moves half way from its source, unless the caller says how far", async () => {
+    expect(await formOf("ultra", edit(source))).toContain('name="strength"\r\n\r\n0.5\r\n');
+    const farther = { ...edit(source), rest: { strength: 0.9 } };
+    expect(await formOf("ultra", farther)).toContain('name="strength"\r\n\r\n0.9\r\n');
+  });
+
+  test("takes a mask only where there is a hole to fill", () => {
+    const maskOf = (model: string) =>
+      adapter.pictures!(targetOf("stability", model), "edits").edits?.mask;
+    expect(["core", "sd3.5-large", "inpaint", "erase"].map(maskOf)).toEqual(Array(4).fill("white"));
+    expect(["sketch", "style-transfer", "creative"].map(maskOf)).toEqual(Array(3).fill(undefined));
+  });
+});
+
+describe("a job", () => {
+  const take = (body: object, status: number) =>
+    adapter.edits!.fromUpstream(replyOf(JSON.stringify(body), { status }), {
+      query: edit(source),
+      target: targetOf("stability", "creative"),
+      scratch: noScratch,
+    }) as Promise<Pending>;
+
+  test("is asked for where the key belongs, and not more often than the vendor allows", async () => {
+    const { kind, poll, afterMs } = await take({ id: "a/../b" }, 200);
+    expect({ kind, url: poll?.url, key: poll?.headers.authorization, afterMs }).toEqual({
+      kind: "pending",
+      url: "https://api.stability.ai/v2beta/results/a%2F..%2Fb",
+      key: `Bearer ${apiKey}`,
+      afterMs: 10_000,
+    });
+  });
+
+  test("that is still under way is asked for again", async () => {
+    expect(await take({ id: "abc", status: "in-progress" }, 202)).toMatchObject({
+      kind: "pending",
+      poll: { url: "https://api.stability.ai/v2beta/results/abc" },
+    });
+  });
+});

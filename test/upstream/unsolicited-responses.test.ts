@@ -1,0 +1,176 @@
+/**
+ * A response that no request asked for goes to no client and stays in no cache. The server here is a raw socket that sends
+ * two responses to one request, at once or later, on connections that are kept for the next request.
+ */
+import { describe, expect, test } from "bun:test";
+import { Cancel } from "../../server/lib/signal.ts";
+import type { Unsolicited } from "../../server/upstream/transport/keep-alive-trust.ts";
+import { createSend } from "../../server/upstream/transport/send.ts";
+import { until } from "../faults/faults-fixture.ts";
+import { startGateway, testKey } from "../harness.ts";
+import { type Asked, echo, failure, ok, type RawServer, rawServer } from "./http-client-fixture.ts";
+
+/** Each way over which connections are kept: responses taken whole, and responses taken as they come. */
+const ways = { "taken whole": false, "taken as they come": true } as const;
+
+function testWay(streams: boolean) {
+  const told: Unsolicited[] = [];
+  const sender = createSend({
+    maxAnswerBytes: 1_000_000,
+    clock: () => performance.now(),
+    proxied: false,
+    onUnsolicited: (one) => told.push(one),
+  });
+  const ask = async (url: string, body: string): Promise<string> => {
+    const reply = await sender.send({ url, headers: {}, body, streams }, new Cancel());
+    return reply.text();
+  };
+  return { ask, told, [Symbol.dispose]: () => sender.close() };
+}
+
+const lastSocket = (server: RawServer) => (server.asked.at(-1) as Asked).socket;
+
+for (const [name, streams] of Object.entries(ways)) {
+  describe(`responses that are ${name}`, () => {
+    test("bytes that wait on a kept connection are not the response to the next request", async () => {
+      using server = rawServer(echo);
+      using way = testWay(streams);
+      expect(await way.ask(server.url, "a")).toBe("a");
+      // In the kernel before the next request is written, and before the event loop can look.
+      lastSocket(server).write(ok("stray"));
+      expect(await way.ask(server.url, "b")).toBe("b");
+      expect(server.opened).toBe(2);
+      expect(way.told).toHaveLength(1);
+    });
+
+    test("an upstream that sent one gets a new connection for each request", async () => {
+      using server = rawServer(echo);
+      using way = testWay(streams);
+      expect(await way.ask(server.url, "a")).toBe("a");
+      lastSocket(server).write(ok("stray"));
+      for (const body of ["b", "c", "d"]) expect(await way.ask(server.url, body)).toBe(body);
+      expect(server.opened).toBe(4);
+    });
+
+    test("a connection that the server closes with a 408, or on which it sends a line break, is only dropped", async () => {
+      for (const notice of ["HTTP/1.1 408 Request Timeout\r\ncontent-length: 0\r\n\r\n", "\r\n"]) {
+        using server = rawServer(echo);
+        using way = testWay(streams);
+        expect(await way.ask(server.url, "a")).toBe("a");
+        lastSocket(server).write(notice);
+        for (const body of ["b", "c", "d"]) expect(await way.ask(server.url, body)).toBe(body);
+        expect(server.opened).toBe(2);
+        expect(way.told).toEqual([]);
+      }
+    });
+
+    test("the rest of an error that is too long to be read is no second response", async () => {
+      const long = `HTTP/1.1 500 Oops\r\ncontent-length: 2000000\r\n\r\n${"x".repeat(2_000_000)}`;
+      using server = rawServer(({ socket, turn, body }) => {
+        socket.write(turn === 1 ? ok(String(body)) : long);
+      });
+      using way = testWay(streams);
+      expect(await way.ask(server.url, "a")).toBe("a");
+      expect(await way.ask(server.url, "b")).toBe("");
+      expect(server.asked).toHaveLength(2);
+      expect(way.told).toEqual([]);
+    });
+
+    test("success for a request that was not read to its end is not believed", async () => {
+      using server = rawServer(echo, {
+        onHead: ({ socket }) => {
+          socket.pause();
+          socket.write(ok("early"));
+        },
+      });
+      using way = testWay(streams);
+      const error = await failure(way.ask(server.url, "x".repeat(20_000_000)));
+      expect(error).toMatchObject({ fault: "upstream_unreachable" });
+      expect(server.asked).toEqual([]);
+    });
+  });
+}
+
+/** The second request of a connection gets two responses: the first of them is not its own. */
+const twoForTheSecond = (asked: Asked): void => {
+  const { socket, turn, body } = asked;
+  if (turn === 1) echo(asked);
+  else socket.write(ok("stray") + ok(String(body)));
+};
+
+test("of two responses on a kept connection neither is taken: the request is sent on a new one", async () => {
+  using server = rawServer(twoForTheSecond);
+  using way = testWay(false);
+  for (const body of ["a", "b", "c"]) expect(await way.ask(server.url, body)).toBe(body);
+  expect(server.asked.map(({ connection }) => connection)).toEqual([1, 1, 2, 3]);
+});
+
+test("of two images on a kept connection neither is delivered, and none is ordered again", async () => {
+  using server = rawServer(twoForTheSecond);
+  using way = testWay(true);
+  expect(await way.ask(server.url, "a")).toBe("a");
+  expect(await failure(way.ask(server.url, "b"))).toMatchObject({ fault: "upstream_unreachable" });
+  expect(server.asked).toHaveLength(2);
+  expect(await way.ask(server.url, "c")).toBe("c");
+});
+
+const configFor = (url: string): string => `
+upstreams: [{ id: raw, kind: openai, baseUrl: "${url}", apiKey: sk-fake }]
+models: [{ id: m, kind: embedding, batch: false, targets: [{ upstream: raw, model: m }] }]
+keys: [{ name: test, key: ${testKey} }]
+`;
+
+const vectorOf = (text: string): number[] => [text.charCodeAt(0), 1, 0];
+
+const embeddingOf = (text: string): string =>
+  ok(
+    JSON.stringify({
+      object: "list",
+      data: [{ object: "embedding", index: 0, embedding: vectorOf(text) }],
+      model: "m",
+      usage: { prompt_tokens: 1, total_tokens: 1 },
+    }),
+    "content-type: application/json\r\n",
+  );
+
+const textOf = ({ body }: Asked): string => {
+  const { input } = JSON.parse(String(body)) as { input: string | string[] };
+  return [input].flat()[0] as string;
+};
+
+test("a vector that came in an unsolicited response does not stay in the cache", async () => {
+  // A second response to the first request comes while the second request is in flight: nothing can tell the two apart yet.
+  const release = Promise.withResolvers<void>();
+  using server = rawServer(async (asked) => {
+    const text = textOf(asked);
+    if (asked.connection === 1 && asked.turn === 2) {
+      asked.socket.write(embeddingOf("a"));
+      await release.promise;
+    }
+    asked.socket.write(embeddingOf(text));
+  });
+  const gateway = startGateway({
+    yaml: configFor(server.url),
+    settings: { VEXEL_CACHE_BYTES: "1000000" },
+  });
+  const embed = async (input: string): Promise<number[]> => {
+    const body = { model: "m", input, encoding_format: "float" };
+    const response = await gateway.post("/v1/embeddings", body);
+    const text = await response.text();
+    if (!response.ok) throw new Error(text);
+    const { data } = JSON.parse(text) as { data: { embedding: number[] }[] };
+    return data[0]?.embedding ?? [];
+  };
+  try {
+    expect(await embed("a")).toEqual(vectorOf("a"));
+    expect(await embed("b")).toEqual(vectorOf("a"));
+    // The response to the second request is one too many, and tells that what came before it was not its own.
+    release.resolve();
+    await until(() => gateway.log().includes("upstream-unsolicited"));
+    expect(await embed("b")).toEqual(vectorOf("b"));
+    expect(await embed("b")).toEqual(vectorOf("b"));
+    expect(server.asked.map(({ connection }) => connection)).toEqual([1, 1, 2]);
+  } finally {
+    await gateway.close();
+  }
+});

@@ -1,0 +1,272 @@
+/** Upstreams whose token must be fetched first: it is fetched once, renewed in time, and never in the way of a call. */
+import { describe, expect, test } from "bun:test";
+import { generateKeyPairSync, verify } from "node:crypto";
+import { GatewayError } from "../../server/lib/gateway-error.ts";
+import { Cancel } from "../../server/lib/signal.ts";
+import type { Adapter, WireReply, WireRequest } from "../../server/upstream/adapter.ts";
+import { vertex } from "../../server/upstream/adapters/google/vertex.ts";
+import type { EmbeddingsQuery, Target, Upstream } from "../../server/upstream/contract.ts";
+import { probe } from "../../server/upstream/probe.ts";
+import { createReach } from "../../server/upstream/client.ts";
+import { replyOf } from "../laws/adapter-cases.ts";
+
+const keys = generateKeyPairSync("rsa", { modulusLength: 2048 });
+const keyFile = {
+  type: "service_account",
+  client_email: "gateway@otters-4711.iam.gserviceaccount.com",
+  private_key: keys.privateKey.export({ type: "pkcs8", format: "pem" }) as string,
+  private_key_id: "key-1",
+  token_uri: "https://oauth2.example/token",
+};
+
+/** As the configuration reads it. */
+const readAccount = (text: string) => vertex.kind.options.serviceAccount?.safeParse(text);
+
+const upstreamOf = (options: Record<string, unknown> = {}): Upstream => ({
+  id: "vertex",
+  kind: "vertex",
+  headers: {},
+  options: {
+    project: "otters-4711",
+    location: "us-central1",
+    serviceAccount: readAccount(JSON.stringify(keyFile))?.data,
+    ...options,
+  },
+});
+
+const query: EmbeddingsQuery = {
+  model: "public-model",
+  input: { kind: "text", texts: ["hello"] },
+  single: true,
+  encoding: "float",
+  rest: {},
+};
+const vectors = '{"predictions":[{"embeddings":{"values":[0.5]}}]}';
+const hour = 3_600_000;
+
+interface World {
+  now: number;
+  /** What the token service answers: by default, a token with a number. */
+  exchange: (count: number) => WireReply | Promise<WireReply>;
+  /** What the upstream answers to this token. */
+  answer: (token: string | undefined) => WireReply;
+}
+
+const granted = (count: number): WireReply =>
+  replyOf(
+    JSON.stringify({ access_token: `token-${count}`, expires_in: 3600, token_type: "Bearer" }),
+  );
+
+function arrange(given: Partial<World> = {}) {
+  const world: World = {
+    now: Date.parse("2026-01-01T00:00:00Z"),
+    exchange: granted,
+    answer: () => replyOf(vectors),
+    ...given,
+  };
+  const asked: WireRequest[] = [];
+  const sent: WireRequest[] = [];
+  const send = async (request: WireRequest): Promise<WireReply> => {
+    if (request.url === keyFile.token_uri) {
+      asked.push(request);
+      return world.exchange(asked.length);
+    }
+    sent.push(request);
+    return world.answer(request.headers.authorization);
+  };
+  const adapters = new Map<string, Adapter>([["vertex", vertex.adapter]]);
+  const reach = createReach({ adapters, engines: new Map(), send, now: () => world.now });
+  const target: Target = { upstream: upstreamOf(), model: "text-embedding-005" };
+  const call = (signal = new Cancel(), to = target) => reach.embeddings(query, to, signal);
+  return { world, asked, sent, call, send, target };
+}
+
+const faultOf = async (doing: Promise<unknown>): Promise<GatewayError> => {
+  const error = await doing.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  if (!(error instanceof GatewayError)) throw new Error(`no fault but ${String(error)}`);
+  return error;
+};
+
+/** Lets everything that can go on go on. */
+const settle = async (): Promise<void> => {
+  for (let turn = 0; turn < 20; turn++) await Promise.resolve();
+};
+
+describe("a token", () => {
+  test("is fetched once for all calls that need it", async () => {
+    const { asked, sent, call } = arrange();
+    await Promise.all([call(), call(), call()]);
+    await call();
+    expect(asked).toHaveLength(1);
+    expect(sent.map(({ headers }) => headers.authorization)).toEqual(
+      new Array(4).fill("Bearer token-1"),
+    );
+  });
+
+  test("is asked for with a statement that the account's key signed", async () => {
+    const { asked, call, world } = arrange();
+    await call();
+    const form = new URLSearchParams(asked[0]?.body as string);
+    expect(form.get("grant_type")).toBe("urn:ietf:params:oauth:grant-type:jwt-bearer");
+    const [head = "", claims = "", signature = ""] = (form.get("assertion") ?? "").split(".");
+    const read = (part: string) => JSON.parse(Buffer.from(part, "base64url").toString());
+    expect(read(head)).toEqual({ alg: "RS256", typ: "JWT", kid: "key-1" });
+    expect(read(claims)).toEqual({
+      iss: keyFile.client_email,
+      scope: "https://www.googleapis.com/auth/cloud-platform",
+      aud: keyFile.token_uri,
+      iat: world.now / 1000,
+      exp: world.now / 1000 + 3600,
+    });
+    const proof = Buffer.from(signature, "base64url");
+    const text = Buffer.from(`${head}.${claims}`);
+    expect(verify("RSA-SHA256", text, keys.publicKey, proof)).toBe(true);
+  });
+
+  test("is renewed before it ends, while calls go on with the old one", async () => {
+    const { world, asked, sent, call } = arrange();
+    await call();
+    world.now += hour - 301_000;
+    await call();
+    expect(asked).toHaveLength(1);
+    world.now += 2000;
+    const { promise, resolve } = Promise.withResolvers<WireReply>();
+    world.exchange = () => promise;
+    await Promise.all([call(), call()]);
+    expect(asked).toHaveLength(2);
+    resolve(granted(2));
+    await settle();
+    await call();
+    expect(sent.map(({ headers }) => headers.authorization?.at(-1))).toEqual([
+      ...["1", "1", "1", "1", "2"],
+    ]);
+    expect(asked).toHaveLength(2);
+  });
+
+  test("that cannot be renewed serves until it ends, and is not asked for all the time", async () => {
+    const { world, asked, call } = arrange();
+    await call();
+    world.exchange = () => replyOf("", { status: 503 });
+    world.now += hour - 200_000;
+    for (let i = 0; i < 5; i++) {
+      await call();
+      await settle();
+    }
+    expect(asked).toHaveLength(2);
+    world.now += 200_000;
+    expect((await faultOf(call())).fault).toBe("upstream_unreachable");
+    world.exchange = granted;
+    await call();
+  });
+
+  test("that the upstream refuses is forgotten: the next call has a new one", async () => {
+    const { world, asked, call } = arrange();
+    await call();
+    world.answer = (token) =>
+      token === "Bearer token-1" ? replyOf("{}", { status: 401 }) : replyOf(vectors);
+    expect((await faultOf(call())).fault).toBe("upstream_credentials");
+    await call();
+    await call();
+    expect(asked).toHaveLength(2);
+  });
+
+  test("that somebody else fetched is used as it is", async () => {
+    const { asked, sent, call, target } = arrange();
+    await call(undefined, { ...target, upstream: { ...target.upstream, apiKey: "ya29.ready" } });
+    expect(asked).toHaveLength(0);
+    expect(sent[0]?.headers.authorization).toBe("Bearer ya29.ready");
+  });
+
+  test("belongs to its upstream", async () => {
+    const { asked, call, target } = arrange();
+    await call();
+    await call(undefined, { ...target, upstream: upstreamOf() });
+    expect(asked).toHaveLength(2);
+  });
+});
+
+describe("a token service that fails", () => {
+  const outcome = async (reply: () => WireReply | Promise<WireReply>): Promise<GatewayError> =>
+    faultOf(arrange({ exchange: reply }).call());
+
+  test("is a fault of the credentials where it refuses them, and nothing was charged", async () => {
+    for (const status of [400, 401, 403]) {
+      const body = '{"error":"invalid_grant","error_description":"Invalid JWT Signature."}';
+      const fault = await outcome(() => replyOf(body, { status }));
+      expect(fault.fault).toBe("upstream_credentials");
+      expect(fault.details.unsent).toBe(true);
+      expect(fault.message).not.toContain("gserviceaccount");
+    }
+  });
+
+  test("is out of reach where it breaks down, or talks nonsense", async () => {
+    for (const reply of [
+      () => replyOf("<html>", { status: 502 }),
+      () => replyOf("slow down", { status: 429 }),
+      () => replyOf("<html>sign in to the hotel's network</html>"),
+      async () => Promise.reject(new GatewayError("upstream_unreachable", "no way")),
+    ]) {
+      const fault = await outcome(reply);
+      expect(fault.fault).toBe("upstream_unreachable");
+      expect(fault.details.unsent).toBe(true);
+    }
+  });
+
+  test("gives no token: that is no token", async () => {
+    for (const body of [
+      "{}",
+      "null",
+      '{"access_token":"","expires_in":1}',
+      '{"access_token":"a"}',
+    ]) {
+      expect((await outcome(() => replyOf(body))).fault).toBe("upstream_credentials");
+    }
+  });
+
+  test("does not hold back a caller who hangs up, nor do they take the others along", async () => {
+    const { promise, resolve } = Promise.withResolvers<WireReply>();
+    const { call, asked } = arrange({ exchange: () => promise });
+    const leaving = new Cancel();
+    const [left, stays] = [faultOf(call(leaving)), call()];
+    await settle();
+    leaving.abort(new GatewayError("client_closed", "gone"));
+    expect((await left).fault).toBe("client_closed");
+    resolve(granted(1));
+    await stays;
+    expect(asked).toHaveLength(1);
+  });
+});
+
+test("a probe fetches a token, too, and says who refused it", async () => {
+  const { send, world, sent } = arrange();
+  const options = { send, timeoutMs: 1000, now: () => world.now };
+  const good = await probe(upstreamOf(), options);
+  expect(good).toEqual({
+    upstream: "vertex",
+    ok: true,
+    status: 200,
+    detail: "it answers and takes the key",
+  });
+  expect(sent[0]?.headers.authorization).toBe("Bearer token-1");
+  world.exchange = () => replyOf("{}", { status: 400 });
+  const bad = await probe(upstreamOf(), options);
+  expect(bad.ok).toBe(false);
+  expect(bad.detail).toContain("credentials");
+});
+
+test("what is wrong with a service account is told without quoting it", () => {
+  const secret = "otterotterotter";
+  for (const text of [
+    secret,
+    JSON.stringify({ ...keyFile, private_key: secret }),
+    JSON.stringify({ ...keyFile, client_email: undefined, private_key: secret }),
+    JSON.stringify({ ...keyFile, token_uri: `file:///${secret}` }),
+  ]) {
+    const read = readAccount(text);
+    expect(read?.success).toBe(false);
+    expect(JSON.stringify(read?.error?.issues)).not.toContain(secret);
+  }
+});

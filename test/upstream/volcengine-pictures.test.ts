@@ -1,0 +1,103 @@
+/** Pictures from Seedream, where the laws for all vendors do not reach. */
+import { expect, test } from "bun:test";
+import { noScratch } from "../../server/lib/request-temp.ts";
+import { volcengine } from "../../server/upstream/adapters/volcengine/volcengine.ts";
+import type { GenerationQuery, ImageEvent, Rest, Target } from "../../server/upstream/contract.ts";
+import { faultOf } from "../laws/adapter-answers.ts";
+import { replyOf } from "../laws/adapter-cases.ts";
+
+const { adapter } = volcengine;
+
+const targetOf = (model: string): Target => ({
+  model,
+  upstream: { id: "u", kind: "volcengine", apiKey: "0123456789abcdef", headers: {}, options: {} },
+});
+
+const seedream4 = targetOf("doubao-seedream-4-0-250828");
+
+const query = (more: Partial<GenerationQuery> = {}): GenerationQuery => ({
+  model: "public-model",
+  prompt: "an otter",
+  stream: false,
+  options: {},
+  rest: {},
+  ...more,
+});
+
+const bodyOf = (asked: GenerationQuery, target = seedream4): Rest =>
+  JSON.parse(adapter.generations!.toUpstream(asked, target).body as string);
+
+async function eventsOf(...events: object[]): Promise<ImageEvent[]> {
+  const text = events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join("");
+  const reply = await adapter.generations!.fromUpstream(
+    replyOf(`${text}data: [DONE]\n\n`, { headers: { "content-type": "text/event-stream" } }),
+    { query: query({ stream: true }), target: seedream4, scratch: noScratch },
+  );
+  return reply.kind === "stream" ? Array.fromAsync(reply.events) : [];
+}
+
+const succeeded = (b64_json: string) => ({
+  type: "image_generation.partial_succeeded",
+  created: 1_757_396_757,
+  b64_json,
+});
+const failed = {
+  type: "image_generation.partial_failed",
+  error: { code: "OutputImageSensitiveContentDetected", message: "It may be sensitive." },
+};
+const completed = {
+  type: "image_generation.completed",
+  usage: { generated_images: 2, output_tokens: 32_448, total_tokens: 32_448 },
+};
+
+test("names for sizes reach the model, and a size left to it is not spoken of", () => {
+  expect(bodyOf(query({ options: { size: "2K" } })).size).toBe("2K");
+  expect(bodyOf(query({ options: { size: "auto" } }))).not.toHaveProperty("size");
+});
+
+test("a model that does not stream is not asked to", () => {
+  const stream = query({ stream: true, options: { response_format: "url" } });
+  expect(bodyOf(stream)).toMatchObject({ stream: true, response_format: "b64_json" });
+  for (const model of ["doubao-seedream-5-0-pro-260628", "ep-20260125201054-pfrb4"]) {
+    expect(bodyOf(stream, targetOf(model))).not.toHaveProperty("stream");
+  }
+});
+
+test("transparency is asked for together with the one kind of file that has it", () => {
+  const options = { background: "transparent", output_format: "jpeg" };
+  const body = bodyOf(query({ options }), targetOf("doubao-seedream-5-0-pro-260628"));
+  expect(body).toMatchObject({ background: "transparent", output_format: "png" });
+});
+
+test("a stream's pictures come one by one, and the last tells what all of them took", async () => {
+  const usage = { total_tokens: 32_460, input_tokens: 12, output_tokens: 32_448 };
+  const told = { ...completed, usage: { generated_images: 2, ...usage } };
+  const events = await eventsOf(succeeded("AAAA"), failed, succeeded("BBBB"), told);
+  expect(events).toEqual([
+    { type: "completed", image: { kind: "base64", base64: "AAAA" }, created: 1_757_396_757 },
+    { type: "completed", image: { kind: "base64", base64: "BBBB" }, created: 1_757_396_757, usage },
+  ]);
+});
+
+test("tokens that the vendor has not counted are unknown, and not 0", async () => {
+  const [event] = await eventsOf(succeeded("AAAA"), completed);
+  expect(event).toMatchObject({ image: { base64: "AAAA" } });
+  expect(event).not.toHaveProperty("usage");
+});
+
+test("a stream in which every picture was refused ends with the reason", async () => {
+  const fault = await faultOf(() => eventsOf(failed, { ...completed, usage: undefined }));
+  expect(fault?.fault).toBe("moderation_blocked");
+  expect(fault?.message).toBe("It may be sensitive.");
+});
+
+test("an error in the middle of a stream keeps its meaning", async () => {
+  const error = { code: "AccountOverdueError", message: "Account 2100000000 is overdue." };
+  const fault = await faultOf(() => eventsOf({ error }));
+  expect(fault?.fault).toBe("insufficient_quota");
+  expect(fault?.message).not.toContain("2100000000");
+});
+
+test("a stream that ends without a picture is not taken for an answer", async () => {
+  expect((await faultOf(() => eventsOf(completed)))?.fault).toBe("upstream_invalid");
+});

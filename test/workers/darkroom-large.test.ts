@@ -1,0 +1,211 @@
+/** A large picture is looked at as closely as a small one, without ever being in memory as a whole. */
+import { afterAll, describe, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import sharp from "sharp";
+import { createDarkroom } from "../../server/workers/image/image-worker.ts";
+import {
+  type Channels,
+  drawn,
+  expectFault,
+  inBytes,
+  never,
+  speckled,
+  spooled,
+  until,
+  upload,
+  watched,
+} from "./darkroom-fixture.ts";
+
+const darkroom = createDarkroom();
+afterAll(() => darkroom.close());
+
+async function seenOnDisk(bytes: Uint8Array, room = darkroom) {
+  const { part, close } = await spooled(bytes);
+  // Where no other process can open it, the part is of no use: it cannot be read here.
+  return room.inspect(part.path === undefined ? upload(bytes) : part, never).finally(close);
+}
+
+/** Noise in every channel but the last, which covers all. */
+function covering(width: number, height: number, channels: Channels): Uint8Array {
+  const pixels = speckled(width, height, channels);
+  for (let at = channels - 1; at < pixels.length; at += channels) pixels[at] = 255;
+  return pixels;
+}
+
+describe("a single pixel that covers 254 of 255 is found", () => {
+  const [width, height] = [2000, 1500];
+
+  test("in a large picture, wherever it is", async () => {
+    const pixels = covering(width, height, 4);
+    const made = () => drawn(pixels, width, height, 4).png({ compressionLevel: 1 }).toBuffer();
+    const full = await made();
+    expect(await seenOnDisk(full)).toMatchObject({ width, height, alpha: true, opaque: true });
+    expect((await darkroom.inspect(inBytes(full), never)).opaque).toBeTrue();
+    for (const pixel of [0, width * 777 + 1234, width * height - 1]) {
+      pixels[pixel * 4 + 3] = 254;
+      const almost = await made();
+      pixels[pixel * 4 + 3] = 255;
+      expect((await seenOnDisk(almost)).opaque).toBeFalse();
+      expect((await darkroom.inspect(inBytes(almost), never)).opaque).toBeFalse();
+    }
+  });
+
+  const kinds: Readonly<
+    Record<string, (pixels: Uint8Array, channels: Channels) => Promise<Buffer>>
+  > = {
+    "an interlaced png": (pixels, channels) =>
+      drawn(pixels, 60, 50, channels).png({ progressive: true }).toBuffer(),
+    "a png for print, of 300 pixels to the inch": (pixels, channels) =>
+      drawn(pixels, 60, 50, channels).withMetadata({ density: 300 }).png().toBuffer(),
+    "a png with colours of another space": (pixels, channels) =>
+      drawn(pixels, 60, 50, channels).withIccProfile("p3").png().toBuffer(),
+    "a png of 16 bits": (pixels, channels) =>
+      drawn(pixels, 60, 50, channels)
+        .toColourspace(channels === 2 ? "grey16" : "rgb16")
+        .png()
+        .toBuffer(),
+    "a webp": (pixels, channels) =>
+      drawn(pixels, 60, 50, channels).webp({ lossless: true, exact: true }).toBuffer(),
+    "a film, in its last picture": (pixels, channels) =>
+      sharp(pixels, { raw: { width: 60, height: 50, channels, pageHeight: 10 } })
+        .webp({ lossless: true, exact: true })
+        .toBuffer(),
+  };
+  for (const [kind, make] of Object.entries(kinds)) {
+    for (const channels of [4, 2] as const) {
+      test(`in ${kind}, ${channels === 4 ? "coloured" : "grey"}`, async () => {
+        const pixels = covering(60, 50, channels);
+        expect((await seenOnDisk(await make(pixels, channels))).opaque).toBeTrue();
+        pixels[pixels.length - 1] = 254;
+        expect((await seenOnDisk(await make(pixels, channels))).opaque).toBeFalse();
+      });
+    }
+  }
+});
+
+describe("a file on disk that is cut short or damaged is refused", () => {
+  const picture = () => drawn(speckled(120, 90, 3), 120, 90, 3);
+  const kinds = {
+    png: () => picture().png(),
+    jpeg: () => picture().jpeg(),
+    webp: () => picture().webp({ lossless: true }),
+    avif: () => picture().avif({ effort: 0 }),
+  };
+  for (const [kind, make] of Object.entries(kinds)) {
+    test(`${kind}, wherever it is cut`, async () => {
+      const whole = await make().toBuffer();
+      expect((await seenOnDisk(whole)).width).toBe(120);
+      for (const length of [1, 13, 60, whole.length >> 1, whole.length - 40]) {
+        const cut = whole.subarray(0, whole.length - length);
+        await expectFault(seenOnDisk(cut), "invalid_image_file", /cut short/);
+      }
+    });
+  }
+
+  test("one wrong byte among the pixels of a large png", async () => {
+    const whole = await drawn(speckled(1500, 1000, 3), 1500, 1000, 3)
+      .png({ compressionLevel: 1 })
+      .toBuffer();
+    expect((await seenOnDisk(whole)).opaque).toBeTrue();
+    const at = whole.length - 5000;
+    whole[at] = (whole[at] as number) ^ 1;
+    await expectFault(seenOnDisk(whole), "invalid_image_file", /damaged or cut short/);
+  });
+});
+
+test("what is no picture is not given to any decoder from a file either, whatever its name", async () => {
+  const tiff = await drawn(speckled(8, 8, 3), 8, 8, 3)
+    .tiff()
+    .toBuffer();
+  for (const bytes of [Buffer.from("<svg xmlns='http://www.w3.org/2000/svg'/>"), tiff]) {
+    const looking = seenOnDisk(bytes);
+    await expectFault(looking, "unsupported_file_mimetype", /is not a PNG/);
+  }
+});
+
+const onLinux = process.platform === "linux";
+
+test("a large picture is never in the memory of the process that looks at it", async () => {
+  if (!onLinux) return;
+  const seen = watched();
+  const room = createDarkroom({ spawn: seen.spawn });
+  const most = () => {
+    const [child] = seen.living;
+    const status = readFileSync(`/proc/${child?.pid}/status`, "latin1");
+    return Number(/VmHWM:\s+(\d+)/.exec(status)?.[1]) / 1024;
+  };
+  for (const channels of [3, 4] as const) {
+    const small = await drawn(speckled(64, 64, channels), 64, 64, channels)
+      .png()
+      .toBuffer();
+    await seenOnDisk(small, room);
+    const before = most();
+    // 64 MB of file, and as many of pixels.
+    const [width, height] = [4096, Math.floor(2 ** 26 / channels / 4096)];
+    const large = await drawn(speckled(width, height, channels), width, height, channels)
+      .png({ compressionLevel: 0 })
+      .toBuffer();
+    expect((await seenOnDisk(large, room)).height).toBe(height);
+    // It is 10 to 20 MB. Either of the two would be 64.
+    expect(most() - before).toBeLessThan(48);
+  }
+  await room.close();
+}, 30_000);
+
+describe("large pictures", () => {
+  const large = () =>
+    drawn(speckled(2000, 1500, 3), 2000, 1500, 3)
+      .png({ compressionLevel: 0 })
+      .toBuffer();
+  const small = () =>
+    drawn(speckled(16, 16, 3), 16, 16, 3)
+      .png()
+      .toBuffer();
+
+  test("are worked on one at a time", async () => {
+    const seen = watched();
+    const room = createDarkroom({ spawn: seen.spawn });
+    const bytes = await large();
+    const looks = await Promise.all(Array.from({ length: 5 }, () => seenOnDisk(bytes, room)));
+    expect(looks.map(({ width }) => width)).toEqual([2000, 2000, 2000, 2000, 2000]);
+    expect(seen.most).toEqual({ processes: 1, jobs: 1 });
+    await room.close();
+  });
+
+  test("hold up no small one, and those that wait come to their turn", async () => {
+    const seen = watched((asked) => asked === 1);
+    const room = createDarkroom({ spawn: seen.spawn });
+    const [bytes, few] = [await large(), await small()];
+    const stuck = new AbortController();
+    const first = room.inspect(inBytes(bytes), stuck.signal);
+    let served = false;
+    const second = seenOnDisk(bytes, room).then((looked) => {
+      served = true;
+      return looked;
+    });
+    await until(() => seen.asks.length === 1);
+    for (let i = 0; i < 3; i++) expect((await seenOnDisk(few, room)).width).toBe(16);
+    expect(served).toBeFalse();
+    stuck.abort();
+    await expectFault(first, "client_closed", /hung up/);
+    expect((await second).width).toBe(2000);
+    await room.close();
+  });
+
+  test("that wait are counted with the others, and leave when their caller does", async () => {
+    const seen = watched((asked) => asked === 1);
+    const room = createDarkroom({ spawn: seen.spawn, maxWaiting: 1 });
+    const bytes = await large();
+    const [first, second] = [new AbortController(), new AbortController()];
+    const stuck = room.inspect(inBytes(bytes), first.signal);
+    const waiting = room.inspect(inBytes(bytes), second.signal);
+    await expectFault(room.inspect(inBytes(bytes), never), "overloaded", /full queue/);
+    second.abort();
+    await expectFault(waiting, "client_closed", /hung up/);
+    const next = seenOnDisk(bytes, room);
+    first.abort();
+    await expectFault(stuck, "client_closed", /hung up/);
+    expect((await next).width).toBe(2000);
+    await room.close();
+  });
+});

@@ -1,0 +1,119 @@
+/** A mask says the same in every way of saying it. */
+import { afterAll, expect, test } from "bun:test";
+import sharp from "sharp";
+import { createDarkroom, type MaskSense } from "../../server/workers/image/image-worker.ts";
+import {
+  bytesIn,
+  type Channels,
+  drawn,
+  inBytes,
+  never,
+  newScratch,
+  pixelsOf,
+} from "./darkroom-fixture.ts";
+
+const darkroom = createDarkroom();
+const scratch = newScratch();
+afterAll(async () => {
+  await darkroom.close();
+  await scratch.clear();
+});
+
+const masked = async (mask: Uint8Array, to: MaskSense): Promise<Uint8Array> =>
+  bytesIn(await darkroom.mask(inBytes(mask), { sense: to }, never, scratch));
+
+const [width, height] = [256, 3];
+/** Every degree of transparency there is. */
+const shades = new Uint8Array(width * height).map((_, i) => i % 256);
+
+const png = (pixels: Uint8Array, channels: Channels): Promise<Buffer> =>
+  drawn(pixels, width, height, channels).png().toBuffer();
+
+/** Its transparency is `shades`; its colours mean nothing. */
+const transparent = () =>
+  png(
+    new Uint8Array(shades.length * 4).map((_, i) =>
+      i % 4 === 3 ? shades[i >> 2]! : (i * 37) % 256,
+    ),
+    4,
+  );
+
+const greyOf = async (made: Uint8Array) => {
+  const { pixels, ...found } = await pixelsOf(made);
+  expect([found.width, found.height]).toEqual([width, height]);
+  return pixels.filter((_, i) => i % found.channels === 0);
+};
+const alphaOf = async (made: Uint8Array) => {
+  const { pixels, channels } = await pixelsOf(made);
+  expect(channels).toBe(4);
+  return pixels.filter((_, i) => i % 4 === 3);
+};
+const inverse = (values: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> =>
+  values.map((value) => 255 - value);
+
+test("what is transparent becomes white, and what is opaque black, pixel for pixel", async () => {
+  expect(await greyOf(await masked(await transparent(), "white"))).toEqual(inverse(shades));
+});
+
+test("what is transparent becomes black, and what is opaque white, pixel for pixel", async () => {
+  expect(await greyOf(await masked(await transparent(), "black"))).toEqual(shades);
+});
+
+test("there and back again, nothing has changed", async () => {
+  const white = await masked(await transparent(), "white");
+  expect(await alphaOf(await masked(white, "transparent"))).toEqual(shades);
+  expect(await alphaOf(await masked(await transparent(), "transparent"))).toEqual(shades);
+});
+
+test("of a mask without transparency the white area may change, in whichever way it is stored", async () => {
+  const grey = await drawn(shades, width, height, 1).toColourspace("b-w").png().toBuffer();
+  const colours = await png(
+    new Uint8Array(shades.length * 3).map((_, i) => shades[(i / 3) | 0]!),
+    3,
+  );
+  const jpeg = await drawn(shades, width, height, 1)
+    .threshold(128)
+    .jpeg({ quality: 100 })
+    .toBuffer();
+  for (const mask of [grey, colours]) {
+    expect(await greyOf(await masked(mask, "white"))).toEqual(shades);
+    expect(await greyOf(await masked(mask, "black"))).toEqual(inverse(shades));
+    expect(await alphaOf(await masked(mask, "transparent"))).toEqual(inverse(shades));
+  }
+  const alpha = await alphaOf(await masked(jpeg, "transparent"));
+  expect([alpha[0], alpha[255]]).toEqual([255, 0]);
+});
+
+test("grey with transparency, and a palette with transparency, are masks like others", async () => {
+  const pairs = new Uint8Array(shades.length * 2).map((_, i) =>
+    i % 2 === 1 ? shades[i >> 1]! : 9,
+  );
+  const grey = await drawn(pairs, width, height, 2).toColourspace("b-w").png().toBuffer();
+  expect(await greyOf(await masked(grey, "black"))).toEqual(shades);
+  const holes = new Uint8Array(shades.length * 4).map((_, i) =>
+    i % 4 === 3 && i > 1024 ? 255 : 0,
+  );
+  const palette = await drawn(holes, width, height, 4).png({ palette: true }).toBuffer();
+  const made = await greyOf(await masked(palette, "white"));
+  expect([made[0], made.at(-1)]).toEqual([255, 0]);
+});
+
+test("of a mask of 16 bits, shades stay shades", async () => {
+  const deep = Uint16Array.from({ length: shades.length * 4 }, (_, i) =>
+    i % 4 === 3 ? shades[i >> 2]! * 257 : 9000,
+  );
+  const mask = await sharp(deep, { raw: { width, height, channels: 4 } })
+    .toColourspace("rgb16")
+    .png()
+    .toBuffer();
+  expect((await sharp(mask).metadata()).depth).toBe("ushort");
+  expect(await greyOf(await masked(mask, "black"))).toEqual(shades);
+  expect(await alphaOf(await masked(mask, "transparent"))).toEqual(shades);
+});
+
+test("a mask is a PNG, whatever it was", async () => {
+  for (const to of ["white", "black", "transparent"] as const) {
+    const made = await masked(await transparent(), to);
+    expect(Buffer.from(made.subarray(1, 4)).toString()).toBe("PNG");
+  }
+});

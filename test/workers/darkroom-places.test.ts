@@ -1,0 +1,227 @@
+/** Large pictures pass the gateway by: they are read and written where they lie. */
+
+import { describe, expect, test } from "bun:test";
+import { NamelessFile } from "../../server/lib/unlinked-temp-file.ts";
+import { noScratch } from "../../server/lib/request-temp.ts";
+import type { WireReply } from "../../server/upstream/adapter.ts";
+import { readDocument } from "../../server/upstream/adapters/wire/document.ts";
+import { pictureIn } from "../../server/upstream/adapters/wire/picture-in.ts";
+import { asFile } from "../../server/workers/image/converted-file.ts";
+import { createDarkroom } from "../../server/workers/image/image-worker.ts";
+import {
+  bytesIn,
+  expectFault,
+  folder,
+  inBytes,
+  never,
+  newScratch,
+  pixelsOf,
+  speckled,
+  speckledPng,
+  spooled,
+  until,
+  upload,
+  watched,
+} from "./darkroom-fixture.ts";
+
+/** Of what was sent to a process, the bytes. */
+const carried = (asks: ReturnType<typeof watched>["asks"]): number =>
+  asks.reduce((sum, { picture }) => sum + (picture.kind === "bytes" ? picture.bytes.length : 0), 0);
+
+/** An upstream's answer in JSON, with pictures in base64, cut anywhere. */
+function answer(json: string): Pick<WireReply, "chunks"> {
+  const bytes = Buffer.from(json);
+  return {
+    chunks: async function* () {
+      for (let at = 0; at < bytes.length; at += 10_007) yield bytes.subarray(at, at + 10_007);
+    },
+  };
+}
+
+describe("on Linux", () => {
+  const onLinux = process.platform === "linux";
+
+  test("an upload on disk is looked at and converted without being read here", async () => {
+    const seen = watched();
+    const room = createDarkroom({ spawn: seen.spawn });
+    const scratch = newScratch();
+    const pixels = speckled(400, 300, 4);
+    const { part, close } = await spooled(await speckledPng(400, 300));
+    if (onLinux) {
+      expect((await room.inspect(part, never)).width).toBe(400);
+      const made = await room.convert(part, { format: "png" }, never, scratch);
+      expect(made.kind).toBe("aside");
+      expect((await pixelsOf(await bytesIn(made))).pixels).toEqual(pixels);
+      expect(carried(seen.asks)).toBe(0);
+    }
+    await close();
+    await scratch.clear();
+    await room.close();
+  });
+
+  test("a picture in the base64 of an upstream's answer is decoded where it is converted", async () => {
+    const seen = watched();
+    const room = createDarkroom({ spawn: seen.spawn });
+    const scratch = newScratch();
+    const [first, second] = [await speckledPng(300, 301), await speckledPng(301, 300)];
+    const json = JSON.stringify({
+      data: [
+        { b64_json: first.toString("base64") },
+        { b64_json: `data:image/png;base64,${second.toString("base64")}` },
+      ],
+    });
+    const read = await readDocument(answer(json) as WireReply, scratch);
+    const { data } = read as { readonly data: readonly { readonly b64_json: unknown }[] };
+    for (const [at, [width, height]] of [[300, 301] as const, [301, 300] as const].entries()) {
+      const picture = pictureIn(data[at]?.b64_json);
+      if (picture?.kind !== "aside") throw new Error("The picture was not put aside.");
+      const made = await room.convert(picture, { format: "webp" }, never, scratch);
+      const found = await pixelsOf(await bytesIn(made));
+      expect([found.width, found.height]).toEqual([width, height]);
+      expect(found.pixels[4 * 77 + 1]).toBe(speckled(width, height, 4)[4 * 77 + 1]!);
+    }
+    if (onLinux) expect(carried(seen.asks)).toBe(0);
+    await scratch.clear();
+    await room.close();
+  });
+
+  test("a large picture in memory goes by way of the disk, a small one with the question", async () => {
+    const seen = watched();
+    const room = createDarkroom({ spawn: seen.spawn });
+    const scratch = newScratch();
+    const small = await speckledPng(20, 20);
+    await room.convert(inBytes(small), { format: "jpeg" }, never, scratch);
+    expect(carried(seen.asks)).toBe(small.length);
+    const large = await speckledPng(400, 400);
+    const base64 = { kind: "base64", base64: large.toString("base64") } as const;
+    await room.convert(base64, { format: "jpeg" }, never, scratch);
+    if (onLinux) expect(carried(seen.asks)).toBe(small.length);
+    await scratch.clear();
+    await room.close();
+  });
+});
+
+test("where processes cannot open each other's files, bytes are sent, and the outcome is the same", async () => {
+  const room = createDarkroom({ byPath: false });
+  const scratch = newScratch();
+  const png = await speckledPng(500, 400, 3);
+  const made = await room.convert(upload(png), { format: "png" }, never, scratch);
+  expect(made.kind).toBe("bytes");
+  expect((await pixelsOf(await bytesIn(made))).pixels).toEqual(speckled(500, 400, 3));
+  await scratch.clear();
+  await room.close();
+});
+
+const lend = () => () => undefined;
+
+test("that they cannot is found out once, and costs no call", async () => {
+  const seen = watched();
+  const room = createDarkroom({ spawn: seen.spawn });
+  const scratch = newScratch();
+  const away = { ...upload(await speckledPng(500, 400, 3)), path: "/proc/1/fd/nowhere", lend };
+  for (let i = 0; i < 2; i++) {
+    const made = await room.convert(away, { format: "png" }, never, scratch);
+    expect((await pixelsOf(await bytesIn(made))).width).toBe(500);
+  }
+  expect(seen.asks.map(({ picture }) => picture.kind)).toEqual(["place", "bytes", "bytes"]);
+  await scratch.clear();
+  await room.close();
+});
+
+test("one picture whose file is gone does not make all others travel through memory", async () => {
+  const seen = watched();
+  const room = createDarkroom({ spawn: seen.spawn });
+  const gone = {
+    ...upload(await speckledPng(16, 16)),
+    path: "/proc/1/fd/nowhere",
+    lend,
+    bytes: async () => {
+      throw new Error("The file is closed.");
+    },
+  };
+  await expect(room.inspect(gone, never)).rejects.toThrow("The file is closed.");
+  const { part, close } = await spooled(await speckledPng(16, 16));
+  if (part.path) await room.inspect(part, never);
+  expect(carried(seen.asks)).toBe(0);
+  await close();
+  await room.close();
+});
+
+test("a full disk is a fault of its own, and not the picture's", async () => {
+  const room = createDarkroom();
+  const full = {
+    ...noScratch,
+    file: async () => {
+      throw new Error("ENOSPC");
+    },
+  };
+  const picture = upload(await speckledPng(16, 16));
+  const converting = room.convert(picture, { format: "jpeg" }, never, full);
+  await expectFault(converting, "storage_unavailable", /could not be written/);
+  await room.close();
+});
+
+test("a file that another process works on stays open until it is given back", async () => {
+  const file = await NamelessFile.create(folder);
+  file.append(Buffer.from("before"));
+  const back = file.lend();
+  let closed = false;
+  const closing = file.close().then(() => {
+    closed = true;
+  });
+  expect(Buffer.from(await file.read(0, 6)).toString()).toBe("before");
+  expect(closed).toBeFalse();
+  back();
+  await closing;
+  await expect(file.read(0, 6)).rejects.toThrow();
+});
+
+test("a file that is closed cannot be lent, as its path may lead to the file of another request", async () => {
+  const file = await NamelessFile.create(folder);
+  const closing = file.close();
+  expect(() => file.lend()).toThrow("closed");
+  await closing;
+  expect(() => file.lend()).toThrow("closed");
+});
+
+test("an upload whose request ends while the image worker reads it is not confused with another upload", async () => {
+  const seen = watched();
+  const room = createDarkroom({ spawn: seen.spawn });
+  const { part, close } = await spooled(await speckledPng(40, 30));
+  const inspecting = room.inspect(part, never);
+  // The worker has the path of the file, and is still starting.
+  await until(() => seen.asks.length === 1);
+  const closing = close();
+  const others = await Promise.all(
+    Array.from({ length: 8 }, async () => spooled(await speckledPng(50, 60))),
+  );
+  const { width, height } = await inspecting;
+  expect([width, height]).toEqual([40, 30]);
+  await closing;
+  await Promise.all(others.map((other) => other.close()));
+  await room.close();
+});
+
+test("what came out takes the place of the upload that went in", async () => {
+  const room = createDarkroom();
+  const scratch = newScratch();
+  for (const size of [20, 400]) {
+    const file = upload(await speckledPng(size, size), "image[2]", "my.holiday.PNG");
+    const made = await room.convert(file, { format: "webp" }, never, scratch);
+    const part = asFile(made, file, "image/webp");
+    expect([part.field, part.filename, part.type]).toEqual([
+      "image[2]",
+      "my.holiday.webp",
+      "image/webp",
+    ]);
+    for (let again = 0; again < 2; again++) {
+      const streamed: Uint8Array[] = [];
+      for await (const piece of part.stream()) streamed.push(piece.slice());
+      expect(new Uint8Array(Buffer.concat(streamed))).toEqual(new Uint8Array(await part.bytes()));
+      expect(part.size).toBe(Buffer.concat(streamed).length);
+    }
+    expect((await room.inspect(part, never)).width).toBe(size);
+  }
+  await scratch.clear();
+  await room.close();
+});

@@ -1,0 +1,259 @@
+/** Pictures are decoded in a process of their own: what strangers send cannot hurt the gateway. */
+import { afterAll, describe, expect, test } from "bun:test";
+import sharp from "sharp";
+import { GatewayError } from "../../server/lib/gateway-error.ts";
+import { createDarkroom } from "../../server/workers/image/image-worker.ts";
+import {
+  blackPng,
+  drawn,
+  expectFault,
+  inBytes,
+  never,
+  newScratch,
+  speckled,
+  speckledPng,
+  spooled,
+  until,
+  upload,
+  watched,
+} from "./darkroom-fixture.ts";
+
+const darkroom = createDarkroom();
+afterAll(() => darkroom.close());
+
+test("a look at a picture tells its kind, size, transparency and pages", async () => {
+  const clear = await darkroom.inspect(upload(await speckledPng(31, 17)), never);
+  expect(clear).toEqual({
+    type: "image/png",
+    width: 31,
+    height: 17,
+    alpha: true,
+    alphaChannel: true,
+    opaque: false,
+    pages: 1,
+    orientation: 1,
+  });
+  const photo = await drawn(speckled(40, 20, 3), 40, 20, 3)
+    .jpeg()
+    .withMetadata({ orientation: 6 })
+    .toBuffer();
+  const turned = await darkroom.inspect(upload(photo), never);
+  expect([turned.type, turned.width, turned.height, turned.alpha, turned.orientation]).toEqual([
+    ...["image/jpeg", 20, 40, false, 6],
+  ]);
+  const frames = { width: 8, height: 24, channels: 4, pageHeight: 8 } as const;
+  const moving = await sharp(speckled(8, 24, 4), { raw: frames })
+    .gif()
+    .toBuffer();
+  const { width, height, pages } = await darkroom.inspect(upload(moving), never);
+  expect([width, height, pages]).toEqual([8, 8, 3]);
+});
+
+test("a picture of which every pixel covers what is behind it is known to be opaque", async () => {
+  const full = speckled(16, 16, 4).map((value, i) => (i % 4 === 3 ? 255 : value));
+  const opaque = await drawn(full, 16, 16, 4).png().toBuffer();
+  expect(await darkroom.inspect(upload(opaque), never)).toMatchObject({
+    alpha: true,
+    opaque: true,
+  });
+  full[16 * 16 * 4 - 1] = 254;
+  const almost = await drawn(full, 16, 16, 4).png().toBuffer();
+  expect((await darkroom.inspect(upload(almost), never)).opaque).toBeFalse();
+});
+
+describe("a small file that would unpack to gigabytes is refused, and costs nothing", () => {
+  for (const [width, height] of [
+    [30_000, 30_000],
+    [8001, 8000],
+  ] as const) {
+    test(`${width}x${height}`, async () => {
+      const bomb = blackPng(width, height);
+      expect(bomb.length).toBeLessThan(200_000);
+      const words = new RegExp(`has ${width}x${height} pixels, and at most 64 million`);
+      const error = await expectFault(
+        darkroom.inspect(upload(bomb), never),
+        "invalid_image_file",
+        words,
+      );
+      expect(error.details.param).toBe("image");
+    });
+  }
+
+  test("and the largest that is allowed is read", async () => {
+    const { width, height } = await darkroom.inspect(upload(blackPng(8000, 8000)), never);
+    expect([width, height]).toEqual([8000, 8000]);
+  });
+
+  test("a film counts with all its pictures", async () => {
+    const small = createDarkroom({ maxPixels: 500 });
+    const frames = { width: 16, height: 48, channels: 3, pageHeight: 16 } as const;
+    const film = await sharp(speckled(16, 48, 3), { raw: frames })
+      .gif()
+      .toBuffer();
+    const looking = small.inspect(upload(film), never);
+    await expectFault(looking, "invalid_image_file", /has more pixels/);
+    await small.close();
+  });
+});
+
+describe("a file that is cut short is refused, wherever it is cut", () => {
+  const picture = () => drawn(speckled(120, 90, 3), 120, 90, 3);
+  const kinds = {
+    png: () => picture().png(),
+    "interlaced png": () => picture().png({ progressive: true }),
+    jpeg: () => picture().jpeg(),
+    "progressive jpeg": () => picture().jpeg({ progressive: true }),
+    webp: () => picture().webp(),
+    "lossless webp": () => picture().webp({ lossless: true }),
+    avif: () => picture().avif({ effort: 0 }),
+  };
+  for (const [kind, make] of Object.entries(kinds)) {
+    test(kind, async () => {
+      const whole = await make().toBuffer();
+      await darkroom.inspect(upload(whole), never);
+      for (const length of [1, 2, 9, 13, 60, whole.length >> 1, whole.length - 40]) {
+        const cut = whole.subarray(0, whole.length - length);
+        const error = await expectFault(
+          darkroom.inspect(upload(cut), never),
+          "invalid_image_file",
+          /cut short/,
+        );
+        expect(error.details.param).toBe("image");
+      }
+    });
+  }
+});
+
+test("a damaged picture of the caller's is the caller's fault, one of an upstream's the upstream's", async () => {
+  const whole = await speckledPng(64, 64);
+  const cut = whole.subarray(0, whole.length >> 1);
+  await expectFault(darkroom.inspect(upload(cut), never), "invalid_image_file", /'image'/);
+  await expectFault(darkroom.inspect(inBytes(cut), never), "upstream_invalid", /not usable/);
+  const asked = darkroom.inspect(inBytes(cut), never, "images[1].image_url");
+  const error = await expectFault(asked, "invalid_image_file", /'images\[1\].image_url'/);
+  expect(error.details.param).toBe("images[1].image_url");
+});
+
+test("what is no picture is not given to any decoder", async () => {
+  for (const text of ["<html>", "<svg xmlns='http://www.w3.org/2000/svg'/>", "%PDF-1.7", "II*\0"]) {
+    const file = upload(Buffer.from(text));
+    await expectFault(darkroom.inspect(file, never), "unsupported_file_mimetype", /is not a PNG/);
+  }
+});
+
+test("a file larger than is read is refused before it is read", async () => {
+  const small = createDarkroom({ maxBytes: 100 });
+  const { part, close } = await spooled(await speckledPng(64, 64));
+  await expectFault(small.inspect(part, never), "request_too_large", /100 bytes/);
+  await close();
+});
+
+test("a process that dies in the middle of a picture is a fault of that call, and the next call works", async () => {
+  const seen = watched((asked) => asked === 1);
+  const room = createDarkroom({ spawn: seen.spawn });
+  const picture = upload(await speckledPng(16, 16));
+  const looking = room.inspect(picture, never);
+  await until(() => seen.asks.length === 1);
+  for (const child of seen.living) child.kill();
+  const error = await expectFault(looking, "overloaded", /SIGKILL/);
+  expect(error.message).toContain("ended before it was done");
+  expect((await room.inspect(picture, never)).width).toBe(16);
+  await room.close();
+});
+
+test("a picture that takes too long is given up, and its process is replaced", async () => {
+  const seen = watched((asked) => asked === 1);
+  const room = createDarkroom({ spawn: seen.spawn, jobMs: 1500 });
+  const picture = upload(await speckledPng(16, 16));
+  await expectFault(room.inspect(picture, never), "invalid_image_file", /within 1.5 seconds/);
+  await until(() => seen.living.size === 0);
+  expect((await room.inspect(picture, never)).width).toBe(16);
+  await room.close();
+});
+
+test("whoever hangs up frees the place at once", async () => {
+  const seen = watched((asked) => asked <= 2);
+  const room = createDarkroom({ spawn: seen.spawn });
+  const picture = upload(await speckledPng(16, 16));
+  const hangUps = [new AbortController(), new AbortController()] as const;
+  const stuck = hangUps.map(({ signal }) => room.inspect(picture, signal));
+  await until(() => seen.asks.length === 2);
+  let served = false;
+  const third = room.inspect(picture, never).then(() => {
+    served = true;
+  });
+  await Bun.sleep(0);
+  expect(seen.asks).toHaveLength(2);
+  expect(served).toBeFalse();
+  hangUps[1].abort(new GatewayError("client_closed", "gone"));
+  await expectFault(stuck[1] as Promise<unknown>, "client_closed", /gone/);
+  await third;
+  hangUps[0].abort();
+  await expectFault(stuck[0] as Promise<unknown>, "client_closed", /hung up/);
+  await room.close();
+});
+
+test("whoever hangs up while waiting is never worked for", async () => {
+  const seen = watched((asked) => asked === 1);
+  const room = createDarkroom({ spawn: seen.spawn, maxRunning: 1 });
+  const picture = upload(await speckledPng(16, 16));
+  const [first, second] = [new AbortController(), new AbortController()];
+  const stuck = room.inspect(picture, first.signal);
+  const waiting = room.inspect(picture, second.signal);
+  await until(() => seen.asks.length === 1);
+  second.abort();
+  await expectFault(waiting, "client_closed", /hung up/);
+  first.abort();
+  await expectFault(stuck, "client_closed", /hung up/);
+  expect((await room.inspect(picture, never)).width).toBe(16);
+  expect(seen.asks).toHaveLength(2);
+  await room.close();
+});
+
+test("sixteen conversions at once are worked off two at a time", async () => {
+  const seen = watched();
+  const room = createDarkroom({ spawn: seen.spawn });
+  const scratch = newScratch();
+  const png = inBytes(await speckledPng(200, 200, 3));
+  const made = await Promise.all(
+    Array.from({ length: 16 }, () => room.convert(png, { format: "webp" }, never, scratch)),
+  );
+  expect(made).toHaveLength(16);
+  expect(seen.asks).toHaveLength(16);
+  expect(seen.most).toEqual({ processes: 2, jobs: 2 });
+  await scratch.clear();
+  await room.close();
+});
+
+test("more than may wait are turned away at once, and told when to come back", async () => {
+  const seen = watched((asked) => asked <= 2);
+  const room = createDarkroom({ spawn: seen.spawn, maxWaiting: 3 });
+  const picture = upload(await speckledPng(16, 16));
+  const { signal, abort } = hangUp();
+  const jobs = Array.from({ length: 5 }, () => room.inspect(picture, signal));
+  const error = await expectFault(room.inspect(picture, never), "overloaded", /full queue/);
+  expect(error.details.retryAfterMs).toBeGreaterThan(0);
+  abort();
+  for (const job of jobs) await expectFault(job, "client_closed", /hung up/);
+  await room.close();
+});
+
+test("an idle process ends", async () => {
+  const seen = watched();
+  const room = createDarkroom({ spawn: seen.spawn, idleMs: 20 });
+  await room.inspect(upload(await speckledPng(16, 16)), never);
+  await until(() => seen.living.size === 0);
+  await room.close();
+});
+
+test("a closed darkroom takes no more pictures", async () => {
+  const room = createDarkroom();
+  await room.close();
+  const picture = upload(await speckledPng(16, 16));
+  await expectFault(room.inspect(picture, never), "shutting_down", /closed/);
+});
+
+function hangUp() {
+  const controller = new AbortController();
+  return { signal: controller.signal, abort: () => controller.abort() };
+}

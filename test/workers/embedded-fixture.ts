@@ -1,0 +1,96 @@
+/** What the tests of the embedded models share: queries, targets, and a look at processes. */
+import { expect } from "bun:test";
+import { readFileSync } from "node:fs";
+import type { FaultName } from "../../contract/faults.ts";
+import { GatewayError } from "../../server/lib/gateway-error.ts";
+import type { EmbeddingsQuery, Engine, Target } from "../../server/upstream/contract.ts";
+
+export const targetOf = (kind: string, options: Record<string, unknown> = {}): Target => ({
+  upstream: { id: kind, kind, headers: {}, options },
+  model: kind,
+});
+
+export const textQuery = (
+  texts: readonly string[],
+  more: Partial<EmbeddingsQuery> = {},
+): EmbeddingsQuery => ({
+  model: "any",
+  input: { kind: "text", texts },
+  single: false,
+  encoding: "float",
+  rest: {},
+  ...more,
+});
+
+export const never = new AbortController().signal;
+
+/** Asks an engine, and holds it to Float32Array. */
+export async function embed(
+  { embeddings }: Required<Pick<Engine, "embeddings">>,
+  texts: readonly string[],
+  more: Partial<EmbeddingsQuery> & { target?: Target; signal?: AbortSignal } = {},
+) {
+  const { target = targetOf("minilm"), signal = never, ...query } = more;
+  const { vectors, usage } = await embeddings(textQuery(texts, query), target, signal);
+  const floats = vectors.map((vector) => {
+    if (!(vector instanceof Float32Array)) throw new Error("a vector is not a Float32Array");
+    return vector;
+  });
+  return { vectors: floats, usage };
+}
+
+export function cosine(a: Float32Array, b: Float32Array): number {
+  expect(a.length).toBe(b.length);
+  let [dot, aa, bb] = [0, 0, 0];
+  for (let i = 0; i < a.length; i += 1) {
+    dot += a[i]! * b[i]!;
+    aa += a[i]! ** 2;
+    bb += b[i]! ** 2;
+  }
+  return dot / Math.sqrt(aa * bb);
+}
+
+export async function expectFault(
+  promise: Promise<unknown>,
+  fault: FaultName,
+  words?: RegExp,
+): Promise<GatewayError> {
+  const error = await promise.then(
+    () => new Error(`expected the fault ${fault}, but it worked`),
+    (reason: unknown) => reason,
+  );
+  if (!(error instanceof GatewayError)) throw error;
+  expect(error.fault, error.message).toBe(fault);
+  // What is the operator's to mend is told in the log, and nothing of it to callers.
+  const { logged } = error.details;
+  if (words) expect(logged ?? error.message).toMatch(words);
+  if (logged !== undefined) expect(error.message).not.toContain("/");
+  return error;
+}
+
+/** A process that ended, but whose new parent has not looked yet, still has an entry: it is not alive. */
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    if (process.platform !== "linux") return true;
+    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));
+  } catch {
+    return false;
+  }
+}
+
+export async function until(condition: () => boolean, ms = 5_000): Promise<void> {
+  const end = performance.now() + ms;
+  while (!condition()) {
+    if (performance.now() > end) throw new Error(`did not happen within ${ms} ms: ${condition}`);
+    await Bun.sleep(10);
+  }
+}
+
+/** Sentences of about ten tokens, all different. */
+export function sentences(count: number): string[] {
+  const words = "the quick brown fox jumps over a lazy dog while we walk home in rain".split(" ");
+  return Array.from({ length: count }, (_, i) =>
+    [...words.slice(i % 7, (i % 7) + 7), `number ${i}`].join(" "),
+  );
+}

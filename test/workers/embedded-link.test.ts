@@ -1,0 +1,153 @@
+/** How the gateway deals with a model's process that fails: told with a process that is only pretended. */
+import { expect, test } from "bun:test";
+import fc from "fast-check";
+import { planBatch } from "../../server/workers/embedding/child/plan-batch.ts";
+import { Link, type LinkOptions } from "../../server/workers/process/link.ts";
+import type { ToChild, ToParent } from "../../server/workers/process/protocol.ts";
+import { expectFault, never } from "./embedded-fixture.ts";
+
+type Sent = ToChild<number, string>;
+
+/** Each child answers by `play`; the spec it is loaded with is the number of children lost before. */
+function pretend(
+  play: (sent: Sent, say: (message: ToParent<string>) => void, die: () => void) => void,
+  options: Partial<LinkOptions<number>> = {},
+) {
+  const loaded: number[] = [];
+  let now = 1_000;
+  let living = 0;
+  const link = new Link<number, string, string>({
+    name: "The pretended model",
+    entry: "nowhere",
+    spec: (lost) => lost,
+    maxWeight: 10,
+    idleMs: 60_000,
+    holdMs: 500,
+    stuckMs: 2_000,
+    now: () => now,
+    ...options,
+    spawn: (_, onMessage) => {
+      living += 1;
+      const { promise, resolve } = Promise.withResolvers<string>();
+      let dead = false;
+      const die = () => {
+        dead = true;
+        resolve("SIGILL");
+      };
+      void promise.then(() => {
+        living -= 1;
+      });
+      const send = (message: unknown) => {
+        const sent = message as Sent;
+        if (sent.type === "load") loaded.push(sent.spec);
+        queueMicrotask(() => {
+          if (!dead) play(sent, onMessage, die);
+        });
+      };
+      return { pid: 1, send, kill: () => resolve("SIGKILL"), exited: promise };
+    },
+  });
+  const ask = (text: string, signal = never) => {
+    const parts: string[] = [];
+    return link
+      .ask({ ask: text, weight: text.length, signal, onPart: (part) => parts.push(part) })
+      .then(() => parts.join(""));
+  };
+  return { link, ask, loaded, alive: () => living, wait: (ms: number) => (now += ms) };
+}
+
+test("parts arrive in order and the last one ends the call", async () => {
+  const { link, ask } = pretend((sent, say) => {
+    if (sent.type === "load") say({ type: "ready", facts: { runtime: "native" } });
+    if (sent.type !== "ask") return;
+    for (const [i, part] of [...sent.ask].entries()) {
+      say({ type: "part", id: sent.id, part, last: i === sent.ask.length - 1 });
+    }
+  });
+  expect(await Promise.all([ask("abc"), ask("de")])).toEqual(["abc", "de"]);
+  expect(link.state()).toEqual({ pid: 1, facts: { runtime: "native" }, calls: 0, weight: 0 });
+  await link.close();
+});
+
+test("a model that cannot be loaded says so at once for a while, then is tried again", async () => {
+  const { ask, loaded, alive, wait } = pretend((sent, say) => {
+    if (sent.type === "load")
+      say({ type: "failed", fault: "upstream_error", message: "no weights" });
+  });
+  await expectFault(ask("a"), "upstream_error", /no weights/);
+  await expectFault(ask("b"), "upstream_error", /no weights/);
+  expect(loaded).toHaveLength(1);
+  expect(alive()).toBe(0);
+  wait(600);
+  await expectFault(ask("c"), "upstream_error", /no weights/);
+  expect(loaded).toHaveLength(2);
+});
+
+test("it knows how many processes in a row died before they were ready", async () => {
+  const { link, ask, loaded } = pretend((sent, say, die) => {
+    if (sent.type === "load" && sent.spec < 2) return die();
+    if (sent.type === "load") say({ type: "ready", facts: {} });
+    if (sent.type === "ask") say({ type: "part", id: sent.id, part: "done", last: true });
+  });
+  await expectFault(ask("a"), "upstream_unreachable", /SIGILL/);
+  await expectFault(ask("b"), "upstream_unreachable", /SIGILL/);
+  expect(await ask("c")).toBe("done");
+  expect(loaded).toEqual([0, 1, 2]);
+  await link.close();
+});
+
+test("a process that is silent for too long is ended when a caller gives up on it", async () => {
+  const { ask, alive, wait, loaded } = pretend(() => {});
+  const [first, second] = [new AbortController(), new AbortController()];
+  const calls = [ask("a", first.signal), ask("b", second.signal), ask("c")];
+  const faults = [
+    expectFault(calls[0]!, "client_closed"),
+    expectFault(calls[1]!, "client_closed"),
+    expectFault(calls[2]!, "upstream_unreachable", /stuck/),
+  ];
+  wait(1_000);
+  first.abort();
+  expect(alive()).toBe(1);
+  wait(1_500);
+  second.abort();
+  await Promise.all(faults);
+  expect(alive()).toBe(0);
+  expect(loaded).toHaveLength(1);
+});
+
+test("what a process says after its end is not heard", async () => {
+  const ends: (() => void)[] = [];
+  const { link, ask } = pretend((sent, say, die) => {
+    if (sent.type !== "ask") return;
+    if (sent.ask === "lost") {
+      ends.push(() => say({ type: "part", id: sent.id + 1, part: "ghost", last: true }));
+      return die();
+    }
+    say({ type: "part", id: sent.id, part: "real", last: true });
+  });
+  await expectFault(ask("lost"), "upstream_unreachable");
+  const answer = ask("next");
+  for (const end of ends) end();
+  expect(await answer).toBe("real");
+  await link.close();
+});
+
+test("a batch has the first in line, nobody twice, and keeps its limits", () => {
+  const lengths = fc.array(fc.integer({ min: 2, max: 256 }), { minLength: 1, maxLength: 400 });
+  const limit = fc.record({
+    inputs: fc.integer({ min: 1, max: 64 }),
+    tokens: fc.integer({ min: 1, max: 2_000 }),
+  });
+  fc.assert(
+    fc.property(lengths, limit, (waiting, limits) => {
+      const batch = planBatch(waiting, limits);
+      const taken = batch.map((place) => waiting[place]!);
+      const longest = Math.max(...taken);
+      expect(batch[0]).toBe(0);
+      expect(new Set(batch).size).toBe(batch.length);
+      expect(batch.length).toBeLessThanOrEqual(limits.inputs);
+      if (batch.length > 1) expect(longest * batch.length).toBeLessThanOrEqual(limits.tokens);
+      expect(Math.min(...taken) * 2).toBeGreaterThanOrEqual(longest);
+    }),
+  );
+});

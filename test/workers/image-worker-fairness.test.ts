@@ -1,0 +1,240 @@
+/** One key's costly images do not keep another key waiting: the queue is fair by time used, and what costs too much is refused. */
+import { afterAll, describe, expect, test } from "bun:test";
+import { deflateSync } from "node:zlib";
+import { createDarkroom } from "../../server/workers/image/image-worker.ts";
+import { createTurns } from "../../server/workers/job-queue.ts";
+import { startFake } from "../fake-upstream.ts";
+import { startGateway } from "../harness.ts";
+import {
+  blackPng,
+  chunk,
+  drawn,
+  expectFault,
+  jpegWithScans,
+  never,
+  speckled,
+  speckledPng,
+  until,
+  upload,
+  watched,
+} from "./darkroom-fixture.ts";
+
+const darkroom = createDarkroom();
+afterAll(() => darkroom.close());
+
+test("a small image overtakes twelve costly ones of another key", async () => {
+  const room = createDarkroom({ clock: () => performance.now() });
+  const costly = upload(jpegWithScans(2048, 90));
+  const done: string[] = [];
+  const look = async (name: string, file: ReturnType<typeof upload>): Promise<void> => {
+    await room.inspect(file, never, undefined, name);
+    done.push(name);
+  };
+  const heavy = Array.from({ length: 12 }, () => look("heavy", costly));
+  const light = look("light", upload(await speckledPng(8, 8)));
+  await Promise.all([...heavy, light]);
+  // Both processes were busy when it came: it is the next to be served.
+  expect(done.indexOf("light")).toBeLessThanOrEqual(2);
+  await room.close();
+});
+
+test("an edit of one key overtakes the costly edits of another", async () => {
+  const fake = startFake();
+  const keys = { heavy: "sk-heavy-0123456789abcdef", light: "sk-light-0123456789abcdef" };
+  const gateway = startGateway({
+    yaml: `
+upstreams: [{ id: fake, kind: openai, baseUrl: "${fake.url}", apiKey: sk-fake }]
+models: [{ id: m, kind: image, targets: [{ upstream: fake, model: gpt-image-2 }] }]
+keys: [{ name: heavy, key: ${keys.heavy} }, { name: light, key: ${keys.light} }]
+`,
+  });
+  const done: string[] = [];
+  const edit = async (name: keyof typeof keys, bytes: Uint8Array): Promise<void> => {
+    const form = new FormData();
+    form.set("model", "m");
+    form.set("prompt", "a hat");
+    form.set("image", new Blob([bytes as Uint8Array<ArrayBuffer>]), "a.jpg");
+    const response = await fetch(`${gateway.baseURL}/images/edits`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${keys[name]}` },
+      body: form,
+    });
+    await response.arrayBuffer();
+    expect(response.status).toBe(200);
+    done.push(name);
+  };
+  const costly = jpegWithScans(2048, 90);
+  const heavy = Array.from({ length: 12 }, () => edit("heavy", costly));
+  await until(() => gateway.inHand() === 12);
+  await Promise.all([...heavy, edit("light", await speckledPng(8, 8))]);
+  expect(done.indexOf("light")).toBeLessThan(6);
+  await gateway.close();
+  fake.close();
+}, 60_000);
+
+describe("a file that takes far longer to decode than its size tells is refused before it is decoded", () => {
+  test("a progressive JPEG of 1,100 scans", async () => {
+    const file = upload(jpegWithScans(4096, 1100));
+    expect(file.size).toBeLessThan(100_000);
+    const words = /is a progressive JPEG with 1100 scans, and at most 61 are read/;
+    const error = await expectFault(darkroom.inspect(file, never), "invalid_image_file", words);
+    expect(error.details.param).toBe("image");
+  });
+
+  test("but not one with as many scans as encoders write, and some more", async () => {
+    const photo = drawn(speckled(64, 48, 3), 64, 48, 3).jpeg({ progressive: true });
+    for (const file of [jpegWithScans(64, 100), await photo.toBuffer()]) {
+      expect((await darkroom.inspect(upload(file), never)).width).toBe(64);
+    }
+  });
+
+  test("scans are counted also where the bytes come in pieces, with restarts and fill bytes between", async () => {
+    const [head, scan, end] = [jpegWithScans(64, 1), jpegWithScans(64, 2), jpegWithScans(64, 1)];
+    const one = scan.subarray(head.length - 2, -2);
+    const padded = Buffer.concat([Buffer.from([0xff, 0xff]), one]);
+    const many = Buffer.concat([
+      head.subarray(0, -2),
+      ...new Array<Buffer>(5000).fill(padded),
+      end.subarray(-2),
+    ]);
+    await expectFault(darkroom.inspect(upload(many), never), "invalid_image_file", /5001 scans/);
+  });
+
+  const small = Buffer.from(blackPng(8, 8));
+  const pngWith = (...chunks: Buffer[]) =>
+    Buffer.concat([small.subarray(0, 33), ...chunks, small.subarray(33)]);
+  const packed = deflateSync(Buffer.alloc(7_000_000, "a"), { level: 9 });
+  const bombs = {
+    "texts of a PNG that unpack to megabytes": pngWith(
+      ...new Array<Buffer>(5).fill(chunk("zTXt", Buffer.concat([Buffer.from("a\0\0"), packed]))),
+    ),
+    "the same in other letters": pngWith(
+      ...new Array<Buffer>(5).fill(
+        chunk("iTXt", Buffer.concat([Buffer.from("a\0\x01\0\0\0"), packed])),
+      ),
+    ),
+    "the same without an end": pngWith(
+      ...new Array<Buffer>(9).fill(
+        chunk("zTXt", Buffer.concat([Buffer.from("a\0\0"), packed.subarray(0, -4)])),
+      ),
+    ),
+    "a PNG in crumbs": pngWith(...new Array<Buffer>(250_001).fill(chunk("IDAT", Buffer.alloc(0)))),
+    "a GIF of ten thousand frames and one": gifOf(10_001),
+  };
+  for (const [name, bytes] of Object.entries(bombs)) {
+    test(name, async () => {
+      const words = /unpack to more than 8 MB|more than 250000 chunks|more than 10000 frames/;
+      await expectFault(darkroom.inspect(upload(bytes), never), "invalid_image_file", words);
+    });
+  }
+});
+
+test("a PNG that is padded with zeros behind its end is read, as decoders read it", async () => {
+  const padded = Buffer.concat([blackPng(8, 8), Buffer.alloc(12 * 250_001)]);
+  expect(await darkroom.inspect(upload(padded), never)).toMatchObject({ width: 8, height: 8 });
+});
+
+/** One pixel, again and again. */
+function gifOf(frames: number): Uint8Array {
+  const frame = Buffer.from([0x2c, 0, 0, 0, 0, 1, 0, 1, 0, 0, 2, 2, 0x44, 1, 0]);
+  const head = [1, 0, 1, 0, 0x80, 0, 0, 0, 0, 0, 255, 255, 255];
+  return Buffer.concat([
+    Buffer.from("GIF89a"),
+    Buffer.from(head),
+    ...new Array<Buffer>(frames).fill(frame),
+    Buffer.from([0x3b]),
+  ]);
+}
+
+test("an image that takes longer than one of its size may is refused, and its process ended", async () => {
+  const seen = watched();
+  const bounds: number[][] = [];
+  const room = createDarkroom({
+    spawn: seen.spawn,
+    inspectMs: (...told) => {
+      bounds.push(told);
+      return 20;
+    },
+  });
+  const costly = upload(jpegWithScans(4096, 60));
+  const words =
+    /could not be decoded within 0 seconds, which is far more than an image of its size/;
+  await expectFault(room.inspect(costly, never), "invalid_image_file", words);
+  expect(bounds).toEqual([[4096 * 4096, costly.size]]);
+  await until(() => seen.living.size === 0);
+  await room.close();
+});
+
+describe("the queue before the image worker", () => {
+  const start = (options: Partial<Parameters<typeof createTurns>[0]> = {}) => {
+    let now = 0;
+    const started: string[] = [];
+    const ends: (() => void)[] = [];
+    const turns = createTurns({
+      maxRunning: 2,
+      maxWaiting: 100,
+      who: "It",
+      clock: () => now,
+      ...options,
+    });
+    const run = (key: string) =>
+      turns.run({ signal: never, key }, () => {
+        started.push(key);
+        return new Promise<void>((end) => ends.push(end));
+      });
+    /** So much later, the job that began first ends. */
+    const later = async (ms: number): Promise<void> => {
+      await Bun.sleep(0);
+      now += ms;
+      ends.shift()?.();
+      await Bun.sleep(0);
+    };
+    return { run, later, started };
+  };
+  const ignore = (promise: Promise<void>): void => void promise.catch(() => undefined);
+
+  test("serves the key that has used the least time, and not the one that came first", async () => {
+    const { run, later, started } = start({ maxRunning: 1 });
+    for (let i = 0; i < 6; i++) ignore(run("slow"));
+    for (let i = 0; i < 6; i++) ignore(run("quick"));
+    await Bun.sleep(0);
+    const ms = { slow: 1000, quick: 100 };
+    for (let i = 0; i < 8; i++) await later(ms[started.at(-1) as keyof typeof ms]);
+    // Six of a tenth of a second are less than one of a second.
+    expect(started).toEqual(["slow", ...new Array(6).fill("quick"), "slow", "slow"]);
+  });
+
+  test("leaves one worker to the others where a key's jobs are slow", async () => {
+    const { run, later, started } = start();
+    ignore(run("quick"));
+    await later(10);
+    for (let i = 0; i < 6; i++) ignore(run("slow"));
+    await Bun.sleep(0);
+    expect(started).toEqual(["quick", "slow", "slow"]);
+    await later(2000);
+    // One of its jobs has ended and one goes on: the free worker waits for another key.
+    expect(started).toHaveLength(3);
+    ignore(run("quick"));
+    await Bun.sleep(0);
+    expect(started.at(-1)).toBe("quick");
+  });
+
+  test("lets a key that is alone use all of them", async () => {
+    const { run, later, started } = start();
+    for (let i = 0; i < 6; i++) ignore(run("slow"));
+    await later(2000);
+    await later(2000);
+    expect(started).toHaveLength(4);
+  });
+
+  test("holds so many of one key, and where it is full the key with most of them loses its latest", async () => {
+    const { run } = start({ maxWaiting: 6, maxWaitingOfKey: 5 });
+    const many = Array.from({ length: 7 }, () => run("many"));
+    await expectFault(run("many"), "overloaded", /full queue/);
+    const few = [run("few"), run("few"), run("few")];
+    await expectFault(many[6] as Promise<void>, "overloaded", /full queue/);
+    await expectFault(many[5] as Promise<void>, "overloaded", /full queue/);
+    const refused = await Promise.race([...few, Bun.sleep(5)]);
+    expect(refused).toBeUndefined();
+  });
+});

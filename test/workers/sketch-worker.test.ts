@@ -1,0 +1,191 @@
+/** Promises about `vexel-sketch` as the gateway runs it: in a process of its own, with the gateway's queries and errors. */
+import { afterAll, expect, test } from "bun:test";
+import { SketchError } from "@vexel/sketch";
+import sharp from "sharp";
+import { GatewayError } from "../../server/lib/gateway-error.ts";
+import type {
+  EditQuery,
+  FilePart,
+  GenerationQuery,
+  ImageFrame,
+  ImageReply,
+  WholeReply,
+} from "../../server/upstream/contract.ts";
+import { sketchErrorToGatewayError } from "../../server/workers/sketch/error-mapping.ts";
+import { createSketchWorker } from "../../server/workers/sketch/sketch-worker.ts";
+
+const worker = createSketchWorker({ idleMs: 60_000 });
+afterAll(() => worker.close());
+
+const target = { upstream: { id: "s", kind: "sketch", headers: {}, options: {} }, model: "s" };
+const query = (prompt: string, more: Partial<GenerationQuery> = {}): GenerationQuery => ({
+  model: "vexel-sketch",
+  prompt,
+  stream: false,
+  options: { size: "256x256" },
+  rest: {},
+  ...more,
+});
+const fileOf = (field: string, bytes: Uint8Array): FilePart => ({
+  field,
+  filename: `${field}.png`,
+  type: "image/png",
+  size: bytes.length,
+  stream: () => new Blob([bytes as Uint8Array<ArrayBuffer>]).stream(),
+  bytes: async () => bytes,
+});
+const editOf = (prompt: string, image: Uint8Array, more: Partial<EditQuery> = {}): EditQuery => ({
+  ...query(prompt, { options: {} }),
+  images: [{ kind: "file", file: fileOf("image", image) }],
+  files: [],
+  ...more,
+});
+const plain = (background: string): Promise<Uint8Array> =>
+  sharp({ create: { width: 64, height: 64, channels: 3, background } })
+    .png()
+    .toBuffer();
+const neverAborted = new AbortController().signal;
+
+function whole(reply: ImageReply): WholeReply {
+  if (reply.kind !== "whole") throw new Error("a stream came back");
+  return reply;
+}
+
+async function framesOf(reply: ImageReply): Promise<ImageFrame[]> {
+  if (reply.kind !== "stream") throw new Error("no stream came back");
+  const frames: ImageFrame[] = [];
+  for await (const event of reply.events) if (event.type !== "whole") frames.push(event);
+  return frames;
+}
+
+const bytesOf = ({ image }: { readonly image: unknown }): Uint8Array =>
+  (image as { readonly bytes: Uint8Array }).bytes;
+
+test("other requests are served while a large image is drawn", async () => {
+  await worker.generations(query("a boat"), target, neverAborted);
+  let last = performance.now();
+  let longest = 0;
+  const ticking = setInterval(() => {
+    longest = Math.max(longest, performance.now() - last);
+    last = performance.now();
+  }, 5);
+  const options = { size: "2048x2048", quality: "high" };
+  const reply = await worker.generations(
+    query("an oil painting of a city", { options }),
+    target,
+    neverAborted,
+  );
+  clearInterval(ticking);
+  expect(reply.kind).toBe("whole");
+  // Drawn in this process, the image would have blocked the event loop for most of a second.
+  expect(longest).toBeLessThan(300);
+});
+
+test("stream events arrive in order, and an error keeps its parameter", async () => {
+  const options = { size: "256x256", partial_images: 2 };
+  const reply = await worker.generations(
+    query("a fox", { stream: true, options }),
+    target,
+    neverAborted,
+  );
+  expect((await framesOf(reply)).map(({ type }) => type)).toEqual([
+    "partial",
+    "partial",
+    "completed",
+  ]);
+  const refused = worker.generations(
+    query("a fox", { options: { size: "1x1" } }),
+    target,
+    neverAborted,
+  );
+  const error = await refused.catch((thrown: unknown) => thrown);
+  if (!(error instanceof GatewayError)) throw error;
+  expect([error.fault, error.details.param]).toEqual(["invalid_value", "size"]);
+});
+
+test("a client that disconnects ends the drawing", async () => {
+  const controller = new AbortController();
+  const options = { size: "2048x2048", n: 8, quality: "max" };
+  const drawing = worker.generations(
+    query("a castle, oil", { options }),
+    target,
+    controller.signal,
+  );
+  setTimeout(() => controller.abort(new GatewayError("client_closed", "gone")), 200);
+  const began = performance.now();
+  const error = await drawing.catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(GatewayError);
+  expect(performance.now() - began).toBeLessThan(3000);
+});
+
+test("a whole response has every image, the facts of all of them and the sum of their usage", async () => {
+  const options = { size: "64x96", quality: "high", n: 2 };
+  const reply = whole(
+    await worker.generations(query("two cats, one moon", { options }), target, neverAborted),
+  );
+  expect(reply.results.map((result) => result.revised_prompt)).toEqual([
+    "vexel-sketch drew: two cats under a moon.",
+    "vexel-sketch drew: two cats under a moon.",
+  ]);
+  expect(reply.facts).toEqual({
+    size: "64x96",
+    quality: "high",
+    background: "opaque",
+    output_format: "png",
+  });
+  expect(reply.usage).toEqual({
+    total_tokens: 53,
+    input_tokens: 5,
+    output_tokens: 48,
+    input_tokens_details: { text_tokens: 5, image_tokens: 0 },
+    output_tokens_details: { text_tokens: 0, image_tokens: 48 },
+  });
+});
+
+test("the seed of the request decides the image, streamed or not", async () => {
+  const drawn = async (seed: number, stream: boolean): Promise<string> => {
+    const options = { size: "64x64" };
+    const reply = await worker.generations(
+      query("a house", { options, stream, rest: { seed } }),
+      target,
+      neverAborted,
+    );
+    const [image] = reply.kind === "whole" ? reply.results : await framesOf(reply);
+    return Buffer.from(image ? bytesOf(image) : []).toString("hex");
+  };
+  const first = await drawn(7, false);
+  expect(await drawn(7, true)).toBe(first);
+  expect(await drawn(8, false)).not.toBe(first);
+});
+
+test("uploads, masks and markup of an edit reach the drawing program", async () => {
+  const image = await plain("#3060c0");
+  const edited = async (more: Partial<EditQuery>): Promise<string> => {
+    const { results } = whole(
+      await worker.edits(editOf("a touch", image, more), target, neverAborted),
+    );
+    return Buffer.from(results[0] ? bytesOf(results[0]) : []).toString("hex");
+  };
+  const without = await edited({});
+  const overlay = fileOf("markup[0]", await plain("#00ff00"));
+  expect(await edited({ files: [overlay] })).not.toBe(without);
+  // Files of other form fields are no part of the edit.
+  expect(await edited({ files: [fileOf("notes", await plain("#00ff00"))] })).toBe(without);
+  const mask = { kind: "file", file: fileOf("mask", await plain("#ffffff")) } as const;
+  const refused = await edited({ mask }).catch((thrown: unknown) => thrown);
+  expect(refused).toMatchObject({ fault: "invalid_value", details: { param: "mask" } });
+});
+
+test("errors of the drawing program become gateway errors, and defects become internal errors", () => {
+  const refused = new SketchError("invalid_image_file", "The file is broken.", { param: "mask" });
+  expect(sketchErrorToGatewayError(refused, neverAborted)).toMatchObject({
+    fault: "invalid_image_file",
+    message: "The file is broken.",
+    details: { param: "mask" },
+  });
+  const gone = AbortSignal.abort();
+  expect(sketchErrorToGatewayError(gone.reason, gone)).toMatchObject({ fault: "client_closed" });
+  expect(sketchErrorToGatewayError(new RangeError("off by one"), neverAborted)).toMatchObject({
+    fault: "internal",
+  });
+});
