@@ -1,19 +1,19 @@
 /** vexel check: is the configuration valid, and (with --probe) are its upstreams there? */
 
 import { existsSync } from "node:fs";
-import { lengthOf } from "../server/embeddings/vector-formats.ts";
 import { fileText } from "../server/config/file-text.ts";
 import { loadSnapshot } from "../server/config/load-snapshot.ts";
 import { describeProblems } from "../server/config/problem.ts";
 import type { Defaults, Snapshot } from "../server/config/snapshot.ts";
+import { lengthOf } from "../server/embeddings/vector-formats.ts";
 import { GatewayError } from "../server/lib/gateway-error.ts";
-import { unknownSettings } from "../server/wiring/unknown-settings.ts";
 import type { EmbeddingsQuery, Upstream } from "../server/upstream/contract.ts";
+import { type Probe, probe } from "../server/upstream/probe.ts";
+import { createSend, isProxied } from "../server/upstream/transport/send.ts";
+import { unknownSettings } from "../server/wiring/unknown-settings.ts";
 import { createLocal } from "../server/workers/embedding/local.ts";
 import { inspectModelDirectory } from "../server/workers/embedding/model-directory.ts";
 import { isMiganInstalled } from "../server/workers/inpainting/migan.ts";
-import { type Probe, probe } from "../server/upstream/probe.ts";
-import { createSend, isProxied } from "../server/upstream/transport/send.ts";
 import { type Command, readArguments, settingsOrUsage, UsageError } from "./command.ts";
 
 const probeTimeoutMs = 10_000;

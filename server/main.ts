@@ -1,17 +1,17 @@
 /** Runs the gateway: read the configuration, build, listen, follow changes, drain, stop. */
 import { build, type Gateway } from "./app.ts";
+import { fileText } from "./config/file-text.ts";
+import { releaseAll } from "./lib/release-all.ts";
+import { createLog, type Log } from "./observe/log.ts";
+import type { Settings } from "./settings.ts";
+import { type FolderLock, lockFolder } from "./storage/folder-lock.ts";
+import { type KeyStore, openKeyStore } from "./storage/keys.ts";
 import { guardAgainstCrashes, stackOf } from "./wiring/crash-guard.ts";
 import { buildEngines } from "./wiring/embedded-models.ts";
 import { followConfiguration } from "./wiring/reload-config.ts";
-import { createLog, type Log } from "./observe/log.ts";
-import type { Settings } from "./settings.ts";
-import { fileText } from "./config/file-text.ts";
-import { releaseAll } from "./lib/release-all.ts";
 import { awaitStop, endProcess, untilStopped } from "./wiring/shutdown.ts";
-import { type FolderLock, lockFolder } from "./storage/folder-lock.ts";
-import { type KeyStore, openKeyStore } from "./storage/keys.ts";
-import { unknownSettings } from "./wiring/unknown-settings.ts";
 import { welcomeText } from "./wiring/startup-message.ts";
+import { unknownSettings } from "./wiring/unknown-settings.ts";
 
 export interface RunOptions {
   readonly settings: Settings;

@@ -3,14 +3,14 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { build, type Gateway } from "../server/app.ts";
-import { buildEngines } from "../server/wiring/embedded-models.ts";
-import { createLog, type Level } from "../server/observe/log.ts";
-import { readSettings } from "../server/settings.ts";
 import { loadSnapshot } from "../server/config/load-snapshot.ts";
 import { describeProblems } from "../server/config/problem.ts";
 import { TempStorage } from "../server/lib/temp-storage.ts";
+import { createLog, type Level } from "../server/observe/log.ts";
+import { readSettings } from "../server/settings.ts";
 import { LedgerFile, type LedgerRow } from "../server/storage/ledger-file.ts";
 import { underWay } from "../server/storage/ledger-journal.ts";
+import { buildEngines } from "../server/wiring/embedded-models.ts";
 
 export const testKey = "sk-test-0123456789abcdef";
 export const root = join(import.meta.dir, "..");

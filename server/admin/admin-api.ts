@@ -3,13 +3,13 @@ import { timingSafeEqual } from "node:crypto";
 import { z } from "zod";
 import { eventTypes } from "../../contract/events.ts";
 import { type Show, typesLike } from "../events/show-events.ts";
-import type { Incoming, Outgoing } from "../request/http-types.ts";
-import { parse } from "../api/parse-body.ts";
-import type { ShownTarget } from "../routing/show-target.ts";
+import { decoded, json } from "../http/json-response.ts";
+import type { Handler } from "../http/listen.ts";
+import { parse } from "../http/validate-body.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { keyHash } from "../lib/key-hash.ts";
-import type { Handler } from "../http/listen.ts";
-import { decoded, json } from "../api/models.ts";
+import type { Incoming, Outgoing } from "../request/http-types.ts";
+import type { ShownTarget } from "../routing/show-target.ts";
 
 export interface AdminOptions {
   /** Empty: the admin API is off. */

@@ -1,12 +1,11 @@
 /** POST /v1/images/edits: a multipart form with files, or JSON with references. */
 import { z } from "zod";
+import { outOfRange, parse } from "../http/validate-body.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
-import type { EditQuery, FilePart, ImageReply, ImageSource } from "../upstream/contract.ts";
 import type { Endpoint, NameModel, Read } from "../pipeline/endpoint.ts";
 import type { Form, Incoming } from "../request/http-types.ts";
-import { outOfRange, parse } from "./parse-body.ts";
+import type { EditQuery, FilePart, ImageReply, ImageSource } from "../upstream/contract.ts";
 import { withoutNulls } from "./fields.ts";
-import { writeImages } from "./image-response.ts";
 import {
   booleanFields,
   integerFields,
@@ -14,6 +13,7 @@ import {
   sharedFields,
   toQuery,
 } from "./image-fields.ts";
+import { writeImages } from "./image-response.ts";
 
 /** 20 MiB of base64, as OpenAI allows. */
 const maxUrl = 20 * 1024 * 1024;

@@ -4,10 +4,10 @@
  * tries each alternative on the whole of a long list. A test holds it to the schema.
  */
 import { z } from "zod";
+import { invalidType, nameOf, outOfRange, unsupportedValue } from "../http/validate-body.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { EmbeddingInput, EmbeddingsQuery, Rest } from "../upstream/contract.ts";
 import { type Purpose, purposeFields, readPurpose } from "../upstream/task-type.ts";
-import { invalidType, nameOf, outOfRange, unsupportedValue } from "./parse-body.ts";
 
 /**
  * Characters of one text. It is beyond the context of every embedding model (128,000 tokens today), and keeps the copies

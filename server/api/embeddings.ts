@@ -1,10 +1,12 @@
 /** POST /v1/embeddings, and the older path with the model in the address. */
-import { release } from "../lib/spill-buffer.ts";
-import { releaseWhole } from "../lib/chunked-bytes.ts";
-import type { EmbeddingsQuery, EmbeddingsReply } from "../upstream/contract.ts";
+
 import { countedTokens, estimateInputTokens } from "../embeddings/embedding-usage.ts";
-import type { Body, Endpoint, Written } from "../pipeline/endpoint.ts";
 import { inBase64, inNumbers } from "../embeddings/write-vectors.ts";
+import { releaseWhole } from "../lib/chunked-bytes.ts";
+import { release } from "../lib/spill-buffer.ts";
+import type { Endpoint, Written } from "../pipeline/endpoint.ts";
+import type { Body } from "../request/operation.ts";
+import type { EmbeddingsQuery, EmbeddingsReply } from "../upstream/contract.ts";
 import { embeddingsBody, engineEmbeddingsBody, readEmbeddingsBody } from "./embeddings-body.ts";
 import { withoutNulls } from "./fields.ts";
 

@@ -1,11 +1,11 @@
 /** POST /v1/images/generations. */
 import { z } from "zod";
-import type { GenerationQuery, ImageReply } from "../upstream/contract.ts";
+import { parse } from "../http/validate-body.ts";
 import type { Endpoint } from "../pipeline/endpoint.ts";
-import { parse } from "./parse-body.ts";
+import type { GenerationQuery, ImageReply } from "../upstream/contract.ts";
 import { withoutNulls } from "./fields.ts";
-import { writeImages } from "./image-response.ts";
 import { namedFields, sharedFields, toQuery } from "./image-fields.ts";
+import { writeImages } from "./image-response.ts";
 
 export const generationsBody = z.looseObject(sharedFields);
 const namedBody = z.looseObject(namedFields);

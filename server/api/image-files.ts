@@ -1,9 +1,10 @@
 /** GET /pictures/{name}: pictures that were asked for as links. The link is the secret: signed, and it expires. */
-import type { Incoming, Outgoing } from "../request/http-types.ts";
-import { refuse } from "../request/error-response.ts";
-import { GatewayError } from "../lib/gateway-error.ts";
+
 import type { Handler } from "../http/listen.ts";
 import { type ByteRange, rangeOf } from "../http/range.ts";
+import { GatewayError } from "../lib/gateway-error.ts";
+import { refuse } from "../request/error-response.ts";
+import type { Incoming, Outgoing } from "../request/http-types.ts";
 
 export interface PictureShelf {
   find(name: string): Promise<Shelved | undefined>;

@@ -1,6 +1,13 @@
 /** How pictures leave: as one JSON answer, or as server-sent events. */
+
+import { estimateImageUsage, withDetails } from "../images/estimate-image-usage.ts";
+import { inJson } from "../images/image-head.ts";
+import { sumOf } from "../images/image-usage.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { between, type StreamedText, writeJson } from "../lib/json-stream.ts";
+import type { WriteContext, Written } from "../pipeline/endpoint.ts";
+import type { Chunk } from "../pipeline/stream-response.ts";
+import type { Usage } from "../request/operation.ts";
 import { estimatedField } from "../upstream/adapters/openai/estimated-usage.ts";
 import { isOfGptFamily } from "../upstream/catalog/images/gpt-image.ts";
 import type {
@@ -15,11 +22,6 @@ import type {
   Rest,
   WholeReply,
 } from "../upstream/contract.ts";
-import type { Usage, WriteContext, Written } from "../pipeline/endpoint.ts";
-import { estimateImageUsage, withDetails } from "../images/estimate-image-usage.ts";
-import { sumOf } from "../images/image-usage.ts";
-import { inJson } from "../images/image-head.ts";
-import type { Chunk } from "../pipeline/stream-response.ts";
 
 export interface ImageContext extends WriteContext {
   /** The first half of the event names. */

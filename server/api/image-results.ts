@@ -1,10 +1,10 @@
 /** GET /v1/images/results/{id}: the answer to an image call whose caller left, or that was made with an Idempotency-Key. */
 import { authenticate } from "../auth/authenticate.ts";
-import type { Incoming, Outgoing } from "../request/http-types.ts";
-import type { KeptAnswers } from "../idempotency/idempotency-store.ts";
 import type { Snapshot } from "../config/snapshot.ts";
+import { decoded, json } from "../http/json-response.ts";
+import type { KeptAnswers } from "../idempotency/idempotency-store.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
-import { decoded, json } from "./models.ts";
+import type { Incoming, Outgoing } from "../request/http-types.ts";
 
 export interface ResultsOptions {
   readonly snapshot: () => Snapshot;

@@ -1,8 +1,9 @@
 /** GET /v1/models and /v1/engines, and one of each: only what the key may use. */
 import { authenticate } from "../auth/authenticate.ts";
-import type { Incoming, Outgoing } from "../request/http-types.ts";
 import { mayUse, unknownModel } from "../auth/resolve-model.ts";
 import type { Model, Snapshot } from "../config/snapshot.ts";
+import { decoded, json } from "../http/json-response.ts";
+import type { Incoming, Outgoing } from "../request/http-types.ts";
 
 export interface ModelsOptions {
   readonly snapshot: () => Snapshot;
@@ -54,18 +55,3 @@ export function createModels({ snapshot, startedAt, now }: ModelsOptions) {
 
 /** The clients that know engines encode a space as `+`, so a real plus arrives as %2B. */
 export const engineName = (part: string): string => decoded(part.replaceAll("+", " "));
-
-/** What is not well encoded is nobody's id. */
-export function decoded(part: string): string {
-  try {
-    return decodeURIComponent(part);
-  } catch {
-    return part;
-  }
-}
-
-export const json = (value: unknown, status = 200): Outgoing => ({
-  status,
-  headers: { "content-type": "application/json" },
-  body: JSON.stringify(value),
-});

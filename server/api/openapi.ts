@@ -1,12 +1,12 @@
 /** GET /openapi.json: the interface in OpenAPI 3.1, made from the schemas that validate. */
 import { z } from "zod";
+import { eventsQuery } from "../admin/admin-api.ts";
+import { type OwnRouteName, type RouteName, type RouteRow, routes } from "../http/routes.ts";
 import { editsBody, editsForm } from "./edits.ts";
 import { embeddingsBody, engineEmbeddingsBody } from "./embeddings-body.ts";
 import { generationsBody } from "./generations.ts";
-import { eventsQuery } from "../admin/admin-api.ts";
-import * as answers from "./response-schemas.ts";
 import { examples } from "./openapi-examples.ts";
-import { type OwnRouteName, type RouteName, type RouteRow, routes } from "../http/routes.ts";
+import * as answers from "./response-schemas.ts";
 
 type Json = Record<string, unknown>;
 

@@ -1,9 +1,9 @@
 /** GET /: a small page for a person who opens the address in a browser. No scripts, nothing from elsewhere. */
 import { authenticate } from "../auth/authenticate.ts";
-import type { Incoming, Outgoing } from "../request/http-types.ts";
 import { mayUse } from "../auth/resolve-model.ts";
 import type { Model, Snapshot } from "../config/snapshot.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
+import type { Incoming, Outgoing } from "../request/http-types.ts";
 
 export interface WelcomeOptions {
   readonly snapshot: () => Snapshot;

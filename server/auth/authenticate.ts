@@ -4,10 +4,9 @@ import { timingSafeEqual } from "node:crypto";
 import type { Key, Snapshot } from "../config/snapshot.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { keyHash } from "../lib/key-hash.ts";
-import { type Proven, prove } from "../lib/proven.ts";
+import { prove } from "../lib/proven.ts";
+import type { Caller } from "../request/caller.ts";
 import type { Fields } from "../request/http-types.ts";
-
-export type Caller = Proven<Key, "authenticated">;
 
 /** Everything behind the word: a key that has spaces is refused by name, not taken for none. */
 const bearer = /^bearer +(\S.*?) *$/i;

@@ -1,7 +1,7 @@
 /** The model of a request that names none. Old clients, and some of OpenAI's own, leave it out of image requests. */
 import type { Model, Snapshot } from "../config/snapshot.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
-import type { Caller } from "./authenticate.ts";
+import type { Caller } from "../request/caller.ts";
 import { mayUse } from "./resolve-model.ts";
 
 /** How many ids an error names. */

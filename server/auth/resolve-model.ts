@@ -2,10 +2,8 @@
 import type { Model, Snapshot } from "../config/snapshot.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { matches } from "../lib/glob.ts";
-import { type Proven, prove } from "../lib/proven.ts";
-import type { Caller } from "./authenticate.ts";
-
-export type Route = Proven<Model, "permitted">;
+import { prove } from "../lib/proven.ts";
+import type { Caller, Route } from "../request/caller.ts";
 
 export function resolve(
   id: string,

@@ -3,7 +3,7 @@
  * budgets that a call is charged to are asked in one step, so calls side by side cannot spend the same dollar twice.
  */
 import type { EventData } from "../../contract/events.ts";
-import type { Budgeted, Spender } from "../lib/budget.ts";
+import type { Budgeted, Reservation, Spender } from "../lib/budget.ts";
 import { endOf, type Period, periods, periodsAt } from "../lib/utc-periods.ts";
 import { Purse } from "./budget-counter.ts";
 import { overBudget, priceUnknown } from "./over-budget.ts";
@@ -19,18 +19,6 @@ export interface Estimate {
 }
 
 /** What is held for one call. It ends once: whatever is said after that changes nothing. */
-export interface Reservation {
-  /** US dollars. Undefined where nothing could be said. */
-  readonly estimate: number | undefined;
-  /**
-   * The call is over. Of unknown cost, it counts as what was estimated: rather too much than too little. `besides`: what may have been
-   * paid beside that.
-   */
-  settle(cost: number | undefined, besides?: number): void;
-  /** Nothing was paid, and nothing can have been. */
-  release(): void;
-}
-
 export interface ThresholdTold {
   readonly type: "budget.threshold";
   readonly data: EventData["budget.threshold"];

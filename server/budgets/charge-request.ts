@@ -1,19 +1,18 @@
 /** Between a call and the budgets it is charged to: holds what it may cost before, and settles what it did cost after. */
 
-import type { Budgeted } from "../lib/budget.ts";
+import type { HeldCall } from "../ledger/ledger.ts";
+import type { Budgeted, Reservation } from "../lib/budget.ts";
 import type { GatewayError } from "../lib/gateway-error.ts";
 import type { Signal } from "../lib/signal.ts";
+import type { Caller, Route } from "../request/caller.ts";
+import type { Operation } from "../request/operation.ts";
+import type { Trip } from "../request/request-record.ts";
 import type { EmbeddingsQuery, GenerationQuery } from "../upstream/contract.ts";
-import type { Budgets, Estimate, Reservation } from "./budgets.ts";
-import type { HeldCall } from "../ledger/ledger.ts";
-import type { Caller } from "../auth/authenticate.ts";
-import type { Operation } from "../pipeline/endpoint.ts";
+import { mayHaveBeenPaid } from "../upstream/may-have-been-billed.ts";
+import { isOnlyHeld, type MoneyQueue } from "./budget-queue.ts";
+import type { Budgets, Estimate } from "./budgets.ts";
 import { estimatePictures, estimateVectors, type Picturing } from "./estimate-cost.ts";
 import { LearnedCosts } from "./learned-costs.ts";
-import { mayHaveBeenPaid } from "../upstream/may-have-been-billed.ts";
-import type { Route } from "../auth/resolve-model.ts";
-import type { Trip } from "../request/request-record.ts";
-import { isOnlyHeld, type MoneyQueue } from "./budget-queue.ts";
 
 export interface SpendingOptions {
   readonly budgets: Budgets;

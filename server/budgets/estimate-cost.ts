@@ -1,7 +1,12 @@
 /** What a call may cost, before it is made: at the dearest of its targets, since nobody knows yet which will serve it. */
+
+import { type Policy, planPicture } from "../images/plan/plan.ts";
+import { costOf, type Delivered, dearestRow } from "../ledger/cost.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { TokenPrice } from "../lib/price.ts";
+import { type Load, loadOf } from "../request/request-load.ts";
 import { pictureTokens, unheardOf } from "../upstream/catalog/images/picture-tokens.ts";
+import { priceOf } from "../upstream/catalog/prices/embedding-price.ts";
 import { listedPicturePrice } from "../upstream/catalog/prices/index.ts";
 import type {
   EditQuery,
@@ -13,10 +18,6 @@ import type {
 import type { ImageTraits } from "../upstream/image-capabilities.ts";
 import { resolutionOf } from "../upstream/resolution.ts";
 import type { Estimate } from "./budgets.ts";
-import { costOf, type Delivered, dearestRow } from "../ledger/cost.ts";
-import { type Policy, planPicture } from "../images/plan/plan.ts";
-import { type Load, loadOf } from "../request/request-load.ts";
-import { priceOf } from "../embeddings/embeddings-cost.ts";
 
 /** What a model that is not asked for a size makes, or at most a little more than that. */
 const usualSize = "1024x1024";

@@ -7,13 +7,13 @@ import { knownEmbedding, spaceOf } from "../upstream/catalog/index.ts";
 import { isContextualModel } from "../upstream/contextual.ts";
 import type { Target, Upstream } from "../upstream/contract.ts";
 import { budgetOf, keyBudgets } from "./budget.ts";
+import { vectorHints } from "./embedding-warnings.ts";
 import { endsOn, endWarnings } from "./end-dates.ts";
 import { keyLimits, limitsOf, limitTable, modelLimits, targetLimits } from "./limits.ts";
 import type { Provided } from "./provision.ts";
 import type { Config } from "./read-yaml.ts";
 import type { Key, Model, Project, Snapshot, Source } from "./snapshot.ts";
 import { orderOf } from "./target-order.ts";
-import { vectorHints } from "./embedding-warnings.ts";
 import { buildWebhooks } from "./webhooks.ts";
 
 export interface Parts {

@@ -1,6 +1,5 @@
 /** The way in: the file (if there is one), the environment and the store -> a snapshot, or everything that is wrong. */
 import { build } from "./build-snapshot.ts";
-import type { InspectFolder } from "./validate-references.ts";
 import { embedded } from "./embedded.ts";
 import { fromEnvironment } from "./environment.ts";
 import { fileText } from "./file-text.ts";
@@ -8,6 +7,7 @@ import type { Environment } from "./parse-yaml.ts";
 import { aboutFile, type Problem } from "./problem.ts";
 import { readConfig } from "./read-yaml.ts";
 import type { Key, Snapshot } from "./snapshot.ts";
+import type { InspectFolder } from "./validate-references.ts";
 
 export interface LoadOptions {
   readonly path: string;

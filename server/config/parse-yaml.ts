@@ -1,10 +1,10 @@
 /** Text -> plain values, with the place of each and with `${...}` filled in. Nothing here knows what the values mean. */
 import { type Document, parseDocument, visit } from "yaml";
 import { type Place, placesIn } from "./lines.ts";
-import { offsetOf, pathOf } from "./yaml-location.ts";
 import type { Note, Path } from "./problem.ts";
 import { type Masked, mask, type Reference } from "./references.ts";
 import { badAliases, brokenSyntax, duplicateKeys, mostAliases } from "./syntax.ts";
+import { offsetOf, pathOf } from "./yaml-location.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 

@@ -2,13 +2,13 @@
 import type { Upstream } from "../upstream/contract.ts";
 import { kinds } from "../upstream/kinds.ts";
 import { checkDefaults } from "./check-defaults.ts";
-import { crosscheck, type InspectFolder } from "./validate-references.ts";
 import { explain, valueAt } from "./error-messages.ts";
 import { limitsOf } from "./limits.ts";
 import { type Environment, type Parsed, parse } from "./parse-yaml.ts";
 import { keyOf, type Note, type Problem } from "./problem.ts";
 import type { Provided } from "./provision.ts";
 import { type ConfigFile, fileSchema } from "./schema.ts";
+import { crosscheck, type InspectFolder } from "./validate-references.ts";
 
 export interface Config extends Omit<ConfigFile, "upstreams"> {
   readonly upstreams: readonly Upstream[];

@@ -1,8 +1,8 @@
 /** What is wrong with a file before anyone asks what it says: broken YAML, loose or endless aliases, a key given twice. */
 import { type Document, type ErrorCode, isScalar, visit } from "yaml";
 import type { Place } from "./lines.ts";
-import { pathOf } from "./yaml-location.ts";
 import type { Note } from "./problem.ts";
+import { pathOf } from "./yaml-location.ts";
 
 export const mostAliases = 100;
 

@@ -6,9 +6,9 @@
 import { stat } from "node:fs/promises";
 import { codeOf } from "../lib/error-code.ts";
 import { changes } from "./describe-changes.ts";
-import type { SnapshotHolder } from "./snapshot-holder.ts";
 import type { Loaded } from "./load-snapshot.ts";
 import { aboutFile, type Problem } from "./problem.ts";
+import type { SnapshotHolder } from "./snapshot-holder.ts";
 
 export interface WatchOptions {
   readonly path: string;

@@ -1,5 +1,7 @@
 /** Step 6 for vectors: what a target does not understand is served in another way where that is the same, or refused. */
 import { GatewayError } from "../lib/gateway-error.ts";
+import type { Route } from "../request/caller.ts";
+import type { Call, FirstStage, Stage } from "../request/stage.ts";
 import { canBeCutTo } from "../upstream/catalog/index.ts";
 import type {
   EmbeddingsQuery,
@@ -8,11 +10,9 @@ import type {
   Target,
 } from "../upstream/contract.ts";
 import { decodeTokens } from "./decode-tokens.ts";
-import { type Fitting, fittingOf, isPlain, refuseTogether } from "./parameter-changes.ts";
 import { inputsDependOnEachOther } from "./inputs-depend.ts";
-import type { Route } from "../auth/resolve-model.ts";
+import { type Fitting, fittingOf, isPlain, refuseTogether } from "./parameter-changes.ts";
 import { cutShort, lengthOf } from "./vector-formats.ts";
-import type { Call, FirstStage, Stage } from "../request/stage.ts";
 
 export type TraitsOf = (target: Target) => EmbeddingTraits;
 

@@ -1,13 +1,14 @@
 /** Calls that travel together: one question to the upstream, and to each caller what is its own. */
-import { GatewayError } from "../lib/gateway-error.ts";
-import { release } from "../lib/spill-buffer.ts";
+
 import { EncodedVector } from "../lib/codec/encoded-vector.ts";
-import { Cancel } from "../lib/signal.ts";
+import { GatewayError } from "../lib/gateway-error.ts";
 import { workOff } from "../lib/run-concurrently.ts";
-import type { EmbeddingInput, EmbeddingsQuery, EmbeddingsReply } from "../upstream/contract.ts";
-import { shareUsage } from "./share-usage.ts";
+import { Cancel } from "../lib/signal.ts";
+import { release } from "../lib/spill-buffer.ts";
 import { type Load, weightOf } from "../request/request-load.ts";
 import type { Call, Send } from "../request/stage.ts";
+import type { EmbeddingInput, EmbeddingsQuery, EmbeddingsReply } from "../upstream/contract.ts";
+import { shareUsage } from "./share-usage.ts";
 
 export type EmbeddingsSend = Send<EmbeddingsQuery, EmbeddingsReply>;
 

@@ -1,16 +1,16 @@
 /** Small calls for a busy target travel together: one call to the upstream instead of many. An idle one sees no change. */
 import { isEmpty } from "../lib/is-empty.ts";
+import type { Route } from "../request/caller.ts";
+import { itemsOf, limitsOf } from "../request/request-load.ts";
+import type { Stage } from "../request/stage.ts";
 import type {
   EmbeddingsQuery,
   EmbeddingsReply,
   EmbeddingTraits,
   Target,
 } from "../upstream/contract.ts";
-import { inputsDependOnEachOther } from "./inputs-depend.ts";
-import type { Route } from "../auth/resolve-model.ts";
-import { itemsOf, limitsOf } from "../request/request-load.ts";
-import type { Stage } from "../request/stage.ts";
 import { WaitingRoom } from "./batcher.ts";
+import { inputsDependOnEachOther } from "./inputs-depend.ts";
 
 export interface BatchOptions {
   readonly traits: (target: Target) => EmbeddingTraits;

@@ -1,9 +1,10 @@
 /** Before one target: calls go through while there is a free lane, else they wait for one, and leave together. */
-import type { EmbeddingsQuery, EmbeddingsReply } from "../upstream/contract.ts";
-import type { Route } from "../auth/resolve-model.ts";
+
+import type { Route } from "../request/caller.ts";
 import { type Load, loadOf } from "../request/request-load.ts";
-import { type EmbeddingsSend, Member, travel } from "./batch-request.ts";
 import type { Call } from "../request/stage.ts";
+import type { EmbeddingsQuery, EmbeddingsReply } from "../upstream/contract.ts";
+import { type EmbeddingsSend, Member, travel } from "./batch-request.ts";
 
 export interface WaitingRoomOptions {
   readonly next: EmbeddingsSend;

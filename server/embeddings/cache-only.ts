@@ -1,7 +1,8 @@
 /** Behind the memory: what comes here is not known, and a gateway that has too much to do asks nobody else for it. */
-import type { EmbeddingsQuery, EmbeddingsReply } from "../upstream/contract.ts";
+
 import { tooMuch } from "../limits/load-shedder.ts";
 import type { Stage } from "../request/stage.ts";
+import type { EmbeddingsQuery, EmbeddingsReply } from "../upstream/contract.ts";
 
 export const knownOnly: Stage<EmbeddingsQuery, EmbeddingsReply> = (next) => (call) =>
   call.trip.knownOnly ? Promise.reject(tooMuch()) : next(call);

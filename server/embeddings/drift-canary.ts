@@ -6,11 +6,11 @@
 
 import type { Model, Snapshot } from "../config/snapshot.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
-import { Cancel } from "../lib/signal.ts";
 import { workOff } from "../lib/run-concurrently.ts";
-import type { EmbeddingsQuery, Target, Vector } from "../upstream/contract.ts";
-import type { Reach } from "../upstream/client.ts";
+import { Cancel } from "../lib/signal.ts";
 import { askWithin, type OwnQuestions } from "../limits/internal-request.ts";
+import type { Reach } from "../upstream/client.ts";
+import type { EmbeddingsQuery, Target, Vector } from "../upstream/contract.ts";
 import { floatsOf } from "./vector-formats.ts";
 
 export interface CanaryOptions {

@@ -1,24 +1,8 @@
 /** What a call for vectors cost: what its upstream counted, times the price there. */
-import { listedVectorPrice } from "../upstream/catalog/prices/index.ts";
-import type { Target } from "../upstream/contract.ts";
+
 import type { Trip } from "../request/request-record.ts";
-
-/** Looked up once for each target. null: not known. */
-const prices = new WeakMap<Target, number | null>();
-
-function look(target: Target): number | null {
-  // What the configuration says wins over the vendor's list.
-  const dollars = target.price ? target.price.tokens?.textIn : listedVectorPrice(target);
-  const found = dollars ?? null;
-  prices.set(target, found);
-  return found;
-}
-
-/** US dollars for a million tokens. null: not known. */
-export function priceOf(target: Target): number | null {
-  const known = prices.get(target);
-  return known === undefined ? look(target) : known;
-}
+import { priceOf } from "../upstream/catalog/prices/embedding-price.ts";
+import type { Target } from "../upstream/contract.ts";
 
 /** `targets`: those that could have been asked. */
 export function vectorsCost(trip: Trip, targets: readonly Target[]): number | undefined {

@@ -3,9 +3,9 @@
  * remove duplicates from it, share it with other requests, add other inputs to it, or split it.
  */
 import { isEmpty } from "../lib/is-empty.ts";
+import type { Route } from "../request/caller.ts";
 import { asksForContext } from "../upstream/contextual.ts";
 import type { EmbeddingsQuery } from "../upstream/contract.ts";
-import type { Route } from "../auth/resolve-model.ts";
 
 export const inputsDependOnEachOther = (
   { rest }: Pick<EmbeddingsQuery, "rest">,

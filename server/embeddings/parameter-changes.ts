@@ -1,11 +1,11 @@
 /** What must change in a question before one target can serve it, and what that target cannot do at all. */
 import type { Model } from "../config/snapshot.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
+import { loadOf } from "../request/request-load.ts";
 import { canBeCutTo, type KnownEmbedding } from "../upstream/catalog/index.ts";
 import type { EmbeddingsQuery, EmbeddingTraits } from "../upstream/contract.ts";
 import { wordFor } from "../upstream/task-type.ts";
 import type { TokenizerName } from "../upstream/tokenizers.ts";
-import { loadOf } from "../request/request-load.ts";
 
 export interface Fitting {
   /** Fields of the caller's that are served in another way than by passing them on. */

@@ -1,8 +1,8 @@
 /** What is being asked upstream at this moment, so that nobody asks for the same again but waits for it. */
 import { GatewayError } from "../lib/gateway-error.ts";
 import { Cancel } from "../lib/signal.ts";
-import type { EmbeddingsQuery } from "../upstream/contract.ts";
 import type { Call } from "../request/stage.ts";
+import type { EmbeddingsQuery } from "../upstream/contract.ts";
 import type { Known } from "./cache/embedding-cache.ts";
 import { lasting } from "./vector-formats.ts";
 

@@ -1,7 +1,10 @@
 /** A call larger than the model's targets can take travels in parts, side by side, and comes back as one. */
 import { GatewayError } from "../lib/gateway-error.ts";
-import { Cancel } from "../lib/signal.ts";
 import { workOff } from "../lib/run-concurrently.ts";
+import { Cancel } from "../lib/signal.ts";
+import type { Route } from "../request/caller.ts";
+import { cut, itemsOf, type Load, limitsOf, part, type Range } from "../request/request-load.ts";
+import type { Call, Send, Stage } from "../request/stage.ts";
 import type {
   EmbeddingsQuery,
   EmbeddingsReply,
@@ -11,10 +14,7 @@ import type {
 } from "../upstream/contract.ts";
 import { placedIn } from "../upstream/rejected-input.ts";
 import { inputsDependOnEachOther } from "./inputs-depend.ts";
-import type { Route } from "../auth/resolve-model.ts";
 import { areOfOneLength } from "./vector-formats.ts";
-import { cut, itemsOf, type Load, limitsOf, part, type Range } from "../request/request-load.ts";
-import type { Call, Send, Stage } from "../request/stage.ts";
 
 export interface SplitOptions {
   readonly traits: (target: Target) => EmbeddingTraits;

@@ -1,13 +1,13 @@
 /** Vectors between their two wire forms: JSON numbers, and base64 of packed little-endian float32. */
 import { decodeText } from "../lib/codec/base64.ts";
-import { EncodedVector } from "../lib/codec/encoded-vector.ts";
-import { deskFor } from "../lib/codec/wasm-memory.ts";
 import {
   type Soundness,
   soundnessOf,
   soundnessOfNumbers,
   soundnessOnDesk,
 } from "../lib/codec/check-vector.ts";
+import { EncodedVector } from "../lib/codec/encoded-vector.ts";
+import { deskFor } from "../lib/codec/wasm-memory.ts";
 import type { Vector } from "../upstream/contract.ts";
 
 /** Undefined when it is not base64 of whole float32 numbers. */

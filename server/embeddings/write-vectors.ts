@@ -1,8 +1,9 @@
 /** An embeddings answer as OpenAI writes it. Put together by hand: a vector is thousands of signs that need no escaping. */
-import { mostBytes, printFloats } from "../lib/codec/print-floats.ts";
+
 import { EncodedVector } from "../lib/codec/encoded-vector.ts";
-import type { EmbeddingsReply, Vector } from "../upstream/contract.ts";
+import { mostBytes, printFloats } from "../lib/codec/print-floats.ts";
 import type { Part, Parts } from "../request/http-types.ts";
+import type { EmbeddingsReply, Vector } from "../upstream/contract.ts";
 import { floatsOf, lengthOf, toBase64 } from "./vector-formats.ts";
 
 const entry = (index: number): string => `{"object":"embedding","index":${index},"embedding":`;

@@ -1,6 +1,7 @@
 /** The text fields of a form in the encoding that they were sent in: UTF-8, unless the form says otherwise. */
-import type { FormField } from "../request/http-types.ts";
+
 import { GatewayError } from "../lib/gateway-error.ts";
+import type { FormField } from "../request/http-types.ts";
 
 /** A text field as it came. */
 export interface TextPart {

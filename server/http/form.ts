@@ -1,11 +1,12 @@
 /** Step 3: a multipart form, read as it comes and bounded; its files go to the spool. */
-import type { Form } from "../request/http-types.ts";
+
 import { GatewayError } from "../lib/gateway-error.ts";
 import { release } from "../lib/spill-buffer.ts";
 import type { TempAccount, TempStorage } from "../lib/temp-storage.ts";
-import { type Arriving, checkEncoding, type Reception, readChunks } from "./read-body.ts";
+import type { Form } from "../request/http-types.ts";
 import { decodeFields, type TextPart } from "./form-charset.ts";
 import { boundaryOf, charsetOf, type IncomingPart, readParts } from "./multipart.ts";
+import { type Arriving, checkEncoding, type Reception, readChunks } from "./read-body.ts";
 import { type Spooled, type SpoolLimits, spool } from "./spool.ts";
 
 export interface FormLimits extends SpoolLimits {

@@ -1,18 +1,18 @@
 /** Step 1: bytes arrive. Turns a request into an `Incoming`, finds its row, and turns the `Outgoing` into bytes. */
 import { type FaultName, faults } from "../../contract/faults.ts";
-import type { Fields, Form, Incoming, Outgoing } from "../request/http-types.ts";
-import { refuse, toFault } from "../request/error-response.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { newRequestId } from "../lib/request-id.ts";
-import { type Reception, readJson } from "./read-body.ts";
+import { refuse, toFault } from "../request/error-response.ts";
+import type { Fields, Form, Incoming, Outgoing } from "../request/http-types.ts";
+import { createPatience, type Patience } from "./body-timeout.ts";
 import { type Cors, preflight } from "./cors.ts";
 import { type FormLimits, readForm } from "./form.ts";
-import type { ConnectionReport } from "./server/connection-limit.ts";
-import type { Content } from "./server/request-body.ts";
-import type { Exchange } from "./server/request.ts";
-import { type Server, startServer } from "./server/server.ts";
-import { createPatience, type Patience } from "./body-timeout.ts";
+import { type Reception, readJson } from "./read-body.ts";
 import { type Match, match, type RouteName, routes } from "./routes.ts";
+import type { ConnectionReport } from "./server/connection-limit.ts";
+import type { Exchange } from "./server/request.ts";
+import type { Content } from "./server/request-body.ts";
+import { type Server, startServer } from "./server/server.ts";
 
 /** `part` is the varying part of the address, still encoded. */
 export type Handler = (incoming: Incoming, part: string) => Promise<Outgoing> | Outgoing;

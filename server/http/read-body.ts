@@ -1,12 +1,12 @@
 /** Step 3: a body, read once and bounded; as JSON, or as it comes for a form. */
 
 import { isUtf8 } from "node:buffer";
-import type { Fields } from "../request/http-types.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { release } from "../lib/spill-buffer.ts";
-import { type Content, incompleteBody } from "./server/request-body.ts";
-import { JsonBounds, jsonBounds } from "./json-bounds.ts";
+import type { Fields } from "../request/http-types.ts";
 import type { Patience } from "./body-timeout.ts";
+import { JsonBounds, jsonBounds } from "./json-bounds.ts";
+import { type Content, incompleteBody } from "./server/request-body.ts";
 
 /** Smaller bodies have no room to pass any other bound than that on levels. */
 const smallBytes = 16 * 1024;

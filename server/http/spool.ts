@@ -1,9 +1,10 @@
 /** Uploaded files: small ones stay in memory, others wait on disk until the call is over. */
-import type { FilePart } from "../request/http-types.ts";
+
 import { GatewayError } from "../lib/gateway-error.ts";
-import { NamelessFile } from "../lib/unlinked-temp-file.ts";
 import { sniffImage, sniffLength } from "../lib/sniff-image.ts";
 import type { TempAccount } from "../lib/temp-storage.ts";
+import { NamelessFile } from "../lib/unlinked-temp-file.ts";
+import type { FilePart } from "../request/http-types.ts";
 import type { IncomingPart } from "./multipart.ts";
 
 export interface SpoolLimits {

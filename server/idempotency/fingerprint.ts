@@ -1,7 +1,7 @@
 /** What makes two image calls the same: every field, and every byte of every file, in whichever order fields were sent. */
 import { createHash, type Hash } from "node:crypto";
+import type { Operation } from "../request/operation.ts";
 import type { EditQuery, FilePart, GenerationQuery, ImageSource } from "../upstream/contract.ts";
-import type { Operation } from "../pipeline/endpoint.ts";
 
 export async function fingerprintOf(
   operation: Operation,

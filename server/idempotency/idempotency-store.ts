@@ -3,10 +3,11 @@
  * a twin that comes while the first is under way waits for it; and a picture whose caller left before it was done goes to
  * whoever asks the same again, or asks for it by the id of the call.
  */
-import type { AnswerShelf, KeptAnswer, Recorder } from "../lib/response-store.ts";
-import { GatewayError } from "../lib/gateway-error.ts";
-import type { Signal } from "../lib/signal.ts";
+
 import { unlessAborted } from "../lib/abortable.ts";
+import { GatewayError } from "../lib/gateway-error.ts";
+import type { AnswerShelf, KeptAnswer, Recorder } from "../lib/response-store.ts";
+import type { Signal } from "../lib/signal.ts";
 import { hungUp } from "../request/deadline.ts";
 import { Going, idName, idsOf, nameOf } from "./in-flight-request.ts";
 import { LostAnswers } from "./orphaned-responses.ts";

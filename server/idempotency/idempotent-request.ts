@@ -1,18 +1,19 @@
 /** One paid call and its caller: whether it was made before, and what becomes of the answer when the caller is gone. */
+
+import type { Again } from "../images/image-links.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { Streamed } from "../lib/json-stream.ts";
 import type { Scratch } from "../lib/request-temp.ts";
 import type { Signal } from "../lib/signal.ts";
-import type { GenerationQuery } from "../upstream/contract.ts";
-import type { Operation } from "../pipeline/endpoint.ts";
-import { fingerprintOf } from "./fingerprint.ts";
-import type { Going } from "./in-flight-request.ts";
 import type { Incoming, Leaving, Part } from "../request/http-types.ts";
-import type { KeptAnswers } from "./idempotency-store.ts";
-import { lasting } from "./detached-stream.ts";
-import { mayHaveBeenPaid } from "../upstream/may-have-been-billed.ts";
-import type { Again } from "../images/image-links.ts";
+import type { Operation } from "../request/operation.ts";
 import type { Trip } from "../request/request-record.ts";
+import type { GenerationQuery } from "../upstream/contract.ts";
+import { mayHaveBeenPaid } from "../upstream/may-have-been-billed.ts";
+import { lasting } from "./detached-stream.ts";
+import { fingerprintOf } from "./fingerprint.ts";
+import type { KeptAnswers } from "./idempotency-store.ts";
+import type { Going } from "./in-flight-request.ts";
 
 export interface KeepingOptions {
   readonly kept: KeptAnswers;

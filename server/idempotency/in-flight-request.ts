@@ -1,8 +1,8 @@
 /** A call that is being made, and what is kept of it: for those who wait for it, and for those who ask later. */
 import { createHash } from "node:crypto";
-import type { AnswerFacts, Recorder } from "../lib/response-store.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { Streamed } from "../lib/json-stream.ts";
+import type { AnswerFacts, Recorder } from "../lib/response-store.ts";
 import type { Ask, Failed, KeptAnswers } from "./idempotency-store.ts";
 
 /** Of one answer: whoever comes after so many that wait for it makes their own. */

@@ -5,17 +5,17 @@
  */
 import { imageSize } from "../lib/image-size.ts";
 import { base64Length } from "../lib/json-stream.ts";
-import { lie } from "../embeddings/verify-embeddings.ts";
+import { invalidResponse } from "../request/invalid-response.ts";
 import { bytesOf, type Held, startOf, typeOf } from "./image-head.ts";
 
 /** Throws GatewayError for what is no picture, or not all of one. */
 export async function checkWhole(picture: Held): Promise<void> {
   const type = typeOf(picture);
-  if (type === undefined) throw lie("its picture is not a picture");
+  if (type === undefined) throw invalidResponse("its picture is not a picture");
   const kind = kinds[type];
   if (!kind) return;
   if (kind.endsWell(await endOf(picture), picture)) return;
-  if (!kind.isWhole(await bytesOf(picture))) throw lie("its picture breaks off");
+  if (!kind.isWhole(await bytesOf(picture))) throw invalidResponse("its picture breaks off");
 }
 
 interface Kind {

@@ -1,17 +1,12 @@
 /** More pictures than a target makes in one call: several calls side by side, gathered into one answer. */
 import { GatewayError } from "../lib/gateway-error.ts";
-import type {
-  GenerationQuery,
-  ImageEvent,
-  ImageReply,
-  WholeReply,
-} from "../upstream/contract.ts";
+import type { Lost } from "../request/missing.ts";
+import type { GenerationQuery, ImageEvent, ImageReply, WholeReply } from "../upstream/contract.ts";
 import { atWork } from "../upstream/may-have-been-billed.ts";
+import { together } from "./merge-responses.ts";
 import { merged } from "./merge-streams.ts";
-import type { Lost } from "./missing-images.ts";
 import type { Plan } from "./plan/plan.ts";
 import { seedAfter } from "./seeds.ts";
-import { together } from "./merge-responses.ts";
 
 /** One caller shall not take all of an upstream's places. */
 const maxParallel = 4;

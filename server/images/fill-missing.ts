@@ -2,15 +2,17 @@
  * Of several pictures some came and some did not: those are asked of the model's other targets, where the fault says that
  * this is right. What came is kept, and nobody is asked for it again.
  */
-import type { GenerationQuery, ImageEvent, ImageReply } from "../upstream/contract.ts";
-import { eventsOf, picturesIn } from "./fan-out.ts";
-import { countOf, type Lost, type Missing, missingOf } from "./missing-images.ts";
-import { seedAfter } from "./seeds.ts";
-import { SetAside } from "./completed-part.ts";
-import { together } from "./merge-responses.ts";
+
 import { toFault } from "../request/error-response.ts";
-import { isUnsent, mayHaveCost, mayTryElsewhere } from "../routing/retry-policy.ts";
+import type { Lost, Missing } from "../request/missing.ts";
 import type { Call, Send, Stage } from "../request/stage.ts";
+import { isUnsent, mayHaveCost, mayTryElsewhere } from "../routing/retry-policy.ts";
+import type { GenerationQuery, ImageEvent, ImageReply } from "../upstream/contract.ts";
+import { SetAside } from "./completed-part.ts";
+import { eventsOf, picturesIn } from "./fan-out.ts";
+import { together } from "./merge-responses.ts";
+import { countOf, missingOf } from "./missing-images.ts";
+import { seedAfter } from "./seeds.ts";
 
 export const complete =
   <Q extends GenerationQuery>(): Stage<Q, ImageReply> =>

@@ -1,6 +1,10 @@
 /** One target draws what was planned for it: its sources made ready, its calls made, its pictures finished. */
 import type { Scratch } from "../lib/request-temp.ts";
 import type { Signal } from "../lib/signal.ts";
+import type { Usage } from "../request/operation.ts";
+import type { Call, Stage } from "../request/stage.ts";
+import { mayTryElsewhere } from "../routing/retry-policy.ts";
+import { nameOf } from "../routing/routing-steps.ts";
 import type {
   EditQuery,
   FilePart,
@@ -16,17 +20,13 @@ import type {
   MaskForm,
   Seen,
 } from "../workers/image/image-worker.ts";
-import type { Usage } from "../pipeline/endpoint.ts";
-import { billed } from "./image-cost.ts";
 import { fanOut } from "./fan-out.ts";
-import { type Conversion, finishReply, upTo } from "./post-process.ts";
+import { billed } from "./image-cost.ts";
 import type { Held } from "./image-head.ts";
 import { type Policy, planPicture } from "./plan/plan.ts";
+import { type Conversion, finishReply, upTo } from "./post-process.ts";
 import { Shortage } from "./record-missing.ts";
 import { prepare } from "./sources/sources.ts";
-import { nameOf } from "../routing/routing-steps.ts";
-import { mayTryElsewhere } from "../routing/retry-policy.ts";
-import type { Call, Stage } from "../request/stage.ts";
 
 /** Whose work a job on a picture is, and where its result goes. */
 export interface PictureJob {

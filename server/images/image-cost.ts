@@ -1,4 +1,7 @@
 /** What drawing cost: of a whole answer at once, of a stream picture by picture. Where one is not known, the sum is not. */
+
+import { costOf, type Split } from "../ledger/cost.ts";
+import type { Trip } from "../request/request-record.ts";
 import { listedPicturePrice } from "../upstream/catalog/prices/index.ts";
 import type {
   GenerationQuery,
@@ -11,8 +14,6 @@ import type {
   Target,
   WholeReply,
 } from "../upstream/contract.ts";
-import { costOf, type Split } from "../ledger/cost.ts";
-import type { Trip } from "../request/request-record.ts";
 
 export interface Ordered {
   readonly operation: "generations" | "edits";

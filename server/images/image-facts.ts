@@ -1,7 +1,7 @@
 /** What is said of a delivered picture: what its own bytes show, and else what those who know have said. */
 import type { ImageFacts } from "../upstream/contract.ts";
-import { alphaIn, type Held, sizeIn, typeOf } from "./image-head.ts";
 import { apart, readSize } from "../upstream/image-sizes.ts";
+import { alphaIn, type Held, sizeIn, typeOf } from "./image-head.ts";
 
 /** What a target was asked for natively. */
 export interface AskedFacts extends ImageFacts {

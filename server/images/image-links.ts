@@ -6,8 +6,8 @@ import { GatewayError } from "../lib/gateway-error.ts";
 import type { Scratch } from "../lib/request-temp.ts";
 import type { Signal } from "../lib/signal.ts";
 import type { Target } from "../upstream/contract.ts";
-import type { Held } from "./image-head.ts";
 import { checkWhole } from "./check-truncation.ts";
+import type { Held } from "./image-head.ts";
 
 export interface Links {
   /** Stores a picture and returns its link. */

@@ -1,6 +1,7 @@
 /** Usage of several images: the sum where each reports its own, and shares where one report is for all. */
-import type { ImageUsage, Rest } from "../upstream/contract.ts";
+
 import { shareUsage } from "../embeddings/share-usage.ts";
+import type { ImageUsage, Rest } from "../upstream/contract.ts";
 
 /** With the details where all tell them, and of the same kinds. */
 export const sumOf = (

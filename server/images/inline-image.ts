@@ -2,8 +2,8 @@
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { Scratch } from "../lib/request-temp.ts";
 import { sniffImage } from "../lib/sniff-image.ts";
-import type { FilePart } from "../upstream/contract.ts";
 import { gatherPicture } from "../upstream/collect-image.ts";
+import type { FilePart } from "../upstream/contract.ts";
 import { asFile } from "../workers/image/converted-file.ts";
 
 /** Decoded piece by piece, so that a large one goes to disk without lying in memory a second time. */

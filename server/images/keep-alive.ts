@@ -3,8 +3,9 @@
  * before its first brace. The status is 200 by then, so a failure is told in the body alone; so is whatever the headers of
  * the answer would have said.
  */
-import { orAfter } from "../lib/with-timeout.ts";
+
 import { unheard } from "../lib/ignore-rejection.ts";
+import { orAfter } from "../lib/with-timeout.ts";
 import type { Leaving, Outgoing } from "../request/http-types.ts";
 
 export async function stayAlive(outcome: Promise<Outgoing>, ms: number): Promise<Outgoing> {

@@ -1,8 +1,8 @@
 /** Several answers as one: all of their pictures, and what is true of all of them. */
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { WholeReply } from "../upstream/contract.ts";
-import { sumOf } from "./image-usage.ts";
 import { shared } from "./image-facts.ts";
+import { sumOf } from "./image-usage.ts";
 
 export function together(replies: readonly WholeReply[]): WholeReply {
   const [first] = replies;

@@ -1,24 +1,7 @@
 /** Pictures that were asked for and are not there: how many, and what they failed with. */
 import type { FaultName } from "../../contract/faults.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
-
-export interface Lost {
-  readonly count: number;
-  /** What it failed with. Undefined: there were fewer than the upstream was asked for. */
-  readonly error: unknown;
-  /** The upstream may have made them all the same, and no answer tells what that cost. */
-  readonly unsure?: boolean;
-}
-
-/** What could not be had of pictures of which others could. */
-export interface Missing {
-  readonly count: number;
-  readonly fault: FaultName;
-  /** What the first of them failed with, where something failed. */
-  readonly error?: unknown;
-  /** All of them, by what they failed with. */
-  readonly lost: readonly Lost[];
-}
+import type { Lost, Missing } from "../request/missing.ts";
 
 export const missingFor = (count: number, error: unknown): Missing => toMissing([{ count, error }]);
 

@@ -1,9 +1,9 @@
 /** The first step of a chain: a prompt is shown to a moderation, where the model has one, before any picture is paid for. */
 import { GatewayError } from "../lib/gateway-error.ts";
-import type { GenerationQuery, ImageReply } from "../upstream/contract.ts";
-import type { Reach } from "../upstream/client.ts";
 import { askWithin, type OwnQuestions } from "../limits/internal-request.ts";
 import type { Call, Stage } from "../request/stage.ts";
+import type { Reach } from "../upstream/client.ts";
+import type { GenerationQuery, ImageReply } from "../upstream/contract.ts";
 
 export interface ModerateOptions<Q> {
   readonly ask: Reach["moderation"];

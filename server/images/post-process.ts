@@ -1,5 +1,6 @@
 /** What becomes of a picture between the upstream and the caller: fetched, converted, and described as it truly is. */
 import { GatewayError } from "../lib/gateway-error.ts";
+import { invalidResponse } from "../request/invalid-response.ts";
 import type {
   ImageEvent,
   ImageFacts,
@@ -9,11 +10,10 @@ import type {
   Picture,
   WholeReply,
 } from "../upstream/contract.ts";
-import { lie } from "../embeddings/verify-embeddings.ts";
+import { checkWhole } from "./check-truncation.ts";
 import { type AskedFacts, factsOf, qualityOf, shared, unheeded } from "./image-facts.ts";
 import { type Held, typeOf } from "./image-head.ts";
 import type { Finish } from "./plan/plan.ts";
-import { checkWhole } from "./check-truncation.ts";
 
 /** What finishing needs of the rest of the house, for one call. */
 export interface Workshop {
@@ -183,7 +183,8 @@ async function finished(
   const { finish, stream } = wanted;
   const { as, format, opaque } = finish;
   if (image.kind === "url") {
-    if (!/^(https?:\/\/|data:image\/)/.test(image.url)) throw lie("a link that is not a link");
+    if (!/^(https?:\/\/|data:image\/)/.test(image.url))
+      throw invalidResponse("a link that is not a link");
     const mustFetch =
       stream ||
       as === "b64_json" ||

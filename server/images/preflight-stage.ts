@@ -1,7 +1,7 @@
 /** Before any upstream is asked: how many, can anyone do it at all, and are the uploads what they should be. */
 import { GatewayError } from "../lib/gateway-error.ts";
-import type { EditQuery, GenerationQuery, ImageReply, Target } from "../upstream/contract.ts";
 import type { Call, Stage } from "../request/stage.ts";
+import type { EditQuery, GenerationQuery, ImageReply, Target } from "../upstream/contract.ts";
 
 export const countImages =
   <Q extends GenerationQuery>(): Stage<Q, ImageReply> =>

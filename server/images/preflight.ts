@@ -1,11 +1,11 @@
 /** Before an edit is asked of anyone: every picture is what it should be, to the last byte, and the mask fits. */
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { Scratch } from "../lib/request-temp.ts";
-import type { Signal } from "../lib/signal.ts";
 import { workOff } from "../lib/run-concurrently.ts";
+import type { Signal } from "../lib/signal.ts";
 import type { EditQuery, FilePart, ImageSource } from "../upstream/contract.ts";
-import type { Darkroom, Seen, Source } from "../workers/image/image-worker.ts";
 import { isFile, sizeOf } from "../workers/image/image-source.ts";
+import type { Darkroom, Seen, Source } from "../workers/image/image-worker.ts";
 import { inlinePicture, isDataUrl } from "./inline-image.ts";
 
 export interface EditRules {

@@ -1,13 +1,14 @@
 /** What one target was asked for and did not make, in the account of the call: its steps, and what may have been paid for. */
 import type { Signal } from "../lib/signal.ts";
+import { toFault } from "../request/error-response.ts";
+import type { Lost } from "../request/missing.ts";
+import type { Trip } from "../request/request-record.ts";
+import { faultOf } from "../routing/retry-policy.ts";
+import { nameOf } from "../routing/routing-steps.ts";
 import type { ImageEvent, Target } from "../upstream/contract.ts";
 import { mayHaveBeenPaid } from "../upstream/may-have-been-billed.ts";
-import { toFault } from "../request/error-response.ts";
-import { nameOf } from "../routing/routing-steps.ts";
-import { faultOf } from "../routing/retry-policy.ts";
-import type { Trip } from "../request/request-record.ts";
 import { picturesIn } from "./fan-out.ts";
-import { countOf, type Lost, lostOf, missingOf, wordsOf } from "./missing-images.ts";
+import { countOf, lostOf, missingOf, wordsOf } from "./missing-images.ts";
 
 export interface Drawn {
   readonly trip: Trip;

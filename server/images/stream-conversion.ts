@@ -1,5 +1,8 @@
 /** A stream for those who asked for one and a whole answer for those who did not, whatever the upstream gave. */
 import { GatewayError } from "../lib/gateway-error.ts";
+import { toFault } from "../request/error-response.ts";
+import { invalidResponse } from "../request/invalid-response.ts";
+import type { Call, Stage } from "../request/stage.ts";
 import type {
   GenerationQuery,
   ImageEvent,
@@ -10,9 +13,6 @@ import type {
 } from "../upstream/contract.ts";
 import { sharesOf, sumOf } from "./image-usage.ts";
 import { missingFor } from "./missing-images.ts";
-import { toFault } from "../request/error-response.ts";
-import { lie } from "../embeddings/verify-embeddings.ts";
-import type { Call, Stage } from "../request/stage.ts";
 
 export const asAsked =
   <Q extends GenerationQuery>(): Stage<Q, ImageReply> =>
@@ -42,7 +42,8 @@ async function* toFrames<Q extends GenerationQuery>(
   if (came < asked) throw short(asked - came, asked, trip.missing?.error ?? tooFew());
 }
 
-const tooFew = (): GatewayError => lie("it holds fewer pictures than the upstream was asked for");
+const tooFew = (): GatewayError =>
+  invalidResponse("it holds fewer pictures than the upstream was asked for");
 
 /** The others are paid for. A defect stays one. */
 const short = (missing: number, asked: number, error: unknown): unknown =>
@@ -69,7 +70,7 @@ function* framesOf(reply: WholeReply): Generator<ImageFrame> {
   const shares = reply.usage && sharesOf(reply.usage, reply.results.length);
   for (const [at, { image, rest, revised_prompt }] of reply.results.entries()) {
     const usage = shares?.[at];
-    if (image.kind === "url") throw lie("a link, which a stream cannot carry");
+    if (image.kind === "url") throw invalidResponse("a link, which a stream cannot carry");
     yield {
       type: "completed",
       image,

@@ -3,8 +3,8 @@
  * journal at once; from there rows go into the file in groups, so a busy gateway pays for few transactions.
  */
 import { GatewayError } from "../lib/gateway-error.ts";
-import type { HeldCall } from "../storage/reservation-log.ts";
 import type { LedgerRow } from "../storage/ledger-file.ts";
+import type { HeldCall } from "../storage/reservation-log.ts";
 
 export type { HeldCall, LedgerRow };
 

@@ -19,3 +19,16 @@ export interface Budgeted extends Spender {
   readonly name: string;
   readonly budget: Budget;
 }
+
+/** What is held of budgets for one request. */
+export interface Reservation {
+  /** US dollars. Undefined where nothing could be said. */
+  readonly estimate: number | undefined;
+  /**
+   * The call is over. Of unknown cost, it counts as what was estimated: rather too much than too little. `besides`: what may have been
+   * paid beside that.
+   */
+  settle(cost: number | undefined, besides?: number): void;
+  /** Nothing was paid, and nothing can have been. */
+  release(): void;
+}

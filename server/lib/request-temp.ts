@@ -1,8 +1,9 @@
 /** What one call puts aside because it is too large to hold: cleared away when the call is over. */
-import { Allowance, Held } from "./spill-buffer.ts";
-import { NamelessFile } from "./unlinked-temp-file.ts";
+
 import { releaseAll } from "./release-all.ts";
+import { Allowance, Held } from "./spill-buffer.ts";
 import type { TempAccount } from "./temp-storage.ts";
+import { NamelessFile } from "./unlinked-temp-file.ts";
 
 /** Where another process of this machine finds a stretch of a file. */
 export interface Place {

@@ -5,16 +5,15 @@
 import type { Snapshot } from "../config/snapshot.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { Signal } from "../lib/signal.ts";
-import { FairQueue } from "./fair-queue.ts";
-import { Gate } from "./concurrency-gate.ts";
-import { correct, Limiter, none, take } from "./limiter.ts";
-import type { Demand, Scope } from "./limit-scope.ts";
-import type { Caller } from "../auth/authenticate.ts";
+import type { Caller, Route } from "../request/caller.ts";
 import { hungUp } from "../request/deadline.ts";
-import { type Asked, costOf, demandOf, type Outcome, spentOf } from "./request-cost.ts";
+import { Gate } from "./concurrency-gate.ts";
+import { FairQueue } from "./fair-queue.ts";
+import type { Demand, Scope } from "./limit-scope.ts";
+import { correct, Limiter, none, take } from "./limiter.ts";
 import { tooMuch } from "./load-shedder.ts";
 import { rateLimited, tellLimits } from "./rate-limit-headers.ts";
-import type { Route } from "../auth/resolve-model.ts";
+import { type Asked, costOf, demandOf, type Outcome, spentOf } from "./request-cost.ts";
 import { NoPlace, waitForPlace } from "./wait-for-slot.ts";
 
 export interface AdmissionOptions {

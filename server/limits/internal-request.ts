@@ -4,11 +4,11 @@
  */
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { Signal } from "../lib/signal.ts";
-import type { Target } from "../upstream/contract.ts";
-import { correct, none, take } from "./limiter.ts";
-import type { Demand } from "./limit-scope.ts";
-import type { Admission, Arriving } from "./admission.ts";
 import { loadOf } from "../request/request-load.ts";
+import type { Target } from "../upstream/contract.ts";
+import type { Admission, Arriving } from "./admission.ts";
+import type { Demand } from "./limit-scope.ts";
+import { correct, none, take } from "./limiter.ts";
 
 export interface OwnQuestion {
   readonly target: Target;

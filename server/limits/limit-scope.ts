@@ -1,7 +1,7 @@
 /** One thing that has limits: a key, a project, a model, an upstream or a target. What was used of them is counted here. */
 import type { Limits } from "../lib/limits.ts";
-import { Bucket } from "./token-bucket.ts";
 import { Gate } from "./concurrency-gate.ts";
+import { Bucket } from "./token-bucket.ts";
 
 /** What a call takes of each rate. Whole numbers. */
 export interface Demand {

@@ -1,8 +1,8 @@
 /** Limits in the words and headers that OpenAI has for them. */
 import { GatewayError } from "../lib/gateway-error.ts";
-import type { Bucket } from "./token-bucket.ts";
-import type { Shortage } from "./limiter.ts";
 import type { Rate, Scope } from "./limit-scope.ts";
+import type { Shortage } from "./limiter.ts";
+import type { Bucket } from "./token-bucket.ts";
 
 // As OpenAI words it: "Rate limit reached for text-embedding-3-small in organization org-… on tokens per min (TPM): Limit 1000000,
 // Used 976163, Requested 70716. Please try again in 2.812s." The type is `tokens` for tokens and `requests` for all else.

@@ -1,13 +1,13 @@
 /** How much a call asks for, guessed before it is made, and how much it was once it is over. */
 import type { GatewayError } from "../lib/gateway-error.ts";
-import type { EmbeddingInput, EmbeddingsQuery, GenerationQuery } from "../upstream/contract.ts";
-import { none } from "./limiter.ts";
-import type { Demand } from "./limit-scope.ts";
-import type { Usage } from "../pipeline/endpoint.ts";
-import { mayBePaid } from "../upstream/may-have-been-billed.ts";
-import { readSize } from "../upstream/image-sizes.ts";
+import type { Usage } from "../request/operation.ts";
 import { loadOf } from "../request/request-load.ts";
 import type { Trip } from "../request/request-record.ts";
+import type { EmbeddingInput, EmbeddingsQuery, GenerationQuery } from "../upstream/contract.ts";
+import { readSize } from "../upstream/image-sizes.ts";
+import { mayBePaid } from "../upstream/may-have-been-billed.ts";
+import type { Demand } from "./limit-scope.ts";
+import { none } from "./limiter.ts";
 
 /** What pictures have where nobody says how large they are to be: 1024x1024. */
 const usualPixels = 1024 * 1024;

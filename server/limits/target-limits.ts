@@ -2,17 +2,18 @@
  * The last before a target: no more is asked of it, or of its upstream, than its limits allow. Where as many calls are at it as may be, the
  * next waits for its turn. Whatever is sent is counted here, so also each part of a call that was cut.
  */
+
+import { believedEmbeddings, believedWhole } from "../ledger/clamp-reported-usage.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { pause } from "../lib/sleep.ts";
-import type { EmbeddingsReply, ImageEvent, ImageReply } from "../upstream/contract.ts";
-import { correct, none, take } from "./limiter.ts";
-import type { Demand, Scope } from "./limit-scope.ts";
-import type { Admission } from "./admission.ts";
-import { believedEmbeddings, believedWhole } from "../ledger/clamp-reported-usage.ts";
-import { type Asked, demandOf, spentOf } from "./request-cost.ts";
-import type { Usage } from "../pipeline/endpoint.ts";
-import { duration } from "./rate-limit-headers.ts";
+import type { Usage } from "../request/operation.ts";
 import type { Call, Stage } from "../request/stage.ts";
+import type { EmbeddingsReply, ImageEvent, ImageReply } from "../upstream/contract.ts";
+import type { Admission } from "./admission.ts";
+import type { Demand, Scope } from "./limit-scope.ts";
+import { correct, none, take } from "./limiter.ts";
+import { duration } from "./rate-limit-headers.ts";
+import { type Asked, demandOf, spentOf } from "./request-cost.ts";
 
 export interface KeepWithinOptions {
   readonly admission: Admission;

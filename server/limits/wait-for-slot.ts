@@ -1,7 +1,7 @@
 /** A call before gates: it goes in at once, or waits until it can, is too late, is sent away or leaves. */
 import type { Signal } from "../lib/signal.ts";
-import type { FairQueue, Waiter } from "./fair-queue.ts";
 import type { Gate } from "./concurrency-gate.ts";
+import type { FairQueue, Waiter } from "./fair-queue.ts";
 
 export interface Wanted extends Pick<Waiter, "key" | "gates" | "cost" | "begun"> {
   /** The longest wait. */

@@ -1,26 +1,17 @@
 /** An endpoint is a row: how to read the question, where it may go, how to write the answer. */
 import type { z } from "zod";
-import type { GatewayError } from "../lib/gateway-error.ts";
-import type { Streamed } from "../lib/json-stream.ts";
-import type { Target } from "../upstream/contract.ts";
-import type { Incoming, Parts } from "../request/http-types.ts";
 import type { Links } from "../images/image-links.ts";
+import type { GatewayError } from "../lib/gateway-error.ts";
+import type { Incoming } from "../request/http-types.ts";
+import type { Body, Operation, Usage } from "../request/operation.ts";
+import type { Target } from "../upstream/contract.ts";
 import type { Chunk } from "./stream-response.ts";
-
-export interface Usage {
-  readonly inputTokens?: number;
-  readonly outputTokens?: number;
-  readonly images?: number;
-}
 
 /** A question, with what must be cleared away once it is answered. */
 export interface Read<Q> {
   readonly query: Q;
   dispose?(): Promise<void>;
 }
-
-/** In parts where nobody has to join them. Streamed where it holds pictures that lie on disk until the call is over. */
-export type Body = string | Parts | Uint8Array | Streamed;
 
 /** An answer ready to leave. What a stream used is known when it has ended. */
 export type Written =
@@ -48,8 +39,6 @@ export interface WriteContext {
   /** Told of what was asked for and could not be done after all. */
   readonly onDropped: (name: string) => void;
 }
-
-export type Operation = "embeddings" | "generations" | "edits";
 
 /** The model that a request is for, given what its body says: that of its path, its own, or a default. */
 export type NameModel = (given: unknown) => unknown;

@@ -1,13 +1,14 @@
 /** A call for vectors: nothing of it outlives its caller, and nothing lies on disk. */
-import { usageHeader } from "../upstream/adapters/openai/estimated-usage.ts";
-import { isStreamed, lengthOf } from "../request/response-bodies.ts";
-import type { Asked } from "../limits/request-cost.ts";
-import type { Written } from "./endpoint.ts";
-import type { Incoming, Outgoing } from "../request/http-types.ts";
-import { answered, Journey, jsonHeaders } from "./handle-request.ts";
-import type { Route } from "../auth/resolve-model.ts";
-import { told } from "./response-headers.ts";
+
 import { vectorsCost } from "../embeddings/embeddings-cost.ts";
+import type { Asked } from "../limits/request-cost.ts";
+import type { Route } from "../request/caller.ts";
+import type { Incoming, Outgoing } from "../request/http-types.ts";
+import { isStreamed, lengthOf } from "../request/response-bodies.ts";
+import { usageHeader } from "../upstream/adapters/openai/estimated-usage.ts";
+import type { Written } from "./endpoint.ts";
+import { answered, Journey, jsonHeaders } from "./handle-request.ts";
+import { told } from "./response-headers.ts";
 
 export class VectorJourney<Q extends Asked, A> extends Journey<Q, A> {
   protected override proceed(query: Q, route: Route): Promise<Outgoing> | Outgoing {

@@ -1,22 +1,23 @@
 /** A call for pictures: it costs money, so it may outlive its caller; and what it makes is large, so it may lie on disk. */
+
+import { Keeping, never } from "../idempotency/idempotent-request.ts";
+import { stayAlive } from "../images/keep-alive.ts";
+import type { Settled } from "../ledger/ledger.ts";
 import type { GatewayError } from "../lib/gateway-error.ts";
 import { releaseAll } from "../lib/release-all.ts";
 import { noScratch } from "../lib/request-temp.ts";
-import { usageHeader } from "../upstream/adapters/openai/estimated-usage.ts";
-import type { Settled } from "../ledger/ledger.ts";
-import { isInParts, isStreamed, joined, lengthOf } from "../request/response-bodies.ts";
-import { hungUp } from "../request/deadline.ts";
 import type { Asked } from "../limits/request-cost.ts";
-import type { Read, WriteContext, Written } from "./endpoint.ts";
-import type { Incoming, Outgoing } from "../request/http-types.ts";
-import { answered, Journey, jsonHeaders } from "./handle-request.ts";
-import { stayAlive } from "../images/keep-alive.ts";
-import { Keeping, never } from "../idempotency/idempotent-request.ts";
-import { mayHaveBeenPaid } from "../upstream/may-have-been-billed.ts";
+import type { Route } from "../request/caller.ts";
+import { hungUp } from "../request/deadline.ts";
 import { type Refusal, refuse } from "../request/error-response.ts";
-import type { Route } from "../auth/resolve-model.ts";
-import { begun, settled, steady } from "./stream-response.ts";
+import type { Incoming, Outgoing } from "../request/http-types.ts";
+import { isInParts, isStreamed, joined, lengthOf } from "../request/response-bodies.ts";
+import { usageHeader } from "../upstream/adapters/openai/estimated-usage.ts";
+import { mayHaveBeenPaid } from "../upstream/may-have-been-billed.ts";
+import type { Read, WriteContext, Written } from "./endpoint.ts";
+import { answered, Journey, jsonHeaders } from "./handle-request.ts";
 import { told } from "./response-headers.ts";
+import { begun, settled, steady } from "./stream-response.ts";
 
 export class PictureJourney<Q extends Asked, A> extends Journey<Q, A> {
   #read: Read<Q> | undefined;

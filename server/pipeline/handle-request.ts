@@ -2,22 +2,24 @@
  * The whole journey of a call. Read this first; every step is one file beside it. What is there already is not waited for:
  * each wait costs as much as a step, and a known vector has nothing to wait for but its row.
  */
+
+import { authenticate } from "../auth/authenticate.ts";
+import { defaultModel } from "../auth/default-model.ts";
+import { resolve } from "../auth/resolve-model.ts";
+import type { Settled } from "../ledger/ledger.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { noScratch, type Scratch } from "../lib/request-temp.ts";
-import type { Settled } from "../ledger/ledger.ts";
 import type { Pass } from "../limits/admission.ts";
-import { authenticate } from "../auth/authenticate.ts";
-import type { Deadline } from "../request/deadline.ts";
-import { defaultModel } from "../auth/default-model.ts";
-import { type Asked, wasAsked } from "../limits/request-cost.ts";
-import type { Endpoint, Read } from "./endpoint.ts";
 import type { InHand, Standing } from "../limits/load-shedder.ts";
-import type { Incoming, Outgoing } from "../request/http-types.ts";
+import { type Asked, wasAsked } from "../limits/request-cost.ts";
+import type { Route } from "../request/caller.ts";
+import type { Deadline } from "../request/deadline.ts";
 import { type Refusal, refuse, toFault } from "../request/error-response.ts";
-import { type Route, resolve } from "../auth/resolve-model.ts";
-import type { ServeOptions } from "./serve-options.ts";
-import type { Answering } from "../request/stage.ts";
+import type { Incoming, Outgoing } from "../request/http-types.ts";
 import { Trip } from "../request/request-record.ts";
+import type { Answering } from "../request/stage.ts";
+import type { Endpoint, Read } from "./endpoint.ts";
+import type { ServeOptions } from "./serve-options.ts";
 
 export abstract class Journey<Q extends Asked, A> {
   protected readonly options: ServeOptions;

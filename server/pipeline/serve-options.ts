@@ -1,15 +1,16 @@
 /** What the journey needs from the house. */
+
+import type { Spending } from "../budgets/charge-request.ts";
 import type { Snapshot } from "../config/snapshot.ts";
-import type { GatewayError } from "../lib/gateway-error.ts";
-import type { Scratch } from "../lib/request-temp.ts";
-import type { LedgerRow, Settled } from "../ledger/ledger.ts";
-import type { Admission } from "../limits/admission.ts";
-import type { StartDeadline } from "../request/deadline.ts";
 import type { KeptAnswers } from "../idempotency/idempotency-store.ts";
 import type { LinksOf } from "../images/image-links.ts";
-import type { Spending } from "../budgets/charge-request.ts";
-import type { StreamTimes } from "./stream-response.ts";
+import type { LedgerRow, Settled } from "../ledger/ledger.ts";
+import type { GatewayError } from "../lib/gateway-error.ts";
+import type { Scratch } from "../lib/request-temp.ts";
+import type { Admission } from "../limits/admission.ts";
+import type { StartDeadline } from "../request/deadline.ts";
 import type { Trip } from "../request/request-record.ts";
+import type { StreamTimes } from "./stream-response.ts";
 
 export interface ServeOptions {
   readonly snapshot: () => Snapshot;

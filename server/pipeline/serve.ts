@@ -1,12 +1,13 @@
 /** Each call that comes begins its journey here. */
-import type { Asked } from "../limits/request-cost.ts";
-import type { Endpoint } from "./endpoint.ts";
+
 import { InHand } from "../limits/load-shedder.ts";
+import type { Asked } from "../limits/request-cost.ts";
 import type { Incoming, Outgoing } from "../request/http-types.ts";
+import type { Answering } from "../request/stage.ts";
+import type { Endpoint } from "./endpoint.ts";
+import { VectorJourney } from "./handle-embeddings.ts";
 import { PictureJourney } from "./handle-images.ts";
 import type { ServeOptions } from "./serve-options.ts";
-import type { Answering } from "../request/stage.ts";
-import { VectorJourney } from "./handle-embeddings.ts";
 
 export type Serve = <Q extends Asked, A>(
   endpoint: Endpoint<Q, A>,

@@ -1,5 +1,27 @@
 /** The stages of each operation, in order. Order is policy, so it is all in this file. */
+
+import { ableTo, fit, learn, promise, type TraitsOf } from "../embeddings/adapt-parameters.ts";
+import { type BatchOptions, batch } from "../embeddings/batch.ts";
+import { type RememberOptions, remember } from "../embeddings/cache/cache-stage.ts";
+import { knownOnly } from "../embeddings/cache-only.ts";
+import { split } from "../embeddings/split.ts";
+import { complete } from "../images/fill-missing.ts";
+import { draw, objection, type PictureTools } from "../images/generate.ts";
+import { moderate } from "../images/moderate.ts";
+import { countImages, preflight } from "../images/preflight-stage.ts";
+import { asAsked } from "../images/stream-conversion.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
+import { type KeepWithinOptions, keepWithin } from "../limits/target-limits.ts";
+import type { Route } from "../request/caller.ts";
+import { type Answering, type Call, first, type Send, through } from "../request/stage.ts";
+import { picturePrice, vectorPrice } from "../routing/expected-price.ts";
+import { sizeOf } from "../routing/request-size.ts";
+import { schedule } from "../routing/route-request.ts";
+import { note } from "../routing/routing-steps.ts";
+import { targetLine, targetRoom } from "../routing/target-capacity.ts";
+import type { Roster } from "../routing/target-registry.ts";
+import { untilEnd } from "../routing/until-end.ts";
+import type { Reach } from "../upstream/client.ts";
 import type {
   EditQuery,
   EmbeddingsQuery,
@@ -8,28 +30,7 @@ import type {
   ImageReply,
   Target,
 } from "../upstream/contract.ts";
-import type { Reach } from "../upstream/client.ts";
-import type { Route } from "../auth/resolve-model.ts";
-import { note } from "../routing/routing-steps.ts";
-import { picturePrice, vectorPrice } from "../routing/expected-price.ts";
-import type { Roster } from "../routing/target-registry.ts";
-import { sizeOf } from "../routing/request-size.ts";
-import { targetLine, targetRoom } from "../routing/target-capacity.ts";
-import { asAsked } from "../images/stream-conversion.ts";
-import { type BatchOptions, batch } from "../embeddings/batch.ts";
 import { type CheckOptions, checkEmbeddings, checkImages } from "./verify-stage.ts";
-import { complete } from "../images/fill-missing.ts";
-import { draw, objection, type PictureTools } from "../images/generate.ts";
-import { ableTo, fit, learn, promise, type TraitsOf } from "../embeddings/adapt-parameters.ts";
-import { type KeepWithinOptions, keepWithin } from "../limits/target-limits.ts";
-import { knownOnly } from "../embeddings/cache-only.ts";
-import { moderate } from "../images/moderate.ts";
-import { countImages, preflight } from "../images/preflight-stage.ts";
-import { type RememberOptions, remember } from "../embeddings/cache/cache-stage.ts";
-import { schedule } from "../routing/route-request.ts";
-import { split } from "../embeddings/split.ts";
-import { type Answering, type Call, first, type Send, through } from "../request/stage.ts";
-import { untilEnd } from "../routing/until-end.ts";
 
 export interface Stacks {
   readonly embeddings: Answering<EmbeddingsQuery, EmbeddingsReply>;

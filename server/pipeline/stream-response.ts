@@ -1,14 +1,14 @@
 /** Answers that leave piece by piece: early failures get a status, silences a heartbeat, the end a ledger row. */
 
 import type { GatewayError } from "../lib/gateway-error.ts";
-import type { Streamed } from "../lib/json-stream.ts";
-import { orAfter } from "../lib/with-timeout.ts";
-import type { Signal } from "../lib/signal.ts";
 import { unheard } from "../lib/ignore-rejection.ts";
-import { lengthOf } from "../request/response-bodies.ts";
+import type { Streamed } from "../lib/json-stream.ts";
+import type { Signal } from "../lib/signal.ts";
+import { orAfter } from "../lib/with-timeout.ts";
 import { hungUp } from "../request/deadline.ts";
-import type { Part } from "../request/http-types.ts";
 import { toFault } from "../request/error-response.ts";
+import type { Part } from "../request/http-types.ts";
+import { lengthOf } from "../request/response-bodies.ts";
 
 export interface Chunk {
   /** In memory, or read while it leaves. */

@@ -1,4 +1,15 @@
-/** Runs step 13 inside every attempt, so that a lie is a fault of that target and the next may be asked. */
+/** Runs step 13 inside every attempt, so that a invalidResponse is a fault of that target and the next may be asked. */
+
+import { verifyEmbeddings } from "../embeddings/verify-embeddings.ts";
+import { verifyImages } from "../images/verify-images.ts";
+import {
+  believedEmbeddings,
+  believedImages,
+  type Disbelieved,
+} from "../ledger/clamp-reported-usage.ts";
+import type { Route } from "../request/caller.ts";
+import { invalidResponse } from "../request/invalid-response.ts";
+import type { Call, Stage } from "../request/stage.ts";
 import type {
   EmbeddingsQuery,
   EmbeddingsReply,
@@ -6,10 +17,6 @@ import type {
   ImageReply,
   Target,
 } from "../upstream/contract.ts";
-import { believedEmbeddings, believedImages, type Disbelieved } from "../ledger/clamp-reported-usage.ts";
-import type { Route } from "../auth/resolve-model.ts";
-import { lie, verifyEmbeddings, verifyImages } from "../embeddings/verify-embeddings.ts";
-import type { Call, Stage } from "../request/stage.ts";
 
 export interface CheckOptions {
   /** What a target said that it counted, and cannot have. */
@@ -27,7 +34,7 @@ export const checkEmbeddings =
   (call) =>
     next(call).then((reply) => {
       if (call.target && strayed(call.route, call.target)) {
-        throw lie("its vectors are not those of the model's other targets");
+        throw invalidResponse("its vectors are not those of the model's other targets");
       }
       if (reply.truncated) {
         call.trip.adapted = [...new Set([...(call.trip.adapted ?? []), "input"])];

@@ -1,11 +1,11 @@
 /** What happened to one request: gathered along the way, settled as one ledger row. */
 
-import type { Target } from "../upstream/contract.ts";
-import type { Reservation } from "../budgets/budgets.ts";
 import type { LedgerRow } from "../ledger/ledger.ts";
-import type { Caller } from "../auth/authenticate.ts";
-import type { Usage } from "../pipeline/endpoint.ts";
-import type { Missing } from "../images/missing-images.ts";
+import type { Reservation } from "../lib/budget.ts";
+import type { Target } from "../upstream/contract.ts";
+import type { Caller } from "./caller.ts";
+import type { Missing } from "./missing.ts";
+import type { Usage } from "./operation.ts";
 
 export class Trip {
   readonly requestId: string;

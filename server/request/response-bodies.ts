@@ -1,7 +1,7 @@
 /** The shapes that the body of an answer has. */
 import type { Streamed } from "../lib/json-stream.ts";
-import type { Body } from "../pipeline/endpoint.ts";
 import type { Parts } from "./http-types.ts";
+import type { Body } from "./operation.ts";
 
 export const isStreamed = (body: Body): body is Streamed =>
   typeof body === "object" && "open" in body;

@@ -2,8 +2,8 @@
 import type { Scratch } from "../lib/request-temp.ts";
 import type { Signal } from "../lib/signal.ts";
 import type { Target } from "../upstream/contract.ts";
-import type { Operation } from "../pipeline/endpoint.ts";
-import type { Route } from "../auth/resolve-model.ts";
+import type { Route } from "./caller.ts";
+import type { Operation } from "./operation.ts";
 import type { Trip } from "./request-record.ts";
 
 export interface Call<Q> {

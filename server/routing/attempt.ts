@@ -1,11 +1,11 @@
 /** One question to one target, and what its end says about the target. */
 import type { Signal } from "../lib/signal.ts";
-import { nothing, outcomeOf } from "./health/classify-outcome.ts";
-import type { Seat } from "./policies/policy.ts";
-import type { Table } from "./target-registry.ts";
-import { isUnsent } from "./retry-policy.ts";
-import { isCut } from "./hedge.ts";
 import type { Call, Send } from "../request/stage.ts";
+import { nothing, outcomeOf } from "./health/classify-outcome.ts";
+import { isCut } from "./hedge.ts";
+import type { Seat } from "./policies/policy.ts";
+import { isUnsent } from "./retry-policy.ts";
+import type { Table } from "./target-registry.ts";
 
 export interface AttemptOptions<Q, A> {
   readonly next: Send<Q, A>;

@@ -1,9 +1,9 @@
 /** Of a model's targets those that come into question for one call. */
 import { GatewayError } from "../lib/gateway-error.ts";
-import type { Target } from "../upstream/contract.ts";
 import type { Order } from "../request/stage.ts";
-import type { Choosing } from "./select-target.ts";
+import type { Target } from "../upstream/contract.ts";
 import type { Seat } from "./policies/policy.ts";
+import type { Choosing } from "./select-target.ts";
 
 /** Those that were not asked yet for pictures of which some are missing. */
 export const others = (seats: readonly Seat[], { failure, asked }: Order): readonly Seat[] =>

@@ -1,9 +1,10 @@
 /** What a call is expected to cost at a target, for those who go by the price. Compared, and never charged. */
-import { listedPicturePrice } from "../upstream/catalog/prices/index.ts";
-import type { GenerationQuery, Target } from "../upstream/contract.ts";
+
 import { costOf } from "../ledger/cost.ts";
 import type { Call } from "../request/stage.ts";
-import { priceOf } from "../embeddings/embeddings-cost.ts";
+import { priceOf } from "../upstream/catalog/prices/embedding-price.ts";
+import { listedPicturePrice } from "../upstream/catalog/prices/index.ts";
+import type { GenerationQuery, Target } from "../upstream/contract.ts";
 
 /** The same texts everywhere, so what a token costs is enough. */
 export const vectorPrice = (_: unknown, target: Target): number | undefined =>

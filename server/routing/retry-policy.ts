@@ -1,7 +1,7 @@
 /** Whether a call that failed may be asked again: of another target, or, where none is left, of the same one after a pause. */
 import { GatewayError } from "../lib/gateway-error.ts";
-import { mayBePaid } from "../upstream/may-have-been-billed.ts";
 import type { Call } from "../request/stage.ts";
+import { mayBePaid } from "../upstream/may-have-been-billed.ts";
 
 /** So often a call is asked again of targets that it has asked already. */
 const mostRepeats = 2;

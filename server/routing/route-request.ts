@@ -2,33 +2,21 @@
  * Which door, and which next: asks one of a model's targets, and another, or the same again, where the fault says that
  * this may help and the model has a try left to spend.
  */
-import type { Target } from "../upstream/contract.ts";
+
 import type { Gate } from "../limits/concurrency-gate.ts";
-import { note, notePassedOver } from "./routing-steps.ts";
-import { staleProbeMs } from "./health/circuit-breaker.ts";
-import { ableOf, isAnyWell, others, unable } from "./candidates.ts";
-import {
-  type Choosing,
-  choose,
-  chooseWell,
-  isBusy,
-  nobody,
-  type Room,
-} from "./select-target.ts";
-import { chooseAgain } from "./select-retry-target.ts";
-import type { Question, Seat } from "./policies/policy.ts";
-import type { Roster, Table } from "./target-registry.ts";
-import {
-  faultOf,
-  isUnsent,
-  mayHaveCost,
-  mayTryElsewhere,
-  pauseMs,
-} from "./retry-policy.ts";
-import { waited } from "./backoff.ts";
-import { createAttempt } from "./attempt.ts";
-import { isReplaced, type Runner, race } from "./hedge.ts";
 import type { Call, Stage } from "../request/stage.ts";
+import type { Target } from "../upstream/contract.ts";
+import { createAttempt } from "./attempt.ts";
+import { waited } from "./backoff.ts";
+import { ableOf, isAnyWell, others, unable } from "./candidates.ts";
+import { staleProbeMs } from "./health/circuit-breaker.ts";
+import { isReplaced, type Runner, race } from "./hedge.ts";
+import type { Question, Seat } from "./policies/policy.ts";
+import { faultOf, isUnsent, mayHaveCost, mayTryElsewhere, pauseMs } from "./retry-policy.ts";
+import { note, notePassedOver } from "./routing-steps.ts";
+import { chooseAgain } from "./select-retry-target.ts";
+import { type Choosing, choose, chooseWell, isBusy, nobody, type Room } from "./select-target.ts";
+import type { Roster, Table } from "./target-registry.ts";
 
 /** Where calls wait for targets that have as much as they can take. */
 export interface Line<Q> {

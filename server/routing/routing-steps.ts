@@ -1,8 +1,9 @@
 /** Why a call went where it went, in few words for its row of the ledger. A call that went straight there has none. */
-import type { Target } from "../upstream/contract.ts";
+
 import type { Trip } from "../request/request-record.ts";
-import { type Choosing, hasRoom, isBusy } from "./select-target.ts";
+import type { Target } from "../upstream/contract.ts";
 import type { Seat } from "./policies/policy.ts";
+import { type Choosing, hasRoom, isBusy } from "./select-target.ts";
 
 /** A call that travels in hundreds of parts has the same to say of each. */
 const most = 24;

@@ -2,9 +2,10 @@
  * Whom to ask beside those that say nothing: another that is well by now or may be tried, or the same once more. One that
  * hung and is back serves whoever asks it now, and not those who asked it before.
  */
-import { type Choosing, choose, hasRoom, isBusy } from "./select-target.ts";
-import type { Question, Seat } from "./policies/policy.ts";
+
 import type { TargetHealth } from "./health/target-health.ts";
+import type { Question, Seat } from "./policies/policy.ts";
+import { type Choosing, choose, hasRoom, isBusy } from "./select-target.ts";
 
 /** Those who wait should be served within five seconds of its return, with a second to spare. */
 const soonMs = 4000;

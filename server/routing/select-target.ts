@@ -1,9 +1,9 @@
 /** Which target is asked, of those that could serve a call: the lowest tier with one that is well, and there as the policy says. */
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { Target } from "../upstream/contract.ts";
-import type { Policy, Question, Seat } from "./policies/policy.ts";
 import { isSpared } from "./health/slow-start.ts";
 import type { TargetHealth } from "./health/target-health.ts";
+import type { Policy, Question, Seat } from "./policies/policy.ts";
 
 /** What the gateway's own limits say of a target. */
 export interface Room {

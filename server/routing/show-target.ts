@@ -1,8 +1,8 @@
 /** What is known of targets, as the operator sees it: in JSON, without addresses or keys. */
 
 import { sizes } from "./health/latency-stats.ts";
-import type { Configured, Roster } from "./target-registry.ts";
 import type { TargetHealth } from "./health/target-health.ts";
+import type { Configured, Roster } from "./target-registry.ts";
 
 export type ShownTarget = ReturnType<typeof showTarget>;
 

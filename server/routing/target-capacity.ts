@@ -1,11 +1,12 @@
 /** What the limits of targets say before one is chosen: who is asked no more for a while, who has no place free, and the wait for one. */
-import type { Target } from "../upstream/contract.ts";
-import { shortage } from "../limits/limiter.ts";
-import type { Demand } from "../limits/limit-scope.ts";
+
 import type { Admission } from "../limits/admission.ts";
+import type { Demand } from "../limits/limit-scope.ts";
+import { shortage } from "../limits/limiter.ts";
 import { type Asked, demandOf } from "../limits/request-cost.ts";
-import type { Room } from "./select-target.ts";
+import type { Target } from "../upstream/contract.ts";
 import type { Line } from "./route-request.ts";
+import type { Room } from "./select-target.ts";
 
 /** The least that a call can ask for. */
 const least: Readonly<Record<"embedding" | "image", Demand>> = {

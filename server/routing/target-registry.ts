@@ -4,14 +4,14 @@
  */
 import type { Model, Snapshot } from "../config/snapshot.ts";
 import type { Timers } from "../lib/timers.ts";
+import type { Route } from "../request/caller.ts";
 import type { Target } from "../upstream/contract.ts";
+import { TargetHealth, type TargetNews } from "./health/target-health.ts";
 import { Budget } from "./hedge-budget.ts";
-import type { Route } from "../auth/resolve-model.ts";
-import { isAnyone, nobody, type Room } from "./select-target.ts";
 import { policies } from "./policies/index.ts";
 import type { Policy, Seat } from "./policies/policy.ts";
 import { RetryBudget } from "./retry-budget.ts";
-import { TargetHealth, type TargetNews } from "./health/target-health.ts";
+import { isAnyone, nobody, type Room } from "./select-target.ts";
 
 export interface RosterOptions {
   readonly snapshot: () => Pick<Snapshot, "models">;

@@ -1,6 +1,7 @@
 /** A streamed answer is over when its last piece has come: only then is it known whether the target served. */
-import type { ImageEvent, ImageReply } from "../upstream/contract.ts";
+
 import { hungUp } from "../request/deadline.ts";
+import type { ImageEvent, ImageReply } from "../upstream/contract.ts";
 
 export function untilEnd(reply: ImageReply, end: (failure?: unknown) => void): ImageReply {
   if (reply.kind === "stream") return { kind: "stream", events: watched(reply.events, end) };

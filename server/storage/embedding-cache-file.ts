@@ -6,8 +6,8 @@
 
 import { join } from "node:path";
 import { codeOf } from "../lib/error-code.ts";
-import { StoreError } from "./open-database.ts";
 import { type Place, type Recall, VectorTable } from "./embedding-cache-table.ts";
+import { StoreError } from "./open-database.ts";
 
 export interface VectorFileOptions {
   readonly folder: string;

@@ -3,13 +3,13 @@ import { randomBytes } from "node:crypto";
 import { mkdirSync, writeSync } from "node:fs";
 import { type FileHandle, open, readdir, rename } from "node:fs/promises";
 import { join } from "node:path";
-import type { DiskReserve } from "../lib/disk-reserve.ts";
 import { fromBase64, NotBase64 } from "../lib/base64-stream.ts";
+import type { DiskReserve } from "../lib/disk-reserve.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { extensionOf, typeOfExtension } from "../lib/sniff-image.ts";
 import type { BlobAbout, BlobSource, BlobStore, FoundBlob, PutBlob } from "./blob-store.ts";
-import { type Expiring, ExpiryQueue } from "./expiry-queue.ts";
 import { look, remove } from "./expiring-files.ts";
+import { type Expiring, ExpiryQueue } from "./expiry-queue.ts";
 
 export interface PictureOptions {
   readonly folder: string;

@@ -6,8 +6,8 @@ import { randomUUID } from "node:crypto";
 import { closeSync, mkdirSync, openSync, writeSync } from "node:fs";
 import { readdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { AnswerFacts, AnswerShelf, KeptAnswer, Recorder } from "../lib/response-store.ts";
 import type { DiskReserve } from "../lib/disk-reserve.ts";
+import type { AnswerFacts, AnswerShelf, KeptAnswer, Recorder } from "../lib/response-store.ts";
 import { look, remove } from "./expiring-files.ts";
 
 export interface AnswersOptions {

@@ -1,7 +1,7 @@
 /** An adapter is a record of pure functions; a missing capability is a missing key. No network, no clock. */
 
-import type { GatewayError } from "../lib/gateway-error.ts";
 import type { Pieces } from "../lib/chunked-bytes.ts";
+import type { GatewayError } from "../lib/gateway-error.ts";
 import type { Scratch } from "../lib/request-temp.ts";
 import type {
   EditQuery,

@@ -21,11 +21,11 @@ import type {
   ImageReply,
   Target,
 } from "./contract.ts";
-import { type Ask, draw } from "./poll-job.ts";
+import { createTokens } from "./credentials/token-cache.ts";
 import { type ImageTraits, openPictures } from "./image-capabilities.ts";
+import { type Ask, draw } from "./poll-job.ts";
 import { createLimitWatch, type OnSpent } from "./rate-limit-signal.ts";
 import type { Send } from "./transport/send.ts";
-import { createTokens } from "./credentials/token-cache.ts";
 
 /** `scratch`: where large parts of an answer are put. */
 type Drawn<Q> = (query: Q, target: Target, signal: Signal, scratch: Scratch) => Promise<ImageReply>;

@@ -1,8 +1,8 @@
 /** A picture out of the pieces in which it comes. */
 import { GatewayError } from "../lib/gateway-error.ts";
+import type { Scratch } from "../lib/request-temp.ts";
 import type { Held } from "../lib/spill-buffer.ts";
 import type { NamelessFile } from "../lib/unlinked-temp-file.ts";
-import type { Scratch } from "../lib/request-temp.ts";
 import type { Picture } from "./contract.ts";
 
 export type Gathered = Extract<Picture, { kind: "bytes" | "aside" }>;

@@ -3,9 +3,9 @@
  * Queries are immutable: a second attempt starts again from the same query.
  */
 
-import type { Limits } from "../lib/limits.ts";
-import type { EncodedVector } from "../lib/codec/encoded-vector.ts";
 import type { Pieces } from "../lib/chunked-bytes.ts";
+import type { EncodedVector } from "../lib/codec/encoded-vector.ts";
+import type { Limits } from "../lib/limits.ts";
 import type { Price } from "../lib/price.ts";
 import type { Aside } from "../lib/request-temp.ts";
 import type { Signal } from "../lib/signal.ts";

@@ -10,8 +10,8 @@ import {
   createInflate,
   createZstdDecompress,
 } from "node:zlib";
-import { GatewayError } from "../lib/gateway-error.ts";
 import { Pieces } from "../lib/chunked-bytes.ts";
+import { GatewayError } from "../lib/gateway-error.ts";
 import { tooLarge } from "./transport/transport-error.ts";
 
 /** Of what comes out at once: each piece is a turn of a thread. */

@@ -1,9 +1,9 @@
 /** Pictures over the wire: a question, and where the upstream draws for a while, questions whether it is done. */
 import { GatewayError } from "../lib/gateway-error.ts";
-import { pause } from "../lib/sleep.ts";
+import { unheard } from "../lib/ignore-rejection.ts";
 import type { Scratch } from "../lib/request-temp.ts";
 import type { Signal } from "../lib/signal.ts";
-import { unheard } from "../lib/ignore-rejection.ts";
+import { pause } from "../lib/sleep.ts";
 import type { Pending, PictureQuestion, WireReply, WireRequest } from "./adapter.ts";
 import type { GenerationQuery, ImageEvent, ImageReply, Target } from "./contract.ts";
 

@@ -4,9 +4,9 @@ import type { WireRequest } from "./adapter.ts";
 import { adapters } from "./adapters/index.ts";
 import { bearer } from "./adapters/wire/headers.ts";
 import type { Upstream } from "./contract.ts";
+import { createTokens } from "./credentials/token-cache.ts";
 import { kinds } from "./kinds.ts";
 import type { Send } from "./transport/send.ts";
-import { createTokens } from "./credentials/token-cache.ts";
 
 export interface Probe {
   readonly upstream: string;

@@ -1,14 +1,15 @@
 /** Puts together what keeps calls within budgets: what was spent, what is held, and whom it is told. */
-import type { Emit } from "../events/events.ts";
-import { createSpending, type Spending, type SpendingOptions } from "../budgets/charge-request.ts";
+
 import { MoneyQueue } from "../budgets/budget-queue.ts";
-import type { LedgerPath } from "./ledger.ts";
-import type { Log } from "../observe/log.ts";
-import type { Settings } from "../settings.ts";
+import { type Budgets, createBudgets } from "../budgets/budgets.ts";
+import { createSpending, type Spending, type SpendingOptions } from "../budgets/charge-request.ts";
+import type { Emit } from "../events/events.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { realTimers } from "../lib/timers.ts";
+import type { Log } from "../observe/log.ts";
+import type { Settings } from "../settings.ts";
 import { HeldJournal, presumeHeld } from "../storage/reservation-log.ts";
-import { type Budgets, createBudgets } from "../budgets/budgets.ts";
+import type { LedgerPath } from "./ledger.ts";
 
 export interface SpendingPathOptions extends Pick<SpendingOptions, "traits"> {
   readonly settings: Settings;

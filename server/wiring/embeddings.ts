@@ -1,21 +1,22 @@
 /** Puts together what vectors need besides adapters: the memory of known ones, travelling together, the canary. */
-import type { Emit } from "../events/events.ts";
-import { disbelieved } from "./report-implausible-usage.ts";
-import { type CanaryTold, createCanary } from "../embeddings/drift-canary.ts";
-import { ExpiringMemory } from "../embeddings/cache/expiring-cache.ts";
-import { Flights } from "../embeddings/single-flight.ts";
-import type { Route } from "../auth/resolve-model.ts";
-import type { Roster } from "../routing/target-registry.ts";
-import type { KeepWithinOptions } from "../limits/target-limits.ts";
-import { embeddingsStack, type Stacks } from "../pipeline/stages.ts";
+
+import type { Snapshot } from "../config/snapshot.ts";
 import { keyFormat } from "../embeddings/cache/cache-key.ts";
 import { VectorMemory } from "../embeddings/cache/embedding-cache.ts";
+import { ExpiringMemory } from "../embeddings/cache/expiring-cache.ts";
+import { type CanaryTold, createCanary } from "../embeddings/drift-canary.ts";
+import { Flights } from "../embeddings/single-flight.ts";
+import type { Emit } from "../events/events.ts";
+import type { KeepWithinOptions } from "../limits/target-limits.ts";
 import type { Log } from "../observe/log.ts";
+import { embeddingsStack, type Stacks } from "../pipeline/stages.ts";
+import type { Route } from "../request/caller.ts";
+import type { Roster } from "../routing/target-registry.ts";
 import type { Settings } from "../settings.ts";
-import type { Snapshot } from "../config/snapshot.ts";
 import { VectorFile } from "../storage/embedding-cache-file.ts";
-import type { Engine } from "../upstream/contract.ts";
 import type { Reach } from "../upstream/client.ts";
+import type { Engine } from "../upstream/contract.ts";
+import { disbelieved } from "./report-implausible-usage.ts";
 
 export interface EmbeddingPathOptions {
   readonly settings: Settings;

@@ -1,16 +1,17 @@
 /** Puts together what events need: their file, the queue to webhooks, the admin API, and those who tell of them. */
+
+import { createAdmin } from "../admin/admin-api.ts";
+import type { Snapshot, Webhook } from "../config/snapshot.ts";
 import { createDeliver, type DeliveryTold } from "../events/delivery-queue.ts";
 import { createEvents, type Emit, type EventsTold } from "../events/events.ts";
 import { createExpiringKeys } from "../events/expiring-keys.ts";
 import { createKeyEvents } from "../events/key-events.ts";
 import { createShow } from "../events/show-events.ts";
-import { createAdmin } from "../admin/admin-api.ts";
-import type { ShownTarget } from "../routing/show-target.ts";
-import type { Log } from "../observe/log.ts";
-import type { Settings } from "../settings.ts";
-import type { Snapshot, Webhook } from "../config/snapshot.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { Cancel, type Signal } from "../lib/signal.ts";
+import type { Log } from "../observe/log.ts";
+import type { ShownTarget } from "../routing/show-target.ts";
+import type { Settings } from "../settings.ts";
 import { Deliveries } from "../storage/deliveries.ts";
 import { openEventFile } from "../storage/event-file.ts";
 import { EventStore } from "../storage/events.ts";

@@ -1,12 +1,12 @@
 /** Pictures that are handed out as links: kept, signed, and found again by those who have the link. */
 import { join } from "node:path";
-import type { Handler } from "../http/listen.ts";
 import { createPictures } from "../api/image-files.ts";
+import type { Handler } from "../http/listen.ts";
 import { type Held, typeOf } from "../images/image-head.ts";
 import { checkLink, signLink } from "../lib/signed-link.ts";
 import type { BlobSource } from "../storage/blob-store.ts";
-import { openLinkSecret } from "../storage/link-secret.ts";
 import { type PictureOptions, Pictures } from "../storage/image-files.ts";
+import { openLinkSecret } from "../storage/link-secret.ts";
 
 export interface PictureLinksOptions {
   /** Of the data; it must be there. */

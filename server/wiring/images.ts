@@ -1,24 +1,24 @@
 /** Puts together what pictures need besides adapters: the darkroom, guarded downloads, the plan, and what is kept of paid calls. */
 import { join } from "node:path";
-import { disbelieved } from "./report-implausible-usage.ts";
 import { KeptAnswers } from "../idempotency/idempotency-store.ts";
-import { lookOnce } from "../images/inspect-once.ts";
-import type { LinkTools } from "../images/image-links.ts";
-import { checkEdit, checkMask, checkPicture } from "../images/preflight.ts";
-import type { Roster } from "../routing/target-registry.ts";
 import { keyOf, type PictureTools } from "../images/generate.ts";
+import type { LinkTools } from "../images/image-links.ts";
+import { lookOnce } from "../images/inspect-once.ts";
+import { checkEdit, checkMask, checkPicture } from "../images/preflight.ts";
 import type { KeepWithinOptions } from "../limits/target-limits.ts";
-import { imageStacks, type Stacks } from "../pipeline/stages.ts";
 import type { Log } from "../observe/log.ts";
+import { imageStacks, type Stacks } from "../pipeline/stages.ts";
+import type { Roster } from "../routing/target-registry.ts";
 import type { Settings } from "../settings.ts";
 import { Answers, type AnswersOptions, NoRoom } from "../storage/response-files.ts";
-import { holdsCredentials, isInsideHost } from "../upstream/download/address-ranges.ts";
+import type { Reach } from "../upstream/client.ts";
 import type { Target } from "../upstream/contract.ts";
+import { holdsCredentials, isInsideHost } from "../upstream/download/address-ranges.ts";
 import { createDownload } from "../upstream/download/download.ts";
+import { trustedHost } from "../upstream/download/ssrf-guard.ts";
 import { asFile } from "../workers/image/converted-file.ts";
 import { createDarkroom, type Darkroom } from "../workers/image/image-worker.ts";
-import { trustedHost } from "../upstream/download/ssrf-guard.ts";
-import type { Reach } from "../upstream/client.ts";
+import { disbelieved } from "./report-implausible-usage.ts";
 
 export interface ImagePathOptions {
   readonly settings: Settings;

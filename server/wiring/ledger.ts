@@ -2,16 +2,16 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Emit } from "../events/events.ts";
+import { Ledger } from "../ledger/ledger.ts";
+import type { Spender } from "../lib/budget.ts";
 import type { Log } from "../observe/log.ts";
 import type { Settings } from "../settings.ts";
-import type { Spender } from "../lib/budget.ts";
 import { startIntegrityCheck } from "../storage/integrity-check.ts";
 import { EarlierRows } from "../storage/journal-recovery.ts";
 import { LedgerFile, type LedgerRow } from "../storage/ledger-file.ts";
 import { LedgerJournal } from "../storage/ledger-journal.ts";
 import { OpenedFiles } from "../storage/opened-files.ts";
 import { dollarsIn } from "../storage/spend-table.ts";
-import { Ledger } from "../ledger/ledger.ts";
 
 export interface LedgerPathOptions {
   readonly settings: Settings;

@@ -1,8 +1,9 @@
 /** Puts together what holds calls back: limits, queues, and how long one waits in them. */
+
+import type { Snapshot } from "../config/snapshot.ts";
 import { Admission } from "../limits/admission.ts";
 import type { KeepWithinOptions } from "../limits/target-limits.ts";
 import type { Settings } from "../settings.ts";
-import type { Snapshot } from "../config/snapshot.ts";
 
 export interface AdmissionPathOptions {
   readonly settings: Settings;

@@ -1,15 +1,16 @@
 /** Keeps the snapshot true: reads file, environment and keys at the start, then follows the file and the keys. */
-import type { EventPath } from "./events.ts";
-import type { Log } from "../observe/log.ts";
-import type { Settings } from "../settings.ts";
+
 import { astray, withStoredKeys } from "../config/build-snapshot.ts";
-import { SnapshotHolder } from "../config/snapshot-holder.ts";
 import { type Loaded, loadSnapshot } from "../config/load-snapshot.ts";
 import { describeProblems, type Problem } from "../config/problem.ts";
 import type { Key, Snapshot } from "../config/snapshot.ts";
+import { SnapshotHolder } from "../config/snapshot-holder.ts";
 import { watchConfig } from "../config/watch-files.ts";
+import type { Log } from "../observe/log.ts";
+import type { Settings } from "../settings.ts";
 import type { KeyStore } from "../storage/keys.ts";
 import { inspectModelDirectory } from "../workers/embedding/model-directory.ts";
+import type { EventPath } from "./events.ts";
 
 export interface FollowOptions {
   readonly settings: Settings;

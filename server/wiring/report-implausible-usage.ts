@@ -1,6 +1,7 @@
 /** Tells the operator of an upstream that says it counted more than can be. */
-import type { CheckOptions } from "../pipeline/verify-stage.ts";
+
 import type { Log } from "../observe/log.ts";
+import type { CheckOptions } from "../pipeline/verify-stage.ts";
 
 export const disbelieved =
   (log: Log): CheckOptions["onDisbelieved"] =>

@@ -1,9 +1,11 @@
 /** The handlers of every route that serves a model or lists models: OpenAI's own, its older ones, and Azure's. */
-import type { Handlers } from "../http/listen.ts";
-import { createModels, decoded, engineName, type ModelsOptions } from "../api/models.ts";
+
 import { editsEndpoint } from "../api/edits.ts";
 import { embeddingsEndpoint, engineEmbeddingsEndpoint } from "../api/embeddings.ts";
 import { generationsEndpoint } from "../api/generations.ts";
+import { createModels, engineName, type ModelsOptions } from "../api/models.ts";
+import { decoded } from "../http/json-response.ts";
+import type { Handlers } from "../http/listen.ts";
 import type { Serve } from "../pipeline/serve.ts";
 import type { Answering } from "../request/stage.ts";
 import type {

@@ -1,5 +1,7 @@
 /** When the gateway stops: at a signal, when the process that started it is gone, or after a crash. */
 import { drainGraceMs, type Gateway } from "../app.ts";
+import type { Log } from "../observe/log.ts";
+import type { Settings } from "../settings.ts";
 import {
   type CrashGuard,
   crashCountVariable,
@@ -8,8 +10,6 @@ import {
   stackOf,
   startAnew,
 } from "./crash-guard.ts";
-import type { Log } from "../observe/log.ts";
-import type { Settings } from "../settings.ts";
 
 export interface Stop {
   /** Resolves with the reason. */

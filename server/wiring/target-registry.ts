@@ -1,10 +1,11 @@
 /** The one roster of targets, for vectors and pictures alike, and how its news reach the log and those who wait for it. */
-import type { Emit } from "../events/events.ts";
-import { Roster } from "../routing/target-registry.ts";
-import type { TargetNews } from "../routing/health/target-health.ts";
-import type { Log } from "../observe/log.ts";
+
 import type { Snapshot } from "../config/snapshot.ts";
+import type { Emit } from "../events/events.ts";
 import { realTimers } from "../lib/timers.ts";
+import type { Log } from "../observe/log.ts";
+import type { TargetNews } from "../routing/health/target-health.ts";
+import { Roster } from "../routing/target-registry.ts";
 
 export interface TargetRosterOptions {
   readonly snapshot: () => Snapshot;

@@ -1,12 +1,12 @@
 /** Puts together request temp storage: the spool folder, its bounds, and the disk reserve that the ledger lives on. */
 import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { DiskReserve } from "../lib/disk-reserve.ts";
+import { createScratch, type Scratch } from "../lib/request-temp.ts";
+import { Allowance } from "../lib/spill-buffer.ts";
+import { TempStorage } from "../lib/temp-storage.ts";
 import type { Log } from "../observe/log.ts";
 import type { Settings } from "../settings.ts";
-import { DiskReserve } from "../lib/disk-reserve.ts";
-import { Allowance } from "../lib/spill-buffer.ts";
-import { createScratch, type Scratch } from "../lib/request-temp.ts";
-import { TempStorage } from "../lib/temp-storage.ts";
 import { diskSpace } from "../storage/expiring-files.ts";
 
 /** Of responses that wait in memory to be passed on, of all requests together; the rest waits on disk. */

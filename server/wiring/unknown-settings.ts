@@ -1,6 +1,7 @@
 /** Variables that are named like settings and are none: most likely slips, which would otherwise have no effect and no trace. */
-import { settingsTable } from "../settings.ts";
+
 import { nearest } from "../lib/nearest.ts";
+import { settingsTable } from "../settings.ts";
 
 export interface UnknownSetting {
   readonly name: string;

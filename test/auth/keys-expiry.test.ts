@@ -1,8 +1,8 @@
 /** Keys that end: refused from then on, told of a week before, and told of once. */
 import { expect, test } from "bun:test";
+import type { Snapshot } from "../../server/config/snapshot.ts";
 import type { Emit } from "../../server/events/events.ts";
 import { createExpiringKeys } from "../../server/events/expiring-keys.ts";
-import type { Snapshot } from "../../server/config/snapshot.ts";
 import { startGateway } from "../harness.ts";
 
 const day = 86_400_000;

@@ -1,7 +1,8 @@
 /** Nobody spends more than allowed: what a call may cost is held before it is made, and settled when it is over. */
 import { describe, expect, test } from "bun:test";
+import { createBudgets } from "../../server/budgets/budgets.ts";
+import type { Reservation } from "../../server/lib/budget.ts";
 import { refuse } from "../../server/request/error-response.ts";
-import { createBudgets, type Reservation } from "../../server/budgets/budgets.ts";
 import { arrange, budgeted, dayMs, noon, refusal, sure, unknown } from "./budgets-fixture.ts";
 
 describe("a budget", () => {

@@ -1,14 +1,13 @@
 /** However a call ends, its budget is charged with what was paid, or may have been; and with nothing where nothing can have been. */
 import { describe, expect, test } from "bun:test";
 import type { FaultName } from "../../contract/faults.ts";
-import type { Caller } from "../../server/auth/authenticate.ts";
-import type { Route } from "../../server/auth/resolve-model.ts";
-import { createSpending } from "../../server/budgets/charge-request.ts";
-import { Trip } from "../../server/request/request-record.ts";
 import { MoneyQueue } from "../../server/budgets/budget-queue.ts";
+import { createSpending } from "../../server/budgets/charge-request.ts";
 import { type FaultDetails, GatewayError } from "../../server/lib/gateway-error.ts";
 import { Cancel } from "../../server/lib/signal.ts";
 import { realTimers } from "../../server/lib/timers.ts";
+import type { Caller, Route } from "../../server/request/caller.ts";
+import { Trip } from "../../server/request/request-record.ts";
 import type { GenerationQuery, Target } from "../../server/upstream/contract.ts";
 import { openPictures } from "../../server/upstream/image-capabilities.ts";
 import { arrange, budgeted, noon, refusal } from "./budgets-fixture.ts";

@@ -1,11 +1,8 @@
 /** Budgets without a gateway: what is spent is a map, and what is told a list. */
+
+import { createBudgets, type Estimate, type ThresholdTold } from "../../server/budgets/budgets.ts";
 import type { Budget, Budgeted, Spender } from "../../server/lib/budget.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
-import {
-  createBudgets,
-  type Estimate,
-  type ThresholdTold,
-} from "../../server/budgets/budgets.ts";
 
 export const noon = Date.UTC(2026, 10, 15, 12);
 export const dayMs = 86_400_000;

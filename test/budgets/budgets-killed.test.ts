@@ -2,14 +2,14 @@
 import { describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type HeldCall, HeldJournal, presumeHeld } from "../../server/storage/reservation-log.ts";
 import { LedgerFile } from "../../server/storage/ledger-file.ts";
 import { LedgerJournal, leftBehind } from "../../server/storage/ledger-journal.ts";
+import { type HeldCall, HeldJournal, presumeHeld } from "../../server/storage/reservation-log.ts";
 import { startFake } from "../fake-upstream.ts";
 import { readLedger, startProcess, temporaryFolder } from "../harness.ts";
-import { noon } from "./budgets-fixture.ts";
 import { until } from "../http/edge-fixture.ts";
 import { ledgerRow } from "../ledger/ledger-fixture.ts";
+import { noon } from "./budgets-fixture.ts";
 
 const key = "sk-test-killed-000000000";
 

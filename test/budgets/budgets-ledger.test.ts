@@ -7,8 +7,8 @@ import type { Spender } from "../../server/lib/budget.ts";
 import { LedgerFile } from "../../server/storage/ledger-file.ts";
 import { leftBehind } from "../../server/storage/ledger-journal.ts";
 import { temporaryFolder } from "../harness.ts";
-import { dayMs, noon } from "./budgets-fixture.ts";
 import { ledgerRow } from "../ledger/ledger-fixture.ts";
+import { dayMs, noon } from "./budgets-fixture.ts";
 
 const ci: Spender = { scope: "key", id: "file:ci" };
 const web: Spender = { scope: "project", id: "web" };

@@ -1,15 +1,14 @@
 /** A call for vectors that only what is held for others keeps from being made waits for that: in turn, and not for long. */
 import { describe, expect, test } from "bun:test";
-import type { Caller } from "../../server/auth/authenticate.ts";
-import type { Route } from "../../server/auth/resolve-model.ts";
-import { createSpending } from "../../server/budgets/charge-request.ts";
-import { Trip } from "../../server/request/request-record.ts";
 import { MoneyQueue } from "../../server/budgets/budget-queue.ts";
+import { createSpending } from "../../server/budgets/charge-request.ts";
 import { Cancel } from "../../server/lib/signal.ts";
+import type { Caller, Route } from "../../server/request/caller.ts";
+import { Trip } from "../../server/request/request-record.ts";
 import { openPictures } from "../../server/upstream/image-capabilities.ts";
+import { targetNamed } from "../embeddings/travelling-fixture.ts";
 import { VirtualTime } from "../fuzz/scheduling-world.ts";
 import { arrange, budgeted, noon } from "./budgets-fixture.ts";
-import { targetNamed } from "../embeddings/travelling-fixture.ts";
 
 const key = budgeted({ total: 10 });
 /** A dollar for each token: a text of four bytes likely costs one, and six at most. */

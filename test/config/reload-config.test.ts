@@ -11,9 +11,9 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { SnapshotHolder } from "../../server/config/snapshot-holder.ts";
 import { loadSnapshot } from "../../server/config/load-snapshot.ts";
 import { describeProblems, type Problem } from "../../server/config/problem.ts";
+import { SnapshotHolder } from "../../server/config/snapshot-holder.ts";
 import { watchConfig } from "../../server/config/watch-files.ts";
 
 const model = (...ids: string[]) =>

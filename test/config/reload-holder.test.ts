@@ -1,9 +1,9 @@
 /** The holder: one snapshot at a time, swapped whole, and everyone who asked is told. */
 import { expect, test } from "bun:test";
 import { changes } from "../../server/config/describe-changes.ts";
-import { SnapshotHolder } from "../../server/config/snapshot-holder.ts";
 import { loadSnapshot } from "../../server/config/load-snapshot.ts";
 import type { Snapshot } from "../../server/config/snapshot.ts";
+import { SnapshotHolder } from "../../server/config/snapshot-holder.ts";
 
 const snapshot = (version: number, env: Record<string, string> = {}): Snapshot => {
   const loaded = loadSnapshot({ path: "/nowhere/vexel.yaml", env, version });

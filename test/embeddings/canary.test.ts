@@ -1,12 +1,12 @@
 /** A target whose vectors are not those of the model's others is found, told of, and not asked until it is back. */
 import { describe, expect, test } from "bun:test";
+import type { Model, Snapshot } from "../../server/config/snapshot.ts";
 import {
   type CanaryOptions,
   type CanaryTold,
   cosine,
   createCanary,
 } from "../../server/embeddings/drift-canary.ts";
-import type { Model, Snapshot } from "../../server/config/snapshot.ts";
 import type { Signal } from "../../server/lib/signal.ts";
 import type { Target, Vector } from "../../server/upstream/contract.ts";
 import { fakeVector, startFake } from "../fake-upstream.ts";

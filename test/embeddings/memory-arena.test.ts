@@ -1,12 +1,12 @@
 /** Known vectors share pages that are written again and again. No one ever sees that, but for the bytes they take. */
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { slotBytesOf } from "../../server/embeddings/cache/slab-allocator.ts";
 import {
   entryOverhead,
   VectorMemory,
   type VectorMemoryOptions,
 } from "../../server/embeddings/cache/embedding-cache.ts";
+import { slotBytesOf } from "../../server/embeddings/cache/slab-allocator.ts";
 import { fromBase64, toBase64 } from "../../server/embeddings/vector-formats.ts";
 import { VectorFile } from "../../server/storage/embedding-cache-file.ts";
 import type { Vector } from "../../server/upstream/contract.ts";

@@ -2,8 +2,8 @@
 
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { slotBytesOf } from "../../server/embeddings/cache/slab-allocator.ts";
 import { entryOverhead, VectorMemory } from "../../server/embeddings/cache/embedding-cache.ts";
+import { slotBytesOf } from "../../server/embeddings/cache/slab-allocator.ts";
 import { lengthOf } from "../../server/embeddings/vector-formats.ts";
 import { tries } from "../laws/law.ts";
 

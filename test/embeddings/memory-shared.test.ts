@@ -1,8 +1,8 @@
 /** Upstreams are asked only for what nobody knows yet; vectors and usage are as if each input had been asked for alone. */
 import { describe, expect, test } from "bun:test";
-import type { Route } from "../../server/auth/resolve-model.ts";
-import { shareUsage } from "../../server/embeddings/share-usage.ts";
 import { type RememberOptions, remember } from "../../server/embeddings/cache/cache-stage.ts";
+import { shareUsage } from "../../server/embeddings/share-usage.ts";
+import type { Route } from "../../server/request/caller.ts";
 import type { EmbeddingsReply } from "../../server/upstream/contract.ts";
 import { readPurpose } from "../../server/upstream/task-type.ts";
 import {

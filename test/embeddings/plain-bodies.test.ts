@@ -1,10 +1,7 @@
 /** One validator reads every embeddings body: what the OpenAPI document describes, in one pass, up to the first problem. */
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import {
-  embeddingsBody,
-  readEmbeddingsBody,
-} from "../../server/api/embeddings-body.ts";
+import { embeddingsBody, readEmbeddingsBody } from "../../server/api/embeddings-body.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 
 const maxInputs = 4;

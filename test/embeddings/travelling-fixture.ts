@@ -1,14 +1,14 @@
 /** Calls without a gateway around them, and an upstream that can be held, looked at and made to fail. */
 
-import type { Route } from "../../server/auth/resolve-model.ts";
-import { type BatchOptions, batch } from "../../server/embeddings/batch.ts";
-import type { Call, Send } from "../../server/request/stage.ts";
-import { Trip } from "../../server/request/request-record.ts";
 import type { Model } from "../../server/config/snapshot.ts";
+import { type BatchOptions, batch } from "../../server/embeddings/batch.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { prove } from "../../server/lib/proven.ts";
 import { noScratch } from "../../server/lib/request-temp.ts";
 import { Cancel } from "../../server/lib/signal.ts";
+import type { Route } from "../../server/request/caller.ts";
+import { Trip } from "../../server/request/request-record.ts";
+import type { Call, Send } from "../../server/request/stage.ts";
 import type {
   EmbeddingInput,
   EmbeddingsQuery,

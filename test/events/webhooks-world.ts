@@ -1,8 +1,8 @@
 /** Events and webhooks in a world of their own: a clock turned by hand, a receiver that is a function, a disk that breaks. */
 import type { Database } from "bun:sqlite";
+import type { Webhook } from "../../server/config/snapshot.ts";
 import { createDeliver, type DeliveryTold } from "../../server/events/delivery-queue.ts";
 import { createEvents, type EventsTold } from "../../server/events/events.ts";
-import type { Webhook } from "../../server/config/snapshot.ts";
 import { Deliveries } from "../../server/storage/deliveries.ts";
 import { openEventFile } from "../../server/storage/event-file.ts";
 import { EventStore } from "../../server/storage/events.ts";

@@ -1,7 +1,7 @@
 /** Streams piece by piece: silence, early and late failures, and the row that is written before the last piece leaves. */
 import { describe, expect, test } from "bun:test";
-import { type Chunk, settled, steady } from "../../server/pipeline/stream-response.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
+import { type Chunk, settled, steady } from "../../server/pipeline/stream-response.ts";
 
 const piece = (body: Chunk["body"], closing = false): Chunk => ({ body, closing });
 const failure = () => new GatewayError("upstream_error", "The upstream failed.");

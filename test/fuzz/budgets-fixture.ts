@@ -1,14 +1,9 @@
 /** A house with budgets in virtual time: calls begin and end in any order, clocks jump, processes die; and what must hold. */
 import { expect } from "bun:test";
-import type { Budgeted, Spender } from "../../server/lib/budget.ts";
+import { type Budgets, createBudgets, type Estimate } from "../../server/budgets/budgets.ts";
+import type { Budgeted, Reservation, Spender } from "../../server/lib/budget.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import type { LedgerRow } from "../../server/storage/ledger-file.ts";
-import {
-  type Budgets,
-  createBudgets,
-  type Estimate,
-  type Reservation,
-} from "../../server/budgets/budgets.ts";
 import { ledgerRow } from "../ledger/ledger-fixture.ts";
 
 /** mulberry32: small, and the same everywhere. */

@@ -1,8 +1,8 @@
 /** Budgets hold in any order of things: bursts, clocks that jump, reloads, deaths; thousands of runs, each the same again by its seed. */
 import { describe, expect, test } from "bun:test";
+import type { Estimate } from "../../server/budgets/budgets.ts";
 import type { Budgeted } from "../../server/lib/budget.ts";
 import { LedgerFile } from "../../server/storage/ledger-file.ts";
-import type { Estimate } from "../../server/budgets/budgets.ts";
 import { temporaryFolder } from "../harness.ts";
 import { type Books, chance, House, plainBooks } from "./budgets-fixture.ts";
 

@@ -2,14 +2,14 @@
 import { afterAll, expect, test } from "bun:test";
 import { tmpdir } from "node:os";
 import fc from "fast-check";
+import { createPatience } from "../../server/http/body-timeout.ts";
 import { readForm } from "../../server/http/form.ts";
 import type { RequestHead } from "../../server/http/server/parse-head.ts";
-import { createPatience } from "../../server/http/body-timeout.ts";
 import type { Outgoing } from "../../server/request/http-types.ts";
 import { Answer } from "../../server/upstream/transport/parse-response.ts";
 import { roomyStorage } from "../harness.ts";
-import { tries } from "../laws/law.ts";
 import { bodyOf, say, serve } from "../http/http-server-fixture.ts";
+import { tries } from "../laws/law.ts";
 import {
   bytes,
   converse,

@@ -1,7 +1,7 @@
 /** Calls of a made-up world, as the gateway sees them, and how much each of them asks for. */
 import type { Limits } from "../../server/lib/limits.ts";
-import type { EmbeddingsQuery, GenerationQuery } from "../../server/upstream/contract.ts";
 import type { Demand, Rate } from "../../server/limits/limit-scope.ts";
+import type { EmbeddingsQuery, GenerationQuery } from "../../server/upstream/contract.ts";
 
 export interface CallPlan {
   readonly key: number;

@@ -1,11 +1,10 @@
 /** A gateway's admission in a world whose time is made up: keys, projects and models with limits, calls that come, end and leave. */
 import { expect } from "bun:test";
-import { Admission, type Pass } from "../../server/limits/admission.ts";
-import type { Caller } from "../../server/auth/authenticate.ts";
-import type { Route } from "../../server/auth/resolve-model.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import type { Limits } from "../../server/lib/limits.ts";
+import { Admission, type Pass } from "../../server/limits/admission.ts";
 import { type Demand, type Rate, rates, type Scope } from "../../server/limits/limit-scope.ts";
+import type { Caller, Route } from "../../server/request/caller.ts";
 import { ExactCount } from "./exact-count.ts";
 import { type CallPlan, demandOf, difference, limitOf, queryOf } from "./limits-calls.ts";
 

@@ -1,17 +1,20 @@
 /** An upstream whose answers come when the test says so, and whose vectors follow from the question alone. */
 
 import { expect } from "bun:test";
-import { Flights } from "../../server/embeddings/single-flight.ts";
-import type { Route } from "../../server/auth/resolve-model.ts";
 import { remember } from "../../server/embeddings/cache/cache-stage.ts";
-import type { Call } from "../../server/request/stage.ts";
-import { Trip } from "../../server/request/request-record.ts";
-import { VectorMemory, type VectorMemoryOptions } from "../../server/embeddings/cache/embedding-cache.ts";
-import { GatewayError } from "../../server/lib/gateway-error.ts";
-import { EncodedVector } from "../../server/lib/codec/encoded-vector.ts";
+import {
+  VectorMemory,
+  type VectorMemoryOptions,
+} from "../../server/embeddings/cache/embedding-cache.ts";
+import { Flights } from "../../server/embeddings/single-flight.ts";
 import { Pieces } from "../../server/lib/chunked-bytes.ts";
+import { EncodedVector } from "../../server/lib/codec/encoded-vector.ts";
+import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { noScratch } from "../../server/lib/request-temp.ts";
 import { Cancel } from "../../server/lib/signal.ts";
+import type { Route } from "../../server/request/caller.ts";
+import { Trip } from "../../server/request/request-record.ts";
+import type { Call } from "../../server/request/stage.ts";
 import type {
   EmbeddingInput,
   EmbeddingsQuery,

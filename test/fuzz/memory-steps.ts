@@ -1,6 +1,6 @@
 /** What may happen around the memory, in any order: calls come, answers come or do not, callers go. */
 import fc from "fast-check";
-import type { Route } from "../../server/auth/resolve-model.ts";
+import type { Route } from "../../server/request/caller.ts";
 import type { EmbeddingInput, EmbeddingsQuery, Rest } from "../../server/upstream/contract.ts";
 import { readPurpose } from "../../server/upstream/task-type.ts";
 import { type Form, routeOf } from "./memory-fixture.ts";

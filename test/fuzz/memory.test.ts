@@ -1,12 +1,15 @@
 /** Whoever asks, together with whomever, gets what asking alone would have given: its own vectors; and nobody waits for ever. */
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { joined } from "../../server/request/response-bodies.ts";
-import type { Route } from "../../server/auth/resolve-model.ts";
 import { keyOf, keyPrefix } from "../../server/embeddings/cache/cache-key.ts";
-import { entryOverhead, type VectorMemoryOptions } from "../../server/embeddings/cache/embedding-cache.ts";
+import {
+  entryOverhead,
+  type VectorMemoryOptions,
+} from "../../server/embeddings/cache/embedding-cache.ts";
 import { inBase64 } from "../../server/embeddings/write-vectors.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
+import type { Route } from "../../server/request/caller.ts";
+import { joined } from "../../server/request/response-bodies.ts";
 import type { EmbeddingInput, EmbeddingsQuery } from "../../server/upstream/contract.ts";
 import { tries } from "../laws/law.ts";
 import {

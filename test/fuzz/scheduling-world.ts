@@ -1,14 +1,14 @@
 /** A world with a time of its own: targets that behave as told from moment to moment, callers, and the real stage between. */
 import type { FaultName } from "../../contract/faults.ts";
-import { Admission } from "../../server/limits/admission.ts";
-import type { Route } from "../../server/auth/resolve-model.ts";
-import { Roster } from "../../server/routing/target-registry.ts";
-import { sizeOf } from "../../server/routing/request-size.ts";
-import type { TargetNews } from "../../server/routing/health/target-health.ts";
-import { schedule } from "../../server/routing/route-request.ts";
-import { targetLine } from "../../server/routing/target-capacity.ts";
 import { type FaultDetails, GatewayError } from "../../server/lib/gateway-error.ts";
 import type { Timers } from "../../server/lib/timers.ts";
+import { Admission } from "../../server/limits/admission.ts";
+import type { Route } from "../../server/request/caller.ts";
+import type { TargetNews } from "../../server/routing/health/target-health.ts";
+import { sizeOf } from "../../server/routing/request-size.ts";
+import { schedule } from "../../server/routing/route-request.ts";
+import { targetLine } from "../../server/routing/target-capacity.ts";
+import { Roster } from "../../server/routing/target-registry.ts";
 import type { EmbeddingsQuery, EmbeddingsReply, Target } from "../../server/upstream/contract.ts";
 import {
   answerTo,

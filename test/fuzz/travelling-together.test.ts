@@ -2,16 +2,15 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { batch } from "../../server/embeddings/batch.ts";
-import { loadOf } from "../../server/request/request-load.ts";
 import { split } from "../../server/embeddings/split.ts";
-import { type Stage, through } from "../../server/request/stage.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
+import { loadOf } from "../../server/request/request-load.ts";
+import { type Stage, through } from "../../server/request/stage.ts";
 import type {
   EmbeddingInput,
   EmbeddingsQuery,
   EmbeddingsReply,
 } from "../../server/upstream/contract.ts";
-import { tries } from "../laws/law.ts";
 import {
   broken,
   type CountedCall,
@@ -28,6 +27,7 @@ import {
   traitsOf,
   vectorFor,
 } from "../embeddings/travelling-fixture.ts";
+import { tries } from "../laws/law.ts";
 
 const words = fc.constantFrom("a", "two words", "日本語のことば", "δοκιμή", "x".repeat(40), "🙂🙂");
 

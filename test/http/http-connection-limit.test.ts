@@ -1,9 +1,12 @@
 /** The number of connections is bounded, and a connection beyond the bound learns why. */
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
-import { ConnectionLimit, type ConnectionReport } from "../../server/http/server/connection-limit.ts";
-import { maxConnections } from "../../server/wiring/max-connections.ts";
+import {
+  ConnectionLimit,
+  type ConnectionReport,
+} from "../../server/http/server/connection-limit.ts";
 import { readSettings } from "../../server/settings.ts";
+import { maxConnections } from "../../server/wiring/max-connections.ts";
 import { startProcess, temporaryFolder } from "../harness.ts";
 import { RawConnection, startEdge, until } from "./edge-fixture.ts";
 import { gate, get, say, serve } from "./http-server-fixture.ts";

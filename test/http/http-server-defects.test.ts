@@ -2,8 +2,8 @@
 import { describe, expect, test } from "bun:test";
 import { Connection, type Socket } from "../../server/http/server/connection.ts";
 import type { House } from "../../server/http/server/server-context.ts";
-import type { Leaving, Outgoing } from "../../server/request/http-types.ts";
 import { refuse } from "../../server/request/error-response.ts";
+import type { Leaving, Outgoing } from "../../server/request/http-types.ts";
 import { chunk, until } from "./edge-fixture.ts";
 import { gate, get, inChunks, post, say, serve } from "./http-server-fixture.ts";
 

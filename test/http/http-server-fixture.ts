@@ -1,9 +1,9 @@
 /** A server that does what a test says, without a gateway behind it; and what it heard and what went wrong. */
 import type { Exchange } from "../../server/http/server/request.ts";
 import { type Server, type ServerOptions, startServer } from "../../server/http/server/server.ts";
-import type { Outgoing } from "../../server/request/http-types.ts";
-import { refuse, toFault } from "../../server/request/error-response.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
+import { refuse, toFault } from "../../server/request/error-response.ts";
+import type { Outgoing } from "../../server/request/http-types.ts";
 import { RawConnection } from "./edge-fixture.ts";
 
 export type Reply = (exchange: Exchange) => Promise<Outgoing> | Outgoing;

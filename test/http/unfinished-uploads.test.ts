@@ -4,6 +4,7 @@ import { mkdirSync, readdirSync, readlinkSync, statfsSync } from "node:fs";
 import { join } from "node:path";
 import { startFake } from "../fake-upstream.ts";
 import { configFor, readLedger, startGateway, startProcess, temporaryFolder } from "../harness.ts";
+import { mayMount, mountTmpfs } from "../storage/small-disk.ts";
 import {
   asText,
   bearer,
@@ -15,7 +16,6 @@ import {
   RawConnection,
   until,
 } from "./edge-fixture.ts";
-import { mayMount, mountTmpfs } from "../storage/small-disk.ts";
 
 const megabyte = 1024 * 1024;
 const otherKey = "sk-other-0123456789abcdef";

@@ -1,9 +1,9 @@
 /** What is kept of a call, and who waits for it, at the moments at which something else happens as well. */
 import { afterAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import type { Incoming } from "../../server/request/http-types.ts";
-import { Keeping } from "../../server/idempotency/idempotent-request.ts";
 import { type Ask, type Claim, KeptAnswers } from "../../server/idempotency/idempotency-store.ts";
+import { Keeping } from "../../server/idempotency/idempotent-request.ts";
+import type { Incoming } from "../../server/request/http-types.ts";
 import { Trip } from "../../server/request/request-record.ts";
 import { Answers } from "../../server/storage/response-files.ts";
 import { until } from "../conformance/arrange.ts";

@@ -1,8 +1,8 @@
 /** Each answer that was paid for and did not arrive can be had, by the id of its own call and by asking again. */
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import { KeptAnswers } from "../../server/idempotency/idempotency-store.ts";
 import { lasting } from "../../server/idempotency/detached-stream.ts";
+import { KeptAnswers } from "../../server/idempotency/idempotency-store.ts";
 import { LostAnswers } from "../../server/idempotency/orphaned-responses.ts";
 import { Answers } from "../../server/storage/response-files.ts";
 import { arrange, until } from "../conformance/arrange.ts";

@@ -1,7 +1,7 @@
 /** Clients try again by themselves. A picture that may have been paid for is not ordered a second time by that. */
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
-import { mayBePaid } from "../../server/upstream/may-have-been-billed.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
+import { mayBePaid } from "../../server/upstream/may-have-been-billed.ts";
 import { arrange, clientOf } from "../conformance/arrange.ts";
 import type { Mischief } from "../fake-upstream.ts";
 import { testKey } from "../harness.ts";

@@ -1,7 +1,7 @@
 /** A link to a picture works for whoever has it, as it was given and as long as was said, and in no other way. */
 import { describe, expect, test } from "bun:test";
-import { largePng, png } from "../upstream/download-fixture.ts";
 import { expectFault } from "../http/edge-fixture.ts";
+import { largePng, png } from "../upstream/download-fixture.ts";
 import { linkDesk } from "./picture-links-fixture.ts";
 
 const small = { kind: "bytes", bytes: png } as const;

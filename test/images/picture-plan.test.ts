@@ -1,11 +1,11 @@
 /** What becomes of each option of an image call, for any target and any policy: told, done, refused, never lost. */
 import { describe, expect, test } from "bun:test";
 import { type Policy, planPicture } from "../../server/images/plan/plan.ts";
-import { nearestRatio, readSize } from "../../server/upstream/image-sizes.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { openaiTraitsOf } from "../../server/upstream/catalog/images/index.ts";
 import type { GenerationQuery, ImageOptions } from "../../server/upstream/contract.ts";
 import { type ImageTraits, openPictures } from "../../server/upstream/image-capabilities.ts";
+import { nearestRatio, readSize } from "../../server/upstream/image-sizes.ts";
 
 const query = (
   options: ImageOptions = {},

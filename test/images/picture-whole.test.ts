@@ -1,18 +1,18 @@
 /** A picture that breaks off is not handed over as if it were one; what came beside it is, and all of it is accounted for. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { finishReply, upTo } from "../../server/images/post-process.ts";
-import { bytesOf } from "../../server/images/image-head.ts";
 import { checkWhole } from "../../server/images/check-truncation.ts";
+import { bytesOf } from "../../server/images/image-head.ts";
+import { finishReply, upTo } from "../../server/images/post-process.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { createScratch } from "../../server/lib/request-temp.ts";
 import { readDocument } from "../../server/upstream/adapters/wire/document.ts";
 import { pictureIn } from "../../server/upstream/adapters/wire/picture-in.ts";
-import type { ImageEvent, Picture } from "../../server/upstream/contract.ts";
 import { gatherPicture } from "../../server/upstream/collect-image.ts";
+import type { ImageEvent, Picture } from "../../server/upstream/contract.ts";
 import { base64Of } from "../conformance/arrange.ts";
 import { startGateway, temporaryFolder, testKey } from "../harness.ts";
-import { replyOf } from "../laws/adapter-cases.ts";
 import { paint } from "../image-vendors/paint.ts";
+import { replyOf } from "../laws/adapter-cases.ts";
 
 const folder = temporaryFolder();
 const scratch = createScratch(folder.path);

@@ -4,7 +4,14 @@ import type { FaultName } from "../../contract/faults.ts";
 import { checkEdit, type EditRules } from "../../server/images/preflight.ts";
 import type { EditQuery, FilePart, ImageSource } from "../../server/upstream/contract.ts";
 import { createDarkroom } from "../../server/workers/image/image-worker.ts";
-import { drawn, expectFault, never, newScratch, speckled, watched } from "../workers/darkroom-fixture.ts";
+import {
+  drawn,
+  expectFault,
+  never,
+  newScratch,
+  speckled,
+  watched,
+} from "../workers/darkroom-fixture.ts";
 
 export const file = (part: FilePart): ImageSource => ({ kind: "file", file: part });
 export const url = (text: string): ImageSource => ({ kind: "url", url: text });

@@ -1,8 +1,8 @@
 /** Links lead nobody into the operator's own network: not those of upstreams, and not those of callers. */
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
-import { finishReply, type Workshop } from "../../server/images/post-process.ts";
 import type { Finish } from "../../server/images/plan/plan.ts";
 import { planPicture } from "../../server/images/plan/plan.ts";
+import { finishReply, type Workshop } from "../../server/images/post-process.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { adapters } from "../../server/upstream/adapters/index.ts";
 import { isInsideHost } from "../../server/upstream/download/address-ranges.ts";

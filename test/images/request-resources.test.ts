@@ -1,17 +1,24 @@
 /** However an image request ends, every resource that it holds is released, and its row is written. */
 import { afterAll, afterEach, beforeAll, describe, expect, spyOn, test } from "bun:test";
 import { readdirSync, readlinkSync } from "node:fs";
-import type { Outgoing } from "../../server/request/http-types.ts";
-import { stayAlive } from "../../server/images/keep-alive.ts";
-import { never } from "../../server/idempotency/idempotent-request.ts";
 import { type Ask, KeptAnswers } from "../../server/idempotency/idempotency-store.ts";
+import { never } from "../../server/idempotency/idempotent-request.ts";
+import { stayAlive } from "../../server/images/keep-alive.ts";
 import type { AnswerShelf } from "../../server/lib/response-store.ts";
 import { Allowance } from "../../server/lib/spill-buffer.ts";
 import { NamelessFile } from "../../server/lib/unlinked-temp-file.ts";
+import { Gate } from "../../server/limits/concurrency-gate.ts";
+import type { Outgoing } from "../../server/request/http-types.ts";
 import { LedgerFile } from "../../server/storage/ledger-file.ts";
 import { LedgerJournal } from "../../server/storage/ledger-journal.ts";
-import { Gate } from "../../server/limits/concurrency-gate.ts";
-import { bearer, type Edge, painter, RawConnection, startEdge, until } from "../http/edge-fixture.ts";
+import {
+  bearer,
+  type Edge,
+  painter,
+  RawConnection,
+  startEdge,
+  until,
+} from "../http/edge-fixture.ts";
 import { imageReply, largePng } from "./large-image-fixture.ts";
 
 const megabyte = 1024 * 1024;

@@ -1,19 +1,19 @@
 /** What cannot be cleared away after a call costs neither the answer nor its row. */
 import { expect, test } from "bun:test";
-import { Admission } from "../../server/limits/admission.ts";
-import { createDeadlines } from "../../server/request/deadline.ts";
-import type { Endpoint } from "../../server/pipeline/endpoint.ts";
-import type { Incoming } from "../../server/request/http-types.ts";
+import type { Model, Snapshot } from "../../server/config/snapshot.ts";
 import { KeptAnswers } from "../../server/idempotency/idempotency-store.ts";
 import { createLinks } from "../../server/images/image-links.ts";
-import { createServe } from "../../server/pipeline/serve.ts";
-import type { Model, Snapshot } from "../../server/config/snapshot.ts";
-import type { AnswerShelf } from "../../server/lib/response-store.ts";
+import type { LedgerRow } from "../../server/ledger/ledger.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { keyHash } from "../../server/lib/key-hash.ts";
 import { noScratch } from "../../server/lib/request-temp.ts";
+import type { AnswerShelf } from "../../server/lib/response-store.ts";
+import { Admission } from "../../server/limits/admission.ts";
+import type { Endpoint } from "../../server/pipeline/endpoint.ts";
+import { createServe } from "../../server/pipeline/serve.ts";
+import { createDeadlines } from "../../server/request/deadline.ts";
+import type { Incoming } from "../../server/request/http-types.ts";
 import type { GenerationQuery } from "../../server/upstream/contract.ts";
-import type { LedgerRow } from "../../server/ledger/ledger.ts";
 
 const hash = keyHash("sk-test");
 const model = { id: "m", kind: "image", targets: [], maxImages: 1 } as unknown as Model;

@@ -1,7 +1,8 @@
 /** Answers of upstreams, true and odd, and what becomes of them on the way to a caller. */
 import fc from "fast-check";
 import { embeddingsEndpoint } from "../../server/api/embeddings.ts";
-import { verifyEmbeddings, verifyImages } from "../../server/embeddings/verify-embeddings.ts";
+import { verifyEmbeddings } from "../../server/embeddings/verify-embeddings.ts";
+import { verifyImages } from "../../server/images/verify-images.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { noScratch } from "../../server/lib/request-temp.ts";
 import type { PictureQuestion, WireReply } from "../../server/upstream/adapter.ts";

@@ -4,7 +4,6 @@ import fc from "fast-check";
 import { Pieces } from "../../server/lib/chunked-bytes.ts";
 import type { Adapter, WireReply, WireRequest } from "../../server/upstream/adapter.ts";
 import { adapters, halfAlike, openaiShaped } from "../../server/upstream/adapters/index.ts";
-import { parseJson, withoutMark } from "../../server/upstream/transport/bounded-response.ts";
 import type {
   EditQuery,
   EmbeddingInput,
@@ -14,6 +13,7 @@ import type {
   ImageOptions,
   Target,
 } from "../../server/upstream/contract.ts";
+import { parseJson, withoutMark } from "../../server/upstream/transport/bounded-response.ts";
 import { readMultipart } from "../fake-upstream/multipart.ts";
 
 export interface Subject {

@@ -2,9 +2,9 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { inspect } from "../../server/embeddings/vector-formats.ts";
-import { GatewayError } from "../../server/lib/gateway-error.ts";
-import { EncodedVector } from "../../server/lib/codec/encoded-vector.ts";
 import { Pieces } from "../../server/lib/chunked-bytes.ts";
+import { EncodedVector } from "../../server/lib/codec/encoded-vector.ts";
+import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { readEmbeddings } from "../../server/upstream/adapters/openai/embeddings.ts";
 import { parseAnswer } from "../../server/upstream/adapters/openai/embeddings-answer.ts";
 import type { EmbeddingsQuery } from "../../server/upstream/contract.ts";

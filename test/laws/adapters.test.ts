@@ -2,7 +2,7 @@
 import { describe, expect } from "bun:test";
 import fc from "fast-check";
 import { estimateInputTokens } from "../../server/embeddings/embedding-usage.ts";
-import { verifyImages } from "../../server/embeddings/verify-embeddings.ts";
+import { verifyImages } from "../../server/images/verify-images.ts";
 import {
   answerOf,
   asText,

@@ -3,17 +3,17 @@
  * cache, deduplication, single-flight, batching and splitting. The stages are the real ones, in their order.
  */
 import { expect } from "bun:test";
-import { Flights } from "../../server/embeddings/single-flight.ts";
-import type { Route } from "../../server/auth/resolve-model.ts";
-import { batch } from "../../server/embeddings/batch.ts";
-import { promise } from "../../server/embeddings/adapt-parameters.ts";
-import { remember } from "../../server/embeddings/cache/cache-stage.ts";
-import { split } from "../../server/embeddings/split.ts";
-import { first, through } from "../../server/request/stage.ts";
-import { VectorMemory } from "../../server/embeddings/cache/embedding-cache.ts";
 import type { Model } from "../../server/config/snapshot.ts";
+import { promise } from "../../server/embeddings/adapt-parameters.ts";
+import { batch } from "../../server/embeddings/batch.ts";
+import { remember } from "../../server/embeddings/cache/cache-stage.ts";
+import { VectorMemory } from "../../server/embeddings/cache/embedding-cache.ts";
+import { Flights } from "../../server/embeddings/single-flight.ts";
+import { split } from "../../server/embeddings/split.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { prove } from "../../server/lib/proven.ts";
+import type { Route } from "../../server/request/caller.ts";
+import { first, through } from "../../server/request/stage.ts";
 import { adapters } from "../../server/upstream/adapters/index.ts";
 import { contextOptions, isContextualModel } from "../../server/upstream/contextual.ts";
 import type { EmbeddingsQuery, EmbeddingTraits, Target } from "../../server/upstream/contract.ts";

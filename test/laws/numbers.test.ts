@@ -1,14 +1,14 @@
 /** Numbers that cannot be believed are found, by each of the ways in which they are looked for. */
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { EncodedVector } from "../../server/lib/codec/encoded-vector.ts";
-import { deskFor } from "../../server/lib/codec/wasm-memory.ts";
 import {
   type Soundness,
   soundnessOf,
   soundnessOfNumbers,
   soundnessOnDesk,
 } from "../../server/lib/codec/check-vector.ts";
+import { EncodedVector } from "../../server/lib/codec/encoded-vector.ts";
+import { deskFor } from "../../server/lib/codec/wasm-memory.ts";
 import { inPieces } from "../pieces.ts";
 import { expectAssembled } from "./assembled.ts";
 import { tries } from "./law.ts";

@@ -4,8 +4,8 @@ import Ajv, { type ValidateFunction } from "ajv/dist/2020";
 import { examples } from "../../server/api/openapi-examples.ts";
 import { type RouteName, type RouteRow, routes } from "../../server/http/routes.ts";
 import { arrange, drawn } from "../conformance/arrange.ts";
-import { configFor, testKey } from "../harness.ts";
 import { adminKey, asOperator, webhookYaml } from "../events/webhooks-fixture.ts";
+import { configFor, testKey } from "../harness.ts";
 
 type Json = Record<string, unknown>;
 

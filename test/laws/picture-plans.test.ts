@@ -2,11 +2,11 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { type Plan, type Policy, planPicture } from "../../server/images/plan/plan.ts";
-import { against, readSize } from "../../server/upstream/image-sizes.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { adapters } from "../../server/upstream/adapters/index.ts";
 import type { EditQuery, GenerationQuery, ImageOptions } from "../../server/upstream/contract.ts";
 import type { ImageTraits } from "../../server/upstream/image-capabilities.ts";
+import { against, readSize } from "../../server/upstream/image-sizes.ts";
 import { type Law, obey, tries } from "./law.ts";
 import { namedKinds, type Row, rows } from "./picture-rows.ts";
 import { queryOf, several, wishes } from "./picture-wishes.ts";

@@ -2,9 +2,9 @@
 import type { Adapter } from "../../server/upstream/adapter.ts";
 import { adapters } from "../../server/upstream/adapters/index.ts";
 import { knownImages } from "../../server/upstream/catalog/images/index.ts";
+import { createReach } from "../../server/upstream/client.ts";
 import type { Target } from "../../server/upstream/contract.ts";
 import type { ImageTraits } from "../../server/upstream/image-capabilities.ts";
-import { createReach } from "../../server/upstream/client.ts";
 
 export type Operation = "generations" | "edits";
 

@@ -3,15 +3,23 @@ import { Database } from "bun:sqlite";
 import { afterEach, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { Ledger, type LedgerRow } from "../../server/ledger/ledger.ts";
 import { EarlierRows } from "../../server/storage/journal-recovery.ts";
 import { LedgerFile } from "../../server/storage/ledger-file.ts";
 import { underWay } from "../../server/storage/ledger-journal.ts";
-import { Ledger, type LedgerRow } from "../../server/ledger/ledger.ts";
 import { startFake } from "../fake-upstream.ts";
 import { configFor, readLedger, root, startProcess, temporaryFolder } from "../harness.ts";
-import { bearer, embedder, expectFault, painter, png, startEdge, until } from "../http/edge-fixture.ts";
-import { ledgerRow } from "./ledger-fixture.ts";
+import {
+  bearer,
+  embedder,
+  expectFault,
+  painter,
+  png,
+  startEdge,
+  until,
+} from "../http/edge-fixture.ts";
 import { mayMount, mount, unmount } from "../storage/small-disk.ts";
+import { ledgerRow } from "./ledger-fixture.ts";
 
 const cleanUps: (() => unknown)[] = [];
 afterEach(async () => {

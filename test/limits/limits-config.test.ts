@@ -6,8 +6,8 @@ import { readConfig } from "../../server/config/read-yaml.ts";
 import { startFake } from "../fake-upstream.ts";
 import { type GatewayProcess, startProcess, temporaryFolder } from "../harness.ts";
 import { until } from "../http/edge-fixture.ts";
-import { embedder, yamlFor } from "./limits-fixture.ts";
 import { vexel } from "../process/process-fixture.ts";
+import { embedder, yamlFor } from "./limits-fixture.ts";
 
 const problemsOf = (text: string): string[] => {
   const read = readConfig({ text, file: "vexel.yaml", env: {} });

@@ -1,11 +1,10 @@
 /** A limit that is raised lets in those who wait for it, whether anyone new comes or not; and what nobody made uses up none. */
 import { expect, test } from "bun:test";
-import { Admission } from "../../server/limits/admission.ts";
-import type { Caller } from "../../server/auth/authenticate.ts";
-import { demandOf, spentOf } from "../../server/limits/request-cost.ts";
-import type { Route } from "../../server/auth/resolve-model.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import type { Limits } from "../../server/lib/limits.ts";
+import { Admission } from "../../server/limits/admission.ts";
+import { demandOf, spentOf } from "../../server/limits/request-cost.ts";
+import type { Caller, Route } from "../../server/request/caller.ts";
 import type { EmbeddingsQuery } from "../../server/upstream/contract.ts";
 
 const query: EmbeddingsQuery = {

@@ -1,7 +1,7 @@
 /** When the gateway has as much in hand as it can carry, one key with very many calls does not keep the others out. */
 import { afterEach, describe, expect, test } from "bun:test";
-import { InHand, type Standing } from "../../server/limits/load-shedder.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
+import { InHand, type Standing } from "../../server/limits/load-shedder.ts";
 import { embedder, type Limited, startLimited } from "./limits-fixture.ts";
 
 let limited: Limited | undefined;

@@ -1,10 +1,10 @@
 /** What the gateway asks for reasons of its own counts like any other call, and is not asked in vain. */
 import { afterEach, describe, expect, test } from "bun:test";
+import { adminKey, asOperator } from "../events/webhooks-fixture.ts";
 import { startFake } from "../fake-upstream.ts";
 import { until } from "../faults/faults-fixture.ts";
 import { startGateway, testKey } from "../harness.ts";
 import { arrange, closeArranged } from "../routing/scheduling-gateway-fixture.ts";
-import { adminKey, asOperator } from "../events/webhooks-fixture.ts";
 
 const open: (() => unknown)[] = [];
 afterEach(async () => {

@@ -10,7 +10,14 @@ import {
   startProcess,
   temporaryFolder,
 } from "../harness.ts";
-import { asText, embedder, jsonHeaders, painter, RawConnection, until } from "../http/edge-fixture.ts";
+import {
+  asText,
+  embedder,
+  jsonHeaders,
+  painter,
+  RawConnection,
+  until,
+} from "../http/edge-fixture.ts";
 import { cleanEnvironment } from "./process-fixture.ts";
 
 const fake = startFake();

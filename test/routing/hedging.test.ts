@@ -1,15 +1,13 @@
 /** A target that is slower than usual does not keep its callers waiting while another could answer, and that costs little. */
 import { describe, expect, spyOn, test } from "bun:test";
 import fc from "fast-check";
-import { Budget, Recent } from "../../server/routing/hedge-budget.ts";
-import type { Route } from "../../server/auth/resolve-model.ts";
-import { Roster } from "../../server/routing/target-registry.ts";
-import { schedule } from "../../server/routing/route-request.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { realTimers } from "../../server/lib/timers.ts";
+import type { Route } from "../../server/request/caller.ts";
+import { Budget, Recent } from "../../server/routing/hedge-budget.ts";
+import { schedule } from "../../server/routing/route-request.ts";
+import { Roster } from "../../server/routing/target-registry.ts";
 import type { EmbeddingsQuery, EmbeddingsReply } from "../../server/upstream/contract.ts";
-import { until } from "../faults/faults-fixture.ts";
-import { tries } from "../laws/law.ts";
 import {
   answerTo,
   broken,
@@ -21,6 +19,8 @@ import {
   routeTo,
   targetNamed,
 } from "../embeddings/travelling-fixture.ts";
+import { until } from "../faults/faults-fixture.ts";
+import { tries } from "../laws/law.ts";
 
 /** In their order: each is its own tier. */
 const targets = ["a", "b", "c"].map((id, tier) => ({ ...targetNamed(id), tier }));

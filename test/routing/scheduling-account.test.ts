@@ -1,12 +1,12 @@
 /** Why a call went where it went is in its row of the ledger, and what is known of every target is there to be looked at. */
 import { afterEach, describe, expect, test } from "bun:test";
-import { note } from "../../server/routing/routing-steps.ts";
 import { Trip } from "../../server/request/request-record.ts";
+import { note } from "../../server/routing/routing-steps.ts";
+import { targetNamed } from "../embeddings/travelling-fixture.ts";
+import { adminKey, asOperator } from "../events/webhooks-fixture.ts";
 import type { Fake } from "../fake-upstream.ts";
 import { expectVectors } from "../faults/faults-fixture.ts";
 import { arrange, closeArranged } from "./scheduling-gateway-fixture.ts";
-import { targetNamed } from "../embeddings/travelling-fixture.ts";
-import { adminKey, asOperator } from "../events/webhooks-fixture.ts";
 
 afterEach(closeArranged);
 

@@ -2,13 +2,13 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import type { WireReply } from "../../server/upstream/adapter.ts";
 import { spentMs } from "../../server/upstream/adapters/wire/rate-limit-reset.ts";
-import { Answer } from "../../server/upstream/transport/parse-response.ts";
 import { createLimitWatch } from "../../server/upstream/rate-limit-signal.ts";
+import { Answer } from "../../server/upstream/transport/parse-response.ts";
+import { targetNamed } from "../embeddings/travelling-fixture.ts";
 import type { Fake } from "../fake-upstream.ts";
 import { expectVectors } from "../faults/faults-fixture.ts";
 import { answers, seatNamed } from "./scheduling-fixture.ts";
 import { arrange, closeArranged } from "./scheduling-gateway-fixture.ts";
-import { targetNamed } from "../embeddings/travelling-fixture.ts";
 
 afterEach(closeArranged);
 

@@ -1,14 +1,9 @@
 /** Who is asked first, who next, and what callers are told when there is nobody. */
 import { describe, expect, test } from "bun:test";
-import {
-  type Choosing,
-  choose,
-  chooseWell,
-  nobody,
-} from "../../server/routing/select-target.ts";
 import type { Seat } from "../../server/routing/policies/policy.ts";
 import { twoChoices } from "../../server/routing/policies/two-choices.ts";
 import { RetryBudget } from "../../server/routing/retry-budget.ts";
+import { type Choosing, choose, chooseWell, nobody } from "../../server/routing/select-target.ts";
 import { randomFrom } from "../fuzz/scheduling-world.ts";
 import {
   answers,

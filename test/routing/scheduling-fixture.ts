@@ -1,9 +1,10 @@
 /** Targets without a gateway around them, made well, slow, limited or dead by what they are told happened to them. */
+
+import { TargetHealth, type TargetNews } from "../../server/routing/health/target-health.ts";
 import { policies } from "../../server/routing/policies/index.ts";
 import type { Question, Seat } from "../../server/routing/policies/policy.ts";
-import { TargetHealth, type TargetNews } from "../../server/routing/health/target-health.ts";
-import { randomFrom } from "../fuzz/scheduling-world.ts";
 import { targetNamed } from "../embeddings/travelling-fixture.ts";
+import { randomFrom } from "../fuzz/scheduling-world.ts";
 
 export const half = (): number => 0.5;
 

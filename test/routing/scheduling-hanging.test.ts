@@ -1,7 +1,7 @@
 /** Targets that say nothing: asked less and less, whoever saves the call; and those that are merely slow come back. */
 import { describe, expect, test } from "bun:test";
-import { type Mood, World } from "../fuzz/scheduling-world.ts";
 import { routeTo, targetNamed } from "../embeddings/travelling-fixture.ts";
+import { type Mood, World } from "../fuzz/scheduling-world.ts";
 
 const [good, bad] = [targetNamed("good"), targetNamed("bad")];
 const well: Mood = { kind: "well", ms: 10 };

@@ -2,8 +2,8 @@
 import { describe, expect, test } from "bun:test";
 import { Trial } from "../../server/routing/health/half-open-probe.ts";
 import type { Target } from "../../server/upstream/contract.ts";
-import { type Mood, World } from "../fuzz/scheduling-world.ts";
 import { routeTo, targetNamed } from "../embeddings/travelling-fixture.ts";
+import { type Mood, World } from "../fuzz/scheduling-world.ts";
 
 const [first, second] = [targetNamed("first"), { ...targetNamed("second"), tier: 1 }];
 const broken: Mood = { kind: "fails", share: 1, ms: 20, fault: "upstream_error" };

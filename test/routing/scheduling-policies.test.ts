@@ -1,10 +1,11 @@
 /** How one of several targets is picked: fairly, by weight, by price, or the same one for the same caller. */
 import { describe, expect, test } from "bun:test";
-import { choose } from "../../server/routing/select-target.ts";
-import type { Policy, Seat } from "../../server/routing/policies/policy.ts";
-import { picturePrice, vectorPrice } from "../../server/routing/expected-price.ts";
 import type { Call } from "../../server/request/stage.ts";
+import { picturePrice, vectorPrice } from "../../server/routing/expected-price.ts";
+import type { Policy, Seat } from "../../server/routing/policies/policy.ts";
+import { choose } from "../../server/routing/select-target.ts";
 import type { GenerationQuery, ImageOptions, Target } from "../../server/upstream/contract.ts";
+import { callFor, routeTo } from "../embeddings/travelling-fixture.ts";
 import { randomFrom } from "../fuzz/scheduling-world.ts";
 import { obey } from "../laws/law.ts";
 import {
@@ -16,7 +17,6 @@ import {
   questionAt,
   seatNamed,
 } from "./scheduling-fixture.ts";
-import { callFor, routeTo } from "../embeddings/travelling-fixture.ts";
 
 const names = ["a", "b", "c", "d", "e"];
 const shuffledInts = randomFrom(42);

@@ -1,11 +1,11 @@
 /** What is known of targets outlives a new configuration, and goes with what is no longer configured. */
 import { describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
-import { Roster } from "../../server/routing/target-registry.ts";
 import { loadSnapshot } from "../../server/config/load-snapshot.ts";
 import type { Model, Snapshot } from "../../server/config/snapshot.ts";
 import { prove } from "../../server/lib/proven.ts";
 import { realTimers } from "../../server/lib/timers.ts";
+import { Roster } from "../../server/routing/target-registry.ts";
 import { temporaryFolder } from "../harness.ts";
 import { dies } from "./scheduling-fixture.ts";
 

@@ -2,9 +2,9 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { Concurrency } from "../../server/routing/health/adaptive-concurrency.ts";
 import type { Target } from "../../server/upstream/contract.ts";
+import { routeTo, targetNamed } from "../embeddings/travelling-fixture.ts";
 import { type Mood, World, type WorldOptions } from "../fuzz/scheduling-world.ts";
 import { startGateway, type TestGateway, testKey } from "../harness.ts";
-import { routeTo, targetNamed } from "../embeddings/travelling-fixture.ts";
 
 const [a, b] = [targetNamed("a"), targetNamed("b")];
 const overloaded: Mood = { kind: "fails", share: 1, ms: 2, fault: "upstream_overloaded" };

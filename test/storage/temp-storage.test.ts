@@ -4,8 +4,8 @@ import { writeFileSync } from "node:fs";
 import { spool } from "../../server/http/spool.ts";
 import { DiskReserve } from "../../server/lib/disk-reserve.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
-import { Allowance } from "../../server/lib/spill-buffer.ts";
 import { createScratch } from "../../server/lib/request-temp.ts";
+import { Allowance } from "../../server/lib/spill-buffer.ts";
 import { TempStorage } from "../../server/lib/temp-storage.ts";
 import { temporaryFolder } from "../harness.ts";
 

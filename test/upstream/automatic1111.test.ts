@@ -4,13 +4,13 @@ import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { noScratch } from "../../server/lib/request-temp.ts";
 import type { WireReply, WireRequest } from "../../server/upstream/adapter.ts";
 import { automatic1111 } from "../../server/upstream/adapters/automatic1111/automatic1111.ts";
+import { createReach } from "../../server/upstream/client.ts";
 import type {
   EditQuery,
   GenerationQuery,
   ImageEvent,
   Target,
 } from "../../server/upstream/contract.ts";
-import { createReach } from "../../server/upstream/client.ts";
 import { fileOf, replyOf } from "../laws/adapter-cases.ts";
 
 const checkpoint = "v1-5-pruned-emaonly";

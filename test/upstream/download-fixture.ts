@@ -4,8 +4,8 @@ import type { FaultName } from "../../contract/faults.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { createScratch } from "../../server/lib/request-temp.ts";
 import { Cancel, type Signal } from "../../server/lib/signal.ts";
-import { createDownload, type DownloadCall } from "../../server/upstream/download/download.ts";
 import type { Gathered } from "../../server/upstream/collect-image.ts";
+import { createDownload, type DownloadCall } from "../../server/upstream/download/download.ts";
 import { temporaryFolder } from "../harness.ts";
 import { type Asked, type RawServer, rawServer } from "./http-client-fixture.ts";
 

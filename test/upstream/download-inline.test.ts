@@ -1,6 +1,6 @@
 /** A picture in the link itself is read as it is written, and believed only if it is one. */
 import { describe, expect, test } from "bun:test";
-import { type DataUrlOptions, readDataUrl } from "../../server/upstream/download/data-url.ts";
+import { type DataUrlOptions, readDataUrl } from "../../server/upstream/download/inline-url.ts";
 import { expectFault, png, world } from "./download-fixture.ts";
 
 const param = "mask.image_url";

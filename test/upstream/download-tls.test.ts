@@ -4,8 +4,8 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createScratch } from "../../server/lib/request-temp.ts";
 import { Cancel } from "../../server/lib/signal.ts";
-import { createDownload } from "../../server/upstream/download/download.ts";
 import type { Gathered } from "../../server/upstream/collect-image.ts";
+import { createDownload } from "../../server/upstream/download/download.ts";
 import { temporaryFolder } from "../harness.ts";
 import { expectFault, fromCaller, largePng, png, publicAddress } from "./download-fixture.ts";
 

@@ -2,9 +2,9 @@
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { Cancel, type Signal } from "../../server/lib/signal.ts";
 import type { WireRequest } from "../../server/upstream/adapter.ts";
-import type { Answer } from "../../server/upstream/transport/parse-response.ts";
 import { HttpClient } from "../../server/upstream/transport/http-client.ts";
 import { KeepAliveTrust } from "../../server/upstream/transport/keep-alive-trust.ts";
+import type { Answer } from "../../server/upstream/transport/parse-response.ts";
 import { createSend, type Sender } from "../../server/upstream/transport/send.ts";
 
 export interface Asked {

@@ -1,7 +1,7 @@
 /** Calls that have a connection to themselves: what becomes of it between two of them, and for a reader who is slow. */
 import { afterAll, describe, expect, test } from "bun:test";
-import { KeepAliveTrust } from "../../server/upstream/transport/keep-alive-trust.ts";
 import { KeptSockets } from "../../server/upstream/transport/connection-reuse.ts";
+import { KeepAliveTrust } from "../../server/upstream/transport/keep-alive-trust.ts";
 import { callAlone } from "../../server/upstream/transport/streaming-call.ts";
 
 const kept = new KeptSockets(new KeepAliveTrust({ clock: () => performance.now() }));

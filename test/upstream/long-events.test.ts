@@ -1,9 +1,9 @@
 /** Streams with pictures in them are read piece by piece, and come out as they went in, wherever they are cut. */
 import { afterAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { Allowance } from "../../server/lib/spill-buffer.ts";
 import { between, StreamedText, writeJson } from "../../server/lib/json-stream.ts";
 import { createScratch } from "../../server/lib/request-temp.ts";
+import { Allowance } from "../../server/lib/spill-buffer.ts";
 import { LongText } from "../../server/upstream/adapters/wire/document.ts";
 import { readPictureEvents } from "../../server/upstream/adapters/wire/picture-events.ts";
 import { heldPictureIn } from "../../server/upstream/adapters/wire/picture-in.ts";

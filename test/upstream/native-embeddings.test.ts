@@ -2,9 +2,9 @@
 import { describe, expect, test } from "bun:test";
 import { adapters } from "../../server/upstream/adapters/index.ts";
 import type { EmbeddingsQuery, Rest } from "../../server/upstream/contract.ts";
+import { targetOf } from "../embedding-vendors/bearer-case.ts";
 import { faultOf } from "../laws/adapter-answers.ts";
 import { replyOf } from "../laws/adapter-cases.ts";
-import { targetOf } from "../embedding-vendors/bearer-case.ts";
 
 const question = (rest: Rest = {}): EmbeddingsQuery => ({
   model: "public-model",

@@ -5,9 +5,9 @@ import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { Cancel } from "../../server/lib/signal.ts";
 import type { Adapter, WireReply, WireRequest } from "../../server/upstream/adapter.ts";
 import { vertex } from "../../server/upstream/adapters/google/vertex.ts";
+import { createReach } from "../../server/upstream/client.ts";
 import type { EmbeddingsQuery, Target, Upstream } from "../../server/upstream/contract.ts";
 import { probe } from "../../server/upstream/probe.ts";
-import { createReach } from "../../server/upstream/client.ts";
 import { replyOf } from "../laws/adapter-cases.ts";
 
 const keys = generateKeyPairSync("rsa", { modulusLength: 2048 });

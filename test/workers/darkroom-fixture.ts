@@ -2,9 +2,9 @@
 import { tmpdir } from "node:os";
 import { deflateSync } from "node:zlib";
 import sharp, { type Sharp } from "sharp";
-import { NamelessFile } from "../../server/lib/unlinked-temp-file.ts";
 import { createScratch } from "../../server/lib/request-temp.ts";
 import { sniffImage } from "../../server/lib/sniff-image.ts";
+import { NamelessFile } from "../../server/lib/unlinked-temp-file.ts";
 import type { FilePart, Picture } from "../../server/upstream/contract.ts";
 import type { DarkroomAsk } from "../../server/workers/image/protocol.ts";
 import type { ToChild } from "../../server/workers/process/protocol.ts";

@@ -1,8 +1,8 @@
 /** Large pictures pass the gateway by: they are read and written where they lie. */
 
 import { describe, expect, test } from "bun:test";
-import { NamelessFile } from "../../server/lib/unlinked-temp-file.ts";
 import { noScratch } from "../../server/lib/request-temp.ts";
+import { NamelessFile } from "../../server/lib/unlinked-temp-file.ts";
 import type { WireReply } from "../../server/upstream/adapter.ts";
 import { readDocument } from "../../server/upstream/adapters/wire/document.ts";
 import { pictureIn } from "../../server/upstream/adapters/wire/picture-in.ts";

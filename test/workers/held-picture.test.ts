@@ -3,10 +3,10 @@ import { afterAll, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Sent } from "../../server/workers/image/protocol.ts";
 import { holdPicture } from "../../server/workers/image/child/image-input.ts";
 import { ObstacleError } from "../../server/workers/image/child/unprocessable-image.ts";
 import { createDarkroom } from "../../server/workers/image/image-worker.ts";
+import type { Sent } from "../../server/workers/image/protocol.ts";
 import { drawn, expectFault, never, speckled, speckledPng, upload } from "./darkroom-fixture.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "held-picture-"));

@@ -1,8 +1,8 @@
 /** What a vector depends on, as a hash. Two inputs have one key only if their vectors are the same; no text can be read back. */
 import { isEmpty } from "../../lib/is-empty.ts";
+import type { Route } from "../../request/caller.ts";
 import type { EmbeddingInput, EmbeddingsQuery, Rest } from "../../upstream/contract.ts";
 import type { Purpose } from "../../upstream/task-type.ts";
-import type { Route } from "../../auth/resolve-model.ts";
 
 /** Raised when keys are made otherwise: vectors kept under the old ones are never found again and may go. */
 export const keyFormat = 1;

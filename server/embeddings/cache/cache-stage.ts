@@ -3,6 +3,9 @@
  * moment are waited for, an input that is there twice is asked for once, and the rest goes on as one question.
  */
 import { GatewayError } from "../../lib/gateway-error.ts";
+import type { Route } from "../../request/caller.ts";
+import { joined } from "../../request/response-bodies.ts";
+import type { Answering, Call, FirstStage } from "../../request/stage.ts";
 import type {
   EmbeddingInput,
   EmbeddingsQuery,
@@ -10,17 +13,14 @@ import type {
   Vector,
 } from "../../upstream/contract.ts";
 import { placedIn } from "../../upstream/rejected-input.ts";
-import { joined } from "../../request/response-bodies.ts";
 import { countedTokens } from "../embedding-usage.ts";
-import { type Flight, type Flights, untilLanded } from "../single-flight.ts";
 import { inputsDependOnEachOther } from "../inputs-depend.ts";
-import type { Route } from "../../auth/resolve-model.ts";
 import { shareUsage } from "../share-usage.ts";
-import { keyOf, keyPrefix } from "./cache-key.ts";
-import type { Known, VectorMemory } from "./embedding-cache.ts";
+import { type Flight, type Flights, untilLanded } from "../single-flight.ts";
 import { areOfOneLength } from "../vector-formats.ts";
 import { inBase64 } from "../write-vectors.ts";
-import type { Answering, Call, FirstStage } from "../../request/stage.ts";
+import { keyOf, keyPrefix } from "./cache-key.ts";
+import type { Known, VectorMemory } from "./embedding-cache.ts";
 
 export interface RememberOptions {
   readonly memory: VectorMemory;

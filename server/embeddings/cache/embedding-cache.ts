@@ -1,7 +1,7 @@
 /** Vectors that are known already, in memory and bounded by bytes. What was used least recently goes first. */
 import type { Vector } from "../../upstream/contract.ts";
-import { type Page, slotBytesOf, VectorArena } from "./slab-allocator.ts";
 import { inspect, lengthOf } from "../vector-formats.ts";
+import { type Page, slotBytesOf, VectorArena } from "./slab-allocator.ts";
 
 export interface Known {
   readonly vector: Vector;

@@ -1,19 +1,20 @@
 /** A client's connection: one request after the other, each answered before the next is read. */
-import type { Outgoing } from "../../request/http-types.ts";
+
 import type { GatewayError } from "../../lib/gateway-error.ts";
 import { unheard } from "../../lib/ignore-rejection.ts";
-import { lastResponse } from "./response-head.ts";
-import { incompleteBody } from "./request-body.ts";
-import { connectionLine, Exchange } from "./request.ts";
-import { HalfClose } from "./half-close.ts";
-import type { RequestHead } from "./parse-head.ts";
-import { HeadReader } from "./head-reader.ts";
-import type { House } from "./server-context.ts";
-import { Http2Spoken, http2Response } from "./http2.ts";
-import { leave, leaveUntaken } from "./send-response.ts";
-import { CallerLeft, Outlet } from "./socket-writer.ts";
+import type { Outgoing } from "../../request/http-types.ts";
 import { Phase } from "./connection-phase.ts";
+import { HalfClose } from "./half-close.ts";
+import { HeadReader } from "./head-reader.ts";
+import { Http2Spoken, http2Response } from "./http2.ts";
+import type { RequestHead } from "./parse-head.ts";
 import { ReadFlow } from "./read-flow.ts";
+import { connectionLine, Exchange } from "./request.ts";
+import { incompleteBody } from "./request-body.ts";
+import { lastResponse } from "./response-head.ts";
+import { leave, leaveUntaken } from "./send-response.ts";
+import type { House } from "./server-context.ts";
+import { CallerLeft, Outlet } from "./socket-writer.ts";
 
 export type Socket = Bun.Socket<Connection>;
 

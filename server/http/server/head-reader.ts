@@ -1,6 +1,7 @@
 /** Finds the head of the next request in the bytes of a connection. */
-import { headTooLarge, mostHeadBytes, RequestHead, refuseStart } from "./parse-head.ts";
+
 import { firstStream, Http2Spoken, startsHttp2 } from "./http2.ts";
+import { headTooLarge, mostHeadBytes, RequestHead, refuseStart } from "./parse-head.ts";
 
 const headEnd = Buffer.from("\r\n\r\n");
 const nothing = Buffer.alloc(0);

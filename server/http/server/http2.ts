@@ -2,8 +2,9 @@
  * HTTP/2 with prior knowledge (RFC 9113, 3.3) is refused in frames of HTTP/2: its clients cannot read a response in
  * HTTP/1.1, and would report a framing error instead of the reason.
  */
-import type { Outgoing } from "../../request/http-types.ts";
+
 import { GatewayError } from "../../lib/gateway-error.ts";
+import type { Outgoing } from "../../request/http-types.ts";
 
 const preface = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
 const frameHeadBytes = 9;

@@ -1,10 +1,10 @@
 /** A request, from the moment its head has come until its answer has left. */
 import type { Outgoing } from "../../request/http-types.ts";
 import type { Connection } from "./connection.ts";
-import { Content, type Flow } from "./request-body.ts";
-import type { RequestHead } from "./parse-head.ts";
-import { CallerLeft } from "./socket-writer.ts";
 import { mostUnreadBytes } from "./connection-phase.ts";
+import type { RequestHead } from "./parse-head.ts";
+import { Content, type Flow } from "./request-body.ts";
+import { CallerLeft } from "./socket-writer.ts";
 
 export class Exchange implements Flow {
   readonly head: RequestHead;

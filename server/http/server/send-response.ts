@@ -3,9 +3,9 @@
  * response with too few or too many, the client would read the next response as the rest of this one.
  */
 import type { Leaving, Outgoing, Parts } from "../../request/http-types.ts";
+import type { Framing, RequestHead } from "./parse-head.ts";
 import { answerHead } from "./response-head.ts";
 import { gathered, type OnDesk, putTogether } from "./write-buffer.ts";
-import type { Framing, RequestHead } from "./parse-head.ts";
 
 /** Where a response is written to. */
 export interface Wire {

@@ -1,6 +1,7 @@
 /** What all connections of one server share. */
-import type { Outgoing } from "../../request/http-types.ts";
+
 import type { GatewayError } from "../../lib/gateway-error.ts";
+import type { Outgoing } from "../../request/http-types.ts";
 import type { Exchange } from "./request.ts";
 
 export interface House {

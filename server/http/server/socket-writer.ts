@@ -1,6 +1,7 @@
 /** Writes to the socket of a connection. What the socket does not take at once is written as the client reads. */
-import type { OnDesk } from "./write-buffer.ts";
+
 import type { Wire } from "./send-response.ts";
+import type { OnDesk } from "./write-buffer.ts";
 
 export class CallerLeft extends Error {
   override readonly name = "CallerLeft";

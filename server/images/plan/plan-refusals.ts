@@ -1,8 +1,8 @@
 /** Why a target is not asked for something, by the name of the option, and what there is instead. */
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { OptionName } from "../../upstream/image-capabilities.ts";
-import type { Draft } from "./plan.ts";
 import { listed } from "../../upstream/image-sizes.ts";
+import type { Draft } from "./plan.ts";
 
 /** Kinds of file that the gateway makes of any other. */
 export const converts = ["png", "jpeg", "webp"] as const;

@@ -1,8 +1,8 @@
 /** How large: exactly as asked where the target knows sizes, the nearest shape where it knows only shapes. */
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { Sizes } from "../../upstream/image-capabilities.ts";
-import type { Draft } from "./plan.ts";
 import { against, describeSizes, nearestRatio, readSize } from "../../upstream/image-sizes.ts";
+import type { Draft } from "./plan.ts";
 
 export function planSize(draft: Draft, sizes: Sizes): void {
   const asked = draft.options.size;

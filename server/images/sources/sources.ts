@@ -1,9 +1,9 @@
 /** The pictures of an edit, as the target wants them: links fetched, files it can read, and a mask that lies as its picture does. */
 import type { EditQuery, FilePart, GenerationQuery, ImageSource } from "../../upstream/contract.ts";
 import type { EditTraits } from "../../upstream/image-capabilities.ts";
-import { checkMask, drawnOn } from "../preflight.ts";
-import { checkBytes } from "../plan/plan-sources.ts";
 import { nearestSize, textOf } from "../../upstream/image-sizes.ts";
+import { checkBytes } from "../plan/plan-sources.ts";
+import { checkMask, drawnOn } from "../preflight.ts";
 import { readable, readableMask, type SourceTools } from "./source-file.ts";
 
 /** What preparing needs of the rest of the house, for one call. */

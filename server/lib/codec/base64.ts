@@ -1,6 +1,7 @@
 /** Base64 of float32 numbers, as strict decoders want it: callers have those. */
-import { deskFor, machine } from "./wasm-memory.ts";
+
 import { type Soundness, soundnessOnDesk } from "./check-vector.ts";
+import { deskFor, machine } from "./wasm-memory.ts";
 
 /** What the machine reads in one round. */
 const step = 64;

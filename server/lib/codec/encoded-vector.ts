@@ -4,8 +4,8 @@
  */
 import type { Pieces } from "../chunked-bytes.ts";
 import { type Checked, checkOnDesk, decodeOnDesk } from "./base64.ts";
-import { deskFor } from "./wasm-memory.ts";
 import type { Soundness } from "./check-vector.ts";
+import { deskFor } from "./wasm-memory.ts";
 
 export class EncodedVector {
   /** How many numbers it has. */

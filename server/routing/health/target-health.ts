@@ -1,14 +1,14 @@
 /** All that is known of one target from the calls it was given: whether it serves, how quickly, and when to ask again. */
 import type { Target } from "../../upstream/contract.ts";
-import { Breaker } from "./circuit-breaker.ts";
 import { Concurrency, least } from "./adaptive-concurrency.ts";
-import { CoolDown } from "./cool-down.ts";
+import { Breaker } from "./circuit-breaker.ts";
 import type { Outcome } from "./classify-outcome.ts";
-import { OutcomeWindow } from "./outcome-window.ts";
-import { Pace, sizes } from "./latency-stats.ts";
-import { Sampling } from "./sampling.ts";
+import { CoolDown } from "./cool-down.ts";
 import { Trial } from "./half-open-probe.ts";
+import { Pace, sizes } from "./latency-stats.ts";
+import { OutcomeWindow } from "./outcome-window.ts";
 import { isWorse } from "./outlier-ejection.ts";
+import { Sampling } from "./sampling.ts";
 
 /** What becomes of targets, for logs and events. */
 export interface TargetNews {

@@ -1,7 +1,8 @@
 /** Credentials that must be fetched first: one for each upstream, fetched once for all who wait, renewed before it ends. */
+
+import { unlessAborted } from "../../lib/abortable.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import { Cancel, type Signal } from "../../lib/signal.ts";
-import { unlessAborted } from "../../lib/abortable.ts";
 import type { Adapter, TokenExchange, WireRequest } from "../adapter.ts";
 import type { Upstream } from "../contract.ts";
 import type { Send } from "../transport/send.ts";

@@ -1,8 +1,8 @@
 /** Why a picture behind a link could not be fetched, and what that means for the call: it depends on who gave the link. */
 import { codeOf } from "../../lib/error-code.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
-import { NotHttp, TooLarge } from "../transport/parse-response.ts";
 import { BrokenOff, NotConnected } from "../transport/connection.ts";
+import { NotHttp, TooLarge } from "../transport/parse-response.ts";
 
 /** Who gave the link: an upstream in its answer, or a caller in this field. */
 export type Blame = "upstream" | { readonly param: string };

@@ -2,17 +2,23 @@
  * Fetches a picture from a link that an upstream or a caller gave. Such a link is a stranger's wish: it may lead to the
  * public Internet only, to what is a picture only, and it may take neither more bytes nor more time than it is given.
  */
+
+import { unlessAborted } from "../../lib/abortable.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
-import { pause } from "../../lib/sleep.ts";
 import type { Scratch } from "../../lib/request-temp.ts";
 import { Cancel, type Signal } from "../../lib/signal.ts";
-import { unlessAborted } from "../../lib/abortable.ts";
-import { asNotFetched, type Blame, faultOf, NotFetched } from "./download-error.ts";
+import { pause } from "../../lib/sleep.ts";
 import { type Gathered, gatherPicture } from "../collect-image.ts";
-import { NotConnected } from "../transport/connection.ts";
-import { callAlone, type LoneAnswer, type LoneOptions, type LonePlace } from "../transport/streaming-call.ts";
-import { isDataUrl, readDataUrl } from "./data-url.ts";
 import { pictureFrom } from "../detect-image.ts";
+import { NotConnected } from "../transport/connection.ts";
+import {
+  callAlone,
+  type LoneAnswer,
+  type LoneOptions,
+  type LonePlace,
+} from "../transport/streaming-call.ts";
+import { asNotFetched, type Blame, faultOf, NotFetched } from "./download-error.ts";
+import { isDataUrl, readDataUrl } from "./inline-url.ts";
 import { placesOf, type Resolve, systemResolve } from "./ssrf-guard.ts";
 
 export interface DownloadOptions {

@@ -1,9 +1,9 @@
 /** Where a link leads, checked: its host is looked up once, here, and what was found is all that is ever connected to. */
 import { lookup } from "node:dns/promises";
 import { codeOf } from "../../lib/error-code.ts";
+import type { LonePlace } from "../transport/streaming-call.ts";
 import { addressBytes, holdsCredentials, isInsideName, isPublic } from "./address-ranges.ts";
 import { NotFetched } from "./download-error.ts";
-import type { LonePlace } from "../transport/streaming-call.ts";
 
 /** The addresses of a name. */
 export type Resolve = (host: string) => Promise<readonly string[]>;

@@ -1,7 +1,8 @@
 /** An answer whose body comes piece by piece, read in one of the ways that adapters know, and never more of it than is allowed. */
+
+import { Pieces } from "../../lib/chunked-bytes.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import { parseShallow } from "../../lib/json-depth.ts";
-import { Pieces } from "../../lib/chunked-bytes.ts";
 import type { Signal } from "../../lib/signal.ts";
 import type { WireReply } from "../adapter.ts";
 import { tooLarge, unreachable } from "./transport-error.ts";

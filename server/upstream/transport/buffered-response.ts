@@ -1,8 +1,8 @@
 /** An answer that our own client has taken whole. */
 import { Pieces } from "../../lib/chunked-bytes.ts";
 import type { WireReply } from "../adapter.ts";
-import { parseJson, withoutMark } from "./bounded-response.ts";
 import { decompress, isCompressed } from "../decompress.ts";
+import { parseJson, withoutMark } from "./bounded-response.ts";
 import type { Answer } from "./parse-response.ts";
 import { tooLarge } from "./transport-error.ts";
 

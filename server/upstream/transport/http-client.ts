@@ -5,10 +5,10 @@
  */
 import type { Signal } from "../../lib/signal.ts";
 import type { WireRequest } from "../adapter.ts";
-import type { Answer } from "./parse-response.ts";
 import { type Address, type Asker, BrokenOff, Connection, NotConnected } from "./connection.ts";
-import type { KeepAliveTrust } from "./keep-alive-trust.ts";
 import { Pool } from "./connection-pool.ts";
+import type { KeepAliveTrust } from "./keep-alive-trust.ts";
+import type { Answer } from "./parse-response.ts";
 
 export interface HttpClientOptions {
   readonly maxAnswerBytes: number;

@@ -1,13 +1,13 @@
 /** Step 12: out and back, by `fetch`, or the shorter way where that can carry it. */
 import type { Signal } from "../../lib/signal.ts";
 import type { WireReply, WireRequest } from "../adapter.ts";
+import { PlainReply } from "./buffered-response.ts";
+import { KeptSockets } from "./connection-reuse.ts";
 import { fetchReply } from "./fetch-response.ts";
-import type { Answer } from "./parse-response.ts";
 import { HttpClient } from "./http-client.ts";
 import { KeepAliveTrust, type Unsolicited } from "./keep-alive-trust.ts";
-import { KeptSockets } from "./connection-reuse.ts";
+import type { Answer } from "./parse-response.ts";
 import { carriesAlone, loneReply } from "./streamed-response.ts";
-import { PlainReply } from "./buffered-response.ts";
 import { unreachable } from "./transport-error.ts";
 
 export type Send = (request: WireRequest, signal: Signal) => Promise<WireReply>;

@@ -4,8 +4,8 @@
  */
 import type { Signal } from "../../lib/signal.ts";
 import type { WireReply, WireRequest } from "../adapter.ts";
-import { BoundedReply } from "./bounded-response.ts";
 import { decompressing, isCompressed } from "../decompress.ts";
+import { BoundedReply } from "./bounded-response.ts";
 import type { KeptSockets } from "./connection-reuse.ts";
 import { callAlone, type LoneAnswer } from "./streaming-call.ts";
 import { unreachable } from "./transport-error.ts";

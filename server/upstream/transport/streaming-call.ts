@@ -4,9 +4,9 @@
  * the address can be sure that it is the one: a name could lead elsewhere the second time.
  */
 import type { Signal } from "../../lib/signal.ts";
-import { Answer, type Head, NotHttp } from "./parse-response.ts";
 import { BrokenOff, NotConnected } from "./connection.ts";
 import type { Holder, KeptSocket, KeptSockets } from "./connection-reuse.ts";
+import { Answer, type Head, NotHttp } from "./parse-response.ts";
 import { isResponse } from "./waiting-bytes.ts";
 
 export interface LonePlace {

@@ -2,8 +2,8 @@
 import { codeOf } from "../../lib/error-code.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { Signal } from "../../lib/signal.ts";
-import { NotHttp, TooLarge } from "./parse-response.ts";
 import { NotConnected } from "./connection.ts";
+import { NotHttp, TooLarge } from "./parse-response.ts";
 
 /** Codes of a connection that was never made, or not trusted: nothing was sent, nothing can be charged. */
 const neverMade = new Set([

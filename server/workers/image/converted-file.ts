@@ -1,7 +1,7 @@
 /** A picture in the place of an uploaded file: converted from it, or fetched where there was only a link. */
 import { extensionOf } from "../../lib/sniff-image.ts";
-import type { FilePart } from "../../upstream/contract.ts";
 import type { Gathered } from "../../upstream/collect-image.ts";
+import type { FilePart } from "../../upstream/contract.ts";
 
 /** Its name ends as its type says, because some upstreams go by that. */
 export function asFile(

@@ -1,8 +1,8 @@
 /** A picture of a call as it is sent to the darkroom's process: where it lies if it is large, else the bytes. */
 import type { Scratch } from "../../lib/request-temp.ts";
 import type { FilePart, Picture } from "../../upstream/contract.ts";
-import type { Sent } from "./protocol.ts";
 import { unwritable } from "./image-errors.ts";
+import type { Sent } from "./protocol.ts";
 
 /** An upload, or a picture of an upstream's answer that is here already. */
 export type Source = FilePart | Exclude<Picture, { kind: "url" }>;

@@ -3,19 +3,19 @@
  * ends there and not here. Large ones are read and written there too, so that this process never holds one.
  */
 import type { GatewayError } from "../../lib/gateway-error.ts";
-import type { NamelessFile } from "../../lib/unlinked-temp-file.ts";
 import type { Scratch } from "../../lib/request-temp.ts";
 import type { Signal } from "../../lib/signal.ts";
+import type { NamelessFile } from "../../lib/unlinked-temp-file.ts";
 import { asideOf, type Gathered } from "../../upstream/collect-image.ts";
 import type { Facts } from "../process/protocol.ts";
 import type { Spawn } from "../process/spawn.ts";
-import type { Conversion, DarkroomPart, MaskForm, Seen, Task } from "./protocol.ts";
-import { type AskChild, createLanes } from "./worker-pool.ts";
 import { type Field, refusal, tooLarge, tooSlow, unwritable } from "./image-errors.ts";
 import { isFile, type Source, sizeOf, toSent } from "./image-source.ts";
+import type { Conversion, DarkroomPart, MaskForm, Seen, Task } from "./protocol.ts";
+import { type AskChild, createLanes } from "./worker-pool.ts";
 
-export type { Conversion, Format, MaskForm, MaskSense, Seen } from "./protocol.ts";
 export type { Source } from "./image-source.ts";
+export type { Conversion, Format, MaskForm, MaskSense, Seen } from "./protocol.ts";
 
 /**
  * An upload that cannot be decoded is the caller's fault (invalid_image_file); any other picture, an upstream's. `key`: the

@@ -4,8 +4,8 @@
  */
 import { GatewayError } from "../../lib/gateway-error.ts";
 import { Cancel, type Signal } from "../../lib/signal.ts";
-import { Link, type LinkOptions } from "../process/link.ts";
 import { createTurns } from "../job-queue.ts";
+import { Link, type LinkOptions } from "../process/link.ts";
 import type { DarkroomAsk, DarkroomPart, DarkroomSpec } from "./protocol.ts";
 
 type DarkroomLink = LinkOptions<DarkroomSpec>;

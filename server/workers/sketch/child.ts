@@ -1,7 +1,7 @@
 /** The main file of the drawing program's process. */
 import { draw } from "@vexel/sketch";
-import { serveParent } from "../process/serve-parent.ts";
 import { createTurns } from "../job-queue.ts";
+import { serveParent } from "../process/serve-parent.ts";
 import { sketchErrorToGatewayError } from "./error-mapping.ts";
 import type { SketchAsk, SketchPart } from "./messages.ts";
 

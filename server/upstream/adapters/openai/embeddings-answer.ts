@@ -1,8 +1,9 @@
 /** An embeddings answer out of its bytes. Vectors in base64 are cut out before parsing: they are all but all of it. */
+
+import type { Pieces } from "../../../lib/chunked-bytes.ts";
+import { EncodedVector } from "../../../lib/codec/encoded-vector.ts";
 import { GatewayError } from "../../../lib/gateway-error.ts";
 import { isTooDeep, maxJsonDepth } from "../../../lib/json-depth.ts";
-import { EncodedVector } from "../../../lib/codec/encoded-vector.ts";
-import type { Pieces } from "../../../lib/chunked-bytes.ts";
 
 const key = Buffer.from('"embedding"');
 const quote = 0x22;

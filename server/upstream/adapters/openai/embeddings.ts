@@ -1,6 +1,7 @@
 /** Embeddings as OpenAI speaks them, and as those who speak alike do. */
-import { EncodedVector } from "../../../lib/codec/encoded-vector.ts";
+
 import { Pieces } from "../../../lib/chunked-bytes.ts";
+import { EncodedVector } from "../../../lib/codec/encoded-vector.ts";
 import type { EmbeddingsQuestion } from "../../adapter.ts";
 import type {
   EmbeddingsQuery,

@@ -1,7 +1,7 @@
 /** Answers that are the picture itself, and not a text with a picture in it. */
 import type { Asked, WireReply } from "../../adapter.ts";
-import type { GenerationQuery, Picture, WholeReply } from "../../contract.ts";
 import { gatherPicture } from "../../collect-image.ts";
+import type { GenerationQuery, Picture, WholeReply } from "../../contract.ts";
 import { readDocument } from "./document.ts";
 import { refused } from "./native-fault.ts";
 

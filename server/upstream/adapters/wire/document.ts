@@ -3,10 +3,10 @@
  * what is around them is parsed. So a hundred answers of four megabytes weigh no more than their small print.
  */
 import { GatewayError } from "../../../lib/gateway-error.ts";
-import { type Held, release } from "../../../lib/spill-buffer.ts";
 import { DepthFilter } from "../../../lib/json-depth.ts";
 import { StreamedText } from "../../../lib/json-stream.ts";
 import type { Aside, Place, Scratch } from "../../../lib/request-temp.ts";
+import { type Held, release } from "../../../lib/spill-buffer.ts";
 import type { WireReply } from "../../adapter.ts";
 import { unusable } from "./members.ts";
 

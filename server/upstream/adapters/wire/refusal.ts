@@ -1,6 +1,7 @@
 /** A refusal as it came over the wire: a body that can be read only once, in words that are not all for callers. */
-import { parseShallow } from "../../../lib/json-depth.ts";
+
 import { Pieces } from "../../../lib/chunked-bytes.ts";
+import { parseShallow } from "../../../lib/json-depth.ts";
 import type { WireReply } from "../../adapter.ts";
 
 /** An error page may be long; its beginning is enough to tell what it is. */

@@ -5,8 +5,8 @@
 import { constants, inflateSync } from "node:zlib";
 import { codeOf } from "../../../lib/error-code.ts";
 import type { HeldPicture } from "./image-input.ts";
-import { ObstacleError } from "./unprocessable-image.ts";
 import { pngChunks } from "./png-chunks.ts";
+import { ObstacleError } from "./unprocessable-image.ts";
 
 export interface CostBounds {
   /** Of one page. */

@@ -6,8 +6,8 @@ import { readSync } from "node:fs";
 import { access, type FileHandle, open } from "node:fs/promises";
 import type { Place } from "../../../lib/request-temp.ts";
 import type { Sent } from "../protocol.ts";
-import { ObstacleError } from "./unprocessable-image.ts";
 import { readBase64, readRaw } from "./read-input.ts";
+import { ObstacleError } from "./unprocessable-image.ts";
 
 export interface HeldPicture {
   /** Bytes, or the path of a file that is not closed before the work is done. */

@@ -8,8 +8,8 @@ import { convert, mask } from "./convert.ts";
 import { holdPicture } from "./image-input.ts";
 import { inspect } from "./inspect.ts";
 import { loadSharp } from "./load-sharp.ts";
-import { ObstacleError } from "./unprocessable-image.ts";
 import { lockDown, openPicture, undecodable } from "./open-image.ts";
+import { ObstacleError } from "./unprocessable-image.ts";
 
 const pieceBytes = 256 * 1024;
 /** Up to so many bytes are not worth a file. */

@@ -5,8 +5,8 @@ import { sniffImage } from "../../../lib/sniff-image.ts";
 import type { DarkroomSpec } from "../protocol.ts";
 import { checkCost } from "./check-cost.ts";
 import type { HeldPicture } from "./image-input.ts";
-import { ObstacleError } from "./unprocessable-image.ts";
 import { pngChunks } from "./png-chunks.ts";
+import { ObstacleError } from "./unprocessable-image.ts";
 
 export type Library = typeof import("sharp").default;
 

@@ -1,7 +1,8 @@
 /** A picture that is in the link itself: `data:image/png;base64,…`, or with its bytes as %89PNG. Nothing is fetched. */
-import { type Blame, faultOf, NotFetched } from "./download-error.ts";
+
 import type { Gathered } from "../collect-image.ts";
 import { checkStart } from "../detect-image.ts";
+import { type Blame, faultOf, NotFetched } from "./download-error.ts";
 
 export interface DataUrlOptions {
   readonly maxBytes: number;

@@ -1,0 +1,31 @@
+/** Verifies an image response: every image is an image or a link, and a stream ends with a completed image. */
+import { invalidResponse } from "../request/invalid-response.ts";
+import type { ImageEvent, ImageReply, Picture } from "../upstream/contract.ts";
+import { typeOf } from "./image-head.ts";
+
+export function verifyImages(reply: ImageReply): ImageReply {
+  if (reply.kind === "stream") return { kind: "stream", events: verifyEvents(reply.events) };
+  if (reply.results.length === 0) throw invalidResponse("no picture");
+  for (const result of reply.results) checkPicture(result.image);
+  return reply;
+}
+
+/** Finished pictures are looked at one by one when they are handed over: one that is none does not take the others along. */
+async function* verifyEvents(events: AsyncIterable<ImageEvent>): AsyncIterable<ImageEvent> {
+  let completed = 0;
+  for await (const event of events) {
+    if (event.type === "whole") completed += event.reply.results.length;
+    else if (event.type === "completed") completed++;
+    // A preview is a present: without it the picture comes all the same.
+    else if (typeOf(event.image) === undefined) continue;
+    yield event;
+  }
+  if (completed === 0) throw invalidResponse("the stream ended before the picture was complete");
+}
+
+function checkPicture(image: Picture): void {
+  if (image.kind === "url") {
+    if (!/^(https?:\/\/|data:image\/)/.test(image.url))
+      throw invalidResponse("a link that is not a link");
+  } else if (typeOf(image) === undefined) throw invalidResponse("its picture is not a picture");
+}

@@ -1,0 +1,14 @@
+/** What a request asks for, what it used, and the forms that the body of its response can have. */
+import type { Streamed } from "../lib/json-stream.ts";
+import type { Parts } from "./http-types.ts";
+
+export type Operation = "embeddings" | "generations" | "edits";
+
+export interface Usage {
+  readonly inputTokens?: number;
+  readonly outputTokens?: number;
+  readonly images?: number;
+}
+
+/** In parts where nobody has to join them. Streamed where it holds pictures that lie on disk until the call is over. */
+export type Body = string | Parts | Uint8Array | Streamed;
