@@ -115,7 +115,7 @@ test("no decoder but those of PNG, JPEG, WebP, GIF and AVIF opens a file, whatev
   const library = join(import.meta.dir, "../../server/workers/image/child");
   const script = `
     import sharp from "sharp";
-    import { lockDown } from ${JSON.stringify(join(library, "open-picture.ts"))};
+    import { lockDown } from ${JSON.stringify(join(library, "open-image.ts"))};
     lockDown(sharp);
     const opens = (path) => sharp(path).raw().toBuffer().then(() => true, () => false);
     const asked = ${JSON.stringify([...shut, ...open])};
