@@ -1,4 +1,4 @@
-/** Colors as #rrggbb, mixed in OKLab so that gradients stay clean and shades keep their hue. */
+/** Colors as #rrggbb. They are mixed in OKLab, so that gradients have no gray middle and shades keep their hue. */
 
 export type Color = string;
 type Triple = [number, number, number];
@@ -51,18 +51,18 @@ export function mix(a: Color, b: Color, t: number): Color {
   return fromLab(from.map((v, i) => v + ((to[i] ?? v) - v) * k) as Triple);
 }
 
-/** A color seen through colored light. */
+/** A color in colored light: both are multiplied. */
 export function multiply(a: Color, b: Color): Color {
   const [x, y] = [toRgb(a), toRgb(b)];
   return fromRgb((x[0] * y[0]) / 255, (x[1] * y[1]) / 255, (x[2] * y[2]) / 255);
 }
 
 export interface Lch {
-  /** 0 black .. 1 white */
+  /** From 0 (black) to 1 (white). */
   readonly lightness: number;
-  /** 0 gray .. about 0.3 */
+  /** From 0 (gray) to about 0.3. */
   readonly chroma: number;
-  /** degrees */
+  /** In degrees. */
   readonly hue: number;
 }
 
@@ -76,7 +76,7 @@ export function fromLch({ lightness, chroma, hue }: Lch): Color {
   return fromLab([clamp(lightness), chroma * Math.cos(angle), chroma * Math.sin(angle)]);
 }
 
-/** Lighter (positive) or darker (negative), same hue. */
+/** Makes a color lighter (positive) or darker (negative) with the same hue. */
 export const tone = (color: Color, by: number): Color => {
   const { lightness, chroma, hue } = toLch(color);
   return fromLch({ lightness: lightness + by, chroma: chroma * (1 - Math.abs(by) * 0.35), hue });
@@ -95,8 +95,8 @@ export const turnHue = (color: Color, degrees: number): Color => {
 export const withLightness = (color: Color, lightness: number): Color =>
   fromLch({ ...toLch(color), lightness });
 
-/** Where along a list of colors `t` (0..1) falls. */
-export function along(colors: readonly Color[], t: number): Color {
+/** The color at `t` (0..1) on a gradient of these colors. */
+export function gradientColor(colors: readonly Color[], t: number): Color {
   const last = colors.length - 1;
   const position = clamp(t) * last;
   const index = Math.min(Math.floor(position), last - 1);

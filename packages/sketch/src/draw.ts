@@ -25,7 +25,9 @@ interface Job {
   readonly textTokens: number;
   readonly imageTokens: number;
   readonly revisedPrompt: string;
-  /** Yields `partials` previews and returns the finished pixels. `phase` is the moment of an animation, 0 ≤ phase < 1. */
+  /**
+   * Yields `partials` previews and returns the finished pixels. `phase` is the moment of an animation, 0 ≤ phase < 1.
+   */
   render(index: number, phase: number, partials: number): AsyncGenerator<Raster, Raster>;
   /** The SVG file, where the output format is svg. */
   readonly svg?: () => string;

@@ -1,4 +1,7 @@
-/** Validates the options of a request: refuses invalid values by parameter name and resolves every `auto` but the size's. */
+/**
+ * Validates the options of a request: refuses invalid values by parameter name and resolves every `auto` but the
+ * size's.
+ */
 import type { Brief } from "./prompt/brief.ts";
 import type { SketchOptions, SketchRequest } from "./request.ts";
 import { SketchError } from "./sketch-error.ts";

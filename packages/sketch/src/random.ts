@@ -1,22 +1,22 @@
-/** Seeded randomness: the same seed always draws the same picture. */
+/** A seeded random number generator: the same seed always gives the same image. */
 
 export interface Random {
   /** 0 ≤ x < 1 */
   next(): number;
   between(low: number, high: number): number;
-  /** Whole number, both ends included. */
+  /** An integer, both ends included. */
   integer(low: number, high: number): number;
   chance(probability: number): boolean;
   pick<T>(list: readonly [T, ...T[]]): T;
   sign(): 1 | -1;
-  /** An independent generator: drawing more of one thing never moves another. */
+  /** An independent generator, so that more random numbers in one part do not change another part. */
   fork(label: string): Random;
 }
 
 export function seeded(seed: string): Random {
   let [a, b, c, d] = hash128(seed);
   const next = (): number => {
-    // sfc32: small, fast, passes PractRand.
+    // The sfc32 generator: small, fast, and passes PractRand.
     const sum = (((a + b) | 0) + d) | 0;
     d = (d + 1) | 0;
     a = b ^ (b >>> 9);
@@ -37,7 +37,7 @@ export function seeded(seed: string): Random {
   };
 }
 
-/** cyrb128: four well-mixed 32-bit words from any text. */
+/** cyrb128: hashes a text to four 32-bit words. */
 function hash128(text: string): [number, number, number, number] {
   let a = 1779033703;
   let b = 3144134277;
@@ -57,7 +57,7 @@ function hash128(text: string): [number, number, number, number] {
   return [a ^ b ^ c ^ d, b ^ a, c ^ a, d ^ a];
 }
 
-/** Smooth one-dimensional noise in -1..1: ridges, waves, wobble. */
+/** One-dimensional fractal value noise in -1..1, for ridges and waves. */
 export function noise1(random: Random, octaves = 4, roughness = 0.5): (x: number) => number {
   const table = Array.from({ length: 256 }, () => random.between(-1, 1));
   const at = (i: number): number => table[((i % 256) + 256) % 256] ?? 0;

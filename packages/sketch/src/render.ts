@@ -135,7 +135,10 @@ async function* paperSheets(
   }
 }
 
-/** How a preview is drawn: the share of the layers that it shows, and by how much it is reduced before it is enlarged again. */
+/**
+ * How a preview is drawn: the share of the layers that it shows, and by how much it is reduced before it is enlarged
+ * again.
+ */
 type PreviewStage = "layout" | "far layers" | "unfinished";
 const roughStages = {
   layout: { layerShare: 0.45, reduction: 24 },

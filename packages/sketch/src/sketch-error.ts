@@ -1,4 +1,6 @@
-/** The error for a request that cannot be drawn. Everything else that `draw` throws is a defect, or the abort reason. */
+/**
+ * The error for a request that cannot be drawn. Everything else that `draw` throws is a defect, or the abort reason.
+ */
 
 export type SketchErrorCode =
   | "invalid_value"

@@ -1,4 +1,7 @@
-/** The drawing as SVG source. Styles that are pixel work elsewhere are done with the viewer's own filters here. */
+/**
+ * The output format svg. Styles that are pixel filters elsewhere are SVG filters or stylesheets here, which the viewer
+ * applies.
+ */
 
 import type { Style } from "./prompt/scene-words.ts";
 import type { ImageSpec } from "./render.ts";

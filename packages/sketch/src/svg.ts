@@ -1,11 +1,11 @@
-/** SVG text: shapes, smooth curves and a register of gradients. Nothing here ever takes prompt text. */
+/** Builds SVG text: shapes, smooth curves, gradient definitions. No function here gets text of the prompt. */
 import type { Color } from "./color.ts";
 import type { Random } from "./random.ts";
 
 export type Point = readonly [x: number, y: number];
 export type Stop = readonly [offset: number, color: Color, opacity?: number];
 
-/** Short numbers keep big scenes small: a tenth of a unit is below a pixel. */
+/** One decimal keeps the text of large scenes short: a tenth of a unit is less than a pixel. */
 export const num = (value: number): string => {
   const short = Math.round(value * 10) / 10;
   return Object.is(short, -0) ? "0" : String(short);
@@ -52,7 +52,7 @@ export const rect = (
   more: Attributes = {},
 ): string =>
   el("rect", { x: num(x), y: num(y), width: num(width), height: num(height), fill, ...more });
-/** A stroked, unfilled path with round ends. */
+/** A path with a round-ended stroke and no fill. */
 export const stroke = (d: string, color: string, width: number, more: Attributes = {}): string =>
   el("path", {
     d,
@@ -69,7 +69,7 @@ export const polygon = (points: readonly Point[]): string =>
 export const polyline = (points: readonly Point[]): string =>
   `M${points.map(([x, y]) => `${num(x)} ${num(y)}`).join("L")}`;
 
-/** Catmull-Rom through all points, as cubic Béziers. */
+/** A Catmull-Rom spline through all points, as cubic Bézier curves. */
 export function curve(points: readonly Point[], closed = false, tension = 1): string {
   const count = points.length;
   const at = (i: number): Point =>
@@ -84,7 +84,7 @@ export function curve(points: readonly Point[], closed = false, tension = 1): st
   return closed ? `${d}Z` : d;
 }
 
-/** A soft closed shape around a center. */
+/** A closed, slightly irregular curve around a center. */
 export function blob(
   random: Random,
   x: number,
@@ -105,11 +105,11 @@ export function blob(
   );
 }
 
-/** Gradients in use; the ids are counted, so the same drawing has the same text. */
+/** The `<defs>` of an image: gradients and clip paths. Ids are counted, so that the same scene gives the same text. */
 export interface SvgDefs {
-  /** By default from top to bottom of the shape it fills. */
+  /** Runs from top to bottom of the filled shape, unless a direction is given. */
   linear(stops: readonly Stop[], direction?: readonly [number, number, number, number]): string;
-  /** Top to bottom in picture coordinates, for shapes that must agree with each other. */
+  /** Runs from top to bottom in image coordinates, for shapes whose colors must match. */
   vertical(stops: readonly Stop[], top: number, bottom: number): string;
   radial(stops: readonly Stop[], focus?: readonly [cx: number, cy: number, r: number]): string;
   clip(content: string): string;

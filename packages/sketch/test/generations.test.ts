@@ -169,11 +169,11 @@ describe("images are deterministic", () => {
       await generate("a house by the river", { n: 4 }),
     ];
     expect(first.images).toHaveLength(4);
-    const pictures = await Promise.all([0, 1, 2, 3].map((i) => pixelsOf(bytesOf(first, i))));
+    const images = await Promise.all([0, 1, 2, 3].map((i) => pixelsOf(bytesOf(first, i))));
     for (let i = 0; i < 4; i++) {
       expect(Buffer.compare(bytesOf(first, i), bytesOf(again, i))).toBe(0);
       for (let j = 0; j < i; j++) {
-        const [a, b] = [pictures[i], pictures[j]];
+        const [a, b] = [images[i], images[j]];
         if (a !== undefined && b !== undefined) expect(apart(a, b)).toBeGreaterThan(2);
       }
     }

@@ -1,8 +1,8 @@
-/** From callbacks to a loop: what is pushed on one side is iterated on the other, until the end or an error. */
+/** An async queue: a producer pushes items in callbacks, and a consumer iterates them until the end or an error. */
 
 export interface Channel<T> {
   push(item: T): void;
-  /** With a reason, the reader hears of it after everything that came before. */
+  /** With a reason, the iteration throws it after the items that were pushed before. */
   end(reason?: unknown): void;
   readonly items: AsyncIterable<T>;
 }

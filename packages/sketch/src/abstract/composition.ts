@@ -1,4 +1,4 @@
-/** What a composition is, and the ground all of them are laid on. */
+/** The type of an abstract composition, and the ground that all of them have. */
 import { tone } from "../color.ts";
 import type { Layer, Stage } from "../scene/stage.ts";
 import { rect } from "../svg.ts";

@@ -1,4 +1,4 @@
-/** All compositions of pure form; the hash of the words picks one. */
+/** All abstract compositions. The hash of the prompt picks one. */
 import type { Composition } from "./composition.ts";
 import { contours, orbits, ribbons } from "./curves.ts";
 import { cutouts, facets, tiles } from "./shapes.ts";

@@ -1,5 +1,5 @@
-/** Compositions of curves: ribbons of color, rings that overlap, heights of an unknown country. */
-import { along, tone } from "../color.ts";
+/** Abstract compositions of curves: ribbons, overlapping rings, contour lines. */
+import { gradientColor, tone } from "../color.ts";
 import { noise1 } from "../random.ts";
 import { type Layer, scaledCount } from "../scene/stage.ts";
 import { sway } from "../subjects/subject.ts";
@@ -20,7 +20,7 @@ export const ribbons: Composition = (stage, scheme) => {
   const bands = Array.from({ length: count }, (_, i): Layer => {
     const t = i / (count - 1);
     const noise = noise1(random.fork(`band ${i}`), 2, 0.5);
-    const color = along(scheme.accents, (t * 1.3 + random.between(-0.05, 0.05)) % 1);
+    const color = gradientColor(scheme.accents, (t * 1.3 + random.between(-0.05, 0.05)) % 1);
     const top: Point[] = Array.from(
       { length: 13 },
       (_, k) =>
@@ -75,7 +75,7 @@ export const ribbons: Composition = (stage, scheme) => {
   ];
 };
 
-/** Rings and discs that overlap like thoughts. */
+/** Overlapping rings and discs. */
 export const orbits: Composition = (stage, scheme) => {
   const { width, height, defs, phase } = stage;
   const random = stage.random.fork("orbits");
@@ -127,7 +127,7 @@ export const orbits: Composition = (stage, scheme) => {
   ];
 };
 
-/** Heights of an unknown country, one paper on the other. */
+/** Contour lines of a map, as stacked areas. */
 export const contours: Composition = (stage, scheme) => {
   const { width, height, phase } = stage;
   const random = stage.random.fork("contours");
@@ -142,7 +142,7 @@ export const contours: Composition = (stage, scheme) => {
     ground(stage, scheme),
     ...Array.from({ length: levels }, (_, level): Layer => {
       const t = level / (levels - 1);
-      const color = along(scheme.accents, t);
+      const color = gradientColor(scheme.accents, t);
       const d = hills
         .map(({ x, y, r, noise }) =>
           curve(

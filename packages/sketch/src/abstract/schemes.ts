@@ -1,4 +1,4 @@
-/** Color schemes for pictures of nothing in particular: ground first, then four to five accents. */
+/** Color schemes of abstract compositions: the ground, then five accents. */
 import { type Color, mix, toLch, tone } from "../color.ts";
 import type { Random } from "../random.ts";
 
@@ -23,7 +23,7 @@ export interface Scheme {
   readonly dark: boolean;
 }
 
-/** Named colors take the place of accents; what is left of the scheme keeps them company. */
+/** Named colors replace accents of a random scheme. */
 export function schemeFor(random: Random, named: readonly Color[]): Scheme {
   const [ground = "#ffffff", ...rest] = random.pick(schemes).split(" ");
   const [first = "#333333", ...others] = rest;

@@ -1,5 +1,5 @@
-/** Compositions of pieces: tiles after the Bauhaus, facets that catch light, cut-outs after Matisse. */
-import { along, type Color, mix, tone } from "../color.ts";
+/** Abstract compositions of shapes: tiles after the Bauhaus, lit facets, cut-outs after Matisse. */
+import { type Color, gradientColor, mix, tone } from "../color.ts";
 import { noise1 } from "../random.ts";
 import { type Layer, scaledCount } from "../scene/stage.ts";
 import { sway } from "../subjects/subject.ts";
@@ -31,18 +31,17 @@ export const tiles: Composition = (stage, scheme) => {
         `M0 0L${num(size)} 0L0 ${num(size)}Z`,
         `M0 0H${num(size)}V${num(size / 4)}H0ZM0 ${num(size / 2)}H${num(size)}V${num(size * 0.75)}H0Z`,
       ];
-      const kind = random.integer(0, 5);
-      const shape =
-        kind < 4
-          ? path(inner[kind] ?? "", front)
-          : kind === 4
-            ? circle(size / 2, size / 2, size * 0.4, front) +
-              circle(size / 2, size / 2, size * 0.2, third)
-            : path(inner[0] ?? "", front) +
-              path(
-                `M0 0H${num(size / 2)}A${num(size / 2)} ${num(size / 2)} 0 0 1 0 ${num(size / 2)}Z`,
-                third,
-              );
+      const rings =
+        circle(size / 2, size / 2, size * 0.4, front) +
+        circle(size / 2, size / 2, size * 0.2, third);
+      const quarters =
+        path(inner[0] ?? "", front) +
+        path(
+          `M0 0H${num(size / 2)}A${num(size / 2)} ${num(size / 2)} 0 0 1 0 ${num(size / 2)}Z`,
+          third,
+        );
+      const kinds = [...inner.map((d) => path(d, front)), rings, quarters];
+      const shape = kinds[random.integer(0, 5)] ?? "";
       cells.push(
         group(
           { transform: `translate(${num(x)} ${num(y)})` },
@@ -60,7 +59,7 @@ export const tiles: Composition = (stage, scheme) => {
   ];
 };
 
-/** Low facets catching light from one corner. */
+/** Triangular facets in changing light. */
 export const facets: Composition = (stage, scheme) => {
   const { width, height, phase } = stage;
   const random = stage.random.fork("facets");
@@ -81,7 +80,7 @@ export const facets: Composition = (stage, scheme) => {
     const [x, y] = [(a[0] + b[0] + c[0]) / 3 / width, (a[1] + b[1] + c[1]) / 3 / height];
     const lightness = Math.sin((x * 1.7 + y * 2.3 + phase) * Math.PI * 2) * 0.03;
     return tone(
-      along(scheme.accents, 0.5 + noise(x * 1.6 + y * 1.2) * 0.34 + (y - 0.5) * 0.7),
+      gradientColor(scheme.accents, 0.5 + noise(x * 1.6 + y * 1.2) * 0.34 + (y - 0.5) * 0.7),
       random.between(-0.06, 0.07) + lightness,
     );
   };

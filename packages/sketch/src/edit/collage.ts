@@ -1,4 +1,4 @@
-/** Several pictures in one: a main one with the others around it, on a ground that suits the words. */
+/** A collage: a large image with the others around it, on a background in the colors of the prompt. */
 import { mix, tone } from "../color.ts";
 import type { Size } from "../options.ts";
 import type { Random } from "../random.ts";
@@ -6,7 +6,7 @@ import { type FilterContext, type Raster, rasterize, toSharp } from "../raster/r
 import { circle, el, num, rect } from "../svg.ts";
 import { decode, type Upload } from "./uploads.ts";
 
-interface Frame {
+interface Box {
   readonly left: number;
   readonly top: number;
   readonly width: number;
@@ -57,21 +57,21 @@ export async function collage(
     });
     await room.checkpoint();
   }
-  const table = await rasterize(
+  const background = await rasterize(
     room.sharp,
-    tableSvg(size, frames, gap, ground, random),
+    backgroundSvg(size, frames, gap, ground, random),
     width,
     height,
   );
   return {
     width,
     height,
-    pixels: await toSharp(room.sharp, table).composite(pieces).raw().toBuffer(),
+    pixels: await toSharp(room.sharp, background).composite(pieces).raw().toBuffer(),
   };
 }
 
-/** Side by side for two; a large one and a row for more; a grid from six on. */
-function layout(count: number, area: Frame, gap: number): Frame[] {
+/** Two images side by side; up to five as a large one and a row; more as a grid. */
+function layout(count: number, area: Box, gap: number): Box[] {
   if (count <= 1) return [area];
   const wide = area.width >= area.height;
   if (count <= 5) {
@@ -91,7 +91,7 @@ function layout(count: number, area: Frame, gap: number): Frame[] {
   );
 }
 
-function row(count: number, area: Frame, gap: number, across: boolean): Frame[] {
+function row(count: number, area: Box, gap: number, across: boolean): Box[] {
   const room = ((across ? area.width : area.height) - gap * (count - 1)) / count;
   return Array.from({ length: count }, (_, i) => {
     const offset = Math.round(i * (room + gap));
@@ -103,9 +103,9 @@ function row(count: number, area: Frame, gap: number, across: boolean): Frame[] 
   });
 }
 
-function tableSvg(
+function backgroundSvg(
   { width, height }: Size,
-  frames: readonly Frame[],
+  frames: readonly Box[],
   gap: number,
   ground: string,
   random: Random,

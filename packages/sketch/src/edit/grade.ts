@@ -1,4 +1,4 @@
-/** Color grading: a picture is moved into the light and the colors the words ask for. */
+/** Color grading: moves an image towards the light and the colors of the brief. */
 import { schemeFor } from "../abstract/schemes.ts";
 import { type Color, toRgb, withLightness } from "../color.ts";
 import type { Brief } from "../prompt/brief.ts";
@@ -13,16 +13,16 @@ import {
 import type { Palette } from "../scene/palette.ts";
 
 export interface Grade {
-  /** The whole is seen through this. */
+  /** All pixels are multiplied by this color. */
   readonly light: Color;
-  /** Where shadows, middle tones and lights go. */
+  /** The target colors of shadows, midtones and highlights. */
   readonly tones: readonly [Color, Color, Color];
-  /** 0 as it was .. 1 only the tones */
+  /** From 0 (unchanged) to 1 (only the tones). */
   readonly strength: number;
   readonly contrast: number;
 }
 
-/** Nothing where the words ask for no light and no color, unless pictures must differ from each other. */
+/** Undefined if the brief names neither light nor color, unless several images of a request must differ. */
 export function gradeFor(
   brief: Brief,
   palette: Palette,
@@ -55,7 +55,7 @@ export function gradeFor(
   return accentGrade(random, faithful ? 0.2 : 0.4);
 }
 
-/** Words that name no light still leave a trace of their own. */
+/** A slight grade in the colors of a random scheme, for prompts that name no light. */
 function accentGrade(random: Random, strength: number): Grade {
   const [first, second] = schemeFor(random, []).accents;
   return {
@@ -79,7 +79,7 @@ export async function applyGrade(
     for (let c = 0; c < 3; c++) {
       const [a, b, d] = [dark?.[c] ?? 0, middle?.[c] ?? 128, bright?.[c] ?? 255];
       const color = t < 0.5 ? a + (b - a) * t * 2 : b + (d - b) * (t - 0.5) * 2;
-      // The ramp keeps each tone's own brightness about where it was.
+      // Mixing in the original value keeps the brightness of each tone.
       ramp[v * 3 + c] = clampByte(color * 0.75 + v * 0.25);
     }
   }

@@ -1,4 +1,7 @@
-/** Fills a hole from its surroundings: averages go up a pyramid, and come back down where nothing is known. */
+/**
+ * Pull-push interpolation: averages of known pixels go up an image pyramid, and fill the unknown pixels on the way
+ * down.
+ */
 import {
   type FilterContext,
   forEachBand,
@@ -10,13 +13,13 @@ import {
 interface Level {
   readonly width: number;
   readonly height: number;
-  /** r, g, b, alpha, weight */
+  /** Five values per pixel: r, g, b, alpha, weight. */
   readonly sums: Float32Array;
 }
 
 const workingEdge = 384;
 
-/** `coarseness` of the grain that is strewn over it, as smooth paint would show. */
+/** `coarseness` is the strength of the grain that is added, because a perfectly smooth area would be visible. */
 export async function pullPushFill(
   context: FilterContext,
   raster: Raster,
@@ -29,17 +32,17 @@ export async function pullPushFill(
     Math.max(1, Math.round(width * factor)),
     Math.max(1, Math.round(height * factor)),
   ];
-  const known = await gather(context, raster, change, w, h);
+  const known = await averageKnown(context, raster, change, w, h);
   const levels: Level[] = [known];
   while ((levels.at(-1)?.width ?? 1) > 1 || (levels.at(-1)?.height ?? 1) > 1) {
     const last = levels.at(-1);
     if (last === undefined) break;
-    levels.push(halved(last));
+    levels.push(downsample(last));
     await context.checkpoint();
   }
   for (let i = levels.length - 2; i >= 0; i--) {
     const [fine, coarse] = [levels[i], levels[i + 1]];
-    if (fine !== undefined && coarse !== undefined) filled(fine, coarse);
+    if (fine !== undefined && coarse !== undefined) fillUnknown(fine, coarse);
   }
   const small = new Uint8Array(w * h * 4);
   for (let i = 0; i < w * h; i++)
@@ -61,8 +64,8 @@ export async function pullPushFill(
   return { width, height, pixels: smooth };
 }
 
-/** Weighted averages of the pixels that stay, at working size. */
-async function gather(
+/** Averages of the known pixels at the working size. */
+async function averageKnown(
   context: FilterContext,
   raster: Raster,
   change: Uint8Array,
@@ -92,7 +95,7 @@ async function gather(
   return { width: w, height: h, sums };
 }
 
-function halved(level: Level): Level {
+function downsample(level: Level): Level {
   const [width, height] = [
     Math.max(1, Math.ceil(level.width / 2)),
     Math.max(1, Math.ceil(level.height / 2)),
@@ -115,8 +118,8 @@ function halved(level: Level): Level {
   return { width, height, sums };
 }
 
-/** Where a fine pixel is unknown it takes the coarse level, read between its four nearest cells. */
-function filled(fine: Level, coarse: Level): void {
+/** Fills unknown pixels of the finer level by bilinear interpolation of the coarser one. */
+function fillUnknown(fine: Level, coarse: Level): void {
   const at = (x: number, y: number, c: number): number =>
     coarse.sums[
       (Math.min(coarse.height - 1, Math.max(0, y)) * coarse.width +

@@ -1,59 +1,67 @@
-/** Fills the masked area with a piece of the same picture whose surroundings are like its own, so that no blur is left. */
+/**
+ * Seamless cloning: fills the masked area with a patch of the same image whose border matches, so that texture stays
+ * sharp.
+ */
 import { clampByte, type FilterContext, forEachBand, type Raster } from "../raster/raster.ts";
 import type { Mask } from "./mask.ts";
 import { pullPushFill } from "./pull-push.ts";
 
-interface Shift {
+interface Offset {
   readonly dx: number;
   readonly dy: number;
 }
 
-/** Mean difference along the rim, 0..255, above which a piece of elsewhere would look out of place. */
-const mostApart = 60;
-/** A difference of light or shade is evened out up to this. */
-const mostLack = 64;
-/** About as many places of the rim are compared. */
-const samples = 600;
+/** The mean difference along the border, 0..255, above which a patch would look wrong. */
+const maxDifference = 60;
+/** Differences at the border below this are corrected as changes of light. */
+const maxCorrection = 64;
+/** About how many border pixels are compared. */
+const borderSamples = 600;
 
-/** Where no piece fits, what is around flows in: smooth, and never wrong. */
+/** Where no patch matches, a smooth fill from the surroundings is used instead. */
 export async function seamlessClone(
   context: FilterContext,
   original: Raster,
   mask: Mask,
 ): Promise<Raster> {
-  const best = bestShift(original, mask);
+  const best = bestOffset(original, mask);
   if (best === undefined) return pullPushFill(context, original, mask.change);
   const { width, height, pixels } = original;
   const { dx, dy } = best;
-  const rim = rimOf(mask);
-  const nearby = (x: number, y: number): boolean =>
-    x >= mask.box.left - rim &&
-    x < mask.box.left + mask.box.width + rim &&
-    y >= mask.box.top - rim &&
-    y < mask.box.top + mask.box.height + rim;
+  const border = borderWidth(mask);
+  const isNearMask = (x: number, y: number): boolean =>
+    x >= mask.box.left - border &&
+    x < mask.box.left + mask.box.width + border &&
+    y >= mask.box.top - border &&
+    y < mask.box.top + mask.box.height + border;
   const from = (x: number, y: number): number =>
     (mirrored(y + dy, height) * width + mirrored(x + dx, width)) * 4;
-  // What the piece lacks in color and light: known along the rim, and flowing in from there.
-  const lack = new Uint8Array(pixels.length).fill(128);
+  // The color correction of the patch: measured along the border and interpolated inwards (membrane interpolation).
+  const correction = new Uint8Array(pixels.length).fill(128);
   const unknown = new Uint8Array(width * height).fill(255);
   await forEachBand(context, width, height, (top, bottom) => {
     for (let y = top; y < bottom; y++) {
       for (let x = 0; x < width; x++) {
         const i = y * width + x;
-        if (!nearby(x, y) || (mask.change[i] ?? 0) > 0) continue;
+        if (!isNearMask(x, y) || (mask.change[i] ?? 0) > 0) continue;
         const source = from(x, y);
-        let most = 0;
+        let largest = 0;
         for (let c = 0; c < 3; c++) {
-          const off = (pixels[i * 4 + c] ?? 0) - (pixels[source + c] ?? 0);
-          lack[i * 4 + c] = 128 + off / 2;
-          most = Math.max(most, Math.abs(off));
+          const difference = (pixels[i * 4 + c] ?? 0) - (pixels[source + c] ?? 0);
+          correction[i * 4 + c] = 128 + difference / 2;
+          largest = Math.max(largest, Math.abs(difference));
         }
-        // A thing that the mask cuts in two is cut: its color does not belong into the ground.
-        if (most < mostLack) unknown[i] = 0;
+        // Large differences belong to objects that cross the border of the mask; they must not bleed into the patch.
+        if (largest < maxCorrection) unknown[i] = 0;
       }
     }
   });
-  const flow = await pullPushFill(context, { width, height, pixels: lack }, unknown, 0);
+  const interpolated = await pullPushFill(
+    context,
+    { width, height, pixels: correction },
+    unknown,
+    0,
+  );
   const out = new Uint8Array(pixels);
   await forEachBand(context, width, height, (top, bottom) => {
     for (let y = top; y < bottom; y++) {
@@ -63,7 +71,7 @@ export async function seamlessClone(
         const source = from(x, y);
         for (let c = 0; c < 3; c++)
           out[i * 4 + c] = clampByte(
-            (pixels[source + c] ?? 0) + ((flow.pixels[i * 4 + c] ?? 128) - 128) * 2,
+            (pixels[source + c] ?? 0) + ((interpolated.pixels[i * 4 + c] ?? 128) - 128) * 2,
           );
         out[i * 4 + 3] = pixels[source + 3] ?? 255;
       }
@@ -72,14 +80,16 @@ export async function seamlessClone(
   return { width, height, pixels: out };
 }
 
-/** What would lie outside the picture is its mirror image there: a large hole has little beside it. */
+/** Mirrors coordinates at the border of the image, because a large mask leaves little room beside it. */
 function mirrored(at: number, length: number): number {
-  const inside = at < 0 ? -1 - at : at >= length ? 2 * length - 1 - at : at;
+  let inside = at;
+  if (at < 0) inside = -1 - at;
+  else if (at >= length) inside = 2 * length - 1 - at;
   return Math.min(length - 1, Math.max(0, inside));
 }
 
-/** From where to where the piece reaches, once it is mirrored back. Nothing where once is not enough. */
-function reach(
+/** The range that a patch covers after mirroring. Undefined if mirroring once is not enough. */
+function coveredRange(
   start: number,
   length: number,
   whole: number,
@@ -91,45 +101,47 @@ function reach(
   return 2 * whole - end >= 0 ? [Math.min(start, 2 * whole - end), whole] : undefined;
 }
 
-const isBeside = ([from, to]: readonly [number, number], start: number, length: number): boolean =>
+const isOutside = ([from, to]: readonly [number, number], start: number, length: number): boolean =>
   to <= start || from >= start + length;
 
-const rimOf = ({ box }: Mask): number =>
+const borderWidth = ({ box }: Mask): number =>
   Math.max(2, Math.round(Math.min(box.width, box.height) / 14));
 
-/** Beside it first, as most pictures have layers that lie flat; the first of those that are alike wins. */
-function bestShift({ width, height, pixels }: Raster, mask: Mask): Shift | undefined {
+/**
+ * Tries horizontal offsets first, because most images have horizontal layers. The first of equally good offsets wins.
+ */
+function bestOffset({ width, height, pixels }: Raster, mask: Mask): Offset | undefined {
   const { box } = mask;
-  const rim = rimOf(mask);
-  const fits = ({ dx, dy }: Shift): boolean => {
-    const across = reach(box.left + dx, box.width, width);
-    const along = reach(box.top + dy, box.height, height);
-    if (across === undefined || along === undefined) return false;
-    return isBeside(across, box.left, box.width) || isBeside(along, box.top, box.height);
+  const border = borderWidth(mask);
+  const fits = ({ dx, dy }: Offset): boolean => {
+    const across = coveredRange(box.left + dx, box.width, width);
+    const down = coveredRange(box.top + dy, box.height, height);
+    if (across === undefined || down === undefined) return false;
+    return isOutside(across, box.left, box.width) || isOutside(down, box.top, box.height);
   };
-  const places = placesOn(box, rim).filter(
+  const points = pointsAround(box, border).filter(
     ([x, y]) => x >= 0 && y >= 0 && x < width && y < height && mask.change[y * width + x] === 0,
   );
-  const apart = ({ dx, dy }: Shift): number => {
+  const differenceAt = ({ dx, dy }: Offset): number => {
     let sum = 0;
-    for (const [x, y] of places) {
+    for (const [x, y] of points) {
       const a = (y * width + x) * 4;
       const b = (mirrored(y + dy, height) * width + mirrored(x + dx, width)) * 4;
       for (let c = 0; c < 3; c++) sum += Math.abs((pixels[a + c] ?? 0) - (pixels[b + c] ?? 0));
     }
-    return sum / (places.length * 3);
+    return sum / (points.length * 3);
   };
-  let best: Shift | undefined;
-  let least = mostApart;
-  for (const shift of shiftsFor(box)) {
-    if (!fits(shift)) continue;
-    const found = apart(shift);
-    if (found < least) [best, least] = [shift, found];
+  let best: Offset | undefined;
+  let least = maxDifference;
+  for (const offset of candidateOffsets(box)) {
+    if (!fits(offset)) continue;
+    const found = differenceAt(offset);
+    if (found < least) [best, least] = [offset, found];
   }
   return best;
 }
 
-function* shiftsFor({ width, height }: Mask["box"]): Generator<Shift> {
+function* candidateOffsets({ width, height }: Mask["box"]): Generator<Offset> {
   const lifts = [0, 0.06, -0.06, 0.14, -0.14].map((part) => Math.round(part * height));
   for (let far = 1; far <= 4; far += 0.125) {
     const across = Math.ceil(width * far);
@@ -140,23 +152,23 @@ function* shiftsFor({ width, height }: Mask["box"]): Generator<Shift> {
       ];
   }
   for (let far = 1; far <= 3; far += 0.25) {
-    const along = Math.ceil(height * far);
+    const down = Math.ceil(height * far);
     yield* [
-      { dx: 0, dy: along },
-      { dx: 0, dy: -along },
+      { dx: 0, dy: down },
+      { dx: 0, dy: -down },
     ];
   }
 }
 
-/** Two lines around the box, one close to it and one at the end of the rim. */
-function placesOn(box: Mask["box"], rim: number): [x: number, y: number][] {
-  const step = Math.max(1, Math.round((4 * (box.width + box.height)) / samples));
-  const places: [number, number][] = [];
-  for (const away of [1, rim]) {
+/** Two rectangles around the box: one next to it and one at the outer end of the border. */
+function pointsAround(box: Mask["box"], border: number): [x: number, y: number][] {
+  const step = Math.max(1, Math.round((4 * (box.width + box.height)) / borderSamples));
+  const points: [number, number][] = [];
+  for (const away of [1, border]) {
     const [left, top] = [box.left - away, box.top - away];
     const [right, bottom] = [box.left + box.width - 1 + away, box.top + box.height - 1 + away];
-    for (let x = left; x <= right; x += step) places.push([x, top], [x, bottom]);
-    for (let y = top; y <= bottom; y += step) places.push([left, y], [right, y]);
+    for (let x = left; x <= right; x += step) points.push([x, top], [x, bottom]);
+    for (let y = top; y <= bottom; y += step) points.push([left, y], [right, y]);
   }
-  return places;
+  return points;
 }

@@ -1,4 +1,4 @@
-/** Bare places: desert dunes and mesas, snowfields, the ground of other worlds. */
+/** Barren land: dunes, mesas, snowfields, the ground of a moon or planet. */
 import { type Color, mix, tone } from "../color.ts";
 import { atDistance, lit } from "../scene/palette.ts";
 import { type Layer, type Stage, scaledCount } from "../scene/stage.ts";
@@ -161,7 +161,7 @@ export function snowfield(stage: Stage, color: Color = "#f2f6fb"): Layer[] {
   });
 }
 
-/** Ground of a moon or a red planet: dust, craters, rocks. */
+/** The ground of a moon or a red planet: dust, craters, rocks. */
 export function otherWorld(stage: Stage, color: Color = "#9a97a8"): Layer[] {
   const { width, height, horizon, palette, defs } = stage;
   const random = stage.random.fork("world");

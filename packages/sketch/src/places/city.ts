@@ -1,4 +1,4 @@
-/** Towns: a skyline in three ranks with lit windows, a village on its hill, a street to stand on. */
+/** City skyline in three rows with lit windows, village on a hill, street. */
 import { type Color, mix, tone } from "../color.ts";
 import type { Random } from "../random.ts";
 import { atDistance, lit } from "../scene/palette.ts";

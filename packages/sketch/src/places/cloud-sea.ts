@@ -1,4 +1,4 @@
-/** Above the clouds: rows of them for a floor. */
+/** A sea of clouds seen from above. */
 
 import { mix } from "../color.ts";
 import { cloud } from "../scene/clouds.ts";
@@ -6,7 +6,7 @@ import type { Layer, Stage } from "../scene/stage.ts";
 import { sway } from "../subjects/subject.ts";
 import { group, num, rect } from "../svg.ts";
 
-/** A floor of cloud, for those who are above it. */
+/** Rows of clouds in place of the ground. */
 export function cloudSea(stage: Stage): Layer[] {
   const { width, height, horizon, palette, phase } = stage;
   return Array.from({ length: 4 }, (_, row) => {

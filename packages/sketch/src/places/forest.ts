@@ -1,4 +1,4 @@
-/** Woods: ranks of trees that fade with distance, trunks close by, light between them. */
+/** Forest: rows of trees that fade with distance, near trunks, light between them. */
 import { type Color, mix, tone, turnHue } from "../color.ts";
 import { atDistance, lit } from "../scene/palette.ts";
 import { type Layer, type Stage, scaledCount } from "../scene/stage.ts";
@@ -7,7 +7,7 @@ import { conifer, heightAt, rolling, type TreeShape, under } from "./terrain.ts"
 
 const leafGreen = "#3f7a58";
 
-/** Ranks of trees behind the clearing. */
+/** Rows of trees behind the clearing. */
 export function forest(
   stage: Stage,
   color: Color = leafGreen,
@@ -25,7 +25,7 @@ export function forest(
     const count = Math.round((scaledCount(stage, 40) + 10) * (1 - t * 0.45) * (width / 1000));
     for (let k = 0; k < count; k++) {
       const x = ((k + random.between(0.1, 0.9)) / count) * (width + 60) - 30;
-      // The middle stays open so that whoever stands there is seen against light.
+      // The middle stays open, so that subjects stand against a light background.
       const open = Math.abs(x - width / 2) / (width / 2);
       d += shape(
         random,
@@ -62,7 +62,7 @@ export function forest(
   });
 }
 
-/** The floor of a wood, with a path, ferns and great trunks at the sides. */
+/** The forest floor, with a path, ferns and large trunks at the sides. */
 export function woodFloor(stage: Stage, color: Color = "#5f7f4a"): Layer[] {
   const { palette, width, height, horizon, defs, sun } = stage;
   const random = stage.random.fork("floor");
@@ -145,7 +145,7 @@ export function woodFloor(stage: Stage, color: Color = "#5f7f4a"): Layer[] {
   ];
 }
 
-/** Two or three dark trunks that frame the view. */
+/** Two or three dark trunks that frame the image. */
 export function trunks(stage: Stage, color: Color = "#4a3a38"): Layer[] {
   const { palette, width, height, defs } = stage;
   const random = stage.random.fork("trunks");

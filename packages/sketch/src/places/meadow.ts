@@ -1,4 +1,4 @@
-/** Rolling green: hills behind, and a meadow, field, garden or lawn to stand on. */
+/** Hills as a backdrop, and meadow, field, garden or lawn as the ground. */
 import { type Color, mix, tone, turnHue } from "../color.ts";
 import type { Random } from "../random.ts";
 import { atDistance, lit } from "../scene/palette.ts";
@@ -57,7 +57,7 @@ export function hills(stage: Stage, color: Color = grass): Layer[] {
 
 export type Bloom = { readonly colors: readonly [Color, ...Color[]]; readonly amount: number };
 
-/** The ground itself: two swells of grass, then blades and flowers that grow towards us. */
+/** The ground: two areas of grass, then blades and flowers that are larger towards the viewer. */
 export function meadow(stage: Stage, color: Color = grass, bloom?: Bloom): Layer[] {
   const { palette, defs, width, height, horizon } = stage;
   const random = stage.random.fork("meadow");
@@ -150,7 +150,7 @@ const poppy = (x: number, y: number, r: number, color: Color): string =>
   ellipse(x, y + r * 0.14, r * 0.5, r * 0.36, color) +
   circle(x, y - r * 0.02, r * 0.17, tone(color, -0.3));
 
-/** Ploughed or planted rows that run to the vanishing point. */
+/** Plowed or planted rows that run to the vanishing point. */
 export function rows(stage: Stage, color: Color, crop: Color): Layer[] {
   const { palette, defs, width, height, horizon } = stage;
   const soil = lit(palette, color);

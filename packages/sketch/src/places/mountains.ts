@@ -1,4 +1,4 @@
-/** Mountains: faint ranges behind, faceted peaks with snow in the middle, wooded foothills in front. */
+/** Mountains: faint ranges, faceted peaks with snow, and wooded foothills, from far to near. */
 import { type Color, mix, tone } from "../color.ts";
 import type { Random } from "../random.ts";
 import { atDistance, lit } from "../scene/palette.ts";
@@ -6,7 +6,7 @@ import { type Layer, type Stage, scaledCount } from "../scene/stage.ts";
 import { num, type Point, path, polygon } from "../svg.ts";
 import { conifer, jagged, rolling, treesAlong, under } from "./terrain.ts";
 
-/** `keep` holds a color that was asked for against the haze. */
+/** `keep` is the share of a named color that the haze leaves. */
 export function mountains(stage: Stage, color: Color = "#5d6d94", keep = 0): Layer[] {
   const { palette, defs, width, horizon, height } = stage;
   const random = stage.random.fork("mountains");
@@ -98,7 +98,7 @@ function peaks(stage: Stage, random: Random, color: Color, rise: number, keep: n
     .join("");
 }
 
-/** One mountain: a lit body, a shaded face with a ragged edge, a cap of snow on both. */
+/** One mountain: a lit body, a shaded face with a jagged edge, and a snow cap on both. */
 export function peak(
   stage: Stage,
   random: Random,

@@ -1,4 +1,4 @@
-/** The neon grid: a striped sun over glowing lines. */
+/** The neon grid of the synthwave style. */
 import type { Color } from "../color.ts";
 import { type Layer, type Stage, scaledCount } from "../scene/stage.ts";
 import { circle, group, num, path, rect, stroke } from "../svg.ts";

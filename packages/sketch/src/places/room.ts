@@ -1,10 +1,10 @@
-/** Indoors: a wall, a window with a view, and a table or sill for what stands on it. */
+/** A room: a wall, a window with a view, and a table or sill for subjects. */
 import { type Color, mix, tone } from "../color.ts";
 import { lit } from "../scene/palette.ts";
 import { type Layer, type Stage, scaledCount } from "../scene/stage.ts";
 import { circle, ellipse, group, num, path, rect, stroke } from "../svg.ts";
 
-/** `view` is drawn behind the window panes, in the coordinates of the whole picture. */
+/** `view` is drawn behind the window, in the coordinates of the whole image. */
 export function room(stage: Stage, wallColor: Color | undefined, view: readonly Layer[]): Layer[] {
   const { width, height, palette, defs } = stage;
   const random = stage.random.fork("room");
@@ -20,7 +20,7 @@ export function room(stage: Stage, wallColor: Color | undefined, view: readonly 
   const frame = tone(mix(wood, "#fff6e6", 0.75), palette.night ? -0.2 : 0);
   const top = height * 0.72;
   const clip = defs.clip(rect(x, y, w, h, "#000000", { rx: 6 }));
-  // The view is scaled so that its horizon falls low in the window.
+  // The view is scaled so that its horizon is low in the window.
   const scale = Math.max(w / stage.width, h / (stage.horizon * 1.22));
   const outside = group(
     { "clip-path": clip },

@@ -1,4 +1,4 @@
-/** Where water meets land: beach, river, island, and a strip of shore to stand on. */
+/** Beach, river, island, and a strip of shore for subjects to stand on. */
 import { type Color, mix, tone } from "../color.ts";
 import { noise1 } from "../random.ts";
 import { lit } from "../scene/palette.ts";
@@ -68,7 +68,7 @@ export function beach(stage: Stage, color: Color = "#ecd3a2", water: Color = sea
   ];
 }
 
-/** A strip of land at our feet, for those who stand while the scene is water. */
+/** A strip of land at the bottom, for subjects that stand while the ground is water. */
 export function shore(stage: Stage, color: Color, top: number): Layer[] {
   const { defs, width, height, palette } = stage;
   const random = stage.random.fork("shore");

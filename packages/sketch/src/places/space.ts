@@ -1,10 +1,10 @@
-/** Open space: clouds of gas, stars at all depths, a world or two. */
+/** Outer space: nebulas, stars, planets. */
 import { type Color, mix, tone } from "../color.ts";
 import { type Layer, type Stage, scaledCount } from "../scene/stage.ts";
 import { sway } from "../subjects/subject.ts";
 import { circle, ellipse, group, num, path, rect } from "../svg.ts";
 
-/** Clouds of gas, stars at all depths, a world or two. Replaces sky and ground. */
+/** Nebulas, stars of several sizes, one or two planets. Replaces sky and ground. */
 export function space(stage: Stage, colors: readonly Color[] = []): Layer[] {
   const { width, height, defs, phase } = stage;
   const random = stage.random.fork("space");

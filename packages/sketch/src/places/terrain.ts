@@ -1,8 +1,8 @@
-/** The shapes land is made of: smooth and jagged top lines, and rows of trees along them. */
+/** Terrain: smooth and jagged horizon lines, and rows of trees along them. */
 import { noise1, type Random } from "../random.ts";
 import { curve, num, type Point } from "../svg.ts";
 
-/** A rolling line from beyond the left edge to beyond the right. */
+/** A rolling line across the whole width. */
 export function rolling(
   random: Random,
   width: number,
@@ -19,7 +19,7 @@ export function rolling(
   });
 }
 
-/** A jagged line, sharp upwards like a worn ridge. */
+/** A jagged line with sharp peaks, like an eroded ridge. */
 export function jagged(
   random: Random,
   width: number,
@@ -42,7 +42,7 @@ export const under = (line: readonly Point[], bottom: number, smooth = true): st
   return `${top}L${num(last[0])} ${num(bottom)}L${num(first[0])} ${num(bottom)}Z`;
 };
 
-/** Height of a line at x. */
+/** The height of a line at x. */
 export function heightAt(line: readonly Point[], x: number): number {
   for (let i = 1; i < line.length; i++) {
     const [a, b] = [line[i - 1], line[i]];
@@ -93,7 +93,7 @@ export function leafy(random: Random, x: number, y: number, height: number): str
 
 export type TreeShape = (random: Random, x: number, y: number, height: number) => string;
 
-/** Trees in clusters along a line, as one path. */
+/** Clusters of trees along a line, as one path. */
 export function treesAlong(
   random: Random,
   line: readonly Point[],

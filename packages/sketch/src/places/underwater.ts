@@ -1,4 +1,4 @@
-/** Under the sea: light from above, weeds and corals at the sides, bubbles on their way up. */
+/** Underwater: light from above, weeds and corals at the sides, rising bubbles. */
 import { type Color, mix, tone } from "../color.ts";
 import { type Layer, type Stage, scaledCount } from "../scene/stage.ts";
 import { sway } from "../subjects/subject.ts";

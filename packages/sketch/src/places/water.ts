@@ -1,5 +1,5 @@
-/** Water to the horizon: its colors, a sea with swell, a calm lake that mirrors. */
-import { along, type Color, mix, tone } from "../color.ts";
+/** Water to the horizon: a sea with waves, or a calm lake with reflections. */
+import { type Color, gradientColor, mix, tone } from "../color.ts";
 import { lit } from "../scene/palette.ts";
 import { type Layer, type Stage, scaledCount } from "../scene/stage.ts";
 import { ellipse, group, num, type Point, path, rect, stroke } from "../svg.ts";
@@ -13,7 +13,7 @@ interface Water {
   readonly near: Color;
 }
 
-/** Water is mostly mirror: the horizon far off, the upper sky near by, its own color between. */
+/** Water reflects the horizon in the distance and the upper sky nearby; its own color is between them. */
 export function waterColors(stage: Stage, color: Color): Water {
   const { sky } = stage.palette;
   const own = lit(stage.palette, color);
@@ -32,7 +32,7 @@ export function sea(stage: Stage, color: Color = seaColor): Layer[] {
     const y = horizon + (height - horizon) * (0.34 + i * 0.26);
     return {
       name: `swell ${i}`,
-      svg: crest(stage, y, 7 + i * 9, along([far, middle, near], 0.5 + t * 0.45), i),
+      svg: crest(stage, y, 7 + i * 9, gradientColor([far, middle, near], 0.5 + t * 0.45), i),
     };
   });
   return [
@@ -61,7 +61,7 @@ export function sea(stage: Stage, color: Color = seaColor): Layer[] {
   ];
 }
 
-/** One wave across the picture, moving by one wavelength in an animation. */
+/** One wave across the image. In an animation it moves by one wavelength, so that the loop has no jump. */
 function crest(stage: Stage, y: number, height: number, color: Color, index: number): string {
   const { width, defs, phase } = stage;
   const random = stage.random.fork(`swell ${index}`);
@@ -95,7 +95,7 @@ function crest(stage: Stage, y: number, height: number, color: Color, index: num
   );
 }
 
-/** The sun's path on the water: short lenses, wider apart and longer towards us. */
+/** The glitter of the sun on the water: short highlights, longer and farther apart towards the viewer. */
 function glitter(stage: Stage): string {
   const { width, height, horizon, sun, palette, phase } = stage;
   const random = stage.random.fork("glitter");
@@ -142,7 +142,7 @@ function ripples(stage: Stage, color: Color, count: number): string {
   return stroke(d, tone(color, 0.14), 1.6, { "stroke-opacity": 0.4 });
 }
 
-/** A lake mirrors whatever stands behind it. */
+/** A lake reflects the layers behind it. */
 export function lake(
   stage: Stage,
   color: Color = "#4f8fa8",

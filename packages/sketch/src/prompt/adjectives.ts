@@ -1,4 +1,4 @@
-/** Adjectives and counts, written as `word value word value …`. */
+/** Adjectives and counts, as lists of `word value` pairs. */
 
 const pairs = (text: string): [string, string][] => {
   const words = text.trim().split(/\s+/);
@@ -27,7 +27,7 @@ export const colorWords: ReadonlyMap<string, string> = new Map(
 `),
 );
 
-/** Change the next color's lightness. */
+/** Changes of the lightness of the next color. */
 export const shadeWords = numbers(`
   dark -0.16 deep -0.13 midnight -0.2 light 0.12 pale 0.17 bright 0.04 pastel 0.13 faded 0.08
   hot 0

@@ -1,4 +1,4 @@
-/** What a prompt asks for, in terms the drawing program knows. */
+/** The brief: what a prompt asks for, in terms of the lexicon. */
 import type { Color } from "../color.ts";
 import type { Weather } from "../scene/palette.ts";
 import type { SkyFeature } from "../scene/sky.ts";
@@ -13,15 +13,15 @@ export interface NamedColor {
 
 export interface Mention {
   readonly name: SubjectName;
-  /** The word the prompt used, one of our own lexicon. */
+  /** The word of the lexicon that the prompt used. */
   readonly word: string;
   readonly count: number;
   readonly colors: readonly NamedColor[];
-  /** 1 is usual. */
+  /** A factor; 1 is the usual size. */
   readonly size: number;
-  /** Index of the subject this one rides on or sits in. */
+  /** The index of the subject that this one rides on or sits in. */
   readonly on?: number;
-  /** Index of the subject that holds this one. */
+  /** The index of the subject that holds this one. */
   readonly heldBy?: number;
 }
 
@@ -39,18 +39,18 @@ export interface Brief {
   readonly sky: ReadonlySet<SkyFeature>;
   readonly skyColor?: NamedColor;
   readonly styles: readonly Style[];
-  /** Colors of no thing in particular: the picture as a whole leans to them. */
+  /** Colors that belong to no subject or place. They tint the whole image. */
   readonly overallColors: readonly NamedColor[];
   readonly shape?: "wide" | "tall" | "square";
-  /** Near and large, as in "portrait of". */
+  /** A close view, as in "portrait of". */
   readonly close: boolean;
-  /** "add", "put": an edit that leaves what was there. */
+  /** "add", "put": the edit keeps the masked content. */
   readonly add: boolean;
-  /** "remove", "erase": an edit that takes away. */
+  /** "remove", "erase": the edit removes the masked content. */
   readonly remove: boolean;
 }
 
-/** Nothing in it can be drawn as a scene. */
+/** True if the brief has nothing that can be drawn as a scene. */
 export const isAbstract = (brief: Brief): boolean =>
   brief.subjects.length === 0 &&
   brief.places.length === 0 &&
@@ -58,5 +58,5 @@ export const isAbstract = (brief: Brief): boolean =>
   brief.weather.length === 0 &&
   brief.sky.size === 0 &&
   brief.skyColor === undefined &&
-  // Neon alone is a place of its own.
+  // Neon without a place is drawn as a neon grid.
   !brief.styles.includes("neon");

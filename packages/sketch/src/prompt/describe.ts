@@ -1,4 +1,7 @@
-/** One sentence that tells truthfully what the drawing program understood. Built from our words, never the prompt's. */
+/**
+ * Describes a brief in one sentence, so that users see what the program understood. It contains words of the lexicon
+ * only, never text of the prompt.
+ */
 
 import type { SkyFeature } from "../scene/sky.ts";
 import type { TimeOfDay } from "../scene/times-of-day.ts";
@@ -8,7 +11,7 @@ import { isAbstract } from "./brief.ts";
 import { type PlaceName, styleWords, weatherWords } from "./scene-words.ts";
 import { subjectWords } from "./subject-words.ts";
 
-const first = (words: string): string =>
+const displayName = (words: string): string =>
   (words.split(" ")[0] ?? "").replaceAll("_", " ").replace("eiffel", "Eiffel");
 const plurals: Readonly<Record<string, string>> = {
   fish: "fish",
@@ -72,7 +75,7 @@ const placeNames: Record<PlaceName, string> = {
   room: "room",
   grid: "neon grid",
 };
-const plain = new Set<PlaceName>([
+const placesWithoutArticle = new Set<PlaceName>([
   "mountains",
   "hills",
   "snow",
@@ -82,7 +85,7 @@ const plain = new Set<PlaceName>([
   "underwater",
   "above",
 ]);
-const hourNames: Record<TimeOfDay, string> = {
+const timeNames: Record<TimeOfDay, string> = {
   dawn: "at dawn",
   day: "by day",
   golden: "at the golden hour",
@@ -105,14 +108,18 @@ const skyNames: Record<SkyFeature, string> = {
   birds: "far birds",
   eclipse: "an eclipse",
 };
-const and = (parts: readonly string[]): string =>
+const joinWithAnd = (parts: readonly string[]): string =>
   parts.length < 2 ? parts.join("") : `${parts.slice(0, -1).join(", ")} and ${parts.at(-1)}`;
 
-function phrase(mention: Mention): string {
-  const noun = first(subjectWords[mention.name]);
-  const size = mention.size < 0.8 ? "small" : mention.size > 1.2 ? "big" : "";
+function sizeName(size: number): string {
+  if (size < 0.8) return "small";
+  return size > 1.2 ? "big" : "";
+}
+
+function subjectPhrase(mention: Mention): string {
+  const noun = displayName(subjectWords[mention.name]);
   const words = [
-    size,
+    sizeName(mention.size),
     mention.colors.map((color) => color.name).join(" and "),
     mention.count > 1 ? (plurals[noun] ?? `${noun}s`) : noun,
   ]
@@ -124,7 +131,7 @@ function phrase(mention: Mention): string {
     : `${numbers[mention.count] ?? mention.count} ${words}`;
 }
 
-/** What was done with it. */
+/** What the program did. */
 export type Operation = "drew" | "restyled" | "masked";
 const openings: Record<Operation, string> = {
   drew: "vexel-sketch drew:",
@@ -133,36 +140,36 @@ const openings: Record<Operation, string> = {
 };
 
 export function describe(brief: Brief, operation: Operation = "drew"): string {
-  const style = brief.styles.map((name) => first(styleWords[name]));
+  const style = brief.styles.map((name) => displayName(styleWords[name]));
   const tail = style.length > 0 ? `, ${style.join(" and ")}` : "";
   const colors = brief.overallColors.map((color) => color.name);
   if (operation === "masked" && brief.remove) {
     return "vexel-sketch filled the masked area from its surroundings.";
   }
   if (operation === "restyled" && isAbstract(brief)) {
-    const tones = colors.length > 0 ? `in tones of ${and(colors)}` : "";
+    const tones = colors.length > 0 ? `in tones of ${joinWithAnd(colors)}` : "";
     return `${openings[operation]} ${[tones, ...style].filter(Boolean).join(", ") || "a touch of color"}.`;
   }
   if (isAbstract(brief)) {
-    const source = colors.length > 0 ? `in ${and(colors)}` : "from the words of the prompt";
+    const source = colors.length > 0 ? `in ${joinWithAnd(colors)}` : "from the words of the prompt";
     return `${openings[operation]} an abstract composition ${source}${tail}.`;
   }
   const parts = [
-    and(cast(brief)) || (operation === "restyled" ? "" : "a landscape"),
-    brief.places.length > 0 ? `with ${and(scenes(brief))}` : "",
-    brief.sky.size > 0 ? `under ${and([...brief.sky].map((name) => skyNames[name]))}` : "",
+    joinWithAnd(subjectPhrases(brief)) || (operation === "restyled" ? "" : "a landscape"),
+    brief.places.length > 0 ? `with ${joinWithAnd(placePhrases(brief))}` : "",
+    brief.sky.size > 0 ? `under ${joinWithAnd([...brief.sky].map((name) => skyNames[name]))}` : "",
     brief.skyColor === undefined ? "" : `under a ${brief.skyColor.name} sky`,
-    brief.time === undefined ? "" : hourNames[brief.time],
+    brief.time === undefined ? "" : timeNames[brief.time],
     brief.weather.length > 0
-      ? `in ${and(brief.weather.map((name) => first(weatherWords[name])))}`
+      ? `in ${joinWithAnd(brief.weather.map((name) => displayName(weatherWords[name])))}`
       : "",
-    colors.length > 0 ? `in tones of ${and(colors)}` : "",
+    colors.length > 0 ? `in tones of ${joinWithAnd(colors)}` : "",
   ];
   const text = parts.filter(Boolean).join(" ");
   return `${openings[operation]} ${text === "" ? style.join(" and ") : `${text}${tail}`}.`;
 }
 
-const inside: ReadonlySet<SubjectName> = new Set(["car", "bus", "balloon", "rowboat"]);
+const enclosing: ReadonlySet<SubjectName> = new Set(["car", "bus", "balloon", "rowboat"]);
 const mounts: ReadonlySet<SubjectName> = new Set([
   "horse",
   "unicorn",
@@ -175,17 +182,23 @@ const mounts: ReadonlySet<SubjectName> = new Set([
   "bicycle",
 ]);
 
-const cast = (brief: Brief): string[] =>
+const subjectPhrases = (brief: Brief): string[] =>
   brief.subjects.flatMap((mention, i) => {
     if (brief.subjects.some((other) => other.on === i)) return [];
     const carrier = mention.on === undefined ? undefined : brief.subjects[mention.on];
-    if (carrier === undefined) return [phrase(mention)];
-    const how = inside.has(carrier.name) ? "in" : mounts.has(carrier.name) ? "riding" : "on";
-    return [`${phrase(mention)} ${how} ${phrase(carrier)}`];
+    if (carrier === undefined) return [subjectPhrase(mention)];
+    return [`${subjectPhrase(mention)} ${prepositionFor(carrier)} ${subjectPhrase(carrier)}`];
   });
 
-const scenes = (brief: Brief): string[] =>
+function prepositionFor(carrier: Mention): string {
+  if (enclosing.has(carrier.name)) return "in";
+  return mounts.has(carrier.name) ? "riding" : "on";
+}
+
+const placePhrases = (brief: Brief): string[] =>
   brief.places.map((place) => {
     const words = [...place.colors.map((color) => color.name), placeNames[place.name]].join(" ");
-    return plain.has(place.name) ? words : `${startsWithVowel(words) ? "an" : "a"} ${words}`;
+    return placesWithoutArticle.has(place.name)
+      ? words
+      : `${startsWithVowel(words) ? "an" : "a"} ${words}`;
   });

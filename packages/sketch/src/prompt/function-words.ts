@@ -1,4 +1,7 @@
-/** Small words that steer the reading: who rides, who holds, what belongs to the sky or to the whole. */
+/**
+ * Function words: they decide which subject rides or holds another, and which colors belong to the sky or to the whole
+ * image.
+ */
 import type { SubjectName } from "../subjects/catalog.ts";
 
 const set = <T extends string = string>(words: string): ReadonlySet<T> =>
@@ -8,15 +11,15 @@ const set = <T extends string = string>(words: string): ReadonlySet<T> =>
 export const riding = set(
   "on onto riding rides in inside aboard driving drives steering atop sitting flying rowing sailing",
 );
-/** Between two subjects these keep the one from riding the other. */
-export const apart = set(
+/** Between two subjects these words mean that the first does not ride the second. */
+export const separating = set(
   "and with over under near beside behind above below by next around at against through",
 );
-/** A color still waiting for its noun here belongs to no thing. */
+/** A color before these words has no noun, so it applies to the whole image. */
 export const flushing = set(
   "over under on in at with near behind above of beside by through against",
 );
-/** Between a color and the end they say nothing about its noun. */
+/** These words after a color are no noun. */
 export const joining = set(
   "and or the a an is are very mostly style please palette tones colours colors background",
 );
@@ -28,10 +31,10 @@ export const holdable = set<SubjectName>(
   "umbrella toyBalloon kite flower sunflower tulip heart book gift lantern apple cup iceCream guitar star",
 );
 export const sameInPlural = set("fish sheep deer koi people aliens oranges");
-export const equals = set("is are was were");
+export const copulas = set("is are was were");
 export const colored = set("coloured colored");
 export const skyNouns = set("sky skies heavens");
-export const wholeNouns = set(
+export const overallNouns = set(
   "background tones tone palette colours colors hues shades theme light scheme",
 );
 export const closeWords = set("portrait close-up closeup headshot selfie icon sticker logo emoji");

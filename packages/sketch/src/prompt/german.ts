@@ -1,4 +1,4 @@
-/** German prompts: their words become those of the lexicon, and are read like any other prompt from there. */
+/** Translates the words of German prompts to words of the lexicon. */
 
 const pairs = (text: string): [string, string][] =>
   text
@@ -9,8 +9,11 @@ const pairs = (text: string): [string, string][] =>
       return [german, english.replaceAll("_", " ")];
     });
 
-/** Words that hardly stand in an English prompt. Without one of them nothing is translated: "see" and "gift" are English too. */
-const signs = new Set(
+/**
+ * Words that mark a prompt as German. Without one of them nothing is translated, because words such as "see" and
+ * "gift" are English, too.
+ */
+const germanMarkers = new Set(
   "der das dem ein eine einer einem einen eines im und mit auf bei über vor zwei drei vier fünf am zum zur".split(
     " ",
   ),
@@ -55,7 +58,7 @@ const words: ReadonlyMap<string, string> = new Map(
 `),
 );
 
-/** "roter", "rote", "roten"; "Katzen", "Hunde", "Boote": the shorter word is looked for, the most that is cut off last. */
+/** Removes inflections ("roter", "rote", "roten"; "Katzen", "Hunde", "Boote"), shortest ending first. */
 function known(word: string): { readonly english: string; readonly plural: boolean } | undefined {
   const exact = words.get(word);
   if (exact !== undefined) return { english: exact, plural: false };
@@ -66,9 +69,9 @@ function known(word: string): { readonly english: string; readonly plural: boole
   return undefined;
 }
 
-/** Of German words those that are known; an English prompt comes back as it is. */
+/** Translates the words that it knows. English prompts are returned unchanged. */
 export function germanToEnglish(tokens: readonly string[]): readonly string[] {
-  if (!tokens.some((word) => signs.has(word))) return tokens;
+  if (!tokens.some((word) => germanMarkers.has(word))) return tokens;
   return tokens.flatMap((word) => {
     const found = known(word);
     if (found === undefined) return [word];
@@ -77,7 +80,7 @@ export function germanToEnglish(tokens: readonly string[]): readonly string[] {
   });
 }
 
-/** Only of what can be counted: a color or a size with an ending is none. */
+/** Only nouns have a plural: an inflected color or size word is no plural. */
 const pluralOf = (word: string): string =>
   countable.test(word) ? word.replace(/([^s])$/, "$1s") : word;
 const countable =

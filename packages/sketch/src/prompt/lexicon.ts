@@ -1,4 +1,4 @@
-/** The lexicon turned round: from the words of a prompt to what they mean, longest phrase first. */
+/** The lexicon, inverted: looks up the words of a prompt, longest phrase first. */
 
 import type { Weather } from "../scene/palette.ts";
 import type { SkyFeature } from "../scene/sky.ts";
@@ -32,7 +32,7 @@ function* entries<N extends string>(
     for (const word of table[name].split(" ")) yield [word, sense(name)];
 }
 
-/** Later entries win, so plain scenery words come last. */
+/** A word in two tables has the sense of the later table, so scenery comes after subjects. */
 const senses: ReadonlyMap<string, Sense> = new Map<string, Sense>([
   ...entries(subjectWords, (name) => ({ kind: "subject", name })),
   ...entries(skyWords, (name) => ({ kind: "sky", name })),
@@ -43,13 +43,15 @@ const senses: ReadonlyMap<string, Sense> = new Map<string, Sense>([
 ]);
 const longestPhrase = 4;
 
-export const tokens = (prompt: string): string[] =>
+export const tokenize = (prompt: string): string[] =>
   prompt
     .toLowerCase()
     .normalize("NFC")
     .match(/[\p{L}\p{N}]+(?:['’-][\p{L}\p{N}]+)*/gu) ?? [];
 
-/** Regular English plurals; the bare word is tried first, so "bus" and "glass" survive. */
+/**
+ * The singular of regular English plurals. Callers try the unchanged word first, so that "bus" and "glass" are found.
+ */
 function singular(word: string): string {
   const known = irregular.get(word);
   if (known !== undefined) return known;
@@ -60,7 +62,7 @@ function singular(word: string): string {
 
 export interface Match {
   readonly sense: Sense;
-  /** As the lexicon spells it. */
+  /** The word as the lexicon spells it. */
   readonly word: string;
   readonly length: number;
   readonly plural: boolean;

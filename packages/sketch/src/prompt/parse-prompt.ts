@@ -1,4 +1,4 @@
-/** From a prompt to a brief: one pass over its words, adjectives wait for the noun they stand before. */
+/** Parses a prompt to a brief in one pass. Adjectives are kept until the noun that they precede. */
 import { tone } from "../color.ts";
 import type { Weather } from "../scene/palette.ts";
 import type { SkyFeature } from "../scene/sky.ts";
@@ -6,30 +6,35 @@ import type { TimeOfDay } from "../scene/times-of-day.ts";
 import { type SubjectName, subjectOf } from "../subjects/catalog.ts";
 import { colorWords, countWords, negations, shadeWords, sizeWords } from "./adjectives.ts";
 import type { Brief, Mention, NamedColor, PlaceMention } from "./brief.ts";
-import * as particle from "./function-words.ts";
+import * as functionWords from "./function-words.ts";
 import { germanToEnglish } from "./german.ts";
-import { type Match, matchAt, tokens } from "./lexicon.ts";
+import { type Match, matchAt, tokenize } from "./lexicon.ts";
 import type { PlaceName, Style } from "./scene-words.ts";
 
-/** Enough for any scene; a novel pasted as a prompt must not become a thousand subjects. */
-const mostWords = 1200;
-const mostSubjects = 6;
-const mostOfOne = 24;
+/** Bounds for long texts: a novel as a prompt must not become a thousand subjects. */
+const maxWords = 1200;
+const maxSubjects = 6;
+const maxCount = 24;
 
-/** Adjectives that have not met their noun yet. */
+/** Adjectives whose noun has not come yet. */
 interface PendingModifiers {
   readonly colors: readonly NamedColor[];
   readonly count?: number;
   readonly size: number;
   readonly shade: number;
-  /** A word nobody knows came after the color: "an orange scarf". */
-  readonly stray: boolean;
+  /** An unknown word came after the color, as in "an orange scarf". */
+  readonly orphaned: boolean;
 }
-const nothing: PendingModifiers = { colors: [], size: 1, shade: 0, stray: false };
+const noModifiers: PendingModifiers = { colors: [], size: 1, shade: 0, orphaned: false };
 
 export function parsePrompt(prompt: string): Brief {
-  const reading = new PromptParser(germanToEnglish(tokens(prompt).slice(0, mostWords)));
-  return reading.brief();
+  const words = germanToEnglish(tokenize(prompt).slice(0, maxWords));
+  return new PromptParser(words).brief();
+}
+
+function shadeName(color: string, shade: number): string {
+  if (shade < -0.05) return `dark ${color}`;
+  return shade > 0.1 ? `light ${color}` : color;
 }
 
 class PromptParser {
@@ -40,92 +45,92 @@ class PromptParser {
   readonly #sky = new Set<SkyFeature>();
   readonly #styles = new Set<Style>();
   readonly #overallColors: NamedColor[] = [];
-  /** Colors of things that cannot be drawn: they count only where nothing else can. */
-  readonly #strays: NamedColor[] = [];
+  /** Colors of nouns that are not in the lexicon. They are used only if the prompt names no subject and no place. */
+  readonly #orphanedColors: NamedColor[] = [];
   #time: TimeOfDay | undefined;
   #skyColor: NamedColor | undefined;
-  #waiting = nothing;
+  #pending = noModifiers;
   #negated = false;
-  /** What stood between the last subject and here. */
-  #between = { ride: false, parted: false, held: false };
-  /** Where the last subject's words ended. */
-  #ended = -1;
+  /** Which function words came after the last subject. */
+  #sinceSubject = { ride: false, separated: false, held: false };
+  /** The index after the words of the last subject. */
+  #subjectEnd = -1;
 
   constructor(words: readonly string[]) {
     this.#words = words;
     for (let at = 0; at < words.length; ) {
       const match = matchAt(words, at);
       const hex = colorWords.get(words[at] ?? "");
-      const asColor = match === undefined || (match.length === 1 && this.#namesNext(at + 1));
+      const asColor = match === undefined || (match.length === 1 && this.#isBeforeNoun(at + 1));
       if (hex !== undefined && asColor) at = this.#color(at, hex);
-      else if (match === undefined) at = this.#particle(at);
+      else if (match === undefined) at = this.#functionWord(at);
       else at = this.#noun(at + match.length, match);
     }
     this.#flush();
   }
 
-  /** "peach house", "peach colored", "coral sky": the word before is a color, not a fruit or a reef. */
-  #namesNext(at: number): boolean {
+  /** In "peach house", "peach colored" and "coral sky" the first word is a color, not a fruit or a reef. */
+  #isBeforeNoun(at: number): boolean {
     const next = this.#words[at] ?? "";
     return (
-      particle.colored.has(next) ||
-      particle.skyNouns.has(next) ||
+      functionWords.colored.has(next) ||
+      functionWords.skyNouns.has(next) ||
       matchAt(this.#words, at) !== undefined
     );
   }
 
   #take(): PendingModifiers {
-    const taken = this.#waiting;
-    this.#waiting = nothing;
+    const taken = this.#pending;
+    this.#pending = noModifiers;
     return taken;
   }
 
   #flush(): void {
-    const { colors, stray } = this.#take();
-    (stray ? this.#strays : this.#overallColors).push(...colors);
+    const { colors, orphaned } = this.#take();
+    (orphaned ? this.#orphanedColors : this.#overallColors).push(...colors);
   }
 
   #color(at: number, hex: string): number {
     const word = this.#words[at] ?? "";
-    const { shade, colors } = this.#waiting;
-    const name = shade < -0.05 ? `dark ${word}` : shade > 0.1 ? `light ${word}` : word;
-    const color = { name, hex: shade === 0 ? hex : tone(hex, shade) };
-    this.#waiting = {
-      ...this.#waiting,
+    const { shade, colors } = this.#pending;
+    const color = { name: shadeName(word, shade), hex: shade === 0 ? hex : tone(hex, shade) };
+    this.#pending = {
+      ...this.#pending,
       shade: 0,
-      stray: false,
+      orphaned: false,
       colors: [...colors, color].slice(-3),
     };
     const last = this.#subjects.at(-1);
-    // "the cat is black"
-    if (last !== undefined && particle.equals.has(this.#words[at - 1] ?? "")) {
+    // As in "the cat is black".
+    if (last !== undefined && functionWords.copulas.has(this.#words[at - 1] ?? "")) {
       this.#subjects[this.#subjects.length - 1] = { ...last, colors: this.#take().colors };
     }
     return at + 1;
   }
 
-  #particle(at: number): number {
+  #functionWord(at: number): number {
     const word = this.#words[at] ?? "";
-    const between = this.#between;
+    const before = this.#sinceSubject;
     if (negations.has(word)) this.#negated = true;
-    if (particle.skyNouns.has(word)) this.#skyColor ??= this.#take().colors[0];
-    else if (particle.wholeNouns.has(word) || particle.flushing.has(word)) {
-      if (this.#waiting.colors.length > 0) this.#flush();
+    if (functionWords.skyNouns.has(word)) this.#skyColor ??= this.#take().colors[0];
+    else if (functionWords.overallNouns.has(word) || functionWords.flushing.has(word)) {
+      if (this.#pending.colors.length > 0) this.#flush();
     }
-    this.#between = {
-      ride: between.ride || particle.riding.has(word),
-      parted: between.parted || particle.apart.has(word),
-      held: particle.holding.has(word) || (between.held && !particle.apart.has(word)),
+    this.#sinceSubject = {
+      ride: before.ride || functionWords.riding.has(word),
+      separated: before.separated || functionWords.separating.has(word),
+      held: functionWords.holding.has(word) || (before.held && !functionWords.separating.has(word)),
     };
     const number = /^\d{1,3}$/.test(word) ? Number(word) : countWords.get(word);
-    const { count = 0, shade, size } = this.#waiting;
-    this.#waiting = {
-      ...this.#waiting,
+    const { count = 0, shade, size } = this.#pending;
+    this.#pending = {
+      ...this.#pending,
       shade: shadeWords.get(word) ?? shade,
       size: sizeWords.get(word) ?? size,
-      stray:
-        this.#waiting.stray || (this.#waiting.colors.length > 0 && !particle.joining.has(word)),
-      // "a pair of", "a flock of": the larger word wins.
+      orphaned:
+        this.#pending.orphaned ||
+        (this.#pending.colors.length > 0 && !functionWords.joining.has(word)),
+      // Of two counts, as in "a pair of", the larger one wins.
       ...(number !== undefined && number > 0 && { count: Math.max(count, number) }),
     };
     return at + 1;
@@ -162,29 +167,29 @@ class PromptParser {
     const at = this.#subjects.length - 1;
     const before = this.#subjects[at];
     const same = before?.name === name || (before?.name === "blossomTree" && name === "tree");
-    const adjoining = this.#ended === end - match.length;
-    this.#ended = end;
-    // "golden retriever puppy" is one dog.
+    const adjoining = this.#subjectEnd === end - match.length;
+    this.#subjectEnd = end;
+    // Adjacent words for the same subject are one subject: "golden retriever puppy".
     if (same && adjoining) return;
-    const { ride, parted, held } = this.#between;
+    const { ride, separated, held } = this.#sinceSubject;
     const { colors, size, count } = this.#take();
-    this.#between = { ride: false, parted: false, held: false };
-    if (this.#subjects.length >= mostSubjects) return;
-    const several = match.plural || particle.sameInPlural.has(match.word);
-    const heldSpot =
+    this.#sinceSubject = { ride: false, separated: false, held: false };
+    if (this.#subjects.length >= maxSubjects) return;
+    const several = match.plural || functionWords.sameInPlural.has(match.word);
+    const isHeld =
       held &&
       before?.count === 1 &&
-      particle.holders.has(before.name) &&
-      particle.holdable.has(name);
+      functionWords.holders.has(before.name) &&
+      functionWords.holdable.has(name);
     this.#subjects.push({
       name,
       word: match.word,
-      count: Math.min(mostOfOne, count ?? (several ? 3 : 1)),
+      count: Math.min(maxCount, count ?? (several ? 3 : 1)),
       colors,
       size,
-      ...(heldSpot && { heldBy: at }),
+      ...(isHeld && { heldBy: at }),
     });
-    if (before !== undefined && ride && !parted && subjectOf(name).seat !== undefined) {
+    if (before !== undefined && ride && !separated && subjectOf(name).seat !== undefined) {
       this.#subjects[at] = { ...before, on: at + 1 };
     }
   }
@@ -196,7 +201,7 @@ class PromptParser {
   brief(): Brief {
     const has = (set: ReadonlySet<string>): boolean => this.#words.some((word) => set.has(word));
     const shape = this.#words
-      .map((word) => particle.shapes.get(word))
+      .map((word) => functionWords.shapes.get(word))
       .find((found) => found !== undefined);
     return {
       subjects: this.#subjects,
@@ -206,14 +211,14 @@ class PromptParser {
       sky: this.#sky,
       ...(this.#skyColor !== undefined && { skyColor: this.#skyColor }),
       styles: [...this.#styles].slice(0, 2),
-      overallColors: [...this.#overallColors, ...(this.#hasScene() ? [] : this.#strays)].slice(
-        0,
-        4,
-      ),
+      overallColors: [
+        ...this.#overallColors,
+        ...(this.#hasScene() ? [] : this.#orphanedColors),
+      ].slice(0, 4),
       ...(shape !== undefined && { shape }),
-      close: has(particle.closeWords),
-      add: has(particle.additions),
-      remove: has(particle.removals),
+      close: has(functionWords.closeWords),
+      add: has(functionWords.additions),
+      remove: has(functionWords.removals),
     };
   }
 }

@@ -1,4 +1,7 @@
-/** Words for places, hours, weather, skies and styles; `_` joins words, the first is shown to people. */
+/**
+ * The lexicon of places, times of day, weather, sky features and styles. `_` joins the words of a phrase. The first
+ * entry of each list is the name that users see.
+ */
 
 import type { Weather } from "../scene/palette.ts";
 import type { SkyFeature } from "../scene/sky.ts";
@@ -65,7 +68,7 @@ export const placeWords: Record<PlaceName, string> = {
   grid: "grid cyberspace matrix virtual",
 };
 
-/** Grounds whose name says their color. */
+/** Words for grounds that imply a color. */
 export const groundColorsByWord: Readonly<Record<string, string>> = {
   lavender_field: "#9a86d8",
   wheat_field: "#dcb64c",

@@ -1,4 +1,6 @@
-/** Words for subjects: `_` joins words that belong together, the first is the one shown to people. */
+/**
+ * The lexicon of subjects. `_` joins the words of a phrase. The first entry of each list is the name that users see.
+ */
 import type { Color } from "../color.ts";
 import type { SubjectName } from "../subjects/catalog.ts";
 
@@ -109,7 +111,7 @@ export const subjectWords: Record<SubjectName, string> = {
   iceCream: "ice_cream ice-cream gelato ice_cream_cone",
 };
 
-/** Kinds that share a shape but not a coat. */
+/** Colors of kinds that share the shape of a subject, but not its colors. */
 export const colorsByWord: Readonly<Record<string, readonly [main: Color, accent: Color]>> = {
   pirate_ship: ["#3d3944", "#6b4636"],
   galleon: ["#efe4cc", "#7a5038"],

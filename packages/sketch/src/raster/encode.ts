@@ -1,4 +1,4 @@
-/** Pixels to the bytes of a still picture. */
+/** Encodes pixels as PNG, JPEG or WebP. */
 import type { Format } from "../options.ts";
 import { type Raster, type Sharp, toSharp } from "./raster.ts";
 
@@ -23,7 +23,7 @@ export async function encode(
     : plain.png({ compressionLevel: 6 }).toBuffer();
 }
 
-/** Whether every pixel covers what is behind it. */
+/** True if every pixel has full alpha. */
 export function isOpaque({ pixels }: Raster): boolean {
   for (let i = 3; i < pixels.length; i += 4) if (pixels[i] !== 255) return false;
   return true;

@@ -1,4 +1,4 @@
-/** The last touch on a drawing: bloom of light, grain, a darker vignette, and how vivid it is. */
+/** The finishing filters: saturation, bloom, film grain, vignette. */
 import {
   blur,
   clampByte,
@@ -12,7 +12,7 @@ import {
 } from "./raster.ts";
 
 export interface FinishOptions {
-  /** 1 as drawn, more is vivid, less is muted. */
+  /** A factor; 1 leaves the colors as they are. */
   readonly saturation: number;
   /** 0..1 */
   readonly grain: number;

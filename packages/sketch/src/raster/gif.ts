@@ -1,87 +1,92 @@
-/** Animated GIF: one palette for all frames, unchanged pixels left out, LZW as the format has it. */
+/** Encodes animated GIF: one color table for all frames, unchanged pixels transparent, LZW compression. */
 import { indexPixels, medianCut } from "./quantize.ts";
 import type { FilterContext, Raster } from "./raster.ts";
 
 const transparent = 255;
 
-/** Frames are drawn one by one and dropped once written, so memory holds two of them, not all. */
+/** Frames are drawn one by one and released once written, so that at most three are in memory. */
 export async function encodeGif(
   context: FilterContext,
   count: number,
   delayMs: number,
   frameAt: (index: number) => Promise<Raster>,
-  clear: boolean,
+  hasAlpha: boolean,
 ): Promise<Uint8Array> {
   const parts: Uint8Array[] = [];
   const first = await frameAt(0);
   const middle = await frameAt(Math.floor(count / 2));
   const colorTable = medianCut([first.pixels, middle.pixels], 255);
   parts.push(header(first, colorTable.colors));
-  let before: Uint8Array | undefined;
+  // The two frames that the color table is made from are not drawn again.
+  const frameOnce = async (i: number): Promise<Raster> => {
+    if (i === 0) return first;
+    return i === Math.floor(count / 2) ? middle : frameAt(i);
+  };
+  let previous: Uint8Array | undefined;
   for (let i = 0; i < count; i++) {
-    const frame = i === 0 ? first : i === Math.floor(count / 2) ? middle : await frameAt(i);
+    const frame = await frameOnce(i);
     const index = await indexPixels(context, frame, colorTable, 6);
-    if (clear)
+    if (hasAlpha)
       for (let p = 0; p < index.length; p++)
         if ((frame.pixels[p * 4 + 3] ?? 255) < 128) index[p] = transparent;
-    const shown = !clear && before !== undefined ? differences(index, before) : index;
+    const shown = !hasAlpha && previous !== undefined ? differences(index, previous) : index;
     parts.push(
-      control(delayMs, clear ? 2 : 1),
-      imageStart(frame),
+      graphicControl(delayMs, hasAlpha ? 2 : 1),
+      imageDescriptor(frame),
       await compress(context, shown, 8),
     );
-    before = index;
+    previous = index;
     await context.checkpoint();
   }
   parts.push(Uint8Array.of(0x3b));
-  return join(parts);
+  return concatenate(parts);
 }
 
-function differences(index: Uint8Array, before: Uint8Array): Uint8Array {
+function differences(index: Uint8Array, previous: Uint8Array): Uint8Array {
   const out = new Uint8Array(index);
-  for (let i = 0; i < out.length; i++) if (index[i] === before[i]) out[i] = transparent;
+  for (let i = 0; i < out.length; i++) if (index[i] === previous[i]) out[i] = transparent;
   return out;
 }
 
-const short = (value: number): [number, number] => [value & 255, (value >> 8) & 255];
+const uint16 = (value: number): [number, number] => [value & 255, (value >> 8) & 255];
 
 function header({ width, height }: Raster, colors: Uint8Array): Uint8Array {
   const table = new Uint8Array(768);
   table.set(colors.subarray(0, 765));
   const text = [...new TextEncoder().encode("GIF89a")];
   const loop = [0x21, 0xff, 0x0b, ...new TextEncoder().encode("NETSCAPE2.0"), 3, 1, 0, 0, 0];
-  return join([
-    Uint8Array.from([...text, ...short(width), ...short(height), 0xf7, 0, 0]),
+  return concatenate([
+    Uint8Array.from([...text, ...uint16(width), ...uint16(height), 0xf7, 0, 0]),
     table,
     Uint8Array.from(loop),
   ]);
 }
 
-const control = (delayMs: number, disposal: number): Uint8Array =>
+const graphicControl = (delayMs: number, disposal: number): Uint8Array =>
   Uint8Array.from([
     0x21,
     0xf9,
     4,
     (disposal << 2) | 1,
-    ...short(Math.round(delayMs / 10)),
+    ...uint16(Math.round(delayMs / 10)),
     transparent,
     0,
   ]);
-const imageStart = ({ width, height }: Raster): Uint8Array =>
-  Uint8Array.from([0x2c, 0, 0, 0, 0, ...short(width), ...short(height), 0]);
+const imageDescriptor = ({ width, height }: Raster): Uint8Array =>
+  Uint8Array.from([0x2c, 0, 0, 0, 0, ...uint16(width), ...uint16(height), 0]);
 
-/** LZW with a growing code width, cut into blocks of at most 255 bytes. */
+/** LZW with a growing code width, in blocks of at most 255 bytes. */
 async function compress(
   context: FilterContext,
   index: Uint8Array,
   depth: number,
 ): Promise<Uint8Array> {
-  const out = new Growing(index.length >> 2);
+  const out = new GrowableBytes(index.length >> 2);
   const blocks = new BlockWriter(out);
   out.push(depth);
   const clearCode = 1 << depth;
   const end = clearCode + 1;
-  // Keyed by (prefix code, next pixel); 0 is "not known", so codes are kept plus one.
+  // Keyed by prefix code and next pixel. 0 means unknown, so the table holds codes plus one.
   const table = new Int16Array(4096 << 8);
   const known: number[] = [];
   let next = end + 1;
@@ -118,7 +123,7 @@ async function compress(
   return out.done();
 }
 
-class Growing {
+class GrowableBytes {
   #bytes: Uint8Array;
   #length = 0;
   constructor(size: number) {
@@ -143,27 +148,27 @@ class Growing {
   }
 }
 
-/** Bits, lowest first, in length-prefixed blocks. */
+/** Writes codes as bits, lowest first, in length-prefixed blocks. */
 class BlockWriter {
-  #out: Growing;
+  #out: GrowableBytes;
   #start = -1;
   #count = 0;
   #bits = 0;
-  #held = 0;
-  constructor(out: Growing) {
+  #bitCount = 0;
+  constructor(out: GrowableBytes) {
     this.#out = out;
   }
   write(code: number, width: number): void {
-    this.#bits |= code << this.#held;
-    this.#held += width;
-    while (this.#held >= 8) {
+    this.#bits |= code << this.#bitCount;
+    this.#bitCount += width;
+    while (this.#bitCount >= 8) {
       this.#byte(this.#bits & 255);
       this.#bits >>>= 8;
-      this.#held -= 8;
+      this.#bitCount -= 8;
     }
   }
   close(): void {
-    if (this.#held > 0) this.#byte(this.#bits & 255);
+    if (this.#bitCount > 0) this.#byte(this.#bits & 255);
     if (this.#count > 0) this.#out.set(this.#start, this.#count);
     this.#out.push(0);
   }
@@ -181,7 +186,7 @@ class BlockWriter {
   }
 }
 
-function join(parts: readonly Uint8Array[]): Uint8Array {
+function concatenate(parts: readonly Uint8Array[]): Uint8Array {
   const whole = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
   let at = 0;
   for (const part of parts) {

@@ -1,10 +1,13 @@
-/** Few colors from many: a palette by splitting boxes of a coarse histogram, and a fast way back to it. */
+/**
+ * Color quantization: a median-cut color table from a histogram of 5 bits per channel, and a lookup table for the
+ * nearest color.
+ */
 import { clampByte, type FilterContext, forEachBand, type Raster } from "./raster.ts";
 
 export interface ColorTable {
   /** r, g, b, r, g, b … */
   readonly colors: Uint8Array;
-  /** For each 5-bit color the index of its nearest swatch. */
+  /** For each color of 5 bits per channel, the index of the nearest entry. */
   readonly nearest: Uint8Array;
 }
 
@@ -33,14 +36,14 @@ export function medianCut(rasters: readonly Uint8Array[], count: number): ColorT
   for (let cell = 0; cell < histogram.length; cell++)
     if ((histogram[cell] ?? 0) > 0) used.push(cell);
   if (used.length === 0) used.push(0);
-  const boxes: Box[] = [measure(used, histogram)];
+  const boxes: Box[] = [boxOf(used, histogram)];
   while (boxes.length < count) {
     let chosen = -1;
     let most = 0;
     boxes.forEach((box, i) => {
-      // Between the largest and the most varied: skies get steps, small bright things keep their color.
-      const worth = box.spread * Math.sqrt(box.weight);
-      if (box.cells.length > 1 && worth > most) [chosen, most] = [i, worth];
+      // Weighs population against spread: skies get enough steps, and small bright areas keep their color.
+      const priority = box.spread * Math.sqrt(box.weight);
+      if (box.cells.length > 1 && priority > most) [chosen, most] = [i, priority];
     });
     const box = boxes[chosen];
     if (box === undefined) break;
@@ -53,8 +56,8 @@ export function medianCut(rasters: readonly Uint8Array[], count: number): ColorT
     boxes.splice(
       chosen,
       1,
-      measure(sorted.slice(0, Math.max(1, cut)), histogram),
-      measure(sorted.slice(Math.max(1, cut)), histogram),
+      boxOf(sorted.slice(0, Math.max(1, cut)), histogram),
+      boxOf(sorted.slice(Math.max(1, cut)), histogram),
     );
   }
   const colors = new Uint8Array(boxes.length * 3);
@@ -72,7 +75,7 @@ export function medianCut(rasters: readonly Uint8Array[], count: number): ColorT
   return { colors, nearest: nearestTable(colors) };
 }
 
-function measure(cells: number[], histogram: Uint32Array): Box {
+function boxOf(cells: number[], histogram: Uint32Array): Box {
   const low = [31, 31, 31];
   const high = [0, 0, 0];
   let weight = 0;
@@ -83,7 +86,7 @@ function measure(cells: number[], histogram: Uint32Array): Box {
       high[axis] = Math.max(high[axis] ?? 0, v);
     });
   }
-  // The eye is keenest on green, least on blue.
+  // The eye is most sensitive to green and least to blue.
   const spans = [0, 1, 2].map(
     (axis) => ((high[axis] ?? 0) - (low[axis] ?? 0)) * ([0.9, 1.2, 0.7][axis] ?? 1),
   );
@@ -118,7 +121,7 @@ const bayer = [0, 8, 2, 10, 12, 4, 14, 6, 3, 11, 1, 9, 15, 7, 13, 5].map(
   (v) => (v + 0.5) / 16 - 0.5,
 );
 
-/** Index of a swatch for every pixel, with an ordered dither of the given strength. */
+/** The color table index of every pixel, with ordered (Bayer) dithering of the given strength. */
 export async function indexPixels(
   context: FilterContext,
   raster: Raster,

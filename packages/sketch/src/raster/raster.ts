@@ -1,4 +1,6 @@
-/** Rasters of RGBA pixels. Filters process them in bands of rows, so that a long filter does not block the event loop. */
+/**
+ * Rasters of RGBA pixels. Filters process them in bands of rows, so that a long filter does not block the event loop.
+ */
 import type { Random } from "../random.ts";
 
 export type Sharp = typeof import("sharp").default;
@@ -102,7 +104,10 @@ export async function blur(
   return toSharp(context.sharp, raster).blur(sigma).raw().toBuffer();
 }
 
-/** Blurs one channel. Small radii use floats: integer arithmetic is off by one in even areas, which shows in fine lines. */
+/**
+ * Blurs one channel. Small radii use floats: integer arithmetic is off by one in even areas, which shows in fine
+ * lines.
+ */
 export async function blurPlane(
   context: FilterContext,
   plane: Uint8Array,

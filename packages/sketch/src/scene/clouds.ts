@@ -1,4 +1,4 @@
-/** Clouds: heaped ones, each a single path, and long streaks that catch a low sun. */
+/** Clouds: cumulus, each a single path, and long streaks that are lit by a low sun. */
 import { mix } from "../color.ts";
 import { sway } from "../subjects/subject.ts";
 import { group, num, path } from "../svg.ts";
@@ -7,7 +7,7 @@ import { type Stage, scaledCount } from "./stage.ts";
 const disc = (x: number, y: number, r: number): string =>
   `M${num(x - r)} ${num(y)}a${num(r)} ${num(r)} 0 1 1 ${num(r * 2)} 0a${num(r)} ${num(r)} 0 1 1 ${num(-r * 2)} 0Z`;
 
-/** One cloud: puffs over a flat foot, bright above and melting into the air below. */
+/** One cumulus cloud: overlapping discs on a flat base, bright at the top and fading out at the bottom. */
 export function cloud(stage: Stage, x: number, y: number, width: number, label: string): string {
   const random = stage.random.fork(label);
   const { palette, defs, sun } = stage;

@@ -1,4 +1,4 @@
-/** Where each subject feels at home, when the prompt names no place. */
+/** The places where a subject is drawn if the prompt names none. */
 
 import type { PlaceName } from "../prompt/scene-words.ts";
 import type { SubjectName } from "../subjects/catalog.ts";

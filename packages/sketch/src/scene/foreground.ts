@@ -1,4 +1,4 @@
-/** Dark shapes at the lower corners that give a view its depth. */
+/** Foreground: dark shapes at the lower corners that give depth. */
 import { tone } from "../color.ts";
 import { conifer } from "../places/terrain.ts";
 import { sway } from "../subjects/subject.ts";
@@ -6,9 +6,9 @@ import { circle, num, path, stroke } from "../svg.ts";
 import { lit } from "./palette.ts";
 import { type Layer, type Stage, scaledCount } from "./stage.ts";
 
-export type Frame = "grass" | "pines" | "reeds" | "none";
+export type ForegroundKind = "grass" | "pines" | "reeds" | "none";
 
-export function foreground(stage: Stage, frame: Frame): Layer[] {
+export function foreground(stage: Stage, frame: ForegroundKind): Layer[] {
   if (frame === "none") return [];
   const svg = frame === "pines" ? pines(stage) : tallGrass(stage, frame === "reeds");
   return [{ name: "foreground", svg }];

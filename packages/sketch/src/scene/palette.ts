@@ -1,5 +1,5 @@
-/** The light of a scene: sky, haze, sun and how it falls on things, by time of day and weather. */
-import { along, type Color, mix, multiply, toLch, tone, withLightness } from "../color.ts";
+/** The palette of a scene: the colors of sky, haze, sun and light, from the time of day and the weather. */
+import { type Color, gradientColor, mix, multiply, toLch, tone, withLightness } from "../color.ts";
 import type { Random } from "../random.ts";
 import { type TimeOfDay, timesOfDay } from "./times-of-day.ts";
 
@@ -8,52 +8,52 @@ export type Weather = (typeof weathers)[number];
 
 export interface Palette {
   readonly time: TimeOfDay;
-  /** From the top of the sky to the horizon. */
+  /** Gradient stops from the top of the sky to the horizon. */
   readonly sky: readonly Color[];
-  /** What distance fades to. */
+  /** The color that distant land fades to. */
   readonly haze: Color;
   readonly sun: Color;
   readonly glow: Color;
   readonly cloudLit: Color;
   readonly cloudShade: Color;
-  /** The color of the light itself: things are seen through it. */
+  /** The color of the light. Surface colors are multiplied by it. */
   readonly light: Color;
   readonly ambient: Color;
-  /** How much of the ambient color falls on things: 0..1 */
+  /** The share of the ambient color in surface colors, 0..1. */
   readonly tint: number;
-  /** How dark it is: 0 day .. 1 night */
+  /** Darkness, from 0 (day) to 1 (night). */
   readonly dim: number;
   readonly night: boolean;
-  /** Height of sun or moon over the horizon: 0..1 */
+  /** Height of the sun or moon above the horizon, 0..1. */
   readonly sunHeight: number;
 }
 
 export interface PaletteOptions {
   readonly time: TimeOfDay;
   readonly weather: readonly Weather[];
-  /** The sky's own color, when the prompt names one. */
+  /** The color of the sky, if the prompt names one. */
   readonly sky?: Color;
-  /** Colors the whole picture should lean to. */
+  /** Colors that tint the whole image. */
   readonly overallColors: readonly Color[];
 }
 
 export function paletteFor(options: PaletteOptions, random: Random): Palette {
-  const hour = timesOfDay[options.time];
-  const [sky, sun, glow, cloudLit, cloudShade] = random.pick(hour.rows);
+  const lighting = timesOfDay[options.time];
+  const [sky, sun, glow, cloudLit, cloudShade] = random.pick(lighting.variants);
   let palette: Palette = {
     time: options.time,
     sky,
-    haze: mix(sky.at(-1) ?? sun, sky[2] ?? sun, hour.backlit),
+    haze: mix(sky.at(-1) ?? sun, sky[2] ?? sun, lighting.backlit),
     sun,
     glow,
     cloudLit,
     cloudShade,
-    light: hour.light,
-    ambient: hour.ambient ?? mix(sky[1] ?? sun, sky[2] ?? sun, 0.3),
-    tint: hour.tint,
-    dim: hour.dim,
+    light: lighting.light,
+    ambient: lighting.ambient ?? mix(sky[1] ?? sun, sky[2] ?? sun, 0.3),
+    tint: lighting.tint,
+    dim: lighting.dim,
     night: options.time === "night",
-    sunHeight: random.between(...hour.sunHeight),
+    sunHeight: random.between(...lighting.sunHeight),
   };
   const skyColor = options.sky ?? options.overallColors[0];
   if (skyColor !== undefined)
@@ -67,13 +67,13 @@ export function paletteFor(options: PaletteOptions, random: Random): Palette {
   return palette;
 }
 
-/** The same light, pulled towards a named color: darker above, paler at the horizon. */
+/** Tints the palette with a named color, darker at the top and paler at the horizon. */
 function tintPalette(palette: Palette, color: Color, strength: number, second?: Color): Palette {
   const last = palette.sky.length - 1;
   const named = toLch(color).lightness;
   const sky = palette.sky.map((old, i) => {
     const goal = toLch(old).lightness * 0.55 + named * 0.45 + (i / last - 0.5) * 0.14;
-    const target = second === undefined ? color : along([color, second], i / last);
+    const target = second === undefined ? color : gradientColor([color, second], i / last);
     return mix(old, withLightness(target, goal), strength);
   });
   const haze = sky[last] ?? palette.haze;
@@ -88,7 +88,7 @@ function tintPalette(palette: Palette, color: Color, strength: number, second?: 
   };
 }
 
-/** Weather grays the sky and thickens the air. */
+/** Applies weather: it grays the sky and the light. */
 function applyWeather(palette: Palette, weather: Weather): Palette {
   const grays: Record<Weather, readonly [gray: Color, amount: number, dim: number]> = {
     cloudy: ["#aebac4", 0.3, 0.04],
@@ -100,7 +100,7 @@ function applyWeather(palette: Palette, weather: Weather): Palette {
   };
   const [gray, amount, dim] = grays[weather];
   const shade = (color: Color): Color => {
-    // Keep the hour's own lightness: a night of rain is darker than a noon of rain.
+    // Keeps the lightness of the time of day, so that a rainy night is darker than a rainy noon.
     const goal =
       toLch(color).lightness * 0.55 + toLch(gray).lightness * 0.45 * (1 - palette.dim * 0.7);
     return mix(color, withLightness(gray, goal), amount);
@@ -120,13 +120,16 @@ function applyWeather(palette: Palette, weather: Weather): Palette {
   };
 }
 
-/** A thing's color in this light. Land takes all of it; subjects take less, so that they stay readable. */
+/**
+ * A surface color in this light. Land takes the full light (`share` 1); subjects take less, so that they stay
+ * readable.
+ */
 export function lit(palette: Palette, color: Color, share = 1): Color {
   const shone = mix(color, multiply(color, palette.light), share);
   const shaded = tone(shone, -palette.dim * 0.12 * share);
   return mix(shaded, withLightness(palette.ambient, toLch(shaded).lightness), palette.tint * share);
 }
 
-/** Land at a distance: 1 is here, 0 is where it melts into the sky. */
+/** Aerial perspective: the color of land at a distance. `nearness` is 1 at the viewer and 0 at the horizon. */
 export const atDistance = (palette: Palette, color: Color, nearness: number): Color =>
   mix(palette.haze, lit(palette, color), Math.min(1, Math.max(0, nearness)) ** 0.8);

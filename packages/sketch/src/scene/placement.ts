@@ -1,4 +1,7 @@
-/** Subjects into the scene: groups share the width, riders sit, things are held, each is drawn in its light. */
+/**
+ * Places the subjects in the scene: groups divide the width, riders sit on their mounts, held objects are next to
+ * their holder.
+ */
 import { mix } from "../color.ts";
 import type { Brief, Mention } from "../prompt/brief.ts";
 import { colorsByWord } from "../prompt/subject-words.ts";
@@ -6,9 +9,9 @@ import type { Random } from "../random.ts";
 import { subjectOf } from "../subjects/catalog.ts";
 import { brushFor, type ColorPair, shadow } from "../subjects/subject.ts";
 import { ellipse, group, num, preciseNum } from "../svg.ts";
+import type { Ground } from "./ground.ts";
 import { lit } from "./palette.ts";
-import type { Ground } from "./scenery.ts";
-import { flies, flying, isFar, type Share, type Spot, standing } from "./spots.ts";
+import { flies, flyingSpots, isFar, type Slot, type Spot, standingSpots } from "./spots.ts";
 import type { Layer, Stage } from "./stage.ts";
 
 interface Placed extends Spot {
@@ -16,11 +19,11 @@ interface Placed extends Spot {
   readonly index: number;
   readonly rider?: Mention;
   readonly held?: true;
-  /** Drawn as if its feet were here, when they are not at `y`. */
+  /** The `y` that decides the drawing order, if it differs from the feet. */
   readonly depth?: number;
 }
 
-/** With `filling` they are moved and scaled together until they fill the frame: nothing else will. */
+/** With `filling`, the subjects are moved and scaled together to fill the frame, because nothing else is in it. */
 export function placeSubjects(
   stage: Stage,
   brief: Brief,
@@ -37,10 +40,7 @@ export function placeSubjects(
   const walkers = mentions.filter(({ mention }) => !flies(mention, ground));
   const random = stage.random.fork("placement");
   const placed: Placed[] = [];
-  const spread = (
-    list: typeof mentions,
-    spots: (share: Share, mention: Mention) => Spot[],
-  ): void => {
+  const spread = (list: typeof mentions, spots: (slot: Slot, mention: Mention) => Spot[]): void => {
     const weights = list.map(({ mention }) =>
       Math.max(0.7, Math.sqrt(mention.count) * subjectOf(mention.name).aspect ** 0.5),
     );
@@ -48,24 +48,24 @@ export function placeSubjects(
     let from = 0;
     list.forEach(({ mention, rider }, i) => {
       const width = ((weights[i] ?? 1) / total) * stage.width;
-      const share: Share = {
+      const slot: Slot = {
         from,
         width,
         alone: list.length === 1,
         crowd: mentions.length,
         close: brief.close,
       };
-      spots(share, mention).forEach((spot, index) => {
+      spots(slot, mention).forEach((spot, index) => {
         placed.push({ ...spot, mention, index, ...(rider !== undefined && { rider }) });
       });
       from += width;
     });
   };
-  spread(walkers, (share, mention) =>
-    standing(stage, random.fork(mention.name), share, mention, ground),
+  spread(walkers, (slot, mention) =>
+    standingSpots(stage, random.fork(mention.name), slot, mention, ground),
   );
-  spread(flyers, (share, mention) =>
-    flying(stage, random.fork(mention.name), share, mention, walkers.length > 0, ground),
+  spread(flyers, (slot, mention) =>
+    flyingSpots(stage, random.fork(mention.name), slot, mention, walkers.length > 0, ground),
   );
   for (const mention of brief.subjects) {
     const holder = placed.find((one) => one.mention === brief.subjects[mention.heldBy ?? -1]);
@@ -75,17 +75,17 @@ export function placeSubjects(
   const layers = placed.map(
     (one): Layer => ({
       name: `${one.mention.name} ${one.index}`,
-      svg: drawOne(stage, one, ground),
+      svg: drawSubject(stage, one, ground),
     }),
   );
-  return filling ? filled(stage, placed, layers) : layers;
+  return filling ? scaleToFill(stage, placed, layers) : layers;
 }
 
-function filled(stage: Stage, placed: readonly Placed[], layers: readonly Layer[]): Layer[] {
+function scaleToFill(stage: Stage, placed: readonly Placed[], layers: readonly Layer[]): Layer[] {
   const half = (one: Placed): number => (one.tall * subjectOf(one.mention.name).aspect) / 2;
   const left = Math.min(...placed.map((one) => one.x - half(one)));
   const right = Math.max(...placed.map((one) => one.x + half(one)));
-  // Antlers, flags and flames reach a little over the top.
+  // Antlers, flags and flames exceed the nominal height.
   const top = Math.min(...placed.map((one) => one.y - one.tall * 1.08));
   const bottom = Math.max(...placed.map((one) => one.y + one.tall * 0.05));
   const scale = Math.min(
@@ -100,7 +100,7 @@ function filled(stage: Stage, placed: readonly Placed[], layers: readonly Layer[
   return layers.map((layer) => ({ ...layer, svg: group({ transform }, layer.svg) }));
 }
 
-/** Beside the holder's head, a hair in front of it; an umbrella covers it. */
+/** The position next to the holder and slightly in front of it. An umbrella is above the holder. */
 function heldSpot(mention: Mention, holder: Placed): Placed {
   const { tall, x, y } = holder;
   const above =
@@ -121,12 +121,12 @@ function colorsFor(mention: Mention, random: Random): ColorPair {
   const natural = colorsByWord[mention.word] ?? random.pick(subjectOf(mention.name).colors);
   const [first, second] = mention.colors;
   if (first === undefined) return natural;
-  // White or black things keep a second color that can be told from the first.
+  // The natural accent stays, so that white or black subjects have a second color that differs.
   const accent = second?.hex ?? natural[1];
   return [first.hex, accent];
 }
 
-function drawOne(stage: Stage, one: Placed, ground: Ground): string {
+function drawSubject(stage: Stage, one: Placed, ground: Ground): string {
   const { mention, x, y, tall } = one;
   const subject = subjectOf(mention.name);
   const random = stage.random.fork(`${mention.name} ${one.index}`);
@@ -149,32 +149,6 @@ function drawOne(stage: Stage, one: Placed, ground: Ground): string {
     one.rider === undefined || subject.seat === undefined
       ? ""
       : drawRider(stage, one.rider, subject.seat, tall, light);
-  const stands = !flies(mention, ground) && one.held !== true;
-  const onWater = subject.stands === "water" && ground === "water";
-  const away = (x - stage.sun.x) / stage.width;
-  const dark = shadow(stage.palette.sky[0] ?? "#222222", 0.12);
-  const cast =
-    stands && !onWater
-      ? ellipse(
-          x + away * tall * 0.16,
-          y,
-          (tall * subject.aspect) / 2.1,
-          Math.max(4, tall * 0.045),
-          dark,
-          { "fill-opacity": 0.3 },
-        )
-      : onWater
-        ? ellipse(
-            x,
-            y + tall * 0.03,
-            (tall * subject.aspect) / 2.3,
-            Math.max(3, tall * 0.05),
-            dark,
-            {
-              "fill-opacity": 0.22,
-            },
-          )
-        : "";
   const figure = group(
     {
       transform: `translate(${num(x)} ${num(y)}) scale(${preciseNum(mirrored ? -scale : scale)} ${preciseNum(scale)})`,
@@ -182,10 +156,25 @@ function drawOne(stage: Stage, one: Placed, ground: Ground): string {
     subject.riderInside === true ? "" : rider,
     subject.draw({ ...brush, rider: subject.riderInside === true ? rider : "" }),
   );
-  return cast + figure;
+  return castShadow(stage, one, ground) + figure;
 }
 
-/** The rider is drawn first, so that what it rides hides its feet. */
+/** The shadow on land falls away from the sun; on water it is below the hull. */
+function castShadow(stage: Stage, { mention, held, x, y, tall }: Placed, ground: Ground): string {
+  const subject = subjectOf(mention.name);
+  const dark = shadow(stage.palette.sky[0] ?? "#222222", 0.12);
+  const width = tall * subject.aspect;
+  if (subject.stands === "water" && ground === "water") {
+    const opacity = { "fill-opacity": 0.22 };
+    return ellipse(x, y + tall * 0.03, width / 2.3, Math.max(3, tall * 0.05), dark, opacity);
+  }
+  if (flies(mention, ground) || held === true) return "";
+  const away = (x - stage.sun.x) / stage.width;
+  const opacity = { "fill-opacity": 0.3 };
+  return ellipse(x + away * tall * 0.16, y, width / 2.1, Math.max(4, tall * 0.045), dark, opacity);
+}
+
+/** The rider is drawn before its mount, so that the mount hides the rider's feet. */
 function drawRider(
   stage: Stage,
   rider: Mention,
@@ -195,7 +184,7 @@ function drawRider(
 ): string {
   const subject = subjectOf(rider.name);
   const random = stage.random.fork(`rider ${rider.name}`);
-  const share = Math.min(0.72, (subject.tall / carrierTall) * 0.62 + 0.12, 0.8 / subject.aspect);
+  const slot = Math.min(0.72, (subject.tall / carrierTall) * 0.62 + 0.12, 0.8 / subject.aspect);
   const brush = brushFor(colorsFor(rider, random), light, random, {
     word: rider.word,
     defs: stage.defs,
@@ -205,7 +194,7 @@ function drawRider(
   return Array.from({ length: Math.min(3, rider.count) }, (_, i) =>
     group(
       {
-        transform: `translate(${num(seat[0] + (i - (Math.min(3, rider.count) - 1) / 2) * 26)} ${num(seat[1] + share * 26)}) scale(${preciseNum(share)})`,
+        transform: `translate(${num(seat[0] + (i - (Math.min(3, rider.count) - 1) / 2) * 26)} ${num(seat[1] + slot * 26)}) scale(${preciseNum(slot)})`,
       },
       subject.draw(brush),
     ),

@@ -1,4 +1,4 @@
-/** A brief becomes a scene: light, places, subjects, weather, in layers from far to near. */
+/** Builds the scene of a brief: palette, places, subjects and weather, as SVG layers from far to near. */
 import { compositions } from "../abstract/compositions.ts";
 import { schemeFor } from "../abstract/schemes.ts";
 import { type Brief, isAbstract } from "../prompt/brief.ts";
@@ -7,30 +7,24 @@ import type { Random } from "../random.ts";
 import { subjectOf } from "../subjects/catalog.ts";
 import { blob, createDefs, el, group, num, path } from "../svg.ts";
 import { foreground } from "./foreground.ts";
+import { floorOf, fullFramePlace, type Ground, groundOf } from "./ground.ts";
 import { type Palette, paletteFor } from "./palette.ts";
 import { placeSubjects } from "./placement.ts";
-import {
-  floorOf,
-  fullFramePlace,
-  type Ground,
-  groundOf,
-  type Setting,
-  scenery,
-} from "./scenery.ts";
-import { cloudCount, frameFor, settingFor, timeFor } from "./setting.ts";
+import { scenery } from "./scenery.ts";
+import { cloudCount, foregroundFor, type Setting, settingFor, timeFor } from "./setting.ts";
 import { type SkyFeature, sky } from "./sky.ts";
 import type { Layer, Stage } from "./stage.ts";
 import { fallingWeather, skyWeather } from "./weather.ts";
 
 export interface SceneOptions {
   readonly brief: Brief;
-  /** In pixels; only the ratio matters here. */
+  /** In pixels. Only the aspect ratio matters here. */
   readonly width: number;
   readonly height: number;
   readonly detail: number;
   readonly random: Random;
   readonly phase: number;
-  /** Only the subjects, on nothing. */
+  /** Only the subjects, on a transparent background. */
   readonly isolated: boolean;
 }
 
@@ -41,18 +35,18 @@ export interface Scene {
   readonly defs: () => string;
 }
 
-/** The stage with everything decided, before anything is drawn. */
+/** All decisions about the scene, before anything is drawn. */
 interface PreparedScene {
   readonly stage: Stage;
   readonly setting: Setting;
-  readonly special: PlaceName | undefined;
+  readonly fullFrame: PlaceName | undefined;
   readonly floor: ReturnType<typeof floorOf>;
   readonly ground: Ground;
-  readonly done: (layers: readonly Layer[]) => Scene;
+  readonly withLayers: (layers: readonly Layer[]) => Scene;
 }
 
 function prepareScene(options: SceneOptions): PreparedScene {
-  // The short side has 1000 units, unless the picture is a ribbon: then the long side has 4000.
+  // The short side has 1000 units. If the long side had more than 4000 then, it has 4000.
   const unit = Math.max(
     Math.min(options.width, options.height) / 1000,
     Math.max(options.width, options.height) / 4000,
@@ -60,7 +54,7 @@ function prepareScene(options: SceneOptions): PreparedScene {
   const [width, height] = [options.width / unit, options.height / unit];
   const { brief, random } = options;
   const setting = settingFor(brief, random);
-  const special = fullFramePlace(setting.places);
+  const fullFrame = fullFramePlace(setting.places);
   const floor = floorOf(setting.places, setting.snowy, random);
   const flyersOnly =
     brief.subjects.length > 0 &&
@@ -87,62 +81,67 @@ function prepareScene(options: SceneOptions): PreparedScene {
     sun: {
       x: width * (0.5 + side * random.fork("sun at").between(0.14, 0.26)),
       y: horizon - 20 - palette.sunHeight * (horizon - 130),
-      r: palette.night ? 48 : palette.time === "day" ? 52 : 62,
+      r: sunRadius(palette),
     },
   };
-  const floating = special === "space" || special === "above";
-  const ground: Ground = floating
-    ? "none"
-    : special === "underwater"
-      ? "deep"
-      : special === "room"
-        ? "table"
-        : groundOf(floor);
-  const done = (layers: readonly Layer[]): Scene => ({
+  const ground = fullFrameGround(fullFrame) ?? groundOf(floor);
+  const withLayers = (layers: readonly Layer[]): Scene => ({
     width,
     height,
     layers: layers.filter((layer) => layer.svg !== ""),
     defs: stage.defs.toSvg,
   });
-  return { stage, setting, special, floor, ground, done };
+  return { stage, setting, fullFrame, floor, ground, withLayers };
+}
+
+/** The sun is larger when it is low. */
+function sunRadius({ night, time }: Palette): number {
+  if (night) return 48;
+  return time === "day" ? 52 : 62;
+}
+
+function fullFrameGround(place: PlaceName | undefined): Ground | undefined {
+  if (place === "space" || place === "above") return "none";
+  if (place === "underwater") return "deep";
+  return place === "room" ? "table" : undefined;
 }
 
 export function buildScene(options: SceneOptions): Scene {
   const { brief, random } = options;
-  const { stage, setting, special, floor, ground, done } = prepareScene(options);
+  const { stage, setting, fullFrame, floor, ground, withLayers } = prepareScene(options);
   if (isAbstract(brief)) {
     const scheme = schemeFor(
       random.fork("scheme"),
       brief.overallColors.map((color) => color.hex),
     );
-    return done(
+    return withLayers(
       clipToVignette(options, stage, random.fork("composition").pick(compositions)(stage, scheme)),
     );
   }
   const subjects = placeSubjects(
     stage,
     brief,
-    options.isolated && special === undefined ? "land" : ground,
+    options.isolated && fullFrame === undefined ? "land" : ground,
     options.isolated,
   );
-  if (options.isolated && subjects.length > 0) return done(subjects);
-  const weather = special === "space" ? [] : brief.weather;
+  if (options.isolated && subjects.length > 0) return withLayers(subjects);
+  const weather = fullFrame === "space" ? [] : brief.weather;
   const { behind, before } = scenery(stage, brief, setting, cloudCount(brief), weather);
-  const frame = special === undefined ? frameFor(brief, setting, floor, random) : "none";
-  const trees = foreground(stage, frame);
-  // Tall frames stand behind the subjects, low ones in front of their feet.
+  const frame = fullFrame === undefined ? foregroundFor(brief, setting, floor, random) : "none";
+  const foregroundLayers = foreground(stage, frame);
+  // Tall foregrounds stand behind the subjects, low ones in front of them.
   const layers = [
     ...behind,
-    ...(frame === "pines" ? trees : []),
+    ...(frame === "pines" ? foregroundLayers : []),
     ...subjects,
     ...before,
-    ...(frame === "pines" ? [] : trees),
-    ...(special === "room" ? [] : fallingWeather(stage, weather)),
+    ...(frame === "pines" ? [] : foregroundLayers),
+    ...(fullFrame === "room" ? [] : fallingWeather(stage, weather)),
   ];
-  return done(clipToVignette(options, stage, layers));
+  return withLayers(clipToVignette(options, stage, layers));
 }
 
-/** Scenery without a subject on a transparent ground: a vignette with a soft, uneven outline. */
+/** Without a subject, an isolated scene is clipped to an uneven oval. */
 function clipToVignette(
   options: SceneOptions,
   stage: Stage,
@@ -165,26 +164,26 @@ function clipToVignette(
   ];
 }
 
-/** What an edit lays over a picture: named sights of the sky, subjects, weather; no ground, no scenery. */
+/** The scene that an edit draws over an image: sky features, subjects and weather, without ground and scenery. */
 export function overlayScene(options: SceneOptions): Scene {
   const { brief } = options;
-  const { stage, done } = prepareScene(options);
+  const { stage, withLayers } = prepareScene(options);
   const features = new Set<SkyFeature>(brief.sky);
   if (brief.time === "night" && features.size === 0) features.add("stars").add("moon");
-  const heavens =
+  const skyLayers =
     features.size > 0 ? sky(stage, features, 0).filter((layer) => layer.name !== "sky") : [];
-  return done([
-    ...heavens,
+  return withLayers([
+    ...skyLayers,
     ...skyWeather(stage, brief.weather),
     ...placeSubjects(stage, brief, "land"),
     ...fallingWeather(stage, brief.weather),
   ]);
 }
 
-/** The light a brief asks for, for grading pictures that were not drawn here. */
+/** The palette of a brief, to grade uploaded images with. */
 export const paletteOf = (options: SceneOptions): Palette => prepareScene(options).stage.palette;
 
-/** The whole drawing, or its first layers only. */
+/** The SVG text of the whole scene, or of some layers. */
 export function sceneToSvg(
   drawing: Scene,
   width: number,

@@ -1,94 +1,118 @@
-/** What the prompt leaves open is decided here: place, hour, clouds, what frames the view. */
-
-import type { Brief } from "../prompt/brief.ts";
+/** Decides what the prompt leaves open: place, time of day, clouds, foreground. */
+import type { Brief, Mention } from "../prompt/brief.ts";
 import type { PlaceName } from "../prompt/scene-words.ts";
 import type { Random } from "../random.ts";
-import { subjectOf } from "../subjects/catalog.ts";
+import { type SubjectName, subjectOf } from "../subjects/catalog.ts";
 import { defaultPlacesFor } from "./default-places.ts";
-import type { Frame } from "./foreground.ts";
-import { floorOf, groundOf, type Setting } from "./scenery.ts";
+import type { ForegroundKind } from "./foreground.ts";
+import { floorOf, groundOf } from "./ground.ts";
+import type { SkyFeature } from "./sky.ts";
 import type { TimeOfDay } from "./times-of-day.ts";
 
-const nightly = new Set(["stars", "moon", "crescent", "aurora", "fireworks", "galaxy", "comet"]);
+export interface Setting {
+  readonly places: readonly PlaceName[];
+  /** A subject must stand, but the ground is water. */
+  readonly needsShore: boolean;
+  readonly snowy: boolean;
+  readonly autumn: boolean;
+  /** Dry grass, as in the savanna. */
+  readonly dry: boolean;
+}
+
+const nightFeatures: ReadonlySet<SkyFeature> = new Set<SkyFeature>([
+  "stars",
+  "moon",
+  "crescent",
+  "aurora",
+  "fireworks",
+  "galaxy",
+  "comet",
+]);
+const dayFeatures: ReadonlySet<SkyFeature> = new Set<SkyFeature>(["rainbow", "sun"]);
+const nightSubjects: ReadonlySet<SubjectName> = new Set<SubjectName>(["ghost", "saucer", "owl"]);
+const duskSubjects: ReadonlySet<SubjectName> = new Set<SubjectName>([
+  "campfire",
+  "lantern",
+  "candle",
+]);
+const savannaAnimals: ReadonlySet<SubjectName> = new Set<SubjectName>([
+  "lion",
+  "giraffe",
+  "elephant",
+]);
 const dryWords = new Set(["savanna", "savannah", "prairie"]);
-const neverNight = new Set(["rainbow", "sun"]);
+/** Places that have water, or where a boat is drawn without it. */
+const placesForBoats: ReadonlySet<PlaceName> = new Set<PlaceName>([
+  "sea",
+  "lake",
+  "river",
+  "beach",
+  "underwater",
+  "island",
+  "volcano",
+  "room",
+  "space",
+  "above",
+  "grid",
+]);
 
 export function settingFor(brief: Brief, random: Random): Setting {
-  const named = brief.places.map((place) => place.name);
-  const stances = brief.subjects.map((mention) => subjectOf(mention.name).stands);
-  // Whoever needs water decides, then whoever is ridden, then whoever is named first.
-  const hero =
-    brief.subjects.find((mention) => subjectOf(mention.name).stands === "water") ??
-    brief.subjects[brief.subjects[0]?.on ?? 0];
-  let places: PlaceName[] = named;
-  if (named.length === 0) {
-    if (brief.styles.includes("neon")) places = stances.includes("table") ? ["room"] : ["grid"];
-    else if (hero !== undefined) places = [random.fork("home").pick(defaultPlacesFor(hero.name))];
-    else if (brief.sky.has("galaxy") || brief.sky.has("aurora")) places = ["mountains"];
-    else places = [random.fork("home").pick(["mountains", "sea", "hills", "lake", "forest"])];
-  }
-  // Fish swim under the sea, boats need water to float on.
-  if (stances.includes("undersea") && !places.includes("room") && !places.includes("space"))
-    places = ["underwater"];
-  const floats = brief.subjects.some((mention) => subjectOf(mention.name).stands === "water");
-  const wet = places.some((place) =>
-    [
-      "sea",
-      "lake",
-      "river",
-      "beach",
-      "underwater",
-      "island",
-      "volcano",
-      "room",
-      "space",
-      "above",
-      "grid",
-    ].includes(place),
-  );
-  if (floats && !wet) places = [...places, "lake"];
-  const stands = brief.subjects.some(
-    (mention) =>
-      mention.on === undefined &&
-      (subjectOf(mention.name).stands === "ground" || subjectOf(mention.name).stands === "table"),
-  );
+  const places = placesFor(brief, random);
   const snowy = brief.weather.includes("snow") || places.includes("snow");
-  const floor = floorOf(places, snowy, random);
+  const hasWater = groundOf(floorOf(places, snowy, random)) === "water";
+  const someoneStands = brief.subjects.some(
+    ({ name, on }) => on === undefined && ["ground", "table"].includes(subjectOf(name).stands),
+  );
   return {
     places,
-    ground: groundOf(floor),
-    needsShore: stands && groundOf(floor) === "water",
+    needsShore: someoneStands && hasWater,
     snowy,
     autumn: brief.time === "golden" && !snowy,
     dry:
       brief.places.some((place) => dryWords.has(place.word)) ||
-      brief.subjects.some((mention) => ["lion", "giraffe", "elephant"].includes(mention.name)),
+      brief.subjects.some((mention) => savannaAnimals.has(mention.name)),
   };
+}
+
+function placesFor(brief: Brief, random: Random): readonly PlaceName[] {
+  const named = brief.places.map((place) => place.name);
+  const places = named.length > 0 ? named : [defaultPlace(brief, random)];
+  const stands = brief.subjects.map((mention) => subjectOf(mention.name).stands);
+  // Fish need an underwater scene, boats need water.
+  if (stands.includes("undersea") && !places.includes("room") && !places.includes("space")) {
+    return ["underwater"];
+  }
+  const lacksWater = !places.some((place) => placesForBoats.has(place));
+  return stands.includes("water") && lacksWater ? [...places, "lake"] : places;
+}
+
+function defaultPlace(brief: Brief, random: Random): PlaceName {
+  const { subjects, styles, sky } = brief;
+  const standsOf = ({ name }: Mention): string => subjectOf(name).stands;
+  if (styles.includes("neon")) {
+    return subjects.some((mention) => standsOf(mention) === "table") ? "room" : "grid";
+  }
+  // The place suits the first subject that needs water, else the mount of the first subject, else the first subject.
+  const hero =
+    subjects.find((mention) => standsOf(mention) === "water") ?? subjects[subjects[0]?.on ?? 0];
+  if (hero !== undefined) return random.fork("home").pick(defaultPlacesFor(hero.name));
+  if (sky.has("galaxy") || sky.has("aurora")) return "mountains";
+  return random.fork("home").pick(["mountains", "sea", "hills", "lake", "forest"]);
 }
 
 export function timeFor(brief: Brief, setting: Setting, random: Random): TimeOfDay {
   if (brief.time !== undefined) return brief.time;
-  if ([...brief.sky].some((feature) => nightly.has(feature))) return "night";
-  if (
+  const sky = [...brief.sky];
+  const hasSubject = (names: ReadonlySet<SubjectName>): boolean =>
+    brief.subjects.some((mention) => names.has(mention.name));
+  const isDark =
+    sky.some((feature) => nightFeatures.has(feature)) ||
     setting.places.some((place) => place === "moonscape" || place === "space") ||
-    brief.styles.includes("neon")
-  )
-    return "night";
-  if (
-    brief.subjects.some(
-      (mention) => mention.name === "ghost" || mention.name === "saucer" || mention.name === "owl",
-    )
-  )
-    return "night";
-  if ([...brief.sky].some((feature) => neverNight.has(feature)) || brief.skyColor !== undefined)
-    return "day";
-  if (
-    brief.subjects.some(
-      (mention) =>
-        mention.name === "campfire" || mention.name === "lantern" || mention.name === "candle",
-    )
-  )
-    return "dusk";
+    brief.styles.includes("neon") ||
+    hasSubject(nightSubjects);
+  if (isDark) return "night";
+  if (sky.some((feature) => dayFeatures.has(feature)) || brief.skyColor !== undefined) return "day";
+  if (hasSubject(duskSubjects)) return "dusk";
   if (brief.weather.length > 0) return random.pick(["day", "day", "dawn", "dusk"]);
   return random.pick(["day", "day", "day", "golden", "sunset", "dawn"]);
 }
@@ -97,14 +121,17 @@ export function cloudCount(brief: Brief): number {
   if (brief.sky.has("clouds")) return 8;
   if (brief.weather.some((kind) => kind === "storm" || kind === "rain")) return 8;
   if (brief.weather.includes("cloudy")) return 10;
-  return brief.weather.includes("fog")
-    ? 1
-    : brief.sky.has("stars") || brief.sky.has("aurora") || brief.sky.has("galaxy")
-      ? 0
-      : 4;
+  if (brief.weather.includes("fog")) return 1;
+  const isClear = brief.sky.has("stars") || brief.sky.has("aurora") || brief.sky.has("galaxy");
+  return isClear ? 0 : 4;
 }
 
-export function frameFor(brief: Brief, setting: Setting, floor: string, random: Random): Frame {
+export function foregroundFor(
+  brief: Brief,
+  setting: Setting,
+  floor: string,
+  random: Random,
+): ForegroundKind {
   if (brief.styles.includes("flat")) return "none";
   if (floor === "lake")
     return setting.places.includes("city")

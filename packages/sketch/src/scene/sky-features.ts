@@ -1,4 +1,4 @@
-/** Sights of the sky: rainbow, northern lights, Milky Way, comet, far birds, fireworks. */
+/** Sky features: rainbow, northern lights, Milky Way, comet, distant birds, fireworks. */
 import { tone } from "../color.ts";
 import { sway } from "../subjects/subject.ts";
 import { circle, curve, ellipse, num, type Point, path, stroke } from "../svg.ts";

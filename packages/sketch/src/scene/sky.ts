@@ -1,4 +1,4 @@
-/** The sky: gradient, sun or moon, stars, clouds, and what else may be seen up there. */
+/** The sky: gradient, sun or moon, stars, clouds, and the features that the prompt names. */
 
 import { mix } from "../color.ts";
 import { sway } from "../subjects/subject.ts";
@@ -26,12 +26,7 @@ export type SkyFeature = (typeof skyFeatures)[number];
 export function sky(stage: Stage, features: ReadonlySet<SkyFeature>, clouds: number): Layer[] {
   const { palette, defs, width, height } = stage;
   const stops = palette.sky.map((color, i) => [i / (palette.sky.length - 1), color] as const);
-  const starry =
-    palette.night || features.has("stars") || features.has("galaxy")
-      ? 1
-      : palette.time === "dusk"
-        ? 0.35
-        : 0;
+  const starry = starDensity(stage, features);
   return [
     {
       name: "sky",
@@ -45,7 +40,7 @@ export function sky(stage: Stage, features: ReadonlySet<SkyFeature>, clouds: num
         features.has("galaxy") ? galaxy(stage) : "",
         starry > 0 ? stars(stage, starry) : "",
         features.has("aurora") ? aurora(stage) : "",
-        orb(stage, features),
+        sunOrMoon(stage, features),
         features.has("rainbow") ? rainbow(stage) : "",
         features.has("comet") ? comet(stage) : "",
       ].join(""),
@@ -65,11 +60,16 @@ export function sky(stage: Stage, features: ReadonlySet<SkyFeature>, clouds: num
   ].filter((layer) => layer.svg !== "");
 }
 
-function orb(stage: Stage, features: ReadonlySet<SkyFeature>): string {
+function starDensity({ palette }: Stage, features: ReadonlySet<SkyFeature>): number {
+  if (palette.night || features.has("stars") || features.has("galaxy")) return 1;
+  return palette.time === "dusk" ? 0.35 : 0;
+}
+
+function sunOrMoon(stage: Stage, features: ReadonlySet<SkyFeature>): string {
   const { palette, defs, sun } = stage;
   const moonlike =
     features.has("moon") || features.has("crescent") || (palette.night && !features.has("sun"));
-  const reach = moonlike ? 5 : palette.time === "day" ? 5 : 9;
+  const reach = moonlike || palette.time === "day" ? 5 : 9;
   const halo = circle(
     sun.x,
     sun.y,
@@ -104,7 +104,7 @@ function orb(stage: Stage, features: ReadonlySet<SkyFeature>): string {
   return halo + moon(stage, features.has("crescent"));
 }
 
-/** A dozen faint wedges; an animation turns them by one wedge and is back where it was. */
+/** Twelve faint rays. An animation turns them by one ray, so that the loop has no jump. */
 function sunRays({ sun, palette, phase, defs }: Stage): string {
   const light = defs.radial(
     [

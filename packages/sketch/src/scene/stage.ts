@@ -1,29 +1,29 @@
-/** Where a scene is drawn: its frame, its light and its randomness, handed to every painter. */
+/** The stage: the frame, palette and randomness of a scene. Every drawing function gets it. */
 
 import type { Random } from "../random.ts";
 import type { SvgDefs } from "../svg.ts";
 import type { Palette } from "./palette.ts";
 
 export interface Stage {
-  /** In units of which the short side has 1000, in ribbons fewer. */
+  /** In scene units: the short side has 1000, or fewer in a very long image. */
   readonly width: number;
   readonly height: number;
   readonly horizon: number;
   readonly defs: SvgDefs;
   readonly palette: Palette;
   readonly random: Random;
-  /** 0.5 rough .. 3 fine: how much of everything there is. */
+  /** Scales the number of shapes, from 0.5 (rough) to 3 (fine). */
   readonly detail: number;
-  /** 0 ≤ phase < 1, one loop of an animation. */
+  /** The moment of an animation, 0 ≤ phase < 1. */
   readonly phase: number;
   readonly sun: { readonly x: number; readonly y: number; readonly r: number };
 }
 
-/** One sheet of the picture, from far to near. Paper cuts shade each, streams send some early. */
+/** One layer of the scene. The style papercut shades each layer; previews draw the far layers only. */
 export interface Layer {
   readonly name: string;
   readonly svg: string;
-  /** Light and air rather than a body: casts no shadow. */
+  /** Light, air or weather: the layer casts no shadow. */
   readonly atmospheric?: boolean;
 }
 

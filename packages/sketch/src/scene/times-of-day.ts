@@ -1,10 +1,10 @@
-/** The six hours of the day: their skies, their light, how dark they are. */
+/** The six times of day: sky colors, light and darkness. */
 import type { Color } from "../color.ts";
 
 export const times = ["dawn", "day", "golden", "sunset", "dusk", "night"] as const;
 export type TimeOfDay = (typeof times)[number];
 
-type Row = readonly [
+type SkyColors = readonly [
   sky: readonly Color[],
   sun: Color,
   glow: Color,
@@ -12,22 +12,22 @@ type Row = readonly [
   cloudShade: Color,
 ];
 
-export interface DayLight {
+export interface TimeLighting {
   readonly light: Color;
-  readonly rows: readonly [Row, ...Row[]];
-  /** Without one, the upper sky fills the shadows. */
+  readonly variants: readonly [SkyColors, ...SkyColors[]];
+  /** Absent: a mix of the upper sky colors. */
   readonly ambient?: Color;
-  /** How far distance takes the color of the middle sky: a low sun leaves land in its shade. */
+  /** The share of the middle sky color in the haze: with a low sun, distant land is in shade. */
   readonly backlit: number;
   readonly tint: number;
   readonly dim: number;
   readonly sunHeight: readonly [number, number];
 }
 
-export const timesOfDay: Record<TimeOfDay, DayLight> = {
+export const timesOfDay: Record<TimeOfDay, TimeLighting> = {
   dawn: {
     light: "#ffd6c8",
-    rows: [
+    variants: [
       [
         ["#3d4a7c", "#7d78ad", "#d59bb4", "#f8c4a8", "#fde8c4"],
         "#fff3d6",
@@ -57,7 +57,7 @@ export const timesOfDay: Record<TimeOfDay, DayLight> = {
   },
   day: {
     light: "#ffffff",
-    rows: [
+    variants: [
       [
         ["#2d7fc4", "#5da8de", "#9bd0ec", "#d4ecf3", "#f1f8f2"],
         "#fffbe6",
@@ -88,7 +88,7 @@ export const timesOfDay: Record<TimeOfDay, DayLight> = {
   },
   golden: {
     light: "#ffdb9c",
-    rows: [
+    variants: [
       [
         ["#5b8fb0", "#97b6b8", "#dccf9f", "#f7cf86", "#ffe3a6"],
         "#fff6d8",
@@ -112,7 +112,7 @@ export const timesOfDay: Record<TimeOfDay, DayLight> = {
   },
   sunset: {
     light: "#ffa98c",
-    rows: [
+    variants: [
       [
         ["#33235f", "#7a2f74", "#cf4a68", "#f7855a", "#ffc778"],
         "#fff0c0",
@@ -149,7 +149,7 @@ export const timesOfDay: Record<TimeOfDay, DayLight> = {
   },
   dusk: {
     light: "#9a8ad0",
-    rows: [
+    variants: [
       [
         ["#171d47", "#33356f", "#6a4f8e", "#c27a96", "#f3b79a"],
         "#ffe6c0",
@@ -172,7 +172,7 @@ export const timesOfDay: Record<TimeOfDay, DayLight> = {
   },
   night: {
     light: "#7689d2",
-    rows: [
+    variants: [
       [
         ["#070b24", "#0d1840", "#182c60", "#2d4a80", "#4c6c9c"],
         "#f7f2dc",

@@ -1,11 +1,11 @@
-/** Weather: lightning behind the land; rain, snow, fog and wind in front of everything. */
+/** Weather layers: lightning behind the land; rain, snow, fog and wind in front of everything. */
 
 import { sway } from "../subjects/subject.ts";
 import { num, type Point, path, polyline, rect, stroke } from "../svg.ts";
 import type { Weather } from "./palette.ts";
 import { type Layer, type Stage, scaledCount } from "./stage.ts";
 
-/** What flashes behind the land. */
+/** The weather behind the land. */
 export const skyWeather = (stage: Stage, kinds: readonly Weather[]): Layer[] =>
   kinds.includes("storm") ? [{ name: "lightning", atmospheric: true, svg: lightning(stage) }] : [];
 
@@ -20,7 +20,7 @@ export function fallingWeather(stage: Stage, kinds: readonly Weather[]): Layer[]
   });
 }
 
-/** Drops fall by one picture height in an animation, so the loop closes. */
+/** In one loop of an animation drops fall by one image height, so that the loop has no jump. */
 function rain(stage: Stage, strength: number): string {
   const { width, height, phase } = stage;
   const random = stage.random.fork("rain");
@@ -90,7 +90,7 @@ function lightning(stage: Stage): string {
   };
   const bolt = strike([width * random.between(0.25, 0.75), 0], horizon * 0.92, 46);
   const fork = strike(bolt[4] ?? [0, 0], horizon * 0.34, 44);
-  // In an animation it flashes twice and fades.
+  // In an animation the lightning flashes twice and fades.
   const flash = phase === 0 || (phase > 0.42 && phase < 0.56) ? 1 : 0.12;
   return (
     rect(

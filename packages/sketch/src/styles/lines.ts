@@ -1,4 +1,4 @@
-/** Drawn lines: the edges of a picture by the difference of two blurs, and hatching for its shadows. */
+/** The styles pencil and ink: edges by difference of Gaussians, and hatching in the shadows. */
 import {
   blurPlane,
   clampByte,
@@ -11,7 +11,7 @@ import {
   valueNoise,
 } from "../raster/raster.ts";
 
-/** 0 where a line is, 255 where paper stays. */
+/** 0 on a line, 255 on bare paper. */
 export async function edgePlane(
   context: FilterContext,
   raster: Raster,
@@ -38,11 +38,11 @@ export async function edgePlane(
 interface Medium {
   readonly paper: readonly [number, number, number];
   readonly ink: readonly [number, number, number];
-  /** Distance of hatching lines. */
+  /** The distance between hatching lines. */
   readonly pitch: number;
-  /** Share of the picture that each direction of hatching covers, darkest parts first. */
+  /** The share of the image that each direction of hatching covers, darkest parts first. */
   readonly shares: readonly [number, number, number];
-  /** How much the tooth of the paper breaks the line. */
+  /** How much the grain of the paper breaks the lines. */
   readonly tooth: number;
   readonly weight: number;
 }
@@ -65,11 +65,11 @@ const indianInk: Medium = {
 };
 
 export const pencil = (context: FilterContext, raster: Raster): Promise<Raster> =>
-  drawn(context, raster, graphite);
+  hatch(context, raster, graphite);
 export const ink = (context: FilterContext, raster: Raster): Promise<Raster> =>
-  drawn(context, raster, indianInk);
+  hatch(context, raster, indianInk);
 
-async function drawn(context: FilterContext, raster: Raster, medium: Medium): Promise<Raster> {
+async function hatch(context: FilterContext, raster: Raster, medium: Medium): Promise<Raster> {
   const { width, height, pixels } = raster;
   const unit = Math.max(0.4, unitOf(raster));
   const [edges, wobble, light] = await Promise.all([
@@ -79,7 +79,7 @@ async function drawn(context: FilterContext, raster: Raster, medium: Medium): Pr
   ]);
   const shade = await blurPlane(context, light, width, height, 2.4 * unit);
   const grain = noiseTile(context.random.fork("tooth"));
-  const steps = darkest(shade, medium.shares);
+  const steps = luminanceQuantiles(shade, medium.shares);
   const pitch = medium.pitch * unit;
   const angles = [0.9, -0.75, 0.2].map(
     (angle) => [Math.cos(angle) / pitch, Math.sin(angle) / pitch] as const,
@@ -103,7 +103,7 @@ async function drawn(context: FilterContext, raster: Raster, medium: Medium): Pr
           const line = stripe < broad ? (1 - stripe / broad) * 1.5 : 0;
           mark = Math.max(mark, Math.min(0.82, line));
         }
-        // A faint wash of tone under the lines holds the forms together.
+        // A faint tone under the lines keeps shapes readable.
         mark = Math.max(mark, (Math.max(0, (steps[0] ?? 0) + 30 - tone) / 255) * 0.3);
         const strength = Math.min(1, Math.max(0, mark * (1 + tooth * medium.tooth * 1.3)));
         const at = i * 4;
@@ -118,8 +118,8 @@ async function drawn(context: FilterContext, raster: Raster, medium: Medium): Pr
   return { width, height, pixels: out };
 }
 
-/** Light values below which the given shares of a plane lie. */
-function darkest(plane: Uint8Array, shares: readonly number[]): number[] {
+/** The luminance values below which the given shares of the pixels are. */
+function luminanceQuantiles(plane: Uint8Array, shares: readonly number[]): number[] {
   const counts = new Uint32Array(256);
   for (let i = 0; i < plane.length; i += 7)
     counts[plane[i] ?? 0] = (counts[plane[i] ?? 0] ?? 0) + 1;

@@ -1,4 +1,4 @@
-/** Mosaic: every piece is the ground nearest to one scattered point, with lead between the pieces. */
+/** The style mosaic: Voronoi cells of jittered grid points, with dark lines between them. */
 import {
   blur,
   clampByte,
@@ -11,7 +11,7 @@ import {
 export async function mosaic(context: FilterContext, raster: Raster): Promise<Raster> {
   const { width, height, pixels } = raster;
   const unit = Math.max(0.3, unitOf(raster));
-  const cell = Math.max(4, (context.detail > 1.3 ? 13 : context.detail < 0.8 ? 26 : 17) * unit);
+  const cell = Math.max(4, cellSize(context.detail) * unit);
   const [columns, rows] = [Math.ceil(width / cell) + 2, Math.ceil(height / cell) + 2];
   const random = context.random.fork("pieces");
   const soft = await blur(context, raster, cell * 0.2);
@@ -58,4 +58,10 @@ export async function mosaic(context: FilterContext, raster: Raster): Promise<Ra
     }
   });
   return { width, height, pixels: out };
+}
+
+/** More detail gives smaller cells. */
+function cellSize(detail: number): number {
+  if (detail > 1.3) return 13;
+  return detail < 0.8 ? 26 : 17;
 }

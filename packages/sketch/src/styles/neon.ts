@@ -1,4 +1,4 @@
-/** Neon: the night version of a picture with its outlines lit like tubes. */
+/** The style neon: the image darkened, with its edges as glowing tubes. */
 import {
   blur,
   clampByte,
@@ -12,20 +12,20 @@ import {
 export async function neon(context: FilterContext, raster: Raster): Promise<Raster> {
   const { width, height, pixels } = raster;
   const unit = unitOf(raster);
-  const calm = await blur(context, raster, Math.max(0.5, 1.1 * unit));
+  const smoothed = await blur(context, raster, Math.max(0.5, 1.1 * unit));
   const tubes = new Uint8Array(pixels.length);
   await forEachBand(context, width, height, (from, to) => {
     for (let y = Math.max(1, from); y < Math.min(height - 1, to); y++) {
       for (let x = 1; x < width - 1; x++) {
         const i = (y * width + x) * 4;
-        const gx = luminance(calm, i + 4) - luminance(calm, i - 4);
-        const gy = luminance(calm, i + width * 4) - luminance(calm, i - width * 4);
+        const gx = luminance(smoothed, i + 4) - luminance(smoothed, i - 4);
+        const gy = luminance(smoothed, i + width * 4) - luminance(smoothed, i - width * 4);
         const edge = Math.min(1, Math.max(0, (Math.hypot(gx, gy) - 5) / 34));
         if (edge === 0) continue;
-        const [r, g, b] = [calm[i] ?? 0, calm[i + 1] ?? 0, calm[i + 2] ?? 0];
+        const [r, g, b] = [smoothed[i] ?? 0, smoothed[i + 1] ?? 0, smoothed[i + 2] ?? 0];
         const [low, high] = [Math.min(r, g, b), Math.max(r, g, b)];
         const gray = high - low < 26;
-        // Colorless edges take the house colors: magenta above, cyan below.
+        // Gray edges glow in magenta at the top and in cyan at the bottom.
         const t = y / height;
         const own = (v: number): number => (gray ? 0 : ((v - low) / (high - low || 1)) * 255);
         const glow = gray
@@ -40,10 +40,10 @@ export async function neon(context: FilterContext, raster: Raster): Promise<Rast
     for (let y = from; y < to; y++)
       for (let x = 0; x < width; x++) tubes[(y * width + x) * 4 + 3] = 255;
   });
-  const sheet = { width, height, pixels: tubes };
+  const tubeLayer = { width, height, pixels: tubes };
   const [halo, wide] = await Promise.all([
-    blur(context, sheet, Math.max(0.6, 4 * unit)),
-    blur(context, sheet, Math.max(1, 16 * unit)),
+    blur(context, tubeLayer, Math.max(0.6, 4 * unit)),
+    blur(context, tubeLayer, Math.max(1, 16 * unit)),
   ]);
   const out = new Uint8Array(pixels.length);
   const dusk = [0.42, 0.3, 0.56] as const;

@@ -1,4 +1,4 @@
-/** Oil: three coats of brush strokes, broad to fine, laid along the shapes; then light on the ridges of paint. */
+/** The style oil: layers of brush strokes, broad to fine, along the edges of the image; then relief lighting. */
 import {
   blur,
   clampByte,
@@ -14,16 +14,16 @@ import {
 interface Coat {
   readonly radius: number;
   readonly length: number;
-  /** Strokes are laid only where the canvas is off by this much. */
+  /** Strokes are drawn only where the canvas differs from the image by more than this. */
   readonly tolerance: number;
 }
 
-/** What every stroke of one coat is painted with. */
-interface Palette {
+/** The inputs of all strokes of one coat. */
+interface CoatInputs {
   readonly canvas: Uint8Array;
   readonly source: Uint8Array;
   readonly light: Uint8Array;
-  /** Where strokes go when no edge leads them: 0..255 for a half turn. */
+  /** The direction of strokes where there is no edge: 0..255 for half a turn. */
   readonly flow: Uint8Array;
   readonly bristles: Float32Array;
   readonly width: number;
@@ -31,15 +31,12 @@ interface Palette {
   readonly coat: Coat;
 }
 
-const lanes = 4096;
+const bristleCount = 4096;
 
-export async function oil(context: FilterContext, picture: Raster): Promise<Raster> {
-  // Paint is richer than the drawing it is laid over.
-  const rich = await toSharp(context.sharp, picture)
-    .modulate({ saturation: 1.16 })
-    .raw()
-    .toBuffer();
-  const raster: Raster = { ...picture, pixels: rich };
+export async function oil(context: FilterContext, image: Raster): Promise<Raster> {
+  // Oil paint is more saturated than the drawing.
+  const rich = await toSharp(context.sharp, image).modulate({ saturation: 1.16 }).raw().toBuffer();
+  const raster: Raster = { ...image, pixels: rich };
   const unit = Math.max(0.35, unitOf(raster));
   const { width, height } = raster;
   const canvas = new Uint8Array(raster.pixels);
@@ -48,8 +45,8 @@ export async function oil(context: FilterContext, picture: Raster): Promise<Rast
     canvas[i + 1] = 104;
     canvas[i + 2] = 92;
   }
-  const bristles = new Float32Array(lanes);
-  for (let i = 0; i < lanes; i++) bristles[i] = context.random.between(-10, 10);
+  const bristles = new Float32Array(bristleCount);
+  for (let i = 0; i < bristleCount; i++) bristles[i] = context.random.between(-10, 10);
   const flow = await valueNoise(context, width, height, 210 * unit);
   const coats: Coat[] = [
     { radius: 14 * unit, length: 5, tolerance: 0 },
@@ -57,22 +54,22 @@ export async function oil(context: FilterContext, picture: Raster): Promise<Rast
     { radius: 3.8 * unit, length: 6, tolerance: 21 },
     ...(context.detail > 1.2 ? [{ radius: 2.4 * unit, length: 6, tolerance: 18 }] : []),
   ];
-  for (const wanted of coats) {
-    const coat = { ...wanted, radius: Math.max(1.4, wanted.radius) };
+  for (const template of coats) {
+    const coat = { ...template, radius: Math.max(1.4, template.radius) };
     const source = await blur(context, raster, coat.radius * 0.45);
     const light = await luminancePlane(context, { width, height, pixels: source });
-    await lay(context, { canvas, source, light, flow, bristles, width, height, coat });
+    await paintCoat(context, { canvas, source, light, flow, bristles, width, height, coat });
   }
-  return { width, height, pixels: await varnish(context, { width, height, pixels: canvas }) };
+  return { width, height, pixels: await applyRelief(context, { width, height, pixels: canvas }) };
 }
 
-async function lay(context: FilterContext, paint: Palette): Promise<void> {
-  const { canvas, source, width, height, coat } = paint;
+async function paintCoat(context: FilterContext, inputs: CoatInputs): Promise<void> {
+  const { canvas, source, width, height, coat } = inputs;
   const random = context.random.fork(`coat ${coat.radius}`);
   const step = Math.max(2, Math.round(coat.radius * 1.1));
   const columns = Math.ceil(width / step);
   const spots = Uint32Array.from({ length: columns * Math.ceil(height / step) }, (_, i) => i);
-  // Shuffled, so that no direction of laying shows.
+  // Shuffled, so that the order of strokes is not visible.
   for (let i = spots.length - 1; i > 0; i--) {
     const j = Math.floor(random.next() * (i + 1));
     const held = spots[i] ?? 0;
@@ -92,18 +89,18 @@ async function lay(context: FilterContext, paint: Palette): Promise<void> {
       Math.abs((source[at] ?? 0) - (canvas[at] ?? 0)) +
       Math.abs((source[at + 1] ?? 0) - (canvas[at + 1] ?? 0)) +
       Math.abs((source[at + 2] ?? 0) - (canvas[at + 2] ?? 0));
-    if (off >= coat.tolerance * 3) stroke(paint, x, y, random.next(), random.next());
+    if (off >= coat.tolerance * 3) stroke(inputs, x, y, random.next(), random.next());
   }
 }
 
-function stroke(paint: Palette, x0: number, y0: number, tilt: number, hue: number): void {
-  const { source, light, flow, width, height, coat } = paint;
+function stroke(inputs: CoatInputs, x0: number, y0: number, tilt: number, hue: number): void {
+  const { source, light, flow, width, height, coat } = inputs;
   const at0 = (y0 * width + x0) * 4;
   const wobble = (hue - 0.5) * 16;
   const red = (source[at0] ?? 0) + wobble;
   const green = (source[at0 + 1] ?? 0) + (tilt - 0.5) * 12;
   const blue = (source[at0 + 2] ?? 0) - wobble * 0.7;
-  const lane = Math.floor(hue * (lanes - 256)) + 128;
+  const lane = Math.floor(hue * (bristleCount - 256)) + 128;
   const stride = Math.max(1, coat.radius * 0.9);
   let x = x0;
   let y = y0;
@@ -117,7 +114,7 @@ function stroke(paint: Palette, x0: number, y0: number, tilt: number, hue: numbe
     const gx = (light[i + 1] ?? 0) - (light[i - 1] ?? 0);
     const gy = (light[i + width] ?? 0) - (light[i - width] ?? 0);
     const steep = Math.sqrt(gx * gx + gy * gy);
-    // Along the edge where there is one, along the wind where there is none.
+    // Strokes follow the edge if there is one, else the flow field.
     const angle = (((flow[i] ?? 128) - 128) / 128) * 2.2 + 0.35 + (tilt - 0.5) * 0.5;
     let nx = steep > 5 ? -gy / steep : Math.cos(angle);
     let ny = steep > 5 ? gx / steep : Math.sin(angle);
@@ -139,15 +136,15 @@ function stroke(paint: Palette, x0: number, y0: number, tilt: number, hue: numbe
       if (drift > 70) break;
     }
     const radius = step === coat.length - 1 ? coat.radius * 0.77 : coat.radius;
-    dab(paint, px, py, radius, dirX, dirY, lane, red, green, blue);
+    dab(inputs, px, py, radius, dirX, dirY, lane, red, green, blue);
     x += dirX * stride;
     y += dirY * stride;
   }
 }
 
-/** One round touch of the brush; its bristles leave stripes along the stroke. */
+/** One round dab of the brush. Bristles leave stripes along the stroke. */
 function dab(
-  { canvas, bristles, width, height }: Palette,
+  { canvas, bristles, width, height }: CoatInputs,
   px: number,
   py: number,
   radius: number,
@@ -179,8 +176,8 @@ function dab(
   }
 }
 
-/** Light from the upper left on the ridges of the paint. */
-async function varnish(context: FilterContext, raster: Raster): Promise<Uint8Array> {
+/** Relief lighting from the upper left. */
+async function applyRelief(context: FilterContext, raster: Raster): Promise<Uint8Array> {
   const { width, height, pixels } = raster;
   const light = await luminancePlane(context, raster);
   const out = new Uint8Array(pixels);

@@ -1,4 +1,4 @@
-/** Paper cut: sheets laid on each other, each with a soft shadow and the tooth of card. */
+/** The style papercut: stacked sheets, each with a soft shadow, and the texture of card. */
 import { posterize } from "../raster/quantize.ts";
 import {
   blurPlane,
@@ -12,8 +12,8 @@ import {
   valueNoise,
 } from "../raster/raster.ts";
 
-/** Lays `sheet` on `canvas` in place, with its shadow below and to the right. */
-async function lay(
+/** Composites `sheet` onto `canvas` in place, with a shadow below and to the right. */
+async function compositeSheet(
   context: FilterContext,
   canvas: Uint8Array,
   sheet: Raster,
@@ -24,7 +24,7 @@ async function lay(
   await forEachBand(context, width, height, (from, to) => {
     for (let i = from * width; i < to * width; i++) cover[i] = pixels[i * 4 + 3] ?? 0;
   });
-  // A quarter of the size is plenty for a shadow.
+  // A quarter of the size is enough for a soft shadow.
   const [w, h] = [Math.max(1, width >> 2), Math.max(1, height >> 2)];
   const small = await context
     .sharp(cover, { raw: { width, height, channels: 1 } })
@@ -52,7 +52,7 @@ async function lay(
   });
 }
 
-async function card(context: FilterContext, raster: Raster): Promise<Raster> {
+async function applyCardTexture(context: FilterContext, raster: Raster): Promise<Raster> {
   const { width, height, pixels } = raster;
   const [grain, fiber] = [
     noiseTile(context.random.fork("card")),
@@ -74,31 +74,37 @@ async function card(context: FilterContext, raster: Raster): Promise<Raster> {
   return { width, height, pixels: out };
 }
 
-/** Sheets from the bottom up, the first one whole; each is made when it is laid and dropped after. */
+/**
+ * Stacks sheets from the bottom up. The first one is opaque. Each is rendered when it is needed and released
+ * afterwards.
+ */
 export async function stackSheets(
   context: FilterContext,
   sheets: AsyncIterable<Raster>,
 ): Promise<Raster> {
-  let pile: Raster | undefined;
+  let stack: Raster | undefined;
   for await (const sheet of sheets) {
-    if (pile === undefined) pile = { ...sheet, pixels: new Uint8Array(sheet.pixels) };
-    else await lay(context, pile.pixels, sheet, Math.max(1.5, 22 * unitOf(sheet)));
+    if (stack === undefined) stack = { ...sheet, pixels: new Uint8Array(sheet.pixels) };
+    else await compositeSheet(context, stack.pixels, sheet, Math.max(1.5, 22 * unitOf(sheet)));
   }
-  if (pile === undefined) throw new RangeError("no sheets to stack");
-  return card(context, pile);
+  if (stack === undefined) throw new RangeError("no sheets to stack");
+  return applyCardTexture(context, stack);
 }
 
-/** A picture without layers is cut into sheets of equal light. */
+/** An image without layers is cut into sheets by luminance. */
 export async function papercut(context: FilterContext, raster: Raster): Promise<Raster> {
-  return stackSheets(context, lightSheets(context, await posterize(context, raster, 14, 0)));
+  return stackSheets(context, luminanceSheets(context, await posterize(context, raster, 14, 0)));
 }
 
-async function* lightSheets(context: FilterContext, few: Raster): AsyncGenerator<Raster, void> {
-  const { width, height } = few;
+async function* luminanceSheets(
+  context: FilterContext,
+  posterized: Raster,
+): AsyncGenerator<Raster, void> {
+  const { width, height } = posterized;
   const levels = 6;
-  yield few;
+  yield posterized;
   for (let level = levels - 1; level > 0; level--) {
-    const pixels = new Uint8Array(few.pixels);
+    const pixels = new Uint8Array(posterized.pixels);
     const limit = (level / levels) * 235;
     await forEachBand(context, width, height, (from, to) => {
       for (let i = from * width * 4; i < to * width * 4; i += 4) {

@@ -1,4 +1,4 @@
-/** Printed pictures: comic with ink and dots, woodblock on warm paper, flat poster, pointillist dots. */
+/** The styles comic (ink lines and halftone dots), woodblock, flat and pointillist. */
 import { posterize } from "../raster/quantize.ts";
 import {
   blur,
@@ -79,15 +79,18 @@ export async function woodblock(context: FilterContext, raster: Raster): Promise
   return { width, height, pixels: out };
 }
 
-/** Screen-printed poster: bands of clean color. */
+/** Flat poster: areas of a single color. */
 export async function flat(context: FilterContext, raster: Raster): Promise<Raster> {
-  const calm = {
+  const smoothed = {
     ...raster,
     pixels: await blur(context, raster, Math.max(0.4, 0.9 * unitOf(raster))),
   };
-  const few = await posterize(context, calm, 24, 0);
-  // Rounded steps between two bands instead of single stray pixels.
-  return { ...few, pixels: await toSharp(context.sharp, few).median(3).raw().toBuffer() };
+  const posterized = await posterize(context, smoothed, 24, 0);
+  // A median filter rounds the edges between areas and removes single pixels.
+  return {
+    ...posterized,
+    pixels: await toSharp(context.sharp, posterized).median(3).raw().toBuffer(),
+  };
 }
 
 export async function pointillist(context: FilterContext, raster: Raster): Promise<Raster> {

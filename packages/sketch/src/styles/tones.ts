@@ -1,4 +1,4 @@
-/** Tones: black and white, sepia, chalky pastel. */
+/** The styles mono, sepia and pastel. */
 import {
   clampByte,
   type FilterContext,
@@ -53,7 +53,7 @@ export async function pastel(context: FilterContext, raster: Raster): Promise<Ra
     for (let y = from; y < to; y++) {
       for (let x = 0; x < width; x++) {
         const i = y * width + x;
-        // Chalk skips over the hollows of the paper, along the hand's slant.
+        // Chalk leaves gaps in the grain of the paper, along the slant of the strokes.
         const slant = grain[(((x + y * 2) & 255) << 8) | ((y >> 1) & 255)] ?? 128;
         const tooth = ((slant - 128) / 128) * 0.17 + (((strokes[i] ?? 128) - 128) / 128) * 0.16;
         const cover = Math.min(1, Math.max(0.35, 0.85 + tooth));

@@ -1,4 +1,4 @@
-/** Watercolor: wandering edges, pigment that gathers where it dries, grain of the paper, a bare margin. */
+/** The style watercolor: displaced edges, darker pigment at edges, paper grain, an unpainted margin. */
 import {
   blur,
   clampByte,
@@ -56,7 +56,7 @@ export async function watercolor(context: FilterContext, raster: Raster): Promis
         const pooled = Math.max(0, luminance(soft, at) - luminance(bled, at));
         const tooth = ((grain[((y & 255) << 8) | (x & 255)] ?? 128) - 128) / 128;
         const flow = ((wash[i] ?? 128) - 128) / 128;
-        // Thin paint lets the paper through; pooled paint is darker.
+        // Thin paint lets the paper show through; pooled paint is darker.
         const cover = Math.min(1, Math.max(0, 0.88 + flow * 0.15 + tooth * 0.08 + pooled * 0.006));
         const density = 1 - pooled * 0.0075 - tooth * 0.03;
         const near =

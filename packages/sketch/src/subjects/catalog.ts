@@ -2,6 +2,7 @@
 import { aircraft } from "./aircraft.ts";
 import { birds } from "./birds.ts";
 import { buildings } from "./buildings.ts";
+import { characters } from "./characters.ts";
 import { farmAnimals } from "./farm-animals.ts";
 import { fruit } from "./fruit.ts";
 import { landmarks } from "./landmarks.ts";
@@ -29,6 +30,7 @@ const all = {
   ...smallAnimals,
   ...mythicalCreatures,
   ...people,
+  ...characters,
   ...trees,
   ...plants,
   ...buildings,

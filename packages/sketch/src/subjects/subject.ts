@@ -1,30 +1,30 @@
-/** What a drawable thing is: how tall, where it belongs, and how to draw it in a box 100 units high. */
+/** The type of a subject: its size, where it stands, and a function that draws it 100 units high. */
 import { type Color, fromLch, toLch, tone } from "../color.ts";
 import type { Random } from "../random.ts";
 import { createDefs, type Point, type SvgDefs } from "../svg.ts";
 
-/** What a subject is drawn with. The ground is y = 0, the top y = -100, the middle x = 0. */
+/** What a subject's drawing function gets. The ground is y = 0, the top is y = -100, the middle is x = 0. */
 export interface Brush {
   readonly defs: SvgDefs;
   readonly random: Random;
-  /** 0.5 rough .. 3 fine */
+  /** From 0.5 (rough) to 3 (fine). */
   readonly detail: number;
-  /** 0 ≤ phase < 1, one loop of an animation. */
+  /** The moment of an animation, 0 ≤ phase < 1. */
   readonly phase: number;
-  /** A color as it looks in the light of the scene. */
+  /** A surface color in the light of the scene. */
   readonly lit: (color: Color) => Color;
   readonly main: Color;
   readonly light: Color;
   readonly dark: Color;
   readonly deep: Color;
-  /** The second color of things that have two. */
+  /** The second color. */
   readonly accent: Color;
-  /** Lit from the upper left. */
+  /** A gradient fill that is lit from the upper left. */
   readonly body: string;
   readonly night: boolean;
-  /** The word of the lexicon it was called by, such as "girl". */
+  /** The word of the lexicon that the prompt used, such as "girl". */
   readonly word: string;
-  /** Who sits inside, for subjects that show only the upper part of them. */
+  /** SVG of the rider, for subjects that hide the lower part of it. */
   readonly rider: string;
 }
 
@@ -32,15 +32,15 @@ export type Stands = "ground" | "air" | "water" | "undersea" | "table";
 
 export interface Subject {
   readonly stands: Stands;
-  /** Height when it is the hero of a picture whose short side is 1000. */
+  /** The height as the only subject of a scene whose short side is 1000. */
   readonly tall: number;
   /** Width divided by height. */
   readonly aspect: number;
-  /** Natural colors, one is picked; pairs are [main, accent]. */
+  /** Natural colors as pairs of main color and accent. One pair is picked at random. */
   readonly colors: readonly [ColorPair, ...ColorPair[]];
-  /** Where someone riding it sits. */
+  /** The position of a rider. */
   readonly seat?: Point;
-  /** Draws `brush.rider` itself, behind its own rim. */
+  /** The drawing function draws `brush.rider` itself, behind its own front. */
   readonly riderInside?: true;
   /** Must not be mirrored. */
   readonly oneWay?: boolean;
@@ -94,7 +94,7 @@ export function brushFor(
   };
 }
 
-/** Shadows lean towards red for warm colors and towards blue for cool ones, as paint does. */
+/** The hue of shadows shifts towards red for warm colors and towards blue for cool ones, as in painting. */
 export function shadow(color: Color, depth: number): Color {
   const { lightness, chroma, hue } = toLch(color);
   const goal = hue > 20 && hue < 130 ? 25 : 285;
@@ -106,5 +106,5 @@ export function shadow(color: Color, depth: number): Color {
   });
 }
 
-/** A smooth swing that comes back: -1..1, `offset` in turns. */
+/** A sine wave over one loop of an animation, -1..1. `offset` is in turns. */
 export const sway = (phase: number, offset = 0): number => Math.sin((phase + offset) * Math.PI * 2);

@@ -1,22 +1,22 @@
-/** Trees: broad-leaved, in blossom, pine, palm. */
+/** Trees: broad-leaved, blossoming, pine, palm. */
 import { tone } from "../color.ts";
 import { blob, circle, ellipse, group, path, stroke } from "../svg.ts";
 import { type Brush, type Subject, shadow, sway } from "./subject.ts";
 
-const crown = (b: Brush, spots: readonly (readonly [number, number, number])[]): string => {
-  const random = b.random.fork("crown");
+const crown = (brush: Brush, spots: readonly (readonly [number, number, number])[]): string => {
+  const random = brush.random.fork("crown");
   return (
     spots
       .map(([x, y, r]) =>
-        path(blob(random, x + r * 0.1, y + r * 0.16, r * 1.04, r, 0.1, 8), b.dark),
+        path(blob(random, x + r * 0.1, y + r * 0.16, r * 1.04, r, 0.1, 8), brush.dark),
       )
       .join("") +
     spots
-      .map(([x, y, r]) => path(blob(random, x, y, r * 0.92, r * 0.88, 0.1, 8), b.main))
+      .map(([x, y, r]) => path(blob(random, x, y, r * 0.92, r * 0.88, 0.1, 8), brush.main))
       .join("") +
     spots
       .map(([x, y, r]) =>
-        path(blob(random, x - r * 0.25, y - r * 0.3, r * 0.5, r * 0.42, 0.16, 7), b.light, {
+        path(blob(random, x - r * 0.25, y - r * 0.3, r * 0.5, r * 0.42, 0.16, 7), brush.light, {
           "fill-opacity": 0.65,
         }),
       )
@@ -33,20 +33,20 @@ const tree: Subject = {
     ["#7fae4f", "#6b4636"],
     ["#4c8a5e", "#73503c"],
   ],
-  draw: (b) => {
-    const bark = b.defs.linear(
+  draw: (brush) => {
+    const bark = brush.defs.linear(
       [
-        [0, tone(b.accent, 0.06)],
-        [1, shadow(b.accent, 0.1)],
+        [0, tone(brush.accent, 0.06)],
+        [1, shadow(brush.accent, 0.1)],
       ],
       [0, 0, 1, 0],
     );
     return [
       path("M-5 -50C-4 -30 -5 -10 -12 0Q0 -4 12 0C6 -10 5 -30 6 -50Z", bark),
-      stroke("M0 -40L-14 -58M2 -44L16 -60", b.accent, 4),
+      stroke("M0 -40L-14 -58M2 -44L16 -60", brush.accent, 4),
       group(
-        { transform: `rotate(${sway(b.phase) * 1} 0 0)` },
-        crown(b, [
+        { transform: `rotate(${sway(brush.phase) * 1} 0 0)` },
+        crown(brush, [
           [-20, -52, 17],
           [20, -52, 17],
           [0, -50, 18],
@@ -66,17 +66,23 @@ const blossomTree: Subject = {
   tall: 420,
   aspect: 1.05,
   colors: [["#f4b6c8", "#5f4240"]],
-  draw: (b) => {
-    const random = b.random.fork("petals");
+  draw: (brush) => {
+    const random = brush.random.fork("petals");
     const petal = (x: number, y: number): string =>
-      ellipse(x, y, 1.6, 1, b.light, { transform: `rotate(${random.integer(0, 90)} ${x} ${y})` });
-    const petals = Array.from({ length: Math.round(14 * b.detail) }, () =>
+      ellipse(x, y, 1.6, 1, brush.light, {
+        transform: `rotate(${random.integer(0, 90)} ${x} ${y})`,
+      });
+    const petals = Array.from({ length: Math.round(14 * brush.detail) }, () =>
       petal(random.between(-46, 46), random.between(-40, -1)),
     );
     return [
-      path("M-5 -40C-2 -24 -8 -10 -14 0Q0 -4 12 0C4 -12 4 -26 6 -40Z", b.accent),
-      stroke("M0 -36C-6 -50 -22 -52 -30 -62M2 -38C10 -52 24 -52 32 -64M0 -40L2 -66", b.accent, 4.4),
-      crown(b, [
+      path("M-5 -40C-2 -24 -8 -10 -14 0Q0 -4 12 0C4 -12 4 -26 6 -40Z", brush.accent),
+      stroke(
+        "M0 -36C-6 -50 -22 -52 -30 -62M2 -38C10 -52 24 -52 32 -64M0 -40L2 -66",
+        brush.accent,
+        4.4,
+      ),
+      crown(brush, [
         [-34, -62, 14],
         [34, -62, 14],
         [-16, -60, 15],
@@ -100,27 +106,27 @@ const pine: Subject = {
     ["#3f7a5a", "#6b4636"],
     ["#4d8560", "#6b4636"],
   ],
-  draw: (b) => {
+  draw: (brush) => {
     const tier = (top: number, bottom: number, half: number, fill: string): string =>
       path(
         `M0 ${top}L${half} ${bottom}Q${half * 0.7} ${bottom + 1} ${half * 0.56} ${bottom - 3}Q${half * 0.35} ${bottom + 4} ${half * 0.1} ${bottom - 1}Q${-half * 0.2} ${bottom + 4} ${-half * 0.46} ${bottom - 2}Q${-half * 0.7} ${bottom + 2} ${-half} ${bottom}Z`,
         fill,
       );
-    const lit = b.defs.linear(
+    const lit = brush.defs.linear(
       [
-        [0, b.light],
-        [0.5, b.main],
-        [1, b.dark],
+        [0, brush.light],
+        [0.5, brush.main],
+        [1, brush.dark],
       ],
       [0, 0, 1, 0],
     );
     return [
-      path("M-3.500 -14L-5 0H5L3.500 -14Z", b.accent),
-      tier(-58, -10, 27, b.deep),
+      path("M-3.500 -14L-5 0H5L3.500 -14Z", brush.accent),
+      tier(-58, -10, 27, brush.deep),
       tier(-61, -13, 26, lit),
-      tier(-76, -32, 22, b.deep),
+      tier(-76, -32, 22, brush.deep),
       tier(-78, -35, 21, lit),
-      tier(-90, -54, 16, b.deep),
+      tier(-90, -54, 16, brush.deep),
       tier(-92, -57, 15, lit),
       tier(-100, -74, 10, lit),
     ].join("");
@@ -132,8 +138,8 @@ const palm: Subject = {
   tall: 460,
   aspect: 0.8,
   colors: [["#4f9a5a", "#9a7350"]],
-  draw: (b) => {
-    const swing = sway(b.phase) * 2.5;
+  draw: (brush) => {
+    const swing = sway(brush.phase) * 2.5;
     const leaf = (angle: number, size: number, fill: string): string =>
       path(
         "M0 0C12 -14 32 -14 44 2C38 0 34 1 31 3C28 0 24 0 21 2C18 -1 14 -1 11 1C8 -1 4 0 0 0Z",
@@ -141,24 +147,24 @@ const palm: Subject = {
         { transform: `translate(8 -80) rotate(${angle + swing}) scale(${size})` },
       );
     return [
-      path("M-10 0C-4 -26 -2 -54 5 -80H11C7 -54 4 -26 3 0Z", b.accent),
+      path("M-10 0C-4 -26 -2 -54 5 -80H11C7 -54 4 -26 3 0Z", brush.accent),
       stroke(
         "M-7 -12q5 2 9 0M-5 -24q4 2 9 0M-3 -36q4 2 8 0M-1 -48q4 2 7 0M2 -60q3 2 6 0M4 -70q3 1 5 0",
-        shadow(b.accent, 0.12),
+        shadow(brush.accent, 0.12),
         1.2,
       ),
-      leaf(200, 0.86, b.deep),
-      leaf(-30, 0.8, b.deep),
-      leaf(158, 0.9, b.dark),
-      leaf(20, 0.92, b.dark),
-      leaf(-62, 0.74, b.main),
-      leaf(232, 0.8, b.main),
-      leaf(182, 1, b.main),
-      leaf(-4, 1, b.light),
-      leaf(-100, 0.55, b.light),
-      circle(5, -77, 3.4, b.lit("#6e4a30")),
-      circle(11, -76, 3.4, b.lit("#7f5636")),
-      circle(8, -73, 3.2, b.lit("#5f3f2a")),
+      leaf(200, 0.86, brush.deep),
+      leaf(-30, 0.8, brush.deep),
+      leaf(158, 0.9, brush.dark),
+      leaf(20, 0.92, brush.dark),
+      leaf(-62, 0.74, brush.main),
+      leaf(232, 0.8, brush.main),
+      leaf(182, 1, brush.main),
+      leaf(-4, 1, brush.light),
+      leaf(-100, 0.55, brush.light),
+      circle(5, -77, 3.4, brush.lit("#6e4a30")),
+      circle(11, -76, 3.4, brush.lit("#7f5636")),
+      circle(8, -73, 3.2, brush.lit("#5f3f2a")),
     ].join("");
   },
 };
