@@ -8,7 +8,7 @@ export interface Memory {
   readonly children: number;
 }
 
-const isChild = (pid: number): boolean => commandOf(pid).includes("/upstream/local/");
+const isChild = (pid: number): boolean => commandOf(pid).includes("/server/workers/");
 const gatewayOf = (root: number): number[] => treeOf(root).filter((pid) => !isChild(pid));
 const childrenOf = (root: number): number[] => treeOf(root).filter(isChild);
 
