@@ -1,5 +1,7 @@
 /** Who may call, and what: keys are known by their hash, shown masked, and open only what they are for. */
 import { afterAll, describe, expect, test } from "bun:test";
+import { authenticate } from "../../server/auth/authenticate.ts";
+import type { Snapshot } from "../../server/config/snapshot.ts";
 import { testKey } from "../harness.ts";
 import { embedder, expectFault, painter, startEdge } from "../http/edge-fixture.ts";
 
@@ -58,6 +60,23 @@ describe("a wrong key", () => {
     const message = await expectFault(await call(headers), "invalid_api_key");
     expect(message).toContain("visible ASCII characters without spaces");
     expect(message).not.toContain(testKey);
+  });
+
+  test("with a long run of spaces takes no more CPU time than one of letters", () => {
+    const snapshot = { keys: new Map() } as unknown as Snapshot;
+    const cpuMs = (key: string): number => {
+      const headers = {
+        get: (name: string) => (name === "authorization" ? `Bearer ${key}` : null),
+      };
+      const before = process.cpuUsage().user;
+      for (let at = 0; at < 20; at++) {
+        expect(() => authenticate({ ...headers }, snapshot, 0)).toThrow();
+      }
+      return (process.cpuUsage().user - before) / 1000;
+    };
+    const letters = cpuMs(`a${"x".repeat(15_000)}b`);
+    // Backtracking over the spaces took 20 times 150 ms.
+    expect(cpuMs(`a${" ".repeat(15_000)}b`)).toBeLessThan(10 * letters + 200);
   });
 
   test("is shown masked: enough to recognise, not enough to use", async () => {

@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import wabt from "wabt";
 
-const folder = join(import.meta.dir, "../../server/lib/numbers");
+const folder = join(import.meta.dir, "../../server/lib/codec");
 
 /** `edit`: puts in what is computed when it is compiled. */
 export async function expectAssembled(name: string, edit = (text: string) => text): Promise<void> {
