@@ -15,8 +15,8 @@ import { showTargets } from "./routing/show-target.ts";
 import type { Roster } from "./routing/target-registry.ts";
 import type { Settings } from "./settings.ts";
 import { adapters } from "./upstream/adapters/index.ts";
-import { createReach } from "./upstream/client.ts";
-import type { Engine, Target } from "./upstream/contract.ts";
+import { createUpstreamClient } from "./upstream/client.ts";
+import type { EmbeddedModel, Target } from "./upstream/contract.ts";
 import { answers, probe } from "./upstream/probe.ts";
 import { createSend, isProxied } from "./upstream/transport/send.ts";
 import { createSpendingPath, takeUpHeld } from "./wiring/budgets.ts";
@@ -42,7 +42,7 @@ export const drainGraceMs = 400;
 export interface BuildOptions {
   readonly settings: Settings;
   readonly snapshot: () => Snapshot;
-  readonly engines: ReadonlyMap<string, Engine>;
+  readonly engines: ReadonlyMap<string, EmbeddedModel>;
   readonly log: Log;
   /** Between the attempts to reach a webhook. Absent: the usual ones. */
   readonly webhookDelaysMs?: readonly number[];
@@ -93,7 +93,13 @@ export function build({ settings, snapshot, engines, log, ...hurry }: BuildOptio
   });
   const roster = createTargetRoster({ snapshot, log, emit: events.emit, ...world });
   const onSpent = roster.spent.bind(roster);
-  const reach = createReach({ adapters, engines, send: sender.send, now: Date.now, onSpent });
+  const reach = createUpstreamClient({
+    adapters,
+    engines,
+    send: sender.send,
+    now: Date.now,
+    onSpent,
+  });
   const limits = createAdmissionPath({ settings, snapshot, clock });
   const vectors = createEmbeddingPath({
     settings,

@@ -4,7 +4,7 @@ import { outOfRange, parse } from "../http/validate-body.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { Endpoint, NameModel, Read } from "../pipeline/endpoint.ts";
 import type { Form, Incoming } from "../request/http-types.ts";
-import type { EditQuery, FilePart, ImageReply, ImageSource } from "../upstream/contract.ts";
+import type { EditQuery, FilePart, ImageResponse, ImageSource } from "../upstream/contract.ts";
 import { withoutNulls } from "./fields.ts";
 import {
   booleanFields,
@@ -45,7 +45,7 @@ const namedBody = z.looseObject({ ...namedFields, ...references });
 export const editsForm = z.looseObject(sharedFields);
 const namedForm = z.looseObject(namedFields);
 
-export const editsEndpoint: Endpoint<EditQuery, ImageReply> = {
+export const editsEndpoint: Endpoint<EditQuery, ImageResponse> = {
   operation: "edits",
   kind: "image",
   body: editsBody,

@@ -6,8 +6,8 @@
 import { z } from "zod";
 import { invalidType, nameOf, outOfRange, unsupportedValue } from "../http/validate-body.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
-import type { EmbeddingInput, EmbeddingsQuery, Rest } from "../upstream/contract.ts";
-import { type Purpose, purposeFields, readPurpose } from "../upstream/task-type.ts";
+import type { EmbeddingInput, EmbeddingsQuery, ExtraFields } from "../upstream/contract.ts";
+import { parseTaskType, type TaskType, taskTypeFields } from "../upstream/task-type.ts";
 
 /**
  * Characters of one text. It is beyond the context of every embedding model (128,000 tokens today), and keeps the copies
@@ -39,7 +39,7 @@ export const embeddingsBody = z.looseObject({
 export const engineEmbeddingsBody = embeddingsBody.omit({ model: true });
 
 const known: ReadonlySet<string> = new Set(Object.keys(embeddingsBody.shape));
-const noRest: Rest = Object.freeze({});
+const noRest: ExtraFields = Object.freeze({});
 
 /** `body` has no null members. A missing model is the caller's to refuse. */
 export function readEmbeddingsBody(
@@ -75,7 +75,7 @@ function hasExtraFields(body: Readonly<Record<string, unknown>>): boolean {
   return false;
 }
 
-const extraFields = (body: Readonly<Record<string, unknown>>): Rest =>
+const extraFields = (body: Readonly<Record<string, unknown>>): ExtraFields =>
   Object.fromEntries(Object.entries(body).filter(([name]) => !known.has(name)));
 
 function checkDimensions(given: unknown): void {
@@ -172,21 +172,24 @@ const invalidInput = (problem: string): GatewayError =>
   new GatewayError("invalid_input", `'$.input' is invalid. ${problem}`);
 
 /** Not OpenAI's, but most other vendors have it under one name or another. */
-function withPurpose(given: Rest): { readonly purpose?: Purpose; readonly rest: Rest } {
-  const field = purposeFields.find((name) => typeof given[name] === "string");
+function withPurpose(given: ExtraFields): {
+  readonly purpose?: TaskType;
+  readonly rest: ExtraFields;
+} {
+  const field = taskTypeFields.find((name) => typeof given[name] === "string");
   if (field === undefined) return { rest: given };
   const { [field]: word, ...rest } = given;
-  const purpose = readPurpose(field, word as string);
-  const also = purposeFields.filter((name) => typeof rest[name] === "string");
+  const purpose = parseTaskType(field, word as string);
+  const also = taskTypeFields.filter((name) => typeof rest[name] === "string");
   if (also.length === 0) return { purpose, rest };
-  for (const name of also) checkAgreed(purpose, readPurpose(name, rest[name] as string));
+  for (const name of also) checkAgreed(purpose, parseTaskType(name, rest[name] as string));
   // Said twice: no upstream needs both.
   const others = Object.entries(rest).filter(([name]) => !also.some((one) => one === name));
   return { purpose: { ...purpose, also }, rest: Object.fromEntries(others) };
 }
 
 /** One of them would win, and half an index be made for something else. */
-function checkAgreed(one: Purpose, other: Purpose): void {
+function checkAgreed(one: TaskType, other: TaskType): void {
   if (one.given === other.given || (one.meaning && one.meaning === other.meaning)) return;
   throw new GatewayError(
     "invalid_value",

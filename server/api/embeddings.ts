@@ -6,13 +6,13 @@ import { releaseWhole } from "../lib/chunked-bytes.ts";
 import { release } from "../lib/spill-buffer.ts";
 import type { Endpoint, Written } from "../pipeline/endpoint.ts";
 import type { Body } from "../request/operation.ts";
-import type { EmbeddingsQuery, EmbeddingsReply } from "../upstream/contract.ts";
+import type { EmbeddingsQuery, EmbeddingsResponse } from "../upstream/contract.ts";
 import { embeddingsBody, engineEmbeddingsBody, readEmbeddingsBody } from "./embeddings-body.ts";
 import { withoutNulls } from "./fields.ts";
 
 export function embeddingsEndpoint(options: {
   readonly maxInputs: number;
-}): Endpoint<EmbeddingsQuery, EmbeddingsReply> {
+}): Endpoint<EmbeddingsQuery, EmbeddingsResponse> {
   return {
     operation: "embeddings",
     kind: "embedding",
@@ -34,7 +34,7 @@ export function embeddingsEndpoint(options: {
 /** For clients of 2022, which put their own `timeout` into the body. */
 export function engineEmbeddingsEndpoint(options: {
   readonly maxInputs: number;
-}): Endpoint<EmbeddingsQuery, EmbeddingsReply> {
+}): Endpoint<EmbeddingsQuery, EmbeddingsResponse> {
   return {
     ...embeddingsEndpoint(options),
     body: engineEmbeddingsBody,
@@ -47,14 +47,14 @@ export function engineEmbeddingsEndpoint(options: {
 }
 
 /** `usage` is always sent: OpenAI's types require two integers, and strict clients fail on null. */
-function write(reply: EmbeddingsReply, query: EmbeddingsQuery): Written | Promise<Written> {
+function write(reply: EmbeddingsResponse, query: EmbeddingsQuery): Written | Promise<Written> {
   const reported = reply.usage?.inputTokens;
   if (reported !== undefined) return writeWith(reply, query, reported, false);
   return estimateInputTokens(query.input).then((tokens) => writeWith(reply, query, tokens, true));
 }
 
 function writeWith(
-  reply: EmbeddingsReply,
+  reply: EmbeddingsResponse,
   query: EmbeddingsQuery,
   tokens: number,
   estimated: boolean,
@@ -71,7 +71,7 @@ function writeWith(
 }
 
 function bodyOf(
-  reply: EmbeddingsReply,
+  reply: EmbeddingsResponse,
   query: EmbeddingsQuery,
   tokens: number,
 ): Body | Promise<Body> {

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { parse } from "../http/validate-body.ts";
 import type { Endpoint } from "../pipeline/endpoint.ts";
-import type { GenerationQuery, ImageReply } from "../upstream/contract.ts";
+import type { GenerationQuery, ImageResponse } from "../upstream/contract.ts";
 import { withoutNulls } from "./fields.ts";
 import { namedFields, sharedFields, toQuery } from "./image-fields.ts";
 import { writeImages } from "./image-response.ts";
@@ -10,7 +10,7 @@ import { writeImages } from "./image-response.ts";
 export const generationsBody = z.looseObject(sharedFields);
 const namedBody = z.looseObject(namedFields);
 
-export const generationsEndpoint: Endpoint<GenerationQuery, ImageReply> = {
+export const generationsEndpoint: Endpoint<GenerationQuery, ImageResponse> = {
   operation: "generations",
   kind: "image",
   body: generationsBody,

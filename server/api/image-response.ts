@@ -11,16 +11,16 @@ import type { Usage } from "../request/operation.ts";
 import { estimatedField } from "../upstream/adapters/openai/estimated-usage.ts";
 import { isOfGptFamily } from "../upstream/catalog/images/gpt-image.ts";
 import type {
+  BufferedImageResponse,
   EditQuery,
+  ExtraFields,
   GenerationQuery,
   ImageEvent,
-  ImageFacts,
-  ImageFrame,
-  ImageReply,
+  ImageMetadata,
+  ImageResponse,
   ImageResult,
   ImageUsage,
-  Rest,
-  WholeReply,
+  StreamedImage,
 } from "../upstream/contract.ts";
 
 export interface ImageContext extends WriteContext {
@@ -29,11 +29,11 @@ export interface ImageContext extends WriteContext {
   readonly query: GenerationQuery | EditQuery;
 }
 
-export async function writeImages(reply: ImageReply, context: ImageContext): Promise<Written> {
+export async function writeImages(reply: ImageResponse, context: ImageContext): Promise<Written> {
   return reply.kind === "stream" ? writeStream(reply.events, context) : writeWhole(reply, context);
 }
 
-async function writeWhole(reply: WholeReply, context: ImageContext): Promise<Written> {
+async function writeWhole(reply: BufferedImageResponse, context: ImageContext): Promise<Written> {
   const results: unknown[] = [];
   // One after the other: each may be a large picture.
   for (const result of reply.results) {
@@ -110,7 +110,7 @@ function writeStream(events: AsyncIterable<ImageEvent>, context: ImageContext): 
   };
 }
 
-async function frame(event: ImageFrame, context: ImageContext): Promise<Chunk["body"]> {
+async function frame(event: StreamedImage, context: ImageContext): Promise<Chunk["body"]> {
   const { family, now } = context;
   const { type, image, created, index, usage, rest, ...facts } = event;
   const name = `${family}.${type === "partial" ? "partial_image" : "completed"}`;
@@ -130,9 +130,9 @@ async function frame(event: ImageFrame, context: ImageContext): Promise<Chunk["b
 /** OpenAI's types require it of every completed image. An estimate says so, since the headers have been sent. */
 async function usageOf(
   reported: ImageUsage | undefined,
-  facts: ImageFacts,
+  facts: ImageMetadata,
   { query, target }: ImageContext,
-): Promise<Rest> {
+): Promise<ExtraFields> {
   if (reported) return { usage: await withDetails(reported, query) };
   const usage = await estimateImageUsage({ query, target: target(), facts, images: 1 });
   return { usage, [estimatedField]: "estimated" };

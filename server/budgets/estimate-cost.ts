@@ -11,11 +11,11 @@ import { listedPicturePrice } from "../upstream/catalog/prices/index.ts";
 import type {
   EditQuery,
   EmbeddingsQuery,
+  ExtraFields,
   GenerationQuery,
-  Rest,
   Target,
 } from "../upstream/contract.ts";
-import type { ImageTraits } from "../upstream/image-capabilities.ts";
+import type { ImageCapabilities } from "../upstream/image-capabilities.ts";
 import { resolutionOf } from "../upstream/resolution.ts";
 import type { Estimate } from "./budgets.ts";
 
@@ -87,7 +87,7 @@ export interface Picturing {
   readonly query: GenerationQuery | EditQuery;
   readonly targets: readonly Target[];
   readonly policy: Policy;
-  readonly traits: (target: Target, operation: "generations" | "edits") => ImageTraits;
+  readonly traits: (target: Target, operation: "generations" | "edits") => ImageCapabilities;
 }
 
 export function estimatePictures(picturing: Picturing): PictureEstimate {
@@ -103,7 +103,7 @@ export function estimatePictures(picturing: Picturing): PictureEstimate {
 /** Who cannot serve a call will not be paid for it; that is told by a stage. */
 function tryPlan(
   query: GenerationQuery | EditQuery,
-  traits: ImageTraits,
+  traits: ImageCapabilities,
   policy: Policy,
 ): GenerationQuery | EditQuery | undefined {
   try {
@@ -192,14 +192,14 @@ const unlessAuto = (value: string | undefined): string | undefined =>
   value === "auto" ? undefined : value;
 
 /** Google's own word for how large, which rides along. */
-function sizeClassOf({ imageConfig, generationConfig }: Rest): string | undefined {
+function sizeClassOf({ imageConfig, generationConfig }: ExtraFields): string | undefined {
   const own = memberOf(imageConfig, "imageSize");
   const size = own ?? memberOf(memberOf(generationConfig, "imageConfig"), "imageSize");
   return typeof size === "string" ? size : undefined;
 }
 
 const memberOf = (value: unknown, name: string): unknown =>
-  typeof value === "object" && value !== null ? (value as Rest)[name] : undefined;
+  typeof value === "object" && value !== null ? (value as ExtraFields)[name] : undefined;
 
 /** Those that a table of prices knows: "high" of "high" and of "high 1024x1024". */
 const qualitiesOf = (pictures: Readonly<Record<string, number>>): string[] =>

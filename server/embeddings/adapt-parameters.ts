@@ -4,9 +4,9 @@ import type { Route } from "../request/caller.ts";
 import type { Call, FirstStage, Stage } from "../request/stage.ts";
 import { canBeCutTo } from "../upstream/catalog/index.ts";
 import type {
+  EmbeddingCapabilities,
   EmbeddingsQuery,
-  EmbeddingsReply,
-  EmbeddingTraits,
+  EmbeddingsResponse,
   Target,
 } from "../upstream/contract.ts";
 import { decodeTokens } from "./decode-tokens.ts";
@@ -14,7 +14,7 @@ import { inputsDependOnEachOther } from "./inputs-depend.ts";
 import { type Fitting, fittingOf, isPlain, refuseTogether } from "./parameter-changes.ts";
 import { cutShort, lengthOf } from "./vector-formats.ts";
 
-export type TraitsOf = (target: Target) => EmbeddingTraits;
+export type TraitsOf = (target: Target) => EmbeddingCapabilities;
 
 /** What targets can take, and what their answers have shown of it. */
 export interface Learned {
@@ -41,7 +41,7 @@ export const learn = (traits: TraitsOf): Learned => {
  * no target can do, and notes what is done in another way.
  */
 export const promise =
-  (traits: TraitsOf): FirstStage<EmbeddingsQuery, EmbeddingsReply> =>
+  (traits: TraitsOf): FirstStage<EmbeddingsQuery, EmbeddingsResponse> =>
   (next) =>
   (call) => {
     const { query, route, trip } = call;
@@ -73,7 +73,7 @@ export const ableTo =
 
 function fittingAt(
   query: EmbeddingsQuery,
-  traits: EmbeddingTraits,
+  traits: EmbeddingCapabilities,
   route: Route,
   whole: boolean,
 ): Fitting {
@@ -84,11 +84,11 @@ function fittingAt(
 
 /** Just above the upstream: asks it in the way it understands, and makes of its answer what was asked for. */
 export const fit =
-  (learned: Learned): Stage<EmbeddingsQuery, EmbeddingsReply> =>
+  (learned: Learned): Stage<EmbeddingsQuery, EmbeddingsResponse> =>
   (next) =>
   (call) => {
     const { query, target } = call;
-    const ask = (): Promise<EmbeddingsReply> =>
+    const ask = (): Promise<EmbeddingsResponse> =>
       isPlain(query) || !target ? next(call) : fitted(call, target, learned, next);
     return isLong(query) ? otherRequestsFirst().then(ask) : ask();
   };
@@ -113,8 +113,8 @@ async function fitted(
   call: Call<EmbeddingsQuery>,
   target: Target,
   { traits, overlooks }: Learned,
-  next: (call: Call<EmbeddingsQuery>) => Promise<EmbeddingsReply>,
-): Promise<EmbeddingsReply> {
+  next: (call: Call<EmbeddingsQuery>) => Promise<EmbeddingsResponse>,
+): Promise<EmbeddingsResponse> {
   const { route } = call;
   const fitting = fittingOf(call.query, traits(target), route);
   if (fitting.refusal) throw fitting.refusal;
@@ -143,12 +143,12 @@ async function reworded(given: EmbeddingsQuery, fitting: Fitting): Promise<Embed
   };
 }
 
-const isTooLong = ({ vectors }: EmbeddingsReply, dimensions: number): boolean =>
+const isTooLong = ({ vectors }: EmbeddingsResponse, dimensions: number): boolean =>
   vectors.some((vector) => lengthOf(vector) > dimensions);
 
 /** All of one length, which is less than was asked for and the model's own: it has no more to give. */
 function checkItsOwn(
-  { vectors: [first, ...others] }: EmbeddingsReply,
+  { vectors: [first, ...others] }: EmbeddingsResponse,
   dimensions: number,
   { query: { model }, route }: Call<EmbeddingsQuery>,
 ): void {
@@ -166,9 +166,9 @@ function checkItsOwn(
 
 function cutTo(
   dimensions: number,
-  reply: EmbeddingsReply,
+  reply: EmbeddingsResponse,
   { query, route, trip }: Call<EmbeddingsQuery>,
-): EmbeddingsReply {
+): EmbeddingsResponse {
   if (!route.known || !canBeCutTo(route.known, dimensions)) {
     throw new GatewayError(
       "dimensions_unsupported",

@@ -7,34 +7,34 @@ import { Cancel } from "../lib/signal.ts";
 import { release } from "../lib/spill-buffer.ts";
 import { type Load, weightOf } from "../request/request-load.ts";
 import type { Call, Send } from "../request/stage.ts";
-import type { EmbeddingInput, EmbeddingsQuery, EmbeddingsReply } from "../upstream/contract.ts";
+import type { EmbeddingInput, EmbeddingsQuery, EmbeddingsResponse } from "../upstream/contract.ts";
 import { shareUsage } from "./share-usage.ts";
 
-export type EmbeddingsSend = Send<EmbeddingsQuery, EmbeddingsReply>;
+export type EmbeddingsSend = Send<EmbeddingsQuery, EmbeddingsResponse>;
 
 /** One call among several. It hears its outcome, or leaves as soon as its own signal fires. */
 export class Member {
   readonly call: Call<EmbeddingsQuery>;
   readonly load: Load;
-  readonly reply: Promise<EmbeddingsReply>;
+  readonly reply: Promise<EmbeddingsResponse>;
   /** It has heard its outcome, or left. */
   over = false;
   /** Told when it leaves early. */
   onLeave: (() => void) | undefined;
-  readonly #resolve: (reply: EmbeddingsReply) => void;
+  readonly #resolve: (reply: EmbeddingsResponse) => void;
   readonly #reject: (error: unknown) => void;
 
   constructor(call: Call<EmbeddingsQuery>, load: Load) {
     this.call = call;
     this.load = load;
-    const { promise, resolve, reject } = Promise.withResolvers<EmbeddingsReply>();
+    const { promise, resolve, reject } = Promise.withResolvers<EmbeddingsResponse>();
     this.reply = promise;
     this.#resolve = resolve;
     this.#reject = reject;
     call.signal.addEventListener("abort", this.#leave);
   }
 
-  succeed(reply: EmbeddingsReply): void {
+  succeed(reply: EmbeddingsResponse): void {
     this.#end();
     this.#resolve(reply);
   }
@@ -134,7 +134,7 @@ const isServers = (error: unknown): boolean =>
   error instanceof GatewayError &&
   (error.fault === "upstream_error" || error.fault === "upstream_invalid");
 
-function ask(party: readonly Member[], send: EmbeddingsSend): Promise<EmbeddingsReply> {
+function ask(party: readonly Member[], send: EmbeddingsSend): Promise<EmbeddingsResponse> {
   for (const { call } of party) call.trip.batched = party.length;
   const { call } = party[0]!;
   if (party.length === 1) {
@@ -164,7 +164,7 @@ function joined(party: readonly Member[]): EmbeddingInput {
   return texts.length > 0 ? { kind: "text", texts } : { kind: "tokens", tokens };
 }
 
-function shareOut(reply: EmbeddingsReply, party: readonly Member[]): void {
+function shareOut(reply: EmbeddingsResponse, party: readonly Member[]): void {
   const { vectors, usage } = reply;
   const asked = party.reduce((sum, { load }) => sum + load.items, 0);
   // Held by `check.ts` already. One off here would give a caller another's vector, so it is held twice.

@@ -4,16 +4,16 @@ import type { Route } from "../request/caller.ts";
 import { itemsOf, limitsOf } from "../request/request-load.ts";
 import type { Stage } from "../request/stage.ts";
 import type {
+  EmbeddingCapabilities,
   EmbeddingsQuery,
-  EmbeddingsReply,
-  EmbeddingTraits,
+  EmbeddingsResponse,
   Target,
 } from "../upstream/contract.ts";
 import { WaitingRoom } from "./batcher.ts";
 import { inputsDependOnEachOther } from "./inputs-depend.ts";
 
 export interface BatchOptions {
-  readonly traits: (target: Target) => EmbeddingTraits;
+  readonly traits: (target: Target) => EmbeddingCapabilities;
   /** May calls for this model travel together? */
   readonly enabled: (route: Route) => boolean;
   /** So many calls under way keep a target busy; below that, none waits. */
@@ -43,7 +43,7 @@ export const batch =
     maxWaiting = 1024,
     quickMs = 5,
     clock,
-  }: BatchOptions): Stage<EmbeddingsQuery, EmbeddingsReply> =>
+  }: BatchOptions): Stage<EmbeddingsQuery, EmbeddingsResponse> =>
   (next) => {
     // Targets live in a snapshot: when that goes, so do their rooms.
     const rooms = new WeakMap<Target, WaitingRoom>();

@@ -3,7 +3,7 @@
 import type { Route } from "../request/caller.ts";
 import { type Load, loadOf } from "../request/request-load.ts";
 import type { Call } from "../request/stage.ts";
-import type { EmbeddingsQuery, EmbeddingsReply } from "../upstream/contract.ts";
+import type { EmbeddingsQuery, EmbeddingsResponse } from "../upstream/contract.ts";
 import { type EmbeddingsSend, Member, travel } from "./batch-request.ts";
 
 export interface WaitingRoomOptions {
@@ -70,7 +70,7 @@ export class WaitingRoom {
   };
 
   /** With others, within the limits, as soon as a lane is free or the wait has been long enough. */
-  join(call: Call<EmbeddingsQuery>): Promise<EmbeddingsReply> {
+  join(call: Call<EmbeddingsQuery>): Promise<EmbeddingsResponse> {
     const { query, route, signal } = call;
     if (signal.aborted) return Promise.reject(signal.reason);
     if (this.#waiting >= this.#options.maxWaiting) return this.send(call);
@@ -106,7 +106,7 @@ export class WaitingRoom {
     return group;
   }
 
-  #add(call: Call<EmbeddingsQuery>, load: Load, group: Group): Promise<EmbeddingsReply> {
+  #add(call: Call<EmbeddingsQuery>, load: Load, group: Group): Promise<EmbeddingsResponse> {
     const member = new Member(call, load);
     member.onLeave = () => this.#drop(member, group);
     group.members.add(member);

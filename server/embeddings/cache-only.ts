@@ -2,7 +2,7 @@
 
 import { tooMuch } from "../limits/load-shedder.ts";
 import type { Stage } from "../request/stage.ts";
-import type { EmbeddingsQuery, EmbeddingsReply } from "../upstream/contract.ts";
+import type { EmbeddingsQuery, EmbeddingsResponse } from "../upstream/contract.ts";
 
-export const knownOnly: Stage<EmbeddingsQuery, EmbeddingsReply> = (next) => (call) =>
+export const knownOnly: Stage<EmbeddingsQuery, EmbeddingsResponse> = (next) => (call) =>
   call.trip.knownOnly ? Promise.reject(tooMuch()) : next(call);

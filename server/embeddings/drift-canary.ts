@@ -9,13 +9,13 @@ import { GatewayError } from "../lib/gateway-error.ts";
 import { workOff } from "../lib/run-concurrently.ts";
 import { Cancel } from "../lib/signal.ts";
 import { askWithin, type OwnQuestions } from "../limits/internal-request.ts";
-import type { Reach } from "../upstream/client.ts";
+import type { UpstreamClient } from "../upstream/client.ts";
 import type { EmbeddingsQuery, Target, Vector } from "../upstream/contract.ts";
 import { floatsOf } from "./vector-formats.ts";
 
 export interface CanaryOptions {
   readonly snapshot: () => Snapshot;
-  readonly embed: Reach["embeddings"];
+  readonly embed: UpstreamClient["embeddings"];
   /** Told when a target is taken out, comes back, or could not be asked. */
   readonly report: (told: CanaryTold) => void;
   readonly timeoutMs: number;

@@ -1,13 +1,13 @@
 /** Token counts of an embeddings response: as reported by the upstream, or estimated for the wire where it reports none. */
 
-import type { EmbeddingInput, EmbeddingsReply } from "../upstream/contract.ts";
+import type { EmbeddingInput, EmbeddingsResponse } from "../upstream/contract.ts";
 import { countTokens } from "../upstream/count-tokens.ts";
 
 /**
  * What the ledger, limits and costs may count. Servers that do not count, such as LM Studio and LocalAI, report 0: that is
  * sent to the client as it came, and is unknown here, since an input has at least one token.
  */
-export const countedTokens = ({ usage }: Pick<EmbeddingsReply, "usage">): number | undefined =>
+export const countedTokens = ({ usage }: Pick<EmbeddingsResponse, "usage">): number | undefined =>
   usage?.inputTokens || undefined;
 
 /** Only for `usage` on the wire: an estimate is never recorded as if the upstream had reported it. */

@@ -3,8 +3,8 @@ import type { Model } from "../config/snapshot.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { loadOf } from "../request/request-load.ts";
 import { canBeCutTo, type KnownEmbedding } from "../upstream/catalog/index.ts";
-import type { EmbeddingsQuery, EmbeddingTraits } from "../upstream/contract.ts";
-import { wordFor } from "../upstream/task-type.ts";
+import type { EmbeddingCapabilities, EmbeddingsQuery } from "../upstream/contract.ts";
+import { vendorTaskType } from "../upstream/task-type.ts";
 import type { TokenizerName } from "../upstream/tokenizers.ts";
 
 export interface Fitting {
@@ -27,7 +27,7 @@ export const isPlain = ({ input, dimensions, purpose, user }: EmbeddingsQuery): 
 
 export function fittingOf(
   query: EmbeddingsQuery,
-  traits: EmbeddingTraits,
+  traits: EmbeddingCapabilities,
   { known, tokenArrays }: Pick<Model, "known" | "tokenArrays">,
 ): Fitting {
   if (isPlain(query)) return asItIs;
@@ -51,7 +51,7 @@ export function fittingOf(
 /** A request whose inputs depend on each other cannot be split: the target must take all of it. */
 export function refuseTogether(
   { input, model }: EmbeddingsQuery,
-  { maxItems, maxBytes = Infinity }: EmbeddingTraits,
+  { maxItems, maxBytes = Infinity }: EmbeddingCapabilities,
 ): GatewayError | undefined {
   // Tokens are not compared: of texts they are an estimate, and the upstream counts them.
   const { items, bytes } = loadOf(input);
@@ -71,7 +71,7 @@ export function refuseTogether(
 
 function fitDimensions(
   { dimensions, model }: EmbeddingsQuery,
-  traits: EmbeddingTraits,
+  traits: EmbeddingCapabilities,
   known: KnownEmbedding | undefined,
 ): Fitting {
   if (dimensions === undefined) return asItIs;
@@ -87,7 +87,7 @@ function fitDimensions(
 function notThatLong(
   model: string,
   dimensions: number,
-  traits: EmbeddingTraits,
+  traits: EmbeddingCapabilities,
   known: KnownEmbedding | undefined,
 ): GatewayError {
   const lengths = lengthsOf(traits, known);
@@ -103,7 +103,10 @@ const rangeOf = (known: KnownEmbedding | undefined): string | undefined =>
     ? `${known.matryoshka.min} to ${known.dimensions}`
     : undefined;
 
-function lengthsOf({ dimensions }: EmbeddingTraits, known: KnownEmbedding | undefined): number[] {
+function lengthsOf(
+  { dimensions }: EmbeddingCapabilities,
+  known: KnownEmbedding | undefined,
+): number[] {
   const cuts = known?.matryoshka && !("min" in known.matryoshka) ? known.matryoshka : [];
   const made = dimensions === "any" ? [] : (dimensions ?? []);
   const all = [...made, ...cuts, ...(known ? [known.dimensions] : [])];
@@ -119,7 +122,7 @@ const usualTokenizer: TokenizerName = "cl100k_base";
  */
 function fitTokens(
   { input, model }: EmbeddingsQuery,
-  traits: EmbeddingTraits,
+  traits: EmbeddingCapabilities,
   known: KnownEmbedding | undefined,
   tokenArrays: Model["tokenArrays"],
 ): Fitting {
@@ -139,10 +142,13 @@ const textsOnly = (model: string): GatewayError =>
     `'$.input' is invalid. The model \`${model}\` takes texts, not tokens: send strings (in LangChain for Python: check_embedding_ctx_length=False).`,
   );
 
-function fitPurpose({ purpose, model }: EmbeddingsQuery, { purposes }: EmbeddingTraits): Fitting {
+function fitPurpose(
+  { purpose, model }: EmbeddingsQuery,
+  { purposes }: EmbeddingCapabilities,
+): Fitting {
   if (!purpose || purposes === "as-given") return asItIs;
   if (purposes === "indifferent") return { ...asItIs, dropped: [purpose.field] };
-  const word = wordFor(purpose, purposes);
+  const word = vendorTaskType(purpose, purposes);
   if (word !== undefined) {
     const same = word === purpose.given && purposes.field === purpose.field;
     return same ? asItIs : { ...asItIs, adapted: [purpose.field] };

@@ -6,9 +6,9 @@ import type { Route } from "../request/caller.ts";
 import { cut, itemsOf, type Load, limitsOf, part, type Range } from "../request/request-load.ts";
 import type { Call, Send, Stage } from "../request/stage.ts";
 import type {
+  EmbeddingCapabilities,
   EmbeddingsQuery,
-  EmbeddingsReply,
-  EmbeddingTraits,
+  EmbeddingsResponse,
   Target,
   Vector,
 } from "../upstream/contract.ts";
@@ -17,7 +17,7 @@ import { inputsDependOnEachOther } from "./inputs-depend.ts";
 import { areOfOneLength } from "./vector-formats.ts";
 
 export interface SplitOptions {
-  readonly traits: (target: Target) => EmbeddingTraits;
+  readonly traits: (target: Target) => EmbeddingCapabilities;
   /** The most parts of one call that are under way at the same time. */
   readonly maxParallel?: number;
 }
@@ -25,7 +25,7 @@ export interface SplitOptions {
 export const split = ({
   traits,
   maxParallel = 8,
-}: SplitOptions): Stage<EmbeddingsQuery, EmbeddingsReply> => {
+}: SplitOptions): Stage<EmbeddingsQuery, EmbeddingsResponse> => {
   const limits = new WeakMap<Route, Load>();
   const look = (route: Route): Load => {
     // Which target will serve a part is not known yet, so it must fit all of them.
@@ -44,13 +44,13 @@ export const split = ({
   };
 };
 
-type EmbeddingsSend = Send<EmbeddingsQuery, EmbeddingsReply>;
+type EmbeddingsSend = Send<EmbeddingsQuery, EmbeddingsResponse>;
 
 async function inOne(
   call: Call<EmbeddingsQuery>,
   next: EmbeddingsSend,
   maxParallel: number,
-): Promise<EmbeddingsReply> {
+): Promise<EmbeddingsResponse> {
   try {
     return await next(call);
   } catch (error) {
@@ -66,7 +66,7 @@ async function inParts(
   pile: Range[],
   next: EmbeddingsSend,
   maxParallel: number,
-): Promise<EmbeddingsReply> {
+): Promise<EmbeddingsResponse> {
   const { query, signal } = call;
   if (signal.aborted) throw signal.reason;
   const vectors = new Array<Vector>(itemsOf(query.input));

@@ -1,13 +1,13 @@
 /** Verifies an embeddings response: one vector for each input, all of one length, finite and not zero. */
 import { invalidResponse } from "../request/invalid-response.ts";
-import type { EmbeddingsQuery, EmbeddingsReply, Vector } from "../upstream/contract.ts";
+import type { EmbeddingsQuery, EmbeddingsResponse, Vector } from "../upstream/contract.ts";
 import { inspect } from "./vector-formats.ts";
 
 export function verifyEmbeddings(
-  reply: EmbeddingsReply,
+  reply: EmbeddingsResponse,
   query: EmbeddingsQuery,
   nativeDimensions: number | undefined,
-): EmbeddingsReply {
+): EmbeddingsResponse {
   const { input, dimensions } = query;
   const asked = input.kind === "text" ? input.texts.length : input.tokens.length;
   if (reply.vectors.length !== asked) {

@@ -3,7 +3,7 @@
 import { EncodedVector } from "../lib/codec/encoded-vector.ts";
 import { mostBytes, printFloats } from "../lib/codec/print-floats.ts";
 import type { Part, Parts } from "../request/http-types.ts";
-import type { EmbeddingsReply, Vector } from "../upstream/contract.ts";
+import type { EmbeddingsResponse, Vector } from "../upstream/contract.ts";
 import { floatsOf, lengthOf, toBase64 } from "./vector-formats.ts";
 
 const entry = (index: number): string => `{"object":"embedding","index":${index},"embedding":`;
@@ -21,7 +21,10 @@ export interface Written {
 }
 
 /** Of one vector at least. In parts: joining them would copy each vector once more, and most answers are small enough to leave without that. */
-export function inBase64({ vectors }: Pick<EmbeddingsReply, "vectors">, written: Written): Parts {
+export function inBase64(
+  { vectors }: Pick<EmbeddingsResponse, "vectors">,
+  written: Written,
+): Parts {
   const parts: Part[] = [`${begin}"`];
   for (let at = 0; at < vectors.length; at++) {
     if (at > 0) parts.push(`"},${entry(at)}"`);
@@ -37,7 +40,7 @@ const inOneTurn = 100_000;
 
 /** The same in numbers, printed to where they leave from. All of their memory is theirs. */
 export function inNumbers(
-  { vectors }: Pick<EmbeddingsReply, "vectors">,
+  { vectors }: Pick<EmbeddingsResponse, "vectors">,
   written: Written,
 ): readonly Buffer[] | Promise<readonly Buffer[]> {
   const end = `}${endOf(written)}`;

@@ -3,7 +3,7 @@ import { wireTokens } from "../upstream/catalog/images/picture-tokens.ts";
 import type {
   EditQuery,
   GenerationQuery,
-  ImageFacts,
+  ImageMetadata,
   ImageUsage,
   Target,
 } from "../upstream/contract.ts";
@@ -13,7 +13,7 @@ export interface ImageWork {
   readonly query: GenerationQuery | EditQuery;
   readonly target: Target | undefined;
   /** What is known of the images that were made. */
-  readonly facts: ImageFacts;
+  readonly facts: ImageMetadata;
   readonly images: number;
 }
 

@@ -1,7 +1,12 @@
 /** More pictures than a target makes in one call: several calls side by side, gathered into one answer. */
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { Lost } from "../request/missing.ts";
-import type { GenerationQuery, ImageEvent, ImageReply, WholeReply } from "../upstream/contract.ts";
+import type {
+  BufferedImageResponse,
+  GenerationQuery,
+  ImageEvent,
+  ImageResponse,
+} from "../upstream/contract.ts";
 import { atWork } from "../upstream/may-have-been-billed.ts";
 import { together } from "./merge-responses.ts";
 import { merged } from "./merge-streams.ts";
@@ -12,7 +17,7 @@ import { seedAfter } from "./seeds.ts";
 const maxParallel = 4;
 
 export interface FanOut<Q> {
-  readonly ask: (query: Q) => Promise<ImageReply>;
+  readonly ask: (query: Q) => Promise<ImageResponse>;
   /** The caller gets events: a failure can be the last of them. */
   readonly inEvents: boolean;
   /** Told of each call that failed, or broke off: how many pictures did not come of it. */
@@ -30,7 +35,7 @@ export interface FanOut<Q> {
 export async function fanOut<Q extends GenerationQuery>(
   { query, calls }: Pick<Plan<Q>, "query" | "calls">,
   { ask, inEvents, onMissing, isFinal, onUncounted }: FanOut<Q>,
-): Promise<ImageReply> {
+): Promise<ImageResponse> {
   const asked = sumOfAll(calls);
   let { there, failures } = await askAll(query, calls, ask);
   const askOneByOne = (lacking: number): Promise<Gathered> => {
@@ -59,7 +64,7 @@ export async function fanOut<Q extends GenerationQuery>(
   if ((failure && inEvents) || there.some(({ reply }) => reply.kind === "stream")) {
     return { kind: "stream", events: allOf(there, failure?.error, onMissing) };
   }
-  return together(there.map(({ reply }) => reply as WholeReply));
+  return together(there.map(({ reply }) => reply as BufferedImageResponse));
 }
 
 interface Failure {
@@ -71,7 +76,7 @@ interface Failure {
 /** What one call was answered with, and for how many pictures it was. */
 interface Part {
   readonly count: number;
-  readonly reply: ImageReply;
+  readonly reply: ImageResponse;
 }
 
 interface Gathered {
@@ -195,7 +200,7 @@ async function* toppedUp(
   yield* allOf(there, failures[0]?.error, onMissing);
 }
 
-export async function* eventsOf(reply: ImageReply): AsyncGenerator<ImageEvent> {
+export async function* eventsOf(reply: ImageResponse): AsyncGenerator<ImageEvent> {
   if (reply.kind === "whole") yield { type: "whole", reply };
   else yield* reply.events;
 }

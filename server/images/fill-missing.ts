@@ -7,7 +7,7 @@ import { toFault } from "../request/error-response.ts";
 import type { Lost, Missing } from "../request/missing.ts";
 import type { Call, Send, Stage } from "../request/stage.ts";
 import { isUnsent, mayHaveCost, mayTryElsewhere } from "../routing/retry-policy.ts";
-import type { GenerationQuery, ImageEvent, ImageReply } from "../upstream/contract.ts";
+import type { GenerationQuery, ImageEvent, ImageResponse } from "../upstream/contract.ts";
 import { SetAside } from "./completed-part.ts";
 import { eventsOf, picturesIn } from "./fan-out.ts";
 import { together } from "./merge-responses.ts";
@@ -15,9 +15,9 @@ import { countOf, missingOf } from "./missing-images.ts";
 import { seedAfter } from "./seeds.ts";
 
 export const complete =
-  <Q extends GenerationQuery>(): Stage<Q, ImageReply> =>
+  <Q extends GenerationQuery>(): Stage<Q, ImageResponse> =>
   (next) => {
-    const ask: Send<Q, ImageReply> = async (call) => {
+    const ask: Send<Q, ImageResponse> = async (call) => {
       const reply = await next(call);
       if (reply.kind === "stream") return { kind: "stream", events: completed(reply, call, ask) };
       const rest = restOf(call, call.trip.missing);
@@ -28,7 +28,7 @@ export const complete =
         return { kind: "stream", events: completed(reply, call, ask, rest) };
       }
       const aside = new SetAside(call.trip, rest);
-      let more: ImageReply;
+      let more: ImageResponse;
       try {
         more = await ask(rest.call);
       } catch (error) {
@@ -93,9 +93,9 @@ function restOf<Q extends GenerationQuery>(
 
 /** What came leaves at once; then others are asked for what did not, and the stream ends. */
 async function* completed<Q extends GenerationQuery>(
-  reply: ImageReply,
+  reply: ImageResponse,
   call: Call<Q>,
-  ask: Send<Q, ImageReply>,
+  ask: Send<Q, ImageResponse>,
   known?: Rest<Q>,
 ): AsyncGenerator<ImageEvent> {
   const { trip, signal } = call;
@@ -117,7 +117,7 @@ async function* completed<Q extends GenerationQuery>(
   // Of a stream in which nothing came, nothing is known to have cost anything.
   if (came === 0) trip.cost ??= 0;
   const aside = new SetAside(trip, rest);
-  let more: ImageReply;
+  let more: ImageResponse;
   try {
     more = await ask(rest.call);
   } catch (error) {
@@ -130,8 +130,8 @@ async function* completed<Q extends GenerationQuery>(
 
 /** A whole answer, and behind it the stream of another target. */
 async function* followed<Q extends GenerationQuery>(
-  reply: ImageReply,
-  more: ImageReply,
+  reply: ImageResponse,
+  more: ImageResponse,
   rest: Rest<Q>,
   aside: SetAside,
   call: Call<Q>,
@@ -141,7 +141,7 @@ async function* followed<Q extends GenerationQuery>(
 }
 
 async function* added<Q extends GenerationQuery>(
-  more: ImageReply,
+  more: ImageResponse,
   { hopeless }: Rest<Q>,
   aside: SetAside,
   { trip }: Call<Q>,

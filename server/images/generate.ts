@@ -6,15 +6,15 @@ import type { Call, Stage } from "../request/stage.ts";
 import { mayTryElsewhere } from "../routing/retry-policy.ts";
 import { nameOf } from "../routing/routing-steps.ts";
 import type {
+  BufferedImageResponse,
   EditQuery,
   FilePart,
   GenerationQuery,
   ImageEvent,
-  ImageReply,
+  ImageResponse,
   Target,
-  WholeReply,
 } from "../upstream/contract.ts";
-import type { ImageTraits } from "../upstream/image-capabilities.ts";
+import type { ImageCapabilities } from "../upstream/image-capabilities.ts";
 import type {
   Conversion as FileConversion,
   MaskForm,
@@ -38,7 +38,7 @@ export interface PictureJob {
 
 /** What the house has for pictures. */
 export interface PictureTools {
-  readonly traits: (target: Target, operation: "generations" | "edits") => ImageTraits;
+  readonly traits: (target: Target, operation: "generations" | "edits") => ImageCapabilities;
   /** A link of an upstream's answer. */
   download(url: string, target: Target, signal: Signal, scratch: Scratch): Promise<Held>;
   /** A link of a caller's, as a file that has been looked at. */
@@ -77,12 +77,12 @@ export const objection =
     }
   };
 
-const usageOf = ({ results, usage }: WholeReply): Usage => ({
+const usageOf = ({ results, usage }: BufferedImageResponse): Usage => ({
   ...(usage && { inputTokens: usage.input_tokens, outputTokens: usage.output_tokens }),
   images: results.length,
 });
 
-export const draw = <Q extends Drawing>(tools: PictureTools): Stage<Q, ImageReply> => {
+export const draw = <Q extends Drawing>(tools: PictureTools): Stage<Q, ImageResponse> => {
   /** Targets that were seen to make one picture where they were asked for several. */
   const uncounted = new WeakSet<Target>();
   return (next) => async (call) => {

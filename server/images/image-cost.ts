@@ -4,15 +4,15 @@ import { costOf, type Split } from "../ledger/cost.ts";
 import type { Trip } from "../request/request-record.ts";
 import { listedPicturePrice } from "../upstream/catalog/prices/index.ts";
 import type {
+  BufferedImageResponse,
+  ExtraFields,
   GenerationQuery,
   ImageEvent,
-  ImageFacts,
-  ImageFrame,
-  ImageReply,
+  ImageMetadata,
+  ImageResponse,
   ImageUsage,
-  Rest,
+  StreamedImage,
   Target,
-  WholeReply,
 } from "../upstream/contract.ts";
 
 export interface Ordered {
@@ -28,10 +28,10 @@ export interface Ordered {
  * used. It is paid for as well.
  */
 export function billed(
-  reply: ImageReply,
+  reply: ImageResponse,
   ordered: Ordered,
   spoilt: readonly ImageEvent[] = [],
-): ImageReply {
+): ImageResponse {
   const { trip } = ordered;
   trip.cost = undefined;
   if (reply.kind === "stream") {
@@ -77,13 +77,13 @@ async function* watched(
 }
 
 /** OpenAI's specification, ImagesUsage: in a stream, what comes out is "the number of image tokens in the output image". */
-function drawnOnly({ usage }: ImageFrame): ImageUsage | undefined {
+function drawnOnly({ usage }: StreamedImage): ImageUsage | undefined {
   if (!usage || usage.output_tokens_details) return usage;
   const drawn = { text_tokens: 0, image_tokens: usage.output_tokens };
   return { ...usage, output_tokens_details: drawn };
 }
 
-function wholeCost(reply: WholeReply, ordered: Ordered): number | undefined {
+function wholeCost(reply: BufferedImageResponse, ordered: Ordered): number | undefined {
   const { results, drawn = results.length, facts, usage, cost } = reply;
   // The size of an image behind a link is not seen here: it is the requested one, or the vendor's default.
   const unseen = facts.size === undefined && results.every(({ image }) => image.kind === "url");
@@ -105,7 +105,7 @@ const priceOf = ({ operation, target, query }: Ordered) =>
   target.price ?? listedPicturePrice(target, { operation, rest: query.rest });
 
 function piecesCost(
-  { size, quality }: ImageFacts,
+  { size, quality }: ImageMetadata,
   images: number,
   usage: ImageUsage | undefined,
   ordered: Ordered,
@@ -131,7 +131,7 @@ const inputSplit = (usage: ImageUsage, operation: Ordered["operation"]): Split |
     : splitOf(usage.input_tokens, usage.input_tokens_details);
 
 /** Believed where the parts are all of it. What was read before has another price, which nobody tells. */
-function splitOf(total: number, details: Rest | undefined): Split | undefined {
+function splitOf(total: number, details: ExtraFields | undefined): Split | undefined {
   if (!details) return undefined;
   const { text_tokens: text, image_tokens: image, cached_tokens: cached = 0 } = details;
   if (typeof text !== "number" || typeof image !== "number" || cached !== 0) return undefined;

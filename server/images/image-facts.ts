@@ -1,10 +1,10 @@
 /** What is said of a delivered picture: what its own bytes show, and else what those who know have said. */
-import type { ImageFacts } from "../upstream/contract.ts";
+import type { ImageMetadata } from "../upstream/contract.ts";
 import { apart, readSize } from "../upstream/image-sizes.ts";
 import { alphaIn, type Held, sizeIn, typeOf } from "./image-head.ts";
 
 /** What a target was asked for natively. */
-export interface AskedFacts extends ImageFacts {
+export interface AskedFacts extends ImageMetadata {
   /** In place of a size, where it knows only shapes. */
   readonly aspect?: string;
 }
@@ -13,7 +13,7 @@ export interface Sayings {
   /** What the target was asked for natively. */
   readonly asked: AskedFacts;
   /** What the upstream says. */
-  readonly told: ImageFacts;
+  readonly told: ImageMetadata;
   /** The gateway has put it on white. */
   readonly flattened: boolean;
 }
@@ -22,7 +22,7 @@ export interface Sayings {
 export async function factsOf(
   picture: Held,
   { asked, told, flattened }: Sayings,
-): Promise<ImageFacts> {
+): Promise<ImageMetadata> {
   const type = typeOf(picture);
   const seen = await sizeIn(picture);
   const background = flattened ? "opaque" : await backgroundOf(picture, asked, told);
@@ -39,8 +39,8 @@ export async function factsOf(
  */
 async function backgroundOf(
   picture: Held,
-  asked: ImageFacts,
-  told: ImageFacts,
+  asked: ImageMetadata,
+  told: ImageMetadata,
 ): Promise<string | undefined> {
   const claim = told.background ?? asked.background;
   if (claim !== "transparent" && claim !== "opaque") return told.background;
@@ -50,15 +50,17 @@ async function backgroundOf(
 }
 
 /** What is true of all pictures of an answer. */
-export const shared = (before: ImageFacts | undefined, next: ImageFacts): ImageFacts =>
+export const shared = (before: ImageMetadata | undefined, next: ImageMetadata): ImageMetadata =>
   before === undefined
     ? next
     : Object.fromEntries(
-        Object.entries(before).filter(([name, value]) => next[name as keyof ImageFacts] === value),
+        Object.entries(before).filter(
+          ([name, value]) => next[name as keyof ImageMetadata] === value,
+        ),
       );
 
 /** An upstream that took a quality, and says nothing of it, has done what it was asked. `auto` is no fact. */
-export function qualityOf(asked: ImageFacts, told: ImageFacts): ImageFacts {
+export function qualityOf(asked: ImageMetadata, told: ImageMetadata): ImageMetadata {
   const quality = told.quality ?? (asked.quality === "auto" ? undefined : asked.quality);
   return quality === undefined ? {} : { quality };
 }
@@ -67,8 +69,8 @@ export function qualityOf(asked: ImageFacts, told: ImageFacts): ImageFacts {
 const loosely = Math.log(1.08);
 
 /** Options that the target took, and did not heed, by what came. */
-export function unheeded(asked: AskedFacts, came: ImageFacts): readonly (keyof ImageFacts)[] {
-  const names: (keyof ImageFacts)[] = [];
+export function unheeded(asked: AskedFacts, came: ImageMetadata): readonly (keyof ImageMetadata)[] {
+  const names: (keyof ImageMetadata)[] = [];
   if (came.size !== undefined && !isSized(came.size, asked)) names.push("size");
   if (asked.background === "transparent" && came.background === "opaque") names.push("background");
   return names;

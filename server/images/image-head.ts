@@ -2,7 +2,7 @@
 import { imageSize } from "../lib/image-size.ts";
 import { base64Length, StreamedText, toBase64 } from "../lib/json-stream.ts";
 import { sniffImage, sniffLength } from "../lib/sniff-image.ts";
-import type { HeldPicture as Held } from "../upstream/contract.ts";
+import type { LoadedImage as Held } from "../upstream/contract.ts";
 
 export type { Held };
 

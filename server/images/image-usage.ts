@@ -1,7 +1,7 @@
 /** Usage of several images: the sum where each reports its own, and shares where one report is for all. */
 
 import { shareUsage } from "../embeddings/share-usage.ts";
-import type { ImageUsage, Rest } from "../upstream/contract.ts";
+import type { ExtraFields, ImageUsage } from "../upstream/contract.ts";
 
 /** With the details where all tell them, and of the same kinds. */
 export const sumOf = (
@@ -30,17 +30,17 @@ function detailsOf(
     if (typeof count !== "number" || typeof other !== "number") return {};
     sums[kind] = count + other;
   }
-  return { [name]: sums satisfies Rest };
+  return { [name]: sums satisfies ExtraFields };
 }
 
 /** Equal shares, which add up to exactly the whole. */
 export function sharesOf(usage: ImageUsage, images: number): ImageUsage[] {
   const weights = new Array<number>(images).fill(1);
-  const members: [string, number[] | Rest[]][] = [];
+  const members: [string, number[] | ExtraFields[]][] = [];
   for (const [name, value] of Object.entries(usage)) {
     if (typeof value === "number") members.push([name, shareUsage(value, weights)]);
     else if (typeof value === "object" && value !== null) {
-      members.push([name, detailShares(value as Rest, weights)]);
+      members.push([name, detailShares(value as ExtraFields, weights)]);
     }
   }
   return weights.map((_, at) => {
@@ -50,7 +50,7 @@ export function sharesOf(usage: ImageUsage, images: number): ImageUsage[] {
 }
 
 /** Of details, counts alone can be shared out. */
-function detailShares(details: Rest, weights: readonly number[]): Rest[] {
+function detailShares(details: ExtraFields, weights: readonly number[]): ExtraFields[] {
   const counts = Object.entries(details).flatMap(([name, count]) =>
     Number.isSafeInteger(count) && (count as number) >= 0
       ? [[name, shareUsage(count as number, weights)] as const]

@@ -1,10 +1,10 @@
 /** Several answers as one: all of their pictures, and what is true of all of them. */
 import { GatewayError } from "../lib/gateway-error.ts";
-import type { WholeReply } from "../upstream/contract.ts";
+import type { BufferedImageResponse } from "../upstream/contract.ts";
 import { shared } from "./image-facts.ts";
 import { sumOf } from "./image-usage.ts";
 
-export function together(replies: readonly WholeReply[]): WholeReply {
+export function together(replies: readonly BufferedImageResponse[]): BufferedImageResponse {
   const [first] = replies;
   if (!first) throw new GatewayError("internal", "Nothing was gathered.");
   if (replies.length === 1) return first;

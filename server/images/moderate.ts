@@ -2,18 +2,18 @@
 import { GatewayError } from "../lib/gateway-error.ts";
 import { askWithin, type OwnQuestions } from "../limits/internal-request.ts";
 import type { Call, Stage } from "../request/stage.ts";
-import type { Reach } from "../upstream/client.ts";
-import type { GenerationQuery, ImageReply } from "../upstream/contract.ts";
+import type { UpstreamClient } from "../upstream/client.ts";
+import type { GenerationQuery, ImageResponse } from "../upstream/contract.ts";
 
 export interface ModerateOptions<Q> {
-  readonly ask: Reach["moderation"];
+  readonly ask: UpstreamClient["moderation"];
   readonly limits: OwnQuestions;
   /** Throws where nobody could draw it at the moment: then nobody need look at the prompt. */
   readonly expectSomebody: (call: Call<Q>) => void;
 }
 
 export const moderate =
-  <Q extends GenerationQuery>(options: ModerateOptions<Q>): Stage<Q, ImageReply> =>
+  <Q extends GenerationQuery>(options: ModerateOptions<Q>): Stage<Q, ImageResponse> =>
   (next) =>
   async (call) => {
     const { route, trip } = call;

@@ -2,13 +2,13 @@
 import { GatewayError } from "../lib/gateway-error.ts";
 import { invalidResponse } from "../request/invalid-response.ts";
 import type {
+  BufferedImageResponse,
+  ImageContent,
   ImageEvent,
-  ImageFacts,
-  ImageFrame,
-  ImageReply,
+  ImageMetadata,
+  ImageResponse,
   ImageResult,
-  Picture,
-  WholeReply,
+  StreamedImage,
 } from "../upstream/contract.ts";
 import { checkWhole } from "./check-truncation.ts";
 import { type AskedFacts, factsOf, qualityOf, shared, unheeded } from "./image-facts.ts";
@@ -49,10 +49,10 @@ export interface Wanted {
 }
 
 export async function finishReply(
-  reply: ImageReply,
+  reply: ImageResponse,
   wanted: Wanted,
   workshop: Workshop,
-): Promise<ImageReply> {
+): Promise<ImageResponse> {
   return reply.kind === "stream"
     ? { kind: "stream", events: finishEvents(reply.events, wanted, workshop) }
     : finishWhole(reply, wanted, workshop);
@@ -94,7 +94,7 @@ async function* finishEvents(
 }
 
 /** What comes beyond what was asked for is in the account, and goes no further. */
-export function upTo(most: number, reply: ImageReply): ImageReply {
+export function upTo(most: number, reply: ImageResponse): ImageResponse {
   return reply.kind === "stream" ? { kind: "stream", events: first(most, reply.events) } : reply;
 }
 
@@ -108,10 +108,10 @@ async function* first(most: number, events: AsyncIterable<ImageEvent>): AsyncGen
 }
 
 async function finishFrame(
-  frame: ImageFrame,
+  frame: StreamedImage,
   { finish, asked }: Wanted,
   workshop: Workshop,
-): Promise<ImageFrame> {
+): Promise<StreamedImage> {
   const { picture, flattened } = await converted(frame.image, { finish, asked }, workshop);
   const facts = await factsOf(picture, { asked, told: frame, flattened });
   if (frame.type === "completed")
@@ -121,15 +121,15 @@ async function finishFrame(
 }
 
 async function finishWhole(
-  reply: WholeReply,
+  reply: BufferedImageResponse,
   wanted: Wanted,
   workshop: Workshop,
-): Promise<WholeReply> {
+): Promise<BufferedImageResponse> {
   const { count, most, asked, finish } = wanted;
   const { facts: told } = reply;
   const results: ImageResult[] = [];
   const failures: unknown[] = [];
-  let facts: ImageFacts | undefined;
+  let facts: ImageMetadata | undefined;
   let seen = 0;
   // One after the other: each may be a large picture.
   for (const result of reply.results) {
@@ -169,17 +169,17 @@ async function finishWhole(
   };
 }
 
-interface Finished<P extends Picture> {
+interface Finished<P extends ImageContent> {
   readonly picture: P;
   /** The gateway has put it on white. */
   readonly flattened: boolean;
 }
 
 async function finished(
-  image: Picture,
+  image: ImageContent,
   wanted: Wanted,
   workshop: Workshop,
-): Promise<Finished<Picture>> {
+): Promise<Finished<ImageContent>> {
   const { finish, stream } = wanted;
   const { as, format, opaque } = finish;
   if (image.kind === "url") {

@@ -1,10 +1,10 @@
 /** Before any upstream is asked: how many, can anyone do it at all, and are the uploads what they should be. */
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { Call, Stage } from "../request/stage.ts";
-import type { EditQuery, GenerationQuery, ImageReply, Target } from "../upstream/contract.ts";
+import type { EditQuery, GenerationQuery, ImageResponse, Target } from "../upstream/contract.ts";
 
 export const countImages =
-  <Q extends GenerationQuery>(): Stage<Q, ImageReply> =>
+  <Q extends GenerationQuery>(): Stage<Q, ImageResponse> =>
   (next) =>
   (call) => {
     const { n } = call.query.options;
@@ -27,7 +27,7 @@ export interface PreflightOptions {
 }
 
 export const preflight =
-  <Q extends GenerationQuery>({ objects, checkEdit }: PreflightOptions): Stage<Q, ImageReply> =>
+  <Q extends GenerationQuery>({ objects, checkEdit }: PreflightOptions): Stage<Q, ImageResponse> =>
   (next) =>
   async (call) => {
     const why = call.route.targets.map((target) => objects(call, target));

@@ -1,5 +1,5 @@
 /** The seeds of several calls for one order: the same seed would make the same picture again. */
-import type { Rest } from "../upstream/contract.ts";
+import type { ExtraFields } from "../upstream/contract.ts";
 
 /**
  * How far seeds go, by how far the given one went: 31 bits, 32, or all that JSON has. One less than that, as Stability stops
@@ -11,7 +11,7 @@ const ends = [2 ** 31 - 1, 2 ** 32 - 1, Number.MAX_SAFE_INTEGER];
  * `before`: for how many pictures others were asked already. A call for several takes as many seeds as pictures, one after
  * the other. What is below zero means "by chance" (-1), and is left as it is.
  */
-export function seedAfter(rest: Rest, before: number): Rest {
+export function seedAfter(rest: ExtraFields, before: number): ExtraFields {
   const { seed } = rest;
   // Forms have no numbers.
   const isText = typeof seed === "string" && /^\d{1,15}$/.test(seed);

@@ -4,18 +4,18 @@ import { toFault } from "../request/error-response.ts";
 import { invalidResponse } from "../request/invalid-response.ts";
 import type { Call, Stage } from "../request/stage.ts";
 import type {
+  BufferedImageResponse,
   GenerationQuery,
   ImageEvent,
-  ImageFrame,
-  ImageReply,
+  ImageResponse,
   ImageResult,
-  WholeReply,
+  StreamedImage,
 } from "../upstream/contract.ts";
 import { sharesOf, sumOf } from "./image-usage.ts";
 import { missingFor } from "./missing-images.ts";
 
 export const asAsked =
-  <Q extends GenerationQuery>(): Stage<Q, ImageReply> =>
+  <Q extends GenerationQuery>(): Stage<Q, ImageResponse> =>
   (next) =>
   async (call) => {
     // At once: while an upstream that does not stream is drawing, the caller hears that it goes on.
@@ -26,7 +26,7 @@ export const asAsked =
 
 /** As many finished pictures as were asked for, or a failure at the end that says how many are missing. */
 async function* toFrames<Q extends GenerationQuery>(
-  ask: () => Promise<ImageReply>,
+  ask: () => Promise<ImageResponse>,
   { query, trip }: Call<Q>,
 ): AsyncGenerator<ImageEvent> {
   const { n: asked = 1 } = query.options;
@@ -55,7 +55,7 @@ const short = (missing: number, asked: number, error: unknown): unknown =>
       )
     : error;
 
-async function* framesIn(reply: ImageReply): AsyncGenerator<ImageFrame> {
+async function* framesIn(reply: ImageResponse): AsyncGenerator<StreamedImage> {
   if (reply.kind === "whole") yield* framesOf(reply);
   else {
     for await (const event of reply.events) {
@@ -65,7 +65,7 @@ async function* framesIn(reply: ImageReply): AsyncGenerator<ImageFrame> {
   }
 }
 
-function* framesOf(reply: WholeReply): Generator<ImageFrame> {
+function* framesOf(reply: BufferedImageResponse): Generator<StreamedImage> {
   // One response has one usage, and every event must have one: together they say the same.
   const shares = reply.usage && sharesOf(reply.usage, reply.results.length);
   for (const [at, { image, rest, revised_prompt }] of reply.results.entries()) {
@@ -86,9 +86,9 @@ function* framesOf(reply: WholeReply): Generator<ImageFrame> {
 async function gather<Q extends GenerationQuery>(
   events: AsyncIterable<ImageEvent>,
   { query, trip, signal }: Call<Q>,
-): Promise<WholeReply> {
+): Promise<BufferedImageResponse> {
   const results: ImageResult[] = [];
-  let whole: Omit<WholeReply, "kind" | "results"> = { facts: {} };
+  let whole: Omit<BufferedImageResponse, "kind" | "results"> = { facts: {} };
   let failure: unknown;
   try {
     for await (const event of events) {

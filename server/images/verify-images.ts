@@ -1,9 +1,9 @@
 /** Verifies an image response: every image is an image or a link, and a stream ends with a completed image. */
 import { invalidResponse } from "../request/invalid-response.ts";
-import type { ImageEvent, ImageReply, Picture } from "../upstream/contract.ts";
+import type { ImageContent, ImageEvent, ImageResponse } from "../upstream/contract.ts";
 import { typeOf } from "./image-head.ts";
 
-export function verifyImages(reply: ImageReply): ImageReply {
+export function verifyImages(reply: ImageResponse): ImageResponse {
   if (reply.kind === "stream") return { kind: "stream", events: verifyEvents(reply.events) };
   if (reply.results.length === 0) throw invalidResponse("no picture");
   for (const result of reply.results) checkPicture(result.image);
@@ -23,7 +23,7 @@ async function* verifyEvents(events: AsyncIterable<ImageEvent>): AsyncIterable<I
   if (completed === 0) throw invalidResponse("the stream ended before the picture was complete");
 }
 
-function checkPicture(image: Picture): void {
+function checkPicture(image: ImageContent): void {
   if (image.kind === "url") {
     if (!/^(https?:\/\/|data:image\/)/.test(image.url))
       throw invalidResponse("a link that is not a link");

@@ -3,15 +3,15 @@
  * number must not use up a month's budget. What cannot be is left out, and is then unknown; nobody makes another up.
  */
 import type {
+  BufferedImageResponse,
   EditQuery,
   EmbeddingInput,
   EmbeddingsQuery,
-  EmbeddingsReply,
+  EmbeddingsResponse,
   GenerationQuery,
   ImageEvent,
-  ImageReply,
+  ImageResponse,
   ImageUsage,
-  WholeReply,
 } from "../upstream/contract.ts";
 
 /** For the log. */
@@ -31,10 +31,10 @@ const perToken = 16;
 
 /** `call` is handed on as it is: most calls have nothing to tell, and need no function made for it. */
 export function believedEmbeddings<C extends { readonly query: Pick<EmbeddingsQuery, "input"> }>(
-  reply: EmbeddingsReply,
+  reply: EmbeddingsResponse,
   call: C,
   onDisbelieved: (call: C, told: Disbelieved) => void,
-): EmbeddingsReply {
+): EmbeddingsResponse {
   const told = reply.usage?.inputTokens;
   // Nearly all calls go no further than this.
   if (told === undefined || (told >= 0 && told <= aroundText)) return reply;
@@ -69,10 +69,10 @@ const perDrawn = 65_536;
 const dollarsPerPicture = 10;
 
 export function believedImages(
-  reply: ImageReply,
+  reply: ImageResponse,
   query: GenerationQuery | EditQuery,
   onDisbelieved: OnDisbelieved,
-): ImageReply {
+): ImageResponse {
   return reply.kind === "stream"
     ? { kind: "stream", events: believedEvents(reply.events, query, onDisbelieved) }
     : believedWhole(reply, query, onDisbelieved);
@@ -95,10 +95,10 @@ async function* believedEvents(
 }
 
 export function believedWhole(
-  reply: WholeReply,
+  reply: BufferedImageResponse,
   query: GenerationQuery | EditQuery,
   onDisbelieved: OnDisbelieved,
-): WholeReply {
+): BufferedImageResponse {
   const { usage, cost, ...rest } = reply;
   const pictures = Math.max(1, reply.results.length, query.options.n ?? 1);
   const most = pictures * dollarsPerPicture;

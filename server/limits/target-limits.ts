@@ -8,7 +8,7 @@ import { GatewayError } from "../lib/gateway-error.ts";
 import { pause } from "../lib/sleep.ts";
 import type { Usage } from "../request/operation.ts";
 import type { Call, Stage } from "../request/stage.ts";
-import type { EmbeddingsReply, ImageEvent, ImageReply } from "../upstream/contract.ts";
+import type { EmbeddingsResponse, ImageEvent, ImageResponse } from "../upstream/contract.ts";
 import type { Admission } from "./admission.ts";
 import type { Demand, Scope } from "./limit-scope.ts";
 import { correct, none, take } from "./limiter.ts";
@@ -23,7 +23,7 @@ export interface KeepWithinOptions {
   readonly waitMs: { readonly embedding: number; readonly image: number };
 }
 
-type Reply = EmbeddingsReply | ImageReply;
+type Reply = EmbeddingsResponse | ImageResponse;
 
 export const keepWithin =
   <Q extends Asked, A extends Reply>(options: KeepWithinOptions): Stage<Q, A> =>

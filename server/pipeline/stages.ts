@@ -21,21 +21,21 @@ import { note } from "../routing/routing-steps.ts";
 import { targetLine, targetRoom } from "../routing/target-capacity.ts";
 import type { Roster } from "../routing/target-registry.ts";
 import { untilEnd } from "../routing/until-end.ts";
-import type { Reach } from "../upstream/client.ts";
+import type { UpstreamClient } from "../upstream/client.ts";
 import type {
   EditQuery,
   EmbeddingsQuery,
-  EmbeddingsReply,
+  EmbeddingsResponse,
   GenerationQuery,
-  ImageReply,
+  ImageResponse,
   Target,
 } from "../upstream/contract.ts";
 import { type CheckOptions, checkEmbeddings, checkImages } from "./verify-stage.ts";
 
 export interface Stacks {
-  readonly embeddings: Answering<EmbeddingsQuery, EmbeddingsReply>;
-  readonly generations: Send<GenerationQuery, ImageReply>;
-  readonly edits: Send<EditQuery, ImageReply>;
+  readonly embeddings: Answering<EmbeddingsQuery, EmbeddingsResponse>;
+  readonly generations: Send<GenerationQuery, ImageResponse>;
+  readonly edits: Send<EditQuery, ImageResponse>;
 }
 
 export interface EmbeddingStages extends CheckOptions {
@@ -51,7 +51,7 @@ export interface EmbeddingStages extends CheckOptions {
 }
 
 export const embeddingsStack = (
-  reach: Reach["embeddings"],
+  reach: UpstreamClient["embeddings"],
   {
     traits,
     memory,
@@ -62,7 +62,7 @@ export const embeddingsStack = (
     strayed,
     onDisbelieved,
   }: EmbeddingStages,
-): Answering<EmbeddingsQuery, EmbeddingsReply> => {
+): Answering<EmbeddingsQuery, EmbeddingsResponse> => {
   const learned = learn(traits);
   const canDo = ableTo(learned.traits);
   const able = (call: Call<EmbeddingsQuery>, target: Target): boolean =>
@@ -93,7 +93,7 @@ export const embeddingsStack = (
 
 export interface ImageStages extends CheckOptions {
   readonly tools: PictureTools;
-  readonly moderation: Reach["moderation"];
+  readonly moderation: UpstreamClient["moderation"];
   /** By a question that costs nothing. */
   readonly isThere: (target: Target) => Promise<boolean>;
   readonly roster: Roster;
@@ -101,7 +101,7 @@ export interface ImageStages extends CheckOptions {
 }
 
 export const imageStacks = (
-  reach: Pick<Reach, "generations" | "edits">,
+  reach: Pick<UpstreamClient, "generations" | "edits">,
   { tools, moderation, isThere, roster, limits, onDisbelieved }: ImageStages,
 ): Pick<Stacks, "generations" | "edits"> => {
   const objects = objection(tools.traits);
@@ -115,7 +115,7 @@ export const imageStacks = (
     moderate<Q>({ ask: moderation, limits, expectSomebody }),
     asAsked<Q>(),
     complete<Q>(),
-    schedule<Q, ImageReply>({
+    schedule<Q, ImageResponse>({
       roster,
       able: (call, target) => isAble(objects, call, target),
       priceOf: picturePrice,
@@ -126,7 +126,7 @@ export const imageStacks = (
     }),
     draw<Q>(tools),
     checkImages<Q>({ onDisbelieved }),
-    keepWithin<Q, ImageReply>(limits),
+    keepWithin<Q, ImageResponse>(limits),
   ];
   return {
     generations: through(stages<GenerationQuery>(), (call) =>

@@ -12,9 +12,9 @@ import { invalidResponse } from "../request/invalid-response.ts";
 import type { Call, Stage } from "../request/stage.ts";
 import type {
   EmbeddingsQuery,
-  EmbeddingsReply,
+  EmbeddingsResponse,
   GenerationQuery,
-  ImageReply,
+  ImageResponse,
   Target,
 } from "../upstream/contract.ts";
 
@@ -29,7 +29,7 @@ export interface VectorCheckOptions extends CheckOptions {
 }
 
 export const checkEmbeddings =
-  ({ onDisbelieved, strayed }: VectorCheckOptions): Stage<EmbeddingsQuery, EmbeddingsReply> =>
+  ({ onDisbelieved, strayed }: VectorCheckOptions): Stage<EmbeddingsQuery, EmbeddingsResponse> =>
   (next) =>
   (call) =>
     next(call).then((reply) => {
@@ -44,7 +44,7 @@ export const checkEmbeddings =
     });
 
 export const checkImages =
-  <Q extends GenerationQuery>({ onDisbelieved }: CheckOptions): Stage<Q, ImageReply> =>
+  <Q extends GenerationQuery>({ onDisbelieved }: CheckOptions): Stage<Q, ImageResponse> =>
   (next) =>
   async (call) =>
     believedImages(verified(await next(call)), call.query, (told) => {
@@ -53,5 +53,5 @@ export const checkImages =
     });
 
 /** Of several, each is looked at by itself when it is finished: one that is none does not take the others along. */
-const verified = (reply: ImageReply): ImageReply =>
+const verified = (reply: ImageResponse): ImageResponse =>
   reply.kind === "whole" && reply.results.length > 1 ? reply : verifyImages(reply);

@@ -1,5 +1,5 @@
 /** How much a call asks for, against how much a target can take: inputs, tokens, bytes. */
-import type { EmbeddingInput, EmbeddingTraits } from "../upstream/contract.ts";
+import type { EmbeddingCapabilities, EmbeddingInput } from "../upstream/contract.ts";
 
 export interface Load {
   readonly items: number;
@@ -10,7 +10,7 @@ export interface Load {
 }
 
 /** What all of these can take. Infinity where none says. */
-export function limitsOf(all: readonly EmbeddingTraits[]): Load {
+export function limitsOf(all: readonly EmbeddingCapabilities[]): Load {
   let [items, tokens, bytes] = [Infinity, Infinity, Infinity];
   for (const { maxItems, maxTokens = Infinity, maxBytes = Infinity } of all) {
     items = Math.min(items, maxItems);

@@ -1,9 +1,9 @@
 /** A streamed answer is over when its last piece has come: only then is it known whether the target served. */
 
 import { hungUp } from "../request/deadline.ts";
-import type { ImageEvent, ImageReply } from "../upstream/contract.ts";
+import type { ImageEvent, ImageResponse } from "../upstream/contract.ts";
 
-export function untilEnd(reply: ImageReply, end: (failure?: unknown) => void): ImageReply {
+export function untilEnd(reply: ImageResponse, end: (failure?: unknown) => void): ImageResponse {
   if (reply.kind === "stream") return { kind: "stream", events: watched(reply.events, end) };
   end();
   return reply;

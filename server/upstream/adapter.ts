@@ -5,17 +5,17 @@ import type { GatewayError } from "../lib/gateway-error.ts";
 import type { Scratch } from "../lib/request-temp.ts";
 import type {
   EditQuery,
+  EmbeddingCapabilities,
   EmbeddingsQuery,
-  EmbeddingsReply,
-  EmbeddingTraits,
+  EmbeddingsResponse,
   GenerationQuery,
-  ImageReply,
+  ImageResponse,
   Target,
   Upstream,
 } from "./contract.ts";
-import type { ImageTraits } from "./image-capabilities.ts";
+import type { ImageCapabilities } from "./image-capabilities.ts";
 
-export interface WireRequest {
+export interface UpstreamRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   /** Absent for a question without a body, which is asked with GET. */
@@ -35,7 +35,7 @@ export interface StreamedBody {
 }
 
 /** An upstream's answer whose body has not been read. */
-export interface WireReply {
+export interface UpstreamResponse {
   readonly status: number;
   readonly headers: Pick<Headers, "get" | "has">;
   /** False: its headers do not say that a rate limit is used up. Absent: they have to be read to know. */
@@ -50,31 +50,31 @@ export interface WireReply {
   chunks(): AsyncIterable<Uint8Array>;
 }
 
-export interface WireQuestion<Q, A> {
-  toUpstream(query: Q, target: Target): WireRequest;
-  fromUpstream(reply: WireReply, query: Q, target: Target): Promise<A> | A;
+export interface EndpointAdapter<Q, A> {
+  toUpstream(query: Q, target: Target): UpstreamRequest;
+  fromUpstream(reply: UpstreamResponse, query: Q, target: Target): Promise<A> | A;
 }
 
-export interface EmbeddingsQuestion extends WireQuestion<EmbeddingsQuery, EmbeddingsReply> {
-  traits(target: Target): EmbeddingTraits;
+export interface EmbeddingsAdapter extends EndpointAdapter<EmbeddingsQuery, EmbeddingsResponse> {
+  traits(target: Target): EmbeddingCapabilities;
 }
 
 /** A question about pictures. An upstream that draws for a while may say so, and is asked again. */
-export interface PictureQuestion<Q extends GenerationQuery> {
-  toUpstream(query: Q, target: Target): WireRequest;
+export interface ImageAdapter<Q extends GenerationQuery> {
+  toUpstream(query: Q, target: Target): UpstreamRequest;
   /** Reads the answer to the question, and the answers to the questions whether it is done. */
   fromUpstream(
-    reply: WireReply,
-    asked: Asked<Q>,
-  ): Promise<ImageReply | Pending> | ImageReply | Pending;
+    reply: UpstreamResponse,
+    asked: ImageRequestContext<Q>,
+  ): Promise<ImageResponse | PendingJob> | ImageResponse | PendingJob;
   /** A question about how far a call is that has not been answered yet, and the preview in its answer, in base64. */
   readonly watch?: {
-    toUpstream(query: Q, target: Target): WireRequest;
-    fromUpstream(reply: WireReply): Promise<string | undefined>;
+    toUpstream(query: Q, target: Target): UpstreamRequest;
+    fromUpstream(reply: UpstreamResponse): Promise<string | undefined>;
   };
 }
 
-export interface Asked<Q extends GenerationQuery> {
+export interface ImageRequestContext<Q extends GenerationQuery> {
   readonly query: Q;
   readonly target: Target;
   /** Where large parts of the answer are put. */
@@ -82,26 +82,26 @@ export interface Asked<Q extends GenerationQuery> {
 }
 
 /** A question whether a prompt may be drawn. */
-export interface ModerationQuestion {
-  toUpstream(prompt: string, target: Target): WireRequest;
-  fromUpstream(reply: WireReply): Promise<Moderated>;
+export interface ModerationAdapter {
+  toUpstream(prompt: string, target: Target): UpstreamRequest;
+  fromUpstream(reply: UpstreamResponse): Promise<ModerationResult>;
 }
 
-export interface Moderated {
+export interface ModerationResult {
   readonly flagged: boolean;
   /** Why, in the upstream's words. */
   readonly categories: readonly string[];
 }
 
 /** Not done yet. */
-export interface Pending {
+export interface PendingJob {
   readonly kind: "pending";
   /** How to ask whether it is done. Absent in the answer to such a question: as before. */
-  readonly poll?: WireRequest;
+  readonly poll?: UpstreamRequest;
   /** What it will cost, in US dollars, where that is told beforehand. */
   readonly cost?: number;
   /** Tells the upstream that nobody waits any more. */
-  readonly cancel?: WireRequest;
+  readonly cancel?: UpstreamRequest;
   /** What there is to see so far, in base64. */
   readonly preview?: string;
   /** When to ask, where the upstream says so. */
@@ -111,11 +111,13 @@ export interface Pending {
 /** A credential that must be fetched first and lasts for a while. `tokens.ts` keeps it and renews it in time. */
 export interface TokenExchange {
   /** `now`: Unix milliseconds. */
-  toUpstream(upstream: Upstream, now: number): WireRequest;
-  fromUpstream(reply: WireReply): Promise<{ readonly token: string; readonly lastsMs: number }>;
+  toUpstream(upstream: Upstream, now: number): UpstreamRequest;
+  fromUpstream(
+    reply: UpstreamResponse,
+  ): Promise<{ readonly token: string; readonly lastsMs: number }>;
 }
 
-export interface FaultContext {
+export interface ErrorContext {
   readonly target: Target;
   /** The public id, to be named instead of the target's own. */
   readonly model: string;
@@ -123,23 +125,23 @@ export interface FaultContext {
 
 export interface Adapter {
   readonly name: string;
-  readonly embeddings?: EmbeddingsQuestion;
-  readonly generations?: PictureQuestion<GenerationQuery>;
-  readonly edits?: PictureQuestion<EditQuery>;
+  readonly embeddings?: EmbeddingsAdapter;
+  readonly generations?: ImageAdapter<GenerationQuery>;
+  readonly edits?: ImageAdapter<EditQuery>;
   /** What a target can draw. There where one of the two above is. */
-  readonly pictures?: (target: Target, operation: "generations" | "edits") => ImageTraits;
-  readonly moderations?: ModerationQuestion;
+  readonly pictures?: (target: Target, operation: "generations" | "edits") => ImageCapabilities;
+  readonly moderations?: ModerationAdapter;
   /** Its token goes into the `authorization` header of every call. Undefined for an upstream that needs none. */
   readonly token?: (upstream: Upstream) => TokenExchange | undefined;
   /** The last touch, where the bytes of the request and the time are part of the proof. `now`: Unix milliseconds. */
-  readonly sign?: (request: WireRequest, upstream: Upstream, now: number) => WireRequest;
+  readonly sign?: (request: UpstreamRequest, upstream: Upstream, now: number) => UpstreamRequest;
   /** The same where the body is streamed: its bytes must be read first. Absent: `sign` takes it as it is. */
   readonly signStreamed?: (
-    request: WireRequest,
+    request: UpstreamRequest,
     upstream: Upstream,
     now: number,
-  ) => Promise<WireRequest>;
+  ) => Promise<UpstreamRequest>;
   /** A question that costs nothing and shows whether the key is taken. Absent: OpenAI's list of models. */
-  readonly probe?: (upstream: Upstream) => WireRequest;
-  fault(reply: WireReply, context: FaultContext): Promise<GatewayError>;
+  readonly probe?: (upstream: Upstream) => UpstreamRequest;
+  fault(reply: UpstreamResponse, context: ErrorContext): Promise<GatewayError>;
 }

@@ -4,51 +4,56 @@ import type { Scratch } from "../lib/request-temp.ts";
 import type { Signal } from "../lib/signal.ts";
 import type {
   Adapter,
-  FaultContext,
-  Moderated,
-  PictureQuestion,
-  WireReply,
-  WireRequest,
+  ErrorContext,
+  ImageAdapter,
+  ModerationResult,
+  UpstreamRequest,
+  UpstreamResponse,
 } from "./adapter.ts";
 import { saidInside } from "./adapters/wire/refusal-inside.ts";
 import type {
   EditQuery,
+  EmbeddedModel,
+  EmbeddingCapabilities,
   EmbeddingsQuery,
-  EmbeddingsReply,
-  EmbeddingTraits,
-  Engine,
+  EmbeddingsResponse,
   GenerationQuery,
-  ImageReply,
+  ImageResponse,
   Target,
 } from "./contract.ts";
 import { createTokens } from "./credentials/token-cache.ts";
-import { type ImageTraits, openPictures } from "./image-capabilities.ts";
+import { type ImageCapabilities, unrestrictedImages } from "./image-capabilities.ts";
 import { type Ask, draw } from "./poll-job.ts";
 import { createLimitWatch, type OnSpent } from "./rate-limit-signal.ts";
 import type { Send } from "./transport/send.ts";
 
 /** `scratch`: where large parts of an answer are put. */
-type Drawn<Q> = (query: Q, target: Target, signal: Signal, scratch: Scratch) => Promise<ImageReply>;
+type Drawn<Q> = (
+  query: Q,
+  target: Target,
+  signal: Signal,
+  scratch: Scratch,
+) => Promise<ImageResponse>;
 
-export type Reach = {
-  readonly embeddings: NonNullable<Engine["embeddings"]>;
+export type UpstreamClient = {
+  readonly embeddings: NonNullable<EmbeddedModel["embeddings"]>;
   readonly generations: Drawn<GenerationQuery>;
   readonly edits: Drawn<EditQuery>;
   /** What a target's embeddings can take. */
-  readonly traits: (target: Target) => EmbeddingTraits;
+  readonly traits: (target: Target) => EmbeddingCapabilities;
   /** Whether a prompt for the public `model` may be drawn. */
   readonly moderation: (
     prompt: string,
     model: string,
     target: Target,
     signal: Signal,
-  ) => Promise<Moderated>;
+  ) => Promise<ModerationResult>;
   /** What a target can draw. */
   readonly pictures: NonNullable<Adapter["pictures"]>;
 };
 
 /** Models inside this machine look at what they are asked themselves, and say what they cannot do. */
-const insideTraits: EmbeddingTraits = {
+const insideTraits: EmbeddingCapabilities = {
   maxItems: 2048,
   base64: false,
   tokens: true,
@@ -57,19 +62,19 @@ const insideTraits: EmbeddingTraits = {
   normalised: true,
 };
 
-const { uncounted: _, ...heedful } = openPictures;
+const { uncounted: _, ...heedful } = unrestrictedImages;
 
 /** Of fields that are not OpenAI's, the drawing program knows one. */
-const insidePictures: ImageTraits = {
+const insidePictures: ImageCapabilities = {
   ...heedful,
   compresses: ["jpeg", "webp"],
   streams: true,
   extras: ["seed"],
 };
 
-export interface ReachOptions {
+export interface UpstreamClientOptions {
   readonly adapters: ReadonlyMap<string, Adapter>;
-  readonly engines: ReadonlyMap<string, Engine>;
+  readonly engines: ReadonlyMap<string, EmbeddedModel>;
   readonly send: Send;
   /** Unix milliseconds. */
   readonly now: () => number;
@@ -77,20 +82,26 @@ export interface ReachOptions {
   readonly onSpent?: OnSpent;
 }
 
-export function createReach({ adapters, engines, send, now, onSpent }: ReachOptions): Reach {
+export function createUpstreamClient({
+  adapters,
+  engines,
+  send,
+  now,
+  onSpent,
+}: UpstreamClientOptions): UpstreamClient {
   const tokens = createTokens({ send, now });
   const watch = onSpent && createLimitWatch(onSpent);
 
   /** Rejects and never throws. Few steps and no async function: what every call goes through must not add up. */
   const overWire = <A>(
     adapter: Adapter,
-    request: WireRequest,
-    context: FaultContext,
+    request: UpstreamRequest,
+    context: ErrorContext,
     signal: Signal,
-    take: (reply: WireReply) => A | Promise<A>,
+    take: (reply: UpstreamResponse) => A | Promise<A>,
   ): Promise<A> => {
     const { upstream } = context.target;
-    const ask = (proven: WireRequest): Promise<A> =>
+    const ask = (proven: UpstreamRequest): Promise<A> =>
       send(proven, signal).then((reply) => {
         // Some servers answer a POST with 201.
         if (reply.status >= 200 && reply.status <= 299) {
@@ -114,10 +125,10 @@ export function createReach({ adapters, engines, send, now, onSpent }: ReachOpti
     target: Target,
     signal: Signal,
     scratch: Scratch,
-  ): Promise<ImageReply> => {
+  ): Promise<ImageResponse> => {
     const adapter = adapters.get(target.upstream.kind);
     // The two differ in what they ask for, which is told by `operation`.
-    const question = adapter?.[operation] as PictureQuestion<Q> | undefined;
+    const question = adapter?.[operation] as ImageAdapter<Q> | undefined;
     if (!question || !adapter) return Promise.reject(unsupported(query.model));
     const context = { target, model: query.model };
     const ask: Ask = (request, until) =>
@@ -128,7 +139,7 @@ export function createReach({ adapters, engines, send, now, onSpent }: ReachOpti
   return {
     traits: (target) =>
       adapters.get(target.upstream.kind)?.embeddings?.traits(target) ?? insideTraits,
-    embeddings: (query: EmbeddingsQuery, target, signal): Promise<EmbeddingsReply> => {
+    embeddings: (query: EmbeddingsQuery, target, signal): Promise<EmbeddingsResponse> => {
       const engine = engines.get(target.upstream.kind);
       if (engine?.embeddings) return engine.embeddings(query, target, signal);
       const adapter = adapters.get(target.upstream.kind);

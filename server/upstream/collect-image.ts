@@ -3,9 +3,9 @@ import { GatewayError } from "../lib/gateway-error.ts";
 import type { Scratch } from "../lib/request-temp.ts";
 import type { Held } from "../lib/spill-buffer.ts";
 import type { NamelessFile } from "../lib/unlinked-temp-file.ts";
-import type { Picture } from "./contract.ts";
+import type { ImageContent } from "./contract.ts";
 
-export type Gathered = Extract<Picture, { kind: "bytes" | "aside" }>;
+export type Gathered = Extract<ImageContent, { kind: "bytes" | "aside" }>;
 
 /** Up to so many bytes stay in memory. */
 const shortBytes = 128 * 1024;

@@ -2,7 +2,7 @@
  * Requests in which the vector of one input depends on the other inputs: late chunking, and models that embed a chunk in
  * the context of its document. No vector of such a request is right for the same text in another request.
  */
-import type { Rest } from "./contract.ts";
+import type { ExtraFields } from "./contract.ts";
 
 /**
  * Passthrough fields that make inputs depend on each other, whichever vendor has them: a gateway behind this one may
@@ -11,7 +11,7 @@ import type { Rest } from "./contract.ts";
 export const contextOptions = ["late_chunking"] as const;
 
 /** Any value but `false` may switch such a field on: the upstream decides what `"yes"` or `1` means. */
-export const asksForContext = (rest: Rest): boolean =>
+export const asksForContext = (rest: ExtraFields): boolean =>
   contextOptions.some((name) => rest[name] !== undefined && rest[name] !== false);
 
 /** voyageai 0.5.0, `contextualized_embed`; perplexityai 0.46.1, `contextualized_embeddings`. */

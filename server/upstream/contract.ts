@@ -9,10 +9,10 @@ import type { Limits } from "../lib/limits.ts";
 import type { Price } from "../lib/price.ts";
 import type { Aside } from "../lib/request-temp.ts";
 import type { Signal } from "../lib/signal.ts";
-import type { Purpose, PurposeTable } from "./task-type.ts";
+import type { TaskType, TaskTypeTable } from "./task-type.ts";
 import type { TokenizerName } from "./tokenizers.ts";
 
-export type Rest = Readonly<Record<string, unknown>>;
+export type ExtraFields = Readonly<Record<string, unknown>>;
 
 export interface Upstream {
   readonly id: string;
@@ -25,7 +25,7 @@ export interface Upstream {
   /** How much may be asked of it, over all its models. */
   readonly limits?: Limits;
   /** Adapter-specific settings, such as Azure's `apiVersion` or a local model's `path`. */
-  readonly options: Rest;
+  readonly options: ExtraFields;
 }
 
 /** One upstream's model behind a public model. */
@@ -62,13 +62,13 @@ export interface EmbeddingsQuery {
   readonly dimensions?: number;
   readonly user?: string;
   /** What the vectors are for, where the caller said so. */
-  readonly purpose?: Purpose;
+  readonly purpose?: TaskType;
   /** Fields the gateway does not act on, carried along untouched. */
-  readonly rest: Rest;
+  readonly rest: ExtraFields;
 }
 
 /** What one target can take. The stages see to it that no query asks for more. */
-export interface EmbeddingTraits {
+export interface EmbeddingCapabilities {
   /** The most inputs of one call. */
   readonly maxItems: number;
   /** The most tokens of all inputs of one call together. */
@@ -86,7 +86,7 @@ export interface EmbeddingTraits {
   /** Takes `user`. Absent: it has no such field. */
   readonly user?: boolean;
   /** How it wants to hear what vectors are for. `as-given`: as the caller says it. `indifferent`: its vectors serve all. */
-  readonly purposes: "as-given" | "indifferent" | PurposeTable;
+  readonly purposes: "as-given" | "indifferent" | TaskTypeTable;
   /** Its vectors have length 1. Absent: not known. */
   readonly normalised?: boolean;
 }
@@ -94,7 +94,7 @@ export interface EmbeddingTraits {
 /** What is encoded is base64 of packed little-endian float32. */
 export type Vector = string | EncodedVector | Float32Array | readonly number[];
 
-export interface EmbeddingsReply {
+export interface EmbeddingsResponse {
   /** In input order, one for each input. */
   readonly vectors: readonly Vector[];
   /** As reported by the upstream, 0 included. Absent where it reports none. */
@@ -127,7 +127,7 @@ export interface ImageOptions {
   readonly complexity?: string;
   readonly frame_count?: number;
   readonly frame_duration_ms?: number;
-  readonly svg?: Rest;
+  readonly svg?: ExtraFields;
   readonly input_fidelity?: string;
   readonly partial_images?: number;
 }
@@ -143,7 +143,7 @@ export interface GenerationQuery {
   readonly wanted?: string;
   /** Which of several calls for one order it is, from 1: for a target that draws the same each time unless it is told. */
   readonly part?: number;
-  readonly rest: Rest;
+  readonly rest: ExtraFields;
 }
 
 /** An uploaded file: in memory when small, on disk when not. `stream` and `bytes` may be called again. */
@@ -177,7 +177,7 @@ export interface EditQuery extends GenerationQuery {
 }
 
 /** What is true of the delivered pictures; absent where the upstream does not say. */
-export interface ImageFacts {
+export interface ImageMetadata {
   readonly size?: string;
   readonly quality?: string;
   readonly background?: string;
@@ -189,77 +189,77 @@ export interface ImageUsage {
   readonly total_tokens: number;
   readonly input_tokens: number;
   readonly output_tokens: number;
-  readonly input_tokens_details?: Rest;
-  readonly output_tokens_details?: Rest;
+  readonly input_tokens_details?: ExtraFields;
+  readonly output_tokens_details?: ExtraFields;
 }
 
 /** A picture: base64 as the upstream sent it, or raw bytes, or on disk, or a link. */
-export type Picture =
+export type ImageContent =
   | { readonly kind: "base64"; readonly base64: string }
   | { readonly kind: "bytes"; readonly bytes: Uint8Array }
   | { readonly kind: "aside"; readonly aside: Aside }
   | { readonly kind: "url"; readonly url: string };
 
 /** One that is here, wherever it lies. */
-export type HeldPicture = Exclude<Picture, { kind: "url" }>;
+export type LoadedImage = Exclude<ImageContent, { kind: "url" }>;
 
 export interface ImageResult {
-  readonly image: Picture;
+  readonly image: ImageContent;
   readonly revised_prompt?: string;
   /** It came as a link that could not be handed on, and the client asked for no form: it leaves as a link of ours. */
   readonly linked?: true;
   /** Other members of the upstream's `data[]` entry. */
-  readonly rest?: Rest;
+  readonly rest?: ExtraFields;
 }
 
 /** One piece of a streamed answer. */
 export type ImageEvent =
-  | ImageFrame
+  | StreamedImage
   /** An upstream that does not stream ends so, after whatever previews it gave. */
-  | { readonly type: "whole"; readonly reply: WholeReply };
+  | { readonly type: "whole"; readonly reply: BufferedImageResponse };
 
-export interface ImageFrame extends ImageFacts {
+export interface StreamedImage extends ImageMetadata {
   readonly type: "partial" | "completed";
-  readonly image: HeldPicture;
+  readonly image: LoadedImage;
   readonly created?: number;
   /** Of a partial: 0, 1, 2 … */
   readonly index?: number;
   /** Of a completed picture. */
   readonly usage?: ImageUsage;
-  readonly rest?: Rest;
+  readonly rest?: ExtraFields;
 }
 
-export interface WholeReply {
+export interface BufferedImageResponse {
   readonly kind: "whole";
   readonly results: readonly ImageResult[];
   /** How many were made and so paid for, where not all of them are handed over. */
   readonly drawn?: number;
   /** Unix seconds. */
   readonly created?: number;
-  readonly facts: ImageFacts;
+  readonly facts: ImageMetadata;
   readonly usage?: ImageUsage;
   /** What the upstream itself says that this call cost, in US dollars. */
   readonly cost?: number;
   /** Other members of the upstream's answer. */
-  readonly rest?: Rest;
+  readonly rest?: ExtraFields;
 }
 
-export type ImageReply =
-  | WholeReply
+export type ImageResponse =
+  | BufferedImageResponse
   | { readonly kind: "stream"; readonly events: AsyncIterable<ImageEvent> };
 
 /** An upstream inside this machine. A missing capability is a missing key. */
-export interface Engine {
+export interface EmbeddedModel {
   readonly embeddings?: (
     query: EmbeddingsQuery,
     target: Target,
     signal: Signal,
-  ) => Promise<EmbeddingsReply>;
+  ) => Promise<EmbeddingsResponse>;
   readonly generations?: (
     query: GenerationQuery,
     target: Target,
     signal: Signal,
-  ) => Promise<ImageReply>;
-  readonly edits?: (query: EditQuery, target: Target, signal: Signal) => Promise<ImageReply>;
+  ) => Promise<ImageResponse>;
+  readonly edits?: (query: EditQuery, target: Target, signal: Signal) => Promise<ImageResponse>;
   close?(): Promise<void>;
 }

@@ -4,7 +4,7 @@ import type { ImageOptions } from "./contract.ts";
 /** Two options have rules of their own: how many, and how large. */
 export type OptionName = Exclude<keyof ImageOptions, "n" | "size">;
 
-export interface ImageTraits {
+export interface ImageCapabilities {
   /** The most pictures of one call; more are made by several calls. */
   readonly maxImages: number;
   /** Options it understands, by OpenAI's names, with the values it knows. What is not here it has not. */
@@ -13,7 +13,7 @@ export interface ImageTraits {
    * Options and values that are not among `takes` and are sent to it all the same, because the evidence against them is not
    * its vendor's own: a third party's report, or the vendor's silence. The upstream decides.
    */
-  readonly contested?: ImageTraits["takes"];
+  readonly contested?: ImageCapabilities["takes"];
   readonly sizes: Sizes;
   /**
    * Where it takes `output_compression`: the formats with which it does. Without a format it makes another one. Absent: not
@@ -35,7 +35,7 @@ export interface ImageTraits {
   /** Fields beyond OpenAI's that it knows. Others are left out, and that is told. Absent: all go along, and it decides. */
   readonly extras?: readonly string[];
   /** How it edits. Absent: it does not. */
-  readonly edits?: EditTraits;
+  readonly edits?: EditCapabilities;
 }
 
 export type Sizes =
@@ -62,7 +62,7 @@ export interface SizeRule {
   readonly maxRatio?: number;
 }
 
-export interface EditTraits {
+export interface EditCapabilities {
   /** The most pictures that go into one edit. */
   readonly maxImages: number;
   /**
@@ -92,7 +92,7 @@ export interface EditTraits {
 }
 
 /** Of a model that nobody knows: whatever is asked for goes along, and it says itself what it cannot do. */
-export const openPictures: ImageTraits = {
+export const unrestrictedImages: ImageCapabilities = {
   maxImages: 10,
   takes: Object.fromEntries(
     (

@@ -4,14 +4,14 @@ import { unheard } from "../lib/ignore-rejection.ts";
 import type { Scratch } from "../lib/request-temp.ts";
 import type { Signal } from "../lib/signal.ts";
 import { pause } from "../lib/sleep.ts";
-import type { Pending, PictureQuestion, WireReply, WireRequest } from "./adapter.ts";
-import type { GenerationQuery, ImageEvent, ImageReply, Target } from "./contract.ts";
+import type { ImageAdapter, PendingJob, UpstreamRequest, UpstreamResponse } from "./adapter.ts";
+import type { GenerationQuery, ImageEvent, ImageResponse, Target } from "./contract.ts";
 
 /** Sends one question of a call with whatever proves that we may ask it. Rejects with a fault for what is no answer. */
-export type Ask = (request: WireRequest, signal: Signal) => Promise<WireReply>;
+export type Ask = (request: UpstreamRequest, signal: Signal) => Promise<UpstreamResponse>;
 
 export interface Drawing<Q extends GenerationQuery> {
-  readonly question: PictureQuestion<Q>;
+  readonly question: ImageAdapter<Q>;
   readonly query: Q;
   readonly target: Target;
   readonly signal: Signal;
@@ -25,7 +25,7 @@ const lateMs = 3000;
 /** A picture that is being made is worth asking for again, even if some of the questions fail. */
 const patience = 8;
 
-export async function draw<Q extends GenerationQuery>(drawing: Drawing<Q>): Promise<ImageReply> {
+export async function draw<Q extends GenerationQuery>(drawing: Drawing<Q>): Promise<ImageResponse> {
   const { question, query, target, signal, scratch, ask } = drawing;
   const asking = ask(question.toUpstream(query, target), signal).then((reply) =>
     question.fromUpstream(reply, { query, target, scratch }),
@@ -45,7 +45,7 @@ export async function draw<Q extends GenerationQuery>(drawing: Drawing<Q>): Prom
 /** Previews as they come, then the picture. Whoever leaves early tells the upstream that nobody waits. */
 async function* awaited<Q extends GenerationQuery>(
   drawing: Drawing<Q>,
-  first: Pending,
+  first: PendingJob,
 ): AsyncGenerator<ImageEvent> {
   const { question, query, target, signal, scratch, ask } = drawing;
   let pending = first;
@@ -64,7 +64,7 @@ async function* awaited<Q extends GenerationQuery>(
       await pause((failures === 0 ? pending.afterMs : undefined) ?? waitMs, signal);
       waitMs = Math.min(waitMs * 1.25, lateMs);
       if (!pending.poll) throw new GatewayError("internal", "Nobody said how to ask again.");
-      let reply: WireReply;
+      let reply: UpstreamResponse;
       try {
         reply = await ask(pending.poll, signal);
         failures = 0;
@@ -88,7 +88,7 @@ async function* awaited<Q extends GenerationQuery>(
   }
 }
 
-function giveUp<Q extends GenerationQuery>({ ask }: Drawing<Q>, { cancel }: Pending): void {
+function giveUp<Q extends GenerationQuery>({ ask }: Drawing<Q>, { cancel }: PendingJob): void {
   if (!cancel) return;
   const { signal } = new AbortController();
   // A courtesy: whether it is heard changes nothing for us.
@@ -115,8 +115,8 @@ const wanted = ({ options }: GenerationQuery): number => options.partial_images 
 /** While the upstream works on its one answer, another question shows how far it is. */
 async function* watched<Q extends GenerationQuery>(
   { query, target, signal, ask }: Drawing<Q>,
-  watch: NonNullable<PictureQuestion<Q>["watch"]>,
-  asking: Promise<ImageReply | Pending>,
+  watch: NonNullable<ImageAdapter<Q>["watch"]>,
+  asking: Promise<ImageResponse | PendingJob>,
 ): AsyncGenerator<ImageEvent> {
   let shown = "";
   for (let previews = 0; previews < wanted(query); ) {

@@ -1,6 +1,6 @@
 /** Is an upstream there, and does it take our key? Asks for its list of models, which costs nothing anywhere. */
 import { GatewayError } from "../lib/gateway-error.ts";
-import type { WireRequest } from "./adapter.ts";
+import type { UpstreamRequest } from "./adapter.ts";
 import { adapters } from "./adapters/index.ts";
 import { bearer } from "./adapters/wire/headers.ts";
 import type { Upstream } from "./contract.ts";
@@ -53,7 +53,7 @@ export async function probe(
 export const answers = ({ ok, status }: Probe): boolean =>
   ok || (status !== undefined && status < 500 && status !== 429);
 
-function listOfModels(upstream: Upstream): WireRequest {
+function listOfModels(upstream: Upstream): UpstreamRequest {
   const baseUrl = upstream.baseUrl ?? kinds.get(upstream.kind)?.baseUrl ?? "";
   return { url: `${baseUrl}/models`, headers: bearer(upstream) };
 }

@@ -3,7 +3,7 @@
  * alone than asked until it says no. Every answer is looked at, because the first that says so may come at any time:
  * vendors limit each model by itself, and others may use the same account. Our own client has seen it in passing.
  */
-import type { WireReply } from "./adapter.ts";
+import type { UpstreamResponse } from "./adapter.ts";
 import { spentMs } from "./adapters/wire/rate-limit-reset.ts";
 import type { Target } from "./contract.ts";
 
@@ -12,7 +12,7 @@ export type OnSpent = (target: Target, waitMs: number) => void;
 
 export const createLimitWatch =
   (onSpent: OnSpent) =>
-  (reply: WireReply, target: Target): void => {
+  (reply: UpstreamResponse, target: Target): void => {
     if (reply.seemsSpent === false) return;
     const waitMs = spentMs(reply.headers);
     if (waitMs !== undefined) onSpent(target, waitMs);

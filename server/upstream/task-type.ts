@@ -3,7 +3,7 @@
  * `input_type: search_query` (Cohere), `task_type: RETRIEVAL_QUERY` (Gemini), `task: retrieval.query` (Jina) are one.
  */
 
-export type Meaning =
+export type Task =
   | "query"
   | "document"
   | "similarity"
@@ -14,27 +14,27 @@ export type Meaning =
   | "fact";
 
 /** The fields callers say it in. */
-export const purposeFields = ["input_type", "task_type", "task"] as const;
+export const taskTypeFields = ["input_type", "task_type", "task"] as const;
 
-export interface Purpose {
-  readonly field: (typeof purposeFields)[number];
+export interface TaskType {
+  readonly field: (typeof taskTypeFields)[number];
   readonly given: string;
   /** Absent for a word that nobody here knows: only those who know it themselves may get it. */
-  readonly meaning?: Meaning;
+  readonly meaning?: Task;
   /** Other fields that said the same. */
   readonly also?: readonly string[];
 }
 
 /** A vendor's own words. What it has no word for, it cannot do. */
-export interface PurposeTable {
+export interface TaskTypeTable {
   readonly field: string;
-  readonly words: Readonly<Partial<Record<Meaning, string>>>;
+  readonly words: Readonly<Partial<Record<Task, string>>>;
   /** Sent where the caller does not say, to a vendor that must be told. */
   readonly unsaid?: string;
 }
 
 /** Every spelling, in small letters and with `_` for whatever separates. */
-const spellings: Readonly<Record<string, Meaning>> = {
+const spellings: Readonly<Record<string, Task>> = {
   query: "query",
   search_query: "query",
   retrieval_query: "query",
@@ -57,13 +57,13 @@ const spellings: Readonly<Record<string, Meaning>> = {
   fact_checking: "fact",
 };
 
-export function readPurpose(field: Purpose["field"], given: string): Purpose {
+export function parseTaskType(field: TaskType["field"], given: string): TaskType {
   const meaning = spellings[given.toLowerCase().replace(/[^a-z]+/g, "_")];
   return { field, given, ...(meaning && { meaning }) };
 }
 
 /** The vendor's word, or undefined where it has none. A word of the vendor's own is taken as it is. */
-export function wordFor(purpose: Purpose, { words }: PurposeTable): string | undefined {
+export function vendorTaskType(purpose: TaskType, { words }: TaskTypeTable): string | undefined {
   const own = Object.values(words).find((word) => word === purpose.given);
   return own ?? (purpose.meaning && words[purpose.meaning]);
 }

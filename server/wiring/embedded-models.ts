@@ -1,12 +1,12 @@
 /** The embedded models, by the kind a configuration calls them. Nothing is loaded before its first call. */
-import type { Engine } from "../upstream/contract.ts";
+import type { EmbeddedModel } from "../upstream/contract.ts";
 import { createLocal } from "../workers/embedding/local.ts";
 import { createMinilm } from "../workers/embedding/minilm.ts";
 import { createMigan, isMiganInstalled } from "../workers/inpainting/migan.ts";
 import { createSketchWorker } from "../workers/sketch/sketch-worker.ts";
 
 export interface Engines {
-  readonly engines: ReadonlyMap<string, Engine>;
+  readonly engines: ReadonlyMap<string, EmbeddedModel>;
   /** The optional inpainting model is there. */
   readonly migan: boolean;
 }
@@ -21,7 +21,7 @@ export interface EngineOptions {
 export function buildEngines({ idleMs, onReady }: EngineOptions): Engines {
   const migan = isMiganInstalled();
   return {
-    engines: new Map<string, Engine>([
+    engines: new Map<string, EmbeddedModel>([
       ["minilm", createMinilm({ idleMs, onReady })],
       ["local", createLocal({ idleMs, onReady })],
       ["sketch", createSketchWorker({ idleMs, onReady })],

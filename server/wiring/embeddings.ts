@@ -14,15 +14,15 @@ import type { Route } from "../request/caller.ts";
 import type { Roster } from "../routing/target-registry.ts";
 import type { Settings } from "../settings.ts";
 import { VectorFile } from "../storage/embedding-cache-file.ts";
-import type { Reach } from "../upstream/client.ts";
-import type { Engine } from "../upstream/contract.ts";
+import type { UpstreamClient } from "../upstream/client.ts";
+import type { EmbeddedModel } from "../upstream/contract.ts";
 import { disbelieved } from "./report-implausible-usage.ts";
 
 export interface EmbeddingPathOptions {
   readonly settings: Settings;
   readonly snapshot: () => Snapshot;
-  readonly reach: Reach;
-  readonly engines: ReadonlyMap<string, Engine>;
+  readonly reach: UpstreamClient;
+  readonly engines: ReadonlyMap<string, EmbeddedModel>;
   readonly log: Log;
   /** Milliseconds, monotonic. */
   readonly clock: () => number;

@@ -16,7 +16,7 @@ import { Deliveries } from "../storage/deliveries.ts";
 import { openEventFile } from "../storage/event-file.ts";
 import { EventStore } from "../storage/events.ts";
 import type { StoredKey } from "../storage/keys.ts";
-import type { WireReply, WireRequest } from "../upstream/adapter.ts";
+import type { UpstreamRequest, UpstreamResponse } from "../upstream/adapter.ts";
 import { fetchReply } from "../upstream/transport/fetch-response.ts";
 
 export interface EventPathOptions {
@@ -101,7 +101,7 @@ export function createEventPath(options: EventPathOptions): EventPath {
 
 /** Of the answer only the status and one header count, so the rest is not waited for. */
 async function post(
-  { version, ...request }: WireRequest & { readonly version: string },
+  { version, ...request }: UpstreamRequest & { readonly version: string },
   signal: Signal,
 ): Promise<{ status: number; retryAfterMs?: number }> {
   const enough = new Cancel();
@@ -124,7 +124,7 @@ async function post(
 }
 
 /** In seconds. A date would have to be held against a clock that is not ours. */
-function retryAfterOf({ headers }: WireReply): number | undefined {
+function retryAfterOf({ headers }: UpstreamResponse): number | undefined {
   const said = headers.get("retry-after") ?? "";
   return /^\d{1,7}$/.test(said) ? Number(said) * 1000 : undefined;
 }

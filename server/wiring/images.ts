@@ -11,7 +11,7 @@ import { imageStacks, type Stacks } from "../pipeline/stages.ts";
 import type { Roster } from "../routing/target-registry.ts";
 import type { Settings } from "../settings.ts";
 import { Answers, type AnswersOptions, NoRoom } from "../storage/response-files.ts";
-import type { Reach } from "../upstream/client.ts";
+import type { UpstreamClient } from "../upstream/client.ts";
 import type { Target } from "../upstream/contract.ts";
 import { holdsCredentials, isInsideHost } from "../upstream/download/address-ranges.ts";
 import { createDownload } from "../upstream/download/download.ts";
@@ -22,7 +22,7 @@ import { disbelieved } from "./report-implausible-usage.ts";
 
 export interface ImagePathOptions {
   readonly settings: Settings;
-  readonly reach: Reach;
+  readonly reach: UpstreamClient;
   readonly log: Log;
   /** Unix milliseconds. */
   readonly now: () => number;
@@ -79,7 +79,7 @@ export function createImagePath(options: ImagePathOptions): ImagePath {
   };
 }
 
-function createTools(settings: Settings, reach: Reach, darkroom: Darkroom): PictureTools {
+function createTools(settings: Settings, reach: UpstreamClient, darkroom: Darkroom): PictureTools {
   const download = createDownload({
     maxBytes: settings.VEXEL_DOWNLOAD_MAX_BYTES,
     timeoutMs: settings.VEXEL_DOWNLOAD_TIMEOUT * 1000,

@@ -11,18 +11,18 @@ import type { Answering } from "../request/stage.ts";
 import type {
   EditQuery,
   EmbeddingsQuery,
-  EmbeddingsReply,
+  EmbeddingsResponse,
   GenerationQuery,
-  ImageReply,
+  ImageResponse,
 } from "../upstream/contract.ts";
 
 export interface ModelHandlerOptions extends ModelsOptions {
   readonly serve: Serve;
   readonly maxInputs: number;
   readonly send: {
-    readonly embeddings: Answering<EmbeddingsQuery, EmbeddingsReply>;
-    readonly generations: Answering<GenerationQuery, ImageReply>;
-    readonly edits: Answering<EditQuery, ImageReply>;
+    readonly embeddings: Answering<EmbeddingsQuery, EmbeddingsResponse>;
+    readonly generations: Answering<GenerationQuery, ImageResponse>;
+    readonly edits: Answering<EditQuery, ImageResponse>;
   };
 }
 

@@ -9,7 +9,7 @@ import { realTimers } from "../../server/lib/timers.ts";
 import type { Caller, Route } from "../../server/request/caller.ts";
 import { Trip } from "../../server/request/request-record.ts";
 import type { GenerationQuery, Target } from "../../server/upstream/contract.ts";
-import { openPictures } from "../../server/upstream/image-capabilities.ts";
+import { unrestrictedImages } from "../../server/upstream/image-capabilities.ts";
 import { arrange, budgeted, noon, refusal } from "./budgets-fixture.ts";
 
 const target: Target = {
@@ -27,7 +27,7 @@ function house(targets: readonly Target[] = [priced]) {
   const { budgets } = arrange();
   const held = { begin: () => undefined, end: () => undefined };
   const queue = new MoneyQueue({ waitMs: 0, max: 0, timers: realTimers, clock: () => 0 });
-  const spending = createSpending({ budgets, traits: () => openPictures, held, queue });
+  const spending = createSpending({ budgets, traits: () => unrestrictedImages, held, queue });
   const begin = (options: GenerationQuery["options"] = {}): Trip => {
     const trip = new Trip("req_1", "generations", noon);
     trip.caller = { id: "ci", name: "ci", budgets: [key] } as unknown as Caller;

@@ -12,7 +12,7 @@ import type {
   ImageOptions,
   Target,
 } from "../../server/upstream/contract.ts";
-import { openPictures } from "../../server/upstream/image-capabilities.ts";
+import { unrestrictedImages } from "../../server/upstream/image-capabilities.ts";
 
 const target = (kind: string, model: string, price?: Price): Target => ({
   upstream: { id: kind, kind, headers: {}, options: {} },
@@ -55,7 +55,7 @@ const asked = (options: ImageOptions = {}, rest = {}): GenerationQuery => ({
 });
 
 const traits = (at: Target, operation: "generations" | "edits") =>
-  adapters.get(at.upstream.kind)?.pictures?.(at, operation) ?? openPictures;
+  adapters.get(at.upstream.kind)?.pictures?.(at, operation) ?? unrestrictedImages;
 
 const estimate = (
   targets: readonly Target[],

@@ -8,7 +8,7 @@ import {
 import type {
   EmbeddingInput,
   GenerationQuery,
-  ImageReply,
+  ImageResponse,
 } from "../../server/upstream/contract.ts";
 import { type Arranged, arrange } from "../conformance/arrange.ts";
 import { png } from "../http/edge-fixture.ts";
@@ -105,7 +105,7 @@ describe("what is believed of pictures", () => {
     ...{ model: "m", prompt: "an otter", stream: false, options: { n: 2 }, rest: {} },
   };
   const image = { kind: "base64", base64: "" } as const;
-  const reply = (more: object): ImageReply => ({
+  const reply = (more: object): ImageResponse => ({
     ...{ kind: "whole", results: [{ image }, { image }], facts: {} },
     ...more,
   });

@@ -5,7 +5,7 @@ import { createSpending } from "../../server/budgets/charge-request.ts";
 import { Cancel } from "../../server/lib/signal.ts";
 import type { Caller, Route } from "../../server/request/caller.ts";
 import { Trip } from "../../server/request/request-record.ts";
-import { openPictures } from "../../server/upstream/image-capabilities.ts";
+import { unrestrictedImages } from "../../server/upstream/image-capabilities.ts";
 import { targetNamed } from "../embeddings/travelling-fixture.ts";
 import { VirtualTime } from "../fuzz/scheduling-world.ts";
 import { arrange, budgeted, noon } from "./budgets-fixture.ts";
@@ -21,7 +21,7 @@ function house({ waitMs = 5000, max = 100 } = {}) {
   const time = new VirtualTime();
   const queue = new MoneyQueue({ waitMs, max, timers: time, clock: time.clock });
   const held = { begin: () => undefined, end: () => undefined };
-  const spending = createSpending({ budgets, traits: () => openPictures, held, queue });
+  const spending = createSpending({ budgets, traits: () => unrestrictedImages, held, queue });
   /** `outcome`: undefined while it waits. */
   const begin = (charged = key) => {
     const trip = new Trip("req_1", "embeddings", noon);

@@ -1,5 +1,5 @@
 /** What the cases of vendors with a bearer token have in common: a key, targets, and how a request is read. */
-import type { WireRequest } from "../../server/upstream/adapter.ts";
+import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
 import type { EmbeddingInput, Target, Upstream } from "../../server/upstream/contract.ts";
 import { kinds } from "../../server/upstream/kinds.ts";
 import type { Understood } from "./vendor-case.ts";
@@ -25,7 +25,7 @@ export const targetOf = (
 });
 
 /** The body of a request that came to the right place with the right key. */
-export function bodyAt(request: WireRequest, url: string): Readonly<Record<string, unknown>> {
+export function bodyAt(request: UpstreamRequest, url: string): Readonly<Record<string, unknown>> {
   expectUrl(request, url);
   expectHeader(request, "authorization", `Bearer ${key}`);
   return readBody(request);

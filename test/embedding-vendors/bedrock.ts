@@ -1,5 +1,5 @@
 /** Amazon Bedrock: https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_InvokeModel.html. */
-import type { WireRequest } from "../../server/upstream/adapter.ts";
+import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
 import type { Target } from "../../server/upstream/contract.ts";
 import type { Understood, VendorAnswer, VendorCase } from "./vendor-case.ts";
 import { expectHeader, expectOnly, expectUrl, readBody, writeFloats } from "./written.ts";
@@ -108,7 +108,7 @@ const nova: Dialect = {
   }),
 };
 
-function understand(request: WireRequest, { model, upstream }: Target, dialect: Dialect) {
+function understand(request: UpstreamRequest, { model, upstream }: Target, dialect: Dialect) {
   expectUrl(request, `https://${host}/model/${encodeURIComponent(model)}/invoke`);
   if (upstream.apiKey !== undefined) expectHeader(request, "authorization", `Bearer ${key}`);
   const body = readBody(request);

@@ -1,5 +1,5 @@
 /** Workers AI: https://developers.cloudflare.com/workers-ai/models/bge-m3 and /workers-ai/platform/errors; codes that are not there are stand-ins. */
-import type { WireRequest } from "../../server/upstream/adapter.ts";
+import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
 import type { Target } from "../../server/upstream/contract.ts";
 import { bodyAt, targetOf, textsIn } from "./bearer-case.ts";
 import type { Understood, VendorCase } from "./vendor-case.ts";
@@ -7,7 +7,7 @@ import { expectOnly, writeFloats } from "./written.ts";
 
 const accountId = "023e105f4ecef8ad9ca31a8372d0c353";
 
-function understand(request: WireRequest, { model }: Target): Understood {
+function understand(request: UpstreamRequest, { model }: Target): Understood {
   const url = `https://api.cloudflare.com/client/v4/accounts/${accountId}/ai/run/${model}`;
   const body = bodyAt(request, url);
   if (model.includes("bge-m3")) {

@@ -1,5 +1,5 @@
 /** Cohere: https://docs.cohere.com/reference/embed, refusals from https://docs.cohere.com/reference/errors. */
-import type { WireRequest } from "../../server/upstream/adapter.ts";
+import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
 import type { Target } from "../../server/upstream/contract.ts";
 import {
   bodyAt,
@@ -14,7 +14,7 @@ import {
 import type { Understood, VendorCase } from "./vendor-case.ts";
 import { expectOnly } from "./written.ts";
 
-function understand(request: WireRequest, target: Target): Understood {
+function understand(request: UpstreamRequest, target: Target): Understood {
   const body = bodyAt(request, "https://api.cohere.com/v2/embed");
   expectOnly(body, [
     ...["model", "texts", "input_type", "embedding_types", "output_dimension", "truncate"],

@@ -1,5 +1,5 @@
 /** Alibaba's Model Studio: https://www.alibabacloud.com/help/en/model-studio/text-embedding-synchronous-api. */
-import type { WireRequest } from "../../server/upstream/adapter.ts";
+import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
 import type { Target } from "../../server/upstream/contract.ts";
 import { bodyAt, expectModel, key, lengthIn, purposeIn, targetOf, textsIn } from "./bearer-case.ts";
 import type { Understood, VendorCase } from "./vendor-case.ts";
@@ -7,7 +7,7 @@ import { expectOnly, writeFloats } from "./written.ts";
 
 const path = "/services/embeddings/text-embedding/text-embedding";
 
-function understand(request: WireRequest, target: Target, root: string): Understood {
+function understand(request: UpstreamRequest, target: Target, root: string): Understood {
   const body = bodyAt(request, `${root}${path}`);
   expectOnly(body, ["model", "input", "parameters"]);
   expectModel(body, target);

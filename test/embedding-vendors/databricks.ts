@@ -1,5 +1,5 @@
 /** Databricks: https://docs.databricks.com/aws/en/machine-learning/foundation-model-apis/api-reference. */
-import type { WireRequest } from "../../server/upstream/adapter.ts";
+import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
 import type { Target } from "../../server/upstream/contract.ts";
 import { key, targetOf, textsIn } from "./bearer-case.ts";
 import { targetWithoutKey } from "./exchanged-case.ts";
@@ -8,7 +8,7 @@ import { expectHeader, expectOnly, expectUrl, readBody, writeFloats } from "./wr
 
 const root = "https://dbc-a1b2345c-d6e7.cloud.databricks.com";
 
-function understand(request: WireRequest, { model, upstream }: Target): Understood {
+function understand(request: UpstreamRequest, { model, upstream }: Target): Understood {
   expectUrl(request, `${root}/serving-endpoints/${model}/invocations`);
   if (upstream.options.clientId === undefined)
     expectHeader(request, "authorization", `Bearer ${key}`);

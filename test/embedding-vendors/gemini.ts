@@ -1,5 +1,5 @@
 /** The Gemini API: https://ai.google.dev/api/embeddings. */
-import type { WireRequest } from "../../server/upstream/adapter.ts";
+import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
 import { taskPrefixes } from "../../server/upstream/adapters/google/purposes.ts";
 import type { Target } from "../../server/upstream/contract.ts";
 import { googleRefusals } from "./google-refusals.ts";
@@ -34,7 +34,7 @@ export function splitPrefix(text: string): { readonly text: string; readonly pur
   return prefix === undefined ? { text } : { text: text.slice(prefix.length), purpose: prefix };
 }
 
-function understand(request: WireRequest, name: string): Understood {
+function understand(request: UpstreamRequest, name: string): Understood {
   expectHeader(request, "x-goog-api-key", key);
   const body = readBody(request);
   const batch = Array.isArray(body.requests);

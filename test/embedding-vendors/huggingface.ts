@@ -1,12 +1,12 @@
 /** HF Inference: @huggingface/tasks and @huggingface/inference; refusals as in public reports; where none was found, the words are stand-ins. */
-import type { WireRequest } from "../../server/upstream/adapter.ts";
+import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
 import { bodyAt, purposeIn, targetOf, textsIn } from "./bearer-case.ts";
 import type { Understood, VendorCase } from "./vendor-case.ts";
 import { expectOnly, writeFloats } from "./written.ts";
 
 const router = "https://router.huggingface.co/hf-inference";
 
-function understand(request: WireRequest): Understood {
+function understand(request: UpstreamRequest): Understood {
   const body = bodyAt(
     request,
     `${router}/models/intfloat/multilingual-e5-large/pipeline/feature-extraction`,

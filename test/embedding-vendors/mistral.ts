@@ -1,11 +1,11 @@
 /** Mistral: https://docs.mistral.ai/api/endpoint/embeddings; refusals as in public reports; where none was found, the words are stand-ins. */
-import type { WireRequest } from "../../server/upstream/adapter.ts";
+import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
 import type { Target } from "../../server/upstream/contract.ts";
 import { bodyAt, expectModel, lengthIn, targetOf, textsIn } from "./bearer-case.ts";
 import type { Understood, VendorCase } from "./vendor-case.ts";
 import { expectOnly, writeFloats } from "./written.ts";
 
-function understand(request: WireRequest, target: Target): Understood {
+function understand(request: UpstreamRequest, target: Target): Understood {
   const body = bodyAt(request, "https://api.mistral.ai/v1/embeddings");
   expectOnly(body, ["model", "input", "output_dimension", "output_dtype", "encoding_format"]);
   expectModel(body, target);

@@ -1,11 +1,11 @@
 /** Nomic's Atlas API, as its client nomic/embed.py speaks it; the words of its refusals are stand-ins. */
-import type { WireRequest } from "../../server/upstream/adapter.ts";
+import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
 import type { Target } from "../../server/upstream/contract.ts";
 import { bodyAt, expectModel, lengthIn, purposeIn, targetOf, textsIn } from "./bearer-case.ts";
 import type { Understood, VendorCase } from "./vendor-case.ts";
 import { expectOnly, writeFloats } from "./written.ts";
 
-function understand(request: WireRequest, target: Target): Understood {
+function understand(request: UpstreamRequest, target: Target): Understood {
   const body = bodyAt(request, "https://api-atlas.nomic.ai/v1/embedding/text");
   expectOnly(body, ["model", "texts", "task_type", "dimensionality", "long_text_mode"]);
   if (body.long_text_mode !== "mean") throw new Error("a long text would be cut");

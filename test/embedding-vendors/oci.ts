@@ -1,6 +1,6 @@
 /** Oracle's Generative AI: https://docs.oracle.com/en-us/iaas/api/#/en/generative-ai-inference/latest/EmbedTextResult/EmbedText. */
 import { generateKeyPairSync } from "node:crypto";
-import type { WireRequest } from "../../server/upstream/adapter.ts";
+import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
 import type { Target } from "../../server/upstream/contract.ts";
 import { lengthIn, purposeIn, textsIn } from "./bearer-case.ts";
 import type { Understood, VendorCase } from "./vendor-case.ts";
@@ -27,7 +27,7 @@ const targetOf = (model: string): Target => ({
   },
 });
 
-function understand(request: WireRequest, { model }: Target): Understood {
+function understand(request: UpstreamRequest, { model }: Target): Understood {
   const host = "https://inference.generativeai.us-chicago-1.oci.oraclecloud.com";
   expectUrl(request, `${host}/20231130/actions/embedText`);
   const body = readBody(request);

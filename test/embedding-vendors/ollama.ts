@@ -1,11 +1,11 @@
 /** Ollama: https://docs.ollama.com/api/embed; refusals from server/routes.go of ollama/ollama. */
-import type { WireRequest } from "../../server/upstream/adapter.ts";
+import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
 import type { Target } from "../../server/upstream/contract.ts";
 import { bodyAt, expectModel, lengthIn, targetOf, textsIn } from "./bearer-case.ts";
 import type { Understood, VendorCase } from "./vendor-case.ts";
 import { expectOnly, writeFloats } from "./written.ts";
 
-function understand(request: WireRequest, target: Target, root: string): Understood {
+function understand(request: UpstreamRequest, target: Target, root: string): Understood {
   const body = bodyAt(request, `${root}/api/embed`);
   expectOnly(body, ["model", "input", "truncate", "dimensions", "options", "keep_alive"]);
   expectModel(body, target);

@@ -1,9 +1,9 @@
 /** Every kind that speaks OpenAI's language, as OpenAI itself would understand and answer it. */
-import type { WireRequest } from "../../server/upstream/adapter.ts";
-import { adapters, openaiShaped } from "../../server/upstream/adapters/index.ts";
+import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
+import { adapters, openaiEmbeddings } from "../../server/upstream/adapters/index.ts";
 import type { EmbeddingInput, Target } from "../../server/upstream/contract.ts";
 import { kinds } from "../../server/upstream/kinds.ts";
-import { purposeFields } from "../../server/upstream/task-type.ts";
+import { taskTypeFields } from "../../server/upstream/task-type.ts";
 import type { Understood, VendorCase } from "./vendor-case.ts";
 import { readBody, writeFloats } from "./written.ts";
 
@@ -27,14 +27,14 @@ const traitsOf = (target: Target) => {
   return question.traits(target);
 };
 
-function understand(request: WireRequest, target: Target): Understood {
+function understand(request: UpstreamRequest, target: Target): Understood {
   const { pathname } = new URL(request.url);
   if (!pathname.endsWith("/embeddings")) throw new Error(`nobody lives at ${pathname}`);
   const { model, input, encoding_format, dimensions, ...others } = readBody(request);
   if (model !== target.model) throw new Error(`there is no model ${String(model)}`);
   const { purposes } = traitsOf(target);
   const field =
-    typeof purposes === "object" ? purposes.field : purposeFields.find((name) => name in others);
+    typeof purposes === "object" ? purposes.field : taskTypeFields.find((name) => name in others);
   const purpose = field === undefined ? undefined : others[field];
   return {
     input: readInput(input),
@@ -130,6 +130,6 @@ function caseOf(name: string, target: Target): VendorCase {
 }
 
 export const openaiShapedCases: readonly VendorCase[] = [
-  ...openaiShaped.map(({ kind: { name } }) => caseOf(name, targetOf(name, {}))),
+  ...openaiEmbeddings.map(({ kind: { name } }) => caseOf(name, targetOf(name, {}))),
   caseOf("azure with apiVersion", targetOf("azure", { apiVersion: "2025-04-01-preview" })),
 ];

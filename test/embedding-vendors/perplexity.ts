@@ -1,11 +1,11 @@
 /** Perplexity: https://docs.perplexity.ai/api-reference/embeddings-post; the words of its refusals are stand-ins. */
-import type { WireRequest } from "../../server/upstream/adapter.ts";
+import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
 import type { Target } from "../../server/upstream/contract.ts";
 import { bodyAt, expectModel, lengthIn, targetOf, textsIn } from "./bearer-case.ts";
 import type { Understood, VendorCase } from "./vendor-case.ts";
 import { expectOnly } from "./written.ts";
 
-function understand(request: WireRequest, target: Target): Understood {
+function understand(request: UpstreamRequest, target: Target): Understood {
   const contextual = target.model.includes("context");
   const path = contextual ? "contextualizedembeddings" : "embeddings";
   const body = bodyAt(request, `https://api.perplexity.ai/v1/${path}`);

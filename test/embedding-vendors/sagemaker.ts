@@ -1,5 +1,5 @@
 /** SageMaker: https://docs.aws.amazon.com/sagemaker/latest/APIReference/API_runtime_InvokeEndpoint.html, in front of TEI. */
-import type { WireRequest } from "../../server/upstream/adapter.ts";
+import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
 import type { Target } from "../../server/upstream/contract.ts";
 import { textsIn } from "./bearer-case.ts";
 import type { Understood, VendorCase } from "./vendor-case.ts";
@@ -18,7 +18,7 @@ const target: Target = {
   },
 };
 
-function understand(request: WireRequest): Understood {
+function understand(request: UpstreamRequest): Understood {
   expectUrl(
     request,
     `https://runtime.sagemaker.${region}.amazonaws.com/endpoints/our-embedder/invocations`,

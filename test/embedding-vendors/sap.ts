@@ -1,5 +1,5 @@
 /** SAP's generative AI hub: https://help.sap.com/docs/sap-ai-core/generative-ai/embeddings, and its clients' sources. */
-import type { WireRequest } from "../../server/upstream/adapter.ts";
+import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
 import type { Target } from "../../server/upstream/contract.ts";
 import { lengthIn, purposeIn, textsIn } from "./bearer-case.ts";
 import { targetWithoutKey } from "./exchanged-case.ts";
@@ -18,7 +18,7 @@ interface Asked {
   readonly input: { readonly text: unknown; readonly type?: unknown };
 }
 
-function understand(request: WireRequest, target: Target): Understood {
+function understand(request: UpstreamRequest, target: Target): Understood {
   expectUrl(request, `${root}/v2/embeddings`);
   expectHeader(request, "ai-resource-group", "otters");
   const body = readBody(request);

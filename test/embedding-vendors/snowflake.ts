@@ -1,5 +1,5 @@
 /** Snowflake Cortex: https://docs.snowflake.com/en/user-guide/snowflake-cortex/cortex-rest-api/embed-api. */
-import type { WireRequest } from "../../server/upstream/adapter.ts";
+import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
 import type { Target } from "../../server/upstream/contract.ts";
 import { bodyAt, expectModel, targetOf, textsIn } from "./bearer-case.ts";
 import type { Understood, VendorCase } from "./vendor-case.ts";
@@ -8,7 +8,7 @@ import { expectHeader, expectOnly, writeFloats } from "./written.ts";
 const root = "https://acme-otters.snowflakecomputing.com";
 const tokenHeader = "x-snowflake-authorization-token-type";
 
-function understand(request: WireRequest, target: Target): Understood {
+function understand(request: UpstreamRequest, target: Target): Understood {
   const body = bodyAt(request, `${root}/api/v2/cortex/inference:embed`);
   expectHeader(request, tokenHeader, "PROGRAMMATIC_ACCESS_TOKEN");
   expectOnly(body, ["model", "text", "provisioned_throughput_id"]);

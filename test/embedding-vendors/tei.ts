@@ -1,11 +1,11 @@
 /** text-embeddings-inference: https://huggingface.github.io/text-embeddings-inference; refusals from router/src/http. */
-import type { WireRequest } from "../../server/upstream/adapter.ts";
+import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
 import type { EmbeddingInput, Target } from "../../server/upstream/contract.ts";
 import { bodyAt, lengthIn, purposeIn, targetOf, textsIn } from "./bearer-case.ts";
 import type { Understood, VendorCase } from "./vendor-case.ts";
 import { expectOnly, writeFloats } from "./written.ts";
 
-function understand(request: WireRequest): Understood {
+function understand(request: UpstreamRequest): Understood {
   const body = bodyAt(request, "http://tei.example:8080/embed");
   expectOnly(body, [
     ...["inputs", "truncate", "truncation_direction", "prompt_name", "normalize", "dimensions"],

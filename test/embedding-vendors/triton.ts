@@ -1,5 +1,5 @@
 /** Triton: https://docs.nvidia.com/deeplearning/triton-inference-server/user-guide/docs/protocol/README.html. */
-import type { WireRequest } from "../../server/upstream/adapter.ts";
+import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
 import type { Target } from "../../server/upstream/contract.ts";
 import { bodyAt, targetOf, textsIn } from "./bearer-case.ts";
 import type { Understood, VendorCase } from "./vendor-case.ts";
@@ -14,7 +14,7 @@ interface Tensor {
   readonly data: readonly unknown[];
 }
 
-function understand(request: WireRequest, { model, upstream }: Target): Understood {
+function understand(request: UpstreamRequest, { model, upstream }: Target): Understood {
   const body = bodyAt(request, `${root}/v2/models/${model}/infer`);
   expectOnly(body, ["id", "inputs", "outputs", "parameters"]);
   const [tensor, ...others] = body.inputs as readonly Tensor[];

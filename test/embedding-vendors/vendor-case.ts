@@ -3,7 +3,7 @@
  * made, and how the vendor would answer it. Each vendor has its case in a file beside this one.
  */
 import type { FaultName } from "../../contract/faults.ts";
-import type { WireRequest } from "../../server/upstream/adapter.ts";
+import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
 import type { EmbeddingInput, Target } from "../../server/upstream/contract.ts";
 
 /** A request as the vendor understands it. */
@@ -26,7 +26,7 @@ export interface VendorCase {
   readonly name: string;
   readonly target: Target;
   /** Throws where the vendor would not understand it: wrong address, wrong header, wrong field. */
-  readonly understand: (request: WireRequest) => Understood;
+  readonly understand: (request: UpstreamRequest) => Understood;
   /** As the vendor answers, with these vectors. `tokens` undefined: it says nothing of usage, where it may. */
   readonly answer: (vectors: readonly Float32Array[], tokens: number | undefined) => VendorAnswer;
   /** Whether the vendor ever tells its usage. */

@@ -1,5 +1,5 @@
 /** Vertex AI: https://cloud.google.com/vertex-ai/generative-ai/docs/model-reference/text-embeddings-api. */
-import type { WireRequest } from "../../server/upstream/adapter.ts";
+import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
 import type { Target } from "../../server/upstream/contract.ts";
 import { splitPrefix } from "./gemini.ts";
 import { googleRefusals } from "./google-refusals.ts";
@@ -27,7 +27,7 @@ const addressOf = (model: string, method: string): string => {
   return `https://${host}/v1/projects/${project}/locations/${location}/publishers/${publisher}/models/${name}:${method}`;
 };
 
-function understandPredict(request: WireRequest, model: string): Understood {
+function understandPredict(request: UpstreamRequest, model: string): Understood {
   expectUrl(request, addressOf(model, "predict"));
   const body = readBody(request);
   expectOnly(body, ["instances", "parameters"]);
@@ -48,7 +48,7 @@ function understandPredict(request: WireRequest, model: string): Understood {
   };
 }
 
-function understandContent(request: WireRequest, model: string): Understood {
+function understandContent(request: UpstreamRequest, model: string): Understood {
   expectUrl(request, addressOf(model, "embedContent"));
   const body = readBody(request);
   expectOnly(body, ["content", "embedContentConfig"]);

@@ -1,5 +1,5 @@
 /** Voyage AI: https://docs.voyageai.com/reference/embeddings-api; refusals as in public reports; where none was found, the words are stand-ins. */
-import type { WireRequest } from "../../server/upstream/adapter.ts";
+import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
 import type { Target } from "../../server/upstream/contract.ts";
 import {
   bodyAt,
@@ -44,7 +44,7 @@ const endpointOf = ({ model }: Target): keyof typeof endpoints =>
       ? "multimodalembeddings"
       : "embeddings";
 
-function understand(request: WireRequest, target: Target): Understood {
+function understand(request: UpstreamRequest, target: Target): Understood {
   const path = endpointOf(target);
   const { input, options, texts } = endpoints[path];
   const body = bodyAt(request, `https://api.voyageai.com/v1/${path}`);

@@ -1,5 +1,5 @@
 /** IBM watsonx.ai: https://cloud.ibm.com/apidocs/watsonx-ai#text-embeddings, refusals as recorded in public reports. */
-import type { WireRequest } from "../../server/upstream/adapter.ts";
+import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
 import type { Target } from "../../server/upstream/contract.ts";
 import { textsIn } from "./bearer-case.ts";
 import { targetWithoutKey } from "./exchanged-case.ts";
@@ -10,7 +10,7 @@ const root = "https://us-south.ml.cloud.ibm.com";
 /** Short: it is part of every question, and the laws look for longer names of the operator's there. */
 const projectId = "12ac4";
 
-function understand(request: WireRequest, target: Target): Understood {
+function understand(request: UpstreamRequest, target: Target): Understood {
   expectUrl(request, `${root}/ml/v1/text/embeddings?version=2024-05-31`);
   const body = readBody(request);
   expectOnly(body, ["model_id", "inputs", "project_id", "space_id", "parameters"]);

@@ -1,5 +1,5 @@
 /** Small pieces for writing vendors' answers and reading our requests. */
-import type { WireRequest } from "../../server/upstream/adapter.ts";
+import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
 
 /** Every bit of a float32 survives, even the sign of a zero. Nothing where there is no vector. */
 export const writeFloats = (vector: Float32Array | undefined): string =>
@@ -7,18 +7,18 @@ export const writeFloats = (vector: Float32Array | undefined): string =>
     ? `[${Array.from(vector, (number) => (Object.is(number, -0) ? "-0" : String(number))).join(",")}]`
     : "null";
 
-export function readBody({ body, headers }: WireRequest): Readonly<Record<string, unknown>> {
+export function readBody({ body, headers }: UpstreamRequest): Readonly<Record<string, unknown>> {
   if (typeof body !== "string") throw new Error("the body is not text");
   if (headers["content-type"] !== "application/json")
     throw new Error("the body is not called JSON");
   return JSON.parse(body);
 }
 
-export function expectHeader({ headers }: WireRequest, name: string, value: string): void {
+export function expectHeader({ headers }: UpstreamRequest, name: string, value: string): void {
   if (headers[name] !== value) throw new Error(`${name} is ${headers[name]}`);
 }
 
-export function expectUrl({ url }: WireRequest, wanted: string): void {
+export function expectUrl({ url }: UpstreamRequest, wanted: string): void {
   if (url !== wanted) throw new Error(`the address is ${url} instead of ${wanted}`);
 }
 

@@ -3,7 +3,7 @@
 import { describe, expect, test } from "bun:test";
 import { type BatchOptions, batch } from "../../server/embeddings/batch.ts";
 import { Pieces } from "../../server/lib/chunked-bytes.ts";
-import type { EmbeddingsQuery, EmbeddingsReply } from "../../server/upstream/contract.ts";
+import type { EmbeddingsQuery, EmbeddingsResponse } from "../../server/upstream/contract.ts";
 import {
   answerTo,
   arrange,
@@ -28,7 +28,7 @@ describe("a call for an idle target", () => {
     const given = call("a");
     const reply = send(given);
     expect(upstream.visits[0]?.call).toBe(given);
-    const answer: EmbeddingsReply = { vectors: [[1]] };
+    const answer: EmbeddingsResponse = { vectors: [[1]] };
     upstream.visits[0]?.answer(answer);
     expect(await reply).toBe(answer);
     expect(given.trip.batched).toBeUndefined();
@@ -104,7 +104,7 @@ describe("calls for a busy target", () => {
     const reply = send(lonely);
     await free();
     expect(upstream.visits[1]?.call).toBe(lonely);
-    const answer: EmbeddingsReply = { vectors: [[1]] };
+    const answer: EmbeddingsResponse = { vectors: [[1]] };
     upstream.visits[1]?.answer(answer);
     expect(await reply).toBe(answer);
   });

@@ -3,8 +3,8 @@ import { describe, expect, test } from "bun:test";
 import { type RememberOptions, remember } from "../../server/embeddings/cache/cache-stage.ts";
 import { shareUsage } from "../../server/embeddings/share-usage.ts";
 import type { Route } from "../../server/request/caller.ts";
-import type { EmbeddingsReply } from "../../server/upstream/contract.ts";
-import { readPurpose } from "../../server/upstream/task-type.ts";
+import type { EmbeddingsResponse } from "../../server/upstream/contract.ts";
+import { parseTaskType } from "../../server/upstream/task-type.ts";
 import {
   callOf,
   expectVectors,
@@ -22,7 +22,7 @@ const letters = (from: number, to: number) =>
   Array.from({ length: to - from }, (_, at) => `text ${from + at}`);
 
 /** The stage before an upstream that always says the same. */
-function before(reply: EmbeddingsReply, options: Partial<RememberOptions> = {}) {
+function before(reply: EmbeddingsResponse, options: Partial<RememberOptions> = {}) {
   const { memory, flights } = startMemory({ maxBytes: room });
   let asked = 0;
   const send = remember({ memory, flights, enabled: () => true, ...options })(async () => {
@@ -132,7 +132,7 @@ describe("a vector", () => {
       [textQuery(["a"]), routeOf("model")],
       [textQuery(["a"], { dimensions: 8 }), route],
       [textQuery(["a"], { rest: { truncate: true } }), route],
-      [textQuery(["a"], { purpose: readPurpose("input_type", "query") }), route],
+      [textQuery(["a"], { purpose: parseTaskType("input_type", "query") }), route],
       [textQuery(["a"], { input: { kind: "tokens", tokens: [[97]] } }), route],
     ] as const;
     for (const [query, route] of others) world.start(query, route);
@@ -163,7 +163,7 @@ describe("a vector", () => {
   });
 
   test("is the same for two words of one meaning only where upstreams have words of their own", async () => {
-    const words = [readPurpose("input_type", "query"), readPurpose("task", "retrieval.query")];
+    const words = [parseTaskType("input_type", "query"), parseTaskType("task", "retrieval.query")];
     for (const byMeaning of [true, false]) {
       const { send, asked } = before({ vectors: ["AACAPw=="] }, { byMeaning: () => byMeaning });
       for (const purpose of words) await send(callOf(textQuery(["a"], { purpose }), route));

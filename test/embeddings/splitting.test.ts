@@ -3,7 +3,7 @@
 import { describe, expect, test } from "bun:test";
 import { split } from "../../server/embeddings/split.ts";
 import { Pieces } from "../../server/lib/chunked-bytes.ts";
-import type { EmbeddingsReply, EmbeddingTraits } from "../../server/upstream/contract.ts";
+import type { EmbeddingCapabilities, EmbeddingsResponse } from "../../server/upstream/contract.ts";
 import {
   answerTo,
   broken,
@@ -29,7 +29,7 @@ const numbered = (count: number): string[] =>
 
 /** Sends through `split` to an upstream that answers at once, and tells what it saw. */
 function through(
-  limits: Partial<EmbeddingTraits>,
+  limits: Partial<EmbeddingCapabilities>,
   upstream: EmbeddingsSend = async (call) => answerTo(call),
   maxParallel?: number,
 ) {
@@ -45,7 +45,7 @@ function through(
 }
 
 describe("a call within the limits", () => {
-  const reply: EmbeddingsReply = {
+  const reply: EmbeddingsResponse = {
     vectors: [[1], [2]],
     verbatim: { body: Pieces.of(Buffer.from("{}")), model: "our-model", encoding: "float" },
   };

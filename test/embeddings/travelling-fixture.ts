@@ -10,15 +10,15 @@ import type { Route } from "../../server/request/caller.ts";
 import { Trip } from "../../server/request/request-record.ts";
 import type { Call, Send } from "../../server/request/stage.ts";
 import type {
+  EmbeddingCapabilities,
   EmbeddingInput,
   EmbeddingsQuery,
-  EmbeddingsReply,
-  EmbeddingTraits,
+  EmbeddingsResponse,
   Target,
 } from "../../server/upstream/contract.ts";
 
 export type EmbeddingsCall = Call<EmbeddingsQuery>;
-export type EmbeddingsSend = Send<EmbeddingsQuery, EmbeddingsReply>;
+export type EmbeddingsSend = Send<EmbeddingsQuery, EmbeddingsResponse>;
 
 export const targetNamed = (id: string): Target => ({
   upstream: { id, kind: "openai", headers: {}, options: {} },
@@ -36,7 +36,7 @@ export const routeTo = (...targets: Target[]): Route =>
   });
 
 export const traitsOf =
-  (limits: Partial<EmbeddingTraits>): ((target: Target) => EmbeddingTraits) =>
+  (limits: Partial<EmbeddingCapabilities>): ((target: Target) => EmbeddingCapabilities) =>
   () => ({ maxItems: 2048, base64: true, tokens: true, purposes: "indifferent", ...limits });
 
 /** Knows who still listens to it. */
@@ -96,7 +96,7 @@ export function vectorFor(
   return [Number(Bun.hash.crc32(told)), told.length];
 }
 
-export const answerTo = ({ query }: EmbeddingsCall): EmbeddingsReply => {
+export const answerTo = ({ query }: EmbeddingsCall): EmbeddingsResponse => {
   const entries = entriesOf(query.input);
   return {
     vectors: entries.map((entry) => vectorFor(entry, query)),
@@ -106,7 +106,7 @@ export const answerTo = ({ query }: EmbeddingsCall): EmbeddingsReply => {
 
 export interface Visit {
   readonly call: EmbeddingsCall;
-  answer(reply?: EmbeddingsReply): void;
+  answer(reply?: EmbeddingsResponse): void;
   fail(error: unknown): void;
 }
 
@@ -116,7 +116,7 @@ export class HeldUpstream {
   underWay = 0;
 
   readonly next: EmbeddingsSend = (call) => {
-    const { promise, resolve, reject } = Promise.withResolvers<EmbeddingsReply>();
+    const { promise, resolve, reject } = Promise.withResolvers<EmbeddingsResponse>();
     this.underWay++;
     const over = (): void => {
       this.underWay--;
@@ -179,7 +179,7 @@ export interface Arranged {
 
 /** One lane, so that a single call keeps the target busy, and a wait that no test outlasts. */
 export function arrange(
-  limits: Partial<EmbeddingTraits> = {},
+  limits: Partial<EmbeddingCapabilities> = {},
   options: Partial<BatchOptions> = {},
 ): Arranged {
   const upstream = new HeldUpstream();

@@ -18,7 +18,7 @@ import type { Call } from "../../server/request/stage.ts";
 import type {
   EmbeddingInput,
   EmbeddingsQuery,
-  EmbeddingsReply,
+  EmbeddingsResponse,
   Vector,
 } from "../../server/upstream/contract.ts";
 
@@ -34,7 +34,7 @@ export interface Journey {
 }
 
 export type Outcome =
-  | { readonly ok: true; readonly reply: EmbeddingsReply }
+  | { readonly ok: true; readonly reply: EmbeddingsResponse }
   | { readonly ok: false; readonly error: unknown };
 
 /** One question that has reached the upstream. */
@@ -44,7 +44,7 @@ export interface Asked {
   readonly answer: (form: Form, told: boolean) => void;
   readonly fail: (error: unknown) => void;
   state: "pending" | "answered" | "failed";
-  reply?: EmbeddingsReply;
+  reply?: EmbeddingsResponse;
   error?: unknown;
   /** Its caller had gone when it failed. */
   abandoned?: boolean;
@@ -153,8 +153,8 @@ export function startMemory(options: VectorMemoryOptions) {
   const flights = new Flights();
   const asked: Asked[] = [];
 
-  const next = (call: EmbeddingsCall): Promise<EmbeddingsReply> => {
-    const { promise, resolve, reject } = Promise.withResolvers<EmbeddingsReply>();
+  const next = (call: EmbeddingsCall): Promise<EmbeddingsResponse> => {
+    const { promise, resolve, reject } = Promise.withResolvers<EmbeddingsResponse>();
     const inputs = inputsOf(call.query.input);
     const question: Asked = {
       call,
@@ -167,7 +167,7 @@ export function startMemory(options: VectorMemoryOptions) {
           form,
         );
         const { model, encoding } = call.query;
-        const reply: EmbeddingsReply = {
+        const reply: EmbeddingsResponse = {
           vectors,
           ...(told && { usage: { inputTokens: sumTokens(inputs) } }),
           verbatim: { body: Pieces.of(Buffer.from("as it came")), model, encoding },
@@ -233,7 +233,7 @@ export function bitsOf(vector: Vector): string {
   return Buffer.from(buffer, byteOffset, byteLength).toString("base64");
 }
 
-export async function replyOf({ outcome }: Journey): Promise<EmbeddingsReply> {
+export async function replyOf({ outcome }: Journey): Promise<EmbeddingsResponse> {
   const ended = await outcome;
   if (!ended.ok) throw ended.error;
   return ended.reply;

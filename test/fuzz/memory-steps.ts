@@ -1,8 +1,12 @@
 /** What may happen around the memory, in any order: calls come, answers come or do not, callers go. */
 import fc from "fast-check";
 import type { Route } from "../../server/request/caller.ts";
-import type { EmbeddingInput, EmbeddingsQuery, Rest } from "../../server/upstream/contract.ts";
-import { readPurpose } from "../../server/upstream/task-type.ts";
+import type {
+  EmbeddingInput,
+  EmbeddingsQuery,
+  ExtraFields,
+} from "../../server/upstream/contract.ts";
+import { parseTaskType } from "../../server/upstream/task-type.ts";
 import { type Form, routeOf } from "./memory-fixture.ts";
 
 export type Step =
@@ -38,12 +42,12 @@ export const texts = [
   ...["\ud800", "\ud801", "\ufffd", "d800", "é", "e\u0301", "Ã©"],
 ];
 const tokens = [[1], [1, 2], [12], [2, 1], [97]];
-export const rests: readonly Rest[] = [
+export const rests: readonly ExtraFields[] = [
   { a: 1, b: { c: [1, 2], d: "x" } },
   { b: { d: "x", c: [1, 2] }, a: 1 },
   { a: 1, b: { c: [2, 1], d: "x" } },
   { a: "1" },
-  JSON.parse('{"__proto__": {"a": 1}}') as Rest,
+  JSON.parse('{"__proto__": {"a": 1}}') as ExtraFields,
   { long: "x".repeat(300) },
   { long: `${"x".repeat(299)}y` },
 ];
@@ -60,10 +64,10 @@ const often = <T>(weight: number, usual: fc.Arbitrary<T>, other: fc.Arbitrary<T>
   fc.oneof({ weight, arbitrary: usual }, { weight: 1, arbitrary: other });
 
 const purposes = [
-  readPurpose("input_type", "query"),
-  readPurpose("task", "query"),
-  readPurpose("input_type", "search_query"),
-  readPurpose("input_type", "a word of their own"),
+  parseTaskType("input_type", "query"),
+  parseTaskType("task", "query"),
+  parseTaskType("input_type", "search_query"),
+  parseTaskType("input_type", "a word of their own"),
 ];
 
 /** All that may be asked. */
@@ -74,7 +78,7 @@ export const query: fc.Arbitrary<EmbeddingsQuery> = fc
     dimensions: fc.constantFrom(undefined, undefined, undefined, 4, 16),
     user: fc.constantFrom(undefined, "somebody"),
     purpose: fc.constantFrom(undefined, undefined, ...purposes),
-    rest: often(2, fc.constant<Rest>({}), fc.constantFrom(...rests)),
+    rest: often(2, fc.constant<ExtraFields>({}), fc.constantFrom(...rests)),
   })
   .map(({ input, encoding, dimensions, user, purpose, rest }) => ({
     model: "model",

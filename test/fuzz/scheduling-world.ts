@@ -9,7 +9,11 @@ import { sizeOf } from "../../server/routing/request-size.ts";
 import { schedule } from "../../server/routing/route-request.ts";
 import { targetLine } from "../../server/routing/target-capacity.ts";
 import { Roster } from "../../server/routing/target-registry.ts";
-import type { EmbeddingsQuery, EmbeddingsReply, Target } from "../../server/upstream/contract.ts";
+import type {
+  EmbeddingsQuery,
+  EmbeddingsResponse,
+  Target,
+} from "../../server/upstream/contract.ts";
 import {
   answerTo,
   type CountedCall,
@@ -161,7 +165,7 @@ export class World {
       onTarget: (news) => this.news.push({ ...news, at: this.time.now() }),
     });
     const isPicture = options.operation === "generations";
-    const stage = schedule<EmbeddingsQuery, EmbeddingsReply>({
+    const stage = schedule<EmbeddingsQuery, EmbeddingsResponse>({
       roster: this.roster,
       ...(!options.open && { line: targetLine(admissionIn(this.time)) }),
       ...(isPicture ? { isThere: this.#isThere } : { sizeOf }),

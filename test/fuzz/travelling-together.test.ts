@@ -9,7 +9,7 @@ import { type Stage, through } from "../../server/request/stage.ts";
 import type {
   EmbeddingInput,
   EmbeddingsQuery,
-  EmbeddingsReply,
+  EmbeddingsResponse,
 } from "../../server/upstream/contract.ts";
 import {
   broken,
@@ -163,7 +163,7 @@ class Upstream {
     expect(bytes).toBeLessThanOrEqual(maxBytes);
   }
 
-  #answer({ query }: EmbeddingsCall, mood: World["moods"][number]): EmbeddingsReply {
+  #answer({ query }: EmbeddingsCall, mood: World["moods"][number]): EmbeddingsResponse {
     const entries = entriesOf(query.input);
     const owners = entries.map(ownerOf);
     if (mood === "broken") {
@@ -188,7 +188,7 @@ async function inTurns(turns: number): Promise<void> {
   for (let turn = 0; turn < turns; turn++) await settled();
 }
 
-type Outcome = Awaited<ReturnType<typeof outcomeOf<EmbeddingsReply>>>;
+type Outcome = Awaited<ReturnType<typeof outcomeOf<EmbeddingsResponse>>>;
 
 function expectOwnOutcome(
   whose: number,
@@ -227,7 +227,7 @@ async function expectSafeTravels(given: World): Promise<void> {
   const target = targetNamed("a");
   const route = routeTo(target);
   const traits = traitsOf(given.limits);
-  const choose: Stage<EmbeddingsQuery, EmbeddingsReply> = (next) => (call) =>
+  const choose: Stage<EmbeddingsQuery, EmbeddingsResponse> = (next) => (call) =>
     next({ ...call, target });
   const send = through(
     [

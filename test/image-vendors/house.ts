@@ -4,7 +4,10 @@
  */
 
 import { adapters } from "../../server/upstream/adapters/index.ts";
-import { type ImageTraits, openPictures } from "../../server/upstream/image-capabilities.ts";
+import {
+  type ImageCapabilities,
+  unrestrictedImages,
+} from "../../server/upstream/image-capabilities.ts";
 import { startGateway, type TestGateway, testKey } from "../harness.ts";
 import type { PictureVendor } from "./picture-vendor.ts";
 import { type Served, serveVendor, type VendorServer } from "./serve-vendor.ts";
@@ -41,7 +44,7 @@ export interface Place {
   readonly origins: readonly string[];
   /** The public id. */
   model(role: Role): string;
-  traits(operation: Operation): ImageTraits;
+  traits(operation: Operation): ImageCapabilities;
   /** The ids of the calls of this law so far. */
   readonly calls: string[];
   /** The ledger's rows of this vendor since the law began, oldest first. */
@@ -176,7 +179,7 @@ const settingsOf = (
   ...(JSON.parse(JSON.stringify(config).replaceAll("{origin}", origin)) as object),
 });
 
-function traitsOf(vendor: PictureVendor, origin: string, operation: Operation): ImageTraits {
+function traitsOf(vendor: PictureVendor, origin: string, operation: Operation): ImageCapabilities {
   const { baseUrl, apiKey, headers = {}, ...options } = settingsOf(vendor, origin);
   const upstream = {
     id: "hidden",
@@ -187,5 +190,5 @@ function traitsOf(vendor: PictureVendor, origin: string, operation: Operation): 
     options,
   };
   const pictures = adapters.get(vendor.kind)?.pictures;
-  return pictures?.({ upstream, model: vendor.model }, operation) ?? openPictures;
+  return pictures?.({ upstream, model: vendor.model }, operation) ?? unrestrictedImages;
 }

@@ -3,7 +3,7 @@ import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import sharp from "sharp";
 import { prepare, type SourceDesk } from "../../server/images/sources/sources.ts";
 import type { FilePart } from "../../server/upstream/contract.ts";
-import type { EditTraits } from "../../server/upstream/image-capabilities.ts";
+import type { EditCapabilities } from "../../server/upstream/image-capabilities.ts";
 import type { Conversion, Seen } from "../../server/workers/image/image-worker.ts";
 import { drawn, expectFault, speckled, upload } from "../workers/darkroom-fixture.ts";
 import { startEdits, storedIn } from "./edit-fixture.ts";
@@ -99,7 +99,11 @@ describe("of the ways to make a picture small enough, the first is taken that lo
     ...{ alpha: false, alphaChannel: false, opaque: true, orientation: 1 },
   };
   /** Every way makes a file of 1000 bytes, unless it is told here. */
-  const tried = async (edits: Partial<EditTraits>, sizes: Record<string, number>, more = seen) => {
+  const tried = async (
+    edits: Partial<EditCapabilities>,
+    sizes: Record<string, number>,
+    more = seen,
+  ) => {
     const ways: string[] = [];
     const nameOf = ({ format, quality, packed }: Conversion) =>
       `${format}${packed ? " packed" : ""}${quality ? ` ${quality}` : ""}`;

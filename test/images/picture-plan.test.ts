@@ -4,7 +4,10 @@ import { type Policy, planPicture } from "../../server/images/plan/plan.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { openaiTraitsOf } from "../../server/upstream/catalog/images/index.ts";
 import type { GenerationQuery, ImageOptions } from "../../server/upstream/contract.ts";
-import { type ImageTraits, openPictures } from "../../server/upstream/image-capabilities.ts";
+import {
+  type ImageCapabilities,
+  unrestrictedImages,
+} from "../../server/upstream/image-capabilities.ts";
 import { nearestRatio, readSize } from "../../server/upstream/image-sizes.ts";
 
 const query = (
@@ -20,7 +23,11 @@ const query = (
 });
 
 /** A target that can do nothing but draw. */
-const bare: ImageTraits = { maxImages: 1, takes: {}, sizes: { ratios: ["1:1", "16:9", "9:16"] } };
+const bare: ImageCapabilities = {
+  maxImages: 1,
+  takes: {},
+  sizes: { ratios: ["1:1", "16:9", "9:16"] },
+};
 
 const refusalOf = (options: ImageOptions, traits = bare, policy: Policy = "adapt") => {
   try {
@@ -156,7 +163,7 @@ describe("other policies", () => {
 describe("output_compression, of which only jpeg and webp know", () => {
   const gpt = openaiTraitsOf("gpt-image-2", "generations");
   /** Takes formats and compression by OpenAI's rules; takes neither; is known by nobody. */
-  const targets = { gpt, bare, unknown: { ...openPictures, maxImages: 10 } };
+  const targets = { gpt, bare, unknown: { ...unrestrictedImages, maxImages: 10 } };
   const fate = (
     target: keyof typeof targets,
     output_format: string | undefined,

@@ -1,7 +1,7 @@
 /** Each of several pictures has a seed of its own, in the vendor's range. */
 import { expect, test } from "bun:test";
 import { fanOut } from "../../server/images/fan-out.ts";
-import type { GenerationQuery, WholeReply } from "../../server/upstream/contract.ts";
+import type { BufferedImageResponse, GenerationQuery } from "../../server/upstream/contract.ts";
 
 /** The seeds of the calls, in the order in which they were asked for. */
 async function seedsOf(seed: unknown, calls: readonly number[]): Promise<unknown[]> {
@@ -11,7 +11,7 @@ async function seedsOf(seed: unknown, calls: readonly number[]): Promise<unknown
     ...{ model: "m", prompt: "x", stream: false, options: { n } },
     rest: { seed },
   };
-  const ask = async ({ rest, options }: GenerationQuery): Promise<WholeReply> => {
+  const ask = async ({ rest, options }: GenerationQuery): Promise<BufferedImageResponse> => {
     seen.push(rest.seed);
     const image = { kind: "base64", base64: "" } as const;
     return { kind: "whole", results: new Array(options.n ?? 1).fill({ image }), facts: {} };

@@ -8,7 +8,7 @@ import { createScratch } from "../../server/lib/request-temp.ts";
 import { readDocument } from "../../server/upstream/adapters/wire/document.ts";
 import { pictureIn } from "../../server/upstream/adapters/wire/picture-in.ts";
 import { gatherPicture } from "../../server/upstream/collect-image.ts";
-import type { ImageEvent, Picture } from "../../server/upstream/contract.ts";
+import type { ImageContent, ImageEvent } from "../../server/upstream/contract.ts";
 import { base64Of } from "../conformance/arrange.ts";
 import { startGateway, temporaryFolder, testKey } from "../harness.ts";
 import { paint } from "../image-vendors/paint.ts";
@@ -32,18 +32,18 @@ async function* inPieces(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
 }
 
 /** Wherever a picture may lie: in memory or aside, as it is or in base64. */
-async function everywhere(bytes: Uint8Array): Promise<Exclude<Picture, { kind: "url" }>[]> {
+async function everywhere(bytes: Uint8Array): Promise<Exclude<ImageContent, { kind: "url" }>[]> {
   const answer = JSON.stringify({ b64_json: base64Of(bytes) });
   const read = (await readDocument(replyOf(answer), scratch)) as { b64_json: unknown };
   return [
     { kind: "bytes", bytes },
     { kind: "base64", base64: base64Of(bytes) },
     await gatherPicture(inPieces(bytes), scratch),
-    pictureIn(read.b64_json) as Exclude<Picture, { kind: "url" }>,
+    pictureIn(read.b64_json) as Exclude<ImageContent, { kind: "url" }>,
   ];
 }
 
-const verdict = (picture: Exclude<Picture, { kind: "url" }>): Promise<string> =>
+const verdict = (picture: Exclude<ImageContent, { kind: "url" }>): Promise<string> =>
   checkWhole(picture).then(
     () => "whole",
     (error: Error) => error.message,

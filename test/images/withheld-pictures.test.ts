@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import type { GatewayError } from "../../server/lib/gateway-error.ts";
 import { noScratch } from "../../server/lib/request-temp.ts";
-import type { Adapter, WireReply } from "../../server/upstream/adapter.ts";
+import type { Adapter, UpstreamResponse } from "../../server/upstream/adapter.ts";
 import { fireworks } from "../../server/upstream/adapters/fireworks/fireworks.ts";
 import { ideogram } from "../../server/upstream/adapters/ideogram/ideogram.ts";
 import { recraft } from "../../server/upstream/adapters/recraft.ts";
@@ -20,7 +20,7 @@ const faultOf = (reading: Promise<unknown>): Promise<string> =>
     (error: GatewayError) => error.fault,
   );
 
-const readWith = ({ generations }: Adapter, kind: string, reply: WireReply) =>
+const readWith = ({ generations }: Adapter, kind: string, reply: UpstreamResponse) =>
   Promise.resolve(
     generations!.fromUpstream(reply, {
       query: query(),

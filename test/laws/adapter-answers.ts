@@ -5,12 +5,12 @@ import { verifyEmbeddings } from "../../server/embeddings/verify-embeddings.ts";
 import { verifyImages } from "../../server/images/verify-images.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { noScratch } from "../../server/lib/request-temp.ts";
-import type { PictureQuestion, WireReply } from "../../server/upstream/adapter.ts";
+import type { ImageAdapter, UpstreamResponse } from "../../server/upstream/adapter.ts";
 import type {
   EmbeddingsQuery,
   GenerationQuery,
-  ImageFrame,
-  ImageReply,
+  ImageResponse,
+  StreamedImage,
   Target,
 } from "../../server/upstream/contract.ts";
 import { fakePicture } from "../fake-upstream.ts";
@@ -46,7 +46,7 @@ export async function faultOf(doing: () => Promise<unknown>): Promise<GatewayErr
 }
 
 /** The frames of a stream by an upstream that streams. */
-export async function drain(reply: ImageReply): Promise<ImageFrame[]> {
+export async function drain(reply: ImageResponse): Promise<StreamedImage[]> {
   const events = reply.kind === "stream" ? await Array.fromAsync(reply.events) : [];
   return events.filter((event) => event.type !== "whole");
 }
@@ -77,11 +77,11 @@ export async function readAll(
 
 /** Of an adapter that answers at once, with nothing too large to hold. */
 export async function readDrawn<Q extends GenerationQuery>(
-  question: PictureQuestion<Q>,
-  reply: WireReply,
+  question: ImageAdapter<Q>,
+  reply: UpstreamResponse,
   query: Q,
   target: Target,
-): Promise<ImageReply> {
+): Promise<ImageResponse> {
   const read = await question.fromUpstream(reply, { query, target, scratch: noScratch });
   if (read.kind === "pending") throw new Error("it said that it was not done");
   return read;

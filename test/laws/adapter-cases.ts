@@ -2,8 +2,12 @@
 
 import fc from "fast-check";
 import { Pieces } from "../../server/lib/chunked-bytes.ts";
-import type { Adapter, WireReply, WireRequest } from "../../server/upstream/adapter.ts";
-import { adapters, halfAlike, openaiShaped } from "../../server/upstream/adapters/index.ts";
+import type { Adapter, UpstreamRequest, UpstreamResponse } from "../../server/upstream/adapter.ts";
+import {
+  adapters,
+  openaiEmbeddings,
+  openaiEmbeddingsOwnImages,
+} from "../../server/upstream/adapters/index.ts";
 import type {
   EditQuery,
   EmbeddingInput,
@@ -24,7 +28,7 @@ export interface Subject {
 export const key = "sk-upstream-0123456789abcdef";
 export const targetModel = "org/target-model";
 
-const ownWay = new Set(halfAlike.map(({ kind }) => kind.name));
+const ownWay = new Set(openaiEmbeddingsOwnImages.map(({ kind }) => kind.name));
 
 /** The pictures of those that draw in a way of their own have laws of their own. */
 function inOpenaisWay(adapter: Adapter): Adapter {
@@ -50,7 +54,7 @@ const subject = (name: string, options: Record<string, unknown> = {}): Subject =
 
 /** Every adapter that speaks as OpenAI does, and the other surface of the one that has two. */
 export const subjects: ReadonlyMap<string, Subject> = new Map([
-  ...openaiShaped.map(({ kind: { name } }): [string, Subject] => [name, subject(name)]),
+  ...openaiEmbeddings.map(({ kind: { name } }): [string, Subject] => [name, subject(name)]),
   ["azure with apiVersion", subject("azure", { apiVersion: "2025-04-01-preview" })],
 ]);
 
@@ -206,14 +210,14 @@ export interface SentPart {
 }
 
 /** A form as a strict reader, which is not the gateway's own, reads it. */
-export async function partsOf({ body, headers }: WireRequest): Promise<readonly SentPart[]> {
+export async function partsOf({ body, headers }: UpstreamRequest): Promise<readonly SentPart[]> {
   if (typeof body !== "object") throw new Error("the body is not a form");
   const bytes = Buffer.concat(await Array.fromAsync(body.open()));
   if (bytes.length !== body.length) throw new Error("the form has another length than announced");
   return readMultipart(bytes, headers["content-type"] ?? "");
 }
 
-export function jsonOf({ body }: WireRequest): Record<string, unknown> {
+export function jsonOf({ body }: UpstreamRequest): Record<string, unknown> {
   if (typeof body !== "string") throw new Error("the body is not text");
   return JSON.parse(body) as Record<string, unknown>;
 }
@@ -226,7 +230,7 @@ export interface ReplyOptions {
 }
 
 /** An upstream's answer, bounded only by the test. */
-export function replyOf(body: string | Uint8Array, given: ReplyOptions = {}): WireReply {
+export function replyOf(body: string | Uint8Array, given: ReplyOptions = {}): UpstreamResponse {
   const { status = 200, headers = {}, cuts = [] } = given;
   const bytes = typeof body === "string" ? new TextEncoder().encode(body) : body;
   const decoded = () => new TextDecoder().decode(bytes);

@@ -6,7 +6,7 @@ import type {
   EmbeddingsQuery,
   GenerationQuery,
 } from "../../server/upstream/contract.ts";
-import { readPurpose, wordFor } from "../../server/upstream/task-type.ts";
+import { parseTaskType, vendorTaskType } from "../../server/upstream/task-type.ts";
 import {
   embeddingsQueries,
   formEdits,
@@ -139,7 +139,7 @@ const laws: Readonly<Record<string, Law<Subject>>> = {
     const [plainQuery] = fc.sample(embeddingsQueries, 1) as [EmbeddingsQuery];
     const { purposes } = adapter.embeddings!.traits(target);
     for (const given of ["search_query", "RETRIEVAL_DOCUMENT"]) {
-      const purpose = readPurpose("task_type", given);
+      const purpose = parseTaskType("task_type", given);
       const query = { ...plainQuery, purpose, rest: {} };
       const body = jsonOf(adapter.embeddings!.toUpstream(query, target));
       const said: Record<string, unknown> = Object.fromEntries(
@@ -149,7 +149,7 @@ const laws: Readonly<Record<string, Law<Subject>>> = {
       );
       if (purposes === "indifferent") expect(said).toEqual({});
       else if (purposes === "as-given") expect(said).toEqual({ task_type: given });
-      else expect(said).toEqual({ [purposes.field]: wordFor(purpose, purposes) });
+      else expect(said).toEqual({ [purposes.field]: vendorTaskType(purpose, purposes) });
     }
   },
   "pictures ask for exactly what was asked, and absent stays absent": forGenerations(

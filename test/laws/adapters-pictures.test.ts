@@ -1,7 +1,10 @@
 /** Laws of what adapters put on the wire for pictures: the caller's own files and references, each time anew. */
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { halfAlike, openaiShaped } from "../../server/upstream/adapters/index.ts";
+import {
+  openaiEmbeddings,
+  openaiEmbeddingsOwnImages,
+} from "../../server/upstream/adapters/index.ts";
 import type { EditQuery } from "../../server/upstream/contract.ts";
 import { formEdits, jsonEdits, jsonOf, painters, partsOf, type Subject } from "./adapter-cases.ts";
 import { type Law, obey, tries } from "./law.ts";
@@ -52,8 +55,8 @@ const laws: Readonly<Record<string, Law<Subject>>> = {
 obey(painters, laws);
 
 test("who makes no pictures says so, and the others do not", () => {
-  for (const { kind, adapter } of openaiShaped) {
-    if (halfAlike.some((vendor) => vendor.kind === kind)) continue;
+  for (const { kind, adapter } of openaiEmbeddings) {
+    if (openaiEmbeddingsOwnImages.some((vendor) => vendor.kind === kind)) continue;
     const draws = adapter.generations !== undefined && adapter.edits !== undefined;
     expect(`${kind.name}: ${kind.serves}`).toBe(`${kind.name}: ${draws ? undefined : "embedding"}`);
   }

@@ -16,7 +16,11 @@ import type { Route } from "../../server/request/caller.ts";
 import { first, through } from "../../server/request/stage.ts";
 import { adapters } from "../../server/upstream/adapters/index.ts";
 import { contextOptions, isContextualModel } from "../../server/upstream/contextual.ts";
-import type { EmbeddingsQuery, EmbeddingTraits, Target } from "../../server/upstream/contract.ts";
+import type {
+  EmbeddingCapabilities,
+  EmbeddingsQuery,
+  Target,
+} from "../../server/upstream/contract.ts";
 import {
   callFor,
   type EmbeddingsCall,
@@ -66,7 +70,7 @@ function traitsAt(kind: string) {
 
 function arrange({ target, contextual, rest }: Dependent) {
   const upstream = new HeldUpstream();
-  const traits = (there: Target): EmbeddingTraits => {
+  const traits = (there: Target): EmbeddingCapabilities => {
     const found = traitsAt(there.upstream.kind)?.(there);
     if (!found) throw new Error("no embeddings");
     return found;

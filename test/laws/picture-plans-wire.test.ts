@@ -1,7 +1,7 @@
 /** Laws of all that draw: an option that counts as told to the vendor is in what the vendor gets. */
 import { planPicture } from "../../server/images/plan/plan.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
-import type { PictureQuestion, WireRequest } from "../../server/upstream/adapter.ts";
+import type { ImageAdapter, UpstreamRequest } from "../../server/upstream/adapter.ts";
 import type { EditQuery, GenerationQuery } from "../../server/upstream/contract.ts";
 import { partsOf } from "./adapter-cases.ts";
 import { type Law, obey } from "./law.ts";
@@ -16,8 +16,8 @@ const settled = (what: unknown): string =>
   JSON.stringify(what).replace(/[0-9a-f]{8}-[0-9a-f-]{27}/g, "");
 
 async function requestOf(query: Query, { adapter, operation, target }: Row): Promise<string> {
-  const question = adapter?.[operation] as PictureQuestion<Query>;
-  const { url, headers, body }: WireRequest = question.toUpstream(query, target);
+  const question = adapter?.[operation] as ImageAdapter<Query>;
+  const { url, headers, body }: UpstreamRequest = question.toUpstream(query, target);
   const { "content-type": type = "", ...said } = headers;
   if (typeof body !== "object") return settled([url, said, body]);
   if (type.startsWith("multipart/")) {

@@ -5,7 +5,7 @@ import { type Plan, type Policy, planPicture } from "../../server/images/plan/pl
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { adapters } from "../../server/upstream/adapters/index.ts";
 import type { EditQuery, GenerationQuery, ImageOptions } from "../../server/upstream/contract.ts";
-import type { ImageTraits } from "../../server/upstream/image-capabilities.ts";
+import type { ImageCapabilities } from "../../server/upstream/image-capabilities.ts";
 import { against, readSize } from "../../server/upstream/image-sizes.ts";
 import { type Law, obey, tries } from "./law.ts";
 import { namedKinds, type Row, rows } from "./picture-rows.ts";
@@ -17,7 +17,11 @@ type Query = GenerationQuery | EditQuery;
 const policies: readonly Policy[] = ["adapt", "strict", "drop", "pass"];
 
 /** What it is refused with counts as an answer; a defect does not. */
-function outcome(query: Query, traits: ImageTraits, policy: Policy): Plan<Query> | GatewayError {
+function outcome(
+  query: Query,
+  traits: ImageCapabilities,
+  policy: Policy,
+): Plan<Query> | GatewayError {
   try {
     return planPicture(query, traits, policy);
   } catch (error) {
@@ -46,7 +50,7 @@ const everywhere =
     }
   };
 
-const isUnsaid = (name: string, value: unknown, { always }: ImageTraits): boolean => {
+const isUnsaid = (name: string, value: unknown, { always }: ImageCapabilities): boolean => {
   const ever = (always as Record<string, unknown> | undefined)?.[name];
   if (value === "auto" || value === ever) return true;
   if (name === "input_fidelity") return value === "low" && ever === undefined;
@@ -56,7 +60,12 @@ const isUnsaid = (name: string, value: unknown, { always }: ImageTraits): boolea
 };
 
 /** What becomes of one option. More or fewer than one is too much, or too little. */
-function fatesOf(name: string, value: unknown, plan: Plan<Query>, traits: ImageTraits): string[] {
+function fatesOf(
+  name: string,
+  value: unknown,
+  plan: Plan<Query>,
+  traits: ImageCapabilities,
+): string[] {
   const { finish, query } = plan;
   const told = (query.options as Record<string, unknown>)[name] === value;
   const here: Record<string, unknown> = {
@@ -76,7 +85,7 @@ function fatesOf(name: string, value: unknown, plan: Plan<Query>, traits: ImageT
   ];
 }
 
-function isLegalSize(size: string, { sizes }: ImageTraits): boolean {
+function isLegalSize(size: string, { sizes }: ImageCapabilities): boolean {
   if (sizes === "any") return true;
   if ("list" in sizes) return sizes.list.includes(size);
   const edges = readSize(size);
@@ -84,7 +93,7 @@ function isLegalSize(size: string, { sizes }: ImageTraits): boolean {
 }
 
 /** What of it a row does not allow. */
-function* illegalIn({ query, calls }: Plan<Query>, traits: ImageTraits): Generator<string> {
+function* illegalIn({ query, calls }: Plan<Query>, traits: ImageCapabilities): Generator<string> {
   const { n = 1, size, ...others } = query.options;
   if (size !== undefined && !isLegalSize(size, traits)) yield `size ${size}`;
   const { sizes } = traits;

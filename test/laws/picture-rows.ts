@@ -2,9 +2,9 @@
 import type { Adapter } from "../../server/upstream/adapter.ts";
 import { adapters } from "../../server/upstream/adapters/index.ts";
 import { knownImages } from "../../server/upstream/catalog/images/index.ts";
-import { createReach } from "../../server/upstream/client.ts";
+import { createUpstreamClient } from "../../server/upstream/client.ts";
 import type { Target } from "../../server/upstream/contract.ts";
-import type { ImageTraits } from "../../server/upstream/image-capabilities.ts";
+import type { ImageCapabilities } from "../../server/upstream/image-capabilities.ts";
 
 export type Operation = "generations" | "edits";
 
@@ -13,7 +13,7 @@ export interface Row {
   readonly adapter?: Adapter;
   readonly target: Target;
   readonly operation: Operation;
-  readonly traits: ImageTraits;
+  readonly traits: ImageCapabilities;
 }
 
 const openai = [...knownImages.flatMap(({ name, also = [] }) => [name, ...also]), "gpt-image-9"];
@@ -121,7 +121,7 @@ function* rowsOf(adapter: Adapter, model: string, more: Partial<Target>): Genera
 }
 
 /** What draws inside this machine has one row for all. */
-const inside = createReach({
+const inside = createUpstreamClient({
   adapters: new Map(),
   engines: new Map(),
   send: () => Promise.reject(new Error("nobody is asked")),

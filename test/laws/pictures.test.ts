@@ -1,7 +1,11 @@
 /** Laws over every vendor that draws: through a real gateway, with the official client, each as `test/pictures` plays it. */
 import { afterAll, describe, expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
-import { halfAlike, native, painters } from "../../server/upstream/adapters/index.ts";
+import {
+  imageOnly,
+  nativeEmbeddings,
+  openaiEmbeddingsOwnImages,
+} from "../../server/upstream/adapters/index.ts";
 import {
   type House,
   type HouseName,
@@ -114,7 +118,7 @@ describe("the cases", () => {
 
   test("are there for every vendor that draws in a language of its own", () => {
     const played = new Set(pictureVendors.map(({ kind }) => kind));
-    const silent = [...halfAlike, ...native, ...painters].filter(
+    const silent = [...openaiEmbeddingsOwnImages, ...nativeEmbeddings, ...imageOnly].filter(
       ({ adapter }) => (adapter.generations || adapter.edits) && !played.has(adapter.name),
     );
     expect(silent.map(({ adapter }) => adapter.name)).toEqual([]);

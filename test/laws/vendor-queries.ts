@@ -1,20 +1,20 @@
 /** What the laws of the vendors are tried on: queries within a target's traits, and answers that are spoilt in some place. */
 import fc from "fast-check";
 import { verifyEmbeddings } from "../../server/embeddings/verify-embeddings.ts";
-import type { Adapter, EmbeddingsQuestion } from "../../server/upstream/adapter.ts";
+import type { Adapter, EmbeddingsAdapter } from "../../server/upstream/adapter.ts";
 import { adapters } from "../../server/upstream/adapters/index.ts";
 import type {
+  EmbeddingCapabilities,
   EmbeddingInput,
   EmbeddingsQuery,
-  EmbeddingsReply,
-  EmbeddingTraits,
+  EmbeddingsResponse,
   Target,
 } from "../../server/upstream/contract.ts";
 import {
-  type Purpose,
-  purposeFields,
-  readPurpose,
-  wordFor,
+  parseTaskType,
+  type TaskType,
+  taskTypeFields,
+  vendorTaskType,
 } from "../../server/upstream/task-type.ts";
 import { vendorCases } from "../embedding-vendors/index.ts";
 import type { VendorAnswer, VendorCase } from "../embedding-vendors/vendor-case.ts";
@@ -23,8 +23,8 @@ import { replyOf, words } from "./adapter-cases.ts";
 export interface VendorSubject {
   readonly vendor: VendorCase;
   readonly adapter: Adapter;
-  readonly question: EmbeddingsQuestion;
-  readonly traits: EmbeddingTraits;
+  readonly question: EmbeddingsAdapter;
+  readonly traits: EmbeddingCapabilities;
 }
 
 function subjectOf(vendor: VendorCase): VendorSubject {
@@ -46,28 +46,28 @@ const spoken = [
 ];
 
 /** Undefined among them: most callers say nothing. */
-function purposesFor({ purposes }: EmbeddingTraits): fc.Arbitrary<Purpose | undefined> {
-  const field = fc.constantFrom(...purposeFields);
+function purposesFor({ purposes }: EmbeddingCapabilities): fc.Arbitrary<TaskType | undefined> {
+  const field = fc.constantFrom(...taskTypeFields);
   if (purposes === "indifferent") return fc.constant(undefined);
   if (purposes === "as-given")
     return fc.option(fc.tuple(field, words).map(read), { nil: undefined });
   const known = [...spoken, ...Object.values(purposes.words)].filter(
-    (given) => wordFor(readPurpose("task_type", given), purposes) !== undefined,
+    (given) => vendorTaskType(parseTaskType("task_type", given), purposes) !== undefined,
   );
   if (known.length === 0) return fc.constant(undefined);
   return fc.option(fc.tuple(field, fc.constantFrom(...known)).map(read), { nil: undefined });
 }
 
-const read = ([field, given]: [Purpose["field"], string]): Purpose => readPurpose(field, given);
+const read = ([field, given]: [TaskType["field"], string]): TaskType => parseTaskType(field, given);
 
-function dimensionsFor({ dimensions }: EmbeddingTraits): fc.Arbitrary<number | undefined> {
+function dimensionsFor({ dimensions }: EmbeddingCapabilities): fc.Arbitrary<number | undefined> {
   if (dimensions === undefined) return fc.constant(undefined);
   const lengths =
     dimensions === "any" ? fc.integer({ min: 1, max: 4096 }) : fc.constantFrom(...dimensions);
   return fc.option(lengths, { nil: undefined });
 }
 
-function inputsFor({ maxItems, tokens }: EmbeddingTraits): fc.Arbitrary<EmbeddingInput> {
+function inputsFor({ maxItems, tokens }: EmbeddingCapabilities): fc.Arbitrary<EmbeddingInput> {
   const size = { minLength: 1, maxLength: Math.min(maxItems, 6) };
   const texts = fc.array(words, size).map((list) => ({ kind: "text", texts: list }) as const);
   if (!tokens) return texts;
@@ -79,7 +79,7 @@ function inputsFor({ maxItems, tokens }: EmbeddingTraits): fc.Arbitrary<Embeddin
 }
 
 /** Never more than the traits allow, as the stages see to. */
-export const queriesWithin = (traits: EmbeddingTraits): fc.Arbitrary<EmbeddingsQuery> =>
+export const queriesWithin = (traits: EmbeddingCapabilities): fc.Arbitrary<EmbeddingsQuery> =>
   fc
     .record({
       input: inputsFor(traits),
@@ -113,7 +113,7 @@ export async function readAnswer(
   { question, vendor: { target } }: VendorSubject,
   { status, headers, body }: VendorAnswer,
   count: number,
-): Promise<EmbeddingsReply> {
+): Promise<EmbeddingsResponse> {
   const query = plainQuery(count);
   const given = { ...(status !== undefined && { status }), ...(headers && { headers }) };
   const reply = await question.fromUpstream(replyOf(body, given), query, target);

@@ -3,10 +3,10 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { EncodedVector } from "../../server/lib/codec/encoded-vector.ts";
-import type { WireRequest } from "../../server/upstream/adapter.ts";
+import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
 import { vendors } from "../../server/upstream/adapters/index.ts";
 import type { Vector } from "../../server/upstream/contract.ts";
-import { readPurpose, wordFor } from "../../server/upstream/task-type.ts";
+import { parseTaskType, vendorTaskType } from "../../server/upstream/task-type.ts";
 import { vendorCases } from "../embedding-vendors/index.ts";
 import { bits, faultOf, matrices } from "./adapter-answers.ts";
 import { replyOf } from "./adapter-cases.ts";
@@ -38,7 +38,7 @@ const bitsOf = (vector: Vector): string =>
     : bits(vector);
 
 /** As it goes out, with the proof that `sign` adds. */
-const signed = ({ adapter, vendor }: VendorSubject, request: WireRequest): WireRequest =>
+const signed = ({ adapter, vendor }: VendorSubject, request: UpstreamRequest): UpstreamRequest =>
   adapter.sign?.(request, vendor.target.upstream, now) ?? request;
 
 const hostOf = ({ question, vendor }: VendorSubject): string =>
@@ -57,7 +57,9 @@ const laws: Readonly<Record<string, Law<VendorSubject>>> = {
       fc.property(queriesWithin(traits), (query) => {
         const { input, dimensions, purpose } = query;
         const wanted =
-          purpose && typeof purposes === "object" ? wordFor(purpose, purposes) : purpose?.given;
+          purpose && typeof purposes === "object"
+            ? vendorTaskType(purpose, purposes)
+            : purpose?.given;
         const understood = vendor.understand(question.toUpstream(query, vendor.target));
         expect<unknown>({ ...understood, purpose: understood.purpose }).toEqual({
           input,
@@ -131,7 +133,7 @@ const laws: Readonly<Record<string, Law<VendorSubject>>> = {
     }
     if (typeof purposes === "object") {
       for (const word of Object.values(purposes.words)) {
-        expect(wordFor(readPurpose("task_type", word), purposes)).toBe(word);
+        expect(vendorTaskType(parseTaskType("task_type", word), purposes)).toBe(word);
       }
     }
     expect(question.traits(vendor.target)).toEqual(traits);

@@ -7,7 +7,7 @@ import type { Route } from "../../server/request/caller.ts";
 import { Budget, Recent } from "../../server/routing/hedge-budget.ts";
 import { schedule } from "../../server/routing/route-request.ts";
 import { Roster } from "../../server/routing/target-registry.ts";
-import type { EmbeddingsQuery, EmbeddingsReply } from "../../server/upstream/contract.ts";
+import type { EmbeddingsQuery, EmbeddingsResponse } from "../../server/upstream/contract.ts";
 import {
   answerTo,
   broken,
@@ -57,7 +57,7 @@ function arrange({ share = 1, route = routeTo(a, b) } = {}): Arranged & { route:
     return answerTo(call);
   };
   const roster = rosterOf(route, () => now, share);
-  const send = schedule<EmbeddingsQuery, EmbeddingsReply>({ roster, sizeOf: () => 0 })(next);
+  const send = schedule<EmbeddingsQuery, EmbeddingsResponse>({ roster, sizeOf: () => 0 })(next);
   return {
     upstream,
     send,
@@ -308,7 +308,7 @@ describe("second calls are few", () => {
       return answerTo(call);
     };
     const roster = rosterOf(route, () => now);
-    const send = schedule<EmbeddingsQuery, EmbeddingsReply>({ roster, sizeOf: () => 0 })(next);
+    const send = schedule<EmbeddingsQuery, EmbeddingsResponse>({ roster, sizeOf: () => 0 })(next);
     for (let at = 0; at < 400; at++) await send(callFor(["x"], route));
     expect(asked).toEqual({ a: 400, b: 0 });
     slow = true;

@@ -1,6 +1,6 @@
 /** What upstreams say beside the point is heard too: limits that an answer used up, and places that are not there. */
 import { afterEach, describe, expect, test } from "bun:test";
-import type { WireReply } from "../../server/upstream/adapter.ts";
+import type { UpstreamResponse } from "../../server/upstream/adapter.ts";
 import { spentMs } from "../../server/upstream/adapters/wire/rate-limit-reset.ts";
 import { createLimitWatch } from "../../server/upstream/rate-limit-signal.ts";
 import { Answer } from "../../server/upstream/transport/parse-response.ts";
@@ -79,7 +79,7 @@ describe("an answer that says that the limit is used up", () => {
     const heard: number[] = [];
     const watch = createLimitWatch((_, waitMs) => heard.push(waitMs));
     let reads = 0;
-    const reply = (headers: Record<string, string>, seemsSpent?: boolean): WireReply =>
+    const reply = (headers: Record<string, string>, seemsSpent?: boolean): UpstreamResponse =>
       ({
         status: 200,
         ...(seemsSpent !== undefined && { seemsSpent }),
@@ -87,7 +87,7 @@ describe("an answer that says that the limit is used up", () => {
           reads++;
           return new Headers(headers);
         },
-      }) as unknown as WireReply;
+      }) as unknown as UpstreamResponse;
     const target = targetNamed("a");
     for (let call = 0; call < 300; call++) watch(reply({}, false), target);
     expect(reads).toBe(0);

@@ -2,9 +2,9 @@
 import { describe, expect, test } from "bun:test";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { noScratch } from "../../server/lib/request-temp.ts";
-import type { WireReply, WireRequest } from "../../server/upstream/adapter.ts";
+import type { UpstreamRequest, UpstreamResponse } from "../../server/upstream/adapter.ts";
 import { automatic1111 } from "../../server/upstream/adapters/automatic1111/automatic1111.ts";
-import { createReach } from "../../server/upstream/client.ts";
+import { createUpstreamClient } from "../../server/upstream/client.ts";
 import type {
   EditQuery,
   GenerationQuery,
@@ -26,7 +26,7 @@ const query: GenerationQuery = {
   rest: {},
 };
 
-const answerOf = (images: readonly string[], info: object = {}): WireReply =>
+const answerOf = (images: readonly string[], info: object = {}): UpstreamResponse =>
   replyOf(
     JSON.stringify({
       images,
@@ -35,8 +35,8 @@ const answerOf = (images: readonly string[], info: object = {}): WireReply =>
     }),
   );
 
-const reachWith = (send: (request: WireRequest) => Promise<WireReply>) =>
-  createReach({
+const reachWith = (send: (request: UpstreamRequest) => Promise<UpstreamResponse>) =>
+  createUpstreamClient({
     adapters: new Map([["automatic1111", automatic1111.adapter]]),
     engines: new Map(),
     send,
@@ -44,21 +44,23 @@ const reachWith = (send: (request: WireRequest) => Promise<WireReply>) =>
   });
 
 const { signal } = new AbortController();
-const draw = (send: (request: WireRequest) => Promise<WireReply>, more: Partial<GenerationQuery>) =>
-  reachWith(send).generations({ ...query, ...more }, target, signal, noScratch);
+const draw = (
+  send: (request: UpstreamRequest) => Promise<UpstreamResponse>,
+  more: Partial<GenerationQuery>,
+) => reachWith(send).generations({ ...query, ...more }, target, signal, noScratch);
 
-const bodyOf = ({ body }: WireRequest): Record<string, unknown> =>
+const bodyOf = ({ body }: UpstreamRequest): Record<string, unknown> =>
   JSON.parse(String(body)) as Record<string, unknown>;
 
 /** Two are being drawn at one time; whoever asks for a task is shown that task's preview, as the web UI does it. */
 function studioOfTwo() {
-  const done = new Map<string, PromiseWithResolvers<WireReply>>();
+  const done = new Map<string, PromiseWithResolvers<UpstreamResponse>>();
   const asked = new Map<string, number>();
-  return async (request: WireRequest): Promise<WireReply> => {
+  return async (request: UpstreamRequest): Promise<UpstreamResponse> => {
     const { pathname } = new URL(request.url);
     const { prompt, force_task_id, id_task } = bodyOf(request);
     if (pathname === "/sdapi/v1/txt2img") {
-      const waiting = Promise.withResolvers<WireReply>();
+      const waiting = Promise.withResolvers<UpstreamResponse>();
       done.set(`${force_task_id}`, waiting);
       asked.set(`${force_task_id}`, 0);
       return waiting.promise.then(() => answerOf([`of ${prompt}`]));
@@ -103,8 +105,8 @@ describe("previews", () => {
   });
 
   test("are not asked for where nobody wants them, and then the call has no name", async () => {
-    const asked: WireRequest[] = [];
-    const send = async (request: WireRequest) => {
+    const asked: UpstreamRequest[] = [];
+    const send = async (request: UpstreamRequest) => {
       asked.push(request);
       return answerOf(["picture"]);
     };

@@ -1,7 +1,7 @@
 /** Pictures on Amazon Bedrock: whose model it is decides what it is sent, and the proof is over all of it. */
 import { expect, test } from "bun:test";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
-import type { WireRequest } from "../../server/upstream/adapter.ts";
+import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
 import { bedrock } from "../../server/upstream/adapters/amazon/bedrock.ts";
 import type {
   EditQuery,
@@ -49,14 +49,14 @@ const edit = (more: Partial<EditQuery> = {}): EditQuery => ({
   ...more,
 });
 
-async function textOf({ body }: WireRequest): Promise<string> {
+async function textOf({ body }: UpstreamRequest): Promise<string> {
   if (typeof body !== "object") return body ?? "";
   const pieces: Uint8Array[] = [];
   for await (const piece of body.open()) pieces.push(piece.slice());
   return Buffer.concat(pieces).toString();
 }
 
-const sent = async (request: WireRequest): Promise<Record<string, unknown>> =>
+const sent = async (request: UpstreamRequest): Promise<Record<string, unknown>> =>
   JSON.parse(await textOf(request)) as Record<string, unknown>;
 
 const asked = (model: string, query = wish()) =>

@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { noScratch } from "../../server/lib/request-temp.ts";
 import { dashscope } from "../../server/upstream/adapters/dashscope/dashscope.ts";
-import type { GenerationQuery, Rest, Target } from "../../server/upstream/contract.ts";
+import type { ExtraFields, GenerationQuery, Target } from "../../server/upstream/contract.ts";
 import { faultOf } from "../laws/adapter-answers.ts";
 import { replyOf } from "../laws/adapter-cases.ts";
 
@@ -22,7 +22,7 @@ const query = (more: Partial<GenerationQuery> = {}): GenerationQuery => ({
   ...more,
 });
 
-const bodyOf = (model: string, asked: GenerationQuery): Record<string, Rest> =>
+const bodyOf = (model: string, asked: GenerationQuery): Record<string, ExtraFields> =>
   JSON.parse(adapter.generations!.toUpstream(asked, targetOf(model)).body as string);
 
 const read = async (model: string, body: object) =>

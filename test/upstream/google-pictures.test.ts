@@ -5,7 +5,11 @@ import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { createScratch } from "../../server/lib/request-temp.ts";
 import { gemini } from "../../server/upstream/adapters/google/gemini.ts";
 import { vertex } from "../../server/upstream/adapters/google/vertex.ts";
-import type { GenerationQuery, Target, WholeReply } from "../../server/upstream/contract.ts";
+import type {
+  BufferedImageResponse,
+  GenerationQuery,
+  Target,
+} from "../../server/upstream/contract.ts";
 import { replyOf } from "../laws/adapter-cases.ts";
 
 const key = "AIzaSyVexel0123456789abcdefghijklmnop";
@@ -30,10 +34,10 @@ const flash = target("gemini-3.1-flash-image");
 const sent = (query: GenerationQuery, to = flash): unknown =>
   JSON.parse(gemini.adapter.generations!.toUpstream(query, to).body as string);
 
-const read = async (answer: object, to = flash): Promise<WholeReply> => {
+const read = async (answer: object, to = flash): Promise<BufferedImageResponse> => {
   const asked = { query: wish(), target: to, scratch: createScratch(tmpdir()) };
   const reply = replyOf(JSON.stringify(answer));
-  return (await gemini.adapter.generations!.fromUpstream(reply, asked)) as WholeReply;
+  return (await gemini.adapter.generations!.fromUpstream(reply, asked)) as BufferedImageResponse;
 };
 
 async function faultOf(answer: object, to = flash): Promise<GatewayError> {

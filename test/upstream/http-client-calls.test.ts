@@ -5,7 +5,7 @@ import { brotliCompressSync, constants, deflateSync, gzipSync } from "node:zlib"
 import { loadSnapshot } from "../../server/config/load-snapshot.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { Cancel } from "../../server/lib/signal.ts";
-import type { WireRequest } from "../../server/upstream/adapter.ts";
+import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
 import { until } from "../faults/faults-fixture.ts";
 import { temporaryFolder } from "../harness.ts";
 import {
@@ -131,7 +131,7 @@ describe("who gives up hears it at once, and nobody gets the connection afterwar
   /** In the same turn: nothing has to come from the network first. */
   const atOnce = async (promise: Promise<unknown>): Promise<unknown> =>
     Promise.race([failure(promise), Bun.sleep(0).then(() => "late")]);
-  const request = (url: string): WireRequest => ({ url, headers: {}, body: "mine" });
+  const request = (url: string): UpstreamRequest => ({ url, headers: {}, body: "mine" });
 
   test("before a connection is needed", async () => {
     using server = rawServer(echo);

@@ -1,7 +1,7 @@
 /** Servers that say exactly what a test wants, byte for byte, and know their connections. */
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { Cancel, type Signal } from "../../server/lib/signal.ts";
-import type { WireRequest } from "../../server/upstream/adapter.ts";
+import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
 import { HttpClient } from "../../server/upstream/transport/http-client.ts";
 import { KeepAliveTrust } from "../../server/upstream/transport/keep-alive-trust.ts";
 import type { Answer } from "../../server/upstream/transport/parse-response.ts";
@@ -102,14 +102,14 @@ export const echo = ({ socket, body }: Asked): void => void socket.write(ok(body
 export interface TestClient {
   readonly client: HttpClient;
   /** The body of the answer. */
-  ask(url: string, body: string, more?: Partial<WireRequest>, signal?: Cancel): Promise<string>;
+  ask(url: string, body: string, more?: Partial<UpstreamRequest>, signal?: Cancel): Promise<string>;
   [Symbol.dispose](): void;
 }
 
 /** The answer, or the failure, as the client itself sees it. */
 export const askPlainly = (
   client: HttpClient,
-  request: WireRequest,
+  request: UpstreamRequest,
   signal: Signal,
 ): Promise<Answer> =>
   client.ask(

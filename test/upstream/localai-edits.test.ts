@@ -1,7 +1,7 @@
 /** Edits by LocalAI, which says nothing where it does not understand: so it is asked in its own words, or not at all. */
 import { describe, expect, test } from "bun:test";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
-import type { WireRequest } from "../../server/upstream/adapter.ts";
+import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
 import { localai } from "../../server/upstream/adapters/localai/localai.ts";
 import type { EditQuery, ImageSource, Target } from "../../server/upstream/contract.ts";
 import { fileOf, partsOf } from "../laws/adapter-cases.ts";
@@ -22,7 +22,7 @@ const picture = (at: number): ImageSource => ({
   file: fileOf("image", "a.png", "image/png", Uint8Array.of(137, 80, 78, 71, at)),
 });
 
-const ask = (model: string, more: Partial<EditQuery>): WireRequest => {
+const ask = (model: string, more: Partial<EditQuery>): UpstreamRequest => {
   const { edits } = localai.adapter;
   if (!edits) throw new Error("LocalAI edits");
   const query: EditQuery = {
@@ -38,7 +38,7 @@ const ask = (model: string, more: Partial<EditQuery>): WireRequest => {
   return edits.toUpstream(query, targetOf(model));
 };
 
-async function jsonOf({ body }: WireRequest): Promise<Record<string, unknown>> {
+async function jsonOf({ body }: UpstreamRequest): Promise<Record<string, unknown>> {
   if (typeof body !== "object") throw new Error("no file is in it");
   return JSON.parse(Buffer.concat(await Array.fromAsync(body.open())).toString());
 }

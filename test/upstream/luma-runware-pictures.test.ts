@@ -1,9 +1,9 @@
 /** Pictures from Luma and Runware, where the laws for all vendors do not reach. */
 import { describe, expect, test } from "bun:test";
-import type { Pending } from "../../server/upstream/adapter.ts";
+import type { PendingJob } from "../../server/upstream/adapter.ts";
 import { luma } from "../../server/upstream/adapters/luma/luma.ts";
 import { runware } from "../../server/upstream/adapters/runware/runware.ts";
-import type { EditQuery, WholeReply } from "../../server/upstream/contract.ts";
+import type { BufferedImageResponse, EditQuery } from "../../server/upstream/contract.ts";
 import { anyEdges } from "../../server/upstream/image-capabilities.ts";
 import { faultOf } from "../laws/adapter-answers.ts";
 import { bodyOf, edit, file, query, read, targetOf } from "./picture-jobs-fixture.ts";
@@ -97,16 +97,16 @@ describe("Runware", () => {
     const target = targetOf("runware", "runware:101@1");
     const drawn = (cost?: number) => ({ imageURL: "https://im.runware.ai/1.jpg", cost });
     const told = await read(runware.adapter, target, { data: [drawn(0.25), drawn(0.5)] });
-    expect((told as WholeReply).cost).toBe(0.75);
+    expect((told as BufferedImageResponse).cost).toBe(0.75);
     const silent = await read(runware.adapter, target, { data: [drawn(0.25), drawn()] });
-    expect((silent as WholeReply).cost).toBeUndefined();
+    expect((silent as BufferedImageResponse).cost).toBeUndefined();
   });
 
   test("is asked again about a task that it wants to be asked about", async () => {
     const target = targetOf("runware", "runware:101@1");
     const taskUUID = "0f9f1a4c-3a0e-4b8e-9d1f-5c6b7a8d9e0f";
     const data = [{ taskType: "imageInference", taskUUID, status: "processing" }];
-    const { poll } = (await read(runware.adapter, target, { data })) as Pending;
+    const { poll } = (await read(runware.adapter, target, { data })) as PendingJob;
     expect(poll!.once).toBeUndefined();
     expect((await bodyOf(poll!)) as unknown).toEqual([{ taskType: "getResponse", taskUUID }]);
   });
@@ -115,7 +115,7 @@ describe("Runware", () => {
     const { results } = (await read(runware.adapter, targetOf("runware", "runware:101@1"), {
       data: [{ imageURL: "https://im.runware.ai/1.jpg", seed: 7 }],
       errors: [{ code: "inferenceError", message: "one of them failed" }],
-    })) as WholeReply;
+    })) as BufferedImageResponse;
     expect(results).toEqual([
       { image: { kind: "url", url: "https://im.runware.ai/1.jpg" }, rest: { seed: 7 } },
     ]);

@@ -1,12 +1,12 @@
 /** What vendors with a language of their own must not do to a caller unasked: cut texts, average vectors, hide a cause. */
 import { describe, expect, test } from "bun:test";
 import { adapters } from "../../server/upstream/adapters/index.ts";
-import type { EmbeddingsQuery, Rest } from "../../server/upstream/contract.ts";
+import type { EmbeddingsQuery, ExtraFields } from "../../server/upstream/contract.ts";
 import { targetOf } from "../embedding-vendors/bearer-case.ts";
 import { faultOf } from "../laws/adapter-answers.ts";
 import { replyOf } from "../laws/adapter-cases.ts";
 
-const question = (rest: Rest = {}): EmbeddingsQuery => ({
+const question = (rest: ExtraFields = {}): EmbeddingsQuery => ({
   model: "public-model",
   input: { kind: "text", texts: ["a text"] },
   single: true,
@@ -30,7 +30,7 @@ describe("a text that is too long is cut only if the caller says so", () => {
     ["cloudflare", "@cf/baai/bge-m3", "truncate_inputs", false, true],
   ] as const;
   for (const [kind, model, field, whole, cut] of words) {
-    const asked = (rest: Rest): Rest => {
+    const asked = (rest: ExtraFields): ExtraFields => {
       const target = targetOf(kind, model, { options: { accountId: "a1" } });
       const { body } = adapterOf(kind).embeddings.toUpstream(question(rest), target);
       return JSON.parse(String(body));

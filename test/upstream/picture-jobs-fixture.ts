@@ -1,13 +1,13 @@
 /** What the tests of vendors that take jobs have in common: a question, a place, and answers by hand. */
 import { noScratch } from "../../server/lib/request-temp.ts";
-import type { Adapter, Pending, WireRequest } from "../../server/upstream/adapter.ts";
+import type { Adapter, PendingJob, UpstreamRequest } from "../../server/upstream/adapter.ts";
 import type {
+  BufferedImageResponse,
   EditQuery,
   FilePart,
   GenerationQuery,
   ImageSource,
   Target,
-  WholeReply,
 } from "../../server/upstream/contract.ts";
 import { replyOf } from "../laws/adapter-cases.ts";
 
@@ -49,14 +49,14 @@ export const read = async (
   target: Target,
   body: object,
   asked: GenerationQuery = query(),
-): Promise<WholeReply | Pending> =>
+): Promise<BufferedImageResponse | PendingJob> =>
   (await adapter.generations!.fromUpstream(replyOf(JSON.stringify(body)), {
     query: asked,
     target,
     scratch: noScratch,
-  })) as WholeReply | Pending;
+  })) as BufferedImageResponse | PendingJob;
 
-export async function bodyOf({ body }: WireRequest): Promise<Record<string, unknown>> {
+export async function bodyOf({ body }: UpstreamRequest): Promise<Record<string, unknown>> {
   if (typeof body === "string") return JSON.parse(body);
   return JSON.parse(Buffer.concat(await Array.fromAsync(body!.open())).toString());
 }

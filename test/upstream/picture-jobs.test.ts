@@ -1,10 +1,10 @@
 /** Vendors that take a job and are asked whether it is done, where the laws for all vendors do not reach. */
 import { describe, expect, test } from "bun:test";
-import type { Pending } from "../../server/upstream/adapter.ts";
+import type { PendingJob } from "../../server/upstream/adapter.ts";
 import { bfl } from "../../server/upstream/adapters/bfl.ts";
 import { fal } from "../../server/upstream/adapters/fal/fal.ts";
 import { replicate } from "../../server/upstream/adapters/replicate/replicate.ts";
-import type { WholeReply } from "../../server/upstream/contract.ts";
+import type { BufferedImageResponse } from "../../server/upstream/contract.ts";
 import { faultOf } from "../laws/adapter-answers.ts";
 import { apiKey, bodyOf, edit, file, query, read, targetOf } from "./picture-jobs-fixture.ts";
 
@@ -45,7 +45,7 @@ describe("the key goes to nobody but the vendor", () => {
   test("and a region of the vendor's is the vendor", async () => {
     const polling_url = "https://api.eu2.bfl.ai/v1/get_result?id=1";
     const target = targetOf("bfl", "flux-2-pro");
-    const { poll } = (await read(bfl.adapter, target, { id: "1", polling_url })) as Pending;
+    const { poll } = (await read(bfl.adapter, target, { id: "1", polling_url })) as PendingJob;
     expect(poll!.url).toBe(polling_url);
     expect(poll!.headers["x-key"]).toBe(apiKey);
   });
@@ -53,7 +53,7 @@ describe("the key goes to nobody but the vendor", () => {
   test("and so is the place that the operator has configured", async () => {
     const target = targetOf("bfl", "flux-2-pro", "http://10.0.0.7:9000/bfl/v1");
     const polling_url = "http://10.0.0.7:9000/bfl/v1/get_result?id=1";
-    const { poll } = (await read(bfl.adapter, target, { id: "1", polling_url })) as Pending;
+    const { poll } = (await read(bfl.adapter, target, { id: "1", polling_url })) as PendingJob;
     expect(poll!.url).toBe(polling_url);
   });
 });
@@ -138,14 +138,14 @@ describe("pictures that fal's checker has painted black", () => {
 
   test("are marked where others are not", async () => {
     const answer = { images, has_nsfw_concepts: [false, true] };
-    const { results } = (await read(fal.adapter, target, answer)) as WholeReply;
+    const { results } = (await read(fal.adapter, target, answer)) as BufferedImageResponse;
     expect(results.map(({ rest }) => rest)).toEqual([undefined, { has_nsfw_concepts: true }]);
   });
 
   test("are delivered to whoever has turned the checker off", async () => {
     const answer = { images, has_nsfw_concepts: [true, true] };
     const asked = query({ rest: { enable_safety_checker: false } });
-    const { results } = (await read(fal.adapter, target, answer, asked)) as WholeReply;
+    const { results } = (await read(fal.adapter, target, answer, asked)) as BufferedImageResponse;
     expect(results).toHaveLength(2);
   });
 });
@@ -157,13 +157,13 @@ test("a caller who leaves lets the vendor stop: each is told in its own way", as
     response_url: job,
     status_url: `${job}/status`,
     cancel_url: `${job}/cancel`,
-  })) as Pending;
+  })) as PendingJob;
   expect(queued.cancel).toMatchObject({ url: `${job}/cancel`, method: "PUT" });
   const get = "https://api.replicate.com/v1/predictions/1";
   const started = (await read(replicate.adapter, targetOf("replicate", "a/b"), {
     status: "starting",
     urls: { get, cancel: `${get}/cancel` },
-  })) as Pending;
+  })) as PendingJob;
   expect(started.cancel).toMatchObject({ url: `${get}/cancel`, method: "POST" });
 });
 
@@ -174,7 +174,7 @@ test("a prompt that was rewritten is told, and one that was not is not", async (
       id: "1",
       status: "Ready",
       result: { sample: "https://delivery.bfl.ai/1.jpeg", prompt, seed: 7 },
-    }) as Promise<WholeReply>;
+    }) as Promise<BufferedImageResponse>;
   expect((await ready("an otter")).results[0]?.revised_prompt).toBeUndefined();
   expect((await ready("a wet otter")).results[0]?.revised_prompt).toBe("a wet otter");
 });

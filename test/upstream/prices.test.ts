@@ -7,7 +7,12 @@ import {
   listedPrices,
   listedVectorPrice,
 } from "../../server/upstream/catalog/prices/index.ts";
-import type { GenerationQuery, Rest, Target, WholeReply } from "../../server/upstream/contract.ts";
+import type {
+  BufferedImageResponse,
+  ExtraFields,
+  GenerationQuery,
+  Target,
+} from "../../server/upstream/contract.ts";
 import { kinds } from "../../server/upstream/kinds.ts";
 
 const at = (kind: string, model: string, more: Partial<Target> = {}, baseUrl?: string): Target => ({
@@ -15,7 +20,7 @@ const at = (kind: string, model: string, more: Partial<Target> = {}, baseUrl?: s
   model,
   ...more,
 });
-const drawn = (target: Target, rest: Rest = {}) =>
+const drawn = (target: Target, rest: ExtraFields = {}) =>
   listedPicturePrice(target, { operation: "generations", rest });
 const edited = (target: Target) => listedPicturePrice(target, { operation: "edits", rest: {} });
 
@@ -59,7 +64,7 @@ describe("an image behind a link costs what its resolution class costs", () => {
   const costOf = (target: Target, query: Partial<GenerationQuery>, quality?: string) => {
     const trip = {} as { cost?: number };
     const asked = { model: "m", prompt: "p", stream: false, options: {}, rest: {}, ...query };
-    const reply: WholeReply = {
+    const reply: BufferedImageResponse = {
       kind: "whole",
       results: [{ image: { kind: "url", url: "https://v3.fal.media/1.png" } }],
       facts: { ...(quality && { quality }) },

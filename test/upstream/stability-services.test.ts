@@ -1,7 +1,7 @@
 /** Which of Stability's services a model's name means, and how its jobs are asked for. */
 import { describe, expect, test } from "bun:test";
 import { noScratch } from "../../server/lib/request-temp.ts";
-import type { Pending } from "../../server/upstream/adapter.ts";
+import type { PendingJob } from "../../server/upstream/adapter.ts";
 import { stability } from "../../server/upstream/adapters/stability/stability.ts";
 import type { EditQuery } from "../../server/upstream/contract.ts";
 import { replyOf } from "../laws/adapter-cases.ts";
@@ -74,7 +74,7 @@ describe("a job", () => {
       query: edit(source),
       target: targetOf("stability", "creative"),
       scratch: noScratch,
-    }) as Promise<Pending>;
+    }) as Promise<PendingJob>;
 
   test("is asked for where the key belongs, and not more often than the vendor allows", async () => {
     const { kind, poll, afterMs } = await take({ id: "a/../b" }, 200);

@@ -3,9 +3,9 @@ import { describe, expect, test } from "bun:test";
 import { generateKeyPairSync, verify } from "node:crypto";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { Cancel } from "../../server/lib/signal.ts";
-import type { Adapter, WireReply, WireRequest } from "../../server/upstream/adapter.ts";
+import type { Adapter, UpstreamRequest, UpstreamResponse } from "../../server/upstream/adapter.ts";
 import { vertex } from "../../server/upstream/adapters/google/vertex.ts";
-import { createReach } from "../../server/upstream/client.ts";
+import { createUpstreamClient } from "../../server/upstream/client.ts";
 import type { EmbeddingsQuery, Target, Upstream } from "../../server/upstream/contract.ts";
 import { probe } from "../../server/upstream/probe.ts";
 import { replyOf } from "../laws/adapter-cases.ts";
@@ -47,12 +47,12 @@ const hour = 3_600_000;
 interface World {
   now: number;
   /** What the token service answers: by default, a token with a number. */
-  exchange: (count: number) => WireReply | Promise<WireReply>;
+  exchange: (count: number) => UpstreamResponse | Promise<UpstreamResponse>;
   /** What the upstream answers to this token. */
-  answer: (token: string | undefined) => WireReply;
+  answer: (token: string | undefined) => UpstreamResponse;
 }
 
-const granted = (count: number): WireReply =>
+const granted = (count: number): UpstreamResponse =>
   replyOf(
     JSON.stringify({ access_token: `token-${count}`, expires_in: 3600, token_type: "Bearer" }),
   );
@@ -64,9 +64,9 @@ function arrange(given: Partial<World> = {}) {
     answer: () => replyOf(vectors),
     ...given,
   };
-  const asked: WireRequest[] = [];
-  const sent: WireRequest[] = [];
-  const send = async (request: WireRequest): Promise<WireReply> => {
+  const asked: UpstreamRequest[] = [];
+  const sent: UpstreamRequest[] = [];
+  const send = async (request: UpstreamRequest): Promise<UpstreamResponse> => {
     if (request.url === keyFile.token_uri) {
       asked.push(request);
       return world.exchange(asked.length);
@@ -75,7 +75,7 @@ function arrange(given: Partial<World> = {}) {
     return world.answer(request.headers.authorization);
   };
   const adapters = new Map<string, Adapter>([["vertex", vertex.adapter]]);
-  const reach = createReach({ adapters, engines: new Map(), send, now: () => world.now });
+  const reach = createUpstreamClient({ adapters, engines: new Map(), send, now: () => world.now });
   const target: Target = { upstream: upstreamOf(), model: "text-embedding-005" };
   const call = (signal = new Cancel(), to = target) => reach.embeddings(query, to, signal);
   return { world, asked, sent, call, send, target };
@@ -133,7 +133,7 @@ describe("a token", () => {
     await call();
     expect(asked).toHaveLength(1);
     world.now += 2000;
-    const { promise, resolve } = Promise.withResolvers<WireReply>();
+    const { promise, resolve } = Promise.withResolvers<UpstreamResponse>();
     world.exchange = () => promise;
     await Promise.all([call(), call()]);
     expect(asked).toHaveLength(2);
@@ -189,8 +189,9 @@ describe("a token", () => {
 });
 
 describe("a token service that fails", () => {
-  const outcome = async (reply: () => WireReply | Promise<WireReply>): Promise<GatewayError> =>
-    faultOf(arrange({ exchange: reply }).call());
+  const outcome = async (
+    reply: () => UpstreamResponse | Promise<UpstreamResponse>,
+  ): Promise<GatewayError> => faultOf(arrange({ exchange: reply }).call());
 
   test("is a fault of the credentials where it refuses them, and nothing was charged", async () => {
     for (const status of [400, 401, 403]) {
@@ -227,7 +228,7 @@ describe("a token service that fails", () => {
   });
 
   test("does not hold back a caller who hangs up, nor do they take the others along", async () => {
-    const { promise, resolve } = Promise.withResolvers<WireReply>();
+    const { promise, resolve } = Promise.withResolvers<UpstreamResponse>();
     const { call, asked } = arrange({ exchange: () => promise });
     const leaving = new Cancel();
     const [left, stays] = [faultOf(call(leaving)), call()];

@@ -2,7 +2,12 @@
 import { expect, test } from "bun:test";
 import { noScratch } from "../../server/lib/request-temp.ts";
 import { volcengine } from "../../server/upstream/adapters/volcengine/volcengine.ts";
-import type { GenerationQuery, ImageEvent, Rest, Target } from "../../server/upstream/contract.ts";
+import type {
+  ExtraFields,
+  GenerationQuery,
+  ImageEvent,
+  Target,
+} from "../../server/upstream/contract.ts";
 import { faultOf } from "../laws/adapter-answers.ts";
 import { replyOf } from "../laws/adapter-cases.ts";
 
@@ -24,7 +29,7 @@ const query = (more: Partial<GenerationQuery> = {}): GenerationQuery => ({
   ...more,
 });
 
-const bodyOf = (asked: GenerationQuery, target = seedream4): Rest =>
+const bodyOf = (asked: GenerationQuery, target = seedream4): ExtraFields =>
   JSON.parse(adapter.generations!.toUpstream(asked, target).body as string);
 
 async function eventsOf(...events: object[]): Promise<ImageEvent[]> {

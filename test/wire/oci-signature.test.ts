@@ -1,7 +1,7 @@
 /** Oracle's signatures, checked as Oracle checks them: from the request alone, with the public key. */
 import { expect, test } from "bun:test";
 import { createHash, generateKeyPairSync, verify } from "node:crypto";
-import type { WireRequest } from "../../server/upstream/adapter.ts";
+import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
 import { signForOci } from "../../server/upstream/adapters/oci/signature.ts";
 
 const { privateKey, publicKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
@@ -12,14 +12,14 @@ const signer = {
   privateKey: privateKey.export({ type: "pkcs8", format: "pem" }) as string,
 };
 const now = Date.parse("2026-01-01T00:00:00Z");
-const question: WireRequest = {
+const question: UpstreamRequest = {
   url: "https://inference.generativeai.us-chicago-1.oci.oraclecloud.com/20231130/actions/embedText",
   headers: { "content-type": "application/json", "x-team": "otters" },
   body: '{"inputs":["zwei Otter 🦦"]}',
 };
 
 /** What a server sees of a request, by the names that signatures use. */
-function seen({ url, headers, body }: WireRequest): Readonly<Record<string, string>> {
+function seen({ url, headers, body }: UpstreamRequest): Readonly<Record<string, string>> {
   const { host, pathname, search } = new URL(url);
   const text = typeof body === "string" ? body : "";
   return {
@@ -30,7 +30,7 @@ function seen({ url, headers, body }: WireRequest): Readonly<Record<string, stri
   };
 }
 
-function isTrue(request: WireRequest): boolean {
+function isTrue(request: UpstreamRequest): boolean {
   const [scheme, list = ""] = (request.headers.authorization ?? "").split(/ (.*)/s);
   expect(scheme).toBe("Signature");
   const members = Object.fromEntries(

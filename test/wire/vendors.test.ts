@@ -8,8 +8,8 @@ import { describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { EncodedVector } from "../../server/lib/codec/encoded-vector.ts";
-import type { WireRequest } from "../../server/upstream/adapter.ts";
-import { adapters, native } from "../../server/upstream/adapters/index.ts";
+import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
+import { adapters, nativeEmbeddings } from "../../server/upstream/adapters/index.ts";
 import type { EmbeddingsQuery, Target, Vector } from "../../server/upstream/contract.ts";
 import { replyOf } from "../laws/adapter-cases.ts";
 
@@ -51,7 +51,7 @@ function masked(text: string, { upstream }: Target): string {
   );
 }
 
-function show({ url, headers, body }: WireRequest, target: Target): Golden["request"] {
+function show({ url, headers, body }: UpstreamRequest, target: Target): Golden["request"] {
   if (typeof body !== "string") throw new Error("the body is not text");
   const json = headers["content-type"]?.startsWith("application/json");
   const shown = { url, headers, body: json ? JSON.parse(body) : body };
@@ -95,6 +95,8 @@ describe.each(files)("%s", (name) => {
 
 test("every kind with a language of its own has an example", () => {
   const told = new Set(files.map((name) => name.split(".")[0]));
-  const silent = native.filter(({ adapter }) => adapter.embeddings && !told.has(adapter.name));
+  const silent = nativeEmbeddings.filter(
+    ({ adapter }) => adapter.embeddings && !told.has(adapter.name),
+  );
   expect(silent.map(({ adapter }) => adapter.name)).toEqual([]);
 });

@@ -9,9 +9,17 @@ import { editsEndpoint } from "../../server/api/edits.ts";
 import { embeddingsEndpoint } from "../../server/api/embeddings.ts";
 import { generationsEndpoint } from "../../server/api/generations.ts";
 import type { FilePart, Form, Incoming } from "../../server/request/http-types.ts";
-import type { Adapter, WireRequest } from "../../server/upstream/adapter.ts";
-import { adapters, halfAlike, openaiShaped } from "../../server/upstream/adapters/index.ts";
-import type { EmbeddingsQuery, EmbeddingTraits, Target } from "../../server/upstream/contract.ts";
+import type { Adapter, UpstreamRequest } from "../../server/upstream/adapter.ts";
+import {
+  adapters,
+  openaiEmbeddings,
+  openaiEmbeddingsOwnImages,
+} from "../../server/upstream/adapters/index.ts";
+import type {
+  EmbeddingCapabilities,
+  EmbeddingsQuery,
+  Target,
+} from "../../server/upstream/contract.ts";
 import { kinds } from "../../server/upstream/kinds.ts";
 import { readMultipart } from "../fake-upstream/multipart.ts";
 
@@ -38,7 +46,7 @@ const targetOf = (kind: string, options: Record<string, unknown>): Target => ({
 
 /** Azure has two surfaces: the newer one, and deployments with a version. */
 const variants: readonly Variant[] = [
-  ...openaiShaped.map(({ kind: { name }, adapter }) => ({
+  ...openaiEmbeddings.map(({ kind: { name }, adapter }) => ({
     name,
     adapter,
     target: targetOf(name, {}),
@@ -95,10 +103,13 @@ const embeddings = embeddingsEndpoint({ maxInputs: 2048 });
 /** Every request of these tests names its model. */
 const asGiven = (model: unknown): unknown => model;
 
-type Ask = (variant: Variant) => Promise<WireRequest | undefined>;
+type Ask = (variant: Variant) => Promise<UpstreamRequest | undefined>;
 
 /** No more than the target can take, as the stages see to. */
-function within(query: EmbeddingsQuery, traits: EmbeddingTraits): EmbeddingsQuery | undefined {
+function within(
+  query: EmbeddingsQuery,
+  traits: EmbeddingCapabilities,
+): EmbeddingsQuery | undefined {
   if (query.input.kind === "tokens" && !traits.tokens) return undefined;
   const { dimensions, ...rest } = query;
   const makes =
@@ -121,7 +132,7 @@ const inOpenaisWay =
   (ask: Ask): Ask =>
   async (variant) =>
     ownWay.has(variant.adapter.name) ? undefined : ask(variant);
-const ownWay = new Set(halfAlike.map(({ kind }) => kind.name));
+const ownWay = new Set(openaiEmbeddingsOwnImages.map(({ kind }) => kind.name));
 
 const endpoints: Readonly<Record<string, Ask>> = {
   embeddings: askWith("full.embeddings.request.json"),
@@ -148,7 +159,7 @@ const endpoints: Readonly<Record<string, Ask>> = {
 };
 
 /** As a person reads it: the key masked, JSON and forms laid open. */
-async function show({ url, headers, body }: WireRequest): Promise<string> {
+async function show({ url, headers, body }: UpstreamRequest): Promise<string> {
   const type = headers["content-type"] ?? "";
   const boundary = /boundary=(.*)/.exec(type)?.[1];
   const shown = { url, headers, body: await showBody(body, type) };
@@ -156,7 +167,7 @@ async function show({ url, headers, body }: WireRequest): Promise<string> {
   return `${boundary ? text.replaceAll(boundary, "(boundary)") : text}\n`;
 }
 
-async function showBody(body: WireRequest["body"], type: string): Promise<unknown> {
+async function showBody(body: UpstreamRequest["body"], type: string): Promise<unknown> {
   if (typeof body === "string") {
     expect(body).not.toContain(key);
     return JSON.parse(body);

@@ -5,7 +5,7 @@ import sharp, { type Sharp } from "sharp";
 import { createScratch } from "../../server/lib/request-temp.ts";
 import { sniffImage } from "../../server/lib/sniff-image.ts";
 import { NamelessFile } from "../../server/lib/unlinked-temp-file.ts";
-import type { FilePart, Picture } from "../../server/upstream/contract.ts";
+import type { FilePart, ImageContent } from "../../server/upstream/contract.ts";
 import type { DarkroomAsk } from "../../server/workers/image/protocol.ts";
 import type { ToChild } from "../../server/workers/process/protocol.ts";
 import { type Child, type Spawn, spawn } from "../../server/workers/process/spawn.ts";
@@ -43,12 +43,12 @@ export const speckledPng = (width: number, height: number, channels: Channels = 
     .png()
     .toBuffer();
 
-export const inBytes = (bytes: Uint8Array): Extract<Picture, { kind: "bytes" }> => ({
+export const inBytes = (bytes: Uint8Array): Extract<ImageContent, { kind: "bytes" }> => ({
   kind: "bytes",
   bytes,
 });
 
-export async function bytesIn(picture: Picture): Promise<Uint8Array> {
+export async function bytesIn(picture: ImageContent): Promise<Uint8Array> {
   if (picture.kind === "bytes") return picture.bytes;
   if (picture.kind === "aside") return picture.aside.bytes();
   throw new Error("The picture is not here.");

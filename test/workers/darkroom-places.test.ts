@@ -3,7 +3,7 @@
 import { describe, expect, test } from "bun:test";
 import { noScratch } from "../../server/lib/request-temp.ts";
 import { NamelessFile } from "../../server/lib/unlinked-temp-file.ts";
-import type { WireReply } from "../../server/upstream/adapter.ts";
+import type { UpstreamResponse } from "../../server/upstream/adapter.ts";
 import { readDocument } from "../../server/upstream/adapters/wire/document.ts";
 import { pictureIn } from "../../server/upstream/adapters/wire/picture-in.ts";
 import { asFile } from "../../server/workers/image/converted-file.ts";
@@ -29,7 +29,7 @@ const carried = (asks: ReturnType<typeof watched>["asks"]): number =>
   asks.reduce((sum, { picture }) => sum + (picture.kind === "bytes" ? picture.bytes.length : 0), 0);
 
 /** An upstream's answer in JSON, with pictures in base64, cut anywhere. */
-function answer(json: string): Pick<WireReply, "chunks"> {
+function answer(json: string): Pick<UpstreamResponse, "chunks"> {
   const bytes = Buffer.from(json);
   return {
     chunks: async function* () {
@@ -70,7 +70,7 @@ describe("on Linux", () => {
         { b64_json: `data:image/png;base64,${second.toString("base64")}` },
       ],
     });
-    const read = await readDocument(answer(json) as WireReply, scratch);
+    const read = await readDocument(answer(json) as UpstreamResponse, scratch);
     const { data } = read as { readonly data: readonly { readonly b64_json: unknown }[] };
     for (const [at, [width, height]] of [[300, 301] as const, [301, 300] as const].entries()) {
       const picture = pictureIn(data[at]?.b64_json);

@@ -3,7 +3,7 @@ import { expect } from "bun:test";
 import { readFileSync } from "node:fs";
 import type { FaultName } from "../../contract/faults.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
-import type { EmbeddingsQuery, Engine, Target } from "../../server/upstream/contract.ts";
+import type { EmbeddedModel, EmbeddingsQuery, Target } from "../../server/upstream/contract.ts";
 
 export const targetOf = (kind: string, options: Record<string, unknown> = {}): Target => ({
   upstream: { id: kind, kind, headers: {}, options },
@@ -26,7 +26,7 @@ export const never = new AbortController().signal;
 
 /** Asks an engine, and holds it to Float32Array. */
 export async function embed(
-  { embeddings }: Required<Pick<Engine, "embeddings">>,
+  { embeddings }: Required<Pick<EmbeddedModel, "embeddings">>,
   texts: readonly string[],
   more: Partial<EmbeddingsQuery> & { target?: Target; signal?: AbortSignal } = {},
 ) {

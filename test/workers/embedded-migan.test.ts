@@ -8,8 +8,8 @@ import { bytesOf } from "../../server/images/image-head.ts";
 import type {
   EditQuery,
   FilePart,
-  ImageFrame,
   ImageSource,
+  StreamedImage,
 } from "../../server/upstream/contract.ts";
 import {
   createMigan,
@@ -187,7 +187,7 @@ describe("the real model", () => {
     const events = await Array.fromAsync(reply.events);
     expect(events).toHaveLength(1);
     expect(events[0]).toMatchObject({ type: "completed", size: "320x240", output_format: "jpeg" });
-    const [event] = events.filter(({ type }) => type !== "whole") as ImageFrame[];
+    const [event] = events.filter(({ type }) => type !== "whole") as StreamedImage[];
     const made = await sharp(await bytesOf(event!.image)).metadata();
     expect(made).toMatchObject({ format: "jpeg", width, height });
   });

@@ -4,12 +4,12 @@ import { SketchError } from "@vexel/sketch";
 import sharp from "sharp";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import type {
+  BufferedImageResponse,
   EditQuery,
   FilePart,
   GenerationQuery,
-  ImageFrame,
-  ImageReply,
-  WholeReply,
+  ImageResponse,
+  StreamedImage,
 } from "../../server/upstream/contract.ts";
 import { sketchErrorToGatewayError } from "../../server/workers/sketch/error-mapping.ts";
 import { createSketchWorker } from "../../server/workers/sketch/sketch-worker.ts";
@@ -46,14 +46,14 @@ const plain = (background: string): Promise<Uint8Array> =>
     .toBuffer();
 const neverAborted = new AbortController().signal;
 
-function whole(reply: ImageReply): WholeReply {
+function whole(reply: ImageResponse): BufferedImageResponse {
   if (reply.kind !== "whole") throw new Error("a stream came back");
   return reply;
 }
 
-async function framesOf(reply: ImageReply): Promise<ImageFrame[]> {
+async function framesOf(reply: ImageResponse): Promise<StreamedImage[]> {
   if (reply.kind !== "stream") throw new Error("no stream came back");
-  const frames: ImageFrame[] = [];
+  const frames: StreamedImage[] = [];
   for await (const event of reply.events) if (event.type !== "whole") frames.push(event);
   return frames;
 }

@@ -1,8 +1,8 @@
 /** What a vector depends on, as a hash. Two inputs have one key only if their vectors are the same; no text can be read back. */
 import { isEmpty } from "../../lib/is-empty.ts";
 import type { Route } from "../../request/caller.ts";
-import type { EmbeddingInput, EmbeddingsQuery, Rest } from "../../upstream/contract.ts";
-import type { Purpose } from "../../upstream/task-type.ts";
+import type { EmbeddingInput, EmbeddingsQuery, ExtraFields } from "../../upstream/contract.ts";
+import type { TaskType } from "../../upstream/task-type.ts";
 
 /** Raised when keys are made otherwise: vectors kept under the old ones are never found again and may go. */
 export const keyFormat = 1;
@@ -43,7 +43,7 @@ function originOf(route: Route): string {
   return origin;
 }
 
-const purposeOf = ({ field, given, meaning }: Purpose, byMeaning: boolean): string =>
+const purposeOf = ({ field, given, meaning }: TaskType, byMeaning: boolean): string =>
   JSON.stringify(byMeaning && meaning !== undefined ? meaning : [field, given]);
 
 export function keyOf(prefix: string, input: EmbeddingInput, at: number): string {
@@ -66,7 +66,7 @@ const hashOf = (prefix: string, text: string): string =>
 const hash = (text: string): string => Bun.SHA256.hash(text, "base64");
 
 /** As JSON, which is what the upstream gets, but in one order: fields may come in any. */
-const canonical = (rest: Rest): string => JSON.stringify(rest, (_, value) => sorted(value));
+const canonical = (rest: ExtraFields): string => JSON.stringify(rest, (_, value) => sorted(value));
 
 function sorted(value: unknown): unknown {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return value;

@@ -9,7 +9,7 @@ import type { Answering, Call, FirstStage } from "../../request/stage.ts";
 import type {
   EmbeddingInput,
   EmbeddingsQuery,
-  EmbeddingsReply,
+  EmbeddingsResponse,
   Vector,
 } from "../../upstream/contract.ts";
 import { placedIn } from "../../upstream/rejected-input.ts";
@@ -37,7 +37,7 @@ type Answers = Map<string, Known>;
 const maxWaits = 2;
 
 export const remember =
-  (options: RememberOptions): FirstStage<EmbeddingsQuery, EmbeddingsReply> =>
+  (options: RememberOptions): FirstStage<EmbeddingsQuery, EmbeddingsResponse> =>
   (next) => {
     const { memory, flights, enabled, byMeaning } = options;
 
@@ -46,13 +46,13 @@ export const remember =
       call: EmbeddingsCall,
       keys: readonly string[],
       answers?: Answers,
-    ): Promise<EmbeddingsReply> => {
+    ): Promise<EmbeddingsResponse> => {
       const { trip } = call;
       const before = trip.upstreamTokens;
       trip.upstreamTokens = undefined;
       trip.cachedInputs -= keys.length;
       const flight = flights.begin(call, keys);
-      const take = (reply: EmbeddingsReply): EmbeddingsReply => {
+      const take = (reply: EmbeddingsResponse): EmbeddingsResponse => {
         const tokens = countedTokens(reply);
         if (before !== undefined && tokens !== undefined) trip.upstreamTokens = before + tokens;
         try {
@@ -74,7 +74,7 @@ export const remember =
     const learn = (
       { query }: EmbeddingsCall,
       keys: readonly string[],
-      { vectors, usage }: EmbeddingsReply,
+      { vectors, usage }: EmbeddingsResponse,
       flight: Flight,
       answers: Answers | undefined,
     ): void => {
@@ -96,7 +96,7 @@ export const remember =
     const gather = async (
       call: EmbeddingsCall,
       keys: readonly string[],
-    ): Promise<EmbeddingsReply> => {
+    ): Promise<EmbeddingsResponse> => {
       const places = firstPlaces(keys);
       const answers: Answers = new Map();
       let patience = maxWaits;
@@ -153,8 +153,8 @@ export const remember =
     };
 
     /** The whole answer, made once for each vector that is held ready: then it leaves as it lies there. */
-    const written = new WeakMap<Known, EmbeddingsReply>();
-    const known = (found: Known, query: EmbeddingsQuery): EmbeddingsReply => {
+    const written = new WeakMap<Known, EmbeddingsResponse>();
+    const known = (found: Known, query: EmbeddingsQuery): EmbeddingsResponse => {
       const before = written.get(found);
       if (before?.ready?.model === query.model) return before;
       const { tokens } = found;
@@ -167,7 +167,7 @@ export const remember =
       return reply;
     };
 
-    const pass = async (call: EmbeddingsCall): Promise<EmbeddingsReply> => {
+    const pass = async (call: EmbeddingsCall): Promise<EmbeddingsResponse> => {
       const reply = await next(call);
       call.trip.upstreamTokens = countedTokens(reply);
       return reply;
@@ -197,9 +197,9 @@ export const remember =
 
 /** What is thrown on the spot fails the call as well, and not the stage. */
 function begun(
-  next: Answering<EmbeddingsQuery, EmbeddingsReply>,
+  next: Answering<EmbeddingsQuery, EmbeddingsResponse>,
   call: EmbeddingsCall,
-): Promise<EmbeddingsReply> {
+): Promise<EmbeddingsResponse> {
   try {
     return Promise.resolve(next(call));
   } catch (error) {
@@ -231,7 +231,7 @@ function only(
 }
 
 /** As if each input had been asked for by itself: an input that is there twice counts twice. */
-function inOrder(keys: readonly string[], answers: Answers): EmbeddingsReply {
+function inOrder(keys: readonly string[], answers: Answers): EmbeddingsResponse {
   const vectors: Vector[] = [];
   let sum: number | undefined = 0;
   for (const key of keys) {
@@ -243,7 +243,10 @@ function inOrder(keys: readonly string[], answers: Answers): EmbeddingsReply {
   return replyOf(vectors, sum);
 }
 
-const replyOf = (vectors: readonly Vector[], inputTokens: number | undefined): EmbeddingsReply =>
+const replyOf = (
+  vectors: readonly Vector[],
+  inputTokens: number | undefined,
+): EmbeddingsResponse =>
   inputTokens === undefined ? { vectors } : { vectors, usage: { inputTokens } };
 
 /** Upstreams count a call, not its inputs: long ones have more of it. */

@@ -1,10 +1,10 @@
 /** How strongly a picture is compressed. Only jpeg and webp can be, so it waits until the kind of file is settled. */
-import type { ImageTraits } from "../../upstream/image-capabilities.ts";
+import type { ImageCapabilities } from "../../upstream/image-capabilities.ts";
 import type { Draft } from "./plan.ts";
 import { lacks, uncompressible } from "./plan-refusals.ts";
 
 /** After all other options. */
-export function planCompression(draft: Draft, { takes, compresses }: ImageTraits): void {
+export function planCompression(draft: Draft, { takes, compresses }: ImageCapabilities): void {
   const { options, finish, policy, dropped } = draft;
   const { output_compression: level, output_format: told } = options;
   if (level === undefined) return;

@@ -1,12 +1,12 @@
 /** What goes into an edit, compared with what the target can take. Content is never left out, whatever the policy. */
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { EditQuery, FilePart, ImageSource } from "../../upstream/contract.ts";
-import type { EditTraits } from "../../upstream/image-capabilities.ts";
+import type { EditCapabilities } from "../../upstream/image-capabilities.ts";
 
 /** Throws GatewayError where the target cannot take it. */
 export function checkSources(
   { images, mask, files }: EditQuery,
-  edits: EditTraits | undefined,
+  edits: EditCapabilities | undefined,
   model: string,
 ): void {
   if (!edits) {
@@ -46,7 +46,10 @@ export function checkSources(
 }
 
 /** Throws where it is larger than the target takes. Another may take more. */
-export function checkBytes({ field, size }: FilePart, { maxBytes = Infinity }: EditTraits): void {
+export function checkBytes(
+  { field, size }: FilePart,
+  { maxBytes = Infinity }: EditCapabilities,
+): void {
   if (size <= maxBytes) return;
   throw new GatewayError(
     "request_too_large",

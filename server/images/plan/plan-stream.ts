@@ -1,10 +1,10 @@
 /** What a stream cannot carry, or a target cannot stream. */
 import { GatewayError } from "../../lib/gateway-error.ts";
-import type { ImageTraits } from "../../upstream/image-capabilities.ts";
+import type { ImageCapabilities } from "../../upstream/image-capabilities.ts";
 import type { Draft } from "./plan.ts";
 import { lacks } from "./plan-refusals.ts";
 
-export function planStream(draft: Draft, { streams }: ImageTraits): void {
+export function planStream(draft: Draft, { streams }: ImageCapabilities): void {
   const { policy, adapted, finish } = draft;
   if (!streams) {
     if (policy === "strict") throw lacks(draft, "stream");

@@ -1,11 +1,11 @@
 /** Who asks, for a target that takes names of a certain length only: its adapter makes them fit, and that is told. */
 import { GatewayError } from "../../lib/gateway-error.ts";
-import type { ImageTraits } from "../../upstream/image-capabilities.ts";
+import type { ImageCapabilities } from "../../upstream/image-capabilities.ts";
 import type { Draft } from "./plan.ts";
 
 export function planUser(
   { options, policy, adapted, dropped }: Draft,
-  { userLength }: ImageTraits,
+  { userLength }: ImageCapabilities,
 ): void {
   if (!userLength) return;
   const { safety_identifier, user } = options;

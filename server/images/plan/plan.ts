@@ -4,8 +4,13 @@
  */
 import type { Parameters } from "../../config/snapshot.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
-import type { EditQuery, GenerationQuery, ImageOptions, Rest } from "../../upstream/contract.ts";
-import type { ImageTraits, OptionName } from "../../upstream/image-capabilities.ts";
+import type {
+  EditQuery,
+  ExtraFields,
+  GenerationQuery,
+  ImageOptions,
+} from "../../upstream/contract.ts";
+import type { ImageCapabilities, OptionName } from "../../upstream/image-capabilities.ts";
 import { planCompression } from "./plan-compression.ts";
 import { converts, lacks, refusal } from "./plan-refusals.ts";
 import { planSize } from "./plan-size.ts";
@@ -60,7 +65,7 @@ export interface Draft {
 /** Throws GatewayError where this target cannot serve the query. */
 export function planPicture<Q extends GenerationQuery | EditQuery>(
   query: Q,
-  traits: ImageTraits,
+  traits: ImageCapabilities,
   policy: Policy,
 ): Plan<Q> {
   const { n = 1, response_format } = query.options;
@@ -130,7 +135,7 @@ function checkTransparency({ options, finish, policy, dropped }: Draft): void {
   );
 }
 
-function checkPrompt({ prompt }: GenerationQuery, { maxPrompt }: ImageTraits): void {
+function checkPrompt({ prompt }: GenerationQuery, { maxPrompt }: ImageCapabilities): void {
   // Counted as people count, in characters and not in UTF-16 units.
   if (maxPrompt === undefined || prompt.length <= maxPrompt) return;
   const length = [...prompt].length;
@@ -143,7 +148,11 @@ function checkPrompt({ prompt }: GenerationQuery, { maxPrompt }: ImageTraits): v
 }
 
 /** Of who is known to know none of them, nothing is expected in silence. */
-function planExtras(draft: Draft, rest: Rest, known: readonly string[] | undefined): Rest {
+function planExtras(
+  draft: Draft,
+  rest: ExtraFields,
+  known: readonly string[] | undefined,
+): ExtraFields {
   const unknown = known && Object.keys(rest).filter((name) => !known.includes(name));
   const [first] = unknown ?? [];
   if (!unknown || first === undefined) return rest;
@@ -170,7 +179,7 @@ function planCalls(draft: Draft, n: number, maxImages: number): number[] {
 /** Options with a step of their own. */
 const separate: ReadonlySet<keyof ImageOptions> = new Set(["n", "size", "output_compression"]);
 
-function planOption(draft: Draft, name: OptionName, traits: ImageTraits): void {
+function planOption(draft: Draft, name: OptionName, traits: ImageCapabilities): void {
   const { takes, always, contested } = traits;
   const value = draft.options[name];
   const allowed = takes[name];

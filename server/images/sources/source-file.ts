@@ -1,7 +1,7 @@
 /** A picture of an edit as a kind of file that the target reads, and no larger than it takes: after our own work, too. */
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { FilePart } from "../../upstream/contract.ts";
-import type { EditTraits } from "../../upstream/image-capabilities.ts";
+import type { EditCapabilities } from "../../upstream/image-capabilities.ts";
 import type { Conversion, MaskForm, Seen } from "../../workers/image/image-worker.ts";
 
 /** The tools that sources are made ready with. */
@@ -18,7 +18,7 @@ const usual = ["image/png", "image/jpeg", "image/webp"];
 /** `upright`: it must be stored as it is shown, because a mask goes along. */
 export async function readable(
   file: FilePart,
-  edits: EditTraits,
+  edits: EditCapabilities,
   tools: SourceTools,
   upright: boolean,
 ): Promise<FilePart> {
@@ -42,7 +42,7 @@ export async function readable(
 /** A mask in the target's sense, turned as the picture is. It goes as it came where that says the same. */
 export async function readableMask(
   file: FilePart,
-  edits: EditTraits,
+  edits: EditCapabilities,
   tools: SourceTools,
   orientation: number,
 ): Promise<FilePart> {
@@ -60,7 +60,7 @@ export async function readableMask(
 
 async function isRead(
   file: FilePart,
-  { reads = usual, needsAlpha }: EditTraits,
+  { reads = usual, needsAlpha }: EditCapabilities,
   tools: SourceTools,
 ): Promise<boolean> {
   if (!reads.includes(file.type)) return false;
@@ -75,7 +75,7 @@ const hopeless = 4;
 function waysFor(
   { type }: FilePart,
   { opaque, pages }: Seen,
-  { reads = usual, needsAlpha }: EditTraits,
+  { reads = usual, needsAlpha }: EditCapabilities,
 ): readonly Conversion[] {
   const has = (format: string): boolean => reads.includes(`image/${format}`);
   const alpha = needsAlpha && { alpha: true };
@@ -92,7 +92,7 @@ function waysFor(
   return type === "image/jpeg" ? jpegs : [...lossless, ...jpegs];
 }
 
-function kindsOf({ reads = usual, needsAlpha }: EditTraits): string {
+function kindsOf({ reads = usual, needsAlpha }: EditCapabilities): string {
   const kinds = usual.filter((kind) => reads.includes(kind));
   const names = kinds.map((kind) => kind.replace("image/", "").toUpperCase()).join(" or ");
   return needsAlpha ? `${names} with an alpha channel` : names;

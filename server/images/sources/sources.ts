@@ -1,6 +1,6 @@
 /** The pictures of an edit, as the target wants them: links fetched, files it can read, and a mask that lies as its picture does. */
 import type { EditQuery, FilePart, GenerationQuery, ImageSource } from "../../upstream/contract.ts";
-import type { EditTraits } from "../../upstream/image-capabilities.ts";
+import type { EditCapabilities } from "../../upstream/image-capabilities.ts";
 import { nearestSize, textOf } from "../../upstream/image-sizes.ts";
 import { checkBytes } from "../plan/plan-sources.ts";
 import { checkMask, drawnOn } from "../preflight.ts";
@@ -14,7 +14,7 @@ export interface SourceDesk extends SourceTools {
 
 export async function prepare<Q extends GenerationQuery | EditQuery>(
   query: Q,
-  edits: EditTraits | undefined,
+  edits: EditCapabilities | undefined,
   desk: SourceDesk,
 ): Promise<Q> {
   if (!("images" in query) || !edits) return query;
@@ -73,7 +73,7 @@ async function turnedFor(mask: FilePart, first: FilePart, desk: SourceDesk): Pro
 async function sizeLike(
   first: FilePart | undefined,
   { options: { size = "auto" }, rest, mask }: EditQuery,
-  { likeFirst }: EditTraits,
+  { likeFirst }: EditCapabilities,
   desk: SourceDesk,
 ): Promise<string | undefined> {
   if (!likeFirst || !first || mask || size !== "auto") return undefined;
@@ -85,7 +85,7 @@ async function sizeLike(
 async function fileOf(
   source: ImageSource,
   param: string,
-  { links }: EditTraits,
+  { links }: EditCapabilities,
   desk: SourceDesk,
 ): Promise<FilePart | undefined> {
   if (source.kind === "file") return source.file;

@@ -1,14 +1,20 @@
 /** Black Forest Labs: the model is the address, the answer a job, and the picture a link that lasts for ten minutes. */
-import type { Asked, Pending, PictureQuestion, WireReply, WireRequest } from "../adapter.ts";
 import type {
+  ImageAdapter,
+  ImageRequestContext,
+  PendingJob,
+  UpstreamRequest,
+  UpstreamResponse,
+} from "../adapter.ts";
+import type {
+  BufferedImageResponse,
   EditQuery,
+  ExtraFields,
   GenerationQuery,
-  Rest,
   Target,
   Upstream,
-  WholeReply,
 } from "../contract.ts";
-import type { ImageTraits, Sizes } from "../image-capabilities.ts";
+import type { ImageCapabilities, Sizes } from "../image-capabilities.ts";
 import type { Vendor } from "../vendor.ts";
 import { askForPicture } from "./wire/ask.ts";
 import { edgesOf } from "./wire/edges.ts";
@@ -67,7 +73,7 @@ const families: readonly (readonly [RegExp, Family])[] = [
 const familyOf = (model: string): Family =>
   families.find(([name]) => name.test(model))?.[1] ?? flux2;
 
-function pictures({ model }: Target): ImageTraits {
+function pictures({ model }: Target): ImageCapabilities {
   const { sizes, source, sources = 1, mask } = familyOf(model);
   return {
     maxImages: 1,
@@ -80,7 +86,7 @@ function pictures({ model }: Target): ImageTraits {
   };
 }
 
-const body = (query: GenerationQuery): Rest => ({
+const body = (query: GenerationQuery): ExtraFields => ({
   ...query.rest,
   prompt: query.prompt,
   ...edgesOf(query),
@@ -88,7 +94,7 @@ const body = (query: GenerationQuery): Rest => ({
   output_format: query.options.output_format,
 });
 
-function sourcesOf({ images, mask }: EditQuery, { model }: Target): Rest {
+function sourcesOf({ images, mask }: EditQuery, { model }: Target): ExtraFields {
   const { source = "input_image" } = familyOf(model);
   const fields = images.map((image, at): [string, unknown] => [
     at === 0 ? source : `${source}_${at + 1}`,
@@ -97,13 +103,13 @@ function sourcesOf({ images, mask }: EditQuery, { model }: Target): Rest {
   return { ...Object.fromEntries(fields), ...(mask && { mask: asBase64(mask) }) };
 }
 
-const ask = ({ upstream, model }: Target, fields: Rest): WireRequest =>
+const ask = ({ upstream, model }: Target, fields: ExtraFields): UpstreamRequest =>
   askForPicture(`${rootOf(upstream)}/${modelPath(model)}`, proofOf(upstream), fields);
 
 async function fromUpstream(
-  reply: WireReply,
-  asked: Asked<GenerationQuery>,
-): Promise<WholeReply | Pending> {
+  reply: UpstreamResponse,
+  asked: ImageRequestContext<GenerationQuery>,
+): Promise<BufferedImageResponse | PendingJob> {
   const answer = await reply.json();
   const status = memberOf(answer, "status");
   if (status === undefined) return taken(answer, asked.target);
@@ -116,7 +122,7 @@ async function fromUpstream(
   return stillPending;
 }
 
-function taken(answer: unknown, { upstream }: Target): Pending {
+function taken(answer: unknown, { upstream }: Target): PendingJob {
   const [id, link, cost] = ["id", "polling_url", "cost"].map((name) => memberOf(answer, name));
   if (typeof id !== "string") throw unusable("it has no `id`");
   const url = link ?? `${rootOf(upstream)}/get_result?id=${encodeURIComponent(id)}`;
@@ -128,7 +134,10 @@ function taken(answer: unknown, { upstream }: Target): Pending {
   };
 }
 
-function ready(result: unknown, asked: Asked<GenerationQuery>): WholeReply {
+function ready(
+  result: unknown,
+  asked: ImageRequestContext<GenerationQuery>,
+): BufferedImageResponse {
   const image = pictureIn(memberOf(result, "sample"));
   if (!image) throw unusable("it says that it is ready, and has no `sample`");
   const told = { ...revised(memberOf(result, "prompt"), asked), ...restOf(result, ["seed"]) };
@@ -142,7 +151,7 @@ function reasonsIn(answer: unknown, status: string): string {
   return `The upstream's safety system refused the request (${status}${told}).`;
 }
 
-function failed(answer: unknown, asked: Asked<GenerationQuery>) {
+function failed(answer: unknown, asked: ImageRequestContext<GenerationQuery>) {
   const details = memberOf(answer, "details");
   const words =
     textIn(answer, "message") ??
@@ -153,12 +162,12 @@ function failed(answer: unknown, asked: Asked<GenerationQuery>) {
   return refused(/content_policy|moderat/i.test(code) ? "moderated" : undefined, words, asked);
 }
 
-const generations: PictureQuestion<GenerationQuery> = {
+const generations: ImageAdapter<GenerationQuery> = {
   toUpstream: (query, target) => ask(target, body(query)),
   fromUpstream,
 };
 
-const edits: PictureQuestion<EditQuery> = {
+const edits: ImageAdapter<EditQuery> = {
   toUpstream: (query, target) => ask(target, { ...body(query), ...sourcesOf(query, target) }),
   fromUpstream,
 };

@@ -1,7 +1,7 @@
 /** Cohere in its own language, v2: a purpose with every call, vectors by their type. */
-import type { EmbeddingsQuestion } from "../adapter.ts";
-import type { EmbeddingTraits, Target, Upstream, Vector } from "../contract.ts";
-import type { PurposeTable } from "../task-type.ts";
+import type { EmbeddingsAdapter } from "../adapter.ts";
+import type { EmbeddingCapabilities, Target, Upstream, Vector } from "../contract.ts";
+import type { TaskTypeTable } from "../task-type.ts";
 import type { Vendor } from "../vendor.ts";
 import { askWithBearer } from "./wire/ask.ts";
 import { bearer } from "./wire/headers.ts";
@@ -17,7 +17,7 @@ const baseUrl = "https://api.cohere.com";
 const rootOf = (upstream: Upstream): string =>
   (upstream.baseUrl ?? baseUrl).replace(/\/v[12]$/, "");
 
-const purposes: PurposeTable = {
+const purposes: TaskTypeTable = {
   field: "input_type",
   words: searchWords,
   // Most vectors are made to be searched in; who searches says so.
@@ -32,12 +32,12 @@ export function cohereLengths(model: string): readonly number[] | undefined {
 }
 
 // docs.cohere.com/reference/embed: 96 texts a request.
-function traits({ model }: Target): EmbeddingTraits {
+function traits({ model }: Target): EmbeddingCapabilities {
   const dimensions = cohereLengths(model);
   return { maxItems: 96, base64: true, tokens: false, purposes, ...(dimensions && { dimensions }) };
 }
 
-const embeddings: EmbeddingsQuestion = {
+const embeddings: EmbeddingsAdapter = {
   traits,
   toUpstream: (query, target) => {
     const { cut, rest } = truncation(query);

@@ -1,7 +1,7 @@
 /** Databricks: OpenAI's answer to a question that has the model's endpoint in its address. */
 import { z } from "zod";
-import type { EmbeddingsQuestion, TokenExchange } from "../adapter.ts";
-import type { EmbeddingTraits, Upstream } from "../contract.ts";
+import type { EmbeddingsAdapter, TokenExchange } from "../adapter.ts";
+import type { EmbeddingCapabilities, Upstream } from "../contract.ts";
 import type { Vendor } from "../vendor.ts";
 import { readEmbeddings } from "./openai/embeddings.ts";
 import { askInJson } from "./wire/ask.ts";
@@ -22,14 +22,14 @@ const proofOf = (upstream: Upstream): WireHeaders =>
 
 // "Input embeddings size is too large, exceeding 150 limit", says the API. docs.databricks.com, Foundation model REST API:
 // an embedding request has `input` and an `instruction`, which rides along.
-const traits: EmbeddingTraits = {
+const traits: EmbeddingCapabilities = {
   maxItems: 150,
   base64: false,
   tokens: false,
   purposes: "indifferent",
 };
 
-const embeddings: EmbeddingsQuestion = {
+const embeddings: EmbeddingsAdapter = {
   traits: () => traits,
   toUpstream: (query, { upstream, model }) =>
     askInJson(

@@ -1,6 +1,6 @@
 /** DeepInfra: embeddings and pictures as OpenAI has them; pictures in base64 only, and refusals with words of its own. */
 import type { Target } from "../contract.ts";
-import type { ImageTraits } from "../image-capabilities.ts";
+import type { ImageCapabilities } from "../image-capabilities.ts";
 import type { Vendor } from "../vendor.ts";
 import { fromDialect, plain } from "./openai/dialect.ts";
 import { openaiEdits, openaiGenerations, unstreamed } from "./openai/images.ts";
@@ -15,7 +15,7 @@ const place = openaiPlace(baseUrl);
  * api.deepinfra.com/openapi.json: OpenAIImagesGenerationsIn and OpenAIImagesEditsIn. Four pictures a call; "Available sizes
  * depend on the model", so that it says itself which.
  */
-const pictures = (_: Target, operation: "generations" | "edits"): ImageTraits => ({
+const pictures = (_: Target, operation: "generations" | "edits"): ImageCapabilities => ({
   maxImages: 4,
   takes: {
     user: "any",

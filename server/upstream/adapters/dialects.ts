@@ -1,18 +1,18 @@
 /** Vendors that speak OpenAI's language with an accent. A compatible vendor costs one row; where its facts are from stands above it. */
-import type { PurposeTable } from "../task-type.ts";
+import type { TaskTypeTable } from "../task-type.ts";
 import { type Dialect, modest, openaiTraits, plain, wholeOnly } from "./openai/dialect.ts";
 import { searchWords } from "./wire/native-embeddings.ts";
 
 const { dimensions: _, ...ada } = openaiTraits;
 
 /** Most of NVIDIA's models refuse a call that does not say. Most vectors are made to be searched in; who searches says so. */
-const nvidiaWords: PurposeTable = {
+const nvidiaWords: TaskTypeTable = {
   field: "input_type",
   words: { query: "query", document: "passage" },
   unsaid: "passage",
 };
 
-const herokuWords: PurposeTable = {
+const herokuWords: TaskTypeTable = {
   field: "input_type",
   words: searchWords,
 };

@@ -1,7 +1,7 @@
 /** DigitalOcean: embeddings and generations as OpenAI has them, with an `n` in every request; it does not edit. */
-import type { PictureQuestion } from "../adapter.ts";
+import type { ImageAdapter } from "../adapter.ts";
 import type { GenerationQuery } from "../contract.ts";
-import { type ImageTraits, openPictures } from "../image-capabilities.ts";
+import { type ImageCapabilities, unrestrictedImages } from "../image-capabilities.ts";
 import type { Vendor } from "../vendor.ts";
 import { fromDialect, modest } from "./openai/dialect.ts";
 import { openaiGenerations } from "./openai/images.ts";
@@ -14,7 +14,7 @@ const baseUrl = "https://inference.do-ai.run/v1";
  * digitalocean/openapi, specification/resources/inference/models/create_image_request.yml (2026-08-07). Its list of sizes is
  * that of gpt-image-1 and lacks even 1024x1024, so a size goes to the vendor, which decides.
  */
-const traits: ImageTraits = {
+const traits: ImageCapabilities = {
   maxImages: 10,
   takes: {
     quality: ["auto", "high", "medium", "low"],
@@ -25,7 +25,7 @@ const traits: ImageTraits = {
     partial_images: "any",
     user: "any",
   },
-  sizes: openPictures.sizes,
+  sizes: unrestrictedImages.sizes,
   maxPrompt: 32_000,
   userLength: { least: 1, most: 256 },
   streams: true,
@@ -34,7 +34,7 @@ const traits: ImageTraits = {
 
 const openai = openaiGenerations(openaiPlace(baseUrl));
 
-const generations: PictureQuestion<GenerationQuery> = {
+const generations: ImageAdapter<GenerationQuery> = {
   ...openai,
   toUpstream: (query, target) => {
     const { n = 1, partial_images = 0 } = query.options;

@@ -50,14 +50,14 @@ import { xai } from "./xai.ts";
 import { zhipu } from "./zhipu.ts";
 
 /** Those that speak as OpenAI does, of everything. */
-const alike: readonly Vendor[] = [
+const openaiCompatible: readonly Vendor[] = [
   ...dialects.map((dialect) => fromDialect(dialect)),
   azure,
   azureAi,
 ];
 
 /** Those that embed as OpenAI does, and draw in a way of their own. */
-export const halfAlike: readonly Vendor[] = [
+export const openaiEmbeddingsOwnImages: readonly Vendor[] = [
   together,
   fireworks,
   deepinfra,
@@ -71,10 +71,13 @@ export const halfAlike: readonly Vendor[] = [
 ];
 
 /** Those that embed as OpenAI does. */
-export const openaiShaped: readonly Vendor[] = [...alike, ...halfAlike];
+export const openaiEmbeddings: readonly Vendor[] = [
+  ...openaiCompatible,
+  ...openaiEmbeddingsOwnImages,
+];
 
 /** Those that only draw. */
-export const painters: readonly Vendor[] = [
+export const imageOnly: readonly Vendor[] = [
   automatic1111,
   bfl,
   fal,
@@ -90,7 +93,7 @@ export const painters: readonly Vendor[] = [
 ];
 
 /** Those that embed in a language of their own. */
-export const native: readonly Vendor[] = [
+export const nativeEmbeddings: readonly Vendor[] = [
   gemini,
   vertex,
   bedrock,
@@ -114,7 +117,7 @@ export const native: readonly Vendor[] = [
   triton,
 ];
 
-export const vendors: readonly Vendor[] = [...openaiShaped, ...native, ...painters];
+export const vendors: readonly Vendor[] = [...openaiEmbeddings, ...nativeEmbeddings, ...imageOnly];
 
 export const adapters: ReadonlyMap<string, Adapter> = new Map(
   vendors.map(({ adapter }) => [adapter.name, adapter]),

@@ -1,7 +1,7 @@
 /** Jina AI: OpenAI's language but for the task, and for the form of the vectors. */
-import type { EmbeddingsQuestion } from "../adapter.ts";
-import type { EmbeddingTraits, Target } from "../contract.ts";
-import type { PurposeTable } from "../task-type.ts";
+import type { EmbeddingsAdapter } from "../adapter.ts";
+import type { EmbeddingCapabilities, Target } from "../contract.ts";
+import type { TaskTypeTable } from "../task-type.ts";
 import type { Vendor } from "../vendor.ts";
 import { readEmbeddings } from "./openai/embeddings.ts";
 import { askWithBearer } from "./wire/ask.ts";
@@ -15,7 +15,7 @@ const retrieval = { query: "retrieval.query", document: "retrieval.passage" } as
 const matching = { similarity: "text-matching" } as const;
 
 /** api.jina.ai/openapi.json: the tasks of each model. */
-function tasks(model: string): PurposeTable["words"] {
+function tasks(model: string): TaskTypeTable["words"] {
   const classification = "classification";
   if (model.includes("embeddings-v3")) {
     return { ...retrieval, ...matching, classification, clustering: "separation" };
@@ -34,13 +34,13 @@ function tasks(model: string): PurposeTable["words"] {
 // The same document: 512 inputs a call, any length up to the model's own, vectors of length 1 unless told otherwise.
 const limits = { maxItems: 512, base64: true, tokens: false, normalised: true } as const;
 
-function traits({ model }: Target): EmbeddingTraits {
+function traits({ model }: Target): EmbeddingCapabilities {
   // The second generation knows neither tasks nor shorter vectors.
   if (model.includes("embeddings-v2")) return { ...limits, purposes: "indifferent" };
   return { ...limits, dimensions: "any", purposes: { field: "task", words: tasks(model) } };
 }
 
-const embeddings: EmbeddingsQuestion = {
+const embeddings: EmbeddingsAdapter = {
   traits,
   toUpstream: (query, target) => {
     const { upstream, model } = target;

@@ -1,7 +1,7 @@
 /** MiniMax: image-01 in a language of its own, and what came after it in OpenAI's. */
-import type { Asked, PictureQuestion, WireReply } from "../adapter.ts";
-import type { GenerationQuery, ImageReply, Target } from "../contract.ts";
-import type { ImageTraits } from "../image-capabilities.ts";
+import type { ImageAdapter, ImageRequestContext, UpstreamResponse } from "../adapter.ts";
+import type { GenerationQuery, ImageResponse, Target } from "../contract.ts";
+import type { ImageCapabilities } from "../image-capabilities.ts";
 import type { Vendor } from "../vendor.ts";
 import { openaiEdits, openaiGenerations, unstreamed } from "./openai/images.ts";
 import { openaiPlace } from "./openai/place.ts";
@@ -20,7 +20,7 @@ const baseUrl = "https://api.minimax.io/v1";
 const isFirst = (model: string): boolean => /^image-01\b/.test(model);
 
 /** platform.minimax.io/docs/api-reference/image-generation-t2i. */
-const first: ImageTraits = {
+const first: ImageCapabilities = {
   maxImages: 9,
   maxPrompt: 1500,
   takes: { response_format: ["url", "b64_json"] },
@@ -28,14 +28,14 @@ const first: ImageTraits = {
 };
 
 /** The same page: it knows shapes only, and four styles. */
-const live: ImageTraits = {
+const live: ImageCapabilities = {
   ...first,
   takes: { ...first.takes, style: ["漫画", "元气", "中世纪", "水彩"] },
   sizes: { ratios: ["1:1", "16:9", "4:3", "3:2", "2:3", "3:4", "9:16"] },
 };
 
 /** MiniMax-H3-Image: image-generation-h3-generations and -edits, beside that page; its sizes as fal.ai tells them. */
-const later: ImageTraits = {
+const later: ImageCapabilities = {
   maxImages: 10,
   takes: { response_format: ["url", "b64_json"] },
   sizes: {
@@ -51,7 +51,7 @@ const later: ImageTraits = {
   edits: { maxImages: 16 },
 };
 
-function pictures({ model }: Target): ImageTraits {
+function pictures({ model }: Target): ImageCapabilities {
   if (!isFirst(model)) return later;
   return model === "image-01" ? first : live;
 }
@@ -63,7 +63,7 @@ const openai = {
   edits: unstreamed(openaiEdits(place)),
 };
 
-const generations: PictureQuestion<GenerationQuery> = {
+const generations: ImageAdapter<GenerationQuery> = {
   toUpstream: (query, target) => {
     if (!isFirst(target.model)) return openai.generations.toUpstream(query, target);
     const { rest, options, prompt } = query;
@@ -104,7 +104,10 @@ const codeIn = (answer: unknown): number =>
   Number(memberOf(memberOf(answer, "base_resp"), "status_code") ?? 0);
 
 /** Every answer has the status 200, and says in `base_resp` whether it is one. */
-async function read(reply: WireReply, asked: Asked<GenerationQuery>): Promise<ImageReply> {
+async function read(
+  reply: UpstreamResponse,
+  asked: ImageRequestContext<GenerationQuery>,
+): Promise<ImageResponse> {
   const answer = await readDocument(reply, asked.scratch);
   const code = codeIn(answer);
   if (code !== 0) {

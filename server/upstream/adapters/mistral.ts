@@ -1,7 +1,7 @@
 /** Mistral: OpenAI's language with another word for the length, and refusing every field it does not know. */
 import { z } from "zod";
-import type { EmbeddingsQuestion } from "../adapter.ts";
-import type { EmbeddingTraits, Target } from "../contract.ts";
+import type { EmbeddingsAdapter } from "../adapter.ts";
+import type { EmbeddingCapabilities, Target } from "../contract.ts";
 import type { Vendor } from "../vendor.ts";
 import { readEmbeddings } from "./openai/embeddings.ts";
 import { askWithBearer } from "./wire/ask.ts";
@@ -16,7 +16,7 @@ const takesBase64 = ({ upstream }: Target): boolean => upstream.options.base64 =
 
 // "Too many tokens in batch. Max is 16384" (aurelio-labs/semantic-router#297). 256 texts pass and 257 do not, and only
 // codestral-embed has other lengths (rig-core, providers/mistral/embedding.rs). Neither is in Mistral's own pages.
-const traits = (target: Target): EmbeddingTraits => ({
+const traits = (target: Target): EmbeddingCapabilities => ({
   maxItems: 256,
   maxTokens: 16_384,
   base64: takesBase64(target),
@@ -25,7 +25,7 @@ const traits = (target: Target): EmbeddingTraits => ({
   ...(target.model.startsWith("codestral-embed") && { dimensions: "any" }),
 });
 
-const embeddings: EmbeddingsQuestion = {
+const embeddings: EmbeddingsAdapter = {
   traits,
   toUpstream: (query, target) => {
     const { upstream, model } = target;

@@ -1,7 +1,7 @@
 /** Nomic's Atlas API in its own language. */
-import type { EmbeddingsQuestion } from "../adapter.ts";
-import type { EmbeddingTraits, Target } from "../contract.ts";
-import type { PurposeTable } from "../task-type.ts";
+import type { EmbeddingsAdapter } from "../adapter.ts";
+import type { EmbeddingCapabilities, Target } from "../contract.ts";
+import type { TaskTypeTable } from "../task-type.ts";
 import type { Vendor } from "../vendor.ts";
 import { askWithBearer } from "./wire/ask.ts";
 import { bearer } from "./wire/headers.ts";
@@ -13,7 +13,7 @@ import { vectorRows } from "./wire/vector-rows.ts";
 
 const baseUrl = "https://api-atlas.nomic.ai/v1";
 
-const purposes: PurposeTable = {
+const purposes: TaskTypeTable = {
   field: "task_type",
   words: searchWords,
   // What it would take by itself, said aloud.
@@ -22,7 +22,7 @@ const purposes: PurposeTable = {
 
 // No limit is documented; Nomic's own client sends 10 texts a call, and several calls at once (nomic/embed.py).
 // docs.nomic.ai/atlas/models/text-embedding: nomic-embed-text-v1.5 makes vectors of other lengths.
-const traits = ({ model }: Target): EmbeddingTraits => ({
+const traits = ({ model }: Target): EmbeddingCapabilities => ({
   maxItems: 10,
   base64: false,
   tokens: false,
@@ -30,7 +30,7 @@ const traits = ({ model }: Target): EmbeddingTraits => ({
   ...(model.startsWith("nomic-embed-text-v1.5") && { dimensions: "any" }),
 });
 
-const embeddings: EmbeddingsQuestion = {
+const embeddings: EmbeddingsAdapter = {
   traits,
   toUpstream: (query, target) => {
     const { upstream, model } = target;

@@ -1,8 +1,8 @@
 /** Ollama in its own language: /v1 cuts long texts in silence, and this does not. */
 import { GatewayError } from "../../lib/gateway-error.ts";
-import type { Adapter, EmbeddingsQuestion } from "../adapter.ts";
+import type { Adapter, EmbeddingsAdapter } from "../adapter.ts";
 import { knownEmbedding } from "../catalog/index.ts";
-import type { EmbeddingTraits, Upstream } from "../contract.ts";
+import type { EmbeddingCapabilities, Upstream } from "../contract.ts";
 import type { Vendor } from "../vendor.ts";
 import { askWithBearer } from "./wire/ask.ts";
 import { bearer } from "./wire/headers.ts";
@@ -19,7 +19,7 @@ const rootOf = (upstream: Upstream): string => (upstream.baseUrl ?? baseUrl).rep
 
 // ollama/ollama, server/routes.go (EmbedHandler): no limit to the number of texts, so OpenAI's; every vector is brought
 // to length 1, a shortened one again. Prompts for queries and documents are left to whoever calls.
-const known: EmbeddingTraits = {
+const known: EmbeddingCapabilities = {
   maxItems: 2048,
   base64: false,
   tokens: false,
@@ -28,9 +28,9 @@ const known: EmbeddingTraits = {
 };
 // The same place: `dimensions` cuts the vectors of every model, also where their beginnings are no vectors, and is passed
 // over where it is more than the model's own length. So it is left to the gateway wherever the model is known.
-const unknown: EmbeddingTraits = { ...known, dimensions: "any" };
+const unknown: EmbeddingCapabilities = { ...known, dimensions: "any" };
 
-const embeddings: EmbeddingsQuestion = {
+const embeddings: EmbeddingsAdapter = {
   traits: ({ model }) => (knownEmbedding(model, "ollama") ? known : unknown),
   toUpstream: (query, { upstream, model }) => {
     const { cut, rest } = truncation(query);

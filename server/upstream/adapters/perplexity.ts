@@ -1,8 +1,8 @@
 /** Perplexity: OpenAI's language, but each number of a vector is one signed byte. */
 import { EncodedVector } from "../../lib/codec/encoded-vector.ts";
-import type { EmbeddingsQuestion } from "../adapter.ts";
+import type { EmbeddingsAdapter } from "../adapter.ts";
 import { isContextualModel } from "../contextual.ts";
-import type { EmbeddingTraits, Target, Vector } from "../contract.ts";
+import type { EmbeddingCapabilities, Target, Vector } from "../contract.ts";
 import type { Vendor } from "../vendor.ts";
 import { readEmbeddings } from "./openai/embeddings.ts";
 import { askWithBearer } from "./wire/ask.ts";
@@ -15,7 +15,7 @@ const baseUrl = "https://api.perplexity.ai/v1";
 
 // perplexityai 0.46.1, embedding_create_params: 512 texts and 120,000 tokens a request, of contextual models 16,000
 // chunks. docs.perplexity.ai/docs/embeddings: no words before a text, and vectors of any length, compared by their angle.
-const traits = ({ model }: Target): EmbeddingTraits => ({
+const traits = ({ model }: Target): EmbeddingCapabilities => ({
   maxItems: isContextualModel(model) ? 16_000 : 512,
   maxTokens: 120_000,
   base64: true,
@@ -25,7 +25,7 @@ const traits = ({ model }: Target): EmbeddingTraits => ({
   normalised: false,
 });
 
-const embeddings: EmbeddingsQuestion = {
+const embeddings: EmbeddingsAdapter = {
   traits,
   toUpstream: (query, { upstream, model }) => {
     const contextual = isContextualModel(model);

@@ -1,14 +1,14 @@
 /** Recraft: generations nearly as OpenAI has them, with shapes for sizes; edits have paths and forms of their own. */
-import type { Asked, PictureQuestion, WireReply } from "../adapter.ts";
+import type { ImageAdapter, ImageRequestContext, UpstreamResponse } from "../adapter.ts";
 import type {
+  BufferedImageResponse,
   EditQuery,
+  ExtraFields,
   GenerationQuery,
-  Rest,
   Target,
   Upstream,
-  WholeReply,
 } from "../contract.ts";
-import type { ImageTraits } from "../image-capabilities.ts";
+import type { ImageCapabilities } from "../image-capabilities.ts";
 import type { Vendor } from "../vendor.ts";
 import { askForPicture, askForPictureInForm } from "./wire/ask.ts";
 import { onlyFile } from "./wire/edit-sources.ts";
@@ -32,7 +32,7 @@ const ratios = [
 const isVector = (model: string): boolean => /_vector$/.test(model);
 
 // recraft.ai/docs/api-reference/usage: six pictures a call; 10,000 characters since V4, 1,000 before; sources of 10 MB.
-function pictures({ model }: Target, operation: "generations" | "edits"): ImageTraits {
+function pictures({ model }: Target, operation: "generations" | "edits"): ImageCapabilities {
   return {
     maxImages: 6,
     takes: {
@@ -51,7 +51,10 @@ function pictures({ model }: Target, operation: "generations" | "edits"): ImageT
   };
 }
 
-function fieldsOf({ rest, prompt, aspect, options }: GenerationQuery, { model }: Target): Rest {
+function fieldsOf(
+  { rest, prompt, aspect, options }: GenerationQuery,
+  { model }: Target,
+): ExtraFields {
   const { n, output_format, response_format = "b64_json" } = options;
   return {
     ...rest,
@@ -65,7 +68,7 @@ function fieldsOf({ rest, prompt, aspect, options }: GenerationQuery, { model }:
   };
 }
 
-const generations: PictureQuestion<GenerationQuery> = {
+const generations: ImageAdapter<GenerationQuery> = {
   toUpstream: (query, target) =>
     askForPicture(
       `${rootOf(target.upstream)}/images/generations`,
@@ -78,7 +81,7 @@ const generations: PictureQuestion<GenerationQuery> = {
 /** Required without a mask: from 0, nearly the same, to 1, hardly alike. The middle, unless the caller names it. */
 const usualStrength = 0.5;
 
-const edits: PictureQuestion<EditQuery> = {
+const edits: ImageAdapter<EditQuery> = {
   toUpstream: (query, target) => {
     const { images, mask } = query;
     const fields = fieldsOf(query, target);
@@ -97,7 +100,10 @@ const edits: PictureQuestion<EditQuery> = {
 /** recraft.ai/docs/api-reference/pricing: "1,000 API units" are a dollar. */
 const unitsOfDollar = 1000;
 
-function fromUpstream(reply: WireReply, asked: Asked<GenerationQuery>): Promise<WholeReply> {
+function fromUpstream(
+  reply: UpstreamResponse,
+  asked: ImageRequestContext<GenerationQuery>,
+): Promise<BufferedImageResponse> {
   return readListed(reply, asked, {
     told: (entry) => ({
       ...revised(memberOf(entry, "revised_prompt"), asked),

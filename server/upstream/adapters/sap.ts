@@ -1,8 +1,8 @@
 /** SAP's generative AI hub: the embeddings of an orchestration deployment, which wraps OpenAI's answer. */
 import { z } from "zod";
-import type { EmbeddingsQuestion, TokenExchange } from "../adapter.ts";
-import type { EmbeddingTraits, Target, Upstream } from "../contract.ts";
-import type { PurposeTable } from "../task-type.ts";
+import type { EmbeddingsAdapter, TokenExchange } from "../adapter.ts";
+import type { EmbeddingCapabilities, Target, Upstream } from "../contract.ts";
+import type { TaskTypeTable } from "../task-type.ts";
 import type { Vendor } from "../vendor.ts";
 import { embeddingsIn } from "./openai/embeddings.ts";
 import { askInJson } from "./wire/ask.ts";
@@ -27,7 +27,7 @@ const groupHeaders = (upstream: Upstream): WireHeaders => ({
 });
 
 // @sap-ai-sdk/orchestration, EmbeddingsInput.type; `text` and `image` say what an input is, and not what for.
-const purposes: PurposeTable = {
+const purposes: TaskTypeTable = {
   field: "type",
   words: {
     query: "query",
@@ -38,7 +38,7 @@ const purposes: PurposeTable = {
 };
 
 // help.sap.com/docs/sap-ai-core, orchestration: which length a model can make is the model's affair.
-const traits = ({ model }: Target): EmbeddingTraits => ({
+const traits = ({ model }: Target): EmbeddingCapabilities => ({
   maxItems: 2048,
   base64: false,
   tokens: false,
@@ -46,7 +46,7 @@ const traits = ({ model }: Target): EmbeddingTraits => ({
   ...(/text-embedding-3/.test(model) && { dimensions: "any", normalised: true }),
 });
 
-const embeddings: EmbeddingsQuestion = {
+const embeddings: EmbeddingsAdapter = {
   traits,
   toUpstream: (query, target) => {
     const { upstream, model } = target;

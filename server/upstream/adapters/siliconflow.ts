@@ -1,7 +1,18 @@
 /** SiliconFlow: OpenAI's language for vectors; pictures at OpenAI's address with fields of its own, as links only. */
-import type { Asked, PictureQuestion, WireReply, WireRequest } from "../adapter.ts";
-import type { EditQuery, GenerationQuery, Rest, Target, WholeReply } from "../contract.ts";
-import type { ImageTraits } from "../image-capabilities.ts";
+import type {
+  ImageAdapter,
+  ImageRequestContext,
+  UpstreamRequest,
+  UpstreamResponse,
+} from "../adapter.ts";
+import type {
+  BufferedImageResponse,
+  EditQuery,
+  ExtraFields,
+  GenerationQuery,
+  Target,
+} from "../contract.ts";
+import type { ImageCapabilities } from "../image-capabilities.ts";
 import type { Vendor } from "../vendor.ts";
 import { fromDialect, modest } from "./openai/dialect.ts";
 import { askForPicture } from "./wire/ask.ts";
@@ -38,7 +49,7 @@ function familyOf(model: string): Family {
   return { size: "1024x1024", maxImages: 1, reads: 1 };
 }
 
-function pictures({ model }: Target): ImageTraits {
+function pictures({ model }: Target): ImageCapabilities {
   const { size, maxImages, reads } = familyOf(model);
   return {
     maxImages,
@@ -48,12 +59,12 @@ function pictures({ model }: Target): ImageTraits {
   };
 }
 
-const generations: PictureQuestion<GenerationQuery> = {
+const generations: ImageAdapter<GenerationQuery> = {
   toUpstream: (query, target) => ask(query, target, {}),
   fromUpstream: read,
 };
 
-const edits: PictureQuestion<EditQuery> = {
+const edits: ImageAdapter<EditQuery> = {
   // image, image2, image3.
   toUpstream: (query, target) =>
     ask(
@@ -72,8 +83,8 @@ const edits: PictureQuestion<EditQuery> = {
 function ask(
   { rest, options, prompt }: GenerationQuery,
   { upstream, model }: Target,
-  images: Rest,
-): WireRequest {
+  images: ExtraFields,
+): UpstreamRequest {
   const { size, batch } = familyOf(model);
   const asked = options.size === "auto" ? undefined : options.size;
   return askForPicture(`${upstream.baseUrl ?? baseUrl}/images/generations`, bearer(upstream), {
@@ -88,7 +99,10 @@ function ask(
 }
 
 /** `{images: [{url}], timings: {inference}, seed}`, and the same list once more as `data`. */
-function read(reply: WireReply, asked: Asked<GenerationQuery>): Promise<WholeReply> {
+function read(
+  reply: UpstreamResponse,
+  asked: ImageRequestContext<GenerationQuery>,
+): Promise<BufferedImageResponse> {
   return readListed(reply, asked, {
     list: "images",
     about: (answer) => restOf(answer, ["timings", "seed"]),

@@ -1,7 +1,7 @@
 /** Snowflake Cortex: an account's own address, and a token whose type is told beside it. */
 import { z } from "zod";
-import type { EmbeddingsQuestion } from "../adapter.ts";
-import type { EmbeddingTraits, Upstream, Vector } from "../contract.ts";
+import type { EmbeddingsAdapter } from "../adapter.ts";
+import type { EmbeddingCapabilities, Upstream, Vector } from "../contract.ts";
 import type { Vendor } from "../vendor.ts";
 import { inOrder } from "./openai/embeddings.ts";
 import { askInJson } from "./wire/ask.ts";
@@ -25,14 +25,14 @@ const proofOf = (upstream: Upstream): WireHeaders => ({
 });
 
 // How many texts a call may have is documented nowhere, so they are few.
-const traits: EmbeddingTraits = {
+const traits: EmbeddingCapabilities = {
   maxItems: 100,
   base64: false,
   tokens: false,
   purposes: "indifferent",
 };
 
-const embeddings: EmbeddingsQuestion = {
+const embeddings: EmbeddingsAdapter = {
   traits: () => traits,
   toUpstream: (query, { upstream, model }) =>
     askInJson(`${rootOf(upstream)}/api/v2/cortex/inference:embed`, proofOf(upstream), {

@@ -1,7 +1,13 @@
 /** Together: embeddings as OpenAI has them; pictures by width and height, with an edit's sources as members of the same body. */
-import type { Asked, PictureQuestion, WireReply } from "../adapter.ts";
-import type { EditQuery, GenerationQuery, Rest, Target, WholeReply } from "../contract.ts";
-import type { EditTraits, ImageTraits } from "../image-capabilities.ts";
+import type { ImageAdapter, ImageRequestContext, UpstreamResponse } from "../adapter.ts";
+import type {
+  BufferedImageResponse,
+  EditQuery,
+  ExtraFields,
+  GenerationQuery,
+  Target,
+} from "../contract.ts";
+import type { EditCapabilities, ImageCapabilities } from "../image-capabilities.ts";
 import type { Vendor } from "../vendor.ts";
 import { fromDialect, modest } from "./openai/dialect.ts";
 import { askForPicture } from "./wire/ask.ts";
@@ -20,15 +26,15 @@ const baseUrl = "https://api.together.ai/v1";
  * togethercomputer/skills, together-images, references/models.md: Kontext reads one picture, called `image_url`; FLUX.2 and
  * Google's read several, called `reference_images`. Eight is what FLUX.2 takes at its owner's.
  */
-const several: EditTraits = { maxImages: 8 };
-const families: readonly (readonly [RegExp, EditTraits | undefined])[] = [
+const several: EditCapabilities = { maxImages: 8 };
+const families: readonly (readonly [RegExp, EditCapabilities | undefined])[] = [
   [/kontext/i, { maxImages: 1 }],
   [/FLUX\.2|gemini|flash-image/i, several],
   // They draw from words alone, and would leave a picture unseen.
   [/FLUX\.1|imagen|seedream-3|stable-diffusion|hidream|dreamshaper|juggernaut/i, undefined],
 ];
 
-const editsOf = (model: string): EditTraits | undefined => {
+const editsOf = (model: string): EditCapabilities | undefined => {
   const known = families.find(([name]) => name.test(model));
   return known ? known[1] : several;
 };
@@ -36,7 +42,7 @@ const editsOf = (model: string): EditTraits | undefined => {
 const readsOne = (model: string): boolean => editsOf(model)?.maxImages === 1;
 
 // The same, references/api-reference.md: four pictures a call; `output_format` is FLUX.2's. Each model has sizes of its own.
-function pictures({ model }: Target): ImageTraits {
+function pictures({ model }: Target): ImageCapabilities {
   const edits = editsOf(model);
   return {
     maxImages: 4,
@@ -49,7 +55,7 @@ function pictures({ model }: Target): ImageTraits {
   };
 }
 
-const ask = (query: GenerationQuery, target: Target, sources: Rest = {}) => {
+const ask = (query: GenerationQuery, target: Target, sources: ExtraFields = {}) => {
   const { rest, prompt, options } = query;
   const { upstream } = target;
   const url = `${upstream.baseUrl ?? baseUrl}/images/generations`;
@@ -66,12 +72,12 @@ const ask = (query: GenerationQuery, target: Target, sources: Rest = {}) => {
   });
 };
 
-const generations: PictureQuestion<GenerationQuery> = {
+const generations: ImageAdapter<GenerationQuery> = {
   toUpstream: (query, target) => ask(query, target),
   fromUpstream,
 };
 
-const edits: PictureQuestion<EditQuery> = {
+const edits: ImageAdapter<EditQuery> = {
   toUpstream: (query, target) => {
     const sources = query.images.map(asDataUrl);
     return ask(
@@ -83,7 +89,10 @@ const edits: PictureQuestion<EditQuery> = {
   fromUpstream,
 };
 
-function fromUpstream(reply: WireReply, asked: Asked<GenerationQuery>): Promise<WholeReply> {
+function fromUpstream(
+  reply: UpstreamResponse,
+  asked: ImageRequestContext<GenerationQuery>,
+): Promise<BufferedImageResponse> {
   return readListed(reply, asked, { told: (entry) => restOf(entry, ["timings"]) });
 }
 

@@ -1,7 +1,7 @@
 /** NVIDIA's Triton and other servers of the Open Inference Protocol: tensors by name, in and out. */
 import { z } from "zod";
-import type { EmbeddingsQuestion } from "../adapter.ts";
-import type { EmbeddingTraits, Target, Upstream, Vector } from "../contract.ts";
+import type { EmbeddingsAdapter } from "../adapter.ts";
+import type { EmbeddingCapabilities, Target, Upstream, Vector } from "../contract.ts";
 import type { Vendor } from "../vendor.ts";
 import { askWithBearer } from "./wire/ask.ts";
 import { bearer } from "./wire/headers.ts";
@@ -19,14 +19,14 @@ interface TritonOptions {
 const optionsOf = (upstream: Upstream): TritonOptions => upstream.options;
 
 /** 32: what a model takes at once stands in its own configuration, which nobody shows us. */
-const traits = ({ upstream }: Target): EmbeddingTraits => ({
+const traits = ({ upstream }: Target): EmbeddingCapabilities => ({
   maxItems: optionsOf(upstream).maxItems ?? 32,
   base64: false,
   tokens: false,
   purposes: "indifferent",
 });
 
-const embeddings: EmbeddingsQuestion = {
+const embeddings: EmbeddingsAdapter = {
   traits,
   toUpstream: (query, { upstream, model }) => {
     const { input = "input_text", output, column } = optionsOf(upstream);

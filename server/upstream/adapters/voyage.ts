@@ -1,9 +1,15 @@
 /** Voyage AI: three embeddings endpoints, one for each family of models, with names of their own for the options. */
 import { GatewayError } from "../../lib/gateway-error.ts";
-import type { EmbeddingsQuestion, WireRequest } from "../adapter.ts";
+import type { EmbeddingsAdapter, UpstreamRequest } from "../adapter.ts";
 import { isContextualModel } from "../contextual.ts";
-import type { EmbeddingsQuery, EmbeddingTraits, Rest, Target, Upstream } from "../contract.ts";
-import type { PurposeTable } from "../task-type.ts";
+import type {
+  EmbeddingCapabilities,
+  EmbeddingsQuery,
+  ExtraFields,
+  Target,
+  Upstream,
+} from "../contract.ts";
+import type { TaskTypeTable } from "../task-type.ts";
 import type { Vendor } from "../vendor.ts";
 import { readEmbeddings } from "./openai/embeddings.ts";
 import { askWithBearer } from "./wire/ask.ts";
@@ -21,7 +27,7 @@ function rootOf({ baseUrl: configured = baseUrl, apiKey }: Upstream): string {
   return configured === baseUrl && apiKey?.startsWith("al-") ? atlasUrl : configured;
 }
 
-const purposes: PurposeTable = {
+const purposes: TaskTypeTable = {
   field: "input_type",
   words: { query: "query", document: "document" },
 };
@@ -38,7 +44,7 @@ function maxTokens(model: string): number {
 const flexible = /^voyage-(4|3\.5|3-large|code-[3-9]|context-|multimodal-3\.5)/;
 
 // docs.voyageai.com/reference: 1000 texts; of contextual models 16,000 chunks, and 32,000 tokens where the client chunks.
-const traits = ({ model }: Target): EmbeddingTraits => ({
+const traits = ({ model }: Target): EmbeddingCapabilities => ({
   ...(isContextualModel(model)
     ? { maxItems: 16_000, maxTokens: 32_000 }
     : { maxItems: 1000, maxTokens: maxTokens(model) }),
@@ -48,7 +54,12 @@ const traits = ({ model }: Target): EmbeddingTraits => ({
   ...(flexible.test(model) && { dimensions: [256, 512, 1024, 2048] }),
 });
 
-const ask = (path: string, query: EmbeddingsQuery, target: Target, body: Rest): WireRequest =>
+const ask = (
+  path: string,
+  query: EmbeddingsQuery,
+  target: Target,
+  body: ExtraFields,
+): UpstreamRequest =>
   askWithBearer(`${rootOf(target.upstream)}/${path}`, target.upstream, {
     ...body,
     model: target.model,
@@ -57,7 +68,7 @@ const ask = (path: string, query: EmbeddingsQuery, target: Target, body: Rest): 
     encoding_format: "base64",
   });
 
-function toUpstream(query: EmbeddingsQuery, target: Target): WireRequest {
+function toUpstream(query: EmbeddingsQuery, target: Target): UpstreamRequest {
   const { cut, rest } = truncation(query);
   const texts = textsOf(query);
   if (isContextualModel(target.model)) {
@@ -78,7 +89,7 @@ function toUpstream(query: EmbeddingsQuery, target: Target): WireRequest {
 const isForQueries = ({ purpose }: EmbeddingsQuery): boolean => purpose?.meaning === "query";
 
 /** Its chunks would be more vectors than there are inputs. */
-function refuseAutoChunking({ enable_auto_chunking: chunking }: Rest): void {
+function refuseAutoChunking({ enable_auto_chunking: chunking }: ExtraFields): void {
   if (chunking === undefined || chunking === false) return;
   throw new GatewayError(
     "invalid_value",
@@ -87,7 +98,7 @@ function refuseAutoChunking({ enable_auto_chunking: chunking }: Rest): void {
   );
 }
 
-const embeddings: EmbeddingsQuestion = {
+const embeddings: EmbeddingsAdapter = {
   traits,
   toUpstream,
   fromUpstream: async (reply, query, { model }) => {

@@ -1,7 +1,7 @@
 /** IBM watsonx.ai: an IAM key that is exchanged for a token, and models that belong to a project or a space. */
 import { z } from "zod";
-import type { EmbeddingsQuestion, TokenExchange } from "../adapter.ts";
-import type { EmbeddingTraits, Upstream } from "../contract.ts";
+import type { EmbeddingsAdapter, TokenExchange } from "../adapter.ts";
+import type { EmbeddingCapabilities, Upstream } from "../contract.ts";
 import type { Vendor } from "../vendor.ts";
 import { askInJson } from "./wire/ask.ts";
 import { ownHeaders } from "./wire/headers.ts";
@@ -28,14 +28,14 @@ function place(upstream: Upstream, path: string): string {
 }
 
 // 1000: langchain4j-watsonx and IBM's own SDKs send no more at once.
-const traits: EmbeddingTraits = {
+const traits: EmbeddingCapabilities = {
   maxItems: 1000,
   base64: false,
   tokens: false,
   purposes: "indifferent",
 };
 
-const embeddings: EmbeddingsQuestion = {
+const embeddings: EmbeddingsAdapter = {
   traits: () => traits,
   toUpstream: (query, { upstream, model }) => {
     const { projectId, spaceId } = optionsOf(upstream);

@@ -1,14 +1,14 @@
 /** xAI: OpenAI's paths, shapes instead of sizes, and edits in JSON. What a call cost is told in its answer. */
-import type { Asked, PictureQuestion, WireReply } from "../adapter.ts";
+import type { ImageAdapter, ImageRequestContext, UpstreamResponse } from "../adapter.ts";
 import type {
+  BufferedImageResponse,
   EditQuery,
+  ExtraFields,
   GenerationQuery,
-  Rest,
   Target,
   Upstream,
-  WholeReply,
 } from "../contract.ts";
-import type { ImageTraits } from "../image-capabilities.ts";
+import type { ImageCapabilities } from "../image-capabilities.ts";
 import { resolutionOf } from "../resolution.ts";
 import type { Vendor } from "../vendor.ts";
 import { askForPicture } from "./wire/ask.ts";
@@ -38,14 +38,14 @@ const tiers: readonly (readonly [RegExp, readonly string[] | undefined])[] = [
   [/grok-2-image/, undefined],
 ];
 
-const qualityOf = (model: string): Pick<ImageTraits["takes"], "quality"> => {
+const qualityOf = (model: string): Pick<ImageCapabilities["takes"], "quality"> => {
   const known = tiers.find(([name]) => name.test(model));
   const quality = known ? known[1] : ["low", "medium", "high"];
   return quality ? { quality } : {};
 };
 
 // docs.x.ai/developers/model-capabilities/images: ten pictures a call, three sources; xai-proto, image.proto: 10 MiB each.
-const pictures = ({ model }: Target): ImageTraits => ({
+const pictures = ({ model }: Target): ImageCapabilities => ({
   maxImages: 10,
   takes: { ...qualityOf(model), response_format: ["url", "b64_json"], user: "any" },
   // Of grok-2-image the vendor's guide said of `size`: "Not supported", as quoted in open-webui's discussion 12116. Of
@@ -55,10 +55,10 @@ const pictures = ({ model }: Target): ImageTraits => ({
 });
 
 /** xai-sdk 1.21.0, ImageResolution: 1k or 2k, and 1k unasked. There is no 4k: a larger size gets 2k. */
-const resolutionFor = (query: GenerationQuery): Rest =>
+const resolutionFor = (query: GenerationQuery): ExtraFields =>
   resolutionOf(query) === "1K" ? {} : { resolution: "2k" };
 
-function fieldsOf(query: GenerationQuery, { model }: Target): Rest {
+function fieldsOf(query: GenerationQuery, { model }: Target): ExtraFields {
   const { rest, prompt, aspect, options } = query;
   return {
     ...resolutionFor(query),
@@ -74,7 +74,7 @@ function fieldsOf(query: GenerationQuery, { model }: Target): Rest {
   };
 }
 
-const generations: PictureQuestion<GenerationQuery> = {
+const generations: ImageAdapter<GenerationQuery> = {
   toUpstream: (query, target) =>
     askForPicture(
       `${rootOf(target.upstream)}/images/generations`,
@@ -85,7 +85,7 @@ const generations: PictureQuestion<GenerationQuery> = {
 };
 
 /** docs.x.ai/developers/model-capabilities/images/editing: JSON only, one source as `image`, several as `images`. */
-const edits: PictureQuestion<EditQuery> = {
+const edits: ImageAdapter<EditQuery> = {
   toUpstream: (query, target) => {
     const sources = query.images.map((source) => ({ type: "image_url", url: asDataUrl(source) }));
     const { upstream } = target;
@@ -100,7 +100,10 @@ const edits: PictureQuestion<EditQuery> = {
 /** docs.x.ai/developers/cost-tracking: so many ticks are a dollar. */
 const ticks = 10_000_000_000;
 
-function fromUpstream(reply: WireReply, asked: Asked<GenerationQuery>): Promise<WholeReply> {
+function fromUpstream(
+  reply: UpstreamResponse,
+  asked: ImageRequestContext<GenerationQuery>,
+): Promise<BufferedImageResponse> {
   return readListed(reply, asked, {
     // @ai-sdk/xai, XaiImageModel: such an entry holds no picture, or one that stands for it.
     withheld: (entry) => memberOf(entry, "respect_moderation") === false,

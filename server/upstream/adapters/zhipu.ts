@@ -1,7 +1,7 @@
 /** Zhipu's BigModel: OpenAI's language for vectors, and nearly so for pictures, which it gives as links only. */
-import type { Asked, PictureQuestion, WireReply } from "../adapter.ts";
-import type { GenerationQuery, Rest, Target, WholeReply } from "../contract.ts";
-import type { ImageTraits } from "../image-capabilities.ts";
+import type { ImageAdapter, ImageRequestContext, UpstreamResponse } from "../adapter.ts";
+import type { BufferedImageResponse, ExtraFields, GenerationQuery, Target } from "../contract.ts";
+import type { ImageCapabilities } from "../image-capabilities.ts";
 import type { Vendor } from "../vendor.ts";
 import { fromDialect, modest } from "./openai/dialect.ts";
 import { askForPicture } from "./wire/ask.ts";
@@ -14,7 +14,7 @@ import { readFault } from "./wire/upstream-fault.ts";
 const baseUrl = "https://open.bigmodel.cn/api/paas/v4";
 
 /** docs.bigmodel.cn/api-reference/模型-api/图像生成: what goes for CogView goes for whatever is not GLM-Image. */
-function pictures({ model }: Target): ImageTraits {
+function pictures({ model }: Target): ImageCapabilities {
   const asking = { user: "any", safety_identifier: "any" } as const;
   return /^glm-image/i.test(model)
     ? {
@@ -32,7 +32,7 @@ function pictures({ model }: Target): ImageTraits {
       };
 }
 
-const generations: PictureQuestion<GenerationQuery> = {
+const generations: ImageAdapter<GenerationQuery> = {
   toUpstream: ({ rest, options, prompt }, { upstream, model }) =>
     askForPicture(`${upstream.baseUrl ?? baseUrl}/images/generations`, bearer(upstream), {
       ...rest,
@@ -48,12 +48,15 @@ const generations: PictureQuestion<GenerationQuery> = {
 /** The same page. OpenAI's callers may send any number. */
 const userLength = { least: 6, most: 128 } as const;
 
-const userId = (user: string | undefined): Rest =>
+const userId = (user: string | undefined): ExtraFields =>
   user === undefined
     ? {}
     : { user_id: user.padEnd(userLength.least, "-").slice(0, userLength.most) };
 
-function read(reply: WireReply, asked: Asked<GenerationQuery>): Promise<WholeReply> {
+function read(
+  reply: UpstreamResponse,
+  asked: ImageRequestContext<GenerationQuery>,
+): Promise<BufferedImageResponse> {
   return readListed(reply, asked, {
     about: (answer) => ({ ...createdIn(answer), ...restOf(answer, ["content_filter"]) }),
   });

@@ -3,7 +3,7 @@
 import { unlessAborted } from "../../lib/abortable.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import { Cancel, type Signal } from "../../lib/signal.ts";
-import type { Adapter, TokenExchange, WireRequest } from "../adapter.ts";
+import type { Adapter, TokenExchange, UpstreamRequest } from "../adapter.ts";
 import type { Upstream } from "../contract.ts";
 import type { Send } from "../transport/send.ts";
 
@@ -16,13 +16,13 @@ export interface TokensOptions {
 export interface Tokens {
   /** The request with whatever proves that we may make it. For adapters that write it themselves there is no need. */
   prove(
-    request: WireRequest,
+    request: UpstreamRequest,
     adapter: Adapter,
     upstream: Upstream,
     signal: Signal,
-  ): Promise<WireRequest>;
+  ): Promise<UpstreamRequest>;
   /** The upstream did not take this request's token: the next call fetches another. */
-  forget(upstream: Upstream, request: WireRequest): void;
+  forget(upstream: Upstream, request: UpstreamRequest): void;
 }
 
 /** A token is renewed this long before it ends, or after nine tenths of its time. */

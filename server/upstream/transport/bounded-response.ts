@@ -4,12 +4,12 @@ import { Pieces } from "../../lib/chunked-bytes.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import { parseShallow } from "../../lib/json-depth.ts";
 import type { Signal } from "../../lib/signal.ts";
-import type { WireReply } from "../adapter.ts";
+import type { UpstreamResponse } from "../adapter.ts";
 import { tooLarge, unreachable } from "./transport-error.ts";
 
 export interface BoundedOptions {
   readonly status: number;
-  readonly headers: WireReply["headers"];
+  readonly headers: UpstreamResponse["headers"];
   /** The body as it comes, decompressed. */
   readonly pieces: () => AsyncIterable<Uint8Array>;
   /** All of it at once, where it is known to be no longer than that and there is a quicker way. */
@@ -20,7 +20,7 @@ export interface BoundedOptions {
 
 const mostKept = 64 * 1024;
 
-export class BoundedReply implements WireReply {
+export class BoundedReply implements UpstreamResponse {
   readonly #options: BoundedOptions;
   /** It comes only once, and what is no answer may be a refusal that is looked at again. Those are short. */
   #kept: Uint8Array | undefined;
@@ -33,7 +33,7 @@ export class BoundedReply implements WireReply {
     return this.#options.status;
   }
 
-  get headers(): WireReply["headers"] {
+  get headers(): UpstreamResponse["headers"] {
     return this.#options.headers;
   }
 

@@ -1,6 +1,6 @@
 /** An answer that our own client has taken whole. */
 import { Pieces } from "../../lib/chunked-bytes.ts";
-import type { WireReply } from "../adapter.ts";
+import type { UpstreamResponse } from "../adapter.ts";
 import { decompress, isCompressed } from "../decompress.ts";
 import { parseJson, withoutMark } from "./bounded-response.ts";
 import type { Answer } from "./parse-response.ts";
@@ -9,7 +9,7 @@ import { tooLarge } from "./transport-error.ts";
 /** Malformed bytes become U+FFFD, as with `fetch`; the byte order mark is left out. */
 const decoder = new TextDecoder();
 
-export class PlainReply implements WireReply {
+export class PlainReply implements UpstreamResponse {
   readonly status: number;
   readonly #answer: Answer;
   readonly #max: number;
@@ -20,7 +20,7 @@ export class PlainReply implements WireReply {
     this.#max = max;
   }
 
-  get headers(): WireReply["headers"] {
+  get headers(): UpstreamResponse["headers"] {
     const { headers } = this.#answer;
     return {
       get: (name) => headers.get(name.toLowerCase()) ?? null,

@@ -1,14 +1,14 @@
 /** Any call and any answer: encrypted, compressed, streamed, or all of it. The only caller of `fetch`. */
 import { asAbortSignal, type Signal } from "../../lib/signal.ts";
-import type { WireReply, WireRequest } from "../adapter.ts";
+import type { UpstreamRequest, UpstreamResponse } from "../adapter.ts";
 import { BoundedReply } from "./bounded-response.ts";
 import { unreachable } from "./transport-error.ts";
 
 export async function fetchReply(
-  { url, headers, body, method }: WireRequest,
+  { url, headers, body, method }: UpstreamRequest,
   signal: Signal,
   maxAnswerBytes: number,
-): Promise<WireReply> {
+): Promise<UpstreamResponse> {
   const streamed = typeof body === "object" ? body : undefined;
   let response: Response;
   try {

@@ -4,7 +4,7 @@
  * another thread; and it knows what `fetch` does not tell: whether a broken call had reached the upstream at all.
  */
 import type { Signal } from "../../lib/signal.ts";
-import type { WireRequest } from "../adapter.ts";
+import type { UpstreamRequest } from "../adapter.ts";
 import { type Address, type Asker, BrokenOff, Connection, NotConnected } from "./connection.ts";
 import { Pool } from "./connection-pool.ts";
 import type { KeepAliveTrust } from "./keep-alive-trust.ts";
@@ -40,7 +40,7 @@ export class HttpClient {
   }
 
   /** Whether this client can carry it; `fetch` can carry anything. */
-  static carries({ url, body, streams, method }: WireRequest): boolean {
+  static carries({ url, body, streams, method }: UpstreamRequest): boolean {
     return url.startsWith("http://") && typeof body !== "object" && !streams && !method;
   }
 
@@ -49,7 +49,7 @@ export class HttpClient {
    * GivenUp. Both are called at once, within the one promise: a promise for each step would cost as much as the steps.
    */
   ask<T>(
-    request: WireRequest,
+    request: UpstreamRequest,
     signal: Signal,
     take: (answer: Answer) => T,
     tell: (error: unknown) => unknown,
@@ -93,7 +93,7 @@ class Exchange implements Asker {
   readonly pool: Pool;
   readonly max: number;
   readonly place: Place;
-  readonly request: WireRequest;
+  readonly request: UpstreamRequest;
   readonly signal: Signal;
   readonly resolve: (answer: Answer) => void;
   readonly reject: (error: unknown) => void;
@@ -106,7 +106,7 @@ class Exchange implements Asker {
     pool: Pool,
     max: number,
     place: Place,
-    request: WireRequest,
+    request: UpstreamRequest,
     signal: Signal,
     resolve: (answer: Answer) => void,
     reject: (error: unknown) => void,
@@ -190,7 +190,7 @@ const ours = new Set(["content-length", "transfer-encoding", "connection"]);
 
 const lineBreak = /[\r\n\0]/;
 
-function written({ headers, body }: WireRequest, { host, path }: Place): string {
+function written({ headers, body }: UpstreamRequest, { host, path }: Place): string {
   let head = `${body === undefined ? "GET" : "POST"} ${path} HTTP/1.1\r\n`;
   for (const name in headers) {
     if (ours.has(name)) continue;

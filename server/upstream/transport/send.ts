@@ -1,6 +1,6 @@
 /** Step 12: out and back, by `fetch`, or the shorter way where that can carry it. */
 import type { Signal } from "../../lib/signal.ts";
-import type { WireReply, WireRequest } from "../adapter.ts";
+import type { UpstreamRequest, UpstreamResponse } from "../adapter.ts";
 import { PlainReply } from "./buffered-response.ts";
 import { KeptSockets } from "./connection-reuse.ts";
 import { fetchReply } from "./fetch-response.ts";
@@ -10,7 +10,7 @@ import type { Answer } from "./parse-response.ts";
 import { carriesAlone, loneReply } from "./streamed-response.ts";
 import { unreachable } from "./transport-error.ts";
 
-export type Send = (request: WireRequest, signal: Signal) => Promise<WireReply>;
+export type Send = (request: UpstreamRequest, signal: Signal) => Promise<UpstreamResponse>;
 
 export interface SendOptions {
   /** The largest answer that is taken, after decompression. */
@@ -35,7 +35,7 @@ export function createSend(options: SendOptions): Sender {
   const client = new HttpClient({ maxAnswerBytes, clock, trust });
   const kept = new KeptSockets(trust);
 
-  const take = (answer: Answer): WireReply => new PlainReply(answer, maxAnswerBytes);
+  const take = (answer: Answer): UpstreamResponse => new PlainReply(answer, maxAnswerBytes);
   const send: Send = (request, signal) => {
     if (proxied) return fetchReply(request, signal, maxAnswerBytes);
     if (HttpClient.carries(request)) {

@@ -3,7 +3,7 @@
  * `fetch` hands over pieces of hundreds of kilobytes that become garbage faster than it is collected.
  */
 import type { Signal } from "../../lib/signal.ts";
-import type { WireReply, WireRequest } from "../adapter.ts";
+import type { UpstreamRequest, UpstreamResponse } from "../adapter.ts";
 import { decompressing, isCompressed } from "../decompress.ts";
 import { BoundedReply } from "./bounded-response.ts";
 import type { KeptSockets } from "./connection-reuse.ts";
@@ -14,15 +14,15 @@ import { unreachable } from "./transport-error.ts";
 const connectMs = 30_000;
 
 /** Whether it can be carried so; `fetch` can carry anything. */
-export const carriesAlone = ({ url, body, streams }: WireRequest): boolean =>
+export const carriesAlone = ({ url, body, streams }: UpstreamRequest): boolean =>
   streams === true && url.startsWith("http://") && typeof body !== "object";
 
 export async function loneReply(
-  request: WireRequest,
+  request: UpstreamRequest,
   signal: Signal,
   maxBytes: number,
   kept: KeptSockets,
-): Promise<WireReply> {
+): Promise<UpstreamResponse> {
   const { hostname, port } = new URL(request.url);
   const place = {
     address: hostname.replace(/^\[|\]$/g, ""),
@@ -44,7 +44,7 @@ export async function loneReply(
   });
 }
 
-function written({ url, headers, body, method }: WireRequest): string {
+function written({ url, headers, body, method }: UpstreamRequest): string {
   const { host, pathname, search } = new URL(url);
   const text = body as string | undefined;
   const lines = Object.entries({

@@ -2,7 +2,7 @@
 
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { Signal } from "../../lib/signal.ts";
-import type { EmbeddingsQuery, EmbeddingsReply } from "../../upstream/contract.ts";
+import type { EmbeddingsQuery, EmbeddingsResponse } from "../../upstream/contract.ts";
 import { Link, type LinkState } from "../process/link.ts";
 import type { Facts } from "../process/protocol.ts";
 import type { Spawn } from "../process/spawn.ts";
@@ -23,7 +23,7 @@ export interface EmbedderOptions {
 }
 
 export interface Embedder {
-  embed(query: EmbeddingsQuery, signal: Signal): Promise<EmbeddingsReply>;
+  embed(query: EmbeddingsQuery, signal: Signal): Promise<EmbeddingsResponse>;
   state(): LinkState;
   close(): Promise<void>;
 }

@@ -2,7 +2,7 @@
 import { basename, resolve } from "node:path";
 import { z } from "zod";
 import { GatewayError } from "../../lib/gateway-error.ts";
-import type { Engine, Target } from "../../upstream/contract.ts";
+import type { EmbeddedModel, Target } from "../../upstream/contract.ts";
 import type { DirectorySpec } from "./ask.ts";
 import { createEmbedder, type Embedder, type EmbedderOptions } from "./embedder.ts";
 
@@ -18,7 +18,7 @@ const settings = z.object({
   maxTokens: z.int().min(1).optional(),
 });
 
-export type LocalEngine = Required<Pick<Engine, "embeddings" | "close">>;
+export type LocalEngine = Required<Pick<EmbeddedModel, "embeddings" | "close">>;
 
 export function createLocal({ maxModels = 8, ...options }: LocalOptions = {}): LocalEngine {
   /** By their settings; the one used last is at the end. */

@@ -1,5 +1,5 @@
 /** The embedding model that comes with the gateway: English, 384 dimensions, runs on this machine. */
-import type { Engine } from "../../upstream/contract.ts";
+import type { EmbeddedModel } from "../../upstream/contract.ts";
 import type { LinkState } from "../process/link.ts";
 import { createEmbedder, type EmbedderOptions } from "./embedder.ts";
 
@@ -15,7 +15,7 @@ export interface MinilmOptions extends EmbedderOptions {
   readonly path?: string;
 }
 
-export interface MinilmEngine extends Required<Pick<Engine, "embeddings" | "close">> {
+export interface MinilmEngine extends Required<Pick<EmbeddedModel, "embeddings" | "close">> {
   state(): LinkState;
 }
 

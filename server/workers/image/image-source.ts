@@ -1,11 +1,11 @@
 /** A picture of a call as it is sent to the darkroom's process: where it lies if it is large, else the bytes. */
 import type { Scratch } from "../../lib/request-temp.ts";
-import type { FilePart, Picture } from "../../upstream/contract.ts";
+import type { FilePart, ImageContent } from "../../upstream/contract.ts";
 import { unwritable } from "./image-errors.ts";
 import type { Sent } from "./protocol.ts";
 
 /** An upload, or a picture of an upstream's answer that is here already. */
-export type Source = FilePart | Exclude<Picture, { kind: "url" }>;
+export type Source = FilePart | Exclude<ImageContent, { kind: "url" }>;
 
 /** Up to so many bytes go with the question. */
 const shortBytes = 128 * 1024;

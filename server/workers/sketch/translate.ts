@@ -1,12 +1,12 @@
 /** Translates the gateway's image queries to requests of the drawing program, and its events to replies. */
 import type { CompletedImage, ImageInput, SketchEvent, SketchRequest, Usage } from "@vexel/sketch";
 import type {
+  BufferedImageResponse,
   EditQuery,
   FilePart,
   GenerationQuery,
-  ImageFrame,
   ImageSource,
-  WholeReply,
+  StreamedImage,
 } from "../../upstream/contract.ts";
 
 export const generationRequest = ({
@@ -49,7 +49,7 @@ export const uploadBytes = ({ images, mask, files }: EditQuery): number =>
     files.filter(isMarkup).reduce((sum, { size }) => sum + size, 0),
   );
 
-export function frameOf(event: SketchEvent): ImageFrame {
+export function frameOf(event: SketchEvent): StreamedImage {
   const { bytes, ...facts } = event;
   const image = { kind: "bytes", bytes } as const;
   if (facts.type === "partial") return { ...facts, image };
@@ -58,7 +58,7 @@ export function frameOf(event: SketchEvent): ImageFrame {
 }
 
 /** The reply to a request that is not streamed. The drawing program reports facts and usage per image. */
-export function wholeReply(images: readonly CompletedImage[]): WholeReply {
+export function wholeReply(images: readonly CompletedImage[]): BufferedImageResponse {
   const [first] = images;
   if (first === undefined) return { kind: "whole", results: [], facts: {} };
   const { size, quality, output_format } = first;

@@ -2,7 +2,7 @@
 import { expect } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { anyEdges, type ImageTraits } from "../../../server/upstream/image-capabilities.ts";
+import { anyEdges, type ImageCapabilities } from "../../../server/upstream/image-capabilities.ts";
 import { root } from "../../harness.ts";
 import { draw, source, sourceSize } from "../ask.ts";
 import { goldenOf } from "../golden.ts";
@@ -21,7 +21,7 @@ const preferred = {
   input_fidelity: ["high"],
 } as const;
 
-function wishFor({ takes, sizes }: ImageTraits): Record<string, unknown> {
+function wishFor({ takes, sizes }: ImageCapabilities): Record<string, unknown> {
   const options = Object.entries(preferred).flatMap(([name, values]) => {
     const known = takes[name as keyof typeof preferred];
     const value = values.find((word) => known !== "any" && known?.includes(word));
@@ -31,7 +31,7 @@ function wishFor({ takes, sizes }: ImageTraits): Record<string, unknown> {
 }
 
 /** One that the vendor is sure to make. */
-function sizeFor(sizes: ImageTraits["sizes"]): { size?: string } {
+function sizeFor(sizes: ImageCapabilities["sizes"]): { size?: string } {
   if (sizes === "any" || sizes === anyEdges) return {};
   if ("ratios" in sizes) return { size: "1536x1024" };
   if ("list" in sizes) {

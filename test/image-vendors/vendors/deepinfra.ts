@@ -7,8 +7,8 @@ import {
   type VendorRequest,
   type VendorResponse,
 } from "../picture-vendor.ts";
-import { readForm } from "./form-order.ts";
 import { toBase64 } from "./data-url.ts";
+import { readForm } from "./form-order.ts";
 
 const key = "deepdeepdeep0123456789abcdefghij";
 const model = "black-forest-labs/FLUX-1-schnell";

@@ -7,8 +7,8 @@ import {
   type VendorRequest,
   type VendorResponse,
 } from "../picture-vendor.ts";
-import { type ReadForm, readForm } from "./form-order.ts";
 import { toBase64 } from "./data-url.ts";
+import { type ReadForm, readForm } from "./form-order.ts";
 
 const key = "recraftrecraftrecraft0123456789abcdef";
 

@@ -1,7 +1,7 @@
 /** What Amazon's services have in common: where they are, and how a call proves whose it is. */
 import { createHash } from "node:crypto";
 import { z } from "zod";
-import type { WireRequest } from "../../adapter.ts";
+import type { UpstreamRequest } from "../../adapter.ts";
 import type { Upstream } from "../../contract.ts";
 import { signatureHeaders } from "./sigv4.ts";
 
@@ -35,13 +35,13 @@ export function awsRoot({ baseUrl, options }: Upstream, host: string): string {
 /** A body that is streamed is signed by `signedStreamFor`: its bytes must be read first. */
 export const signedFor =
   (service: string) =>
-  (request: WireRequest, upstream: Upstream, now: number): WireRequest =>
+  (request: UpstreamRequest, upstream: Upstream, now: number): UpstreamRequest =>
     typeof request.body === "object" ? request : proven(request, upstream, service, now);
 
 /** The signature holds a hash of the body, and nothing says that Bedrock takes one without: it is read twice, never held. */
 export const signedStreamFor =
   (service: string) =>
-  async (request: WireRequest, upstream: Upstream, now: number): Promise<WireRequest> => {
+  async (request: UpstreamRequest, upstream: Upstream, now: number): Promise<UpstreamRequest> => {
     if (typeof request.body !== "object") return proven(request, upstream, service, now);
     const hash = createHash("sha256");
     for await (const piece of request.body.open()) hash.update(piece);
@@ -49,12 +49,12 @@ export const signedStreamFor =
   };
 
 function proven(
-  request: WireRequest,
+  request: UpstreamRequest,
   upstream: Upstream,
   service: string,
   now: number,
   bodyHash?: string,
-): WireRequest {
+): UpstreamRequest {
   const { region, accessKeyId, secretAccessKey, sessionToken }: AwsOptions = upstream.options;
   const { url, headers, body } = request;
   if (region === undefined || accessKeyId === undefined || secretAccessKey === undefined)

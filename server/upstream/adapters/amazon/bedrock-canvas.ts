@@ -1,7 +1,12 @@
 /** Amazon's own painters on Bedrock, Nova Canvas and Titan Image Generator: one body, with other limits. */
 import { GatewayError } from "../../../lib/gateway-error.ts";
-import type { EditQuery, GenerationQuery, Rest, WholeReply } from "../../contract.ts";
-import type { ImageTraits } from "../../image-capabilities.ts";
+import type {
+  BufferedImageResponse,
+  EditQuery,
+  ExtraFields,
+  GenerationQuery,
+} from "../../contract.ts";
+import type { ImageCapabilities } from "../../image-capabilities.ts";
 import { edgesOf } from "../wire/edges.ts";
 import { FileContent } from "../wire/json-with-files.ts";
 import { memberOf, objectOf, textIn, unusable } from "../wire/members.ts";
@@ -17,7 +22,7 @@ const edits = { maxImages: 5, mask: "black", reads: ["image/png", "image/jpeg"] 
  * docs.aws.amazon.com/nova/latest/userguide/image-gen-req-resp-structure.html and image-gen-access.html. The pages do
  * not agree on whether 2048x2048 is one pixel too large; the price list has it.
  */
-const novaTraits: ImageTraits = {
+const novaTraits: ImageCapabilities = {
   maxImages: 5,
   takes: {
     quality: Object.keys(tiers),
@@ -36,7 +41,7 @@ const novaTraits: ImageTraits = {
 };
 
 /** docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-titan-image.html and titan-image-models.html */
-const titanTraits: ImageTraits = {
+const titanTraits: ImageCapabilities = {
   maxImages: 5,
   takes: { quality: Object.keys(tiers) },
   sizes: {
@@ -54,7 +59,12 @@ const titanTraits: ImageTraits = {
 /** Members of `imageGenerationConfig`; all other options belong to the task. */
 const configNames: ReadonlySet<string> = new Set(["cfgScale", "seed", "width", "height"]);
 
-function bodyOf(query: GenerationQuery, taskType: string, place: string, task: Rest): Rest {
+function bodyOf(
+  query: GenerationQuery,
+  taskType: string,
+  place: string,
+  task: ExtraFields,
+): ExtraFields {
   const { n, quality } = query.options;
   const { imageGenerationConfig, [place]: given, ...flat } = query.rest;
   const of = (wanted: boolean) =>
@@ -75,14 +85,14 @@ function bodyOf(query: GenerationQuery, taskType: string, place: string, task: R
   };
 }
 
-const generation = (query: GenerationQuery): Rest => {
+const generation = (query: GenerationQuery): ExtraFields => {
   const { style } = query.options;
   const task = { text: query.prompt, ...(style !== undefined && { style }) };
   return bodyOf(query, "TEXT_IMAGE", "textToImageParams", task);
 };
 
 /** With a mask, or words for one, a part of the picture is painted anew; without, it is a model for another. */
-function edit(query: EditQuery): Rest {
+function edit(query: EditQuery): ExtraFields {
   const { images, mask } = sourcesOf(query);
   const [first, ...others] = images;
   const { prompt: text, rest } = query;
@@ -107,7 +117,7 @@ const oneAtATime = (): GatewayError =>
   );
 
 /** docs.aws.amazon.com/nova/latest/userguide/image-gen-errors.html: pictures held back are told of in `error`. */
-const read: PictureFamily["read"] = (answer, asked): WholeReply => {
+const read: PictureFamily["read"] = (answer, asked): BufferedImageResponse => {
   const results = paintedIn(answer);
   if (results.length > 0) return { kind: "whole", results, facts: {} };
   const error = textIn(answer, "error");
@@ -123,12 +133,12 @@ const read: PictureFamily["read"] = (answer, asked): WholeReply => {
 };
 
 /** With a mask, the picture that comes is as large as the one that went in: so in an edit, no size can be asked for. */
-const inEdits: Pick<ImageTraits, "sizes" | "takes"> = {
+const inEdits: Pick<ImageCapabilities, "sizes" | "takes"> = {
   sizes: { list: [] },
   takes: { quality: Object.keys(tiers) },
 };
 
-const familyWith = (traits: ImageTraits): PictureFamily => ({
+const familyWith = (traits: ImageCapabilities): PictureFamily => ({
   traits: (_, operation) => (operation === "edits" ? { ...traits, ...inEdits } : traits),
   generation,
   edit,

@@ -1,5 +1,10 @@
 /** The families of embedding models on Amazon Bedrock: each has a body of its own. */
-import type { EmbeddingsQuery, EmbeddingTraits, Rest, Vector } from "../../contract.ts";
+import type {
+  EmbeddingCapabilities,
+  EmbeddingsQuery,
+  ExtraFields,
+  Vector,
+} from "../../contract.ts";
 import { cohereLengths } from "../cohere.ts";
 import { listIn, memberOf } from "../wire/members.ts";
 import { searchWords, textsOf, vectorIn, wordOf } from "../wire/native-embeddings.ts";
@@ -7,8 +12,8 @@ import { truncation } from "../wire/truncation.ts";
 import { vectorRows } from "../wire/vector-rows.ts";
 
 export interface Family {
-  readonly traits: EmbeddingTraits;
-  body(query: EmbeddingsQuery): Rest;
+  readonly traits: EmbeddingCapabilities;
+  body(query: EmbeddingsQuery): ExtraFields;
   vectors(answer: unknown): readonly Vector[];
   /** Where the body tells how many tokens were read. */
   readonly tokens?: string;
@@ -17,7 +22,7 @@ export interface Family {
 const textOnly = { base64: false, tokens: false } as const;
 
 /** docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-titan-embed-text.html */
-const titanOf = (more: Partial<EmbeddingTraits>): Family => ({
+const titanOf = (more: Partial<EmbeddingCapabilities>): Family => ({
   traits: { ...textOnly, maxItems: 1, purposes: "indifferent", ...more },
   body: (query) => ({
     ...query.rest,
@@ -51,8 +56,8 @@ const titan2 = titanOf({ dimensions: [256, 512, 1024], normalised: true });
  * docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-embed-v3.html and -v4.html. `end`: what each calls the
  * end that may be cut off.
  */
-function cohereOf(end: string, more: Partial<EmbeddingTraits>): Family {
-  const traits: EmbeddingTraits = {
+function cohereOf(end: string, more: Partial<EmbeddingCapabilities>): Family {
+  const traits: EmbeddingCapabilities = {
     ...textOnly,
     maxItems: 96,
     purposes: {
@@ -91,7 +96,7 @@ const cohereLater = (model: string): Family =>
   cohereOf("RIGHT", { dimensions: cohereLengths(model) ?? [256, 512, 1024, 1536] });
 
 /** docs.aws.amazon.com/nova/latest/userguide/embeddings-schema.html */
-const novaTraits: EmbeddingTraits = {
+const novaTraits: EmbeddingCapabilities = {
   ...textOnly,
   maxItems: 1,
   dimensions: [256, 384, 1024, 3072],

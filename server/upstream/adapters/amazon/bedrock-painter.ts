@@ -1,15 +1,15 @@
 /** What the families of painters on Amazon Bedrock have in common. */
 import type { GatewayError } from "../../../lib/gateway-error.ts";
-import type { Asked } from "../../adapter.ts";
+import type { ImageRequestContext } from "../../adapter.ts";
 import type {
+  BufferedImageResponse,
   EditQuery,
+  ExtraFields,
   FilePart,
   GenerationQuery,
   ImageResult,
-  Rest,
-  WholeReply,
 } from "../../contract.ts";
-import type { ImageTraits } from "../../image-capabilities.ts";
+import type { ImageCapabilities } from "../../image-capabilities.ts";
 import { fileOf, filesOf } from "../wire/edit-sources.ts";
 import { listOf, memberOf } from "../wire/members.ts";
 import { type Meant, refused } from "../wire/native-fault.ts";
@@ -17,10 +17,10 @@ import { pictureIn } from "../wire/picture-in.ts";
 import { withoutNumbers } from "./bedrock-fault.ts";
 
 export interface PictureFamily {
-  traits(model: string, operation: "generations" | "edits"): ImageTraits;
-  generation(query: GenerationQuery, model: string): Rest;
-  edit(query: EditQuery, model: string): Rest;
-  read(answer: unknown, asked: Asked<GenerationQuery>): WholeReply;
+  traits(model: string, operation: "generations" | "edits"): ImageCapabilities;
+  generation(query: GenerationQuery, model: string): ExtraFields;
+  edit(query: EditQuery, model: string): ExtraFields;
+  read(answer: unknown, asked: ImageRequestContext<GenerationQuery>): BufferedImageResponse;
 }
 
 export const sourcesOf = ({
@@ -42,5 +42,5 @@ export const paintedIn = (answer: unknown): readonly ImageResult[] =>
 export const unpainted = (
   meant: Meant | undefined,
   words: string | undefined,
-  asked: Asked<GenerationQuery>,
+  asked: ImageRequestContext<GenerationQuery>,
 ): GatewayError => refused(meant, words && withoutNumbers(words), asked);

@@ -1,8 +1,19 @@
 /** Pictures on Amazon Bedrock: whose model it is decides how it is asked. */
 import { GatewayError } from "../../../lib/gateway-error.ts";
-import type { Asked, PictureQuestion, WireReply, WireRequest } from "../../adapter.ts";
-import type { EditQuery, GenerationQuery, Rest, Target, WholeReply } from "../../contract.ts";
-import { type ImageTraits, openPictures } from "../../image-capabilities.ts";
+import type {
+  ImageAdapter,
+  ImageRequestContext,
+  UpstreamRequest,
+  UpstreamResponse,
+} from "../../adapter.ts";
+import type {
+  BufferedImageResponse,
+  EditQuery,
+  ExtraFields,
+  GenerationQuery,
+  Target,
+} from "../../contract.ts";
+import { type ImageCapabilities, unrestrictedImages } from "../../image-capabilities.ts";
 import { askForPicture } from "../wire/ask.ts";
 import { readDocument } from "../wire/document.ts";
 import { novaCanvas, titanImage } from "./bedrock-canvas.ts";
@@ -38,15 +49,19 @@ function painterOf(target: Target, model: string): PictureFamily {
 }
 
 /** Of a model that nobody knows there is nothing to say, and it is not asked. */
-export const bedrockPictures = (target: Target, operation: "generations" | "edits"): ImageTraits =>
-  familyOf(target)?.traits(target.model, operation) ?? openPictures;
+export const bedrockPictures = (
+  target: Target,
+  operation: "generations" | "edits",
+): ImageCapabilities => familyOf(target)?.traits(target.model, operation) ?? unrestrictedImages;
 
 /** `invoke`: where and with which proof a model is asked. */
-export function bedrockDrawing(invoke: (target: Target) => Pick<WireRequest, "url" | "headers">): {
-  readonly generations: PictureQuestion<GenerationQuery>;
-  readonly edits: PictureQuestion<EditQuery>;
+export function bedrockDrawing(
+  invoke: (target: Target) => Pick<UpstreamRequest, "url" | "headers">,
+): {
+  readonly generations: ImageAdapter<GenerationQuery>;
+  readonly edits: ImageAdapter<EditQuery>;
 } {
-  const ask = (target: Target, body: Rest): WireRequest => {
+  const ask = (target: Target, body: ExtraFields): UpstreamRequest => {
     const { url, headers } = invoke(target);
     return askForPicture(url, headers, body);
   };
@@ -64,7 +79,10 @@ export function bedrockDrawing(invoke: (target: Target) => Pick<WireRequest, "ur
   };
 }
 
-async function read(reply: WireReply, asked: Asked<GenerationQuery>): Promise<WholeReply> {
+async function read(
+  reply: UpstreamResponse,
+  asked: ImageRequestContext<GenerationQuery>,
+): Promise<BufferedImageResponse> {
   const family = painterOf(asked.target, asked.query.model);
   return family.read(await readDocument(reply, asked.scratch), asked);
 }

@@ -1,7 +1,12 @@
 /** Stability AI on Amazon Bedrock: painters that make pictures, and services that each change one in one way. */
 import { GatewayError } from "../../../lib/gateway-error.ts";
-import type { EditQuery, GenerationQuery, Rest, WholeReply } from "../../contract.ts";
-import type { ImageTraits } from "../../image-capabilities.ts";
+import type {
+  BufferedImageResponse,
+  EditQuery,
+  ExtraFields,
+  GenerationQuery,
+} from "../../contract.ts";
+import type { ImageCapabilities } from "../../image-capabilities.ts";
 import { FileContent } from "../wire/json-with-files.ts";
 import { listOf, memberOf, restOf, unusable } from "../wire/members.ts";
 import { type PictureFamily, paintedIn, sourcesOf, unpainted } from "./bedrock-painter.ts";
@@ -19,7 +24,7 @@ interface Service {
   /** What it must be told beyond that. */
   readonly needs?: string;
   /** Unless the call says otherwise. */
-  readonly unsaid?: Rest;
+  readonly unsaid?: ExtraFields;
 }
 
 const plain: Service = { images: ["image"], prompt: true };
@@ -58,7 +63,7 @@ function editOf(model: string): Service | undefined {
   return serviceOf(model) ?? (painter.test(model) ? redrawn : plain);
 }
 
-function traits(model: string, operation: "generations" | "edits"): ImageTraits {
+function traits(model: string, operation: "generations" | "edits"): ImageCapabilities {
   const service = editOf(model);
   const isService = serviceOf(model) !== undefined;
   return {
@@ -77,17 +82,17 @@ function traits(model: string, operation: "generations" | "edits"): ImageTraits 
   };
 }
 
-const common = ({ options, aspect }: GenerationQuery): Rest => ({
+const common = ({ options, aspect }: GenerationQuery): ExtraFields => ({
   ...(aspect !== undefined && { aspect_ratio: aspect }),
   ...(options.output_format !== undefined && { output_format: options.output_format }),
 });
 
-function generation(query: GenerationQuery, model: string): Rest {
+function generation(query: GenerationQuery, model: string): ExtraFields {
   if (serviceOf(model)) throw changesOnly(query.model);
   return { ...query.rest, prompt: query.prompt, ...common(query) };
 }
 
-function edit(query: EditQuery, model: string): Rest {
+function edit(query: EditQuery, model: string): ExtraFields {
   const service = editOf(model) ?? plain;
   const { images, mask } = sourcesOf(query);
   const { needs } = service;
@@ -128,7 +133,7 @@ const missing = (param: string): GatewayError =>
   );
 
 /** The same pages: `finish_reasons` is null for a picture, or says why there is none. */
-const read: PictureFamily["read"] = (answer, asked): WholeReply => {
+const read: PictureFamily["read"] = (answer, asked): BufferedImageResponse => {
   const reasons = listOf(memberOf(answer, "finish_reasons"));
   const reason = reasons.find((entry) => typeof entry === "string");
   if (typeof reason === "string") {

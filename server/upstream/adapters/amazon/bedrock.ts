@@ -1,7 +1,7 @@
 /** Amazon Bedrock: models of several houses behind one address, each with a body of its own. */
 import { z } from "zod";
 import { GatewayError } from "../../../lib/gateway-error.ts";
-import type { EmbeddingsQuestion, WireReply, WireRequest } from "../../adapter.ts";
+import type { EmbeddingsAdapter, UpstreamRequest, UpstreamResponse } from "../../adapter.ts";
 import type { Target, Upstream } from "../../contract.ts";
 import type { Vendor } from "../../vendor.ts";
 import { askInJson } from "../wire/ask.ts";
@@ -28,13 +28,13 @@ const unknownFamily = (model: string): GatewayError =>
     { param: "model" },
   );
 
-const invoke = ({ upstream, model }: Target): Pick<WireRequest, "url" | "headers"> => ({
+const invoke = ({ upstream, model }: Target): Pick<UpstreamRequest, "url" | "headers"> => ({
   url: `${rootOf(upstream)}/model/${encodeURIComponent(model)}/invoke`,
   // A Bedrock API key is a bearer token; without one, `sign` proves who we are.
   headers: { ...bearer(upstream), accept: "application/json" },
 });
 
-const embeddings: EmbeddingsQuestion = {
+const embeddings: EmbeddingsAdapter = {
   traits: (target) => family(target).traits,
   toUpstream: (query, target) => {
     if (!tellsFamily(target)) throw unknownFamily(query.model);
@@ -49,7 +49,11 @@ const embeddings: EmbeddingsQuestion = {
 };
 
 /** In the body where the family has it there, else in a header, which is not always sent. */
-function tokensIn(answer: unknown, name: string | undefined, { headers }: WireReply): unknown {
+function tokensIn(
+  answer: unknown,
+  name: string | undefined,
+  { headers }: UpstreamResponse,
+): unknown {
   const told = name === undefined ? undefined : memberOf(answer, name);
   if (told !== undefined) return told;
   const counted = headers.get("x-amzn-bedrock-input-token-count") ?? "";

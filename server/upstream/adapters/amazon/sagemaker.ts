@@ -1,7 +1,7 @@
 /** Amazon SageMaker: an endpoint of one's own that runs Hugging Face's embedding container. */
 import { z } from "zod";
-import type { EmbeddingsQuestion } from "../../adapter.ts";
-import type { EmbeddingTraits, Target, Upstream } from "../../contract.ts";
+import type { EmbeddingsAdapter } from "../../adapter.ts";
+import type { EmbeddingCapabilities, Target, Upstream } from "../../contract.ts";
 import type { Vendor } from "../../vendor.ts";
 import { askInJson } from "../wire/ask.ts";
 import { ownHeaders } from "../wire/headers.ts";
@@ -20,14 +20,14 @@ const optionsOf = (upstream: Upstream): SagemakerOptions => upstream.options;
 const rootOf = (upstream: Upstream): string => awsRoot(upstream, "runtime.sagemaker");
 
 /** 32: what the container takes at once, unless MAX_CLIENT_BATCH_SIZE says otherwise. */
-const traits = ({ upstream }: Target): EmbeddingTraits => ({
+const traits = ({ upstream }: Target): EmbeddingCapabilities => ({
   maxItems: optionsOf(upstream).maxItems ?? 32,
   base64: false,
   tokens: false,
   purposes: "indifferent",
 });
 
-const embeddings: EmbeddingsQuestion = {
+const embeddings: EmbeddingsAdapter = {
   traits,
   toUpstream: (query, { upstream, model }) =>
     askInJson(

@@ -1,5 +1,5 @@
 /** AUTOMATIC1111's Stable Diffusion web UI, started with --api, and those made from it, such as Forge. */
-import type { ImageTraits } from "../../image-capabilities.ts";
+import type { ImageCapabilities } from "../../image-capabilities.ts";
 import type { Vendor } from "../../vendor.ts";
 import { memberOf } from "../wire/members.ts";
 import { nativeFault } from "../wire/native-fault.ts";
@@ -13,7 +13,7 @@ import {
 
 // modules/ui.py: edges from 64 to 2048 in steps of 8, which is what a latent pixel is. create_binary_mask in
 // modules/processing.py: what is white may change.
-const pictures: ImageTraits = {
+const pictures: ImageCapabilities = {
   maxImages: 10,
   takes: { partial_images: "any" },
   sizes: { rule: { multipleOf: 8, minEdge: 64, maxEdge: 2048 } },

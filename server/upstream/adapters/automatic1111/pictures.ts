@@ -1,12 +1,17 @@
 /** txt2img and img2img of AUTOMATIC1111's web UI. The checkpoint is a setting of the server, overridden for each call. */
 import { GatewayError } from "../../../lib/gateway-error.ts";
-import type { Asked, PictureQuestion, WireReply, WireRequest } from "../../adapter.ts";
+import type {
+  ImageAdapter,
+  ImageRequestContext,
+  UpstreamRequest,
+  UpstreamResponse,
+} from "../../adapter.ts";
 import type {
   EditQuery,
+  ExtraFields,
   GenerationQuery,
-  ImageReply,
+  ImageResponse,
   ImageResult,
-  Rest,
   Target,
   Upstream,
 } from "../../contract.ts";
@@ -23,19 +28,19 @@ import { isCheckpoint } from "./checkpoint.ts";
 export const baseUrl = "http://127.0.0.1:7860";
 
 /** Where it is, and the name and password of --api-auth where there are any. */
-export const automatic1111Place = (upstream: Upstream, path: string): WireRequest => ({
+export const automatic1111Place = (upstream: Upstream, path: string): UpstreamRequest => ({
   url: `${(upstream.baseUrl ?? baseUrl).replace(/\/sdapi\/v1$/, "")}/${path}`,
   headers: headersOf(upstream, (key) => ({
     authorization: `Basic ${Buffer.from(key).toString("base64")}`,
   })),
 });
 
-const ask = (upstream: Upstream, path: string, fields: Rest): WireRequest => {
+const ask = (upstream: Upstream, path: string, fields: ExtraFields): UpstreamRequest => {
   const { url, headers } = automatic1111Place(upstream, path);
   return askForPicture(url, headers, fields);
 };
 
-const fieldsOf = (query: GenerationQuery, { model }: Target): Rest => {
+const fieldsOf = (query: GenerationQuery, { model }: Target): ExtraFields => {
   const { rest, options, prompt } = query;
   const task = taskOf(query);
   return {
@@ -67,7 +72,7 @@ function taskOf(query: GenerationQuery): string | undefined {
  * modules/progress.py. /sdapi/v1/progress shows whatever is being drawn, which may be somebody else's; this one shows a
  * picture only of the task that is asked for. Servers started with --nowebui do not have it, and so no previews.
  */
-const watch: PictureQuestion<GenerationQuery>["watch"] = {
+const watch: ImageAdapter<GenerationQuery>["watch"] = {
   toUpstream: (query, { upstream }) => {
     const { url, headers } = automatic1111Place(upstream, "internal/progress");
     const about = { id_task: taskOf(query), id_live_preview: -1, live_preview: true };
@@ -79,13 +84,13 @@ const watch: PictureQuestion<GenerationQuery>["watch"] = {
   },
 };
 
-export const automatic1111Generations: PictureQuestion<GenerationQuery> = {
+export const automatic1111Generations: ImageAdapter<GenerationQuery> = {
   toUpstream: (query, target) => ask(target.upstream, "sdapi/v1/txt2img", fieldsOf(query, target)),
   fromUpstream: readAnswer,
   watch,
 };
 
-export const automatic1111Edits: PictureQuestion<EditQuery> = {
+export const automatic1111Edits: ImageAdapter<EditQuery> = {
   toUpstream: (query, target) => {
     const { images, mask } = query;
     return ask(target.upstream, "sdapi/v1/img2img", {
@@ -104,16 +109,16 @@ export const automatic1111Edits: PictureQuestion<EditQuery> = {
  * back into the picture, which keeps its size whatever was asked for. Without a mask a picture without a size becomes
  * 512x512: rather cut it to that shape than press it into it.
  */
-function howToFit(query: EditQuery): Rest {
+function howToFit(query: EditQuery): ExtraFields {
   const sized = edgesOf(query) !== undefined;
   if (query.mask) return { inpaint_full_res: !sized };
   return sized ? {} : { resize_mode: 1 };
 }
 
 async function readAnswer(
-  reply: WireReply,
-  { query: { options }, target: { model }, scratch }: Asked<GenerationQuery>,
-): Promise<ImageReply> {
+  reply: UpstreamResponse,
+  { query: { options }, target: { model }, scratch }: ImageRequestContext<GenerationQuery>,
+): Promise<ImageResponse> {
   const answer = await readDocument(reply, scratch);
   const facts = factsIn(memberOf(answer, "info"));
   if (!isCheckpoint(model, facts)) {

@@ -1,7 +1,7 @@
 /** Cloudflare Workers AI over its REST API: account and model stand in the address, the answer in an envelope. */
 import { z } from "zod";
-import type { EmbeddingsQuestion } from "../../adapter.ts";
-import type { EmbeddingTraits, Target } from "../../contract.ts";
+import type { EmbeddingsAdapter } from "../../adapter.ts";
+import type { EmbeddingCapabilities, Target } from "../../contract.ts";
 import type { Vendor } from "../../vendor.ts";
 import { askWithBearer } from "../wire/ask.ts";
 import { bearer } from "../wire/headers.ts";
@@ -14,7 +14,7 @@ import { cloudflareEdits, cloudflareGenerations, cloudflarePictures } from "./pi
 import { aiOf, cloudflareBaseUrl, runOf } from "./place.ts";
 
 /** @cloudflare/workers-types: what a model wants to hear is the name of the field for the texts. */
-function purposes(model: string): EmbeddingTraits["purposes"] {
+function purposes(model: string): EmbeddingCapabilities["purposes"] {
   if (model.includes("qwen3-embedding")) {
     return { field: "input", words: { query: "queries", document: "documents" } };
   }
@@ -22,14 +22,14 @@ function purposes(model: string): EmbeddingTraits["purposes"] {
 }
 
 // cloudflare-docs, workers-ai-models/bge-base-en-v1.5.json: 100 texts a call. No model makes shorter vectors.
-const traits = ({ model }: Target): EmbeddingTraits => ({
+const traits = ({ model }: Target): EmbeddingCapabilities => ({
   maxItems: 100,
   base64: false,
   tokens: false,
   purposes: purposes(model),
 });
 
-const embeddings: EmbeddingsQuestion = {
+const embeddings: EmbeddingsAdapter = {
   traits,
   toUpstream: (query, target) => {
     const { upstream, model } = target;

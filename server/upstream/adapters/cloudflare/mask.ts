@@ -1,13 +1,13 @@
 /** A JSON body with a mask in it as Workers AI wants it: a list of the bytes of its file. */
 import type { StreamedBody } from "../../adapter.ts";
-import type { FilePart, Rest } from "../../contract.ts";
+import type { ExtraFields, FilePart } from "../../contract.ts";
 import { jsonBody } from "../wire/json-with-files.ts";
 
 /**
  * Each number is written with as many characters, as JSON allows blanks before it: so the length of the body is known
  * before the file is read. `fields` has at least one.
  */
-export function withMask(fields: Rest, mask: FilePart): StreamedBody {
+export function withMask(fields: ExtraFields, mask: FilePart): StreamedBody {
   const others = streamed(jsonBody(fields));
   const head = Buffer.from('{"mask":[');
   const tail = Buffer.from("],");

@@ -1,15 +1,20 @@
 /** Pictures of Workers AI. Its models speak three languages: JSON, JSON with a mask as numbers, and forms. */
 import type { GatewayError } from "../../../lib/gateway-error.ts";
-import type { Asked, PictureQuestion, WireReply, WireRequest } from "../../adapter.ts";
 import type {
+  ImageAdapter,
+  ImageRequestContext,
+  UpstreamRequest,
+  UpstreamResponse,
+} from "../../adapter.ts";
+import type {
+  BufferedImageResponse,
   EditQuery,
+  ExtraFields,
   FilePart,
   GenerationQuery,
-  Rest,
   Target,
-  WholeReply,
 } from "../../contract.ts";
-import { anyEdges, type ImageTraits } from "../../image-capabilities.ts";
+import { anyEdges, type ImageCapabilities } from "../../image-capabilities.ts";
 import { askForPicture, askForPictureInForm } from "../wire/ask.ts";
 import { readOnePicture } from "../wire/bare-picture.ts";
 import { edgesOf } from "../wire/edges.ts";
@@ -25,7 +30,7 @@ import { flaggedIn } from "./fault.ts";
 import { withMask } from "./mask.ts";
 import { runOf } from "./place.ts";
 
-const from = (minEdge: number, maxEdge: number): Pick<ImageTraits, "sizes"> => ({
+const from = (minEdge: number, maxEdge: number): Pick<ImageCapabilities, "sizes"> => ({
   sizes: { rule: { multipleOf: 1, minEdge, maxEdge } },
 });
 
@@ -33,7 +38,7 @@ const from = (minEdge: number, maxEdge: number): Pick<ImageTraits, "sizes"> => (
 const plain = { maxImages: 1, takes: {} } as const;
 
 /** cloudflare-docs, src/content/workers-ai-models/<model>.json. The first that fits counts. */
-const families: readonly (readonly [RegExp, ImageTraits])[] = [
+const families: readonly (readonly [RegExp, ImageCapabilities])[] = [
   // It has a prompt and a number of steps, and is always this large.
   [/flux-1-schnell/, { ...plain, sizes: { list: ["1024x1024"] }, maxPrompt: 2048 }],
   // changelog/2025-11-25-flux-2-dev-workers-ai: "up to 4 image inputs", edges from 256 to 1920.
@@ -56,9 +61,9 @@ const families: readonly (readonly [RegExp, ImageTraits])[] = [
 ];
 
 /** Asked in the words that most understand. */
-const unknown: ImageTraits = { ...plain, sizes: anyEdges, edits: { maxImages: 1 } };
+const unknown: ImageCapabilities = { ...plain, sizes: anyEdges, edits: { maxImages: 1 } };
 
-export const cloudflarePictures = ({ model }: Target): ImageTraits =>
+export const cloudflarePictures = ({ model }: Target): ImageCapabilities =>
   families.find(([name]) => name.test(model))?.[1] ?? unknown;
 
 /** The changelog named above: it "takes multipart form data inputs, even if you just have a prompt". */
@@ -68,19 +73,23 @@ const takesForms = ({ model }: Target): boolean => /flux-2/.test(model);
 const sizeOf = (query: GenerationQuery, { model }: Target) =>
   /flux-1-schnell/.test(model) ? undefined : edgesOf(query);
 
-const fieldsOf = (query: GenerationQuery, target: Target): Rest => ({
+const fieldsOf = (query: GenerationQuery, target: Target): ExtraFields => ({
   ...query.rest,
   prompt: query.prompt,
   ...sizeOf(query, target),
 });
 
-const inForm = (target: Target, fields: Rest, files: readonly FilePart[] = []): WireRequest =>
+const inForm = (
+  target: Target,
+  fields: ExtraFields,
+  files: readonly FilePart[] = [],
+): UpstreamRequest =>
   askForPictureInForm(runOf(target), bearer(target.upstream), [
     ...fieldParts(fields),
     ...files.map((file, at): Part => ({ name: `input_image_${at}`, file })),
   ]);
 
-export const cloudflareGenerations: PictureQuestion<GenerationQuery> = {
+export const cloudflareGenerations: ImageAdapter<GenerationQuery> = {
   toUpstream: (query, target) =>
     takesForms(target)
       ? inForm(target, fieldsOf(query, target))
@@ -88,7 +97,7 @@ export const cloudflareGenerations: PictureQuestion<GenerationQuery> = {
   fromUpstream: read,
 };
 
-export const cloudflareEdits: PictureQuestion<EditQuery> = {
+export const cloudflareEdits: ImageAdapter<EditQuery> = {
   toUpstream: (query, target) => {
     const fields = fieldsOf(query, target);
     if (takesForms(target)) return inForm(target, fields, filesOf(query.images));
@@ -100,7 +109,10 @@ export const cloudflareEdits: PictureQuestion<EditQuery> = {
 };
 
 /** Stable Diffusion and Phoenix send the bytes of the picture, the others base64 in an envelope. */
-function read(reply: WireReply, asked: Asked<GenerationQuery>): Promise<WholeReply> {
+function read(
+  reply: UpstreamResponse,
+  asked: ImageRequestContext<GenerationQuery>,
+): Promise<BufferedImageResponse> {
   return readOnePicture(reply, asked, (answer) => {
     if (memberOf(answer, "success") === false) throw failed(answer, asked);
     const picture = pictureIn(memberOf(memberOf(answer, "result"), "image"));
@@ -110,7 +122,7 @@ function read(reply: WireReply, asked: Asked<GenerationQuery>): Promise<WholeRep
 }
 
 /** Refusals of the safety system have been seen with status 200, too. */
-function failed(answer: unknown, asked: Asked<GenerationQuery>): GatewayError {
+function failed(answer: unknown, asked: ImageRequestContext<GenerationQuery>): GatewayError {
   const said = flaggedIn(wordsIn(answer) ?? "");
   return said === undefined
     ? unusable("it says itself that it failed")

@@ -1,7 +1,7 @@
 /** Alibaba's Model Studio in its own language: the OpenAI-compatible surface knows no purposes. */
-import type { EmbeddingsQuestion } from "../../adapter.ts";
-import type { EmbeddingTraits, Target } from "../../contract.ts";
-import type { PurposeTable } from "../../task-type.ts";
+import type { EmbeddingsAdapter } from "../../adapter.ts";
+import type { EmbeddingCapabilities, Target } from "../../contract.ts";
+import type { TaskTypeTable } from "../../task-type.ts";
 import type { Vendor } from "../../vendor.ts";
 import { inOrder } from "../openai/embeddings.ts";
 import { askWithBearer } from "../wire/ask.ts";
@@ -13,7 +13,7 @@ import { dashscopeFault } from "./fault.ts";
 import { dashscopeEdits, dashscopeGenerations } from "./pictures.ts";
 import { dashscopeRoot, dashscopeUrl } from "./place.ts";
 
-const purposes: PurposeTable = {
+const purposes: TaskTypeTable = {
   field: "text_type",
   words: { query: "query", document: "document" },
 };
@@ -21,7 +21,7 @@ const purposes: PurposeTable = {
 const limits = { base64: false, tokens: false, purposes } as const;
 
 // alibabacloud.com/help/en/model-studio/text-embedding-synchronous-api: inputs and lengths, model by model.
-function traits({ model }: Target): EmbeddingTraits {
+function traits({ model }: Target): EmbeddingCapabilities {
   if (/-v[12]$/.test(model)) return { ...limits, maxItems: 25 };
   if (/-v3$/.test(model)) return { ...limits, maxItems: 10, dimensions: [512, 768, 1024] };
   if (/-v4$/.test(model))
@@ -33,7 +33,7 @@ function traits({ model }: Target): EmbeddingTraits {
   return { ...limits, maxItems: 10 };
 }
 
-const embeddings: EmbeddingsQuestion = {
+const embeddings: EmbeddingsAdapter = {
   traits,
   toUpstream: (query, target) => {
     const { upstream, model } = target;

@@ -1,5 +1,10 @@
 /** Alibaba's models that draw: which of its interfaces each is behind, and what it can do there. */
-import type { EditTraits, ImageTraits, SizeRule, Sizes } from "../../image-capabilities.ts";
+import type {
+  EditCapabilities,
+  ImageCapabilities,
+  SizeRule,
+  Sizes,
+} from "../../image-capabilities.ts";
 
 export interface DashscopeFamily {
   /**
@@ -9,7 +14,7 @@ export interface DashscopeFamily {
   readonly door: "messages" | "messages-job" | "prompt-job" | "masked-job";
   /** It makes nothing out of words alone. */
   readonly editsOnly?: true;
-  readonly traits: ImageTraits;
+  readonly traits: ImageCapabilities;
 }
 
 /** Free within so many pixels, where the longer edge is at most `maxRatio` times the shorter. */
@@ -29,15 +34,18 @@ const edges = (minEdge: number, maxEdge: number): { rule: SizeRule } => ({
 });
 
 /** Whoever reads a picture fetches it from a link, too. All their pages say: 10 MB. */
-const reading = (maxImages: number, mask?: EditTraits["mask"]): { edits: EditTraits } => ({
+const reading = (
+  maxImages: number,
+  mask?: EditCapabilities["mask"],
+): { edits: EditCapabilities } => ({
   edits: { maxImages, links: true, maxBytes: 10 * 1024 * 1024, ...(mask && { mask }) },
 });
 
 const traits = (
   maxImages: number,
   sizes: Sizes,
-  more: Pick<ImageTraits, "maxPrompt" | "edits"> = {},
-): ImageTraits => ({ maxImages, takes: {}, sizes, ...more });
+  more: Pick<ImageCapabilities, "maxPrompt" | "edits"> = {},
+): ImageCapabilities => ({ maxImages, takes: {}, sizes, ...more });
 
 const square = (edge: number): number => edge * edge;
 

@@ -1,12 +1,18 @@
 /** Pictures from Alibaba's Model Studio: some models answer at once, others take a job and are asked whether it is done. */
 import { GatewayError } from "../../../lib/gateway-error.ts";
-import type { Asked, Pending, PictureQuestion, WireReply, WireRequest } from "../../adapter.ts";
+import type {
+  ImageAdapter,
+  ImageRequestContext,
+  PendingJob,
+  UpstreamRequest,
+  UpstreamResponse,
+} from "../../adapter.ts";
 import type {
   EditQuery,
+  ExtraFields,
   GenerationQuery,
-  ImageReply,
+  ImageResponse,
   ImageResult,
-  Rest,
   Target,
 } from "../../contract.ts";
 import { isUsage } from "../openai/image-facts.ts";
@@ -22,7 +28,7 @@ import { dashscopeFamily } from "./families.ts";
 import { meaningOfJob } from "./fault.ts";
 import { dashscopeRoot } from "./place.ts";
 
-export const dashscopeGenerations: PictureQuestion<GenerationQuery> = {
+export const dashscopeGenerations: ImageAdapter<GenerationQuery> = {
   toUpstream: (query, target) => {
     if (dashscopeFamily(target.model).editsOnly) {
       throw new GatewayError(
@@ -36,7 +42,7 @@ export const dashscopeGenerations: PictureQuestion<GenerationQuery> = {
   fromUpstream: read,
 };
 
-export const dashscopeEdits: PictureQuestion<EditQuery> = {
+export const dashscopeEdits: ImageAdapter<EditQuery> = {
   toUpstream: (query, target) => ask(query, target, query.images.map(asDataUrl), query),
   fromUpstream: read,
 };
@@ -49,7 +55,7 @@ function ask(
   { upstream, model }: Target,
   images: readonly unknown[],
   edit?: EditQuery,
-): WireRequest {
+): UpstreamRequest {
   const { door } = dashscopeFamily(model);
   const { input, parameters, ...others } = query.rest;
   const conversation = door === "messages" || door === "messages-job";
@@ -89,7 +95,7 @@ function messages(
   { prompt: text }: GenerationQuery,
   model: string,
   images: readonly unknown[],
-): Rest {
+): ExtraFields {
   const shown = images.map((image) => ({ image }));
   const content = model.startsWith("wan") ? [{ text }, ...shown] : [...shown, { text }];
   return { messages: [{ role: "user", content }] };
@@ -100,7 +106,7 @@ function prompt(
   images: readonly unknown[],
   edit: EditQuery | undefined,
   door: string,
-): Rest {
+): ExtraFields {
   if (!edit) return { prompt: text };
   if (door !== "masked-job") return { prompt: text, images };
   const plain = edit.mask ? "description_edit_with_mask" : "description_edit";
@@ -114,16 +120,16 @@ function prompt(
 }
 
 /** 1024*1024; names such as 2K as they are. */
-const sizeOf = ({ options: { size } }: GenerationQuery): Rest =>
+const sizeOf = ({ options: { size } }: GenerationQuery): ExtraFields =>
   size === undefined || size === "auto" ? {} : { size: size.replace("x", "*") };
 
 /** Ways in which a job ends without a picture. UNKNOWN: it was forgotten, or never was. */
 const ended = new Set(["FAILED", "CANCELED", "UNKNOWN"]);
 
 async function read(
-  reply: WireReply,
-  asked: Asked<GenerationQuery>,
-): Promise<ImageReply | Pending> {
+  reply: UpstreamResponse,
+  asked: ImageRequestContext<GenerationQuery>,
+): Promise<ImageResponse | PendingJob> {
   const { target, scratch } = asked;
   const answer = await readDocument(reply, scratch);
   const output = memberOf(answer, "output");
@@ -142,7 +148,7 @@ async function read(
   throw refused(meant, textIn(failure, "message"), asked, reply.headers);
 }
 
-function pending(id: unknown, { upstream }: Target): Pending {
+function pending(id: unknown, { upstream }: Target): PendingJob {
   // Our key goes where it leads.
   if (typeof id !== "string" || !/^\w[\w-]*$/.test(id)) throw unusable("the job has no id");
   const job = `${dashscopeRoot(upstream)}/tasks/${id}`;
@@ -156,7 +162,7 @@ function pending(id: unknown, { upstream }: Target): Pending {
 }
 
 /** output.choices[].message.content[].image. z-image tells beside it how it has rewritten the prompt. */
-function inMessages(output: unknown, asked: Asked<GenerationQuery>): ImageResult[] {
+function inMessages(output: unknown, asked: ImageRequestContext<GenerationQuery>): ImageResult[] {
   const rewrites = asked.target.model.startsWith("z-image");
   return listOf(memberOf(output, "choices")).flatMap((choice) => {
     const content = listOf(memberOf(memberOf(choice, "message"), "content"));
@@ -168,18 +174,22 @@ function inMessages(output: unknown, asked: Asked<GenerationQuery>): ImageResult
 }
 
 /** output.results[].url */
-const inResults = (output: unknown, asked: Asked<GenerationQuery>): ImageResult[] =>
+const inResults = (output: unknown, asked: ImageRequestContext<GenerationQuery>): ImageResult[] =>
   listOf(memberOf(output, "results")).flatMap((entry) =>
     toResult(memberOf(entry, "url"), memberOf(entry, "actual_prompt"), asked),
   );
 
-function toResult(value: unknown, prompt: unknown, asked: Asked<GenerationQuery>): ImageResult[] {
+function toResult(
+  value: unknown,
+  prompt: unknown,
+  asked: ImageRequestContext<GenerationQuery>,
+): ImageResult[] {
   const image = pictureIn(value);
   return image ? [{ image, ...revised(prompt, asked) }] : [];
 }
 
 /** Models that are paid for by the picture tell zeros: nobody has counted. */
-function usageIn(answer: unknown): Pick<Extract<ImageReply, { kind: "whole" }>, "usage"> {
+function usageIn(answer: unknown): Pick<Extract<ImageResponse, { kind: "whole" }>, "usage"> {
   const usage = memberOf(answer, "usage");
   if (!isUsage(usage) || usage.total_tokens === 0) return {};
   const { total_tokens, input_tokens, output_tokens } = usage;

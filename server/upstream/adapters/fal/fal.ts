@@ -1,12 +1,18 @@
 /** fal: a queue that takes a job for any of its models, and says where to ask for it. */
-import type { Asked, Pending, PictureQuestion, WireReply, WireRequest } from "../../adapter.ts";
 import type {
+  ImageAdapter,
+  ImageRequestContext,
+  PendingJob,
+  UpstreamRequest,
+  UpstreamResponse,
+} from "../../adapter.ts";
+import type {
+  BufferedImageResponse,
   EditQuery,
+  ExtraFields,
   GenerationQuery,
-  Rest,
   Target,
   Upstream,
-  WholeReply,
 } from "../../contract.ts";
 import { resolutionOf } from "../../resolution.ts";
 import type { Vendor } from "../../vendor.ts";
@@ -33,7 +39,7 @@ const rootOf = ({ baseUrl: place = baseUrl }: Upstream): string => place;
 const proofOf = (upstream: Upstream) =>
   headersOf(upstream, (key) => ({ authorization: `Key ${key}` }));
 
-function inputOf(query: GenerationQuery, endpoint: string): Rest {
+function inputOf(query: GenerationQuery, endpoint: string): ExtraFields {
   const { n, output_format, quality, background, input_fidelity } = query.options;
   return {
     ...query.rest,
@@ -56,18 +62,18 @@ function sizeOf(query: GenerationQuery, endpoint: string): unknown {
   return isOpenaiSize(endpoint) || !/^\d+x\d+$/.test(size) ? size : edgesOf(query);
 }
 
-const sourcesOf = ({ images, mask }: EditQuery, endpoint: string): Rest => ({
+const sourcesOf = ({ images, mask }: EditQuery, endpoint: string): ExtraFields => ({
   ...placeSources(endpoint, images.map(asDataUrl)),
   ...(mask && { [falMaskOf(endpoint) ?? "mask_url"]: asDataUrl(mask) }),
 });
 
-const ask = ({ upstream }: Target, endpoint: string, input: Rest): WireRequest =>
+const ask = ({ upstream }: Target, endpoint: string, input: ExtraFields): UpstreamRequest =>
   askForPicture(`${rootOf(upstream)}/${modelPath(endpoint)}`, proofOf(upstream), input);
 
 async function fromUpstream(
-  reply: WireReply,
-  asked: Asked<GenerationQuery>,
-): Promise<WholeReply | Pending> {
+  reply: UpstreamResponse,
+  asked: ImageRequestContext<GenerationQuery>,
+): Promise<BufferedImageResponse | PendingJob> {
   const answer = await readDocument(reply, asked.scratch);
   const status = memberOf(answer, "status");
   if (typeof status !== "string" || memberOf(answer, "response_url") === undefined) {
@@ -89,7 +95,7 @@ async function fromUpstream(
   };
 }
 
-function done(answer: unknown, asked: Asked<GenerationQuery>): WholeReply {
+function done(answer: unknown, asked: ImageRequestContext<GenerationQuery>): BufferedImageResponse {
   const images = memberOf(answer, "images") ?? memberOf(answer, "image");
   if (images === undefined) throw unusable("it has neither `images` nor `image`");
   const list: readonly unknown[] = Array.isArray(images) ? images : [images];
@@ -115,7 +121,7 @@ function done(answer: unknown, asked: Asked<GenerationQuery>): WholeReply {
   };
 }
 
-const generations: PictureQuestion<GenerationQuery> = {
+const generations: ImageAdapter<GenerationQuery> = {
   toUpstream: (query, target) => {
     const endpoint = falEndpoint(target.model, "generations");
     return ask(target, endpoint, inputOf(query, endpoint));
@@ -123,7 +129,7 @@ const generations: PictureQuestion<GenerationQuery> = {
   fromUpstream,
 };
 
-const edits: PictureQuestion<EditQuery> = {
+const edits: ImageAdapter<EditQuery> = {
   toUpstream: (query, target) => {
     const endpoint = falEndpoint(target.model, "edits", query.images.length);
     return ask(target, endpoint, { ...inputOf(query, endpoint), ...sourcesOf(query, endpoint) });

@@ -1,5 +1,5 @@
 /** What models on fal take: their endpoints are named alike, and so are their fields. */
-import type { ImageTraits, Sizes } from "../../image-capabilities.ts";
+import type { ImageCapabilities, Sizes } from "../../image-capabilities.ts";
 import type { Resolution } from "../../resolution.ts";
 import { falMaskOf, falSources } from "./sources.ts";
 
@@ -149,7 +149,7 @@ const resolutionRules: Rule<Readonly<Partial<Record<Resolution, string>>>> = [
 export const falResolution = (endpoint: string, wanted: Resolution): string | undefined =>
   first(resolutionRules, endpoint)?.[wanted];
 
-export function falTraits(model: string, operation: "generations" | "edits"): ImageTraits {
+export function falTraits(model: string, operation: "generations" | "edits"): ImageCapabilities {
   const endpoint = falEndpoint(model, operation);
   const formats = first(formatRules, endpoint);
   const { most } = falSources(endpoint);

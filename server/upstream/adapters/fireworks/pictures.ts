@@ -1,15 +1,21 @@
 /** Pictures at Fireworks: three surfaces, told apart by the model's name. FLUX answers with the picture, Kontext with a job. */
-import type { Asked, Pending, PictureQuestion, WireReply, WireRequest } from "../../adapter.ts";
 import type {
+  ImageAdapter,
+  ImageRequestContext,
+  PendingJob,
+  UpstreamRequest,
+  UpstreamResponse,
+} from "../../adapter.ts";
+import type {
+  BufferedImageResponse,
   EditQuery,
+  ExtraFields,
   GenerationQuery,
-  ImageReply,
-  Rest,
+  ImageResponse,
   Target,
   Upstream,
-  WholeReply,
 } from "../../contract.ts";
-import type { ImageTraits } from "../../image-capabilities.ts";
+import type { ImageCapabilities } from "../../image-capabilities.ts";
 import { askForPicture, askWithBearer } from "../wire/ask.ts";
 import { isFiltered, isPicture, readBarePicture } from "../wire/bare-picture.ts";
 import { readDocument } from "../wire/document.ts";
@@ -48,7 +54,7 @@ const sdxlSizes = [
   ...["1344x768", "768x1344", "1536x640", "640x1536"],
 ];
 
-export function fireworksTraits(target: Target, operation: Operation): ImageTraits {
+export function fireworksTraits(target: Target, operation: Operation): ImageCapabilities {
   const surface = surfaceOf(target, operation);
   return {
     // With a picture for an answer there is room for one only.
@@ -80,8 +86,8 @@ function ask(
   query: GenerationQuery,
   target: Target,
   surface: Surface,
-  sources: Rest = {},
-): WireRequest {
+  sources: ExtraFields = {},
+): UpstreamRequest {
   const { rest, prompt, aspect, options } = query;
   const { output_format = "png" } = options;
   const request = askForPicture(placeOf(target, surface), bearer(target.upstream), {
@@ -97,12 +103,12 @@ function ask(
   return { ...request, headers: { ...request.headers, accept } };
 }
 
-export const fireworksGenerations: PictureQuestion<GenerationQuery> = {
+export const fireworksGenerations: ImageAdapter<GenerationQuery> = {
   toUpstream: (query, target) => ask(query, target, surfaceOf(target, "generations")),
   fromUpstream,
 };
 
-export const fireworksEdits: PictureQuestion<EditQuery> = {
+export const fireworksEdits: ImageAdapter<EditQuery> = {
   toUpstream: (query, target) => {
     const [source] = query.images;
     const sources = source && { input_image: asDataUrl(source) };
@@ -112,9 +118,9 @@ export const fireworksEdits: PictureQuestion<EditQuery> = {
 };
 
 async function fromUpstream(
-  reply: WireReply,
-  asked: Asked<GenerationQuery>,
-): Promise<ImageReply | Pending> {
+  reply: UpstreamResponse,
+  asked: ImageRequestContext<GenerationQuery>,
+): Promise<ImageResponse | PendingJob> {
   if (isPicture(reply)) return readBarePicture(reply, asked);
   const answer = await readDocument(reply, asked.scratch);
   const job = memberOf(answer, "request_id");
@@ -123,13 +129,16 @@ async function fromUpstream(
 }
 
 /** docs.fireworks.ai/api-reference/get-generated-image-from-flux-kontex: asked with POST, and free. */
-const pollOf = (id: string, target: Target): WireRequest => ({
+const pollOf = (id: string, target: Target): UpstreamRequest => ({
   ...askWithBearer(`${placeOf(target, "kontext")}/get_result`, target.upstream, { id }),
   streams: true,
 });
 
 /** The same page: `{base64: ["…"], finishReason, seed}`; SDXL's is a list of such, with one text in each. */
-function inJson(answer: unknown, asked: Asked<GenerationQuery>): WholeReply {
+function inJson(
+  answer: unknown,
+  asked: ImageRequestContext<GenerationQuery>,
+): BufferedImageResponse {
   const results = (Array.isArray(answer) ? answer : [answer]).flatMap((entry: unknown) => {
     if (isFiltered(memberOf(entry, "finishReason"))) throw refused("moderated", undefined, asked);
     const texts = memberOf(entry, "base64");
@@ -146,7 +155,10 @@ function inJson(answer: unknown, asked: Asked<GenerationQuery>): WholeReply {
  * Kontext is Black Forest Labs' own service behind Fireworks, and so are its states. A task that is not found may have been
  * taken only just now: it is asked for again, for as long as the caller waits.
  */
-function ofJob(answer: unknown, asked: Asked<GenerationQuery>): WholeReply | Pending {
+function ofJob(
+  answer: unknown,
+  asked: ImageRequestContext<GenerationQuery>,
+): BufferedImageResponse | PendingJob {
   const status = String(memberOf(answer, "status"));
   if (/moderated/i.test(status)) throw refused("moderated", status, asked);
   if (/^(error|failed)$/i.test(status)) {

@@ -1,15 +1,15 @@
 /** Pictures of Gemini models: the same question and the same answer on the Gemini API and on Vertex AI. */
 import type { GatewayError } from "../../../lib/gateway-error.ts";
-import type { Asked, WireReply } from "../../adapter.ts";
+import type { ImageRequestContext, UpstreamResponse } from "../../adapter.ts";
 import type {
+  BufferedImageResponse,
+  ExtraFields,
   FilePart,
   GenerationQuery,
   ImageResult,
-  Rest,
   Target,
-  WholeReply,
 } from "../../contract.ts";
-import type { EditTraits, ImageTraits } from "../../image-capabilities.ts";
+import type { EditCapabilities, ImageCapabilities } from "../../image-capabilities.ts";
 import { resolutionOf } from "../../resolution.ts";
 import { readDocument } from "../wire/document.ts";
 import { FileContent } from "../wire/json-with-files.ts";
@@ -67,9 +67,9 @@ export const geminiImageModel = (model: string): GeminiImageModel =>
 /** What is the same everywhere; the two places differ in what they say of files. */
 export function geminiTraits(
   { model }: Target,
-  takes: ImageTraits["takes"],
-  files: Partial<EditTraits>,
-): ImageTraits {
+  takes: ImageCapabilities["takes"],
+  files: Partial<EditCapabilities>,
+): ImageCapabilities {
   const { ratios, thinking } = geminiImageModel(model);
   const levels = Object.keys(thinking);
   return {
@@ -89,7 +89,7 @@ const outside: ReadonlySet<string> = new Set([
 ]);
 
 /** "Gemini 3 image models generate 1K images by default but can also output 2K, 4K": 1K is not sent. */
-function imageSizeFor(query: GenerationQuery, { model }: Target): Rest {
+function imageSizeFor(query: GenerationQuery, { model }: Target): ExtraFields {
   const imageSize = resolutionOf(query);
   return geminiImageModel(model).sized && imageSize !== "1K" ? { imageSize } : {};
 }
@@ -98,7 +98,7 @@ export function geminiBody(
   query: GenerationQuery,
   target: Target,
   files: readonly FilePart[],
-): Rest {
+): ExtraFields {
   const { prompt, options, aspect, rest } = query;
   const { generationConfig, imageConfig, ...others } = rest;
   const given = objectOf(generationConfig);
@@ -138,9 +138,9 @@ export function geminiBody(
 }
 
 export async function readGeminiPictures(
-  reply: WireReply,
-  asked: Asked<GenerationQuery>,
-): Promise<WholeReply> {
+  reply: UpstreamResponse,
+  asked: ImageRequestContext<GenerationQuery>,
+): Promise<BufferedImageResponse> {
   const answer = await readDocument(reply, asked.scratch);
   const candidates = listOf(memberOf(answer, "candidates"));
   const parts = candidates.flatMap((candidate) =>
@@ -174,7 +174,7 @@ function noPicture(
   answer: unknown,
   candidate: unknown,
   parts: readonly unknown[],
-  asked: Asked<GenerationQuery>,
+  asked: ImageRequestContext<GenerationQuery>,
 ): GatewayError {
   const feedback = memberOf(answer, "promptFeedback");
   const blocked = memberOf(feedback, "blockReason");
@@ -199,12 +199,14 @@ function noPicture(
 }
 
 /** Words of an answer: those of a refusal are cleaned in fault.ts. */
-export const withoutProject = (words: string, { target }: Asked<GenerationQuery>): string =>
-  without(words, [String(target.upstream.options.project ?? "")]);
+export const withoutProject = (
+  words: string,
+  { target }: ImageRequestContext<GenerationQuery>,
+): string => without(words, [String(target.upstream.options.project ?? "")]);
 
 /** A name out of a list of Google's, never anything else. */
 const nameIn = (value: unknown): string | undefined =>
   typeof value === "string" && /^[A-Z_]{2,40}$/.test(value) ? value : undefined;
 
-const picked = (from: Rest, wanted: (name: string) => boolean): Rest =>
+const picked = (from: ExtraFields, wanted: (name: string) => boolean): ExtraFields =>
   Object.fromEntries(Object.entries(from).filter(([name]) => wanted(name)));

@@ -1,11 +1,11 @@
 /** Google's Gemini API in its own language: its OpenAI-compatible surface knows no purposes and tells no usage. */
-import type { EmbeddingsQuestion, PictureQuestion, WireRequest } from "../../adapter.ts";
+import type { EmbeddingsAdapter, ImageAdapter, UpstreamRequest } from "../../adapter.ts";
 import type {
   EditQuery,
+  EmbeddingCapabilities,
   EmbeddingsQuery,
-  EmbeddingTraits,
+  ExtraFields,
   GenerationQuery,
-  Rest,
   Target,
   Upstream,
 } from "../../contract.ts";
@@ -38,7 +38,7 @@ const addressOf = (target: Target, method: string): string =>
 /** "at most 100 requests can be in one batch", says the API; @ai-sdk/google has the same number. */
 const limits = { maxItems: 100, base64: false, tokens: false, dimensions: "any" } as const;
 
-function traits({ model }: Target): EmbeddingTraits {
+function traits({ model }: Target): EmbeddingCapabilities {
   // ai.google.dev/gemini-api/docs/embeddings: gemini-embedding-2 brings shorter vectors to length 1 by itself,
   if (wantsPrefixes(model)) return { ...limits, purposes: taskPrefixes, normalised: true };
   // gemini-embedding-001 does so only for the full 3072.
@@ -65,7 +65,7 @@ function toUpstream(query: EmbeddingsQuery, target: Target) {
     : askInJson(addressOf(target, "batchEmbedContents"), proof, { requests });
 }
 
-const embeddings: EmbeddingsQuestion = {
+const embeddings: EmbeddingsAdapter = {
   traits,
   toUpstream,
   fromUpstream: async (reply, query) => {
@@ -80,15 +80,15 @@ const embeddings: EmbeddingsQuestion = {
   },
 };
 
-const draw = (target: Target, body: Rest): WireRequest =>
+const draw = (target: Target, body: ExtraFields): UpstreamRequest =>
   askForPicture(addressOf(target, "generateContent"), proofOf(target.upstream), body);
 
-const generations: PictureQuestion<GenerationQuery> = {
+const generations: ImageAdapter<GenerationQuery> = {
   toUpstream: (query, target) => draw(target, geminiBody(query, target, [])),
   fromUpstream: readGeminiPictures,
 };
 
-const edits: PictureQuestion<EditQuery> = {
+const edits: ImageAdapter<EditQuery> = {
   toUpstream: (query, target) => draw(target, geminiBody(query, target, filesOf(query.images))),
   fromUpstream: readGeminiPictures,
 };

@@ -2,16 +2,16 @@
  * Imagen on Vertex AI, which is asked with `:predict`. Google has closed it to the public on 17 August 2026, on the
  * Gemini API altogether; what is here is for those who are still served.
  */
-import type { Asked, WireReply } from "../../adapter.ts";
+import type { ImageRequestContext, UpstreamResponse } from "../../adapter.ts";
 import type {
+  BufferedImageResponse,
   EditQuery,
+  ExtraFields,
   GenerationQuery,
   ImageResult,
-  Rest,
   Target,
-  WholeReply,
 } from "../../contract.ts";
-import type { ImageTraits } from "../../image-capabilities.ts";
+import type { ImageCapabilities } from "../../image-capabilities.ts";
 import { readDocument } from "../wire/document.ts";
 import { filesOf } from "../wire/edit-sources.ts";
 import { FileContent } from "../wire/json-with-files.ts";
@@ -26,7 +26,10 @@ export const isImagen = ({ model }: Target): boolean => /(^|\/)imag(en|egenerati
 // cloud.google.com/vertex-ai/generative-ai/docs/model-reference/imagen-api: up to four pictures, of five shapes.
 const shapes = ["1:1", "3:4", "4:3", "9:16", "16:9"];
 
-export function imagenTraits({ model }: Target, operation: "generations" | "edits"): ImageTraits {
+export function imagenTraits(
+  { model }: Target,
+  operation: "generations" | "edits",
+): ImageCapabilities {
   return {
     maxImages: 4,
     takes: { output_format: ["png", "jpeg"] },
@@ -39,14 +42,18 @@ export function imagenTraits({ model }: Target, operation: "generations" | "edit
   };
 }
 
-export const imagenBody = (query: GenerationQuery): Rest =>
+export const imagenBody = (query: GenerationQuery): ExtraFields =>
   bodyOf(query, {}, query.aspect === undefined ? {} : { aspectRatio: query.aspect });
 
 /** googleapis/js-genai, editImageParametersInternalToVertex: picture and mask are references that have numbers. */
-export function imagenEditBody(query: EditQuery): Rest {
+export function imagenEditBody(query: EditQuery): ExtraFields {
   const { images, mask } = query;
   const [first, ...others] = filesOf(mask ? [...images, mask] : images);
-  const reference = (file: typeof first, referenceId: number, referenceType: string): Rest => ({
+  const reference = (
+    file: typeof first,
+    referenceId: number,
+    referenceType: string,
+  ): ExtraFields => ({
     referenceType,
     referenceId,
     ...(file && { referenceImage: { bytesBase64Encoded: new FileContent(file) } }),
@@ -66,7 +73,11 @@ export function imagenEditBody(query: EditQuery): Rest {
   );
 }
 
-function bodyOf({ prompt, options, rest }: GenerationQuery, instance: Rest, more: Rest): Rest {
+function bodyOf(
+  { prompt, options, rest }: GenerationQuery,
+  instance: ExtraFields,
+  more: ExtraFields,
+): ExtraFields {
   const { labels, ...parameters } = rest;
   const { n, output_format } = options;
   return {
@@ -85,9 +96,9 @@ function bodyOf({ prompt, options, rest }: GenerationQuery, instance: Rest, more
 }
 
 export async function readImagen(
-  reply: WireReply,
-  asked: Asked<GenerationQuery>,
-): Promise<WholeReply> {
+  reply: UpstreamResponse,
+  asked: ImageRequestContext<GenerationQuery>,
+): Promise<BufferedImageResponse> {
   const predictions = listOf(memberOf(await readDocument(reply, asked.scratch), "predictions"));
   const results = predictions.flatMap((prediction): ImageResult[] => {
     const image = pictureIn(memberOf(prediction, "bytesBase64Encoded"));

@@ -1,8 +1,8 @@
 /** How Google's models want to hear what vectors are for: by a task type, or since gemini-embedding-2 inside the text. */
-import type { PurposeTable } from "../../task-type.ts";
+import type { TaskTypeTable } from "../../task-type.ts";
 
 /** https://ai.google.dev/api/embeddings#TaskType; Vertex AI has the same. */
-export const taskTypes: PurposeTable = {
+export const taskTypes: TaskTypeTable = {
   field: "task_type",
   words: {
     query: "RETRIEVAL_QUERY",
@@ -20,7 +20,7 @@ export const taskTypes: PurposeTable = {
  * https://ai.google.dev/gemini-api/docs/embeddings: this model takes no heed of a task type and wants these words
  * before each text. A document without a title has the title `none`.
  */
-export const taskPrefixes: PurposeTable = {
+export const taskPrefixes: TaskTypeTable = {
   field: "task_type",
   words: {
     query: "task: search result | query: ",

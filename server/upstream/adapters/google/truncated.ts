@@ -1,6 +1,6 @@
 /** What Google tells of a text that was longer than the model reads. */
 import { GatewayError } from "../../../lib/gateway-error.ts";
-import type { EmbeddingsQuery, EmbeddingsReply } from "../../contract.ts";
+import type { EmbeddingsQuery, EmbeddingsResponse } from "../../contract.ts";
 import { truncation } from "../wire/truncation.ts";
 
 /**
@@ -10,7 +10,7 @@ import { truncation } from "../wire/truncation.ts";
 export function checkTruncated(
   query: EmbeddingsQuery,
   told: readonly unknown[],
-): Pick<EmbeddingsReply, "truncated"> {
+): Pick<EmbeddingsResponse, "truncated"> {
   const at = told.indexOf(true);
   if (at < 0) return {};
   if (truncation(query).cut) return { truncated: true };

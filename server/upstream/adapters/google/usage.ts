@@ -1,9 +1,9 @@
 /** Tokens of a picture as Gemini counts them, in OpenAI's words. */
-import type { ImageUsage, WholeReply } from "../../contract.ts";
+import type { BufferedImageResponse, ImageUsage } from "../../contract.ts";
 import { isCount, memberOf } from "../wire/members.ts";
 
 /** googleapis/js-genai, GenerateContentResponseUsageMetadata: the total is the sum of the four. */
-export function geminiUsage(told: unknown): Pick<WholeReply, "usage"> {
+export function geminiUsage(told: unknown): Pick<BufferedImageResponse, "usage"> {
   const prompt = memberOf(told, "promptTokenCount");
   const total = memberOf(told, "totalTokenCount");
   if (!isCount(prompt) || !isCount(total)) return {};

@@ -1,13 +1,18 @@
 /** Google's Vertex AI: the same models as the Gemini API and some older ones, at a project's own address. */
 import { z } from "zod";
-import type { EmbeddingsQuestion, PictureQuestion, WireReply, WireRequest } from "../../adapter.ts";
+import type {
+  EmbeddingsAdapter,
+  ImageAdapter,
+  UpstreamRequest,
+  UpstreamResponse,
+} from "../../adapter.ts";
 import type {
   EditQuery,
+  EmbeddingCapabilities,
   EmbeddingsQuery,
-  EmbeddingsReply,
-  EmbeddingTraits,
+  EmbeddingsResponse,
+  ExtraFields,
   GenerationQuery,
-  Rest,
   Target,
   Upstream,
 } from "../../contract.ts";
@@ -59,7 +64,7 @@ function addressOf({ upstream, model }: Target, method: string): string {
 }
 
 /** `apiKey`, where there is one, is a token that somebody else has fetched. */
-const ask = (target: Target, method: string, body: Rest): WireRequest =>
+const ask = (target: Target, method: string, body: ExtraFields): UpstreamRequest =>
   askWithBearer(addressOf(target, method), target.upstream, body);
 
 const limits = { base64: false, tokens: false, dimensions: "any" } as const;
@@ -70,7 +75,7 @@ function usesEmbedContent(model: string): boolean {
   return (name.includes("gemini") && name !== "gemini-embedding-001") || name.includes("maas");
 }
 
-function traits({ model }: Target): EmbeddingTraits {
+function traits({ model }: Target): EmbeddingCapabilities {
   // :embedContent takes one content (googleapis/js-genai, Models.embedContent).
   if (wantsPrefixes(model))
     return { ...limits, maxItems: 1, purposes: taskPrefixes, normalised: true };
@@ -83,7 +88,7 @@ function traits({ model }: Target): EmbeddingTraits {
 }
 
 /** One content, with its options beside it. */
-function toEmbedContent(query: EmbeddingsQuery, target: Target): WireRequest {
+function toEmbedContent(query: EmbeddingsQuery, target: Target): UpstreamRequest {
   const { cut, rest } = truncation(query);
   const [text = ""] = textsOf(query);
   const word = wordOf(query, traits(target)) ?? "";
@@ -101,7 +106,7 @@ function toEmbedContent(query: EmbeddingsQuery, target: Target): WireRequest {
 }
 
 /** `title` belongs to a text, everything else to the call. */
-function toPredict(query: EmbeddingsQuery, target: Target): WireRequest {
+function toPredict(query: EmbeddingsQuery, target: Target): UpstreamRequest {
   const { cut, rest } = truncation(query);
   const { title, ...parameters } = rest;
   const word = wordOf(query, traits(target));
@@ -121,9 +126,9 @@ function toPredict(query: EmbeddingsQuery, target: Target): WireRequest {
 }
 
 async function fromEmbedContent(
-  reply: WireReply,
+  reply: UpstreamResponse,
   query: EmbeddingsQuery,
-): Promise<EmbeddingsReply> {
+): Promise<EmbeddingsResponse> {
   const answer = await reply.json();
   return {
     vectors: [vectorIn(memberOf(answer, "embedding"), "values")],
@@ -132,7 +137,10 @@ async function fromEmbedContent(
   };
 }
 
-async function fromPredict(reply: WireReply, query: EmbeddingsQuery): Promise<EmbeddingsReply> {
+async function fromPredict(
+  reply: UpstreamResponse,
+  query: EmbeddingsQuery,
+): Promise<EmbeddingsResponse> {
   const entries = listIn(await reply.json(), "predictions").map((prediction) =>
     memberOf(prediction, "embeddings"),
   );
@@ -146,7 +154,7 @@ async function fromPredict(reply: WireReply, query: EmbeddingsQuery): Promise<Em
   };
 }
 
-const embeddings: EmbeddingsQuestion = {
+const embeddings: EmbeddingsAdapter = {
   traits,
   toUpstream: (query, target) =>
     usesEmbedContent(target.model) ? toEmbedContent(query, target) : toPredict(query, target),
@@ -154,13 +162,13 @@ const embeddings: EmbeddingsQuestion = {
     usesEmbedContent(target.model) ? fromEmbedContent(reply, query) : fromPredict(reply, query),
 };
 
-const draw = (target: Target, method: string, body: Rest): WireRequest =>
+const draw = (target: Target, method: string, body: ExtraFields): UpstreamRequest =>
   askForPicture(addressOf(target, method), bearer(target.upstream), body);
 
-const readPictures: PictureQuestion<GenerationQuery>["fromUpstream"] = (reply, asked) =>
+const readPictures: ImageAdapter<GenerationQuery>["fromUpstream"] = (reply, asked) =>
   isImagen(asked.target) ? readImagen(reply, asked) : readGeminiPictures(reply, asked);
 
-const generations: PictureQuestion<GenerationQuery> = {
+const generations: ImageAdapter<GenerationQuery> = {
   toUpstream: (query, target) =>
     isImagen(target)
       ? draw(target, "predict", imagenBody(query))
@@ -168,7 +176,7 @@ const generations: PictureQuestion<GenerationQuery> = {
   fromUpstream: readPictures,
 };
 
-const edits: PictureQuestion<EditQuery> = {
+const edits: ImageAdapter<EditQuery> = {
   toUpstream: (query, target) =>
     isImagen(target)
       ? draw(target, "predict", imagenEditBody(query))

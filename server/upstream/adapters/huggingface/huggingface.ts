@@ -1,6 +1,6 @@
 /** Hugging Face's own inference (HF Inference), where the model stands in the address. */
-import type { EmbeddingsQuestion } from "../../adapter.ts";
-import type { EmbeddingTraits, Target } from "../../contract.ts";
+import type { EmbeddingsAdapter } from "../../adapter.ts";
+import type { EmbeddingCapabilities, Target } from "../../contract.ts";
 import type { Vendor } from "../../vendor.ts";
 import { askWithBearer } from "../wire/ask.ts";
 import { modelPath } from "../wire/model-path.ts";
@@ -15,14 +15,14 @@ const baseUrl = "https://router.huggingface.co/hf-inference";
 
 // @huggingface/tasks, feature-extraction/spec/input.json: the fields are those of text-embeddings-inference. No limit is
 // documented; that server takes 32 texts a call unless told otherwise.
-const traits = ({ upstream }: Target): EmbeddingTraits => ({
+const traits = ({ upstream }: Target): EmbeddingCapabilities => ({
   maxItems: 32,
   base64: false,
   tokens: false,
   purposes: promptsOf(upstream),
 });
 
-const embeddings: EmbeddingsQuestion = {
+const embeddings: EmbeddingsAdapter = {
   traits,
   toUpstream: (query, target) => {
     const { upstream, model } = target;

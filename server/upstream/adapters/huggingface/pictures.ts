@@ -1,8 +1,14 @@
 /** Pictures of HF Inference: text or a picture in, the bytes of a picture out. */
 
-import type { Asked, PictureQuestion, WireReply } from "../../adapter.ts";
-import type { EditQuery, GenerationQuery, Rest, Target, WholeReply } from "../../contract.ts";
-import { anyEdges, type ImageTraits } from "../../image-capabilities.ts";
+import type { ImageAdapter, ImageRequestContext, UpstreamResponse } from "../../adapter.ts";
+import type {
+  BufferedImageResponse,
+  EditQuery,
+  ExtraFields,
+  GenerationQuery,
+  Target,
+} from "../../contract.ts";
+import { anyEdges, type ImageCapabilities } from "../../image-capabilities.ts";
 import { askForPicture } from "../wire/ask.ts";
 import { readOnePicture } from "../wire/bare-picture.ts";
 import { edgesOf } from "../wire/edges.ts";
@@ -15,7 +21,7 @@ import { pictureIn } from "../wire/picture-in.ts";
 
 // @huggingface/tasks, text-to-image and image-to-image, spec/input.json: one picture a call, of any size; an edit takes
 // one picture and no mask. What sizes there are is the model's to say.
-export const huggingfacePictures: ImageTraits = {
+export const huggingfacePictures: ImageCapabilities = {
   maxImages: 1,
   takes: {},
   sizes: anyEdges,
@@ -25,7 +31,7 @@ export const huggingfacePictures: ImageTraits = {
 const placeOf = ({ upstream, model }: Target, baseUrl: string): string =>
   `${upstream.baseUrl ?? baseUrl}/models/${modelPath(model)}`;
 
-export const huggingfaceGenerations = (baseUrl: string): PictureQuestion<GenerationQuery> => ({
+export const huggingfaceGenerations = (baseUrl: string): ImageAdapter<GenerationQuery> => ({
   toUpstream: (query, target) =>
     askForPicture(placeOf(target, baseUrl), bearer(target.upstream), {
       inputs: query.prompt,
@@ -34,7 +40,7 @@ export const huggingfaceGenerations = (baseUrl: string): PictureQuestion<Generat
   fromUpstream: read,
 });
 
-export const huggingfaceEdits = (baseUrl: string): PictureQuestion<EditQuery> => ({
+export const huggingfaceEdits = (baseUrl: string): ImageAdapter<EditQuery> => ({
   toUpstream: (query, target) => {
     const { prompt, images, rest } = query;
     const target_size = edgesOf(query);
@@ -47,14 +53,17 @@ export const huggingfaceEdits = (baseUrl: string): PictureQuestion<EditQuery> =>
 });
 
 /** A caller may give the vendor's own options as they are, or in the object in which the vendor has them. */
-function parameters(rest: Rest, ours: Rest): Rest {
+function parameters(rest: ExtraFields, ours: ExtraFields): ExtraFields {
   const { parameters: given, ...others } = rest;
   const all = { ...others, ...objectOf(given), ...ours };
   return Object.keys(all).length === 0 ? {} : { parameters: all };
 }
 
 /** @huggingface/inference, providers/hf-inference.ts: bytes; of some models a list of base64 or of links. */
-function read(reply: WireReply, asked: Asked<GenerationQuery>): Promise<WholeReply> {
+function read(
+  reply: UpstreamResponse,
+  asked: ImageRequestContext<GenerationQuery>,
+): Promise<BufferedImageResponse> {
   return readOnePicture(reply, asked, (answer) => {
     const [entry] = listOf(memberOf(answer, "data"));
     const picture =

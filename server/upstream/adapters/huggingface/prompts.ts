@@ -4,19 +4,19 @@
  */
 import { z } from "zod";
 import type { Upstream } from "../../contract.ts";
-import type { Meaning, PurposeTable } from "../../task-type.ts";
+import type { Task, TaskTypeTable } from "../../task-type.ts";
 
-const meanings: readonly Meaning[] = [
+const meanings: readonly Task[] = [
   ...(["query", "document", "similarity", "classification", "clustering"] as const),
   ...(["code-query", "question", "fact"] as const),
 ];
 const meaning = z
   .string()
-  .refine((name) => meanings.includes(name as Meaning), `is none of ${meanings.join(", ")}`);
+  .refine((name) => meanings.includes(name as Task), `is none of ${meanings.join(", ")}`);
 
 export const promptsOption = z.record(meaning, z.string().min(1)).optional();
 
-export const promptsOf = ({ options }: Upstream): PurposeTable => ({
+export const promptsOf = ({ options }: Upstream): TaskTypeTable => ({
   field: "prompt_name",
-  words: (options.prompts ?? {}) as PurposeTable["words"],
+  words: (options.prompts ?? {}) as TaskTypeTable["words"],
 });

@@ -1,7 +1,7 @@
 /** Hugging Face's text-embeddings-inference in its own language: /v1 cuts long texts in silence, and this does not. */
 import { z } from "zod";
-import type { EmbeddingsQuestion } from "../../adapter.ts";
-import type { EmbeddingTraits, Target, Upstream } from "../../contract.ts";
+import type { EmbeddingsAdapter } from "../../adapter.ts";
+import type { EmbeddingCapabilities, Target, Upstream } from "../../contract.ts";
 import type { Vendor } from "../../vendor.ts";
 import { askWithBearer } from "../wire/ask.ts";
 import { bearer } from "../wire/headers.ts";
@@ -15,7 +15,7 @@ const rootOf = ({ baseUrl = "" }: Upstream): string => baseUrl.replace(/\/v1$/, 
 
 // huggingface/text-embeddings-inference, router/src/main.rs: --max-client-batch-size is 32, and a body may have
 // 2,000,000 bytes, of which the quotes and escapes of JSON need some.
-const traits = ({ upstream }: Target): EmbeddingTraits => ({
+const traits = ({ upstream }: Target): EmbeddingCapabilities => ({
   maxItems: typeof upstream.options.maxItems === "number" ? upstream.options.maxItems : 32,
   maxBytes: 1_500_000,
   base64: false,
@@ -25,7 +25,7 @@ const traits = ({ upstream }: Target): EmbeddingTraits => ({
   normalised: true,
 });
 
-const embeddings: EmbeddingsQuestion = {
+const embeddings: EmbeddingsAdapter = {
   traits,
   toUpstream: (query, target) => {
     const { input } = query;

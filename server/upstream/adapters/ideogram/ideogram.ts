@@ -1,12 +1,12 @@
 /** Ideogram: a question in JSON, or a form where there are pictures to change; an answer of links that last for a while. */
-import type { Asked, PictureQuestion, WireReply } from "../../adapter.ts";
+import type { ImageAdapter, ImageRequestContext, UpstreamResponse } from "../../adapter.ts";
 import type {
+  BufferedImageResponse,
   EditQuery,
+  ExtraFields,
   GenerationQuery,
-  Rest,
   Target,
   Upstream,
-  WholeReply,
 } from "../../contract.ts";
 import type { Vendor } from "../../vendor.ts";
 import { askForPicture, askForPictureInForm } from "../wire/ask.ts";
@@ -27,7 +27,7 @@ const proofOf = (upstream: Upstream) => headersOf(upstream, (key) => ({ "api-key
 const placeOf = ({ upstream, model }: Target, task: Task): string =>
   `${rootOf(upstream)}/${familyOf(model).path(model, task)}`;
 
-const fieldsOf = (query: GenerationQuery, { model }: Target, task: Task): Rest => ({
+const fieldsOf = (query: GenerationQuery, { model }: Target, task: Task): ExtraFields => ({
   ...query.rest,
   [promptField(model)]: query.prompt,
   ...familyOf(model).fields(query, model, task),
@@ -37,7 +37,7 @@ const fieldsOf = (query: GenerationQuery, { model }: Target, task: Task): Rest =
 const isWrapped = ({ model }: Target, task: Task): boolean =>
   familyOf(model).image === "image_file" && task !== "fill";
 
-const generations: PictureQuestion<GenerationQuery> = {
+const generations: ImageAdapter<GenerationQuery> = {
   toUpstream: (query, target) => {
     const fields = fieldsOf(query, target, "generate");
     return askForPicture(
@@ -49,7 +49,7 @@ const generations: PictureQuestion<GenerationQuery> = {
   fromUpstream,
 };
 
-const edits: PictureQuestion<EditQuery> = {
+const edits: ImageAdapter<EditQuery> = {
   toUpstream: (query, target) => {
     const { images, mask } = query;
     const task = mask ? "fill" : "change";
@@ -64,7 +64,10 @@ const edits: PictureQuestion<EditQuery> = {
   fromUpstream,
 };
 
-function fromUpstream(reply: WireReply, asked: Asked<GenerationQuery>): Promise<WholeReply> {
+function fromUpstream(
+  reply: UpstreamResponse,
+  asked: ImageRequestContext<GenerationQuery>,
+): Promise<BufferedImageResponse> {
   return readListed(reply, asked, {
     // Its OpenAPI document: "If false, the url field will be empty."
     withheld: (entry) => memberOf(entry, "is_image_safe") === false,

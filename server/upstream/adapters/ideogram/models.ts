@@ -2,8 +2,8 @@
  * Ideogram's models, each with an address and words of its own. Facts are from developer.ideogram.ai (its OpenAPI document of
  * October 2026): /v2 is its newest surface, /v1 the one before, and /generate the oldest, which names the model in the body.
  */
-import type { GenerationQuery, Rest } from "../../contract.ts";
-import type { EditTraits, ImageTraits, Sizes } from "../../image-capabilities.ts";
+import type { ExtraFields, GenerationQuery } from "../../contract.ts";
+import type { EditCapabilities, ImageCapabilities, Sizes } from "../../image-capabilities.ts";
 import { modelPath } from "../wire/model-path.ts";
 import { shapesIn32, sizesOf4, sizesOf45 } from "./sizes.ts";
 
@@ -13,13 +13,13 @@ export type Task = "generate" | "change" | "fill";
 export interface Family {
   readonly path: (model: string, task: Task) => string;
   /** The caller's wishes in the model's words. */
-  readonly fields: (query: GenerationQuery, model: string, task: Task) => Rest;
+  readonly fields: (query: GenerationQuery, model: string, task: Task) => ExtraFields;
   /** The field of an edit's pictures: of each, or of the one there is. */
   readonly image: string;
-  readonly traits: Omit<ImageTraits, "edits">;
+  readonly traits: Omit<ImageCapabilities, "edits">;
   /** Where an edit differs. */
-  readonly editing?: Partial<ImageTraits>;
-  readonly edits?: EditTraits;
+  readonly editing?: Partial<ImageCapabilities>;
+  readonly edits?: EditCapabilities;
 }
 
 const megabyte = 1024 * 1024;
@@ -59,7 +59,7 @@ const v2 =
     return `v2/image/${verb}/${modelPath(model)}`;
   };
 
-const count = ({ options: { n } }: GenerationQuery): Rest => ({ num_images: n });
+const count = ({ options: { n } }: GenerationQuery): ExtraFields => ({ num_images: n });
 
 /** Beside a mask a picture keeps its size, whatever the model: there is no word for another. */
 const ideogram45: Family = {
@@ -226,7 +226,10 @@ export const familyOf = (model: string): Family =>
 export const promptField = (model: string): string =>
   /^ideogram-v4/.test(model) ? "text_prompt" : "prompt";
 
-export function ideogramTraits(model: string, operation: "generations" | "edits"): ImageTraits {
+export function ideogramTraits(
+  model: string,
+  operation: "generations" | "edits",
+): ImageCapabilities {
   const { traits, editing, edits } = familyOf(model);
   if (!edits) return traits;
   return operation === "edits" ? { ...traits, ...editing, edits } : { ...traits, edits };

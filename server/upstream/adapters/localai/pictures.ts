@@ -1,15 +1,21 @@
 /** Pictures of LocalAI: OpenAI's generations, which edit where they are given a picture, and inpainting as a form. */
 import { GatewayError } from "../../../lib/gateway-error.ts";
-import type { Asked, Pending, PictureQuestion, WireReply, WireRequest } from "../../adapter.ts";
+import type {
+  ImageAdapter,
+  ImageRequestContext,
+  PendingJob,
+  UpstreamRequest,
+  UpstreamResponse,
+} from "../../adapter.ts";
 import type {
   EditQuery,
+  ExtraFields,
   FilePart,
   GenerationQuery,
-  ImageReply,
-  Rest,
+  ImageResponse,
   Target,
 } from "../../contract.ts";
-import { anyEdges, type ImageTraits } from "../../image-capabilities.ts";
+import { anyEdges, type ImageCapabilities } from "../../image-capabilities.ts";
 import { openaiGenerations } from "../openai/images.ts";
 import type { Place } from "../openai/place.ts";
 import { askForPicture, askForPictureInForm } from "../wire/ask.ts";
@@ -29,7 +35,7 @@ const looksAtReferences = ({ model }: Target): boolean => /kontext|edit|flux[-.]
 export const localaiPictures = (
   target: Target,
   operation: "generations" | "edits",
-): ImageTraits => ({
+): ImageCapabilities => ({
   maxImages: operation === "edits" ? 1 : 10,
   takes: {},
   sizes: anyEdges,
@@ -42,7 +48,7 @@ export const localaiPictures = (
   },
 });
 
-const fieldsOf = (query: GenerationQuery, { model }: Target): Rest => {
+const fieldsOf = (query: GenerationQuery, { model }: Target): ExtraFields => {
   const { rest, options, prompt } = query;
   const size = edgesOf(query);
   return {
@@ -57,17 +63,17 @@ const fieldsOf = (query: GenerationQuery, { model }: Target): Rest => {
   };
 };
 
-const askForPictures = (place: Place, target: Target, fields: Rest): WireRequest => {
+const askForPictures = (place: Place, target: Target, fields: ExtraFields): UpstreamRequest => {
   const { url, headers } = place(target, "images/generations");
   return askForPicture(url, headers, fields);
 };
 
-export const localaiGenerations = (place: Place): PictureQuestion<GenerationQuery> => ({
+export const localaiGenerations = (place: Place): ImageAdapter<GenerationQuery> => ({
   toUpstream: (query, target) => askForPictures(place, target, fieldsOf(query, target)),
   fromUpstream: (reply, asked) => readAnswer(place, reply, asked),
 });
 
-export const localaiEdits = (place: Place): PictureQuestion<EditQuery> => ({
+export const localaiEdits = (place: Place): ImageAdapter<EditQuery> => ({
   toUpstream: (query, target) => {
     if (query.mask) return askToInpaint(place, query, target, onlyFile([query.mask]));
     // Bare base64: what begins with `data:` it cannot read, and then draws without it and says nothing.
@@ -80,7 +86,12 @@ export const localaiEdits = (place: Place): PictureQuestion<EditQuery> => ({
   fromUpstream: (reply, asked) => readAnswer(place, reply, asked),
 });
 
-function askToInpaint(place: Place, query: EditQuery, target: Target, mask: FilePart): WireRequest {
+function askToInpaint(
+  place: Place,
+  query: EditQuery,
+  target: Target,
+  mask: FilePart,
+): UpstreamRequest {
   const { rest, prompt, options, images } = query;
   if (images.length > 1) {
     throw new GatewayError(
@@ -110,9 +121,9 @@ const inpaintedSize = "512x512";
 /** Its tokens are always 0, as nobody counts them; its `id` and `index` are of no use to anyone. */
 async function readAnswer(
   place: Place,
-  reply: WireReply,
-  asked: Asked<GenerationQuery>,
-): Promise<ImageReply | Pending> {
+  reply: UpstreamResponse,
+  asked: ImageRequestContext<GenerationQuery>,
+): Promise<ImageResponse | PendingJob> {
   const read = await openaiGenerations(place).fromUpstream(reply, asked);
   if (read.kind !== "whole") return read;
   const { usage: _, rest: __, ...whole } = read;

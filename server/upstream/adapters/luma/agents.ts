@@ -1,15 +1,15 @@
 /** Luma's newer API, for the models called uni: a job by its id, and pictures to edit as base64. */
-import type { PictureQuestion } from "../../adapter.ts";
+import type { ImageAdapter } from "../../adapter.ts";
 import type {
+  BufferedImageResponse,
   EditQuery,
+  ExtraFields,
   GenerationQuery,
   ImageSource,
-  Rest,
   Target,
   Upstream,
-  WholeReply,
 } from "../../contract.ts";
-import type { ImageTraits } from "../../image-capabilities.ts";
+import type { ImageCapabilities } from "../../image-capabilities.ts";
 import type { Vendor } from "../../vendor.ts";
 import { asBase64, fileOf } from "../wire/edit-sources.ts";
 import { bearer } from "../wire/headers.ts";
@@ -23,7 +23,7 @@ const baseUrl = "https://agents.lumalabs.ai/v1";
 const rootOf = ({ baseUrl: place = baseUrl }: Upstream): string => place;
 
 // docs.agents.lumalabs.ai/guides/image-generation, and types/generation_create_params.py of luma-agents-python.
-const pictures = (): ImageTraits => ({
+const pictures = (): ImageCapabilities => ({
   maxImages: 1,
   takes: { output_format: ["png", "jpeg"], user: "any", safety_identifier: "any" },
   // luma-agents-python also lists 21:9, 4:3 and 3:4, for images and videos together: "the server validates the final
@@ -34,7 +34,7 @@ const pictures = (): ImageTraits => ({
   edits: { maxImages: 9, maxBytes: 50 * 1024 * 1024 },
 });
 
-const body = (query: GenerationQuery, { model }: Target, type: string): Rest => {
+const body = (query: GenerationQuery, { model }: Target, type: string): ExtraFields => {
   const { output_format, safety_identifier, user } = query.options;
   return {
     ...query.rest,
@@ -47,12 +47,12 @@ const body = (query: GenerationQuery, { model }: Target, type: string): Rest => 
   };
 };
 
-const inline = (source: ImageSource): Rest => ({
+const inline = (source: ImageSource): ExtraFields => ({
   data: asBase64(source),
   media_type: fileOf(source).type,
 });
 
-const done = (generation: unknown): WholeReply => ({
+const done = (generation: unknown): BufferedImageResponse => ({
   kind: "whole",
   results: listIn(generation, "output").map((entry) => {
     const image = pictureIn(memberOf(entry, "url"));
@@ -81,12 +81,12 @@ const api: LumaApi = {
 };
 const fromUpstream = readGeneration(api);
 
-const generations: PictureQuestion<GenerationQuery> = {
+const generations: ImageAdapter<GenerationQuery> = {
   toUpstream: (query, target) => askLuma(target, api, body(query, target, "image")),
   fromUpstream,
 };
 
-const edits: PictureQuestion<EditQuery> = {
+const edits: ImageAdapter<EditQuery> = {
   toUpstream: (query, target) => {
     const [source, ...others] = query.images.map(inline);
     return askLuma(target, api, {

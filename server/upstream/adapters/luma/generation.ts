@@ -1,6 +1,17 @@
 /** What both of Luma's APIs call a generation: a job by its id, in one of a few states. */
-import type { Asked, Pending, WireReply, WireRequest } from "../../adapter.ts";
-import type { GenerationQuery, Rest, Target, Upstream, WholeReply } from "../../contract.ts";
+import type {
+  ImageRequestContext,
+  PendingJob,
+  UpstreamRequest,
+  UpstreamResponse,
+} from "../../adapter.ts";
+import type {
+  BufferedImageResponse,
+  ExtraFields,
+  GenerationQuery,
+  Target,
+  Upstream,
+} from "../../contract.ts";
 import { askForPicture } from "../wire/ask.ts";
 import { bearer } from "../wire/headers.ts";
 import { about } from "../wire/jobs.ts";
@@ -11,19 +22,22 @@ export interface LumaApi {
   readonly rootOf: (upstream: Upstream) => string;
   /** Below the root: where an order is left. */
   readonly orders: string;
-  readonly done: (generation: unknown) => WholeReply;
+  readonly done: (generation: unknown) => BufferedImageResponse;
   /** What a failure means. Undefined: the upstream's own. */
   readonly meaningOf: (generation: unknown, words: string) => Meant | undefined;
   /** A generation can be taken back. */
   readonly cancels?: true;
 }
 
-export const askLuma = ({ upstream }: Target, api: LumaApi, fields: Rest): WireRequest =>
+export const askLuma = ({ upstream }: Target, api: LumaApi, fields: ExtraFields): UpstreamRequest =>
   askForPicture(`${api.rootOf(upstream)}/${api.orders}`, bearer(upstream), fields);
 
 export const readGeneration =
   ({ rootOf, done, meaningOf, cancels }: LumaApi) =>
-  async (reply: WireReply, asked: Asked<GenerationQuery>): Promise<WholeReply | Pending> => {
+  async (
+    reply: UpstreamResponse,
+    asked: ImageRequestContext<GenerationQuery>,
+  ): Promise<BufferedImageResponse | PendingJob> => {
     const generation = await reply.json();
     const [id, state] = [textIn(generation, "id"), memberOf(generation, "state")];
     if (state === "failed") {

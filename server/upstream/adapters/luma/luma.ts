@@ -1,16 +1,16 @@
 /** Luma's Dream Machine, for Photon: a job by its id. It looks at pictures only behind links of the caller's own. */
 import { GatewayError } from "../../../lib/gateway-error.ts";
-import type { PictureQuestion } from "../../adapter.ts";
+import type { ImageAdapter } from "../../adapter.ts";
 import type {
+  BufferedImageResponse,
   EditQuery,
+  ExtraFields,
   GenerationQuery,
   ImageSource,
-  Rest,
   Target,
   Upstream,
-  WholeReply,
 } from "../../contract.ts";
-import type { ImageTraits } from "../../image-capabilities.ts";
+import type { ImageCapabilities } from "../../image-capabilities.ts";
 import type { Vendor } from "../../vendor.ts";
 import { bearer } from "../wire/headers.ts";
 import { memberOf, unusable } from "../wire/members.ts";
@@ -23,7 +23,7 @@ const baseUrl = "https://api.lumalabs.ai/dream-machine/v1";
 const rootOf = ({ baseUrl: place = baseUrl }: Upstream): string => place;
 
 // github.com/lumalabs/lumaai-node, src/resources/generations/image.ts; docs.lumalabs.ai/docs/errors for the prompt.
-const pictures = (): ImageTraits => ({
+const pictures = (): ImageCapabilities => ({
   maxImages: 1,
   takes: { output_format: ["jpeg", "png"] },
   sizes: { ratios: ["1:1", "16:9", "9:16", "4:3", "3:4", "21:9", "9:21"] },
@@ -32,7 +32,7 @@ const pictures = (): ImageTraits => ({
   edits: { maxImages: 4, links: true, linksOnly: true },
 });
 
-const body = (query: GenerationQuery, { model }: Target): Rest => {
+const body = (query: GenerationQuery, { model }: Target): ExtraFields => {
   const { output_format } = query.options;
   return {
     ...query.rest,
@@ -44,7 +44,7 @@ const body = (query: GenerationQuery, { model }: Target): Rest => {
 };
 
 /** One picture is changed; several are what a new one is made after. */
-function sourcesOf({ images, model }: EditQuery): Rest {
+function sourcesOf({ images, model }: EditQuery): ExtraFields {
   const urls = images.map((source) => ({ url: linkOf(source, model) }));
   return urls.length === 1 ? { modify_image_ref: urls[0] } : { image_ref: urls };
 }
@@ -58,7 +58,7 @@ function linkOf(source: ImageSource, model: string): string {
   );
 }
 
-function done(generation: unknown): WholeReply {
+function done(generation: unknown): BufferedImageResponse {
   const image = pictureIn(memberOf(memberOf(generation, "assets"), "image"));
   if (!image) throw unusable("it says that it is completed, and has no `assets.image`");
   return { kind: "whole", results: [{ image }], facts: {} };
@@ -73,12 +73,12 @@ function meaningOf(_: unknown, words: string): Meant | undefined {
 const api: LumaApi = { rootOf, orders: "generations/image", done, meaningOf, cancels: true };
 const fromUpstream = readGeneration(api);
 
-const generations: PictureQuestion<GenerationQuery> = {
+const generations: ImageAdapter<GenerationQuery> = {
   toUpstream: (query, target) => askLuma(target, api, body(query, target)),
   fromUpstream,
 };
 
-const edits: PictureQuestion<EditQuery> = {
+const edits: ImageAdapter<EditQuery> = {
   toUpstream: (query, target) =>
     askLuma(target, api, { ...body(query, target), ...sourcesOf(query) }),
   fromUpstream,

@@ -1,6 +1,6 @@
 /** Azure AI Foundry's models of other houses, such as Cohere's, through the Model Inference API. */
 import { z } from "zod";
-import type { EmbeddingTraits } from "../../contract.ts";
+import type { EmbeddingCapabilities } from "../../contract.ts";
 import type { Vendor } from "../../vendor.ts";
 import { cohereLengths } from "../cohere.ts";
 import { modest, openaiTraits } from "../openai/dialect.ts";
@@ -20,7 +20,7 @@ const place: Place = ({ upstream }, path) => {
 };
 
 // learn.microsoft.com/rest/api/aifoundry/model-inference/get-embeddings: texts, and what they are for.
-function traits(model: string): EmbeddingTraits {
+function traits(model: string): EmbeddingCapabilities {
   if (/^text-embedding-/.test(model)) return { ...openaiTraits, base64: false, tokens: false };
   const dimensions = cohereLengths(model);
   return {

@@ -1,6 +1,6 @@
 /** Azure OpenAI: OpenAI's own language, at addresses of its own. */
 import { z } from "zod";
-import type { EmbeddingTraits } from "../../contract.ts";
+import type { EmbeddingCapabilities } from "../../contract.ts";
 import type { Vendor } from "../../vendor.ts";
 import { openaiTraits } from "../openai/dialect.ts";
 import { openaiEmbeddings } from "../openai/embeddings.ts";
@@ -12,7 +12,7 @@ import { azureHeaders, azurePlace, azureRoot } from "./place.ts";
  * learn.microsoft.com/azure/ai-foundry/openai/quotas-limits: 2048 inputs; the models' own limit of tokens is OpenAI's.
  * A deployment's name does not tell its model, so what an old one cannot do it has to say itself.
  */
-const traits: EmbeddingTraits = { ...openaiTraits, maxItems: 2048, maxTokens: 300_000 };
+const traits: EmbeddingCapabilities = { ...openaiTraits, maxItems: 2048, maxTokens: 300_000 };
 
 export const azure: Vendor = {
   kind: {

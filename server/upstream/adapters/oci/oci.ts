@@ -1,9 +1,9 @@
 /** Oracle's Generative AI: Cohere's models, in a compartment, for who signs with a key of a user. */
 import { createPrivateKey } from "node:crypto";
 import { z } from "zod";
-import type { EmbeddingsQuestion } from "../../adapter.ts";
-import type { EmbeddingTraits, Target, Upstream } from "../../contract.ts";
-import type { PurposeTable } from "../../task-type.ts";
+import type { EmbeddingsAdapter } from "../../adapter.ts";
+import type { EmbeddingCapabilities, Target, Upstream } from "../../contract.ts";
+import type { TaskTypeTable } from "../../task-type.ts";
 import type { Vendor } from "../../vendor.ts";
 import { cohereLengths } from "../cohere.ts";
 import { askInJson } from "../wire/ask.ts";
@@ -30,7 +30,7 @@ const rootOf = (upstream: Upstream): string =>
   upstream.baseUrl ??
   `https://inference.generativeai.${optionsOf(upstream).region}.oci.oraclecloud.com`;
 
-const purposes: PurposeTable = {
+const purposes: TaskTypeTable = {
   field: "inputType",
   words: {
     query: "SEARCH_QUERY",
@@ -41,7 +41,7 @@ const purposes: PurposeTable = {
 };
 
 // docs.oracle.com/en-us/iaas/Content/generative-ai, Cohere Embed: 96 inputs a run, and Cohere's own lengths.
-function traits({ model }: Target): EmbeddingTraits {
+function traits({ model }: Target): EmbeddingCapabilities {
   const dimensions = cohereLengths(model);
   return {
     maxItems: 96,
@@ -58,7 +58,7 @@ const servingMode = (model: string) =>
     ? { servingType: "DEDICATED", endpointId: model }
     : { servingType: "ON_DEMAND", modelId: model };
 
-const embeddings: EmbeddingsQuestion = {
+const embeddings: EmbeddingsAdapter = {
   traits,
   toUpstream: (query, target) => {
     const { upstream, model } = target;

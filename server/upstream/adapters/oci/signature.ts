@@ -1,6 +1,6 @@
 /** Oracle's request signatures: an RSA key says that these headers and this body are ours. */
 import { createHash, sign } from "node:crypto";
-import type { WireRequest } from "../../adapter.ts";
+import type { UpstreamRequest } from "../../adapter.ts";
 
 export interface OciSigner {
   readonly tenancy: string;
@@ -11,7 +11,11 @@ export interface OciSigner {
 }
 
 /** docs.oracle.com/en-us/iaas/Content/API/Concepts/signingrequests.htm. `now`: Unix milliseconds. */
-export function signForOci(request: WireRequest, signer: OciSigner, now: number): WireRequest {
+export function signForOci(
+  request: UpstreamRequest,
+  signer: OciSigner,
+  now: number,
+): UpstreamRequest {
   const { url, headers, body } = request;
   const { host, pathname, search } = new URL(url);
   const text = typeof body === "string" ? body : undefined;

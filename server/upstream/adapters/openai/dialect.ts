@@ -1,7 +1,7 @@
 /** A dialect: OpenAI's language with an accent. What a row of the table in dialects.ts says, and the vendor made of it. */
 import { z } from "zod";
 import type { Adapter } from "../../adapter.ts";
-import type { EmbeddingTraits } from "../../contract.ts";
+import type { EmbeddingCapabilities } from "../../contract.ts";
 import type { Vendor } from "../../vendor.ts";
 import { readFault } from "../wire/upstream-fault.ts";
 import { openaiEmbeddings } from "./embeddings.ts";
@@ -17,13 +17,13 @@ export interface Dialect {
   /** Has no pictures, or has them in another language. */
   readonly serves?: "embedding";
   /** What its embeddings can take, where that is not what `plain` says. */
-  readonly embeddings?: EmbeddingTraits;
+  readonly embeddings?: EmbeddingCapabilities;
   /** Models that can take something else, by their names. The first that fits counts. */
-  readonly models?: readonly (readonly [RegExp, Partial<EmbeddingTraits>])[];
+  readonly models?: readonly (readonly [RegExp, Partial<EmbeddingCapabilities>])[];
 }
 
 /** Of a server nobody knows: OpenAI's own limits, and nothing that some refuse. */
-export const plain: EmbeddingTraits = {
+export const plain: EmbeddingCapabilities = {
   maxItems: 2048,
   base64: false,
   tokens: true,
@@ -35,10 +35,10 @@ export const plain: EmbeddingTraits = {
 const { dimensions: _, ...whole } = plain;
 
 /** The same of one that does not shorten its vectors. */
-export const wholeOnly: EmbeddingTraits = whole;
+export const wholeOnly: EmbeddingCapabilities = whole;
 
 /** Texts in, whole vectors out: all that many vendors of open models document. */
-export const modest: EmbeddingTraits = {
+export const modest: EmbeddingCapabilities = {
   maxItems: 2048,
   base64: false,
   tokens: false,
@@ -47,7 +47,7 @@ export const modest: EmbeddingTraits = {
 };
 
 /** OpenAI's documented limits: 2048 inputs, 300,000 tokens together. Its models make no difference between purposes. */
-export const openaiTraits: EmbeddingTraits = {
+export const openaiTraits: EmbeddingCapabilities = {
   maxItems: 2048,
   maxTokens: 300_000,
   base64: true,
@@ -66,7 +66,7 @@ export const fromDialect = (dialect: Dialect, drawing?: OwnDrawing): Vendor => {
   const { name, baseUrl, open, serves, embeddings = plain, models = [] } = dialect;
   const place = openaiPlace(baseUrl);
   const pictures = name === "openai" ? openaiPictures(place) : alike(place);
-  const known = (model: string): EmbeddingTraits => ({
+  const known = (model: string): EmbeddingCapabilities => ({
     ...embeddings,
     ...models.find(([name]) => name.test(model))?.[1],
   });

@@ -2,15 +2,15 @@
 
 import { Pieces } from "../../../lib/chunked-bytes.ts";
 import { EncodedVector } from "../../../lib/codec/encoded-vector.ts";
-import type { EmbeddingsQuestion } from "../../adapter.ts";
+import type { EmbeddingsAdapter } from "../../adapter.ts";
 import type {
+  EmbeddingCapabilities,
   EmbeddingsQuery,
-  EmbeddingsReply,
-  EmbeddingTraits,
+  EmbeddingsResponse,
   Target,
   Vector,
 } from "../../contract.ts";
-import { wordFor } from "../../task-type.ts";
+import { vendorTaskType } from "../../task-type.ts";
 import { askInJson } from "../wire/ask.ts";
 import { isCount, unusable } from "../wire/members.ts";
 import { parseAnswer } from "./embeddings-answer.ts";
@@ -20,11 +20,11 @@ import type { Place } from "./place.ts";
 /** `known`: what a model of that name can take there. */
 export const openaiEmbeddings = (
   place: Place,
-  known: (model: string) => EmbeddingTraits,
-): EmbeddingsQuestion => {
+  known: (model: string) => EmbeddingCapabilities,
+): EmbeddingsAdapter => {
   // A target of a snapshot never changes, so what it can take is looked up once.
-  const before = new WeakMap<Target, EmbeddingTraits>();
-  const traits = (target: Target): EmbeddingTraits => {
+  const before = new WeakMap<Target, EmbeddingCapabilities>();
+  const traits = (target: Target): EmbeddingCapabilities => {
     const found = before.get(target) ?? asConfigured(target, known(target.model));
     before.set(target, found);
     return found;
@@ -47,7 +47,7 @@ export const openaiEmbeddings = (
     },
     fromUpstream: (reply, query, target) => {
       const bytes = reply.bytes();
-      const read = (all: Pieces): EmbeddingsReply => {
+      const read = (all: Pieces): EmbeddingsResponse => {
         const embeddings = readEmbeddings(all, query);
         // Of a gateway of ours alone: reading the headers costs time in every response.
         const estimated = target.upstream.kind === "vexel" && isEstimated(reply);
@@ -59,18 +59,18 @@ export const openaiEmbeddings = (
 };
 
 /** The configuration knows its own server better than the table of kinds. */
-function asConfigured({ upstream }: Target, traits: EmbeddingTraits): EmbeddingTraits {
+function asConfigured({ upstream }: Target, traits: EmbeddingCapabilities): EmbeddingCapabilities {
   const { base64 } = upstream.options;
   return typeof base64 === "boolean" ? { ...traits, base64 } : traits;
 }
 
 function purposeOf(
   { purpose }: EmbeddingsQuery,
-  purposes: EmbeddingTraits["purposes"],
+  purposes: EmbeddingCapabilities["purposes"],
 ): Record<string, string | undefined> {
   if (purposes === "indifferent") return {};
   if (purposes === "as-given") return purpose ? { [purpose.field]: purpose.given } : {};
-  return { [purposes.field]: purpose ? wordFor(purpose, purposes) : purposes.unsaid };
+  return { [purposes.field]: purpose ? vendorTaskType(purpose, purposes) : purposes.unsaid };
 }
 
 function rawInput({ input, single }: EmbeddingsQuery): unknown {
@@ -91,7 +91,7 @@ interface Answer {
   readonly usage?: { readonly prompt_tokens?: unknown; readonly total_tokens?: unknown };
 }
 
-export function readEmbeddings(bytes: Pieces, query: EmbeddingsQuery): EmbeddingsReply {
+export function readEmbeddings(bytes: Pieces, query: EmbeddingsQuery): EmbeddingsResponse {
   const { value, text } = parseAnswer(bytes);
   const reply = embeddingsIn(value, query);
   const answer = value as Answer;
@@ -104,7 +104,7 @@ export function readEmbeddings(bytes: Pieces, query: EmbeddingsQuery): Embedding
 }
 
 /** The same of an answer that is parsed already, or lies inside another. */
-export function embeddingsIn(answer: unknown, query: EmbeddingsQuery): EmbeddingsReply {
+export function embeddingsIn(answer: unknown, query: EmbeddingsQuery): EmbeddingsResponse {
   const { data, usage } = (answer ?? {}) as Answer;
   if (!Array.isArray(data)) throw unusable("it has no list called `data`");
   const vectors = inOrder(data as (Entry | null)[], query);

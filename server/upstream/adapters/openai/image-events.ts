@@ -1,7 +1,7 @@
 /** A stream of pictures as OpenAI sends it, read event by event. */
 import type { Scratch } from "../../../lib/request-temp.ts";
-import type { FaultContext } from "../../adapter.ts";
-import type { ImageEvent, Rest } from "../../contract.ts";
+import type { ErrorContext } from "../../adapter.ts";
+import type { ExtraFields, ImageEvent } from "../../contract.ts";
 import { createdIn } from "../wire/listed-pictures.ts";
 import { readPictureEvents } from "../wire/picture-events.ts";
 import { heldPictureIn } from "../wire/picture-in.ts";
@@ -12,7 +12,7 @@ import { factsIn, isUsage } from "./image-facts.ts";
 export async function* readImageEvents(
   chunks: AsyncIterable<Uint8Array>,
   scratch: Scratch,
-  context: FaultContext,
+  context: ErrorContext,
 ): AsyncGenerator<ImageEvent> {
   for await (const { name, payload } of readPictureEvents(chunks, scratch)) {
     if (payload.error || name === "error" || payload.type === "error") {
@@ -24,7 +24,7 @@ export async function* readImageEvents(
 }
 
 /** Undefined for kinds of event that this version does not know; they carry no picture. */
-function toEvent(payload: Rest): ImageEvent | undefined {
+function toEvent(payload: ExtraFields): ImageEvent | undefined {
   // The upstream's name for the model is not the caller's.
   const { type, b64_json, created_at, partial_image_index, usage, model: _, ...others } = payload;
   const partial = typeof type === "string" && type.endsWith(".partial_image");

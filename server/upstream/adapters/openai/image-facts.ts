@@ -1,10 +1,10 @@
 /** What OpenAI says of a picture besides the picture: facts, and what it took. */
-import type { ImageFacts, ImageUsage } from "../../contract.ts";
+import type { ImageMetadata, ImageUsage } from "../../contract.ts";
 import { isCount, memberOf } from "../wire/members.ts";
 
 const factNames = ["size", "quality", "background", "output_format"] as const;
 
-export const factsIn = (value: unknown): ImageFacts =>
+export const factsIn = (value: unknown): ImageMetadata =>
   Object.fromEntries(
     factNames.flatMap((name) => {
       const fact = memberOf(value, name);

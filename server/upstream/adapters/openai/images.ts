@@ -1,12 +1,12 @@
 /** Pictures as OpenAI speaks them: JSON generations, multipart or JSON edits, answers whole or as a stream. */
-import type { Asked, PictureQuestion, WireReply } from "../../adapter.ts";
+import type { ImageAdapter, ImageRequestContext, UpstreamResponse } from "../../adapter.ts";
 import type {
   EditQuery,
+  ExtraFields,
   GenerationQuery,
   ImageOptions,
-  ImageReply,
+  ImageResponse,
   ImageResult,
-  Rest,
   Target,
 } from "../../contract.ts";
 import { askForPicture, askForPictureInForm } from "../wire/ask.ts";
@@ -22,7 +22,7 @@ import { factsIn, isUsage } from "./image-facts.ts";
 import type { Place } from "./place.ts";
 import { referenceTo } from "./references.ts";
 
-export const openaiGenerations = (place: Place): PictureQuestion<GenerationQuery> => ({
+export const openaiGenerations = (place: Place): ImageAdapter<GenerationQuery> => ({
   toUpstream: (query, target) => {
     const { url, headers } = place(target, "images/generations");
     return askForPicture(url, headers, fields(query, target));
@@ -34,7 +34,7 @@ export const openaiGenerations = (place: Place): PictureQuestion<GenerationQuery
 export const openaiEdits = (
   place: Place,
   inJsonOnly: readonly (keyof ImageOptions)[] = [],
-): PictureQuestion<EditQuery> => ({
+): ImageAdapter<EditQuery> => ({
   toUpstream: (query, target) => {
     const { url, headers } = place(target, "images/edits");
     const { images, mask } = query;
@@ -62,13 +62,16 @@ export const openaiEdits = (
 
 /** Of a server that knows no `stream`, or means another by it. */
 export const unstreamed = <Q extends GenerationQuery>(
-  question: PictureQuestion<Q>,
-): PictureQuestion<Q> => ({
+  question: ImageAdapter<Q>,
+): ImageAdapter<Q> => ({
   ...question,
   toUpstream: (query, target) => question.toUpstream({ ...query, stream: false }, target),
 });
 
-const fields = ({ rest, options, prompt, stream }: GenerationQuery, target: Target): Rest => ({
+const fields = (
+  { rest, options, prompt, stream }: GenerationQuery,
+  target: Target,
+): ExtraFields => ({
   ...rest,
   ...options,
   model: target.model,
@@ -77,15 +80,15 @@ const fields = ({ rest, options, prompt, stream }: GenerationQuery, target: Targ
 });
 
 async function readImages(
-  reply: WireReply,
-  { query: { model }, target, scratch }: Asked<GenerationQuery>,
-): Promise<ImageReply> {
+  reply: UpstreamResponse,
+  { query: { model }, target, scratch }: ImageRequestContext<GenerationQuery>,
+): Promise<ImageResponse> {
   return isStream(reply)
     ? { kind: "stream", events: readImageEvents(reply.chunks(), scratch, { target, model }) }
     : readWhole(await readDocument(reply, scratch), isEstimated(reply));
 }
 
-function readWhole(answer: unknown, estimated: boolean): ImageReply {
+function readWhole(answer: unknown, estimated: boolean): ImageResponse {
   const data = listIn(answer, "data");
   const facts = factsIn(answer);
   // The upstream's name for the model is not the caller's.

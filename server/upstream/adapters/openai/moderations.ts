@@ -1,10 +1,10 @@
 /** What OpenAI's moderation says of a prompt. It costs nothing and is asked before anything that does. */
-import type { ModerationQuestion } from "../../adapter.ts";
+import type { ModerationAdapter } from "../../adapter.ts";
 import { askInJson } from "../wire/ask.ts";
 import { listOf, memberOf, unusable } from "../wire/members.ts";
 import type { Place } from "./place.ts";
 
-export const openaiModerations = (place: Place): ModerationQuestion => ({
+export const openaiModerations = (place: Place): ModerationAdapter => ({
   toUpstream: (prompt, target) => {
     const { url, headers } = place(target, "moderations");
     return askInJson(url, headers, { model: target.model, input: prompt });

@@ -2,7 +2,7 @@
 import type { Adapter } from "../../adapter.ts";
 import { openaiTraitsOf } from "../../catalog/images/index.ts";
 import type { EditQuery, GenerationQuery, Upstream } from "../../contract.ts";
-import { type ImageTraits, openPictures } from "../../image-capabilities.ts";
+import { type ImageCapabilities, unrestrictedImages } from "../../image-capabilities.ts";
 import { openaiEdits, openaiGenerations } from "./images.ts";
 import { openaiModerations } from "./moderations.ts";
 import type { Place } from "./place.ts";
@@ -35,15 +35,15 @@ function isAtVendor({ baseUrl }: Upstream): boolean {
   return baseUrl === undefined || vendorHosts.test(URL.parse(baseUrl)?.hostname ?? "");
 }
 
-function withoutLinks(traits: ImageTraits): ImageTraits {
+function withoutLinks(traits: ImageCapabilities): ImageCapabilities {
   if (!traits.edits) return traits;
   const { links: _, ...edits } = traits.edits;
   return { ...traits, edits };
 }
 
 /** A server nobody knows takes forms and says itself what it cannot do. References are OpenAI's own. */
-const open: ImageTraits = {
-  ...openPictures,
+const open: ImageCapabilities = {
+  ...unrestrictedImages,
   edits: { maxImages: 16, mask: "transparent", files: true },
 };
 

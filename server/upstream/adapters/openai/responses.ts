@@ -2,18 +2,23 @@
  * Pictures through OpenAI's Responses API: a language model rewrites the prompt and calls the image tool. Slower and
  * dearer than the Images API, but a second way to the same models, and it tells the prompt that it made.
  */
-import type { Asked, PictureQuestion, WireReply, WireRequest } from "../../adapter.ts";
 import type {
+  ImageAdapter,
+  ImageRequestContext,
+  UpstreamRequest,
+  UpstreamResponse,
+} from "../../adapter.ts";
+import type {
+  BufferedImageResponse,
   EditQuery,
+  ExtraFields,
   GenerationQuery,
   ImageEvent,
-  ImageFacts,
-  ImageReply,
-  Rest,
+  ImageMetadata,
+  ImageResponse,
   Target,
-  WholeReply,
 } from "../../contract.ts";
-import type { ImageTraits } from "../../image-capabilities.ts";
+import type { ImageCapabilities } from "../../image-capabilities.ts";
 import { askForPicture } from "../wire/ask.ts";
 import { readDocument } from "../wire/document.ts";
 import { createdIn } from "../wire/listed-pictures.ts";
@@ -32,7 +37,7 @@ import { referenceTo } from "./references.ts";
  */
 const defaultMain = "gpt-5.4";
 
-export const responsesQuestion = <Q extends GenerationQuery>(place: Place): PictureQuestion<Q> => ({
+export const responsesQuestion = <Q extends GenerationQuery>(place: Place): ImageAdapter<Q> => ({
   toUpstream: (query, target) => toUpstream(query, target, place),
   fromUpstream: async (reply, asked) =>
     isStream(reply)
@@ -41,7 +46,7 @@ export const responsesQuestion = <Q extends GenerationQuery>(place: Place): Pict
 });
 
 /** What the image tool takes of what the model can: one image at a time, and no file but images and a mask. */
-export function throughResponses(traits: ImageTraits): ImageTraits {
+export function throughResponses(traits: ImageCapabilities): ImageCapabilities {
   const { response_format: _, style: __, ...takes } = traits.takes;
   const { edits } = traits;
   return { ...traits, maxImages: 1, takes, ...(edits && { edits: { ...edits, files: false } }) };
@@ -52,9 +57,13 @@ const toolOptions = [
   ...["input_fidelity", "partial_images", "complexity", "frame_count", "frame_duration_ms", "svg"],
 ] as const;
 
-function toUpstream(query: GenerationQuery | EditQuery, target: Target, place: Place): WireRequest {
+function toUpstream(
+  query: GenerationQuery | EditQuery,
+  target: Target,
+  place: Place,
+): UpstreamRequest {
   const { options, prompt, rest, stream } = query;
-  const given = options as Rest;
+  const given = options as ExtraFields;
   const isEdit = "images" in query;
   const { user, safety_identifier } = options;
   const { url, headers } = place(target, "responses");
@@ -87,7 +96,10 @@ const contentOf = ({ prompt, images }: EditQuery) => [
   ...images.map((image) => ({ type: "input_image", ...referenceTo(image) })),
 ];
 
-function readWhole(body: unknown, asked: Asked<GenerationQuery>): WholeReply {
+function readWhole(
+  body: unknown,
+  asked: ImageRequestContext<GenerationQuery>,
+): BufferedImageResponse {
   const context = { target: asked.target, model: asked.query.model };
   const error = memberOf(body, "error");
   if (error) throw readStreamFault({ error }, context);
@@ -120,19 +132,19 @@ function refusalIn(items: readonly unknown[]): string | undefined {
 }
 
 /** Of the picture, where it is told apart; else of the whole response. */
-function usageIn(body: unknown): Pick<WholeReply, "usage"> {
+function usageIn(body: unknown): Pick<BufferedImageResponse, "usage"> {
   const drawing = memberOf(memberOf(body, "tool_usage"), "image_gen");
   const usage = isUsage(drawing) ? drawing : memberOf(body, "usage");
   return isUsage(usage) ? { usage } : {};
 }
 
 /** `auto` is what was asked for, and no fact. */
-const factsOf = (call: unknown): ImageFacts =>
+const factsOf = (call: unknown): ImageMetadata =>
   Object.fromEntries(Object.entries(factsIn(call)).filter(([, fact]) => fact !== "auto"));
 
 async function* readStream(
-  reply: WireReply,
-  asked: Asked<GenerationQuery>,
+  reply: UpstreamResponse,
+  asked: ImageRequestContext<GenerationQuery>,
 ): AsyncGenerator<ImageEvent> {
   const context = { target: asked.target, model: asked.query.model };
   for await (const { payload: event } of readPictureEvents(reply.chunks(), asked.scratch)) {
@@ -162,13 +174,13 @@ async function* readStream(
 
 /** The one question or the other, as the target says. */
 export const bySurface = <Q extends GenerationQuery>(
-  images: PictureQuestion<Q>,
-  responses: PictureQuestion<Q>,
-): PictureQuestion<Q> => {
+  images: ImageAdapter<Q>,
+  responses: ImageAdapter<Q>,
+): ImageAdapter<Q> => {
   const of = ({ surface }: Target) => (surface === "responses" ? responses : images);
   return {
     toUpstream: (query, target) => of(target).toUpstream(query, target),
-    fromUpstream: (reply, asked): Promise<ImageReply> =>
-      of(asked.target).fromUpstream(reply, asked) as Promise<ImageReply>,
+    fromUpstream: (reply, asked): Promise<ImageResponse> =>
+      of(asked.target).fromUpstream(reply, asked) as Promise<ImageResponse>,
   };
 };

@@ -1,7 +1,7 @@
 /** A stream of OpenRouter's Image API: previews as they come, and what was completed, with its account, at the end. */
 import { GatewayError } from "../../../lib/gateway-error.ts";
 import type { Scratch } from "../../../lib/request-temp.ts";
-import type { FaultContext, WireReply } from "../../adapter.ts";
+import type { ErrorContext, UpstreamResponse } from "../../adapter.ts";
 import type { ImageEvent, ImageResult } from "../../contract.ts";
 import { readPictureEvents } from "../wire/picture-events.ts";
 import { heldPictureIn } from "../wire/picture-in.ts";
@@ -10,10 +10,10 @@ import { type Account, accountOf, together } from "./usage.ts";
 
 /** `previews`: how many the caller wants; the upstream cannot be told, and sends what it has. */
 export async function* readOpenrouterEvents(
-  reply: WireReply,
+  reply: UpstreamResponse,
   scratch: Scratch,
   previews: number,
-  context: FaultContext,
+  context: ErrorContext,
 ): AsyncGenerator<ImageEvent> {
   const results: ImageResult[] = [];
   const accounts: Account[] = [];

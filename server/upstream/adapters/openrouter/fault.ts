@@ -1,6 +1,6 @@
 /** How OpenRouter says no: a number for a code, and in `metadata` what it knows of the reason or what the vendor behind it said. */
 import type { GatewayError } from "../../../lib/gateway-error.ts";
-import type { FaultContext, WireReply } from "../../adapter.ts";
+import type { ErrorContext, UpstreamResponse } from "../../adapter.ts";
 import { isCount, memberOf } from "../wire/members.ts";
 import { type Meant, nativeFault, type Refusal } from "../wire/native-fault.ts";
 import { readAgain } from "../wire/refusal.ts";
@@ -33,8 +33,8 @@ export const openrouterFault = nativeFault({
 /** What fails after the model has begun is told in an answer with status 200, or in its stream. */
 export async function faultIn(
   body: unknown,
-  reply: WireReply,
-  context: FaultContext,
+  reply: UpstreamResponse,
+  context: ErrorContext,
 ): Promise<GatewayError> {
   const status = memberOf(memberOf(body, "error"), "code");
   // In a stream the words are those of the vendor behind it, which is OpenAI.

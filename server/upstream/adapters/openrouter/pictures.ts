@@ -1,14 +1,19 @@
 /** OpenRouter's Image API: one request for the models of many vendors, answers whole or, of OpenAI's, as a stream. */
-import type { Asked, PictureQuestion, WireReply, WireRequest } from "../../adapter.ts";
+import type {
+  ImageAdapter,
+  ImageRequestContext,
+  UpstreamRequest,
+  UpstreamResponse,
+} from "../../adapter.ts";
 import type {
   EditQuery,
+  ExtraFields,
   GenerationQuery,
-  ImageReply,
+  ImageResponse,
   ImageSource,
-  Rest,
   Target,
 } from "../../contract.ts";
-import type { ImageTraits } from "../../image-capabilities.ts";
+import type { ImageCapabilities } from "../../image-capabilities.ts";
 import { resolutionOf } from "../../resolution.ts";
 import { geminiImageModel } from "../google/gemini-pictures.ts";
 import { askForPicture } from "../wire/ask.ts";
@@ -26,14 +31,14 @@ import { accountOf } from "./usage.ts";
 // "providers without a quality knob ignore" it: an option is offered only for models whose vendor is known to have it.
 // `user` is OpenRouter's own field: "never sent to providers verbatim".
 const user = { user: "any" } as const;
-const most: ImageTraits = {
+const most: ImageCapabilities = {
   maxImages: 1,
   takes: user,
   sizes: "any",
   edits: { maxImages: 16, links: true },
 };
 
-const openaiTraits = (quality: readonly string[]): Partial<ImageTraits> => ({
+const openaiTraits = (quality: readonly string[]): Partial<ImageCapabilities> => ({
   maxImages: 10,
   takes: {
     ...user,
@@ -47,7 +52,7 @@ const openaiTraits = (quality: readonly string[]): Partial<ImageTraits> => ({
   streams: true,
 });
 
-const families: readonly (readonly [RegExp, Partial<ImageTraits>])[] = [
+const families: readonly (readonly [RegExp, Partial<ImageCapabilities>])[] = [
   // `xhigh` and `max` are the tiers of GPT Image 2.5 and later: catalogue/pictures/openai.ts.
   [/^openai\/gpt-(?:[\d.]+-)?image(?!-(?:2\.\d|[3-9]))/, openaiTraits(["low", "medium", "high"])],
   [/^openai\//, openaiTraits(["low", "medium", "high", "xhigh", "max"])],
@@ -57,7 +62,7 @@ const families: readonly (readonly [RegExp, Partial<ImageTraits>])[] = [
 
 const isGoogle = (model: string): boolean => model.startsWith("google/");
 
-export const openrouterPictures = ({ model }: Target): ImageTraits => ({
+export const openrouterPictures = ({ model }: Target): ImageCapabilities => ({
   ...most,
   ...families.find(([name]) => name.test(model))?.[1],
   // ImageGenerationRequestAspectRatio: "Providers clamp to their supported subset". So only ratios that Google itself
@@ -66,7 +71,7 @@ export const openrouterPictures = ({ model }: Target): ImageTraits => ({
 });
 
 /** "Normalized resolution tier": 512, 1K, 2K or 4K. Sent to models of Google's that have more than one. */
-function resolutionFor(query: GenerationQuery, model: string): Rest {
+function resolutionFor(query: GenerationQuery, model: string): ExtraFields {
   const resolution = resolutionOf(query);
   return isGoogle(model) && geminiImageModel(model).sized && resolution !== "1K"
     ? { resolution }
@@ -77,8 +82,8 @@ const ask = (
   query: GenerationQuery,
   target: Target,
   baseUrl: string,
-  more: Rest = {},
-): WireRequest => {
+  more: ExtraFields = {},
+): UpstreamRequest => {
   const { rest, options, prompt, aspect, stream } = query;
   const { n, size, quality, background, output_format, output_compression, user } = options;
   const { streams } = openrouterPictures(target);
@@ -96,24 +101,27 @@ const ask = (
   });
 };
 
-export const openrouterGenerations = (baseUrl: string): PictureQuestion<GenerationQuery> => ({
+export const openrouterGenerations = (baseUrl: string): ImageAdapter<GenerationQuery> => ({
   toUpstream: (query, target) => ask(query, target, baseUrl),
   fromUpstream: readAnswer,
 });
 
-export const openrouterEdits = (baseUrl: string): PictureQuestion<EditQuery> => ({
+export const openrouterEdits = (baseUrl: string): ImageAdapter<EditQuery> => ({
   toUpstream: (query, target) =>
     ask(query, target, baseUrl, { input_references: query.images.map(referenceTo) }),
   fromUpstream: readAnswer,
 });
 
 /** As base64 data URLs or as links, which it opens itself. */
-const referenceTo = (source: ImageSource): Rest => ({
+const referenceTo = (source: ImageSource): ExtraFields => ({
   type: "image_url",
   image_url: { url: asDataUrl(source) },
 });
 
-async function readAnswer(reply: WireReply, asked: Asked<GenerationQuery>): Promise<ImageReply> {
+async function readAnswer(
+  reply: UpstreamResponse,
+  asked: ImageRequestContext<GenerationQuery>,
+): Promise<ImageResponse> {
   const { query, target, scratch } = asked;
   const context = { target, model: query.model };
   if (isStream(reply)) {

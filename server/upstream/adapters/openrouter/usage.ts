@@ -1,8 +1,8 @@
 /** What OpenRouter says that a picture took: tokens in the words of chats, and dollars. */
-import type { ImageUsage, WholeReply } from "../../contract.ts";
+import type { BufferedImageResponse, ImageUsage } from "../../contract.ts";
 import { isCount, memberOf } from "../wire/members.ts";
 
-export type Account = Pick<WholeReply, "usage" | "cost">;
+export type Account = Pick<BufferedImageResponse, "usage" | "cost">;
 
 /** OpenRouterTeam/typescript-sdk, .speakeasy/in.openapi.yaml: ImageGenerationUsage. */
 export function accountOf(said: unknown): Account {

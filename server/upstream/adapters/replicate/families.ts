@@ -1,5 +1,5 @@
 /** What models on Replicate take. Each has a form of its own; those of one maker are much alike. */
-import { anyEdges, type ImageTraits, type Sizes } from "../../image-capabilities.ts";
+import { anyEdges, type ImageCapabilities, type Sizes } from "../../image-capabilities.ts";
 
 export interface ReplicateFamily {
   readonly sizes: Sizes;
@@ -15,7 +15,7 @@ export interface ReplicateFamily {
   readonly source?: readonly [field: string, how: "list" | "one", most: number];
   readonly mask?: "white" | "black";
   /** Other options of OpenAI's that it has under the same name. */
-  readonly takes?: ImageTraits["takes"];
+  readonly takes?: ImageCapabilities["takes"];
 }
 
 const three = ["webp", "jpeg", "png"];

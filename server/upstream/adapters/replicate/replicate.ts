@@ -1,14 +1,20 @@
 /** Replicate: any model that somebody has put there, as a prediction that is made and asked for. */
-import type { Asked, Pending, PictureQuestion, WireReply, WireRequest } from "../../adapter.ts";
 import type {
+  ImageAdapter,
+  ImageRequestContext,
+  PendingJob,
+  UpstreamRequest,
+  UpstreamResponse,
+} from "../../adapter.ts";
+import type {
+  BufferedImageResponse,
   EditQuery,
+  ExtraFields,
   GenerationQuery,
-  Rest,
   Target,
   Upstream,
-  WholeReply,
 } from "../../contract.ts";
-import type { ImageTraits } from "../../image-capabilities.ts";
+import type { ImageCapabilities } from "../../image-capabilities.ts";
 import type { Vendor } from "../../vendor.ts";
 import { askForPicture } from "../wire/ask.ts";
 import { readDocument } from "../wire/document.ts";
@@ -30,7 +36,7 @@ const rootOf = ({ baseUrl: place = baseUrl }: Upstream): string => place;
 // replicate-javascript, lib/util.js: what goes along within the JSON may have ten megabytes.
 const maxBytes = 10_000_000;
 
-function pictures({ model }: Target): ImageTraits {
+function pictures({ model }: Target): ImageCapabilities {
   const { sizes, count, formats, source, mask, takes } = replicateFamilyOf(model);
   return {
     maxImages: count?.[1] ?? 1,
@@ -40,7 +46,7 @@ function pictures({ model }: Target): ImageTraits {
   };
 }
 
-function inputOf(query: GenerationQuery, { model }: Target): Rest {
+function inputOf(query: GenerationQuery, { model }: Target): ExtraFields {
   const { count, custom, sizeField } = replicateFamilyOf(model);
   const { n, size, output_format, response_format: _, user, ...options } = query.options;
   const edges = sizeField ? undefined : edgesOf(query);
@@ -61,7 +67,7 @@ function inputOf(query: GenerationQuery, { model }: Target): Rest {
 const formatOf = (format: string, model: string): string =>
   format === "jpeg" && !model.startsWith("openai/") ? "jpg" : format;
 
-function sourcesOf({ images, mask }: EditQuery, { model }: Target): Rest {
+function sourcesOf({ images, mask }: EditQuery, { model }: Target): ExtraFields {
   const [field, how] = replicateFamilyOf(model).source ?? ["image", "one"];
   const urls = images.map(asDataUrl);
   return { [field]: how === "list" ? urls : urls[0], ...(mask && { mask: asDataUrl(mask) }) };
@@ -81,7 +87,7 @@ function placeOf(model: string): { readonly path: string; readonly version?: str
     : { path: `deployments/${modelPath(deployed)}/predictions` };
 }
 
-function ask({ upstream, model }: Target, input: Rest): WireRequest {
+function ask({ upstream, model }: Target, input: ExtraFields): UpstreamRequest {
   const { path, version } = placeOf(model);
   // Quick models answer at once. Slow ones soon tell their name, so that they can be told to stop.
   const headers = { ...bearer(upstream), prefer: "wait=5" };
@@ -89,9 +95,9 @@ function ask({ upstream, model }: Target, input: Rest): WireRequest {
 }
 
 async function fromUpstream(
-  reply: WireReply,
-  asked: Asked<GenerationQuery>,
-): Promise<WholeReply | Pending> {
+  reply: UpstreamResponse,
+  asked: ImageRequestContext<GenerationQuery>,
+): Promise<BufferedImageResponse | PendingJob> {
   const prediction = await readDocument(reply, asked.scratch);
   switch (memberOf(prediction, "status")) {
     case "succeeded":
@@ -109,7 +115,7 @@ async function fromUpstream(
   }
 }
 
-function underWay(prediction: unknown, { upstream }: Target): Pending {
+function underWay(prediction: unknown, { upstream }: Target): PendingJob {
   const urls = memberOf(prediction, "urls");
   const link = (name: string) => jobLink(memberOf(urls, name), rootOf(upstream), domains);
   const headers = bearer(upstream);
@@ -122,7 +128,7 @@ function underWay(prediction: unknown, { upstream }: Target): Pending {
   };
 }
 
-function done(prediction: unknown): WholeReply {
+function done(prediction: unknown): BufferedImageResponse {
   const output = memberOf(prediction, "output");
   const list: readonly unknown[] = Array.isArray(output) ? output : [output];
   return {
@@ -137,7 +143,7 @@ function done(prediction: unknown): WholeReply {
   };
 }
 
-function failed(prediction: unknown, asked: Asked<GenerationQuery>) {
+function failed(prediction: unknown, asked: ImageRequestContext<GenerationQuery>) {
   const words = textIn(prediction, "error");
   return refused(meaningOf(words ?? ""), words, asked);
 }
@@ -151,12 +157,12 @@ function meaningOf(words: string): Meant | undefined {
   return /^input validation error/i.test(words) ? "rejected" : undefined;
 }
 
-const generations: PictureQuestion<GenerationQuery> = {
+const generations: ImageAdapter<GenerationQuery> = {
   toUpstream: (query, target) => ask(target, inputOf(query, target)),
   fromUpstream,
 };
 
-const edits: PictureQuestion<EditQuery> = {
+const edits: ImageAdapter<EditQuery> = {
   toUpstream: (query, target) =>
     ask(target, { ...inputOf(query, target), ...sourcesOf(query, target) }),
   fromUpstream,

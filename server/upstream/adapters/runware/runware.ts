@@ -1,15 +1,25 @@
 /** Runware: one address that takes a list of tasks, of any maker's model, and answers when they are done. */
-import type { Asked, Pending, PictureQuestion, WireReply, WireRequest } from "../../adapter.ts";
 import type {
+  ImageAdapter,
+  ImageRequestContext,
+  PendingJob,
+  UpstreamRequest,
+  UpstreamResponse,
+} from "../../adapter.ts";
+import type {
+  BufferedImageResponse,
   EditQuery,
+  ExtraFields,
   GenerationQuery,
   ImageResult,
-  Rest,
   Target,
   Upstream,
-  WholeReply,
 } from "../../contract.ts";
-import { anyEdges, type EditTraits, type ImageTraits } from "../../image-capabilities.ts";
+import {
+  anyEdges,
+  type EditCapabilities,
+  type ImageCapabilities,
+} from "../../image-capabilities.ts";
 import type { Vendor } from "../../vendor.ts";
 import { askForPicture, askWithBearer } from "../wire/ask.ts";
 import { readDocument } from "../wire/document.ts";
@@ -27,13 +37,13 @@ const baseUrl = "https://api.runware.ai/v1";
 
 const rootOf = ({ baseUrl: place = baseUrl }: Upstream): string => place;
 
-function editTraits(model: string): EditTraits {
+function editTraits(model: string): EditCapabilities {
   return runwareModel(model).input === "references"
     ? { maxImages: 8 }
     : { maxImages: 1, mask: "white" };
 }
 
-const pictures = ({ model }: Target): ImageTraits => ({
+const pictures = ({ model }: Target): ImageCapabilities => ({
   // runware.ai/docs, image inference: numberResults from 1 to 20. How many a maker behind it makes is not told.
   maxImages: runwareModel(model).input === "seed" ? 20 : 4,
   takes: { output_format: ["jpeg", "png", "webp"], response_format: ["url", "b64_json"] },
@@ -43,7 +53,7 @@ const pictures = ({ model }: Target): ImageTraits => ({
 
 const formats: Readonly<Record<string, string>> = { jpeg: "JPG", png: "PNG", webp: "WEBP" };
 
-function taskOf(query: GenerationQuery, { model }: Target): Rest {
+function taskOf(query: GenerationQuery, { model }: Target): ExtraFields {
   const { n, output_format, response_format } = query.options;
   return {
     ...query.rest,
@@ -60,7 +70,7 @@ function taskOf(query: GenerationQuery, { model }: Target): Rest {
 }
 
 /** Most models must be told a size; one that is left to them is this. */
-function usualEdges(query: GenerationQuery, model: string): Rest {
+function usualEdges(query: GenerationQuery, model: string): ExtraFields {
   const told = "width" in query.rest || "resolution" in query.rest;
   if (told || runwareModel(model).unsized || edgesOf(query)) return {};
   // Seedream from 4.5 on makes nothing smaller than 3.7 megapixels.
@@ -68,7 +78,7 @@ function usualEdges(query: GenerationQuery, model: string): Rest {
   return { width: edge, height: edge };
 }
 
-function sourcesOf(query: EditQuery, { model }: Target): Rest {
+function sourcesOf(query: EditQuery, { model }: Target): ExtraFields {
   const urls = query.images.map(asDataUrl);
   const mask = query.mask && asDataUrl(query.mask);
   const { input } = runwareModel(model);
@@ -78,13 +88,13 @@ function sourcesOf(query: EditQuery, { model }: Target): Rest {
   return { ...usualEdges(query, model), seedImage: urls[0], ...(mask && { maskImage: mask }) };
 }
 
-const ask = ({ upstream }: Target, task: Rest): WireRequest =>
+const ask = ({ upstream }: Target, task: ExtraFields): UpstreamRequest =>
   askForPicture(rootOf(upstream), bearer(upstream), [task]);
 
 async function fromUpstream(
-  reply: WireReply,
-  asked: Asked<GenerationQuery>,
-): Promise<WholeReply | Pending> {
+  reply: UpstreamResponse,
+  asked: ImageRequestContext<GenerationQuery>,
+): Promise<BufferedImageResponse | PendingJob> {
   const answer = await readDocument(reply, asked.scratch);
   const errors = listOf(memberOf(answer, "errors"));
   const done = memberOf(answer, "data") === undefined ? [] : listIn(answer, "data");
@@ -106,14 +116,14 @@ const imageIn = (entry: unknown) =>
   pictureIn(memberOf(entry, "imageDataURI"));
 
 /** A task that its sender wants to be asked about: `deliveryMethod: async`. */
-function later(entry: unknown, target: Target): Pending {
+function later(entry: unknown, target: Target): PendingJob {
   const taskUUID = memberOf(entry, "taskUUID");
   if (typeof taskUUID !== "string") throw unusable("an entry has neither a picture nor a task");
   const { once: _, ...question } = ask(target, { taskType: "getResponse", taskUUID });
   return { kind: "pending", poll: question };
 }
 
-function whole(drawn: readonly unknown[]): WholeReply {
+function whole(drawn: readonly unknown[]): BufferedImageResponse {
   const costs = drawn.map((entry) => memberOf(entry, "cost"));
   const known = costs.filter((cost) => typeof cost === "number");
   return {
@@ -135,13 +145,13 @@ const toldOf = (entry: unknown): readonly string[] =>
 
 const fault = nativeFault({ recognise: ({ body }) => meantBy(body) });
 
-const generations: PictureQuestion<GenerationQuery> = {
+const generations: ImageAdapter<GenerationQuery> = {
   toUpstream: (query, target) =>
     ask(target, { ...taskOf(query, target), ...usualEdges(query, target.model) }),
   fromUpstream,
 };
 
-const edits: PictureQuestion<EditQuery> = {
+const edits: ImageAdapter<EditQuery> = {
   toUpstream: (query, target) =>
     ask(target, { ...taskOf(query, target), ...sourcesOf(query, target) }),
   fromUpstream,

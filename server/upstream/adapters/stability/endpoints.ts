@@ -2,7 +2,7 @@
  * What Stability sells, by the names of its addresses: services that draw, and services that change a picture. Facts are
  * from platform.stability.ai/docs/api-reference and the OpenAPI document behind it.
  */
-import type { ImageTraits } from "../../image-capabilities.ts";
+import type { ImageCapabilities } from "../../image-capabilities.ts";
 import { modelPath } from "../wire/model-path.ts";
 
 export interface Service {
@@ -99,7 +99,10 @@ export function editing(model: string, masked: boolean): Service {
 // The same reference: these shapes, prompts of 10,000 characters, requests of 10 MiB, one picture a call.
 const ratios = ["21:9", "16:9", "3:2", "5:4", "1:1", "4:5", "2:3", "9:16", "9:21"];
 
-export function stabilityTraits(model: string, operation: "generations" | "edits"): ImageTraits {
+export function stabilityTraits(
+  model: string,
+  operation: "generations" | "edits",
+): ImageCapabilities {
   const edits = operation === "edits";
   const { shapes, formats, images = [] } = edits ? editing(model, false) : drawing(model);
   const { mask } = editing(model, true);

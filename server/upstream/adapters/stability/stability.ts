@@ -1,12 +1,18 @@
 /** Stability AI: every question is a form, every answer the picture itself; what else it says stands in headers. */
-import type { Asked, Pending, PictureQuestion, WireReply, WireRequest } from "../../adapter.ts";
 import type {
+  ImageAdapter,
+  ImageRequestContext,
+  PendingJob,
+  UpstreamRequest,
+  UpstreamResponse,
+} from "../../adapter.ts";
+import type {
+  BufferedImageResponse,
   EditQuery,
+  ExtraFields,
   GenerationQuery,
-  Rest,
   Target,
   Upstream,
-  WholeReply,
 } from "../../contract.ts";
 import type { Vendor } from "../../vendor.ts";
 import { askForPictureInForm } from "../wire/ask.ts";
@@ -37,10 +43,10 @@ function ask(
   { upstream }: Target,
   service: Service,
   files: readonly Part[] = [],
-): WireRequest {
+): UpstreamRequest {
   const { rest, prompt, aspect, options } = query;
   const { usual, model, path } = service;
-  const fields: Rest = {
+  const fields: ExtraFields = {
     ...usual,
     ...rest,
     ...(service.prompt !== undefined && { [service.prompt]: prompt }),
@@ -53,12 +59,12 @@ function ask(
   return askForPictureInForm(url, headers, [...fieldParts(fields), ...files]);
 }
 
-const generations: PictureQuestion<GenerationQuery> = {
+const generations: ImageAdapter<GenerationQuery> = {
   toUpstream: (query, target) => ask(query, target, drawing(target.model)),
   fromUpstream,
 };
 
-const edits: PictureQuestion<EditQuery> = {
+const edits: ImageAdapter<EditQuery> = {
   toUpstream: (query, target) => {
     const { images, mask } = query;
     const service = editing(target.model, mask !== undefined);
@@ -75,9 +81,9 @@ const edits: PictureQuestion<EditQuery> = {
 const betweenPollsMs = 10_000;
 
 async function fromUpstream(
-  reply: WireReply,
-  asked: Asked<GenerationQuery>,
-): Promise<WholeReply | Pending> {
+  reply: UpstreamResponse,
+  asked: ImageRequestContext<GenerationQuery>,
+): Promise<BufferedImageResponse | PendingJob> {
   if (isPicture(reply)) return readBarePicture(reply, asked);
   const answer = await readDocument(reply, asked.scratch);
   const job = memberOf(answer, "id");
@@ -89,7 +95,7 @@ async function fromUpstream(
 }
 
 /** Taken, or (202) still under way: both name the job. */
-const pending = (job: string, { upstream }: Target): Pending => ({
+const pending = (job: string, { upstream }: Target): PendingJob => ({
   kind: "pending",
   poll: about(`${rootOf(upstream)}/v2beta/results/${encodeURIComponent(job)}`, {
     ...bearer(upstream),

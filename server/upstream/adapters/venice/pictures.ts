@@ -3,16 +3,21 @@
  * the image's bytes. All facts: veniceai/api-docs, swagger.yaml (2026-08-22); both schemas refuse unknown fields.
  */
 import { GatewayError } from "../../../lib/gateway-error.ts";
-import type { Asked, PictureQuestion, WireReply, WireRequest } from "../../adapter.ts";
 import type {
+  ImageAdapter,
+  ImageRequestContext,
+  UpstreamRequest,
+  UpstreamResponse,
+} from "../../adapter.ts";
+import type {
+  BufferedImageResponse,
   EditQuery,
+  ExtraFields,
   GenerationQuery,
   ImageSource,
-  Rest,
   Target,
-  WholeReply,
 } from "../../contract.ts";
-import type { ImageTraits } from "../../image-capabilities.ts";
+import type { ImageCapabilities } from "../../image-capabilities.ts";
 import { askForPicture } from "../wire/ask.ts";
 import { readOnePicture } from "../wire/bare-picture.ts";
 import { asBase64 } from "../wire/edit-sources.ts";
@@ -24,7 +29,7 @@ import { refused } from "../wire/native-fault.ts";
 const formats = ["jpeg", "png", "webp"];
 
 // SimpleGenerateImageRequest: `quality`, `background`, `style`, `output_compression` and `user` are accepted and "not used".
-const generating: ImageTraits = {
+const generating: ImageCapabilities = {
   maxImages: 1,
   takes: { output_format: formats, moderation: ["low", "auto"] },
   sizes: {
@@ -39,7 +44,7 @@ const generating: ImageTraits = {
 };
 
 /** EditImageRequest and MultiEditImageRequest. How many images a model takes is the model's own, and Venice says it. */
-const editing: ImageTraits = {
+const editing: ImageCapabilities = {
   ...generating,
   sizes: { ratios: ["1:1", "3:2", "16:9", "21:9", "9:16", "2:3", "3:4", "4:5"] },
   maxPrompt: 32_768,
@@ -49,10 +54,15 @@ const editing: ImageTraits = {
   ],
 };
 
-export const venicePictures = (_: Target, operation: "generations" | "edits"): ImageTraits =>
+export const venicePictures = (_: Target, operation: "generations" | "edits"): ImageCapabilities =>
   operation === "edits" ? editing : generating;
 
-const ask = ({ upstream }: Target, baseUrl: string, path: string, body: Rest): WireRequest =>
+const ask = (
+  { upstream }: Target,
+  baseUrl: string,
+  path: string,
+  body: ExtraFields,
+): UpstreamRequest =>
   askForPicture(`${upstream.baseUrl ?? baseUrl}/${path}`, bearer(upstream), body);
 
 /**
@@ -68,7 +78,7 @@ function checkGenerates({ model }: Target, query: GenerationQuery): void {
   );
 }
 
-export const veniceGenerations = (baseUrl: string): PictureQuestion<GenerationQuery> => ({
+export const veniceGenerations = (baseUrl: string): ImageAdapter<GenerationQuery> => ({
   toUpstream: (query, target) => {
     checkGenerates(target, query);
     const { rest, prompt, options } = query;
@@ -86,7 +96,7 @@ export const veniceGenerations = (baseUrl: string): PictureQuestion<GenerationQu
 const sourceOf = (source: ImageSource) => (source.kind === "url" ? source.url : asBase64(source));
 
 /** One image goes to `image/edit`, several to `image/multi-edit`, where the model has another name. */
-export const veniceEdits = (baseUrl: string): PictureQuestion<EditQuery> => ({
+export const veniceEdits = (baseUrl: string): ImageAdapter<EditQuery> => ({
   toUpstream: (query, target) => {
     const { rest, prompt, aspect, options, images } = query;
     const { output_format, moderation } = options;
@@ -106,7 +116,7 @@ export const veniceEdits = (baseUrl: string): PictureQuestion<EditQuery> => ({
           images: [first, ...others],
         });
   },
-  fromUpstream: (reply, asked): Promise<WholeReply> => {
+  fromUpstream: (reply, asked): Promise<BufferedImageResponse> => {
     checkReply(reply, asked);
     return readOnePicture(reply, asked, () => {
       throw unusable("it is JSON where an image was expected");
@@ -115,7 +125,10 @@ export const veniceEdits = (baseUrl: string): PictureQuestion<EditQuery> => ({
 });
 
 /** What the headers say of the image: whether it is shown at all, and which model made it. */
-function checkReply({ headers }: WireReply, asked: Asked<GenerationQuery>): void {
+function checkReply(
+  { headers }: UpstreamResponse,
+  asked: ImageRequestContext<GenerationQuery>,
+): void {
   const flagged = ["x-venice-is-content-violation", "x-venice-is-blurred"];
   if (flagged.some((name) => headers.get(name) === "true")) {
     throw refused("moderated", undefined, asked);

@@ -1,7 +1,7 @@
 /** Seedream's stream: an event for each picture that is done, and one at the end that tells what they cost. */
 import type { GatewayError } from "../../../lib/gateway-error.ts";
 import type { Scratch } from "../../../lib/request-temp.ts";
-import type { ImageEvent, ImageFrame, ImageUsage } from "../../contract.ts";
+import type { ImageEvent, ImageUsage, StreamedImage } from "../../contract.ts";
 import { createdIn } from "../wire/listed-pictures.ts";
 import { memberOf, unusable } from "../wire/members.ts";
 import { readPictureEvents } from "../wire/picture-events.ts";
@@ -20,7 +20,7 @@ export async function* readSeedreamEvents(
   { usageIn, refuse }: EventReading,
 ): AsyncGenerator<ImageEvent> {
   // Held back until it is known whether it is the last, which carries the usage of all.
-  let held: ImageFrame | undefined;
+  let held: StreamedImage | undefined;
   let delivered = 0;
   let refused: unknown;
   for await (const { payload: event } of readPictureEvents(chunks, scratch)) {
@@ -47,7 +47,7 @@ export async function* readSeedreamEvents(
   throw refused ? refuse(refused) : unusable("its stream ended before a picture was there");
 }
 
-function toFrame(event: unknown): ImageFrame {
+function toFrame(event: unknown): StreamedImage {
   const image = heldPictureIn(memberOf(event, "b64_json"));
   if (!image) throw unusable("an event has no `b64_json`");
   return { type: "completed", image, ...createdIn(event) };

@@ -1,8 +1,8 @@
 /** The Seedream models of Volcengine's Ark, and what each can draw. */
-import type { EditTraits, ImageTraits, OptionName } from "../../image-capabilities.ts";
+import type { EditCapabilities, ImageCapabilities, OptionName } from "../../image-capabilities.ts";
 
 /** docs.byteplus.com/en/docs/ModelArk/1541523 */
-const reading = (maxImages: number, reads?: readonly string[]): EditTraits => ({
+const reading = (maxImages: number, reads?: readonly string[]): EditCapabilities => ({
   maxImages,
   links: true,
   maxBytes: 10 * 1024 * 1024,
@@ -14,7 +14,7 @@ type Takes = Partial<Record<OptionName, readonly string[]>>;
 const links: Takes = { response_format: ["url", "b64_json"] };
 
 /** No model has a word for several pictures that are alike: each call is for one. */
-const traits = (more: Partial<ImageTraits>): ImageTraits => ({
+const traits = (more: Partial<ImageCapabilities>): ImageCapabilities => ({
   maxImages: 1,
   takes: links,
   // Names such as 2K, or any two edges whose product is within the model's bounds.
@@ -30,7 +30,10 @@ const formats: Takes = { ...links, output_format: ["png", "jpeg"] };
  * (fourteen pictures with the plain one). So only the newest are asked for a kind of file, and only these edit with
  * transparency.
  */
-export function seedreamTraits(model: string, operation: "generations" | "edits"): ImageTraits {
+export function seedreamTraits(
+  model: string,
+  operation: "generations" | "edits",
+): ImageCapabilities {
   if (/seedream-5[-.]0-(pro|flash)/.test(model)) {
     const takes: Takes =
       operation === "edits" ? { ...formats, background: ["transparent"] } : formats;

@@ -2,8 +2,8 @@
  * Vision embedding models of Volcengine's Ark: texts as parts of one input, at an endpoint of their own, and one vector
  * for the whole list. So a request holds one text (byteplus-python-sdk-v2 3.0.63, resources/multimodal_embeddings.py).
  */
-import type { EmbeddingsQuestion } from "../../adapter.ts";
-import type { EmbeddingTraits } from "../../contract.ts";
+import type { EmbeddingsAdapter } from "../../adapter.ts";
+import type { EmbeddingCapabilities } from "../../contract.ts";
 import { modest } from "../openai/dialect.ts";
 import { embeddingsIn } from "../openai/embeddings.ts";
 import { askWithBearer } from "../wire/ask.ts";
@@ -12,9 +12,9 @@ import { textsOf } from "../wire/native-embeddings.ts";
 
 export const isVision = (model: string): boolean => /embedding-vision/i.test(model);
 
-const traits: EmbeddingTraits = { ...modest, maxItems: 1, dimensions: "any", user: false };
+const traits: EmbeddingCapabilities = { ...modest, maxItems: 1, dimensions: "any", user: false };
 
-export const visionEmbeddings = (baseUrl: string): EmbeddingsQuestion => ({
+export const visionEmbeddings = (baseUrl: string): EmbeddingsAdapter => ({
   traits: () => traits,
   toUpstream: (query, { upstream, model }) =>
     askWithBearer(`${upstream.baseUrl ?? baseUrl}/embeddings/multimodal`, upstream, {

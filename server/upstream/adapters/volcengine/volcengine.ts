@@ -2,19 +2,19 @@
 import { GatewayError } from "../../../lib/gateway-error.ts";
 import type {
   Adapter,
-  Asked,
-  EmbeddingsQuestion,
-  PictureQuestion,
-  WireReply,
-  WireRequest,
+  EmbeddingsAdapter,
+  ImageAdapter,
+  ImageRequestContext,
+  UpstreamRequest,
+  UpstreamResponse,
 } from "../../adapter.ts";
 import type {
   EditQuery,
+  ExtraFields,
   GenerationQuery,
-  ImageReply,
+  ImageResponse,
   ImageResult,
   ImageUsage,
-  Rest,
   Target,
 } from "../../contract.ts";
 import type { Vendor } from "../../vendor.ts";
@@ -35,12 +35,12 @@ import { isVision, visionEmbeddings } from "./vision-embeddings.ts";
 
 const baseUrl = "https://ark.cn-beijing.volces.com/api/v3";
 
-const generations: PictureQuestion<GenerationQuery> = {
+const generations: ImageAdapter<GenerationQuery> = {
   toUpstream: (query, target) => ask(query, target, {}),
   fromUpstream: read,
 };
 
-const edits: PictureQuestion<EditQuery> = {
+const edits: ImageAdapter<EditQuery> = {
   toUpstream: (query, target) => {
     const images = query.images.map(asDataUrl);
     return ask(query, target, { image: images.length === 1 ? images[0] : images });
@@ -52,8 +52,8 @@ const edits: PictureQuestion<EditQuery> = {
 function ask(
   { rest, options, prompt, stream }: GenerationQuery,
   target: Target,
-  image: Rest,
-): WireRequest {
+  image: ExtraFields,
+): UpstreamRequest {
   const { upstream, model } = target;
   const { size, background, output_format, response_format } = options;
   const streams = stream && seedreamTraits(model, "generations").streams;
@@ -72,7 +72,10 @@ function ask(
   });
 }
 
-async function read(reply: WireReply, asked: Asked<GenerationQuery>): Promise<ImageReply> {
+async function read(
+  reply: UpstreamResponse,
+  asked: ImageRequestContext<GenerationQuery>,
+): Promise<ImageResponse> {
   const refuse = (error: unknown): GatewayError => {
     const meant = meaningOf(String(memberOf(error, "code")));
     return refused(meant, textIn(error, "message"), asked, reply.headers);
@@ -155,8 +158,8 @@ const dialect: Vendor = fromDialect(
 
 const vision = visionEmbeddings(baseUrl);
 
-function embeddingsFor(texts: EmbeddingsQuestion): EmbeddingsQuestion {
-  const at = ({ model }: Target): EmbeddingsQuestion => (isVision(model) ? vision : texts);
+function embeddingsFor(texts: EmbeddingsAdapter): EmbeddingsAdapter {
+  const at = ({ model }: Target): EmbeddingsAdapter => (isVision(model) ? vision : texts);
   return {
     traits: (target) => at(target).traits(target),
     toUpstream: (query, target) => at(target).toUpstream(query, target),

@@ -1,28 +1,28 @@
 /** Questions to upstreams: in JSON or as a form, for vectors or for a picture that is paid for. */
-import type { WireRequest } from "../../adapter.ts";
-import type { Rest, Upstream } from "../../contract.ts";
+import type { UpstreamRequest } from "../../adapter.ts";
+import type { ExtraFields, Upstream } from "../../contract.ts";
 import { bearer, type WireHeaders } from "./headers.ts";
 import { jsonBody } from "./json-with-files.ts";
 import { type Part, writeForm } from "./multipart.ts";
 
 /** Most take an object, some a list of them. */
-type Body = Rest | readonly Rest[];
+type Body = ExtraFields | readonly ExtraFields[];
 
 /** In all of them absent stays absent: what is undefined is not written. */
-export const askInJson = (url: string, headers: WireHeaders, body: Body): WireRequest => ({
+export const askInJson = (url: string, headers: WireHeaders, body: Body): UpstreamRequest => ({
   url,
   headers: { ...headers, "content-type": "application/json" },
   body: JSON.stringify(body),
 });
 
-export const askWithBearer = (url: string, upstream: Upstream, body: Body): WireRequest =>
+export const askWithBearer = (url: string, upstream: Upstream, body: Body): UpstreamRequest =>
   askInJson(url, bearer(upstream), body);
 
 /** Charged for each copy that reaches the vendor, and taken as it comes, as a picture is too large to be held whole. */
 const paid = { once: true, streams: true } as const;
 
 /** Files in `body` go from disk to the socket. */
-export const askForPicture = (url: string, headers: WireHeaders, body: Body): WireRequest => ({
+export const askForPicture = (url: string, headers: WireHeaders, body: Body): UpstreamRequest => ({
   url,
   headers: { ...headers, "content-type": "application/json" },
   ...paid,
@@ -33,7 +33,7 @@ export function askForPictureInForm(
   url: string,
   headers: WireHeaders,
   parts: readonly Part[],
-): WireRequest {
+): UpstreamRequest {
   const { contentType, body } = writeForm(parts);
   return { url, headers: { ...headers, "content-type": contentType }, ...paid, body };
 }

@@ -1,19 +1,19 @@
 /** Answers that are the picture itself, and not a text with a picture in it. */
-import type { Asked, WireReply } from "../../adapter.ts";
+import type { ImageRequestContext, UpstreamResponse } from "../../adapter.ts";
 import { gatherPicture } from "../../collect-image.ts";
-import type { GenerationQuery, Picture, WholeReply } from "../../contract.ts";
+import type { BufferedImageResponse, GenerationQuery, ImageContent } from "../../contract.ts";
 import { readDocument } from "./document.ts";
 import { refused } from "./native-fault.ts";
 
-const typeOf = ({ headers }: WireReply): string => headers.get("content-type") ?? "";
+const typeOf = ({ headers }: UpstreamResponse): string => headers.get("content-type") ?? "";
 
-export const isPicture = (reply: WireReply): boolean => /^image\//i.test(typeOf(reply));
+export const isPicture = (reply: UpstreamResponse): boolean => /^image\//i.test(typeOf(reply));
 
 /** What else there is to say stands in headers: Stability has it so, and Fireworks took it over. */
 export async function readBarePicture(
-  reply: WireReply,
-  asked: Asked<GenerationQuery>,
-): Promise<WholeReply> {
+  reply: UpstreamResponse,
+  asked: ImageRequestContext<GenerationQuery>,
+): Promise<BufferedImageResponse> {
   const { headers } = reply;
   const image = await gatherPicture(reply.chunks(), asked.scratch);
   // A filtered picture comes all the same, blurred or black.
@@ -27,10 +27,10 @@ export const isFiltered = (reason: unknown): boolean => /^content_filtered$/i.te
 
 /** One picture: the body, or where that is JSON, what `find` finds in it. */
 export async function readOnePicture(
-  reply: WireReply,
-  { scratch }: Asked<GenerationQuery>,
-  find: (answer: unknown) => Picture,
-): Promise<WholeReply> {
+  reply: UpstreamResponse,
+  { scratch }: ImageRequestContext<GenerationQuery>,
+  find: (answer: unknown) => ImageContent,
+): Promise<BufferedImageResponse> {
   const image = /\bjson\b/i.test(typeOf(reply))
     ? find(await readDocument(reply, scratch))
     : await gatherPicture(reply.chunks(), scratch);

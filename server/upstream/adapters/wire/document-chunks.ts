@@ -1,10 +1,10 @@
 /** Answers of contextual models: a list of documents, each with a list of the vectors of its chunks. */
-import type { EmbeddingsQuery, EmbeddingsReply } from "../../contract.ts";
+import type { EmbeddingsQuery, EmbeddingsResponse } from "../../contract.ts";
 import { embeddingsIn } from "../openai/embeddings.ts";
 import { listIn, memberOf, unusable } from "./members.ts";
 
 /** All inputs are the chunks of one document, in order. */
-export function readChunks(answer: unknown, query: EmbeddingsQuery): EmbeddingsReply {
+export function readChunks(answer: unknown, query: EmbeddingsQuery): EmbeddingsResponse {
   const [document, ...others] = listIn(answer, "data");
   if (others.length > 0) throw unusable("it has several documents where one was sent");
   const data = listIn(document, "data");
@@ -12,7 +12,7 @@ export function readChunks(answer: unknown, query: EmbeddingsQuery): EmbeddingsR
 }
 
 /** Each input is a document of one chunk. */
-export function readDocuments(answer: unknown, query: EmbeddingsQuery): EmbeddingsReply {
+export function readDocuments(answer: unknown, query: EmbeddingsQuery): EmbeddingsResponse {
   const data = listIn(answer, "data").map((document) => {
     const [chunk, ...others] = listIn(document, "data");
     if (others.length > 0) throw unusable("it has several vectors for one input");

@@ -7,7 +7,7 @@ import { DepthFilter } from "../../../lib/json-depth.ts";
 import { StreamedText } from "../../../lib/json-stream.ts";
 import type { Aside, Place, Scratch } from "../../../lib/request-temp.ts";
 import { type Held, release } from "../../../lib/spill-buffer.ts";
-import type { WireReply } from "../../adapter.ts";
+import type { UpstreamResponse } from "../../adapter.ts";
 import { unusable } from "./members.ts";
 
 /** Texts up to this many bytes stay where they are: as long as the longest prompt, in letters of three bytes. */
@@ -78,7 +78,7 @@ export class LongText implements Aside {
 }
 
 /** An answer's JSON. Where it holds long texts, there is a `LongText` in the place of each. */
-export async function readDocument(reply: WireReply, scratch: Scratch): Promise<unknown> {
+export async function readDocument(reply: UpstreamResponse, scratch: Scratch): Promise<unknown> {
   const texts = new LongTexts(scratch);
   const reader = new DocumentReader(texts);
   for await (const chunk of texts.letGo(reply.chunks())) await reader.take(chunk);

@@ -1,12 +1,12 @@
 /** What vendors have in common that take a job and are asked whether it is done. */
-import type { Pending, WireRequest } from "../../adapter.ts";
+import type { PendingJob, UpstreamRequest } from "../../adapter.ts";
 import { unusable } from "./members.ts";
 
 /** The same question again: whatever is not said anew stays as it was. */
-export const stillPending: Pending = { kind: "pending" };
+export const stillPending: PendingJob = { kind: "pending" };
 
 /** A question about a job, which is free. */
-export const about = (url: string, headers: WireRequest["headers"]): WireRequest => ({
+export const about = (url: string, headers: UpstreamRequest["headers"]): UpstreamRequest => ({
   url,
   headers,
   streams: true,

@@ -1,6 +1,6 @@
 /** Answers in which the pictures stand in a list called `data`, as OpenAI has it; each vendor adds members of its own. */
-import type { Asked, WireReply } from "../../adapter.ts";
-import type { GenerationQuery, ImageResult, WholeReply } from "../../contract.ts";
+import type { ImageRequestContext, UpstreamResponse } from "../../adapter.ts";
+import type { BufferedImageResponse, GenerationQuery, ImageResult } from "../../contract.ts";
 import { readDocument } from "./document.ts";
 import { listIn, memberOf, unusable } from "./members.ts";
 import { refused } from "./native-fault.ts";
@@ -14,21 +14,24 @@ export interface Listed {
   /** What is told of one picture besides the picture. */
   readonly told?: (entry: unknown) => Pick<ImageResult, "revised_prompt" | "rest">;
   /** What is told of all of them. */
-  readonly about?: (answer: unknown) => Pick<WholeReply, "created" | "cost" | "usage" | "rest">;
+  readonly about?: (
+    answer: unknown,
+  ) => Pick<BufferedImageResponse, "created" | "cost" | "usage" | "rest">;
 }
 
 export const readListed = async (
-  reply: WireReply,
-  asked: Asked<GenerationQuery>,
+  reply: UpstreamResponse,
+  asked: ImageRequestContext<GenerationQuery>,
   listed: Listed = {},
-): Promise<WholeReply> => listedIn(await readDocument(reply, asked.scratch), asked, listed);
+): Promise<BufferedImageResponse> =>
+  listedIn(await readDocument(reply, asked.scratch), asked, listed);
 
 /** Pictures that passed the filter are delivered, as they are paid for; where none did, the whole call was refused. */
 export function listedIn(
   answer: unknown,
-  asked: Asked<GenerationQuery>,
+  asked: ImageRequestContext<GenerationQuery>,
   { list = "data", withheld = () => false, told = () => ({}), about = () => ({}) }: Listed,
-): WholeReply {
+): BufferedImageResponse {
   const entries = inOrder(listIn(answer, list));
   const shown = entries.filter((entry) => !withheld(entry));
   if (shown.length === 0 && entries.length > 0) throw refused("moderated", undefined, asked);
@@ -65,7 +68,7 @@ export function createdIn(answer: unknown, name = "created"): { readonly created
 /** What the vendor made of the prompt, where it made something of it. */
 export const revised = (
   prompt: unknown,
-  { query }: Asked<GenerationQuery>,
+  { query }: ImageRequestContext<GenerationQuery>,
 ): Pick<ImageResult, "revised_prompt"> =>
   typeof prompt === "string" && prompt !== "" && prompt !== query.prompt
     ? { revised_prompt: prompt }

@@ -1,11 +1,11 @@
 /** What may be anything, looked into with care: the answers of upstreams, and the fields that ride along. */
 import { GatewayError } from "../../../lib/gateway-error.ts";
-import type { Rest } from "../../contract.ts";
+import type { ExtraFields } from "../../contract.ts";
 
 /** A member of what may be anything. */
 export const memberOf = (value: unknown, name: string): unknown =>
   typeof value === "object" && value !== null && Object.hasOwn(value, name)
-    ? (value as Rest)[name]
+    ? (value as ExtraFields)[name]
     : undefined;
 
 /** A member that is a text and says something. */
@@ -25,16 +25,16 @@ export function listIn(answer: unknown, name: string): readonly unknown[] {
 }
 
 /** Undefined where it is no object. */
-export const asObject = (value: unknown): Rest | undefined =>
+export const asObject = (value: unknown): ExtraFields | undefined =>
   typeof value === "object" && value !== null && !Array.isArray(value)
-    ? (value as Rest)
+    ? (value as ExtraFields)
     : undefined;
 
 /** An empty one where it is no object. */
-export const objectOf = (value: unknown): Rest => asObject(value) ?? {};
+export const objectOf = (value: unknown): ExtraFields => asObject(value) ?? {};
 
 /** Members by these names that are there and say something. Small ones only: they go into the caller's answer. */
-export function restOf(value: unknown, names: readonly string[]): { readonly rest?: Rest } {
+export function restOf(value: unknown, names: readonly string[]): { readonly rest?: ExtraFields } {
   const found = names.flatMap((name): [string, unknown][] => {
     const member = memberOf(value, name);
     return member === undefined || member === null || member === "" ? [] : [[name, member]];

@@ -1,14 +1,14 @@
 /** A multipart form written as a stream: files go from disk to the socket without lying in memory. */
 import { extensionOf } from "../../../lib/sniff-image.ts";
 import type { StreamedBody } from "../../adapter.ts";
-import type { FilePart, Rest } from "../../contract.ts";
+import type { ExtraFields, FilePart } from "../../contract.ts";
 
 export type Part =
   | { readonly name: string; readonly text: string }
   | { readonly name: string; readonly file: FilePart };
 
 /** Fields of any kind as text. Absent stays absent; a list is its entries, one after the other. */
-export const fieldParts = (fields: Rest): readonly Part[] =>
+export const fieldParts = (fields: ExtraFields): readonly Part[] =>
   Object.entries(fields).flatMap(([name, value]) =>
     (Array.isArray(value) ? value : [value]).flatMap((entry: unknown): Part[] =>
       entry === undefined || entry === null ? [] : [{ name, text: textOf(entry) }],

@@ -1,7 +1,12 @@
 /** Small pieces for embeddings adapters with a language of their own: what is asked, and what may be believed of an answer. */
 import { GatewayError } from "../../../lib/gateway-error.ts";
-import type { EmbeddingsQuery, EmbeddingsReply, EmbeddingTraits, Vector } from "../../contract.ts";
-import { type PurposeTable, wordFor } from "../../task-type.ts";
+import type {
+  EmbeddingCapabilities,
+  EmbeddingsQuery,
+  EmbeddingsResponse,
+  Vector,
+} from "../../contract.ts";
+import { type TaskTypeTable, vendorTaskType } from "../../task-type.ts";
 import { isCount, memberOf, unusable } from "./members.ts";
 
 /** Only for targets whose traits say that they take no tokens. */
@@ -13,14 +18,14 @@ export function textsOf({ input }: EmbeddingsQuery): readonly string[] {
 /** The vendor's own word for what the vectors are for. */
 export function wordOf(
   { purpose }: EmbeddingsQuery,
-  { purposes }: EmbeddingTraits,
+  { purposes }: EmbeddingCapabilities,
 ): string | undefined {
   if (typeof purposes !== "object") return undefined;
-  return purpose ? wordFor(purpose, purposes) : purposes.unsaid;
+  return purpose ? vendorTaskType(purpose, purposes) : purposes.unsaid;
 }
 
 /** Cohere's words, which others have taken over. */
-export const searchWords: PurposeTable["words"] = {
+export const searchWords: TaskTypeTable["words"] = {
   query: "search_query",
   document: "search_document",
   classification: "classification",
@@ -35,5 +40,5 @@ export function vectorIn(entry: unknown, name: string): Vector {
 }
 
 /** As reported, 0 included. What is not a count, such as -1, is not reported. */
-export const usageOf = (count: unknown): Pick<EmbeddingsReply, "usage"> =>
+export const usageOf = (count: unknown): Pick<EmbeddingsResponse, "usage"> =>
   isCount(count) ? { usage: { inputTokens: count } } : {};

@@ -3,7 +3,7 @@
  * is put into OpenAI's words, and then one reader, upstream-fault.ts, understands them all.
  */
 import { GatewayError } from "../../../lib/gateway-error.ts";
-import type { Adapter, Asked, WireReply } from "../../adapter.ts";
+import type { Adapter, ImageRequestContext, UpstreamResponse } from "../../adapter.ts";
 import type { GenerationQuery, Upstream } from "../../contract.ts";
 import { memberOf } from "./members.ts";
 import { redact } from "./redact.ts";
@@ -16,7 +16,7 @@ export interface Refusal {
   /** Empty where nothing was said. */
   readonly words: string;
   readonly body: unknown;
-  readonly headers: WireReply["headers"];
+  readonly headers: UpstreamResponse["headers"];
 }
 
 /** What a refusal means where its status alone does not tell. */
@@ -84,8 +84,8 @@ export function waitInBody({ body }: Refusal): number | undefined {
 export function refused(
   meant: Meant | undefined,
   words: string | undefined,
-  { query, target }: Asked<GenerationQuery>,
-  headers?: WireReply["headers"],
+  { query, target }: ImageRequestContext<GenerationQuery>,
+  headers?: UpstreamResponse["headers"],
 ): GatewayError {
   const context = { target, model: query.model };
   const told = meant && inOpenaiWords(meant, words);

@@ -1,9 +1,9 @@
 /** What an OAuth token service answers: a token, and for how long it may be used. */
 import { GatewayError } from "../../../lib/gateway-error.ts";
-import type { TokenExchange, WireReply, WireRequest } from "../../adapter.ts";
+import type { TokenExchange, UpstreamRequest, UpstreamResponse } from "../../adapter.ts";
 import { memberOf } from "./members.ts";
 
-export const readOauthToken: TokenExchange["fromUpstream"] = async (reply: WireReply) => {
+export const readOauthToken: TokenExchange["fromUpstream"] = async (reply: UpstreamResponse) => {
   const answer = await reply.json();
   const token = memberOf(answer, "access_token");
   const seconds = memberOf(answer, "expires_in");
@@ -17,7 +17,7 @@ export const askWithSecret = (
   url: string,
   { clientId, secret }: { readonly clientId: string; readonly secret: string },
   more: Readonly<Record<string, string>> = {},
-): WireRequest => ({
+): UpstreamRequest => ({
   url,
   headers: {
     authorization: `Basic ${Buffer.from(`${clientId}:${secret}`).toString("base64")}`,

@@ -2,21 +2,21 @@
 import { GatewayError } from "../../../lib/gateway-error.ts";
 import type { Scratch } from "../../../lib/request-temp.ts";
 import { readEvents } from "../../../lib/server-sent-events.ts";
-import type { WireReply } from "../../adapter.ts";
-import type { Rest } from "../../contract.ts";
+import type { UpstreamResponse } from "../../adapter.ts";
+import type { ExtraFields } from "../../contract.ts";
 import { DocumentReader, LongTexts } from "./document.ts";
 import { asObject } from "./members.ts";
 
 /** One event holds one picture. */
 const maxEventBytes = 96 * 1024 * 1024;
 
-export const isStream = ({ headers }: WireReply): boolean =>
+export const isStream = ({ headers }: UpstreamResponse): boolean =>
   /^text\/event-stream\b/i.test(headers.get("content-type") ?? "");
 
 export interface PictureEvent {
   /** What the stream calls it; empty where it does not. */
   readonly name: string;
-  readonly payload: Rest;
+  readonly payload: ExtraFields;
 }
 
 /** Pictures in them are put aside, as in an answer that comes whole. */

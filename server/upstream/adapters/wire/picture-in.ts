@@ -1,9 +1,9 @@
 /** Pictures within the answers of upstreams, in whichever way they come: base64, a data URL, or a link. */
-import type { HeldPicture, Picture } from "../../contract.ts";
+import type { ImageContent, LoadedImage } from "../../contract.ts";
 import { LongText } from "./document.ts";
 
 /** A member of an answer that should be a picture. Undefined where it is none at all. */
-export function pictureIn(value: unknown): Picture | undefined {
+export function pictureIn(value: unknown): ImageContent | undefined {
   if (value instanceof LongText) return asideOf(value);
   if (typeof value !== "string" || value === "") return undefined;
   if (/^https?:\/\//i.test(value)) return { kind: "url", url: value };
@@ -11,12 +11,12 @@ export function pictureIn(value: unknown): Picture | undefined {
 }
 
 /** A member of an event, which holds the picture itself. Whether it is one is seen when it is looked at. */
-export function heldPictureIn(value: unknown): HeldPicture | undefined {
+export function heldPictureIn(value: unknown): LoadedImage | undefined {
   if (value instanceof LongText) return asideOf(value);
   return typeof value === "string" ? { kind: "base64", base64: bareBase64(value) } : undefined;
 }
 
-const asideOf = (text: LongText): HeldPicture => ({
+const asideOf = (text: LongText): LoadedImage => ({
   kind: "aside",
   aside: text.after(prefixOf(text.start)),
 });

@@ -1,5 +1,5 @@
 /** When a rate limit that is used up will have room again, for upstreams that say so without a `retry-after`. */
-import type { WireReply } from "../../adapter.ts";
+import type { UpstreamResponse } from "../../adapter.ts";
 
 /**
  * OpenAI's headers, which many imitate: `x-ratelimit-remaining-requests: 0` and `x-ratelimit-reset-requests: 6m0s`, the
@@ -10,7 +10,7 @@ const longestMs = 60_000;
 
 const limits = ["-requests", "-tokens", "-images", ""];
 
-export function resetMs(headers: WireReply["headers"]): number | undefined {
+export function resetMs(headers: UpstreamResponse["headers"]): number | undefined {
   const waits = limits.flatMap((limit) => {
     const remaining = headers.get(`x-ratelimit-remaining${limit}`);
     if (remaining !== null && Number(remaining) > 0) return [];
@@ -21,7 +21,7 @@ export function resetMs(headers: WireReply["headers"]): number | undefined {
 }
 
 /** Of an answer that says yes: until when there is nothing left. Undefined where there is, or where it is not told. */
-export function spentMs(headers: WireReply["headers"]): number | undefined {
+export function spentMs(headers: UpstreamResponse["headers"]): number | undefined {
   let longest = 0;
   // Every answer that `fetch` brings comes by here, so nothing is made that is not needed.
   for (const limit of limits) {

@@ -1,11 +1,11 @@
 /** An upstream's words, before callers may read them: keys, accounts, addresses and its own model names are taken out. */
-import type { FaultContext } from "../../adapter.ts";
+import type { ErrorContext } from "../../adapter.ts";
 
 /** Shorter ones are words such as `none`, which stand in for a key where none is needed. */
 const shortestSecret = 6;
 const mostCharacters = 2000;
 
-export function redact(words: string, { target, model }: FaultContext): string {
+export function redact(words: string, { target, model }: ErrorContext): string {
   const { apiKey = "", headers, baseUrl } = target.upstream;
   // Cut twice: the first time far behind what is kept, so that no secret is cut in two and not known any more.
   let safe = words.slice(0, 4 * mostCharacters);

@@ -1,6 +1,6 @@
 /** A refusal in an answer whose status says yes: proxies and servers of one's own send them. It means what it says. */
 import { GatewayError } from "../../../lib/gateway-error.ts";
-import type { Adapter, FaultContext, WireReply } from "../../adapter.ts";
+import type { Adapter, ErrorContext, UpstreamResponse } from "../../adapter.ts";
 import { asObject, isCount } from "./members.ts";
 import { redact } from "./redact.ts";
 import { readAgain, readRefusal } from "./refusal.ts";
@@ -10,9 +10,9 @@ import { wordsIn } from "./words.ts";
 /** `error`: why the answer could not be read. Never resolves; rejects with the same where nothing else was said. */
 export async function saidInside(
   error: unknown,
-  reply: WireReply,
+  reply: UpstreamResponse,
   adapter: Adapter,
-  context: FaultContext,
+  context: ErrorContext,
 ): Promise<never> {
   if (!(error instanceof GatewayError) || error.fault !== "upstream_invalid") throw error;
   const body = asObject(await readRefusal(reply));

@@ -2,13 +2,13 @@
 
 import { Pieces } from "../../../lib/chunked-bytes.ts";
 import { parseShallow } from "../../../lib/json-depth.ts";
-import type { WireReply } from "../../adapter.ts";
+import type { UpstreamResponse } from "../../adapter.ts";
 
 /** An error page may be long; its beginning is enough to tell what it is. */
 const maxErrorBytes = 64 * 1024;
 
 /** What the vendor said, as JSON where it is JSON. */
-export async function readRefusal(reply: WireReply): Promise<unknown> {
+export async function readRefusal(reply: UpstreamResponse): Promise<unknown> {
   try {
     return await parseShallow(await reply.text(maxErrorBytes));
   } catch {
@@ -18,10 +18,10 @@ export async function readRefusal(reply: WireReply): Promise<unknown> {
 
 /** The same once more. Also for a refusal inside an answer, with the status that it should have had. */
 export function readAgain(
-  { headers, status: had }: WireReply,
+  { headers, status: had }: UpstreamResponse,
   body: unknown,
   status = had,
-): WireReply {
+): UpstreamResponse {
   const text = JSON.stringify(body) ?? "";
   const bytes = () => Pieces.of(new TextEncoder().encode(text));
   return {

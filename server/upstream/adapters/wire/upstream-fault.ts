@@ -1,7 +1,7 @@
 /** What an OpenAI-shaped upstream says when it fails, read into a fault that keeps its meaning and leaks nothing. */
 import type { FaultName } from "../../../../contract/faults.ts";
 import { GatewayError } from "../../../lib/gateway-error.ts";
-import type { FaultContext, WireReply } from "../../adapter.ts";
+import type { ErrorContext, UpstreamResponse } from "../../adapter.ts";
 import { inputNamed } from "../../rejected-input.ts";
 import { asObject } from "./members.ts";
 import { resetMs } from "./rate-limit-reset.ts";
@@ -28,7 +28,10 @@ interface Said {
   readonly extra: Readonly<Record<string, unknown>>;
 }
 
-export async function readFault(reply: WireReply, context: FaultContext): Promise<GatewayError> {
+export async function readFault(
+  reply: UpstreamResponse,
+  context: ErrorContext,
+): Promise<GatewayError> {
   const { status, headers } = reply;
   const said = readSaid(await readRefusal(reply), context);
   const wait = retryAfterMs(headers) ?? (status === 429 ? resetMs(headers) : undefined);
@@ -42,14 +45,14 @@ export async function readFault(reply: WireReply, context: FaultContext): Promis
  * tell: a 500 of whoever stands before them has others, and the work behind it may have been done.
  */
 const fair: ReadonlySet<string> = new Set(["openai", "azure"]);
-const isFair = ({ target }: FaultContext): boolean => fair.has(target.upstream.kind);
+const isFair = ({ target }: ErrorContext): boolean => fair.has(target.upstream.kind);
 
 /** `how` we know. `headers`: of the answer, where it was one that said no. */
 export function toldFault(
   { status, message, code, retryAfterMs: wait }: Told,
   how: string,
-  context: FaultContext,
-  headers?: WireReply["headers"],
+  context: ErrorContext,
+  headers?: UpstreamResponse["headers"],
 ): GatewayError {
   const said = {
     ...(message !== undefined && { message: redact(message, context) }),
@@ -61,7 +64,7 @@ export function toldFault(
 }
 
 /** An error inside a stream has no status; its type and code tell which one it would have had. */
-export function readStreamFault(body: unknown, context: FaultContext): GatewayError {
+export function readStreamFault(body: unknown, context: ErrorContext): GatewayError {
   const said = readSaid(body, context);
   return toFault(statusOf(said), said, "it said so in its stream");
 }
@@ -207,7 +210,7 @@ function ownWords(fault: FaultName, how: string): string {
   }
 }
 
-function readSaid(answer: unknown, context: FaultContext): Said {
+function readSaid(answer: unknown, context: ErrorContext): Said {
   const body = asObject(answer);
   const error = asObject(body?.error) ?? body;
   const message = wordsIn(answer);
@@ -231,14 +234,17 @@ const textMember = <N extends string>(name: N, value: unknown, safe: (words: str
 const longestWaitMs = 24 * 3600 * 1000;
 
 /** Azure sends milliseconds; others seconds or a date. */
-export function retryAfterMs(headers: WireReply["headers"]): number | undefined {
+export function retryAfterMs(headers: UpstreamResponse["headers"]): number | undefined {
   const wait = waitIn(headers.get("retry-after-ms") || undefined, headers);
   return wait === undefined ? undefined : bounded(wait);
 }
 
 const bounded = (wait: number): number => Math.min(Math.max(0, wait), longestWaitMs);
 
-function waitIn(precise: string | undefined, headers: WireReply["headers"]): number | undefined {
+function waitIn(
+  precise: string | undefined,
+  headers: UpstreamResponse["headers"],
+): number | undefined {
   if (precise !== undefined && Number.isFinite(Number(precise))) return Number(precise);
   const given = headers.get("retry-after");
   if (given === null || given === "") return undefined;

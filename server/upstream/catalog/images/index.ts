@@ -1,5 +1,5 @@
 /** Image models that are known by name. A model that is not here works like any other: it says itself what it cannot do. */
-import { type ImageTraits, openPictures } from "../../image-capabilities.ts";
+import { type ImageCapabilities, unrestrictedImages } from "../../image-capabilities.ts";
 import type { KnownImage } from "./known-image.ts";
 import { laterGpt, openaiPictures } from "./openai.ts";
 
@@ -12,9 +12,12 @@ const named = new Map(
 );
 
 /** What a model of OpenAI's can do, by the name that OpenAI gives it. */
-export function openaiTraitsOf(model: string, operation?: "generations" | "edits"): ImageTraits {
+export function openaiTraitsOf(
+  model: string,
+  operation?: "generations" | "edits",
+): ImageCapabilities {
   const known = named.get(model.toLowerCase());
-  if (!known) return /^(chat)?gpt-?image/i.test(model) ? laterGpt : openPictures;
+  if (!known) return /^(chat)?gpt-?image/i.test(model) ? laterGpt : unrestrictedImages;
   if (operation !== "generations") return { ...known.traits, ...known.editing, verbatim: true };
   // How closely to look at a picture means nothing where there is none.
   const { input_fidelity: _, ...takes } = known.traits.takes;

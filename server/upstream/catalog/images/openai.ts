@@ -2,7 +2,11 @@
  * What OpenAI's image models can do. A request is refused here only on OpenAI's own evidence: its specification, its SDKs,
  * its guides, or the words of its server. What rests on anything else is `contested`, and left to the upstream.
  */
-import { type ImageTraits, openPictures, type SizeRule } from "../../image-capabilities.ts";
+import {
+  type ImageCapabilities,
+  type SizeRule,
+  unrestrictedImages,
+} from "../../image-capabilities.ts";
 import type { KnownImage } from "./known-image.ts";
 
 const tiers = ["low", "medium", "high", "auto"];
@@ -45,7 +49,7 @@ const previews = {
 const { svg: _, ...withoutSvg } = previews;
 const editPreviews = { ...withoutSvg, output_format: ["gif"] } as const;
 
-const gpt: ImageTraits = {
+const gpt: ImageCapabilities = {
   maxImages: 10,
   takes: gptTakes,
   contested: previews,
@@ -87,10 +91,10 @@ const movingTakes = {
 } as const;
 
 /** Of names that are not known yet, but begin like those that are: as OpenAI says it. */
-export const laterGpt: ImageTraits = {
-  ...openPictures,
+export const laterGpt: ImageCapabilities = {
+  ...unrestrictedImages,
   takes: Object.fromEntries(
-    Object.entries(openPictures.takes).filter(
+    Object.entries(unrestrictedImages.takes).filter(
       ([name]) => name !== "response_format" && name !== "style",
     ),
   ),

@@ -1,6 +1,6 @@
 /** What upstreams charge, by kind and model, as they list it. A model that is not here has no known price. */
 import type { Price } from "../../../lib/price.ts";
-import type { Rest, Target } from "../../contract.ts";
+import type { ExtraFields, Target } from "../../contract.ts";
 import { knownEmbedding } from "../index.ts";
 import { falPrices } from "./fal.ts";
 import { flux } from "./flux.ts";
@@ -29,7 +29,7 @@ const inside: ReadonlySet<string> = new Set(["minilm", "local", "sketch", "migan
 export interface Picturing {
   readonly operation: "generations" | "edits";
   /** The caller's fields that only the vendor understands. */
-  readonly rest: Rest;
+  readonly rest: ExtraFields;
 }
 
 /** What a picture costs there, by the vendor's list. */
