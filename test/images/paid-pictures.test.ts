@@ -85,10 +85,13 @@ test("another format than the one that was asked for is put right", async () => 
   expect(response.headers.get("vexel-adapted")).toContain("output_format");
 });
 
-test("a link into the operator's own network is not handed on", async () => {
+test("a link into the operator's own network becomes a link of the gateway's own", async () => {
   gives({ data: [{ url: `${origin}/good.png` }], size: "1536x1024" });
   const { data, size } = await read(await ask({ model: "d2" }));
-  expect(data).toEqual([{ b64_json: picture }]);
+  const [{ url = "" } = {}] = data as { url?: string }[];
+  expect(url).toStartWith(gateway.url);
+  const image = await (await fetch(url)).arrayBuffer();
+  expect(Buffer.from(image).toString("base64")).toBe(picture);
   expect(size).toBe("16x16");
 });
 

@@ -175,13 +175,13 @@ describe("a field that the drawing program does not know", () => {
   });
 
   test("is one of thousands: the header names as many as fit and counts the others", async () => {
-    const many = Object.fromEntries(Array.from({ length: 9000 }, (_, at) => [`field-${at}`, at]));
+    const many = Object.fromEntries(Array.from({ length: 4000 }, (_, at) => [`field-${at}`, at]));
     const { response } = await sketch(many);
     expect(response.status).toBe(200);
     const header = response.headers.get("vexel-dropped") ?? "";
     expect(header.length).toBeLessThan(1100);
     const [, named = "", more] = /^(field-0, .*), \.\.\. and (\d+) more$/.exec(header) ?? [];
-    expect(named.split(", ").length + Number(more)).toBe(9000);
+    expect(named.split(", ").length + Number(more)).toBe(4000);
   });
 
   test("has a name that no header has room for: the header counts it", async () => {
