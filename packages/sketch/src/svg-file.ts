@@ -59,44 +59,45 @@ const stylesheets: Partial<Record<Style, string>> = {
 
 export function svgFile(spec: ImageSpec): string {
   const { brief, width, height, options, isolated } = spec;
-  const drawing = sceneFor(spec, 0);
+  const scene = sceneFor(spec, 0);
   const [style] = brief.styles;
-  const css = style === undefined ? undefined : stylesheets[style];
-  const filter = `${style === undefined ? "" : (filters[style] ?? "")}${options.saturation === 1 ? "" : saturation(options.saturation)}`;
-  const each = style === "papercut";
-  const wrap = (layer: Layer): string =>
-    group(
-      {
-        ...(layer.atmospheric === true && css !== undefined && { class: "air" }),
-        ...(each && layer.atmospheric !== true && { filter: "url(#look)" }),
-      },
-      layer.svg,
-    );
-  const body = drawing.layers.map(wrap).join("");
-  const paper =
-    css !== undefined && style !== "comic" && !isolated
-      ? el("rect", { width: "100%", height: "100%" })
-      : "";
-  const look =
-    filter === ""
-      ? ""
-      : el(
-          "defs",
-          {},
-          el(
-            "filter",
-            {
-              id: "look",
-              "color-interpolation-filters": "sRGB",
-              x: "-5%",
-              y: "-5%",
-              width: "110%",
-              height: "110%",
-            },
-            filter,
-          ),
-        );
-  const whole = filter !== "" && !each ? group({ filter: "url(#look)" }, body) : body;
-  const head = (css === undefined ? "" : el("style", {}, css)) + look + paper;
-  return `<?xml version="1.0" encoding="UTF-8"?>\n${sceneToSvg(drawing, width, height, [{ name: "all", svg: whole }], head)}\n`;
+  const stylesheet = style && stylesheets[style];
+  const filter =
+    ((style && filters[style]) ?? "") +
+    (options.saturation === 1 ? "" : saturation(options.saturation));
+  // Each sheet of paper has its own shadow, so the filter of papercut applies to every layer.
+  const filtersLayers = style === "papercut";
+  const layers = scene.layers.map((layer) => wrapLayer(layer, stylesheet, filtersLayers)).join("");
+  const isFiltered = filter !== "" && !filtersLayers;
+  const body = isFiltered ? group({ filter: "url(#look)" }, layers) : layers;
+  const hasPaper = stylesheet !== undefined && style !== "comic" && !isolated;
+  const head = [
+    stylesheet === undefined ? "" : el("style", {}, stylesheet),
+    filter === "" ? "" : filterDefinition(filter),
+    hasPaper ? el("rect", { width: "100%", height: "100%" }) : "",
+  ].join("");
+  const svg = sceneToSvg(scene, width, height, [{ name: "all", svg: body }], head);
+  return `<?xml version="1.0" encoding="UTF-8"?>\n${svg}\n`;
+}
+
+/** Stylesheets hide atmospheric layers by the class `air`: outlines of light and haze would be wrong. */
+function wrapLayer(layer: Layer, stylesheet: string | undefined, filtered: boolean): string {
+  const atmospheric = layer.atmospheric === true;
+  return group(
+    {
+      ...(atmospheric && stylesheet !== undefined && { class: "air" }),
+      ...(filtered && !atmospheric && { filter: "url(#look)" }),
+    },
+    layer.svg,
+  );
+}
+
+/** The region is larger than the image, so that displaced and shadowed edges are not cut off. */
+function filterDefinition(filter: string): string {
+  const region = { x: "-5%", y: "-5%", width: "110%", height: "110%" };
+  return el(
+    "defs",
+    {},
+    el("filter", { id: "look", "color-interpolation-filters": "sRGB", ...region }, filter),
+  );
 }

@@ -140,15 +140,16 @@ const openings: Record<Operation, string> = {
 };
 
 export function describe(brief: Brief, operation: Operation = "drew"): string {
-  const style = brief.styles.map((name) => displayName(styleWords[name]));
-  const tail = style.length > 0 ? `, ${style.join(" and ")}` : "";
+  const styles = brief.styles.map((name) => displayName(styleWords[name]));
+  const tail = styles.length > 0 ? `, ${styles.join(" and ")}` : "";
   const colors = brief.overallColors.map((color) => color.name);
   if (operation === "masked" && brief.remove) {
     return "vexel-sketch filled the masked area from its surroundings.";
   }
   if (operation === "restyled" && isAbstract(brief)) {
     const tones = colors.length > 0 ? `in tones of ${joinWithAnd(colors)}` : "";
-    return `${openings[operation]} ${[tones, ...style].filter(Boolean).join(", ") || "a touch of color"}.`;
+    const changes = [tones, ...styles].filter(Boolean).join(", ") || "a touch of color";
+    return `${openings[operation]} ${changes}.`;
   }
   if (isAbstract(brief)) {
     const source = colors.length > 0 ? `in ${joinWithAnd(colors)}` : "from the words of the prompt";
@@ -166,7 +167,8 @@ export function describe(brief: Brief, operation: Operation = "drew"): string {
     colors.length > 0 ? `in tones of ${joinWithAnd(colors)}` : "",
   ];
   const text = parts.filter(Boolean).join(" ");
-  return `${openings[operation]} ${text === "" ? style.join(" and ") : `${text}${tail}`}.`;
+  const sentence = text === "" ? styles.join(" and ") : text + tail;
+  return `${openings[operation]} ${sentence}.`;
 }
 
 const enclosing: ReadonlySet<SubjectName> = new Set(["car", "bus", "balloon", "rowboat"]);

@@ -23,6 +23,11 @@ interface Placed extends Spot {
   readonly depth?: number;
 }
 
+interface Group {
+  readonly mention: Mention;
+  readonly rider?: Mention | undefined;
+}
+
 /** With `filling`, the subjects are moved and scaled together to fill the frame, because nothing else is in it. */
 export function placeSubjects(
   stage: Stage,
@@ -30,43 +35,19 @@ export function placeSubjects(
   ground: Ground,
   filling = false,
 ): Layer[] {
-  const carried = new Map<number, Mention>();
-  for (const mention of brief.subjects)
-    if (mention.on !== undefined) carried.set(mention.on, mention);
-  const mentions = brief.subjects
-    .map((mention, i) => ({ mention, rider: carried.get(i) }))
-    .filter(({ mention }) => mention.on === undefined && mention.heldBy === undefined);
-  const flyers = mentions.filter(({ mention }) => flies(mention, ground));
-  const walkers = mentions.filter(({ mention }) => !flies(mention, ground));
+  const groups = groupsOf(brief);
+  const flying = groups.filter(({ mention }) => flies(mention, ground));
+  const standing = groups.filter(({ mention }) => !flies(mention, ground));
   const random = stage.random.fork("placement");
-  const placed: Placed[] = [];
-  const spread = (list: typeof mentions, spots: (slot: Slot, mention: Mention) => Spot[]): void => {
-    const weights = list.map(({ mention }) =>
-      Math.max(0.7, Math.sqrt(mention.count) * subjectOf(mention.name).aspect ** 0.5),
-    );
-    const total = weights.reduce((sum, weight) => sum + weight, 0);
-    let from = 0;
-    list.forEach(({ mention, rider }, i) => {
-      const width = ((weights[i] ?? 1) / total) * stage.width;
-      const slot: Slot = {
-        from,
-        width,
-        alone: list.length === 1,
-        crowd: mentions.length,
-        close: brief.close,
-      };
-      spots(slot, mention).forEach((spot, index) => {
-        placed.push({ ...spot, mention, index, ...(rider !== undefined && { rider }) });
-      });
-      from += width;
-    });
-  };
-  spread(walkers, (slot, mention) =>
-    standingSpots(stage, random.fork(mention.name), slot, mention, ground),
-  );
-  spread(flyers, (slot, mention) =>
-    flyingSpots(stage, random.fork(mention.name), slot, mention, walkers.length > 0, ground),
-  );
+  const slotOptions = { crowd: groups.length, close: brief.close };
+  const placed: Placed[] = [
+    ...spread(stage, standing, slotOptions, (slot, mention) =>
+      standingSpots(stage, random.fork(mention.name), slot, mention, ground),
+    ),
+    ...spread(stage, flying, slotOptions, (slot, mention) =>
+      flyingSpots(stage, random.fork(mention.name), slot, mention, standing.length > 0, ground),
+    ),
+  ];
   for (const mention of brief.subjects) {
     const holder = placed.find((one) => one.mention === brief.subjects[mention.heldBy ?? -1]);
     if (holder !== undefined) placed.push(heldSpot(mention, holder));
@@ -79,6 +60,40 @@ export function placeSubjects(
     }),
   );
   return filling ? scaleToFill(stage, placed, layers) : layers;
+}
+
+/** The mentions that need a place of their own. Riders and held objects are placed with their mount or holder. */
+function groupsOf({ subjects }: Brief): Group[] {
+  const riders = new Map<number, Mention>();
+  for (const mention of subjects) if (mention.on !== undefined) riders.set(mention.on, mention);
+  return subjects
+    .map((mention, i) => ({ mention, rider: riders.get(i) }))
+    .filter(({ mention }) => mention.on === undefined && mention.heldBy === undefined);
+}
+
+/** Divides the width among groups, by the number and the aspect ratio of their subjects. */
+function spread(
+  stage: Stage,
+  groups: readonly Group[],
+  options: Pick<Slot, "crowd" | "close">,
+  spotsIn: (slot: Slot, mention: Mention) => Spot[],
+): Placed[] {
+  const weights = groups.map(({ mention }) =>
+    Math.max(0.7, Math.sqrt(mention.count) * subjectOf(mention.name).aspect ** 0.5),
+  );
+  const total = weights.reduce((sum, weight) => sum + weight, 0);
+  let from = 0;
+  return groups.flatMap(({ mention, rider }, i) => {
+    const width = ((weights[i] ?? 1) / total) * stage.width;
+    const slot: Slot = { from, width, alone: groups.length === 1, ...options };
+    from += width;
+    return spotsIn(slot, mention).map((spot, index) => ({
+      ...spot,
+      mention,
+      index,
+      ...(rider !== undefined && { rider }),
+    }));
+  });
 }
 
 function scaleToFill(stage: Stage, placed: readonly Placed[], layers: readonly Layer[]): Layer[] {

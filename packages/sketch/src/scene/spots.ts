@@ -15,11 +15,15 @@ export interface Spot {
   readonly tall: number;
 }
 
+/** The part of the width that the subjects of one mention get. */
 export interface Slot {
   readonly from: number;
   readonly width: number;
+  /** No other mention stands, or flies, beside it. */
   readonly alone: boolean;
+  /** The number of mentions in the scene. */
   readonly crowd: number;
+  /** A close view. */
   readonly close: boolean;
 }
 
@@ -51,11 +55,12 @@ export const flies = (mention: Mention, ground: Ground): boolean => {
 function boundedHeight(
   stage: Stage,
   subject: Subject,
-  tall: number,
-  room: number,
-  width: number,
+  height: number,
+  maxHeight: number,
+  maxWidth: number,
 ): number {
-  return Math.min(tall, room, width / subject.aspect, (stage.width * 0.94) / subject.aspect);
+  const frameWidth = stage.width * 0.94;
+  return Math.min(height, maxHeight, maxWidth / subject.aspect, frameWidth / subject.aspect);
 }
 
 export function standingSpots(
