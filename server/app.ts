@@ -12,7 +12,7 @@ import { requestLine } from "./observe/request-line.ts";
 import { createServe } from "./pipeline/serve.ts";
 import { createDeadlines } from "./request/deadline.ts";
 import { showTargets } from "./routing/show-target.ts";
-import type { Roster } from "./routing/target-registry.ts";
+import type { TargetRegistry } from "./routing/target-registry.ts";
 import type { Settings } from "./settings.ts";
 import { adapters } from "./upstream/adapters/index.ts";
 import { createUpstreamClient } from "./upstream/client.ts";
@@ -53,7 +53,7 @@ export interface Gateway {
   /** Where changes are told that people wait for. */
   readonly events: Pick<EventPath, "emit" | "keys">;
   /** What is known of the targets. */
-  readonly roster: Roster;
+  readonly roster: TargetRegistry;
   /** From now on /readyz says no. */
   beginDrain(): void;
   /** Calls that are worked on, and answers that are still leaving. */
@@ -92,7 +92,7 @@ export function build({ settings, snapshot, engines, log, ...hurry }: BuildOptio
     },
   });
   const roster = createTargetRoster({ snapshot, log, emit: events.emit, ...world });
-  const onSpent = roster.spent.bind(roster);
+  const onSpent = roster.reportExhausted.bind(roster);
   const reach = createUpstreamClient({
     adapters,
     engines,

@@ -110,7 +110,7 @@ export function startGateway({
     },
     rows: () => readLedger(folder.path),
     post: (path, body, headers = {}) => post(`${gateway.url}${path}`, body, headers),
-    forgetTargets: () => gateway.roster.forget(),
+    forgetTargets: () => gateway.roster.clear(),
     inHand: () => gateway.inHand(),
     close: async () => {
       await gateway.close();

@@ -6,7 +6,7 @@
 import { toFault } from "../request/error-response.ts";
 import type { Lost, Missing } from "../request/missing.ts";
 import type { Call, Send, Stage } from "../request/stage.ts";
-import { isUnsent, mayHaveCost, mayTryElsewhere } from "../routing/retry-policy.ts";
+import { isUnsent, mayFailOver, mayHaveBeenBilled } from "../routing/retry-policy.ts";
 import type { GenerationQuery, ImageEvent, ImageResponse } from "../upstream/contract.ts";
 import { SetAside } from "./completed-part.ts";
 import { eventsOf, picturesIn } from "./fan-out.ts";
@@ -69,7 +69,7 @@ function restOf<Q extends GenerationQuery>(
   const hopeless: Lost[] = [];
   const open: Lost[] = [];
   for (const lost of missing.lost) {
-    (mayTryElsewhere(lost.error, call) ? open : hopeless).push(lost);
+    (mayFailOver(lost.error, call) ? open : hopeless).push(lost);
   }
   // What was sent is a second question, and takes one of the model's tries.
   const after = open.find(({ error }) => !isUnsent(error)) ?? open[0];
@@ -86,7 +86,7 @@ function restOf<Q extends GenerationQuery>(
   return {
     call: { ...call, query: more, order: { asked, pictures: 0, failure } },
     count,
-    doubtful: countOf(open.filter(({ error }) => mayHaveCost(error))),
+    doubtful: countOf(open.filter(({ error }) => mayHaveBeenBilled(error))),
     hopeless,
   };
 }

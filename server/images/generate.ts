@@ -3,7 +3,7 @@ import type { Scratch } from "../lib/request-temp.ts";
 import type { Signal } from "../lib/signal.ts";
 import type { Usage } from "../request/operation.ts";
 import type { Call, Stage } from "../request/stage.ts";
-import { mayTryElsewhere } from "../routing/retry-policy.ts";
+import { mayFailOver } from "../routing/retry-policy.ts";
 import { nameOf } from "../routing/routing-steps.ts";
 import type {
   BufferedImageResponse,
@@ -132,7 +132,7 @@ export const draw = <Q extends Drawing>(tools: PictureTools): Stage<Q, ImageResp
         },
         inEvents: call.query.stream,
         onMissing: (lost) => shortage.add(lost),
-        isFinal: (error) => !mayTryElsewhere(error, call),
+        isFinal: (error) => !mayFailOver(error, call),
         onUncounted: mayAskForMore ? onUncounted : undefined,
       },
     ).catch((error: unknown) => {

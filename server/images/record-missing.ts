@@ -3,7 +3,7 @@ import type { Signal } from "../lib/signal.ts";
 import { toFault } from "../request/error-response.ts";
 import type { Lost } from "../request/missing.ts";
 import type { Trip } from "../request/request-record.ts";
-import { faultOf } from "../routing/retry-policy.ts";
+import { errorCodeOf } from "../routing/retry-policy.ts";
 import { nameOf } from "../routing/routing-steps.ts";
 import type { ImageEvent, Target } from "../upstream/contract.ts";
 import { mayHaveBeenPaid } from "../upstream/may-have-been-billed.ts";
@@ -45,7 +45,7 @@ export class Shortage {
     const { trip, asked, signal } = this.#drawn;
     const words = wordsOf(this.#calls, asked);
     if (words.length > 1) this.#step(words);
-    this.#step([faultOf(error)]);
+    this.#step([errorCodeOf(error)]);
     // The whole of it is in doubt then, and not only some.
     if (isUnsure(error, signal)) {
       trip.unanswered -= countOf(this.#calls.filter(({ unsure }) => unsure));

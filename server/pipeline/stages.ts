@@ -14,13 +14,13 @@ import { GatewayError } from "../lib/gateway-error.ts";
 import { type KeepWithinOptions, keepWithin } from "../limits/target-limits.ts";
 import type { Route } from "../request/caller.ts";
 import { type Answering, type Call, first, type Send, through } from "../request/stage.ts";
-import { picturePrice, vectorPrice } from "../routing/expected-price.ts";
-import { sizeOf } from "../routing/request-size.ts";
-import { schedule } from "../routing/route-request.ts";
-import { note } from "../routing/routing-steps.ts";
-import { targetLine, targetRoom } from "../routing/target-capacity.ts";
-import type { Roster } from "../routing/target-registry.ts";
-import { untilEnd } from "../routing/until-end.ts";
+import { embeddingPrice, imagePrice } from "../routing/expected-price.ts";
+import { sizeClassOf } from "../routing/request-size.ts";
+import { routeRequest } from "../routing/route-request.ts";
+import { addStep } from "../routing/routing-steps.ts";
+import { targetCapacity, targetQueue } from "../routing/target-capacity.ts";
+import type { TargetRegistry } from "../routing/target-registry.ts";
+import { watchStreamEnd } from "../routing/until-end.ts";
 import type { UpstreamClient } from "../upstream/client.ts";
 import type {
   EditQuery,
@@ -42,7 +42,7 @@ export interface EmbeddingStages extends CheckOptions {
   readonly traits: TraitsOf;
   readonly memory: RememberOptions;
   readonly batch: Omit<BatchOptions, "traits">;
-  readonly roster: Roster;
+  readonly roster: TargetRegistry;
   readonly limits: KeepWithinOptions;
   /** Not to be asked, whatever it could do. */
   readonly barred: (route: Route, target: Target) => boolean;
@@ -56,7 +56,7 @@ export const embeddingsStack = (
     traits,
     memory,
     batch: together,
-    roster,
+    roster: registry,
     limits,
     barred,
     strayed,
@@ -65,15 +65,22 @@ export const embeddingsStack = (
 ): Answering<EmbeddingsQuery, EmbeddingsResponse> => {
   const learned = learn(traits);
   const canDo = ableTo(learned.traits);
-  const able = (call: Call<EmbeddingsQuery>, target: Target): boolean =>
+  const canServe = (call: Call<EmbeddingsQuery>, target: Target): boolean =>
     !barred(call.route, target) && canDo(call, target);
-  const room = targetRoom(limits.admission, limits.clock, "embedding");
-  const line = targetLine(limits.admission);
+  const capacity = targetCapacity(limits.admission, limits.clock, "embedding");
+  const queue = targetQueue(limits.admission);
   const unknown = through(
     [
       knownOnly,
       split({ traits }),
-      schedule({ roster, able, sizeOf, priceOf: vectorPrice, room, line }),
+      routeRequest({
+        registry,
+        canServe,
+        sizeClassOf: sizeClassOf,
+        priceOf: embeddingPrice,
+        capacity,
+        queue,
+      }),
       batch({ ...together, traits }),
       checkEmbeddings({ onDisbelieved, strayed }),
       fit(learned),
@@ -96,33 +103,33 @@ export interface ImageStages extends CheckOptions {
   readonly moderation: UpstreamClient["moderation"];
   /** By a question that costs nothing. */
   readonly isThere: (target: Target) => Promise<boolean>;
-  readonly roster: Roster;
+  readonly roster: TargetRegistry;
   readonly limits: KeepWithinOptions;
 }
 
 export const imageStacks = (
   reach: Pick<UpstreamClient, "generations" | "edits">,
-  { tools, moderation, isThere, roster, limits, onDisbelieved }: ImageStages,
+  { tools, moderation, isThere: checkHealth, roster: registry, limits, onDisbelieved }: ImageStages,
 ): Pick<Stacks, "generations" | "edits"> => {
   const objects = objection(tools.traits);
-  const room = targetRoom(limits.admission, limits.clock, "image");
-  const line = targetLine(limits.admission);
+  const capacity = targetCapacity(limits.admission, limits.clock, "image");
+  const queue = targetQueue(limits.admission);
   const expectSomebody = <Q extends GenerationQuery>(call: Call<Q>): void =>
-    roster.expectSomebody(call.route, room, (target) => objects(call, target) === undefined);
+    registry.assertAvailable(call.route, capacity, (target) => objects(call, target) === undefined);
   const stages = <Q extends GenerationQuery>() => [
     countImages<Q>(),
     preflight<Q>({ objects, checkEdit: tools.checkEdit }),
     moderate<Q>({ ask: moderation, limits, expectSomebody }),
     asAsked<Q>(),
     complete<Q>(),
-    schedule<Q, ImageResponse>({
-      roster,
-      able: (call, target) => isAble(objects, call, target),
-      priceOf: picturePrice,
-      room,
-      line,
-      untilEnd,
-      isThere,
+    routeRequest<Q, ImageResponse>({
+      registry,
+      canServe: (call, target) => isAble(objects, call, target),
+      priceOf: imagePrice,
+      capacity,
+      queue,
+      watchEnd: watchStreamEnd,
+      checkHealth,
     }),
     draw<Q>(tools),
     checkImages<Q>({ onDisbelieved }),
@@ -145,7 +152,7 @@ function isAble<Q extends GenerationQuery>(
   target: Target,
 ): boolean {
   const why = objects(call, target);
-  if (why instanceof GatewayError) note(call.trip, target, `cannot, ${why.fault}`);
+  if (why instanceof GatewayError) addStep(call.trip, target, `cannot, ${why.fault}`);
   return why === undefined;
 }
 

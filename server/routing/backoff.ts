@@ -2,7 +2,7 @@
 import type { Signal } from "../lib/signal.ts";
 import type { Timers } from "../lib/timers.ts";
 
-export function waited(ms: number, signal: Signal, timers: Timers): Promise<void> {
+export function backoff(ms: number, signal: Signal, timers: Timers): Promise<void> {
   if (signal.aborted) return Promise.reject(signal.reason);
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const leave = (): void => {

@@ -7,11 +7,11 @@ import { listedPicturePrice } from "../upstream/catalog/prices/index.ts";
 import type { GenerationQuery, Target } from "../upstream/contract.ts";
 
 /** The same texts everywhere, so what a token costs is enough. */
-export const vectorPrice = (_: unknown, target: Target): number | undefined =>
+export const embeddingPrice = (_: unknown, target: Target): number | undefined =>
   priceOf(target) ?? undefined;
 
 /** Where tokens are charged for, nobody knows beforehand how many there will be. */
-export function picturePrice(
+export function imagePrice(
   { query, operation }: Call<GenerationQuery>,
   target: Target,
 ): number | undefined {

@@ -5,7 +5,7 @@ const kept = 128;
 const enough = 20;
 
 /** The last so many times. Sorted anew only now and then: what is usual does not change from call to call. */
-export class Recent {
+export class LatencyWindow {
   readonly #times = new Float64Array(kept);
   #count = 0;
   #p95: number | undefined;
@@ -39,7 +39,7 @@ export class Recent {
 }
 
 /** Every call earns a share of an extra one; what is not spent adds up to a few and no more. */
-export class Budget {
+export class HedgeBudget {
   readonly #share: number;
   readonly #most: number;
   #saved = 0;

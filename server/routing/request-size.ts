@@ -5,7 +5,7 @@ import type { EmbeddingsQuery } from "../upstream/contract.ts";
 const bounds = [8192, 65_536, 524_288] as const;
 const [, , largest] = bounds;
 
-export function sizeOf({ input }: EmbeddingsQuery): number {
+export function sizeClassOf({ input }: EmbeddingsQuery): number {
   const [list, each] = input.kind === "text" ? [input.texts, 1] : [input.tokens, 4];
   let sum = 0;
   for (const { length } of list) {

@@ -10,25 +10,25 @@ const seconds = 10;
 const reserve = reservePerSecond * seconds;
 
 /** So many at once pass without delay; a crowd is spread out. */
-const crowd = 4;
-const crowdMs = 100;
+const burst = 4;
+const burstMs = 100;
 
 export class RetryBudget {
   readonly #earned = new Uint32Array(seconds);
   readonly #spent = new Uint32Array(seconds);
   /** Calls that were made since, without anybody looking at a clock for them. */
-  unseen = 0;
+  uncounted = 0;
   #second = 0;
   #earnedSum = 0;
   #spentSum = 0;
-  #crowdSince = 0;
-  #crowd = 0;
+  #burstSince = 0;
+  #burst = 0;
 
   /** A call was made. */
   earn(now: number): void {
-    this.#turn(now);
-    const calls = 1 + this.unseen;
-    this.unseen = 0;
+    this.#advance(now);
+    const calls = 1 + this.uncounted;
+    this.uncounted = 0;
     const at = this.#second % seconds;
     this.#earned[at] = (this.#earned[at] as number) + calls;
     this.#earnedSum += calls;
@@ -37,18 +37,18 @@ export class RetryBudget {
   /** Undefined: it may not be asked again. Else the milliseconds to wait before it is, which are none unless many do. */
   take(now: number, random: () => number): number | undefined {
     if (!this.spend(now)) return undefined;
-    const since = now - this.#crowdSince;
-    if (since < 0 || since >= crowdMs) {
-      this.#crowdSince = now;
-      this.#crowd = 0;
+    const since = now - this.#burstSince;
+    if (since < 0 || since >= burstMs) {
+      this.#burstSince = now;
+      this.#burst = 0;
     }
-    this.#crowd++;
-    return this.#crowd <= crowd ? 0 : random() * crowdMs;
+    this.#burst++;
+    return this.#burst <= burst ? 0 : random() * burstMs;
   }
 
   /** For a second question that is asked beside the first, and waits for nothing. */
   spend(now: number): boolean {
-    this.#turn(now);
+    this.#advance(now);
     if (this.#spentSum + 1 > reserve + this.#earnedSum * share) return false;
     const at = this.#second % seconds;
     this.#spent[at] = (this.#spent[at] as number) + 1;
@@ -56,7 +56,7 @@ export class RetryBudget {
     return true;
   }
 
-  #turn(now: number): void {
+  #advance(now: number): void {
     const second = Math.max(0, Math.floor(now / 1000));
     if (second === this.#second) return;
     const passed = second - this.#second;

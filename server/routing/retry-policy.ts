@@ -4,29 +4,32 @@ import type { Call } from "../request/stage.ts";
 import { mayBePaid } from "../upstream/may-have-been-billed.ts";
 
 /** So often a call is asked again of targets that it has asked already. */
-const mostRepeats = 2;
+const maxRepeats = 2;
 /** The first pause, twice as long before the second. By chance, so that those who failed together do not come back together. */
 const [shortestMs, longestMs] = [50, 250];
 /** Who wants to be left alone for longer is: callers can wait by themselves. */
-const longestToldMs = 500;
+const maxRetryAfterMs = 500;
 
 /** A picture that may have been paid for is not ordered a second time, unless the model says so. */
-export function mayTryElsewhere<Q>(error: unknown, { operation, route }: Call<Q>): boolean {
+export function mayFailOver<Q>(error: unknown, { operation, route }: Call<Q>): boolean {
   if (!(error instanceof GatewayError)) return false;
   // What one account may not use, or one place does not have, another may; and nothing was made for it.
-  if (ownRefusals.has(error.fault)) return true;
+  if (targetSpecificErrors.has(error.fault)) return true;
   if (error.row.retry !== "elsewhere") return false;
-  return operation === "embeddings" || route.retryPaid === true || !mayHaveCost(error);
+  return operation === "embeddings" || route.retryPaid === true || !mayHaveBeenBilled(error);
 }
 
-const ownRefusals: ReadonlySet<string> = new Set(["model_not_found", "upstream_forbidden"]);
+const targetSpecificErrors: ReadonlySet<string> = new Set([
+  "model_not_found",
+  "upstream_forbidden",
+]);
 
 /**
  * The upstream may have done the work, and may send a bill. Where it says itself that it failed, and charges for what it
  * delivers, the next target is asked: whoever wrote the targets down wants that. Callers are still told to decide for
  * themselves.
  */
-export const mayHaveCost = (error: unknown): boolean =>
+export const mayHaveBeenBilled = (error: unknown): boolean =>
   error instanceof GatewayError &&
   mayBePaid(error) &&
   (error.details.paid === true || !error.details.uncharged);
@@ -35,13 +38,13 @@ export const mayHaveCost = (error: unknown): boolean =>
  * Milliseconds until those that failed may be asked the same again. Undefined: they would only say the same again, or it
  * was enough. `repeats`: how often that was done for this call.
  */
-export function pauseMs<Q>(
+export function retryDelayMs<Q>(
   error: unknown,
   { operation, route }: Call<Q>,
   repeats: number,
   random: () => number,
 ): number | undefined {
-  if (!(error instanceof GatewayError) || repeats >= mostRepeats) return undefined;
+  if (!(error instanceof GatewayError) || repeats >= maxRepeats) return undefined;
   // One place may have a picture of that order already, whatever it says.
   if (operation !== "embeddings" && !route.retryPaid && mayBePaid(error)) return undefined;
   const { row, details } = error;
@@ -53,11 +56,11 @@ export function pauseMs<Q>(
     if (row.status === 429) return undefined;
     return (shortestMs + (longestMs - shortestMs) * chance) * 2 ** repeats;
   }
-  return told > longestToldMs ? undefined : told + shortestMs + (longestMs - shortestMs) * chance;
+  return told > maxRetryAfterMs ? undefined : told + shortestMs + (longestMs - shortestMs) * chance;
 }
 
 export const isUnsent = (error: unknown): boolean =>
   error instanceof GatewayError && error.details.unsent === true;
 
-export const faultOf = (error: unknown): string =>
+export const errorCodeOf = (error: unknown): string =>
   error instanceof GatewayError ? error.fault : "defect";

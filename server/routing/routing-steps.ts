@@ -2,47 +2,47 @@
 
 import type { Trip } from "../request/request-record.ts";
 import type { Target } from "../upstream/contract.ts";
-import type { Seat } from "./policies/policy.ts";
-import { type Choosing, hasRoom, isBusy } from "./select-target.ts";
+import type { Candidate } from "./policies/policy.ts";
+import { hasCapacity, isBusy, type Selection } from "./select-target.ts";
 
 /** A call that travels in hundreds of parts has the same to say of each. */
-const most = 24;
+const maxSteps = 24;
 
 /** Which door it was. */
 export const nameOf = ({ upstream, model, surface }: Target): string =>
   `${upstream.id}/${model}${surface ? ` (${surface})` : ""}`;
 
-export function note(trip: Trip, target: Target, words: string): void {
+export function addStep(trip: Trip, target: Target, words: string): void {
   const step = `${nameOf(target)}: ${words}`;
   const { steps } = trip;
-  if (steps && (steps.length >= most || steps.includes(step))) return;
+  if (steps && (steps.length >= maxSteps || steps.includes(step))) return;
   trip.step(step);
 }
 
 /** Those that would have been asked as soon as the one that is, and are not. */
-export function notePassedOver(
+export function addSkippedSteps(
   trip: Trip,
-  choosing: Choosing,
-  asked: Seat | undefined,
+  selection: Selection,
+  asked: Candidate | undefined,
   now: number,
 ): void {
-  const { seats } = choosing;
-  for (const seat of seats) {
-    if (seat === asked || (asked && seat.tier > asked.tier)) continue;
-    const why = whyNot(seat, choosing, asked, now);
-    if (why !== undefined) note(trip, seat.target, why);
+  const { candidates } = selection;
+  for (const candidate of candidates) {
+    if (candidate === asked || (asked && candidate.tier > asked.tier)) continue;
+    const why = skipReason(candidate, selection, asked, now);
+    if (why !== undefined) addStep(trip, candidate.target, why);
   }
 }
 
-function whyNot(
-  { health, target, tier }: Seat,
-  { seats, room }: Choosing,
-  asked: Seat | undefined,
+function skipReason(
+  { health, target, tier }: Candidate,
+  { candidates, capacity }: Selection,
+  asked: Candidate | undefined,
   now: number,
 ): string | undefined {
-  if (health.standing(now, seats.length === 1) !== "in") return `out, ${health.why}`;
-  if (!hasRoom(room, target)) return "out, at its limits";
-  if (!health.concurrency.hasRoom() || isBusy(room, target)) return "busy";
+  if (health.standing(now, candidates.length === 1) !== "in") return `out, ${health.why}`;
+  if (!hasCapacity(capacity, target)) return "out, at its limits";
+  if (!health.concurrency.hasRoom() || isBusy(capacity, target)) return "busy";
   // Of its own tier it may be that chance would have it so.
   return asked && tier < asked.tier ? "spared, it has just come back" : undefined;
 }

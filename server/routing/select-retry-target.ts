@@ -4,39 +4,46 @@
  */
 
 import type { TargetHealth } from "./health/target-health.ts";
-import type { Question, Seat } from "./policies/policy.ts";
-import { type Choosing, choose, hasRoom, isBusy } from "./select-target.ts";
+import type { Candidate, SelectionContext } from "./policies/policy.ts";
+import { hasCapacity, isBusy, type Selection, selectTarget } from "./select-target.ts";
 
 /** Those who wait should be served within five seconds of its return, with a second to spare. */
-const soonMs = 4000;
+const maxExtraDelayMs = 4000;
 
-export interface Again {
-  readonly choosing: Choosing;
-  readonly question: Question;
+export interface RetrySelection {
+  readonly selection: Selection;
+  readonly context: SelectionContext;
   readonly peers: readonly TargetHealth[];
   /** When this call last asked whom, of those that it need not ask anew at once. */
-  readonly askedAt: Map<Seat, number>;
+  readonly attemptedAt: Map<Candidate, number>;
 }
 
 /** Undefined: nobody, for now. */
-export function chooseAgain({ choosing, question, peers, askedAt }: Again): Seat | undefined {
-  const { seats, policy, room } = choosing;
-  const isDue = (seat: Seat): boolean => {
-    const at = askedAt.get(seat);
+export function selectRetryTarget({
+  selection,
+  context,
+  peers,
+  attemptedAt,
+}: RetrySelection): Candidate | undefined {
+  const { candidates, policy, capacity } = selection;
+  const isDue = (candidate: Candidate): boolean => {
+    const at = attemptedAt.get(candidate);
     if (at === undefined) return true;
-    const silentMs = question.now - at;
+    const silentMs = context.now - at;
     // A clock that jumped back must not make the wait any longer than it would be from now.
-    if (silentMs < 0) askedAt.set(seat, question.now);
-    return silentMs >= pauseMs(seat.health, at, question.size, peers);
+    if (silentMs < 0) attemptedAt.set(candidate, context.now);
+    return silentMs >= repeatDelayMs(candidate.health, at, context.sizeClass, peers);
   };
-  const tried = seats.filter((seat) => !isDue(seat));
-  if (tried.length === seats.length) return undefined;
-  const seat = choose({ seats, policy, room, tried }, question);
-  return seat && hasRoom(room, seat.target) && !isBusy(room, seat.target) ? seat : undefined;
+  const tried = candidates.filter((candidate) => !isDue(candidate));
+  if (tried.length === candidates.length) return undefined;
+  const candidate = selectTarget({ candidates, policy, capacity, tried }, context);
+  return candidate && hasCapacity(capacity, candidate.target) && !isBusy(capacity, candidate.target)
+    ? candidate
+    : undefined;
 }
 
-/** How long after one question the same target is asked it again. Sooner where it has answered others meanwhile. */
-function pauseMs(
+/** How long after one context the same target is asked it again. Sooner where it has answered others meanwhile. */
+function repeatDelayMs(
   health: TargetHealth,
   at: number,
   size: number,
@@ -45,5 +52,5 @@ function pauseMs(
   const patience = health.pace.patienceMs(size, peers);
   return health.hasAnsweredSince(at)
     ? patience
-    : Math.max(patience, Math.min(2 * patience, soonMs));
+    : Math.max(patience, Math.min(2 * patience, maxExtraDelayMs));
 }

@@ -2,20 +2,23 @@
 
 import { sizes } from "./health/latency-stats.ts";
 import type { TargetHealth } from "./health/target-health.ts";
-import type { Configured, Roster } from "./target-registry.ts";
+import type { ConfiguredTarget, TargetRegistry } from "./target-registry.ts";
 
 export type ShownTarget = ReturnType<typeof showTarget>;
 
 /** `now`: Unix milliseconds. */
-export const showTargets = (roster: Roster, now: () => number): readonly ShownTarget[] => {
-  const [moment, at] = [roster.clock(), now()];
-  return roster.configured().map((each) => showTarget(each, moment, at));
+export const showTargets = (
+  registry: TargetRegistry,
+  now: () => number,
+): readonly ShownTarget[] => {
+  const [moment, at] = [registry.clock(), now()];
+  return registry.configuredTargets().map((each) => showTarget(each, moment, at));
 };
 
 /** `moment`: milliseconds, monotonic. `at`: the same moment in Unix milliseconds. */
-function showTarget({ health, models }: Configured, moment: number, at: number) {
+function showTarget({ health, models }: ConfiguredTarget, moment: number, at: number) {
   const { target, breaker, inFlight, concurrency, counts } = health;
-  const { state, why, leftMs } = stateOf(health, moment);
+  const { state, why, leftMs } = displayStateOf(health, moment);
   return {
     object: "target",
     upstream: target.upstream.id,
@@ -34,13 +37,13 @@ function showTarget({ health, models }: Configured, moment: number, at: number) 
   };
 }
 
-interface State {
+interface DisplayState {
   readonly state: "healthy" | "slow_start" | "cooling" | "ejected";
   readonly why: string | null;
   readonly leftMs?: number;
 }
 
-function stateOf(health: TargetHealth, moment: number): State {
+function displayStateOf(health: TargetHealth, moment: number): DisplayState {
   const { breaker, coolDown } = health;
   const cooling = coolDown.leftMs(moment);
   if (breaker.open) {

@@ -5,29 +5,31 @@ import type { Demand } from "../limits/limit-scope.ts";
 import { shortage } from "../limits/limiter.ts";
 import { type Asked, demandOf } from "../limits/request-cost.ts";
 import type { Target } from "../upstream/contract.ts";
-import type { Line } from "./route-request.ts";
-import type { Room } from "./select-target.ts";
+import type { TargetQueue } from "./route-request.ts";
+import type { TargetCapacity } from "./select-target.ts";
 
 /** The least that a call can ask for. */
-const least: Readonly<Record<"embedding" | "image", Demand>> = {
+const minimumDemand: Readonly<Record<"embedding" | "image", Demand>> = {
   embedding: { requests: 1, tokens: 1, images: 0, pixels: 0 },
   image: { requests: 1, tokens: 1, images: 1, pixels: 1 },
 };
 
 /** `clock`: milliseconds, monotonic. */
-export const targetRoom = (
+export const targetCapacity = (
   admission: Admission,
   clock: () => number,
   kind: "embedding" | "image",
-): Room => ({
-  hasRoom: ({ scopes }: Target) =>
-    scopes ? (shortage(admission.scopesOf(scopes), least[kind], clock())?.waitMs ?? true) : true,
+): TargetCapacity => ({
+  hasCapacity: ({ scopes }: Target) =>
+    scopes
+      ? (shortage(admission.scopesOf(scopes), minimumDemand[kind], clock())?.waitMs ?? true)
+      : true,
   isBusy: ({ scopes }: Target) =>
     scopes !== undefined && admission.scopesOf(scopes).some(({ gate }) => !gate.hasRoom),
 });
 
 /** Before targets that have as much as they can take, by their own words. */
-export const targetLine = (admission: Admission): Line<Asked> => ({
+export const targetQueue = (admission: Admission): TargetQueue<Asked> => ({
   wait: ({ trip, route, query, signal }, gate) =>
     admission.wait({
       key: trip.caller?.id ?? "",
@@ -38,5 +40,5 @@ export const targetLine = (admission: Admission): Line<Asked> => ({
       begun: () => false,
       signal: () => signal,
     }),
-  pass: () => admission.pass(),
+  admitWaiting: () => admission.pass(),
 });

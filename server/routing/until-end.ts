@@ -3,13 +3,16 @@
 import { hungUp } from "../request/deadline.ts";
 import type { ImageEvent, ImageResponse } from "../upstream/contract.ts";
 
-export function untilEnd(reply: ImageResponse, end: (failure?: unknown) => void): ImageResponse {
-  if (reply.kind === "stream") return { kind: "stream", events: watched(reply.events, end) };
+export function watchStreamEnd(
+  reply: ImageResponse,
+  end: (failure?: unknown) => void,
+): ImageResponse {
+  if (reply.kind === "stream") return { kind: "stream", events: watchEvents(reply.events, end) };
   end();
   return reply;
 }
 
-async function* watched(
+async function* watchEvents(
   events: AsyncIterable<ImageEvent>,
   end: (failure?: unknown) => void,
 ): AsyncGenerator<ImageEvent> {

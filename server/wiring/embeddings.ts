@@ -11,7 +11,7 @@ import type { KeepWithinOptions } from "../limits/target-limits.ts";
 import type { Log } from "../observe/log.ts";
 import { embeddingsStack, type Stacks } from "../pipeline/stages.ts";
 import type { Route } from "../request/caller.ts";
-import type { Roster } from "../routing/target-registry.ts";
+import type { TargetRegistry } from "../routing/target-registry.ts";
 import type { Settings } from "../settings.ts";
 import { VectorFile } from "../storage/embedding-cache-file.ts";
 import type { UpstreamClient } from "../upstream/client.ts";
@@ -29,7 +29,7 @@ export interface EmbeddingPathOptions {
   /** Unix milliseconds. */
   readonly now: () => number;
   readonly emit: Emit;
-  readonly roster: Roster;
+  readonly roster: TargetRegistry;
   readonly limits: KeepWithinOptions;
 }
 

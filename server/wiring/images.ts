@@ -8,7 +8,7 @@ import { checkEdit, checkMask, checkPicture } from "../images/preflight.ts";
 import type { KeepWithinOptions } from "../limits/target-limits.ts";
 import type { Log } from "../observe/log.ts";
 import { imageStacks, type Stacks } from "../pipeline/stages.ts";
-import type { Roster } from "../routing/target-registry.ts";
+import type { TargetRegistry } from "../routing/target-registry.ts";
 import type { Settings } from "../settings.ts";
 import { Answers, type AnswersOptions, NoRoom } from "../storage/response-files.ts";
 import type { UpstreamClient } from "../upstream/client.ts";
@@ -28,7 +28,7 @@ export interface ImagePathOptions {
   readonly now: () => number;
   /** Milliseconds, monotonic. */
   readonly clock: () => number;
-  readonly roster: Roster;
+  readonly roster: TargetRegistry;
   readonly limits: KeepWithinOptions;
   /** By a question that costs nothing. */
   readonly isThere: (target: Target) => Promise<boolean>;

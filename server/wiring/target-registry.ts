@@ -5,7 +5,7 @@ import type { Emit } from "../events/events.ts";
 import { realTimers } from "../lib/timers.ts";
 import type { Log } from "../observe/log.ts";
 import type { TargetNews } from "../routing/health/target-health.ts";
-import { Roster } from "../routing/target-registry.ts";
+import { TargetRegistry } from "../routing/target-registry.ts";
 
 export interface TargetRosterOptions {
   readonly snapshot: () => Snapshot;
@@ -16,14 +16,14 @@ export interface TargetRosterOptions {
   readonly random: () => number;
 }
 
-export const createTargetRoster = (options: TargetRosterOptions): Roster => {
+export const createTargetRoster = (options: TargetRosterOptions): TargetRegistry => {
   const { snapshot, log, emit, clock, random } = options;
-  return new Roster({
+  return new TargetRegistry({
     snapshot,
     clock,
     random,
     timers: realTimers,
-    onTarget: (news) => tell(log, emit, news),
+    onTargetChange: (news) => tell(log, emit, news),
   });
 };
 

@@ -5,10 +5,10 @@ import type { Timers } from "../../server/lib/timers.ts";
 import { Admission } from "../../server/limits/admission.ts";
 import type { Route } from "../../server/request/caller.ts";
 import type { TargetNews } from "../../server/routing/health/target-health.ts";
-import { sizeOf } from "../../server/routing/request-size.ts";
-import { schedule } from "../../server/routing/route-request.ts";
-import { targetLine } from "../../server/routing/target-capacity.ts";
-import { Roster } from "../../server/routing/target-registry.ts";
+import { sizeClassOf } from "../../server/routing/request-size.ts";
+import { routeRequest } from "../../server/routing/route-request.ts";
+import { targetQueue } from "../../server/routing/target-capacity.ts";
+import { TargetRegistry } from "../../server/routing/target-registry.ts";
 import type {
   EmbeddingsQuery,
   EmbeddingsResponse,
@@ -149,7 +149,7 @@ export class World {
   readonly outcomes: Outcome[] = [];
   readonly news: (TargetNews & { readonly at: number })[] = [];
   readonly random: () => number;
-  readonly roster: Roster;
+  readonly roster: TargetRegistry;
   calls = 0;
   readonly #options: WorldOptions;
   readonly #send: EmbeddingsSend;
@@ -157,18 +157,18 @@ export class World {
   constructor(options: WorldOptions) {
     this.#options = options;
     this.random = randomFrom(options.seed);
-    this.roster = new Roster({
+    this.roster = new TargetRegistry({
       snapshot: () => ({ models: new Map([[options.route.id, options.route]]) }),
       clock: this.time.clock,
       random: this.random,
       timers: this.time,
-      onTarget: (news) => this.news.push({ ...news, at: this.time.now() }),
+      onTargetChange: (news) => this.news.push({ ...news, at: this.time.now() }),
     });
     const isPicture = options.operation === "generations";
-    const stage = schedule<EmbeddingsQuery, EmbeddingsResponse>({
-      roster: this.roster,
-      ...(!options.open && { line: targetLine(admissionIn(this.time)) }),
-      ...(isPicture ? { isThere: this.#isThere } : { sizeOf }),
+    const stage = routeRequest<EmbeddingsQuery, EmbeddingsResponse>({
+      registry: this.roster,
+      ...(!options.open && { queue: targetQueue(admissionIn(this.time)) }),
+      ...(isPicture ? { checkHealth: this.#isThere } : { sizeClassOf: sizeClassOf }),
     });
     this.#send = stage(this.#visit);
   }

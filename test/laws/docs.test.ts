@@ -630,7 +630,7 @@ const numbers: readonly (readonly [string, string, string, string])[] = [
     "docs/operations.md",
     "within half a second",
     "server/routing/retry-policy.ts",
-    "longestToldMs = 500",
+    "maxRetryAfterMs = 500",
   ],
   [
     "docs/operations.md",

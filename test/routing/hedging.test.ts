@@ -4,9 +4,9 @@ import fc from "fast-check";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { realTimers } from "../../server/lib/timers.ts";
 import type { Route } from "../../server/request/caller.ts";
-import { Budget, Recent } from "../../server/routing/hedge-budget.ts";
-import { schedule } from "../../server/routing/route-request.ts";
-import { Roster } from "../../server/routing/target-registry.ts";
+import { HedgeBudget, LatencyWindow } from "../../server/routing/hedge-budget.ts";
+import { routeRequest } from "../../server/routing/route-request.ts";
+import { TargetRegistry } from "../../server/routing/target-registry.ts";
 import type { EmbeddingsQuery, EmbeddingsResponse } from "../../server/upstream/contract.ts";
 import {
   answerTo,
@@ -29,20 +29,20 @@ const [a, b, c] = targets as [(typeof targets)[0], (typeof targets)[0], (typeof 
 interface Arranged {
   readonly upstream: HeldUpstream;
   readonly send: EmbeddingsSend;
-  readonly roster: Roster;
+  readonly roster: TargetRegistry;
   /** So many calls that took so long, by a clock of their own. */
   train(times: number, ms: number): Promise<void>;
   /** Waits longer than any second call would. */
   patience(): Promise<void>;
 }
 
-const rosterOf = (route: Route, clock: () => number, hedgeShare?: number): Roster =>
-  new Roster({
+const rosterOf = (route: Route, clock: () => number, hedgeShare?: number): TargetRegistry =>
+  new TargetRegistry({
     snapshot: () => ({ models: new Map([[route.id, route]]) }),
     clock,
     random: Math.random,
     timers: realTimers,
-    onTarget: () => undefined,
+    onTargetChange: () => undefined,
     ...(hedgeShare !== undefined && { hedgeShare }),
   });
 
@@ -56,12 +56,15 @@ function arrange({ share = 1, route = routeTo(a, b) } = {}): Arranged & { route:
     now += training;
     return answerTo(call);
   };
-  const roster = rosterOf(route, () => now, share);
-  const send = schedule<EmbeddingsQuery, EmbeddingsResponse>({ roster, sizeOf: () => 0 })(next);
+  const registry = rosterOf(route, () => now, share);
+  const send = routeRequest<EmbeddingsQuery, EmbeddingsResponse>({
+    registry,
+    sizeClassOf: () => 0,
+  })(next);
   return {
     upstream,
     send,
-    roster,
+    roster: registry,
     route,
     train: async (times, ms) => {
       training = ms;
@@ -77,8 +80,8 @@ const where = ({ visits }: HeldUpstream): string[] =>
 
 describe("a target that has had its time", () => {
   /** Nothing may be asked again for a while. */
-  const spendAll = ({ roster, route }: ReturnType<typeof arrange>): void => {
-    const { retries } = roster.tableOf(route).budgets;
+  const spendAll = ({ roster: registry, route }: ReturnType<typeof arrange>): void => {
+    const { retries } = registry.targetsFor(route).budgets;
     while (retries.spend(0));
   };
 
@@ -100,7 +103,7 @@ describe("a target that has had its time", () => {
     const arranged = arrange({ share: 0 });
     const { upstream, send, route, roster, train } = arranged;
     await train(200, 10);
-    const { retries } = roster.tableOf(route).budgets;
+    const { retries } = roster.targetsFor(route).budgets;
     const spent = spyOn(retries, "spend");
     const call = send(callFor(["x"], route));
     await until(() => upstream.visits.length === 2);
@@ -307,8 +310,11 @@ describe("second calls are few", () => {
       else now += 3;
       return answerTo(call);
     };
-    const roster = rosterOf(route, () => now);
-    const send = schedule<EmbeddingsQuery, EmbeddingsResponse>({ roster, sizeOf: () => 0 })(next);
+    const registry = rosterOf(route, () => now);
+    const send = routeRequest<EmbeddingsQuery, EmbeddingsResponse>({
+      registry,
+      sizeClassOf: () => 0,
+    })(next);
     for (let at = 0; at < 400; at++) await send(callFor(["x"], route));
     expect(asked).toEqual({ a: 400, b: 0 });
     slow = true;
@@ -321,7 +327,7 @@ describe("second calls are few", () => {
   test("and none where all second tries of the model are spent", async () => {
     const { upstream, send, roster, route, train, patience } = arrange();
     await train(20, 3);
-    const { retries } = roster.tableOf(route).budgets;
+    const { retries } = roster.targetsFor(route).budgets;
     while (retries.spend(roster.clock()));
     const reply = send(callFor(["x"], route));
     await patience();
@@ -333,7 +339,7 @@ describe("second calls are few", () => {
   test("however they are asked for", () => {
     const steps = fc.array(fc.boolean(), { maxLength: 2000 });
     const property = fc.property(steps, fc.integer({ min: 1, max: 100 }), (all, percent) => {
-      const budget = new Budget(percent / 100);
+      const budget = new HedgeBudget(percent / 100);
       let [calls, extra, inARow] = [0, 0, 0];
       for (const earns of all) {
         if (earns) [calls, inARow] = [calls + 1, 0];
@@ -347,7 +353,7 @@ describe("second calls are few", () => {
   });
 
   test("and none at the very beginning", () => {
-    const budget = new Budget(0.05);
+    const budget = new HedgeBudget(0.05);
     expect(budget.spend()).toBe(false);
     for (let at = 0; at < 19; at++) budget.earn();
     expect(budget.spend()).toBe(false);
@@ -358,18 +364,18 @@ describe("second calls are few", () => {
 
 describe("what is usual", () => {
   test("is unknown at first, and then longer than nineteen of twenty took", () => {
-    const recent = new Recent();
+    const recent = new LatencyWindow();
     for (let ms = 1; ms < 20; ms++) recent.add(ms);
     expect(recent.p95()).toBeUndefined();
     recent.add(20);
     expect(recent.p95()).toBe(20);
-    const many = new Recent();
+    const many = new LatencyWindow();
     for (let at = 0; at < 112; at++) many.add(at % 100 < 94 ? 10 : 500);
     expect(many.p95()).toBe(500);
   });
 
   test("follows what happens, and forgets what was long ago", () => {
-    const recent = new Recent();
+    const recent = new LatencyWindow();
     for (let at = 0; at < 128; at++) recent.add(1000);
     expect(recent.p95()).toBe(1000);
     for (let at = 0; at < 128; at++) recent.add(5);

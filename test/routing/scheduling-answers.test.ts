@@ -35,11 +35,11 @@ describe("an answer that says that the limit is used up", () => {
   });
 
   test("holds although other answers come after it, and ends with the reset", () => {
-    const seat = seatNamed("a");
-    seat.health.coolDown.spent(0, 5000);
-    answers(seat, 100, 10);
-    expect(seat.health.standing(4999, false)).toBe("doubtful");
-    expect(seat.health.standing(5000, false)).toBe("in");
+    const candidate = seatNamed("a");
+    candidate.health.coolDown.spent(0, 5000);
+    answers(candidate, 100, 10);
+    expect(candidate.health.standing(4999, false)).toBe("doubtful");
+    expect(candidate.health.standing(5000, false)).toBe("in");
   });
 
   test.each<[string, Record<string, string>, number | undefined]>([

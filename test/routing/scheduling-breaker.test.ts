@@ -9,18 +9,18 @@ import { answers, dies, fails, isLimited, seatNamed } from "./scheduling-fixture
 describe("a target that fails", () => {
   test("is left alone after five failures in a row, and one good answer between them starts anew", () => {
     const news: TargetNews[] = [];
-    const seat = seatNamed("a", { news });
+    const candidate = seatNamed("a", { news });
     for (let round = 0; round < 10; round++) {
-      for (let call = 0; call < 4; call++) fails(seat, round);
-      answers(seat, round, 0);
+      for (let call = 0; call < 4; call++) fails(candidate, round);
+      answers(candidate, round, 0);
     }
-    expect(seat.health.standing(10, false)).toBe("in");
-    dies(seat, 10);
-    expect(seat.health.standing(10, false)).toBe("out");
+    expect(candidate.health.standing(10, false)).toBe("in");
+    dies(candidate, 10);
+    expect(candidate.health.standing(10, false)).toBe("out");
     expect(news).toEqual([
       {
         what: "ejected",
-        target: seat.target,
+        target: candidate.target,
         why: "5 failures in a row, the last: upstream_error",
       },
     ]);
@@ -28,14 +28,14 @@ describe("a target that fails", () => {
 
   test("now and then, and several times in a row now and then, still serves where nobody else does", () => {
     const random = randomFrom(7);
-    const seat = seatNamed("a");
+    const candidate = seatNamed("a");
     let [asked, served] = [0, 0];
     for (let at = 0; at < 2000; at += 2) {
-      if (seat.health.standing(at, true) === "out") continue;
+      if (candidate.health.standing(at, true) === "out") continue;
       asked++;
-      if (random() < 0.4) fails(seat, at);
+      if (random() < 0.4) fails(candidate, at);
       else {
-        answers(seat, at, 1);
+        answers(candidate, at, 1);
         served++;
       }
     }
@@ -45,20 +45,20 @@ describe("a target that fails", () => {
   });
 
   test("always is left alone, also if it failed now and then before", () => {
-    const seat = seatNamed("a");
+    const candidate = seatNamed("a");
     for (let at = 0; at < 40; at++) {
-      if (at % 3 === 0) fails(seat, at);
-      else answers(seat, at, 0);
+      if (at % 3 === 0) fails(candidate, at);
+      else answers(candidate, at, 0);
     }
-    for (let call = 0; call < 30; call++) fails(seat, 100);
-    expect(seat.health.standing(100, true)).toBe("out");
+    for (let call = 0; call < 30; call++) fails(candidate, 100);
+    expect(candidate.health.standing(100, true)).toBe("out");
   });
 
   test("is tried by one call after a second, by the next only when that one is over", () => {
     const news: TargetNews[] = [];
-    const seat = seatNamed("a", { news });
-    const { health } = seat;
-    dies(seat, 0);
+    const candidate = seatNamed("a", { news });
+    const { health } = candidate;
+    dies(candidate, 0);
     expect(health.standing(999, false)).toBe("out");
     expect(health.standing(1000, false)).toBe("probe");
     const probe = health.begin(1000);
@@ -96,19 +96,19 @@ describe("a target that fails", () => {
   });
 
   test("is left alone twice as long each time, and for half a minute at most", () => {
-    const seat = seatNamed("a");
-    dies(seat, 0);
+    const candidate = seatNamed("a");
+    dies(candidate, 0);
     let now = 0;
     const waits: number[] = [];
     for (let fall = 0; fall < 8; fall++) {
-      const wait = seat.health.breaker.waitMs(now, false);
+      const wait = candidate.health.breaker.waitMs(now, false);
       waits.push(wait);
       now += wait;
-      fails(seat, now);
+      fails(candidate, now);
     }
     expect(waits).toEqual([1000, 2000, 4000, 8000, 16_000, 30_000, 30_000, 30_000]);
     // Where nobody else can serve, nobody waits that long.
-    expect(seat.health.waitMs(now)).toBe(1000);
+    expect(candidate.health.waitMs(now)).toBe(1000);
   });
 
   test("is not taken for well because of an answer to a question from before", () => {
@@ -130,21 +130,22 @@ describe("a target that fails", () => {
 
   test("is back sooner or later whatever the clock does", () => {
     for (const jump of [-1e9, -5000, 5000, 1e9]) {
-      const seat = seatNamed("a");
-      dies(seat, 1e9);
-      seat.health.standing(1e9 + jump, false);
-      expect(seat.health.standing(1e9 + jump + 1000, false)).toBe("probe");
+      const candidate = seatNamed("a");
+      dies(candidate, 1e9);
+      candidate.health.standing(1e9 + jump, false);
+      expect(candidate.health.standing(1e9 + jump + 1000, false)).toBe("probe");
     }
   });
 });
 
 describe("a target that fails more often than others", () => {
-  const peersOf = (...seats: { health: TargetHealth }[]) => seats.map(({ health }) => health);
+  const peersOf = (...candidates: { health: TargetHealth }[]) =>
+    candidates.map(({ health }) => health);
   /** So many calls, every third of which fails, and never five in a row. */
-  const flicker = (seat: ReturnType<typeof seatNamed>, peers: TargetHealth[], calls = 30) => {
+  const flicker = (candidate: ReturnType<typeof seatNamed>, peers: TargetHealth[], calls = 30) => {
     for (let call = 0; call < calls; call++) {
-      if (call % 3 === 0) fails(seat, call, peers);
-      else answers(seat, call, 0, peers);
+      if (call % 3 === 0) fails(candidate, call, peers);
+      else answers(candidate, call, 0, peers);
     }
   };
 
@@ -162,7 +163,8 @@ describe("a target that fails more often than others", () => {
     for (let call = 0; call < 60; call++) {
       flicker(one, both, 1);
       flicker(other, both, 1);
-      for (const seat of [one, other]) for (let more = 0; more < 2; more++) answers(seat, call, 0);
+      for (const candidate of [one, other])
+        for (let more = 0; more < 2; more++) answers(candidate, call, 0);
     }
     expect(both.map((health) => health.standing(60, false))).toEqual(["in", "in"]);
 
@@ -187,9 +189,9 @@ describe("a target that fails more often than others", () => {
 
 describe("the only target of a model", () => {
   test("is asked although a few of its calls failed: somebody who calls rarely is not shut out", () => {
-    const seat = seatNamed("a");
-    for (let call = 0; call < 4; call++) fails(seat, call * 60_000);
-    expect(seat.health.standing(180_001, true)).toBe("in");
+    const candidate = seatNamed("a");
+    for (let call = 0; call < 4; call++) fails(candidate, call * 60_000);
+    expect(candidate.health.standing(180_001, true)).toBe("in");
   });
 
   test("is asked although its answers are not true: they may be with the next input", () => {
@@ -200,46 +202,46 @@ describe("the only target of a model", () => {
   });
 
   test("that fails on and on is left alone for a second at a time, however long that goes on", () => {
-    const seat = seatNamed("a");
-    dies(seat, 0);
+    const candidate = seatNamed("a");
+    dies(candidate, 0);
     for (let now = 0; now < 60_000; now += 1000) {
-      expect(seat.health.standing(now + 1, true)).toBe("out");
-      expect(seat.health.waitMs(now + 1)).toBeLessThanOrEqual(1000);
-      expect(seat.health.standing(now + 1000, true)).toBe("probe");
-      fails(seat, now + 1000);
+      expect(candidate.health.standing(now + 1, true)).toBe("out");
+      expect(candidate.health.waitMs(now + 1)).toBeLessThanOrEqual(1000);
+      expect(candidate.health.standing(now + 1000, true)).toBe("probe");
+      fails(candidate, now + 1000);
     }
-    answers(seat, 61_000, 5);
-    expect(seat.health.standing(61_005, true)).toBe("in");
+    answers(candidate, 61_000, 5);
+    expect(candidate.health.standing(61_005, true)).toBe("in");
   });
 });
 
 describe("a target at its rate limit", () => {
   test("is left alone for as long as it says, and does not count as failing", () => {
     const news: TargetNews[] = [];
-    const seat = seatNamed("a", { news });
-    for (let call = 0; call < 20; call++) isLimited(seat, call, 7000);
-    expect(seat.health.standing(7018, true)).toBe("out");
-    expect(seat.health.isLimited(7018)).toBe(true);
-    expect(seat.health.standing(7020, true)).toBe("in");
+    const candidate = seatNamed("a", { news });
+    for (let call = 0; call < 20; call++) isLimited(candidate, call, 7000);
+    expect(candidate.health.standing(7018, true)).toBe("out");
+    expect(candidate.health.isLimited(7018)).toBe(true);
+    expect(candidate.health.standing(7020, true)).toBe("in");
     expect(news).toEqual([]);
   });
 
   test("that does not say how long is only asked where nobody else can be", () => {
-    const seat = seatNamed("a");
-    isLimited(seat, 0);
-    expect(seat.health.standing(999, false)).toBe("doubtful");
-    expect(seat.health.standing(1000, false)).toBe("in");
-    isLimited(seat, 1000);
-    expect(seat.health.standing(2999, false)).toBe("doubtful");
-    expect(seat.health.standing(3000, false)).toBe("in");
+    const candidate = seatNamed("a");
+    isLimited(candidate, 0);
+    expect(candidate.health.standing(999, false)).toBe("doubtful");
+    expect(candidate.health.standing(1000, false)).toBe("in");
+    isLimited(candidate, 1000);
+    expect(candidate.health.standing(2999, false)).toBe("doubtful");
+    expect(candidate.health.standing(3000, false)).toBe("in");
   });
 
   test("is asked again after five minutes at the latest, and whatever the clock does", () => {
-    const seat = seatNamed("a");
-    isLimited(seat, 1e6, 86_400_000);
-    expect(seat.health.waitMs(1e6)).toBe(300_000);
-    expect(seat.health.waitMs(0)).toBe(300_000);
-    expect(seat.health.standing(300_001, false)).toBe("in");
+    const candidate = seatNamed("a");
+    isLimited(candidate, 1e6, 86_400_000);
+    expect(candidate.health.waitMs(1e6)).toBe(300_000);
+    expect(candidate.health.waitMs(0)).toBe(300_000);
+    expect(candidate.health.standing(300_001, false)).toBe("in");
   });
 });
 

@@ -1,9 +1,14 @@
 /** Who is asked first, who next, and what callers are told when there is nobody. */
 import { describe, expect, test } from "bun:test";
-import type { Seat } from "../../server/routing/policies/policy.ts";
-import { twoChoices } from "../../server/routing/policies/two-choices.ts";
+import type { Candidate } from "../../server/routing/policies/policy.ts";
+import { powerOfTwoChoices } from "../../server/routing/policies/two-choices.ts";
 import { RetryBudget } from "../../server/routing/retry-budget.ts";
-import { type Choosing, choose, chooseWell, nobody } from "../../server/routing/select-target.ts";
+import {
+  noHealthyTarget,
+  type Selection,
+  selectHealthy,
+  selectTarget,
+} from "../../server/routing/select-target.ts";
 import { randomFrom } from "../fuzz/scheduling-world.ts";
 import {
   answers,
@@ -15,23 +20,24 @@ import {
   seatNamed,
 } from "./scheduling-fixture.ts";
 
-const among = (seats: readonly Seat[], more: Partial<Choosing> = {}): Choosing => ({
-  seats,
-  policy: twoChoices,
+const among = (candidates: readonly Candidate[], more: Partial<Selection> = {}): Selection => ({
+  candidates,
+  policy: powerOfTwoChoices,
   tried: undefined,
-  room: undefined,
+  capacity: undefined,
   ...more,
 });
 
 describe("tiers", () => {
   test("are asked in their order: the next only where none before it can serve", () => {
     const [first, second, third] = [0, 1, 2].map((tier) => seatNamed(`t${tier}`, { tier })) as [
-      Seat,
-      Seat,
-      Seat,
+      Candidate,
+      Candidate,
+      Candidate,
     ];
-    const seats = [first, second, third];
-    const pick = (now: number, tried?: Seat[]) => choose(among(seats, { tried }), questionAt(now));
+    const candidates = [first, second, third];
+    const pick = (now: number, tried?: Candidate[]) =>
+      selectTarget(among(candidates, { tried }), questionAt(now));
     expect(pick(0)).toBe(first);
     expect(pick(0, [first])).toBe(second);
     isLimited(first, 0, 5000);
@@ -45,7 +51,7 @@ describe("tiers", () => {
     const [first, second] = [seatNamed("first"), seatNamed("second", { tier: 1 })];
     first.health.inFlight = 1000;
     expect(first.health.concurrency.hasRoom()).toBe(false);
-    expect(choose(among([first, second]), questionAt(0))).toBe(first);
+    expect(selectTarget(among([first, second]), questionAt(0))).toBe(first);
   });
 });
 
@@ -55,7 +61,7 @@ test("within a tier, one that has as much as it can take is passed over while an
   for (let call = 0; call < 20; call++) answers(full, 0, 1);
   full.health.inFlight = 20;
   free.health.inFlight = 15;
-  expect(choose(among([full, free]), questionAt(1))).toBe(free);
+  expect(selectTarget(among([full, free]), questionAt(1))).toBe(free);
 });
 
 describe("when nobody is well", () => {
@@ -63,20 +69,21 @@ describe("when nobody is well", () => {
     const [dead, partial] = [seatNamed("dead"), seatNamed("partial")];
     dies(dead, 0);
     isLimited(partial, 0);
-    expect(choose(among([dead, partial]), questionAt(500))).toBe(partial);
+    expect(selectTarget(among([dead, partial]), questionAt(500))).toBe(partial);
   });
 
   test("one call a second looks whether the dead are back, and the others are told at once", () => {
     const [one, other] = [seatNamed("one"), seatNamed("other")];
-    for (const seat of [one, other]) dies(seat, 0);
+    for (const candidate of [one, other]) dies(candidate, 0);
     // The waits have grown, but nobody else can serve.
-    for (const now of [1000, 3000, 7000]) for (const seat of [one, other]) fails(seat, now);
+    for (const now of [1000, 3000, 7000])
+      for (const candidate of [one, other]) fails(candidate, now);
     const asked: number[] = [];
     for (let now = 7000; now < 12_000; now += 10) {
-      const seat = choose(among([one, other]), questionAt(now));
-      if (!seat) continue;
+      const candidate = selectTarget(among([one, other]), questionAt(now));
+      if (!candidate) continue;
       asked.push(now);
-      fails(seat, now);
+      fails(candidate, now);
     }
     expect(asked.length).toBeGreaterThanOrEqual(8);
     expect(asked.length).toBeLessThanOrEqual(12);
@@ -86,7 +93,7 @@ describe("when nobody is well", () => {
     const [one, other] = [seatNamed("one"), seatNamed("other")];
     dies(one, 0);
     dies(other, 300);
-    const { fault, details, row } = nobody("m", [one, other], 400);
+    const { fault, details, row } = noHealthyTarget("m", [one, other], 400);
     expect({ fault, ...details }).toEqual({ fault: "no_healthy_target", retryAfterMs: 600 });
     expect([row.status, row.retry]).toEqual([503, "later"]);
   });
@@ -95,8 +102,8 @@ describe("when nobody is well", () => {
     const [one, other] = [seatNamed("one"), seatNamed("other")];
     isLimited(one, 0, 9000);
     isLimited(other, 0, 4000);
-    expect(choose(among([one, other]), questionAt(1000))).toBe(undefined);
-    const { fault, details, row } = nobody("m", [one, other], 1000);
+    expect(selectTarget(among([one, other]), questionAt(1000))).toBe(undefined);
+    const { fault, details, row } = noHealthyTarget("m", [one, other], 1000);
     expect({ fault, ...details }).toEqual({ fault: "upstream_rate_limit", retryAfterMs: 3000 });
     expect(row.status).toBe(429);
   });
@@ -104,22 +111,22 @@ describe("when nobody is well", () => {
 
 describe("the gateway's own limits", () => {
   const [limited, other] = [seatNamed("limited", { scopes: ["x"] }), seatNamed("other")];
-  const room = { hasRoom: () => 500, isBusy: () => false };
+  const capacity = { hasCapacity: () => 500, isBusy: () => false };
 
   test("lead to another target, and to the limit's own words where there is none", () => {
-    expect(choose(among([limited, other], { room }), questionAt(0))).toBe(other);
+    expect(selectTarget(among([limited, other], { capacity }), questionAt(0))).toBe(other);
     const tried = [other];
-    expect(choose(among([limited, other], { room, tried }), questionAt(0))).toBe(limited);
-    expect(chooseWell(among([limited, other], { room, tried }), questionAt(0), "none")).toBe(
+    expect(selectTarget(among([limited, other], { capacity, tried }), questionAt(0))).toBe(limited);
+    expect(selectHealthy(among([limited, other], { capacity, tried }), questionAt(0), "none")).toBe(
       undefined,
     );
   });
 
   test("of calls at a time lead to one where nobody has to wait", () => {
-    const busy = { hasRoom: () => true as const, isBusy: () => true };
+    const busy = { hasCapacity: () => true as const, isBusy: () => true };
     for (let call = 0; call < 20; call++) {
-      const question = questionAt(0, { random: randomFrom(call) });
-      expect(choose(among([limited, other], { room: busy }), question)).toBe(other);
+      const context = questionAt(0, { random: randomFrom(call) });
+      expect(selectTarget(among([limited, other], { capacity: busy }), context)).toBe(other);
     }
   });
 });

@@ -1,9 +1,9 @@
 /** How one of several targets is picked: fairly, by weight, by price, or the same one for the same caller. */
 import { describe, expect, test } from "bun:test";
 import type { Call } from "../../server/request/stage.ts";
-import { picturePrice, vectorPrice } from "../../server/routing/expected-price.ts";
-import type { Policy, Seat } from "../../server/routing/policies/policy.ts";
-import { choose } from "../../server/routing/select-target.ts";
+import { embeddingPrice, imagePrice } from "../../server/routing/expected-price.ts";
+import type { Candidate, Policy } from "../../server/routing/policies/policy.ts";
+import { selectTarget } from "../../server/routing/select-target.ts";
 import type { GenerationQuery, ImageOptions, Target } from "../../server/upstream/contract.ts";
 import { callFor, routeTo } from "../embeddings/travelling-fixture.ts";
 import { randomFrom } from "../fuzz/scheduling-world.ts";
@@ -23,55 +23,59 @@ const shuffledInts = randomFrom(42);
 const int = (below: number): number => Math.floor(shuffledInts() * below);
 
 /** How often each is picked by many callers. */
-function shares(policy: Policy, seats: readonly Seat[], now = 0): number[] {
+function shares(policy: Policy, candidates: readonly Candidate[], now = 0): number[] {
   const random = randomFrom(7);
-  const counts = new Map<Seat, number>();
+  const counts = new Map<Candidate, number>();
   const often = 20_000;
   for (let call = 0; call < often; call++) {
-    const caller = Bun.hash.crc32(`key-${call}`);
-    const seat = policy(seats, questionAt(now, { random, caller }));
-    counts.set(seat, (counts.get(seat) ?? 0) + 1);
+    const affinityHash = Bun.hash.crc32(`key-${call}`);
+    const candidate = policy(candidates, questionAt(now, { random, affinityHash }));
+    counts.set(candidate, (counts.get(candidate) ?? 0) + 1);
   }
-  return seats.map((seat) => (counts.get(seat) ?? 0) / often);
+  return candidates.map((candidate) => (counts.get(candidate) ?? 0) / often);
 }
 
 describe("every policy", () => {
   obey(everyPolicy, {
     "picks one of those it is given": (policy) => {
       for (let round = 0; round < 200; round++) {
-        const seats = names.slice(0, 1 + int(5)).map((name) => seatNamed(name));
-        for (const seat of seats) if (int(2)) answers(seat, 0, 1 + int(100));
-        for (const seat of seats) seat.health.inFlight = int(10);
-        expect(seats).toContain(policy(seats, questionAt(50, { caller: int(1e9) })));
+        const candidates = names.slice(0, 1 + int(5)).map((name) => seatNamed(name));
+        for (const candidate of candidates) if (int(2)) answers(candidate, 0, 1 + int(100));
+        for (const candidate of candidates) candidate.health.inFlight = int(10);
+        expect(candidates).toContain(
+          policy(candidates, questionAt(50, { affinityHash: int(1e9) })),
+        );
       }
     },
     "is fair in the limit: targets that are alike are asked alike": (policy) => {
       for (const count of [2, 3, 5]) {
-        const seats = names.slice(0, count).map((name) => seatNamed(name));
-        for (const share of shares(policy, seats)) {
+        const candidates = names.slice(0, count).map((name) => seatNamed(name));
+        for (const share of shares(policy, candidates)) {
           expect(Math.abs(share - 1 / count)).toBeLessThan(0.02);
         }
       }
     },
     "goes by the weights where nothing else tells targets apart": (policy) => {
-      const seats = [seatNamed("a", { weight: 3 }), seatNamed("b")];
-      expect(Math.abs(shares(policy, seats)[0]! - 0.75)).toBeLessThan(0.02);
+      const candidates = [seatNamed("a", { weight: 3 }), seatNamed("b")];
+      expect(Math.abs(shares(policy, candidates)[0]! - 0.75)).toBeLessThan(0.02);
     },
     "never leads to one that is out while another is in": (policy) => {
       for (let round = 0; round < 500; round++) {
-        const seats = names.slice(0, 2 + int(4)).map((name) => seatNamed(name, { tier: int(3) }));
-        seats.sort((one, other) => one.tier - other.tier);
-        const out = seats.filter((seat, at) => {
+        const candidates = names
+          .slice(0, 2 + int(4))
+          .map((name) => seatNamed(name, { tier: int(3) }));
+        candidates.sort((one, other) => one.tier - other.tier);
+        const out = candidates.filter((candidate, at) => {
           if (at === 0 || int(2) === 0) return false;
-          if (int(2)) dies(seat, 1000);
-          else isLimited(seat, 1000, int(2) ? 500 : undefined);
+          if (int(2)) dies(candidate, 1000);
+          else isLimited(candidate, 1000, int(2) ? 500 : undefined);
           return true;
         });
-        const choosing = { seats, policy, tried: undefined, room: undefined };
-        const picked = choose(choosing, questionAt(1001, { caller: int(1e9) }))!;
+        const selection = { candidates, policy, tried: undefined, capacity: undefined };
+        const picked = selectTarget(selection, questionAt(1001, { affinityHash: int(1e9) }))!;
         expect(out).not.toContain(picked);
         const lowest = Math.min(
-          ...seats.filter((seat) => !out.includes(seat)).map(({ tier }) => tier),
+          ...candidates.filter((candidate) => !out.includes(candidate)).map(({ tier }) => tier),
         );
         expect(picked.tier).toBe(lowest);
       }
@@ -115,22 +119,22 @@ describe("two choices", () => {
 
 describe("by price", () => {
   const policy = everyPolicy.get("cost")!;
-  const seats = ["cheap", "dear", "unknown"].map((name) => seatNamed(name));
+  const candidates = ["cheap", "dear", "unknown"].map((name) => seatNamed(name));
   const prices: Record<string, number | undefined> = { cheap: 1, dear: 2 };
-  const price = ({ target }: Seat) => prices[target.upstream.id];
+  const price = ({ target }: Candidate) => prices[target.upstream.id];
 
   test("the cheapest is asked, and one whose price nobody knows only where no other is left", () => {
-    const from = (list: Seat[]) => policy(list, questionAt(0, { price })).target.upstream.id;
-    expect(from([...seats])).toBe("cheap");
-    expect(from([seats[2]!, seats[1]!])).toBe("dear");
-    expect(from([seats[2]!])).toBe("unknown");
+    const from = (list: Candidate[]) => policy(list, questionAt(0, { price })).target.upstream.id;
+    expect(from([...candidates])).toBe("cheap");
+    expect(from([candidates[2]!, candidates[1]!])).toBe("dear");
+    expect(from([candidates[2]!])).toBe("unknown");
   });
 
   test("of those that cost the same, all are asked", () => {
     const random = randomFrom(5);
-    const asked = new Set<Seat>();
+    const asked = new Set<Candidate>();
     for (let call = 0; call < 100; call++) {
-      asked.add(policy(seats, questionAt(0, { random, price: () => 1 })));
+      asked.add(policy(candidates, questionAt(0, { random, price: () => 1 })));
     }
     expect(asked.size).toBe(3);
   });
@@ -148,37 +152,37 @@ describe("what a call is expected to cost", () => {
   });
 
   test("of vectors is what a token costs there, and nothing inside this machine", () => {
-    expect(vectorPrice(undefined, at("openai", "text-embedding-3-small"))).toBe(0.02);
-    expect(vectorPrice(undefined, at("minilm", "x"))).toBe(0);
-    expect(vectorPrice(undefined, at("vllm", "a-model-of-ours"))).toBe(undefined);
+    expect(embeddingPrice(undefined, at("openai", "text-embedding-3-small"))).toBe(0.02);
+    expect(embeddingPrice(undefined, at("minilm", "x"))).toBe(0);
+    expect(embeddingPrice(undefined, at("vllm", "a-model-of-ours"))).toBe(undefined);
   });
 
   test("of pictures goes by how many, how large and how good, and is not guessed", () => {
-    const price = (options: ImageOptions) => picturePrice(draw(options), at("openai", "dall-e-3"));
+    const price = (options: ImageOptions) => imagePrice(draw(options), at("openai", "dall-e-3"));
     expect(price({ size: "1024x1024", quality: "standard" })).toBe(0.04);
     expect(price({ n: 2, size: "1024x1792", quality: "hd" })).toBe(0.24);
     // Its tokens are charged for, and nobody knows yet how many there will be.
-    expect(picturePrice(draw({}), at("openai", "gpt-image-1.5"))).toBe(undefined);
+    expect(imagePrice(draw({}), at("openai", "gpt-image-1.5"))).toBe(undefined);
   });
 });
 
 describe("sticky", () => {
   const policy = everyPolicy.get("sticky")!;
-  const seats = names.map((name) => seatNamed(name));
+  const candidates = names.map((name) => seatNamed(name));
   const callers = Array.from({ length: 2000 }, (_, at) => Bun.hash.crc32(`caller ${at}`));
-  const at = (list: readonly Seat[], caller: number): Seat =>
-    policy(list, questionAt(0, { caller, random: Math.random }));
+  const at = (list: readonly Candidate[], affinityHash: number): Candidate =>
+    policy(list, questionAt(0, { affinityHash, random: Math.random }));
 
   test("a caller stays with its target, whatever chance says", () => {
     for (const caller of callers.slice(0, 100)) {
-      expect(at(seats, caller)).toBe(at(seats.toReversed(), caller));
+      expect(at(candidates, caller)).toBe(at(candidates.toReversed(), caller));
     }
   });
 
   test("when a target goes, nobody moves but those who were there", () => {
-    const [gone, ...left] = seats as [Seat, ...Seat[]];
+    const [gone, ...left] = candidates as [Candidate, ...Candidate[]];
     for (const caller of callers) {
-      const before = at(seats, caller);
+      const before = at(candidates, caller);
       if (before !== gone) expect(at(left, caller)).toBe(before);
     }
   });
@@ -191,15 +195,21 @@ describe("a target that has just come back, whatever the policy", () => {
     dies(back, 0);
     answers(back, 5000, 1);
     const random = randomFrom(11);
-    const price = (seat: Seat) => (seat === back ? 1 : 2);
+    const price = (candidate: Candidate) => (candidate === back ? 1 : 2);
     const shareAt = (now: number): number => {
       let picked = 0;
       for (let call = 0; call < 5000; call++) {
         // Only this policy looks at who calls.
-        const caller = policy === everyPolicy.get("sticky") ? Bun.hash.crc32(`key-${call}`) : 0;
-        const question = questionAt(now, { random, caller, price });
-        const choosing = { seats: [back, other], policy, tried: undefined, room: undefined };
-        if (choose(choosing, question) === back) picked++;
+        const affinityHash =
+          policy === everyPolicy.get("sticky") ? Bun.hash.crc32(`key-${call}`) : 0;
+        const context = questionAt(now, { random, affinityHash, price });
+        const selection = {
+          candidates: [back, other],
+          policy,
+          tried: undefined,
+          capacity: undefined,
+        };
+        if (selectTarget(selection, context) === back) picked++;
       }
       return picked / 5000;
     };
@@ -238,12 +248,20 @@ describe("a target that has just come back, whatever the policy", () => {
     for (let key = 0; key < 200; key++) {
       const caller = Bun.hash.crc32(`key-${key}`);
       let moves = 0;
-      let last: Seat | undefined;
+      let last: Candidate | undefined;
       for (let now = 5002; now < 16_000; now += 100) {
-        const choosing = { seats: [back, other], policy, tried: undefined, room: undefined };
-        const seat = choose(choosing, questionAt(now, { caller, random: Math.random }));
-        if (last && seat !== last) moves++;
-        last = seat;
+        const selection = {
+          candidates: [back, other],
+          policy,
+          tried: undefined,
+          capacity: undefined,
+        };
+        const candidate = selectTarget(
+          selection,
+          questionAt(now, { affinityHash: caller, random: Math.random }),
+        );
+        if (last && candidate !== last) moves++;
+        last = candidate;
       }
       expect(moves).toBeLessThanOrEqual(1);
     }

@@ -5,7 +5,7 @@ import { loadSnapshot } from "../../server/config/load-snapshot.ts";
 import type { Model, Snapshot } from "../../server/config/snapshot.ts";
 import { prove } from "../../server/lib/proven.ts";
 import { realTimers } from "../../server/lib/timers.ts";
-import { Roster } from "../../server/routing/target-registry.ts";
+import { TargetRegistry } from "../../server/routing/target-registry.ts";
 import { temporaryFolder } from "../harness.ts";
 import { dies } from "./scheduling-fixture.ts";
 
@@ -29,17 +29,17 @@ ${models.map((id) => `  - { id: ${id}, kind: embedding, targets: [{ upstream: a,
 
 function arrange(first: string) {
   let snapshot = configured(first);
-  const roster = new Roster({
+  const registry = new TargetRegistry({
     snapshot: () => snapshot,
     clock: () => 0,
     random: () => 0.5,
     timers: realTimers,
-    onTarget: () => undefined,
+    onTargetChange: () => undefined,
   });
   const tableOf = (id: string) =>
-    roster.tableOf(prove<Model, "permitted">(snapshot.models.get(id)!));
+    registry.targetsFor(prove<Model, "permitted">(snapshot.models.get(id)!));
   return {
-    roster,
+    roster: registry,
     tableOf,
     reload: (yaml: string) => {
       snapshot = configured(yaml);
@@ -49,7 +49,7 @@ function arrange(first: string) {
 
 describe("after a reload", () => {
   const isOut = ({ tableOf }: ReturnType<typeof arrange>) =>
-    tableOf("m").seats[0]!.health.breaker.open;
+    tableOf("m").candidates[0]!.health.breaker.open;
 
   test.each([
     ["nothing is another", file()],
@@ -57,7 +57,7 @@ describe("after a reload", () => {
     ["there is another model beside it", file({ models: ["m", "n"] })],
   ])("a target that fails is still known to, where %s", (_, yaml) => {
     const arranged = arrange(file());
-    dies(arranged.tableOf("m").seats[0]!, 0);
+    dies(arranged.tableOf("m").candidates[0]!, 0);
     arranged.reload(yaml);
     expect(isOut(arranged)).toBe(true);
   });
@@ -67,7 +67,7 @@ describe("after a reload", () => {
     ["address", file({ url: "http://c/v1" })],
   ])("a target with another %s begins anew", (_, yaml) => {
     const arranged = arrange(file());
-    dies(arranged.tableOf("m").seats[0]!, 0);
+    dies(arranged.tableOf("m").candidates[0]!, 0);
     arranged.reload(yaml);
     expect(isOut(arranged)).toBe(false);
   });
@@ -76,8 +76,8 @@ describe("after a reload", () => {
     const arranged = arrange(file());
     for (let round = 0; round < 50; round++) {
       arranged.reload(file({ models: [`m${round}`] }));
-      expect(arranged.tableOf(`m${round}`).seats).toHaveLength(2);
-      expect(arranged.roster.targets()).toHaveLength(2);
+      expect(arranged.tableOf(`m${round}`).candidates).toHaveLength(2);
+      expect(arranged.roster.knownTargets()).toHaveLength(2);
     }
   });
 
@@ -98,7 +98,7 @@ models: [{ id: m, kind: ${kind}, targets: [${targets.map((more) => `{ upstream: 
 `;
     return arrange(yaml)
       .tableOf("m")
-      .seats.map(({ tier, weight }) => `${tier}/${weight}`);
+      .candidates.map(({ tier, weight }) => `${tier}/${weight}`);
   };
 
   test("of vectors is none: all share the calls, unless the file says otherwise", () => {

@@ -1,5 +1,5 @@
 /** How long one target takes, by size of call, and so how long is too long. */
-import { Recent } from "../hedge-budget.ts";
+import { LatencyWindow } from "../hedge-budget.ts";
 import { Mean } from "./decaying-mean.ts";
 
 /** Calls of about the same size are compared with each other. */
@@ -11,13 +11,13 @@ const leastPatienceMs = 1000;
 const firstPatienceMs = 20_000;
 
 export class Pace {
-  readonly #recents = new Array<Recent | undefined>(sizes);
+  readonly #recents = new Array<LatencyWindow | undefined>(sizes);
   readonly #means = new Array<Mean | undefined>(sizes);
 
   add(now: number, ms: number, size: number): void {
     this.#means[size] ??= new Mean();
     this.#means[size].add(now, ms);
-    this.#recents[size] ??= new Recent();
+    this.#recents[size] ??= new LatencyWindow();
     this.#recents[size].add(ms);
   }
 

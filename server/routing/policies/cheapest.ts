@@ -1,16 +1,16 @@
 /** What costs least. Of those that cost the same, as by default; one whose price is not known comes last. */
-import type { Policy, Seat } from "./policy.ts";
-import { twoChoices } from "./two-choices.ts";
+import type { Candidate, Policy } from "./policy.ts";
+import { powerOfTwoChoices } from "./two-choices.ts";
 
-export const cheapest: Policy = (seats, question) => {
+export const cheapest: Policy = (candidates, context) => {
   let least = Number.POSITIVE_INFINITY;
-  let alike: Seat[] = [];
-  for (const seat of seats) {
-    const price = question.price(seat) ?? Number.POSITIVE_INFINITY;
+  let alike: Candidate[] = [];
+  for (const candidate of candidates) {
+    const price = context.price(candidate) ?? Number.POSITIVE_INFINITY;
     if (price > least) continue;
     if (price < least) alike = [];
     least = price;
-    alike.push(seat);
+    alike.push(candidate);
   }
-  return twoChoices(alike, question);
+  return powerOfTwoChoices(alike, context);
 };

@@ -1,5 +1,5 @@
 /** Above 0 and below 1, and without any likeness between neighbours: the last step of MurmurHash3. */
-export function chanceOf(a: number, b: number): number {
+export function hashToUnit(a: number, b: number): number {
   let hash = Math.imul(a ^ Math.imul(b, 0x9e3779b1), 0x85ebca6b);
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);

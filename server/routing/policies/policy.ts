@@ -3,26 +3,26 @@ import type { Target } from "../../upstream/contract.ts";
 import type { TargetHealth } from "../health/target-health.ts";
 
 /** A target in the list of one model. */
-export interface Seat {
+export interface Candidate {
   readonly target: Target;
   readonly health: TargetHealth;
   /** Lower ones first; the next only where none of these can serve. */
   readonly tier: number;
   readonly weight: number;
   /** For `sticky`: what tells it from the others, the same after every restart. */
-  readonly mark: number;
+  readonly stableHash: number;
 }
 
-export interface Question {
+export interface SelectionContext {
   readonly now: number;
   readonly random: () => number;
   /** What size of call it is, below `sizes`. */
-  readonly size: number;
+  readonly sizeClass: number;
   /** Who asks, as a number. */
-  readonly caller: number;
+  readonly affinityHash: number;
   /** What a call like this costs there. Undefined: not known. */
-  readonly price: (seat: Seat) => number | undefined;
+  readonly price: (candidate: Candidate) => number | undefined;
 }
 
 /** `seats`: at least one, and all of them well. */
-export type Policy = (seats: readonly Seat[], question: Question) => Seat;
+export type Policy = (candidates: readonly Candidate[], context: SelectionContext) => Candidate;

@@ -1,22 +1,23 @@
 /** By chance, in proportion to the weights. */
-import type { Policy, Seat } from "./policy.ts";
+import type { Candidate, Policy } from "./policy.ts";
 
-export const weighted: Policy = (seats, { random }) => drawOne(seats, random, undefined);
+export const weighted: Policy = (candidates, { random }) =>
+  drawWeighted(candidates, random, undefined);
 
 /** `except`: not this one, where there is another. */
-export function drawOne(
-  seats: readonly Seat[],
+export function drawWeighted(
+  candidates: readonly Candidate[],
   random: () => number,
-  except: Seat | undefined,
-): Seat {
+  except: Candidate | undefined,
+): Candidate {
   let sum = 0;
-  for (const seat of seats) if (seat !== except) sum += seat.weight;
+  for (const candidate of candidates) if (candidate !== except) sum += candidate.weight;
   let left = random() * sum;
-  let drawn = seats[0] as Seat;
-  for (const seat of seats) {
-    if (seat === except) continue;
-    drawn = seat;
-    left -= seat.weight;
+  let drawn = candidates[0] as Candidate;
+  for (const candidate of candidates) {
+    if (candidate === except) continue;
+    drawn = candidate;
+    left -= candidate.weight;
     if (left < 0) break;
   }
   return drawn;
