@@ -6,7 +6,7 @@ import type { Snapshot } from "./config/snapshot.ts";
 import { createCors } from "./http/cors.ts";
 import { json } from "./http/json-response.ts";
 import { type Handlers, type Listening, listen } from "./http/listen.ts";
-import { createLinks } from "./images/image-links.ts";
+import { createLinkStore } from "./images/image-links.ts";
 import type { Log } from "./observe/log.ts";
 import { requestLine } from "./observe/request-line.ts";
 import { createServe } from "./pipeline/serve.ts";
@@ -139,7 +139,7 @@ export function build({ settings, snapshot, engines, log, ...hurry }: BuildOptio
   const { serve, inHand } = createServe({
     snapshot,
     ledger,
-    links: createLinks({ keep: pictures.keep, download: images.fetchPicture }),
+    links: createLinkStore({ store: pictures.keep, download: images.fetchPicture }),
     kept: images.kept,
     onDisconnect: settings.VEXEL_ON_DISCONNECT,
     keepAliveMs: settings.VEXEL_KEEP_ALIVE * 1000,

@@ -1,8 +1,8 @@
 /** How pictures leave: as one JSON answer, or as server-sent events. */
 
-import { estimateImageUsage, withDetails } from "../images/estimate-image-usage.ts";
-import { inJson } from "../images/image-head.ts";
-import { sumOf } from "../images/image-usage.ts";
+import { estimateImageUsage, withInputDetails } from "../images/estimate-image-usage.ts";
+import { toJsonBase64 } from "../images/image-head.ts";
+import { sumUsage } from "../images/image-usage.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { between, type StreamedText, writeJson } from "../lib/json-stream.ts";
 import type { WriteContext, Written } from "../pipeline/endpoint.ts";
@@ -45,7 +45,7 @@ async function writeWhole(reply: BufferedImageResponse, context: ImageContext): 
   }
   const { query, target } = context;
   const { safety_identifier } = query.options;
-  const reported = reply.usage && (await withDetails(reply.usage, query));
+  const reported = reply.usage && (await withInputDetails(reply.usage, query));
   const estimated = !reported && isOfGptFamily(query.model, target());
   const work = { query, target: target(), facts: reply.facts, images: reply.results.length };
   const usage = estimated ? await estimateImageUsage(work) : reported;
@@ -77,16 +77,16 @@ async function handOver(
   { query, target, links, publicUrl, onDropped }: ImageContext,
 ): Promise<{ url: string } | { b64_json: string | StreamedText }> {
   const { response_format: asked } = query.options;
-  if (image.kind === "url") return { url: await links.passOn(image.url, publicUrl()) };
+  if (image.kind === "url") return { url: await links.toLastingLink(image.url, publicUrl()) };
   const asLink = asked === "url" || (linked && !isOfGptFamily(query.model, target()));
-  if (!asLink) return { b64_json: inJson(image) };
+  if (!asLink) return { b64_json: toJsonBase64(image) };
   try {
-    return { url: await links.keep(image, publicUrl()) };
+    return { url: await links.store(image, publicUrl()) };
   } catch (error) {
     // It is paid for: better handed over in another way than not at all.
     if (!(error instanceof GatewayError) || error.fault !== "storage_unavailable") throw error;
     if (asked === "url") onDropped("response_format");
-    return { b64_json: inJson(image) };
+    return { b64_json: toJsonBase64(image) };
   }
 }
 
@@ -98,7 +98,7 @@ function writeStream(events: AsyncIterable<ImageEvent>, context: ImageContext): 
       if (event.type === "whole") throw new GatewayError("internal", "A stream was not cut up.");
       if (event.type === "completed") {
         images++;
-        spent = sumOf(spent, event.usage);
+        spent = sumUsage(spent, event.usage);
       }
       yield { body: await frame(event, context), closing: event.type === "completed" };
     }
@@ -117,7 +117,7 @@ async function frame(event: StreamedImage, context: ImageContext): Promise<Chunk
   const payload = {
     ...rest,
     type: name,
-    b64_json: inJson(image),
+    b64_json: toJsonBase64(image),
     created_at: secondsOf(created) ?? now,
     ...unsaid,
     ...facts,
@@ -133,7 +133,7 @@ async function usageOf(
   facts: ImageMetadata,
   { query, target }: ImageContext,
 ): Promise<ExtraFields> {
-  if (reported) return { usage: await withDetails(reported, query) };
+  if (reported) return { usage: await withInputDetails(reported, query) };
   const usage = await estimateImageUsage({ query, target: target(), facts, images: 1 });
   return { usage, [estimatedField]: "estimated" };
 }

@@ -1,6 +1,6 @@
 /** What a call may cost, before it is made: at the dearest of its targets, since nobody knows yet which will serve it. */
 
-import { type Policy, planPicture } from "../images/plan/plan.ts";
+import { type Policy, planImage } from "../images/plan/plan.ts";
 import { costOf, type Delivered, dearestRow } from "../ledger/cost.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { TokenPrice } from "../lib/price.ts";
@@ -107,7 +107,7 @@ function tryPlan(
   policy: Policy,
 ): GenerationQuery | EditQuery | undefined {
   try {
-    return planPicture(query, traits, policy).query;
+    return planImage(query, traits, policy).query;
   } catch (error) {
     if (error instanceof GatewayError) return undefined;
     throw error;

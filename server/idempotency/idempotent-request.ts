@@ -1,6 +1,6 @@
 /** One paid call and its caller: whether it was made before, and what becomes of the answer when the caller is gone. */
 
-import type { Again } from "../images/image-links.ts";
+import type { ReplayContext } from "../images/image-links.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { Streamed } from "../lib/json-stream.ts";
 import type { Scratch } from "../lib/request-temp.ts";
@@ -59,7 +59,7 @@ export class Keeping {
   }
 
   /** Of an answer that will be given again: it has a key, or its caller is gone. */
-  again(signal: Signal, scratch: Scratch): Again | undefined {
+  again(signal: Signal, scratch: Scratch): ReplayContext | undefined {
     const { target } = this.#options.trip;
     return target && (this.#claim?.isWanted || this.isLeft)
       ? { target, signal, scratch }

@@ -6,34 +6,34 @@
 import { imageSize } from "../lib/image-size.ts";
 import { base64Length } from "../lib/json-stream.ts";
 import { invalidResponse } from "../request/invalid-response.ts";
-import { bytesOf, type Held, startOf, typeOf } from "./image-head.ts";
+import { firstBytes, type Held, imageTypeOf, readBytes } from "./image-head.ts";
 
 /** Throws GatewayError for what is no picture, or not all of one. */
-export async function checkWhole(picture: Held): Promise<void> {
-  const type = typeOf(picture);
+export async function checkTruncation(picture: Held): Promise<void> {
+  const type = imageTypeOf(picture);
   if (type === undefined) throw invalidResponse("its picture is not a picture");
-  const kind = kinds[type];
+  const kind = formatChecks[type];
   if (!kind) return;
-  if (kind.endsWell(await endOf(picture), picture)) return;
-  if (!kind.isWhole(await bytesOf(picture))) throw invalidResponse("its picture breaks off");
+  if (kind.hasValidEnd(await readLastBytes(picture), picture)) return;
+  if (!kind.isComplete(await readBytes(picture))) throw invalidResponse("its picture breaks off");
 }
 
-interface Kind {
+interface FormatCheck {
   /** By its last bytes, and what is at hand anyway. False where these do not tell. */
-  endsWell(end: Uint8Array, picture: Held): boolean;
+  hasValidEnd(end: Uint8Array, picture: Held): boolean;
   /** By all of them. */
-  isWhole(bytes: Uint8Array): boolean;
+  isComplete(bytes: Uint8Array): boolean;
 }
 
-const kinds: Readonly<Record<string, Kind>> = {
+const formatChecks: Readonly<Record<string, FormatCheck>> = {
   "image/png": {
-    endsWell: (end) => endsWith(end, pngEnd),
-    isWhole: (bytes) => imageSize(bytes) !== undefined && hasPngEnd(bytes),
+    hasValidEnd: (end) => endsWith(end, pngEnd),
+    isComplete: (bytes) => imageSize(bytes) !== undefined && hasPngEnd(bytes),
   },
-  "image/jpeg": { endsWell: (end) => endsWith(end, jpegEnd), isWhole: hasJpegEnd },
+  "image/jpeg": { hasValidEnd: (end) => endsWith(end, jpegEnd), isComplete: hasJpegEnd },
   "image/webp": {
-    endsWell: (_, picture) => webpLength(startOf(picture)) <= lengthOf(picture),
-    isWhole: (bytes) => webpLength(bytes) <= bytes.length,
+    hasValidEnd: (_, picture) => webpLength(firstBytes(picture)) <= byteLengthOf(picture),
+    isComplete: (bytes) => webpLength(bytes) <= bytes.length,
   },
 };
 
@@ -79,26 +79,26 @@ const webpLength = (start: Uint8Array): number =>
     : 8 + new DataView(start.buffer, start.byteOffset, start.length).getUint32(4, true);
 
 /** Some writers fill the rest of a block with zeros: then this is not the end, and the picture is read. */
-const endBytes = 12;
+const trailerBytes = 12;
 
-async function endOf(picture: Held): Promise<Uint8Array> {
-  if (picture.kind === "bytes") return picture.bytes.subarray(-endBytes);
-  if (picture.kind === "base64") return endOfBase64(picture.base64, picture.base64.length);
+async function readLastBytes(picture: Held): Promise<Uint8Array> {
+  if (picture.kind === "bytes") return picture.bytes.subarray(-trailerBytes);
+  if (picture.kind === "base64") return decodeBase64End(picture.base64, picture.base64.length);
   const { aside } = picture;
-  if (aside.encoding === "raw") return aside.end(endBytes);
-  const end = await aside.end(base64Length(endBytes) + 4);
-  return endOfBase64(Buffer.from(end).toString("latin1"), aside.length);
+  if (aside.encoding === "raw") return aside.end(trailerBytes);
+  const end = await aside.end(base64Length(trailerBytes) + 4);
+  return decodeBase64End(Buffer.from(end).toString("latin1"), aside.length);
 }
 
 /** `end`: the last characters of so many, or all of them. Four characters are three bytes, counted from the beginning. */
-function endOfBase64(end: string, length: number): Uint8Array {
+function decodeBase64End(end: string, length: number): Uint8Array {
   const first = length - end.length;
-  const from = Math.max(first, length - base64Length(endBytes) - 4);
+  const from = Math.max(first, length - base64Length(trailerBytes) - 4);
   return Buffer.from(end.slice(4 * Math.ceil(from / 4) - first), "base64");
 }
 
 /** In bytes; of base64 that has line breaks in it, a little more. */
-function lengthOf(picture: Held): number {
+function byteLengthOf(picture: Held): number {
   if (picture.kind === "bytes") return picture.bytes.length;
   if (picture.kind === "aside" && picture.aside.encoding === "raw") return picture.aside.length;
   const characters = picture.kind === "base64" ? picture.base64.length : picture.aside.length;

@@ -9,7 +9,7 @@ import type {
 } from "../upstream/contract.ts";
 import { countTokens } from "../upstream/count-tokens.ts";
 
-export interface ImageWork {
+export interface UsageEstimateInput {
   readonly query: GenerationQuery | EditQuery;
   readonly target: Target | undefined;
   /** What is known of the images that were made. */
@@ -21,16 +21,16 @@ export interface ImageWork {
  * An estimate, for `usage` on the wire only: the prompt's tokens, and image tokens by OpenAI's table for the model, or for
  * the nearest one that has a table.
  */
-export async function estimateImageUsage(work: ImageWork): Promise<ImageUsage> {
+export async function estimateImageUsage(work: UsageEstimateInput): Promise<ImageUsage> {
   const { query, target, facts, images } = work;
   const { size, quality, input_fidelity: fidelity } = query.options;
   const tokens = wireTokens(target?.model ?? query.model, {
-    size: knownSize(facts.size) ?? knownSize(size),
-    quality: known(facts.quality) ?? known(quality),
+    size: explicitSize(facts.size) ?? explicitSize(size),
+    quality: explicitValue(facts.quality) ?? explicitValue(quality),
     fidelity,
   });
   const text = images * (await countTokens([query.prompt]));
-  const read = images * sourcesOf(query) * tokens.in;
+  const read = images * countSources(query) * tokens.in;
   const output = images * tokens.out;
   return {
     total_tokens: text + read + output,
@@ -41,27 +41,27 @@ export async function estimateImageUsage(work: ImageWork): Promise<ImageUsage> {
 }
 
 /** With `input_tokens_details`, which OpenAI's types require: all else of the input is images. */
-export async function withDetails(
+export async function withInputDetails(
   usage: ImageUsage,
   query: GenerationQuery | EditQuery,
 ): Promise<ImageUsage> {
-  if (hasSplit(usage)) return usage;
+  if (hasInputDetails(usage)) return usage;
   const { input_tokens: input, input_tokens_details: details } = usage;
-  const text = sourcesOf(query) > 0 ? Math.min(input, await countTokens([query.prompt])) : input;
+  const text = countSources(query) > 0 ? Math.min(input, await countTokens([query.prompt])) : input;
   return {
     ...usage,
     input_tokens_details: { ...details, text_tokens: text, image_tokens: input - text },
   };
 }
 
-const hasSplit = ({ input_tokens_details: details }: ImageUsage): boolean =>
+const hasInputDetails = ({ input_tokens_details: details }: ImageUsage): boolean =>
   Number.isSafeInteger(details?.text_tokens) && Number.isSafeInteger(details?.image_tokens);
 
-const sourcesOf = (query: GenerationQuery | EditQuery): number =>
+const countSources = (query: GenerationQuery | EditQuery): number =>
   "images" in query ? query.images.length + (query.mask ? 1 : 0) : 0;
 
-const known = (value: string | undefined): string | undefined =>
+const explicitValue = (value: string | undefined): string | undefined =>
   value === "auto" ? undefined : value;
 
-const knownSize = (size: string | undefined): string | undefined =>
+const explicitSize = (size: string | undefined): string | undefined =>
   size !== undefined && /^\d{1,5}x\d{1,5}$/.test(size) ? size : undefined;

@@ -8,24 +8,24 @@ import type {
   ImageResponse,
 } from "../upstream/contract.ts";
 import { atWork } from "../upstream/may-have-been-billed.ts";
-import { together } from "./merge-responses.ts";
-import { merged } from "./merge-streams.ts";
+import { mergeResponses } from "./merge-responses.ts";
+import { mergeStreams } from "./merge-streams.ts";
 import type { Plan } from "./plan/plan.ts";
-import { seedAfter } from "./seeds.ts";
+import { advanceSeed } from "./seeds.ts";
 
 /** One caller shall not take all of an upstream's places. */
 const maxParallel = 4;
 
-export interface FanOut<Q> {
-  readonly ask: (query: Q) => Promise<ImageResponse>;
+export interface FanOutOptions<Q> {
+  readonly send: (query: Q) => Promise<ImageResponse>;
   /** The caller gets events: a failure can be the last of them. */
-  readonly inEvents: boolean;
+  readonly isStreaming: boolean;
   /** Told of each call that failed, or broke off: how many pictures did not come of it. */
   readonly onMissing: (lost: Lost) => void;
   /** Where all of the calls fail: what one of them failed with keeps the order from being asked of others. */
   readonly isFinal?: (error: unknown) => boolean;
   /** Told that the target made one picture where it was asked for several: the others are asked for one by one. Absent: they are missing. */
-  readonly onUncounted?: (() => void) | undefined;
+  readonly onSingleImage?: (() => void) | undefined;
 }
 
 /**
@@ -33,19 +33,25 @@ export interface FanOut<Q> {
  * none could be made is a failure the answer: the first, or the first that is final.
  */
 export async function fanOut<Q extends GenerationQuery>(
-  { query, calls }: Pick<Plan<Q>, "query" | "calls">,
-  { ask, inEvents, onMissing, isFinal, onUncounted }: FanOut<Q>,
+  { query, requestCounts: calls }: Pick<Plan<Q>, "query" | "requestCounts">,
+  {
+    send: ask,
+    isStreaming: inEvents,
+    onMissing,
+    isFinal,
+    onSingleImage: onUncounted,
+  }: FanOutOptions<Q>,
 ): Promise<ImageResponse> {
-  const asked = sumOfAll(calls);
-  let { there, failures } = await askAll(query, calls, ask);
-  const askOneByOne = (lacking: number): Promise<Gathered> => {
+  const asked = sum(calls);
+  let { replies: there, failures } = await sendAll(query, calls, ask);
+  const askOneByOne = (lacking: number): Promise<FanOutResult> => {
     onUncounted?.();
-    return askAll(query, new Array<number>(lacking).fill(1), ask, calls);
+    return sendAll(query, new Array<number>(lacking).fill(1), ask, calls);
   };
-  const lacking = asked - countIn(there);
-  if (onUncounted && failures.length === 0 && there.every(isOne) && lacking > 0) {
+  const lacking = asked - countImages(there);
+  if (onUncounted && failures.length === 0 && there.every(isSingleImage) && lacking > 0) {
     const more = await askOneByOne(lacking);
-    there = [...there, ...more.there];
+    there = [...there, ...more.replies];
     failures = more.failures;
   }
   for (const { count, error } of failures) onMissing({ count, error });
@@ -55,16 +61,16 @@ export async function fanOut<Q extends GenerationQuery>(
   }
   const [only] = there;
   if (only?.reply.kind === "stream" && calls.length === 1) {
-    const events = watched(only, onMissing);
+    const events = reportMissing(only, onMissing);
     // How many it makes is seen only when it has ended.
     return onUncounted && asked > 1
-      ? { kind: "stream", events: toppedUp(events, asked, askOneByOne, onMissing) }
+      ? { kind: "stream", events: topUpStream(events, asked, askOneByOne, onMissing) }
       : { kind: "stream", events };
   }
   if ((failure && inEvents) || there.some(({ reply }) => reply.kind === "stream")) {
-    return { kind: "stream", events: allOf(there, failure?.error, onMissing) };
+    return { kind: "stream", events: mergeReplies(there, failure?.error, onMissing) };
   }
-  return together(there.map(({ reply }) => reply as BufferedImageResponse));
+  return mergeResponses(there.map(({ reply }) => reply as BufferedImageResponse));
 }
 
 interface Failure {
@@ -74,25 +80,25 @@ interface Failure {
 }
 
 /** What one call was answered with, and for how many pictures it was. */
-interface Part {
+interface PartialReply {
   readonly count: number;
   readonly reply: ImageResponse;
 }
 
-interface Gathered {
-  readonly there: readonly Part[];
+interface FanOutResult {
+  readonly replies: readonly PartialReply[];
   /** In the order of the calls. */
   readonly failures: readonly Failure[];
 }
 
 /** `before`: the calls that were made before these. */
-async function askAll<Q extends GenerationQuery>(
+async function sendAll<Q extends GenerationQuery>(
   query: Q,
   calls: readonly number[],
-  ask: FanOut<Q>["ask"],
+  ask: FanOutOptions<Q>["send"],
   before: readonly number[] = [],
-): Promise<Gathered> {
-  const parts: (Part | undefined)[] = calls.map(() => undefined);
+): Promise<FanOutResult> {
+  const parts: (PartialReply | undefined)[] = calls.map(() => undefined);
   const failures: Failure[] = [];
   let next = 0;
   const work = async (): Promise<void> => {
@@ -106,7 +112,7 @@ async function askAll<Q extends GenerationQuery>(
         failures.push({ at, count, error });
         if (error instanceof GatewayError && error.row.blame !== "client") continue;
         // Where one was refused, so will the others be: none is paid for in vain.
-        const unasked = sumOfAll(calls.slice(next));
+        const unasked = sum(calls.slice(next));
         if (unasked > 0) failures.push({ at: next, count: unasked, error });
         next = calls.length;
       }
@@ -114,17 +120,18 @@ async function askAll<Q extends GenerationQuery>(
   };
   await Promise.all(Array.from({ length: Math.min(maxParallel, calls.length) }, work));
   return {
-    there: parts.filter((part) => part !== undefined),
+    replies: parts.filter((part) => part !== undefined),
     failures: failures.toSorted((a, b) => a.at - b.at),
   };
 }
 
-const sumOfAll = (counts: readonly number[]): number => counts.reduce((sum, each) => sum + each, 0);
+const sum = (counts: readonly number[]): number => counts.reduce((sum, each) => sum + each, 0);
 
-const countIn = (parts: readonly Part[]): number =>
+const countImages = (parts: readonly PartialReply[]): number =>
   parts.reduce((sum, { reply }) => sum + (reply.kind === "whole" ? reply.results.length : 0), 0);
 
-const isOne = ({ reply }: Part): boolean => reply.kind === "whole" && reply.results.length === 1;
+const isSingleImage = ({ reply }: PartialReply): boolean =>
+  reply.kind === "whole" && reply.results.length === 1;
 
 /** One picture is what every upstream makes unasked, and some have no word for it. */
 const withCount = <Q extends GenerationQuery>(
@@ -136,20 +143,20 @@ const withCount = <Q extends GenerationQuery>(
   const counted = { ...query, options: count === 1 ? options : { ...options, n: count } };
   if (earlier.length === 0) return counted;
   const part = (query.part ?? 0) + earlier.length;
-  return { ...counted, rest: seedAfter(query.rest, sumOfAll(earlier)), part };
+  return { ...counted, rest: advanceSeed(query.rest, sum(earlier)), part };
 };
 
 /** Its events. Where they break off, it is told how many pictures did not come. */
-async function* watched(
-  { reply, count }: Part,
-  onMissing: FanOut<GenerationQuery>["onMissing"],
+async function* reportMissing(
+  { reply, count }: PartialReply,
+  onMissing: FanOutOptions<GenerationQuery>["onMissing"],
 ): AsyncGenerator<ImageEvent> {
   let came = 0;
   let begun = false;
   try {
     for await (const event of eventsOf(reply)) {
       begun = true;
-      came += picturesIn(event);
+      came += imagesIn(event);
       yield event;
     }
   } catch (error) {
@@ -158,46 +165,46 @@ async function* watched(
   }
 }
 
-export const picturesIn = (event: ImageEvent): number =>
+export const imagesIn = (event: ImageEvent): number =>
   event.type === "whole" ? event.reply.results.length : event.type === "completed" ? 1 : 0;
 
 /**
  * A stream can tell of a failure at its end, after what has come: one of several that breaks off does not take the others
  * along.
  */
-async function* allOf(
-  parts: readonly Part[],
+async function* mergeReplies(
+  parts: readonly PartialReply[],
   failure: unknown,
-  onMissing: FanOut<GenerationQuery>["onMissing"],
+  onMissing: FanOutOptions<GenerationQuery>["onMissing"],
 ): AsyncGenerator<ImageEvent> {
   const failures: unknown[] = failure === undefined ? [] : [failure];
-  const kept = async function* (part: Part): AsyncGenerator<ImageEvent> {
+  const kept = async function* (part: PartialReply): AsyncGenerator<ImageEvent> {
     try {
-      yield* watched(part, onMissing);
+      yield* reportMissing(part, onMissing);
     } catch (error) {
       failures.push(error);
     }
   };
-  yield* merged(parts.map(kept));
+  yield* mergeStreams(parts.map(kept));
   if (failures.length > 0) throw failures[0];
 }
 
 /** The stream of a server that may make one picture, whatever it is asked for; then the others are asked for. */
-async function* toppedUp(
+async function* topUpStream(
   events: AsyncIterable<ImageEvent>,
   asked: number,
-  askOneByOne: (lacking: number) => Promise<Gathered>,
-  onMissing: FanOut<GenerationQuery>["onMissing"],
+  askOneByOne: (lacking: number) => Promise<FanOutResult>,
+  onMissing: FanOutOptions<GenerationQuery>["onMissing"],
 ): AsyncGenerator<ImageEvent> {
   let came = 0;
   for await (const event of events) {
-    came += picturesIn(event);
+    came += imagesIn(event);
     yield event;
   }
   if (came !== 1) return;
-  const { there, failures } = await askOneByOne(asked - came);
+  const { replies: there, failures } = await askOneByOne(asked - came);
   for (const { count, error } of failures) onMissing({ count, error });
-  yield* allOf(there, failures[0]?.error, onMissing);
+  yield* mergeReplies(there, failures[0]?.error, onMissing);
 }
 
 export async function* eventsOf(reply: ImageResponse): AsyncGenerator<ImageEvent> {

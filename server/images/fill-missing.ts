@@ -8,41 +8,42 @@ import type { Lost, Missing } from "../request/missing.ts";
 import type { Call, Send, Stage } from "../request/stage.ts";
 import { isUnsent, mayFailOver, mayHaveBeenBilled } from "../routing/retry-policy.ts";
 import type { GenerationQuery, ImageEvent, ImageResponse } from "../upstream/contract.ts";
-import { SetAside } from "./completed-part.ts";
-import { eventsOf, picturesIn } from "./fan-out.ts";
-import { together } from "./merge-responses.ts";
-import { countOf, missingOf } from "./missing-images.ts";
-import { seedAfter } from "./seeds.ts";
+import { PartialRecord } from "./completed-part.ts";
+import { eventsOf, imagesIn } from "./fan-out.ts";
+import { mergeResponses } from "./merge-responses.ts";
+import { countMissing, missingFrom } from "./missing-images.ts";
+import { advanceSeed } from "./seeds.ts";
 
-export const complete =
+export const fillMissing =
   <Q extends GenerationQuery>(): Stage<Q, ImageResponse> =>
   (next) => {
     const ask: Send<Q, ImageResponse> = async (call) => {
       const reply = await next(call);
-      if (reply.kind === "stream") return { kind: "stream", events: completed(reply, call, ask) };
-      const rest = restOf(call, call.trip.missing);
+      if (reply.kind === "stream")
+        return { kind: "stream", events: completeStream(reply, call, ask) };
+      const rest = planFollowUp(call, call.trip.missing);
       if (!rest) return reply;
       if (call.query.stream) {
         // It may yet come, and then no header should say that it is missing.
         call.trip.missing = undefined;
-        return { kind: "stream", events: completed(reply, call, ask, rest) };
+        return { kind: "stream", events: completeStream(reply, call, ask, rest) };
       }
-      const aside = new SetAside(call.trip, rest);
+      const aside = new PartialRecord(call.trip, rest);
       let more: ImageResponse;
       try {
         more = await ask(rest.call);
       } catch (error) {
-        aside.addFailure(error, call.signal);
-        call.trip.missing = missingOf([...rest.hopeless, { count: rest.count, error }]);
+        aside.mergeFailure(error, call.signal);
+        call.trip.missing = missingFrom([...rest.unrecoverable, { count: rest.count, error }]);
         if (toFault(error, call.signal).fault === "client_closed") throw error;
         return reply;
       }
       if (more.kind === "stream") {
-        return { kind: "stream", events: followed(reply, more, rest, aside, call) };
+        return { kind: "stream", events: appendFollowUp(reply, more, rest, aside, call) };
       }
-      aside.add();
-      call.trip.missing = missingOf([...rest.hopeless, ...(call.trip.missing?.lost ?? [])]);
-      return together([reply, more]);
+      aside.mergeSuccess();
+      call.trip.missing = missingFrom([...rest.unrecoverable, ...(call.trip.missing?.lost ?? [])]);
+      return mergeResponses([reply, more]);
     };
     return (call) => {
       call.trip.ordered = call.query.options.n ?? 1;
@@ -51,19 +52,19 @@ export const complete =
     };
   };
 
-interface Rest<Q> {
+interface FollowUp<Q> {
   readonly call: Call<Q>;
   readonly count: number;
   /** How many of them may have been paid for. */
-  readonly doubtful: number;
+  readonly maybeBilled: number;
   /** What nobody else is asked for. */
-  readonly hopeless: readonly Lost[];
+  readonly unrecoverable: readonly Lost[];
 }
 
-function restOf<Q extends GenerationQuery>(
+function planFollowUp<Q extends GenerationQuery>(
   call: Call<Q>,
   missing: Missing | undefined,
-): Rest<Q> | undefined {
+): FollowUp<Q> | undefined {
   const { order, route, query, signal } = call;
   if (!missing || !order || signal.aborted) return undefined;
   const hopeless: Lost[] = [];
@@ -74,76 +75,76 @@ function restOf<Q extends GenerationQuery>(
   // What was sent is a second question, and takes one of the model's tries.
   const after = open.find(({ error }) => !isUnsent(error)) ?? open[0];
   if (!after || route.targets.every((target) => order.asked.has(target))) return undefined;
-  const count = countOf(open);
+  const count = countMissing(open);
   const { asked, pictures } = order;
   const more = {
     ...query,
     options: { ...query.options, n: count },
-    rest: seedAfter(query.rest, pictures),
+    rest: advanceSeed(query.rest, pictures),
     part: (query.part ?? 0) + pictures,
   };
   const failure = { error: after.error };
   return {
     call: { ...call, query: more, order: { asked, pictures: 0, failure } },
     count,
-    doubtful: countOf(open.filter(({ error }) => mayHaveBeenBilled(error))),
-    hopeless,
+    maybeBilled: countMissing(open.filter(({ error }) => mayHaveBeenBilled(error))),
+    unrecoverable: hopeless,
   };
 }
 
 /** What came leaves at once; then others are asked for what did not, and the stream ends. */
-async function* completed<Q extends GenerationQuery>(
+async function* completeStream<Q extends GenerationQuery>(
   reply: ImageResponse,
   call: Call<Q>,
   ask: Send<Q, ImageResponse>,
-  known?: Rest<Q>,
+  known?: FollowUp<Q>,
 ): AsyncGenerator<ImageEvent> {
   const { trip, signal } = call;
   let came = 0;
   let failure: unknown;
   try {
     for await (const event of eventsOf(reply)) {
-      came += picturesIn(event);
+      came += imagesIn(event);
       yield event;
     }
   } catch (error) {
     failure = error;
   }
-  const rest = known ?? restOf(call, trip.missing);
+  const rest = known ?? planFollowUp(call, trip.missing);
   if (!rest) {
     if (failure !== undefined) throw failure;
     return;
   }
   // Of a stream in which nothing came, nothing is known to have cost anything.
   if (came === 0) trip.cost ??= 0;
-  const aside = new SetAside(trip, rest);
+  const aside = new PartialRecord(trip, rest);
   let more: ImageResponse;
   try {
     more = await ask(rest.call);
   } catch (error) {
-    aside.addFailure(error, signal);
-    trip.missing = missingOf([...rest.hopeless, { count: rest.count, error }]);
+    aside.mergeFailure(error, signal);
+    trip.missing = missingFrom([...rest.unrecoverable, { count: rest.count, error }]);
     throw trip.missing?.error;
   }
-  yield* added(more, rest, aside, call);
+  yield* streamFollowUp(more, rest, aside, call);
 }
 
 /** A whole answer, and behind it the stream of another target. */
-async function* followed<Q extends GenerationQuery>(
+async function* appendFollowUp<Q extends GenerationQuery>(
   reply: ImageResponse,
   more: ImageResponse,
-  rest: Rest<Q>,
-  aside: SetAside,
+  rest: FollowUp<Q>,
+  aside: PartialRecord,
   call: Call<Q>,
 ): AsyncGenerator<ImageEvent> {
   yield* eventsOf(reply);
-  yield* added(more, rest, aside, call);
+  yield* streamFollowUp(more, rest, aside, call);
 }
 
-async function* added<Q extends GenerationQuery>(
+async function* streamFollowUp<Q extends GenerationQuery>(
   more: ImageResponse,
-  { hopeless }: Rest<Q>,
-  aside: SetAside,
+  { unrecoverable: hopeless }: FollowUp<Q>,
+  aside: PartialRecord,
   { trip }: Call<Q>,
 ): AsyncGenerator<ImageEvent> {
   let failure: unknown;
@@ -152,9 +153,9 @@ async function* added<Q extends GenerationQuery>(
   } catch (error) {
     failure = error;
   } finally {
-    aside.add();
+    aside.mergeSuccess();
   }
-  trip.missing = missingOf([...hopeless, ...(trip.missing?.lost ?? [])]);
+  trip.missing = missingFrom([...hopeless, ...(trip.missing?.lost ?? [])]);
   const told = trip.missing?.error ?? failure;
   if (told !== undefined) throw told;
 }

@@ -21,15 +21,15 @@ import type {
   Seen,
 } from "../workers/image/image-worker.ts";
 import { fanOut } from "./fan-out.ts";
-import { billed } from "./image-cost.ts";
+import { recordCost } from "./image-cost.ts";
 import type { Held } from "./image-head.ts";
-import { type Policy, planPicture } from "./plan/plan.ts";
-import { type Conversion, finishReply, upTo } from "./post-process.ts";
-import { Shortage } from "./record-missing.ts";
-import { prepare } from "./sources/sources.ts";
+import { type Policy, planImage } from "./plan/plan.ts";
+import { type Conversion, limitImages, postProcess } from "./post-process.ts";
+import { MissingRecorder } from "./record-missing.ts";
+import { prepareSources } from "./sources/sources.ts";
 
 /** Whose work a job on a picture is, and where its result goes. */
-export interface PictureJob {
+export interface ImageJob {
   readonly signal: Signal;
   readonly scratch: Scratch;
   /** The API key that the job's time is charged to. */
@@ -37,24 +37,24 @@ export interface PictureJob {
 }
 
 /** What the house has for pictures. */
-export interface PictureTools {
+export interface ImageTools {
   readonly traits: (target: Target, operation: "generations" | "edits") => ImageCapabilities;
   /** A link of an upstream's answer. */
   download(url: string, target: Target, signal: Signal, scratch: Scratch): Promise<Held>;
   /** A link of a caller's, as a file that has been looked at. */
-  bring(url: string, param: string, job: PictureJob): Promise<FilePart>;
+  fetchSource(url: string, param: string, job: ImageJob): Promise<FilePart>;
   /** A picture of a caller's that has been checked: how large it is, and the like. */
-  look(file: FilePart, job: PictureJob): Promise<Seen>;
+  inspect(file: FilePart, job: ImageJob): Promise<Seen>;
   /** Whether a link leads into the operator's own network, or holds a password. */
   isPrivate(url: string): boolean;
-  convert(picture: Held, to: Conversion, job: PictureJob): Promise<Held>;
-  convertFile(file: FilePart, to: FileConversion, job: PictureJob): Promise<FilePart>;
+  convert(picture: Held, to: Conversion, job: ImageJob): Promise<Held>;
+  convertFile(file: FilePart, to: FileConversion, job: ImageJob): Promise<FilePart>;
   /** The same query with its uploads looked at, to the last pixel. Throws what is wrong with them. */
   checkEdit(query: EditQuery, call: Call<GenerationQuery>): Promise<EditQuery>;
-  mask(mask: FilePart, to: MaskForm, job: PictureJob): Promise<FilePart>;
+  convertMask(mask: FilePart, to: MaskForm, job: ImageJob): Promise<FilePart>;
 }
 
-type Drawing = GenerationQuery | EditQuery;
+type ImageQuery = GenerationQuery | EditQuery;
 
 export const policyOf = <Q>({ route, trip }: Call<Q>): Policy =>
   trip.caller?.parameters ?? route.parameters ?? "adapt";
@@ -66,11 +66,11 @@ const operationOf = <Q>({ operation }: Call<Q>): "generations" | "edits" =>
   operation === "edits" ? "edits" : "generations";
 
 /** Why this target cannot serve the call. Undefined where it can. */
-export const objection =
-  (traits: PictureTools["traits"]) =>
-  <Q extends Drawing>(call: Call<Q>, target: Target): unknown => {
+export const rejectionReason =
+  (traits: ImageTools["traits"]) =>
+  <Q extends ImageQuery>(call: Call<Q>, target: Target): unknown => {
     try {
-      planPicture(call.query, traits(target, operationOf(call)), policyOf(call));
+      planImage(call.query, traits(target, operationOf(call)), policyOf(call));
       return undefined;
     } catch (error) {
       return error;
@@ -82,18 +82,18 @@ const usageOf = ({ results, usage }: BufferedImageResponse): Usage => ({
   images: results.length,
 });
 
-export const draw = <Q extends Drawing>(tools: PictureTools): Stage<Q, ImageResponse> => {
+export const generate = <Q extends ImageQuery>(tools: ImageTools): Stage<Q, ImageResponse> => {
   /** Targets that were seen to make one picture where they were asked for several. */
   const uncounted = new WeakSet<Target>();
   return (next) => async (call) => {
     const { trip, signal, scratch, target, order } = call;
     if (!target) throw new Error("No stage chose a target.");
     order?.asked.add(target);
-    const job: PictureJob = { signal, scratch, key: keyOf(call) };
+    const job: ImageJob = { signal, scratch, key: keyOf(call) };
     const policy = policyOf(call);
     const known = tools.traits(target, operationOf(call));
     const traits = uncounted.has(target) ? { ...known, maxImages: 1 } : known;
-    const plan = planPicture(call.query, policy === "strict" ? known : traits, policy);
+    const plan = planImage(call.query, policy === "strict" ? known : traits, policy);
     const adapted = new Set(plan.adapted);
     trip.adapted = [...adapted];
     trip.dropped = plan.dropped;
@@ -102,10 +102,10 @@ export const draw = <Q extends Drawing>(tools: PictureTools): Stage<Q, ImageResp
       adapted.add(name);
       trip.adapted = [...adapted];
     };
-    const query = await prepare(plan.query, traits.edits, {
-      bring: (url, param) => tools.bring(url, param, job),
-      look: (file) => tools.look(file, job),
-      mask: (mask, to) => tools.mask(mask, to, job),
+    const query = await prepareSources(plan.query, traits.edits, {
+      fetchSource: (url, param) => tools.fetchSource(url, param, job),
+      inspect: (file) => tools.inspect(file, job),
+      convertMask: (mask, to) => tools.convertMask(mask, to, job),
       convert: (file, to) => tools.convertFile(file, to, job),
       onAdapted,
     }).catch((error: unknown) => {
@@ -117,7 +117,7 @@ export const draw = <Q extends Drawing>(tools: PictureTools): Stage<Q, ImageResp
       rest,
     } = call.query;
     const count = n ?? 1;
-    const shortage = new Shortage({ trip, target, signal, asked: count });
+    const shortage = new MissingRecorder({ trip, target, signal, imageCount: count });
     const onUncounted = (): void => {
       uncounted.add(target);
       onAdapted("n", `${nameOf(target)}: makes one at a time`);
@@ -126,17 +126,17 @@ export const draw = <Q extends Drawing>(tools: PictureTools): Stage<Q, ImageResp
     const reply = await fanOut(
       { ...plan, query },
       {
-        ask: (part) => {
+        send: (part) => {
           if (order) order.pictures += part.options.n ?? 1;
           return next({ ...call, query: part });
         },
-        inEvents: call.query.stream,
-        onMissing: (lost) => shortage.add(lost),
+        isStreaming: call.query.stream,
+        onMissing: (lost) => shortage.addFailure(lost),
         isFinal: (error) => !mayFailOver(error, call),
-        onUncounted: mayAskForMore ? onUncounted : undefined,
+        onSingleImage: mayAskForMore ? onUncounted : undefined,
       },
     ).catch((error: unknown) => {
-      shortage.all(error);
+      shortage.failAll(error);
       throw error;
     });
     // Of a stream nobody knows yet how it ends.
@@ -147,20 +147,20 @@ export const draw = <Q extends Drawing>(tools: PictureTools): Stage<Q, ImageResp
     // It is paid for, whatever becomes of it from here on.
     if (reply.kind === "whole") {
       trip.usage = usageOf(reply);
-      billed(reply, ordered);
+      recordCost(reply, ordered);
     }
     // Who asks in the vendor's own words may have asked for several.
     const most = n === undefined && Object.keys(rest).length > 0 ? Number.POSITIVE_INFINITY : count;
     const spoilt: ImageEvent[] = [];
     let unfinished: unknown;
-    const finished = await finishReply(
+    const finished = await postProcess(
       reply,
       {
-        finish: plan.finish,
+        postProcessing: plan.postProcessing,
         stream: call.query.stream,
         count,
-        most,
-        asked: {
+        maxImages: most,
+        requested: {
           ...(size && { size }),
           ...(aspect && { aspect }),
           ...(quality && { quality }),
@@ -178,10 +178,10 @@ export const draw = <Q extends Drawing>(tools: PictureTools): Stage<Q, ImageResp
         onDropped: (name) => {
           trip.dropped = [...new Set([...(trip.dropped ?? []), name])];
         },
-        onSpoilt: (event) => spoilt.push(event),
+        onUnusable: (event) => spoilt.push(event),
       },
     );
-    const ready = upTo(most, billed(finished, ordered, spoilt));
+    const ready = limitImages(most, recordCost(finished, ordered, spoilt));
     if (ready.kind === "stream") return { ...ready, events: shortage.watch(ready.events) };
     shortage.settle(ready.results.length, unfinished);
     return ready;

@@ -15,7 +15,7 @@ import type {
   Target,
 } from "../upstream/contract.ts";
 
-export interface Ordered {
+export interface UpstreamImageRequest {
   readonly operation: "generations" | "edits";
   readonly target: Target;
   /** What the target was asked for. */
@@ -27,23 +27,23 @@ export interface Ordered {
  * The same answer; as it goes by, what it cost is written into the trip. `spoilt`: what came of a stream and could not be
  * used. It is paid for as well.
  */
-export function billed(
+export function recordCost(
   reply: ImageResponse,
-  ordered: Ordered,
+  ordered: UpstreamImageRequest,
   spoilt: readonly ImageEvent[] = [],
 ): ImageResponse {
   const { trip } = ordered;
   trip.cost = undefined;
   if (reply.kind === "stream") {
-    return { kind: "stream", events: watched(reply.events, ordered, spoilt) };
+    return { kind: "stream", events: recordStreamCost(reply.events, ordered, spoilt) };
   }
-  trip.cost = wholeCost(reply, ordered);
+  trip.cost = responseCost(reply, ordered);
   return reply;
 }
 
-async function* watched(
+async function* recordStreamCost(
   events: AsyncIterable<ImageEvent>,
-  ordered: Ordered,
+  ordered: UpstreamImageRequest,
   spoilt: readonly ImageEvent[],
 ): AsyncGenerator<ImageEvent> {
   const { trip } = ordered;
@@ -54,8 +54,8 @@ async function* watched(
     if (event.type === "partial") return;
     const cost =
       event.type === "whole"
-        ? wholeCost(event.reply, ordered)
-        : piecesCost(event, 1, drawnOnly(event), ordered);
+        ? responseCost(event.reply, ordered)
+        : imageCost(event, 1, withOutputDetails(event), ordered);
     if (pictures++ === 0) sum = cost;
     else sum = sum === undefined || cost === undefined ? undefined : sum + cost;
   };
@@ -77,38 +77,41 @@ async function* watched(
 }
 
 /** OpenAI's specification, ImagesUsage: in a stream, what comes out is "the number of image tokens in the output image". */
-function drawnOnly({ usage }: StreamedImage): ImageUsage | undefined {
+function withOutputDetails({ usage }: StreamedImage): ImageUsage | undefined {
   if (!usage || usage.output_tokens_details) return usage;
   const drawn = { text_tokens: 0, image_tokens: usage.output_tokens };
   return { ...usage, output_tokens_details: drawn };
 }
 
-function wholeCost(reply: BufferedImageResponse, ordered: Ordered): number | undefined {
+function responseCost(
+  reply: BufferedImageResponse,
+  ordered: UpstreamImageRequest,
+): number | undefined {
   const { results, drawn = results.length, facts, usage, cost } = reply;
   // The size of an image behind a link is not seen here: it is the requested one, or the vendor's default.
   const unseen = facts.size === undefined && results.every(({ image }) => image.kind === "url");
   const size = unseen ? requestedSize(ordered) : undefined;
   const seen = size === undefined ? facts : { ...facts, size };
-  return piecesCost(seen, drawn, usage, ordered, cost);
+  return imageCost(seen, drawn, usage, ordered, cost);
 }
 
 /**
  * A target that takes aspect ratios was asked for the resolution class of `wanted`, which is what a price per class needs.
  * Its exact pixels are its own, so a price per megapixel cannot be computed from it.
  */
-function requestedSize(ordered: Ordered): string | undefined {
+function requestedSize(ordered: UpstreamImageRequest): string | undefined {
   const { options, wanted } = ordered.query;
   return options.size ?? (priceOf(ordered)?.megapixel === undefined ? wanted : undefined);
 }
 
-const priceOf = ({ operation, target, query }: Ordered) =>
+const priceOf = ({ operation, target, query }: UpstreamImageRequest) =>
   target.price ?? listedPicturePrice(target, { operation, rest: query.rest });
 
-function piecesCost(
+function imageCost(
   { size, quality }: ImageMetadata,
   images: number,
   usage: ImageUsage | undefined,
-  ordered: Ordered,
+  ordered: UpstreamImageRequest,
   told?: number,
 ): number | undefined {
   const { operation } = ordered;
@@ -116,7 +119,7 @@ function piecesCost(
     inputTokens: usage?.input_tokens,
     outputTokens: usage?.output_tokens,
     input: usage && inputSplit(usage, operation),
-    output: usage && splitOf(usage.output_tokens, usage.output_tokens_details),
+    output: usage && readSplit(usage.output_tokens, usage.output_tokens_details),
     images,
     size,
     quality: quality === "auto" ? undefined : quality,
@@ -125,13 +128,16 @@ function piecesCost(
 }
 
 /** A prompt alone is text, whether that is said or not. */
-const inputSplit = (usage: ImageUsage, operation: Ordered["operation"]): Split | undefined =>
+const inputSplit = (
+  usage: ImageUsage,
+  operation: UpstreamImageRequest["operation"],
+): Split | undefined =>
   usage.input_tokens_details === undefined && operation === "generations"
     ? { text: usage.input_tokens, image: 0 }
-    : splitOf(usage.input_tokens, usage.input_tokens_details);
+    : readSplit(usage.input_tokens, usage.input_tokens_details);
 
 /** Believed where the parts are all of it. What was read before has another price, which nobody tells. */
-function splitOf(total: number, details: ExtraFields | undefined): Split | undefined {
+function readSplit(total: number, details: ExtraFields | undefined): Split | undefined {
   if (!details) return undefined;
   const { text_tokens: text, image_tokens: image, cached_tokens: cached = 0 } = details;
   if (typeof text !== "number" || typeof image !== "number" || cached !== 0) return undefined;

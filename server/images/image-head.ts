@@ -7,48 +7,48 @@ import type { LoadedImage as Held } from "../upstream/contract.ts";
 export type { Held };
 
 /** The first so many bytes; by default enough to see what kind of picture it is. */
-export function startOf(picture: Held, bytes = sniffLength): Uint8Array {
+export function firstBytes(picture: Held, bytes = sniffLength): Uint8Array {
   if (picture.kind === "bytes") return picture.bytes.subarray(0, bytes);
   if (picture.kind === "base64") {
     return Buffer.from(picture.base64.slice(0, base64Length(bytes)), "base64");
   }
   const { encoding, start } = picture.aside;
-  return encoding === "raw" ? start.subarray(0, bytes) : decoded(start, base64Length(bytes));
+  return encoding === "raw" ? start.subarray(0, bytes) : decodeBase64(start, base64Length(bytes));
 }
 
 const svgStart = /^\s*(<\?xml|<svg)/;
 
 /** Undefined for what is no picture. */
-export function typeOf(picture: Held): string | undefined {
-  const start = startOf(picture);
+export function imageTypeOf(picture: Held): string | undefined {
+  const start = firstBytes(picture);
   const type = sniffImage(start);
   if (type) return type;
   return svgStart.test(Buffer.from(start).toString("latin1")) ? "image/svg+xml" : undefined;
 }
 
 /** Decoded, as much of the beginning as was kept at hand. */
-function atHand(picture: Held): Uint8Array {
-  if (picture.kind !== "aside") return startOf(picture, handBytes);
+function headInMemory(picture: Held): Uint8Array {
+  if (picture.kind !== "aside") return firstBytes(picture, inMemoryHeadBytes);
   const { encoding, start } = picture.aside;
-  return encoding === "raw" ? start : decoded(start, start.length);
+  return encoding === "raw" ? start : decodeBase64(start, start.length);
 }
 
 /** The size in a picture's head: at the very beginning of most kinds, and behind a profile in others. */
-export async function sizeIn(picture: Held): Promise<ReturnType<typeof imageSize>> {
-  return imageSize(atHand(picture)) ?? imageSize(await headOf(picture, headBytes));
+export async function readDimensions(picture: Held): Promise<ReturnType<typeof imageSize>> {
+  return imageSize(headInMemory(picture)) ?? imageSize(await readHead(picture, headBytes));
 }
 
 /** Whether it can have transparent pixels. Undefined where its head does not tell. */
-export async function alphaIn(picture: Held): Promise<boolean | undefined> {
-  const { alpha } = imageSize(atHand(picture)) ?? {};
-  return alpha ?? imageSize(await headOf(picture, headBytes))?.alpha;
+export async function readAlpha(picture: Held): Promise<boolean | undefined> {
+  const { alpha } = imageSize(headInMemory(picture)) ?? {};
+  return alpha ?? imageSize(await readHead(picture, headBytes))?.alpha;
 }
 
-const handBytes = 96;
+const inMemoryHeadBytes = 96;
 /** The head of a JPEG may hold a long profile before its size. */
 const headBytes = 64 * 1024;
 
-const decoded = (base64: Uint8Array, length: number): Uint8Array =>
+const decodeBase64 = (base64: Uint8Array, length: number): Uint8Array =>
   Buffer.from(
     Buffer.from(base64.buffer, base64.byteOffset, Math.min(length, base64.length)).toString(
       "latin1",
@@ -57,7 +57,7 @@ const decoded = (base64: Uint8Array, length: number): Uint8Array =>
   );
 
 /** As many first bytes as there are in one piece. */
-async function headOf(picture: Held, bytes: number): Promise<Uint8Array> {
+async function readHead(picture: Held, bytes: number): Promise<Uint8Array> {
   if (picture.kind === "bytes") return picture.bytes.subarray(0, bytes);
   if (picture.kind === "base64") {
     return Buffer.from(picture.base64.slice(0, base64Length(bytes)), "base64");
@@ -65,12 +65,12 @@ async function headOf(picture: Held, bytes: number): Promise<Uint8Array> {
   const { aside } = picture;
   for await (const piece of aside.stream()) {
     if (aside.encoding === "raw") return piece.slice(0, bytes);
-    return decoded(piece, base64Length(bytes));
+    return decodeBase64(piece, base64Length(bytes));
   }
   return new Uint8Array();
 }
 
-export async function bytesOf(picture: Held): Promise<Uint8Array> {
+export async function readBytes(picture: Held): Promise<Uint8Array> {
   if (picture.kind === "bytes") return picture.bytes;
   if (picture.kind === "base64") return Buffer.from(picture.base64, "base64");
   const bytes = await picture.aside.bytes();
@@ -79,7 +79,7 @@ export async function bytesOf(picture: Held): Promise<Uint8Array> {
 }
 
 /** In base64, for an answer in JSON: in memory when small, read when its turn comes when not. */
-export function inJson(picture: Held): string | StreamedText {
+export function toJsonBase64(picture: Held): string | StreamedText {
   if (picture.kind === "base64") return picture.base64;
   if (picture.kind === "bytes") return Buffer.from(picture.bytes).toString("base64");
   const { aside } = picture;

@@ -4,7 +4,7 @@ import { shareUsage } from "../embeddings/share-usage.ts";
 import type { ExtraFields, ImageUsage } from "../upstream/contract.ts";
 
 /** With the details where all tell them, and of the same kinds. */
-export const sumOf = (
+export const sumUsage = (
   before: ImageUsage | undefined,
   next: ImageUsage | undefined,
 ): ImageUsage | undefined =>
@@ -13,12 +13,12 @@ export const sumOf = (
         total_tokens: before.total_tokens + next.total_tokens,
         input_tokens: before.input_tokens + next.input_tokens,
         output_tokens: before.output_tokens + next.output_tokens,
-        ...detailsOf("input_tokens_details", before, next),
-        ...detailsOf("output_tokens_details", before, next),
+        ...sumDetails("input_tokens_details", before, next),
+        ...sumDetails("output_tokens_details", before, next),
       }
     : (next ?? before);
 
-function detailsOf(
+function sumDetails(
   name: "input_tokens_details" | "output_tokens_details",
   { [name]: before }: ImageUsage,
   { [name]: next }: ImageUsage,
@@ -34,13 +34,13 @@ function detailsOf(
 }
 
 /** Equal shares, which add up to exactly the whole. */
-export function sharesOf(usage: ImageUsage, images: number): ImageUsage[] {
+export function splitUsage(usage: ImageUsage, images: number): ImageUsage[] {
   const weights = new Array<number>(images).fill(1);
   const members: [string, number[] | ExtraFields[]][] = [];
   for (const [name, value] of Object.entries(usage)) {
     if (typeof value === "number") members.push([name, shareUsage(value, weights)]);
     else if (typeof value === "object" && value !== null) {
-      members.push([name, detailShares(value as ExtraFields, weights)]);
+      members.push([name, splitDetails(value as ExtraFields, weights)]);
     }
   }
   return weights.map((_, at) => {
@@ -50,7 +50,7 @@ export function sharesOf(usage: ImageUsage, images: number): ImageUsage[] {
 }
 
 /** Of details, counts alone can be shared out. */
-function detailShares(details: ExtraFields, weights: readonly number[]): ExtraFields[] {
+function splitDetails(details: ExtraFields, weights: readonly number[]): ExtraFields[] {
   const counts = Object.entries(details).flatMap(([name, count]) =>
     Number.isSafeInteger(count) && (count as number) >= 0
       ? [[name, shareUsage(count as number, weights)] as const]

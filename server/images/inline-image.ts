@@ -7,12 +7,12 @@ import type { FilePart } from "../upstream/contract.ts";
 import { asFile } from "../workers/image/converted-file.ts";
 
 /** Decoded piece by piece, so that a large one goes to disk without lying in memory a second time. */
-const pieceCharacters = 64 * 1024;
+const chunkCharacters = 64 * 1024;
 
 export const isDataUrl = (url: string): boolean => /^data:/i.test(url);
 
 /** `field`: what the caller calls it. What the URL says about its own type is never trusted. */
-export async function inlinePicture(
+export async function decodeDataUrl(
   url: string,
   field: string,
   scratch: Scratch,
@@ -26,22 +26,22 @@ export async function inlinePicture(
       { param: field },
     );
   }
-  const picture = await gatherPicture(decoded(plain(url.slice(comma + 1))), scratch);
+  const picture = await gatherPicture(decodeChunks(normalizeBase64(url.slice(comma + 1))), scratch);
   const start = picture.kind === "bytes" ? picture.bytes : picture.aside.start;
   const type = sniffImage(start) ?? "application/octet-stream";
   return asFile(picture, { field, filename: "" }, type);
 }
 
 /** Some write base64 in lines, or escape its signs as in other URLs. */
-function plain(text: string): string {
+function normalizeBase64(text: string): string {
   const signs = text.includes("%")
     ? text.replace(/%2b/gi, "+").replace(/%2f/gi, "/").replace(/%3d/gi, "=")
     : text;
   return /\s/.test(signs) ? signs.replace(/\s+/g, "") : signs;
 }
 
-async function* decoded(base64: string): AsyncGenerator<Uint8Array> {
-  for (let at = 0; at < base64.length; at += pieceCharacters) {
-    yield Buffer.from(base64.slice(at, at + pieceCharacters), "base64");
+async function* decodeChunks(base64: string): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < base64.length; at += chunkCharacters) {
+    yield Buffer.from(base64.slice(at, at + chunkCharacters), "base64");
   }
 }

@@ -1,12 +1,12 @@
 /** What was seen of a picture is known for as long as the picture is: every pixel of a caller's is decoded once. */
 import type { Darkroom, Seen, Source } from "../workers/image/image-worker.ts";
 
-export interface Looks extends Pick<Darkroom, "inspect"> {
+export interface CachedInspector extends Pick<Darkroom, "inspect"> {
   /** It was looked at under another name. */
-  know(picture: Source, seen: Seen): void;
+  set(picture: Source, seen: Seen): void;
 }
 
-export function lookOnce({ inspect }: Pick<Darkroom, "inspect">): Looks {
+export function inspectOnce({ inspect }: Pick<Darkroom, "inspect">): CachedInspector {
   const known = new WeakMap<Source, Seen>();
   return {
     inspect: async (picture, signal, field, key) => {
@@ -14,6 +14,6 @@ export function lookOnce({ inspect }: Pick<Darkroom, "inspect">): Looks {
       known.set(picture, seen);
       return seen;
     },
-    know: (picture, seen) => void known.set(picture, seen),
+    set: (picture, seen) => void known.set(picture, seen),
   };
 }

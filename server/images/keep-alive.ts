@@ -8,17 +8,17 @@ import { unheard } from "../lib/ignore-rejection.ts";
 import { orAfter } from "../lib/with-timeout.ts";
 import type { Leaving, Outgoing } from "../request/http-types.ts";
 
-export async function stayAlive(outcome: Promise<Outgoing>, ms: number): Promise<Outgoing> {
+export async function keepAlive(outcome: Promise<Outgoing>, ms: number): Promise<Outgoing> {
   const soon = await orAfter(outcome, ms);
   if (soon) return soon;
   return {
     status: 200,
     headers: { "content-type": "application/json", "vexel-keep-alive": "true" },
-    body: spaced(outcome, ms),
+    body: withLeadingSpaces(outcome, ms),
   };
 }
 
-async function* spaced(
+async function* withLeadingSpaces(
   outcome: Promise<Outgoing>,
   ms: number,
 ): AsyncGenerator<string | Uint8Array> {
@@ -32,7 +32,7 @@ async function* spaced(
     // The client disconnected while it was waiting: the response is still to come, and nobody else closes it.
     if (!outgoing) unheard(outcome.then(discard));
   }
-  yield* withNotes(notesOf(outgoing), piecesOf(outgoing.body));
+  yield* withStatusMember(statusAndHeaders(outgoing), chunksOf(outgoing.body));
 }
 
 async function discard({ body }: Outgoing): Promise<void> {
@@ -40,14 +40,14 @@ async function discard({ body }: Outgoing): Promise<void> {
 }
 
 /** What can no longer be said in the status and the headers. Undefined where that is nothing. */
-function notesOf({ status, headers }: Outgoing): string | undefined {
+function statusAndHeaders({ status, headers }: Outgoing): string | undefined {
   const { "content-type": _, ...unsaid } = headers;
   if (status === 200 && Object.keys(unsaid).length === 0) return undefined;
   return JSON.stringify({ status, headers: unsaid });
 }
 
 /** As the first member of the answer, which is an object and never empty. Clients pass over members they do not know. */
-async function* withNotes(
+async function* withStatusMember(
   notes: string | undefined,
   pieces: AsyncIterable<string | Uint8Array>,
 ): AsyncGenerator<string | Uint8Array> {
@@ -61,14 +61,14 @@ async function* withNotes(
   }
 }
 
-async function* piecesOf(body: Outgoing["body"]): AsyncGenerator<string | Uint8Array> {
+async function* chunksOf(body: Outgoing["body"]): AsyncGenerator<string | Uint8Array> {
   if (typeof body === "string" || body instanceof Uint8Array) yield body;
   else if (body instanceof Blob) yield* body.stream();
-  else if ("open" in body) yield* all(body);
+  else if ("open" in body) yield* readAndClose(body);
   else yield* body;
 }
 
-async function* all(body: Leaving): AsyncGenerator<Uint8Array> {
+async function* readAndClose(body: Leaving): AsyncGenerator<Uint8Array> {
   let complete = false;
   try {
     yield* body.open();

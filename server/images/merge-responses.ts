@@ -1,16 +1,16 @@
 /** Several answers as one: all of their pictures, and what is true of all of them. */
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { BufferedImageResponse } from "../upstream/contract.ts";
-import { shared } from "./image-facts.ts";
-import { sumOf } from "./image-usage.ts";
+import { commonMetadata } from "./image-facts.ts";
+import { sumUsage } from "./image-usage.ts";
 
-export function together(replies: readonly BufferedImageResponse[]): BufferedImageResponse {
+export function mergeResponses(replies: readonly BufferedImageResponse[]): BufferedImageResponse {
   const [first] = replies;
   if (!first) throw new GatewayError("internal", "Nothing was gathered.");
   if (replies.length === 1) return first;
   // Known of all, or not at all.
   const usage = replies.every((reply) => reply.usage)
-    ? replies.map((reply) => reply.usage).reduce(sumOf, undefined)
+    ? replies.map((reply) => reply.usage).reduce(sumUsage, undefined)
     : undefined;
   const cost = replies.every((reply) => reply.cost !== undefined)
     ? replies.reduce((sum, reply) => sum + (reply.cost ?? 0), 0)
@@ -20,7 +20,7 @@ export function together(replies: readonly BufferedImageResponse[]): BufferedIma
   const { usage: _, cost: __, drawn: ___, ...others } = first;
   return {
     ...others,
-    facts: replies.map(({ facts }) => facts).reduce(shared),
+    facts: replies.map(({ facts }) => facts).reduce(commonMetadata),
     results,
     ...(drawn !== results.length && { drawn }),
     ...(usage && { usage }),

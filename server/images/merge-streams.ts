@@ -1,7 +1,7 @@
 /** Several streams as one, in the order in which their pieces come. */
 import { unheard } from "../lib/ignore-rejection.ts";
 
-export async function* merged<T>(sources: readonly AsyncIterable<T>[]): AsyncGenerator<T> {
+export async function* mergeStreams<T>(sources: readonly AsyncIterable<T>[]): AsyncGenerator<T> {
   const iterators = sources.map((source) => source[Symbol.asyncIterator]());
   const ask = async (at: number) => ({
     at,

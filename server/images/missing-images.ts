@@ -6,20 +6,20 @@ import type { Lost, Missing } from "../request/missing.ts";
 export const missingFor = (count: number, error: unknown): Missing => toMissing([{ count, error }]);
 
 /** Undefined where nothing is. */
-export const missingOf = (lost: readonly Lost[]): Missing | undefined =>
-  countOf(lost) > 0 ? toMissing(lost) : undefined;
+export const missingFrom = (lost: readonly Lost[]): Missing | undefined =>
+  countMissing(lost) > 0 ? toMissing(lost) : undefined;
 
 function toMissing(lost: readonly Lost[]): Missing {
   const failed = lost.find(({ error }) => error !== undefined);
-  const fault = faultOf(failed?.error);
-  return { count: countOf(lost), fault, ...(failed && { error: failed.error }), lost };
+  const fault = errorCodeOf(failed?.error);
+  return { count: countMissing(lost), fault, ...(failed && { error: failed.error }), lost };
 }
 
-export const countOf = (lost: readonly Lost[]): number =>
+export const countMissing = (lost: readonly Lost[]): number =>
   lost.reduce((sum, { count }) => sum + count, 0);
 
 /** So many are not there. What no call failed with, they failed with afterwards: `error`, or nobody says. */
-export function lostOf(lacking: number, calls: readonly Lost[], error: unknown): Lost[] {
+export function attributeMissing(lacking: number, calls: readonly Lost[], error: unknown): Lost[] {
   const lost: Lost[] = [];
   let left = Math.max(0, lacking);
   for (const each of calls) {
@@ -32,12 +32,12 @@ export function lostOf(lacking: number, calls: readonly Lost[], error: unknown):
 }
 
 /** For the ledger, in few words: the same failure once. */
-export function wordsOf(lost: readonly Lost[], asked: number): string[] {
+export function describeMissing(lost: readonly Lost[], asked: number): string[] {
   const counts = new Map<string, { count: number; unsure: boolean }>();
   for (const { count, error, unsure = false } of lost) {
-    const words = counts.get(`${faultOf(error)} ${unsure}`);
+    const words = counts.get(`${errorCodeOf(error)} ${unsure}`);
     if (words) words.count += count;
-    else counts.set(`${faultOf(error)} ${unsure}`, { count, unsure });
+    else counts.set(`${errorCodeOf(error)} ${unsure}`, { count, unsure });
   }
   return [...counts].map(
     ([key, { count, unsure }]) =>
@@ -46,7 +46,7 @@ export function wordsOf(lost: readonly Lost[], asked: number): string[] {
 }
 
 /** Without a failure there are fewer than the upstream was asked for. */
-const faultOf = (error: unknown): FaultName =>
+const errorCodeOf = (error: unknown): FaultName =>
   error === undefined
     ? "upstream_invalid"
     : error instanceof GatewayError

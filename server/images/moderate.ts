@@ -9,7 +9,7 @@ export interface ModerateOptions<Q> {
   readonly ask: UpstreamClient["moderation"];
   readonly limits: OwnQuestions;
   /** Throws where nobody could draw it at the moment: then nobody need look at the prompt. */
-  readonly expectSomebody: (call: Call<Q>) => void;
+  readonly requireAvailableTarget: (call: Call<Q>) => void;
 }
 
 export const moderate =
@@ -18,8 +18,8 @@ export const moderate =
   async (call) => {
     const { route, trip } = call;
     if (!route.moderation) return next(call);
-    options.expectSomebody(call);
-    const flagged = await look(options, call);
+    options.requireAvailableTarget(call);
+    const flagged = await checkPrompt(options, call);
     if (flagged) {
       trip.step("moderation: flagged");
       throw new GatewayError(
@@ -32,7 +32,7 @@ export const moderate =
   };
 
 /** The categories for which it was flagged; undefined where it may be drawn. */
-async function look<Q extends GenerationQuery>(
+async function checkPrompt<Q extends GenerationQuery>(
   { ask, limits }: ModerateOptions<Q>,
   { route, query, signal, trip }: Call<Q>,
 ): Promise<readonly string[] | undefined> {
@@ -50,13 +50,13 @@ async function look<Q extends GenerationQuery>(
   } catch (error) {
     const fault = error instanceof GatewayError ? error.fault : "defect";
     trip.step(`moderation: ${fault}`);
-    if (signal.aborted || moderation.onFailure === "refuse") throw unseen(error);
+    if (signal.aborted || moderation.onFailure === "refuse") throw moderationFailed(error);
     return undefined;
   }
 }
 
 /** Whoever asks again may have more luck; whether the moderation's own words suit a caller, nobody knows. */
-const unseen = (error: unknown): unknown =>
+const moderationFailed = (error: unknown): unknown =>
   error instanceof GatewayError && error.row.blame === "upstream"
     ? new GatewayError(
         "upstream_error",

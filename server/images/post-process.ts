@@ -10,13 +10,19 @@ import type {
   ImageResult,
   StreamedImage,
 } from "../upstream/contract.ts";
-import { checkWhole } from "./check-truncation.ts";
-import { type AskedFacts, factsOf, qualityOf, shared, unheeded } from "./image-facts.ts";
-import { type Held, typeOf } from "./image-head.ts";
-import type { Finish } from "./plan/plan.ts";
+import { checkTruncation } from "./check-truncation.ts";
+import {
+  commonMetadata,
+  ignoredOptions,
+  type RequestedMetadata,
+  readMetadata,
+  resolveQuality,
+} from "./image-facts.ts";
+import { type Held, imageTypeOf } from "./image-head.ts";
+import type { PostProcessing } from "./plan/plan.ts";
 
 /** What finishing needs of the rest of the house, for one call. */
-export interface Workshop {
+export interface PostProcessTools {
   download(url: string): Promise<Held>;
   convert(picture: Held, to: Conversion): Promise<Held>;
   /** Whether a link leads into the operator's own network, or holds a password. */
@@ -28,7 +34,7 @@ export interface Workshop {
   /** Told of each option that nobody served. */
   onDropped(name: string): void;
   /** Told of what came in a stream and could not be used. */
-  onSpoilt(event: ImageEvent): void;
+  onUnusable(event: ImageEvent): void;
 }
 
 export interface Conversion {
@@ -37,68 +43,73 @@ export interface Conversion {
   readonly flatten?: boolean;
 }
 
-export interface Wanted {
-  readonly finish: Finish;
+export interface PostProcessOptions {
+  readonly postProcessing: PostProcessing;
   readonly stream: boolean;
   /** How many pictures the caller asked for. */
   readonly count: number;
   /** How many of those that come the caller gets. */
-  readonly most: number;
+  readonly maxImages: number;
   /** What the target was asked for natively, and so delivered. */
-  readonly asked: AskedFacts;
+  readonly requested: RequestedMetadata;
 }
 
-export async function finishReply(
+export async function postProcess(
   reply: ImageResponse,
-  wanted: Wanted,
-  workshop: Workshop,
+  wanted: PostProcessOptions,
+  workshop: PostProcessTools,
 ): Promise<ImageResponse> {
   return reply.kind === "stream"
-    ? { kind: "stream", events: finishEvents(reply.events, wanted, workshop) }
-    : finishWhole(reply, wanted, workshop);
+    ? { kind: "stream", events: processEvents(reply.events, wanted, workshop) }
+    : processWhole(reply, wanted, workshop);
 }
 
-async function* finishEvents(
+async function* processEvents(
   events: AsyncIterable<ImageEvent>,
-  wanted: Wanted,
-  workshop: Workshop,
+  wanted: PostProcessOptions,
+  workshop: PostProcessTools,
 ): AsyncGenerator<ImageEvent> {
   const failures: unknown[] = [];
   // What is missing of a part may yet come in another.
-  const onMissing: Workshop["onMissing"] = (_, error) => failures.push(error);
-  let { most } = wanted;
+  const onMissing: PostProcessTools["onMissing"] = (_, error) => failures.push(error);
+  let { maxImages: most } = wanted;
   let delivered = 0;
   let ready: ImageEvent;
   for await (const event of events) {
     try {
       if (event.type === "whole") {
         const part = { ...wanted, most };
-        const reply = await finishWhole(event.reply, part, { ...workshop, onMissing });
+        const reply = await processWhole(event.reply, part, { ...workshop, onMissing });
         most -= reply.results.length;
         delivered += reply.results.length;
         ready = { type: "whole", reply };
       } else {
-        if (event.type === "completed") await checkWhole(event.image);
-        ready = await finishFrame(event, wanted, workshop);
+        if (event.type === "completed") await checkTruncation(event.image);
+        ready = await processFrame(event, wanted, workshop);
         if (event.type === "completed") delivered++;
       }
     } catch (error) {
       failures.push(error);
-      workshop.onSpoilt(event);
+      workshop.onUnusable(event);
       continue;
     }
     yield ready;
   }
   // After what could be delivered, as its end; unless there were more than enough.
-  if (failures.length > 0 && delivered < wanted.most) throw failures[0];
+  if (failures.length > 0 && delivered < wanted.maxImages) throw failures[0];
 }
 
 /** What comes beyond what was asked for is in the account, and goes no further. */
-export function upTo(most: number, reply: ImageResponse): ImageResponse {
-  return reply.kind === "stream" ? { kind: "stream", events: first(most, reply.events) } : reply;
+export function limitImages(most: number, reply: ImageResponse): ImageResponse {
+  return reply.kind === "stream"
+    ? { kind: "stream", events: takeImages(most, reply.events) }
+    : reply;
 }
 
-async function* first(most: number, events: AsyncIterable<ImageEvent>): AsyncGenerator<ImageEvent> {
+async function* takeImages(
+  most: number,
+  events: AsyncIterable<ImageEvent>,
+): AsyncGenerator<ImageEvent> {
   let left = most;
   for await (const event of events) {
     if (event.type === "whole") left -= event.reply.results.length;
@@ -107,25 +118,29 @@ async function* first(most: number, events: AsyncIterable<ImageEvent>): AsyncGen
   }
 }
 
-async function finishFrame(
+async function processFrame(
   frame: StreamedImage,
-  { finish, asked }: Wanted,
-  workshop: Workshop,
+  { postProcessing: finish, requested: asked }: PostProcessOptions,
+  workshop: PostProcessTools,
 ): Promise<StreamedImage> {
-  const { picture, flattened } = await converted(frame.image, { finish, asked }, workshop);
-  const facts = await factsOf(picture, { asked, told: frame, flattened });
+  const { image: picture, flattened } = await convertImage(
+    frame.image,
+    { postProcessing: finish, requested: asked },
+    workshop,
+  );
+  const facts = await readMetadata(picture, { requested: asked, reported: frame, flattened });
   if (frame.type === "completed")
-    for (const name of unheeded(asked, facts)) workshop.onDropped(name);
+    for (const name of ignoredOptions(asked, facts)) workshop.onDropped(name);
   const { background: _, ...others } = frame;
-  return { ...others, ...qualityOf(asked, frame), ...facts, image: picture };
+  return { ...others, ...resolveQuality(asked, frame), ...facts, image: picture };
 }
 
-async function finishWhole(
+async function processWhole(
   reply: BufferedImageResponse,
-  wanted: Wanted,
-  workshop: Workshop,
+  wanted: PostProcessOptions,
+  workshop: PostProcessTools,
 ): Promise<BufferedImageResponse> {
-  const { count, most, asked, finish } = wanted;
+  const { count, maxImages: most, requested: asked, postProcessing: finish } = wanted;
   const { facts: told } = reply;
   const results: ImageResult[] = [];
   const failures: unknown[] = [];
@@ -135,15 +150,15 @@ async function finishWhole(
   for (const result of reply.results) {
     if (results.length === most) break;
     try {
-      const { picture: image, flattened } = await finished(result.image, wanted, workshop);
+      const { image, flattened } = await processImage(result.image, wanted, workshop);
       const { kind: came } = result.image;
       const linked = came === "url" && image.kind !== "url" && finish.as === undefined;
       results.push({ ...result, image, ...(linked && { linked }) });
       if (image.kind === "url") continue;
       seen++;
-      const shown = await factsOf(image, { asked, told, flattened });
-      for (const name of unheeded(asked, shown)) workshop.onDropped(name);
-      facts = shared(facts, shown);
+      const shown = await readMetadata(image, { requested: asked, reported: told, flattened });
+      for (const name of ignoredOptions(asked, shown)) workshop.onDropped(name);
+      facts = commonMetadata(facts, shown);
     } catch (error) {
       failures.push(error);
     }
@@ -151,7 +166,10 @@ async function finishWhole(
   // What has been paid for is delivered: one picture that is none does not take the others along.
   if (results.length === 0 && failures.length > 0) throw failures[0];
   if (failures.length > 0) workshop.onMissing(count - results.length, failures[0]);
-  const { size, output_format, background, ...unseen } = { ...told, ...qualityOf(asked, told) };
+  const { size, output_format, background, ...unseen } = {
+    ...told,
+    ...resolveQuality(asked, told),
+  };
   const { length: came } = reply.results;
   const looked = seen === results.length;
   return {
@@ -169,18 +187,18 @@ async function finishWhole(
   };
 }
 
-interface Finished<P extends ImageContent> {
-  readonly picture: P;
+interface ProcessedImage<P extends ImageContent> {
+  readonly image: P;
   /** The gateway has put it on white. */
   readonly flattened: boolean;
 }
 
-async function finished(
+async function processImage(
   image: ImageContent,
-  wanted: Wanted,
-  workshop: Workshop,
-): Promise<Finished<ImageContent>> {
-  const { finish, stream } = wanted;
+  wanted: PostProcessOptions,
+  workshop: PostProcessTools,
+): Promise<ProcessedImage<ImageContent>> {
+  const { postProcessing: finish, stream } = wanted;
   const { as, format, opaque } = finish;
   if (image.kind === "url") {
     if (!/^(https?:\/\/|data:image\/)/.test(image.url))
@@ -190,7 +208,7 @@ async function finished(
       as === "b64_json" ||
       // Such a link leads callers nowhere, or tells them what is not theirs to know.
       workshop.isPrivate(image.url);
-    const asIs = { picture: image, flattened: false };
+    const asIs = { image, flattened: false };
     if (!mustFetch && format === undefined && !opaque) return asIs;
     if (as === "b64_json") workshop.onAdapted("response_format");
     let fetched: Held;
@@ -198,41 +216,44 @@ async function finished(
       fetched = await workshop.download(image.url);
     } catch (error) {
       // It is paid for: better handed over as it is than not at all.
-      if (mustFetch || !isOutOfReach(error)) throw error;
-      for (const name of unserved(finish)) workshop.onDropped(name);
+      if (mustFetch || !isUnreachable(error)) throw error;
+      for (const name of skippedOptions(finish)) workshop.onDropped(name);
       return asIs;
     }
-    await checkWhole(fetched);
-    return converted(fetched, wanted, workshop);
+    await checkTruncation(fetched);
+    return convertImage(fetched, wanted, workshop);
   }
-  await checkWhole(image);
+  await checkTruncation(image);
   if (as === "url" && !stream) workshop.onAdapted("response_format");
-  return converted(image, wanted, workshop);
+  return convertImage(image, wanted, workshop);
 }
 
 /** From here and now: whoever gets the link may have more luck. */
-const isOutOfReach = (error: unknown): boolean =>
+const isUnreachable = (error: unknown): boolean =>
   error instanceof GatewayError &&
   (error.fault === "upstream_unreachable" || error.fault === "upstream_timeout");
 
 /** What a picture that is not looked at is not finished with. */
-const unserved = ({ format, compression, opaque }: Finish): string[] => [
+const skippedOptions = ({ format, compression, opaque }: PostProcessing): string[] => [
   ...(format === undefined ? [] : ["output_format"]),
   ...(compression === undefined ? [] : ["output_compression"]),
   ...(opaque ? ["background"] : []),
 ];
 
-async function converted(
+async function convertImage(
   picture: Held,
-  { finish, asked }: Pick<Wanted, "finish" | "asked">,
-  workshop: Workshop,
-): Promise<Finished<Held>> {
+  {
+    postProcessing: finish,
+    requested: asked,
+  }: Pick<PostProcessOptions, "postProcessing" | "requested">,
+  workshop: PostProcessTools,
+): Promise<ProcessedImage<Held>> {
   const { format, opaque } = finish;
-  const type = typeOf(picture);
+  const type = imageTypeOf(picture);
   const same = format === undefined || type === `image/${format}`;
-  const compression = finish.compression ?? (same ? undefined : finish.mendedCompression);
+  const compression = finish.compression ?? (same ? undefined : finish.fallbackCompression);
   const flattens = opaque === true && type !== "image/jpeg";
-  if (same && compression === undefined && !flattens) return { picture, flattened: false };
+  if (same && compression === undefined && !flattens) return { image: picture, flattened: false };
   if (flattens) workshop.onAdapted("background");
   if (!same) workshop.onAdapted("output_format");
   if (compression !== undefined) workshop.onAdapted("output_compression");
@@ -243,7 +264,7 @@ async function converted(
     ...(compression !== undefined && { quality: compression }),
     ...(flattened && { flatten: true }),
   });
-  return { picture: ready, flattened };
+  return { image: ready, flattened };
 }
 
 const formatOf = (type: string | undefined): Conversion["format"] =>

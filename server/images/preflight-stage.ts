@@ -3,7 +3,7 @@ import { GatewayError } from "../lib/gateway-error.ts";
 import type { Call, Stage } from "../request/stage.ts";
 import type { EditQuery, GenerationQuery, ImageResponse, Target } from "../upstream/contract.ts";
 
-export const countImages =
+export const limitImageCount =
   <Q extends GenerationQuery>(): Stage<Q, ImageResponse> =>
   (next) =>
   (call) => {
@@ -21,13 +21,16 @@ export const countImages =
 
 export interface PreflightOptions {
   /** Why this target cannot serve the call. Undefined where it can. */
-  readonly objects: (call: Call<GenerationQuery>, target: Target) => unknown;
+  readonly rejectionReason: (call: Call<GenerationQuery>, target: Target) => unknown;
   /** The same query with its uploads looked at, to the last pixel. Throws what is wrong with them. */
   readonly checkEdit: (query: EditQuery, call: Call<GenerationQuery>) => Promise<EditQuery>;
 }
 
 export const preflight =
-  <Q extends GenerationQuery>({ objects, checkEdit }: PreflightOptions): Stage<Q, ImageResponse> =>
+  <Q extends GenerationQuery>({
+    rejectionReason: objects,
+    checkEdit,
+  }: PreflightOptions): Stage<Q, ImageResponse> =>
   (next) =>
   async (call) => {
     const why = call.route.targets.map((target) => objects(call, target));

@@ -6,10 +6,10 @@ import type { Signal } from "../lib/signal.ts";
 import type { EditQuery, FilePart, ImageSource } from "../upstream/contract.ts";
 import { isFile, sizeOf } from "../workers/image/image-source.ts";
 import type { Darkroom, Seen, Source } from "../workers/image/image-worker.ts";
-import { inlinePicture, isDataUrl } from "./inline-image.ts";
+import { decodeDataUrl, isDataUrl } from "./inline-image.ts";
 
 export interface EditRules {
-  readonly darkroom: Pick<Darkroom, "inspect">;
+  readonly imageWorker: Pick<Darkroom, "inspect">;
   /** Where large pictures go that came as data: URLs. */
   readonly scratch: Scratch;
   /** Kinds of file that the model reads besides png, jpeg and webp, such as image/gif. */
@@ -20,7 +20,7 @@ export interface EditRules {
   readonly key?: string;
 }
 
-export interface Checked {
+export interface CheckedEdit {
   /** The same query, with files in the place of data: URLs. */
   readonly query: EditQuery;
   /** One for each of its images. Undefined of what is not here: a link, a file id. */
@@ -30,12 +30,12 @@ export interface Checked {
 
 /** As many as OpenAI takes. */
 const maxImages = 16;
-const usual = ["image/jpeg", "image/png", "image/webp"];
+const defaultTypes = ["image/jpeg", "image/png", "image/webp"];
 /**
  * OpenAI's limit for a picture. For a mask its documents say 4 MB, which was the limit of dall-e-2; a mask that is as
  * large as a picture of today may well have more, and an upstream that cannot take it says so in its traits.
  */
-const usualBytes = 50 * 1024 * 1024;
+const defaultMaxBytes = 50 * 1024 * 1024;
 /** At once, of one call: one caller's sixteen pictures shall not take every turn. */
 const maxParallel = 2;
 
@@ -44,31 +44,36 @@ export async function checkEdit(
   query: EditQuery,
   rules: EditRules,
   signal: Signal,
-): Promise<Checked> {
-  if (query.images.length > maxImages) throw tooMany(query.images);
+): Promise<CheckedEdit> {
+  if (query.images.length > maxImages) throw tooManyImages(query.images);
   const here = await withFiles(query, rules.scratch);
   const seen = new Map<FilePart, Seen>();
-  const look = async ({ file, field, kinds }: Look): Promise<void> => {
-    seen.set(file, await checkPicture(file, field, { ...rules, kinds }, signal));
+  const look = async ({ file, field, types: kinds }: InspectionTask): Promise<void> => {
+    seen.set(file, await checkImage(file, field, { ...rules, types: kinds }, signal));
   };
   // Settles only when no look is under way any more: a file is never closed while it is looked at.
-  await workOff(looksAt(here, rules).toReversed(), maxParallel, look);
-  const images = here.images.map((source) => seenOf(source, seen));
-  const mask = here.mask && seenOf(here.mask, seen);
-  if (mask && here.mask) checkMask(mask, images[0], nameOf(here.mask, "mask"));
+  await workOff(inspectionTasks(here, rules).toReversed(), maxParallel, look);
+  const images = here.images.map((source) => inspectionOf(source, seen));
+  const mask = here.mask && inspectionOf(here.mask, seen);
+  if (mask && here.mask) checkMask(mask, images[0], fieldName(here.mask, "mask"));
   return { query: here, images, ...(mask && { mask }) };
 }
 
-export interface PictureRules extends Pick<EditRules, "darkroom" | "maxBytes" | "key"> {
+export interface ImageRules extends Pick<EditRules, "imageWorker" | "maxBytes" | "key"> {
   /** Kinds of file that may be. Absent: png, jpeg and webp. */
-  readonly kinds?: readonly string[];
+  readonly types?: readonly string[];
 }
 
 /** One picture of a caller's, wherever it came from. `field`: what the caller calls it. */
-export async function checkPicture(
+export async function checkImage(
   picture: Source,
   field: string,
-  { darkroom, maxBytes = usualBytes, kinds = usual, key }: PictureRules,
+  {
+    imageWorker: darkroom,
+    maxBytes = defaultMaxBytes,
+    types: kinds = defaultTypes,
+    key,
+  }: ImageRules,
   signal: Signal,
 ): Promise<Seen> {
   const size = sizeOf(picture);
@@ -85,29 +90,29 @@ export async function checkPicture(
     );
   }
   // Of an upload the first bytes are known already: no process need look at what is no picture.
-  if (isFile(picture)) checkKind(picture.type, field, kinds);
+  if (isFile(picture)) checkType(picture.type, field, kinds);
   const seen = await darkroom.inspect(picture, signal, field, key);
-  checkKind(seen.type, field, kinds);
+  checkType(seen.type, field, kinds);
   return seen;
 }
 
 /** The mask of a picture: undefined where that is not here, and its size not known. */
 export function checkMask(mask: Seen, image: Seen | undefined, field = "mask"): void {
-  checkKind(mask.type, field, ["image/png"]);
+  checkType(mask.type, field, ["image/png"]);
   if (!mask.alpha) {
-    throw refused(
+    throw invalidValue(
       field,
       "the mask has no alpha channel. Its fully transparent areas say what may change",
     );
   }
-  if (image && !drawnOn(mask, image)) {
-    throw refused(
+  if (image && !maskOrientation(mask, image)) {
+    throw invalidValue(
       field,
       `the mask is ${mask.width}x${mask.height} and the image ${image.width}x${image.height}. Both must have the same width and height`,
     );
   }
   if (mask.opaque) {
-    throw refused(
+    throw invalidValue(
       field,
       "the mask is opaque everywhere, so nothing may change. Make the area to change fully transparent",
     );
@@ -118,7 +123,7 @@ export function checkMask(mask: Seen, image: Seen | undefined, field = "mask"): 
  * A photograph that lies on its side may have a mask for either: some tools turn it before they show it, some do not. Where
  * its size does not tell, a mask is drawn on what people see. Undefined: it fits neither.
  */
-export function drawnOn(mask: Seen, image: Seen): "shown" | "stored" | undefined {
+export function maskOrientation(mask: Seen, image: Seen): "shown" | "stored" | undefined {
   if (mask.width === image.width && mask.height === image.height) return "shown";
   const isTurned = image.orientation >= 5;
   return isTurned && mask.width === image.height && mask.height === image.width
@@ -126,17 +131,17 @@ export function drawnOn(mask: Seen, image: Seen): "shown" | "stored" | undefined
     : undefined;
 }
 
-function checkKind(type: string, field: string, kinds: readonly string[]): void {
+function checkType(type: string, field: string, kinds: readonly string[]): void {
   if (kinds.includes(type)) return;
   throw new GatewayError(
     "unsupported_file_mimetype",
-    `Invalid file '${field}': unsupported mimetype ('${type}'). ${supported(kinds)}`,
+    `Invalid file '${field}': unsupported mimetype ('${type}'). ${listSupportedTypes(kinds)}`,
     { param: field },
   );
 }
 
 /** OpenAI's own words, for three. */
-function supported(kinds: readonly string[]): string {
+function listSupportedTypes(kinds: readonly string[]): string {
   const names = kinds.map((kind) => `'${kind}'`);
   const last = names.at(-1) ?? "";
   if (names.length < 2) return `The supported file format is ${last}.`;
@@ -146,7 +151,7 @@ function supported(kinds: readonly string[]): string {
 async function withFiles(query: EditQuery, scratch: Scratch): Promise<EditQuery> {
   const fileFor = async (source: ImageSource, role: string): Promise<ImageSource> =>
     source.kind === "url" && isDataUrl(source.url)
-      ? { kind: "file", file: await inlinePicture(source.url, `${role}.image_url`, scratch) }
+      ? { kind: "file", file: await decodeDataUrl(source.url, `${role}.image_url`, scratch) }
       : source;
   const images: ImageSource[] = [];
   // One after the other: each may be large while it is decoded.
@@ -157,39 +162,48 @@ async function withFiles(query: EditQuery, scratch: Scratch): Promise<EditQuery>
   return { ...query, images, ...(mask && { mask }) };
 }
 
-interface Look {
+interface InspectionTask {
   readonly file: FilePart;
   readonly field: string;
-  readonly kinds: readonly string[];
+  readonly types: readonly string[];
 }
 
-function looksAt({ images, mask, files }: EditQuery, { reads = [] }: EditRules): Look[] {
-  const kinds = [...new Set([...usual, ...reads])];
+function inspectionTasks(
+  { images, mask, files }: EditQuery,
+  { reads = [] }: EditRules,
+): InspectionTask[] {
+  const kinds = [...new Set([...defaultTypes, ...reads])];
   const several = images.length > 1;
-  const looks: Look[] = images.flatMap((source, at) =>
+  const looks: InspectionTask[] = images.flatMap((source, at) =>
     source.kind === "file"
-      ? [{ file: source.file, field: nameOf(source, several ? `image[${at}]` : "image"), kinds }]
+      ? [
+          {
+            file: source.file,
+            field: fieldName(source, several ? `image[${at}]` : "image"),
+            types: kinds,
+          },
+        ]
       : [],
   );
   if (mask?.kind === "file") {
-    looks.push({ file: mask.file, field: nameOf(mask, "mask"), kinds: ["image/png"] });
+    looks.push({ file: mask.file, field: fieldName(mask, "mask"), types: ["image/png"] });
   }
-  return [...looks, ...files.map((file) => ({ file, field: file.field, kinds }))];
+  return [...looks, ...files.map((file) => ({ file, field: file.field, types: kinds }))];
 }
 
 /** As the caller spelled it where that tells which one it is: `image[3]`, `images[0].image_url`. */
-function nameOf(source: ImageSource, otherwise: string): string {
+function fieldName(source: ImageSource, otherwise: string): string {
   const field = source.kind === "file" ? source.file.field : "";
   return /\[\d+\]|\.image_url$/.test(field) ? field : otherwise;
 }
 
-const seenOf = (source: ImageSource, seen: ReadonlyMap<FilePart, Seen>): Seen | undefined =>
+const inspectionOf = (source: ImageSource, seen: ReadonlyMap<FilePart, Seen>): Seen | undefined =>
   source.kind === "file" ? seen.get(source.file) : undefined;
 
-const refused = (field: string, why: string): GatewayError =>
+const invalidValue = (field: string, why: string): GatewayError =>
   new GatewayError("invalid_value", `Invalid '${field}': ${why}.`, { param: field });
 
-function tooMany(images: readonly ImageSource[]): GatewayError {
+function tooManyImages(images: readonly ImageSource[]): GatewayError {
   const field = images.some(({ kind }) => kind === "file") ? "image" : "images";
   return new GatewayError(
     "invalid_value",

@@ -5,13 +5,13 @@ import type { ExtraFields } from "../upstream/contract.ts";
  * How far seeds go, by how far the given one went: 31 bits, 32, or all that JSON has. One less than that, as Stability stops
  * at 4294967294 (tadasant/mcp-server-stability-ai, src/stabilityAi/sd35Client.ts).
  */
-const ends = [2 ** 31 - 1, 2 ** 32 - 1, Number.MAX_SAFE_INTEGER];
+const seedLimits = [2 ** 31 - 1, 2 ** 32 - 1, Number.MAX_SAFE_INTEGER];
 
 /**
  * `before`: for how many pictures others were asked already. A call for several takes as many seeds as pictures, one after
  * the other. What is below zero means "by chance" (-1), and is left as it is.
  */
-export function seedAfter(rest: ExtraFields, before: number): ExtraFields {
+export function advanceSeed(rest: ExtraFields, before: number): ExtraFields {
   const { seed } = rest;
   // Forms have no numbers.
   const isText = typeof seed === "string" && /^\d{1,15}$/.test(seed);
@@ -19,7 +19,7 @@ export function seedAfter(rest: ExtraFields, before: number): ExtraFields {
   if (before === 0 || typeof first !== "number" || !Number.isSafeInteger(first) || first < 0) {
     return rest;
   }
-  const end = ends.find((last) => first <= last) ?? Number.MAX_SAFE_INTEGER;
+  const end = seedLimits.find((last) => first <= last) ?? Number.MAX_SAFE_INTEGER;
   const next = (first + before) % end;
   return { ...rest, seed: isText ? String(next) : next };
 }

@@ -11,21 +11,21 @@ import type {
   ImageResult,
   StreamedImage,
 } from "../upstream/contract.ts";
-import { sharesOf, sumOf } from "./image-usage.ts";
+import { splitUsage, sumUsage } from "./image-usage.ts";
 import { missingFor } from "./missing-images.ts";
 
-export const asAsked =
+export const convertStream =
   <Q extends GenerationQuery>(): Stage<Q, ImageResponse> =>
   (next) =>
   async (call) => {
     // At once: while an upstream that does not stream is drawing, the caller hears that it goes on.
-    if (call.query.stream) return { kind: "stream", events: toFrames(() => next(call), call) };
+    if (call.query.stream) return { kind: "stream", events: streamFrames(() => next(call), call) };
     const reply = await next(call);
-    return reply.kind === "whole" ? reply : gather(reply.events, call);
+    return reply.kind === "whole" ? reply : collectStream(reply.events, call);
   };
 
 /** As many finished pictures as were asked for, or a failure at the end that says how many are missing. */
-async function* toFrames<Q extends GenerationQuery>(
+async function* streamFrames<Q extends GenerationQuery>(
   ask: () => Promise<ImageResponse>,
   { query, trip }: Call<Q>,
 ): AsyncGenerator<ImageEvent> {
@@ -37,16 +37,16 @@ async function* toFrames<Q extends GenerationQuery>(
       yield frame;
     }
   } catch (error) {
-    throw came > 0 && came < asked ? short(asked - came, asked, error) : error;
+    throw came > 0 && came < asked ? missingImagesError(asked - came, asked, error) : error;
   }
-  if (came < asked) throw short(asked - came, asked, trip.missing?.error ?? tooFew());
+  if (came < asked) throw missingImagesError(asked - came, asked, trip.missing?.error ?? tooFew());
 }
 
 const tooFew = (): GatewayError =>
   invalidResponse("it holds fewer pictures than the upstream was asked for");
 
 /** The others are paid for. A defect stays one. */
-const short = (missing: number, asked: number, error: unknown): unknown =>
+const missingImagesError = (missing: number, asked: number, error: unknown): unknown =>
   error instanceof GatewayError
     ? new GatewayError(
         error.fault,
@@ -67,7 +67,7 @@ async function* framesIn(reply: ImageResponse): AsyncGenerator<StreamedImage> {
 
 function* framesOf(reply: BufferedImageResponse): Generator<StreamedImage> {
   // One response has one usage, and every event must have one: together they say the same.
-  const shares = reply.usage && sharesOf(reply.usage, reply.results.length);
+  const shares = reply.usage && splitUsage(reply.usage, reply.results.length);
   for (const [at, { image, rest, revised_prompt }] of reply.results.entries()) {
     const usage = shares?.[at];
     if (image.kind === "url") throw invalidResponse("a link, which a stream cannot carry");
@@ -83,7 +83,7 @@ function* framesOf(reply: BufferedImageResponse): Generator<StreamedImage> {
 }
 
 /** What has come of a stream is delivered, even if it breaks off; then the answer says what is missing. */
-async function gather<Q extends GenerationQuery>(
+async function collectStream<Q extends GenerationQuery>(
   events: AsyncIterable<ImageEvent>,
   { query, trip, signal }: Call<Q>,
 ): Promise<BufferedImageResponse> {
@@ -94,7 +94,7 @@ async function gather<Q extends GenerationQuery>(
     for await (const event of events) {
       if (event.type === "whole") {
         const { kind: _, results: more, usage, ...others } = event.reply;
-        const spent = sumOf(whole.usage, usage);
+        const spent = sumUsage(whole.usage, usage);
         results.push(...more);
         whole = { ...whole, ...others, ...(spent && { usage: spent }) };
         continue;
@@ -102,7 +102,7 @@ async function gather<Q extends GenerationQuery>(
       const { type, image, index: _, created, usage, rest, ...facts } = event;
       if (type !== "completed") continue;
       results.push({ image });
-      const spent = sumOf(whole.usage, usage);
+      const spent = sumUsage(whole.usage, usage);
       whole = {
         ...(created !== undefined && { created }),
         facts,

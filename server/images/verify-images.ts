@@ -1,12 +1,12 @@
 /** Verifies an image response: every image is an image or a link, and a stream ends with a completed image. */
 import { invalidResponse } from "../request/invalid-response.ts";
 import type { ImageContent, ImageEvent, ImageResponse } from "../upstream/contract.ts";
-import { typeOf } from "./image-head.ts";
+import { imageTypeOf } from "./image-head.ts";
 
 export function verifyImages(reply: ImageResponse): ImageResponse {
   if (reply.kind === "stream") return { kind: "stream", events: verifyEvents(reply.events) };
   if (reply.results.length === 0) throw invalidResponse("no picture");
-  for (const result of reply.results) checkPicture(result.image);
+  for (const result of reply.results) checkImage(result.image);
   return reply;
 }
 
@@ -17,15 +17,16 @@ async function* verifyEvents(events: AsyncIterable<ImageEvent>): AsyncIterable<I
     if (event.type === "whole") completed += event.reply.results.length;
     else if (event.type === "completed") completed++;
     // A preview is a present: without it the picture comes all the same.
-    else if (typeOf(event.image) === undefined) continue;
+    else if (imageTypeOf(event.image) === undefined) continue;
     yield event;
   }
   if (completed === 0) throw invalidResponse("the stream ended before the picture was complete");
 }
 
-function checkPicture(image: ImageContent): void {
+function checkImage(image: ImageContent): void {
   if (image.kind === "url") {
     if (!/^(https?:\/\/|data:image\/)/.test(image.url))
       throw invalidResponse("a link that is not a link");
-  } else if (typeOf(image) === undefined) throw invalidResponse("its picture is not a picture");
+  } else if (imageTypeOf(image) === undefined)
+    throw invalidResponse("its picture is not a picture");
 }

@@ -1,6 +1,6 @@
 /** An endpoint is a row: how to read the question, where it may go, how to write the answer. */
 import type { z } from "zod";
-import type { Links } from "../images/image-links.ts";
+import type { LinkStore } from "../images/image-links.ts";
 import type { GatewayError } from "../lib/gateway-error.ts";
 import type { Incoming } from "../request/http-types.ts";
 import type { Body, Operation, Usage } from "../request/operation.ts";
@@ -33,7 +33,7 @@ export interface WriteContext {
   readonly publicUrl: () => string;
   /** Unix seconds. */
   readonly now: number;
-  readonly links: Links;
+  readonly links: LinkStore;
   /** Which target served the request; of a stream, which serves it so far. */
   readonly target: () => Target | undefined;
   /** Told of what was asked for and could not be done after all. */

@@ -1,7 +1,7 @@
 /** A call for pictures: it costs money, so it may outlive its caller; and what it makes is large, so it may lie on disk. */
 
 import { Keeping, never } from "../idempotency/idempotent-request.ts";
-import { stayAlive } from "../images/keep-alive.ts";
+import { keepAlive } from "../images/keep-alive.ts";
 import type { Settled } from "../ledger/ledger.ts";
 import type { GatewayError } from "../lib/gateway-error.ts";
 import { releaseAll } from "../lib/release-all.ts";
@@ -32,7 +32,7 @@ export class PictureJourney<Q extends Asked, A> extends Journey<Q, A> {
     const { keepAliveMs } = this.options;
     const outcome = this.#order(query, route).catch((thrown) => this.fail(thrown));
     const isQuiet = keepAliveMs > 0 && !("stream" in query && query.stream);
-    return isQuiet ? stayAlive(outcome, keepAliveMs) : outcome;
+    return isQuiet ? keepAlive(outcome, keepAliveMs) : outcome;
   }
 
   /** Perhaps it was made already, and perhaps its caller leaves before it is done. */

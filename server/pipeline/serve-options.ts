@@ -3,7 +3,7 @@
 import type { Spending } from "../budgets/charge-request.ts";
 import type { Snapshot } from "../config/snapshot.ts";
 import type { KeptAnswers } from "../idempotency/idempotency-store.ts";
-import type { LinksOf } from "../images/image-links.ts";
+import type { LinkStoreFor } from "../images/image-links.ts";
 import type { LedgerRow, Settled } from "../ledger/ledger.ts";
 import type { GatewayError } from "../lib/gateway-error.ts";
 import type { Scratch } from "../lib/request-temp.ts";
@@ -15,7 +15,7 @@ import type { StreamTimes } from "./stream-response.ts";
 export interface ServeOptions {
   readonly snapshot: () => Snapshot;
   readonly ledger: { admit(): void; settle(row: LedgerRow): Promise<Settled> };
-  readonly links: LinksOf;
+  readonly links: LinkStoreFor;
   /** Answers to paid calls, for those who ask again. */
   readonly kept: KeptAnswers;
   /** What an image call whose caller leaves is worth, where its model does not say. */

@@ -5,11 +5,11 @@ import { type BatchOptions, batch } from "../embeddings/batch.ts";
 import { type RememberOptions, remember } from "../embeddings/cache/cache-stage.ts";
 import { knownOnly } from "../embeddings/cache-only.ts";
 import { split } from "../embeddings/split.ts";
-import { complete } from "../images/fill-missing.ts";
-import { draw, objection, type PictureTools } from "../images/generate.ts";
+import { fillMissing } from "../images/fill-missing.ts";
+import { generate, type ImageTools, rejectionReason } from "../images/generate.ts";
 import { moderate } from "../images/moderate.ts";
-import { countImages, preflight } from "../images/preflight-stage.ts";
-import { asAsked } from "../images/stream-conversion.ts";
+import { limitImageCount, preflight } from "../images/preflight-stage.ts";
+import { convertStream } from "../images/stream-conversion.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { type KeepWithinOptions, keepWithin } from "../limits/target-limits.ts";
 import type { Route } from "../request/caller.ts";
@@ -99,7 +99,7 @@ export const embeddingsStack = (
 };
 
 export interface ImageStages extends CheckOptions {
-  readonly tools: PictureTools;
+  readonly tools: ImageTools;
   readonly moderation: UpstreamClient["moderation"];
   /** By a question that costs nothing. */
   readonly isThere: (target: Target) => Promise<boolean>;
@@ -111,17 +111,17 @@ export const imageStacks = (
   reach: Pick<UpstreamClient, "generations" | "edits">,
   { tools, moderation, isThere: checkHealth, roster: registry, limits, onDisbelieved }: ImageStages,
 ): Pick<Stacks, "generations" | "edits"> => {
-  const objects = objection(tools.traits);
+  const objects = rejectionReason(tools.traits);
   const capacity = targetCapacity(limits.admission, limits.clock, "image");
   const queue = targetQueue(limits.admission);
   const expectSomebody = <Q extends GenerationQuery>(call: Call<Q>): void =>
     registry.assertAvailable(call.route, capacity, (target) => objects(call, target) === undefined);
   const stages = <Q extends GenerationQuery>() => [
-    countImages<Q>(),
-    preflight<Q>({ objects, checkEdit: tools.checkEdit }),
-    moderate<Q>({ ask: moderation, limits, expectSomebody }),
-    asAsked<Q>(),
-    complete<Q>(),
+    limitImageCount<Q>(),
+    preflight<Q>({ rejectionReason: objects, checkEdit: tools.checkEdit }),
+    moderate<Q>({ ask: moderation, limits, requireAvailableTarget: expectSomebody }),
+    convertStream<Q>(),
+    fillMissing<Q>(),
     routeRequest<Q, ImageResponse>({
       registry,
       canServe: (call, target) => isAble(objects, call, target),
@@ -131,7 +131,7 @@ export const imageStacks = (
       watchEnd: watchStreamEnd,
       checkHealth,
     }),
-    draw<Q>(tools),
+    generate<Q>(tools),
     checkImages<Q>({ onDisbelieved }),
     keepWithin<Q, ImageResponse>(limits),
   ];
@@ -147,7 +147,7 @@ export const imageStacks = (
 
 /** Whoever is passed over is in the account of the call. */
 function isAble<Q extends GenerationQuery>(
-  objects: ReturnType<typeof objection>,
+  objects: ReturnType<typeof rejectionReason>,
   call: Call<Q>,
   target: Target,
 ): boolean {

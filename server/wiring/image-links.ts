@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { createPictures } from "../api/image-files.ts";
 import type { Handler } from "../http/listen.ts";
-import { type Held, typeOf } from "../images/image-head.ts";
+import { type Held, imageTypeOf } from "../images/image-head.ts";
 import { checkLink, signLink } from "../lib/signed-link.ts";
 import type { BlobSource } from "../storage/blob-store.ts";
 import { type PictureOptions, Pictures } from "../storage/image-files.ts";
@@ -34,7 +34,7 @@ export function createPictureLinks(options: PictureLinksOptions): PictureLinks {
   return {
     keep: async (picture, publicUrl, givenAgain = false) => {
       const ttlMs = options.ttlMs + (givenAgain ? options.givenAgainMs : 0);
-      const type = typeOf(picture) ?? "application/octet-stream";
+      const type = imageTypeOf(picture) ?? "application/octet-stream";
       const { name, expires } = await store.put(sourceOf(picture), { type, ttlMs });
       return `${publicUrl}/pictures/${name}${signLink(name, expires, secret)}`;
     },

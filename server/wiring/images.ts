@@ -1,10 +1,10 @@
 /** Puts together what pictures need besides adapters: the darkroom, guarded downloads, the plan, and what is kept of paid calls. */
 import { join } from "node:path";
 import { KeptAnswers } from "../idempotency/idempotency-store.ts";
-import { keyOf, type PictureTools } from "../images/generate.ts";
+import { type ImageTools, keyOf } from "../images/generate.ts";
 import type { LinkTools } from "../images/image-links.ts";
-import { lookOnce } from "../images/inspect-once.ts";
-import { checkEdit, checkMask, checkPicture } from "../images/preflight.ts";
+import { inspectOnce } from "../images/inspect-once.ts";
+import { checkEdit, checkImage, checkMask } from "../images/preflight.ts";
 import type { KeepWithinOptions } from "../limits/target-limits.ts";
 import type { Log } from "../observe/log.ts";
 import { imageStacks, type Stacks } from "../pipeline/stages.ts";
@@ -79,32 +79,32 @@ export function createImagePath(options: ImagePathOptions): ImagePath {
   };
 }
 
-function createTools(settings: Settings, reach: UpstreamClient, darkroom: Darkroom): PictureTools {
+function createTools(settings: Settings, reach: UpstreamClient, darkroom: Darkroom): ImageTools {
   const download = createDownload({
     maxBytes: settings.VEXEL_DOWNLOAD_MAX_BYTES,
     timeoutMs: settings.VEXEL_DOWNLOAD_TIMEOUT * 1000,
     trusted: hostsIn(settings.VEXEL_DOWNLOAD_PRIVATE),
   });
-  const looks = lookOnce(darkroom);
+  const looks = inspectOnce(darkroom);
   return {
     traits: reach.pictures,
     download: (url, target, signal, scratch) =>
       download(url, { signal, scratch, blame: "upstream", trusted: ownHosts(target), svg: true }),
-    bring: async (url, param, { signal, scratch, key }) => {
+    fetchSource: async (url, param, { signal, scratch, key }) => {
       const picture = await download(url, { signal, scratch, blame: { param } });
-      const seen = await checkPicture(picture, param, { darkroom, key }, signal);
+      const seen = await checkImage(picture, param, { imageWorker: darkroom, key }, signal);
       if (param.startsWith("mask")) checkMask(seen, undefined, param);
       const file = asFile(picture, { field: param, filename: "image" }, seen.type);
-      looks.know(file, seen);
+      looks.set(file, seen);
       return file;
     },
-    look: (file, { signal, key }) => looks.inspect(file, signal, undefined, key),
+    inspect: (file, { signal, key }) => looks.inspect(file, signal, undefined, key),
     isPrivate,
     convert: (picture, to, { signal, scratch, key }) =>
       darkroom.convert(picture, to, signal, scratch, key),
     convertFile: async (file, to, { signal, scratch, key }) =>
       asFile(await darkroom.convert(file, to, signal, scratch, key), file, `image/${to.format}`),
-    mask: async (mask, to, { signal, scratch, key }) =>
+    convertMask: async (mask, to, { signal, scratch, key }) =>
       asFile(await darkroom.mask(mask, to, signal, scratch, key), mask, "image/png"),
     checkEdit: async (query, call) => {
       const { signal, scratch, route } = call;
@@ -112,7 +112,7 @@ function createTools(settings: Settings, reach: UpstreamClient, darkroom: Darkro
         (target) => reach.pictures(target, "edits").edits?.reads ?? [],
       );
       const maxBytes = settings.VEXEL_MAX_FILE_BYTES;
-      const rules = { darkroom: looks, scratch, reads, maxBytes, key: keyOf(call) };
+      const rules = { imageWorker: looks, scratch, reads, maxBytes, key: keyOf(call) };
       const checked = await checkEdit(query, rules, signal);
       return checked.query;
     },

@@ -1,7 +1,7 @@
 /** What the gateway makes of a picture or a mask is one that the upstream takes; else it says so before anyone is asked. */
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import sharp from "sharp";
-import { prepare, type SourceDesk } from "../../server/images/sources/sources.ts";
+import { type PrepareTools, prepareSources } from "../../server/images/sources/sources.ts";
 import type { FilePart } from "../../server/upstream/contract.ts";
 import type { EditCapabilities } from "../../server/upstream/image-capabilities.ts";
 import type { Conversion, Seen } from "../../server/workers/image/image-worker.ts";
@@ -107,10 +107,10 @@ describe("of the ways to make a picture small enough, the first is taken that lo
     const ways: string[] = [];
     const nameOf = ({ format, quality, packed }: Conversion) =>
       `${format}${packed ? " packed" : ""}${quality ? ` ${quality}` : ""}`;
-    const desk: SourceDesk = {
-      bring: () => Promise.reject(new Error("There is no link.")),
-      look: async () => more,
-      mask: async (mask) => mask,
+    const desk: PrepareTools = {
+      fetchSource: () => Promise.reject(new Error("There is no link.")),
+      inspect: async () => more,
+      convertMask: async (mask) => mask,
       convert: async (from, to): Promise<FilePart> => {
         ways.push(nameOf(to));
         return { ...from, type: `image/${to.format}`, size: sizes[nameOf(to)] ?? 1000 };
@@ -119,7 +119,7 @@ describe("of the ways to make a picture small enough, the first is taken that lo
     };
     const gif = { ...upload(new Uint8Array(10)), type: "image/gif" };
     const query = { ...asked([]), images: [file(gif)] };
-    const made = prepare(query, { maxImages: 1, maxBytes: 500, ...edits }, desk);
+    const made = prepareSources(query, { maxImages: 1, maxBytes: 500, ...edits }, desk);
     return { made, ways };
   };
 

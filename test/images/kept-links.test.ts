@@ -1,6 +1,6 @@
 /** The links in an answer that is given again work as long as it is. */
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
-import { createLinks } from "../../server/images/image-links.ts";
+import { createLinkStore } from "../../server/images/image-links.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { noScratch } from "../../server/lib/request-temp.ts";
 import type { Target } from "../../server/upstream/contract.ts";
@@ -81,8 +81,8 @@ describe("an upstream's link", () => {
   };
   const tools = (bytes: () => Uint8Array) => {
     const fetched: string[] = [];
-    const linksOf = createLinks({
-      keep: async (_, publicUrl, givenAgain) => `${publicUrl}/ours-${givenAgain}`,
+    const linksOf = createLinkStore({
+      store: async (_, publicUrl, givenAgain) => `${publicUrl}/ours-${givenAgain}`,
       download: async (url) => {
         fetched.push(url);
         return { kind: "bytes", bytes: bytes() };
@@ -93,25 +93,25 @@ describe("an upstream's link", () => {
 
   test("becomes one of ours in an answer that is given again", async () => {
     const { linksOf } = tools(() => drawn("theirs"));
-    expect(await linksOf(again).passOn(theirs, "http://here")).toBe("http://here/ours-true");
+    expect(await linksOf(again).toLastingLink(theirs, "http://here")).toBe("http://here/ours-true");
   });
 
   test("is passed on as it is in any other, and nothing is fetched", async () => {
     const { linksOf, fetched } = tools(() => drawn("theirs"));
-    expect(await linksOf().passOn(theirs, "http://here")).toBe(theirs);
+    expect(await linksOf().toLastingLink(theirs, "http://here")).toBe(theirs);
     expect(fetched).toEqual([]);
   });
 
   test("that holds the picture itself stays", async () => {
     const { linksOf, fetched } = tools(() => drawn("theirs"));
     const inline = "data:image/png;base64,AAAA";
-    expect(await linksOf(again).passOn(inline, "http://here")).toBe(inline);
+    expect(await linksOf(again).toLastingLink(inline, "http://here")).toBe(inline);
     expect(fetched).toEqual([]);
   });
 
   test("stays where there is half a picture behind it", async () => {
     const { linksOf } = tools(() => drawn("theirs").subarray(0, 60));
-    expect(await linksOf(again).passOn(theirs, "http://here")).toBe(theirs);
+    expect(await linksOf(again).toLastingLink(theirs, "http://here")).toBe(theirs);
   });
 
   test("that cannot be reached stays, and the others are not waited for", async () => {
@@ -119,8 +119,8 @@ describe("an upstream's link", () => {
       throw new GatewayError("upstream_unreachable", "no way there");
     });
     const links = linksOf(again);
-    expect(await links.passOn(theirs, "http://here")).toBe(theirs);
-    expect(await links.passOn(`${theirs}-2`, "http://here")).toBe(`${theirs}-2`);
+    expect(await links.toLastingLink(theirs, "http://here")).toBe(theirs);
+    expect(await links.toLastingLink(`${theirs}-2`, "http://here")).toBe(`${theirs}-2`);
     expect(fetched).toEqual([theirs]);
   });
 

@@ -1,6 +1,6 @@
 /** What becomes of each option of an image call, for any target and any policy: told, done, refused, never lost. */
 import { describe, expect, test } from "bun:test";
-import { type Policy, planPicture } from "../../server/images/plan/plan.ts";
+import { type Policy, planImage } from "../../server/images/plan/plan.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { openaiTraitsOf } from "../../server/upstream/catalog/images/index.ts";
 import type { GenerationQuery, ImageOptions } from "../../server/upstream/contract.ts";
@@ -31,7 +31,7 @@ const bare: ImageCapabilities = {
 
 const refusalOf = (options: ImageOptions, traits = bare, policy: Policy = "adapt") => {
   try {
-    planPicture(query(options), traits, policy);
+    planImage(query(options), traits, policy);
   } catch (error) {
     if (error instanceof GatewayError) return error;
     throw error;
@@ -41,14 +41,14 @@ const refusalOf = (options: ImageOptions, traits = bare, policy: Policy = "adapt
 
 describe("adapt", () => {
   test("does itself what a target lacks, and tells of it", () => {
-    const plan = planPicture(
+    const plan = planImage(
       query({ n: 3, size: "1536x1024", response_format: "b64_json", output_format: "webp" }),
       bare,
       "adapt",
     );
     expect(plan).toMatchObject({
-      calls: [1, 1, 1],
-      finish: { as: "b64_json", format: "webp" },
+      requestCounts: [1, 1, 1],
+      postProcessing: { as: "b64_json", format: "webp" },
       adapted: ["size", "n"],
       dropped: [],
     });
@@ -83,7 +83,7 @@ describe("adapt", () => {
 
   test("translates between the two families of quality, and tells of it", () => {
     const told = (quality: string, model: string) => {
-      const { query: asked, adapted } = planPicture(
+      const { query: asked, adapted } = planImage(
         query({ quality }),
         openaiTraitsOf(model),
         "adapt",
@@ -106,20 +106,20 @@ describe("adapt", () => {
       output_compression: 100,
       partial_images: 0,
     };
-    const plan = planPicture(query(options), bare, "strict");
+    const plan = planImage(query(options), bare, "strict");
     expect(plan.query.options).toEqual({});
     expect([plan.adapted, plan.dropped]).toEqual([[], []]);
   });
 
   test("asks for the best and compresses itself where a target knows formats but no compression", () => {
     const traits = { ...bare, takes: { output_format: ["png", "jpeg"] } };
-    const plan = planPicture(
+    const plan = planImage(
       query({ output_format: "jpeg", output_compression: 40 }),
       traits,
       "adapt",
     );
     expect(plan.query.options).toEqual({});
-    expect(plan.finish).toEqual({ format: "jpeg", compression: 40 });
+    expect(plan.postProcessing).toEqual({ format: "jpeg", compression: 40 });
   });
 });
 
@@ -135,26 +135,26 @@ describe("other policies", () => {
       const { param = "" } = refusalOf(options, bare, "strict").details;
       expect(Object.keys(options)).toContain(param);
     }
-    const stream = () => planPicture(query({}, { stream: true }), bare, "strict");
+    const stream = () => planImage(query({}, { stream: true }), bare, "strict");
     expect(stream).toThrow("stream");
   });
 
   test("drop leaves out what cannot be done, tells of it, and still does what can", () => {
-    const plan = planPicture(
+    const plan = planImage(
       query({ style: "vivid", background: "transparent", size: "huge", output_format: "webp" }),
       bare,
       "drop",
     );
     expect(plan.dropped).toEqual(["size", "style", "background"]);
-    expect(plan.finish.format).toBe("webp");
+    expect(plan.postProcessing.format).toBe("webp");
   });
 
   test("pass sends everything as it came to who speaks the caller's language, and to no other", () => {
     const asked = query({ n: 7, style: "odd", size: "huge" });
     expect(refusalOf(asked.options, bare, "pass").details.param).toBe("size");
-    expect(planPicture(asked, { ...bare, verbatim: true }, "pass")).toMatchObject({
+    expect(planImage(asked, { ...bare, verbatim: true }, "pass")).toMatchObject({
       query: asked,
-      calls: [7],
+      requestCounts: [7],
       adapted: [],
     });
   });
@@ -172,10 +172,10 @@ describe("output_compression, of which only jpeg and webp know", () => {
   ): unknown => {
     const options = { output_compression, ...(output_format && { output_format }) };
     try {
-      const plan = planPicture(query(options), targets[target], policy);
+      const plan = planImage(query(options), targets[target], policy);
       if (plan.query.options.output_compression !== undefined) return "sent";
       if (plan.dropped.includes("output_compression")) return "dropped";
-      return plan.finish.compression === undefined ? "left out" : "done here";
+      return plan.postProcessing.compression === undefined ? "left out" : "done here";
     } catch (error) {
       expect((error as GatewayError).details.param).toMatch(/^output_(compression|format)$/);
       return "refused";
@@ -189,7 +189,7 @@ describe("output_compression, of which only jpeg and webp know", () => {
       for (const output_format of ["png", "jpeg", "webp", undefined]) {
         const asked = query({ output_compression: 100, ...(output_format && { output_format }) });
         for (const traits of [gpt, takesFormats]) {
-          const { adapted, dropped, finish } = planPicture(asked, traits, policy);
+          const { adapted, dropped, postProcessing: finish } = planImage(asked, traits, policy);
           expect([adapted, dropped, finish.compression]).toEqual([[], [], undefined]);
         }
       }
@@ -233,7 +233,7 @@ describe("output_compression, of which only jpeg and webp know", () => {
 
 describe("what OpenAI's models take", () => {
   const planned = (model: string, options: ImageOptions, operation?: "generations" | "edits") =>
-    planPicture(query(options), openaiTraitsOf(model, operation), "adapt");
+    planImage(query(options), openaiTraitsOf(model, operation), "adapt");
 
   test("a contested capability goes to the upstream, whatever the policy: it is not refused here", () => {
     const options: ImageOptions[] = [
@@ -247,11 +247,7 @@ describe("what OpenAI's models take", () => {
     ];
     for (const policy of ["adapt", "strict", "drop"] as const) {
       for (const given of options) {
-        const plan = planPicture(
-          query(given),
-          openaiTraitsOf("gpt-image-2", "generations"),
-          policy,
-        );
+        const plan = planImage(query(given), openaiTraitsOf("gpt-image-2", "generations"), policy);
         expect([plan.query.options, plan.dropped]).toEqual([given, []]);
       }
     }
@@ -307,7 +303,7 @@ describe("what OpenAI's models take", () => {
 describe("a shape in place of a size", () => {
   test("is taken as it is by a target that knows shapes", () => {
     for (const policy of ["adapt", "strict"] as const) {
-      const plan = planPicture(query({ size: "16:9" }), bare, policy);
+      const plan = planImage(query({ size: "16:9" }), bare, policy);
       expect(plan.query).toMatchObject({ aspect: "16:9", options: {} });
       expect([plan.adapted, plan.dropped]).toEqual([[], []]);
     }

@@ -16,7 +16,10 @@ async function seedsOf(seed: unknown, calls: readonly number[]): Promise<unknown
     const image = { kind: "base64", base64: "" } as const;
     return { kind: "whole", results: new Array(options.n ?? 1).fill({ image }), facts: {} };
   };
-  await fanOut({ query, calls }, { ask, inEvents: false, onMissing: () => undefined });
+  await fanOut(
+    { query, requestCounts: calls },
+    { send: ask, isStreaming: false, onMissing: () => undefined },
+  );
   return seen;
 }
 

@@ -1,8 +1,8 @@
 /** A picture that breaks off is not handed over as if it were one; what came beside it is, and all of it is accounted for. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { checkWhole } from "../../server/images/check-truncation.ts";
-import { bytesOf } from "../../server/images/image-head.ts";
-import { finishReply, upTo } from "../../server/images/post-process.ts";
+import { checkTruncation } from "../../server/images/check-truncation.ts";
+import { readBytes } from "../../server/images/image-head.ts";
+import { limitImages, postProcess } from "../../server/images/post-process.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { createScratch } from "../../server/lib/request-temp.ts";
 import { readDocument } from "../../server/upstream/adapters/wire/document.ts";
@@ -44,7 +44,7 @@ async function everywhere(bytes: Uint8Array): Promise<Exclude<ImageContent, { ki
 }
 
 const verdict = (picture: Exclude<ImageContent, { kind: "url" }>): Promise<string> =>
-  checkWhole(picture).then(
+  checkTruncation(picture).then(
     () => "whole",
     (error: Error) => error.message,
   );
@@ -88,14 +88,20 @@ test("of a large picture that is well, no more than its ends is read", async () 
   const { aside } = lying;
   const { length, encoding, start } = aside;
   const end = (bytes: number) => aside.end(bytes);
-  await checkWhole({
+  await checkTruncation({
     kind: "aside",
     aside: { length, encoding, start, end, stream: never, bytes: never },
   });
 });
 
 describe("in a stream", () => {
-  const wanted = (count: number) => ({ finish: {}, stream: true, count, most: count, asked: {} });
+  const wanted = (count: number) => ({
+    postProcessing: {},
+    stream: true,
+    count,
+    maxImages: count,
+    requested: {},
+  });
   const never = (): never => {
     throw new Error("nothing need be done");
   };
@@ -106,7 +112,7 @@ describe("in a stream", () => {
     onMissing: never,
     onAdapted: never,
     onDropped: never,
-    onSpoilt: () => undefined,
+    onUnusable: () => undefined,
   };
   async function* completed(...pictures: readonly string[]): AsyncGenerator<ImageEvent> {
     for (const base64 of pictures) {
@@ -115,13 +121,13 @@ describe("in a stream", () => {
   }
   const deliver = async (count: number, ...pictures: readonly string[]) => {
     const events = completed(...pictures);
-    const finished = await finishReply({ kind: "stream", events }, wanted(count), workshop);
-    const reply = upTo(count, finished);
+    const finished = await postProcess({ kind: "stream", events }, wanted(count), workshop);
+    const reply = limitImages(count, finished);
     if (reply.kind !== "stream") throw new Error("it was a stream");
     const delivered: string[] = [];
     try {
       for await (const event of reply.events) {
-        if (event.type !== "whole") delivered.push(base64Of(await bytesOf(event.image)));
+        if (event.type !== "whole") delivered.push(base64Of(await readBytes(event.image)));
       }
       return { delivered, fault: "none" };
     } catch (error) {

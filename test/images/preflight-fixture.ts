@@ -40,7 +40,7 @@ export function checker() {
   const darkroom = createDarkroom({ spawn: processes.spawn });
   const scratch = newScratch();
   const check = (query: EditQuery, rules: Partial<EditRules> = {}) =>
-    checkEdit(query, { darkroom, scratch, ...rules }, never);
+    checkEdit(query, { imageWorker: darkroom, scratch, ...rules }, never);
   return {
     darkroom,
     processes,

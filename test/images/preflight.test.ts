@@ -1,7 +1,7 @@
 /** An edit with pictures that no model could use is refused before any model is asked, and says what is wrong. */
 import { afterAll, describe, expect, test } from "bun:test";
-import { lookOnce } from "../../server/images/inspect-once.ts";
-import { checkPicture, type EditRules } from "../../server/images/preflight.ts";
+import { inspectOnce } from "../../server/images/inspect-once.ts";
+import { checkImage, type EditRules } from "../../server/images/preflight.ts";
 import {
   blackPng,
   expectFault,
@@ -113,7 +113,7 @@ describe("pictures", () => {
       Array.from({ length: 6 }, async () => spooled(await speckledPng(300, 300))),
     );
     let under = 0;
-    const counting: EditRules["darkroom"] = {
+    const counting: EditRules["imageWorker"] = {
       inspect: async (...looking) => {
         under += 1;
         return darkroom.inspect(...looking).finally(() => {
@@ -123,7 +123,11 @@ describe("pictures", () => {
     };
     const query = edit([spoilt.part, ...others.map(({ part }) => part)]);
     if (spoilt.part.path) {
-      await expectFault(check(query, { darkroom: counting }), "invalid_image_file", /image\[0\]/);
+      await expectFault(
+        check(query, { imageWorker: counting }),
+        "invalid_image_file",
+        /image\[0\]/,
+      );
     }
     expect(under).toBe(0);
     await Promise.all([spoilt, ...others].map(({ close }) => close()));
@@ -182,19 +186,19 @@ test("links and file ids are left for whoever fetches them", async () => {
 
 test("a picture that was fetched is looked at in the same way", async () => {
   const png = await speckledPng(12, 12);
-  const rules = { darkroom };
+  const rules = { imageWorker: darkroom };
   const field = "images[0].image_url";
-  expect((await checkPicture(inBytes(png), field, rules, never)).width).toBe(12);
+  expect((await checkImage(inBytes(png), field, rules, never)).width).toBe(12);
   const cut = inBytes(png.subarray(0, 200));
-  const error = await expectFault(checkPicture(cut, field, rules, never), "invalid_image_file");
+  const error = await expectFault(checkImage(cut, field, rules, never), "invalid_image_file");
   expect(error.details.param).toBe(field);
   const gif = inBytes(await noise(9, 9).gif().toBuffer());
-  await expectFault(checkPicture(gif, field, rules, never), "unsupported_file_mimetype", /gif/);
+  await expectFault(checkImage(gif, field, rules, never), "unsupported_file_mimetype", /gif/);
 });
 
 test("what was looked at is not decoded again when it is asked about again", async () => {
   let decoded = 0;
-  const looks = lookOnce({
+  const looks = inspectOnce({
     inspect: (...looking) => {
       decoded++;
       return darkroom.inspect(...looking);

@@ -1,8 +1,8 @@
 /** Links lead nobody into the operator's own network: not those of upstreams, and not those of callers. */
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
-import type { Finish } from "../../server/images/plan/plan.ts";
-import { planPicture } from "../../server/images/plan/plan.ts";
-import { finishReply, type Workshop } from "../../server/images/post-process.ts";
+import type { PostProcessing } from "../../server/images/plan/plan.ts";
+import { planImage } from "../../server/images/plan/plan.ts";
+import { type PostProcessTools, postProcess } from "../../server/images/post-process.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { adapters } from "../../server/upstream/adapters/index.ts";
 import { isInsideHost } from "../../server/upstream/download/address-ranges.ts";
@@ -132,21 +132,25 @@ describe("a caller's link", () => {
 describe("a picture that must be converted, and whose link cannot be followed", () => {
   const picture = { kind: "url", url: "https://cdn.example.com/x.png" } as const;
   const unreachable = new GatewayError("upstream_unreachable", "not now");
-  const finish = async (wanted: Finish, more: Partial<Workshop> = {}, stream = false) => {
+  const finish = async (
+    wanted: PostProcessing,
+    more: Partial<PostProcessTools> = {},
+    stream = false,
+  ) => {
     const dropped: string[] = [];
-    const workshop: Workshop = {
+    const workshop: PostProcessTools = {
       download: () => Promise.reject(unreachable),
       convert: () => Promise.reject(new Error("there is nothing to convert")),
       isPrivate: () => false,
       onMissing: () => undefined,
       onAdapted: () => undefined,
       onDropped: (name) => dropped.push(name),
-      onSpoilt: () => undefined,
+      onUnusable: () => undefined,
       ...more,
     };
-    const reply = await finishReply(
+    const reply = await postProcess(
       { kind: "whole", results: [{ image: picture }], facts: {} },
-      { finish: wanted, stream, count: 1, most: 1, asked: {} },
+      { postProcessing: wanted, stream, count: 1, maxImages: 1, requested: {} },
       workshop,
     );
     return { reply, dropped };
@@ -155,7 +159,7 @@ describe("a picture that must be converted, and whose link cannot be followed", 
   test.each(["url", undefined] as const)(
     "is handed over as the link, and that is told: %s",
     async (as) => {
-      const wanted: Finish = { format: "webp", compression: 50, ...(as && { as }) };
+      const wanted: PostProcessing = { format: "webp", compression: 50, ...(as && { as }) };
       const { reply, dropped } = await finish(wanted);
       expect(reply).toMatchObject({ results: [{ image: picture }] });
       expect(dropped).toEqual(["output_format", "output_compression"]);
@@ -187,7 +191,7 @@ test("a name of the user's that is made to fit is told, and refused where nothin
   const target = { upstream: { id: "u", kind: "zhipu", headers: {}, options: {} }, model: "m" };
   const traits = adapters.get("zhipu")!.pictures!(target, "generations");
   const plan = (user: string, policy: "adapt" | "strict") =>
-    planPicture(
+    planImage(
       { model: "m", prompt: "x", stream: false, options: { user }, rest: {} },
       traits,
       policy,

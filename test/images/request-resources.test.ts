@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, spyOn, test } from "b
 import { readdirSync, readlinkSync } from "node:fs";
 import { type Ask, KeptAnswers } from "../../server/idempotency/idempotency-store.ts";
 import { never } from "../../server/idempotency/idempotent-request.ts";
-import { stayAlive } from "../../server/images/keep-alive.ts";
+import { keepAlive } from "../../server/images/keep-alive.ts";
 import type { AnswerShelf } from "../../server/lib/response-store.ts";
 import { Allowance } from "../../server/lib/spill-buffer.ts";
 import { NamelessFile } from "../../server/lib/unlinked-temp-file.ts";
@@ -269,7 +269,7 @@ describe.each(shapes)("resources of $operation (streamed: $stream, $size the bud
 test("a response that comes after a waiting client has disconnected is closed", async () => {
   const { promise, resolve } = Promise.withResolvers<Outgoing>();
   const closed: boolean[] = [];
-  const kept = await stayAlive(promise, 1);
+  const kept = await keepAlive(promise, 1);
   const pieces = (kept.body as AsyncIterable<string>)[Symbol.asyncIterator]();
   expect((await pieces.next()).value).toBe(" ");
   await pieces.return?.();

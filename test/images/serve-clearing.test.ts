@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import type { Model, Snapshot } from "../../server/config/snapshot.ts";
 import { KeptAnswers } from "../../server/idempotency/idempotency-store.ts";
-import { createLinks } from "../../server/images/image-links.ts";
+import { createLinkStore } from "../../server/images/image-links.ts";
 import type { LedgerRow } from "../../server/ledger/ledger.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { keyHash } from "../../server/lib/key-hash.ts";
@@ -62,7 +62,7 @@ test.each(outcomes)(
           return "settled";
         },
       },
-      links: createLinks({ keep: async () => "", download: () => Promise.reject(stuck) }),
+      links: createLinkStore({ store: async () => "", download: () => Promise.reject(stuck) }),
       report: () => undefined,
       onDefect: (_id, error) => defects.push(error),
       startDeadline: deadlines.start,

@@ -147,10 +147,10 @@ describe("of several calls some of which fail", () => {
     const streams = [breaks(), comes()];
     const query = { model: "m", prompt: "x", stream: true, options: { n: 2 }, rest: {} };
     const reply = await fanOut(
-      { query, calls: [1, 1] },
+      { query, requestCounts: [1, 1] },
       {
-        ask: async () => ({ kind: "stream", events: streams.shift()! }),
-        inEvents: true,
+        send: async () => ({ kind: "stream", events: streams.shift()! }),
+        isStreaming: true,
         onMissing: () => undefined,
       },
     );

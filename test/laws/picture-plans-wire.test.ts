@@ -1,5 +1,5 @@
 /** Laws of all that draw: an option that counts as told to the vendor is in what the vendor gets. */
-import { planPicture } from "../../server/images/plan/plan.ts";
+import { planImage } from "../../server/images/plan/plan.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import type { ImageAdapter, UpstreamRequest } from "../../server/upstream/adapter.ts";
 import type { EditQuery, GenerationQuery } from "../../server/upstream/contract.ts";
@@ -39,7 +39,7 @@ async function* asking(row: Row): AsyncGenerator<Asked> {
     const [[option = "", value] = [], another] = Object.entries(options);
     // How many are wanted is told with each call. Previews are asked for by looking how far it is.
     if (another || option === "n" || option === "partial_images" || value === "auto") continue;
-    const { query } = planPicture(queryOf(options, row), row.traits, "drop");
+    const { query } = planImage(queryOf(options, row), row.traits, "drop");
     const told = (query.options as Record<string, unknown>)[option] ?? query.aspect;
     if (told !== undefined) {
       yield { option, told: String(told), request: await requestOf(query, row) };

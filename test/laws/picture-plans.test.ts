@@ -1,7 +1,7 @@
 /** Laws of what becomes of an option: for every row of what image models can do, every option, and every policy. */
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { type Plan, type Policy, planPicture } from "../../server/images/plan/plan.ts";
+import { type Plan, type Policy, planImage } from "../../server/images/plan/plan.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { adapters } from "../../server/upstream/adapters/index.ts";
 import type { EditQuery, GenerationQuery, ImageOptions } from "../../server/upstream/contract.ts";
@@ -23,7 +23,7 @@ function outcome(
   policy: Policy,
 ): Plan<Query> | GatewayError {
   try {
-    return planPicture(query, traits, policy);
+    return planImage(query, traits, policy);
   } catch (error) {
     if (error instanceof GatewayError) return error;
     throw error;
@@ -66,7 +66,7 @@ function fatesOf(
   plan: Plan<Query>,
   traits: ImageCapabilities,
 ): string[] {
-  const { finish, query } = plan;
+  const { postProcessing: finish, query } = plan;
   const told = (query.options as Record<string, unknown>)[name] === value;
   const here: Record<string, unknown> = {
     response_format: finish.as,
@@ -93,7 +93,10 @@ function isLegalSize(size: string, { sizes }: ImageCapabilities): boolean {
 }
 
 /** What of it a row does not allow. */
-function* illegalIn({ query, calls }: Plan<Query>, traits: ImageCapabilities): Generator<string> {
+function* illegalIn(
+  { query, requestCounts: calls }: Plan<Query>,
+  traits: ImageCapabilities,
+): Generator<string> {
   const { n = 1, size, ...others } = query.options;
   if (size !== undefined && !isLegalSize(size, traits)) yield `size ${size}`;
   const { sizes } = traits;

@@ -1,7 +1,7 @@
 /** What a call cost is a sum of what is known, and where something is not known it is nothing at all. */
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { sumOf } from "../../server/images/image-usage.ts";
+import { sumUsage } from "../../server/images/image-usage.ts";
 import { costOf, type Delivered } from "../../server/ledger/cost.ts";
 import type { Price } from "../../server/lib/price.ts";
 
@@ -132,14 +132,14 @@ describe("what several answers used together", () => {
 
   test("is told in as much detail as all of them tell", () => {
     const each = used({ text_tokens: 4, image_tokens: 6 });
-    expect(sumOf(each, each)).toEqual({
+    expect(sumUsage(each, each)).toEqual({
       total_tokens: 60,
       input_tokens: 20,
       output_tokens: 40,
       input_tokens_details: { text_tokens: 8, image_tokens: 12 },
     });
     for (const other of [undefined, { text_tokens: 10 }, { text_tokens: 4, image_tokens: "6" }])
-      expect(sumOf(each, used(other))).toEqual({
+      expect(sumUsage(each, used(other))).toEqual({
         total_tokens: 60,
         input_tokens: 20,
         output_tokens: 40,

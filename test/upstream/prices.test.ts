@@ -1,6 +1,6 @@
 /** The prices that are known: each says where it is from, and belongs to a kind of upstream that there is. */
 import { describe, expect, test } from "bun:test";
-import { billed } from "../../server/images/image-cost.ts";
+import { recordCost } from "../../server/images/image-cost.ts";
 import type { Trip } from "../../server/request/request-record.ts";
 import {
   listedPicturePrice,
@@ -69,7 +69,7 @@ describe("an image behind a link costs what its resolution class costs", () => {
       results: [{ image: { kind: "url", url: "https://v3.fal.media/1.png" } }],
       facts: { ...(quality && { quality }) },
     };
-    billed(reply, { operation: "generations", target, query: asked, trip: trip as Trip });
+    recordCost(reply, { operation: "generations", target, query: asked, trip: trip as Trip });
     return trip.cost;
   };
 

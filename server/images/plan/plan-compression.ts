@@ -1,11 +1,11 @@
 /** How strongly a picture is compressed. Only jpeg and webp can be, so it waits until the kind of file is settled. */
 import type { ImageCapabilities } from "../../upstream/image-capabilities.ts";
 import type { Draft } from "./plan.ts";
-import { lacks, uncompressible } from "./plan-refusals.ts";
+import { uncompressible, unsupportedOption } from "./plan-refusals.ts";
 
 /** After all other options. */
 export function planCompression(draft: Draft, { takes, compresses }: ImageCapabilities): void {
-  const { options, finish, policy, dropped } = draft;
+  const { options, postProcessing: finish, policy, dropped } = draft;
   const { output_compression: level, output_format: told } = options;
   if (level === undefined) return;
   const takesIt = takes.output_compression !== undefined;
@@ -14,7 +14,7 @@ export function planCompression(draft: Draft, { takes, compresses }: ImageCapabi
   delete options.output_compression;
   // What every picture is anyway need not be said.
   if (level === 100) return;
-  if (policy === "strict" && !takesIt) throw lacks(draft, "output_compression");
+  if (policy === "strict" && !takesIt) throw unsupportedOption(draft, "output_compression");
   const format = told ?? finish.format;
   if (format === "jpeg" || format === "webp") {
     // Compressed twice is worse than once: the target is asked for its best, and the gateway does the rest.

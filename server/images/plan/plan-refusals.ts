@@ -5,7 +5,7 @@ import { listed } from "../../upstream/image-sizes.ts";
 import type { Draft } from "./plan.ts";
 
 /** Kinds of file that the gateway makes of any other. */
-export const converts = ["png", "jpeg", "webp"] as const;
+export const convertibleFormats = ["png", "jpeg", "webp"] as const;
 
 /** `format`: what would come. Undefined where the caller named none, or none that can be had. */
 export const uncompressible = (format: string | undefined): GatewayError =>
@@ -15,13 +15,16 @@ export const uncompressible = (format: string | undefined): GatewayError =>
     { param: "output_compression" },
   );
 
-export function refusal(
+export function invalidOption(
   draft: Draft,
   name: OptionName,
   value: unknown,
   allowed: readonly string[] | undefined,
 ): GatewayError {
-  const values = [...(allowed ?? []), ...(draft.policy === "strict" ? [] : (doneHere[name] ?? []))];
+  const values = [
+    ...(allowed ?? []),
+    ...(draft.policy === "strict" ? [] : (emulatedValues[name] ?? [])),
+  ];
   if (name === "background" && value === "transparent") {
     return new GatewayError(
       "transparency_unsupported",
@@ -29,7 +32,7 @@ export function refusal(
       { param: name },
     );
   }
-  if (values.length === 0) return lacks(draft, name);
+  if (values.length === 0) return unsupportedOption(draft, name);
   return new GatewayError(
     "invalid_value",
     `Invalid value: '${String(value).slice(0, 100)}'. Supported values are: ${listed(values)}.`,
@@ -38,12 +41,12 @@ export function refusal(
 }
 
 /** Values that a target need not know. */
-const doneHere: Readonly<Partial<Record<OptionName, readonly string[]>>> = {
-  output_format: converts,
+const emulatedValues: Readonly<Partial<Record<OptionName, readonly string[]>>> = {
+  output_format: convertibleFormats,
   background: ["opaque"],
 };
 
-export const lacks = ({ model }: Draft, name: string): GatewayError =>
+export const unsupportedOption = ({ model }: Draft, name: string): GatewayError =>
   new GatewayError(
     "unknown_parameter",
     `Unknown parameter: '${name}'. The model '${model}' has no such option; leave it out.`,

@@ -18,7 +18,7 @@ export function planSize(draft: Draft, sizes: Sizes): void {
     delete draft.options.size;
     return;
   }
-  const why = unlike(asked, sizes);
+  const why = sizeMismatch(asked, sizes);
   if (why === undefined && !("ratios" in sizes)) return;
   const size = readSize(asked);
   if (size && "ratios" in sizes && draft.policy !== "strict") {
@@ -27,19 +27,19 @@ export function planSize(draft: Draft, sizes: Sizes): void {
   } else if (draft.policy === "drop") {
     draft.dropped.push("size");
   } else {
-    throw illegal(asked, why ?? describeSizes(sizes), sizes);
+    throw invalidSize(asked, why ?? describeSizes(sizes), sizes);
   }
   delete draft.options.size;
 }
 
-function unlike(asked: string, sizes: Exclude<Sizes, "any">): string | undefined {
+function sizeMismatch(asked: string, sizes: Exclude<Sizes, "any">): string | undefined {
   const size = readSize(asked);
   if (!size) return describeSizes(sizes);
   return "rule" in sizes ? against(size, sizes.rule) : describeSizes(sizes);
 }
 
 /** OpenAI has a code of its own for models with a list of sizes. */
-const illegal = (asked: string, why: string, sizes: Exclude<Sizes, "any">): GatewayError =>
+const invalidSize = (asked: string, why: string, sizes: Exclude<Sizes, "any">): GatewayError =>
   new GatewayError(
     "rule" in sizes ? "invalid_value" : "invalid_size",
     `Invalid size '${asked.slice(0, 100)}'. ${why}`,

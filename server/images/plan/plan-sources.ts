@@ -23,9 +23,10 @@ export function checkSources(
       { param: "image" },
     );
   }
-  if (mask && !edits.mask) throw takesNo("mask", `The model '${model}' takes no mask`);
+  if (mask && !edits.mask) throw unsupportedParameter("mask", `The model '${model}' takes no mask`);
   const [extra] = files;
-  if (extra && !edits.files) throw takesNo(extra.field, `The model '${model}' takes no such file`);
+  if (extra && !edits.files)
+    throw unsupportedParameter(extra.field, `The model '${model}' takes no such file`);
   const sources = mask ? [...images, mask] : images;
   // A mask that is too large is made anew, and looked at then.
   for (const source of images) if (source.kind === "file") checkBytes(source.file, edits);
@@ -61,7 +62,7 @@ export function checkBytes(
 const isLink = (source: ImageSource): boolean =>
   source.kind === "url" && !source.url.startsWith("data:");
 
-const takesNo = (param: string, why: string): GatewayError =>
+const unsupportedParameter = (param: string, why: string): GatewayError =>
   new GatewayError("unknown_parameter", `Unknown parameter: '${param}'. ${why}; leave it out.`, {
     param,
   });

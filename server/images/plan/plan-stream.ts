@@ -2,12 +2,12 @@
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { ImageCapabilities } from "../../upstream/image-capabilities.ts";
 import type { Draft } from "./plan.ts";
-import { lacks } from "./plan-refusals.ts";
+import { unsupportedOption } from "./plan-refusals.ts";
 
 export function planStream(draft: Draft, { streams }: ImageCapabilities): void {
-  const { policy, adapted, finish } = draft;
+  const { policy, adapted, postProcessing: finish } = draft;
   if (!streams) {
-    if (policy === "strict") throw lacks(draft, "stream");
+    if (policy === "strict") throw unsupportedOption(draft, "stream");
     adapted.push("stream");
   }
   // OpenAI's events have no member for a link.

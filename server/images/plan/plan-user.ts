@@ -12,7 +12,7 @@ export function planUser(
   const name = safety_identifier === undefined ? "user" : "safety_identifier";
   // There is room for one.
   if (safety_identifier !== undefined && user !== undefined) {
-    if (policy === "strict") throw oneOfTwo();
+    if (policy === "strict") throw bothUserFields();
     delete options.user;
     dropped.push("user");
   }
@@ -28,7 +28,7 @@ export function planUser(
   }
 }
 
-const oneOfTwo = (): GatewayError =>
+const bothUserFields = (): GatewayError =>
   new GatewayError(
     "invalid_value",
     "Invalid 'user': this model takes one of 'user' and 'safety_identifier'. Leave 'user' out.",

@@ -12,7 +12,7 @@ import type {
 } from "../../upstream/contract.ts";
 import type { ImageCapabilities, OptionName } from "../../upstream/image-capabilities.ts";
 import { planCompression } from "./plan-compression.ts";
-import { converts, lacks, refusal } from "./plan-refusals.ts";
+import { convertibleFormats, invalidOption, unsupportedOption } from "./plan-refusals.ts";
 import { planSize } from "./plan-size.ts";
 import { checkSources } from "./plan-sources.ts";
 import { planStream } from "./plan-stream.ts";
@@ -26,12 +26,12 @@ import { planUser } from "./plan-user.ts";
 export type Policy = Parameters;
 
 /** What becomes of a picture after it has come. */
-export interface Finish {
+export interface PostProcessing {
   readonly format?: "png" | "jpeg" | "webp";
   /** 0 to 100. */
   readonly compression?: number;
   /** The same of a target that takes it: it holds only where the format has to be put right. */
-  readonly mendedCompression?: number;
+  readonly fallbackCompression?: number;
   /** Without transparency. */
   readonly opaque?: true;
   /** As what it is handed over. Absent: as it came. */
@@ -42,8 +42,8 @@ export interface Plan<Q extends GenerationQuery> {
   /** What the target is asked. */
   readonly query: Q;
   /** How many pictures each of the calls is for. */
-  readonly calls: readonly number[];
-  readonly finish: Finish;
+  readonly requestCounts: readonly number[];
+  readonly postProcessing: PostProcessing;
   /** Fields that the gateway serves in another way than by passing them on. */
   readonly adapted: readonly string[];
   /** Fields that were left out. */
@@ -59,11 +59,11 @@ export interface Draft {
   readonly dropped: string[];
   options: { -readonly [K in keyof ImageOptions]: ImageOptions[K] };
   shape?: Pick<GenerationQuery, "aspect" | "wanted">;
-  finish: { -readonly [K in keyof Finish]: Finish[K] };
+  postProcessing: { -readonly [K in keyof PostProcessing]: PostProcessing[K] };
 }
 
 /** Throws GatewayError where this target cannot serve the query. */
-export function planPicture<Q extends GenerationQuery | EditQuery>(
+export function planImage<Q extends GenerationQuery | EditQuery>(
   query: Q,
   traits: ImageCapabilities,
   policy: Policy,
@@ -71,7 +71,7 @@ export function planPicture<Q extends GenerationQuery | EditQuery>(
   const { n = 1, response_format } = query.options;
   // To whom speaks another language, nothing can be passed as it is: there it is as if nothing were said.
   if (policy === "pass" && traits.verbatim) {
-    return { query, calls: [n], finish: {}, adapted: [], dropped: [] };
+    return { query, requestCounts: [n], postProcessing: {}, adapted: [], dropped: [] };
   }
   const draft: Draft = {
     policy,
@@ -79,13 +79,14 @@ export function planPicture<Q extends GenerationQuery | EditQuery>(
     adapted: [],
     dropped: [],
     options: { ...query.options },
-    finish: response_format ? { as: response_format as "url" | "b64_json" } : {},
+    postProcessing: response_format ? { as: response_format as "url" | "b64_json" } : {},
   };
   checkPrompt(query, traits);
   if ("images" in query) checkSources(query, traits.edits, query.model);
   planSize(draft, traits.sizes);
   for (const name of Object.keys(query.options) as (keyof ImageOptions)[]) {
-    if (!separate.has(name) && name in draft.options) planOption(draft, name as OptionName, traits);
+    if (!plannedSeparately.has(name) && name in draft.options)
+      planOption(draft, name as OptionName, traits);
   }
   checkTransparency(draft);
   planCompression(draft, traits);
@@ -93,13 +94,13 @@ export function planPicture<Q extends GenerationQuery | EditQuery>(
   if (query.stream) planStream(draft, traits);
   // A target that takes a format and sends another is put right.
   const format = formatIn(draft.options.output_format);
-  if (format) draft.finish.format ??= format;
+  if (format) draft.postProcessing.format ??= format;
   const { output_compression } = draft.options;
   if (output_compression !== undefined && format && format !== "png") {
-    draft.finish.mendedCompression = output_compression;
+    draft.postProcessing.fallbackCompression = output_compression;
   }
-  const rest = planExtras(draft, query.rest, traits.extras);
-  const calls = planCalls(draft, n, traits.maxImages);
+  const rest = planExtraFields(draft, query.rest, traits.extras);
+  const calls = splitRequests(draft, n, traits.maxImages);
   return {
     query: {
       ...query,
@@ -109,18 +110,18 @@ export function planPicture<Q extends GenerationQuery | EditQuery>(
       options: draft.options,
       ...draft.shape,
     },
-    calls,
-    finish: draft.finish,
+    requestCounts: calls,
+    postProcessing: draft.postProcessing,
     adapted: draft.adapted,
     dropped: draft.dropped,
   };
 }
 
-const formatIn = (format: string | undefined): Finish["format"] =>
-  converts.find((kind) => kind === format);
+const formatIn = (format: string | undefined): PostProcessing["format"] =>
+  convertibleFormats.find((kind) => kind === format);
 
 /** Of a target that can: of another it has been said by now. */
-function checkTransparency({ options, finish, policy, dropped }: Draft): void {
+function checkTransparency({ options, postProcessing: finish, policy, dropped }: Draft): void {
   const { background, output_format = finish.format } = options;
   if (background !== "transparent" || output_format !== "jpeg") return;
   if (policy === "drop") {
@@ -148,7 +149,7 @@ function checkPrompt({ prompt }: GenerationQuery, { maxPrompt }: ImageCapabiliti
 }
 
 /** Of who is known to know none of them, nothing is expected in silence. */
-function planExtras(
+function planExtraFields(
   draft: Draft,
   rest: ExtraFields,
   known: readonly string[] | undefined,
@@ -156,12 +157,12 @@ function planExtras(
   const unknown = known && Object.keys(rest).filter((name) => !known.includes(name));
   const [first] = unknown ?? [];
   if (!unknown || first === undefined) return rest;
-  if (draft.policy === "strict") throw lacks(draft, first);
+  if (draft.policy === "strict") throw unsupportedOption(draft, first);
   draft.dropped.push(...unknown);
   return Object.fromEntries(Object.entries(rest).filter(([name]) => !unknown.includes(name)));
 }
 
-function planCalls(draft: Draft, n: number, maxImages: number): number[] {
+function splitRequests(draft: Draft, n: number, maxImages: number): number[] {
   if (n <= maxImages) return [n];
   if (draft.policy === "strict") {
     throw new GatewayError(
@@ -177,29 +178,34 @@ function planCalls(draft: Draft, n: number, maxImages: number): number[] {
 }
 
 /** Options with a step of their own. */
-const separate: ReadonlySet<keyof ImageOptions> = new Set(["n", "size", "output_compression"]);
+const plannedSeparately: ReadonlySet<keyof ImageOptions> = new Set([
+  "n",
+  "size",
+  "output_compression",
+]);
 
 function planOption(draft: Draft, name: OptionName, traits: ImageCapabilities): void {
   const { takes, always, contested } = traits;
   const value = draft.options[name];
   const allowed = takes[name];
-  if (allowed === "any" || holds(allowed, value) || holds(contested?.[name], value)) return;
+  if (allowed === "any" || includesValue(allowed, value) || includesValue(contested?.[name], value))
+    return;
   delete draft.options[name];
   // What a model does by itself need not be said.
   if (value === "auto" || always?.[name] === value) return;
-  if (always?.[name] === undefined && isUsual(name, value)) return;
-  if (draft.policy === "strict") throw refusal(draft, name, value, allowed);
+  if (always?.[name] === undefined && isDefaultValue(name, value)) return;
+  if (draft.policy === "strict") throw invalidOption(draft, name, value, allowed);
   const emulate = emulations[name];
   if (emulate?.(draft, value, allowed ?? [])) return;
   if (draft.policy === "drop") draft.dropped.push(name);
-  else throw refusal(draft, name, value, allowed);
+  else throw invalidOption(draft, name, value, allowed);
 }
 
-const holds = (values: "any" | readonly string[] | undefined, value: unknown): boolean =>
+const includesValue = (values: "any" | readonly string[] | undefined, value: unknown): boolean =>
   values === "any" || values?.includes(String(value)) === true;
 
 /** Values that ask for what every picture is anyway. */
-const isUsual = (name: OptionName, value: unknown): boolean =>
+const isDefaultValue = (name: OptionName, value: unknown): boolean =>
   (name === "partial_images" && value === 0) || (name === "input_fidelity" && value === "low");
 
 /** What the gateway can do in a target's place. True where it does. */
@@ -208,15 +214,15 @@ type Emulate = (draft: Draft, value: unknown, allowed: readonly string[]) => boo
 const emulations: Readonly<Partial<Record<OptionName, Emulate>>> = {
   // Handed over in the way that was asked for, whichever way it came.
   response_format: () => true,
-  output_format: ({ finish }, value) => {
-    const format = converts.find((kind) => kind === value);
+  output_format: ({ postProcessing: finish }, value) => {
+    const format = convertibleFormats.find((kind) => kind === value);
     if (format === undefined) return false;
     finish.format = format;
     return true;
   },
   background: (draft, value) => {
     if (value !== "opaque") return false;
-    draft.finish.opaque = true;
+    draft.postProcessing.opaque = true;
     return true;
   },
   // Two families of names for the same tiers.

@@ -7,40 +7,49 @@ import type { Conversion, MaskForm, Seen } from "../../workers/image/image-worke
 /** The tools that sources are made ready with. */
 export interface SourceTools {
   /** A file that has been checked: how large it is, and the like. */
-  look(file: FilePart): Promise<Seen>;
-  mask(mask: FilePart, to: MaskForm): Promise<FilePart>;
+  inspect(file: FilePart): Promise<Seen>;
+  convertMask(mask: FilePart, to: MaskForm): Promise<FilePart>;
   convert(file: FilePart, to: Conversion): Promise<FilePart>;
   onAdapted(name: string): void;
 }
 
-const usual = ["image/png", "image/jpeg", "image/webp"];
+const defaultTypes = ["image/png", "image/jpeg", "image/webp"];
 
 /** `upright`: it must be stored as it is shown, because a mask goes along. */
-export async function readable(
+export async function toReadableFile(
   file: FilePart,
   edits: EditCapabilities,
   tools: SourceTools,
   upright: boolean,
 ): Promise<FilePart> {
   const { maxBytes = Number.POSITIVE_INFINITY } = edits;
-  if (!upright && (await isRead(file, edits, tools))) return file;
+  if (!upright && (await isReadable(file, edits, tools))) return file;
   tools.onAdapted("image");
-  let least = unknown;
-  for (const to of waysFor(file, await tools.look(file), edits)) {
-    if (to.format !== "jpeg" && least !== unknown && least > hopeless * maxBytes) continue;
+  let least = notConverted;
+  for (const to of conversionsFor(file, await tools.inspect(file), edits)) {
+    if (to.format !== "jpeg" && least !== notConverted && least > maxShrinkFactor * maxBytes)
+      continue;
     const made = await tools.convert(file, to);
     if (made.size <= maxBytes) return made;
     least = Math.min(least, made.size);
   }
   const [why, instead] = upright
     ? ["turned upright, so that its mask fits", "one that is stored upright"]
-    : [`as ${kindsOf(edits)}, which this model reads`, `a ${kindsOf(edits)} that is small enough`];
+    : [
+        `as ${formatNames(edits)}, which this model reads`,
+        `a ${formatNames(edits)} that is small enough`,
+      ];
   const advice = `Send one with fewer pixels, or ${instead}`;
-  throw outgrown(file.field, `${why}, the picture has ${least} bytes`, maxBytes, advice);
+  throw tooLargeAfterConversion(
+    file.field,
+    `${why}, the picture has ${least} bytes`,
+    maxBytes,
+    advice,
+  );
 }
 
 /** A mask in the target's sense, turned as the picture is. It goes as it came where that says the same. */
-export async function readableMask(
+export async function toReadableMask(
   file: FilePart,
   edits: EditCapabilities,
   tools: SourceTools,
@@ -48,34 +57,39 @@ export async function readableMask(
 ): Promise<FilePart> {
   const { mask: sense = "transparent", maxBytes = Number.POSITIVE_INFINITY } = edits;
   if (sense === "transparent" && orientation === 1 && file.size <= maxBytes) {
-    const seen = await tools.look(file);
+    const seen = await tools.inspect(file);
     if (seen.orientation === 1 && seen.alphaChannel) return file;
   }
   // Without its colours, which mean nothing, it is small.
-  const made = await tools.mask(file, { sense, orientation });
+  const made = await tools.convertMask(file, { sense, orientation });
   if (made.size <= maxBytes) return made;
   const what = `in the way this model wants it, the mask has ${made.size} bytes`;
-  throw outgrown(file.field, what, maxBytes, "Send a picture and a mask with fewer pixels");
+  throw tooLargeAfterConversion(
+    file.field,
+    what,
+    maxBytes,
+    "Send a picture and a mask with fewer pixels",
+  );
 }
 
-async function isRead(
+async function isReadable(
   file: FilePart,
-  { reads = usual, needsAlpha }: EditCapabilities,
+  { reads = defaultTypes, needsAlpha }: EditCapabilities,
   tools: SourceTools,
 ): Promise<boolean> {
   if (!reads.includes(file.type)) return false;
-  return !needsAlpha || (await tools.look(file)).alphaChannel;
+  return !needsAlpha || (await tools.inspect(file)).alphaChannel;
 }
 
-const unknown = Number.POSITIVE_INFINITY;
+const notConverted = Number.POSITIVE_INFINITY;
 /** So many times too large, a picture does not become small enough by being packed better. */
-const hopeless = 4;
+const maxShrinkFactor = 4;
 
 /** From the one that loses nothing to the one that loses most. What is lost of a jpeg's best was lost before. */
-function waysFor(
+function conversionsFor(
   { type }: FilePart,
   { opaque, pages }: Seen,
-  { reads = usual, needsAlpha }: EditCapabilities,
+  { reads = defaultTypes, needsAlpha }: EditCapabilities,
 ): readonly Conversion[] {
   const has = (format: string): boolean => reads.includes(`image/${format}`);
   const alpha = needsAlpha && { alpha: true };
@@ -92,14 +106,19 @@ function waysFor(
   return type === "image/jpeg" ? jpegs : [...lossless, ...jpegs];
 }
 
-function kindsOf({ reads = usual, needsAlpha }: EditCapabilities): string {
-  const kinds = usual.filter((kind) => reads.includes(kind));
+function formatNames({ reads = defaultTypes, needsAlpha }: EditCapabilities): string {
+  const kinds = defaultTypes.filter((kind) => reads.includes(kind));
   const names = kinds.map((kind) => kind.replace("image/", "").toUpperCase()).join(" or ");
   return needsAlpha ? `${names} with an alpha channel` : names;
 }
 
 /** Nobody was asked yet, and another target may take more. */
-const outgrown = (field: string, what: string, maxBytes: number, advice: string): GatewayError =>
+const tooLargeAfterConversion = (
+  field: string,
+  what: string,
+  maxBytes: number,
+  advice: string,
+): GatewayError =>
   new GatewayError(
     "invalid_value",
     `Invalid '${field}': ${what}, and at most ${maxBytes} are taken. ${advice}.`,
