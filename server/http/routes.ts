@@ -23,7 +23,10 @@ export type OwnRouteName =
   | "openapi"
   | "welcome";
 
-/** The paths of clients for Azure: `deployment…` of api-version, `azure…` of its v1 API. */
+/**
+ * The paths of clients for Azure: `deployment…` of api-version, `undeployed…` the same without a deployment in the path,
+ * `azure…` of its v1 API.
+ */
 export type AliasName =
   | "deploymentEmbeddings"
   | "deploymentGenerations"
@@ -34,7 +37,12 @@ export type AliasName =
   | "azureModels"
   | "azureModel"
   | "deploymentModels"
-  | "deploymentModel";
+  | "deploymentModel"
+  | "deploymentEngines"
+  | "deploymentEngine"
+  | "undeployedEmbeddings"
+  | "undeployedGenerations"
+  | "undeployedEdits";
 
 export interface RouteRow {
   readonly name: RouteName;
@@ -122,6 +130,31 @@ export const routes: readonly RouteRow[] = [
     summary: "The same as POST /v1/images/edits, as clients for Azure call it.",
   },
   {
+    name: "undeployedEmbeddings",
+    method: "POST",
+    path: "/openai/embeddings",
+    sameAs: "embeddings",
+    model: true,
+    summary: "The same as POST /v1/embeddings, for clients for Azure that name no deployment.",
+  },
+  {
+    name: "undeployedGenerations",
+    method: "POST",
+    path: "/openai/images/generations",
+    sameAs: "generations",
+    model: true,
+    summary:
+      "The same as POST /v1/images/generations, for clients for Azure that name no deployment.",
+  },
+  {
+    name: "undeployedEdits",
+    method: "POST",
+    path: "/openai/images/edits",
+    sameAs: "edits",
+    model: true,
+    summary: "The same as POST /v1/images/edits, for clients for Azure that name no deployment.",
+  },
+  {
     name: "azureEmbeddings",
     method: "POST",
     path: "/openai/v1/embeddings",
@@ -172,6 +205,20 @@ export const routes: readonly RouteRow[] = [
     path: "/openai/models/{model}",
     sameAs: "model",
     summary: "The same as GET /v1/models/{model}, as clients for Azure call it.",
+  },
+  {
+    name: "deploymentEngines",
+    method: "GET",
+    path: "/openai/engines",
+    sameAs: "engines",
+    summary: "The same as GET /v1/engines, as older clients for Azure call it.",
+  },
+  {
+    name: "deploymentEngine",
+    method: "GET",
+    path: "/openai/engines/{model}",
+    sameAs: "engine",
+    summary: "The same as GET /v1/engines/{model}, as older clients for Azure call it.",
   },
   {
     name: "picture",
@@ -226,7 +273,15 @@ export interface Match {
   readonly part: string;
 }
 
+/** A path that matches no route as it stands is matched with its repeated slashes folded: some clients double them. */
 export function match(path: string): Match | undefined {
+  const found = find(path);
+  // No model id ends with a slash: `/deployments/m//embeddings` is a doubled one as well.
+  if (found && !found.part.endsWith("/")) return found;
+  return foldedMatch(path) ?? found;
+}
+
+function find(path: string): Match | undefined {
   const row = exact.get(path);
   if (row) return { row, part: "" };
   for (const { row: candidate, pattern } of matchers) {
@@ -234,4 +289,13 @@ export function match(path: string): Match | undefined {
     if (found) return { row: candidate, part: found[1] ?? "" };
   }
   return undefined;
+}
+
+/** Of OpenAI's and Azure's routes alone: proxies in front may guard the others by the beginning of their path. */
+function foldedMatch(path: string): Match | undefined {
+  const folded = path.replace(/\/{2,}/g, "/");
+  const found = folded !== path && /^\/(?:v1|openai)\//.test(folded) ? find(folded) : undefined;
+  // The empty part in `/v1/engines//embeddings` is a missing model, and `embeddings` no engine.
+  if (found?.row.path.endsWith("}") && path.endsWith(`//${found.part}`)) return undefined;
+  return found;
 }

@@ -36,7 +36,8 @@ type ModelRoute =
   | "engines"
   | "engine"
   | `azure${string}`
-  | `deployment${string}`;
+  | `deployment${string}`
+  | `undeployed${string}`;
 
 export function createModelHandlers(
   options: ModelHandlerOptions,
@@ -70,5 +71,10 @@ export function createModelHandlers(
     deploymentEdits: (incoming, part) => serve(editsEndpoint, send.edits, incoming, decoded(part)),
     deploymentModels: models.list,
     deploymentModel: models.one,
+    deploymentEngines: models.listEngines,
+    deploymentEngine: models.oneEngine,
+    undeployedEmbeddings: own.embeddings,
+    undeployedGenerations: own.generations,
+    undeployedEdits: own.edits,
   };
 }

@@ -66,6 +66,23 @@ describe("the official client for Azure", () => {
     expect((await azure.models.retrieve("our-embedder")).id).toBe("our-embedder");
   });
 
+  test("edits images without a deployment, and takes the model of the form", async () => {
+    const edited = await azure.images.edit({
+      model: "our-painter",
+      prompt: "a hat",
+      image: await toFile(drawn("one"), "otter.png", { type: "image/png" }),
+    });
+    expect(edited.data).toHaveLength(1);
+    expect(gateway.rows().at(-1)).toMatchObject({ endpoint: "edits", model: "our-painter" });
+  });
+
+  test("works with an endpoint that ends with a slash", async () => {
+    const options = { apiKey: testKey, apiVersion, maxRetries: 0 };
+    const client = new AzureOpenAI({ ...options, endpoint: `${gateway.url}/` });
+    const { model } = await client.embeddings.create({ model: "our-embedder", input: "a" });
+    expect(model).toBe("our-embedder");
+  });
+
   test("hears of a deployment that is not there, and of a wrong key", async () => {
     const failure = (client: AzureOpenAI, model: string) =>
       client.embeddings.create({ model, input: "a" }).then(
@@ -119,4 +136,23 @@ test("clients of 2022 list models as engines", async () => {
   expect(body.data).toContainEqual(engine);
   expect(await get("/engines/our-embedder")).toEqual({ status: 200, body: engine as never });
   expect(await get("/engines/nobody")).toMatchObject({ status: 404 });
+});
+
+test("clients for Azure that put no deployment into the path name the model in the body", async () => {
+  const headers = { "api-key": testKey, "content-type": "application/json" };
+  const post = (path: string, body: unknown) =>
+    fetch(`${gateway.url}/openai/${path}?api-version=${apiVersion}`, {
+      method: "POST",
+      headers,
+      body: JSON.stringify(body),
+    });
+  const vectors = await post("embeddings", { model: "our-embedder", input: "a" });
+  expect(await vectors.json()).toMatchObject({ model: "our-embedder" });
+  const images = await post("images/generations", { model: "our-painter", prompt: "an otter" });
+  expect(images.status).toBe(200);
+  expect(gateway.rows().at(-1)).toMatchObject({ endpoint: "generations", model: "our-painter" });
+  const engine = await fetch(`${gateway.url}/openai/engines/our-embedder`, { headers });
+  expect(await engine.json()).toMatchObject({ id: "our-embedder", object: "engine" });
+  const engines = await fetch(`${gateway.url}/openai/engines`, { headers });
+  expect(await engines.json()).toMatchObject({ object: "list" });
 });

@@ -50,7 +50,8 @@ describe("an unknown address is answered 404", () => {
     ["/pictures/"],
     ["/favicon.ico"],
     ["//healthz"],
-    ["/v1//embeddings"],
+    ["//admin/targets"],
+    ["//v1/engines//embeddings"],
     ["/%2e%2e/healthz%00"],
     ["/healthz%2f"],
     ["/%zz"],
@@ -82,6 +83,31 @@ describe("unusual ways to write a known address", () => {
     const response = await raw(path);
     expect(response.status).toBe(200);
     expect(await response.json()).toEqual({ status: "ok" });
+  });
+
+  test.each([
+    "/v1//embeddings",
+    "//v1/embeddings",
+    "//v1///embeddings",
+    "//openai/deployments/text-embedding-3-small/embeddings",
+    "/openai/deployments//text-embedding-3-small/embeddings",
+    "/openai/deployments/text-embedding-3-small//embeddings",
+    "/v1/engines/text-embedding-3-small//embeddings",
+    "//openai//embeddings",
+  ])("a doubled slash in the path of an API request is read as one: %s", async (path) => {
+    const body = '{"model":"text-embedding-3-small","input":"a"}';
+    const connection = await RawConnection.open(gateway.url);
+    const headers = { ...jsonHeaders, host: "vexel.test", "content-length": `${body.length}` };
+    connection.say(asText({ method: "POST", path, headers }) + body);
+    const answer = await connection.answer();
+    connection.hangUp();
+    expect(answer.status).toBe(200);
+    expect(JSON.parse(answer.body.toString())).toMatchObject({ model: "text-embedding-3-small" });
+  });
+
+  test("a doubled slash inside a model id stays part of the id", async () => {
+    const message = await expectFault(await raw("/v1/models/a//b"), "model_not_found");
+    expect(message).toContain("a//b");
   });
 
   test("a slash at the end of an address with a model in it is not part of the model", async () => {

@@ -293,6 +293,24 @@ const calls: Readonly<Record<RouteName, () => Promise<readonly Response[]>>> = {
   ],
   deploymentModels: async () => [await get(`/openai/models${apiVersion}`)],
   deploymentModel: async () => [await get(`/openai/models/gpt-image-2${apiVersion}`)],
+  deploymentEngines: async () => [await get(`/openai/engines${apiVersion}`)],
+  deploymentEngine: async () => [await get(`/openai/engines/gpt-image-2${apiVersion}`)],
+  undeployedEmbeddings: async () => [
+    await gateway.post(`/openai/embeddings${apiVersion}`, { model: "our-embedder", input: "a" }),
+  ],
+  undeployedGenerations: async () => [
+    await gateway.post(`/openai/images/generations${apiVersion}`, {
+      model: "gpt-image-2",
+      prompt: "an otter",
+    }),
+  ],
+  undeployedEdits: async () => [
+    await gateway.post(`/openai/images/edits${apiVersion}`, {
+      model: "gpt-image-2",
+      prompt: "a hat for the otter",
+      images: [{ image_url: picture }],
+    }),
+  ],
   picture: async () => {
     // Base64 from an upstream that does not heed `response_format` becomes a link here.
     const body = {
