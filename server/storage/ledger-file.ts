@@ -1,5 +1,5 @@
 /** The ledger's rows in a SQLite file of its own: written in groups, read by people and roll-ups. */
-import type { Database, Statement } from "bun:sqlite";
+import { Database, type Statement } from "bun:sqlite";
 import { join } from "node:path";
 import type { Spender } from "../lib/budget.ts";
 import { openDatabase } from "./open-database.ts";
@@ -124,6 +124,8 @@ export class LedgerFile {
   readonly #begin: Statement;
   readonly #commit: Statement;
   readonly #spent: SpentTable;
+  /** The request id of the row that was written last. */
+  #last: string | undefined;
 
   constructor({ folder, maxBytes }: LedgerFileOptions) {
     this.path = join(folder, "ledger.db");
@@ -163,11 +165,29 @@ export class LedgerFile {
       }
       this.#spent.add(tally);
       this.#commit.run();
+      this.#last = rows.at(-1)?.requestId ?? this.#last;
     } catch (error) {
       // A full disk may have rolled back by itself.
       if (this.#db.inTransaction) this.#db.run("ROLLBACK");
       throw error;
     }
+  }
+
+  /** Whether the last row can be read through a connection of its own, which has nothing of it in memory. */
+  hasLastRow(): boolean {
+    if (this.#last === undefined) return true;
+    try {
+      using db = new Database(this.path, { readonly: true });
+      const row = db.query("SELECT 1 FROM ledger WHERE request_id = ?1").get(this.#last);
+      return row !== null;
+    } catch {
+      return false;
+    }
+  }
+
+  /** Moves all rows from the write-ahead log, which may have lost its name, into the database file. */
+  checkpoint(): void {
+    this.#db.run("PRAGMA wal_checkpoint(FULL)");
   }
 
   /** Takes out at most `limit` rows older than `before`, the oldest first; tells how many went. */

@@ -11,19 +11,34 @@ interface Opened {
   readonly inode: number;
 }
 
+/** A write-ahead log of SQLite. It does not exist before the first write, and grows until it is used again from its start. */
+export interface WriteAheadLog {
+  readonly path: string;
+  /** Whether the rows are still readable although the log became shorter: somebody may have moved them into the database. */
+  isIntact(): boolean;
+}
+
 export class OpenedFiles {
-  readonly #files: readonly Opened[];
+  readonly #files: Opened[];
+  readonly #logs: readonly WriteAheadLog[];
+  /** The largest size of each log. */
+  readonly #sizes = new Map<WriteAheadLog, number>();
 
   /** Files and folders that are open, or in use, from now on. Those that do not exist are not watched. */
-  constructor(paths: readonly string[]) {
+  constructor(paths: readonly string[], logs: readonly WriteAheadLog[] = []) {
     this.#files = paths.flatMap((path) => {
       const found = statSync(path, { throwIfNoEntry: false });
       return found ? [{ path, device: found.dev, inode: found.ino }] : [];
     });
+    this.#logs = logs;
   }
 
   /** What is wrong, for the person who runs the gateway. A few microseconds for each file. */
   problem(): string | undefined {
+    for (const log of this.#logs) {
+      const problem = this.#watchLog(log);
+      if (problem !== undefined) return problem;
+    }
     for (const { path, device, inode } of this.#files) {
       const found = look(path);
       if (typeof found === "string") return `${path} cannot be read any more: ${found}. ${remedy}`;
@@ -32,6 +47,20 @@ export class OpenedFiles {
         return `${path} was replaced by another one while the gateway was running. ${remedy}`;
       }
     }
+    return undefined;
+  }
+
+  /** A log is watched from when it is first seen. Its removal and replacement are found like those of other files. */
+  #watchLog(log: WriteAheadLog): string | undefined {
+    const found = look(log.path);
+    if (typeof found !== "object") return undefined;
+    const largest = this.#sizes.get(log);
+    if (largest === undefined) {
+      this.#files.push({ path: log.path, device: found.dev, inode: found.ino });
+    } else if (found.size < largest && !log.isIntact()) {
+      return `${log.path} was truncated while the gateway was running: rows are lost. Restart the gateway.`;
+    }
+    this.#sizes.set(log, found.size);
     return undefined;
   }
 }

@@ -39,13 +39,18 @@ export function createLedgerPath({ settings, log, emit, now }: LedgerPathOptions
   if (earlier.unreadable > 0) log.error("ledger-rows-lost", { rows: earlier.unreadable });
   const journal = new LedgerJournal(folder, Bun.randomUUIDv7());
   const keys = join(folder, "vexel.db");
-  const opened = new OpenedFiles([folder, file.path, journal.path, keys]);
+  const opened = new OpenedFiles(
+    [folder, file.path, journal.path, keys, join(folder, "lock.db")],
+    [{ path: `${file.path}-wal`, isIntact: () => file.hasLastRow() }],
+  );
   /** The folder or a file of it was removed or replaced: nothing that is written stays. */
   let lost: string | undefined;
   /** Found inside of a file. The journal can be written, and the next start takes it up. */
   let damage: string | undefined;
   const verify = (): void => {
+    const wasLost = lost !== undefined;
     lost = opened.problem();
+    if (lost !== undefined && !wasLost) rescueRows(file, log);
     const problem = lost ?? damage;
     if (problem !== undefined) throw new Error(problem);
   };
@@ -108,6 +113,18 @@ export function createLedgerPath({ settings, log, emit, now }: LedgerPathOptions
       }
     },
   };
+}
+
+/**
+ * A write-ahead log that was removed is still open: its rows go into the database file while they can. The database may
+ * be what was removed or damaged, so that this fails.
+ */
+function rescueRows(file: LedgerFile, log: Log): void {
+  try {
+    file.checkpoint();
+  } catch (error) {
+    log.warn("ledger-not-checkpointed", { reason: reasonOf(error) });
+  }
 }
 
 /** In small bites: it happens on the thread that serves. */

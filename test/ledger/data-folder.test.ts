@@ -1,4 +1,5 @@
 /** The data folder removed, replaced or damaged while the gateway runs: noticed, told, and no answered request without a row. */
+import { Database } from "bun:sqlite";
 import { afterEach, describe, expect, test } from "bun:test";
 import {
   closeSync,
@@ -8,9 +9,10 @@ import {
   renameSync,
   rmSync,
   statSync,
+  truncateSync,
   writeSync,
 } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { underWay } from "../../server/storage/ledger-journal.ts";
 import { startFake } from "../fake-upstream.ts";
 import {
@@ -140,6 +142,66 @@ describe("a data folder that is removed while the gateway runs", () => {
     expect(running.gateway.output()).toContain('"event":"ledger-rows-lost"');
     expect(existsSync(running.data)).toBeFalse();
   });
+});
+
+describe("the ledger's write-ahead log", () => {
+  test.each([[["-wal"]], [["-wal", "-shm"]]])(
+    "removed under load (%p) costs no row of an answered request, even after kill -9",
+    async (suffixes) => {
+      const running = await start();
+      const { gateway, data } = running;
+      const asking = keepAsking(running);
+      await until(() => asking.answered.length > 50);
+      for (const suffix of suffixes) rmSync(join(data, `ledger.db${suffix}`));
+      await until(() => asking.refused() > 20);
+      await asking.stop();
+      expect(gateway.output()).toContain("ledger.db-wal was removed while the gateway was running");
+      expect((await running.ready()).status).toBe(503);
+      gateway.kill("SIGKILL");
+      await gateway.exited;
+      const folder = dirname(data);
+      const next = await startProcess({ folder, yaml: configFor("http://127.0.0.1:9") });
+      next.kill("SIGTERM");
+      await next.exited;
+      const ids = idsIn(data);
+      expect(asking.answered.filter((id) => !ids.has(id))).toEqual([]);
+    },
+  );
+
+  test("truncated by another program is noticed, and requests are refused", async () => {
+    const running = await start();
+    for (let times = 0; times < 5; times++) expect((await running.embed()).status).toBe(200);
+    await until(() => statSync(join(running.data, "ledger.db-wal")).size > 0);
+    // The size is looked at every second.
+    await Bun.sleep(1100);
+    truncateSync(join(running.data, "ledger.db-wal"), 0);
+    const { output } = running.gateway;
+    await until(() => output().includes("was truncated while the gateway was running"));
+    expect((await running.ready()).status).toBe(503);
+    await expectFault(await running.embed(), "ledger_unavailable");
+  });
+
+  test("emptied by a checkpoint of another program is no problem", async () => {
+    const running = await start();
+    for (let times = 0; times < 5; times++) expect((await running.embed()).status).toBe(200);
+    await Bun.sleep(1100);
+    const db = new Database(join(running.data, "ledger.db"));
+    db.run("PRAGMA busy_timeout = 5000");
+    db.run("PRAGMA wal_checkpoint(TRUNCATE)");
+    db.close();
+    expect(statSync(join(running.data, "ledger.db-wal")).size).toBe(0);
+    await Bun.sleep(1100);
+    expect((await running.ready()).status).toBe(200);
+    expect((await running.embed()).status).toBe(200);
+    expect(running.gateway.output()).not.toContain("ledger-unwritable");
+  });
+});
+
+test("a lock file that is removed is noticed: another gateway could take the folder", async () => {
+  const running = await start();
+  rmSync(join(running.data, "lock.db"));
+  await until(() => running.gateway.output().includes("lock.db was removed"));
+  expect((await running.ready()).status).toBe(503);
 });
 
 describe("a data folder that is moved away and made anew under load", () => {
