@@ -1,5 +1,5 @@
 /**
- * `npm run bench -- bodies [--only CASE,CASE] [--rounds N] [--check]`
+ * `npm run bench -- bodies [--only 'CASE|CASE'] [--rounds N] [--check]`
  * JSON bodies that are expensive to parse, one at a time, each against a fresh gateway: how long the event loop is held
  * (as another connection sees it), how much the gateway's memory grows, and what the client is answered. Loopback only.
  * `--check` makes a body that holds the loop longer than 50 ms per 10 MB, or takes more than 4 times its size, a failure.
@@ -38,6 +38,14 @@ const cases: Readonly<Record<string, () => Buffer>> = {
   "31 MB of tokens": filled(31, `${request}[`, "12345,", "1]}"),
   "2 MB of one-digit tokens": filled(2, `${request}[`, "1,", "1]}"),
   '8 MB of "",': filled(8, `${request}[`, '"",', '"a"]}'),
+  "2 MB of one-digit values in an extra field": filled(2, `${request}"a","x":[`, "1,", "1]}"),
+  "131,000 objects in an extra field": filled(0.393, `${request}"a","x":[`, "{},", "1]}"),
+  "7 texts of 4 MB with a lone surrogate": () =>
+    Buffer.from(
+      `${request}[${Array(7)
+        .fill(`"\\ud800${"x".repeat(4_000_000)}"`)
+        .join(",")}]}`,
+    ),
   "2.4 million unknown fields": () => manyFields(2_400_000),
   "4,000 unknown fields": () => manyFields(4000),
   "31 MB of [": filled(31, `${request}`, "[", ""),

@@ -10,7 +10,7 @@ import type {
   Target,
 } from "../upstream/contract.ts";
 import { decodeTokens } from "./decode-tokens.ts";
-import { inputsDependOnEachOther } from "./inputs-depend.ts";
+import { type Unit, unitOf } from "./one-unit.ts";
 import { type Fitting, fittingOf, isPlain, refuseTogether } from "./parameter-changes.ts";
 import { cutShort, lengthOf } from "./vector-formats.ts";
 
@@ -45,9 +45,9 @@ export const promise =
   (next) =>
   (call) => {
     const { query, route, trip } = call;
-    const whole = inputsDependOnEachOther(query, route);
-    if (isPlain(query) && !whole) return next(call);
-    const fittings = route.targets.map((target) => fittingAt(query, traits(target), route, whole));
+    const unit = unitOf(query, route);
+    if (isPlain(query) && !unit) return next(call);
+    const fittings = route.targets.map((target) => fittingAt(query, traits(target), route, unit));
     const able = fittings.filter(({ refusal }) => !refusal);
     if (able.length === 0 && fittings[0]?.refusal) return Promise.reject(fittings[0].refusal);
     trip.adapted = namesOf(able, "adapted");
@@ -66,19 +66,19 @@ const namesOf = (fittings: readonly Fitting[], of: "adapted" | "dropped"): reado
 export const ableTo =
   (traits: TraitsOf) =>
   ({ query, route }: Call<EmbeddingsQuery>, target: Target): boolean => {
-    const whole = inputsDependOnEachOther(query, route);
-    if (isPlain(query) && !whole) return true;
-    return fittingAt(query, traits(target), route, whole).refusal === undefined;
+    const unit = unitOf(query, route);
+    if (isPlain(query) && !unit) return true;
+    return fittingAt(query, traits(target), route, unit).refusal === undefined;
   };
 
 function fittingAt(
   query: EmbeddingsQuery,
   traits: EmbeddingCapabilities,
   route: Route,
-  whole: boolean,
+  unit: Unit | undefined,
 ): Fitting {
   const fitting = fittingOf(query, traits, route);
-  const refusal = fitting.refusal ?? (whole ? refuseTogether(query, traits) : undefined);
+  const refusal = fitting.refusal ?? (unit && refuseTogether(query, traits, unit));
   return refusal ? { ...fitting, refusal } : fitting;
 }
 

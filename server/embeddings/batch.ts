@@ -10,7 +10,7 @@ import type {
   Target,
 } from "../upstream/contract.ts";
 import { WaitingRoom } from "./batcher.ts";
-import { inputsDependOnEachOther } from "./inputs-depend.ts";
+import { unitOf } from "./one-unit.ts";
 
 export interface BatchOptions {
   readonly traits: (target: Target) => EmbeddingCapabilities;
@@ -67,7 +67,7 @@ export const batch =
       if (!target || !enabled(route)) return next(call);
       const room = rooms.get(target) ?? roomOf(target);
       // Two requests with passthrough fields may differ in what the fields mean, so neither joins a batch.
-      const alone = !isEmpty(query.rest) || inputsDependOnEachOther(query, route);
+      const alone = !isEmpty(query.rest) || unitOf(query, route) !== undefined;
       if (room.idle || itemsOf(query.input) > maxJoining || alone) {
         return room.send(call);
       }

@@ -6,6 +6,7 @@ import { canBeCutTo, type KnownEmbedding } from "../upstream/catalog/index.ts";
 import type { EmbeddingCapabilities, EmbeddingsQuery } from "../upstream/contract.ts";
 import { vendorTaskType } from "../upstream/task-type.ts";
 import type { TokenizerName } from "../upstream/tokenizers.ts";
+import type { Unit } from "./one-unit.ts";
 
 export interface Fitting {
   /** Fields of the caller's that are served in another way than by passing them on. */
@@ -48,10 +49,11 @@ export function fittingOf(
   };
 }
 
-/** A request whose inputs depend on each other cannot be split: the target must take all of it. */
+/** A request that is one unit cannot be split: the target must take all of it. */
 export function refuseTogether(
   { input, model }: EmbeddingsQuery,
   { maxItems, maxBytes = Infinity }: EmbeddingCapabilities,
+  unit: Unit,
 ): GatewayError | undefined {
   // Tokens are not compared: of texts they are an estimate, and the upstream counts them.
   const { items, bytes } = loadOf(input);
@@ -62,9 +64,13 @@ export function refuseTogether(
         ? `${maxBytes} bytes of text, and there are ${bytes}`
         : undefined;
   if (most === undefined) return undefined;
+  const why =
+    unit === "large extra fields"
+      ? "The extra fields of this request are large"
+      : `The model \`${model}\` embeds the inputs of this request in each other's context`;
   return new GatewayError(
     "invalid_input",
-    `'$.input' is invalid. The model \`${model}\` embeds the inputs of this request in each other's context, so the request cannot be split over several upstream requests, and one takes at most ${most}. Send fewer inputs in one request.`,
+    `'$.input' is invalid. ${why}, so the request cannot be split over several upstream requests, and one takes at most ${most}. Send fewer inputs in one request.`,
     { param: "input" },
   );
 }

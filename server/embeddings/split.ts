@@ -13,7 +13,7 @@ import type {
   Vector,
 } from "../upstream/contract.ts";
 import { placedIn } from "../upstream/rejected-input.ts";
-import { inputsDependOnEachOther } from "./inputs-depend.ts";
+import { unitOf } from "./one-unit.ts";
 import { areOfOneLength } from "./vector-formats.ts";
 
 export interface SplitOptions {
@@ -36,7 +36,7 @@ export const split = ({
   return (next) => (call) => {
     const { query, route } = call;
     const { input } = query;
-    if (itemsOf(input) === 1 || inputsDependOnEachOther(query, route)) return next(call);
+    if (itemsOf(input) === 1 || unitOf(query, route)) return next(call);
     const ranges = cut(input, limits.get(call.route) ?? look(call.route));
     return ranges.length === 1
       ? inOne(call, next, maxParallel)

@@ -1,5 +1,6 @@
-/** What makes two image calls the same: every field, and every byte of every file, in whichever order fields were sent. */
+/** What makes two image requests the same: every field, in any order (unless they are large), and every byte of every file. */
 import { createHash, type Hash } from "node:crypto";
+import { isLargeJson } from "../lib/is-large-json.ts";
 import type { Operation } from "../request/operation.ts";
 import type { EditQuery, FilePart, GenerationQuery, ImageSource } from "../upstream/contract.ts";
 
@@ -9,7 +10,9 @@ export async function fingerprintOf(
 ): Promise<string> {
   const hash = createHash("sha256");
   const { model, prompt, stream, options, rest } = query;
-  hash.update(JSON.stringify([operation, model, prompt, stream, inOrder(options), inOrder(rest)]));
+  // To sort large extra fields would hold the event loop. A client that repeats a request sends them in the same order.
+  const extra = isLargeJson(rest) ? rest : inOrder(rest);
+  hash.update(JSON.stringify([operation, model, prompt, stream, inOrder(options), extra]));
   if ("images" in query) {
     const { images, mask, files } = query;
     for (const source of mask ? [...images, mask] : images) await addSource(hash, source);

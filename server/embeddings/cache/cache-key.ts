@@ -7,7 +7,7 @@ import type { TaskType } from "../../upstream/task-type.ts";
 /** Raised when keys are made otherwise: vectors kept under the old ones are never found again and may go. */
 export const keyFormat = 1;
 
-/** Longer ones are hashed themselves: a caller's own fields may be large, and go before each of many inputs. */
+/** Longer ones are hashed themselves: a client's extra fields may have kilobytes, and go before each of many inputs. */
 const maxPrefix = 256;
 
 /**
@@ -49,10 +49,21 @@ const purposeOf = ({ field, given, meaning }: TaskType, byMeaning: boolean): str
 export function keyOf(prefix: string, input: EmbeddingInput, at: number): string {
   if (input.kind === "tokens") return hash(`${prefix}i${(input.tokens[at] ?? []).join(",")}`);
   const text = input.texts[at] ?? "";
-  // Half a surrogate pair has no UTF-8: all of them would be hashed as one and the same replacement.
-  return text.isWellFormed()
-    ? hashOf(`${prefix}t`, text)
-    : hash(`${prefix}u${Buffer.from(text, "utf16le").toString("hex")}`);
+  // A lone surrogate has no UTF-8: every one would be hashed as the same replacement character.
+  return text.isWellFormed() ? hashOf(`${prefix}t`, text) : hashUtf16(`${prefix}u`, text);
+}
+
+const sliceLength = 64 * 1024;
+const slice = Buffer.allocUnsafeSlow(2 * sliceLength);
+
+/** Of the text's UTF-16 code units, slice by slice: a copy of all of it would be twice its size. */
+function hashUtf16(prefix: string, text: string): string {
+  const hasher = new Bun.SHA256().update(prefix);
+  for (let from = 0; from < text.length; from += sliceLength) {
+    const length = slice.write(text.slice(from, from + sliceLength), "utf16le");
+    hasher.update(slice.subarray(0, length));
+  }
+  return hasher.digest("base64");
 }
 
 /** Long texts are hashed where they are: to join them with the prefix would copy them twice. */

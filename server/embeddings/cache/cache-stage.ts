@@ -14,7 +14,7 @@ import type {
 } from "../../upstream/contract.ts";
 import { placedIn } from "../../upstream/rejected-input.ts";
 import { countedTokens } from "../embedding-usage.ts";
-import { inputsDependOnEachOther } from "../inputs-depend.ts";
+import { unitOf } from "../one-unit.ts";
 import { shareUsage } from "../share-usage.ts";
 import { type Flight, type Flights, untilLanded } from "../single-flight.ts";
 import { areOfOneLength } from "../vector-formats.ts";
@@ -178,7 +178,7 @@ export const remember =
       const { input } = query;
       const count = input.kind === "text" ? input.texts.length : input.tokens.length;
       trip.inputs = count;
-      if (!enabled(route) || inputsDependOnEachOther(query, route)) return pass(call);
+      if (!enabled(route) || unitOf(query, route)) return pass(call);
       trip.cachedInputs = count;
       trip.upstreamTokens = 0;
       const prefix = keyPrefix(query, route, byMeaning?.(route) === true);

@@ -154,12 +154,13 @@ function planExtraFields(
   rest: ExtraFields,
   known: readonly string[] | undefined,
 ): ExtraFields {
-  const unknown = known && Object.keys(rest).filter((name) => !known.includes(name));
-  const [first] = unknown ?? [];
-  if (!unknown || first === undefined) return rest;
+  if (!known) return rest;
+  const unknown = Object.keys(rest).filter((name) => !known.includes(name));
+  const [first] = unknown;
+  if (first === undefined) return rest;
   if (draft.policy === "strict") throw unsupportedOption(draft, first);
   draft.dropped.push(...unknown);
-  return Object.fromEntries(Object.entries(rest).filter(([name]) => !unknown.includes(name)));
+  return Object.fromEntries(Object.entries(rest).filter(([name]) => known.includes(name)));
 }
 
 function splitRequests(draft: Draft, n: number, maxImages: number): number[] {

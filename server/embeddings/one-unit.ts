@@ -1,0 +1,23 @@
+/**
+ * A request that is one unit: no stage may cache its vectors, remove duplicates from it, share it with other requests,
+ * add other inputs to it, or split it. Its inputs depend on each other, or its extra fields are large: to compare those
+ * with the fields of other requests would hold the event loop, and to split it would send them several times.
+ */
+import { isEmpty } from "../lib/is-empty.ts";
+import { isLargeJson } from "../lib/is-large-json.ts";
+import type { Route } from "../request/caller.ts";
+import { asksForContext } from "../upstream/contextual.ts";
+import type { EmbeddingsQuery } from "../upstream/contract.ts";
+
+export type Unit = "inputs depend on each other" | "large extra fields";
+
+/** Why the request is one unit; undefined where it is not. */
+export function unitOf(
+  { rest }: Pick<EmbeddingsQuery, "rest">,
+  { contextual }: Pick<Route, "contextual">,
+): Unit | undefined {
+  if (contextual === true) return "inputs depend on each other";
+  if (isEmpty(rest)) return undefined;
+  if (asksForContext(rest)) return "inputs depend on each other";
+  return isLargeJson(rest) ? "large extra fields" : undefined;
+}
