@@ -95,7 +95,7 @@ export function build({ settings, snapshot, engines, log, ...hurry }: BuildOptio
   const onSpent = roster.reportExhausted.bind(roster);
   const reach = createUpstreamClient({
     adapters,
-    engines,
+    embeddedModels: engines,
     send: sender.send,
     now: Date.now,
     onSpent,
@@ -131,7 +131,7 @@ export function build({ settings, snapshot, engines, log, ...hurry }: BuildOptio
     clock,
     folder,
     spent: rows.spent,
-    traits: reach.pictures,
+    traits: reach.imageCapabilities,
     log,
     emit: events.emit,
   });

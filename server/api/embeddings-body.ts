@@ -173,7 +173,7 @@ const invalidInput = (problem: string): GatewayError =>
 
 /** Not OpenAI's, but most other vendors have it under one name or another. */
 function withPurpose(given: ExtraFields): {
-  readonly purpose?: TaskType;
+  readonly taskType?: TaskType;
   readonly rest: ExtraFields;
 } {
   const field = taskTypeFields.find((name) => typeof given[name] === "string");
@@ -181,11 +181,11 @@ function withPurpose(given: ExtraFields): {
   const { [field]: word, ...rest } = given;
   const purpose = parseTaskType(field, word as string);
   const also = taskTypeFields.filter((name) => typeof rest[name] === "string");
-  if (also.length === 0) return { purpose, rest };
+  if (also.length === 0) return { taskType: purpose, rest };
   for (const name of also) checkAgreed(purpose, parseTaskType(name, rest[name] as string));
   // Said twice: no upstream needs both.
   const others = Object.entries(rest).filter(([name]) => !also.some((one) => one === name));
-  return { purpose: { ...purpose, also }, rest: Object.fromEntries(others) };
+  return { taskType: { ...purpose, also }, rest: Object.fromEntries(others) };
 }
 
 /** One of them would win, and half an index be made for something else. */

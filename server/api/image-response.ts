@@ -47,20 +47,20 @@ async function writeWhole(reply: BufferedImageResponse, context: ImageContext): 
   const { safety_identifier } = query.options;
   const reported = reply.usage && (await withInputDetails(reply.usage, query));
   const estimated = !reported && isOfGptFamily(query.model, target());
-  const work = { query, target: target(), facts: reply.facts, images: reply.results.length };
+  const work = { query, target: target(), facts: reply.metadata, images: reply.results.length };
   const usage = estimated ? await estimateImageUsage(work) : reported;
   return {
     kind: "whole",
     ...(estimated && { estimated }),
     body: writeJson({
       created: secondsOf(reply.created) ?? context.now,
-      ...reply.facts,
+      ...reply.metadata,
       ...(safety_identifier !== undefined && { safety_identifier }),
       ...reply.rest,
       data: results,
       ...(usage && { usage }),
     }),
-    usage: toUsage(reply.usage, reply.drawn ?? reply.results.length),
+    usage: toUsage(reply.usage, reply.generated ?? reply.results.length),
   };
 }
 

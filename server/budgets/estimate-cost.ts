@@ -122,7 +122,7 @@ function pictureCost(
   const price = target.price ?? listedPicturePrice(target, { operation, rest: query.rest });
   if (!price) return undefined;
   const { n = 1 } = query.options;
-  const size = unlessAuto(query.options.size) ?? query.wanted;
+  const size = unlessAuto(query.options.size) ?? query.requestedSize;
   const quality = unlessAuto(query.options.quality);
   const words = loadOf({ kind: "text", texts: [query.prompt] });
   const counted = price.tokens && tokensOf(query, target, price.tokens);
@@ -162,7 +162,7 @@ function tokensOf(
   const { partial_images: previews = 0, input_fidelity: fidelity } = more;
   const told = pictureTokens(model);
   // A target that takes aspect ratios is asked for the resolution class of the wanted size.
-  const wanted = query.wanted === undefined ? undefined : resolutionOf(query);
+  const wanted = query.requestedSize === undefined ? undefined : resolutionOf(query);
   const [large, fine] = [
     sizeClassOf(query.rest) ?? unlessAuto(size) ?? wanted,
     unlessAuto(quality),

@@ -135,11 +135,11 @@ async function fitted(
 
 async function reworded(given: EmbeddingsQuery, fitting: Fitting): Promise<EmbeddingsQuery> {
   const query = fitting.decode ? await decodeTokens(given, fitting.decode) : given;
-  const { dimensions, purpose, ...others } = query;
+  const { dimensions, taskType: purpose, ...others } = query;
   return {
     ...others,
     ...(dimensions !== undefined && fitting.cutTo === undefined && { dimensions }),
-    ...(purpose && !fitting.dropped.includes(purpose.field) && { purpose }),
+    ...(purpose && !fitting.dropped.includes(purpose.field) && { taskType: purpose }),
   };
 }
 

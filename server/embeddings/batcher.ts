@@ -151,7 +151,7 @@ export class WaitingRoom {
 const smallest: Load = { items: 1, tokens: 1, bytes: 1 };
 
 /** Equal for calls that differ in nothing but their inputs and the encoding, which is made for each caller. */
-function likeness({ input, dimensions, purpose, user }: EmbeddingsQuery): string {
+function likeness({ input, dimensions, taskType: purpose, user }: EmbeddingsQuery): string {
   if (dimensions === undefined && purpose === undefined && user === undefined) return input.kind;
   return JSON.stringify([input.kind, dimensions, purpose?.field, purpose?.given, user]);
 }

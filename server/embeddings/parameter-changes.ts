@@ -23,7 +23,7 @@ export interface Fitting {
 const asItIs: Fitting = { adapted: [], dropped: [] };
 
 /** Nothing in it that a target may not understand: most calls, and they must not pay for the others. */
-export const isPlain = ({ input, dimensions, purpose, user }: EmbeddingsQuery): boolean =>
+export const isPlain = ({ input, dimensions, taskType: purpose, user }: EmbeddingsQuery): boolean =>
   dimensions === undefined && purpose === undefined && user === undefined && input.kind === "text";
 
 export function fittingOf(
@@ -43,7 +43,7 @@ export function fittingOf(
     // It says who asks and changes no vector; an upstream without such a field loses nothing by it.
     dropped: [
       ...purpose.dropped,
-      ...(query.purpose?.also ?? []),
+      ...(query.taskType?.also ?? []),
       ...(query.user !== undefined && traits.user !== true ? ["user"] : []),
     ],
   };
@@ -149,8 +149,8 @@ const textsOnly = (model: string): GatewayError =>
   );
 
 function fitPurpose(
-  { purpose, model }: EmbeddingsQuery,
-  { purposes }: EmbeddingCapabilities,
+  { taskType: purpose, model }: EmbeddingsQuery,
+  { taskTypes: purposes }: EmbeddingCapabilities,
 ): Fitting {
   if (!purpose || purposes === "as-given") return asItIs;
   if (purposes === "indifferent") return { ...asItIs, dropped: [purpose.field] };
@@ -159,7 +159,7 @@ function fitPurpose(
     const same = word === purpose.given && purposes.field === purpose.field;
     return same ? asItIs : { ...asItIs, adapted: [purpose.field] };
   }
-  const words = Object.values(purposes.words);
+  const words = Object.values(purposes.values);
   return {
     ...asItIs,
     refusal: new GatewayError(

@@ -122,7 +122,7 @@ export const generate = <Q extends ImageQuery>(tools: ImageTools): Stage<Q, Imag
       uncounted.add(target);
       onAdapted("n", `${nameOf(target)}: makes one at a time`);
     };
-    const mayAskForMore = known.uncounted && (policy === "adapt" || policy === "drop");
+    const mayAskForMore = known.mayIgnoreN && (policy === "adapt" || policy === "drop");
     const reply = await fanOut(
       { ...plan, query },
       {
@@ -141,7 +141,7 @@ export const generate = <Q extends ImageQuery>(tools: ImageTools): Stage<Q, Imag
     });
     // Of a stream nobody knows yet how it ends.
     trip.step(`${nameOf(target)}: ${reply.kind === "stream" ? "draws" : "drew"}`);
-    const { aspect } = plan.query;
+    const { aspectRatio: aspect } = plan.query;
     const { size, quality, background } = plan.query.options;
     const ordered = { operation: operationOf(call), target, query, trip };
     // It is paid for, whatever becomes of it from here on.

@@ -87,7 +87,7 @@ function responseCost(
   reply: BufferedImageResponse,
   ordered: UpstreamImageRequest,
 ): number | undefined {
-  const { results, drawn = results.length, facts, usage, cost } = reply;
+  const { results, generated: drawn = results.length, metadata: facts, usage, cost } = reply;
   // The size of an image behind a link is not seen here: it is the requested one, or the vendor's default.
   const unseen = facts.size === undefined && results.every(({ image }) => image.kind === "url");
   const size = unseen ? requestedSize(ordered) : undefined;
@@ -100,7 +100,7 @@ function responseCost(
  * Its exact pixels are its own, so a price per megapixel cannot be computed from it.
  */
 function requestedSize(ordered: UpstreamImageRequest): string | undefined {
-  const { options, wanted } = ordered.query;
+  const { options, requestedSize: wanted } = ordered.query;
   return options.size ?? (priceOf(ordered)?.megapixel === undefined ? wanted : undefined);
 }
 

@@ -16,13 +16,13 @@ export function mergeResponses(replies: readonly BufferedImageResponse[]): Buffe
     ? replies.reduce((sum, reply) => sum + (reply.cost ?? 0), 0)
     : undefined;
   const results = replies.flatMap((reply) => reply.results);
-  const drawn = replies.reduce((sum, reply) => sum + (reply.drawn ?? reply.results.length), 0);
-  const { usage: _, cost: __, drawn: ___, ...others } = first;
+  const drawn = replies.reduce((sum, reply) => sum + (reply.generated ?? reply.results.length), 0);
+  const { usage: _, cost: __, generated: ___, ...others } = first;
   return {
     ...others,
-    facts: replies.map(({ facts }) => facts).reduce(commonMetadata),
+    metadata: replies.map(({ metadata: facts }) => facts).reduce(commonMetadata),
     results,
-    ...(drawn !== results.length && { drawn }),
+    ...(drawn !== results.length && { generated: drawn }),
     ...(usage && { usage }),
     ...(cost !== undefined && { cost }),
   };

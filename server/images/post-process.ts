@@ -141,7 +141,7 @@ async function processWhole(
   workshop: PostProcessTools,
 ): Promise<BufferedImageResponse> {
   const { count, maxImages: most, requested: asked, postProcessing: finish } = wanted;
-  const { facts: told } = reply;
+  const { metadata: told } = reply;
   const results: ImageResult[] = [];
   const failures: unknown[] = [];
   let facts: ImageMetadata | undefined;
@@ -175,9 +175,9 @@ async function processWhole(
   return {
     ...reply,
     results,
-    ...(results.length < came && { drawn: reply.drawn ?? came }),
+    ...(results.length < came && { generated: reply.generated ?? came }),
     // Of what nobody here has looked at, nothing is said that only looking tells.
-    facts: {
+    metadata: {
       ...unseen,
       ...(looked && size !== undefined && { size }),
       ...(looked && output_format !== undefined && { output_format }),

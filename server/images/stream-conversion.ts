@@ -75,7 +75,7 @@ function* framesOf(reply: BufferedImageResponse): Generator<StreamedImage> {
       type: "completed",
       image,
       ...(reply.created !== undefined && { created: reply.created }),
-      ...reply.facts,
+      ...reply.metadata,
       ...(usage && { usage }),
       rest: { ...reply.rest, ...rest, ...(revised_prompt !== undefined && { revised_prompt }) },
     };
@@ -88,7 +88,7 @@ async function collectStream<Q extends GenerationQuery>(
   { query, trip, signal }: Call<Q>,
 ): Promise<BufferedImageResponse> {
   const results: ImageResult[] = [];
-  let whole: Omit<BufferedImageResponse, "kind" | "results"> = { facts: {} };
+  let whole: Omit<BufferedImageResponse, "kind" | "results"> = { metadata: {} };
   let failure: unknown;
   try {
     for await (const event of events) {
@@ -105,7 +105,7 @@ async function collectStream<Q extends GenerationQuery>(
       const spent = sumUsage(whole.usage, usage);
       whole = {
         ...(created !== undefined && { created }),
-        facts,
+        metadata: facts,
         ...(spent && { usage: spent }),
         rest: { ...whole.rest, ...rest },
       };

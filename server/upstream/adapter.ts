@@ -56,7 +56,7 @@ export interface EndpointAdapter<Q, A> {
 }
 
 export interface EmbeddingsAdapter extends EndpointAdapter<EmbeddingsQuery, EmbeddingsResponse> {
-  traits(target: Target): EmbeddingCapabilities;
+  capabilities(target: Target): EmbeddingCapabilities;
 }
 
 /** A question about pictures. An upstream that draws for a while may say so, and is asked again. */
@@ -129,7 +129,10 @@ export interface Adapter {
   readonly generations?: ImageAdapter<GenerationQuery>;
   readonly edits?: ImageAdapter<EditQuery>;
   /** What a target can draw. There where one of the two above is. */
-  readonly pictures?: (target: Target, operation: "generations" | "edits") => ImageCapabilities;
+  readonly imageCapabilities?: (
+    target: Target,
+    operation: "generations" | "edits",
+  ) => ImageCapabilities;
   readonly moderations?: ModerationAdapter;
   /** Its token goes into the `authorization` header of every call. Undefined for an upstream that needs none. */
   readonly token?: (upstream: Upstream) => TokenExchange | undefined;
@@ -143,5 +146,5 @@ export interface Adapter {
   ) => Promise<UpstreamRequest>;
   /** A question that costs nothing and shows whether the key is taken. Absent: OpenAI's list of models. */
   readonly probe?: (upstream: Upstream) => UpstreamRequest;
-  fault(reply: UpstreamResponse, context: ErrorContext): Promise<GatewayError>;
+  readError(reply: UpstreamResponse, context: ErrorContext): Promise<GatewayError>;
 }

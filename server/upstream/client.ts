@@ -40,7 +40,7 @@ export type UpstreamClient = {
   readonly generations: Drawn<GenerationQuery>;
   readonly edits: Drawn<EditQuery>;
   /** What a target's embeddings can take. */
-  readonly traits: (target: Target) => EmbeddingCapabilities;
+  readonly embeddingCapabilities: (target: Target) => EmbeddingCapabilities;
   /** Whether a prompt for the public `model` may be drawn. */
   readonly moderation: (
     prompt: string,
@@ -49,7 +49,7 @@ export type UpstreamClient = {
     signal: Signal,
   ) => Promise<ModerationResult>;
   /** What a target can draw. */
-  readonly pictures: NonNullable<Adapter["pictures"]>;
+  readonly imageCapabilities: NonNullable<Adapter["imageCapabilities"]>;
 };
 
 /** Models inside this machine look at what they are asked themselves, and say what they cannot do. */
@@ -58,11 +58,11 @@ const insideTraits: EmbeddingCapabilities = {
   base64: false,
   tokens: true,
   dimensions: "any",
-  purposes: "indifferent",
-  normalised: true,
+  taskTypes: "indifferent",
+  normalized: true,
 };
 
-const { uncounted: _, ...heedful } = unrestrictedImages;
+const { mayIgnoreN: _, ...heedful } = unrestrictedImages;
 
 /** Of fields that are not OpenAI's, the drawing program knows one. */
 const insidePictures: ImageCapabilities = {
@@ -74,7 +74,7 @@ const insidePictures: ImageCapabilities = {
 
 export interface UpstreamClientOptions {
   readonly adapters: ReadonlyMap<string, Adapter>;
-  readonly engines: ReadonlyMap<string, EmbeddedModel>;
+  readonly embeddedModels: ReadonlyMap<string, EmbeddedModel>;
   readonly send: Send;
   /** Unix milliseconds. */
   readonly now: () => number;
@@ -84,7 +84,7 @@ export interface UpstreamClientOptions {
 
 export function createUpstreamClient({
   adapters,
-  engines,
+  embeddedModels: engines,
   send,
   now,
   onSpent,
@@ -109,7 +109,7 @@ export function createUpstreamClient({
           return take(reply);
         }
         if (reply.status === 401 && adapter.token) tokens.forget(upstream, proven);
-        return adapter.fault(reply, context).then((fault) => {
+        return adapter.readError(reply, context).then((fault) => {
           throw fault;
         });
       });
@@ -137,8 +137,8 @@ export function createUpstreamClient({
   };
 
   return {
-    traits: (target) =>
-      adapters.get(target.upstream.kind)?.embeddings?.traits(target) ?? insideTraits,
+    embeddingCapabilities: (target) =>
+      adapters.get(target.upstream.kind)?.embeddings?.capabilities(target) ?? insideTraits,
     embeddings: (query: EmbeddingsQuery, target, signal): Promise<EmbeddingsResponse> => {
       const engine = engines.get(target.upstream.kind);
       if (engine?.embeddings) return engine.embeddings(query, target, signal);
@@ -174,8 +174,8 @@ export function createUpstreamClient({
       const request = question.toUpstream(prompt, target);
       return overWire(adapter, request, { target, model }, signal, question.fromUpstream);
     },
-    pictures: (target, operation) =>
-      adapters.get(target.upstream.kind)?.pictures?.(target, operation) ?? insidePictures,
+    imageCapabilities: (target, operation) =>
+      adapters.get(target.upstream.kind)?.imageCapabilities?.(target, operation) ?? insidePictures,
   };
 }
 

@@ -62,7 +62,7 @@ export interface EmbeddingsQuery {
   readonly dimensions?: number;
   readonly user?: string;
   /** What the vectors are for, where the caller said so. */
-  readonly purpose?: TaskType;
+  readonly taskType?: TaskType;
   /** Fields the gateway does not act on, carried along untouched. */
   readonly rest: ExtraFields;
 }
@@ -86,9 +86,9 @@ export interface EmbeddingCapabilities {
   /** Takes `user`. Absent: it has no such field. */
   readonly user?: boolean;
   /** How it wants to hear what vectors are for. `as-given`: as the caller says it. `indifferent`: its vectors serve all. */
-  readonly purposes: "as-given" | "indifferent" | TaskTypeTable;
+  readonly taskTypes: "as-given" | "indifferent" | TaskTypeTable;
   /** Its vectors have length 1. Absent: not known. */
-  readonly normalised?: boolean;
+  readonly normalized?: boolean;
 }
 
 /** What is encoded is base64 of packed little-endian float32. */
@@ -138,9 +138,9 @@ export interface GenerationQuery {
   readonly stream: boolean;
   readonly options: ImageOptions;
   /** In place of a size, for a target that knows only shapes: "16:9". */
-  readonly aspect?: string;
+  readonly aspectRatio?: string;
   /** The size that was asked for, where only its shape could be told. */
-  readonly wanted?: string;
+  readonly requestedSize?: string;
   /** Which of several calls for one order it is, from 1: for a target that draws the same each time unless it is told. */
   readonly part?: number;
   readonly rest: ExtraFields;
@@ -233,10 +233,10 @@ export interface BufferedImageResponse {
   readonly kind: "whole";
   readonly results: readonly ImageResult[];
   /** How many were made and so paid for, where not all of them are handed over. */
-  readonly drawn?: number;
+  readonly generated?: number;
   /** Unix seconds. */
   readonly created?: number;
-  readonly facts: ImageMetadata;
+  readonly metadata: ImageMetadata;
   readonly usage?: ImageUsage;
   /** What the upstream itself says that this call cost, in US dollars. */
   readonly cost?: number;

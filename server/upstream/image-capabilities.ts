@@ -13,7 +13,7 @@ export interface ImageCapabilities {
    * Options and values that are not among `takes` and are sent to it all the same, because the evidence against them is not
    * its vendor's own: a third party's report, or the vendor's silence. The upstream decides.
    */
-  readonly contested?: ImageCapabilities["takes"];
+  readonly undocumentedOptions?: ImageCapabilities["takes"];
   readonly sizes: Sizes;
   /**
    * Where it takes `output_compression`: the formats with which it does. Without a format it makes another one. Absent: not
@@ -31,7 +31,7 @@ export interface ImageCapabilities {
   /** It is sent what the caller sent, field by field. */
   readonly verbatim?: boolean;
   /** Whether it heeds `n` is not known: some servers make one picture, whatever they are asked for. */
-  readonly uncounted?: true;
+  readonly mayIgnoreN?: true;
   /** Fields beyond OpenAI's that it knows. Others are left out, and that is told. Absent: all go along, and it decides. */
   readonly extras?: readonly string[];
   /** How it edits. Absent: it does not. */
@@ -88,7 +88,7 @@ export interface EditCapabilities {
    * Where no size is said, it draws in one of its own, whatever it was given. So it is told the size of the first picture,
    * as near as this allows; unless there is a mask. Absent: it goes by the picture itself.
    */
-  readonly likeFirst?: SizeRule;
+  readonly matchFirstImage?: SizeRule;
 }
 
 /** Of a model that nobody knows: whatever is asked for goes along, and it says itself what it cannot do. */
@@ -106,6 +106,6 @@ export const unrestrictedImages: ImageCapabilities = {
   sizes: "any",
   streams: true,
   verbatim: true,
-  uncounted: true,
+  mayIgnoreN: true,
   edits: { maxImages: 16, mask: "transparent", links: true, fileIds: true, files: true },
 };

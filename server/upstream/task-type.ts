@@ -28,9 +28,9 @@ export interface TaskType {
 /** A vendor's own words. What it has no word for, it cannot do. */
 export interface TaskTypeTable {
   readonly field: string;
-  readonly words: Readonly<Partial<Record<Task, string>>>;
+  readonly values: Readonly<Partial<Record<Task, string>>>;
   /** Sent where the caller does not say, to a vendor that must be told. */
-  readonly unsaid?: string;
+  readonly defaultValue?: string;
 }
 
 /** Every spelling, in small letters and with `_` for whatever separates. */
@@ -63,7 +63,10 @@ export function parseTaskType(field: TaskType["field"], given: string): TaskType
 }
 
 /** The vendor's word, or undefined where it has none. A word of the vendor's own is taken as it is. */
-export function vendorTaskType(purpose: TaskType, { words }: TaskTypeTable): string | undefined {
+export function vendorTaskType(
+  purpose: TaskType,
+  { values: words }: TaskTypeTable,
+): string | undefined {
   const own = Object.values(words).find((word) => word === purpose.given);
   return own ?? (purpose.meaning && words[purpose.meaning]);
 }

@@ -71,13 +71,15 @@ export function createEmbeddingPath(options: EmbeddingPathOptions): EmbeddingPat
   const isInside = (route: Route): boolean =>
     route.targets.some(({ upstream }) => engines.has(upstream.kind));
   const send = embeddingsStack(reach.embeddings, {
-    traits: reach.traits,
+    traits: reach.embeddingCapabilities,
     memory: {
       memory,
       flights: new Flights(),
       enabled: (route) => remembers && !route.uncached,
       byMeaning: (route) =>
-        route.targets.every((target) => typeof reach.traits(target).purposes === "object"),
+        route.targets.every(
+          (target) => typeof reach.embeddingCapabilities(target).taskTypes === "object",
+        ),
     },
     batch: {
       enabled: (route) => batches && !route.unbatched && !isInside(route),

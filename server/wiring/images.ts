@@ -87,7 +87,7 @@ function createTools(settings: Settings, reach: UpstreamClient, darkroom: Darkro
   });
   const looks = inspectOnce(darkroom);
   return {
-    traits: reach.pictures,
+    traits: reach.imageCapabilities,
     download: (url, target, signal, scratch) =>
       download(url, { signal, scratch, blame: "upstream", trusted: ownHosts(target), svg: true }),
     fetchSource: async (url, param, { signal, scratch, key }) => {
@@ -109,7 +109,7 @@ function createTools(settings: Settings, reach: UpstreamClient, darkroom: Darkro
     checkEdit: async (query, call) => {
       const { signal, scratch, route } = call;
       const reads = route.targets.flatMap(
-        (target) => reach.pictures(target, "edits").edits?.reads ?? [],
+        (target) => reach.imageCapabilities(target, "edits").edits?.reads ?? [],
       );
       const maxBytes = settings.VEXEL_MAX_FILE_BYTES;
       const rules = { imageWorker: looks, scratch, reads, maxBytes, key: keyOf(call) };

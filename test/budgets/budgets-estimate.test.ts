@@ -55,7 +55,7 @@ const asked = (options: ImageOptions = {}, rest = {}): GenerationQuery => ({
 });
 
 const traits = (at: Target, operation: "generations" | "edits") =>
-  adapters.get(at.upstream.kind)?.pictures?.(at, operation) ?? unrestrictedImages;
+  adapters.get(at.upstream.kind)?.imageCapabilities?.(at, operation) ?? unrestrictedImages;
 
 const estimate = (
   targets: readonly Target[],

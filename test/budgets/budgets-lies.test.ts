@@ -106,7 +106,7 @@ describe("what is believed of pictures", () => {
   };
   const image = { kind: "base64", base64: "" } as const;
   const reply = (more: object): ImageResponse => ({
-    ...{ kind: "whole", results: [{ image }, { image }], facts: {} },
+    ...{ kind: "whole", results: [{ image }, { image }], metadata: {} },
     ...more,
   });
   const usage = (output: number) => ({

@@ -30,7 +30,7 @@ interface Request {
 
 /** gemini-embedding-2 reads the purpose off the text. */
 export function splitPrefix(text: string): { readonly text: string; readonly purpose?: string } {
-  const prefix = Object.values(taskPrefixes.words).find((words) => text.startsWith(words));
+  const prefix = Object.values(taskPrefixes.values).find((words) => text.startsWith(words));
   return prefix === undefined ? { text } : { text: text.slice(prefix.length), purpose: prefix };
 }
 

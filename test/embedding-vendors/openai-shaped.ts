@@ -24,7 +24,7 @@ const targetOf = (kind: string, options: Record<string, unknown>): Target => ({
 const traitsOf = (target: Target) => {
   const question = adapters.get(target.upstream.kind)?.embeddings;
   if (!question) throw new Error(`${target.upstream.kind} has no embeddings`);
-  return question.traits(target);
+  return question.capabilities(target);
 };
 
 function understand(request: UpstreamRequest, target: Target): Understood {
@@ -32,7 +32,7 @@ function understand(request: UpstreamRequest, target: Target): Understood {
   if (!pathname.endsWith("/embeddings")) throw new Error(`nobody lives at ${pathname}`);
   const { model, input, encoding_format, dimensions, ...others } = readBody(request);
   if (model !== target.model) throw new Error(`there is no model ${String(model)}`);
-  const { purposes } = traitsOf(target);
+  const { taskTypes: purposes } = traitsOf(target);
   const field =
     typeof purposes === "object" ? purposes.field : taskTypeFields.find((name) => name in others);
   const purpose = field === undefined ? undefined : others[field];

@@ -132,7 +132,7 @@ describe("a vector", () => {
       [textQuery(["a"]), routeOf("model")],
       [textQuery(["a"], { dimensions: 8 }), route],
       [textQuery(["a"], { rest: { truncate: true } }), route],
-      [textQuery(["a"], { purpose: parseTaskType("input_type", "query") }), route],
+      [textQuery(["a"], { taskType: parseTaskType("input_type", "query") }), route],
       [textQuery(["a"], { input: { kind: "tokens", tokens: [[97]] } }), route],
     ] as const;
     for (const [query, route] of others) world.start(query, route);
@@ -166,7 +166,8 @@ describe("a vector", () => {
     const words = [parseTaskType("input_type", "query"), parseTaskType("task", "retrieval.query")];
     for (const byMeaning of [true, false]) {
       const { send, asked } = before({ vectors: ["AACAPw=="] }, { byMeaning: () => byMeaning });
-      for (const purpose of words) await send(callOf(textQuery(["a"], { purpose }), route));
+      for (const purpose of words)
+        await send(callOf(textQuery(["a"], { taskType: purpose }), route));
       expect(asked()).toBe(byMeaning ? 1 : 2);
     }
   });

@@ -127,7 +127,7 @@ describe("a larger call", () => {
       dimensions: 8,
       user: "u",
       encoding: "base64",
-      purpose: { field: "task", given: "query" },
+      taskType: { field: "task", given: "query" },
       rest: { truncate: true },
     });
     await send(call);

@@ -37,7 +37,7 @@ export const routeTo = (...targets: Target[]): Route =>
 
 export const traitsOf =
   (limits: Partial<EmbeddingCapabilities>): ((target: Target) => EmbeddingCapabilities) =>
-  () => ({ maxItems: 2048, base64: true, tokens: true, purposes: "indifferent", ...limits });
+  () => ({ maxItems: 2048, base64: true, tokens: true, taskTypes: "indifferent", ...limits });
 
 /** Knows who still listens to it. */
 export class CountedSignal extends Cancel {
@@ -90,7 +90,7 @@ export function callFor(
 /** Differs with everything that makes a difference: who gets another's vector can tell. */
 export function vectorFor(
   entry: string | readonly number[],
-  { dimensions, purpose, user, rest }: Partial<EmbeddingsQuery> = {},
+  { dimensions, taskType: purpose, user, rest }: Partial<EmbeddingsQuery> = {},
 ): number[] {
   const told = JSON.stringify([entry, dimensions, purpose?.given, user, rest ?? {}]);
   return [Number(Bun.hash.crc32(told)), told.length];

@@ -79,7 +79,7 @@ export const materialOf = (
   return JSON.stringify([
     space === undefined ? { id: route.id } : { space },
     query.dimensions ?? null,
-    query.purpose ? [query.purpose.field, query.purpose.given] : null,
+    query.taskType ? [query.taskType.field, query.taskType.given] : null,
     inOneOrder(query.rest),
     query.input.kind,
     units,

@@ -88,7 +88,7 @@ export const query: fc.Arbitrary<EmbeddingsQuery> = fc
     rest,
     ...(dimensions !== undefined && { dimensions }),
     ...(user !== undefined && { user }),
-    ...(purpose && { purpose }),
+    ...(purpose && { taskType: purpose }),
   }));
 
 /** A few things that everybody asks for, so that all get into each other's way. */

@@ -243,7 +243,7 @@ async function expectSafeTravels(given: World): Promise<void> {
       encoding,
       ...(dimensions !== undefined && { dimensions }),
       ...(user !== undefined && { user }),
-      ...(purpose && { purpose }),
+      ...(purpose && { taskType: purpose }),
       ...(rest && { rest }),
     });
     await inTurns(one.arrives);

@@ -189,6 +189,6 @@ function traitsOf(vendor: PictureVendor, origin: string, operation: Operation): 
     headers: headers as Record<string, string>,
     options,
   };
-  const pictures = adapters.get(vendor.kind)?.pictures;
+  const pictures = adapters.get(vendor.kind)?.imageCapabilities;
   return pictures?.({ upstream, model: vendor.model }, operation) ?? unrestrictedImages;
 }

@@ -52,7 +52,7 @@ describe("adapt", () => {
       adapted: ["size", "n"],
       dropped: [],
     });
-    expect(plan.query).toMatchObject({ aspect: "16:9", options: { n: 3 } });
+    expect(plan.query).toMatchObject({ aspectRatio: "16:9", options: { n: 3 } });
   });
 
   test.each<[ImageOptions, string, string]>([
@@ -304,7 +304,7 @@ describe("a shape in place of a size", () => {
   test("is taken as it is by a target that knows shapes", () => {
     for (const policy of ["adapt", "strict"] as const) {
       const plan = planImage(query({ size: "16:9" }), bare, policy);
-      expect(plan.query).toMatchObject({ aspect: "16:9", options: {} });
+      expect(plan.query).toMatchObject({ aspectRatio: "16:9", options: {} });
       expect([plan.adapted, plan.dropped]).toEqual([[], []]);
     }
     expect(refusalOf({ size: "5:4" }).message).toContain("'1:1', '16:9', and '9:16'");

@@ -124,7 +124,9 @@ describe("a caller's link", () => {
     ["azure", "https://ours.westeurope.cloudapp.azure.com", false],
   ] as const)("is left to %s at %s: %j", (kind, baseUrl, follows) => {
     const upstream = { id: "u", kind, headers: {}, options: {}, ...(baseUrl && { baseUrl }) };
-    const traits = adapters.get(kind)?.pictures?.({ upstream, model: "gpt-image-1" }, "edits");
+    const traits = adapters
+      .get(kind)
+      ?.imageCapabilities?.({ upstream, model: "gpt-image-1" }, "edits");
     expect(traits?.edits?.links === true).toBe(follows);
   });
 });
@@ -149,7 +151,7 @@ describe("a picture that must be converted, and whose link cannot be followed", 
       ...more,
     };
     const reply = await postProcess(
-      { kind: "whole", results: [{ image: picture }], facts: {} },
+      { kind: "whole", results: [{ image: picture }], metadata: {} },
       { postProcessing: wanted, stream, count: 1, maxImages: 1, requested: {} },
       workshop,
     );
@@ -189,7 +191,7 @@ describe("a picture that must be converted, and whose link cannot be followed", 
 
 test("a name of the user's that is made to fit is told, and refused where nothing may be", () => {
   const target = { upstream: { id: "u", kind: "zhipu", headers: {}, options: {} }, model: "m" };
-  const traits = adapters.get("zhipu")!.pictures!(target, "generations");
+  const traits = adapters.get("zhipu")!.imageCapabilities!(target, "generations");
   const plan = (user: string, policy: "adapt" | "strict") =>
     planImage(
       { model: "m", prompt: "x", stream: false, options: { user }, rest: {} },

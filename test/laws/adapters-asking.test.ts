@@ -101,7 +101,7 @@ const fieldsOf = ({ options, rest, prompt, stream }: GenerationQuery): Record<st
 const laws: Readonly<Record<string, Law<Subject>>> = {
   "embeddings ask for exactly what was asked, and absent stays absent": forEmbeddings(
     ({ encoding_format, ...body }, { input, single, dimensions, user, rest }, subject) => {
-      const { purposes } = subject.adapter.embeddings!.traits(subject.target);
+      const { taskTypes: purposes } = subject.adapter.embeddings!.capabilities(subject.target);
       const entries: readonly unknown[] = input.kind === "text" ? input.texts : input.tokens;
       expect(body).toEqual({
         ...rest,
@@ -111,14 +111,14 @@ const laws: Readonly<Record<string, Law<Subject>>> = {
         ...(user !== undefined && { user }),
         // Some must be told what vectors are for.
         ...(typeof purposes === "object" &&
-          purposes.unsaid && { [purposes.field]: purposes.unsaid }),
+          purposes.defaultValue && { [purposes.field]: purposes.defaultValue }),
       });
       expect([undefined, "base64"]).toContain(encoding_format as undefined);
     },
   ),
   "embeddings ask for base64 exactly where the server is known to understand it": forEmbeddings(
     ({ encoding_format }, _query, { adapter, target }) => {
-      const { base64 } = adapter.embeddings!.traits(target);
+      const { base64 } = adapter.embeddings!.capabilities(target);
       expect(encoding_format).toBe(base64 ? "base64" : undefined);
     },
   ),
@@ -127,7 +127,7 @@ const laws: Readonly<Record<string, Law<Subject>>> = {
       const upstream = { ...target.upstream, options: { ...target.upstream.options, base64 } };
       const [query] = fc.sample(embeddingsQueries, 1) as [EmbeddingsQuery];
       const there = { ...target, upstream };
-      expect(adapter.embeddings!.traits(there).base64).toBe(base64);
+      expect(adapter.embeddings!.capabilities(there).base64).toBe(base64);
       const body = jsonOf(adapter.embeddings!.toUpstream(query, there));
       expect(body.encoding_format).toBe(base64 ? "base64" : undefined);
     }
@@ -137,10 +137,10 @@ const laws: Readonly<Record<string, Law<Subject>>> = {
     target,
   }) => {
     const [plainQuery] = fc.sample(embeddingsQueries, 1) as [EmbeddingsQuery];
-    const { purposes } = adapter.embeddings!.traits(target);
+    const { taskTypes: purposes } = adapter.embeddings!.capabilities(target);
     for (const given of ["search_query", "RETRIEVAL_DOCUMENT"]) {
       const purpose = parseTaskType("task_type", given);
-      const query = { ...plainQuery, purpose, rest: {} };
+      const query = { ...plainQuery, taskType: purpose, rest: {} };
       const body = jsonOf(adapter.embeddings!.toUpstream(query, target));
       const said: Record<string, unknown> = Object.fromEntries(
         ["input_type", "task_type", "task"].flatMap((field) =>

@@ -149,7 +149,7 @@ const laws: Readonly<Record<string, Law<Subject>>> = {
             date: new Date().toUTCString(),
           };
           const reply = replyOf(body, { status, headers });
-          const error = await adapter.fault(reply, { target, model: "public-model" });
+          const error = await adapter.readError(reply, { target, model: "public-model" });
           expect(error).toBeInstanceOf(GatewayError);
           expect(Object.keys(faults)).toContain(error.fault);
           expect(error.fault).not.toBe("internal");

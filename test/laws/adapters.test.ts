@@ -148,7 +148,7 @@ const pictureLaws: Readonly<Record<string, Law<Subject>>> = {
                 image: { kind: "base64", base64: b64_json },
                 rest: { seed },
               })),
-              facts: {},
+              metadata: {},
               rest: { extra: { a: 1 } },
             });
           },

@@ -65,7 +65,7 @@ const dependents = new Map<string, Dependent>(
 );
 
 function traitsAt(kind: string) {
-  return adapters.get(kind)?.embeddings?.traits;
+  return adapters.get(kind)?.embeddings?.capabilities;
 }
 
 function arrange({ target, contextual, rest }: Dependent) {

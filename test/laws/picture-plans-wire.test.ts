@@ -40,7 +40,7 @@ async function* asking(row: Row): AsyncGenerator<Asked> {
     // How many are wanted is told with each call. Previews are asked for by looking how far it is.
     if (another || option === "n" || option === "partial_images" || value === "auto") continue;
     const { query } = planImage(queryOf(options, row), row.traits, "drop");
-    const told = (query.options as Record<string, unknown>)[option] ?? query.aspect;
+    const told = (query.options as Record<string, unknown>)[option] ?? query.aspectRatio;
     if (told !== undefined) {
       yield { option, told: String(told), request: await requestOf(query, row) };
     }

@@ -73,7 +73,7 @@ function fatesOf(
     output_format: finish.format,
     output_compression: finish.compression,
     background: finish.opaque && "opaque",
-    size: query.aspect,
+    size: query.aspectRatio,
   };
   const sent = told || here[name] === value;
   const adapted = plan.adapted.includes(name);
@@ -101,11 +101,12 @@ function* illegalIn(
   if (size !== undefined && !isLegalSize(size, traits)) yield `size ${size}`;
   const { sizes } = traits;
   const shapes = sizes !== "any" && "ratios" in sizes ? sizes.ratios : [];
-  if (query.aspect !== undefined && !shapes.includes(query.aspect)) yield `shape ${query.aspect}`;
+  if (query.aspectRatio !== undefined && !shapes.includes(query.aspectRatio))
+    yield `shape ${query.aspectRatio}`;
   for (const [name, value] of Object.entries(others)) {
     const option = name as keyof typeof others;
     // Contested values are the upstream's to refuse.
-    const rows = [traits.takes[option], traits.contested?.[option]];
+    const rows = [traits.takes[option], traits.undocumentedOptions?.[option]];
     const isAllowed = rows.some((row) => row === "any" || row?.includes(String(value)));
     if (!isAllowed) yield `${name} ${value}`;
   }

@@ -113,7 +113,7 @@ function* rowsOf(adapter: Adapter, model: string, more: Partial<Target>): Genera
   const upstream = { id: "up", kind: name, apiKey: "k", headers: {}, options: {} };
   const target: Target = { model, upstream, ...more };
   for (const operation of ["generations", "edits"] as const) {
-    const traits = adapter.pictures?.(target, operation);
+    const traits = adapter.imageCapabilities?.(target, operation);
     if (!traits || !adapter[operation] || (operation === "edits" && !traits.edits)) continue;
     const surface = more.surface ? ` (${more.surface})` : "";
     yield [`${name}/${model}${surface}, ${operation}`, { adapter, target, operation, traits }];
@@ -123,7 +123,7 @@ function* rowsOf(adapter: Adapter, model: string, more: Partial<Target>): Genera
 /** What draws inside this machine has one row for all. */
 const inside = createUpstreamClient({
   adapters: new Map(),
-  engines: new Map(),
+  embeddedModels: new Map(),
   send: () => Promise.reject(new Error("nobody is asked")),
   now: () => 0,
 });
@@ -132,7 +132,7 @@ function* insideRows(): Generator<[string, Row]> {
   const upstream = { id: "up", kind: "sketch", headers: {}, options: {} };
   const target: Target = { model: "vexel-sketch", upstream };
   for (const operation of ["generations", "edits"] as const) {
-    const traits = inside.pictures(target, operation);
+    const traits = inside.imageCapabilities(target, operation);
     yield [`sketch, ${operation}`, { target, operation, traits }];
   }
 }
@@ -140,7 +140,7 @@ function* insideRows(): Generator<[string, Row]> {
 /** By kind of upstream, then by name. */
 export const rows: ReadonlyMap<string, ReadonlyMap<string, Row>> = new Map(
   [...adapters.values()]
-    .filter(({ pictures }) => pictures)
+    .filter(({ imageCapabilities: pictures }) => pictures)
     .map((adapter): [string, ReadonlyMap<string, Row>] => [
       adapter.name,
       new Map(

@@ -31,7 +31,7 @@ function subjectOf(vendor: VendorCase): VendorSubject {
   const adapter = adapters.get(vendor.target.upstream.kind);
   const question = adapter?.embeddings;
   if (!adapter || !question) throw new Error(`${vendor.name} has no embeddings adapter`);
-  return { vendor, adapter, question, traits: question.traits(vendor.target) };
+  return { vendor, adapter, question, traits: question.capabilities(vendor.target) };
 }
 
 export const vendorSubjects: ReadonlyMap<string, VendorSubject> = new Map(
@@ -46,12 +46,14 @@ const spoken = [
 ];
 
 /** Undefined among them: most callers say nothing. */
-function purposesFor({ purposes }: EmbeddingCapabilities): fc.Arbitrary<TaskType | undefined> {
+function purposesFor({
+  taskTypes: purposes,
+}: EmbeddingCapabilities): fc.Arbitrary<TaskType | undefined> {
   const field = fc.constantFrom(...taskTypeFields);
   if (purposes === "indifferent") return fc.constant(undefined);
   if (purposes === "as-given")
     return fc.option(fc.tuple(field, words).map(read), { nil: undefined });
-  const known = [...spoken, ...Object.values(purposes.words)].filter(
+  const known = [...spoken, ...Object.values(purposes.values)].filter(
     (given) => vendorTaskType(parseTaskType("task_type", given), purposes) !== undefined,
   );
   if (known.length === 0) return fc.constant(undefined);
@@ -93,7 +95,7 @@ export const queriesWithin = (traits: EmbeddingCapabilities): fc.Arbitrary<Embed
       model: "public-model",
       single: single && countOf(query.input) === 1,
       ...(dimensions !== undefined && { dimensions }),
-      ...(purpose !== undefined && { purpose }),
+      ...(purpose !== undefined && { taskType: purpose }),
       rest: {},
     }));
 

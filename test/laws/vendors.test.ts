@@ -52,10 +52,10 @@ const laws: Readonly<Record<string, Law<VendorSubject>>> = {
   }) => {
     // Where the vendor insists on a purpose, it is the same one whenever the caller gives none.
     const usual = vendor.understand(question.toUpstream(plainQuery(1), vendor.target)).purpose;
-    const { purposes } = traits;
+    const { taskTypes: purposes } = traits;
     fc.assert(
       fc.property(queriesWithin(traits), (query) => {
-        const { input, dimensions, purpose } = query;
+        const { input, dimensions, taskType: purpose } = query;
         const wanted =
           purpose && typeof purposes === "object"
             ? vendorTaskType(purpose, purposes)
@@ -122,7 +122,7 @@ const laws: Readonly<Record<string, Law<VendorSubject>>> = {
     }
   },
   "what it can take makes sense": ({ traits, question, vendor }) => {
-    const { maxItems, maxTokens = 1, maxBytes = 1, dimensions, purposes } = traits;
+    const { maxItems, maxTokens = 1, maxBytes = 1, dimensions, taskTypes: purposes } = traits;
     for (const limit of [maxItems, maxTokens, maxBytes]) {
       expect(Number.isSafeInteger(limit) && limit >= 1, `${limit} is no limit`).toBe(true);
     }
@@ -132,11 +132,11 @@ const laws: Readonly<Record<string, Law<VendorSubject>>> = {
       expect([...dimensions]).toEqual(dimensions.toSorted((a, b) => a - b));
     }
     if (typeof purposes === "object") {
-      for (const word of Object.values(purposes.words)) {
+      for (const word of Object.values(purposes.values)) {
         expect(vendorTaskType(parseTaskType("task_type", word), purposes)).toBe(word);
       }
     }
-    expect(question.traits(vendor.target)).toEqual(traits);
+    expect(question.capabilities(vendor.target)).toEqual(traits);
   },
   "an answer with a field that is nested very deep is read, or refused as the upstream's fault":
     async (subject) => {
@@ -150,7 +150,7 @@ const laws: Readonly<Record<string, Law<VendorSubject>>> = {
         const fault = await faultOf(() => readAnswer(subject, { ...answer, body: garbage }, 1));
         expect(fault?.fault).toBe("upstream_invalid");
         const context = { target: vendor.target, model: "m" };
-        const refused = await adapter.fault(replyOf(garbage, { status: 500 }), context);
+        const refused = await adapter.readError(replyOf(garbage, { status: 500 }), context);
         expect(refused.fault).toStartWith("upstream_");
       }
     },
@@ -240,7 +240,7 @@ const laws: Readonly<Record<string, Law<VendorSubject>>> = {
     const hidden = [...known, hostOf(subject)];
     for (const { status = 400, headers = {}, body, fault } of vendor.refusals) {
       const read = async (text: string) =>
-        adapter.fault(replyOf(text, { status, headers }), context);
+        adapter.readError(replyOf(text, { status, headers }), context);
       const error = await read(body);
       expect(error.fault, body).toBe(fault);
       const poisoned = body.startsWith("{")
@@ -260,7 +260,7 @@ const laws: Readonly<Record<string, Law<VendorSubject>>> = {
     const context = { target: vendor.target, model: "public-model" };
     for (const { status = 400, headers = {}, body } of vendor.refusals) {
       const reply = replyOf(body, { status, headers: { ...headers, "retry-after": "7" } });
-      expect((await adapter.fault(reply, context)).details.retryAfterMs, body).toBe(7000);
+      expect((await adapter.readError(reply, context)).details.retryAfterMs, body).toBe(7000);
     }
   },
 };

@@ -38,7 +38,7 @@ const answerOf = (images: readonly string[], info: object = {}): UpstreamRespons
 const reachWith = (send: (request: UpstreamRequest) => Promise<UpstreamResponse>) =>
   createUpstreamClient({
     adapters: new Map([["automatic1111", automatic1111.adapter]]),
-    engines: new Map(),
+    embeddedModels: new Map(),
     send,
     now: () => 0,
   });

@@ -206,5 +206,5 @@ test("a model that only changes pictures says so when it is asked for a new one"
 
 test("a model that makes pictures and changes none says so", () => {
   const core = targetOf("stability.stable-image-core-v1:1");
-  expect(adapter.pictures!(core, "edits").edits).toBeUndefined();
+  expect(adapter.imageCapabilities!(core, "edits").edits).toBeUndefined();
 });

@@ -174,7 +174,7 @@ test("Cohere Embed 5 makes all of its six lengths, at Cohere and at Azure", () =
     ["cohere", "embed-v5.0-fast"],
     ["azure-ai", "Cohere-Embed-V5-Pro"],
   ] as const) {
-    const traits = adapters.get(kind)?.embeddings?.traits(targetAt(kind, model));
+    const traits = adapters.get(kind)?.embeddings?.capabilities(targetAt(kind, model));
     expect(traits?.dimensions).toEqual(lengths);
   }
 });

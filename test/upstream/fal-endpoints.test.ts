@@ -6,7 +6,7 @@ import { bodyOf, edit, file, query, targetOf } from "./picture-jobs-fixture.ts";
 
 const image = { kind: "file", file } as const;
 const traits = (model: string, operation: "generations" | "edits" = "edits") =>
-  fal.adapter.pictures!(targetOf("fal", model), operation);
+  fal.adapter.imageCapabilities!(targetOf("fal", model), operation);
 const generated = (model: string, more: Partial<GenerationQuery>) =>
   bodyOf(fal.adapter.generations!.toUpstream(query(more), targetOf("fal", model)));
 const edited = (model: string, asked: EditQuery) =>
@@ -66,12 +66,12 @@ test.each([
   ["fal-ai/nano-banana", "4096x4096", undefined],
   ["google/nano-banana-2-lite", "4096x4096", undefined],
 ])("%s is asked for %s at the resolution %s", async (model, wanted, resolution) => {
-  const body = await generated(model, { aspect: "1:1", wanted });
+  const body = await generated(model, { aspectRatio: "1:1", requestedSize: wanted });
   expect(body.resolution).toBe(resolution);
 });
 
 test("a resolution in the client's own words counts at fal", async () => {
-  const asked = { aspect: "1:1", wanted: "4096x4096", rest: { resolution: "1K" } };
+  const asked = { aspectRatio: "1:1", requestedSize: "4096x4096", rest: { resolution: "1K" } };
   expect((await generated("fal-ai/nano-banana-2", asked)).resolution).toBe("1K");
 });
 

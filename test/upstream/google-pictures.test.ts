@@ -55,7 +55,7 @@ test("options of Google's own are put where Google looks for them", () => {
     imageConfig: { imageSize: "4K", aspectRatio: "1:1" },
     generationConfig: { temperature: 0.5, responseModalities: ["TEXT"] },
   };
-  expect(sent(wish({ rest, aspect: "16:9" }))).toEqual({
+  expect(sent(wish({ rest, aspectRatio: "16:9" }))).toEqual({
     safetySettings: rest.safetySettings,
     contents: [{ role: "user", parts: [{ text: "an otter" }] }],
     generationConfig: {
@@ -78,7 +78,10 @@ test("a model that makes larger pictures is asked for the class that is nearest 
   ] as const;
   for (const [wanted, imageSize] of classes) {
     for (const to of [pro, flash]) {
-      const { generationConfig } = sent(wish({ aspect: "1:1", wanted }), to) as {
+      const { generationConfig } = sent(
+        wish({ aspectRatio: "1:1", requestedSize: wanted }),
+        to,
+      ) as {
         generationConfig: object;
       };
       const imageConfig = { aspectRatio: "1:1", ...(imageSize && { imageSize }) };
@@ -88,7 +91,7 @@ test("a model that makes larger pictures is asked for the class that is nearest 
 });
 
 test("a model that makes one class of size is not asked for another, and a caller's own word counts", () => {
-  const large = { aspect: "1:1", wanted: "2048x2048" };
+  const large = { aspectRatio: "1:1", requestedSize: "2048x2048" };
   for (const model of ["gemini-2.5-flash-image", "gemini-3.1-flash-lite-image"]) {
     expect(JSON.stringify(sent(wish(large), target(model)))).not.toContain("imageSize");
   }
@@ -103,7 +106,8 @@ test("how much a model shall plan is told to those that can be told", () => {
   expect(sent(wish({ options }))).toMatchObject({
     generationConfig: { thinkingConfig: { thinkingLevel: "HIGH" } },
   });
-  const takes = (model: string) => gemini.adapter.pictures!(target(model), "generations").takes;
+  const takes = (model: string) =>
+    gemini.adapter.imageCapabilities!(target(model), "generations").takes;
   expect(takes("gemini-3.1-flash-image").complexity).toEqual(["low", "high"]);
   expect(takes("gemini-3-pro-image").complexity).toBeUndefined();
 });
@@ -111,13 +115,17 @@ test("how much a model shall plan is told to those that can be told", () => {
 test("gemini-nano-banana-2.1 takes 14 ratios at 1K, 2K or 4K and three thinking levels", () => {
   const model = "gemini-nano-banana-2.1";
   for (const { adapter } of [gemini, vertex]) {
-    const { takes, sizes } = adapter.pictures!(target(model), "generations");
+    const { takes, sizes } = adapter.imageCapabilities!(target(model), "generations");
     expect(takes.complexity?.toString()).toBe("low,high,medium");
     const ratios = typeof sizes === "object" && "ratios" in sizes ? sizes.ratios : [];
     expect(ratios).toHaveLength(14);
     expect(ratios).toEqual(expect.arrayContaining(["1:4", "4:1", "1:8", "8:1"]));
   }
-  const query = wish({ aspect: "16:9", wanted: "4096x2304", options: { complexity: "medium" } });
+  const query = wish({
+    aspectRatio: "16:9",
+    requestedSize: "4096x2304",
+    options: { complexity: "medium" },
+  });
   expect(sent(query, target(model))).toMatchObject({
     generationConfig: {
       imageConfig: { aspectRatio: "16:9", imageSize: "4K" },
@@ -196,7 +204,7 @@ test("Imagen is asked for as many pictures as the caller wants, and not for its 
 });
 
 test("of Imagen's models, those that edit say so, and the others do not", () => {
-  const edits = (model: string) => vertex.adapter.pictures!(target(model), "edits").edits;
+  const edits = (model: string) => vertex.adapter.imageCapabilities!(target(model), "edits").edits;
   expect(edits("imagen-3.0-capability-001")?.mask).toBe("white");
   expect(edits("imagen-4.0-generate-001")).toBeUndefined();
 });

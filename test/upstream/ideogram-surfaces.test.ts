@@ -15,7 +15,7 @@ const changedAt = (model: string, more: Partial<EditQuery> = {}): string =>
   adapter.edits!.toUpstream({ ...edit(source), ...more }, targetOf("ideogram", model)).url;
 
 const traitsOf = (model: string, operation: "generations" | "edits" = "generations") =>
-  adapter.pictures!(targetOf("ideogram", model), operation);
+  adapter.imageCapabilities!(targetOf("ideogram", model), operation);
 
 describe("a model is asked", () => {
   test("on the newest surface, unless its name is of an older one", () => {
@@ -39,7 +39,7 @@ describe("a model is asked", () => {
   });
 
   test("for a shape in its own words", async () => {
-    const shape = { aspect: "16:9" };
+    const shape = { aspectRatio: "16:9" };
     expect(await bodyOf(asked("ideogram-3", shape))).toMatchObject({ aspect_ratio: "16x9" });
     expect(await bodyOf(asked("nano-banana-2", shape))).toMatchObject({ aspect_ratio: "16:9" });
     expect(await bodyOf(asked("V_2", shape))).toMatchObject({

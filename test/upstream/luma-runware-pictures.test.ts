@@ -28,7 +28,7 @@ describe("Photon edits pictures behind links", () => {
       expect(fault?.fault).toBe("invalid_value");
       expect(fault?.details.param).toBe("image");
     }
-    expect(luma.adapter.pictures!(target, "edits").edits?.linksOnly).toBe(true);
+    expect(luma.adapter.imageCapabilities!(target, "edits").edits?.linksOnly).toBe(true);
   });
 });
 
@@ -70,7 +70,10 @@ describe("Runware", () => {
 
   test.each(listed)("$model is sent only the fields that its schema declares", async (declared) => {
     const { model, images, sized, prompted } = declared;
-    const { sizes, edits } = runware.adapter.pictures!(targetOf("runware", model), "edits");
+    const { sizes, edits } = runware.adapter.imageCapabilities!(
+      targetOf("runware", model),
+      "edits",
+    );
     const mask = edits?.mask && ({ kind: "file", file } as const);
     const sent = await task(model, {
       ...edit({ kind: "file", file }),

@@ -46,6 +46,8 @@ test("those after it are asked in OpenAI's, and never for a stream, which would 
 });
 
 test("a model that only takes a face along does not pass for one that edits", () => {
-  expect(adapter.pictures?.(targetOf("image-01"), "edits").edits).toBeUndefined();
-  expect(adapter.pictures?.(targetOf("MiniMax-H3-Image"), "edits").edits?.maxImages).toBe(16);
+  expect(adapter.imageCapabilities?.(targetOf("image-01"), "edits").edits).toBeUndefined();
+  expect(adapter.imageCapabilities?.(targetOf("MiniMax-H3-Image"), "edits").edits?.maxImages).toBe(
+    16,
+  );
 });

@@ -68,7 +68,7 @@ test("a vector for each token is refused, not averaged", async () => {
 test("an Ollama without the model says who can do what about it", async () => {
   const target = targetOf("ollama", "all-minilm");
   const reply = replyOf('{"error":"model \'all-minilm\' not found"}', { status: 404 });
-  const fault = await adapterOf("ollama").fault(reply, { target, model: "public-model" });
+  const fault = await adapterOf("ollama").readError(reply, { target, model: "public-model" });
   expect(fault.fault).toBe("model_not_found");
   expect(fault.message).toContain("Ask the operator of this gateway to pull it");
   expect(fault.message).not.toContain("all-minilm");
@@ -77,7 +77,7 @@ test("an Ollama without the model says who can do what about it", async () => {
 
 test("a call that was too much at once can be told from one that was wrong", async () => {
   const read = (kind: string, status: number, body: object) =>
-    adapterOf(kind).fault(replyOf(JSON.stringify(body), { status }), {
+    adapterOf(kind).readError(replyOf(JSON.stringify(body), { status }), {
       target: targetOf(kind, "m"),
       model: "public-model",
     });
@@ -90,9 +90,9 @@ test("a call that was too much at once can be told from one that was wrong", asy
 test("prompts of the configuration are the words for purposes", () => {
   const options = { prompts: { query: "query", document: "passage" } };
   const target = targetOf("tei", "intfloat/e5", { options });
-  expect(adapterOf("tei").embeddings.traits(target).purposes).toEqual({
+  expect(adapterOf("tei").embeddings.capabilities(target).taskTypes).toEqual({
     field: "prompt_name",
-    words: options.prompts,
+    values: options.prompts,
   });
 });
 

@@ -59,7 +59,7 @@ describe("what a model is sent", () => {
     return JSON.parse(generations?.toUpstream(asked, { ...target, model }).body as string);
   };
   const takes = (model: string) =>
-    openrouter.adapter.pictures?.({ ...target, model }, "generations").takes;
+    openrouter.adapter.imageCapabilities?.({ ...target, model }, "generations").takes;
 
   test("gpt-image-2.5 takes OpenAI's two highest quality tiers, and earlier models do not", () => {
     expect(takes("openai/gpt-image-2.5-sunburst")?.quality).toContain("xhigh");
@@ -72,11 +72,13 @@ describe("what a model is sent", () => {
   });
 
   test("a 4K image of a Google model is requested as 4K, and in the caller's own words if given", () => {
-    const large = { aspect: "16:9", wanted: "4096x2304" };
+    const large = { aspectRatio: "16:9", requestedSize: "4096x2304" };
     const model = "google/gemini-nano-banana-2.1";
     expect(sent(model, large)).toMatchObject({ aspect_ratio: "16:9", resolution: "4K" });
     expect(sent(model, { ...large, rest: { resolution: "2K" } }).resolution).toBe("2K");
-    expect(sent(model, { aspect: "16:9", wanted: "1024x576" }).resolution).toBeUndefined();
+    expect(
+      sent(model, { aspectRatio: "16:9", requestedSize: "1024x576" }).resolution,
+    ).toBeUndefined();
     expect(sent("google/gemini-2.5-flash-image", large).resolution).toBeUndefined();
   });
 
@@ -97,7 +99,7 @@ describe("a stream", () => {
         reply: {
           kind: "whole",
           results: [{ image: { kind: "base64", base64: "picture" } }],
-          facts: {},
+          metadata: {},
           usage: { total_tokens: 100, input_tokens: 10, output_tokens: 90 },
           cost: 0.25,
         },

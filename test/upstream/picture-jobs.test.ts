@@ -120,7 +120,7 @@ describe("one model of fal's draws and edits, though those are two addresses", (
 
   test("and one that would not look at the picture is not asked to edit", () => {
     const edits = (model: string) =>
-      fal.adapter.pictures!(targetOf("fal", model), "edits").edits !== undefined;
+      fal.adapter.imageCapabilities!(targetOf("fal", model), "edits").edits !== undefined;
     expect(edits("fal-ai/flux/schnell")).toBe(false);
     expect(edits("fal-ai/flux/dev/image-to-image")).toBe(true);
   });

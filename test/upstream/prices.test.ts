@@ -67,7 +67,7 @@ describe("an image behind a link costs what its resolution class costs", () => {
     const reply: BufferedImageResponse = {
       kind: "whole",
       results: [{ image: { kind: "url", url: "https://v3.fal.media/1.png" } }],
-      facts: { ...(quality && { quality }) },
+      metadata: { ...(quality && { quality }) },
     };
     recordCost(reply, { operation: "generations", target, query: asked, trip: trip as Trip });
     return trip.cost;
@@ -75,11 +75,12 @@ describe("an image behind a link costs what its resolution class costs", () => {
 
   test("of a model that takes aspect ratios, by the size that was requested", () => {
     const target = at("fal", "fal-ai/nano-banana-2");
-    const sized = (wanted?: string) => costOf(target, { aspect: "1:1", ...(wanted && { wanted }) });
+    const sized = (wanted?: string) =>
+      costOf(target, { aspectRatio: "1:1", ...(wanted && { requestedSize: wanted }) });
     expect([sized(), sized("1024x1024"), sized("2048x2048"), sized("4096x4096")]).toEqual([
       ...[0.08, 0.08, 0.12, 0.16],
     ]);
-    const own = costOf(target, { aspect: "1:1", rest: { resolution: "4K" } });
+    const own = costOf(target, { aspectRatio: "1:1", rest: { resolution: "4K" } });
     expect(own).toBeUndefined();
   });
 

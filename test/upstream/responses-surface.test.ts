@@ -17,7 +17,7 @@ test("the language model that calls the image tool has no announced shutdown", a
 test("the svg settings of a request reach the image tool", async () => {
   const svg = { model: "gpt-6-sol", reasoning: { effort: "high" } };
   const options = { output_format: "svg", svg };
-  expect(openai.pictures!(target, "generations").takes).toMatchObject({ svg: "any" });
+  expect(openai.imageCapabilities!(target, "generations").takes).toMatchObject({ svg: "any" });
   const { tools } = await bodyOf(openai.generations!.toUpstream(query({ options }), target));
   expect(tools).toEqual([expect.objectContaining({ output_format: "svg", svg })]);
 });

@@ -62,7 +62,7 @@ describe("an edit", () => {
 
   test("takes a mask only where there is a hole to fill", () => {
     const maskOf = (model: string) =>
-      adapter.pictures!(targetOf("stability", model), "edits").edits?.mask;
+      adapter.imageCapabilities!(targetOf("stability", model), "edits").edits?.mask;
     expect(["core", "sd3.5-large", "inpaint", "erase"].map(maskOf)).toEqual(Array(4).fill("white"));
     expect(["sketch", "style-transfer", "creative"].map(maskOf)).toEqual(Array(3).fill(undefined));
   });

@@ -75,7 +75,12 @@ function arrange(given: Partial<World> = {}) {
     return world.answer(request.headers.authorization);
   };
   const adapters = new Map<string, Adapter>([["vertex", vertex.adapter]]);
-  const reach = createUpstreamClient({ adapters, engines: new Map(), send, now: () => world.now });
+  const reach = createUpstreamClient({
+    adapters,
+    embeddedModels: new Map(),
+    send,
+    now: () => world.now,
+  });
   const target: Target = { upstream: upstreamOf(), model: "text-embedding-005" };
   const call = (signal = new Cancel(), to = target) => reach.embeddings(query, to, signal);
   return { world, asked, sent, call, send, target };

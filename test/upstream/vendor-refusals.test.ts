@@ -19,7 +19,7 @@ const targetOf = (kind: string): Target => ({
 });
 
 const faultOf = (kind: string, status: number, body: object, headers = {}) =>
-  adapters.get(kind)!.fault(replyOf(JSON.stringify(body), { status, headers }), {
+  adapters.get(kind)!.readError(replyOf(JSON.stringify(body), { status, headers }), {
     target: targetOf(kind),
     model: "our-model",
   });

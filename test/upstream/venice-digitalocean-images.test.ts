@@ -9,7 +9,7 @@ import { bodyOf, edit, file, query, targetOf } from "./picture-jobs-fixture.ts";
 
 describe("Venice", () => {
   const target = targetOf("venice", "qwen-image-3-edit");
-  const { edits, generations, pictures } = venice.adapter;
+  const { edits, generations, imageCapabilities: pictures } = venice.adapter;
   const image = { kind: "file", file } as const;
 
   test("an edit of one image and an edit of several go to Venice's own paths", async () => {
@@ -72,6 +72,6 @@ describe("DigitalOcean", () => {
 
   test("edits are refused here, because DigitalOcean has none", () => {
     expect(digitalocean.adapter.edits).toBeUndefined();
-    expect(digitalocean.adapter.pictures!(target, "edits").edits).toBeUndefined();
+    expect(digitalocean.adapter.imageCapabilities!(target, "edits").edits).toBeUndefined();
   });
 });

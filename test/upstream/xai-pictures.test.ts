@@ -10,19 +10,27 @@ const sent = (more: Partial<GenerationQuery>) =>
   );
 
 test("a size of two thousand pixels is requested at xAI's 2k, and a smaller one at its default", async () => {
-  const resolution = async (wanted: string) => (await sent({ aspect: "1:1", wanted })).resolution;
+  const resolution = async (wanted: string) =>
+    (await sent({ aspectRatio: "1:1", requestedSize: wanted })).resolution;
   expect(await resolution("2048x2048")).toBe("2k");
   expect(await resolution("4096x4096")).toBe("2k");
   expect(await resolution("1024x1024")).toBeUndefined();
 });
 
 test("a resolution in xAI's own words counts", async () => {
-  const body = await sent({ aspect: "1:1", wanted: "2048x2048", rest: { resolution: "1k" } });
+  const body = await sent({
+    aspectRatio: "1:1",
+    requestedSize: "2048x2048",
+    rest: { resolution: "1k" },
+  });
   expect(body.resolution).toBe("1k");
 });
 
 test("only aspect ratios of xAI's own SDK are requested", () => {
-  const { sizes } = xai.adapter.pictures!(targetOf("xai", "grok-imagine-image"), "generations");
+  const { sizes } = xai.adapter.imageCapabilities!(
+    targetOf("xai", "grok-imagine-image"),
+    "generations",
+  );
   const ratios = typeof sizes === "object" && "ratios" in sizes ? sizes.ratios : [];
   expect(ratios).toHaveLength(13);
   expect(ratios).not.toContain("21:9");

@@ -121,7 +121,7 @@ function within(
 const askWith =
   (file: string): Ask =>
   async ({ adapter, target }) => {
-    const traits = adapter.embeddings?.traits(target);
+    const traits = adapter.embeddings?.capabilities(target);
     const query =
       traits && within((await embeddings.read(jsonOf(file), "a-key", asGiven)).query, traits);
     return query && adapter.embeddings?.toUpstream(query, target);

@@ -155,7 +155,7 @@ describe("the real model", () => {
 
   test("the masked area is filled from its surroundings, and every other pixel stays what it was", async () => {
     const reply = await picture(migan, edit());
-    expect(reply.facts).toEqual({ size: "320x240", output_format: "png" });
+    expect(reply.metadata).toEqual({ size: "320x240", output_format: "png" });
     expect(reply.usage).toBeUndefined();
     const before = await sharp(image).raw().toBuffer();
     const { data: after, info } = await sharp(reply.bytes)

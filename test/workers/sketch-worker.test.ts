@@ -127,7 +127,7 @@ test("a whole response has every image, the facts of all of them and the sum of 
     "vexel-sketch drew: two cats under a moon.",
     "vexel-sketch drew: two cats under a moon.",
   ]);
-  expect(reply.facts).toEqual({
+  expect(reply.metadata).toEqual({
     size: "64x96",
     quality: "high",
     background: "opaque",

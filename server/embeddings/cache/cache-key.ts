@@ -15,7 +15,7 @@ const maxPrefix = 256;
  * `byMeaning`: the upstreams are told what vectors are for in their own words, so the caller's own do not matter.
  */
 export function keyPrefix(query: EmbeddingsQuery, route: Route, byMeaning: boolean): string {
-  const { dimensions, purpose, rest } = query;
+  const { dimensions, taskType: purpose, rest } = query;
   const purposeText = purpose === undefined ? "" : purposeOf(purpose, byMeaning);
   const restText = isEmpty(rest) ? "" : canonical(rest);
   const origin = origins.get(route) ?? originOf(route);

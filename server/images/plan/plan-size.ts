@@ -14,7 +14,7 @@ export function planSize(draft: Draft, sizes: Sizes): void {
   }
   // Who names the shape itself is understood.
   if ("ratios" in sizes && sizes.ratios.includes(asked)) {
-    draft.shape = { aspect: asked };
+    draft.shape = { aspectRatio: asked };
     delete draft.options.size;
     return;
   }
@@ -22,7 +22,7 @@ export function planSize(draft: Draft, sizes: Sizes): void {
   if (why === undefined && !("ratios" in sizes)) return;
   const size = readSize(asked);
   if (size && "ratios" in sizes && draft.policy !== "strict") {
-    draft.shape = { aspect: nearestRatio(size, sizes.ratios), wanted: asked };
+    draft.shape = { aspectRatio: nearestRatio(size, sizes.ratios), requestedSize: asked };
     draft.adapted.push("size");
   } else if (draft.policy === "drop") {
     draft.dropped.push("size");

@@ -58,7 +58,7 @@ export interface Draft {
   readonly adapted: string[];
   readonly dropped: string[];
   options: { -readonly [K in keyof ImageOptions]: ImageOptions[K] };
-  shape?: Pick<GenerationQuery, "aspect" | "wanted">;
+  shape?: Pick<GenerationQuery, "aspectRatio" | "requestedSize">;
   postProcessing: { -readonly [K in keyof PostProcessing]: PostProcessing[K] };
 }
 
@@ -186,7 +186,7 @@ const plannedSeparately: ReadonlySet<keyof ImageOptions> = new Set([
 ]);
 
 function planOption(draft: Draft, name: OptionName, traits: ImageCapabilities): void {
-  const { takes, always, contested } = traits;
+  const { takes, always, undocumentedOptions: contested } = traits;
   const value = draft.options[name];
   const allowed = takes[name];
   if (allowed === "any" || includesValue(allowed, value) || includesValue(contested?.[name], value))

@@ -73,7 +73,7 @@ async function rotationFor(mask: FilePart, first: FilePart, desk: PrepareTools):
 async function sizeOfFirstImage(
   first: FilePart | undefined,
   { options: { size = "auto" }, rest, mask }: EditQuery,
-  { likeFirst }: EditCapabilities,
+  { matchFirstImage: likeFirst }: EditCapabilities,
   desk: PrepareTools,
 ): Promise<string | undefined> {
   if (!likeFirst || !first || mask || size !== "auto") return undefined;

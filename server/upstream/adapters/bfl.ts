@@ -90,7 +90,7 @@ const body = (query: GenerationQuery): ExtraFields => ({
   ...query.rest,
   prompt: query.prompt,
   ...edgesOf(query),
-  aspect_ratio: query.aspect,
+  aspect_ratio: query.aspectRatio,
   output_format: query.options.output_format,
 });
 
@@ -141,7 +141,7 @@ function ready(
   const image = pictureIn(memberOf(result, "sample"));
   if (!image) throw unusable("it says that it is ready, and has no `sample`");
   const told = { ...revised(memberOf(result, "prompt"), asked), ...restOf(result, ["seed"]) };
-  return { kind: "whole", results: [{ image, ...told }], facts: {} };
+  return { kind: "whole", results: [{ image, ...told }], metadata: {} };
 }
 
 /** docs.bfl.ml/api_integration/errors: `{details: {"Moderation Reasons": ["…"]}}`. */
@@ -178,9 +178,9 @@ export const bfl: Vendor = {
     name: "bfl",
     generations,
     edits,
-    pictures,
+    imageCapabilities: pictures,
     probe: (upstream) => ({ url: `${rootOf(upstream)}/credits`, headers: proofOf(upstream) }),
-    fault: nativeFault({
+    readError: nativeFault({
       recognise: ({ status, words }) => {
         // gelasdev/ComfyUI-FLUX-BFL-API#16: 403 {"detail":"Not authenticated - Invalid Authentication"}.
         if (status === 403 && /authenticat/i.test(words)) return "wrong key";

@@ -19,9 +19,9 @@ const rootOf = (upstream: Upstream): string =>
 
 const purposes: TaskTypeTable = {
   field: "input_type",
-  words: searchWords,
+  values: searchWords,
   // Most vectors are made to be searched in; who searches says so.
-  unsaid: "search_document",
+  defaultValue: "search_document",
 };
 
 /** docs.cohere.com/changelog/embed-v5 (2026-09-30), docs.cohere.com/docs/cohere-embed: earlier models have one length. */
@@ -34,11 +34,17 @@ export function cohereLengths(model: string): readonly number[] | undefined {
 // docs.cohere.com/reference/embed: 96 texts a request.
 function traits({ model }: Target): EmbeddingCapabilities {
   const dimensions = cohereLengths(model);
-  return { maxItems: 96, base64: true, tokens: false, purposes, ...(dimensions && { dimensions }) };
+  return {
+    maxItems: 96,
+    base64: true,
+    tokens: false,
+    taskTypes: purposes,
+    ...(dimensions && { dimensions }),
+  };
 }
 
 const embeddings: EmbeddingsAdapter = {
-  traits,
+  capabilities: traits,
   toUpstream: (query, target) => {
     const { cut, rest } = truncation(query);
     return askWithBearer(`${rootOf(target.upstream)}/v2/embed`, target.upstream, {
@@ -47,7 +53,7 @@ const embeddings: EmbeddingsAdapter = {
       ...rest,
       model: target.model,
       texts: textsOf(query),
-      input_type: wordOf(query, traits(target)) ?? purposes.unsaid,
+      input_type: wordOf(query, traits(target)) ?? purposes.defaultValue,
       embedding_types: ["base64"],
       output_dimension: query.dimensions,
     });
@@ -78,7 +84,7 @@ export const cohere: Vendor = {
       url: `${rootOf(upstream)}/v1/models?page_size=1`,
       headers: bearer(upstream),
     }),
-    fault: nativeFault({
+    readError: nativeFault({
       // 404 is the answer to an address that is not there, too.
       recognise: ({ status, words }) =>
         status === 404 && /\bmodel\b.*\bnot found\b/.test(words) && "no such model",

@@ -26,11 +26,11 @@ const traits: EmbeddingCapabilities = {
   maxItems: 150,
   base64: false,
   tokens: false,
-  purposes: "indifferent",
+  taskTypes: "indifferent",
 };
 
 const embeddings: EmbeddingsAdapter = {
-  traits: () => traits,
+  capabilities: () => traits,
   toUpstream: (query, { upstream, model }) =>
     askInJson(
       `${rootOf(upstream)}/serving-endpoints/${encodeURIComponent(model)}/invocations`,
@@ -74,7 +74,7 @@ export const databricks: Vendor = {
       url: `${rootOf(upstream)}/api/2.0/serving-endpoints`,
       headers: proofOf(upstream),
     }),
-    fault: nativeFault({
+    readError: nativeFault({
       names: (upstream) => [clientOf(upstream)],
       recognise: ({ status, words, body }) => {
         const code = String(memberOf(body, "error_code"));

@@ -42,7 +42,7 @@ export const deepinfra: Vendor = fromDialect(
   {
     generations: unstreamed(openaiGenerations(place)),
     edits: unstreamed(openaiEdits(place)),
-    pictures,
-    fault: nativeFault({ recognise, otherwise: readFault }),
+    imageCapabilities: pictures,
+    readError: nativeFault({ recognise, otherwise: readFault }),
   },
 );

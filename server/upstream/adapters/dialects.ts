@@ -8,13 +8,13 @@ const { dimensions: _, ...ada } = openaiTraits;
 /** Most of NVIDIA's models refuse a call that does not say. Most vectors are made to be searched in; who searches says so. */
 const nvidiaWords: TaskTypeTable = {
   field: "input_type",
-  words: { query: "query", document: "passage" },
-  unsaid: "passage",
+  values: { query: "query", document: "passage" },
+  defaultValue: "passage",
 };
 
 const herokuWords: TaskTypeTable = {
   field: "input_type",
-  words: searchWords,
+  values: searchWords,
 };
 
 /** Servers of one's own. */
@@ -30,7 +30,7 @@ const servers: readonly Dialect[] = [
     name: "llamacpp",
     open: true,
     serves: "embedding",
-    embeddings: { ...wholeOnly, base64: true, normalised: true },
+    embeddings: { ...wholeOnly, base64: true, normalized: true },
   },
   // lmstudio.ai/docs/app/api/endpoints/openai: "'input' field must be a string or an array of strings".
   {
@@ -73,18 +73,18 @@ const vendors: readonly Dialect[] = [
     name: "mixedbread",
     baseUrl: "https://api.mixedbread.com/v1",
     serves: "embedding",
-    embeddings: { ...modest, maxItems: 256, dimensions: "any", normalised: true },
+    embeddings: { ...modest, maxItems: 256, dimensions: "any", normalized: true },
   },
   // docs.nvidia.com/nim/nemo-retriever/text-embedding: reference. 50: langchain-nvidia-ai-endpoints, max_batch_size.
   {
     name: "nvidia",
     baseUrl: "https://integrate.api.nvidia.com/v1",
     serves: "embedding",
-    embeddings: { ...modest, maxItems: 50, base64: true, purposes: nvidiaWords },
+    embeddings: { ...modest, maxItems: 50, base64: true, taskTypes: nvidiaWords },
     models: [
       // The name says it already.
-      [/-(query|passage)$/, { purposes: "indifferent" }],
-      [/^baai\//, { purposes: "indifferent" }],
+      [/-(query|passage)$/, { taskTypes: "indifferent" }],
+      [/^baai\//, { taskTypes: "indifferent" }],
       [/embed(qa)?-1b|nemotron/, { dimensions: "any" }],
     ],
   },
@@ -126,7 +126,7 @@ const vendors: readonly Dialect[] = [
   {
     name: "heroku",
     baseUrl: "https://us.inference.heroku.com/v1",
-    embeddings: { ...modest, maxItems: 96, purposes: herokuWords },
+    embeddings: { ...modest, maxItems: 96, taskTypes: herokuWords },
   },
   // novita.ai/docs/api-reference/model-apis-llm-create-embeddings, read on 2026-11-16. Older clients have /v3/openai.
   {

@@ -50,5 +50,5 @@ const generations: ImageAdapter<GenerationQuery> = {
 export const digitalocean: Vendor = fromDialect(
   // The same repository, resources/inference/models/embeddings_request.yml: extra fields are rejected.
   { name: "digitalocean", baseUrl, embeddings: { ...modest, base64: true } },
-  { generations, pictures: () => traits, fault: readFault },
+  { generations, imageCapabilities: () => traits, readError: readFault },
 );

@@ -15,7 +15,7 @@ const retrieval = { query: "retrieval.query", document: "retrieval.passage" } as
 const matching = { similarity: "text-matching" } as const;
 
 /** api.jina.ai/openapi.json: the tasks of each model. */
-function tasks(model: string): TaskTypeTable["words"] {
+function tasks(model: string): TaskTypeTable["values"] {
   const classification = "classification";
   if (model.includes("embeddings-v3")) {
     return { ...retrieval, ...matching, classification, clustering: "separation" };
@@ -32,16 +32,16 @@ function tasks(model: string): TaskTypeTable["words"] {
 }
 
 // The same document: 512 inputs a call, any length up to the model's own, vectors of length 1 unless told otherwise.
-const limits = { maxItems: 512, base64: true, tokens: false, normalised: true } as const;
+const limits = { maxItems: 512, base64: true, tokens: false, normalized: true } as const;
 
 function traits({ model }: Target): EmbeddingCapabilities {
   // The second generation knows neither tasks nor shorter vectors.
-  if (model.includes("embeddings-v2")) return { ...limits, purposes: "indifferent" };
-  return { ...limits, dimensions: "any", purposes: { field: "task", words: tasks(model) } };
+  if (model.includes("embeddings-v2")) return { ...limits, taskTypes: "indifferent" };
+  return { ...limits, dimensions: "any", taskTypes: { field: "task", values: tasks(model) } };
 }
 
 const embeddings: EmbeddingsAdapter = {
-  traits,
+  capabilities: traits,
   toUpstream: (query, target) => {
     const { upstream, model } = target;
     return askWithBearer(`${upstream.baseUrl ?? baseUrl}/embeddings`, upstream, {
@@ -61,7 +61,7 @@ export const jina: Vendor = {
   adapter: {
     name: "jina",
     embeddings,
-    fault: nativeFault({
+    readError: nativeFault({
       recognise: ({ body }) => {
         // Beside the sentence, wherever that is.
         const code = memberOf(body, "code") ?? memberOf(memberOf(body, "detail"), "code");

@@ -72,7 +72,7 @@ const generations: ImageAdapter<GenerationQuery> = {
       ...rest,
       model,
       prompt,
-      ...(query.aspect !== undefined && { aspect_ratio: query.aspect }),
+      ...(query.aspectRatio !== undefined && { aspect_ratio: query.aspectRatio }),
       ...edgesOf(query),
       n: options.n,
       style: options.style === undefined ? undefined : { style_type: options.style },
@@ -122,7 +122,7 @@ async function read(
       const image = pictureIn(value);
       return image ? [{ image }] : [];
     });
-  if (results.length > 0) return { kind: "whole", results, facts: {} };
+  if (results.length > 0) return { kind: "whole", results, metadata: {} };
   // lobehub/chat, providers/minimax/createImage.ts: a count, as a text. What it counts no page that was read says; that
   // these were held back for what they show is the likeliest, as all other failures have codes.
   const failed = Number(memberOf(memberOf(answer, "metadata"), "failed_count"));
@@ -145,5 +145,11 @@ const fault = nativeFault({
 
 export const minimax: Vendor = {
   kind: { name: "minimax", baseUrl, needs: ["apiKey"], serves: "image", options: {} },
-  adapter: { name: "minimax", generations, edits: openai.edits, pictures, fault },
+  adapter: {
+    name: "minimax",
+    generations,
+    edits: openai.edits,
+    imageCapabilities: pictures,
+    readError: fault,
+  },
 };

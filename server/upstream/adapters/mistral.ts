@@ -21,12 +21,12 @@ const traits = (target: Target): EmbeddingCapabilities => ({
   maxTokens: 16_384,
   base64: takesBase64(target),
   tokens: false,
-  purposes: "indifferent",
+  taskTypes: "indifferent",
   ...(target.model.startsWith("codestral-embed") && { dimensions: "any" }),
 });
 
 const embeddings: EmbeddingsAdapter = {
-  traits,
+  capabilities: traits,
   toUpstream: (query, target) => {
     const { upstream, model } = target;
     return askWithBearer(`${upstream.baseUrl ?? baseUrl}/embeddings`, upstream, {
@@ -51,7 +51,7 @@ export const mistral: Vendor = {
   adapter: {
     name: "mistral",
     embeddings,
-    fault: nativeFault({
+    readError: nativeFault({
       recognise: ({ words, body }) => {
         if (/^Too many (tokens|inputs)\b/.test(words)) return "too much at once";
         return memberOf(body, "type") === "invalid_model" && "no such model";

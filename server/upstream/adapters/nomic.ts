@@ -15,9 +15,9 @@ const baseUrl = "https://api-atlas.nomic.ai/v1";
 
 const purposes: TaskTypeTable = {
   field: "task_type",
-  words: searchWords,
+  values: searchWords,
   // What it would take by itself, said aloud.
-  unsaid: "search_document",
+  defaultValue: "search_document",
 };
 
 // No limit is documented; Nomic's own client sends 10 texts a call, and several calls at once (nomic/embed.py).
@@ -26,12 +26,12 @@ const traits = ({ model }: Target): EmbeddingCapabilities => ({
   maxItems: 10,
   base64: false,
   tokens: false,
-  purposes,
+  taskTypes: purposes,
   ...(model.startsWith("nomic-embed-text-v1.5") && { dimensions: "any" }),
 });
 
 const embeddings: EmbeddingsAdapter = {
-  traits,
+  capabilities: traits,
   toUpstream: (query, target) => {
     const { upstream, model } = target;
     const { cut, rest } = truncation(query);
@@ -41,7 +41,7 @@ const embeddings: EmbeddingsAdapter = {
       ...rest,
       model,
       texts: textsOf(query),
-      task_type: wordOf(query, traits(target)) ?? purposes.unsaid,
+      task_type: wordOf(query, traits(target)) ?? purposes.defaultValue,
       dimensionality: query.dimensions,
     });
   },
@@ -63,6 +63,6 @@ export const nomic: Vendor = {
       url: `${upstream.baseUrl ?? baseUrl}/user`,
       headers: bearer(upstream),
     }),
-    fault: nativeFault(),
+    readError: nativeFault(),
   },
 };

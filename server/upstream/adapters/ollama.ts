@@ -23,15 +23,15 @@ const known: EmbeddingCapabilities = {
   maxItems: 2048,
   base64: false,
   tokens: false,
-  purposes: { field: "prompt", words: {} },
-  normalised: true,
+  taskTypes: { field: "prompt", values: {} },
+  normalized: true,
 };
 // The same place: `dimensions` cuts the vectors of every model, also where their beginnings are no vectors, and is passed
 // over where it is more than the model's own length. So it is left to the gateway wherever the model is known.
 const unknown: EmbeddingCapabilities = { ...known, dimensions: "any" };
 
 const embeddings: EmbeddingsAdapter = {
-  traits: ({ model }) => (knownEmbedding(model, "ollama") ? known : unknown),
+  capabilities: ({ model }) => (knownEmbedding(model, "ollama") ? known : unknown),
   toUpstream: (query, { upstream, model }) => {
     const { cut, rest } = truncation(query);
     return askWithBearer(`${rootOf(upstream)}/api/embed`, upstream, {
@@ -59,7 +59,7 @@ const readRefusal = nativeFault({
   },
 });
 
-const fault: Adapter["fault"] = async (reply, context) => {
+const fault: Adapter["readError"] = async (reply, context) => {
   const read = await readRefusal(reply, context);
   if (read.fault !== "model_not_found") return read;
   return new GatewayError(
@@ -75,6 +75,6 @@ export const ollama: Vendor = {
     name: "ollama",
     embeddings,
     probe: (upstream) => ({ url: `${rootOf(upstream)}/api/tags`, headers: bearer(upstream) }),
-    fault,
+    readError: fault,
   },
 };

@@ -21,12 +21,12 @@ const traits = ({ model }: Target): EmbeddingCapabilities => ({
   base64: true,
   tokens: false,
   dimensions: "any",
-  purposes: "indifferent",
-  normalised: false,
+  taskTypes: "indifferent",
+  normalized: false,
 });
 
 const embeddings: EmbeddingsAdapter = {
-  traits,
+  capabilities: traits,
   toUpstream: (query, { upstream, model }) => {
     const contextual = isContextualModel(model);
     const path = contextual ? "contextualizedembeddings" : "embeddings";
@@ -61,5 +61,5 @@ function fromBytes(vector: Vector): Vector {
 
 export const perplexity: Vendor = {
   kind: { name: "perplexity", baseUrl, needs: ["apiKey"], serves: "embedding", options: {} },
-  adapter: { name: "perplexity", embeddings, fault: nativeFault() },
+  adapter: { name: "perplexity", embeddings, readError: nativeFault() },
 };

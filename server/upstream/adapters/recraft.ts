@@ -52,7 +52,7 @@ function pictures({ model }: Target, operation: "generations" | "edits"): ImageC
 }
 
 function fieldsOf(
-  { rest, prompt, aspect, options }: GenerationQuery,
+  { rest, prompt, aspectRatio: aspect, options }: GenerationQuery,
   { model }: Target,
 ): ExtraFields {
   const { n, output_format, response_format = "b64_json" } = options;
@@ -139,9 +139,9 @@ export const recraft: Vendor = {
     name: "recraft",
     generations,
     edits,
-    pictures,
+    imageCapabilities: pictures,
     // Its own description, /v1/users/me: the account and what is left in it.
     probe: (upstream) => ({ url: `${rootOf(upstream)}/users/me`, headers: bearer(upstream) }),
-    fault: nativeFault({ recognise }),
+    readError: nativeFault({ recognise }),
   },
 };

@@ -29,7 +29,7 @@ const groupHeaders = (upstream: Upstream): WireHeaders => ({
 // @sap-ai-sdk/orchestration, EmbeddingsInput.type; `text` and `image` say what an input is, and not what for.
 const purposes: TaskTypeTable = {
   field: "type",
-  words: {
+  values: {
     query: "query",
     document: "document",
     classification: "classification",
@@ -42,12 +42,12 @@ const traits = ({ model }: Target): EmbeddingCapabilities => ({
   maxItems: 2048,
   base64: false,
   tokens: false,
-  purposes,
-  ...(/text-embedding-3/.test(model) && { dimensions: "any", normalised: true }),
+  taskTypes: purposes,
+  ...(/text-embedding-3/.test(model) && { dimensions: "any", normalized: true }),
 });
 
 const embeddings: EmbeddingsAdapter = {
-  traits,
+  capabilities: traits,
   toUpstream: (query, target) => {
     const { upstream, model } = target;
     const params = { ...query.rest, dimensions: query.dimensions };
@@ -89,7 +89,7 @@ export const sap: Vendor = {
     token: () => xsuaa,
     // A deployment that is running says so.
     probe: (upstream) => ({ url: `${upstream.baseUrl}/health`, headers: groupHeaders(upstream) }),
-    fault: nativeFault({
+    readError: nativeFault({
       names: (upstream) => {
         const { authUrl, clientId, resourceGroup } = optionsOf(upstream);
         return [authUrl, clientId, resourceGroup];

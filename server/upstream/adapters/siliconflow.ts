@@ -134,5 +134,5 @@ export const siliconflow: Vendor = fromDialect(
       [/Qwen3-Embedding-0\.6B/i, lengths(1024)],
     ],
   },
-  { generations, edits, pictures, fault },
+  { generations, edits, imageCapabilities: pictures, readError: fault },
 );

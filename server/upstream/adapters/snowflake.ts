@@ -29,11 +29,11 @@ const traits: EmbeddingCapabilities = {
   maxItems: 100,
   base64: false,
   tokens: false,
-  purposes: "indifferent",
+  taskTypes: "indifferent",
 };
 
 const embeddings: EmbeddingsAdapter = {
-  traits: () => traits,
+  capabilities: () => traits,
   toUpstream: (query, { upstream, model }) =>
     askInJson(`${rootOf(upstream)}/api/v2/cortex/inference:embed`, proofOf(upstream), {
       ...query.rest,
@@ -75,7 +75,7 @@ export const snowflake: Vendor = {
       url: `${rootOf(upstream)}/api/v2/databases?showLimit=1`,
       headers: proofOf(upstream),
     }),
-    fault: nativeFault({
+    readError: nativeFault({
       recognise: ({ status, words }) =>
         status === 400 && /\b(unknown|unsupported) model\b|\bmodel\b.*\bunavailable\b/i.test(words)
           ? "no such model"

@@ -109,5 +109,10 @@ function recognise({ status, words, body }: Refusal): Meant | undefined {
 export const together: Vendor = fromDialect(
   // togethercomputer/openapi: EmbeddingsRequest has `model` and `input`, nothing else.
   { name: "together", baseUrl, embeddings: modest },
-  { generations, edits, pictures, fault: nativeFault({ recognise, otherwise: readFault }) },
+  {
+    generations,
+    edits,
+    imageCapabilities: pictures,
+    readError: nativeFault({ recognise, otherwise: readFault }),
+  },
 );

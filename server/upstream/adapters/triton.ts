@@ -23,11 +23,11 @@ const traits = ({ upstream }: Target): EmbeddingCapabilities => ({
   maxItems: optionsOf(upstream).maxItems ?? 32,
   base64: false,
   tokens: false,
-  purposes: "indifferent",
+  taskTypes: "indifferent",
 });
 
 const embeddings: EmbeddingsAdapter = {
-  traits,
+  capabilities: traits,
   toUpstream: (query, { upstream, model }) => {
     const { input = "input_text", output, column } = optionsOf(upstream);
     const data = textsOf(query);
@@ -81,7 +81,7 @@ export const triton: Vendor = {
       url: `${upstream.baseUrl}/v2/health/ready`,
       headers: bearer(upstream),
     }),
-    fault: nativeFault({
+    readError: nativeFault({
       recognise: ({ status, words }) => {
         if (/\bunknown model\b/i.test(words)) return "no such model";
         return status === 400 && /\bbatch-size must be <= \d/.test(words) && "too many inputs";

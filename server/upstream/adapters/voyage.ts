@@ -29,7 +29,7 @@ function rootOf({ baseUrl: configured = baseUrl, apiKey }: Upstream): string {
 
 const purposes: TaskTypeTable = {
   field: "input_type",
-  words: { query: "query", document: "document" },
+  values: { query: "query", document: "document" },
 };
 
 const isMultimodal = (model: string): boolean => /^voyage-multimodal-/.test(model);
@@ -50,7 +50,7 @@ const traits = ({ model }: Target): EmbeddingCapabilities => ({
     : { maxItems: 1000, maxTokens: maxTokens(model) }),
   base64: true,
   tokens: false,
-  purposes,
+  taskTypes: purposes,
   ...(flexible.test(model) && { dimensions: [256, 512, 1024, 2048] }),
 });
 
@@ -86,7 +86,8 @@ function toUpstream(query: EmbeddingsQuery, target: Target): UpstreamRequest {
 }
 
 /** "If input_type is query, each inner list holds one query": several queries are no document. */
-const isForQueries = ({ purpose }: EmbeddingsQuery): boolean => purpose?.meaning === "query";
+const isForQueries = ({ taskType: purpose }: EmbeddingsQuery): boolean =>
+  purpose?.meaning === "query";
 
 /** Its chunks would be more vectors than there are inputs. */
 function refuseAutoChunking({ enable_auto_chunking: chunking }: ExtraFields): void {
@@ -99,7 +100,7 @@ function refuseAutoChunking({ enable_auto_chunking: chunking }: ExtraFields): vo
 }
 
 const embeddings: EmbeddingsAdapter = {
-  traits,
+  capabilities: traits,
   toUpstream,
   fromUpstream: async (reply, query, { model }) => {
     if (!isContextualModel(model)) return readEmbeddings(await reply.bytes(), query);
@@ -114,7 +115,7 @@ export const voyage: Vendor = {
     name: "voyage",
     embeddings,
     probe: (upstream) => ({ url: `${rootOf(upstream)}/models`, headers: bearer(upstream) }),
-    fault: nativeFault({
+    readError: nativeFault({
       recognise: ({ status, words }) => {
         if (status !== 400) return undefined;
         if (/\btokens per submitted batch\b/.test(words)) return "too much at once";

@@ -32,11 +32,11 @@ const traits: EmbeddingCapabilities = {
   maxItems: 1000,
   base64: false,
   tokens: false,
-  purposes: "indifferent",
+  taskTypes: "indifferent",
 };
 
 const embeddings: EmbeddingsAdapter = {
-  traits: () => traits,
+  capabilities: () => traits,
   toUpstream: (query, { upstream, model }) => {
     const { projectId, spaceId } = optionsOf(upstream);
     // A text that is too long is refused unless the caller names a length in `truncate_input_tokens`, which rides along.
@@ -102,7 +102,7 @@ export const watsonx: Vendor = {
       url: `${place(upstream, "foundation_model_specs")}&limit=1`,
       headers: ownHeaders(upstream),
     }),
-    fault: nativeFault({
+    readError: nativeFault({
       names: (upstream) => [optionsOf(upstream).projectId, optionsOf(upstream).spaceId],
       recognise: ({ body }) => {
         const [first] = listOf(memberOf(body, "errors"));

@@ -59,7 +59,7 @@ const resolutionFor = (query: GenerationQuery): ExtraFields =>
   resolutionOf(query) === "1K" ? {} : { resolution: "2k" };
 
 function fieldsOf(query: GenerationQuery, { model }: Target): ExtraFields {
-  const { rest, prompt, aspect, options } = query;
+  const { rest, prompt, aspectRatio: aspect, options } = query;
   return {
     ...resolutionFor(query),
     ...rest,
@@ -133,8 +133,8 @@ export const xai: Vendor = {
     name: "xai",
     generations,
     edits,
-    pictures,
+    imageCapabilities: pictures,
     // Its code is a sentence and no code, and its sentences about accounts name them: those are not for callers.
-    fault: nativeFault({ recognise }),
+    readError: nativeFault({ recognise }),
   },
 };

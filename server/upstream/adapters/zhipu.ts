@@ -84,8 +84,8 @@ export const zhipu: Vendor = fromDialect(
   },
   {
     generations,
-    pictures,
-    fault: nativeFault({
+    imageCapabilities: pictures,
+    readError: nativeFault({
       recognise: ({ body }) => meanings[String(memberOf(memberOf(body, "error"), "code"))],
       otherwise: readFault,
     }),

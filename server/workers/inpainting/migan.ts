@@ -83,7 +83,8 @@ function reply(
   bytes: Buffer,
   facts: { readonly size: string; readonly output_format: string },
 ): ImageResponse {
-  if (!stream) return { kind: "whole", results: [{ image: { kind: "bytes", bytes } }], facts };
+  if (!stream)
+    return { kind: "whole", results: [{ image: { kind: "bytes", bytes } }], metadata: facts };
   const completed: ImageEvent = { type: "completed", image: { kind: "bytes", bytes }, ...facts };
   return {
     kind: "stream",

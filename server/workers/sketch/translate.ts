@@ -60,7 +60,7 @@ export function frameOf(event: SketchEvent): StreamedImage {
 /** The reply to a request that is not streamed. The drawing program reports facts and usage per image. */
 export function wholeReply(images: readonly CompletedImage[]): BufferedImageResponse {
   const [first] = images;
-  if (first === undefined) return { kind: "whole", results: [], facts: {} };
+  if (first === undefined) return { kind: "whole", results: [], metadata: {} };
   const { size, quality, output_format } = first;
   const opaque = images.every(({ background }) => background === "opaque");
   return {
@@ -69,7 +69,7 @@ export function wholeReply(images: readonly CompletedImage[]): BufferedImageResp
       image: { kind: "bytes", bytes },
       revised_prompt,
     })),
-    facts: { size, quality, background: opaque ? "opaque" : "transparent", output_format },
+    metadata: { size, quality, background: opaque ? "opaque" : "transparent", output_format },
     usage: images.map(({ usage }) => usage).reduce(addUsage),
   };
 }

@@ -119,7 +119,7 @@ const oneAtATime = (): GatewayError =>
 /** docs.aws.amazon.com/nova/latest/userguide/image-gen-errors.html: pictures held back are told of in `error`. */
 const read: PictureFamily["read"] = (answer, asked): BufferedImageResponse => {
   const results = paintedIn(answer);
-  if (results.length > 0) return { kind: "whole", results, facts: {} };
+  if (results.length > 0) return { kind: "whole", results, metadata: {} };
   const error = textIn(answer, "error");
   if (error !== undefined) {
     const held = /\bblocked\b|\bfilter|Responsible AI/i.test(error);

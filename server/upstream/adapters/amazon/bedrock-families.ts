@@ -23,7 +23,7 @@ const textOnly = { base64: false, tokens: false } as const;
 
 /** docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-titan-embed-text.html */
 const titanOf = (more: Partial<EmbeddingCapabilities>): Family => ({
-  traits: { ...textOnly, maxItems: 1, purposes: "indifferent", ...more },
+  traits: { ...textOnly, maxItems: 1, taskTypes: "indifferent", ...more },
   body: (query) => ({
     ...query.rest,
     inputText: textsOf(query)[0],
@@ -50,7 +50,7 @@ const titanMultimodal: Family = {
 
 const titan1 = titanOf({});
 /** `normalize` is true unless the call says otherwise. */
-const titan2 = titanOf({ dimensions: [256, 512, 1024], normalised: true });
+const titan2 = titanOf({ dimensions: [256, 512, 1024], normalized: true });
 
 /**
  * docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-embed-v3.html and -v4.html. `end`: what each calls the
@@ -60,11 +60,11 @@ function cohereOf(end: string, more: Partial<EmbeddingCapabilities>): Family {
   const traits: EmbeddingCapabilities = {
     ...textOnly,
     maxItems: 96,
-    purposes: {
+    taskTypes: {
       field: "input_type",
-      words: searchWords,
+      values: searchWords,
       // Most vectors are made to be searched in; who searches says so.
-      unsaid: "search_document",
+      defaultValue: "search_document",
     },
     ...more,
   };
@@ -100,15 +100,15 @@ const novaTraits: EmbeddingCapabilities = {
   ...textOnly,
   maxItems: 1,
   dimensions: [256, 384, 1024, 3072],
-  purposes: {
+  taskTypes: {
     field: "embeddingPurpose",
-    words: {
+    values: {
       query: "TEXT_RETRIEVAL",
       document: "GENERIC_INDEX",
       classification: "CLASSIFICATION",
       clustering: "CLUSTERING",
     },
-    unsaid: "GENERIC_INDEX",
+    defaultValue: "GENERIC_INDEX",
   },
 };
 

@@ -3,7 +3,7 @@ import type { Adapter } from "../../adapter.ts";
 import { memberOf, textIn } from "../wire/members.ts";
 import { type Meant, nativeFault, type OwnNames, type Refusal } from "../wire/native-fault.ts";
 
-export const bedrockFault = (names: OwnNames): Adapter["fault"] =>
+export const bedrockFault = (names: OwnNames): Adapter["readError"] =>
   nativeFault({
     recognise,
     names,

@@ -82,7 +82,7 @@ function traits(model: string, operation: "generations" | "edits"): ImageCapabil
   };
 }
 
-const common = ({ options, aspect }: GenerationQuery): ExtraFields => ({
+const common = ({ options, aspectRatio: aspect }: GenerationQuery): ExtraFields => ({
   ...(aspect !== undefined && { aspect_ratio: aspect }),
   ...(options.output_format !== undefined && { output_format: options.output_format }),
 });
@@ -142,7 +142,7 @@ const read: PictureFamily["read"] = (answer, asked): BufferedImageResponse => {
   }
   const results = paintedIn(answer);
   if (results.length === 0) throw unusable("it has no picture");
-  return { kind: "whole", results, facts: {}, ...restOf(answer, ["seeds"]) };
+  return { kind: "whole", results, metadata: {}, ...restOf(answer, ["seeds"]) };
 };
 
 export const stability: PictureFamily = { traits, generation, edit, read };

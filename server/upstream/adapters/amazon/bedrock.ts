@@ -35,7 +35,7 @@ const invoke = ({ upstream, model }: Target): Pick<UpstreamRequest, "url" | "hea
 });
 
 const embeddings: EmbeddingsAdapter = {
-  traits: (target) => family(target).traits,
+  capabilities: (target) => family(target).traits,
   toUpstream: (query, target) => {
     if (!tellsFamily(target)) throw unknownFamily(query.model);
     const { url, headers } = invoke(target);
@@ -77,7 +77,7 @@ export const bedrock: Vendor = {
     name: "bedrock",
     embeddings,
     ...bedrockDrawing(invoke),
-    pictures: bedrockPictures,
+    imageCapabilities: bedrockPictures,
     // A Bedrock API key proves enough by itself.
     sign: (request, upstream, now) =>
       upstream.apiKey === undefined ? signed(request, upstream, now) : request,
@@ -87,7 +87,7 @@ export const bedrock: Vendor = {
       url: `${rootOf(upstream, "bedrock")}/foundation-models`,
       headers: bearer(upstream),
     }),
-    fault: bedrockFault((upstream) => {
+    readError: bedrockFault((upstream) => {
       const { accessKeyId }: AwsOptions = upstream.options;
       return [accessKeyId, new URL(rootOf(upstream)).host];
     }),

@@ -24,11 +24,11 @@ const traits = ({ upstream }: Target): EmbeddingCapabilities => ({
   maxItems: optionsOf(upstream).maxItems ?? 32,
   base64: false,
   tokens: false,
-  purposes: "indifferent",
+  taskTypes: "indifferent",
 });
 
 const embeddings: EmbeddingsAdapter = {
-  traits,
+  capabilities: traits,
   toUpstream: (query, { upstream, model }) =>
     askInJson(
       `${rootOf(upstream)}/endpoints/${encodeURIComponent(model)}/invocations`,
@@ -58,7 +58,7 @@ export const sagemaker: Vendor = {
     embeddings,
     sign: signedFor("sagemaker"),
     probe: (upstream) => ({ url: `${rootOf(upstream)}/ping`, headers: {} }),
-    fault: nativeFault({
+    readError: nativeFault({
       names: (upstream) => [optionsOf(upstream).accessKeyId, new URL(rootOf(upstream)).host],
       recognise: ({ status, words }) => {
         if (/^Endpoint \S+ of account \d+ not found/.test(words)) return "no such model";

@@ -22,7 +22,7 @@ const pictures: ImageCapabilities = {
     maxImages: 1,
     mask: "white",
     // modules/api/models.py: img2img is 512x512 unless it is told. No more pixels than the largest models are made for.
-    likeFirst: { multipleOf: 8, minEdge: 64, maxEdge: 2048, maxPixels: 1024 * 1536 },
+    matchFirstImage: { multipleOf: 8, minEdge: 64, maxEdge: 2048, maxPixels: 1024 * 1536 },
   },
 };
 
@@ -46,8 +46,8 @@ export const automatic1111: Vendor = {
     name: "automatic1111",
     generations: automatic1111Generations,
     edits: automatic1111Edits,
-    pictures: () => pictures,
+    imageCapabilities: () => pictures,
     probe: (upstream) => automatic1111Place(upstream, "sdapi/v1/sd-models"),
-    fault,
+    readError: fault,
   },
 };

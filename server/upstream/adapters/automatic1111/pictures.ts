@@ -136,7 +136,7 @@ async function readAnswer(
   return {
     kind: "whole",
     results: pictures.map((value, at) => resultOf(value, seeds[at])),
-    facts: {},
+    metadata: {},
   };
 }
 

@@ -14,11 +14,11 @@ import { cloudflareEdits, cloudflareGenerations, cloudflarePictures } from "./pi
 import { aiOf, cloudflareBaseUrl, runOf } from "./place.ts";
 
 /** @cloudflare/workers-types: what a model wants to hear is the name of the field for the texts. */
-function purposes(model: string): EmbeddingCapabilities["purposes"] {
+function purposes(model: string): EmbeddingCapabilities["taskTypes"] {
   if (model.includes("qwen3-embedding")) {
-    return { field: "input", words: { query: "queries", document: "documents" } };
+    return { field: "input", values: { query: "queries", document: "documents" } };
   }
-  return model.includes("bge-m3") ? "indifferent" : { field: "input", words: {} };
+  return model.includes("bge-m3") ? "indifferent" : { field: "input", values: {} };
 }
 
 // cloudflare-docs, workers-ai-models/bge-base-en-v1.5.json: 100 texts a call. No model makes shorter vectors.
@@ -26,11 +26,11 @@ const traits = ({ model }: Target): EmbeddingCapabilities => ({
   maxItems: 100,
   base64: false,
   tokens: false,
-  purposes: purposes(model),
+  taskTypes: purposes(model),
 });
 
 const embeddings: EmbeddingsAdapter = {
-  traits,
+  capabilities: traits,
   toUpstream: (query, target) => {
     const { upstream, model } = target;
     const { cut, rest } = truncation(query);
@@ -64,7 +64,7 @@ export const cloudflare: Vendor = {
     }),
     generations: cloudflareGenerations,
     edits: cloudflareEdits,
-    pictures: cloudflarePictures,
-    fault: cloudflareFault,
+    imageCapabilities: cloudflarePictures,
+    readError: cloudflareFault,
   },
 };

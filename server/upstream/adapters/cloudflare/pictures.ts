@@ -50,7 +50,7 @@ const families: readonly (readonly [RegExp, ImageCapabilities])[] = [
       edits: {
         maxImages: 4,
         // The same: 1024x768 unless it is told. Steps that every model of this family can draw.
-        likeFirst: { multipleOf: 16, minEdge: 256, maxEdge: 1920, maxPixels: 1024 * 1536 },
+        matchFirstImage: { multipleOf: 16, minEdge: 256, maxEdge: 1920, maxPixels: 1024 * 1536 },
       },
     },
   ],

@@ -15,10 +15,10 @@ import { dashscopeRoot, dashscopeUrl } from "./place.ts";
 
 const purposes: TaskTypeTable = {
   field: "text_type",
-  words: { query: "query", document: "document" },
+  values: { query: "query", document: "document" },
 };
 
-const limits = { base64: false, tokens: false, purposes } as const;
+const limits = { base64: false, tokens: false, taskTypes: purposes } as const;
 
 // alibabacloud.com/help/en/model-studio/text-embedding-synchronous-api: inputs and lengths, model by model.
 function traits({ model }: Target): EmbeddingCapabilities {
@@ -34,7 +34,7 @@ function traits({ model }: Target): EmbeddingCapabilities {
 }
 
 const embeddings: EmbeddingsAdapter = {
-  traits,
+  capabilities: traits,
   toUpstream: (query, target) => {
     const { upstream, model } = target;
     const parameters = {
@@ -65,11 +65,11 @@ export const dashscope: Vendor = {
     embeddings,
     generations: dashscopeGenerations,
     edits: dashscopeEdits,
-    pictures: ({ model }) => dashscopeFamily(model).traits,
+    imageCapabilities: ({ model }) => dashscopeFamily(model).traits,
     probe: (upstream) => ({
       url: `${dashscopeRoot(upstream).replace(/\/api\/v1$/, "/compatible-mode/v1")}/models`,
       headers: bearer(upstream),
     }),
-    fault: dashscopeFault,
+    readError: dashscopeFault,
   },
 };

@@ -138,7 +138,7 @@ async function read(
     return pending(memberOf(output, "task_id"), target);
   }
   const results = [...inMessages(output, asked), ...inResults(output, asked)];
-  if (results.length > 0) return { kind: "whole", results, facts: {}, ...usageIn(answer) };
+  if (results.length > 0) return { kind: "whole", results, metadata: {}, ...usageIn(answer) };
   // Of a job: beside its status, or of each picture. Otherwise: beside the output.
   const failure = [output, ...listOf(memberOf(output, "results")), answer].find(
     (said) => textIn(said, "code") !== undefined,

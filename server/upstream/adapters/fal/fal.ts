@@ -46,7 +46,7 @@ function inputOf(query: GenerationQuery, endpoint: string): ExtraFields {
     prompt: query.prompt,
     image_size: sizeOf(query, endpoint) ?? query.rest.image_size,
     resolution: query.rest.resolution ?? falResolution(endpoint, resolutionOf(query)),
-    aspect_ratio: query.aspect ?? query.rest.aspect_ratio,
+    aspect_ratio: query.aspectRatio ?? query.rest.aspect_ratio,
     num_images: n,
     output_format,
     quality,
@@ -116,7 +116,7 @@ function done(answer: unknown, asked: ImageRequestContext<GenerationQuery>): Buf
         ...(marked[at] === true && { rest: { has_nsfw_concepts: true } }),
       };
     }),
-    facts: {},
+    metadata: {},
     ...restOf(answer, ["seed", "timings", "description"]),
   };
 }
@@ -149,13 +149,13 @@ export const fal: Vendor = {
     name: "fal",
     generations,
     edits,
-    pictures: ({ model }, operation) => falTraits(model, operation),
+    imageCapabilities: ({ model }, operation) => falTraits(model, operation),
     // A job that never was: whoever has a key hears that, and who has none hears of the key.
     probe: (upstream) => ({
       url: `${rootOf(upstream)}/fal-ai/flux/requests/00000000-0000-0000-0000-000000000000/status`,
       headers: proofOf(upstream),
     }),
-    fault: nativeFault({
+    readError: nativeFault({
       recognise: ({ status, words, body }) => {
         if (isForbidden(body)) return "moderated";
         // fal-ai/fal#1147: 403 {"detail":"User is locked. Reason: Exhausted balance. Top up …"}.

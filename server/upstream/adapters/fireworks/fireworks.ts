@@ -24,7 +24,7 @@ export const fireworks: Vendor = fromDialect(
   {
     generations: fireworksGenerations,
     edits: fireworksEdits,
-    pictures: fireworksTraits,
-    fault: nativeFault({ recognise, otherwise: readFault }),
+    imageCapabilities: fireworksTraits,
+    readError: nativeFault({ recognise, otherwise: readFault }),
   },
 );

@@ -88,7 +88,7 @@ function ask(
   surface: Surface,
   sources: ExtraFields = {},
 ): UpstreamRequest {
-  const { rest, prompt, aspect, options } = query;
+  const { rest, prompt, aspectRatio: aspect, options } = query;
   const { output_format = "png" } = options;
   const request = askForPicture(placeOf(target, surface), bearer(target.upstream), {
     ...rest,
@@ -148,7 +148,7 @@ function inJson(
       return { image, ...restOf(entry, ["seed"]) };
     });
   });
-  return { kind: "whole", results, facts: {} };
+  return { kind: "whole", results, metadata: {} };
 }
 
 /**
@@ -171,6 +171,6 @@ function ofJob(
   return {
     kind: "whole",
     results: [{ image, ...restOf(result, ["seed"]) }],
-    facts: {},
+    metadata: {},
   };
 }

@@ -99,7 +99,7 @@ export function geminiBody(
   target: Target,
   files: readonly FilePart[],
 ): ExtraFields {
-  const { prompt, options, aspect, rest } = query;
+  const { prompt, options, aspectRatio: aspect, rest } = query;
   const { generationConfig, imageConfig, ...others } = rest;
   const given = objectOf(generationConfig);
   const shape = {
@@ -157,7 +157,7 @@ export async function readGeminiPictures(
   return {
     kind: "whole",
     results,
-    facts: {},
+    metadata: {},
     ...geminiUsage(memberOf(answer, "usageMetadata")),
     // Google wants it shown to whoever sees a picture that a search went into.
     ...restOf(candidates[0], ["groundingMetadata"]),

@@ -40,9 +40,9 @@ const limits = { maxItems: 100, base64: false, tokens: false, dimensions: "any" 
 
 function traits({ model }: Target): EmbeddingCapabilities {
   // ai.google.dev/gemini-api/docs/embeddings: gemini-embedding-2 brings shorter vectors to length 1 by itself,
-  if (wantsPrefixes(model)) return { ...limits, purposes: taskPrefixes, normalised: true };
+  if (wantsPrefixes(model)) return { ...limits, taskTypes: taskPrefixes, normalized: true };
   // gemini-embedding-001 does so only for the full 3072.
-  return { ...limits, purposes: taskTypes, normalised: false };
+  return { ...limits, taskTypes: taskTypes, normalized: false };
 }
 
 function toUpstream(query: EmbeddingsQuery, target: Target) {
@@ -66,7 +66,7 @@ function toUpstream(query: EmbeddingsQuery, target: Target) {
 }
 
 const embeddings: EmbeddingsAdapter = {
-  traits,
+  capabilities: traits,
   toUpstream,
   fromUpstream: async (reply, query) => {
     const answer = await reply.json();
@@ -101,11 +101,11 @@ export const gemini: Vendor = {
     generations,
     edits,
     // The kind of file is the model's own choice here: Vertex alone has a word for it.
-    pictures: (target) => geminiTraits(target, {}, {}),
+    imageCapabilities: (target) => geminiTraits(target, {}, {}),
     probe: (upstream) => ({
       url: `${rootOf(upstream)}/models?pageSize=1`,
       headers: proofOf(upstream),
     }),
-    fault: googleFault(() => [new URL(baseUrl).host]),
+    readError: googleFault(() => [new URL(baseUrl).host]),
   },
 };

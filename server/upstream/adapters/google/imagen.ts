@@ -43,7 +43,7 @@ export function imagenTraits(
 }
 
 export const imagenBody = (query: GenerationQuery): ExtraFields =>
-  bodyOf(query, {}, query.aspect === undefined ? {} : { aspectRatio: query.aspect });
+  bodyOf(query, {}, query.aspectRatio === undefined ? {} : { aspectRatio: query.aspectRatio });
 
 /** googleapis/js-genai, editImageParametersInternalToVertex: picture and mask are references that have numbers. */
 export function imagenEditBody(query: EditQuery): ExtraFields {
@@ -105,7 +105,7 @@ export async function readImagen(
     // The prompt, where Google has put it into better words.
     return image ? [{ image, ...revised(memberOf(prediction, "prompt"), asked) }] : [];
   });
-  if (results.length > 0) return { kind: "whole", results, facts: {} };
+  if (results.length > 0) return { kind: "whole", results, metadata: {} };
   const reason = predictions
     .map((prediction) => textIn(prediction, "raiFilteredReason"))
     .find((words) => words !== undefined);

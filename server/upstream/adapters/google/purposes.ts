@@ -4,7 +4,7 @@ import type { TaskTypeTable } from "../../task-type.ts";
 /** https://ai.google.dev/api/embeddings#TaskType; Vertex AI has the same. */
 export const taskTypes: TaskTypeTable = {
   field: "task_type",
-  words: {
+  values: {
     query: "RETRIEVAL_QUERY",
     document: "RETRIEVAL_DOCUMENT",
     similarity: "SEMANTIC_SIMILARITY",
@@ -22,7 +22,7 @@ export const taskTypes: TaskTypeTable = {
  */
 export const taskPrefixes: TaskTypeTable = {
   field: "task_type",
-  words: {
+  values: {
     query: "task: search result | query: ",
     document: "title: none | text: ",
     similarity: "task: sentence similarity | query: ",

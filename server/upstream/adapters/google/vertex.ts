@@ -78,13 +78,13 @@ function usesEmbedContent(model: string): boolean {
 function traits({ model }: Target): EmbeddingCapabilities {
   // :embedContent takes one content (googleapis/js-genai, Models.embedContent).
   if (wantsPrefixes(model))
-    return { ...limits, maxItems: 1, purposes: taskPrefixes, normalised: true };
-  if (usesEmbedContent(model)) return { ...limits, maxItems: 1, purposes: taskTypes };
+    return { ...limits, maxItems: 1, taskTypes: taskPrefixes, normalized: true };
+  if (usesEmbedContent(model)) return { ...limits, maxItems: 1, taskTypes: taskTypes };
   // cloud.google.com/vertex-ai/generative-ai/docs/embeddings/get-text-embeddings: gemini-embedding-001 takes one text,
   // and says so: "batchSize must be 1".
-  if (model.includes("gemini")) return { ...limits, maxItems: 1, purposes: taskTypes };
+  if (model.includes("gemini")) return { ...limits, maxItems: 1, taskTypes: taskTypes };
   // The same page: 250 texts, 20,000 tokens together.
-  return { ...limits, maxItems: 250, maxTokens: 20_000, purposes: taskTypes };
+  return { ...limits, maxItems: 250, maxTokens: 20_000, taskTypes: taskTypes };
 }
 
 /** One content, with its options beside it. */
@@ -155,7 +155,7 @@ async function fromPredict(
 }
 
 const embeddings: EmbeddingsAdapter = {
-  traits,
+  capabilities: traits,
   toUpstream: (query, target) =>
     usesEmbedContent(target.model) ? toEmbedContent(query, target) : toPredict(query, target),
   fromUpstream: (reply, query, target) =>
@@ -210,7 +210,7 @@ export const vertex: Vendor = {
     embeddings,
     generations,
     edits,
-    pictures,
+    imageCapabilities: pictures,
     token: (upstream) => {
       const { serviceAccount } = optionsOf(upstream);
       return serviceAccount && upstream.apiKey === undefined
@@ -221,7 +221,7 @@ export const vertex: Vendor = {
       url: `${rootOf(upstream)}/publishers/google/models/text-embedding-005`,
       headers: bearer(upstream),
     }),
-    fault: googleFault((upstream) => {
+    readError: googleFault((upstream) => {
       const { project, serviceAccount } = optionsOf(upstream);
       return [project, serviceAccount?.client_email, new URL(rootOf(upstream)).host];
     }),

@@ -19,11 +19,11 @@ const traits = ({ upstream }: Target): EmbeddingCapabilities => ({
   maxItems: 32,
   base64: false,
   tokens: false,
-  purposes: promptsOf(upstream),
+  taskTypes: promptsOf(upstream),
 });
 
 const embeddings: EmbeddingsAdapter = {
-  traits,
+  capabilities: traits,
   toUpstream: (query, target) => {
     const { upstream, model } = target;
     const { cut, rest } = truncation(query);
@@ -50,8 +50,8 @@ export const huggingface: Vendor = {
     embeddings,
     generations: huggingfaceGenerations(baseUrl),
     edits: huggingfaceEdits(baseUrl),
-    pictures: () => huggingfacePictures,
-    fault: nativeFault({
+    imageCapabilities: () => huggingfacePictures,
+    readError: nativeFault({
       recognise: ({ status, words }) => {
         // The model is all there is in the address that could be wrong.
         if (status === 404 || /\bnot supported by provider\b/.test(words)) return "no such model";

@@ -18,5 +18,5 @@ export const promptsOption = z.record(meaning, z.string().min(1)).optional();
 
 export const promptsOf = ({ options }: Upstream): TaskTypeTable => ({
   field: "prompt_name",
-  words: (options.prompts ?? {}) as TaskTypeTable["words"],
+  values: (options.prompts ?? {}) as TaskTypeTable["values"],
 });

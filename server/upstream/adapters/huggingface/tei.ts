@@ -21,12 +21,12 @@ const traits = ({ upstream }: Target): EmbeddingCapabilities => ({
   base64: false,
   tokens: true,
   dimensions: "any",
-  purposes: promptsOf(upstream),
-  normalised: true,
+  taskTypes: promptsOf(upstream),
+  normalized: true,
 });
 
 const embeddings: EmbeddingsAdapter = {
-  traits,
+  capabilities: traits,
   toUpstream: (query, target) => {
     const { input } = query;
     const { cut, rest } = truncation(query);
@@ -55,7 +55,7 @@ export const tei: Vendor = {
     name: "tei",
     embeddings,
     probe: (upstream) => ({ url: `${rootOf(upstream)}/info`, headers: bearer(upstream) }),
-    fault: nativeFault({
+    readError: nativeFault({
       recognise: ({ words }) => /\bmaximum allowed batch size\b/.test(words) && "too many inputs",
     }),
   },

@@ -97,9 +97,9 @@ export const ideogram: Vendor = {
     name: "ideogram",
     generations,
     edits,
-    pictures: ({ model }, operation) => ideogramTraits(model, operation),
+    imageCapabilities: ({ model }, operation) => ideogramTraits(model, operation),
     // Its own models, those that a customer has trained: a list that may be empty.
     probe: (upstream) => ({ url: `${rootOf(upstream)}/models`, headers: proofOf(upstream) }),
-    fault: nativeFault({ recognise }),
+    readError: nativeFault({ recognise }),
   },
 };

@@ -36,7 +36,8 @@ const speedOf = ({ options: { quality } }: GenerationQuery): string | undefined 
   quality === undefined ? undefined : speeds[quality];
 
 /** 16:9 is 16x9 here. */
-const shapeOf = ({ aspect }: GenerationQuery): string | undefined => aspect?.replace(":", "x");
+const shapeOf = ({ aspectRatio: aspect }: GenerationQuery): string | undefined =>
+  aspect?.replace(":", "x");
 
 const shapes: Sizes = {
   ratios: [
@@ -68,7 +69,7 @@ const ideogram45: Family = {
     ...count(query),
     quality: query.options.quality,
     ...(task === "generate" && { size: query.options.size }),
-    ...(task === "change" && { size: query.aspect && shapesIn32[query.aspect] }),
+    ...(task === "change" && { size: query.aspectRatio && shapesIn32[query.aspectRatio] }),
   }),
   image: "images",
   traits: { ...newest, takes: { quality: tiers }, sizes: { list: sizesOf45 } },
@@ -103,7 +104,7 @@ const ideogram4: Family = {
 /** Google's, which are sold here too: their shapes are written with a colon. */
 const nanoBanana: Family = {
   path: v2("generate"),
-  fields: (query) => ({ ...count(query), aspect_ratio: query.aspect }),
+  fields: (query) => ({ ...count(query), aspect_ratio: query.aspectRatio }),
   image: "images",
   traits: {
     ...newest,
@@ -171,7 +172,7 @@ const oldest: Family = {
     ...count(query),
     model,
     ...(task !== "fill" && {
-      aspect_ratio: query.aspect && `ASPECT_${query.aspect.replace(":", "_")}`,
+      aspect_ratio: query.aspectRatio && `ASPECT_${query.aspectRatio.replace(":", "_")}`,
     }),
   }),
   image: "image_file",

@@ -14,8 +14,8 @@ export const localai: Vendor = fromDialect(
   {
     generations: localaiGenerations(place),
     edits: localaiEdits(place),
-    pictures: localaiPictures,
-    fault: nativeFault({
+    imageCapabilities: localaiPictures,
+    readError: nativeFault({
       // core/http/middleware/request.go: `model "…" not found. To see available models, call GET /v1/models`.
       recognise: ({ status, words }) =>
         status === 404 && /^model\b.*\bnot found\b/.test(words) && "no such model",

@@ -44,7 +44,7 @@ export const localaiPictures = (
     mask: "white",
     reads: ["image/png", "image/jpeg"],
     // What it is not told it takes for 512x512. Edges of latent pixels, and no more of them than the largest models make.
-    likeFirst: { multipleOf: 64, minEdge: 64, maxEdge: 2048, maxPixels: 1024 * 1536 },
+    matchFirstImage: { multipleOf: 64, minEdge: 64, maxEdge: 2048, maxPixels: 1024 * 1536 },
   },
 });
 

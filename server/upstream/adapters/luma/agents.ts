@@ -41,7 +41,7 @@ const body = (query: GenerationQuery, { model }: Target, type: string): ExtraFie
     model,
     type,
     prompt: query.prompt,
-    aspect_ratio: query.aspect ?? query.rest.aspect_ratio,
+    aspect_ratio: query.aspectRatio ?? query.rest.aspect_ratio,
     output_format,
     user_id: safety_identifier ?? user,
   };
@@ -59,7 +59,7 @@ const done = (generation: unknown): BufferedImageResponse => ({
     if (!image) throw unusable("an entry of its output has no `url`");
     return { image };
   }),
-  facts: {},
+  metadata: {},
 });
 
 /** docs.agents.lumalabs.ai/guides/error-handling, failure_code; of others nothing can be told but that it failed. */
@@ -104,13 +104,13 @@ export const lumaAgents: Vendor = {
     name: "luma-agents",
     generations,
     edits,
-    pictures,
+    imageCapabilities: pictures,
     // A job that never was: whoever has a key hears that, and who has none hears of the key.
     probe: (upstream) => ({
       url: `${rootOf(upstream)}/generations/00000000-0000-0000-0000-000000000000`,
       headers: bearer(upstream),
     }),
-    fault: nativeFault({
+    readError: nativeFault({
       recognise: ({ status, words }) => {
         if (status === 400 && /moderat|content guidelines/i.test(words)) return "moderated";
         // The names of its models are part of its schema: FastAPI complains of another value.

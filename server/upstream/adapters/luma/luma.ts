@@ -38,7 +38,7 @@ const body = (query: GenerationQuery, { model }: Target): ExtraFields => {
     ...query.rest,
     model,
     prompt: query.prompt,
-    aspect_ratio: query.aspect ?? query.rest.aspect_ratio,
+    aspect_ratio: query.aspectRatio ?? query.rest.aspect_ratio,
     ...(output_format && { format: output_format === "jpeg" ? "jpg" : output_format }),
   };
 };
@@ -61,7 +61,7 @@ function linkOf(source: ImageSource, model: string): string {
 function done(generation: unknown): BufferedImageResponse {
   const image = pictureIn(memberOf(memberOf(generation, "assets"), "image"));
   if (!image) throw unusable("it says that it is completed, and has no `assets.image`");
-  return { kind: "whole", results: [{ image }], facts: {} };
+  return { kind: "whole", results: [{ image }], metadata: {} };
 }
 
 /** docs.lumalabs.ai/docs/errors; in the wild they begin with the status: "400: prompt not allowed because …". */
@@ -90,9 +90,9 @@ export const luma: Vendor = {
     name: "luma",
     generations,
     edits,
-    pictures,
+    imageCapabilities: pictures,
     probe: (upstream) => ({ url: `${rootOf(upstream)}/credits`, headers: bearer(upstream) }),
-    fault: nativeFault({
+    readError: nativeFault({
       recognise: ({ status, words }) => {
         if (status === 400 && /moderation|blacklisted/i.test(words)) return "moderated";
         if (/insufficient credits|not enough credits/i.test(words)) return "no credit";

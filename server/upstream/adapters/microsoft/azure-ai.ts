@@ -27,7 +27,7 @@ function traits(model: string): EmbeddingCapabilities {
     ...modest,
     // docs.cohere.com/reference/embed.
     maxItems: 96,
-    purposes: { field: "input_type", words: { query: "query", document: "document" } },
+    taskTypes: { field: "input_type", values: { query: "query", document: "document" } },
     ...(dimensions && { dimensions }),
   };
 }
@@ -46,6 +46,6 @@ export const azureAi: Vendor = {
       const { url, headers } = place({ upstream, model: "" }, "embeddings");
       return { url: url.replace("/embeddings?", "/info?"), headers };
     },
-    fault: readFault,
+    readError: readFault,
   },
 };

@@ -28,6 +28,6 @@ export const azure: Vendor = {
       url: `${azureRoot(upstream)}/openai/v1/models`,
       headers: azureHeaders(upstream),
     }),
-    fault: readFault,
+    readError: readFault,
   },
 };

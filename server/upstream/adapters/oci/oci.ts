@@ -32,7 +32,7 @@ const rootOf = (upstream: Upstream): string =>
 
 const purposes: TaskTypeTable = {
   field: "inputType",
-  words: {
+  values: {
     query: "SEARCH_QUERY",
     document: "SEARCH_DOCUMENT",
     classification: "CLASSIFICATION",
@@ -47,7 +47,7 @@ function traits({ model }: Target): EmbeddingCapabilities {
     maxItems: 96,
     base64: false,
     tokens: false,
-    purposes,
+    taskTypes: purposes,
     ...(dimensions && { dimensions }),
   };
 }
@@ -59,7 +59,7 @@ const servingMode = (model: string) =>
     : { servingType: "ON_DEMAND", modelId: model };
 
 const embeddings: EmbeddingsAdapter = {
-  traits,
+  capabilities: traits,
   toUpstream: (query, target) => {
     const { upstream, model } = target;
     const { cut, rest } = truncation(query);
@@ -131,7 +131,7 @@ export const oci: Vendor = {
         headers: ownHeaders(upstream),
       };
     },
-    fault: nativeFault({
+    readError: nativeFault({
       names: (upstream) => {
         const { region: _, ...own } = optionsOf(upstream);
         return [...Object.values(own), new URL(rootOf(upstream)).host];

@@ -29,7 +29,7 @@ export const plain: EmbeddingCapabilities = {
   tokens: true,
   dimensions: "any",
   user: true,
-  purposes: "as-given",
+  taskTypes: "as-given",
 };
 
 const { dimensions: _, ...whole } = plain;
@@ -43,7 +43,7 @@ export const modest: EmbeddingCapabilities = {
   base64: false,
   tokens: false,
   user: true,
-  purposes: "indifferent",
+  taskTypes: "indifferent",
 };
 
 /** OpenAI's documented limits: 2048 inputs, 300,000 tokens together. Its models make no difference between purposes. */
@@ -55,12 +55,12 @@ export const openaiTraits: EmbeddingCapabilities = {
   tokenizer: "cl100k_base",
   dimensions: "any",
   user: true,
-  purposes: "indifferent",
-  normalised: true,
+  taskTypes: "indifferent",
+  normalized: true,
 };
 
 /** How a vendor draws that embeds as OpenAI does, and draws in a way of its own. */
-export type OwnDrawing = Pick<Adapter, "generations" | "edits" | "pictures" | "fault">;
+export type OwnDrawing = Pick<Adapter, "generations" | "edits" | "imageCapabilities" | "readError">;
 
 export const fromDialect = (dialect: Dialect, drawing?: OwnDrawing): Vendor => {
   const { name, baseUrl, open, serves, embeddings = plain, models = [] } = dialect;
@@ -81,7 +81,7 @@ export const fromDialect = (dialect: Dialect, drawing?: OwnDrawing): Vendor => {
     adapter: {
       name,
       embeddings: openaiEmbeddings(place, known),
-      fault: readFault,
+      readError: readFault,
       ...(drawing ?? (serves !== "embedding" && pictures)),
     },
   };

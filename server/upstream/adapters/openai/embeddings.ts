@@ -30,10 +30,10 @@ export const openaiEmbeddings = (
     return found;
   };
   return {
-    traits,
+    capabilities: traits,
     toUpstream: (query, target) => {
       const { url, headers } = place(target, "embeddings");
-      const { base64, purposes } = traits(target);
+      const { base64, taskTypes: purposes } = traits(target);
       return askInJson(url, headers, {
         ...query.rest,
         ...purposeOf(query, purposes),
@@ -65,12 +65,12 @@ function asConfigured({ upstream }: Target, traits: EmbeddingCapabilities): Embe
 }
 
 function purposeOf(
-  { purpose }: EmbeddingsQuery,
-  purposes: EmbeddingCapabilities["purposes"],
+  { taskType: purpose }: EmbeddingsQuery,
+  purposes: EmbeddingCapabilities["taskTypes"],
 ): Record<string, string | undefined> {
   if (purposes === "indifferent") return {};
   if (purposes === "as-given") return purpose ? { [purpose.field]: purpose.given } : {};
-  return { [purposes.field]: purpose ? vendorTaskType(purpose, purposes) : purposes.unsaid };
+  return { [purposes.field]: purpose ? vendorTaskType(purpose, purposes) : purposes.defaultValue };
 }
 
 function rawInput({ input, single }: EmbeddingsQuery): unknown {

@@ -97,7 +97,7 @@ function readWhole(answer: unknown, estimated: boolean): ImageResponse {
     kind: "whole",
     results: data.map(readResult),
     ...createdIn(answer),
-    facts,
+    metadata: facts,
     ...(isUsage(usage) && !estimated && { usage }),
     rest: Object.fromEntries(Object.entries(others).filter(([name]) => !(name in facts))),
   };

@@ -8,13 +8,13 @@ import { openaiModerations } from "./moderations.ts";
 import type { Place } from "./place.ts";
 import { bySurface, responsesQuestion, throughResponses } from "./responses.ts";
 
-type Pictures = Pick<Adapter, "generations" | "edits" | "pictures" | "moderations">;
+type Pictures = Pick<Adapter, "generations" | "edits" | "imageCapabilities" | "moderations">;
 
 /** OpenAI and Azure: two surfaces, and models whose abilities are known by name. */
 export const openaiPictures = (place: Place): Pictures => ({
   generations: bySurface(openaiGenerations(place), responsesQuestion<GenerationQuery>(place)),
   edits: bySurface(openaiEdits(place, ["moderation"]), responsesQuestion<EditQuery>(place)),
-  pictures: ({ model, surface, upstream }, operation) => {
+  imageCapabilities: ({ model, surface, upstream }, operation) => {
     const known = openaiTraitsOf(model, operation);
     const traits = isAtVendor(upstream) ? known : withoutLinks(known);
     return surface === "responses" ? throughResponses(traits) : traits;
@@ -50,6 +50,6 @@ const open: ImageCapabilities = {
 export const alike = (place: Place): Pictures => ({
   generations: openaiGenerations(place),
   edits: openaiEdits(place),
-  pictures: () => open,
+  imageCapabilities: () => open,
   moderations: openaiModerations(place),
 });

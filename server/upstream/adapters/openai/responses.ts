@@ -120,7 +120,7 @@ function readWhole(
     kind: "whole",
     results: [{ image, ...(typeof words === "string" && { revised_prompt: words }) }],
     ...createdIn(body, "created_at"),
-    facts: factsOf(call),
+    metadata: factsOf(call),
     ...usageIn(body),
   };
 }

@@ -35,5 +35,5 @@ export async function* readOpenrouterEvents(
     throw new GatewayError("upstream_invalid", "The upstream's stream ended without a picture.");
   }
   // The whole of it, as only a whole answer can tell what it cost.
-  yield { type: "whole", reply: { kind: "whole", results, facts: {}, ...together(accounts) } };
+  yield { type: "whole", reply: { kind: "whole", results, metadata: {}, ...together(accounts) } };
 }

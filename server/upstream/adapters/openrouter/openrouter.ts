@@ -12,7 +12,7 @@ export const openrouter: Vendor = fromDialect(
   {
     generations: openrouterGenerations(baseUrl),
     edits: openrouterEdits(baseUrl),
-    pictures: openrouterPictures,
-    fault: openrouterFault,
+    imageCapabilities: openrouterPictures,
+    readError: openrouterFault,
   },
 );

@@ -84,7 +84,7 @@ const ask = (
   baseUrl: string,
   more: ExtraFields = {},
 ): UpstreamRequest => {
-  const { rest, options, prompt, aspect, stream } = query;
+  const { rest, options, prompt, aspectRatio: aspect, stream } = query;
   const { n, size, quality, background, output_format, output_compression, user } = options;
   const { streams } = openrouterPictures(target);
   const { upstream } = target;

@@ -54,7 +54,7 @@ function inputOf(query: GenerationQuery, { model }: Target): ExtraFields {
     ...query.rest,
     ...options,
     prompt: query.prompt,
-    aspect_ratio: query.aspect ?? query.rest.aspect_ratio,
+    aspect_ratio: query.aspectRatio ?? query.rest.aspect_ratio,
     ...(edges && { ...custom, ...edges }),
     ...(sizeField && size !== "auto" && { [sizeField]: size }),
     ...(count && n !== undefined && { [count[0]]: n }),
@@ -138,7 +138,7 @@ function done(prediction: unknown): BufferedImageResponse {
       if (!image) throw unusable("its output is neither a picture nor a list of pictures");
       return { image };
     }),
-    facts: {},
+    metadata: {},
     ...restOf(prediction, ["metrics"]),
   };
 }
@@ -174,9 +174,9 @@ export const replicate: Vendor = {
     name: "replicate",
     generations,
     edits,
-    pictures,
+    imageCapabilities: pictures,
     probe: (upstream) => ({ url: `${rootOf(upstream)}/account`, headers: bearer(upstream) }),
-    fault: nativeFault({
+    readError: nativeFault({
       recognise: ({ status, words }) => {
         if (status < 500 && meaningOf(words) === "moderated") return "moderated";
         const unknown = status === 422 && /\bversion does not exist\b/.test(words);

@@ -133,7 +133,7 @@ function whole(drawn: readonly unknown[]): BufferedImageResponse {
       if (!image) throw unusable("an entry has no picture");
       return { image, ...restOf(entry, toldOf(entry)) };
     }),
-    facts: {},
+    metadata: {},
     // Known of all, or not at all.
     ...(known.length === costs.length && { cost: known.reduce((sum, cost) => sum + cost, 0) }),
   };
@@ -163,7 +163,7 @@ export const runware: Vendor = {
     name: "runware",
     generations,
     edits,
-    pictures,
+    imageCapabilities: pictures,
     probe: (upstream) =>
       askWithBearer(rootOf(upstream), upstream, [
         {
@@ -172,6 +172,6 @@ export const runware: Vendor = {
           operation: "getDetails",
         },
       ]),
-    fault,
+    readError: fault,
   },
 };

@@ -44,7 +44,7 @@ function ask(
   service: Service,
   files: readonly Part[] = [],
 ): UpstreamRequest {
-  const { rest, prompt, aspect, options } = query;
+  const { rest, prompt, aspectRatio: aspect, options } = query;
   const { usual, model, path } = service;
   const fields: ExtraFields = {
     ...usual,
@@ -91,7 +91,7 @@ async function fromUpstream(
   if (isFiltered(memberOf(answer, "finish_reason"))) throw refused("moderated", undefined, asked);
   const image = pictureIn(memberOf(answer, "image"));
   if (!image) throw unusable("it is no picture, and there is none in it");
-  return { kind: "whole", results: [{ image, ...restOf(answer, ["seed"]) }], facts: {} };
+  return { kind: "whole", results: [{ image, ...restOf(answer, ["seed"]) }], metadata: {} };
 }
 
 /** Taken, or (202) still under way: both name the job. */
@@ -124,11 +124,11 @@ export const stability: Vendor = {
     name: "stability",
     generations,
     edits,
-    pictures: ({ model }, operation) => stabilityTraits(model, operation),
+    imageCapabilities: ({ model }, operation) => stabilityTraits(model, operation),
     probe: (upstream) => ({
       url: `${rootOf(upstream)}/v1/user/balance`,
       headers: bearer(upstream),
     }),
-    fault,
+    readError: fault,
   },
 };

@@ -98,7 +98,7 @@ const sourceOf = (source: ImageSource) => (source.kind === "url" ? source.url : 
 /** One image goes to `image/edit`, several to `image/multi-edit`, where the model has another name. */
 export const veniceEdits = (baseUrl: string): ImageAdapter<EditQuery> => ({
   toUpstream: (query, target) => {
-    const { rest, prompt, aspect, options, images } = query;
+    const { rest, prompt, aspectRatio: aspect, options, images } = query;
     const { output_format, moderation } = options;
     const fields = {
       ...(moderation !== undefined && { safe_mode: moderation !== "low" }),

@@ -13,9 +13,9 @@ export const venice: Vendor = fromDialect(
   {
     generations: veniceGenerations(baseUrl),
     edits: veniceEdits(baseUrl),
-    pictures: venicePictures,
+    imageCapabilities: venicePictures,
     // veniceai/api-docs, swagger.yaml: `{error: "…", details: {…}}`, and 402 with INSUFFICIENT_BALANCE.
-    fault: nativeFault({
+    readError: nativeFault({
       recognise: ({ status, words }) => {
         if (status === 402) return "no credit";
         if (status === 404 && /\bmodel\b/i.test(words)) return "no such model";

@@ -15,7 +15,7 @@ export const isVision = (model: string): boolean => /embedding-vision/i.test(mod
 const traits: EmbeddingCapabilities = { ...modest, maxItems: 1, dimensions: "any", user: false };
 
 export const visionEmbeddings = (baseUrl: string): EmbeddingsAdapter => ({
-  traits: () => traits,
+  capabilities: () => traits,
   toUpstream: (query, { upstream, model }) =>
     askWithBearer(`${upstream.baseUrl ?? baseUrl}/embeddings/multimodal`, upstream, {
       ...query.rest,

@@ -94,7 +94,7 @@ async function read(
   if (results.length === 0) {
     throw withheld ? refuse(withheld) : unusable("there is no picture in it");
   }
-  return { kind: "whole", results, ...createdIn(answer), facts: {}, ...usageIn(answer) };
+  return { kind: "whole", results, ...createdIn(answer), metadata: {}, ...usageIn(answer) };
 }
 
 function toResult(entry: unknown): ImageResult[] {
@@ -129,7 +129,7 @@ function meaningOf(code: string): Meant | undefined {
 }
 
 /** It names the parameter in its sentence, and not always beside it. */
-const named: Adapter["fault"] = async (reply, context) => {
+const named: Adapter["readError"] = async (reply, context) => {
   const error = await readFault(reply, context);
   const [, param] = /\bparameter `([\w.]+)`/.exec(error.message) ?? [];
   return param === undefined || error.details.param !== undefined
@@ -151,8 +151,8 @@ const dialect: Vendor = fromDialect(
   {
     generations,
     edits,
-    pictures: ({ model }, operation) => seedreamTraits(model, operation),
-    fault,
+    imageCapabilities: ({ model }, operation) => seedreamTraits(model, operation),
+    readError: fault,
   },
 );
 
@@ -161,7 +161,7 @@ const vision = visionEmbeddings(baseUrl);
 function embeddingsFor(texts: EmbeddingsAdapter): EmbeddingsAdapter {
   const at = ({ model }: Target): EmbeddingsAdapter => (isVision(model) ? vision : texts);
   return {
-    traits: (target) => at(target).traits(target),
+    capabilities: (target) => at(target).capabilities(target),
     toUpstream: (query, target) => at(target).toUpstream(query, target),
     fromUpstream: (reply, query, target) => at(target).fromUpstream(reply, query, target),
   };

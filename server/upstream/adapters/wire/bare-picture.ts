@@ -20,7 +20,7 @@ export async function readBarePicture(
   if (isFiltered(headers.get("finish-reason"))) throw refused("moderated", undefined, asked);
   const seed = headers.get("seed");
   const told = seed !== null && /^\d{1,15}$/.test(seed) && { rest: { seed: Number(seed) } };
-  return { kind: "whole", results: [{ image, ...told }], facts: {} };
+  return { kind: "whole", results: [{ image, ...told }], metadata: {} };
 }
 
 export const isFiltered = (reason: unknown): boolean => /^content_filtered$/i.test(String(reason));
@@ -34,5 +34,5 @@ export async function readOnePicture(
   const image = /\bjson\b/i.test(typeOf(reply))
     ? find(await readDocument(reply, scratch))
     : await gatherPicture(reply.chunks(), scratch);
-  return { kind: "whole", results: [{ image }], facts: {} };
+  return { kind: "whole", results: [{ image }], metadata: {} };
 }

@@ -42,7 +42,7 @@ export function listedIn(
       if (!image) throw unusable("an entry has neither `b64_json` nor `url`");
       return { image, ...told(entry) };
     }),
-    facts: {},
+    metadata: {},
     ...about(answer),
   };
 }

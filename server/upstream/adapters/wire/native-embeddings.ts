@@ -17,15 +17,15 @@ export function textsOf({ input }: EmbeddingsQuery): readonly string[] {
 
 /** The vendor's own word for what the vectors are for. */
 export function wordOf(
-  { purpose }: EmbeddingsQuery,
-  { purposes }: EmbeddingCapabilities,
+  { taskType: purpose }: EmbeddingsQuery,
+  { taskTypes: purposes }: EmbeddingCapabilities,
 ): string | undefined {
   if (typeof purposes !== "object") return undefined;
-  return purpose ? vendorTaskType(purpose, purposes) : purposes.unsaid;
+  return purpose ? vendorTaskType(purpose, purposes) : purposes.defaultValue;
 }
 
 /** Cohere's words, which others have taken over. */
-export const searchWords: TaskTypeTable["words"] = {
+export const searchWords: TaskTypeTable["values"] = {
   query: "search_query",
   document: "search_document",
   classification: "classification",

@@ -47,7 +47,7 @@ export interface NativeFault {
   /** How long to wait, in milliseconds, where no header says it. */
   readonly waits?: (refusal: Refusal) => number | undefined;
   /** Reads what is not recognised, of vendors that otherwise speak as OpenAI does. Absent: by its status. */
-  readonly otherwise?: Adapter["fault"];
+  readonly otherwise?: Adapter["readError"];
 }
 
 export const nativeFault = ({
@@ -57,7 +57,7 @@ export const nativeFault = ({
   clean = (words) => words,
   waits = () => undefined,
   otherwise,
-}: NativeFault = {}): Adapter["fault"] => {
+}: NativeFault = {}): Adapter["readError"] => {
   return async (reply, context) => {
     const { status, headers } = reply;
     const body = await readRefusal(reply);

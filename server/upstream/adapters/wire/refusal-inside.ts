@@ -20,7 +20,7 @@ export async function saidInside(
   // An answer that is merely untrue may have a `message` too, such as "success".
   if (!body || words === undefined || hasVectors(body)) throw error;
   const status = statusIn(body);
-  const said = await adapter.fault(readAgain(reply, body, status ?? 500), context);
+  const said = await adapter.readError(readAgain(reply, body, status ?? 500), context);
   if (status !== undefined || said.fault !== "upstream_error") throw said;
   throw new GatewayError(
     "upstream_error",

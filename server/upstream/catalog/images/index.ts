@@ -21,6 +21,6 @@ export function openaiTraitsOf(
   if (operation !== "generations") return { ...known.traits, ...known.editing, verbatim: true };
   // How closely to look at a picture means nothing where there is none.
   const { input_fidelity: _, ...takes } = known.traits.takes;
-  const { input_fidelity: __, ...contested } = known.traits.contested ?? {};
-  return { ...known.traits, takes, contested, verbatim: true };
+  const { input_fidelity: __, ...contested } = known.traits.undocumentedOptions ?? {};
+  return { ...known.traits, takes, undocumentedOptions: contested, verbatim: true };
 }

@@ -52,7 +52,7 @@ const editPreviews = { ...withoutSvg, output_format: ["gif"] } as const;
 const gpt: ImageCapabilities = {
   maxImages: 10,
   takes: gptTakes,
-  contested: previews,
+  undocumentedOptions: previews,
   sizes: { list: presets },
   // "Compression less than 100 is not supported for PNG output format", and png is what comes unasked.
   compresses: ["jpeg", "webp"],
@@ -138,18 +138,18 @@ export const openaiPictures: readonly KnownImage[] = [
   {
     name: "gpt-image-1",
     traits: { ...gpt, takes: { ...gptTakes, ...fidelity } },
-    editing: { contested: editPreviews },
+    editing: { undocumentedOptions: editPreviews },
   },
   {
     name: "gpt-image-1-mini",
     traits: { ...gpt, takes: { ...gptTakes, input_fidelity: ["low"] } },
-    editing: { contested: editPreviews },
+    editing: { undocumentedOptions: editPreviews },
   },
   {
     name: "gpt-image-1.5",
     also: ["gpt-image-1.5-2025-12-16", "chatgpt-image-latest"],
     traits: { ...gpt, takes: { ...gptTakes, ...fidelity } },
-    editing: { contested: editPreviews },
+    editing: { undocumentedOptions: editPreviews },
   },
   {
     name: "gpt-image-2",
@@ -161,9 +161,9 @@ export const openaiPictures: readonly KnownImage[] = [
       takes: { ...gptTakes, background: ["opaque", "auto"] },
       // The SDK calls a transparent background a preview (2026-11-06). That the preview ended on 2026-09-30 is a third
       // party's report: docs.apiyi.com/en/live/2026-10/gpt-image-2-transparent-shutdown, 21 refused requests on 2026-10-15.
-      contested: { ...previews, background: ["transparent"] },
+      undocumentedOptions: { ...previews, background: ["transparent"] },
     },
-    editing: { contested: { ...editPreviews, background: ["transparent"] } },
+    editing: { undocumentedOptions: { ...editPreviews, background: ["transparent"] } },
   },
   {
     name: "gpt-image-2.5",
@@ -174,9 +174,9 @@ export const openaiPictures: readonly KnownImage[] = [
     traits: {
       ...marked,
       takes: { ...gptTakes, quality: laterTiers },
-      contested: { ...previews, ...unnamedFidelity },
+      undocumentedOptions: { ...previews, ...unnamedFidelity },
     },
-    editing: { contested: { ...editPreviews, ...unnamedFidelity } },
+    editing: { undocumentedOptions: { ...editPreviews, ...unnamedFidelity } },
   },
   {
     name: "gpt-image-2.6",
@@ -184,7 +184,7 @@ export const openaiPictures: readonly KnownImage[] = [
     traits: {
       ...marked,
       takes: { ...movingTakes, output_format: [...formats, "gif", "svg"], svg: "any" },
-      contested: unnamedFidelity,
+      undocumentedOptions: unnamedFidelity,
       // Its sizes are called flexible; the rule is not told.
       sizes: "any",
     },
