@@ -1,9 +1,16 @@
 /**
- * Free space of a disk, kept above a reserve. Uploads stop at the reserve, since nothing has been paid for them yet;
- * responses stop at half of it; the rest is left to the ledger, which does not ask.
+ * Free space of a disk, kept above a reserve. Uploads stop at the reserve, since nothing has been paid for them yet. New
+ * image requests stop at three quarters of it, and responses at half: between the two there is room for the images of
+ * requests in flight, which are paid for. The ledger may use the rest without asking.
  */
 
-export type DiskUse = "upload" | "response";
+export type DiskUse = "upload" | "request" | "response";
+
+/** The part of the reserve that each use leaves free. */
+const leaves = { upload: 1, request: 3 / 4, response: 1 / 2 } as const satisfies Record<
+  DiskUse,
+  number
+>;
 
 export interface DiskSpace {
   readonly freeBytes: number;
@@ -52,7 +59,7 @@ export class DiskReserve {
   }
 
   #fits(bytes: number, use: DiskUse): boolean {
-    return this.#free - bytes >= (use === "upload" ? this.#reserve : this.#reserve / 2);
+    return this.#free - bytes >= this.#reserve * leaves[use];
   }
 
   #measure(): void {

@@ -36,7 +36,12 @@ export interface Aside {
   end(bytes: number): Promise<Uint8Array>;
 }
 
+/** What most image responses take on disk at most. */
+const responseBytes = 8 * 1024 * 1024;
+
 export interface Scratch {
+  /** Throws GatewayError where there is no room for the response. Asked before an image is paid for. */
+  ensureRoom(): void;
   /** A new file of this call. */
   file(): Promise<NamelessFile>;
   /** Bytes of this call, wherever there is room for them. */
@@ -68,6 +73,7 @@ export function createScratch(
     return opened;
   };
   return {
+    ensureRoom: () => account?.ensureRoom(responseBytes),
     file,
     hold: () => {
       const bytes = new Held(cleared ? nothing : allowance, file);
@@ -92,6 +98,7 @@ const noRoom = async (): Promise<never> => {
 
 /** For calls that put nothing aside. */
 export const noScratch: Scratch = {
+  ensureRoom: () => undefined,
   file: noRoom,
   hold: () => new Held(nothing, noRoom),
   clear: async () => undefined,

@@ -17,7 +17,7 @@ export interface TempStorageOptions {
  * How many times the free room a key may hold. More for responses: they are paid for, and must find room where the
  * same key's uploads have used up its share.
  */
-const timesFree = { upload: 1, response: 4 } as const satisfies Record<DiskUse, number>;
+const timesFree = { upload: 1, request: 4, response: 4 } as const satisfies Record<DiskUse, number>;
 
 const defaultMemoryBytes = 16 * 1024 * 1024;
 
@@ -63,6 +63,12 @@ export class TempStorage {
     this.#check(keyId, bytes, use);
     this.#add(keyId, bytes);
     this.#options.disk.took(bytes);
+  }
+
+  /** Throws GatewayError where there is no room for the response of a request that is about to be sent. */
+  ensureRoom(keyId: string, bytes: number): void {
+    // Of a small storage a part: a request must be able to run alone.
+    this.#check(keyId, Math.min(bytes, this.#options.maxBytes / 8), "request");
   }
 
   /** Room for an upload whose length is announced, before any of it is read. Throws GatewayError. */
@@ -150,6 +156,10 @@ export class TempAccount {
 
   releaseMemory(bytes: number): void {
     this.#storage.releaseMemory(bytes);
+  }
+
+  ensureRoom(bytes: number): void {
+    this.#storage.ensureRoom(this.#keyId, bytes);
   }
 
   charge(bytes: number): void {

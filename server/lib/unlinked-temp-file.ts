@@ -4,7 +4,7 @@
  */
 
 import { randomUUID } from "node:crypto";
-import { readSync, unlinkSync, writeSync } from "node:fs";
+import { mkdirSync, readSync, unlinkSync, writeSync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { join } from "node:path";
 import { codeOf } from "./error-code.ts";
@@ -28,7 +28,12 @@ export class NamelessFile {
   /** `account`: what its bytes are charged to until it is closed. Absent: they are not counted. */
   static async create(folder: string, account?: TempAccount): Promise<NamelessFile> {
     const path = join(folder, `spool-${randomUUID()}`);
-    const handle = await open(path, "wx+", 0o600);
+    const handle = await open(path, "wx+", 0o600).catch((error) => {
+      if (!isGone(error)) throw error;
+      // The folder alone was removed. Where the folder above it is gone too, this throws.
+      mkdirSync(folder, { mode: 0o700 });
+      return open(path, "wx+", 0o600);
+    });
     try {
       unlinkSync(path);
     } catch (error) {

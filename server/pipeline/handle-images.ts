@@ -56,6 +56,8 @@ export class PictureJourney<Q extends Asked, A> extends Journey<Q, A> {
       await this.#clearFiles();
       return answered(replayed.body, await this.settle(200), { ...replayed.headers });
     }
+    // An image that cannot be stored is refused before it is paid for.
+    this.scratch.ensureRoom();
     return this.go(query, route);
   }
 

@@ -1,6 +1,6 @@
 /** Uploads that never end cannot fill the disk: their key's share is bounded, and every other key is served on. */
 import { afterEach, describe, expect, test } from "bun:test";
-import { mkdirSync, readdirSync, readlinkSync, statfsSync } from "node:fs";
+import { mkdirSync, readdirSync, readlinkSync, rmSync, statfsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { startFake } from "../fake-upstream.ts";
 import { configFor, readLedger, startGateway, startProcess, temporaryFolder } from "../harness.ts";
@@ -225,6 +225,13 @@ test("an upload that trickles is ended at the minimum rate, and its room is free
   expect((await edit(gateway.url, bearer, 7 * megabyte)).status).toBe(200);
 });
 
+test("an upload is served after the spool folder alone was removed", async () => {
+  const gateway = start({});
+  expect((await edit(gateway.url, bearer, 2 * megabyte)).status).toBe(200);
+  rmSync(join(gateway.folder, "spool"), { recursive: true });
+  expect((await edit(gateway.url, bearer, 2 * megabyte)).status).toBe(200);
+});
+
 /** Only with a disk of one's own can it be filled. */
 if (mayMount()) {
   test("half-sent uploads leave the ledger room on a small disk: embeddings are served, with their rows", async () => {
@@ -259,5 +266,31 @@ if (mayMount()) {
     expect((await edit(gateway.url, asOther, 10 * megabyte)).status).toBe(200);
     expect(gateway.output()).toContain("disk-almost-full");
     expect(gateway.output()).toContain("disk-has-room");
+  });
+
+  test("an image request is refused before it is paid for when the disk has no room for its response", async () => {
+    const folder = temporaryFolder();
+    cleanUps.push(() => folder[Symbol.dispose]());
+    const disk = join(folder.path, "data");
+    mkdirSync(disk);
+    cleanUps.push(mountTmpfs(disk, "48m"));
+    const fake = startFake();
+    cleanUps.push(() => fake.close());
+    const gateway = await startProcess({ folder: folder.path, yaml: withOtherKey(fake.url) });
+    cleanUps.push(async () => {
+      gateway.kill("SIGKILL");
+      await gateway.exited;
+    });
+    const generate = (): Promise<Response> =>
+      gateway.post("/v1/images/generations", { model: painter, prompt: "a hat" });
+    expect((await generate()).status).toBe(200);
+    const { bavail, bsize } = statfsSync(disk);
+    writeFileSync(join(disk, "filler"), Buffer.alloc(bavail * bsize - 2 * megabyte));
+    // A measurement of the disk holds for a second.
+    await Bun.sleep(1100);
+    const sent = fake.requests.length;
+    await expectFault(await generate(), "storage_unavailable");
+    expect(fake.requests).toHaveLength(sent);
+    expect((await embed(gateway.url, asOther)).status).toBe(200);
   });
 }

@@ -125,10 +125,12 @@ describe("the disk reserve", () => {
     return { disk, state };
   };
 
-  test("refuses uploads first, then responses", () => {
+  test("refuses uploads first, then new image requests, then responses", () => {
     const { disk, state } = diskOf(100_000, 1000);
     expect(disk.hasRoom(99_000, "upload")).toBeTrue();
     expect(disk.hasRoom(99_001, "upload")).toBeFalse();
+    expect(disk.hasRoom(99_250, "request")).toBeTrue();
+    expect(disk.hasRoom(99_251, "request")).toBeFalse();
     expect(disk.hasRoom(99_500, "response")).toBeTrue();
     expect(disk.hasRoom(99_501, "response")).toBeFalse();
     state.freeBytes = 10;
