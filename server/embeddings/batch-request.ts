@@ -5,10 +5,10 @@ import { GatewayError } from "../lib/gateway-error.ts";
 import { workOff } from "../lib/run-concurrently.ts";
 import { Cancel } from "../lib/signal.ts";
 import { release } from "../lib/spill-buffer.ts";
-import { type Load, weightOf } from "../request/request-load.ts";
+import type { Load } from "../request/request-load.ts";
 import type { Call, Send } from "../request/stage.ts";
 import type { EmbeddingInput, EmbeddingsQuery, EmbeddingsResponse } from "../upstream/contract.ts";
-import { shareUsage } from "./share-usage.ts";
+import { tokensOfInputs } from "./share-input-tokens.ts";
 
 export type EmbeddingsSend = Send<EmbeddingsQuery, EmbeddingsResponse>;
 
@@ -183,21 +183,21 @@ function shareOut(reply: EmbeddingsResponse, party: readonly Member[]): void {
   if (reply.verbatim && !(vectors[0] instanceof EncodedVector)) {
     for (const piece of reply.verbatim.body.list) release(piece.buffer);
   }
-  const shares =
-    usage &&
-    shareUsage(
-      usage.inputTokens,
-      party.map(({ load }) => weightOf(load)),
-    );
+  const counts = usage && tokensOfInputs(usage, joined(party));
   let from = 0;
-  for (const [at, member] of party.entries()) {
+  for (const member of party) {
     const to = from + member.load.items;
     // They are alike: what was done for one was done for all.
     member.call.trip.adapted = party[0]!.call.trip.adapted;
     member.succeed({
       vectors: vectors.slice(from, to),
-      ...(shares && { usage: { inputTokens: shares[at]! } }),
+      ...(counts && { usage: usageOf(counts.slice(from, to)) }),
     });
     from = to;
   }
 }
+
+const usageOf = (perInput: readonly number[]): NonNullable<EmbeddingsResponse["usage"]> => ({
+  inputTokens: perInput.reduce((sum, tokens) => sum + tokens, 0),
+  perInput,
+});

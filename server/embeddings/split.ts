@@ -71,6 +71,7 @@ async function inParts(
   if (signal.aborted) throw signal.reason;
   const vectors = new Array<Vector>(itemsOf(query.input));
   let inputTokens: number | undefined = 0;
+  let perInput: number[] | undefined = new Array(vectors.length);
 
   const cancel = new Cancel();
   const give = async (range: Range): Promise<void> => {
@@ -83,6 +84,10 @@ async function inParts(
     // Unknown of one part is unknown of the whole.
     inputTokens =
       reply.usage && inputTokens !== undefined ? inputTokens + reply.usage.inputTokens : undefined;
+    if (!reply.usage?.perInput) perInput = undefined;
+    for (const [at, tokens] of reply.usage?.perInput?.entries() ?? []) {
+      if (perInput) perInput[range.from + at] = tokens;
+    }
   };
   const hangUp = (): void => cancel.abort(signal.reason);
   signal.addEventListener("abort", hangUp);
@@ -111,7 +116,8 @@ async function inParts(
       "The upstream's answer is not usable: the vectors of its parts are of different lengths.",
     );
   }
-  return { vectors, ...(inputTokens !== undefined && { usage: { inputTokens } }) };
+  if (inputTokens === undefined) return { vectors };
+  return { vectors, usage: { inputTokens, ...(perInput && { perInput }) } };
 }
 
 const placesOf = ({ from, to }: Range): number[] =>

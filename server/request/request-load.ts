@@ -34,9 +34,6 @@ export function loadOf(input: EmbeddingInput): Load {
   return { items, tokens, bytes };
 }
 
-/** By what the usage of several inputs is shared out. */
-export const weightOf = (load: Load): number => load.bytes || load.tokens;
-
 const bytesAt = (input: EmbeddingInput, at: number): number =>
   input.kind === "text" ? Buffer.byteLength(input.texts[at] ?? "") : 0;
 

@@ -98,7 +98,11 @@ export interface EmbeddingsResponse {
   /** In input order, one for each input. */
   readonly vectors: readonly Vector[];
   /** As reported by the upstream, 0 included. Absent where it reports none. */
-  readonly usage?: { readonly inputTokens: number };
+  readonly usage?: {
+    readonly inputTokens: number;
+    /** Of each input, in input order, where they are known. They add up to `inputTokens`. */
+    readonly perInput?: readonly number[];
+  };
   /** The end of an input was cut off, as the client allowed. Absent: no, or the upstream does not say. */
   readonly truncated?: true;
   /** The upstream's own answer, where it may serve a caller as it is: it names this model and is in this encoding. */

@@ -50,6 +50,27 @@ describe("the embedded model", () => {
     expect(response.headers.get("vexel-adapted")).toBe("input");
   });
 
+  test("counts a cached input exactly as it counts the input by itself", async () => {
+    const varied = ["a", "日本語のとても長い文章です。", `otter ${"river ".repeat(100)}`, "größer"];
+    const alone: number[] = [];
+    for (const text of varied) {
+      const { usage } = await client.embeddings.create({ model, input: text });
+      alone.push(usage.prompt_tokens);
+    }
+    const fresh = startGateway({ yaml: `keys:\n  - { name: test, key: ${testKey} }\n` });
+    try {
+      const asker = clientOf(fresh);
+      const { usage } = await asker.embeddings.create({ model, input: varied });
+      expect(usage.prompt_tokens).toBe(alone.reduce((sum, tokens) => sum + tokens, 0));
+      for (const [at, input] of varied.entries()) {
+        const cached = await asker.embeddings.create({ model, input });
+        expect(cached.usage.prompt_tokens).toBe(alone[at]!);
+      }
+    } finally {
+      await fresh.close();
+    }
+  });
+
   test("gives the official client the canonical vectors, in order", async () => {
     const answer = await client.embeddings.create({ model, input: texts });
     expect(answer.model).toBe(model);

@@ -300,7 +300,7 @@ describe("goes by itself, without waiting,", () => {
 });
 
 describe("the usage of a party", () => {
-  test("is shared out by length, to the last token", async () => {
+  test("is shared out by estimated tokens, to the last token", async () => {
     const { upstream, send, busy, free } = arrange();
     busy();
     const replies = ["a", "bb", "日", "dddddd"].map((text) => send(call(text)));
@@ -308,7 +308,7 @@ describe("the usage of a party", () => {
     const { call: joined, answer } = upstream.visits[1]!;
     answer({ ...answerTo(joined), usage: { inputTokens: 13 } });
     const tokens = (await Promise.all(replies)).map(({ usage }) => usage?.inputTokens);
-    expect(tokens).toEqual([1, 2, 3, 7]);
+    expect(tokens).toEqual([1, 2, 4, 6]);
   });
 
   test("stays unknown where it is", async () => {

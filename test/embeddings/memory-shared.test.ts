@@ -174,7 +174,7 @@ describe("a vector", () => {
 });
 
 describe("usage", () => {
-  test("of several inputs is shared out by length, and adds up", async () => {
+  test("of several inputs is shared out by estimated tokens, and adds up", async () => {
     const texts = ["a", "größer", "日本", "four"];
     const vectors = texts.map(() => "AACAPw==");
     const { send, asked } = before({ vectors, usage: { inputTokens: 23 } });
@@ -183,8 +183,33 @@ describe("usage", () => {
     for (const text of texts) {
       shares.push((await send(callOf(textQuery([text]), route))).usage?.inputTokens);
     }
-    expect(shares).toEqual(shareUsage(23, [1, 8, 6, 4]));
+    expect(shares).toEqual(shareUsage(23, [1, 8, 8, 4]));
     expect(asked()).toBe(1);
+  });
+
+  test("of a cached short text beside a long one is at least 1 token", async () => {
+    const texts = ["a", "otter ".repeat(4_000), "b"];
+    const { send } = before({
+      vectors: texts.map(() => "AACAPw=="),
+      usage: { inputTokens: 4_002 },
+    });
+    await send(callOf(textQuery(texts), route));
+    const shares: (number | undefined)[] = [];
+    for (const text of texts) {
+      shares.push((await send(callOf(textQuery([text]), route))).usage?.inputTokens);
+    }
+    expect(shares).toEqual([1, 4_000, 1]);
+  });
+
+  test("that the model counts for each input is cached exactly", async () => {
+    const texts = ["a", "otter ".repeat(100), "b"];
+    const usage = { inputTokens: 108, perInput: [3, 102, 3] };
+    const { send } = before({ vectors: texts.map(() => "AACAPw=="), usage });
+    await send(callOf(textQuery(texts), route));
+    for (const [at, text] of texts.entries()) {
+      const reply = await send(callOf(textQuery([text]), route));
+      expect(reply.usage?.inputTokens).toBe(usage.perInput[at]!);
+    }
   });
 
   test("that an upstream did not tell stays unknown, and makes no partial sums", async () => {

@@ -1,6 +1,7 @@
 /** Tokens counted once for several callers are shared out without one lost or invented. */
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
+import { quarterTokens, shareTokens } from "../../server/embeddings/share-input-tokens.ts";
 import { shareUsage } from "../../server/embeddings/share-usage.ts";
 import { tries } from "../laws/law.ts";
 
@@ -66,5 +67,39 @@ describe("usage that is shared out", () => {
       }),
       tries(100),
     );
+  });
+});
+
+describe("tokens of a request that are divided among its inputs", () => {
+  test("give every input that has a weight at least 1, where there are enough", () => {
+    expect(shareTokens(102, [1, 10_000, 1])).toEqual([1, 100, 1]);
+    expect(shareTokens(3, [1, 10_000, 0, 1])).toEqual([1, 1, 0, 1]);
+    expect(shareTokens(2, [1, 10_000, 1])).toEqual([0, 2, 0]);
+    expect(shareTokens(0, [1, 1])).toEqual([0, 0]);
+    expect(shareTokens(5, [0, 0])).toEqual([3, 2]);
+  });
+
+  test("add up to the total, whatever the weights", () => {
+    const weights = fc.array(fc.nat({ max: 5_000 }), { minLength: 1, maxLength: 40 });
+    fc.assert(
+      fc.property(fc.nat({ max: 20_000 }), weights, (total, given) => {
+        const parts = shareTokens(total, given);
+        expect(sumOf(parts)).toBe(total);
+        expect(Math.min(...parts)).toBeGreaterThanOrEqual(0);
+        const needed = given.filter((weight) => weight > 0).length;
+        if (total < needed) return;
+        for (const [at, part] of parts.entries())
+          if (given[at]! > 0) expect(part).toBeGreaterThan(0);
+      }),
+      tries(200),
+    );
+  });
+
+  test("are estimated by script: 4 characters of English, 1 of Chinese", () => {
+    expect(quarterTokens("")).toBe(0);
+    expect(quarterTokens("otter")).toBe(5);
+    expect(quarterTokens("日".repeat(100))).toBe(400);
+    expect(quarterTokens("я".repeat(100))).toBe(200);
+    expect(quarterTokens("日".repeat(1_000_000))).toBe(4_000_000);
   });
 });

@@ -93,7 +93,7 @@ test("its length limit and its dimensions are kept like those of the model built
     /length is 128 tokens/,
   );
   const cut = await embed(local, [long], { ...at(whole), rest: { truncate: true } });
-  expect(cut.usage).toEqual({ inputTokens: 128 });
+  expect(cut.usage).toEqual({ inputTokens: 128, perInput: [128] });
   await expectFault(
     embed(local, ["a"], { ...at(whole), dimensions: 12 }),
     "dimensions_unsupported",

@@ -88,7 +88,8 @@ test("calls that arrive together each get their own vectors, in their own order"
     });
   });
   const counted = apart.reduce((sum, { usage }) => sum + (usage?.inputTokens ?? 0), 0);
-  expect(together.usage).toEqual({ inputTokens: counted });
+  const perInput = apart.flatMap(({ usage }) => usage?.perInput ?? []);
+  expect(together.usage).toEqual({ inputTokens: counted, perInput });
 });
 
 test("an idle model is stopped, and started again by the next call", async () => {

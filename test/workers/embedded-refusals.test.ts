@@ -21,10 +21,13 @@ test("a long text is refused in OpenAI's words unless the caller allows truncati
     "context_length_exceeded",
     /^This model's maximum context length is 256 tokens, however you requested 257 tokens \(257 in your prompt; 0 for the completion\)\. Please reduce your prompt; or send "truncate": true/,
   );
-  expect((await embed(minilm, [words(254)])).usage).toEqual({ inputTokens: 256 });
+  expect((await embed(minilm, [words(254)])).usage).toEqual({
+    inputTokens: 256,
+    perInput: [256],
+  });
   for (const rest of [{ truncate: true }, { truncation: true }]) {
     const { vectors, usage } = await embed(minilm, [words(400), words(254)], { rest });
-    expect(usage).toEqual({ inputTokens: 512 });
+    expect(usage).toEqual({ inputTokens: 512, perInput: [256, 256] });
     expect(cosine(vectors[0]!, vectors[1]!)).toBeCloseTo(1, 5);
   }
 });

@@ -15,7 +15,7 @@ import type {
 import { placedIn } from "../../upstream/rejected-input.ts";
 import { countedTokens } from "../embedding-usage.ts";
 import { unitOf } from "../one-unit.ts";
-import { shareUsage } from "../share-usage.ts";
+import { tokensOfInputs } from "../share-input-tokens.ts";
 import { type Flight, type Flights, untilLanded } from "../single-flight.ts";
 import { areOfOneLength } from "../vector-formats.ts";
 import { inBase64 } from "../write-vectors.ts";
@@ -79,13 +79,13 @@ export const remember =
       answers: Answers | undefined,
     ): void => {
       if (vectors.length !== keys.length) throw unusable("it has not one vector for each input");
-      const tokens = usage?.inputTokens;
-      // Of one input, all is its own share.
-      const shares = keys.length === 1 ? [tokens] : sharesOf(tokens, query.input);
+      // The count of a request with one input is that input's count.
+      const shares =
+        keys.length === 1 || !usage ? [usage?.inputTokens] : tokensOfInputs(usage, query.input);
       for (let at = 0; at < keys.length; at++) {
         const key = keys[at] as string;
         // Those who wait share the vector as it came: nobody writes into a reply.
-        const known = { vector: vectors[at] as Vector, tokens: shares?.[at] };
+        const known = { vector: vectors[at] as Vector, tokens: shares[at] };
         if (!memory.learn(key, known)) throw unusable("a vector is not base64 of float32 numbers");
         flight.found(key, known);
         answers?.set(key, known);
@@ -248,17 +248,6 @@ const replyOf = (
   inputTokens: number | undefined,
 ): EmbeddingsResponse =>
   inputTokens === undefined ? { vectors } : { vectors, usage: { inputTokens } };
-
-/** Upstreams count a call, not its inputs: long ones have more of it. */
-function sharesOf(tokens: number | undefined, input: EmbeddingInput): number[] | undefined {
-  if (tokens === undefined) return undefined;
-  return shareUsage(
-    tokens,
-    input.kind === "text"
-      ? input.texts.map((text) => Buffer.byteLength(text))
-      : input.tokens.map(({ length }) => length),
-  );
-}
 
 const unusable = (why: string): GatewayError =>
   new GatewayError("upstream_invalid", `The upstream's answer is not usable: ${why}.`);

@@ -13,8 +13,8 @@ export interface EmbedPart {
   readonly places: readonly number[];
   /** One vector after the other. Small parts, because a large message would hold up the gateway's event loop. */
   readonly vectors: Float32Array;
-  /** Of these texts: what the model read, [CLS] and [SEP] included, padding not, and no more than its limit. */
-  readonly tokens: number;
+  /** Of each of these texts: what the model read, [CLS] and [SEP] included, padding not, and no more than its limit. */
+  readonly tokens: readonly number[];
 }
 
 export interface EmbedSpec {

@@ -67,7 +67,7 @@ export function createEmbedder(
       const { texts } = input;
       if (texts.length === 0) return { vectors: [], usage: { inputTokens: 0 } };
       const vectors: Float32Array[] = new Array(texts.length);
-      let inputTokens = 0;
+      const perInput: number[] = new Array(texts.length);
       // One character more than is read tells the other side that there was more.
       const read = texts.map((text) => text.slice(0, maxCharacters + 1));
       await link.ask({
@@ -82,11 +82,12 @@ export function createEmbedder(
           const width = part.vectors.length / part.places.length;
           part.places.forEach((place, i) => {
             vectors[place] = part.vectors.subarray(i * width, (i + 1) * width);
+            perInput[place] = part.tokens[i] ?? 0;
           });
-          inputTokens += part.tokens;
         },
       });
-      return { vectors, usage: { inputTokens } };
+      const inputTokens = perInput.reduce((sum, tokens) => sum + tokens, 0);
+      return { vectors, usage: { inputTokens, perInput } };
     },
   };
 }

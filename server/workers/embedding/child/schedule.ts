@@ -119,7 +119,7 @@ export class Schedule {
       });
       const inputs = rows.map((row) => batch[row]!);
       job.left -= inputs.length;
-      const tokens = inputs.reduce((sum, { ids }) => sum + ids.length, 0);
+      const tokens = inputs.map(({ ids }) => ids.length);
       const places = inputs.map(({ place }) => place);
       this.#voice.part(job.id, { places, vectors: packed, tokens }, job.left === 0);
       if (job.left === 0) this.#jobs.delete(job.id);

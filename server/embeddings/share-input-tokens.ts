@@ -1,0 +1,46 @@
+/** An upstream's token count of a whole request, divided among its inputs: the cache and batches need the count of each. */
+
+import type { EmbeddingInput, EmbeddingsResponse } from "../upstream/contract.ts";
+import { shareUsage } from "./share-usage.ts";
+
+/** Exact where the model reports them for each input; otherwise in proportion to an estimate. They add up to the usage. */
+export function tokensOfInputs(
+  usage: NonNullable<EmbeddingsResponse["usage"]>,
+  input: EmbeddingInput,
+): readonly number[] {
+  if (usage.perInput) return usage.perInput;
+  return shareTokens(
+    usage.inputTokens,
+    input.kind === "text" ? input.texts.map(quarterTokens) : input.tokens.map((one) => one.length),
+  );
+}
+
+/** By weight, and at least 1 for every weight above 0, where `total` is enough for that. */
+export function shareTokens(total: number, weights: readonly number[]): number[] {
+  const shares = shareUsage(total, weights);
+  const least = weights.map((weight) => Math.min(weight, 1));
+  const raised = shares.map((share, at) => Math.max(share, least[at]!));
+  const excess = sumOf(raised) - total;
+  const spare = raised.map((share, at) => share - least[at]!);
+  if (excess === 0 || excess > sumOf(spare)) return shares;
+  const taken = shareUsage(excess, spare);
+  return raised.map((share, at) => share - taken[at]!);
+}
+
+const sumOf = (numbers: readonly number[]): number => numbers.reduce((sum, one) => sum + one, 0);
+
+/** The most characters of a text that are classified. The rest counts as these do. */
+const maxClassified = 4_096;
+
+/** Estimated tokens, in quarters: about 4 characters of ASCII make a token, 2 of other alphabets, 1 of CJK. */
+export function quarterTokens(text: string): number {
+  const { length } = text;
+  if (Buffer.byteLength(text) === length) return length;
+  const classified = Math.min(length, maxClassified);
+  let quarters = 0;
+  for (let at = 0; at < classified; at++) {
+    const unit = text.charCodeAt(at);
+    quarters += unit < 0x80 ? 1 : unit < 0x800 ? 2 : 4;
+  }
+  return Math.round((quarters * length) / classified);
+}
