@@ -9,7 +9,7 @@ import { lengthOf } from "../server/embeddings/vector-formats.ts";
 import { GatewayError } from "../server/lib/gateway-error.ts";
 import type { EmbeddingsQuery, Upstream } from "../server/upstream/contract.ts";
 import { type Probe, probe } from "../server/upstream/probe.ts";
-import { createSend, isProxied } from "../server/upstream/transport/send.ts";
+import { createSend, needsFetch } from "../server/upstream/transport/send.ts";
 import { unknownSettings } from "../server/wiring/unknown-settings.ts";
 import { createLocal } from "../server/workers/embedding/local.ts";
 import { inspectModelDirectory } from "../server/workers/embedding/model-directory.ts";
@@ -80,7 +80,7 @@ async function probeAll(snapshot: Snapshot): Promise<boolean> {
   const { send, close } = createSend({
     maxAnswerBytes: 16 * 1024 * 1024,
     clock: () => performance.now(),
-    proxied: isProxied(process.env),
+    byFetch: needsFetch(process.env),
   });
   const outcomes = await Promise.all(
     [...snapshot.upstreams.values()].map((upstream) =>

@@ -18,7 +18,7 @@ import { adapters } from "./upstream/adapters/index.ts";
 import { createUpstreamClient } from "./upstream/client.ts";
 import type { EmbeddedModel, Target } from "./upstream/contract.ts";
 import { answers, probe } from "./upstream/probe.ts";
-import { createSend, isProxied } from "./upstream/transport/send.ts";
+import { createSend, needsFetch } from "./upstream/transport/send.ts";
 import { createSpendingPath, takeUpHeld } from "./wiring/budgets.ts";
 import { createEmbeddingPath } from "./wiring/embeddings.ts";
 import { createEventPath, type EventPath } from "./wiring/events.ts";
@@ -84,7 +84,7 @@ export function build({ settings, snapshot, engines, log, ...hurry }: BuildOptio
   const sender = createSend({
     maxAnswerBytes: settings.VEXEL_MAX_ANSWER_BYTES,
     clock,
-    proxied: isProxied(process.env),
+    byFetch: needsFetch(process.env),
     onUnsolicited: ({ place, inDoubt }) => {
       log.error("upstream-unsolicited", { place, cacheCleared: inDoubt });
       // Which of the cached vectors came in the wrong response, nobody can tell.

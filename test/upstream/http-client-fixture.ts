@@ -1,5 +1,6 @@
 /** Servers that say exactly what a test wants, byte for byte, and know their connections. */
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
+import { createServer as createTlsServer } from "node:tls";
 import { Cancel, type Signal } from "../../server/lib/signal.ts";
 import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
 import { HttpClient } from "../../server/upstream/transport/http-client.ts";
@@ -31,17 +32,19 @@ export interface RawOptions {
   /** Told of the head before the body is there. */
   readonly onHead?: (asked: Omit<Asked, "body">) => void;
   readonly onConnection?: (socket: Socket) => void;
+  /** Over TLS, with this certificate. */
+  readonly tls?: { readonly key: string; readonly cert: string };
 }
 
 /** `answer` is called with each request when it has come whole. */
 export function rawServer(
   answer: (asked: Asked) => void,
-  { host = "127.0.0.1", onHead, onConnection }: RawOptions = {},
+  { host = "127.0.0.1", onHead, onConnection, tls }: RawOptions = {},
 ): RawServer {
   const asked: Asked[] = [];
   const sockets = new Set<Socket>();
   let opened = 0;
-  const server: Server = createServer({ allowHalfOpen: true }, (socket) => {
+  const serve = (socket: Socket): void => {
     const connection = ++opened;
     let turn = 0;
     let pieces: Buffer[] = [];
@@ -63,7 +66,7 @@ export function rawServer(
         head = bytes.toString("latin1", 0, end);
         turn++;
         onHead?.({ socket, connection, turn, head });
-        missing = Number(/\r\ncontent-length: (\d+)/.exec(head)?.[1] ?? 0);
+        missing = Number(/\r\ncontent-length: (\d+)/i.exec(head)?.[1] ?? 0);
         pieces = [bytes.subarray(end + 4)];
         missing -= pieces[0]!.length;
       } else missing -= piece.length;
@@ -73,12 +76,15 @@ export function rawServer(
       asked.push(one);
       answer(one);
     });
-  });
+  };
+  const server: Server = tls
+    ? createTlsServer(tls, serve)
+    : createServer({ allowHalfOpen: true }, serve);
   // Bun binds at once, so the port is known without waiting.
   server.listen(0, host);
   const { port } = server.address() as AddressInfo;
   return {
-    url: `http://${host.includes(":") ? `[${host}]` : host}:${port}/v1`,
+    url: `${tls ? "https" : "http"}://${host.includes(":") ? `[${host}]` : host}:${port}/v1`,
     asked,
     get opened() {
       return opened;
@@ -138,7 +144,11 @@ export function testClient(
 
 /** The same client, with its failures as the gateway understands them. */
 export function testSender(maxAnswerBytes = 1_000_000): Sender & Disposable {
-  const sender = createSend({ maxAnswerBytes, clock: () => performance.now(), proxied: false });
+  const sender = createSend({
+    maxAnswerBytes,
+    clock: () => performance.now(),
+    byFetch: { http: false, https: false },
+  });
   return { ...sender, [Symbol.dispose]: () => sender.close() };
 }
 

@@ -163,7 +163,7 @@ describe("connections that nobody needs", () => {
     const script = `
       import { createSend } from "./server/upstream/transport/send.ts";
       import { Cancel } from "./server/lib/signal.ts";
-      const sender = createSend({ maxAnswerBytes: 1000, clock: () => performance.now(), proxied: false });
+      const sender = createSend({ maxAnswerBytes: 1000, clock: () => performance.now(), byFetch: { http: false, https: false } });
       const call = () => sender.send({ url: "${server.url}", headers: {}, body: "hello" }, new Cancel());
       const replies = await Promise.all([call(), call()]);
       console.log(await replies[1].text());

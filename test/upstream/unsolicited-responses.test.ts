@@ -18,7 +18,7 @@ function testWay(streams: boolean) {
   const sender = createSend({
     maxAnswerBytes: 1_000_000,
     clock: () => performance.now(),
-    proxied: false,
+    byFetch: { http: false, https: false },
     onUnsolicited: (one) => told.push(one),
   });
   const ask = async (url: string, body: string): Promise<string> => {

@@ -1,11 +1,20 @@
-/** One connection to an upstream: one call at a time, its answer taken whole. */
+/** One connection to an upstream, plain or over TLS: one request at a time, its response taken whole. */
+import { isIP } from "node:net";
 import { codeOf } from "../../lib/error-code.ts";
+import { unheard } from "../../lib/ignore-rejection.ts";
 import { Answer, NotHttp } from "./parse-response.ts";
 import { isResponse, waitingBytes } from "./waiting-bytes.ts";
 
 export interface Address {
   readonly hostname: string;
   readonly port: number;
+  /** Encrypted with TLS; the certificate must be valid for `hostname`. Absent: plain. */
+  readonly tls?: TlsTrust;
+}
+
+export interface TlsTrust {
+  /** Certificate authorities to trust instead of the runtime's and those of NODE_EXTRA_CA_CERTS. */
+  readonly ca?: string;
 }
 
 /** Who waits for an answer. Told once, in one of the two ways. */
@@ -43,8 +52,16 @@ type Socket = Bun.Socket<Connection>;
 /** More characters than a socket's buffer takes at once. */
 const longRequest = 256 * 1024;
 
+/** How long a TLS handshake may take; a request's own deadline is usually shorter. */
+const handshakeMs = 30_000;
+/** How long a connection that left the pool stays open, so that the event loop decrypts the bytes that wait on it. */
+const decryptMs = 1000;
+
 export class Connection {
   closed = false;
+  readonly #secure: boolean;
+  /** Settled by the TLS handshake. */
+  readonly #handshake = Promise.withResolvers<void>();
   /** When it was last put aside, in milliseconds. */
   idleSince = 0;
   #socket: Socket | undefined;
@@ -58,35 +75,60 @@ export class Connection {
   #isEarly = false;
   readonly #onUnsolicited: (answered: number) => void;
 
-  constructor(onUnsolicited: (answered: number) => void) {
+  constructor(secure: boolean, onUnsolicited: (answered: number) => void) {
+    this.#secure = secure;
+    // Nothing waits for the handshake of a connection that could not be opened.
+    unheard(this.#handshake.promise);
     this.#onUnsolicited = onUnsolicited;
   }
 
   /** `onUnsolicited`: told once, when bytes come that no request asked for, with how many requests were answered before. */
   static async open(
-    { hostname, port }: Address,
+    { hostname, port, tls }: Address,
     onUnsolicited: (answered: number) => void,
   ): Promise<Connection> {
-    const connection = new Connection(onUnsolicited);
+    const connection = new Connection(tls !== undefined, onUnsolicited);
     try {
       connection.#socket = await Bun.connect<Connection>({
         hostname,
         port,
         data: connection,
-        socket: handlers,
+        socket: tls ? secureHandlers : handlers,
+        ...(tls && { tls: tlsOptions(hostname, tls) }),
       });
       connection.#socket.setNoDelay(true);
+      if (tls) await connection.#handshaken();
       return connection;
     } catch (cause) {
+      connection.close();
       throw new NotConnected(cause);
     }
   }
 
-  /** Whether it can carry another request: it is open, and nothing has come that nobody has read. */
+  handshaken(error?: unknown): void {
+    if (error === undefined) this.#handshake.resolve();
+    else this.#handshake.reject(error);
+  }
+
+  async #handshaken(): Promise<void> {
+    const timer = setTimeout(() => this.handshaken({ code: "ETIMEDOUT" }), handshakeMs);
+    try {
+      await this.#handshake.promise;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** Whether it can carry another request: it is open, and no bytes wait on it. */
   isReady(): boolean {
     if (this.closed) return false;
     const waiting = waitingBytes(this.#socket as Socket);
     if (waiting === "none") return true;
+    if (this.#secure) {
+      // Only the event loop can decrypt the bytes: `take` then finds out whether they are a response.
+      setTimeout(() => this.close(), decryptMs).unref();
+      return false;
+    }
     this.close();
     if (waiting === "unsolicited") this.#onUnsolicited(this.#answered);
     return false;
@@ -148,6 +190,7 @@ export class Connection {
   ended(cause?: unknown): void {
     const asker = this.#asker;
     const answer = this.#answer;
+    if (this.#secure) this.handshaken(cause ?? { code: "ECONNRESET" });
     if (asker && answer) {
       answer.close();
       if (answer.done && cause === undefined) this.#finish(asker, answer);
@@ -195,3 +238,18 @@ const handlers: Bun.SocketHandler<Connection> = {
   close: ({ data }, error) => data.ended(error),
   error: ({ data }, error) => data.ended(error),
 };
+
+const secureHandlers: Bun.SocketHandler<Connection> = {
+  ...handlers,
+  handshake: ({ data, authorized }, completed, error) =>
+    data.handshaken(completed && authorized ? undefined : (error ?? { code: "ECONNRESET" })),
+};
+
+const tlsOptions = (hostname: string, { ca }: TlsTrust): Bun.TLSOptions => ({
+  rejectUnauthorized: true,
+  // The length of the name, then the name, as on the wire.
+  ALPNProtocols: "\x08http/1.1",
+  // RFC 6066: SNI holds names only. Without one, the certificate is verified against the address.
+  ...(isIP(hostname) === 0 && { serverName: hostname }),
+  ...(ca !== undefined && { ca }),
+});

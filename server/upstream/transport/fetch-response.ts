@@ -1,4 +1,4 @@
-/** Any call and any answer: encrypted, compressed, streamed, or all of it. The only caller of `fetch`. */
+/** Any request and any response: through a proxy, encrypted, compressed, streamed. The only caller of `fetch`. */
 import { asAbortSignal, type Signal } from "../../lib/signal.ts";
 import type { UpstreamRequest, UpstreamResponse } from "../adapter.ts";
 import { BoundedReply } from "./bounded-response.ts";
@@ -21,6 +21,9 @@ export async function fetchReply(
       signal: asAbortSignal(signal),
       // A redirect would carry the upstream's key to another place.
       redirect: "manual",
+      // Bun's pool hands out a connection without looking for bytes that wait on it: an upstream that sends one response
+      // too many would make the next request get another client's image. So each request has its own connection.
+      keepalive: false,
       // Bun gives up after five silent minutes; the deadline of the journey decides here.
       timeout: false,
     });

@@ -2,6 +2,7 @@
 import type { Signal } from "../../lib/signal.ts";
 import type { UpstreamRequest, UpstreamResponse } from "../adapter.ts";
 import { PlainReply } from "./buffered-response.ts";
+import type { TlsTrust } from "./connection.ts";
 import { KeptSockets } from "./connection-reuse.ts";
 import { fetchReply } from "./fetch-response.ts";
 import { HttpClient } from "./http-client.ts";
@@ -12,13 +13,19 @@ import { unreachable } from "./transport-error.ts";
 
 export type Send = (request: UpstreamRequest, signal: Signal) => Promise<UpstreamResponse>;
 
+export interface ByFetch {
+  readonly http: boolean;
+  readonly https: boolean;
+}
+
 export interface SendOptions {
   /** The largest answer that is taken, after decompression. */
   readonly maxAnswerBytes: number;
   /** Milliseconds, monotonic. */
   readonly clock: () => number;
-  /** Calls leave through a proxy, which only `fetch` knows. */
-  readonly proxied: boolean;
+  /** Which requests only `fetch` can send. */
+  readonly byFetch: ByFetch;
+  readonly tls?: TlsTrust;
   /** Told of an upstream that sent a response which no request asked for. */
   readonly onUnsolicited?: (told: Unsolicited) => void;
 }
@@ -30,14 +37,16 @@ export interface Sender {
 }
 
 export function createSend(options: SendOptions): Sender {
-  const { maxAnswerBytes, clock, proxied, onUnsolicited } = options;
+  const { maxAnswerBytes, clock, byFetch, tls, onUnsolicited } = options;
   const trust = new KeepAliveTrust({ clock, ...(onUnsolicited && { onUnsolicited }) });
-  const client = new HttpClient({ maxAnswerBytes, clock, trust });
+  const client = new HttpClient({ maxAnswerBytes, clock, trust, ...(tls && { tls }) });
   const kept = new KeptSockets(trust);
 
   const take = (answer: Answer): UpstreamResponse => new PlainReply(answer, maxAnswerBytes);
   const send: Send = (request, signal) => {
-    if (proxied) return fetchReply(request, signal, maxAnswerBytes);
+    if (request.url.startsWith("https://") ? byFetch.https : byFetch.http) {
+      return fetchReply(request, signal, maxAnswerBytes);
+    }
     if (HttpClient.carries(request)) {
       return client.ask(request, signal, take, (error) =>
         unreachable(error, signal, maxAnswerBytes),
@@ -56,6 +65,8 @@ export function createSend(options: SendOptions): Sender {
   };
 }
 
-/** The variables that make `fetch` use a proxy for plain HTTP. */
-export const isProxied = (env: Readonly<Record<string, string | undefined>>): boolean =>
-  Boolean(env.HTTP_PROXY || env.http_proxy);
+/** `fetch` alone knows the proxies of the environment, and how to leave certificates unverified where that is asked for. */
+export const needsFetch = (env: Readonly<Record<string, string | undefined>>): ByFetch => ({
+  http: Boolean(env.HTTP_PROXY || env.http_proxy),
+  https: Boolean(env.HTTPS_PROXY || env.https_proxy) || env.NODE_TLS_REJECT_UNAUTHORIZED === "0",
+});

@@ -1,0 +1,167 @@
+/**
+ * A response that no request asked for goes to no other client, whichever way a request takes: plain or over TLS, with a
+ * body in memory or uploaded from disk, with a response that is taken whole or as it comes.
+ */
+import { afterAll, describe, expect, test } from "bun:test";
+import { Cancel } from "../../server/lib/signal.ts";
+import type { StreamedBody, UpstreamRequest } from "../../server/upstream/adapter.ts";
+import type { Unsolicited } from "../../server/upstream/transport/keep-alive-trust.ts";
+import { createSend, needsFetch } from "../../server/upstream/transport/send.ts";
+import { until } from "../faults/faults-fixture.ts";
+import { temporaryFolder } from "../harness.ts";
+import { selfSigned } from "./certificate-fixture.ts";
+import { type Asked, echo, failure, ok, rawServer } from "./http-client-fixture.ts";
+
+const folder = temporaryFolder();
+afterAll(() => folder[Symbol.dispose]());
+const certificate = selfSigned(folder.path, "IP:127.0.0.1");
+
+function testSend(ca = certificate.cert) {
+  const reported: Unsolicited[] = [];
+  const sender = createSend({
+    maxAnswerBytes: 100_000_000,
+    clock: () => performance.now(),
+    byFetch: { http: false, https: false },
+    tls: { ca },
+    onUnsolicited: (one) => reported.push(one),
+  });
+  const ask = async (request: Omit<UpstreamRequest, "headers">): Promise<string> => {
+    const response = await sender.send({ headers: {}, ...request }, new Cancel());
+    return response.text();
+  };
+  return { ask, reported, [Symbol.dispose]: () => sender.close() };
+}
+
+const uploaded = (text: string): StreamedBody => ({
+  length: text.length,
+  async *open() {
+    yield Buffer.from(text);
+  },
+});
+
+/** What a request looks like for embeddings, for a generation, and for an edit. */
+const shapes: Readonly<Record<string, (body: string) => Omit<UpstreamRequest, "headers" | "url">>> =
+  {
+    "taken whole": (body) => ({ body }),
+    "taken as it comes": (body) => ({ body, streams: true, once: true }),
+    "to an upload": (body) => ({ body: uploaded(body), streams: true, once: true }),
+  };
+
+/** A response too many behind each response, in the same write or in one of its own a moment later. */
+const extras: Readonly<Record<string, (asked: Asked) => void>> = {
+  "in the same write": ({ socket, body }) => socket.write(ok(String(body)) + ok(String(body))),
+  "in the next write": ({ socket, body }) => {
+    socket.write(ok(String(body)));
+    socket.write(ok(String(body)));
+  },
+  "a millisecond later": ({ socket, body }) => {
+    socket.write(ok(String(body)));
+    setTimeout(() => socket.write(ok(String(body))), 1);
+  },
+};
+
+/** Bun's `fetch` takes no certificate authority of ours here: its requests over TLS are tested in a process of their own. */
+const ways = [
+  ["http", "taken whole"],
+  ["http", "taken as it comes"],
+  ["http", "to an upload"],
+  ["https", "taken whole"],
+] as const;
+
+describe("a second response to one request is not the response to another", () => {
+  for (const [scheme, shape] of ways) {
+    for (const [when, answer] of Object.entries(extras)) {
+      test(`${scheme}, ${shape}, ${when}`, async () => {
+        using server = rawServer(answer, scheme === "https" ? { tls: certificate } : {});
+        using way = testSend();
+        const asking = Array.from({ length: 4 }, async (_, client) => {
+          for (let at = 0; at < 15; at++) {
+            const body = `${client}-${at}`;
+            const request = { url: server.url, ...shapes[shape]?.(body) };
+            // A failure is no wrong response; images are not asked for again.
+            const response = await way.ask(request).catch(() => body);
+            expect(response).toBe(body);
+            await Bun.sleep(Math.random() * 3);
+          }
+        });
+        await Promise.all(asking);
+      });
+    }
+  }
+});
+
+test("every request that fetch sends over TLS has a connection of its own", async () => {
+  using server = rawServer(echo, { tls: certificate });
+  const script = `
+    import { Cancel } from "./server/lib/signal.ts";
+    import { createSend } from "./server/upstream/transport/send.ts";
+    const sender = createSend({
+      maxAnswerBytes: 1000,
+      clock: () => performance.now(),
+      byFetch: { http: true, https: true },
+    });
+    const url = ${JSON.stringify(server.url)};
+    for (const streams of [false, true, true]) {
+      const response = await sender.send({ url, headers: {}, body: "x", streams }, new Cancel());
+      if ((await response.text()) !== "x") throw new Error("another response");
+    }`;
+  const child = Bun.spawn([process.execPath, "-e", script], {
+    env: { ...process.env, NODE_EXTRA_CA_CERTS: `${folder.path}/cert.pem` },
+    stderr: "pipe",
+  });
+  expect([await child.exited, await new Response(child.stderr).text()]).toEqual([0, ""]);
+  expect(server.asked.map(({ connection }) => connection)).toEqual([1, 2, 3]);
+});
+
+describe("a connection over TLS", () => {
+  test("carries the requests that follow one another, whatever their length", async () => {
+    using server = rawServer(echo, { tls: certificate });
+    using way = testSend();
+    for (const length of [1, 100_000, 300_000, 10_000_000]) {
+      const body = "abcdefg".repeat(length / 7 + 1);
+      expect((await way.ask({ url: server.url, body })) === body).toBe(true);
+    }
+    expect(server.opened).toBe(1);
+  });
+
+  test("on which an unsolicited response waits is dropped, and its upstream is reported", async () => {
+    using server = rawServer(echo, { tls: certificate });
+    using way = testSend();
+    expect(await way.ask({ url: server.url, body: "a" })).toBe("a");
+    server.asked[0]?.socket.write(ok("stray"));
+    for (const body of ["b", "c"]) expect(await way.ask({ url: server.url, body })).toBe(body);
+    await until(() => way.reported.length === 1);
+    expect(server.asked[1]?.connection).toBe(2);
+  });
+
+  test("is not used for a request if the certificate is for another host or signed by a stranger", async () => {
+    using elsewhere = temporaryFolder();
+    const other = selfSigned(elsewhere.path, "DNS:elsewhere.example");
+    for (const [tls, ca] of [
+      [other, other.cert],
+      [certificate, other.cert],
+    ] as const) {
+      using server = rawServer(echo, { tls });
+      using way = testSend(ca);
+      const error = await failure(way.ask({ url: server.url, body: "secret" }));
+      expect(error).toMatchObject({ fault: "upstream_unreachable", details: { unsent: true } });
+      expect(server.asked).toEqual([]);
+      await until(() => server.open === 0);
+    }
+  });
+
+  test("is closed when its handshake fails because the server hangs up", async () => {
+    using server = rawServer(echo, { onConnection: (socket) => socket.destroy() });
+    using way = testSend();
+    const url = server.url.replace("http:", "https:");
+    const error = await failure(way.ask({ url, body: "a" }));
+    expect(error).toMatchObject({ fault: "upstream_unreachable", details: { unsent: true } });
+  });
+});
+
+test("a proxy or unverified certificates leave requests to fetch, each scheme for itself", () => {
+  expect(needsFetch({})).toEqual({ http: false, https: false });
+  expect(needsFetch({ HTTP_PROXY: "http://p" })).toEqual({ http: true, https: false });
+  expect(needsFetch({ https_proxy: "http://p" })).toEqual({ http: false, https: true });
+  expect(needsFetch({ NODE_TLS_REJECT_UNAUTHORIZED: "0" })).toEqual({ http: false, https: true });
+});
