@@ -58,10 +58,12 @@ describe("a question arrives whole", () => {
     expect(server.asked[0]!.head.split("\r\n").sort()).toEqual([
       "POST /v1/embeddings?a=b HTTP/1.1",
       "accept-encoding: identity",
+      "accept: */*",
       "authorization: Bearer k",
       `content-length: ${Buffer.byteLength(body)}`,
       "content-type: application/json",
       `host: ${new URL(server.url).host}`,
+      "user-agent: vexel",
     ]);
   });
 
