@@ -32,6 +32,8 @@ const largestShare = 1 / 20;
 /** Uploads stop at the reserve by themselves, so the free space is low a little above it. The gap keeps it from flapping. */
 const lowTimes = 1.25;
 const enoughTimes = 1.5;
+/** After one report that the free space is low, further ones wait this long. */
+const reportEveryMs = 60_000;
 /** How long a measurement holds, less what the gateway itself has written since. */
 const validMs = 1000;
 
@@ -41,6 +43,8 @@ export class DiskReserve {
   #reserve = 0;
   #isLow = false;
   #measuredAt = Number.NEGATIVE_INFINITY;
+  #reportedAt = Number.NEGATIVE_INFINITY;
+  #isSilent = false;
 
   constructor(options: DiskReserveOptions) {
     this.#options = options;
@@ -63,18 +67,28 @@ export class DiskReserve {
   }
 
   #measure(): void {
-    const { reserveBytes, measure, report, clock } = this.#options;
+    const { reserveBytes, measure, clock } = this.#options;
     try {
       const { freeBytes, totalBytes } = measure();
       this.#free = freeBytes;
       this.#reserve = Math.min(reserveBytes, totalBytes * largestShare);
       const isLow = freeBytes < this.#reserve * (this.#isLow ? enoughTimes : lowTimes);
-      if (isLow !== this.#isLow) report(isLow, freeBytes);
+      if (isLow !== this.#isLow) this.#report(isLow, freeBytes);
       this.#isLow = isLow;
     } catch {
       // The folder is gone, or the system does not tell. The write itself reports what is wrong.
       this.#free = Number.POSITIVE_INFINITY;
     }
     this.#measuredAt = clock();
+  }
+
+  /** Large responses that come and go can cross the mark many times a second; one report of it is enough. */
+  #report(isLow: boolean, freeBytes: number): void {
+    const { report, clock } = this.#options;
+    if (isLow) {
+      this.#isSilent = clock() - this.#reportedAt < reportEveryMs;
+      if (!this.#isSilent) this.#reportedAt = clock();
+    }
+    if (!this.#isSilent) report(isLow, freeBytes);
   }
 }

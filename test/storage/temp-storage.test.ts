@@ -164,6 +164,17 @@ describe("the disk reserve", () => {
     expect(state.told).toEqual([true, false]);
   });
 
+  test("reports once a minute that it is reached, however often responses cross the mark", () => {
+    const { disk, state } = diskOf(100_000, 1000);
+    for (let at = 0; at < 100; at++) {
+      state.now += 2000;
+      state.freeBytes = at % 2 === 0 ? 1100 : 50_000;
+      disk.hasRoom(1, "response");
+    }
+    // 200 s: at the start, and after each further minute.
+    expect(state.told.filter((isLow) => isLow)).toHaveLength(4);
+  });
+
   test("is at most a twentieth of a small disk", () => {
     const { disk } = diskOf(2000, 1_000_000);
     expect(disk.hasRoom(1900, "upload")).toBeTrue();
