@@ -8,12 +8,7 @@ import { invalidType, nameOf, outOfRange, unsupportedValue } from "../http/valid
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { EmbeddingInput, EmbeddingsQuery, ExtraFields } from "../upstream/contract.ts";
 import { parseTaskType, type TaskType, taskTypeFields } from "../upstream/task-type.ts";
-
-/**
- * Characters of one text. It is beyond the context of every embedding model (128,000 tokens today), and keeps the copies
- * that a request is made of within a few times its size.
- */
-const maxTextLength = 4 * 1024 * 1024;
+import { maxTextLength } from "./max-text-length.ts";
 
 const token = z.int().min(0);
 const text = z.string().min(1).max(maxTextLength);

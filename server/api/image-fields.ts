@@ -1,6 +1,7 @@
 /** The options that both image routes share, and how a parsed body becomes a query. */
 import { z } from "zod";
 import type { GenerationQuery, ImageOptions } from "../upstream/contract.ts";
+import { maxTextLength } from "./max-text-length.ts";
 
 /**
  * Values that depend on the model (sizes, qualities, formats) are strings here: the model decides.
@@ -42,7 +43,7 @@ const modelId = z
 
 export const sharedFields = {
   model: modelId.optional(),
-  prompt: z.string().min(1).describe("What to draw."),
+  prompt: z.string().min(1).max(maxTextLength).describe("What to draw."),
   stream: z.boolean().optional().describe("Answer as server-sent events."),
   ...options,
 } as const;

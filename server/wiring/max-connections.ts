@@ -14,9 +14,10 @@ export function maxConnections(
   limit = descriptorLimit(),
 ): number {
   if (VEXEL_MAX_CONNECTIONS > 0) return VEXEL_MAX_CONNECTIONS;
+  const left = limit - Math.min(ownDescriptors, limit / 4);
   // Every request in flight may have an upstream connection.
-  const reserve = Math.min(limit / 2, ownDescriptors + VEXEL_MAX_CONCURRENT);
-  return Math.min(mostByDefault, Math.floor(limit - reserve));
+  const upstreamConnections = Math.min(left / 2, VEXEL_MAX_CONCURRENT);
+  return Math.min(mostByDefault, Math.floor(left - upstreamConnections));
 }
 
 /** The soft limit of open files. Linux tells it in /proc; elsewhere the report of the process does. */

@@ -119,17 +119,24 @@ const member = (given: { isIdle?: boolean; since?: number; end?: () => void }) =
 
 describe("the maximum", () => {
   test.each([
-    [1024, 512],
+    [1024, 384],
     [20_000, 10_000],
-    [8_192, 8_192 - 4096],
+    [8_192, 3968],
     [1_048_576, 10_000],
-    [64, 32],
+    [64, 24],
   ])("of a process with %i descriptors is %i by default", (limit, expected) => {
     expect(maxConnections(readSettings({}), limit)).toBe(expected);
   });
 
   test("leaves a descriptor for every upstream connection where that is possible", () => {
     expect(maxConnections(readSettings({ VEXEL_MAX_CONCURRENT: "100" }), 2000)).toBe(2000 - 356);
+  });
+
+  test("leaves the gateway's own descriptors even if each connection has one upstream connection", () => {
+    for (const limit of [256, 300, 1024, 4096, 8192]) {
+      const left = limit - 2 * maxConnections(readSettings({}), limit);
+      expect(left).toBeGreaterThanOrEqual(Math.min(256, limit / 4));
+    }
   });
 
   test("is the setting where there is one", () => {

@@ -8,6 +8,7 @@ import {
   embedder,
   expectFault,
   jsonHeaders,
+  painter,
   type RawAnswer,
   RawConnection,
   startEdge,
@@ -154,4 +155,14 @@ test("a long list takes about as much CPU time as parsing its bytes", async () =
     // list needs a hundred times as long as parsing.
     expect(serving, `parsing alone took ${parsing.toFixed(0)} ms`).toBeLessThan(15 * parsing + 300);
   }
+});
+
+describe("a prompt that is longer than any model takes", () => {
+  test("is refused with its parameter and the limit, before the image request is planned", async () => {
+    const prompt = "a".repeat(4 * 1024 * 1024 + 1);
+    const response = await gateway.post("/v1/images/generations", { model: painter, prompt });
+    const { error } = (await response.json()) as { error: Record<string, string> };
+    expect([response.status, error.code, error.param]).toEqual([400, "invalid_value", "prompt"]);
+    expect(error.message).toContain("at most 4194304, but got 4194305");
+  });
 });

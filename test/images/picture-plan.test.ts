@@ -320,3 +320,36 @@ test("the nearest shape is nearest in proportion", () => {
   expect(nearest("3840x1080")).toBe("16:9");
   expect(nearest("100x4000")).toBe("9:16");
 });
+
+describe("the length of a prompt", () => {
+  test("is counted in characters, with a pair of surrogates as one", () => {
+    const traits = { ...bare, maxPrompt: 4 };
+    const lengthOf = (prompt: string): string | undefined => {
+      try {
+        planImage(query({}, { prompt }), traits, "adapt");
+      } catch (error) {
+        return /Your prompt length is (\d+)/.exec((error as Error).message)?.[1];
+      }
+      return undefined;
+    };
+    expect(["abcd", "😀😀😀😀", "\ud83d\ud83d\ud83d\ud83d"].map(lengthOf)).toEqual([
+      undefined,
+      undefined,
+      undefined,
+    ]);
+    expect(["abcde", "😀😀😀😀a", "\udc00\ud83d\ud83d\ud83d\ud83d"].map(lengthOf)).toEqual([
+      "5",
+      "5",
+      "5",
+    ]);
+  });
+
+  test("takes no memory per character to count", () => {
+    const traits = { ...bare, maxPrompt: 4 };
+    const prompt = "é".repeat(4_000_000);
+    const before = process.memoryUsage().rss;
+    expect(() => planImage(query({}, { prompt }), traits, "adapt")).toThrow("4000000");
+    // An array of its characters takes 100 MB and more.
+    expect(process.memoryUsage().rss - before).toBeLessThan(30_000_000);
+  });
+});

@@ -570,7 +570,7 @@ const numbers: readonly (readonly [string, string, string, string])[] = [
   [
     "docs/api.md",
     "4,194,304 characters",
-    "server/api/embeddings-body.ts",
+    "server/api/max-text-length.ts",
     "maxTextLength = 4 * 1024 * 1024",
   ],
   ["docs/api.md", "up to eight side by side", "server/embeddings/split.ts", "maxParallel = 8"],

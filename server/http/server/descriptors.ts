@@ -4,11 +4,9 @@
  * be accepted and refused.
  */
 import { closeSync, openSync } from "node:fs";
-import { codeOf } from "../../lib/error-code.ts";
+import { descriptorShortage } from "../../lib/descriptors.ts";
 
 const spareCount = 8;
-/** Of the process, and of the whole system. */
-const exhausted: ReadonlySet<string> = new Set(["EMFILE", "ENFILE"]);
 
 export class SpareDescriptors {
   #held: number[] = [];
@@ -17,13 +15,13 @@ export class SpareDescriptors {
   hold(): boolean {
     try {
       while (this.#held.length < spareCount) this.#held.push(openSync("/dev/null", "r"));
-      // One more than is held must be possible, or the next connection cannot be accepted.
-      closeSync(openSync("/dev/null", "r"));
-      return true;
-    } catch (error) {
-      this.release();
-      return !exhausted.has(codeOf(error));
+    } catch {
+      // Looked at below, before the others are released.
     }
+    // One more than is held must be possible, or the next connection cannot be accepted.
+    const isOut = descriptorShortage() !== undefined;
+    if (isOut || this.#held.length < spareCount) this.release();
+    return !isOut;
   }
 
   release(): void {

@@ -139,13 +139,24 @@ function checkTransparency({ options, postProcessing: finish, policy, dropped }:
 function checkPrompt({ prompt }: GenerationQuery, { maxPrompt }: ImageCapabilities): void {
   // Counted as people count, in characters and not in UTF-16 units.
   if (maxPrompt === undefined || prompt.length <= maxPrompt) return;
-  const length = [...prompt].length;
+  const length = codePoints(prompt);
   if (length <= maxPrompt) return;
   throw new GatewayError(
     "prompt_too_long",
     `Prompt must be length ${maxPrompt} or less. Your prompt length is ${length}. Please reduce your prompt length.`,
     { param: "prompt" },
   );
+}
+
+/** Counted without an array of characters, which would take many times the memory of the text. */
+function codePoints(text: string): number {
+  let count = 0;
+  for (let at = 0; at < text.length; at++) {
+    // A pair of surrogates is one character.
+    if ((text.codePointAt(at) as number) > 0xffff) at++;
+    count++;
+  }
+  return count;
 }
 
 /** Of who is known to know none of them, nothing is expected in silence. */

@@ -1,4 +1,5 @@
 /** What a failed exchange means: whoever gave up, a connection that was never made, or one that broke. */
+import { type DescriptorShortage, descriptorShortage } from "../../lib/descriptors.ts";
 import { codeOf } from "../../lib/error-code.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { Signal } from "../../lib/signal.ts";
@@ -33,12 +34,28 @@ export function unreachable(error: unknown, signal: Signal, max?: number): Gatew
     });
   }
   const unsent = error instanceof NotConnected || neverMade.has(code);
+  // Bun reports a socket that could not be created as ECONNREFUSED, so the code does not tell whose failure it is.
+  const shortage = unsent ? descriptorShortage() : undefined;
+  if (shortage) return outOfDescriptors(shortage, error);
   return new GatewayError("upstream_unreachable", words(error, unsent), {
     cause: error,
     logged: error instanceof NotHttp ? error.message : code || "broken off",
     ...(unsent && { unsent: true }),
   });
 }
+
+/** The gateway's own shortage: it says nothing about the upstream, and must not count against its health. */
+const outOfDescriptors = (shortage: DescriptorShortage, cause: unknown): GatewayError =>
+  new GatewayError(
+    "overloaded",
+    "The gateway has no file descriptor left for a connection to the upstream: no upstream was called. Retry in 1 s; the gateway's operator can raise 'ulimit -n' or lower VEXEL_MAX_CONNECTIONS.",
+    {
+      cause,
+      logged: `no file descriptor for an upstream connection (${shortage})`,
+      unsent: true,
+      retryAfterMs: 1000,
+    },
+  );
 
 function words(error: unknown, unsent: boolean): string {
   if (unsent) return "The upstream cannot be reached.";
