@@ -8,10 +8,10 @@ import type { Lost, Missing } from "../request/missing.ts";
 import type { Call, Send, Stage } from "../request/stage.ts";
 import { isUnsent, mayFailOver, mayHaveBeenBilled } from "../routing/retry-policy.ts";
 import type { GenerationQuery, ImageEvent, ImageResponse } from "../upstream/contract.ts";
-import { PartialRecord } from "./completed-part.ts";
 import { eventsOf, imagesIn } from "./fan-out.ts";
 import { mergeResponses } from "./merge-responses.ts";
 import { countMissing, missingFrom } from "./missing-images.ts";
+import { PartialRecord } from "./partial-record.ts";
 import { advanceSeed } from "./seeds.ts";
 
 export const fillMissing =

@@ -26,7 +26,7 @@ import type { Held } from "./image-head.ts";
 import { type Policy, planImage } from "./plan/plan.ts";
 import { type Conversion, limitImages, postProcess } from "./post-process.ts";
 import { MissingRecorder } from "./record-missing.ts";
-import { prepareSources } from "./sources/sources.ts";
+import { prepareSources } from "./sources/prepare-sources.ts";
 
 /** Whose work a job on a picture is, and where its result goes. */
 export interface ImageJob {

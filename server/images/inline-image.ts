@@ -4,7 +4,7 @@ import type { Scratch } from "../lib/request-temp.ts";
 import { sniffImage } from "../lib/sniff-image.ts";
 import { gatherPicture } from "../upstream/collect-image.ts";
 import type { FilePart } from "../upstream/contract.ts";
-import { asFile } from "../workers/image/converted-file.ts";
+import { toFilePart } from "../workers/image/file-part.ts";
 
 /** Decoded piece by piece, so that a large one goes to disk without lying in memory a second time. */
 const chunkCharacters = 64 * 1024;
@@ -29,7 +29,7 @@ export async function decodeDataUrl(
   const picture = await gatherPicture(decodeChunks(normalizeBase64(url.slice(comma + 1))), scratch);
   const start = picture.kind === "bytes" ? picture.bytes : picture.aside.start;
   const type = sniffImage(start) ?? "application/octet-stream";
-  return asFile(picture, { field, filename: "" }, type);
+  return toFilePart(picture, { field, filename: "" }, type);
 }
 
 /** Some write base64 in lines, or escape its signs as in other URLs. */

@@ -1,7 +1,7 @@
 /** Several answers as one: all of their pictures, and what is true of all of them. */
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { BufferedImageResponse } from "../upstream/contract.ts";
-import { commonMetadata } from "./image-facts.ts";
+import { commonMetadata } from "./image-metadata.ts";
 import { sumUsage } from "./image-usage.ts";
 
 export function mergeResponses(replies: readonly BufferedImageResponse[]): BufferedImageResponse {

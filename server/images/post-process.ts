@@ -11,14 +11,14 @@ import type {
   StreamedImage,
 } from "../upstream/contract.ts";
 import { checkTruncation } from "./check-truncation.ts";
+import { type Held, imageTypeOf } from "./image-head.ts";
 import {
   commonMetadata,
   ignoredOptions,
   type RequestedMetadata,
   readMetadata,
   resolveQuality,
-} from "./image-facts.ts";
-import { type Held, imageTypeOf } from "./image-head.ts";
+} from "./image-metadata.ts";
 import type { PostProcessing } from "./plan/plan.ts";
 
 /** What finishing needs of the rest of the house, for one call. */

@@ -4,12 +4,12 @@ import type { Scratch } from "../lib/request-temp.ts";
 import { workOff } from "../lib/run-concurrently.ts";
 import type { Signal } from "../lib/signal.ts";
 import type { EditQuery, FilePart, ImageSource } from "../upstream/contract.ts";
-import { isFile, sizeOf } from "../workers/image/image-source.ts";
-import type { Darkroom, Seen, Source } from "../workers/image/image-worker.ts";
+import type { ImageWorker, Seen, Source } from "../workers/image/image-worker.ts";
+import { isFile, sizeOf } from "../workers/image/worker-input.ts";
 import { decodeDataUrl, isDataUrl } from "./inline-image.ts";
 
 export interface EditRules {
-  readonly imageWorker: Pick<Darkroom, "inspect">;
+  readonly imageWorker: Pick<ImageWorker, "inspect">;
   /** Where large pictures go that came as data: URLs. */
   readonly scratch: Scratch;
   /** Kinds of file that the model reads besides png, jpeg and webp, such as image/gif. */

@@ -16,8 +16,8 @@ import type { Target } from "../upstream/contract.ts";
 import { holdsCredentials, isInsideHost } from "../upstream/download/address-ranges.ts";
 import { createDownload } from "../upstream/download/download.ts";
 import { trustedHost } from "../upstream/download/ssrf-guard.ts";
-import { asFile } from "../workers/image/converted-file.ts";
-import { createDarkroom, type Darkroom } from "../workers/image/image-worker.ts";
+import { toFilePart } from "../workers/image/file-part.ts";
+import { createImageWorker, type ImageWorker } from "../workers/image/image-worker.ts";
 import { disbelieved } from "./report-implausible-usage.ts";
 
 export interface ImagePathOptions {
@@ -44,7 +44,7 @@ export interface ImagePath extends Pick<Stacks, "generations" | "edits"> {
 
 export function createImagePath(options: ImagePathOptions): ImagePath {
   const { settings, reach, log, now, clock, roster, limits, isThere, disk } = options;
-  const darkroom = createDarkroom({ idleMs: settings.VEXEL_LOCAL_IDLE * 1000, clock });
+  const darkroom = createImageWorker({ idleMs: settings.VEXEL_LOCAL_IDLE * 1000, clock });
   const answers = new Answers({
     folder: join(settings.VEXEL_DATA, "answers"),
     ttlMs: settings.VEXEL_ANSWER_TTL * 1000,
@@ -79,7 +79,7 @@ export function createImagePath(options: ImagePathOptions): ImagePath {
   };
 }
 
-function createTools(settings: Settings, reach: UpstreamClient, darkroom: Darkroom): ImageTools {
+function createTools(settings: Settings, reach: UpstreamClient, darkroom: ImageWorker): ImageTools {
   const download = createDownload({
     maxBytes: settings.VEXEL_DOWNLOAD_MAX_BYTES,
     timeoutMs: settings.VEXEL_DOWNLOAD_TIMEOUT * 1000,
@@ -94,7 +94,7 @@ function createTools(settings: Settings, reach: UpstreamClient, darkroom: Darkro
       const picture = await download(url, { signal, scratch, blame: { param } });
       const seen = await checkImage(picture, param, { imageWorker: darkroom, key }, signal);
       if (param.startsWith("mask")) checkMask(seen, undefined, param);
-      const file = asFile(picture, { field: param, filename: "image" }, seen.type);
+      const file = toFilePart(picture, { field: param, filename: "image" }, seen.type);
       looks.set(file, seen);
       return file;
     },
@@ -103,9 +103,13 @@ function createTools(settings: Settings, reach: UpstreamClient, darkroom: Darkro
     convert: (picture, to, { signal, scratch, key }) =>
       darkroom.convert(picture, to, signal, scratch, key),
     convertFile: async (file, to, { signal, scratch, key }) =>
-      asFile(await darkroom.convert(file, to, signal, scratch, key), file, `image/${to.format}`),
+      toFilePart(
+        await darkroom.convert(file, to, signal, scratch, key),
+        file,
+        `image/${to.format}`,
+      ),
     convertMask: async (mask, to, { signal, scratch, key }) =>
-      asFile(await darkroom.mask(mask, to, signal, scratch, key), mask, "image/png"),
+      toFilePart(await darkroom.mask(mask, to, signal, scratch, key), mask, "image/png"),
     checkEdit: async (query, call) => {
       const { signal, scratch, route } = call;
       const reads = route.targets.flatMap(

@@ -7,7 +7,7 @@ import { throwIfAborted } from "../lib/abort-error.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { Signal } from "../lib/signal.ts";
 
-export interface TurnsOptions {
+export interface JobQueueOptions {
   readonly maxRunning: number;
   /** Queued jobs of all keys together. */
   readonly maxWaiting: number;
@@ -19,20 +19,20 @@ export interface TurnsOptions {
   readonly clock?: () => number;
 }
 
-export interface Turn {
+export interface QueuedWork {
   readonly signal: Signal;
   readonly isLarge?: boolean;
   /** The API key whose time it uses. */
   readonly key?: string;
 }
 
-export interface Turns {
-  run<T>(turn: Turn, work: () => Promise<T>): Promise<T>;
+export interface JobQueue {
+  run<T>(turn: QueuedWork, work: () => Promise<T>): Promise<T>;
 }
 
 interface Job {
   readonly isLarge: boolean;
-  readonly account: Account;
+  readonly account: KeyUsage;
   readonly number: number;
   start: number;
   readonly go: () => void;
@@ -40,7 +40,7 @@ interface Job {
 }
 
 /** What one key has used, and what it waits for. */
-interface Account {
+interface KeyUsage {
   readonly key: string;
   readonly waiting: Job[];
   readonly running: Set<Job>;
@@ -56,33 +56,33 @@ interface Account {
 const slowMs = 300;
 /** How long a key without jobs counts as one of those that the workers are shared with. */
 const rememberMs = 60_000;
-const mostAccounts = 1024;
+const maxAccounts = 1024;
 
-export function createTurns(options: TurnsOptions): Turns {
+export function createJobQueue(options: JobQueueOptions): JobQueue {
   const { maxRunning, maxWaiting, maxWaitingOfKey = maxWaiting, who } = options;
   let ended = 0;
   const { clock = () => ended } = options;
-  const accounts = new Map<string, Account>();
+  const accounts = new Map<string, KeyUsage>();
   let [running, waiting, arrived] = [0, 0, 0];
   let isLargeRunning = false;
   /** What the key had used that was served last. */
   let servedAtMs = 0;
 
-  const accountOf = (key: string): Account => {
+  const accountOf = (key: string): KeyUsage => {
     const known = accounts.get(key);
     const account = known ?? newAccount(key);
     if (account.running.size + account.waiting.length === 0) {
       account.usedMs = Math.max(account.usedMs, servedAtMs);
     }
     if (!known) {
-      forgetIdle(accounts, clock() - rememberMs);
+      evictIdle(accounts, clock() - rememberMs);
       accounts.set(key, account);
     }
     return account;
   };
 
   /** Its running jobs count as far as they have come: else a key with slow jobs would look as if it had used nothing. */
-  const usedBy = ({ usedMs, running: jobs }: Account, now: number): number => {
+  const usedBy = ({ usedMs, running: jobs }: KeyUsage, now: number): number => {
     let used = usedMs;
     for (const { start } of jobs) used += now - start;
     return used;
@@ -94,7 +94,7 @@ export function createTurns(options: TurnsOptions): Turns {
     return !(isLastWorker && account.usualMs > slowMs && isShared(account));
   };
 
-  const isShared = (account: Account): boolean => {
+  const isShared = (account: KeyUsage): boolean => {
     const since = clock() - rememberMs;
     return accounts.values().some((other) => other !== account && isActive(other, since));
   };
@@ -160,7 +160,7 @@ export function createTurns(options: TurnsOptions): Turns {
     });
 
   /** Where the queue is full, the key with most jobs in it loses its latest. */
-  const makeRoom = (account: Account): void => {
+  const makeRoom = (account: KeyUsage): void => {
     if (account.waiting.length >= maxWaitingOfKey) throw full();
     if (waiting < maxWaiting) return;
     let most = account;
@@ -220,7 +220,7 @@ export function createTurns(options: TurnsOptions): Turns {
   };
 }
 
-const newAccount = (key: string): Account => ({
+const newAccount = (key: string): KeyUsage => ({
   key,
   waiting: [],
   running: new Set(),
@@ -230,11 +230,11 @@ const newAccount = (key: string): Account => ({
 });
 
 /** Those that have had nothing to do since then; where there are too many, all that have nothing to do. */
-function forgetIdle(accounts: Map<string, Account>, before: number): void {
-  const isMany = accounts.size >= mostAccounts;
+function evictIdle(accounts: Map<string, KeyUsage>, before: number): void {
+  const isMany = accounts.size >= maxAccounts;
   const since = isMany ? Number.POSITIVE_INFINITY : before;
   for (const [key, account] of accounts) if (!isActive(account, since)) accounts.delete(key);
 }
 
-const isActive = ({ running, waiting, idleSince }: Account, since: number): boolean =>
+const isActive = ({ running, waiting, idleSince }: KeyUsage, since: number): boolean =>
   running.size + waiting.length > 0 || idleSince >= since;

@@ -8,7 +8,7 @@ import {
   type PictureVendor,
   type VendorRequest,
   type VendorResponse,
-} from "./picture-vendor.ts";
+} from "./image-vendor.ts";
 import type { Exchange } from "./serve-vendor.ts";
 
 export interface Golden {

@@ -9,7 +9,7 @@ import {
   unrestrictedImages,
 } from "../../server/upstream/image-capabilities.ts";
 import { startGateway, type TestGateway, testKey } from "../harness.ts";
-import type { PictureVendor } from "./picture-vendor.ts";
+import type { PictureVendor } from "./image-vendor.ts";
 import { type Served, serveVendor, type VendorServer } from "./serve-vendor.ts";
 import { type WatchedRow, watchLedger } from "./watch-ledger.ts";
 

@@ -1,6 +1,6 @@
 /** Serves a fake vendor over HTTP on a loopback port, keeps a record of what is said, and misbehaves when told to. */
 import { sniffImage } from "../../server/lib/sniff-image.ts";
-import type { PictureVendor, VendorRequest, VendorResponse } from "./picture-vendor.ts";
+import type { PictureVendor, VendorRequest, VendorResponse } from "./image-vendor.ts";
 import { type OpenStudio, openStudio } from "./studio.ts";
 
 /** What may become of the vendor's answer. */

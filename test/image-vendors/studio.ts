@@ -1,7 +1,7 @@
 /** The workshop behind every fake vendor: draws what was ordered, remembers it, and hands out links to it. */
 import { extensionOf, sniffImage } from "../../server/lib/sniff-image.ts";
+import type { Order, Studio } from "./image-vendor.ts";
 import { type PictureKind, paint } from "./paint.ts";
-import type { Order, Studio } from "./picture-vendor.ts";
 
 /** How pictures, or the links to them, may be other than what was ordered. */
 export type Trick =

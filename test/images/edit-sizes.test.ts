@@ -1,11 +1,11 @@
 /** What the gateway makes of a picture or a mask is one that the upstream takes; else it says so before anyone is asked. */
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import sharp from "sharp";
-import { type PrepareTools, prepareSources } from "../../server/images/sources/sources.ts";
+import { type PrepareTools, prepareSources } from "../../server/images/sources/prepare-sources.ts";
 import type { FilePart } from "../../server/upstream/contract.ts";
 import type { EditCapabilities } from "../../server/upstream/image-capabilities.ts";
 import type { Conversion, Seen } from "../../server/workers/image/image-worker.ts";
-import { drawn, expectFault, speckled, upload } from "../workers/darkroom-fixture.ts";
+import { drawn, expectFault, speckled, upload } from "../workers/image-worker-fixture.ts";
 import { startEdits, storedIn } from "./edit-fixture.ts";
 import { edit as asked, file, noise } from "./preflight-fixture.ts";
 

@@ -3,7 +3,7 @@ import { expect } from "bun:test";
 import type { FaultName } from "../../contract/faults.ts";
 import { checkEdit, type EditRules } from "../../server/images/preflight.ts";
 import type { EditQuery, FilePart, ImageSource } from "../../server/upstream/contract.ts";
-import { createDarkroom } from "../../server/workers/image/image-worker.ts";
+import { createImageWorker } from "../../server/workers/image/image-worker.ts";
 import {
   drawn,
   expectFault,
@@ -11,7 +11,7 @@ import {
   newScratch,
   speckled,
   watched,
-} from "../workers/darkroom-fixture.ts";
+} from "../workers/image-worker-fixture.ts";
 
 export const file = (part: FilePart): ImageSource => ({ kind: "file", file: part });
 export const url = (text: string): ImageSource => ({ kind: "url", url: text });
@@ -37,7 +37,7 @@ export function maskPng(width: number, height: number): Promise<Buffer> {
 
 export function checker() {
   const processes = watched();
-  const darkroom = createDarkroom({ spawn: processes.spawn });
+  const darkroom = createImageWorker({ spawn: processes.spawn });
   const scratch = newScratch();
   const check = (query: EditQuery, rules: Partial<EditRules> = {}) =>
     checkEdit(query, { imageWorker: darkroom, scratch, ...rules }, never);

@@ -1,7 +1,7 @@
 /** A mask that does not fit its picture, or leaves nothing to change, is refused before any model is asked. */
 import { afterAll, describe, expect, test } from "bun:test";
 import sharp from "sharp";
-import { drawn, speckled, speckledPng, upload } from "../workers/darkroom-fixture.ts";
+import { drawn, speckled, speckledPng, upload } from "../workers/image-worker-fixture.ts";
 import { checker, edit, file, maskPng, noise } from "./preflight-fixture.ts";
 
 const { check, refused, close } = checker();

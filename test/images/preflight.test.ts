@@ -10,7 +10,7 @@ import {
   speckledPng,
   spooled,
   upload,
-} from "../workers/darkroom-fixture.ts";
+} from "../workers/image-worker-fixture.ts";
 import { checker, dataUrl, edit, file, maskPng, noise, url } from "./preflight-fixture.ts";
 
 const { darkroom, processes, check, refused, close } = checker();

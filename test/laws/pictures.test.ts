@@ -13,17 +13,17 @@ import {
   openHouse,
   type Place,
 } from "../image-vendors/house.ts";
+import type { PictureVendor } from "../image-vendors/image-vendor.ts";
 import { breakdowns } from "../image-vendors/laws/breakdowns.ts";
-import { drawing } from "../image-vendors/laws/drawing.ts";
 import { editing } from "../image-vendors/laws/editing.ts";
 import { formats } from "../image-vendors/laws/formats.ts";
+import { drawing } from "../image-vendors/laws/generating.ts";
 import type { PictureLaw, PictureLaws } from "../image-vendors/laws/law.ts";
 import { options } from "../image-vendors/laws/options.ts";
 import { refusals } from "../image-vendors/laws/refusals.ts";
 import { sizes } from "../image-vendors/laws/sizes.ts";
 import { streaming } from "../image-vendors/laws/streaming.ts";
 import { goldens, wire } from "../image-vendors/laws/wire.ts";
-import type { PictureVendor } from "../image-vendors/picture-vendor.ts";
 import { pictureVendors } from "../image-vendors/vendors/index.ts";
 import type { Exceptions } from "./law.ts";
 

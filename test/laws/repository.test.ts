@@ -357,7 +357,7 @@ describe("the world enters in few places", () => {
 const ownClock: Readonly<Record<string, string>> = {
   "server/app.ts": "hands clocks to everything else",
   "server/main.ts": "hands clocks to what is there before anything is built",
-  "server/workers/process/link.ts": "takes its clock as an option; this is the default",
+  "server/workers/process/worker-process.ts": "takes its clock as an option; this is the default",
   "server/workers/embedding/child/": "is a process of its own",
   "server/workers/inpainting/child/": "is a process of its own",
 };

@@ -1,13 +1,13 @@
 /** The queue in front of a worker: how many jobs run, how many wait, and what a departure or failure leaves behind. */
 import { expect, test } from "bun:test";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
-import { createTurns } from "../../server/workers/job-queue.ts";
+import { createJobQueue } from "../../server/workers/job-queue.ts";
 
 const wait = (ms: number): Promise<void> => new Promise((done) => setTimeout(done, ms));
 const neverAborted = new AbortController().signal;
 
 test("a worker queue runs up to its maximum, queues up to its maximum and sheds the rest", async () => {
-  const { run } = createTurns({ maxRunning: 2, maxWaiting: 3, who: "It" });
+  const { run } = createJobQueue({ maxRunning: 2, maxWaiting: 3, who: "It" });
   let [running, most] = [0, 0];
   const work = async (): Promise<void> => {
     running += 1;
@@ -27,7 +27,7 @@ test("a worker queue runs up to its maximum, queues up to its maximum and sheds 
 });
 
 test("a queued job that is aborted does not block the jobs behind it", async () => {
-  const { run } = createTurns({ maxRunning: 1, maxWaiting: 2, who: "It" });
+  const { run } = createJobQueue({ maxRunning: 1, maxWaiting: 2, who: "It" });
   const controller = new AbortController();
   const first = run({ signal: neverAborted }, () => wait(10));
   const second = run({ signal: controller.signal }, async () => "never").catch(
@@ -42,7 +42,7 @@ test("a queued job that is aborted does not block the jobs behind it", async () 
 });
 
 test("a job that fails gives its slot back", async () => {
-  const { run } = createTurns({ maxRunning: 1, maxWaiting: 1, who: "It" });
+  const { run } = createJobQueue({ maxRunning: 1, maxWaiting: 1, who: "It" });
   const failing = run({ signal: neverAborted }, () => Promise.reject(new Error("no")));
   await expect(failing).rejects.toThrow("no");
   expect(await run({ signal: neverAborted }, async () => 1)).toBe(1);

@@ -2,8 +2,11 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { planBatch } from "../../server/workers/embedding/child/plan-batch.ts";
-import { Link, type LinkOptions } from "../../server/workers/process/link.ts";
 import type { ToChild, ToParent } from "../../server/workers/process/protocol.ts";
+import {
+  WorkerProcess,
+  type WorkerProcessOptions,
+} from "../../server/workers/process/worker-process.ts";
 import { expectFault, never } from "./embedded-fixture.ts";
 
 type Sent = ToChild<number, string>;
@@ -11,19 +14,19 @@ type Sent = ToChild<number, string>;
 /** Each child answers by `play`; the spec it is loaded with is the number of children lost before. */
 function pretend(
   play: (sent: Sent, say: (message: ToParent<string>) => void, die: () => void) => void,
-  options: Partial<LinkOptions<number>> = {},
+  options: Partial<WorkerProcessOptions<number>> = {},
 ) {
   const loaded: number[] = [];
   let now = 1_000;
   let living = 0;
-  const link = new Link<number, string, string>({
+  const link = new WorkerProcess<number, string, string>({
     name: "The pretended model",
     entry: "nowhere",
     spec: (lost) => lost,
     maxWeight: 10,
     idleMs: 60_000,
-    holdMs: 500,
-    stuckMs: 2_000,
+    startBackoffMs: 500,
+    hangTimeoutMs: 2_000,
     now: () => now,
     ...options,
     spawn: (_, onMessage) => {

@@ -1,8 +1,8 @@
 /** One key's costly images do not keep another key waiting: the queue is fair by time used, and what costs too much is refused. */
 import { afterAll, describe, expect, test } from "bun:test";
 import { deflateSync } from "node:zlib";
-import { createDarkroom } from "../../server/workers/image/image-worker.ts";
-import { createTurns } from "../../server/workers/job-queue.ts";
+import { createImageWorker } from "../../server/workers/image/image-worker.ts";
+import { createJobQueue } from "../../server/workers/job-queue.ts";
 import { startFake } from "../fake-upstream.ts";
 import { startGateway } from "../harness.ts";
 import {
@@ -17,13 +17,13 @@ import {
   until,
   upload,
   watched,
-} from "./darkroom-fixture.ts";
+} from "./image-worker-fixture.ts";
 
-const darkroom = createDarkroom();
+const darkroom = createImageWorker();
 afterAll(() => darkroom.close());
 
 test("a small image overtakes twelve costly ones of another key", async () => {
-  const room = createDarkroom({ clock: () => performance.now() });
+  const room = createImageWorker({ clock: () => performance.now() });
   const costly = upload(jpegWithScans(2048, 90));
   const done: string[] = [];
   const look = async (name: string, file: ReturnType<typeof upload>): Promise<void> => {
@@ -149,7 +149,7 @@ function gifOf(frames: number): Uint8Array {
 test("an image that takes longer than one of its size may is refused, and its process ended", async () => {
   const seen = watched();
   const bounds: number[][] = [];
-  const room = createDarkroom({
+  const room = createImageWorker({
     spawn: seen.spawn,
     inspectMs: (...told) => {
       bounds.push(told);
@@ -166,11 +166,11 @@ test("an image that takes longer than one of its size may is refused, and its pr
 });
 
 describe("the queue before the image worker", () => {
-  const start = (options: Partial<Parameters<typeof createTurns>[0]> = {}) => {
+  const start = (options: Partial<Parameters<typeof createJobQueue>[0]> = {}) => {
     let now = 0;
     const started: string[] = [];
     const ends: (() => void)[] = [];
-    const turns = createTurns({
+    const turns = createJobQueue({
       maxRunning: 2,
       maxWaiting: 100,
       who: "It",

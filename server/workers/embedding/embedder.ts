@@ -3,10 +3,15 @@
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { Signal } from "../../lib/signal.ts";
 import type { EmbeddingsQuery, EmbeddingsResponse } from "../../upstream/contract.ts";
-import { Link, type LinkState } from "../process/link.ts";
-import type { Facts } from "../process/protocol.ts";
+import type { WorkerMetadata } from "../process/protocol.ts";
 import type { Spawn } from "../process/spawn.ts";
-import { type EmbedAsk, type EmbedPart, type EmbedSpec, maxCharacters } from "./ask.ts";
+import { WorkerProcess, type WorkerProcessState } from "../process/worker-process.ts";
+import {
+  type EmbedRequest,
+  type EmbedResponsePart,
+  type EmbedSpec,
+  maxCharacters,
+} from "./messages.ts";
 
 export interface EmbedderOptions {
   /** How long an unused model stays in memory. */
@@ -19,12 +24,12 @@ export interface EmbedderOptions {
   readonly threads?: number;
   readonly spawn?: Spawn;
   /** Told each time a model has been loaded, and how it runs. */
-  readonly onReady?: (name: string, facts: Facts) => void;
+  readonly onReady?: (name: string, facts: WorkerMetadata) => void;
 }
 
 export interface Embedder {
   embed(query: EmbeddingsQuery, signal: Signal): Promise<EmbeddingsResponse>;
-  state(): LinkState;
+  state(): WorkerProcessState;
   close(): Promise<void>;
 }
 
@@ -43,7 +48,7 @@ export function createEmbedder(
     spawn,
     onReady,
   } = options;
-  const link = new Link<EmbedSpec, EmbedAsk, EmbedPart>({
+  const link = new WorkerProcess<EmbedSpec, EmbedRequest, EmbedResponsePart>({
     name,
     entry,
     spec: (lost) => ({
@@ -63,7 +68,7 @@ export function createEmbedder(
     state: () => link.state(),
     close: () => link.close(),
     embed: async ({ input, dimensions, rest }, signal) => {
-      if (input.kind === "tokens") throw foreignTokens();
+      if (input.kind === "tokens") throw tokenArraysUnsupported();
       const { texts } = input;
       if (texts.length === 0) return { vectors: [], usage: { inputTokens: 0 } };
       const vectors: Float32Array[] = new Array(texts.length);
@@ -76,7 +81,7 @@ export function createEmbedder(
           truncate: rest.truncate === true || rest.truncation === true,
           ...(dimensions !== undefined && { dimensions }),
         },
-        weight: weigh(read),
+        weight: weightOf(read),
         signal,
         onPart: (part) => {
           const width = part.vectors.length / part.places.length;
@@ -93,13 +98,13 @@ export function createEmbedder(
 }
 
 /** Inputs, and one more for every so many characters: many long texts must not fill the memory either. */
-function weigh(texts: readonly string[]): number {
+function weightOf(texts: readonly string[]): number {
   const characters = texts.reduce((sum, text) => sum + text.length, 0);
   return texts.length + Math.floor(characters / 4_096);
 }
 
 /** LangChain for Python sends OpenAI's cl100k tokens unless told not to; read as ours they would give nonsense. */
-function foreignTokens(): GatewayError {
+function tokenArraysUnsupported(): GatewayError {
   const message =
     "This model does not accept token arrays: callers' tokens are of another vocabulary than its own. " +
     "Send strings (in LangChain for Python: check_embedding_ctx_length=False).";

@@ -3,8 +3,8 @@ import { basename, resolve } from "node:path";
 import { z } from "zod";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { EmbeddedModel, Target } from "../../upstream/contract.ts";
-import type { DirectorySpec } from "./ask.ts";
 import { createEmbedder, type Embedder, type EmbedderOptions } from "./embedder.ts";
+import type { DirectorySpec } from "./messages.ts";
 
 export interface LocalOptions extends EmbedderOptions {
   /** How many models may be in use at once. */
@@ -28,14 +28,14 @@ export function createLocal({ maxModels = 8, ...options }: LocalOptions = {}): L
     const spec = readSpec(target);
     const key = JSON.stringify(spec);
     const known = embedders.get(key);
-    if (!known && embedders.size >= maxModels) makeRoom();
+    if (!known && embedders.size >= maxModels) evictUnused();
     const embedder =
       known ?? createEmbedder(`The local model ${basename(spec.path)}`, spec, options);
     embedders.delete(key);
     embedders.set(key, embedder);
     return embedder;
   };
-  const makeRoom = () => {
+  const evictUnused = () => {
     const unused = [...embedders].find(([, embedder]) => embedder.state().calls === 0);
     if (!unused) {
       const message = `All ${maxModels} local models that may be in use at once are in use. Please try again later.`;

@@ -1,6 +1,6 @@
 /** The embedding model that comes with the gateway: English, 384 dimensions, runs on this machine. */
 import type { EmbeddedModel } from "../../upstream/contract.ts";
-import type { LinkState } from "../process/link.ts";
+import type { WorkerProcessState } from "../process/worker-process.ts";
 import { createEmbedder, type EmbedderOptions } from "./embedder.ts";
 
 /** What the model list shows. 256 tokens is what it was trained with and what sentence-transformers cuts at; 512 would run. */
@@ -16,7 +16,7 @@ export interface MinilmOptions extends EmbedderOptions {
 }
 
 export interface MinilmEngine extends Required<Pick<EmbeddedModel, "embeddings" | "close">> {
-  state(): LinkState;
+  state(): WorkerProcessState;
 }
 
 export function createMinilm({ path, ...options }: MinilmOptions = {}): MinilmEngine {

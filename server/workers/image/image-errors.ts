@@ -1,12 +1,12 @@
 /** Whose fault it is that a picture cannot be worked on, and in which words it is told. */
 import { GatewayError } from "../../lib/gateway-error.ts";
-import type { Obstacle } from "./protocol.ts";
+import type { FailureReason } from "./messages.ts";
 
 /** The field of the caller's that holds the picture. Absent: an upstream sent it. */
 export type Field = string | undefined;
 
-export function refusal(why: Obstacle, words: string, field: Field): GatewayError {
-  if (why === "unwritable" || why === "unreachable") return unwritable(words);
+export function toImageError(why: FailureReason, words: string, field: Field): GatewayError {
+  if (why === "unwritable" || why === "unreachable") return writeFailed(words);
   if (field === undefined) {
     return new GatewayError(
       "upstream_invalid",
@@ -19,7 +19,7 @@ export function refusal(why: Obstacle, words: string, field: Field): GatewayErro
   });
 }
 
-export const unwritable = (cause: unknown): GatewayError =>
+export const writeFailed = (cause: unknown): GatewayError =>
   new GatewayError("storage_unavailable", "A picture could not be written to disk.", {
     cause,
     retryAfterMs: 5000,

@@ -7,26 +7,43 @@ import type { Scratch } from "../../lib/request-temp.ts";
 import type { Signal } from "../../lib/signal.ts";
 import type { NamelessFile } from "../../lib/unlinked-temp-file.ts";
 import { asideOf, type Gathered } from "../../upstream/collect-image.ts";
-import type { Facts } from "../process/protocol.ts";
+import type { WorkerMetadata } from "../process/protocol.ts";
 import type { Spawn } from "../process/spawn.ts";
-import { type Field, refusal, tooLarge, tooSlow, unwritable } from "./image-errors.ts";
-import { isFile, type Source, sizeOf, toSent } from "./image-source.ts";
-import type { Conversion, DarkroomPart, MaskForm, Seen, Task } from "./protocol.ts";
-import { type AskChild, createLanes } from "./worker-pool.ts";
+import { type Field, toImageError, tooLarge, tooSlow, writeFailed } from "./image-errors.ts";
+import type {
+  Conversion,
+  ImageInspection,
+  ImageWorkerResponsePart,
+  MaskForm,
+  Task,
+} from "./messages.ts";
+import { isFile, lendToWorker, sizeOf, type WorkerInput } from "./worker-input.ts";
+import { createWorkerPool, type SendToChild } from "./worker-pool.ts";
 
-export type { Source } from "./image-source.ts";
-export type { Conversion, Format, MaskForm, MaskSense, Seen } from "./protocol.ts";
+export type {
+  Conversion,
+  Format,
+  ImageInspection as Seen,
+  MaskForm,
+  MaskSense,
+} from "./messages.ts";
+export type { WorkerInput as Source } from "./worker-input.ts";
 
 /**
  * An upload that cannot be decoded is the caller's fault (invalid_image_file); any other picture, an upstream's. `key`: the
  * API key that a job is run for. Keys share the processes by the time that their jobs take.
  */
-export interface Darkroom {
+export interface ImageWorker {
   /** Decodes all of it. `field`: what the caller calls it, where it is the caller's. Absent: the field of the upload. */
-  inspect(picture: Source, signal: Signal, field?: string, key?: string): Promise<Seen>;
+  inspect(
+    picture: WorkerInput,
+    signal: Signal,
+    field?: string,
+    key?: string,
+  ): Promise<ImageInspection>;
   /** Another kind of file, turned as it is shown, in sRGB, without metadata. Moves on where the format can. */
   convert(
-    picture: Source,
+    picture: WorkerInput,
     to: Conversion,
     signal: Signal,
     scratch: Scratch,
@@ -34,7 +51,7 @@ export interface Darkroom {
   ): Promise<Gathered>;
   /** A PNG that marks the same area, of one colour: of a mask without transparency, what is white. */
   mask(
-    mask: Source,
+    mask: WorkerInput,
     to: MaskForm,
     signal: Signal,
     scratch: Scratch,
@@ -43,7 +60,7 @@ export interface Darkroom {
   close(): Promise<void>;
 }
 
-export interface DarkroomOptions {
+export interface ImageWorkerOptions {
   /** How long an unused process stays. */
   readonly idleMs?: number;
   /** Of all pages of a picture together. */
@@ -61,7 +78,7 @@ export interface DarkroomOptions {
   /** Milliseconds, monotonic. Absent: keys share the processes by the number of jobs, and not by their time. */
   readonly clock?: () => number;
   readonly spawn?: Spawn;
-  readonly onReady?: (name: string, facts: Facts) => void;
+  readonly onReady?: (name: string, facts: WorkerMetadata) => void;
 }
 
 const entry = Bun.fileURLToPath(new URL("./child/main.ts", import.meta.url));
@@ -69,12 +86,12 @@ const entry = Bun.fileURLToPath(new URL("./child/main.ts", import.meta.url));
 /** Of a file. Larger ones are worked on one at a time, because some of them have to be held as a whole. */
 const largeBytes = 8 * 1024 * 1024;
 
-export function createDarkroom({
+export function createImageWorker({
   idleMs = 60_000,
   maxPixels = 64_000_000,
   maxBytes = 128 * 1024 * 1024,
   jobMs = 60_000,
-  inspectMs = usualInspectMs,
+  inspectMs = defaultInspectMs,
   maxRunning = 2,
   // Waiting costs next to nothing, as what waits lies on disk: it is bounded by the patience of callers.
   maxWaiting = 512,
@@ -83,8 +100,8 @@ export function createDarkroom({
   clock,
   spawn,
   onReady,
-}: DarkroomOptions = {}): Darkroom {
-  const lanes = createLanes({
+}: ImageWorkerOptions = {}): ImageWorker {
+  const lanes = createWorkerPool({
     name: "The image converter",
     entry,
     spec: () => ({ maxPixels }),
@@ -97,10 +114,10 @@ export function createDarkroom({
     ...(spawn && { spawn }),
     ...(onReady && { onReady }),
   });
-  let reaches = reaching;
+  let canReadPaths = reaching;
 
-  const tell = async (ask: AskChild, { source, task, scratch }: Job, byPath: boolean) => {
-    const { sent: picture, giveBack } = await toSent(source, { byPath, scratch });
+  const sendToChild = async (ask: SendToChild, { source, task, scratch }: Job, byPath: boolean) => {
+    const { sent: picture, release: giveBack } = await lendToWorker(source, { byPath, scratch });
     let giveBackFile: (() => void) | undefined;
     try {
       const file = byPath && scratch ? await newFile(scratch) : undefined;
@@ -117,41 +134,44 @@ export function createDarkroom({
     }
   };
 
-  const develop = <T>(
+  const runJob = <T>(
     job: Job,
-    take: (parts: readonly DarkroomPart[], file: NamelessFile | undefined) => T | Promise<T>,
+    take: (
+      parts: readonly ImageWorkerResponsePart[],
+      file: NamelessFile | undefined,
+    ) => T | Promise<T>,
   ): Promise<T> => {
     const { source, signal, key = "", field = fieldOf(source) } = job;
     if (sizeOf(source) > maxBytes) return Promise.reject(tooLarge(maxBytes, field));
     const slow = (boundMs: number): GatewayError => tooSlow(boundMs, field);
     const isLarge = sizeOf(source) > largeBytes;
-    const work = async (ask: AskChild): Promise<T> => {
-      let told = await tell(ask, job, reaches);
+    const work = async (ask: SendToChild): Promise<T> => {
+      let told = await sendToChild(ask, job, canReadPaths);
       if (failureOf(told.parts)?.why === "unreachable") {
-        told = await tell(ask, job, false);
+        told = await sendToChild(ask, job, false);
         // It could be read here, so it is the path that leads nowhere.
-        reaches = false;
+        canReadPaths = false;
       }
       const failure = failureOf(told.parts);
-      if (failure) throw refusal(failure.why, failure.words, field);
+      if (failure) throw toImageError(failure.why, failure.words, field);
       return take(told.parts, told.file);
     };
-    return lanes.run({ signal, key, isLarge, slow, work });
+    return lanes.run({ signal, key, isLarge, timeoutError: slow, work });
   };
 
   return {
     inspect: (source, signal, field, key) =>
-      develop({ source, task: { kind: "inspect" }, signal, field, key }, seenIn),
+      runJob({ source, task: { kind: "inspect" }, signal, field, key }, inspectionIn),
     convert: (source, to, signal, scratch, key) =>
-      develop({ source, task: { kind: "convert", to }, signal, scratch, key }, pictureIn),
+      runJob({ source, task: { kind: "convert", to }, signal, scratch, key }, imageIn),
     mask: (source, to, signal, scratch, key) =>
-      develop({ source, task: { kind: "mask", to }, signal, scratch, key }, pictureIn),
+      runJob({ source, task: { kind: "mask", to }, signal, scratch, key }, imageIn),
     close: () => lanes.close(),
   };
 }
 
 interface Job {
-  readonly source: Source;
+  readonly source: WorkerInput;
   readonly task: Task;
   readonly signal: Signal;
   readonly scratch?: Scratch;
@@ -163,26 +183,27 @@ interface Job {
  * How long an upload may take to be decoded: several times what an honest one takes on a busy machine, by its pixels and
  * by its bytes. Conversions come after it, of the same file, and have all the time of a job.
  */
-const usualInspectMs = (pixels: number, bytes: number): number =>
+const defaultInspectMs = (pixels: number, bytes: number): number =>
   10_000 + pixels / 1000 + bytes / 1000;
 
-const fieldOf = (source: Source): Field => (isFile(source) ? source.field : undefined);
+const fieldOf = (source: WorkerInput): Field => (isFile(source) ? source.field : undefined);
 
 const newFile = (scratch: Scratch): Promise<NamelessFile> =>
   scratch.file().catch((cause) => {
-    throw unwritable(cause);
+    throw writeFailed(cause);
   });
 
-const failureOf = (parts: readonly DarkroomPart[]) => parts.find((part) => part.kind === "failed");
+const failureOf = (parts: readonly ImageWorkerResponsePart[]) =>
+  parts.find((part) => part.kind === "failed");
 
-function seenIn(parts: readonly DarkroomPart[]): Seen {
+function inspectionIn(parts: readonly ImageWorkerResponsePart[]): ImageInspection {
   const [part] = parts;
   if (part?.kind !== "seen") throw new Error("A look at a picture told nothing.");
   return part.seen;
 }
 
-async function pictureIn(
-  parts: readonly DarkroomPart[],
+async function imageIn(
+  parts: readonly ImageWorkerResponsePart[],
   file: NamelessFile | undefined,
 ): Promise<Gathered> {
   if (file && parts.at(-1)?.kind === "written")

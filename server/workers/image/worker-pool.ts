@@ -4,14 +4,14 @@
  */
 import { GatewayError } from "../../lib/gateway-error.ts";
 import { Cancel, type Signal } from "../../lib/signal.ts";
-import { createTurns } from "../job-queue.ts";
-import { Link, type LinkOptions } from "../process/link.ts";
-import type { DarkroomAsk, DarkroomPart, DarkroomSpec } from "./protocol.ts";
+import { createJobQueue } from "../job-queue.ts";
+import { WorkerProcess, type WorkerProcessOptions } from "../process/worker-process.ts";
+import type { ImageWorkerRequest, ImageWorkerResponsePart, ImageWorkerSpec } from "./messages.ts";
 
-type DarkroomLink = LinkOptions<DarkroomSpec>;
+type ImageWorkerProcess = WorkerProcessOptions<ImageWorkerSpec>;
 
-export interface LanesOptions
-  extends Pick<DarkroomLink, "name" | "entry" | "spec" | "idleMs" | "spawn" | "onReady"> {
+export interface WorkerPoolOptions
+  extends Pick<ImageWorkerProcess, "name" | "entry" | "spec" | "idleMs" | "spawn" | "onReady"> {
   /** Jobs at once. */
   readonly maxRunning: number;
   /** Queued jobs of all keys together. */
@@ -24,21 +24,21 @@ export interface LanesOptions
 }
 
 /** `boundOf`: how long the job may run, from here on, once the process has told how many pixels it decodes. */
-export type AskChild = (
-  ask: DarkroomAsk,
+export type SendToChild = (
+  ask: ImageWorkerRequest,
   boundOf: (pixels: number) => number,
-) => Promise<readonly DarkroomPart[]>;
+) => Promise<readonly ImageWorkerResponsePart[]>;
 
-export interface LaneJob<T> {
+export interface PoolJob<T> {
   readonly signal: Signal;
   /** The API key that the job is run for. */
   readonly key: string;
   /** One at a time of these. */
   readonly isLarge: boolean;
   /** What is thrown when it runs for longer than its bound. */
-  readonly slow: (boundMs: number) => GatewayError;
+  readonly timeoutError: (boundMs: number) => GatewayError;
   /** Called when its turn has come. */
-  readonly work: (ask: AskChild) => Promise<T>;
+  readonly work: (ask: SendToChild) => Promise<T>;
 }
 
 /**
@@ -47,14 +47,14 @@ export interface LaneJob<T> {
  */
 const environment = { MALLOC_ARENA_MAX: "1", MALLOC_TRIM_THRESHOLD_: "131072" };
 
-export interface Lanes {
-  run<T>(job: LaneJob<T>): Promise<T>;
+export interface WorkerPool {
+  run<T>(job: PoolJob<T>): Promise<T>;
   close(): Promise<void>;
 }
 
-export function createLanes(options: LanesOptions): Lanes {
+export function createWorkerPool(options: WorkerPoolOptions): WorkerPool {
   const { maxRunning, maxWaiting, maxWaitingOfKey, jobMs, clock, ...link } = options;
-  const turns = createTurns({
+  const turns = createJobQueue({
     maxRunning,
     maxWaiting,
     maxWaitingOfKey,
@@ -65,17 +65,17 @@ export function createLanes(options: LanesOptions): Lanes {
     { length: maxRunning },
     // Whoever leaves finds the child to be stuck, however short the wait was: it is in the middle of a picture.
     () =>
-      new Link<DarkroomSpec, DarkroomAsk, DarkroomPart>({
+      new WorkerProcess<ImageWorkerSpec, ImageWorkerRequest, ImageWorkerResponsePart>({
         ...link,
         environment,
         maxWeight: 1,
-        stuckMs: -1,
+        hangTimeoutMs: -1,
       }),
   );
   // The one that worked last is taken first, and the others may rest.
   const free = [...links];
 
-  const run = async <T>({ signal, slow, work }: LaneJob<T>): Promise<T> => {
+  const run = async <T>({ signal, timeoutError: slow, work }: PoolJob<T>): Promise<T> => {
     const lane = free.pop();
     if (!lane) throw new Error("There are more jobs than lanes.");
     const until = new Cancel();
@@ -86,8 +86,8 @@ export function createLanes(options: LanesOptions): Lanes {
     if (signal.aborted) leave();
     try {
       return await work(async (ask, boundOf) => {
-        const parts: DarkroomPart[] = [];
-        const onPart = (part: DarkroomPart): void => {
+        const parts: ImageWorkerResponsePart[] = [];
+        const onPart = (part: ImageWorkerResponsePart): void => {
           if (part.kind !== "opened") {
             parts.push(part);
           } else {
@@ -95,7 +95,7 @@ export function createLanes(options: LanesOptions): Lanes {
             timer = endAfter(Math.min(jobMs, boundOf(part.pixels)));
           }
         };
-        await lane.ask({ ask, weight: 1, signal: until, onPart }).catch(ownWords);
+        await lane.ask({ ask, weight: 1, signal: until, onPart }).catch(toOverloaded);
         return parts;
       });
     } finally {
@@ -114,7 +114,7 @@ export function createLanes(options: LanesOptions): Lanes {
 }
 
 /** A process that died is no upstream that broke: another upstream would be served by the same kind of process. */
-function ownWords(error: unknown): never {
+function toOverloaded(error: unknown): never {
   if (!(error instanceof GatewayError) || error.fault !== "upstream_unreachable") throw error;
   throw new GatewayError(
     "overloaded",

@@ -11,9 +11,9 @@ import type {
   ImageEvent,
   ImageResponse,
 } from "../../upstream/contract.ts";
-import { Link } from "../process/link.ts";
 import type { Spawn } from "../process/spawn.ts";
-import type { InpaintAsk, InpaintPart, InpaintSpec } from "./ask.ts";
+import { WorkerProcess } from "../process/worker-process.ts";
+import type { InpaintRequest, InpaintResponsePart, InpaintSpec } from "./messages.ts";
 import { readEdit } from "./read-edit.ts";
 
 export const miganModel = {
@@ -45,7 +45,7 @@ export function isMiganInstalled({ from }: Pick<MiganOptions, "from"> = {}): boo
 
 export function createMigan(options: MiganOptions = {}): MiganEngine {
   const { idleMs = 60_000, maxQueuedBytes = 128 * 1024 * 1024, threads, spawn } = options;
-  const link = new Link<InpaintSpec, InpaintAsk, InpaintPart>({
+  const link = new WorkerProcess<InpaintSpec, InpaintRequest, InpaintResponsePart>({
     name: `The inpainting model ${miganModel.id}`,
     entry,
     spec: () => ({

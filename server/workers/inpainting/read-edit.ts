@@ -1,31 +1,37 @@
 /** Reads an edit as MI-GAN can do it: one picture, one mask, one result. */
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { EditQuery, ImageSource } from "../../upstream/contract.ts";
-import { formats, type InpaintAsk } from "./ask.ts";
+import { formats, type InpaintRequest } from "./messages.ts";
 
-export async function readEdit({ images, mask, files, options }: EditQuery): Promise<InpaintAsk> {
+export async function readEdit({
+  images,
+  mask,
+  files,
+  options,
+}: EditQuery): Promise<InpaintRequest> {
   const [image, another] = images;
-  if (!image) throw missing("image");
-  if (another) throw refused("This model edits one image at a time.", "image");
-  if (!mask) throw missing("mask", "Its fully transparent areas say what this model fills.");
+  if (!image) throw missingParameter("image");
+  if (another) throw invalidValue("This model edits one image at a time.", "image");
+  if (!mask)
+    throw missingParameter("mask", "Its fully transparent areas say what this model fills.");
   const other = files[0]?.field;
   if (other !== undefined) {
     const message = `Unknown parameter: '${other}'.`;
     throw new GatewayError("unknown_parameter", message, { param: other });
   }
-  if ((options.n ?? 1) !== 1) throw refused("This model makes one picture at a time.", "n");
+  if ((options.n ?? 1) !== 1) throw invalidValue("This model makes one picture at a time.", "n");
   if (options.background === "transparent") {
     const message = "This model cannot make a transparent background.";
     throw new GatewayError("transparency_unsupported", message, { param: "background" });
   }
   const format = formats.find((name) => name === (options.output_format ?? "png"));
-  if (!format) throw refused(`This model gives ${formats.join(", ")}.`, "output_format");
+  if (!format) throw invalidValue(`This model gives ${formats.join(", ")}.`, "output_format");
   const quality = options.output_compression ?? 100;
   if (!Number.isInteger(quality) || quality < 0 || quality > 100) {
-    throw refused("A whole number from 0 to 100 is expected.", "output_compression");
+    throw invalidValue("A whole number from 0 to 100 is expected.", "output_compression");
   }
   if (format === "png" && quality !== 100) {
-    throw refused("PNG has no lossy compression: ask for jpeg or webp.", "output_compression");
+    throw invalidValue("PNG has no lossy compression: ask for jpeg or webp.", "output_compression");
   }
   const { size } = options;
   return {
@@ -42,15 +48,15 @@ async function readSource(source: ImageSource, param: "image" | "mask"): Promise
   if (source.kind === "file") return new Uint8Array(await source.file.bytes());
   const inline = source.kind === "url" && /^data:image\/[\w.+-]+;base64,/.exec(source.url);
   if (!inline) {
-    throw refused("This model reads uploaded files and base64 data: URLs only.", param);
+    throw invalidValue("This model reads uploaded files and base64 data: URLs only.", param);
   }
   return new Uint8Array(Buffer.from(inline.input.slice(inline[0].length), "base64"));
 }
 
-const refused = (message: string, param: string) =>
+const invalidValue = (message: string, param: string) =>
   new GatewayError("invalid_value", message, { param });
 
-const missing = (param: string, why = "") =>
+const missingParameter = (param: string, why = "") =>
   new GatewayError("missing_parameter", `Missing required parameter: '${param}'. ${why}`.trim(), {
     param,
   });

@@ -2,7 +2,7 @@
 import type { FaultName } from "../../../contract/faults.ts";
 
 /** A fault on its way between processes: `GatewayError` itself does not survive the copy. */
-export interface SentFault {
+export interface SerializedError {
   readonly fault: FaultName;
   readonly message: string;
   readonly param?: string;
@@ -15,11 +15,11 @@ export type ToChild<Spec, Ask> =
   | { readonly type: "cancel"; readonly id: number };
 
 export type ToParent<Part> =
-  | { readonly type: "ready"; readonly facts: Facts }
+  | { readonly type: "ready"; readonly facts: WorkerMetadata }
   /** The model cannot be had; the process is of no more use. */
-  | ({ readonly type: "failed" } & SentFault)
+  | ({ readonly type: "failed" } & SerializedError)
   | { readonly type: "part"; readonly id: number; readonly part: Part; readonly last: boolean }
-  | ({ readonly type: "refused"; readonly id: number } & SentFault);
+  | ({ readonly type: "refused"; readonly id: number } & SerializedError);
 
 /** What is known of a model once it is loaded. */
-export type Facts = Readonly<Record<string, string | number>>;
+export type WorkerMetadata = Readonly<Record<string, string | number>>;

@@ -1,21 +1,21 @@
 /** The child's side of the link: hears the gateway, and does not outlive it. */
 import { setPriority } from "node:os";
 import { GatewayError } from "../../lib/gateway-error.ts";
-import type { Facts, SentFault, ToChild, ToParent } from "./protocol.ts";
+import type { SerializedError, ToChild, ToParent, WorkerMetadata } from "./protocol.ts";
 
-export interface Loaded<Ask> {
-  readonly facts: Facts;
-  ask(id: number, ask: Ask): void;
+export interface LoadedWorker<Ask> {
+  readonly facts: WorkerMetadata;
+  handle(id: number, ask: Ask): void;
   cancel(id: number): void;
 }
 
-export interface Voice<Part> {
-  part(id: number, part: Part, last: boolean): void;
-  refuse(id: number, error: unknown): void;
+export interface Responder<Part> {
+  send(id: number, part: Part, last: boolean): void;
+  fail(id: number, error: unknown): void;
 }
 
 /** A little below the gateway's own priority, so that a busy model does not slow the calls that need none. */
-function yieldToOthers(): void {
+function lowerPriority(): void {
   try {
     setPriority(2);
   } catch {
@@ -24,23 +24,23 @@ function yieldToOthers(): void {
 }
 
 export function serveParent<Spec, Ask, Part>(
-  load: (spec: Spec, voice: Voice<Part>) => Promise<Loaded<Ask>>,
+  load: (spec: Spec, voice: Responder<Part>) => Promise<LoadedWorker<Ask>>,
 ): void {
   const say = (message: ToParent<Part>) => {
     if (process.connected) process.send?.(message);
   };
-  const voice: Voice<Part> = {
-    part: (id, part, last) => say({ type: "part", id, part, last }),
-    refuse: (id, error) => say({ type: "refused", id, ...sent(error) }),
+  const voice: Responder<Part> = {
+    send: (id, part, last) => say({ type: "part", id, part, last }),
+    fail: (id, error) => say({ type: "refused", id, ...serializeError(error) }),
   };
   const early = new Map<number, Ask>();
-  let loaded: Loaded<Ask> | undefined;
+  let loaded: LoadedWorker<Ask> | undefined;
 
   // The channel closes when the gateway ends, however it ends; SIGKILL leaves it no other word.
   process.on("disconnect", () => process.exit(0));
   // Ctrl-C and systemd signal the whole group: the gateway may still be answering its last calls with us.
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => {});
-  yieldToOthers();
+  lowerPriority();
 
   process.on("message", (message: ToChild<Spec, Ask>) => {
     if (message.type === "load") {
@@ -48,23 +48,23 @@ export function serveParent<Spec, Ask, Part>(
         (model) => {
           loaded = model;
           say({ type: "ready", facts: model.facts });
-          for (const [id, ask] of early) model.ask(id, ask);
+          for (const [id, ask] of early) model.handle(id, ask);
           early.clear();
         },
-        (error: unknown) => say({ type: "failed", ...sent(error) }),
+        (error: unknown) => say({ type: "failed", ...serializeError(error) }),
       );
     } else if (message.type === "cancel") {
       early.delete(message.id);
       loaded?.cancel(message.id);
     } else if (loaded) {
-      loaded.ask(message.id, message.ask);
+      loaded.handle(message.id, message.ask);
     } else {
       early.set(message.id, message.ask);
     }
   });
 }
 
-function sent(error: unknown): SentFault {
+function serializeError(error: unknown): SerializedError {
   if (error instanceof GatewayError) {
     const { param } = error.details;
     return { fault: error.fault, message: error.message, ...(param !== undefined && { param }) };

@@ -2,9 +2,9 @@
 import type { SketchEvent, SketchRequest } from "@vexel/sketch";
 
 /** The question to the process: requests are plain data, uploads included. */
-export type SketchAsk = SketchRequest;
+export type SketchWorkerRequest = SketchRequest;
 
-export type SketchPart =
+export type SketchResponsePart =
   | { readonly kind: "event"; readonly event: SketchEvent }
   /** The last part of a response. */
   | { readonly kind: "end" };

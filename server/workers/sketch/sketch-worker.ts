@@ -5,16 +5,16 @@
 import type { CompletedImage } from "@vexel/sketch";
 import type { Signal } from "../../lib/signal.ts";
 import type { EmbeddedModel, ImageEvent, ImageResponse } from "../../upstream/contract.ts";
-import { Link } from "../process/link.ts";
-import type { Facts } from "../process/protocol.ts";
+import type { WorkerMetadata } from "../process/protocol.ts";
+import { WorkerProcess } from "../process/worker-process.ts";
 import { channel } from "./channel.ts";
-import type { SketchAsk, SketchPart } from "./messages.ts";
+import type { SketchResponsePart, SketchWorkerRequest } from "./messages.ts";
 import { editRequest, frameOf, generationRequest, uploadBytes, wholeReply } from "./translate.ts";
 
 export interface SketchWorkerOptions {
   /** How long the process stays without requests. */
   readonly idleMs: number;
-  readonly onReady?: (name: string, facts: Facts) => void;
+  readonly onReady?: (name: string, facts: WorkerMetadata) => void;
 }
 
 export type SketchWorker = Required<Pick<EmbeddedModel, "generations" | "edits" | "close">>;
@@ -24,7 +24,7 @@ const maxWaitingBytes = 256 * 1024 * 1024;
 const entry = Bun.fileURLToPath(new URL("./child.ts", import.meta.url));
 
 export function createSketchWorker({ idleMs, onReady }: SketchWorkerOptions): SketchWorker {
-  const link = new Link<Record<string, never>, SketchAsk, SketchPart>({
+  const link = new WorkerProcess<Record<string, never>, SketchWorkerRequest, SketchResponsePart>({
     name: "The drawing program vexel-sketch",
     entry,
     spec: () => ({}),
@@ -33,23 +33,27 @@ export function createSketchWorker({ idleMs, onReady }: SketchWorkerOptions): Sk
     ...(onReady && { onReady }),
   });
 
-  const whole = async (asking: Asking): Promise<ImageResponse> => {
+  const whole = async (asking: OutgoingRequest): Promise<ImageResponse> => {
     const images: CompletedImage[] = [];
-    const onPart = (part: SketchPart): void => {
+    const onPart = (part: SketchResponsePart): void => {
       if (part.kind === "event" && part.event.type === "completed") images.push(part.event);
     };
     await link.ask({ ...asking, onPart });
     return wholeReply(images);
   };
-  const streamed = (asking: Asking): ImageResponse => {
+  const streamed = (asking: OutgoingRequest): ImageResponse => {
     const { push, end, items } = channel<ImageEvent>();
-    const onPart = (part: SketchPart): void => {
+    const onPart = (part: SketchResponsePart): void => {
       if (part.kind === "event") push(frameOf(part.event));
     };
     link.ask({ ...asking, onPart }).then(() => end(), end);
     return { kind: "stream", events: items };
   };
-  const send = async (ask: SketchAsk, weight: number, signal: Signal): Promise<ImageResponse> =>
+  const send = async (
+    ask: SketchWorkerRequest,
+    weight: number,
+    signal: Signal,
+  ): Promise<ImageResponse> =>
     ask.stream === true ? streamed({ ask, weight, signal }) : whole({ ask, weight, signal });
 
   return {
@@ -61,8 +65,8 @@ export function createSketchWorker({ idleMs, onReady }: SketchWorkerOptions): Sk
   };
 }
 
-interface Asking {
-  readonly ask: SketchAsk;
+interface OutgoingRequest {
+  readonly ask: SketchWorkerRequest;
   readonly weight: number;
   readonly signal: Signal;
 }

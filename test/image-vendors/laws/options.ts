@@ -2,7 +2,7 @@
 import { expect } from "bun:test";
 import { answered, ask, type Outcome, refused } from "../ask.ts";
 import type { Operation, Place, Role } from "../house.ts";
-import type { Order } from "../picture-vendor.ts";
+import type { Order } from "../image-vendor.ts";
 import type { PictureLaws } from "./law.ts";
 import { expectTrue, namesIn, picturesIn } from "./truth.ts";
 

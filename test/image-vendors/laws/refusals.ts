@@ -2,7 +2,7 @@
 import { expect } from "bun:test";
 import { type Fault, faults } from "../../../contract/faults.ts";
 import { ask, askStream, draw, type Refused, refused } from "../ask.ts";
-import type { VendorRefusal } from "../picture-vendor.ts";
+import type { VendorRefusal } from "../image-vendor.ts";
 import type { PictureLaws } from "./law.ts";
 
 function expectMeaning({ fault, status, headers, row }: Refused, meant: VendorRefusal): void {

@@ -3,7 +3,7 @@ import { expect } from "bun:test";
 import { sniff } from "../../fake-upstream/sniff.ts";
 import { answered, ask, refused } from "../ask.ts";
 import type { Operation, Place } from "../house.ts";
-import type { Order } from "../picture-vendor.ts";
+import type { Order } from "../image-vendor.ts";
 import type { PictureLaws } from "./law.ts";
 import { expectTrue, namesIn, picturesIn } from "./truth.ts";
 

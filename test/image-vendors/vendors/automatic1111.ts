@@ -7,7 +7,7 @@ import {
   type Studio,
   type VendorRequest,
   type VendorResponse,
-} from "../picture-vendor.ts";
+} from "../image-vendor.ts";
 
 const login = "painter:password-of-this-test";
 const checkpoint = "v1-5-pruned-emaonly";

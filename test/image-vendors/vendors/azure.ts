@@ -1,6 +1,6 @@
 /** Azure OpenAI: OpenAI's own desk behind two kinds of address, with the key in a header of its own. */
-import type { PictureVendor, VendorRequest, VendorResponse } from "../picture-vendor.ts";
-import { edits, generations } from "./openai-desk.ts";
+import type { PictureVendor, VendorRequest, VendorResponse } from "../image-vendor.ts";
+import { edits, generations } from "./openai-server.ts";
 
 const key = "azure-9d8c7b6a5f4e3d2c1b0a";
 const apiVersion = "2025-04-01-preview";

@@ -7,8 +7,8 @@ import {
   type Studio,
   type VendorRequest,
   type VendorResponse,
-} from "../picture-vendor.ts";
-import * as desk from "./bedrock-desk.ts";
+} from "../image-vendor.ts";
+import * as desk from "./bedrock-server.ts";
 
 const { invalid, known } = desk;
 

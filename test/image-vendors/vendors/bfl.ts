@@ -7,8 +7,8 @@ import {
   type Studio,
   type VendorRequest,
   type VendorResponse,
-} from "../picture-vendor.ts";
-import { isWhole, type JobDesk, openDesk, plainPicture, present } from "./job-desk.ts";
+} from "../image-vendor.ts";
+import { isWhole, type JobDesk, openDesk, plainPicture, present } from "./job-server.ts";
 
 const key = "9b1f6c1e-bfl-4c5a-8f0e-3d2c1b0a9f8e";
 const source = "https://docs.bfl.ml/api-reference, and https://docs.bfl.ml/api_integration/errors";

@@ -8,7 +8,7 @@ import {
   type Studio,
   type VendorRequest,
   type VendorResponse,
-} from "../picture-vendor.ts";
+} from "../image-vendor.ts";
 
 const key = "cf-token-of-this-test-0123456789";
 const accountId = "023e105f4ecef8ad9ca31a8372d0c353";

@@ -1,5 +1,5 @@
 /** How Alibaba's Model Studio says no: https://www.alibabacloud.com/help/en/model-studio/error-code. */
-import type { PictureVendor, VendorResponse } from "../picture-vendor.ts";
+import type { PictureVendor, VendorResponse } from "../image-vendor.ts";
 
 export const refusal = (status: number, code: string, message: string): VendorResponse => ({
   status,

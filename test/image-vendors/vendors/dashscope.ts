@@ -1,8 +1,8 @@
 /** Alibaba's Model Studio drawing: one interface that answers at once, and three that take jobs. */
-import type { PictureVendor, Studio, VendorRequest, VendorResponse } from "../picture-vendor.ts";
-import { jsonOf } from "../picture-vendor.ts";
-import { type Door, doors, key, orderIn } from "./dashscope-orders.ts";
+import type { PictureVendor, Studio, VendorRequest, VendorResponse } from "../image-vendor.ts";
+import { jsonOf } from "../image-vendor.ts";
 import { dashscopeRefusals, refusal } from "./dashscope-refusals.ts";
+import { type Door, doors, key, orderIn } from "./dashscope-requests.ts";
 
 const requestId = "4909100c-7b5a-9f92-bfe5-0123456789ab";
 

@@ -1,5 +1,5 @@
 /** Pictures as they come to vendors that read JSON: as data URLs, and nothing else where nobody can fetch a link. */
-import type { VendorResponse } from "../picture-vendor.ts";
+import type { VendorResponse } from "../image-vendor.ts";
 
 /** The type must be in small letters: some vendors insist. */
 const form = /^data:image\/(?:png|jpeg|webp);base64,([A-Za-z0-9+/]+={0,2})$/;

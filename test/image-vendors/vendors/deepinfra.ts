@@ -6,9 +6,9 @@ import {
   type Studio,
   type VendorRequest,
   type VendorResponse,
-} from "../picture-vendor.ts";
+} from "../image-vendor.ts";
 import { toBase64 } from "./data-url.ts";
-import { readForm } from "./form-order.ts";
+import { readForm } from "./form-request.ts";
 
 const key = "deepdeepdeep0123456789abcdefghij";
 const model = "black-forest-labs/FLUX-1-schnell";

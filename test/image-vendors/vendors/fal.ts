@@ -7,8 +7,8 @@ import {
   type Studio,
   type VendorRequest,
   type VendorResponse,
-} from "../picture-vendor.ts";
-import { isWhole, type JobDesk, openDesk, present, wrappedPicture } from "./job-desk.ts";
+} from "../image-vendor.ts";
+import { isWhole, type JobDesk, openDesk, present, wrappedPicture } from "./job-server.ts";
 
 const key = "4d2c7e90-fal0-4b3a-9c8d-7e6f5a4b3c2d:0f1e2d3c4b5a69788796a5b4c3d2e1f0";
 

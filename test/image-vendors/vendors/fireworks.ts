@@ -6,7 +6,7 @@ import {
   type Studio,
   type VendorRequest,
   type VendorResponse,
-} from "../picture-vendor.ts";
+} from "../image-vendor.ts";
 import { fromDataUrl } from "./data-url.ts";
 
 const key = "fw_0123456789abcdefghijkl";

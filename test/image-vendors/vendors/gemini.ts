@@ -1,6 +1,6 @@
 /** The Gemini API, by a model of each generation that draws. */
-import type { PictureVendor, VendorRequest } from "../picture-vendor.ts";
-import { generateContent, pictureRefusals, refusal, type Surface } from "./google-desk.ts";
+import type { PictureVendor, VendorRequest } from "../image-vendor.ts";
+import { generateContent, pictureRefusals, refusal, type Surface } from "./google-server.ts";
 
 const key = "AIzaSyVexelPictures0123456789abcdefghij";
 const host = "generativelanguage.googleapis.com";

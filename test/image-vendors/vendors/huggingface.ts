@@ -6,7 +6,7 @@ import {
   type Studio,
   type VendorRequest,
   type VendorResponse,
-} from "../picture-vendor.ts";
+} from "../image-vendor.ts";
 
 const key = "hf_UpStreamTokenOfThisTest01";
 const model = "black-forest-labs/FLUX.1-Kontext-dev";

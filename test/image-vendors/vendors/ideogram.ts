@@ -6,8 +6,8 @@ import {
   type Studio,
   type VendorRequest,
   type VendorResponse,
-} from "../picture-vendor.ts";
-import { readForm } from "./form-order.ts";
+} from "../image-vendor.ts";
+import { readForm } from "./form-request.ts";
 
 const key = "ideogramideogramideogram_0123456789";
 

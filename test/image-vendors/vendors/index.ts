@@ -1,5 +1,5 @@
 /** Every vendor that draws, as a fake of it. */
-import type { PictureVendor } from "../picture-vendor.ts";
+import type { PictureVendor } from "../image-vendor.ts";
 import { automatic1111 } from "./automatic1111.ts";
 import { azure } from "./azure.ts";
 import { bedrock } from "./bedrock.ts";

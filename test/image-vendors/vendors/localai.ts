@@ -8,7 +8,7 @@ import {
   type Studio,
   type VendorRequest,
   type VendorResponse,
-} from "../picture-vendor.ts";
+} from "../image-vendor.ts";
 
 const key = "localai-key-of-this-test";
 

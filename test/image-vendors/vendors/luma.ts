@@ -7,8 +7,8 @@ import {
   type Studio,
   type VendorRequest,
   type VendorResponse,
-} from "../picture-vendor.ts";
-import { type JobDesk, openDesk, plainPicture, present } from "./job-desk.ts";
+} from "../image-vendor.ts";
+import { type JobDesk, openDesk, plainPicture, present } from "./job-server.ts";
 
 const key = "luma-7c1d2e3f-4a5b-6c7d-8e9f-0a1b2c3d4e5f";
 

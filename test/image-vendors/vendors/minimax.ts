@@ -6,7 +6,7 @@ import {
   type Studio,
   type VendorRequest,
   type VendorResponse,
-} from "../picture-vendor.ts";
+} from "../image-vendor.ts";
 import { toBase64 } from "./data-url.ts";
 
 const key = "sk-api-minimaxminimax0123456789";

@@ -1,5 +1,5 @@
 /** How OpenAI says no to a picture, in its own words, and how those say it that imitate it. */
-import type { PictureVendor, VendorResponse } from "../picture-vendor.ts";
+import type { PictureVendor, VendorResponse } from "../image-vendor.ts";
 
 const refusal = (
   status: number,

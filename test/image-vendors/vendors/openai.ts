@@ -1,8 +1,8 @@
 /** OpenAI itself, by two families of its models, and a server that imitates it. */
 
-import type { PictureVendor, VendorRequest, VendorResponse } from "../picture-vendor.ts";
-import { edits, generations, type Speech } from "./openai-desk.ts";
+import type { PictureVendor, VendorRequest, VendorResponse } from "../image-vendor.ts";
 import { imitationRefusals, openaiRefusals } from "./openai-refusals.ts";
+import { edits, generations, type Speech } from "./openai-server.ts";
 
 const key = "sk-openai-4f3e2d1c0b9a8877";
 

@@ -7,7 +7,7 @@ import {
   type Studio,
   type VendorRequest,
   type VendorResponse,
-} from "../picture-vendor.ts";
+} from "../image-vendor.ts";
 
 const key = "sk-or-v1-0123456789abcdef0123456789abcdef";
 

@@ -6,9 +6,9 @@ import {
   type Studio,
   type VendorRequest,
   type VendorResponse,
-} from "../picture-vendor.ts";
+} from "../image-vendor.ts";
 import { toBase64 } from "./data-url.ts";
-import { type ReadForm, readForm } from "./form-order.ts";
+import { type ReadForm, readForm } from "./form-request.ts";
 
 const key = "recraftrecraftrecraft0123456789abcdef";
 

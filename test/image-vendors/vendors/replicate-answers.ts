@@ -1,5 +1,5 @@
 /** How Replicate answers: a prediction in each of its states, and the ways in which it says no. */
-import type { PictureVendor, VendorResponse } from "../picture-vendor.ts";
+import type { PictureVendor, VendorResponse } from "../image-vendor.ts";
 
 export type Fields = Readonly<Record<string, unknown>>;
 

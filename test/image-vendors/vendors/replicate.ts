@@ -7,8 +7,8 @@ import {
   type Studio,
   type VendorRequest,
   type VendorResponse,
-} from "../picture-vendor.ts";
-import { isWhole, type JobDesk, openDesk, present, wrappedPicture } from "./job-desk.ts";
+} from "../image-vendor.ts";
+import { isWhole, type JobDesk, openDesk, present, wrappedPicture } from "./job-server.ts";
 import {
   type Fields,
   invalid,

@@ -7,8 +7,8 @@ import {
   type Studio,
   type VendorRequest,
   type VendorResponse,
-} from "../picture-vendor.ts";
-import { isWhole, present, wrappedPicture } from "./job-desk.ts";
+} from "../image-vendor.ts";
+import { isWhole, present, wrappedPicture } from "./job-server.ts";
 
 const key = "Rw8Kx2Lm9Pq4Tz7Yb1Nc6Vd3Fg5Hj0Sa";
 

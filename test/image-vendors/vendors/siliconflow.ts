@@ -6,7 +6,7 @@ import {
   type Studio,
   type VendorRequest,
   type VendorResponse,
-} from "../picture-vendor.ts";
+} from "../image-vendor.ts";
 import { fromDataUrl } from "./data-url.ts";
 
 const key = "sk-siliconsiliconsilicon0123456789";

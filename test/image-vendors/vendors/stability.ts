@@ -5,8 +5,8 @@ import {
   type Studio,
   type VendorRequest,
   type VendorResponse,
-} from "../picture-vendor.ts";
-import { type ReadForm, readForm } from "./form-order.ts";
+} from "../image-vendor.ts";
+import { type ReadForm, readForm } from "./form-request.ts";
 
 const key = "sk-stabilitystabilitystability0123456789";
 

@@ -6,8 +6,8 @@ import {
   type Studio,
   type VendorRequest,
   type VendorResponse,
-} from "../picture-vendor.ts";
-import { present } from "./job-desk.ts";
+} from "../image-vendor.ts";
+import { present } from "./job-server.ts";
 
 const key = "vnc-0123456789abcdefghijklmnopqrstuv";
 

@@ -6,7 +6,7 @@ import {
   type Studio,
   type VendorRequest,
   type VendorResponse,
-} from "../picture-vendor.ts";
+} from "../image-vendor.ts";
 import {
   generateContent,
   invalid,
@@ -14,7 +14,7 @@ import {
   pictureRefusals,
   refusal,
   type Surface,
-} from "./google-desk.ts";
+} from "./google-server.ts";
 
 const token = "ya29.vexel-pictures-0123456789abcdef";
 const project = "otter-works-471100";

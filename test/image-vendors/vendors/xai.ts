@@ -6,7 +6,7 @@ import {
   type Studio,
   type VendorRequest,
   type VendorResponse,
-} from "../picture-vendor.ts";
+} from "../image-vendor.ts";
 import { fromDataUrl, toBase64 } from "./data-url.ts";
 
 const key = "xai-0123456789abcdefghijklmnopqrstuvwxyz";

@@ -1,7 +1,7 @@
 /** A model of the user's own, from its directory. */
 import { readFile } from "node:fs/promises";
 import { GatewayError } from "../../../lib/gateway-error.ts";
-import type { DirectorySpec, EmbedSpec } from "../ask.ts";
+import type { DirectorySpec, EmbedSpec } from "../messages.ts";
 import type { Model } from "../model.ts";
 import { type ModelDirectory, readModelDirectory } from "../model-directory.ts";
 import { createNativeModel } from "./native.ts";
@@ -26,7 +26,7 @@ export async function loadDirectory(
         error,
       ),
   );
-  const options = { ...found, ...wanted(spec, found) };
+  const options = { ...found, ...configuredOptions(spec, found) };
   try {
     const file = JSON.parse(await readFile(found.tokenizer, "utf8"));
     const tokenizer = createTokenizer(file, found.tokenizerConfig, options);
@@ -44,7 +44,10 @@ export async function loadDirectory(
 }
 
 /** What the configuration says wins, except that there are only so many positions. */
-function wanted({ pooling, normalize, maxTokens }: DirectorySpec, found: ModelDirectory) {
+function configuredOptions(
+  { pooling, normalize, maxTokens }: DirectorySpec,
+  found: ModelDirectory,
+) {
   return {
     ...(pooling !== undefined && { pooling }),
     ...(normalize !== undefined && { normalize }),

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { ModelManifest } from "@lat.md/embed";
 import { GatewayError } from "../../../lib/gateway-error.ts";
-import type { EmbedSpec, MinilmSpec } from "../ask.ts";
+import type { EmbedSpec, MinilmSpec } from "../messages.ts";
 import type { Model } from "../model.ts";
 import { bertConfig, bertGraph } from "../onnx/bert-graph.ts";
 import { readSafetensors } from "../safetensors.ts";

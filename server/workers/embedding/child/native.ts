@@ -20,7 +20,7 @@ export interface NativeOptions {
 
 type Width = "int64" | "int32";
 
-const known = ["input_ids", "attention_mask", "token_type_ids", "position_ids"] as const;
+const knownInputs = ["input_ids", "attention_mask", "token_type_ids", "position_ids"] as const;
 const perSentence = "sentence_embedding";
 const perToken = ["last_hidden_state", "token_embeddings"];
 
@@ -30,17 +30,17 @@ export async function createNativeModel(options: NativeOptions): Promise<Model> 
     options.graph,
     sessionOptions(options.threads),
   );
-  const strange = session.inputNames.find((name) => !known.some((one) => one === name));
+  const strange = session.inputNames.find((name) => !knownInputs.some((one) => one === name));
   if (strange) {
     throw new GatewayError("upstream_error", `The ONNX model wants an input named ${strange}.`);
   }
   const output = chooseOutput(session, options);
 
   const run = async (batch: readonly Tokenized[], width: Width) => {
-    const feeds = feed(onnxruntime, session.inputNames, batch, width);
+    const feeds = createFeeds(onnxruntime, session.inputNames, batch, width);
     const tensor = (await session.run(feeds, [output]))[output];
     if (!tensor) throw new GatewayError("upstream_error", `The ONNX model gave no ${output}.`);
-    return vectors(tensor, batch, options);
+    return toVectors(tensor, batch, options);
   };
 
   // One run tells the length of its vectors, and that it works at all. Some exports count in 32 bits.
@@ -49,7 +49,7 @@ export async function createNativeModel(options: NativeOptions): Promise<Model> 
     () => "int64",
     (error: unknown) => {
       if (/data type/i.test(String(error))) return "int32";
-      throw explained(error);
+      throw explainError(error);
     },
   );
   const dimensions = (await run(probe, width)).length;
@@ -63,7 +63,7 @@ export async function createNativeModel(options: NativeOptions): Promise<Model> 
 }
 
 /** All that onnxruntime-node 1.17 says of an output in fp16 is "Invalid argument". */
-function explained(error: unknown): unknown {
+function explainError(error: unknown): unknown {
   if (!(error instanceof Error) || error.message !== "Invalid argument") return error;
   const message = "The ONNX model's outputs are fp16, it seems: export it with fp32 outputs.";
   return new GatewayError("upstream_error", message, { cause: error });
@@ -83,7 +83,7 @@ function chooseOutput({ outputNames }: Session, options: NativeOptions): string 
 }
 
 /** Padding is on the right and masked: in fp32 it changes no bit of the vectors. */
-function feed(
+function createFeeds(
   { Tensor }: Onnxruntime,
   names: readonly string[],
   batch: readonly Tokenized[],
@@ -97,19 +97,19 @@ function feed(
       ? new Tensor(width, BigInt64Array.from(values, BigInt), dims)
       : new Tensor(width, Int32Array.from(values), dims);
   };
-  const inputs: Record<(typeof known)[number], () => OnnxTensor> = {
+  const inputs: Record<(typeof knownInputs)[number], () => OnnxTensor> = {
     input_ids: () => tensor((ids, place) => ids[place] ?? 0),
     attention_mask: () => tensor((ids, place) => (place < ids.length ? 1 : 0)),
     token_type_ids: () => tensor(() => 0),
     position_ids: () => tensor((_, place) => place),
   };
   return Object.fromEntries(
-    known.filter((name) => names.includes(name)).map((name) => [name, inputs[name]()]),
+    knownInputs.filter((name) => names.includes(name)).map((name) => [name, inputs[name]()]),
   );
 }
 
-function vectors(tensor: OnnxTensor, batch: readonly Tokenized[], options: NativeOptions) {
-  const values = floats(tensor);
+function toVectors(tensor: OnnxTensor, batch: readonly Tokenized[], options: NativeOptions) {
+  const values = toFloat32(tensor);
   const [rows = 0, second = 0, third] = tensor.dims;
   const width = third ?? second;
   if (rows !== batch.length || tensor.dims.length < 2 || tensor.dims.length > 3) {
@@ -128,7 +128,7 @@ function vectors(tensor: OnnxTensor, batch: readonly Tokenized[], options: Nativ
   return pooled;
 }
 
-function floats({ type, data }: OnnxTensor): Float32Array {
+function toFloat32({ type, data }: OnnxTensor): Float32Array {
   if (data instanceof Float32Array) return data;
   throw new GatewayError("upstream_error", `The ONNX model gives ${type}, not float32.`);
 }

@@ -10,7 +10,7 @@ export interface BatchLimits {
 export const batchLimits: BatchLimits = { inputs: 32, tokens: 512 };
 
 /** How far ahead company is looked for. */
-const horizon = 256;
+const lookahead = 256;
 
 /**
  * The first in line is always taken, with those of the next few that are nearest to it in length.
@@ -20,7 +20,7 @@ export function planBatch(lengths: readonly number[], limits: BatchLimits): numb
   const leader = lengths[0];
   if (leader === undefined) return [];
   const near = lengths
-    .slice(1, horizon)
+    .slice(1, lookahead)
     .map((length, i) => ({ place: i + 1, length, distance: Math.abs(length - leader) }))
     .sort((a, b) => a.distance - b.distance);
   const chosen = [0];

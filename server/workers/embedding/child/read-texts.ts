@@ -1,11 +1,11 @@
 /** Turns a call's texts into tokens, one at each step, and refuses what the model cannot take. */
 import { GatewayError } from "../../../lib/gateway-error.ts";
-import { type EmbedAsk, maxCharacters } from "../ask.ts";
+import { type EmbedRequest, maxCharacters } from "../messages.ts";
 import type { Model, Tokenized } from "../model.ts";
 
 export function* readTexts(
   { dimensions, maxTokens, tokenizer }: Model,
-  ask: EmbedAsk,
+  ask: EmbedRequest,
 ): Generator<void, readonly Tokenized[]> {
   if (ask.dimensions !== undefined && ask.dimensions !== dimensions) {
     const message = `This model does not support specifying dimensions: it always gives ${dimensions}.`;

@@ -1,7 +1,7 @@
 /** A BERT encoder as an ONNX model, made in memory from fp16 weights: nothing is written to disk. */
 import { z } from "zod";
 import type { Tensor } from "../safetensors.ts";
-import { contributed, Graph, tensorType } from "./graph.ts";
+import { contribDomain, Graph, tensorType } from "./graph.ts";
 
 export const bertConfig = z.object({
   hidden_size: z.int().min(1),
@@ -87,7 +87,7 @@ export function bertGraph(weights: (name: string) => Tensor, config: BertConfig)
           vector(at(`${norm}.bias`)),
           vector(at(`${dense}.bias`)),
         ],
-        { domain: contributed, attributes: { epsilon }, ...(output && { output }) },
+        { domain: contribDomain, attributes: { epsilon }, ...(output && { output }) },
       );
     const attended = graph.node(
       "Attention",
@@ -97,7 +97,7 @@ export function bertGraph(weights: (name: string) => Tensor, config: BertConfig)
         vectors(...parts.map((part) => `${part}.bias`)),
         keep,
       ],
-      { domain: contributed, attributes: { num_heads: { int: config.num_attention_heads } } },
+      { domain: contribDomain, attributes: { num_heads: { int: config.num_attention_heads } } },
     );
     hidden = addAndNormalise(
       graph.node("MatMul", [attended, matrix(at("attention.output.dense.weight"))]),
@@ -106,7 +106,7 @@ export function bertGraph(weights: (name: string) => Tensor, config: BertConfig)
     );
     const widened = graph.node("MatMul", [hidden, matrix(at("intermediate.dense.weight"))]);
     const activated = graph.node("BiasGelu", [widened, vector(at("intermediate.dense.bias"))], {
-      domain: contributed,
+      domain: contribDomain,
     });
     hidden = addAndNormalise(
       graph.node("MatMul", [activated, matrix(at("output.dense.weight"))]),

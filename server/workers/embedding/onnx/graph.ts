@@ -6,7 +6,7 @@ export const tensorType = { float: 1, int32: 6, int64: 7, float16: 10 } as const
 export type TensorType = (typeof tensorType)[keyof typeof tensorType];
 
 /** Operators outside the standard that every onnxruntime build carries. */
-export const contributed = "com.microsoft";
+export const contribDomain = "com.microsoft";
 
 export type Attribute =
   | { readonly int: number }
@@ -22,7 +22,7 @@ export interface NodeOptions {
 
 type Dimension = number | string;
 
-const opset = { "": 17, [contributed]: 1 };
+const opset = { "": 17, [contribDomain]: 1 };
 const irVersion = 8;
 
 export class Graph {

@@ -4,9 +4,9 @@
  */
 import { constants, inflateSync } from "node:zlib";
 import { codeOf } from "../../../lib/error-code.ts";
-import type { HeldPicture } from "./image-input.ts";
+import type { ImageInput } from "./image-input.ts";
 import { pngChunks } from "./png-chunks.ts";
-import { ObstacleError } from "./unprocessable-image.ts";
+import { UnprocessableImageError } from "./unprocessable-image.ts";
 
 export interface CostBounds {
   /** Of one page. */
@@ -25,16 +25,17 @@ const maxPngChunks = 250_000;
 /** Of an animation. Each costs time beside its pixels. */
 const maxFrames = 10_000;
 
-export function checkCost(held: HeldPicture, type: string, bounds: CostBounds): void {
+export function checkCost(held: ImageInput, type: string, bounds: CostBounds): void {
   if (type === "image/jpeg") checkScans(held, bounds);
   else if (type === "image/png") checkPng(held);
   else if (type === "image/gif") checkFrames(gifFrames(held));
   else if (type === "image/webp") checkFrames(webpFrames(held));
 }
 
-const tooCostly = (words: string): ObstacleError => new ObstacleError("too costly", words);
+const tooCostly = (words: string): UnprocessableImageError =>
+  new UnprocessableImageError("too costly", words);
 
-function checkScans(held: HeldPicture, { pixels, maxPixels }: CostBounds): void {
+function checkScans(held: ImageInput, { pixels, maxPixels }: CostBounds): void {
   const largest = scansOfLargest * maxPixels;
   const most = Math.min(maxScans, Math.floor(largest / Math.max(1, pixels)));
   const scans = jpegScans(held);
@@ -48,7 +49,7 @@ function checkScans(held: HeldPicture, { pixels, maxPixels }: CostBounds): void 
 /** Start of scan, and end of image. */
 const [sos, eoi] = [0xda, 0xd9];
 
-function jpegScans(held: HeldPicture): number {
+function jpegScans(held: ImageInput): number {
   let scans = 0;
   for (let at = nextMarker(held, 2); at !== undefined; ) {
     const head = held.peek(at, 4);
@@ -63,7 +64,7 @@ function jpegScans(held: HeldPicture): number {
 const windowBytes = 64 * 1024;
 
 /** Where the next marker begins that has a length, or ends the image: within pixels, 0xff is followed by 0 or by a restart. */
-function nextMarker({ length, peek }: HeldPicture, from: number): number | undefined {
+function nextMarker({ length, peek }: ImageInput, from: number): number | undefined {
   let at = from;
   while (at + 2 <= length) {
     const window = peek(at, windowBytes);
@@ -79,7 +80,7 @@ function nextMarker({ length, peek }: HeldPicture, from: number): number | undef
   return undefined;
 }
 
-function checkPng(held: HeldPicture): void {
+function checkPng(held: ImageInput): void {
   let [chunks, left] = [0, maxUnpacked];
   for (const { kind, at, length } of pngChunks(held)) {
     if (++chunks > maxPngChunks) {
@@ -93,13 +94,13 @@ function checkPng(held: HeldPicture): void {
 
 /** Throws where it is more than `most`. */
 function unpackedLength(
-  { peek }: HeldPicture,
+  { peek }: ImageInput,
   kind: string,
   at: number,
   length: number,
   most: number,
 ): number {
-  if (length > most) throw unpacksToTooMuch();
+  if (length > most) throw unpackedTooLarge();
   const content = peek(at, length);
   const packed = packedPart(content, kind);
   if (!packed) return content.length;
@@ -107,13 +108,13 @@ function unpackedLength(
     const bounds = { maxOutputLength: Math.max(1, most), finishFlush: constants.Z_SYNC_FLUSH };
     return inflateSync(packed, bounds).length;
   } catch (error) {
-    if (codeOf(error) === "ERR_BUFFER_TOO_LARGE") throw unpacksToTooMuch();
+    if (codeOf(error) === "ERR_BUFFER_TOO_LARGE") throw unpackedTooLarge();
     // Damaged, after nobody knows how much: the decoder may read the picture all the same, and unpack as much again.
     return Math.ceil(most / 2);
   }
 }
 
-const unpacksToTooMuch = (): ObstacleError =>
+const unpackedTooLarge = (): UnprocessableImageError =>
   tooCostly(
     `has text or color profiles that unpack to more than ${maxUnpacked / 1024 / 1024} MB. Save it without metadata`,
   );
@@ -134,7 +135,7 @@ function checkFrames(frames: number): void {
 }
 
 /** Image descriptors, each behind extensions and before its pixels in blocks of at most 255 bytes. */
-function gifFrames({ length, peek }: HeldPicture): number {
+function gifFrames({ length, peek }: ImageInput): number {
   const byte = (at: number): number => peek(at, 1)[0] ?? 0;
   const colors = (flags: number): number => (flags >= 128 ? 3 * 2 ** ((flags % 8) + 1) : 0);
   const afterBlocks = (from: number): number => {
@@ -154,7 +155,7 @@ function gifFrames({ length, peek }: HeldPicture): number {
   return frames;
 }
 
-function webpFrames({ length, peek }: HeldPicture): number {
+function webpFrames({ length, peek }: ImageInput): number {
   let frames = 0;
   for (let at = 12; at + 8 <= length && frames <= maxFrames; ) {
     const head = peek(at, 8);

@@ -1,11 +1,11 @@
 /** The work on pixels: making another kind of file, turning a mask into another kind of mask. */
 import type { Sharp } from "sharp";
-import type { Conversion, MaskForm } from "../protocol.ts";
-import type { Library, Opened } from "./open-image.ts";
+import type { Conversion, MaskForm } from "../messages.ts";
+import type { Library, OpenedImage } from "./open-image.ts";
 
 /** Everything that describes the picture stays behind (EXIF, profiles, comments), after its colours are made sRGB. */
 export function convert(
-  picture: Opened,
+  picture: OpenedImage,
   { format, quality, flatten, alpha, packed }: Conversion,
 ): Promise<Buffer> {
   const moves = picture.pages > 1 && (format === "gif" || format === "webp");
@@ -13,13 +13,13 @@ export function convert(
   const opaque = flatten || format === "jpeg" ? image.flatten({ background: "#ffffff" }) : image;
   const whole = alpha && !flatten && format !== "jpeg" ? opaque.ensureAlpha() : opaque;
   // Which filter suits is tried line by line. Fewer colours would be smaller still, and another picture.
-  if (packed && format === "png") return whole.png(tight).toBuffer();
-  return encoded(whole, format, quality).toBuffer();
+  if (packed && format === "png") return whole.png(maxCompression).toBuffer();
+  return encode(whole, format, quality).toBuffer();
 }
 
-const tight = { compressionLevel: 9, adaptiveFiltering: true } as const;
+const maxCompression = { compressionLevel: 9, adaptiveFiltering: true } as const;
 
-function encoded(image: Sharp, format: Conversion["format"], asked: number | undefined): Sharp {
+function encode(image: Sharp, format: Conversion["format"], asked: number | undefined): Sharp {
   // 0 is the lowest quality here and 1 in sharp.
   const quality = Math.max(1, asked ?? 100);
   switch (format) {
@@ -45,41 +45,41 @@ function encoded(image: Sharp, format: Conversion["format"], asked: number | und
  * In between, a plane that is 255 where the picture may change: what is transparent, and in a mask without transparency
  * what is white. Shades stay shades.
  */
-export async function mask(
+export async function convertMask(
   sharp: Library,
-  picture: Opened,
+  picture: OpenedImage,
   { sense, orientation = 1 }: MaskForm,
 ): Promise<Buffer> {
-  const { data, info } = await laid(
+  const { data, info } = await applyOrientation(
     sharp,
-    await plane(picture.first(), picture.alpha),
+    await extractPlane(picture.first(), picture.alpha),
     orientation,
   );
   const { width, height } = info;
-  const change = picture.alpha ? inverted(data) : data;
+  const change = picture.alpha ? invert(data) : data;
   const raw = { width, height, channels: 1 } as const;
   if (sense !== "transparent") {
-    return sharp(sense === "white" ? change : inverted(change), { raw })
+    return sharp(sense === "white" ? change : invert(change), { raw })
       .toColourspace("b-w")
       .png()
       .toBuffer();
   }
   return sharp({ create: { width, height, channels: 3, background: "#000000" } })
-    .joinChannel(inverted(change), { raw })
+    .joinChannel(invert(change), { raw })
     .png()
     .toBuffer();
 }
 
 /** One byte for each pixel: its transparency where there is one, else its shade. */
-const plane = (image: Sharp, alpha: boolean) =>
+const extractPlane = (image: Sharp, alpha: boolean) =>
   (alpha ? image.extractChannel("alpha") : image.greyscale())
     .raw({ depth: "uchar" })
     .toBuffer({ resolveWithObject: true });
 
-type Plane = Awaited<ReturnType<typeof plane>>;
+type Plane = Awaited<ReturnType<typeof extractPlane>>;
 
-async function laid(sharp: Library, found: Plane, orientation: number): Promise<Plane> {
-  const turn = turns[orientation];
+async function applyOrientation(sharp: Library, found: Plane, orientation: number): Promise<Plane> {
+  const turn = orientations[orientation];
   if (!turn) return found;
   const { width, height } = found.info;
   const image = sharp(found.data, { raw: { width, height, channels: 1 } }).toColourspace("b-w");
@@ -87,7 +87,7 @@ async function laid(sharp: Library, found: Plane, orientation: number): Promise<
 }
 
 /** By EXIF's numbers. In whichever order it is told, the library mirrors first and turns then. */
-const turns: Readonly<Record<number, (image: Sharp) => Sharp>> = {
+const orientations: Readonly<Record<number, (image: Sharp) => Sharp>> = {
   2: (image) => image.flop(),
   3: (image) => image.rotate(180),
   4: (image) => image.flip(),
@@ -97,7 +97,7 @@ const turns: Readonly<Record<number, (image: Sharp) => Sharp>> = {
   8: (image) => image.rotate(270),
 };
 
-function inverted(bytes: Uint8Array): Buffer {
+function invert(bytes: Uint8Array): Buffer {
   const other = Buffer.allocUnsafe(bytes.length);
   for (let i = 0; i < bytes.length; i++) other[i] = 255 - (bytes[i] as number);
   return other;

@@ -5,11 +5,11 @@
 import { readSync } from "node:fs";
 import { access, type FileHandle, open } from "node:fs/promises";
 import type { Place } from "../../../lib/request-temp.ts";
-import type { Sent } from "../protocol.ts";
+import type { SentImage } from "../messages.ts";
 import { readBase64, readRaw } from "./read-input.ts";
-import { ObstacleError } from "./unprocessable-image.ts";
+import { UnprocessableImageError } from "./unprocessable-image.ts";
 
-export interface HeldPicture {
+export interface ImageInput {
   /** Bytes, or the path of a file that is not closed before the work is done. */
   readonly input: Buffer | string;
   readonly length: number;
@@ -17,9 +17,9 @@ export interface HeldPicture {
   peek(from: number, length: number): Buffer;
 }
 
-export async function holdPicture<T>(
-  sent: Sent,
-  work: (picture: HeldPicture) => Promise<T>,
+export async function withImageInput<T>(
+  sent: SentImage,
+  work: (picture: ImageInput) => Promise<T>,
 ): Promise<T> {
   if (sent.kind === "bytes") {
     const { buffer, byteOffset, length } = sent.bytes;
@@ -27,11 +27,11 @@ export async function holdPicture<T>(
   }
   const { place, encoding } = sent;
   const handle = await open(place.path, "r").catch((cause: unknown) => {
-    throw new ObstacleError("unreachable", "cannot be reached", cause);
+    throw new UnprocessableImageError("unreachable", "cannot be reached", cause);
   });
   try {
     if (encoding === "base64") return await work(inMemory(await readBase64(handle, place)));
-    const path = await ownPath(handle, place);
+    const path = await descriptorPath(handle, place);
     return await work(
       path === undefined
         ? inMemory(await readRaw(handle, place))
@@ -46,7 +46,10 @@ export async function holdPicture<T>(
  * A path to what is open here, whatever becomes of the path that was sent. Absent where the file holds more than the
  * picture, or less, or where the system has no such paths.
  */
-async function ownPath(handle: FileHandle, { from, length }: Place): Promise<string | undefined> {
+async function descriptorPath(
+  handle: FileHandle,
+  { from, length }: Place,
+): Promise<string | undefined> {
   if (process.platform !== "linux" || from !== 0) return undefined;
   const found = await handle.stat();
   if (!found.isFile() || found.size !== length) return undefined;
@@ -57,7 +60,7 @@ async function ownPath(handle: FileHandle, { from, length }: Place): Promise<str
   );
 }
 
-export const inMemory = (bytes: Buffer): HeldPicture => ({
+export const inMemory = (bytes: Buffer): ImageInput => ({
   input: bytes,
   length: bytes.length,
   peek: (from, length) => bytes.subarray(from, from + length),
@@ -66,7 +69,7 @@ export const inMemory = (bytes: Buffer): HeldPicture => ({
 /** Small enough to jump over pixels, large enough that a file of tiny pieces is not one system call for each. */
 const windowBytes = 16 * 1024;
 
-function inFile(path: string, fd: number, length: number): HeldPicture {
+function inFile(path: string, fd: number, length: number): ImageInput {
   let room = Buffer.alloc(0);
   let seen = { from: 0, to: 0 };
   return {

@@ -1,11 +1,11 @@
 /** Looks at every pixel of every page, and keeps none of them. */
 import type { Sharp } from "sharp";
-import type { Seen } from "../protocol.ts";
+import type { ImageInspection } from "../messages.ts";
 import { inMemory } from "./image-input.ts";
-import type { Library, Opened } from "./open-image.ts";
+import type { Library, OpenedImage } from "./open-image.ts";
 import { pngChunks } from "./png-chunks.ts";
 
-export async function inspect(sharp: Library, picture: Opened): Promise<Seen> {
+export async function inspect(sharp: Library, picture: OpenedImage): Promise<ImageInspection> {
   const { type, width, height, alpha, alphaChannel, pages, orientation } = picture;
   const turned = orientation >= 5;
   const opaque = alpha ? await isOpaque(sharp, picture) : await decodeAll(picture);
@@ -22,7 +22,7 @@ export async function inspect(sharp: Library, picture: Opened): Promise<Seen> {
 }
 
 /** A mean needs every pixel, and nothing is left of them but one. */
-async function decodeAll(picture: Opened): Promise<true> {
+async function decodeAll(picture: OpenedImage): Promise<true> {
   const { width, height, pages } = picture;
   const image = picture.all();
   // Of a part, the library makes no smaller picture while it decodes, for which it would skip some of the pixels.
@@ -35,12 +35,12 @@ async function decodeAll(picture: Opened): Promise<true> {
  * Exactly, to a single pixel that is 254 of 255: what lacks of full cover is packed without loss while it is decoded, and
  * compared with nothing at all of the same size, packed in the same way.
  */
-async function isOpaque(sharp: Library, picture: Opened): Promise<boolean> {
+async function isOpaque(sharp: Library, picture: OpenedImage): Promise<boolean> {
   const { width, height, pages } = picture;
-  const lacking = yesOrNo(picture, picture.all()).extractChannel("alpha").negate();
-  const found = await packed(lacking);
-  const full = await packed(nothing(sharp, width, height * pages));
-  return pixelsIn(found).equals(pixelsIn(full));
+  const lacking = toBinaryAlpha(picture, picture.all()).extractChannel("alpha").negate();
+  const found = await toPng(lacking);
+  const full = await toPng(zeroPlane(sharp, width, height * pages));
+  return pixelData(found).equals(pixelData(full));
 }
 
 /**
@@ -48,21 +48,24 @@ async function isOpaque(sharp: Library, picture: Opened): Promise<boolean> {
  * picture came in a small file; then its shades are few, or at least no more than were sent. Of deeper pixels 255 is not
  * the most.
  */
-function yesOrNo({ length, width, height, pages, isEightBit }: Opened, image: Sharp): Sharp {
+function toBinaryAlpha(
+  { length, width, height, pages, isEightBit }: OpenedImage,
+  image: Sharp,
+): Sharp {
   const packsWell = length < 2 * width * height * pages;
   return isEightBit && !packsWell ? image.threshold(255, { greyscale: false }) : image;
 }
 
-const packed = (image: Sharp): Promise<Buffer> => image.png({ compressionLevel: 1 }).toBuffer();
+const toPng = (image: Sharp): Promise<Buffer> => image.png({ compressionLevel: 1 }).toBuffer();
 
 /** One pixel that is repeated as it is needed: there is never more of it. */
-const nothing = (sharp: Library, width: number, height: number): Sharp =>
+const zeroPlane = (sharp: Library, width: number, height: number): Sharp =>
   sharp(Buffer.alloc(1), { raw: { width: 1, height: 1, channels: 1 } })
     .extend({ right: width - 1, bottom: height - 1, extendWith: "copy" })
     .toColourspace("b-w");
 
 /** What stands before them may differ, such as how many go to an inch. */
-function pixelsIn(png: Buffer): Buffer {
+function pixelData(png: Buffer): Buffer {
   for (const { kind, at } of pngChunks(inMemory(png))) {
     if (kind === "IDAT") return png.subarray(at);
   }

@@ -3,24 +3,29 @@ import { writeFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { codeOf } from "../../../lib/error-code.ts";
 import { serveParent } from "../../process/serve-parent.ts";
-import type { DarkroomAsk, DarkroomPart, DarkroomSpec, Sent } from "../protocol.ts";
-import { convert, mask } from "./convert.ts";
-import { holdPicture } from "./image-input.ts";
+import type {
+  ImageWorkerRequest,
+  ImageWorkerResponsePart,
+  ImageWorkerSpec,
+  SentImage,
+} from "../messages.ts";
+import { convert, convertMask } from "./convert.ts";
+import { withImageInput } from "./image-input.ts";
 import { inspect } from "./inspect.ts";
 import { loadSharp } from "./load-sharp.ts";
-import { lockDown, openPicture, undecodable } from "./open-image.ts";
-import { ObstacleError } from "./unprocessable-image.ts";
+import { openImage, restrictLoaders, toUnprocessable } from "./open-image.ts";
+import { UnprocessableImageError } from "./unprocessable-image.ts";
 
-const pieceBytes = 256 * 1024;
+const chunkBytes = 256 * 1024;
 /** Up to so many bytes are not worth a file. */
-const shortBytes = 128 * 1024;
+const maxInlineBytes = 128 * 1024;
 
 const largeBytes = 4 * 1024 * 1024;
-const sizeOf = (picture: Sent): number =>
+const sizeOf = (picture: SentImage): number =>
   picture.kind === "bytes" ? picture.bytes.length : picture.place.length;
 
 /** When memory runs out, the system shall end this process and not the gateway. */
-function goFirst(): void {
+function preferOomKill(): void {
   if (process.platform !== "linux") return;
   try {
     writeFileSync("/proc/self/oom_score_adj", "1000");
@@ -29,50 +34,50 @@ function goFirst(): void {
   }
 }
 
-serveParent<DarkroomSpec, DarkroomAsk, DarkroomPart>(async (spec, voice) => {
-  goFirst();
-  const sharp = lockDown(await loadSharp());
+serveParent<ImageWorkerSpec, ImageWorkerRequest, ImageWorkerResponsePart>(async (spec, voice) => {
+  preferOomKill();
+  const sharp = restrictLoaders(await loadSharp());
 
   const deliver = async (id: number, result: Buffer, into: string | undefined): Promise<void> => {
-    if (into !== undefined && result.length > shortBytes) {
+    if (into !== undefined && result.length > maxInlineBytes) {
       await writeFile(into, result, { flag: "r+" }).catch((cause: unknown) => {
         const isAway = ["EACCES", "EPERM", "ENOENT"].includes(codeOf(cause) ?? "");
         const why = isAway ? "unreachable" : "unwritable";
-        throw new ObstacleError(why, "could not be written to disk", cause);
+        throw new UnprocessableImageError(why, "could not be written to disk", cause);
       });
-      voice.part(id, { kind: "written" }, true);
+      voice.send(id, { kind: "written" }, true);
       return;
     }
-    for (let from = 0; from < result.length; from += pieceBytes) {
+    for (let from = 0; from < result.length; from += chunkBytes) {
       // Copied: a view would carry all of the buffer it looks into.
-      const bytes = new Uint8Array(result.subarray(from, from + pieceBytes));
-      voice.part(id, { kind: "bytes", bytes }, from + pieceBytes >= result.length);
+      const bytes = new Uint8Array(result.subarray(from, from + chunkBytes));
+      voice.send(id, { kind: "bytes", bytes }, from + chunkBytes >= result.length);
     }
   };
 
-  const work = (id: number, { picture, task, into }: DarkroomAsk): Promise<void> =>
-    holdPicture(picture, async (held) => {
-      const opened = await openPicture(sharp, held, spec);
+  const work = (id: number, { picture, task, into }: ImageWorkerRequest): Promise<void> =>
+    withImageInput(picture, async (held) => {
+      const opened = await openImage(sharp, held, spec);
       const pixels = opened.width * opened.height * opened.pages;
-      voice.part(id, { kind: "opened", pixels }, false);
+      voice.send(id, { kind: "opened", pixels }, false);
       if (task.kind === "inspect") {
-        voice.part(id, { kind: "seen", seen: await inspect(sharp, opened) }, true);
+        voice.send(id, { kind: "seen", seen: await inspect(sharp, opened) }, true);
         return;
       }
       const result =
         task.kind === "convert"
           ? await convert(opened, task.to)
-          : await mask(sharp, opened, task.to);
+          : await convertMask(sharp, opened, task.to);
       await deliver(id, result, into);
     });
 
   return {
     facts: { library: `libvips ${sharp.versions.vips}` },
-    ask: (id, ask) => {
+    handle: (id, ask) => {
       work(id, ask)
         .catch((error: unknown) => {
-          const { why, message } = undecodable(error, spec.maxPixels);
-          voice.part(id, { kind: "failed", why, words: message }, true);
+          const { why, message } = toUnprocessable(error, spec.maxPixels);
+          voice.send(id, { kind: "failed", why, words: message }, true);
         })
         .finally(() => {
           // Left to itself, the collector lets the bytes of several pictures lie about.

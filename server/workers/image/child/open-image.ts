@@ -2,18 +2,18 @@
 import type { Metadata, Sharp } from "sharp";
 import { imageSize } from "../../../lib/image-size.ts";
 import { sniffImage } from "../../../lib/sniff-image.ts";
-import type { DarkroomSpec } from "../protocol.ts";
+import type { ImageWorkerSpec } from "../messages.ts";
 import { checkCost } from "./check-cost.ts";
-import type { HeldPicture } from "./image-input.ts";
+import type { ImageInput } from "./image-input.ts";
 import { pngChunks } from "./png-chunks.ts";
-import { ObstacleError } from "./unprocessable-image.ts";
+import { UnprocessableImageError } from "./unprocessable-image.ts";
 
 export type Library = typeof import("sharp").default;
 
 /** Only these are ever read: whatever else the library knows (SVG, PDF, TIFF) stays shut, however it is dressed up. */
 const loaders = ["Png", "Jpeg", "Webp", "Nsgif", "Heif"].map((name) => `VipsForeignLoad${name}`);
 
-export function lockDown(sharp: Library): Library {
+export function restrictLoaders(sharp: Library): Library {
   sharp.block({ operation: ["VipsForeignLoad"] });
   sharp.unblock({ operation: loaders });
   return sharp;
@@ -22,7 +22,7 @@ export function lockDown(sharp: Library): Library {
 /** A JPEG may hold a picture of itself and profiles before it tells its size. */
 const headBytes = 256 * 1024;
 
-export interface Opened {
+export interface OpenedImage {
   readonly type: string;
   /** Of the file, in bytes. */
   readonly length: number;
@@ -43,24 +43,24 @@ export interface Opened {
   all(): Sharp;
 }
 
-export async function openPicture(
+export async function openImage(
   sharp: Library,
-  held: HeldPicture,
-  { maxPixels }: DarkroomSpec,
-): Promise<Opened> {
+  held: ImageInput,
+  { maxPixels }: ImageWorkerSpec,
+): Promise<OpenedImage> {
   const head = held.peek(0, headBytes);
   const type = sniffImage(head);
   if (type === undefined) {
-    throw new ObstacleError("unknown", "is not a PNG, JPEG, WebP, GIF or AVIF file");
+    throw new UnprocessableImageError("unknown", "is not a PNG, JPEG, WebP, GIF or AVIF file");
   }
   const told = imageSize(head);
-  const pngColours = head[pngColoursAt];
+  const pngColours = head[pngColorTypeOffset];
   // The library has the same limit: this one has the better words.
   if (told && told.width * told.height > maxPixels) {
     throw tooLarge(`${told.width}x${told.height} pixels`, maxPixels);
   }
-  if (type === "image/png" && !hasEnd(held)) {
-    throw new ObstacleError("undecodable", "is cut short");
+  if (type === "image/png" && !hasPngEnd(held)) {
+    throw new UnprocessableImageError("undecodable", "is cut short");
   }
   checkCost(held, type, { pixels: (told?.width ?? 0) * (told?.height ?? 0), maxPixels });
   // `error`: what is missing or damaged fails; what is merely odd does not, because every viewer shows it.
@@ -70,10 +70,10 @@ export async function openPicture(
   try {
     found = await sharp(input, within).metadata();
   } catch (cause) {
-    throw undecodable(cause, maxPixels);
+    throw toUnprocessable(cause, maxPixels);
   }
   const { pages = 1, orientation = 1 } = found;
-  const namesColours = type === "image/png" && !isChannelled(pngColours);
+  const namesColours = type === "image/png" && !hasAlphaColorType(pngColours);
   return {
     type,
     length: held.length,
@@ -90,26 +90,30 @@ export async function openPicture(
 }
 
 /** In the head of a PNG: 4 is grey with an alpha channel, 6 colours with one. */
-const pngColoursAt = 25;
-const isChannelled = (kind: number | undefined): boolean => kind === 4 || kind === 6;
+const pngColorTypeOffset = 25;
+const hasAlphaColorType = (kind: number | undefined): boolean => kind === 4 || kind === 6;
 
 /** What the library throws while it decodes. */
-export function undecodable(cause: unknown, maxPixels: number): ObstacleError {
-  if (cause instanceof ObstacleError) return cause;
+export function toUnprocessable(cause: unknown, maxPixels: number): UnprocessableImageError {
+  if (cause instanceof UnprocessableImageError) return cause;
   const words = cause instanceof Error ? cause.message : String(cause);
   return /pixel limit/i.test(words)
     ? tooLarge("more pixels", maxPixels)
-    : new ObstacleError("undecodable", "cannot be decoded: it is damaged or cut short", cause);
+    : new UnprocessableImageError(
+        "undecodable",
+        "cannot be decoded: it is damaged or cut short",
+        cause,
+      );
 }
 
-const tooLarge = (what: string, maxPixels: number): ObstacleError =>
-  new ObstacleError(
+const tooLarge = (what: string, maxPixels: number): UnprocessableImageError =>
+  new UnprocessableImageError(
     "too many pixels",
     `has ${what}, and at most ${maxPixels / 1_000_000} million are read`,
   );
 
 /** The library is content with all the pixels of a PNG, even if the end of the file is missing. */
-function hasEnd(held: HeldPicture): boolean {
+function hasPngEnd(held: ImageInput): boolean {
   for (const { kind } of pngChunks(held)) if (kind === "IEND") return true;
   return false;
 }

@@ -1,5 +1,5 @@
 /** The chunks of a PNG file, from their heads alone. */
-import type { HeldPicture } from "./image-input.ts";
+import type { ImageInput } from "./image-input.ts";
 
 export interface PngChunk {
   readonly kind: string;
@@ -10,7 +10,7 @@ export interface PngChunk {
 }
 
 /** Those that are all there, up to `IEND`: decoders do not read what follows it, such as padding. */
-export function* pngChunks({ length, peek }: HeldPicture): Generator<PngChunk> {
+export function* pngChunks({ length, peek }: ImageInput): Generator<PngChunk> {
   for (let at = 8; at + 12 <= length; ) {
     const head = peek(at, 8);
     if (head.length < 8) return;

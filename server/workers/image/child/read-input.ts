@@ -1,9 +1,9 @@
 /** The bytes of a picture, read here from where it lies, so that they never pass through the gateway's memory. */
 import type { FileHandle } from "node:fs/promises";
 import type { Place } from "../../../lib/request-temp.ts";
-import { ObstacleError } from "./unprocessable-image.ts";
+import { UnprocessableImageError } from "./unprocessable-image.ts";
 
-const pieceBytes = 256 * 1024;
+const chunkBytes = 256 * 1024;
 
 export async function readRaw(handle: FileHandle, { from, length }: Place): Promise<Buffer> {
   const bytes = Buffer.allocUnsafe(length);
@@ -16,7 +16,7 @@ export async function readRaw(handle: FileHandle, { from, length }: Place): Prom
 /** Decoded while it is read: four characters make three bytes, and what is left of a piece waits for the next. */
 export async function readBase64(handle: FileHandle, { from, length }: Place): Promise<Buffer> {
   const decoded = Buffer.allocUnsafe(Math.ceil(length / 4) * 3);
-  const piece = Buffer.allocUnsafe(Math.min(pieceBytes, length));
+  const piece = Buffer.allocUnsafe(Math.min(chunkBytes, length));
   let size = 0;
   let left = "";
   for (let done = 0; done < length; ) {
@@ -33,6 +33,7 @@ export async function readBase64(handle: FileHandle, { from, length }: Place): P
 
 async function readSome(handle: FileHandle, into: Buffer, from: number): Promise<number> {
   const { bytesRead } = await handle.read(into, 0, into.length, from);
-  if (bytesRead === 0) throw new ObstacleError("undecodable", "is shorter than it was said to be");
+  if (bytesRead === 0)
+    throw new UnprocessableImageError("undecodable", "is shorter than it was said to be");
   return bytesRead;
 }

@@ -1,12 +1,12 @@
 /** Runs the model and puts its result into the hole only: every pixel outside stays what it was. */
 import sharp, { type Sharp } from "sharp";
 import type { Onnxruntime, Session } from "../../embedding/child/onnxruntime.ts";
-import type { Format, InpaintAsk } from "../ask.ts";
-import type { Picture } from "./picture.ts";
+import type { Format, InpaintRequest } from "../messages.ts";
+import type { InpaintImage } from "./inpaint-image.ts";
 
 export async function inpaint(
-  picture: Picture,
-  { format, quality }: Pick<InpaintAsk, "format" | "quality">,
+  picture: InpaintImage,
+  { format, quality }: Pick<InpaintRequest, "format" | "quality">,
   { onnxruntime, session }: { readonly onnxruntime: Onnxruntime; readonly session: Session },
 ): Promise<Uint8Array> {
   const { width, height, pixels, keep, hasAlpha } = picture;

@@ -2,31 +2,31 @@
 import { loadOnnxruntime, sessionOptions } from "../../embedding/child/onnxruntime.ts";
 import { readChecked } from "../../embedding/child/read-checked.ts";
 import { serveParent } from "../../process/serve-parent.ts";
-import type { InpaintAsk, InpaintPart, InpaintSpec } from "../ask.ts";
+import type { InpaintRequest, InpaintResponsePart, InpaintSpec } from "../messages.ts";
 import { inpaint } from "./inpaint.ts";
-import { readPicture } from "./picture.ts";
+import { readInpaintImage } from "./inpaint-image.ts";
 
 // MI-GAN-512 Places2, the authors' own ONNX pipeline v2, MIT (LICENSE-WEIGHTS of Picsart-AI-Research/MI-GAN).
 // The package it comes in is a stranger's, so only these very bytes are run.
 const modelSha256 = "6f1f3530a1a2324b19752018ce756088b07973cda8d7d890034ace5c8a48c40b";
 const pieceBytes = 256 * 1024;
 
-serveParent<InpaintSpec, InpaintAsk, InpaintPart>(async (spec, voice) => {
+serveParent<InpaintSpec, InpaintRequest, InpaintResponsePart>(async (spec, voice) => {
   const onnxruntime = loadOnnxruntime(spec.onnxruntime);
   const session = await onnxruntime.InferenceSession.create(
     await readChecked(spec.path, modelSha256),
     sessionOptions(spec.threads),
   );
-  const waiting = new Map<number, InpaintAsk>();
+  const waiting = new Map<number, InpaintRequest>();
   let working = false;
 
-  const answer = async (id: number, ask: InpaintAsk) => {
-    const picture = await readPicture(ask);
+  const answer = async (id: number, ask: InpaintRequest) => {
+    const picture = await readInpaintImage(ask);
     const bytes = await inpaint(picture, ask, { onnxruntime, session });
     const size = `${picture.width}x${picture.height}`;
     for (let from = 0; from < bytes.length; from += pieceBytes) {
       const last = from + pieceBytes >= bytes.length;
-      voice.part(
+      voice.send(
         id,
         { bytes: new Uint8Array(bytes.subarray(from, from + pieceBytes)), size },
         last,
@@ -37,7 +37,7 @@ serveParent<InpaintSpec, InpaintAsk, InpaintPart>(async (spec, voice) => {
     working = true;
     for (const [id, ask] of waiting) {
       waiting.delete(id);
-      await answer(id, ask).catch((error: unknown) => voice.refuse(id, error));
+      await answer(id, ask).catch((error: unknown) => voice.fail(id, error));
       // Lets cancellations in: a run blocks this process's event loop.
       await new Promise((resume) => setImmediate(resume));
     }
@@ -45,7 +45,7 @@ serveParent<InpaintSpec, InpaintAsk, InpaintPart>(async (spec, voice) => {
   };
   return {
     facts: { runtime: "native" },
-    ask: (id, ask) => {
+    handle: (id, ask) => {
       waiting.set(id, ask);
       if (!working) void work();
     },

@@ -1,9 +1,9 @@
 /** Decodes the picture and its mask, and checks that they belong together. */
 import sharp from "sharp";
 import { GatewayError } from "../../../lib/gateway-error.ts";
-import type { InpaintAsk } from "../ask.ts";
+import type { InpaintRequest } from "../messages.ts";
 
-export interface Picture {
+export interface InpaintImage {
   readonly width: number;
   readonly height: number;
   /** Red, green, blue, alpha. */
@@ -15,7 +15,7 @@ export interface Picture {
 
 const maxPixels = 4096 * 4096;
 
-export async function readPicture(ask: InpaintAsk): Promise<Picture> {
+export async function readInpaintImage(ask: InpaintRequest): Promise<InpaintImage> {
   const image = await decode(ask.image, "image");
   const { width, height } = image;
   const size = `${width}x${height}`;
@@ -26,13 +26,16 @@ export async function readPicture(ask: InpaintAsk): Promise<Picture> {
   const mask = await decode(ask.mask, "mask");
   if (mask.width !== width || mask.height !== height) {
     const other = `${mask.width}x${mask.height}`;
-    throw wrong(`The mask is ${other} and the image ${size}: they must be of one size.`, "mask");
+    throw invalidValue(
+      `The mask is ${other} and the image ${size}: they must be of one size.`,
+      "mask",
+    );
   }
-  if (!mask.hasAlpha) throw wrong("The mask has no alpha channel.", "mask");
+  if (!mask.hasAlpha) throw invalidValue("The mask has no alpha channel.", "mask");
   const keep = new Uint8Array(width * height);
   // OpenAI's rule: what is fully transparent is to be edited.
   for (let i = 0; i < keep.length; i += 1) keep[i] = mask.pixels[i * 4 + 3] === 0 ? 0 : 255;
-  if (!keep.includes(0)) throw wrong("The mask has no fully transparent pixel.", "mask");
+  if (!keep.includes(0)) throw invalidValue("The mask has no fully transparent pixel.", "mask");
   return { width, height, pixels: image.pixels, hasAlpha: image.hasAlpha, keep };
 }
 
@@ -40,7 +43,7 @@ async function decode(bytes: Uint8Array, param: "image" | "mask") {
   try {
     const { width = 0, height = 0, hasAlpha = false } = await sharp(bytes).metadata();
     if (width * height > maxPixels) {
-      throw wrong(`The ${param} has more than ${maxPixels} pixels.`, param);
+      throw invalidValue(`The ${param} has more than ${maxPixels} pixels.`, param);
     }
     const { data, info } = await sharp(bytes)
       .autoOrient()
@@ -58,5 +61,5 @@ async function decode(bytes: Uint8Array, param: "image" | "mask") {
   }
 }
 
-const wrong = (message: string, param: string) =>
+const invalidValue = (message: string, param: string) =>
   new GatewayError("invalid_value", message, { param });

@@ -8,7 +8,7 @@ import { createScratch } from "../../server/lib/request-temp.ts";
 import { gatherPicture } from "../../server/upstream/collect-image.ts";
 import { temporaryFolder } from "../harness.ts";
 import { largePng, png } from "../upstream/download-fixture.ts";
-import { type LinkDesk, linkDesk } from "./picture-links-fixture.ts";
+import { type LinkDesk, linkDesk } from "./image-links-fixture.ts";
 
 const small = { kind: "bytes", bytes: png } as const;
 const kept = (desk: LinkDesk): string[] => readdirSync(join(desk.folder, "pictures"));

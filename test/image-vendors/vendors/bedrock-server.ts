@@ -1,7 +1,7 @@
 /** How Amazon Bedrock opens its door, and how it says no. */
 import { createHash } from "node:crypto";
 import { signatureHeaders } from "../../../server/upstream/adapters/amazon/sigv4.ts";
-import type { PictureVendor, VendorRequest, VendorResponse } from "../picture-vendor.ts";
+import type { PictureVendor, VendorRequest, VendorResponse } from "../image-vendor.ts";
 
 export const region = "us-west-2";
 export const key = "bedrock-api-key-9876543210fedcba";

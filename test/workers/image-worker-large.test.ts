@@ -2,7 +2,7 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import sharp from "sharp";
-import { createDarkroom } from "../../server/workers/image/image-worker.ts";
+import { createImageWorker } from "../../server/workers/image/image-worker.ts";
 import {
   type Channels,
   drawn,
@@ -14,9 +14,9 @@ import {
   until,
   upload,
   watched,
-} from "./darkroom-fixture.ts";
+} from "./image-worker-fixture.ts";
 
-const darkroom = createDarkroom();
+const darkroom = createImageWorker();
 afterAll(() => darkroom.close());
 
 async function seenOnDisk(bytes: Uint8Array, room = darkroom) {
@@ -128,7 +128,7 @@ const onLinux = process.platform === "linux";
 test("a large picture is never in the memory of the process that looks at it", async () => {
   if (!onLinux) return;
   const seen = watched();
-  const room = createDarkroom({ spawn: seen.spawn });
+  const room = createImageWorker({ spawn: seen.spawn });
   const most = () => {
     const [child] = seen.living;
     const status = readFileSync(`/proc/${child?.pid}/status`, "latin1");
@@ -164,7 +164,7 @@ describe("large pictures", () => {
 
   test("are worked on one at a time", async () => {
     const seen = watched();
-    const room = createDarkroom({ spawn: seen.spawn });
+    const room = createImageWorker({ spawn: seen.spawn });
     const bytes = await large();
     const looks = await Promise.all(Array.from({ length: 5 }, () => seenOnDisk(bytes, room)));
     expect(looks.map(({ width }) => width)).toEqual([2000, 2000, 2000, 2000, 2000]);
@@ -174,7 +174,7 @@ describe("large pictures", () => {
 
   test("hold up no small one, and those that wait come to their turn", async () => {
     const seen = watched((asked) => asked === 1);
-    const room = createDarkroom({ spawn: seen.spawn });
+    const room = createImageWorker({ spawn: seen.spawn });
     const [bytes, few] = [await large(), await small()];
     const stuck = new AbortController();
     const first = room.inspect(inBytes(bytes), stuck.signal);
@@ -194,7 +194,7 @@ describe("large pictures", () => {
 
   test("that wait are counted with the others, and leave when their caller does", async () => {
     const seen = watched((asked) => asked === 1);
-    const room = createDarkroom({ spawn: seen.spawn, maxWaiting: 1 });
+    const room = createImageWorker({ spawn: seen.spawn, maxWaiting: 1 });
     const bytes = await large();
     const [first, second] = [new AbortController(), new AbortController()];
     const stuck = room.inspect(inBytes(bytes), first.signal);

@@ -11,7 +11,7 @@ export interface InpaintSpec {
 export const formats = ["png", "jpeg", "webp"] as const;
 export type Format = (typeof formats)[number];
 
-export interface InpaintAsk {
+export interface InpaintRequest {
   /** Encoded, as the caller sent them. */
   readonly image: Uint8Array;
   readonly mask: Uint8Array;
@@ -22,7 +22,7 @@ export interface InpaintAsk {
   readonly quality: number;
 }
 
-export interface InpaintPart {
+export interface InpaintResponsePart {
   /** The next piece of the picture. Pieces, because a large message would hold up the gateway's event loop. */
   readonly bytes: Uint8Array;
   readonly size: string;

@@ -1,6 +1,6 @@
 /** Of several pictures some may have been made and paid for, though no answer came: they are not ordered again, and they count. */
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
-import { breaks, openOrders, sameAs, slowDown } from "./completed-orders-fixture.ts";
+import { breaks, openOrders, sameAs, slowDown } from "./fill-missing-fixture.ts";
 
 const { ask, close, east, forget, north, row, stream, west } = openOrders();
 beforeEach(forget);

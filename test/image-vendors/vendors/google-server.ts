@@ -8,7 +8,7 @@ import {
   type Studio,
   type VendorRequest,
   type VendorResponse,
-} from "../picture-vendor.ts";
+} from "../image-vendor.ts";
 
 export const refusal = (code: number, status: string, message: string): VendorResponse => ({
   status: code,

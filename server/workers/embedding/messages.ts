@@ -1,6 +1,6 @@
 /** What the gateway asks of an embedding model's process, and what comes back. */
 
-export interface EmbedAsk {
+export interface EmbedRequest {
   readonly texts: readonly string[];
   /** What the caller wants; only the model's own length is possible. */
   readonly dimensions?: number;
@@ -8,7 +8,7 @@ export interface EmbedAsk {
   readonly truncate: boolean;
 }
 
-export interface EmbedPart {
+export interface EmbedResponsePart {
   /** Which of the texts these are. */
   readonly places: readonly number[];
   /** One vector after the other. Small parts, because a large message would hold up the gateway's event loop. */

@@ -1,7 +1,7 @@
 /** The child's work: calls are tokenized, their inputs join into batches, parts of the answer go back as they are done. */
 import { GatewayError } from "../../../lib/gateway-error.ts";
-import type { Voice } from "../../process/serve-parent.ts";
-import type { EmbedAsk, EmbedPart } from "../ask.ts";
+import type { Responder } from "../../process/serve-parent.ts";
+import type { EmbedRequest, EmbedResponsePart } from "../messages.ts";
 import type { Model, Tokenized } from "../model.ts";
 import { type BatchLimits, batchLimits, planBatch } from "./plan-batch.ts";
 import { readTexts } from "./read-texts.ts";
@@ -13,7 +13,7 @@ interface Job {
   left: number;
 }
 
-interface Waiting extends Tokenized {
+interface QueuedInput extends Tokenized {
   readonly job: Job;
   /** Its place in the answer. */
   readonly place: number;
@@ -22,42 +22,46 @@ interface Waiting extends Tokenized {
 }
 
 /** How long reading may keep the model waiting. */
-const readingMs = 10;
+const tokenizingMs = 10;
 
-export class Schedule {
+export class BatchScheduler {
   readonly #model: Model;
-  readonly #voice: Voice<EmbedPart>;
+  readonly #responses: Responder<EmbedResponsePart>;
   readonly #limits: BatchLimits;
   readonly #jobs = new Map<number, Job>();
-  #unread: Job[] = [];
-  #waiting: Waiting[] = [];
-  #turn = 0;
+  #untokenized: Job[] = [];
+  #queued: QueuedInput[] = [];
+  #currentTurn = 0;
   #working = false;
 
-  constructor(model: Model, voice: Voice<EmbedPart>, limits: BatchLimits = batchLimits) {
+  constructor(
+    model: Model,
+    voice: Responder<EmbedResponsePart>,
+    limits: BatchLimits = batchLimits,
+  ) {
     this.#model = model;
-    this.#voice = voice;
+    this.#responses = voice;
     this.#limits = limits;
   }
 
-  add(id: number, ask: EmbedAsk): void {
+  add(id: number, ask: EmbedRequest): void {
     const job: Job = { id, reading: readTexts(this.#model, ask), left: ask.texts.length };
     this.#jobs.set(id, job);
-    this.#unread.push(job);
+    this.#untokenized.push(job);
     if (!this.#working) void this.#work();
   }
 
   /** What is being computed is finished, and its result dropped. */
   cancel(id: number): void {
     this.#jobs.delete(id);
-    this.#unread = this.#unread.filter((job) => job.id !== id);
-    this.#waiting = this.#waiting.filter(({ job }) => job.id !== id);
+    this.#untokenized = this.#untokenized.filter((job) => job.id !== id);
+    this.#queued = this.#queued.filter(({ job }) => job.id !== id);
   }
 
   async #work(): Promise<void> {
     this.#working = true;
-    while (this.#unread.length > 0 || this.#waiting.length > 0) {
-      this.#read(performance.now() + readingMs);
+    while (this.#untokenized.length > 0 || this.#queued.length > 0) {
+      this.#tokenize(performance.now() + tokenizingMs);
       await this.#runBatch();
       // Lets new calls and cancellations in: a run blocks this process's event loop.
       await new Promise((resume) => setImmediate(resume));
@@ -65,16 +69,16 @@ export class Schedule {
     this.#working = false;
   }
 
-  #read(until: number): void {
+  #tokenize(until: number): void {
     do {
-      const job = this.#unread.shift();
+      const job = this.#untokenized.shift();
       if (!job) return;
       try {
         const step = job.reading.next();
         if (step.done) this.#enqueue(job, step.value);
-        else this.#unread.push(job);
+        else this.#untokenized.push(job);
       } catch (error) {
-        this.#refuse(job, error);
+        this.#fail(job, error);
       }
     } while (performance.now() < until);
   }
@@ -84,29 +88,29 @@ export class Schedule {
     const added = inputs
       .map((input, place) => ({ ...input, job, place }))
       .sort((a, b) => a.ids.length - b.ids.length)
-      .map((input, i) => ({ ...input, turn: this.#turn + i }));
-    this.#waiting = [...this.#waiting, ...added].sort((a, b) => a.turn - b.turn);
+      .map((input, i) => ({ ...input, turn: this.#currentTurn + i }));
+    this.#queued = [...this.#queued, ...added].sort((a, b) => a.turn - b.turn);
   }
 
   async #runBatch(): Promise<void> {
-    const first = this.#waiting[0];
+    const first = this.#queued[0];
     if (!first) return;
-    this.#turn = first.turn;
+    this.#currentTurn = first.turn;
     const places = planBatch(
-      this.#waiting.map(({ ids }) => ids.length),
+      this.#queued.map(({ ids }) => ids.length),
       this.#limits,
     );
-    const batch = places.flatMap((place) => this.#waiting[place] ?? []);
+    const batch = places.flatMap((place) => this.#queued[place] ?? []);
     const taken = new Set(batch);
-    this.#waiting = this.#waiting.filter((input) => !taken.has(input));
+    this.#queued = this.#queued.filter((input) => !taken.has(input));
     try {
       this.#deliver(batch, await this.#model.embed(batch));
     } catch (error) {
-      for (const { job } of batch) this.#refuse(job, error);
+      for (const { job } of batch) this.#fail(job, error);
     }
   }
 
-  #deliver(batch: readonly Waiting[], vectors: Float32Array): void {
+  #deliver(batch: readonly QueuedInput[], vectors: Float32Array): void {
     const { dimensions } = this.#model;
     if (vectors.length !== batch.length * dimensions) {
       throw new GatewayError("upstream_invalid", "The model gave vectors of another length.");
@@ -121,14 +125,14 @@ export class Schedule {
       job.left -= inputs.length;
       const tokens = inputs.map(({ ids }) => ids.length);
       const places = inputs.map(({ place }) => place);
-      this.#voice.part(job.id, { places, vectors: packed, tokens }, job.left === 0);
+      this.#responses.send(job.id, { places, vectors: packed, tokens }, job.left === 0);
       if (job.left === 0) this.#jobs.delete(job.id);
     }
   }
 
-  #refuse(job: Job, error: unknown): void {
+  #fail(job: Job, error: unknown): void {
     if (!this.#jobs.has(job.id)) return;
     this.cancel(job.id);
-    this.#voice.refuse(job.id, error);
+    this.#responses.fail(job.id, error);
   }
 }

@@ -1,6 +1,6 @@
 /** What fakes have in common whose vendors take a job and are asked whether it is done. */
 import { sniffImage } from "../../../server/lib/sniff-image.ts";
-import type { VendorResponse } from "../picture-vendor.ts";
+import type { VendorResponse } from "../image-vendor.ts";
 
 /** Where jobs are left, and asked for by their number. */
 export interface JobDesk<T> {

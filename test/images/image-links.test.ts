@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { expectFault } from "../http/edge-fixture.ts";
 import { largePng, png } from "../upstream/download-fixture.ts";
-import { linkDesk } from "./picture-links-fixture.ts";
+import { linkDesk } from "./image-links-fixture.ts";
 
 const small = { kind: "bytes", bytes: png } as const;
 const large = { kind: "bytes", bytes: largePng } as const;

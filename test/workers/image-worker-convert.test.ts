@@ -1,7 +1,7 @@
 /** A picture becomes another kind of file and stays the same picture. */
 import { afterAll, describe, expect, test } from "bun:test";
 import sharp, { type Sharp } from "sharp";
-import { type Conversion, createDarkroom } from "../../server/workers/image/image-worker.ts";
+import { type Conversion, createImageWorker } from "../../server/workers/image/image-worker.ts";
 import {
   bytesIn,
   drawn,
@@ -11,9 +11,9 @@ import {
   pixelsOf,
   speckled,
   speckledPng,
-} from "./darkroom-fixture.ts";
+} from "./image-worker-fixture.ts";
 
-const darkroom = createDarkroom();
+const darkroom = createImageWorker();
 const scratch = newScratch();
 afterAll(async () => {
   await darkroom.close();

@@ -1,5 +1,5 @@
 /** A form as a vendor reads it: texts by their names, and files by theirs. */
-import { formOf, type VendorRequest } from "../picture-vendor.ts";
+import { formOf, type VendorRequest } from "../image-vendor.ts";
 
 export interface ReadForm {
   readonly texts: Readonly<Record<string, string>>;

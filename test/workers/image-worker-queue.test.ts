@@ -6,8 +6,8 @@ import { NamelessFile } from "../../server/lib/unlinked-temp-file.ts";
 import type { UpstreamResponse } from "../../server/upstream/adapter.ts";
 import { readDocument } from "../../server/upstream/adapters/wire/document.ts";
 import { pictureIn } from "../../server/upstream/adapters/wire/picture-in.ts";
-import { asFile } from "../../server/workers/image/converted-file.ts";
-import { createDarkroom } from "../../server/workers/image/image-worker.ts";
+import { toFilePart } from "../../server/workers/image/file-part.ts";
+import { createImageWorker } from "../../server/workers/image/image-worker.ts";
 import {
   bytesIn,
   expectFault,
@@ -22,7 +22,7 @@ import {
   until,
   upload,
   watched,
-} from "./darkroom-fixture.ts";
+} from "./image-worker-fixture.ts";
 
 /** Of what was sent to a process, the bytes. */
 const carried = (asks: ReturnType<typeof watched>["asks"]): number =>
@@ -43,7 +43,7 @@ describe("on Linux", () => {
 
   test("an upload on disk is looked at and converted without being read here", async () => {
     const seen = watched();
-    const room = createDarkroom({ spawn: seen.spawn });
+    const room = createImageWorker({ spawn: seen.spawn });
     const scratch = newScratch();
     const pixels = speckled(400, 300, 4);
     const { part, close } = await spooled(await speckledPng(400, 300));
@@ -61,7 +61,7 @@ describe("on Linux", () => {
 
   test("a picture in the base64 of an upstream's answer is decoded where it is converted", async () => {
     const seen = watched();
-    const room = createDarkroom({ spawn: seen.spawn });
+    const room = createImageWorker({ spawn: seen.spawn });
     const scratch = newScratch();
     const [first, second] = [await speckledPng(300, 301), await speckledPng(301, 300)];
     const json = JSON.stringify({
@@ -87,7 +87,7 @@ describe("on Linux", () => {
 
   test("a large picture in memory goes by way of the disk, a small one with the question", async () => {
     const seen = watched();
-    const room = createDarkroom({ spawn: seen.spawn });
+    const room = createImageWorker({ spawn: seen.spawn });
     const scratch = newScratch();
     const small = await speckledPng(20, 20);
     await room.convert(inBytes(small), { format: "jpeg" }, never, scratch);
@@ -102,7 +102,7 @@ describe("on Linux", () => {
 });
 
 test("where processes cannot open each other's files, bytes are sent, and the outcome is the same", async () => {
-  const room = createDarkroom({ byPath: false });
+  const room = createImageWorker({ byPath: false });
   const scratch = newScratch();
   const png = await speckledPng(500, 400, 3);
   const made = await room.convert(upload(png), { format: "png" }, never, scratch);
@@ -116,7 +116,7 @@ const lend = () => () => undefined;
 
 test("that they cannot is found out once, and costs no call", async () => {
   const seen = watched();
-  const room = createDarkroom({ spawn: seen.spawn });
+  const room = createImageWorker({ spawn: seen.spawn });
   const scratch = newScratch();
   const away = { ...upload(await speckledPng(500, 400, 3)), path: "/proc/1/fd/nowhere", lend };
   for (let i = 0; i < 2; i++) {
@@ -130,7 +130,7 @@ test("that they cannot is found out once, and costs no call", async () => {
 
 test("one picture whose file is gone does not make all others travel through memory", async () => {
   const seen = watched();
-  const room = createDarkroom({ spawn: seen.spawn });
+  const room = createImageWorker({ spawn: seen.spawn });
   const gone = {
     ...upload(await speckledPng(16, 16)),
     path: "/proc/1/fd/nowhere",
@@ -148,7 +148,7 @@ test("one picture whose file is gone does not make all others travel through mem
 });
 
 test("a full disk is a fault of its own, and not the picture's", async () => {
-  const room = createDarkroom();
+  const room = createImageWorker();
   const full = {
     ...noScratch,
     file: async () => {
@@ -186,7 +186,7 @@ test("a file that is closed cannot be lent, as its path may lead to the file of 
 
 test("an upload whose request ends while the image worker reads it is not confused with another upload", async () => {
   const seen = watched();
-  const room = createDarkroom({ spawn: seen.spawn });
+  const room = createImageWorker({ spawn: seen.spawn });
   const { part, close } = await spooled(await speckledPng(40, 30));
   const inspecting = room.inspect(part, never);
   // The worker has the path of the file, and is still starting.
@@ -203,12 +203,12 @@ test("an upload whose request ends while the image worker reads it is not confus
 });
 
 test("what came out takes the place of the upload that went in", async () => {
-  const room = createDarkroom();
+  const room = createImageWorker();
   const scratch = newScratch();
   for (const size of [20, 400]) {
     const file = upload(await speckledPng(size, size), "image[2]", "my.holiday.PNG");
     const made = await room.convert(file, { format: "webp" }, never, scratch);
-    const part = asFile(made, file, "image/webp");
+    const part = toFilePart(made, file, "image/webp");
     expect([part.field, part.filename, part.type]).toEqual([
       "image[2]",
       "my.holiday.webp",

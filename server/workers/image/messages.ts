@@ -5,7 +5,7 @@ export const formats = ["png", "jpeg", "webp", "gif", "avif"] as const;
 export type Format = (typeof formats)[number];
 
 /** What a look at every pixel of a picture tells. */
-export interface Seen {
+export interface ImageInspection {
   readonly type: string;
   /** As it is shown, after its orientation is applied. */
   readonly width: number;
@@ -52,24 +52,24 @@ export type Task =
   | { readonly kind: "mask"; readonly to: MaskForm };
 
 /** A picture on its way to the process: where it lies, or the bytes themselves. */
-export type Sent =
+export type SentImage =
   | { readonly kind: "place"; readonly place: Place; readonly encoding: "raw" | "base64" }
   | { readonly kind: "bytes"; readonly bytes: Uint8Array };
 
-export interface DarkroomSpec {
+export interface ImageWorkerSpec {
   /** Of all pages of a picture together. */
   readonly maxPixels: number;
 }
 
-export interface DarkroomAsk {
-  readonly picture: Sent;
+export interface ImageWorkerRequest {
+  readonly picture: SentImage;
   readonly task: Task;
   /** The file that a large result is written into. Absent: it comes as bytes. */
   readonly into?: string;
 }
 
 /** Why there is no result. */
-export type Obstacle =
+export type FailureReason =
   /** Not a kind of picture that is read. */
   | "unknown"
   | "undecodable"
@@ -80,12 +80,12 @@ export type Obstacle =
   | "unreachable"
   | "unwritable";
 
-export type DarkroomPart =
+export type ImageWorkerResponsePart =
   /** The file was opened and is about to be decoded. `pixels`: of all pages. */
   | { readonly kind: "opened"; readonly pixels: number }
-  | { readonly kind: "seen"; readonly seen: Seen }
+  | { readonly kind: "seen"; readonly seen: ImageInspection }
   /** The next piece of the result. Pieces, because a large message would hold up the gateway's event loop. */
   | { readonly kind: "bytes"; readonly bytes: Uint8Array }
   /** The result lies in the file. */
   | { readonly kind: "written" }
-  | { readonly kind: "failed"; readonly why: Obstacle; readonly words: string };
+  | { readonly kind: "failed"; readonly why: FailureReason; readonly words: string };

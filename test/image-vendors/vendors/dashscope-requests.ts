@@ -1,5 +1,5 @@
 /** How Alibaba's models read what they are asked for, each at its own interface, and what their answers look like. */
-import { type Order, onlyKnown, type VendorResponse } from "../picture-vendor.ts";
+import { type Order, onlyKnown, type VendorResponse } from "../image-vendor.ts";
 import { refusal } from "./dashscope-refusals.ts";
 import { fromDataUrl } from "./data-url.ts";
 

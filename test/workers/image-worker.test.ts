@@ -2,7 +2,7 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import sharp from "sharp";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
-import { createDarkroom } from "../../server/workers/image/image-worker.ts";
+import { createImageWorker } from "../../server/workers/image/image-worker.ts";
 import {
   blackPng,
   drawn,
@@ -16,9 +16,9 @@ import {
   until,
   upload,
   watched,
-} from "./darkroom-fixture.ts";
+} from "./image-worker-fixture.ts";
 
-const darkroom = createDarkroom();
+const darkroom = createImageWorker();
 afterAll(() => darkroom.close());
 
 test("a look at a picture tells its kind, size, transparency and pages", async () => {
@@ -85,7 +85,7 @@ describe("a small file that would unpack to gigabytes is refused, and costs noth
   });
 
   test("a film counts with all its pictures", async () => {
-    const small = createDarkroom({ maxPixels: 500 });
+    const small = createImageWorker({ maxPixels: 500 });
     const frames = { width: 16, height: 48, channels: 3, pageHeight: 16 } as const;
     const film = await sharp(speckled(16, 48, 3), { raw: frames })
       .gif()
@@ -142,7 +142,7 @@ test("what is no picture is not given to any decoder", async () => {
 });
 
 test("a file larger than is read is refused before it is read", async () => {
-  const small = createDarkroom({ maxBytes: 100 });
+  const small = createImageWorker({ maxBytes: 100 });
   const { part, close } = await spooled(await speckledPng(64, 64));
   await expectFault(small.inspect(part, never), "request_too_large", /100 bytes/);
   await close();
@@ -150,7 +150,7 @@ test("a file larger than is read is refused before it is read", async () => {
 
 test("a process that dies in the middle of a picture is a fault of that call, and the next call works", async () => {
   const seen = watched((asked) => asked === 1);
-  const room = createDarkroom({ spawn: seen.spawn });
+  const room = createImageWorker({ spawn: seen.spawn });
   const picture = upload(await speckledPng(16, 16));
   const looking = room.inspect(picture, never);
   await until(() => seen.asks.length === 1);
@@ -163,7 +163,7 @@ test("a process that dies in the middle of a picture is a fault of that call, an
 
 test("a picture that takes too long is given up, and its process is replaced", async () => {
   const seen = watched((asked) => asked === 1);
-  const room = createDarkroom({ spawn: seen.spawn, jobMs: 1500 });
+  const room = createImageWorker({ spawn: seen.spawn, jobMs: 1500 });
   const picture = upload(await speckledPng(16, 16));
   await expectFault(room.inspect(picture, never), "invalid_image_file", /within 1.5 seconds/);
   await until(() => seen.living.size === 0);
@@ -173,7 +173,7 @@ test("a picture that takes too long is given up, and its process is replaced", a
 
 test("whoever hangs up frees the place at once", async () => {
   const seen = watched((asked) => asked <= 2);
-  const room = createDarkroom({ spawn: seen.spawn });
+  const room = createImageWorker({ spawn: seen.spawn });
   const picture = upload(await speckledPng(16, 16));
   const hangUps = [new AbortController(), new AbortController()] as const;
   const stuck = hangUps.map(({ signal }) => room.inspect(picture, signal));
@@ -195,7 +195,7 @@ test("whoever hangs up frees the place at once", async () => {
 
 test("whoever hangs up while waiting is never worked for", async () => {
   const seen = watched((asked) => asked === 1);
-  const room = createDarkroom({ spawn: seen.spawn, maxRunning: 1 });
+  const room = createImageWorker({ spawn: seen.spawn, maxRunning: 1 });
   const picture = upload(await speckledPng(16, 16));
   const [first, second] = [new AbortController(), new AbortController()];
   const stuck = room.inspect(picture, first.signal);
@@ -212,7 +212,7 @@ test("whoever hangs up while waiting is never worked for", async () => {
 
 test("sixteen conversions at once are worked off two at a time", async () => {
   const seen = watched();
-  const room = createDarkroom({ spawn: seen.spawn });
+  const room = createImageWorker({ spawn: seen.spawn });
   const scratch = newScratch();
   const png = inBytes(await speckledPng(200, 200, 3));
   const made = await Promise.all(
@@ -227,7 +227,7 @@ test("sixteen conversions at once are worked off two at a time", async () => {
 
 test("more than may wait are turned away at once, and told when to come back", async () => {
   const seen = watched((asked) => asked <= 2);
-  const room = createDarkroom({ spawn: seen.spawn, maxWaiting: 3 });
+  const room = createImageWorker({ spawn: seen.spawn, maxWaiting: 3 });
   const picture = upload(await speckledPng(16, 16));
   const { signal, abort } = hangUp();
   const jobs = Array.from({ length: 5 }, () => room.inspect(picture, signal));
@@ -240,14 +240,14 @@ test("more than may wait are turned away at once, and told when to come back", a
 
 test("an idle process ends", async () => {
   const seen = watched();
-  const room = createDarkroom({ spawn: seen.spawn, idleMs: 20 });
+  const room = createImageWorker({ spawn: seen.spawn, idleMs: 20 });
   await room.inspect(upload(await speckledPng(16, 16)), never);
   await until(() => seen.living.size === 0);
   await room.close();
 });
 
 test("a closed darkroom takes no more pictures", async () => {
-  const room = createDarkroom();
+  const room = createImageWorker();
   await room.close();
   const picture = upload(await speckledPng(16, 16));
   await expectFault(room.inspect(picture, never), "shutting_down", /closed/);

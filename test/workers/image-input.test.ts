@@ -3,14 +3,21 @@ import { afterAll, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { holdPicture } from "../../server/workers/image/child/image-input.ts";
-import { ObstacleError } from "../../server/workers/image/child/unprocessable-image.ts";
-import { createDarkroom } from "../../server/workers/image/image-worker.ts";
-import type { Sent } from "../../server/workers/image/protocol.ts";
-import { drawn, expectFault, never, speckled, speckledPng, upload } from "./darkroom-fixture.ts";
+import { withImageInput } from "../../server/workers/image/child/image-input.ts";
+import { UnprocessableImageError } from "../../server/workers/image/child/unprocessable-image.ts";
+import { createImageWorker } from "../../server/workers/image/image-worker.ts";
+import type { SentImage } from "../../server/workers/image/messages.ts";
+import {
+  drawn,
+  expectFault,
+  never,
+  speckled,
+  speckledPng,
+  upload,
+} from "./image-worker-fixture.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "held-picture-"));
-const darkroom = createDarkroom();
+const darkroom = createImageWorker();
 afterAll(async () => {
   await darkroom.close();
   rmSync(folder, { recursive: true });
@@ -23,7 +30,7 @@ function written(name: string, bytes: Uint8Array | string): string {
 }
 
 const onLinux = process.platform === "linux";
-const raw = (path: string, from: number, length: number): Sent => ({
+const raw = (path: string, from: number, length: number): SentImage => ({
   kind: "place",
   place: { path, from, length },
   encoding: "raw",
@@ -35,7 +42,7 @@ const contentOf = (input: Buffer | string): string =>
 test("a file that is exchanged while it is worked on is read to its end all the same", async () => {
   if (!onLinux) return;
   const path = written("one", "the first");
-  const found = await holdPicture(raw(path, 0, 9), async ({ input }) => {
+  const found = await withImageInput(raw(path, 0, 9), async ({ input }) => {
     expect(typeof input).toBe("string");
     renameSync(written("another", "something else"), path);
     return contentOf(input);
@@ -50,7 +57,7 @@ test("of a file that holds more than the picture, only the picture is read", asy
     [7, 11],
     [19, 5],
   ] as const) {
-    const found = await holdPicture(raw(path, from, length), async ({ input, peek }) => {
+    const found = await withImageInput(raw(path, from, length), async ({ input, peek }) => {
       expect(input).toBeInstanceOf(Buffer);
       return [contentOf(input), peek(0, 100).toString("latin1")];
     });
@@ -62,8 +69,8 @@ test("of a file that holds more than the picture, only the picture is read", asy
 test("a file that is shorter than it was said to be is refused", async () => {
   const png = await speckledPng(64, 64);
   const path = written("short.png", png.subarray(0, png.length - 1));
-  const held = holdPicture(raw(path, 0, png.length), async () => undefined);
-  await expect(held).rejects.toBeInstanceOf(ObstacleError);
+  const held = withImageInput(raw(path, 0, png.length), async () => undefined);
+  await expect(held).rejects.toBeInstanceOf(UnprocessableImageError);
   const lend = () => () => undefined;
   const looking = darkroom.inspect({ ...upload(png), path, lend }, never);
   await expectFault(looking, "invalid_image_file", /shorter than it was said to be/);
@@ -72,7 +79,7 @@ test("a file that is shorter than it was said to be is refused", async () => {
 test("a look at some bytes gives these, wherever they are, and fewer at the end", async () => {
   const bytes = Buffer.from(speckled(100, 1000, 1));
   const path = written("bytes", bytes);
-  await holdPicture(raw(path, 0, bytes.length), async ({ length, peek }) => {
+  await withImageInput(raw(path, 0, bytes.length), async ({ length, peek }) => {
     expect(length).toBe(bytes.length);
     for (const [from, wanted] of [
       [0, 50_000],
@@ -115,8 +122,8 @@ test("no decoder but those of PNG, JPEG, WebP, GIF and AVIF opens a file, whatev
   const library = join(import.meta.dir, "../../server/workers/image/child");
   const script = `
     import sharp from "sharp";
-    import { lockDown } from ${JSON.stringify(join(library, "open-image.ts"))};
-    lockDown(sharp);
+    import { restrictLoaders } from ${JSON.stringify(join(library, "open-image.ts"))};
+    restrictLoaders(sharp);
     const opens = (path) => sharp(path).raw().toBuffer().then(() => true, () => false);
     const asked = ${JSON.stringify([...shut, ...open])};
     console.log(JSON.stringify(await Promise.all(asked.map(opens))));

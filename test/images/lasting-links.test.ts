@@ -6,7 +6,7 @@ import { noScratch } from "../../server/lib/request-temp.ts";
 import type { Target } from "../../server/upstream/contract.ts";
 import { arrange, drawn, until } from "../conformance/arrange.ts";
 import { startGateway, testKey } from "../harness.ts";
-import { linkDesk } from "./picture-links-fixture.ts";
+import { linkDesk } from "./image-links-fixture.ts";
 
 const settings = { VEXEL_PICTURE_TTL: "10", VEXEL_ANSWER_TTL: "3600" };
 const { fake, gateway, close } = arrange({ settings });

@@ -1,7 +1,7 @@
 /** A mask says the same in every way of saying it. */
 import { afterAll, expect, test } from "bun:test";
 import sharp from "sharp";
-import { createDarkroom, type MaskSense } from "../../server/workers/image/image-worker.ts";
+import { createImageWorker, type MaskSense } from "../../server/workers/image/image-worker.ts";
 import {
   bytesIn,
   type Channels,
@@ -10,9 +10,9 @@ import {
   never,
   newScratch,
   pixelsOf,
-} from "./darkroom-fixture.ts";
+} from "./image-worker-fixture.ts";
 
-const darkroom = createDarkroom();
+const darkroom = createImageWorker();
 const scratch = newScratch();
 afterAll(async () => {
   await darkroom.close();

@@ -10,7 +10,7 @@ import {
   sameAs,
   sent,
   slowDown,
-} from "./completed-orders-fixture.ts";
+} from "./fill-missing-fixture.ts";
 
 const { ask, close, east, forget, gateway, north, row, stream, west } = openOrders();
 beforeEach(forget);

@@ -1,19 +1,19 @@
 /** A picture of a call as it is sent to the darkroom's process: where it lies if it is large, else the bytes. */
 import type { Scratch } from "../../lib/request-temp.ts";
 import type { FilePart, ImageContent } from "../../upstream/contract.ts";
-import { unwritable } from "./image-errors.ts";
-import type { Sent } from "./protocol.ts";
+import { writeFailed } from "./image-errors.ts";
+import type { SentImage } from "./messages.ts";
 
 /** An upload, or a picture of an upstream's answer that is here already. */
-export type Source = FilePart | Exclude<ImageContent, { kind: "url" }>;
+export type WorkerInput = FilePart | Exclude<ImageContent, { kind: "url" }>;
 
 /** Up to so many bytes go with the question. */
-const shortBytes = 128 * 1024;
+const maxInlineBytes = 128 * 1024;
 
-export const isFile = (source: Source): source is FilePart => !("kind" in source);
+export const isFile = (source: WorkerInput): source is FilePart => !("kind" in source);
 
 /** In bytes, decoded. */
-export function sizeOf(source: Source): number {
+export function sizeOf(source: WorkerInput): number {
   if (isFile(source)) return source.size;
   if (source.kind === "bytes") return source.bytes.length;
   if (source.kind === "base64") return decodedLength(source.base64.length);
@@ -23,7 +23,7 @@ export function sizeOf(source: Source): number {
 
 const decodedLength = (characters: number): number => Math.floor((characters * 3) / 4);
 
-export interface SendOptions {
+export interface LendOptions {
   /** The process can open files of this one. */
   readonly byPath: boolean;
   /** Where large pictures are put that lie in memory. Absent: they are sent as they are. */
@@ -32,39 +32,42 @@ export interface SendOptions {
 
 /** An image that the process may read until `giveBack` is called. */
 export interface LentImage {
-  readonly sent: Sent;
-  giveBack(): void;
+  readonly sent: SentImage;
+  release(): void;
 }
 
 /** A file stays open for the process, also when the request ends meanwhile: its descriptor is not reused for another file. */
-export async function toSent(source: Source, { byPath, scratch }: SendOptions): Promise<LentImage> {
+export async function lendToWorker(
+  source: WorkerInput,
+  { byPath, scratch }: LendOptions,
+): Promise<LentImage> {
   const lent = byPath ? lendFile(source) : undefined;
   if (lent) return lent;
-  const bytes = await bytesOf(source);
-  if (byPath && scratch && bytes.length > shortBytes) {
-    const put = await putAside(bytes, scratch);
+  const bytes = await readBytes(source);
+  if (byPath && scratch && bytes.length > maxInlineBytes) {
+    const put = await spill(bytes, scratch);
     if (put) return put;
   }
   // Copied: a view would carry all of the buffer it looks into.
-  return { sent: { kind: "bytes", bytes: new Uint8Array(bytes) }, giveBack: nothing };
+  return { sent: { kind: "bytes", bytes: new Uint8Array(bytes) }, release: noop };
 }
 
-const nothing = (): void => undefined;
+const noop = (): void => undefined;
 
-function lendFile(source: Source): LentImage | undefined {
+function lendFile(source: WorkerInput): LentImage | undefined {
   const giveBack = isFile(source)
     ? source.lend?.()
     : source.kind === "aside"
       ? source.aside.lend?.()
       : undefined;
   if (!giveBack) return undefined;
-  const sent = whereItLies(source);
-  if (sent) return { sent, giveBack };
+  const sent = locate(source);
+  if (sent) return { sent, release: giveBack };
   giveBack();
   return undefined;
 }
 
-function whereItLies(source: Source): Sent | undefined {
+function locate(source: WorkerInput): SentImage | undefined {
   if (isFile(source)) {
     const { path, size } = source;
     if (path === undefined) return undefined;
@@ -78,7 +81,7 @@ function whereItLies(source: Source): Sent | undefined {
     : { kind: "place", place: { path, from: 0, length }, encoding };
 }
 
-async function bytesOf(source: Source): Promise<Uint8Array> {
+async function readBytes(source: WorkerInput): Promise<Uint8Array> {
   if (isFile(source)) return source.bytes();
   if (source.kind === "bytes") return source.bytes;
   if (source.kind === "base64") return Buffer.from(source.base64, "base64");
@@ -87,15 +90,15 @@ async function bytesOf(source: Source): Promise<Uint8Array> {
   return Buffer.from(Buffer.from(bytes).toString("latin1"), "base64");
 }
 
-async function putAside(bytes: Uint8Array, scratch: Scratch): Promise<LentImage | undefined> {
+async function spill(bytes: Uint8Array, scratch: Scratch): Promise<LentImage | undefined> {
   try {
     const file = await scratch.file();
     const { path } = file;
     if (path === undefined) return undefined;
     file.append(bytes);
     const place = { path, from: 0, length: bytes.length };
-    return { sent: { kind: "place", place, encoding: "raw" }, giveBack: file.lend() };
+    return { sent: { kind: "place", place, encoding: "raw" }, release: file.lend() };
   } catch (cause) {
-    throw unwritable(cause);
+    throw writeFailed(cause);
   }
 }

@@ -6,7 +6,7 @@ import { createScratch } from "../../server/lib/request-temp.ts";
 import { sniffImage } from "../../server/lib/sniff-image.ts";
 import { NamelessFile } from "../../server/lib/unlinked-temp-file.ts";
 import type { FilePart, ImageContent } from "../../server/upstream/contract.ts";
-import type { DarkroomAsk } from "../../server/workers/image/protocol.ts";
+import type { ImageWorkerRequest } from "../../server/workers/image/messages.ts";
 import type { ToChild } from "../../server/workers/process/protocol.ts";
 import { type Child, type Spawn, spawn } from "../../server/workers/process/spawn.ts";
 
@@ -137,12 +137,12 @@ export function jpegWithScans(size: number, scans: number): Uint8Array {
   ]);
 }
 
-type Told = ToChild<unknown, DarkroomAsk>;
+type Told = ToChild<unknown, ImageWorkerRequest>;
 
 /** Real processes, seen from outside: how many there are, what they are asked, and which asks never reach them. */
 export function watched(lose: (asked: number) => boolean = () => false) {
   const living = new Set<Pick<Child, "pid" | "kill">>();
-  const asks: DarkroomAsk[] = [];
+  const asks: ImageWorkerRequest[] = [];
   let open = 0;
   const most = { processes: 0, jobs: 0 };
   const start: Spawn = (entry, onMessage, more) => {

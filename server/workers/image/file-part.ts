@@ -4,7 +4,7 @@ import type { Gathered } from "../../upstream/collect-image.ts";
 import type { FilePart } from "../../upstream/contract.ts";
 
 /** Its name ends as its type says, because some upstreams go by that. */
-export function asFile(
+export function toFilePart(
   picture: Gathered,
   { field, filename }: Pick<FilePart, "field" | "filename">,
   type: string,

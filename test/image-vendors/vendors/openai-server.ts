@@ -12,7 +12,7 @@ import {
   type Studio,
   type VendorRequest,
   type VendorResponse,
-} from "../picture-vendor.ts";
+} from "../image-vendor.ts";
 
 export interface Speech {
   /** Knows its models, and refuses fields that they do not have. */

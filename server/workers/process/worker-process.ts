@@ -4,10 +4,10 @@ import { faults } from "../../../contract/faults.ts";
 import { abortError, throwIfAborted } from "../../lib/abort-error.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { Signal } from "../../lib/signal.ts";
-import type { Facts, ToChild, ToParent } from "./protocol.ts";
+import type { ToChild, ToParent, WorkerMetadata } from "./protocol.ts";
 import { type Child, type Spawn, spawn } from "./spawn.ts";
 
-export interface LinkOptions<Spec> {
+export interface WorkerProcessOptions<Spec> {
   /** For people: "The embedding model all-minilm-l6-v2". */
   readonly name: string;
   /** The child's main file. */
@@ -18,61 +18,61 @@ export interface LinkOptions<Spec> {
   readonly maxWeight: number;
   readonly idleMs: number;
   /** After a failed start, how long calls get the same answer without a new try. */
-  readonly holdMs?: number;
+  readonly startBackoffMs?: number;
   /** A child that owes an answer and is silent for this long is stuck: it is ended. */
-  readonly stuckMs?: number;
+  readonly hangTimeoutMs?: number;
   /** Variables of the child's environment besides those that every child has. */
   readonly environment?: Readonly<Record<string, string>>;
   readonly spawn?: Spawn;
   readonly now?: () => number;
   /** Told each time the model has been loaded. */
-  readonly onReady?: (name: string, facts: Facts) => void;
+  readonly onReady?: (name: string, facts: WorkerMetadata) => void;
 }
 
-export interface Asking<Ask, Part> {
+export interface WorkerRequest<Ask, Part> {
   readonly ask: Ask;
   readonly weight: number;
   readonly signal: Signal;
   readonly onPart: (part: Part) => void;
 }
 
-export interface LinkState {
+export interface WorkerProcessState {
   readonly pid?: number;
   /** Of the loaded model; absent until it is. */
-  readonly facts?: Facts;
+  readonly facts?: WorkerMetadata;
   /** Calls under way. */
   readonly calls: number;
   /** What they weigh together. */
   readonly weight: number;
 }
 
-interface Call<Part> {
+interface PendingRequest<Part> {
   readonly onPart: (part: Part) => void;
   readonly settle: (error?: GatewayError) => void;
 }
 
-interface Running<Part> {
+interface RunningChild<Part> {
   readonly child: Child;
-  readonly calls: Map<number, Call<Part>>;
-  facts?: Facts;
-  heard: number;
+  readonly calls: Map<number, PendingRequest<Part>>;
+  facts?: WorkerMetadata;
+  lastMessageAt: number;
 }
 
-export class Link<Spec, Ask, Part> {
-  readonly #options: Required<LinkOptions<Spec>>;
-  #running: Running<Part> | undefined;
+export class WorkerProcess<Spec, Ask, Part> {
+  readonly #options: Required<WorkerProcessOptions<Spec>>;
+  #running: RunningChild<Part> | undefined;
   #failure: { readonly error: GatewayError; readonly until: number } | undefined;
   #idle: ReturnType<typeof setTimeout> | undefined;
-  #lost = 0;
-  #asked = 0;
+  #failedStarts = 0;
+  #lastId = 0;
   #weight = 0;
   #closed = false;
 
-  constructor(options: LinkOptions<Spec>) {
+  constructor(options: WorkerProcessOptions<Spec>) {
     const quiet = () => undefined;
     this.#options = {
-      holdMs: 5_000,
-      stuckMs: 120_000,
+      startBackoffMs: 5_000,
+      hangTimeoutMs: 120_000,
       environment: {},
       spawn,
       now: Date.now,
@@ -81,7 +81,7 @@ export class Link<Spec, Ask, Part> {
     };
   }
 
-  state(): LinkState {
+  state(): WorkerProcessState {
     const { child, facts, calls } = this.#running ?? {};
     return {
       ...(child && { pid: child.pid }),
@@ -92,7 +92,7 @@ export class Link<Spec, Ask, Part> {
   }
 
   /** Settles when the last part is in, or the call is refused, aborted or lost. */
-  async ask({ ask, weight, signal, onPart }: Asking<Ask, Part>): Promise<void> {
+  async ask({ ask, weight, signal, onPart }: WorkerRequest<Ask, Part>): Promise<void> {
     const { name, maxWeight, now } = this.#options;
     if (this.#closed) throw new GatewayError("shutting_down", `${name} is closed.`);
     throwIfAborted(signal);
@@ -104,22 +104,23 @@ export class Link<Spec, Ask, Part> {
 
     const running = this.#start();
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const id = ++this.#asked;
+    const id = ++this.#lastId;
     const leave = () => {
       const error = abortError(signal);
       running.child.send({ type: "cancel", id } satisfies ToChild<Spec, Ask>);
       running.calls.get(id)?.settle(error);
-      if (now() - running.heard > this.#options.stuckMs) this.#end(running, this.#broken("stuck"));
+      if (now() - running.lastMessageAt > this.#options.hangTimeoutMs)
+        this.#end(running, this.#processEnded("stuck"));
     };
     const settle = (error?: GatewayError) => {
       if (!running.calls.delete(id)) return;
       this.#weight -= weight;
       signal.removeEventListener("abort", leave);
-      this.#rest();
+      this.#scheduleIdleStop();
       if (error) reject(error);
       else resolve();
     };
-    if (running.calls.size === 0) running.heard = now();
+    if (running.calls.size === 0) running.lastMessageAt = now();
     running.calls.set(id, { onPart, settle });
     this.#weight += weight;
     signal.addEventListener("abort", leave, { once: true });
@@ -136,38 +137,45 @@ export class Link<Spec, Ask, Part> {
     await running.child.exited;
   }
 
-  #start(): Running<Part> {
+  #start(): RunningChild<Part> {
     clearTimeout(this.#idle);
     if (this.#running) return this.#running;
     const { entry, environment } = this.#options;
     const hear = (message: unknown) => {
       // Both ends are ours and of one version, so the shape is not checked again.
-      if (this.#running === running) this.#hear(running, message as ToParent<Part>);
+      if (this.#running === running) this.#onMessage(running, message as ToParent<Part>);
     };
     const child = this.#options.spawn(entry, hear, environment);
-    const running: Running<Part> = { child, calls: new Map(), heard: this.#options.now() };
+    const running: RunningChild<Part> = {
+      child,
+      calls: new Map(),
+      lastMessageAt: this.#options.now(),
+    };
     this.#running = running;
-    child.send({ type: "load", spec: this.#options.spec(this.#lost) } satisfies ToChild<Spec, Ask>);
+    child.send({ type: "load", spec: this.#options.spec(this.#failedStarts) } satisfies ToChild<
+      Spec,
+      Ask
+    >);
     void child.exited.then((how) => {
       if (this.#running !== running) return;
-      if (!running.facts) this.#lost += 1;
-      this.#end(running, this.#broken(how));
+      if (!running.facts) this.#failedStarts += 1;
+      this.#end(running, this.#processEnded(how));
     });
     return running;
   }
 
-  #hear(running: Running<Part>, message: ToParent<Part>): void {
-    running.heard = this.#options.now();
+  #onMessage(running: RunningChild<Part>, message: ToParent<Part>): void {
+    running.lastMessageAt = this.#options.now();
     if (message.type === "ready") {
       running.facts = message.facts;
       this.#options.onReady(this.#options.name, message.facts);
-      this.#lost = 0;
+      this.#failedStarts = 0;
     } else if (message.type === "failed") {
-      const error = received(message, this.#options.name);
-      this.#failure = { error, until: this.#options.now() + this.#options.holdMs };
+      const error = toGatewayError(message, this.#options.name);
+      this.#failure = { error, until: this.#options.now() + this.#options.startBackoffMs };
       this.#end(running, error);
     } else if (message.type === "refused") {
-      running.calls.get(message.id)?.settle(received(message, this.#options.name));
+      running.calls.get(message.id)?.settle(toGatewayError(message, this.#options.name));
     } else {
       const call = running.calls.get(message.id);
       call?.onPart(message.part);
@@ -176,29 +184,29 @@ export class Link<Spec, Ask, Part> {
   }
 
   /** Ends this child, and with it every call that waits for it. The next call starts another. */
-  #end(running: Running<Part>, error: GatewayError): void {
+  #end(running: RunningChild<Part>, error: GatewayError): void {
     if (this.#running === running) this.#running = undefined;
     running.child.kill();
     for (const call of [...running.calls.values()]) call.settle(error);
   }
 
-  #rest(): void {
+  #scheduleIdleStop(): void {
     const running = this.#running;
     if (!running || running.calls.size > 0) return;
     clearTimeout(this.#idle);
     this.#idle = setTimeout(() => {
-      if (running.calls.size === 0) this.#end(running, this.#broken("idle"));
+      if (running.calls.size === 0) this.#end(running, this.#processEnded("idle"));
     }, this.#options.idleMs);
     this.#idle.unref();
   }
 
-  #broken(how: string): GatewayError {
+  #processEnded(how: string): GatewayError {
     const message = `The process of ${this.#options.name} ended (${how}). The next call starts it again.`;
     return new GatewayError("upstream_unreachable", message, { unsent: true });
   }
 }
 
-function received(
+function toGatewayError(
   { fault, message, param }: Extract<ToParent<never>, { fault: unknown }>,
   name: string,
 ): GatewayError {
