@@ -101,7 +101,7 @@ async function readJson(incoming: Incoming, nameModel: NameModel): Promise<Read<
     ...body,
     model: nameModel(body.model),
     ...(Array.isArray(body.images) && { images: body.images.map(bare) }),
-    ...(body.mask !== undefined && { mask: bare(body.mask) }),
+    mask: givenMask(body.mask),
   });
   return {
     query: {
@@ -119,6 +119,13 @@ const bare = (reference: unknown): unknown =>
     ? withoutNulls(reference)
     : reference;
 
+/** A mask whose members are all null is absent. `{}` is refused by the schema. */
+function givenMask(mask: unknown): unknown {
+  const given = bare(mask);
+  const hadNulls = given !== mask;
+  return hadNulls && Object.keys(given as object).length === 0 ? undefined : given;
+}
+
 const toSource = ({ image_url, file_id }: z.output<typeof reference>): ImageSource =>
   image_url === undefined
     ? { kind: "file_id", id: file_id as string }
@@ -131,7 +138,7 @@ async function readForm(form: Form, nameModel: NameModel): Promise<Read<EditQuer
     for (const { file } of files) checkPicture(file);
     const images = files.filter(({ role }) => role.name === "image");
     const masks = files.filter(({ role }) => role.name === "mask");
-    if (images.length === 0) throw noImage(form);
+    if (images.length === 0) throw noImage();
     if (images.length > maxImages) {
       throw new GatewayError(
         "invalid_value",
@@ -169,6 +176,12 @@ function roleOf(field: string): { name: "image" | "mask" | "other"; index: numbe
 function toObject({ fields }: Form): Record<string, unknown> {
   const body = new Map<string, unknown>();
   for (const { name, value } of fields) {
+    const { name: role } = roleOf(name);
+    if (role !== "other") {
+      // A part without a file name and type is read as text. Empty, it is a file field that was left out.
+      if (value === "") continue;
+      throw notFile(role);
+    }
     const known = Object.hasOwn(sharedFields, name);
     if (body.has(name) && known) throw duplicate(name);
     // An empty text field is how HTML forms say "not given".
@@ -207,17 +220,15 @@ function checkPicture({ field, type, size }: FilePart): void {
   }
 }
 
-function noImage({ fields }: Form): GatewayError {
-  return fields.some(({ name }) => roleOf(name).name === "image")
-    ? new GatewayError(
-        "invalid_type",
-        "Invalid type for 'image': expected one of an array of files or file, but got a string instead.",
-        { param: "image" },
-      )
-    : new GatewayError("missing_parameter", "Missing required parameter: 'image'.", {
-        param: "image",
-      });
-}
+const noImage = (): GatewayError =>
+  new GatewayError("missing_parameter", "Missing required parameter: 'image'.", { param: "image" });
+
+const notFile = (param: "image" | "mask"): GatewayError =>
+  new GatewayError(
+    "invalid_type",
+    `Invalid type for '${param}': expected ${param === "image" ? "one of an array of files or file" : "a file"}, but got a string instead. Send it as a file, with a filename and a content-type such as image/png.`,
+    { param },
+  );
 
 const duplicate = (param: string): GatewayError =>
   new GatewayError(

@@ -41,8 +41,8 @@ function decoderOf(name: string, charset: string): TextDecoder {
   // ASCII is a part of UTF-8. The standard decoder would read it as windows-1252.
   const label = /^(us-)?ascii$/i.test(charset) ? "utf-8" : charset;
   try {
-    // A byte order mark that was sent stays, as in the text of a JSON body.
-    return new TextDecoder(label as Bun.Encoding, { fatal: true, ignoreBOM: true });
+    // A byte order mark at the beginning is no part of the text, and is left out.
+    return new TextDecoder(label as Bun.Encoding, { fatal: true });
   } catch (cause) {
     throw new GatewayError(
       "invalid_form",

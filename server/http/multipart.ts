@@ -2,6 +2,7 @@
  * Multipart forms out of a stream of bytes, pulled part by part, so that nothing is read faster than it is used.
  * Written here because the parsers at hand either need Node's streams or misread a delimiter cut between two chunks.
  */
+import { isUtf8 } from "node:buffer";
 import { GatewayError } from "../lib/gateway-error.ts";
 
 export interface IncomingPart {
@@ -47,7 +48,7 @@ export async function* readParts(
       yield* scan.until(delimiter);
       read = true;
     }
-    yield { ...readHead(head.toString("utf8")), body: body() };
+    yield { ...readHead(head), body: body() };
     if (!read) throw new Error("The part before was not read to its end.");
   }
 }
@@ -125,16 +126,23 @@ function beginnings(window: Buffer, delimiter: Buffer): number {
   return 0;
 }
 
-function readHead(head: string): Omit<IncomingPart, "body"> {
+function readHead(head: Buffer): Omit<IncomingPart, "body"> {
   const headers = new Map(
-    head.split("\r\n").map((line) => {
-      const colon = line.indexOf(":");
-      return [line.slice(0, colon).trim().toLowerCase(), line.slice(colon + 1).trim()] as const;
-    }),
+    head
+      .toString("utf8")
+      .split("\r\n")
+      .map((line) => {
+        const colon = line.indexOf(":");
+        return [line.slice(0, colon).trim().toLowerCase(), line.slice(colon + 1).trim()] as const;
+      }),
   );
   const { value, parameters } = readHeader(headers.get("content-disposition") ?? "");
   const name = parameters.get("name");
   if (name === undefined || value !== "form-data") throw broken("a part has no name");
+  // The name of a file may be in any encoding: it means nothing here.
+  if (name.includes("\ufffd") && !isUtf8(head)) {
+    throw broken(`the name of the field '${name.slice(0, 200)}' is not valid UTF-8`);
+  }
   return {
     name: name.slice(0, 200),
     filename: decoded(parameters.get("filename*")) ?? parameters.get("filename"),

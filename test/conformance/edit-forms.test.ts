@@ -33,10 +33,12 @@ async function send(...fields: readonly Field[]) {
 
 /** A form byte by byte: `FormData` writes nothing but UTF-8. */
 async function sendParts(
-  ...parts: readonly (readonly [head: string, value: Uint8Array | string])[]
+  ...parts: readonly (readonly [head: Uint8Array | string, value: Uint8Array | string])[]
 ) {
   const pieces = parts.flatMap(([head, value]) => [
-    Buffer.from(`--b\r\nContent-Disposition: form-data; ${head}\r\n\r\n`),
+    Buffer.from("--b\r\nContent-Disposition: form-data; "),
+    Buffer.from(head as string),
+    Buffer.from("\r\n\r\n"),
     Buffer.from(value as string),
     Buffer.from("\r\n"),
   ]);
@@ -74,6 +76,21 @@ describe("the text of a form", () => {
     expect(promptSent()).toBe("Grüße");
   });
 
+  test("loses a byte order mark, which is no part of the text", async () => {
+    const marked = ['name="model"', "\ufeffgpt-image-2"] as const;
+    expect((await sendParts(marked, ['name="prompt"', "\ufeffGrüße"], image)).status).toBe(200);
+    expect(promptSent()).toBe("Grüße");
+  });
+
+  test("whose name is not UTF-8 is refused, and no upstream gets another name", async () => {
+    const prompt = ['name="prompt"', "add a hat"] as const;
+    const field = [Buffer.from('name="\xfcbung"', "latin1"), "1"] as const;
+    const { status, error } = await sendParts(model, prompt, image, field);
+    expect([status, error.code]).toEqual([400, "invalid_form"]);
+    expect(error.message).toContain("not valid UTF-8");
+    expect(fake.requests).toHaveLength(0);
+  });
+
   test("is read in the charset of the field _charset_, which no upstream gets", async () => {
     const charset = ['name="_charset_"', "iso-8859-1"] as const;
     expect((await sendParts(model, ['name="prompt"', latin1], image, charset)).status).toBe(200);
@@ -108,6 +125,19 @@ describe("a file field that was left empty", () => {
     expect((await sendParts(model, prompt, image, left("mask"))).status).toBe(200);
     expect(fake.requests[0]!.form!.map(({ field }) => field)).not.toContain("mask");
   });
+
+  test.each(["", "\r\nContent-Type: text/plain; charset=utf-8"])(
+    "counts as absent where its part has no filename (%j)",
+    async (type) => {
+      for (const name of ["mask", "image", "image[]"]) {
+        const empty = [`name="${name}"${type}`, ""] as const;
+        expect((await sendParts(model, prompt, image, empty)).status).toBe(200);
+      }
+      for (const { form } of fake.requests) {
+        expect(form!.map(({ field }) => field).sort()).toEqual(["image", "model", "prompt"]);
+      }
+    },
+  );
 
   test("counts as absent: a second image", async () => {
     expect((await sendParts(model, prompt, left("image"), image)).status).toBe(200);
@@ -194,6 +224,18 @@ describe("a form is understood", () => {
 
 describe("a form is refused by the name of what is wrong with it", () => {
   test.each<[string, readonly Field[], string, string]>([
+    [
+      "a text for a mask",
+      [...usual, ["image", picture], ["mask", "undefined"]],
+      "invalid_type",
+      "mask",
+    ],
+    [
+      "a text beside a picture",
+      [...usual, ["image", picture], ["image[]", "undefined"]],
+      "invalid_type",
+      "image",
+    ],
     ["no picture", usual, "missing_required_parameter", "image"],
     ["a text for a picture", [...usual, ["image", "hello"]], "invalid_type", "image"],
     [
@@ -277,6 +319,17 @@ describe("a JSON edit is refused by the name of what is wrong with it", () => {
     expect(response.status).toBe(400);
     expect(await response.json()).toMatchObject({ error: { code, param } });
     expect(fake.requests).toHaveLength(0);
+  });
+
+  test("but a mask whose members are null is absent", async () => {
+    const response = await gateway.post("/v1/images/edits", {
+      model: "gpt-image-2",
+      prompt: "add a hat",
+      images: [{ file_id: "file-abc" }],
+      mask: { image_url: null, file_id: null },
+    });
+    expect(response.status).toBe(200);
+    expect(fake.requests[0]!.json).not.toHaveProperty("mask");
   });
 
   test("but null inside a reference is the same as nothing", async () => {
