@@ -1,7 +1,7 @@
 /** POST /v1/embeddings, and the older path with the model in the address. */
 
 import { countedTokens, estimateInputTokens } from "../embeddings/embedding-usage.ts";
-import { inBase64, inNumbers } from "../embeddings/write-vectors.ts";
+import { areFloat32Numbers, inBase64, inNumbers } from "../embeddings/write-vectors.ts";
 import { releaseWhole } from "../lib/chunked-bytes.ts";
 import { release } from "../lib/spill-buffer.ts";
 import type { Endpoint, Written } from "../pipeline/endpoint.ts";
@@ -77,7 +77,9 @@ function bodyOf(
 ): Body | Promise<Body> {
   const { verbatim, ready } = reply;
   if (ready) return ready.body;
-  if (verbatim && verbatim.model === query.model && verbatim.encoding === query.encoding) {
+  // Float32 numbers are printed anew, so that their text is the same as later from the cache.
+  const isAsAsked = verbatim?.model === query.model && verbatim.encoding === query.encoding;
+  if (isAsAsked && !(query.encoding === "float" && areFloat32Numbers(reply.vectors))) {
     return forOnce(verbatim.body.list, releaseWhole);
   }
   const { model } = query;

@@ -88,16 +88,27 @@ function printed(vectors: readonly Vector[], from: number, to: number, end: stri
 
 type Printable = string | Float32Array | EncodedVector;
 
-/** Numbers that came as such may be more than float32 holds, and are told as they came. */
+/**
+ * Numbers from a JSON response are printed as float32 where each of them is one: then a vector has the same text now as
+ * later from the cache. Numbers with more precision keep their digits.
+ */
 function printable(vector: Vector): Printable {
   if (vector instanceof EncodedVector || vector instanceof Float32Array) return vector;
   const numbers = floatsOf(vector) ?? [];
   if (numbers instanceof Float32Array) return numbers;
+  if (areFloat32(numbers)) return Float32Array.from(numbers);
   // JSON has a negative zero; JavaScript prints none.
   return numbers.includes(0)
     ? `[${numbers.map((number) => (Object.is(number, -0) ? "-0" : String(number))).join(",")}]`
     : JSON.stringify(numbers);
 }
+
+const areFloat32 = (numbers: readonly number[]): boolean =>
+  numbers.every((number) => Math.fround(number) === number);
+
+/** Whether the upstream sent numbers that `inNumbers` prints in fewer digits than JSON.stringify does. */
+export const areFloat32Numbers = (vectors: readonly Vector[]): boolean =>
+  vectors.every((vector) => Array.isArray(vector) && areFloat32(vector));
 
 /** To be printed at once. */
 function numbersOf(vector: Float32Array | EncodedVector): Float32Array {

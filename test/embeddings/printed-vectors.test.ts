@@ -2,6 +2,8 @@
 import { expect, test } from "bun:test";
 import { inNumbers } from "../../server/embeddings/write-vectors.ts";
 import type { Vector } from "../../server/upstream/contract.ts";
+import { startFake } from "../fake-upstream.ts";
+import { configFor, startGateway } from "../harness.ts";
 
 const floats = (seed: number, length: number) =>
   Float32Array.from({ length }, (_, at) => Math.sin(seed * 1000 + at + 1) / 30);
@@ -26,7 +28,44 @@ test.each([1, 2, 65, 66, 200])("%d vectors are one answer", async (count) => {
   });
 });
 
-test("numbers that an upstream sends as numbers keep all their digits, and zero keeps its sign", async () => {
+test("float32 numbers that an upstream sends as JSON numbers have the text that they have from the cache", async () => {
+  const vector = floats(1, 1536);
+  const textOf = async (sent: Vector) =>
+    Buffer.concat(await inNumbers({ vectors: [sent] }, { model: "m", tokens: 1 })).toString();
+  expect(await textOf(Array.from(vector))).toBe(await textOf(vector));
+  expect(await textOf([-0, 0, 0.5])).toBe(await textOf(Float32Array.of(-0, 0, 0.5)));
+});
+
+test("a vector has the same text from the upstream, which sends numbers, as from the cache", async () => {
+  const fake = startFake();
+  const settings = { VEXEL_CACHE_BYTES: "8000000" };
+  const gateway = startGateway({ yaml: configFor(fake.url), settings });
+  try {
+    const model = "text-embedding-3-small";
+    const body = JSON.stringify({
+      object: "list",
+      data: [{ object: "embedding", index: 0, embedding: Array.from(floats(2, 1536)) }],
+      model,
+      usage: { prompt_tokens: 2, total_tokens: 2 },
+    });
+    fake.script({
+      reply: { status: 200, headers: { "content-type": "application/json" }, body },
+    });
+    const ask = async () =>
+      (
+        await gateway.post("/v1/embeddings", { model, input: "an otter", encoding_format: "float" })
+      ).text();
+    const first = await ask();
+    expect(first.length).toBeLessThan(body.length * 0.7);
+    expect(await ask()).toBe(first);
+    expect(fake.requests).toHaveLength(1);
+  } finally {
+    await gateway.close();
+    fake.close();
+  }
+});
+
+test("numbers that an upstream sends with more than float32 precision keep all their digits, and zero keeps its sign", async () => {
   const numbers = [0.1, -0, 0, 1e-300, 3];
   const { answer } = await printed([numbers, Float32Array.of(-0, 0.1)]);
   expect(answer.data[0].embedding).toEqual(numbers);
