@@ -17,7 +17,7 @@ import type { Settings } from "./settings.ts";
 import { adapters } from "./upstream/adapters/index.ts";
 import { createUpstreamClient } from "./upstream/client.ts";
 import type { EmbeddedModel, Target } from "./upstream/contract.ts";
-import { answers, probe } from "./upstream/probe.ts";
+import { isReachable, probe } from "./upstream/probe.ts";
 import { createSend, needsFetch } from "./upstream/transport/send.ts";
 import { createSpendingPath, takeUpHeld } from "./wiring/budgets.ts";
 import { createEmbeddingPath } from "./wiring/embeddings.ts";
@@ -114,7 +114,7 @@ export function build({ settings, snapshot, engines, log, ...hurry }: BuildOptio
     limits,
   });
   const isThere = ({ upstream }: Target): Promise<boolean> =>
-    probe(upstream, { send: sender.send, timeoutMs: lookMs, now: Date.now }).then(answers);
+    probe(upstream, { send: sender.send, timeoutMs: lookMs, now: Date.now }).then(isReachable);
   const images = createImagePath({
     settings,
     reach,

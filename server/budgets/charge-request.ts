@@ -8,7 +8,7 @@ import type { Caller, Route } from "../request/caller.ts";
 import type { Operation } from "../request/operation.ts";
 import type { Trip } from "../request/request-record.ts";
 import type { EmbeddingsQuery, GenerationQuery } from "../upstream/contract.ts";
-import { mayHaveBeenPaid } from "../upstream/may-have-been-billed.ts";
+import { mayHaveBeenBilled } from "../upstream/may-have-been-billed.ts";
 import { isOnlyHeld, type MoneyQueue } from "./budget-queue.ts";
 import type { Budgets, Estimate } from "./budgets.ts";
 import { estimatePictures, estimateVectors, type Picturing } from "./estimate-cost.ts";
@@ -135,7 +135,7 @@ function settle(trip: Trip, error?: GatewayError): void {
   const { reservation, cost } = trip;
   if (!reservation) return;
   const { estimate } = reservation;
-  const isLastPaid = !error || mayHaveBeenPaid(trip.attempts, error);
+  const isLastPaid = !error || mayHaveBeenBilled(trip.attempts, error);
   const isAnyPaid = isLastPaid || trip.mayHavePaid || trip.unanswered > 0;
   if (cost === undefined && !isAnyPaid) {
     reservation.release();

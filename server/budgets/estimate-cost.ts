@@ -5,9 +5,9 @@ import { costOf, type Delivered, dearestRow } from "../ledger/cost.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { TokenPrice } from "../lib/price.ts";
 import { type Load, loadOf } from "../request/request-load.ts";
-import { pictureTokens, unheardOf } from "../upstream/catalog/images/picture-tokens.ts";
+import { estimateImageTokens, unheardOf } from "../upstream/catalog/images/picture-tokens.ts";
 import { priceOf } from "../upstream/catalog/prices/embedding-price.ts";
-import { listedPicturePrice } from "../upstream/catalog/prices/index.ts";
+import { listedImagePrice } from "../upstream/catalog/prices/index.ts";
 import type {
   EditQuery,
   EmbeddingsQuery,
@@ -119,7 +119,7 @@ function pictureCost(
   query: GenerationQuery | EditQuery,
   target: Target,
 ): Cost | undefined {
-  const price = target.price ?? listedPicturePrice(target, { operation, rest: query.rest });
+  const price = target.price ?? listedImagePrice(target, { operation, rest: query.rest });
   if (!price) return undefined;
   const { n = 1 } = query.options;
   const size = unlessAuto(query.options.size) ?? query.requestedSize;
@@ -160,7 +160,7 @@ function tokensOf(
 ): Counted {
   const { size, quality, n = 1, ...more } = query.options;
   const { partial_images: previews = 0, input_fidelity: fidelity } = more;
-  const told = pictureTokens(model);
+  const told = estimateImageTokens(model);
   // A target that takes aspect ratios is asked for the resolution class of the wanted size.
   const wanted = query.requestedSize === undefined ? undefined : resolutionOf(query);
   const [large, fine] = [

@@ -3,11 +3,11 @@ import { freeze } from "../lib/freeze.ts";
 import { FrozenMap } from "../lib/frozen-map.ts";
 import { matches } from "../lib/glob.ts";
 import { keyHash } from "../lib/key-hash.ts";
-import { knownEmbedding, spaceOf } from "../upstream/catalog/index.ts";
+import { knownEmbedding, vectorSpaceOf } from "../upstream/catalog/index.ts";
 import { isContextualModel } from "../upstream/contextual.ts";
 import type { Target, Upstream } from "../upstream/contract.ts";
 import { budgetOf, keyBudgets } from "./budget.ts";
-import { vectorHints } from "./embedding-warnings.ts";
+import { embeddingWarnings } from "./embedding-warnings.ts";
 import { endsOn, endWarnings } from "./end-dates.ts";
 import { keyLimits, limitsOf, limitTable, modelLimits, targetLimits } from "./limits.ts";
 import type { Provided } from "./provision.ts";
@@ -16,7 +16,7 @@ import type { Key, Model, Project, Snapshot, Source } from "./snapshot.ts";
 import { orderOf } from "./target-order.ts";
 import { buildWebhooks } from "./webhooks.ts";
 
-export interface Parts {
+export interface SnapshotSources {
   readonly version: number;
   readonly config: Config;
   readonly environment: readonly Provided[];
@@ -26,14 +26,14 @@ export interface Parts {
   readonly now?: number;
 }
 
-export interface Built {
+export interface BuildResult {
   readonly snapshot: Snapshot;
   readonly warnings: readonly string[];
 }
 
 const mostImages = 10;
 
-export function build(parts: Parts): Built {
+export function buildSnapshot(parts: SnapshotSources): BuildResult {
   const { version, config, environment, embedded, storedKeys, now } = parts;
   const upstreams = new Map<string, Upstream>(config.upstreams.map((row) => [row.id, row]));
   const provided = [
@@ -87,7 +87,7 @@ export function build(parts: Parts): Built {
     warnings: [
       ...idleGlobs(snapshot),
       ...astray(snapshot),
-      ...vectorHints(snapshot),
+      ...embeddingWarnings(snapshot),
       ...(now === undefined ? [] : endWarnings(snapshot, now)),
     ],
   };
@@ -204,7 +204,7 @@ const endOfModel = (targets: readonly Target[]): Pick<Model, "endsOn"> => {
 
 /** What the names of an embedding model's targets say of its vectors. What the configuration says itself comes after. */
 function vectorsOf(id: string, targets: readonly Target[]) {
-  const spaces = new Set(targets.map(({ upstream, model }) => spaceOf(model, upstream.kind)));
+  const spaces = new Set(targets.map(({ upstream, model }) => vectorSpaceOf(model, upstream.kind)));
   const known = targets.map(({ upstream, model }) => knownEmbedding(model, upstream.kind));
   const [first] = known;
   const [space = ""] = spaces;

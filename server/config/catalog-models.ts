@@ -4,9 +4,9 @@
  * What is true of a model wherever it is served, such as its dimensions, is in server/upstream/catalog/.
  */
 import { knownEmbedding } from "../upstream/catalog/index.ts";
-import { painters } from "./image-providers.ts";
+import { imageProviders } from "./image-providers.ts";
 
-export interface Known {
+export interface CatalogModel {
   readonly id: string;
   readonly kind: "embedding" | "image";
   readonly dimensions?: number;
@@ -14,8 +14,8 @@ export interface Known {
   readonly maxImages?: number;
 }
 
-const embedding = (id: string): Known => ({ id, kind: "embedding" });
-const image = (id: string): Known => ({ id, kind: "image" });
+const embedding = (id: string): CatalogModel => ({ id, kind: "embedding" });
+const image = (id: string): CatalogModel => ({ id, kind: "image" });
 
 // openai-python 3.49.0, 2026-11-15 (ImageModel, EmbeddingModel). dall-e-2, dall-e-3 and gpt-image-1 are shut down.
 const openaiEmbeddings = [
@@ -24,7 +24,7 @@ const openaiEmbeddings = [
   embedding("text-embedding-ada-002"),
 ];
 
-const rows: Readonly<Record<string, readonly Known[]>> = {
+const rows: Readonly<Record<string, readonly CatalogModel[]>> = {
   openai: [
     ...openaiEmbeddings,
     image("gpt-image-1-mini"),
@@ -190,17 +190,17 @@ const rows: Readonly<Record<string, readonly Known[]>> = {
 };
 
 /** What a name means can depend on the kind of upstream. */
-const sized = (row: Known, kind: string): Known => {
+const sized = (row: CatalogModel, kind: string): CatalogModel => {
   const dimensions = row.kind === "embedding" && knownEmbedding(row.id, kind)?.dimensions;
   return dimensions ? { ...row, dimensions } : row;
 };
 
-export const catalogue: Readonly<Record<string, readonly Known[]>> = Object.fromEntries(
-  [...new Set([...Object.keys(rows), ...Object.keys(painters)])].map((kind) => [
+export const catalogModels: Readonly<Record<string, readonly CatalogModel[]>> = Object.fromEntries(
+  [...new Set([...Object.keys(rows), ...Object.keys(imageProviders)])].map((kind) => [
     kind,
     [
       ...(rows[kind] ?? []).map((row) => sized(row, kind)),
-      ...(painters[kind] ?? []).map((id) => image(id)),
+      ...(imageProviders[kind] ?? []).map((id) => image(id)),
     ],
   ]),
 );

@@ -23,7 +23,7 @@ function entriesOf(snapshot: Snapshot, part: keyof typeof parts): ReadonlyMap<st
 }
 
 /** Such as `2 models added, 1 key removed`; empty when nothing is different. */
-export function changes(before: Snapshot, after: Snapshot): string {
+export function describeChanges(before: Snapshot, after: Snapshot): string {
   const told = (Object.keys(parts) as (keyof typeof parts)[]).flatMap((part) => {
     const old = entriesOf(before, part);
     const now = entriesOf(after, part);

@@ -22,7 +22,7 @@ const owners: ReadonlyMap<string, readonly KnownEmbedding[]> = new Map([
   ["gemini", google],
 ]);
 
-export const vectorHints = ({ models }: Pick<Snapshot, "models">): string[] =>
+export const embeddingWarnings = ({ models }: Pick<Snapshot, "models">): string[] =>
   [...models.values()]
     .filter(({ kind, source }) => kind === "embedding" && source === "file")
     .flatMap((model) => [...wrongLength(model), ...wrongHouse(model)]);

@@ -1,5 +1,5 @@
 /** What the end dates of the catalog mean for a configuration: the end of a public model, and warnings about it. */
-import { endOf, hasEnded } from "../upstream/catalog/ends/index.ts";
+import { endDateOf, hasEnded } from "../upstream/catalog/ends/index.ts";
 import type { Target } from "../upstream/contract.ts";
 import type { Snapshot } from "./snapshot.ts";
 
@@ -9,7 +9,7 @@ const dayMs = 86_400_000;
 
 /** The day from which no target serves the model. A target without a known end serves on, so the model has none. */
 export function endsOn(targets: readonly Target[]): string | undefined {
-  const ends = targets.flatMap(({ upstream, model }) => endOf(model, upstream.kind)?.on ?? []);
+  const ends = targets.flatMap(({ upstream, model }) => endDateOf(model, upstream.kind)?.on ?? []);
   return ends.length === targets.length ? ends.sort().at(-1) : undefined;
 }
 
@@ -17,7 +17,7 @@ export function endsOn(targets: readonly Target[]): string | undefined {
 export const endWarnings = ({ models }: Pick<Snapshot, "models">, now: number): string[] =>
   [...models.values()].flatMap(({ id, targets }) =>
     targets.flatMap(({ upstream, model }) => {
-      const end = endOf(model, upstream.kind);
+      const end = endDateOf(model, upstream.kind);
       if (!end || Date.parse(end.on) - now > warnDaysAhead * dayMs) return [];
       const verb = hasEnded(end, now) ? "ended" : "ends";
       return [

@@ -1,7 +1,7 @@
 /** Well-known variables -> upstreams and their catalogue models, so that a provider's key alone is enough. */
-import { endOf, hasEnded } from "../upstream/catalog/ends/index.ts";
+import { endDateOf, hasEnded } from "../upstream/catalog/ends/index.ts";
 import { kinds } from "../upstream/kinds.ts";
-import { catalogue, type Known } from "./catalog-models.ts";
+import { type CatalogModel, catalogModels } from "./catalog-models.ts";
 import { ollamaUrl } from "./ollama-url.ts";
 import type { Environment } from "./parse-yaml.ts";
 import { type Provider, providers, variablesOf } from "./providers.ts";
@@ -86,17 +86,18 @@ function modelsOf(
   { kind, deployments }: Provider,
   env: Environment,
   now: number,
-): readonly Known[] {
-  const known = catalogue[kind] ?? [];
+): readonly CatalogModel[] {
+  const known = catalogModels[kind] ?? [];
   const named = (["embedding", "image"] as const).flatMap((of) =>
     listed(deployments && read(env, deployments[of])).map(
-      (id): Known => known.find((row) => row.id === id && row.kind === of) ?? { id, kind: of },
+      (id): CatalogModel =>
+        known.find((row) => row.id === id && row.kind === of) ?? { id, kind: of },
     ),
   );
   // A list of deployments is complete, and the operator answers for what it names.
   if (named.length > 0) return named;
   return known.filter(({ id }) => {
-    const end = endOf(id, kind);
+    const end = endDateOf(id, kind);
     return !end || !hasEnded(end, now);
   });
 }

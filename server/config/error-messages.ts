@@ -8,7 +8,7 @@ import { kindless, knownKeys } from "./schema.ts";
 
 type Show = (text: string) => string;
 
-export function explain(issue: z.core.$ZodIssue, raw: unknown, show: Show): Note[] {
+export function explainIssue(issue: z.core.$ZodIssue, raw: unknown, show: Show): Note[] {
   const path = issue.path.map((step) => (typeof step === "symbol" ? String(step) : step));
   if (issue.code === "unrecognized_keys")
     return issue.keys.map((key) => ({
@@ -25,7 +25,7 @@ export function explain(issue: z.core.$ZodIssue, raw: unknown, show: Show): Note
     return [
       { path, message: () => wrongKind(value, list, show) },
       ...others.flatMap((other) =>
-        explain({ ...other, path: [...entry, ...other.path] }, raw, show),
+        explainIssue({ ...other, path: [...entry, ...other.path] }, raw, show),
       ),
     ];
   }

@@ -3,7 +3,7 @@
  * of each is named with its adapter, and any other model of the vendor can be named in vexel.yaml. A model that its vendor
  * ends stays until that day: catalogue/ends/images.ts.
  */
-export const painters: Readonly<Record<string, readonly string[]>> = {
+export const imageProviders: Readonly<Record<string, readonly string[]>> = {
   gemini: ["gemini-nano-banana-2.1", "gemini-2.5-flash-image"],
   bedrock: ["stability.sd3-5-large-v1:0", "stability.stable-image-core-v1:1"],
   bfl: ["flux-2-pro", "flux-pro-1.1", "flux-kontext-pro"],

@@ -1,12 +1,12 @@
 /** Offsets of a text as people count: lines and columns from 1. */
 
-export interface Place {
+export interface LinePosition {
   readonly line: number;
   readonly column: number;
 }
 
 /** Found from the text itself: the YAML library's own counter misses lines in some broken files. */
-export function placesIn(text: string): (offset: number) => Place {
+export function positionsIn(text: string): (offset: number) => LinePosition {
   const starts = [0];
   for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) starts.push(at + 1);
   return (offset) => {

@@ -1,5 +1,5 @@
 /** The way in: the file (if there is one), the environment and the store -> a snapshot, or everything that is wrong. */
-import { build } from "./build-snapshot.ts";
+import { buildSnapshot } from "./build-snapshot.ts";
 import { embedded } from "./embedded.ts";
 import { fromEnvironment } from "./environment.ts";
 import { fileText } from "./file-text.ts";
@@ -46,7 +46,7 @@ export function loadSnapshot(options: LoadOptions): Loaded {
   });
   if (!read.ok) return read;
   const { config } = read;
-  const built = build({
+  const built = buildSnapshot({
     version,
     config,
     environment: environment.provided,

@@ -1,6 +1,6 @@
 /** Text -> plain values, with the place of each and with `${...}` filled in. Nothing here knows what the values mean. */
 import { type Document, parseDocument, visit } from "yaml";
-import { type Place, placesIn } from "./lines.ts";
+import { type LinePosition, positionsIn } from "./lines.ts";
 import type { Note, Path } from "./problem.ts";
 import { type Masked, mask, type Reference } from "./references.ts";
 import { badAliases, brokenSyntax, duplicateKeys, mostAliases } from "./syntax.ts";
@@ -8,20 +8,20 @@ import { offsetOf, pathOf } from "./yaml-location.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-export interface Parsed {
+export interface ParsedYaml {
   /** `undefined` when the text is not YAML at all; the notes say why. */
   readonly raw: unknown;
   readonly notes: readonly Note[];
-  place(note: Note): Place;
+  place(note: Note): LinePosition;
   /** Quotes a value of the file in a message, unless it came out of the environment: those may be secrets. */
   show(text: string): string;
 }
 
-export function parse(source: string, env: Environment): Parsed {
-  const placeOf = placesIn(source);
+export function parseYaml(source: string, env: Environment): ParsedYaml {
+  const placeOf = positionsIn(source);
   let document: Document.Parsed | undefined;
   const secrets = new Set<string>();
-  const give = (raw: unknown, notes: readonly Note[]): Parsed => ({
+  const give = (raw: unknown, notes: readonly Note[]): ParsedYaml => ({
     raw,
     notes,
     place: (note) => placeOf(note.offset ?? (document ? offsetOf(document, note) : 0)),

@@ -2,13 +2,13 @@
 import type { Upstream } from "../upstream/contract.ts";
 import { kinds } from "../upstream/kinds.ts";
 import { checkDefaults } from "./check-defaults.ts";
-import { explain, valueAt } from "./error-messages.ts";
+import { explainIssue, valueAt } from "./error-messages.ts";
 import { limitsOf } from "./limits.ts";
-import { type Environment, type Parsed, parse } from "./parse-yaml.ts";
+import { type Environment, type ParsedYaml, parseYaml } from "./parse-yaml.ts";
 import { keyOf, type Note, type Problem } from "./problem.ts";
 import type { Provided } from "./provision.ts";
 import { type ConfigFile, fileSchema } from "./schema.ts";
-import { crosscheck, type InspectFolder } from "./validate-references.ts";
+import { type InspectFolder, validateReferences } from "./validate-references.ts";
 
 export interface Config extends Omit<ConfigFile, "upstreams"> {
   readonly upstreams: readonly Upstream[];
@@ -38,7 +38,7 @@ export function readConfig({
   elsewhere,
   inspectFolder = () => [],
 }: Reading): ReadConfig {
-  const parsed = parse(text, env);
+  const parsed = parseYaml(text, env);
   if (parsed.raw === undefined) return refuse(parsed.notes, file, parsed);
   const raw = withoutNulls(parsed.raw, 6);
   const shaped = fileSchema.safeParse(raw);
@@ -48,8 +48,8 @@ export function readConfig({
   const upstreams = there.map(({ upstream }) => upstream);
   const unfilled = new Set(parsed.notes.map(({ path }) => keyOf(path)));
   const notes = [
-    ...(shaped.error?.issues.flatMap((issue) => explain(issue, raw, parsed.show)) ?? []),
-    ...crosscheck(raw, upstreams, parsed.show, inspectFolder),
+    ...(shaped.error?.issues.flatMap((issue) => explainIssue(issue, raw, parsed.show)) ?? []),
+    ...validateReferences(raw, upstreams, parsed.show, inspectFolder),
     ...checkDefaults(raw, there, parsed.show),
     // A variable that is not set leaves an empty text behind; that it is empty is no second problem.
   ].filter(({ path }) => !unfilled.has(keyOf(path)));
@@ -61,7 +61,7 @@ export function readConfig({
   };
 }
 
-function refuse(notes: readonly Note[], file: string, parsed: Parsed): ReadConfig {
+function refuse(notes: readonly Note[], file: string, parsed: ParsedYaml): ReadConfig {
   const problems: Problem[] = notes.slice(0, mostProblems).map((note) => ({
     file,
     ...parsed.place(note),

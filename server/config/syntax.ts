@@ -1,6 +1,6 @@
 /** What is wrong with a file before anyone asks what it says: broken YAML, loose or endless aliases, a key given twice. */
 import { type Document, type ErrorCode, isScalar, visit } from "yaml";
-import type { Place } from "./lines.ts";
+import type { LinePosition } from "./lines.ts";
 import type { Note } from "./problem.ts";
 import { pathOf } from "./yaml-location.ts";
 
@@ -9,7 +9,7 @@ export const mostAliases = 100;
 /** One per line: after a first error the parser finds many more that are none. */
 export function brokenSyntax(
   document: Document.Parsed,
-  placeOf: (offset: number) => Place,
+  placeOf: (offset: number) => LinePosition,
 ): Note[] {
   const byLine = new Map<number, Note>();
   for (const { code, pos } of [...document.errors, ...document.warnings]) {

@@ -4,7 +4,7 @@
  */
 import { z } from "zod";
 import { adapters } from "../upstream/adapters/index.ts";
-import { spaceOf } from "../upstream/catalog/index.ts";
+import { vectorSpaceOf } from "../upstream/catalog/index.ts";
 import type { Upstream } from "../upstream/contract.ts";
 import { kinds } from "../upstream/kinds.ts";
 import { didYouMean, valueAt } from "./error-messages.ts";
@@ -44,7 +44,7 @@ type Show = (text: string) => string;
 /** What is wrong with a model's folder. */
 export type InspectFolder = (path: string) => readonly string[];
 
-export function crosscheck(
+export function validateReferences(
   raw: unknown,
   elsewhere: readonly Upstream[],
   show: Show,
@@ -183,7 +183,7 @@ function mixedSpaces({ models }: View, kindOf: ReadonlyMap<string, string>, show
     if (kind !== "embedding" || sameSpace === true) return [];
     const placed = targets.flatMap(({ upstream, model }, j): Placed[] => {
       if (model === undefined) return [];
-      return [{ upstream, model, space: spaceOf(model, kindOf.get(upstream ?? "")), j }];
+      return [{ upstream, model, space: vectorSpaceOf(model, kindOf.get(upstream ?? "")), j }];
     });
     return placed.flatMap((target): Note[] => {
       const [first = target] = placed;

@@ -5,7 +5,7 @@
 
 import { stat } from "node:fs/promises";
 import { codeOf } from "../lib/error-code.ts";
-import { changes } from "./describe-changes.ts";
+import { describeChanges } from "./describe-changes.ts";
 import type { Loaded } from "./load-snapshot.ts";
 import { aboutFile, type Problem } from "./problem.ts";
 import type { SnapshotHolder } from "./snapshot-holder.ts";
@@ -85,7 +85,7 @@ function settle(
   try {
     const loaded = load(holder.current().version + 1);
     if (!loaded.ok) return refuse(...loaded.problems);
-    const what = changes(holder.current(), loaded.snapshot);
+    const what = describeChanges(holder.current(), loaded.snapshot);
     if (what !== "") holder.replace(() => loaded.snapshot);
     if (what !== "" || before.bad) reloaded(what || "nothing changed", loaded.warnings);
     return true;

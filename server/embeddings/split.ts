@@ -12,7 +12,7 @@ import type {
   Target,
   Vector,
 } from "../upstream/contract.ts";
-import { placedIn } from "../upstream/rejected-input.ts";
+import { remapInputIndex } from "../upstream/rejected-input.ts";
 import { unitOf } from "./one-unit.ts";
 import { areOfOneLength } from "./vector-formats.ts";
 
@@ -102,7 +102,7 @@ async function inParts(
           return;
         }
         // One part without an answer is a call without an answer: nobody waits for the others.
-        const told = placedIn(error, placesOf(range));
+        const told = remapInputIndex(error, placesOf(range));
         cancel.abort(told);
         throw told;
       }

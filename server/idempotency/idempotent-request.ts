@@ -9,7 +9,7 @@ import type { Incoming, Leaving, Part } from "../request/http-types.ts";
 import type { Operation } from "../request/operation.ts";
 import type { Trip } from "../request/request-record.ts";
 import type { GenerationQuery } from "../upstream/contract.ts";
-import { mayHaveBeenPaid } from "../upstream/may-have-been-billed.ts";
+import { mayHaveBeenBilled } from "../upstream/may-have-been-billed.ts";
 import { lasting } from "./detached-stream.ts";
 import { fingerprintOf } from "./fingerprint.ts";
 import type { KeptAnswers } from "./idempotency-store.ts";
@@ -163,7 +163,7 @@ export class Keeping {
   #forOthers(failure: GatewayError | undefined): GatewayError | undefined {
     if (!failure || failure.fault === "client_closed") return undefined;
     const { trip, retryPaid } = this.#options;
-    const isPaid = !retryPaid && mayHaveBeenPaid(trip.attempts, failure);
+    const isPaid = !retryPaid && mayHaveBeenBilled(trip.attempts, failure);
     return isPaid || failure.row.retry === "never" ? failure : undefined;
   }
 

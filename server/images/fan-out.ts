@@ -7,7 +7,7 @@ import type {
   ImageEvent,
   ImageResponse,
 } from "../upstream/contract.ts";
-import { atWork } from "../upstream/may-have-been-billed.ts";
+import { markMayBeBilled } from "../upstream/may-have-been-billed.ts";
 import { mergeResponses } from "./merge-responses.ts";
 import { mergeStreams } from "./merge-streams.ts";
 import type { Plan } from "./plan/plan.ts";
@@ -160,7 +160,8 @@ async function* reportMissing(
       yield event;
     }
   } catch (error) {
-    if (came < count) onMissing({ count: count - came, error: begun ? atWork(error) : error });
+    if (came < count)
+      onMissing({ count: count - came, error: begun ? markMayBeBilled(error) : error });
     throw error;
   }
 }

@@ -2,7 +2,7 @@
 
 import { costOf, type Split } from "../ledger/cost.ts";
 import type { Trip } from "../request/request-record.ts";
-import { listedPicturePrice } from "../upstream/catalog/prices/index.ts";
+import { listedImagePrice } from "../upstream/catalog/prices/index.ts";
 import type {
   BufferedImageResponse,
   ExtraFields,
@@ -105,7 +105,7 @@ function requestedSize(ordered: UpstreamImageRequest): string | undefined {
 }
 
 const priceOf = ({ operation, target, query }: UpstreamImageRequest) =>
-  target.price ?? listedPicturePrice(target, { operation, rest: query.rest });
+  target.price ?? listedImagePrice(target, { operation, rest: query.rest });
 
 function imageCost(
   { size, quality }: ImageMetadata,

@@ -1,6 +1,6 @@
 /** What is said of a delivered picture: what its own bytes show, and else what those who know have said. */
 import type { ImageMetadata } from "../upstream/contract.ts";
-import { apart, readSize } from "../upstream/image-sizes.ts";
+import { parseSize, ratioDistance } from "../upstream/image-sizes.ts";
 import { type Held, imageTypeOf, readAlpha, readDimensions } from "./image-head.ts";
 
 /** What a target was asked for natively. */
@@ -84,7 +84,9 @@ export function ignoredOptions(
 
 /** To the pixel where a size was asked for. Names such as 2K say nothing that could be seen. */
 function matchesSize(came: string, { size, aspect }: RequestedMetadata): boolean {
-  if (size !== undefined && readSize(size)) return came === size;
-  const seen = readSize(came);
-  return aspect === undefined || seen === undefined || apart(seen, aspect) <= ratioTolerance;
+  if (size !== undefined && parseSize(size)) return came === size;
+  const seen = parseSize(came);
+  return (
+    aspect === undefined || seen === undefined || ratioDistance(seen, aspect) <= ratioTolerance
+  );
 }

@@ -2,7 +2,7 @@
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { Scratch } from "../lib/request-temp.ts";
 import { sniffImage } from "../lib/sniff-image.ts";
-import { gatherPicture } from "../upstream/collect-image.ts";
+import { collectImage } from "../upstream/collect-image.ts";
 import type { FilePart } from "../upstream/contract.ts";
 import { toFilePart } from "../workers/image/file-part.ts";
 
@@ -26,7 +26,7 @@ export async function decodeDataUrl(
       { param: field },
     );
   }
-  const picture = await gatherPicture(decodeChunks(normalizeBase64(url.slice(comma + 1))), scratch);
+  const picture = await collectImage(decodeChunks(normalizeBase64(url.slice(comma + 1))), scratch);
   const start = picture.kind === "bytes" ? picture.bytes : picture.aside.start;
   const type = sniffImage(start) ?? "application/octet-stream";
   return toFilePart(picture, { field, filename: "" }, type);

@@ -6,7 +6,7 @@ import type { Trip } from "../request/request-record.ts";
 import { errorCodeOf } from "../routing/retry-policy.ts";
 import { nameOf } from "../routing/routing-steps.ts";
 import type { ImageEvent, Target } from "../upstream/contract.ts";
-import { mayHaveBeenPaid } from "../upstream/may-have-been-billed.ts";
+import { mayHaveBeenBilled } from "../upstream/may-have-been-billed.ts";
 import { imagesIn } from "./fan-out.ts";
 import { attributeMissing, countMissing, describeMissing, missingFrom } from "./missing-images.ts";
 
@@ -20,7 +20,7 @@ export interface TargetAttempt {
 
 /** Of a question to an upstream that ended so. */
 export const isBillingUncertain = (error: unknown, signal: Signal): boolean =>
-  mayHaveBeenPaid(1, toFault(error, signal));
+  mayHaveBeenBilled(1, toFault(error, signal));
 
 export class MissingRecorder {
   readonly #attempt: TargetAttempt;

@@ -4,8 +4,8 @@ import type { Usage } from "../request/operation.ts";
 import { loadOf } from "../request/request-load.ts";
 import type { Trip } from "../request/request-record.ts";
 import type { EmbeddingInput, EmbeddingsQuery, GenerationQuery } from "../upstream/contract.ts";
-import { readSize } from "../upstream/image-sizes.ts";
-import { mayBePaid } from "../upstream/may-have-been-billed.ts";
+import { parseSize } from "../upstream/image-sizes.ts";
+import { mayBeBilled } from "../upstream/may-have-been-billed.ts";
 import type { Demand } from "./limit-scope.ts";
 import { none } from "./limiter.ts";
 
@@ -21,7 +21,7 @@ export function demandOf(query: Asked): Demand {
     return { requests: 1, tokens: loadOf(query.input).tokens, images: 0, pixels: 0 };
   }
   const images = Math.min(mostImages, query.options.n ?? 1);
-  const size = readSize(query.options.size ?? "");
+  const size = parseSize(query.options.size ?? "");
   const pixels = images * (size ? size.width * size.height : usualPixels);
   return { requests: 1, tokens: loadOf(prompt(query)).tokens, images, pixels };
 }
@@ -76,4 +76,4 @@ const isOurs = ({ row }: GatewayError): boolean => row.blame !== "client" || row
 
 /** A caller who leaves takes nothing back: the upstream may have gone on without them. */
 const mayBeMade = (error: GatewayError): boolean =>
-  mayBePaid(error) || (error.fault === "client_closed" && !error.details.unsent);
+  mayBeBilled(error) || (error.fault === "client_closed" && !error.details.unsent);

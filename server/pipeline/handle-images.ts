@@ -13,7 +13,7 @@ import { type Refusal, refuse } from "../request/error-response.ts";
 import type { Incoming, Outgoing } from "../request/http-types.ts";
 import { isInParts, isStreamed, joined, lengthOf } from "../request/response-bodies.ts";
 import { usageHeader } from "../upstream/adapters/openai/estimated-usage.ts";
-import { mayHaveBeenPaid } from "../upstream/may-have-been-billed.ts";
+import { mayHaveBeenBilled } from "../upstream/may-have-been-billed.ts";
 import type { Read, WriteContext, Written } from "./endpoint.ts";
 import { answered, Journey, jsonHeaders } from "./handle-request.ts";
 import { told } from "./response-headers.ts";
@@ -131,7 +131,7 @@ export class PictureJourney<Q extends Asked, A> extends Journey<Q, A> {
 
   /** Clients try again by themselves, and a picture that may have been paid for is not ordered again unasked. */
   protected override refuse(error: GatewayError): Refusal {
-    return refuse(error, !this.route?.retryPaid && mayHaveBeenPaid(this.trip.attempts, error));
+    return refuse(error, !this.route?.retryPaid && mayHaveBeenBilled(this.trip.attempts, error));
   }
 
   protected override async release(error: GatewayError): Promise<void> {

@@ -3,7 +3,7 @@
 import { costOf } from "../ledger/cost.ts";
 import type { Call } from "../request/stage.ts";
 import { priceOf } from "../upstream/catalog/prices/embedding-price.ts";
-import { listedPicturePrice } from "../upstream/catalog/prices/index.ts";
+import { listedImagePrice } from "../upstream/catalog/prices/index.ts";
 import type { GenerationQuery, Target } from "../upstream/contract.ts";
 
 /** The same texts everywhere, so what a token costs is enough. */
@@ -17,7 +17,7 @@ export function imagePrice(
 ): number | undefined {
   const { n = 1, size, quality } = query.options;
   const kind = operation === "edits" ? "edits" : "generations";
-  const price = target.price ?? listedPicturePrice(target, { operation: kind, rest: query.rest });
+  const price = target.price ?? listedImagePrice(target, { operation: kind, rest: query.rest });
   return costOf(price, {
     images: n,
     size: size === "auto" ? undefined : size,

@@ -1,7 +1,7 @@
 /** Whether a call that failed may be asked again: of another target, or, where none is left, of the same one after a pause. */
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { Call } from "../request/stage.ts";
-import { mayBePaid } from "../upstream/may-have-been-billed.ts";
+import { mayBeBilled } from "../upstream/may-have-been-billed.ts";
 
 /** So often a call is asked again of targets that it has asked already. */
 const maxRepeats = 2;
@@ -31,7 +31,7 @@ const targetSpecificErrors: ReadonlySet<string> = new Set([
  */
 export const mayHaveBeenBilled = (error: unknown): boolean =>
   error instanceof GatewayError &&
-  mayBePaid(error) &&
+  mayBeBilled(error) &&
   (error.details.paid === true || !error.details.uncharged);
 
 /**
@@ -46,7 +46,7 @@ export function retryDelayMs<Q>(
 ): number | undefined {
   if (!(error instanceof GatewayError) || repeats >= maxRepeats) return undefined;
   // One place may have a picture of that order already, whatever it says.
-  if (operation !== "embeddings" && !route.retryPaid && mayBePaid(error)) return undefined;
+  if (operation !== "embeddings" && !route.retryPaid && mayBeBilled(error)) return undefined;
   const { row, details } = error;
   if (!row.passing || details.unmade) return undefined;
   const chance = random();

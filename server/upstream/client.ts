@@ -10,7 +10,7 @@ import type {
   UpstreamRequest,
   UpstreamResponse,
 } from "./adapter.ts";
-import { saidInside } from "./adapters/wire/refusal-inside.ts";
+import { throwErrorInside } from "./adapters/wire/refusal-inside.ts";
 import type {
   EditQuery,
   EmbeddedModel,
@@ -21,14 +21,14 @@ import type {
   ImageResponse,
   Target,
 } from "./contract.ts";
-import { createTokens } from "./credentials/token-cache.ts";
+import { createTokenCache } from "./credentials/token-cache.ts";
 import { type ImageCapabilities, unrestrictedImages } from "./image-capabilities.ts";
-import { type Ask, draw } from "./poll-job.ts";
-import { createLimitWatch, type OnSpent } from "./rate-limit-signal.ts";
+import { runImageJob, type SendAuthenticated } from "./poll-job.ts";
+import { createRateLimitObserver, type OnRateLimitExhausted } from "./rate-limit-signal.ts";
 import type { Send } from "./transport/send.ts";
 
 /** `scratch`: where large parts of an answer are put. */
-type Drawn<Q> = (
+type GenerateImage<Q> = (
   query: Q,
   target: Target,
   signal: Signal,
@@ -37,8 +37,8 @@ type Drawn<Q> = (
 
 export type UpstreamClient = {
   readonly embeddings: NonNullable<EmbeddedModel["embeddings"]>;
-  readonly generations: Drawn<GenerationQuery>;
-  readonly edits: Drawn<EditQuery>;
+  readonly generations: GenerateImage<GenerationQuery>;
+  readonly edits: GenerateImage<EditQuery>;
   /** What a target's embeddings can take. */
   readonly embeddingCapabilities: (target: Target) => EmbeddingCapabilities;
   /** Whether a prompt for the public `model` may be drawn. */
@@ -53,7 +53,7 @@ export type UpstreamClient = {
 };
 
 /** Models inside this machine look at what they are asked themselves, and say what they cannot do. */
-const insideTraits: EmbeddingCapabilities = {
+const embeddedModelCapabilities: EmbeddingCapabilities = {
   maxItems: 2048,
   base64: false,
   tokens: true,
@@ -65,7 +65,7 @@ const insideTraits: EmbeddingCapabilities = {
 const { mayIgnoreN: _, ...heedful } = unrestrictedImages;
 
 /** Of fields that are not OpenAI's, the drawing program knows one. */
-const insidePictures: ImageCapabilities = {
+const embeddedImageCapabilities: ImageCapabilities = {
   ...heedful,
   compresses: ["jpeg", "webp"],
   streams: true,
@@ -79,7 +79,7 @@ export interface UpstreamClientOptions {
   /** Unix milliseconds. */
   readonly now: () => number;
   /** Told of a target that served, and will not for a while. Absent: nobody wants to know. */
-  readonly onSpent?: OnSpent;
+  readonly onSpent?: OnRateLimitExhausted;
 }
 
 export function createUpstreamClient({
@@ -89,11 +89,11 @@ export function createUpstreamClient({
   now,
   onSpent,
 }: UpstreamClientOptions): UpstreamClient {
-  const tokens = createTokens({ send, now });
-  const watch = onSpent && createLimitWatch(onSpent);
+  const tokens = createTokenCache({ send, now });
+  const watch = onSpent && createRateLimitObserver(onSpent);
 
   /** Rejects and never throws. Few steps and no async function: what every call goes through must not add up. */
-  const overWire = <A>(
+  const sendAndRead = <A>(
     adapter: Adapter,
     request: UpstreamRequest,
     context: ErrorContext,
@@ -119,7 +119,7 @@ export function createUpstreamClient({
       : ask(request);
   };
 
-  const drawn = <Q extends GenerationQuery>(
+  const generateOverHttp = <Q extends GenerationQuery>(
     operation: "generations" | "edits",
     query: Q,
     target: Target,
@@ -131,14 +131,15 @@ export function createUpstreamClient({
     const question = adapter?.[operation] as ImageAdapter<Q> | undefined;
     if (!question || !adapter) return Promise.reject(unsupported(query.model));
     const context = { target, model: query.model };
-    const ask: Ask = (request, until) =>
-      overWire(adapter, request, context, until, (reply) => reply);
-    return draw({ question, query, target, signal, scratch, ask });
+    const ask: SendAuthenticated = (request, until) =>
+      sendAndRead(adapter, request, context, until, (reply) => reply);
+    return runImageJob({ question, query, target, signal, scratch, ask });
   };
 
   return {
     embeddingCapabilities: (target) =>
-      adapters.get(target.upstream.kind)?.embeddings?.capabilities(target) ?? insideTraits,
+      adapters.get(target.upstream.kind)?.embeddings?.capabilities(target) ??
+      embeddedModelCapabilities,
     embeddings: (query: EmbeddingsQuery, target, signal): Promise<EmbeddingsResponse> => {
       const engine = engines.get(target.upstream.kind);
       if (engine?.embeddings) return engine.embeddings(query, target, signal);
@@ -148,13 +149,13 @@ export function createUpstreamClient({
       try {
         const request = question.toUpstream(query, target);
         const context = { target, model: query.model };
-        return overWire(adapter, request, context, signal, (reply) => {
+        return sendAndRead(adapter, request, context, signal, (reply) => {
           try {
             const read = question.fromUpstream(reply, query, target);
             if (!(read instanceof Promise)) return read;
-            return read.catch((error) => saidInside(error, reply, adapter, context));
+            return read.catch((error) => throwErrorInside(error, reply, adapter, context));
           } catch (error) {
-            return saidInside(error, reply, adapter, context);
+            return throwErrorInside(error, reply, adapter, context);
           }
         });
       } catch (error) {
@@ -163,19 +164,20 @@ export function createUpstreamClient({
     },
     generations: async (query: GenerationQuery, target, signal, scratch) =>
       engines.get(target.upstream.kind)?.generations?.(query, target, signal) ??
-      drawn("generations", query, target, signal, scratch),
+      generateOverHttp("generations", query, target, signal, scratch),
     edits: async (query: EditQuery, target, signal, scratch) =>
       engines.get(target.upstream.kind)?.edits?.(query, target, signal) ??
-      drawn("edits", query, target, signal, scratch),
+      generateOverHttp("edits", query, target, signal, scratch),
     moderation: (prompt, model, target, signal) => {
       const adapter = adapters.get(target.upstream.kind);
       const question = adapter?.moderations;
       if (!question || !adapter) return Promise.reject(unsupported(model));
       const request = question.toUpstream(prompt, target);
-      return overWire(adapter, request, { target, model }, signal, question.fromUpstream);
+      return sendAndRead(adapter, request, { target, model }, signal, question.fromUpstream);
     },
     imageCapabilities: (target, operation) =>
-      adapters.get(target.upstream.kind)?.imageCapabilities?.(target, operation) ?? insidePictures,
+      adapters.get(target.upstream.kind)?.imageCapabilities?.(target, operation) ??
+      embeddedImageCapabilities,
   };
 }
 

@@ -5,17 +5,17 @@ import type { Held } from "../lib/spill-buffer.ts";
 import type { NamelessFile } from "../lib/unlinked-temp-file.ts";
 import type { ImageContent } from "./contract.ts";
 
-export type Gathered = Extract<ImageContent, { kind: "bytes" | "aside" }>;
+export type CollectedImage = Extract<ImageContent, { kind: "bytes" | "aside" }>;
 
 /** Up to so many bytes stay in memory. */
 const shortBytes = 128 * 1024;
 /** For a look at what it is. */
 const startBytes = 128;
 
-export async function gatherPicture(
+export async function collectImage(
   pieces: AsyncIterable<Uint8Array>,
   scratch: Scratch,
-): Promise<Gathered> {
+): Promise<CollectedImage> {
   const short: Uint8Array[] = [];
   let size = 0;
   let held: Held | undefined;
@@ -31,13 +31,13 @@ export async function gatherPicture(
     }
   }
   return held
-    ? { kind: "aside", aside: await asideOf(held) }
+    ? { kind: "aside", aside: await toSpilledImage(held) }
     : { kind: "bytes", bytes: Buffer.concat(short) };
 }
 
-export async function asideOf(
+export async function toSpilledImage(
   file: NamelessFile | Held,
-): Promise<Extract<Gathered, { kind: "aside" }>["aside"]> {
+): Promise<Extract<CollectedImage, { kind: "aside" }>["aside"]> {
   const { path, size } = file;
   return {
     length: size,

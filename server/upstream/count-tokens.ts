@@ -2,7 +2,7 @@
  * Estimated token counts for texts whose upstream reports no usage. Counted with cl100k_base, the vocabulary of OpenAI's
  * embedding models: exact for these, and the nearest known count for any other model. For `usage` on the wire only.
  */
-import { tableOf } from "./tokenizers.ts";
+import { tokenTable } from "./tokenizers.ts";
 
 /**
  * The most UTF-16 units that are tokenized for one response. What is longer is extrapolated from that part, so that a large
@@ -24,7 +24,7 @@ let loading: Promise<Ranks> | undefined;
 
 async function loadRanks(): Promise<Ranks> {
   const ranks = new Map<string, number>();
-  for (const [rank, token] of (await tableOf("cl100k_base")).entries()) {
+  for (const [rank, token] of (await tokenTable("cl100k_base")).entries()) {
     if (token !== undefined) ranks.set(Buffer.from(token as string).toString("latin1"), rank);
   }
   return ranks;

@@ -1,12 +1,12 @@
 /** Whether what comes is a picture: seen from its first bytes, before the rest is waited for. */
 import { sniffImage } from "../lib/sniff-image.ts";
-import { NotFetched } from "./download/download-error.ts";
+import { DownloadError } from "./download/download-error.ts";
 
 /** Within so many bytes an SVG has begun, whatever stands before it. */
 const startBytes = 1024;
 
 /** The same pieces, if they are those of a picture. Throws NotFetched. */
-export async function* pictureFrom(
+export async function* imageChunks(
   pieces: AsyncIterable<Uint8Array>,
   svg: boolean,
 ): AsyncGenerator<Uint8Array> {
@@ -18,19 +18,19 @@ export async function* pictureFrom(
     }
     start = Buffer.concat([start, piece]);
     if (start.length < startBytes) continue;
-    checkStart(start, svg);
+    checkMagicBytes(start, svg);
     yield start;
     start = undefined;
   }
   if (!start) return;
-  checkStart(start, svg);
+  checkMagicBytes(start, svg);
   yield start;
 }
 
-export function checkStart(start: Uint8Array, svg: boolean): void {
+export function checkMagicBytes(start: Uint8Array, svg: boolean): void {
   if (sniffImage(start) !== undefined || (svg && beginsSvg(start))) return;
   const kinds = svg ? "PNG, JPEG, WebP, GIF, AVIF or SVG" : "PNG, JPEG, WebP, GIF or AVIF";
-  throw new NotFetched("link", `it is not a picture in ${kinds}`, "not a picture");
+  throw new DownloadError("link", `it is not a picture in ${kinds}`, "not a picture");
 }
 
 /** What may stand before an SVG. Each part can be read in one way only, or trying all ways could take for ever. */

@@ -6,13 +6,13 @@ export interface Size {
   readonly height: number;
 }
 
-export function readSize(text: string): Size | undefined {
+export function parseSize(text: string): Size | undefined {
   const found = /^([1-9]\d{0,4})x([1-9]\d{0,4})$/.exec(text);
   return found ? { width: Number(found[1]), height: Number(found[2]) } : undefined;
 }
 
 /** Why a rule does not allow a size, in words for people. Undefined where it does. */
-export function against({ width, height }: Size, rule: SizeRule): string | undefined {
+export function sizeRuleViolation({ width, height }: Size, rule: SizeRule): string | undefined {
   const { multipleOf, minEdge, maxEdge, minPixels = 1, maxPixels, maxRatio } = rule;
   const pixels = width * height;
   if (width % multipleOf !== 0 || height % multipleOf !== 0) {
@@ -30,18 +30,20 @@ export function against({ width, height }: Size, rule: SizeRule): string | undef
 }
 
 /** How far a size is from a shape: in proportion, so that 2:1 is as far from 1:1 as 1:2 is. */
-export function apart({ width, height }: Size, ratio: string): number {
+export function ratioDistance({ width, height }: Size, ratio: string): number {
   const [across = 1, down = 1] = ratio.split(":").map(Number);
   return Math.abs(Math.log((width / height) * (down / across)));
 }
 
 /** The shape that differs least. */
 export function nearestRatio(size: Size, ratios: readonly string[]): string {
-  const [nearest = "1:1"] = ratios.toSorted((a, b) => apart(size, a) - apart(size, b));
+  const [nearest = "1:1"] = ratios.toSorted(
+    (a, b) => ratioDistance(size, a) - ratioDistance(size, b),
+  );
   return nearest;
 }
 
-export const textOf = ({ width, height }: Size): string => `${width}x${height}`;
+export const formatSize = ({ width, height }: Size): string => `${width}x${height}`;
 
 /** The size that a rule allows and that comes nearest: made smaller or larger as a whole, so that the shape stays. */
 export function nearestSize({ width, height }: Size, rule: SizeRule): Size {
@@ -64,15 +66,15 @@ export function nearestSize({ width, height }: Size, rule: SizeRule): Size {
 
 /** What sizes there are, for people. */
 export function describeSizes(sizes: Exclude<Sizes, "any">): string {
-  if ("list" in sizes) return `Supported values are: ${listed([...sizes.list, "auto"])}.`;
-  if ("ratios" in sizes) return `The model knows only these shapes: ${listed(sizes.ratios)}.`;
+  if ("list" in sizes) return `Supported values are: ${quotedList([...sizes.list, "auto"])}.`;
+  if ("ratios" in sizes) return `The model knows only these shapes: ${quotedList(sizes.ratios)}.`;
   const { multipleOf, minEdge, maxEdge } = sizes.rule;
   const steps = multipleOf === 1 ? "" : ` that are divisible by ${multipleOf}`;
   return `Supported values are 'auto' and WIDTHxHEIGHT with edges from ${minEdge} to ${maxEdge}${steps}.`;
 }
 
 /** 'low', 'medium', and 'high'. */
-export function listed(values: readonly string[]): string {
+export function quotedList(values: readonly string[]): string {
   const quoted = [...new Set(values)].map((value) => `'${value}'`);
   if (quoted.length < 3) return quoted.join(" and ");
   return `${quoted.slice(0, -1).join(", ")}, and ${quoted.at(-1)}`;

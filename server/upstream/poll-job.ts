@@ -8,68 +8,74 @@ import type { ImageAdapter, PendingJob, UpstreamRequest, UpstreamResponse } from
 import type { GenerationQuery, ImageEvent, ImageResponse, Target } from "./contract.ts";
 
 /** Sends one question of a call with whatever proves that we may ask it. Rejects with a fault for what is no answer. */
-export type Ask = (request: UpstreamRequest, signal: Signal) => Promise<UpstreamResponse>;
+export type SendAuthenticated = (
+  request: UpstreamRequest,
+  signal: Signal,
+) => Promise<UpstreamResponse>;
 
-export interface Drawing<Q extends GenerationQuery> {
+export interface ImageJob<Q extends GenerationQuery> {
   readonly question: ImageAdapter<Q>;
   readonly query: Q;
   readonly target: Target;
   readonly signal: Signal;
   readonly scratch: Scratch;
-  readonly ask: Ask;
+  readonly ask: SendAuthenticated;
 }
 
 /** How soon, and at the latest how long after the last time, an upstream is asked whether it is done. */
-const soonMs = 400;
-const lateMs = 3000;
+const firstPollMs = 400;
+const maxPollMs = 3000;
 /** A picture that is being made is worth asking for again, even if some of the questions fail. */
-const patience = 8;
+const maxFailedPolls = 8;
 
-export async function draw<Q extends GenerationQuery>(drawing: Drawing<Q>): Promise<ImageResponse> {
+export async function runImageJob<Q extends GenerationQuery>(
+  drawing: ImageJob<Q>,
+): Promise<ImageResponse> {
   const { question, query, target, signal, scratch, ask } = drawing;
   const asking = ask(question.toUpstream(query, target), signal).then((reply) =>
     question.fromUpstream(reply, { query, target, scratch }),
   );
   if (query.stream && question.watch) {
-    return { kind: "stream", events: watched(drawing, question.watch, asking) };
+    return { kind: "stream", events: streamPreviews(drawing, question.watch, asking) };
   }
   const first = await asking;
   if (first.kind !== "pending") return first;
-  if (query.stream) return { kind: "stream", events: awaited(drawing, first) };
-  for await (const event of awaited(drawing, first)) {
+  if (query.stream) return { kind: "stream", events: pollUntilDone(drawing, first) };
+  for await (const event of pollUntilDone(drawing, first)) {
     if (event.type === "whole") return event.reply;
   }
   throw new GatewayError("internal", "The wait for a picture ended without one.");
 }
 
 /** Previews as they come, then the picture. Whoever leaves early tells the upstream that nobody waits. */
-async function* awaited<Q extends GenerationQuery>(
-  drawing: Drawing<Q>,
+async function* pollUntilDone<Q extends GenerationQuery>(
+  drawing: ImageJob<Q>,
   first: PendingJob,
 ): AsyncGenerator<ImageEvent> {
   const { question, query, target, signal, scratch, ask } = drawing;
   let pending = first;
-  let waitMs = soonMs;
+  let waitMs = firstPollMs;
   let failures = 0;
   let previews = 0;
   let shown = "";
   try {
     for (;;) {
       const { preview } = pending;
-      if (preview !== undefined && preview !== shown && previews < wanted(query)) {
+      if (preview !== undefined && preview !== shown && previews < maxPreviews(query)) {
         shown = preview;
         yield { type: "partial", image: { kind: "base64", base64: preview }, index: previews++ };
       }
       // Whoever did not answer is asked a little later, whatever they wished before.
       await pause((failures === 0 ? pending.afterMs : undefined) ?? waitMs, signal);
-      waitMs = Math.min(waitMs * 1.25, lateMs);
+      waitMs = Math.min(waitMs * 1.25, maxPollMs);
       if (!pending.poll) throw new GatewayError("internal", "Nobody said how to ask again.");
       let reply: UpstreamResponse;
       try {
         reply = await ask(pending.poll, signal);
         failures = 0;
       } catch (error) {
-        if (signal.aborted || !passes(error) || ++failures > patience) throw underWay(error);
+        if (signal.aborted || !isTransient(error) || ++failures > maxFailedPolls)
+          throw markMayBeBilled(error);
         continue;
       }
       const next = await question.fromUpstream(reply, { query, target, scratch });
@@ -83,12 +89,12 @@ async function* awaited<Q extends GenerationQuery>(
     }
   } catch (error) {
     // It failed by itself, or nobody waits: in the second case the upstream may save itself the work.
-    if (signal.aborted) giveUp(drawing, pending);
+    if (signal.aborted) cancelJob(drawing, pending);
     throw error;
   }
 }
 
-function giveUp<Q extends GenerationQuery>({ ask }: Drawing<Q>, { cancel }: PendingJob): void {
+function cancelJob<Q extends GenerationQuery>({ ask }: ImageJob<Q>, { cancel }: PendingJob): void {
   if (!cancel) return;
   const { signal } = new AbortController();
   // A courtesy: whether it is heard changes nothing for us.
@@ -96,31 +102,31 @@ function giveUp<Q extends GenerationQuery>({ ask }: Drawing<Q>, { cancel }: Pend
 }
 
 /** Faults of the road and of the moment. 404, too: some upstreams know a job only a little after they took it. */
-const passing: ReadonlySet<string> = new Set([
+const transientErrors: ReadonlySet<string> = new Set([
   ...["upstream_unreachable", "upstream_timeout", "upstream_overloaded", "upstream_error"],
   ...["upstream_rate_limit", "slow_down", "model_not_found"],
 ]);
 
-const passes = (error: unknown): boolean =>
-  error instanceof GatewayError && passing.has(error.fault);
+const isTransient = (error: unknown): boolean =>
+  error instanceof GatewayError && transientErrors.has(error.fault);
 
 /** The upstream has taken the job: whatever a question about it meets with, it may be paid for. */
-const underWay = (error: unknown): unknown =>
+const markMayBeBilled = (error: unknown): unknown =>
   error instanceof GatewayError
     ? new GatewayError(error.fault, error.message, { ...error.details, paid: true })
     : error;
 
-const wanted = ({ options }: GenerationQuery): number => options.partial_images ?? 0;
+const maxPreviews = ({ options }: GenerationQuery): number => options.partial_images ?? 0;
 
 /** While the upstream works on its one answer, another question shows how far it is. */
-async function* watched<Q extends GenerationQuery>(
-  { query, target, signal, ask }: Drawing<Q>,
+async function* streamPreviews<Q extends GenerationQuery>(
+  { query, target, signal, ask }: ImageJob<Q>,
   watch: NonNullable<ImageAdapter<Q>["watch"]>,
   asking: Promise<ImageResponse | PendingJob>,
 ): AsyncGenerator<ImageEvent> {
   let shown = "";
-  for (let previews = 0; previews < wanted(query); ) {
-    const done = await Promise.race([asking, pause(soonMs * 2, signal).then(() => undefined)]);
+  for (let previews = 0; previews < maxPreviews(query); ) {
+    const done = await Promise.race([asking, pause(firstPollMs * 2, signal).then(() => undefined)]);
     if (done) break;
     const preview = await ask(watch.toUpstream(query, target), signal)
       .then((reply) => watch.fromUpstream(reply))

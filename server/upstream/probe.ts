@@ -4,7 +4,7 @@ import type { UpstreamRequest } from "./adapter.ts";
 import { adapters } from "./adapters/index.ts";
 import { bearer } from "./adapters/wire/headers.ts";
 import type { Upstream } from "./contract.ts";
-import { createTokens } from "./credentials/token-cache.ts";
+import { createTokenCache } from "./credentials/token-cache.ts";
 import { kinds } from "./kinds.ts";
 import type { Send } from "./transport/send.ts";
 
@@ -34,7 +34,7 @@ export async function probe(
   const place = upstream.baseUrl ?? kinds.get(kind)?.baseUrl ?? new URL(request.url).origin;
   const signal = AbortSignal.timeout(timeoutMs);
   try {
-    const proven = await createTokens({ send, now }).prove(request, adapter, upstream, signal);
+    const proven = await createTokenCache({ send, now }).prove(request, adapter, upstream, signal);
     const { status } = await send(proven, signal);
     return { upstream: id, status, ...judge(status) };
   } catch (error) {
@@ -50,7 +50,7 @@ export async function probe(
 }
 
 /** It takes questions, whether or not it has a list of models for this key. */
-export const answers = ({ ok, status }: Probe): boolean =>
+export const isReachable = ({ ok, status }: Probe): boolean =>
   ok || (status !== undefined && status < 500 && status !== 429);
 
 function listOfModels(upstream: Upstream): UpstreamRequest {

@@ -4,16 +4,16 @@
  * vendors limit each model by itself, and others may use the same account. Our own client has seen it in passing.
  */
 import type { UpstreamResponse } from "./adapter.ts";
-import { spentMs } from "./adapters/wire/rate-limit-reset.ts";
+import { rateLimitExhaustedMs } from "./adapters/wire/rate-limit-reset.ts";
 import type { Target } from "./contract.ts";
 
 /** Told that a target has nothing left for so long. */
-export type OnSpent = (target: Target, waitMs: number) => void;
+export type OnRateLimitExhausted = (target: Target, waitMs: number) => void;
 
-export const createLimitWatch =
-  (onSpent: OnSpent) =>
+export const createRateLimitObserver =
+  (onSpent: OnRateLimitExhausted) =>
   (reply: UpstreamResponse, target: Target): void => {
     if (reply.seemsSpent === false) return;
-    const waitMs = spentMs(reply.headers);
+    const waitMs = rateLimitExhaustedMs(reply.headers);
     if (waitMs !== undefined) onSpent(target, waitMs);
   };

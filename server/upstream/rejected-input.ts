@@ -9,24 +9,24 @@ import { GatewayError } from "../lib/gateway-error.ts";
  * tokens." (Mistral), "The example at index 0 in your batch has too many tokens …" (Voyage), `requests[2]` (Google),
  * `inputs[1]` (Text Embeddings Inference), and "Entry 3" of our own.
  */
-const named =
+const inputReference =
   /\b(inputs?\[|requests\[|contents?\[|texts\[|Input id |example at index |Entry |input\.)(\d{1,6})\b/g;
 
 /** As far as the words are about a text that is too long, or the like; a picture has no such inputs. */
 const aboutLength = /\b(tokens?|length|too long|context)\b/i;
 
 /** The place of the one input that is meant. Undefined where none is named, or several are. */
-export function inputNamed(words: string): number | undefined {
+export function rejectedInputIndex(words: string): number | undefined {
   if (!aboutLength.test(words)) return undefined;
-  const places = new Set([...words.matchAll(named)].map(([, , place]) => Number(place)));
+  const places = new Set([...words.matchAll(inputReference)].map(([, , place]) => Number(place)));
   return places.size === 1 ? [...places][0] : undefined;
 }
 
 /** A refusal of a part of a call, told in the count of the whole. `places`: where each input of the part stands there. */
-export function placedIn(error: unknown, places: readonly number[]): unknown {
+export function remapInputIndex(error: unknown, places: readonly number[]): unknown {
   if (!(error instanceof GatewayError) || !isRefusal(error)) return error;
   const moved = (words: string): string =>
-    words.replace(named, (all, before: string, place: string) =>
+    words.replace(inputReference, (all, before: string, place: string) =>
       places[Number(place)] === undefined ? all : `${before}${places[Number(place)]}`,
     );
   const { param } = error.details;

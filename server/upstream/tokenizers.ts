@@ -11,7 +11,7 @@ const tables = {
 } as const satisfies Record<TokenizerName, unknown>;
 
 /** By token: its text, or its bytes where these are only a part of a character. */
-export async function tableOf(
+export async function tokenTable(
   tokenizer: TokenizerName,
 ): Promise<readonly (string | readonly number[] | undefined)[]> {
   return (await tables[tokenizer]()).default;
@@ -27,7 +27,7 @@ export async function decode(
   tokenizer: TokenizerName,
   tokens: readonly number[],
 ): Promise<string | undefined> {
-  const table = await tableOf(tokenizer);
+  const table = await tokenTable(tokenizer);
   const pieces: (string | readonly number[])[] = [];
   let areTexts = true;
   for (const token of tokens) {

@@ -5,7 +5,7 @@ import { LearnedCosts } from "../../server/budgets/learned-costs.ts";
 import type { Policy } from "../../server/images/plan/plan.ts";
 import type { Price } from "../../server/lib/price.ts";
 import { adapters } from "../../server/upstream/adapters/index.ts";
-import { pictureTokens } from "../../server/upstream/catalog/images/picture-tokens.ts";
+import { estimateImageTokens } from "../../server/upstream/catalog/images/picture-tokens.ts";
 import type {
   EditQuery,
   GenerationQuery,
@@ -199,7 +199,8 @@ describe("pictures that are paid for by tokens", () => {
 });
 
 test("of gpt-image-2 the tokens are those of OpenAI's calculator, as read off it", () => {
-  const out = (size: string, quality: string) => pictureTokens("gpt-image-2")?.out(size, quality);
+  const out = (size: string, quality: string) =>
+    estimateImageTokens("gpt-image-2")?.out(size, quality);
   const read: Readonly<Record<string, number>> = {
     ...{ "1024x1024": 7024, "1536x1024": 5488, "1024x1536": 5488, "1024x640": 3824 },
     ...{ "3072x1024": 3952, "2560x1440": 7370, "3840x1280": 5311, "2048x2048": 14_272 },

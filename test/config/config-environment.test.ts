@@ -1,6 +1,6 @@
 /** A provider's key in the environment is enough: its upstream and its known models are there, unless the file says so. */
 import { describe, expect, test } from "bun:test";
-import { catalogue } from "../../server/config/catalog-models.ts";
+import { catalogModels } from "../../server/config/catalog-models.ts";
 import { embedded } from "../../server/config/embedded.ts";
 import { fromEnvironment } from "../../server/config/environment.ts";
 import { ollamaUrl } from "../../server/config/ollama-url.ts";
@@ -16,11 +16,11 @@ const azure = { AZURE_OPENAI_API_KEY: "k", AZURE_OPENAI_ENDPOINT: "https://z.ope
 test("every provider of the table has an adapter and known models, and no variable serves two", () => {
   for (const { kind } of providers) {
     expect(kinds.has(kind)).toBe(true);
-    expect(catalogue[kind]?.length).toBeGreaterThan(0);
+    expect(catalogModels[kind]?.length).toBeGreaterThan(0);
   }
   const variables = providers.flatMap(variablesOf);
   expect(new Set(variables).size).toBe(variables.length);
-  for (const kind of Object.keys(catalogue)) expect(kinds.has(kind)).toBe(true);
+  for (const kind of Object.keys(catalogModels)) expect(kinds.has(kind)).toBe(true);
 });
 
 test("each provider's variables make its upstream, at its own place, with its models", () => {
@@ -40,7 +40,7 @@ test("each provider's variables make its upstream, at its own place, with its mo
     expect(provided[0]?.upstream).toMatchObject({ id: provider.id, kind: provider.kind });
     expect(provided[0]?.upstream.apiKey).toBe(provider.apiKey ? "secret" : undefined);
     expect(provided[0]?.models.map(({ name }) => name)).toEqual(
-      (catalogue[provider.kind] ?? []).map(({ id }) => id),
+      (catalogModels[provider.kind] ?? []).map(({ id }) => id),
     );
   }
 });
@@ -104,7 +104,7 @@ describe("of two providers with a model of one name", () => {
     );
     const ids = modelIds(env);
     expect(new Set(ids).size).toBe(ids.length);
-    expect(ids.length).toBe(Object.values(catalogue).flat().length);
+    expect(ids.length).toBe(Object.values(catalogModels).flat().length);
   });
 });
 

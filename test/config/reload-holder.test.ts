@@ -1,6 +1,6 @@
 /** The holder: one snapshot at a time, swapped whole, and everyone who asked is told. */
 import { expect, test } from "bun:test";
-import { changes } from "../../server/config/describe-changes.ts";
+import { describeChanges } from "../../server/config/describe-changes.ts";
 import { loadSnapshot } from "../../server/config/load-snapshot.ts";
 import type { Snapshot } from "../../server/config/snapshot.ts";
 import { SnapshotHolder } from "../../server/config/snapshot-holder.ts";
@@ -49,20 +49,20 @@ test("a subscriber that throws keeps no other from being told", () => {
 });
 
 test("what changed is told in counts, and nothing when nothing did", () => {
-  expect(changes(snapshot(1), snapshot(2))).toBe("");
-  expect(changes(snapshot(1), snapshot(2, { MISTRAL_API_KEY: "k" }))).toBe(
+  expect(describeChanges(snapshot(1), snapshot(2))).toBe("");
+  expect(describeChanges(snapshot(1), snapshot(2, { MISTRAL_API_KEY: "k" }))).toBe(
     "1 upstream added, 2 models added",
   );
   const [a, b] = [snapshot(1, { JINA_API_KEY: "a" }), snapshot(2, { JINA_API_KEY: "b" })];
-  expect(changes(a, b)).toBe("1 upstream changed, 4 models changed");
+  expect(describeChanges(a, b)).toBe("1 upstream changed, 4 models changed");
 });
 
 test("keys that the command line has made meanwhile are no change of the configuration", () => {
   const now = snapshot(1);
   const made = { id: "key_1", name: "night", hash: "h", models: ["*"], source: "store" } as const;
-  expect(changes(now, { ...now, keys: new Map([...now.keys, ["h", made]]) })).toBe("");
+  expect(describeChanges(now, { ...now, keys: new Map([...now.keys, ["h", made]]) })).toBe("");
   const written = { ...made, source: "file" } as const;
-  expect(changes(now, { ...now, keys: new Map([...now.keys, ["h", written]]) })).toBe(
+  expect(describeChanges(now, { ...now, keys: new Map([...now.keys, ["h", written]]) })).toBe(
     "1 key added",
   );
 });

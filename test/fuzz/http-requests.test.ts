@@ -6,7 +6,7 @@ import { createPatience } from "../../server/http/body-timeout.ts";
 import { readForm } from "../../server/http/form.ts";
 import type { RequestHead } from "../../server/http/server/parse-head.ts";
 import type { Outgoing } from "../../server/request/http-types.ts";
-import { Answer } from "../../server/upstream/transport/parse-response.ts";
+import { ResponseParser } from "../../server/upstream/transport/parse-response.ts";
 import { roomyStorage } from "../harness.ts";
 import { bodyOf, say, serve } from "../http/http-server-fixture.ts";
 import { tries } from "../laws/law.ts";
@@ -172,7 +172,7 @@ test("answers of any size arrive to the last byte, however they are made", async
     const kinds = { text: latin1(whole), parts, bytes: whole, file: new Blob([whole]), disk };
     answer = () => (kind in kinds ? kinds[kind as keyof typeof kinds] : each());
     const question = `GET / HTTP/1.${minor}\r\nhost: x\r\nconnection: close\r\n\r\n`;
-    const taken = new Answer(1e9);
+    const taken = new ResponseParser(1e9);
     taken.push(await converse(teller.server.port, [latin(question)]));
     taken.close();
     expect([taken.done, taken.status]).toEqual([true, 200]);

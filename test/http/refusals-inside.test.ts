@@ -1,7 +1,7 @@
 /** An upstream that says no in an answer with status 200 is understood as if its status had said so. */
 import { afterAll, beforeEach, expect, test } from "bun:test";
 import { Cancel } from "../../server/lib/signal.ts";
-import { BoundedReply } from "../../server/upstream/transport/bounded-response.ts";
+import { BoundedResponse } from "../../server/upstream/transport/bounded-response.ts";
 import { startFake } from "../fake-upstream.ts";
 import { startGateway, testKey } from "../harness.ts";
 
@@ -110,7 +110,7 @@ test("an answer that came piece by piece can be read again, within the bounds of
     yield Buffer.from('"no"}');
   }
   const stream = pieces();
-  const reply = new BoundedReply({
+  const reply = new BoundedResponse({
     status: 200,
     headers: new Headers(),
     pieces: () => stream,

@@ -1,7 +1,7 @@
 /** Clients try again by themselves. A picture that may have been paid for is not ordered a second time by that. */
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
-import { mayBePaid } from "../../server/upstream/may-have-been-billed.ts";
+import { mayBeBilled } from "../../server/upstream/may-have-been-billed.ts";
 import { arrange, clientOf } from "../conformance/arrange.ts";
 import type { Mischief } from "../fake-upstream.ts";
 import { testKey } from "../harness.ts";
@@ -74,10 +74,10 @@ describe("it tries again by itself", () => {
 });
 
 test("what was never sent, or came to a place that is none, was not paid for", () => {
-  const fault = (details: object) => mayBePaid(new GatewayError("upstream_error", "no", details));
+  const fault = (details: object) => mayBeBilled(new GatewayError("upstream_error", "no", details));
   expect(fault({})).toBe(true);
   expect(fault({ unmade: true })).toBe(false);
   expect(fault({ unsent: true })).toBe(false);
-  expect(mayBePaid(new GatewayError("upstream_rate_limit", "no", { paid: true }))).toBe(true);
-  expect(mayBePaid(new GatewayError("upstream_rate_limit", "no"))).toBe(false);
+  expect(mayBeBilled(new GatewayError("upstream_rate_limit", "no", { paid: true }))).toBe(true);
+  expect(mayBeBilled(new GatewayError("upstream_rate_limit", "no"))).toBe(false);
 });

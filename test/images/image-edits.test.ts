@@ -2,7 +2,7 @@
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import sharp from "sharp";
-import { against, nearestSize } from "../../server/upstream/image-sizes.ts";
+import { nearestSize, sizeRuleViolation } from "../../server/upstream/image-sizes.ts";
 import { base64Of, drawn, maskOf } from "../conformance/arrange.ts";
 import { startGateway, testKey } from "../harness.ts";
 import { paint } from "../image-vendors/paint.ts";
@@ -88,7 +88,7 @@ test("the nearest size is one that the rule allows, and keeps the shape where it
   fc.assert(
     fc.property(edges, edges, (width, height) => {
       const nearest = nearestSize({ width, height }, rule);
-      expect(against(nearest, rule)).toBeUndefined();
+      expect(sizeRuleViolation(nearest, rule)).toBeUndefined();
     }),
   );
   expect(nearestSize({ width: 1024, height: 1536 }, rule)).toEqual({ width: 1024, height: 1536 });

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { toBase64 } from "../../server/lib/json-stream.ts";
 import { createScratch } from "../../server/lib/request-temp.ts";
-import { gatherPicture } from "../../server/upstream/collect-image.ts";
+import { collectImage } from "../../server/upstream/collect-image.ts";
 import { temporaryFolder } from "../harness.ts";
 import { largePng, png } from "../upstream/download-fixture.ts";
 import { type LinkDesk, linkDesk } from "./image-links-fixture.ts";
@@ -54,7 +54,7 @@ describe("a picture is kept from wherever it lies", () => {
     await using desk = linkDesk();
     using folder = temporaryFolder();
     const scratch = createScratch(folder.path);
-    const picture = await gatherPicture(inPieces(largePng, 70_000), scratch);
+    const picture = await collectImage(inPieces(largePng, 70_000), scratch);
     expect(picture.kind).toBe("aside");
     const link = await desk.links.keep(picture, desk.url);
     await scratch.clear();

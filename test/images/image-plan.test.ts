@@ -2,13 +2,13 @@
 import { describe, expect, test } from "bun:test";
 import { type Policy, planImage } from "../../server/images/plan/plan.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
-import { openaiTraitsOf } from "../../server/upstream/catalog/images/index.ts";
+import { openaiImageCapabilities } from "../../server/upstream/catalog/images/index.ts";
 import type { GenerationQuery, ImageOptions } from "../../server/upstream/contract.ts";
 import {
   type ImageCapabilities,
   unrestrictedImages,
 } from "../../server/upstream/image-capabilities.ts";
-import { nearestRatio, readSize } from "../../server/upstream/image-sizes.ts";
+import { nearestRatio, parseSize } from "../../server/upstream/image-sizes.ts";
 
 const query = (
   options: ImageOptions = {},
@@ -69,23 +69,23 @@ describe("adapt", () => {
   });
 
   test("names the values there are", () => {
-    const { message } = refusalOf({ quality: "ultra" }, openaiTraitsOf("gpt-image-1"));
+    const { message } = refusalOf({ quality: "ultra" }, openaiImageCapabilities("gpt-image-1"));
     expect(message).toBe(
       "Invalid value: 'ultra'. Supported values are: 'low', 'medium', 'high', and 'auto'.",
     );
-    expect(refusalOf({ size: "512x512" }, openaiTraitsOf("dall-e-3")).message).toContain(
+    expect(refusalOf({ size: "512x512" }, openaiImageCapabilities("dall-e-3")).message).toContain(
       "'1024x1024', '1792x1024', '1024x1792', and 'auto'",
     );
-    expect(refusalOf({ size: "1792x936" }, openaiTraitsOf("gpt-image-2")).message).toContain(
-      "divisible by 16",
-    );
+    expect(
+      refusalOf({ size: "1792x936" }, openaiImageCapabilities("gpt-image-2")).message,
+    ).toContain("divisible by 16");
   });
 
   test("translates between the two families of quality, and tells of it", () => {
     const told = (quality: string, model: string) => {
       const { query: asked, adapted } = planImage(
         query({ quality }),
-        openaiTraitsOf(model),
+        openaiImageCapabilities(model),
         "adapt",
       );
       return [asked.options.quality, adapted];
@@ -161,7 +161,7 @@ describe("other policies", () => {
 });
 
 describe("output_compression, of which only jpeg and webp know", () => {
-  const gpt = openaiTraitsOf("gpt-image-2", "generations");
+  const gpt = openaiImageCapabilities("gpt-image-2", "generations");
   /** Takes formats and compression by OpenAI's rules; takes neither; is known by nobody. */
   const targets = { gpt, bare, unknown: { ...unrestrictedImages, maxImages: 10 } };
   const fate = (
@@ -218,7 +218,7 @@ describe("output_compression, of which only jpeg and webp know", () => {
     const told = (output_format?: string, model = "gpt-image-2.6") =>
       refusalOf(
         { output_compression: 50, ...(output_format && { output_format }) },
-        openaiTraitsOf(model, "generations"),
+        openaiImageCapabilities(model, "generations"),
       );
     expect(told("gif").message).toBe(
       "Compression less than 100 is not supported for gif output. Ask for output_format 'jpeg' or 'webp', or leave output_compression out.",
@@ -233,7 +233,7 @@ describe("output_compression, of which only jpeg and webp know", () => {
 
 describe("what OpenAI's models take", () => {
   const planned = (model: string, options: ImageOptions, operation?: "generations" | "edits") =>
-    planImage(query(options), openaiTraitsOf(model, operation), "adapt");
+    planImage(query(options), openaiImageCapabilities(model, operation), "adapt");
 
   test("a contested capability goes to the upstream, whatever the policy: it is not refused here", () => {
     const options: ImageOptions[] = [
@@ -247,7 +247,11 @@ describe("what OpenAI's models take", () => {
     ];
     for (const policy of ["adapt", "strict", "drop"] as const) {
       for (const given of options) {
-        const plan = planImage(query(given), openaiTraitsOf("gpt-image-2", "generations"), policy);
+        const plan = planImage(
+          query(given),
+          openaiImageCapabilities("gpt-image-2", "generations"),
+          policy,
+        );
         expect([plan.query.options, plan.dropped]).toEqual([given, []]);
       }
     }
@@ -265,11 +269,11 @@ describe("what OpenAI's models take", () => {
       ["dall-e-3", { background: "transparent" }],
       ["dall-e-3", { output_format: "gif" }],
     ] as const) {
-      expect(refusalOf(given, openaiTraitsOf(model, "generations")).details.param).toBe(
+      expect(refusalOf(given, openaiImageCapabilities(model, "generations")).details.param).toBe(
         Object.keys(given)[0],
       );
     }
-    const edits = openaiTraitsOf("gpt-image-2", "edits");
+    const edits = openaiImageCapabilities("gpt-image-2", "edits");
     expect(refusalOf({ output_format: "svg" }, edits).details.param).toBe("output_format");
     for (const model of ["gpt-image-1.5-2025-12-16", "gpt-image-2.5-flare", "gpt-image-2.6"]) {
       const { options } = planned(model, { background: "transparent" }).query;
@@ -280,7 +284,7 @@ describe("what OpenAI's models take", () => {
   test("an svg is drawn and not edited", () => {
     const svg = { output_format: "svg", svg: { model: "writer" } };
     expect(planned("gpt-image-2.6", svg, "generations").query.options).toEqual(svg);
-    const { message } = refusalOf(svg, openaiTraitsOf("gpt-image-2.6", "edits"));
+    const { message } = refusalOf(svg, openaiImageCapabilities("gpt-image-2.6", "edits"));
     expect(message).toContain("'png', 'jpeg', 'webp', and 'gif'");
   });
 
@@ -313,7 +317,7 @@ describe("a shape in place of a size", () => {
 
 test("the nearest shape is nearest in proportion", () => {
   const nearest = (size: string) =>
-    nearestRatio(readSize(size)!, ["1:1", "3:2", "2:3", "16:9", "9:16"]);
+    nearestRatio(parseSize(size)!, ["1:1", "3:2", "2:3", "16:9", "9:16"]);
   expect(nearest("1024x1024")).toBe("1:1");
   expect(nearest("1536x1024")).toBe("3:2");
   expect(nearest("1024x1536")).toBe("2:3");

@@ -6,8 +6,8 @@ import { limitImages, postProcess } from "../../server/images/post-process.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { createScratch } from "../../server/lib/request-temp.ts";
 import { readDocument } from "../../server/upstream/adapters/wire/document.ts";
-import { pictureIn } from "../../server/upstream/adapters/wire/picture-in.ts";
-import { gatherPicture } from "../../server/upstream/collect-image.ts";
+import { imageContentIn } from "../../server/upstream/adapters/wire/picture-in.ts";
+import { collectImage } from "../../server/upstream/collect-image.ts";
 import type { ImageContent, ImageEvent } from "../../server/upstream/contract.ts";
 import { base64Of } from "../conformance/arrange.ts";
 import { startGateway, temporaryFolder, testKey } from "../harness.ts";
@@ -38,8 +38,8 @@ async function everywhere(bytes: Uint8Array): Promise<Exclude<ImageContent, { ki
   return [
     { kind: "bytes", bytes },
     { kind: "base64", base64: base64Of(bytes) },
-    await gatherPicture(inPieces(bytes), scratch),
-    pictureIn(read.b64_json) as Exclude<ImageContent, { kind: "url" }>,
+    await collectImage(inPieces(bytes), scratch),
+    imageContentIn(read.b64_json) as Exclude<ImageContent, { kind: "url" }>,
   ];
 }
 

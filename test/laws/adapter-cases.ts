@@ -17,7 +17,10 @@ import type {
   ImageOptions,
   Target,
 } from "../../server/upstream/contract.ts";
-import { parseJson, withoutMark } from "../../server/upstream/transport/bounded-response.ts";
+import {
+  parseJson,
+  withoutByteOrderMark,
+} from "../../server/upstream/transport/bounded-response.ts";
 import { readMultipart } from "../fake-upstream/multipart.ts";
 
 export interface Subject {
@@ -238,7 +241,7 @@ export function replyOf(body: string | Uint8Array, given: ReplyOptions = {}): Up
     status,
     headers: new Headers({ "content-type": "application/json", ...headers }),
     text: async () => decoded(),
-    bytes: async () => withoutMark(Pieces.of(bytes)),
+    bytes: async () => withoutByteOrderMark(Pieces.of(bytes)),
     json: () => parseJson(decoded()),
     chunks: async function* () {
       let from = 0;

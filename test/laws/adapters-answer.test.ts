@@ -6,7 +6,7 @@ import { Pieces } from "../../server/lib/chunked-bytes.ts";
 import { EncodedVector } from "../../server/lib/codec/encoded-vector.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { readEmbeddings } from "../../server/upstream/adapters/openai/embeddings.ts";
-import { parseAnswer } from "../../server/upstream/adapters/openai/embeddings-answer.ts";
+import { parseEmbeddingsResponse } from "../../server/upstream/adapters/openai/embeddings-answer.ts";
 import type { EmbeddingsQuery } from "../../server/upstream/contract.ts";
 import { inPieces } from "../pieces.ts";
 import { tries } from "./law.ts";
@@ -88,7 +88,7 @@ const vectorBeyondAscii = /"embedding"\s*:\s*"[^"]*[^\0-\x7f]/;
 test("a vector with a character beyond ASCII is refused, in small responses and in large ones", () => {
   const bytes = Buffer.from('{"data":[{"embedding":"AAAA\u00fcAAA"}]}');
   for (const from of sizes) {
-    const { data } = parseAnswer(inPieces(bytes, []), from).value as {
+    const { data } = parseEmbeddingsResponse(inPieces(bytes, []), from).value as {
       data: [{ embedding: string }];
     };
     expect(inspect(String(data[0].embedding))).toBeUndefined();
@@ -102,7 +102,8 @@ test("an answer is what JSON.parse says it is, whatever stands in it", () => {
       const wanted = plainly(text);
       fc.pre(wanted !== undefined && !vectorBeyondAscii.test(text));
       const came = inPieces(Buffer.from(text), at);
-      for (const from of sizes) expect(asText(parseAnswer(came, from).value)).toEqual(wanted.value);
+      for (const from of sizes)
+        expect(asText(parseEmbeddingsResponse(came, from).value)).toEqual(wanted.value);
     }),
     tries(1500),
   );
@@ -119,7 +120,7 @@ test("an answer that JSON.parse would not read is a fault, or has a vector that 
       const text = bytes.toString();
       const wanted = plainly(text);
       try {
-        const got = asText(parseAnswer(inPieces(bytes, where), from).value);
+        const got = asText(parseEmbeddingsResponse(inPieces(bytes, where), from).value);
         if (vectorBeyondAscii.test(text)) return;
         if (wanted) expect(got).toEqual(wanted.value);
         // Only a line break inside a vector is read more kindly; the check of its base64 refuses it later.

@@ -6,7 +6,7 @@ import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { adapters } from "../../server/upstream/adapters/index.ts";
 import type { EditQuery, GenerationQuery, ImageOptions } from "../../server/upstream/contract.ts";
 import type { ImageCapabilities } from "../../server/upstream/image-capabilities.ts";
-import { against, readSize } from "../../server/upstream/image-sizes.ts";
+import { parseSize, sizeRuleViolation } from "../../server/upstream/image-sizes.ts";
 import { type Law, obey, tries } from "./law.ts";
 import { namedKinds, type Row, rows } from "./picture-rows.ts";
 import { queryOf, several, wishes } from "./picture-wishes.ts";
@@ -88,8 +88,10 @@ function fatesOf(
 function isLegalSize(size: string, { sizes }: ImageCapabilities): boolean {
   if (sizes === "any") return true;
   if ("list" in sizes) return sizes.list.includes(size);
-  const edges = readSize(size);
-  return "rule" in sizes && edges !== undefined && against(edges, sizes.rule) === undefined;
+  const edges = parseSize(size);
+  return (
+    "rule" in sizes && edges !== undefined && sizeRuleViolation(edges, sizes.rule) === undefined
+  );
 }
 
 /** What of it a row does not allow. */

@@ -1,9 +1,9 @@
 /** What upstreams say beside the point is heard too: limits that an answer used up, and places that are not there. */
 import { afterEach, describe, expect, test } from "bun:test";
 import type { UpstreamResponse } from "../../server/upstream/adapter.ts";
-import { spentMs } from "../../server/upstream/adapters/wire/rate-limit-reset.ts";
-import { createLimitWatch } from "../../server/upstream/rate-limit-signal.ts";
-import { Answer } from "../../server/upstream/transport/parse-response.ts";
+import { rateLimitExhaustedMs } from "../../server/upstream/adapters/wire/rate-limit-reset.ts";
+import { createRateLimitObserver } from "../../server/upstream/rate-limit-signal.ts";
+import { ResponseParser } from "../../server/upstream/transport/parse-response.ts";
 import { targetNamed } from "../embeddings/travelling-fixture.ts";
 import type { Fake } from "../fake-upstream.ts";
 import { expectVectors } from "../faults/faults-fixture.ts";
@@ -55,7 +55,7 @@ describe("an answer that says that the limit is used up", () => {
     ["a minute at most", { ...usedUp, "x-ratelimit-reset-requests": "6m0s" }, 60_000],
     ["nothing: no number", { ...usedUp, "x-ratelimit-remaining-requests": "none" }, undefined],
   ])("is understood: %s", (_, headers, expected) => {
-    expect(spentMs(new Headers(headers))).toBe(expected);
+    expect(rateLimitExhaustedMs(new Headers(headers))).toBe(expected);
   });
 
   test("is heard at once, however many before it said nothing, and of one model alone", async () => {
@@ -77,7 +77,7 @@ describe("an answer that says that the limit is used up", () => {
 
   test("is found in any place, and of those that our own client has looked at no header is read", () => {
     const heard: number[] = [];
-    const watch = createLimitWatch((_, waitMs) => heard.push(waitMs));
+    const watch = createRateLimitObserver((_, waitMs) => heard.push(waitMs));
     let reads = 0;
     const reply = (headers: Record<string, string>, seemsSpent?: boolean): UpstreamResponse =>
       ({
@@ -110,7 +110,7 @@ describe("an answer that says that the limit is used up", () => {
     ["x-other: x-ratelimit-remaining-requests: 0", false],
   ])("is seen in a head: %s", (line, seen) => {
     for (const lines of [`${line}\r\nserver: x`, `server: x\r\n${line}`]) {
-      const answer = new Answer(1000);
+      const answer = new ResponseParser(1000);
       answer.push(Buffer.from(`HTTP/1.1 200 OK\r\ncontent-length: 0\r\n${lines}\r\n\r\n`));
       expect(answer.seemsSpent).toBe(seen);
     }

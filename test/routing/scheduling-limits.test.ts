@@ -1,6 +1,6 @@
 /** What upstreams say about when to come back is understood, however they say it. */
 import { expect, test } from "bun:test";
-import { resetMs } from "../../server/upstream/adapters/wire/rate-limit-reset.ts";
+import { rateLimitResetMs } from "../../server/upstream/adapters/wire/rate-limit-reset.ts";
 
 test.each<[string, Record<string, string>, number | undefined]>([
   ["in Go's durations", { "x-ratelimit-reset-requests": "1.5s" }, 1500],
@@ -38,5 +38,5 @@ test.each<[string, Record<string, string>, number | undefined]>([
   ["not at all", {}, undefined],
   ["as nothing", { "x-ratelimit-reset-tokens": "0" }, undefined],
 ])("a limit that is used up says when it has room again: %s", (_, headers, expected) => {
-  expect(resetMs(new Headers(headers))).toBe(expected);
+  expect(rateLimitResetMs(new Headers(headers))).toBe(expected);
 });

@@ -4,7 +4,7 @@ import {
   canBeCutTo,
   knownEmbedding,
   knownEmbeddings,
-  spaceOf,
+  vectorSpaceOf,
 } from "../../server/upstream/catalog/index.ts";
 import { priceSources } from "../../server/upstream/catalog/price-sources.ts";
 import { kinds } from "../../server/upstream/kinds.ts";
@@ -47,7 +47,7 @@ describe("every row", () => {
     for (const row of knownEmbeddings) {
       for (const name of [row.name, ...(row.also ?? [])]) {
         expect(`${name}: ${knownEmbedding(name)?.name}`).toBe(`${name}: ${row.name}`);
-        expect(`${name}: ${spaceOf(name)}`).toBe(`${name}: ${row.name}`);
+        expect(`${name}: ${vectorSpaceOf(name)}`).toBe(`${name}: ${row.name}`);
       }
       for (const [kind, there] of Object.entries(row.at ?? {}))
         for (const name of there)
@@ -104,7 +104,8 @@ describe("a vendor's spelling", () => {
   };
   for (const [name, given] of Object.entries(spellings))
     test(`is understood: ${name}`, () => {
-      for (const model of given) expect(`${model}: ${spaceOf(model)}`).toBe(`${model}: ${name}`);
+      for (const model of given)
+        expect(`${model}: ${vectorSpaceOf(model)}`).toBe(`${model}: ${name}`);
     });
 
   test("of a copy with few bits a weight is another space", () => {
@@ -114,23 +115,23 @@ describe("a vendor's spelling", () => {
       "embeddinggemma:300m-qat-q4_0",
     ]) {
       expect(knownEmbedding(coarse)).toBeUndefined();
-      expect(spaceOf(coarse)).toEndWith(coarse.slice(coarse.indexOf("/") + 1).toLowerCase());
+      expect(vectorSpaceOf(coarse)).toEndWith(coarse.slice(coarse.indexOf("/") + 1).toLowerCase());
     }
   });
 
   test("that nobody knows is a space of its own name", () => {
-    expect(spaceOf("Somebody/Her-Model:latest")).toBe("her-model");
-    expect(spaceOf("her-model:2")).toBe("her-model:2");
-    expect(spaceOf("odd/")).toBe("odd/");
-    expect(spaceOf("our-vectors", "azure")).toBe("azure/our-vectors");
-    expect(spaceOf("constructor")).toBe("constructor");
+    expect(vectorSpaceOf("Somebody/Her-Model:latest")).toBe("her-model");
+    expect(vectorSpaceOf("her-model:2")).toBe("her-model:2");
+    expect(vectorSpaceOf("odd/")).toBe("odd/");
+    expect(vectorSpaceOf("our-vectors", "azure")).toBe("azure/our-vectors");
+    expect(vectorSpaceOf("constructor")).toBe("constructor");
   });
 
   test("that is too plain means something at its vendor only", () => {
-    expect(spaceOf("embedding-3", "zhipu")).toBe("zhipu-embedding-3");
-    expect(spaceOf("embedding-3")).toBe("embedding-3");
-    expect(spaceOf("bge-large", "ollama")).toBe("bge-large-en-v1.5");
-    expect(spaceOf("bge-large", "vllm")).toBe("bge-large");
+    expect(vectorSpaceOf("embedding-3", "zhipu")).toBe("zhipu-embedding-3");
+    expect(vectorSpaceOf("embedding-3")).toBe("embedding-3");
+    expect(vectorSpaceOf("bge-large", "ollama")).toBe("bge-large-en-v1.5");
+    expect(vectorSpaceOf("bge-large", "vllm")).toBe("bge-large");
   });
 });
 

@@ -4,7 +4,7 @@ import type { FaultName } from "../../contract/faults.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { createScratch } from "../../server/lib/request-temp.ts";
 import { Cancel, type Signal } from "../../server/lib/signal.ts";
-import type { Gathered } from "../../server/upstream/collect-image.ts";
+import type { CollectedImage } from "../../server/upstream/collect-image.ts";
 import { createDownload, type DownloadCall } from "../../server/upstream/download/download.ts";
 import { temporaryFolder } from "../harness.ts";
 import { type Asked, type RawServer, rawServer } from "./http-client-fixture.ts";
@@ -50,7 +50,7 @@ export interface World {
   /** Every address that was connected to, and every name that was looked up, in order. */
   readonly connected: string[];
   readonly lookedUp: string[];
-  get(url: string, call?: Partial<DownloadCall>): Promise<Gathered>;
+  get(url: string, call?: Partial<DownloadCall>): Promise<CollectedImage>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 

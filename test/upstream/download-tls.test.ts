@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createScratch } from "../../server/lib/request-temp.ts";
 import { Cancel } from "../../server/lib/signal.ts";
-import type { Gathered } from "../../server/upstream/collect-image.ts";
+import type { CollectedImage } from "../../server/upstream/collect-image.ts";
 import { createDownload } from "../../server/upstream/download/download.ts";
 import { temporaryFolder } from "../harness.ts";
 import { expectFault, fromCaller, largePng, png, publicAddress } from "./download-fixture.ts";
@@ -42,7 +42,7 @@ const ca = readFileSync(at("ours.pem"), "utf8");
 
 interface Host {
   readonly asked: string[];
-  get(url: string, call?: typeof fromCaller, trust?: string): Promise<Gathered>;
+  get(url: string, call?: typeof fromCaller, trust?: string): Promise<CollectedImage>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createModels } from "../../server/api/models.ts";
 import { loadSnapshot } from "../../server/config/load-snapshot.ts";
-import { endOf, endRows } from "../../server/upstream/catalog/ends/index.ts";
+import { endDateOf, endRows } from "../../server/upstream/catalog/ends/index.ts";
 import { kinds } from "../../server/upstream/kinds.ts";
 
 const yaml = `
@@ -77,10 +77,12 @@ describe("every end date", () => {
   );
 
   test("is found by any spelling a target may have", () => {
-    expect(endOf("us.amazon.nova-canvas-v1:0", "bedrock")?.on).toBe("2026-09-30");
-    expect(endOf("models/text-embedding-004", "gemini")?.on).toBe("2026-01-14");
-    expect(endOf("publishers/google/models/text-embedding-004", "vertex")?.on).toBe("2027-04-01");
-    expect(endOf("Cohere-Embed-V5-Pro", "azure-ai")?.on).toBe("2027-01-23");
-    expect(endOf("gpt-image-1.5", "openai-compatible")).toBeUndefined();
+    expect(endDateOf("us.amazon.nova-canvas-v1:0", "bedrock")?.on).toBe("2026-09-30");
+    expect(endDateOf("models/text-embedding-004", "gemini")?.on).toBe("2026-01-14");
+    expect(endDateOf("publishers/google/models/text-embedding-004", "vertex")?.on).toBe(
+      "2027-04-01",
+    );
+    expect(endDateOf("Cohere-Embed-V5-Pro", "azure-ai")?.on).toBe("2027-01-23");
+    expect(endDateOf("gpt-image-1.5", "openai-compatible")).toBeUndefined();
   });
 });

@@ -1,6 +1,6 @@
 /** Random answers of upstreams: well-formed in every way there is, and cut anywhere. */
 import fc from "fast-check";
-import { Answer } from "../../server/upstream/transport/parse-response.ts";
+import { ResponseParser } from "../../server/upstream/transport/parse-response.ts";
 
 export const plenty = 1_000_000;
 export const latin = (text: string): Buffer => Buffer.from(text, "latin1");
@@ -11,8 +11,8 @@ export function piecesOf(bytes: Buffer, cuts: readonly number[]): Buffer[] {
   return [0, ...places].map((from, at) => bytes.subarray(from, places[at] ?? bytes.length));
 }
 
-export function read(text: string | Buffer, max = plenty): Answer {
-  const answer = new Answer(max);
+export function read(text: string | Buffer, max = plenty): ResponseParser {
+  const answer = new ResponseParser(max);
   answer.push(typeof text === "string" ? latin(text) : text);
   return answer;
 }

@@ -3,7 +3,11 @@
 import { heapStats } from "bun:jsc";
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { Answer, NotHttp, TooLarge } from "../../server/upstream/transport/parse-response.ts";
+import {
+  InvalidHttpResponse,
+  ResponseParser,
+  ResponseTooLarge,
+} from "../../server/upstream/transport/parse-response.ts";
 import { tries } from "../laws/law.ts";
 import { cuts, latin, piecesOf, plenty, read, wellFormed } from "./http-answer-fixture.ts";
 
@@ -55,12 +59,12 @@ describe("what is not clearly one answer is not believed:", () => {
     ],
     ["a chunk without its line end", `${ok}transfer-encoding: chunked\r\n\r\n5\r\nhello0\r\n\r\n`],
   ])("%s", (_, text) => {
-    expect(() => read(text)).toThrow(NotHttp);
+    expect(() => read(text)).toThrow(InvalidHttpResponse);
     // One byte at a time it is no better.
-    const slowly = new Answer(plenty);
+    const slowly = new ResponseParser(plenty);
     expect(() => {
       for (const byte of latin(text)) slowly.push(Buffer.of(byte));
-    }).toThrow(NotHttp);
+    }).toThrow(InvalidHttpResponse);
   });
 
   test.each<[string, string]>([
@@ -71,13 +75,13 @@ describe("what is not clearly one answer is not believed:", () => {
     ["size of a chunk", `${ok}transfer-encoding: chunked\r\n\r\n5;`],
     ["trailer", `${ok}transfer-encoding: chunked\r\n\r\n0\r\nx: `],
   ])("a %s without end, and it is not kept either", (_, beginning) => {
-    const answer = new Answer(plenty);
+    const answer = new ResponseParser(plenty);
     let come = 0;
     const endless = () => {
       answer.push(latin(beginning));
       for (; come < 1_000_000; come += 1000) answer.push(Buffer.alloc(1000, "a"));
     };
-    expect(endless).toThrow(NotHttp);
+    expect(endless).toThrow(InvalidHttpResponse);
     expect(come).toBeLessThan(70_000);
   });
 });
@@ -108,7 +112,7 @@ describe("an answer that is too large", () => {
     ["ends with the connection", "", "a".repeat(101)],
   ];
   test.each(ways)("and %s is refused", (_, line, text) => {
-    expect(() => read(`HTTP/1.1 200 OK\r\n${line}\r\n${text}`, 100)).toThrow(TooLarge);
+    expect(() => read(`HTTP/1.1 200 OK\r\n${line}\r\n${text}`, 100)).toThrow(ResponseTooLarge);
   });
 
   test.each(ways)("and %s keeps its status where that tells of a failure", (_, line, text) => {
@@ -164,7 +168,7 @@ describe("whatever comes", () => {
 
   /** What one reader makes of it, as text. */
   const outcome = (pieces: readonly Buffer[]): string => {
-    const answer = new Answer(200);
+    const answer = new ResponseParser(200);
     try {
       for (const piece of pieces) answer.push(piece);
       answer.close();
@@ -173,7 +177,8 @@ describe("whatever comes", () => {
         ? JSON.stringify([status, came.whole().toString("hex"), coding, [...headers]])
         : "cut";
     } catch (error) {
-      if (error instanceof NotHttp || error instanceof TooLarge) return error.name;
+      if (error instanceof InvalidHttpResponse || error instanceof ResponseTooLarge)
+        return error.name;
       throw error;
     }
   };

@@ -1,14 +1,14 @@
 /** An upstream's answer is read as exactly one answer, however it is cut on its way. */
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { Answer } from "../../server/upstream/transport/parse-response.ts";
+import { ResponseParser } from "../../server/upstream/transport/parse-response.ts";
 import { tries } from "../laws/law.ts";
 import { cuts, latin, piecesOf, plenty, read, wellFormed } from "./http-answer-fixture.ts";
 
 describe("a well-formed answer", () => {
   test("is the same however it is cut, and over exactly at its last byte", () => {
     const property = fc.property(wellFormed, cuts, (given, places) => {
-      const answer = new Answer(plenty);
+      const answer = new ResponseParser(plenty);
       let come = 0;
       for (const piece of piecesOf(given.wire, places)) {
         answer.push(piece);
@@ -32,7 +32,7 @@ describe("a well-formed answer", () => {
   test("that is cut off is never taken for a whole one, unless its end is that of the connection", () => {
     const property = fc.property(wellFormed, cuts, fc.nat(), (given, places, end) => {
       const come = end % given.wire.length;
-      const answer = new Answer(plenty);
+      const answer = new ResponseParser(plenty);
       for (const piece of piecesOf(given.wire.subarray(0, come), places)) answer.push(piece);
       answer.close();
       expect(answer.done).toBe(given.untilClose && come >= given.headEnd);
@@ -48,7 +48,7 @@ describe("a well-formed answer", () => {
     );
     const property = fc.property(wellFormed, more, cuts, (given, after, places) => {
       fc.pre(!given.untilClose);
-      const answer = new Answer(plenty);
+      const answer = new ResponseParser(plenty);
       for (const piece of piecesOf(Buffer.concat([given.wire, after]), places)) answer.push(piece);
       expect(answer.done).toBe(true);
       expect(answer.reusable).toBe(false);

@@ -5,7 +5,7 @@ import { Cancel, type Signal } from "../../server/lib/signal.ts";
 import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
 import { HttpClient } from "../../server/upstream/transport/http-client.ts";
 import { KeepAliveTrust } from "../../server/upstream/transport/keep-alive-trust.ts";
-import type { Answer } from "../../server/upstream/transport/parse-response.ts";
+import type { ResponseParser } from "../../server/upstream/transport/parse-response.ts";
 import { createSend, type Sender } from "../../server/upstream/transport/send.ts";
 
 export interface Asked {
@@ -117,7 +117,7 @@ export const askPlainly = (
   client: HttpClient,
   request: UpstreamRequest,
   signal: Signal,
-): Promise<Answer> =>
+): Promise<ResponseParser> =>
   client.ask(
     request,
     signal,

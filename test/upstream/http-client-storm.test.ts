@@ -3,7 +3,7 @@ import { describe, expect, spyOn, test } from "bun:test";
 import fc from "fast-check";
 import { Cancel } from "../../server/lib/signal.ts";
 import { Connection } from "../../server/upstream/transport/connection.ts";
-import { Pool } from "../../server/upstream/transport/connection-pool.ts";
+import { ConnectionPool } from "../../server/upstream/transport/connection-pool.ts";
 import { KeepAliveTrust } from "../../server/upstream/transport/keep-alive-trust.ts";
 import { until } from "../faults/faults-fixture.ts";
 import { root } from "../harness.ts";
@@ -112,7 +112,7 @@ describe("connections that nobody needs", () => {
       return Object.assign(sweep, { unref: () => sweep });
     }) as unknown as typeof setInterval);
     let now = 0;
-    const pool = new Pool(() => now, new KeepAliveTrust({ clock: () => now }));
+    const pool = new ConnectionPool(() => now, new KeepAliveTrust({ clock: () => now }));
     try {
       const open = () => Connection.open(address, () => undefined);
       const [old, young] = [await open(), await open()];

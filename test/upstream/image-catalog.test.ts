@@ -1,19 +1,19 @@
 /** The image models that Vexel provisions by itself: they exist, they last, and they have a price where one is listed. */
 import { describe, expect, test } from "bun:test";
-import { catalogue } from "../../server/config/catalog-models.ts";
+import { catalogModels } from "../../server/config/catalog-models.ts";
 import { fromEnvironment } from "../../server/config/environment.ts";
-import { endOf, hasEnded } from "../../server/upstream/catalog/ends/index.ts";
-import { listedPicturePrice } from "../../server/upstream/catalog/prices/index.ts";
+import { endDateOf, hasEnded } from "../../server/upstream/catalog/ends/index.ts";
+import { listedImagePrice } from "../../server/upstream/catalog/prices/index.ts";
 import type { Target } from "../../server/upstream/contract.ts";
 
 const read = Date.parse("2026-11-15");
-const images = Object.entries(catalogue).flatMap(([kind, rows]) =>
+const images = Object.entries(catalogModels).flatMap(([kind, rows]) =>
   rows.flatMap((row) => (row.kind === "image" ? [[kind, row.id] as const] : [])),
 );
 
 describe("a provisioned image model", () => {
   test.each(images)("%s %s had not ended when the catalog was read", (kind, id) => {
-    const end = endOf(id, kind);
+    const end = endDateOf(id, kind);
     expect(end && hasEnded(end, read)).not.toBe(true);
   });
 
@@ -54,14 +54,14 @@ describe("end dates differ by vendor", () => {
     ["grok-imagine-image-quality", "xai", "2026-11-02"],
     ["dall-e-3", "openai", "2026-05-12"],
   ])("%s at %s ends on %s", (model, kind, on) => {
-    expect(endOf(model, kind)?.on).toBe(on);
+    expect(endDateOf(model, kind)?.on).toBe(on);
   });
 });
 
 describe("prices of November 2026", () => {
   const price = (kind: string, model: string) => {
     const target: Target = { model, upstream: { id: "u", kind, headers: {}, options: {} } };
-    return listedPicturePrice(target, { operation: "generations", rest: {} });
+    return listedImagePrice(target, { operation: "generations", rest: {} });
   };
 
   test.each([

@@ -1,10 +1,10 @@
 /** Calls that have a connection to themselves: what becomes of it between two of them, and for a reader who is slow. */
 import { afterAll, describe, expect, test } from "bun:test";
-import { KeptSockets } from "../../server/upstream/transport/connection-reuse.ts";
+import { ReusableSockets } from "../../server/upstream/transport/connection-reuse.ts";
 import { KeepAliveTrust } from "../../server/upstream/transport/keep-alive-trust.ts";
-import { callAlone } from "../../server/upstream/transport/streaming-call.ts";
+import { streamingCall } from "../../server/upstream/transport/streaming-call.ts";
 
-const kept = new KeptSockets(new KeepAliveTrust({ clock: () => performance.now() }));
+const kept = new ReusableSockets(new KeepAliveTrust({ clock: () => performance.now() }));
 afterAll(() => kept.close());
 
 const bodyBytes = 24 * 1024 * 1024;
@@ -40,7 +40,7 @@ function startSource() {
 }
 
 const call = (port: number) =>
-  callAlone(
+  streamingCall(
     { address: "127.0.0.1", port, request: "GET / HTTP/1.1\r\nhost: x\r\n\r\n" },
     { maxBytes: 64 * 1024 * 1024, signal: new AbortController().signal, connectMs: 5000, kept },
   );

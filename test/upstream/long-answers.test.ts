@@ -5,7 +5,7 @@ import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { StreamedText, toBase64, writeJson } from "../../server/lib/json-stream.ts";
 import { createScratch } from "../../server/lib/request-temp.ts";
 import { LongText, readDocument } from "../../server/upstream/adapters/wire/document.ts";
-import { pictureIn } from "../../server/upstream/adapters/wire/picture-in.ts";
+import { imageContentIn } from "../../server/upstream/adapters/wire/picture-in.ts";
 import { temporaryFolder } from "../harness.ts";
 import { replyOf } from "../laws/adapter-cases.ts";
 
@@ -94,7 +94,7 @@ describe("a long answer", () => {
     const scratch = createScratch(folder.path);
     const text = JSON.stringify({ image: `data:image/png;base64,${long}` });
     const { image } = (await readDocument(replyOf(text), scratch)) as { image: unknown };
-    const picture = pictureIn(image);
+    const picture = imageContentIn(image);
     if (picture?.kind !== "aside") throw new Error("it was not put aside");
     expect(Buffer.from(await picture.aside.bytes()).toString("latin1")).toBe(long);
     await scratch.clear();

@@ -5,8 +5,8 @@ import { between, StreamedText, writeJson } from "../../server/lib/json-stream.t
 import { createScratch } from "../../server/lib/request-temp.ts";
 import { Allowance } from "../../server/lib/spill-buffer.ts";
 import { LongText } from "../../server/upstream/adapters/wire/document.ts";
-import { readPictureEvents } from "../../server/upstream/adapters/wire/picture-events.ts";
-import { heldPictureIn } from "../../server/upstream/adapters/wire/picture-in.ts";
+import { readImageStream } from "../../server/upstream/adapters/wire/picture-events.ts";
+import { loadedImageIn } from "../../server/upstream/adapters/wire/picture-in.ts";
 import { startGateway, temporaryFolder, testKey } from "../harness.ts";
 import { paint } from "../image-vendors/paint.ts";
 import { piecesOf } from "./http-answer-fixture.ts";
@@ -29,7 +29,7 @@ async function textOf(value: unknown): Promise<unknown> {
 async function read(text: string, cuts: readonly number[] = []) {
   const scratch = createScratch(folder.path);
   try {
-    const events = await Array.fromAsync(readPictureEvents(cut(text, cuts), scratch));
+    const events = await Array.fromAsync(readImageStream(cut(text, cuts), scratch));
     return await Promise.all(
       events.map(async ({ name, payload }) => [
         name,
@@ -105,7 +105,7 @@ describe("a stream of events", () => {
     const scratch = createScratch(folder.path, new Allowance(400_000));
     const texts = ["x", "y", "z"].map((sign) => sign.repeat(300_000));
     const written = texts.map((a) => `data: ${JSON.stringify({ a })}\n\n`).join("");
-    const events = readPictureEvents(cut(written, [70_000, 140_000, 210_000, 500_000]), scratch);
+    const events = readImageStream(cut(written, [70_000, 140_000, 210_000, 500_000]), scratch);
     const first = (await events.next()).value?.payload.a as LongText;
     const reading = first.stream()[Symbol.asyncIterator]();
     let got = Buffer.from((await reading.next()).value as Uint8Array).toString();
@@ -127,8 +127,8 @@ describe("a stream of events", () => {
   test("holds pictures without the beginning of their data URL", async () => {
     const scratch = createScratch(folder.path);
     const written = `data: ${JSON.stringify({ image: `data:image/png;base64,${long}` })}\n\n`;
-    const [event] = await Array.fromAsync(readPictureEvents(cut(written, []), scratch));
-    const picture = heldPictureIn(event?.payload.image);
+    const [event] = await Array.fromAsync(readImageStream(cut(written, []), scratch));
+    const picture = loadedImageIn(event?.payload.image);
     if (picture?.kind !== "aside") throw new Error("it was not put aside");
     expect(Buffer.from(await picture.aside.bytes()).toString("latin1")).toBe(long);
     // In an answer of ours it is what it was.

@@ -3,9 +3,9 @@ import { describe, expect, test } from "bun:test";
 import { recordCost } from "../../server/images/image-cost.ts";
 import type { Trip } from "../../server/request/request-record.ts";
 import {
-  listedPicturePrice,
+  listedEmbeddingPrice,
+  listedImagePrice,
   listedPrices,
-  listedVectorPrice,
 } from "../../server/upstream/catalog/prices/index.ts";
 import type {
   BufferedImageResponse,
@@ -21,8 +21,8 @@ const at = (kind: string, model: string, more: Partial<Target> = {}, baseUrl?: s
   ...more,
 });
 const drawn = (target: Target, rest: ExtraFields = {}) =>
-  listedPicturePrice(target, { operation: "generations", rest });
-const edited = (target: Target) => listedPicturePrice(target, { operation: "edits", rest: {} });
+  listedImagePrice(target, { operation: "generations", rest });
+const edited = (target: Target) => listedImagePrice(target, { operation: "edits", rest: {} });
 
 describe("every listed price", () => {
   const numbers = listedPrices.flatMap(({ price, edits, model }) =>
@@ -100,8 +100,8 @@ describe("a price is found", () => {
     expect(drawn(at("openai", "gpt-image-99"))).toBeUndefined();
     expect(drawn(at("vertex", "publishers/google/models/gemini-2.5-flash-image"))).toBeDefined();
     expect(drawn(at("bedrock", "us.stability.stable-image-core-v1:1"))).toBeDefined();
-    expect(listedVectorPrice(at("openai", "text-embedding-3-small"))).toBe(0.02);
-    expect(listedVectorPrice(at("vllm", "text-embedding-3-small"))).toBeUndefined();
+    expect(listedEmbeddingPrice(at("openai", "text-embedding-3-small"))).toBe(0.02);
+    expect(listedEmbeddingPrice(at("vllm", "text-embedding-3-small"))).toBeUndefined();
   });
 
   test("of edits where they cost something else, and none where nobody tells", () => {
@@ -129,6 +129,6 @@ describe("a price is found", () => {
 
   test("to be nothing for models inside this machine", () => {
     expect(drawn(at("sketch", "sketch"))?.pictures?.[""]).toBe(0);
-    expect(listedVectorPrice(at("minilm", "minilm"))).toBe(0);
+    expect(listedEmbeddingPrice(at("minilm", "minilm"))).toBe(0);
   });
 });

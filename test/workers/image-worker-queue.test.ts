@@ -5,7 +5,7 @@ import { noScratch } from "../../server/lib/request-temp.ts";
 import { NamelessFile } from "../../server/lib/unlinked-temp-file.ts";
 import type { UpstreamResponse } from "../../server/upstream/adapter.ts";
 import { readDocument } from "../../server/upstream/adapters/wire/document.ts";
-import { pictureIn } from "../../server/upstream/adapters/wire/picture-in.ts";
+import { imageContentIn } from "../../server/upstream/adapters/wire/picture-in.ts";
 import { toFilePart } from "../../server/workers/image/file-part.ts";
 import { createImageWorker } from "../../server/workers/image/image-worker.ts";
 import {
@@ -73,7 +73,7 @@ describe("on Linux", () => {
     const read = await readDocument(answer(json) as UpstreamResponse, scratch);
     const { data } = read as { readonly data: readonly { readonly b64_json: unknown }[] };
     for (const [at, [width, height]] of [[300, 301] as const, [301, 300] as const].entries()) {
-      const picture = pictureIn(data[at]?.b64_json);
+      const picture = imageContentIn(data[at]?.b64_json);
       if (picture?.kind !== "aside") throw new Error("The picture was not put aside.");
       const made = await room.convert(picture, { format: "webp" }, never, scratch);
       const found = await pixelsOf(await bytesIn(made));

@@ -12,7 +12,7 @@ import type {
   EmbeddingsResponse,
   Vector,
 } from "../../upstream/contract.ts";
-import { placedIn } from "../../upstream/rejected-input.ts";
+import { remapInputIndex } from "../../upstream/rejected-input.ts";
 import { countedTokens } from "../embedding-usage.ts";
 import { unitOf } from "../one-unit.ts";
 import { tokensOfInputs } from "../share-input-tokens.ts";
@@ -117,7 +117,7 @@ export const remember =
           mine.length > 0
             ? ask(only(call, places, mine), mine, answers).catch((error) => {
                 // Told in the count of what was sent on, and not of the caller's inputs.
-                throw placedIn(
+                throw remapInputIndex(
                   error,
                   mine.map((key) => places.get(key) as number),
                 );

@@ -1,7 +1,7 @@
 /** Why a target is not asked for something, by the name of the option, and what there is instead. */
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { OptionName } from "../../upstream/image-capabilities.ts";
-import { listed } from "../../upstream/image-sizes.ts";
+import { quotedList } from "../../upstream/image-sizes.ts";
 import type { Draft } from "./plan.ts";
 
 /** Kinds of file that the gateway makes of any other. */
@@ -28,14 +28,14 @@ export function invalidOption(
   if (name === "background" && value === "transparent") {
     return new GatewayError(
       "transparency_unsupported",
-      `Transparent background is not supported for this model. Supported values are: ${listed([...values, "auto"])}.`,
+      `Transparent background is not supported for this model. Supported values are: ${quotedList([...values, "auto"])}.`,
       { param: name },
     );
   }
   if (values.length === 0) return unsupportedOption(draft, name);
   return new GatewayError(
     "invalid_value",
-    `Invalid value: '${String(value).slice(0, 100)}'. Supported values are: ${listed(values)}.`,
+    `Invalid value: '${String(value).slice(0, 100)}'. Supported values are: ${quotedList(values)}.`,
     { param: name },
   );
 }

@@ -1,7 +1,12 @@
 /** How large: exactly as asked where the target knows sizes, the nearest shape where it knows only shapes. */
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { Sizes } from "../../upstream/image-capabilities.ts";
-import { against, describeSizes, nearestRatio, readSize } from "../../upstream/image-sizes.ts";
+import {
+  describeSizes,
+  nearestRatio,
+  parseSize,
+  sizeRuleViolation,
+} from "../../upstream/image-sizes.ts";
 import type { Draft } from "./plan.ts";
 
 export function planSize(draft: Draft, sizes: Sizes): void {
@@ -20,7 +25,7 @@ export function planSize(draft: Draft, sizes: Sizes): void {
   }
   const why = sizeMismatch(asked, sizes);
   if (why === undefined && !("ratios" in sizes)) return;
-  const size = readSize(asked);
+  const size = parseSize(asked);
   if (size && "ratios" in sizes && draft.policy !== "strict") {
     draft.shape = { aspectRatio: nearestRatio(size, sizes.ratios), requestedSize: asked };
     draft.adapted.push("size");
@@ -33,9 +38,9 @@ export function planSize(draft: Draft, sizes: Sizes): void {
 }
 
 function sizeMismatch(asked: string, sizes: Exclude<Sizes, "any">): string | undefined {
-  const size = readSize(asked);
+  const size = parseSize(asked);
   if (!size) return describeSizes(sizes);
-  return "rule" in sizes ? against(size, sizes.rule) : describeSizes(sizes);
+  return "rule" in sizes ? sizeRuleViolation(size, sizes.rule) : describeSizes(sizes);
 }
 
 /** OpenAI has a code of its own for models with a list of sizes. */

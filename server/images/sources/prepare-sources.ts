@@ -1,7 +1,7 @@
 /** The pictures of an edit, as the target wants them: links fetched, files it can read, and a mask that lies as its picture does. */
 import type { EditQuery, FilePart, GenerationQuery, ImageSource } from "../../upstream/contract.ts";
 import type { EditCapabilities } from "../../upstream/image-capabilities.ts";
-import { nearestSize, textOf } from "../../upstream/image-sizes.ts";
+import { formatSize, nearestSize } from "../../upstream/image-sizes.ts";
 import { checkBytes } from "../plan/plan-sources.ts";
 import { checkMask, maskOrientation } from "../preflight.ts";
 import { type SourceTools, toReadableFile, toReadableMask } from "./source-file.ts";
@@ -79,7 +79,7 @@ async function sizeOfFirstImage(
   if (!likeFirst || !first || mask || size !== "auto") return undefined;
   // Said in the vendor's own words.
   if ("width" in rest || "height" in rest) return undefined;
-  return textOf(nearestSize(await desk.inspect(first), likeFirst));
+  return formatSize(nearestSize(await desk.inspect(first), likeFirst));
 }
 
 async function resolveFile(

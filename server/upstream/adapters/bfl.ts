@@ -16,16 +16,16 @@ import type {
 } from "../contract.ts";
 import type { ImageCapabilities, Sizes } from "../image-capabilities.ts";
 import type { Vendor } from "../vendor.ts";
-import { askForPicture } from "./wire/ask.ts";
+import { imageJsonRequest } from "./wire/ask.ts";
 import { edgesOf } from "./wire/edges.ts";
 import { asBase64 } from "./wire/edit-sources.ts";
 import { headersOf } from "./wire/headers.ts";
 import { about, jobLink, stillPending } from "./wire/jobs.ts";
 import { revised } from "./wire/listed-pictures.ts";
-import { listOf, memberOf, restOf, textIn, unusable } from "./wire/members.ts";
+import { extraFieldsOf, invalidResponse, listOf, memberOf, textIn } from "./wire/members.ts";
 import { modelPath } from "./wire/model-path.ts";
-import { nativeFault, refused, waitInBody } from "./wire/native-fault.ts";
-import { pictureIn } from "./wire/picture-in.ts";
+import { nativeErrorReader, toMappedError, waitInBody } from "./wire/native-fault.ts";
+import { imageContentIn } from "./wire/picture-in.ts";
 
 const baseUrl = "https://api.bfl.ai/v1";
 // docs.bfl.ml/api_integration: a job is asked for at its `polling_url`, which names a region such as api.eu2.bfl.ai.
@@ -104,7 +104,7 @@ function sourcesOf({ images, mask }: EditQuery, { model }: Target): ExtraFields 
 }
 
 const ask = ({ upstream, model }: Target, fields: ExtraFields): UpstreamRequest =>
-  askForPicture(`${rootOf(upstream)}/${modelPath(model)}`, proofOf(upstream), fields);
+  imageJsonRequest(`${rootOf(upstream)}/${modelPath(model)}`, proofOf(upstream), fields);
 
 async function fromUpstream(
   reply: UpstreamResponse,
@@ -115,16 +115,17 @@ async function fromUpstream(
   if (status === undefined) return taken(answer, asked.target);
   if (status === "Ready") return ready(memberOf(answer, "result"), asked);
   if (status === "Request Moderated" || status === "Content Moderated") {
-    throw refused("moderated", reasonsIn(answer, status), asked);
+    throw toMappedError("moderated", reasonsIn(answer, status), asked);
   }
-  if (status === "Task not found") throw refused(undefined, "it does not know the task", asked);
+  if (status === "Task not found")
+    throw toMappedError(undefined, "it does not know the task", asked);
   if (status === "Error" || status === "Failed") throw failed(answer, asked);
   return stillPending;
 }
 
 function taken(answer: unknown, { upstream }: Target): PendingJob {
   const [id, link, cost] = ["id", "polling_url", "cost"].map((name) => memberOf(answer, name));
-  if (typeof id !== "string") throw unusable("it has no `id`");
+  if (typeof id !== "string") throw invalidResponse("it has no `id`");
   const url = link ?? `${rootOf(upstream)}/get_result?id=${encodeURIComponent(id)}`;
   return {
     kind: "pending",
@@ -138,9 +139,12 @@ function ready(
   result: unknown,
   asked: ImageRequestContext<GenerationQuery>,
 ): BufferedImageResponse {
-  const image = pictureIn(memberOf(result, "sample"));
-  if (!image) throw unusable("it says that it is ready, and has no `sample`");
-  const told = { ...revised(memberOf(result, "prompt"), asked), ...restOf(result, ["seed"]) };
+  const image = imageContentIn(memberOf(result, "sample"));
+  if (!image) throw invalidResponse("it says that it is ready, and has no `sample`");
+  const told = {
+    ...revised(memberOf(result, "prompt"), asked),
+    ...extraFieldsOf(result, ["seed"]),
+  };
   return { kind: "whole", results: [{ image, ...told }], metadata: {} };
 }
 
@@ -159,7 +163,11 @@ function failed(answer: unknown, asked: ImageRequestContext<GenerationQuery>) {
     textIn(details, "message") ??
     textIn(answer, "details");
   const code = String(memberOf(answer, "error"));
-  return refused(/content_policy|moderat/i.test(code) ? "moderated" : undefined, words, asked);
+  return toMappedError(
+    /content_policy|moderat/i.test(code) ? "moderated" : undefined,
+    words,
+    asked,
+  );
 }
 
 const generations: ImageAdapter<GenerationQuery> = {
@@ -180,7 +188,7 @@ export const bfl: Vendor = {
     edits,
     imageCapabilities: pictures,
     probe: (upstream) => ({ url: `${rootOf(upstream)}/credits`, headers: proofOf(upstream) }),
-    readError: nativeFault({
+    readError: nativeErrorReader({
       recognise: ({ status, words }) => {
         // gelasdev/ComfyUI-FLUX-BFL-API#16: 403 {"detail":"Not authenticated - Invalid Authentication"}.
         if (status === 403 && /authenticat/i.test(words)) return "wrong key";

@@ -3,11 +3,11 @@ import type { EmbeddingsAdapter } from "../adapter.ts";
 import type { EmbeddingCapabilities, Target, Upstream, Vector } from "../contract.ts";
 import type { TaskTypeTable } from "../task-type.ts";
 import type { Vendor } from "../vendor.ts";
-import { askWithBearer } from "./wire/ask.ts";
+import { bearerJsonRequest } from "./wire/ask.ts";
 import { bearer } from "./wire/headers.ts";
 import { memberOf } from "./wire/members.ts";
-import { searchWords, textsOf, usageOf, wordOf } from "./wire/native-embeddings.ts";
-import { nativeFault } from "./wire/native-fault.ts";
+import { cohereTaskTypes, taskTypeOf, textsOf, usageOf } from "./wire/native-embeddings.ts";
+import { nativeErrorReader } from "./wire/native-fault.ts";
 import { truncation } from "./wire/truncation.ts";
 import { vectorRows } from "./wire/vector-rows.ts";
 
@@ -19,7 +19,7 @@ const rootOf = (upstream: Upstream): string =>
 
 const purposes: TaskTypeTable = {
   field: "input_type",
-  values: searchWords,
+  values: cohereTaskTypes,
   // Most vectors are made to be searched in; who searches says so.
   defaultValue: "search_document",
 };
@@ -47,13 +47,13 @@ const embeddings: EmbeddingsAdapter = {
   capabilities: traits,
   toUpstream: (query, target) => {
     const { cut, rest } = truncation(query);
-    return askWithBearer(`${rootOf(target.upstream)}/v2/embed`, target.upstream, {
+    return bearerJsonRequest(`${rootOf(target.upstream)}/v2/embed`, target.upstream, {
       // Unasked, Cohere would cut off the end.
       truncate: cut ? "END" : "NONE",
       ...rest,
       model: target.model,
       texts: textsOf(query),
-      input_type: wordOf(query, traits(target)) ?? purposes.defaultValue,
+      input_type: taskTypeOf(query, traits(target)) ?? purposes.defaultValue,
       embedding_types: ["base64"],
       output_dimension: query.dimensions,
     });
@@ -84,7 +84,7 @@ export const cohere: Vendor = {
       url: `${rootOf(upstream)}/v1/models?page_size=1`,
       headers: bearer(upstream),
     }),
-    readError: nativeFault({
+    readError: nativeErrorReader({
       // 404 is the answer to an address that is not there, too.
       recognise: ({ status, words }) =>
         status === 404 && /\bmodel\b.*\bnot found\b/.test(words) && "no such model",

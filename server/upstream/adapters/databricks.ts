@@ -4,11 +4,11 @@ import type { EmbeddingsAdapter, TokenExchange } from "../adapter.ts";
 import type { EmbeddingCapabilities, Upstream } from "../contract.ts";
 import type { Vendor } from "../vendor.ts";
 import { readEmbeddings } from "./openai/embeddings.ts";
-import { askInJson } from "./wire/ask.ts";
+import { jsonRequest } from "./wire/ask.ts";
 import { bearer, ownHeaders, type WireHeaders } from "./wire/headers.ts";
 import { memberOf } from "./wire/members.ts";
 import { textsOf } from "./wire/native-embeddings.ts";
-import { nativeFault } from "./wire/native-fault.ts";
+import { nativeErrorReader } from "./wire/native-fault.ts";
 import { askWithSecret, readOauthToken } from "./wire/oauth-token.ts";
 
 const rootOf = ({ baseUrl = "" }: Upstream): string => baseUrl.replace(/\/serving-endpoints$/, "");
@@ -32,7 +32,7 @@ const traits: EmbeddingCapabilities = {
 const embeddings: EmbeddingsAdapter = {
   capabilities: () => traits,
   toUpstream: (query, { upstream, model }) =>
-    askInJson(
+    jsonRequest(
       `${rootOf(upstream)}/serving-endpoints/${encodeURIComponent(model)}/invocations`,
       proofOf(upstream),
       { ...query.rest, input: textsOf(query) },
@@ -74,7 +74,7 @@ export const databricks: Vendor = {
       url: `${rootOf(upstream)}/api/2.0/serving-endpoints`,
       headers: proofOf(upstream),
     }),
-    readError: nativeFault({
+    readError: nativeErrorReader({
       names: (upstream) => [clientOf(upstream)],
       recognise: ({ status, words, body }) => {
         const code = String(memberOf(body, "error_code"));

@@ -2,14 +2,14 @@
 import type { Target } from "../contract.ts";
 import type { ImageCapabilities } from "../image-capabilities.ts";
 import type { Vendor } from "../vendor.ts";
-import { fromDialect, plain } from "./openai/dialect.ts";
+import { fromDialect, openServerCapabilities } from "./openai/dialect.ts";
 import { openaiEdits, openaiGenerations, unstreamed } from "./openai/images.ts";
-import { openaiPlace } from "./openai/place.ts";
-import { type Meant, nativeFault, type Refusal } from "./wire/native-fault.ts";
-import { readFault } from "./wire/upstream-fault.ts";
+import { openaiEndpoints } from "./openai/place.ts";
+import { type ErrorMeaning, nativeErrorReader, type VendorError } from "./wire/native-fault.ts";
+import { readOpenaiError } from "./wire/upstream-fault.ts";
 
 const baseUrl = "https://api.deepinfra.com/v1/openai";
-const place = openaiPlace(baseUrl);
+const place = openaiEndpoints(baseUrl);
 
 /**
  * api.deepinfra.com/openapi.json: OpenAIImagesGenerationsIn and OpenAIImagesEditsIn. Four pictures a call; "Available sizes
@@ -27,7 +27,7 @@ const pictures = (_: Target, operation: "generations" | "edits"): ImageCapabilit
 });
 
 /** `{detail: {error: "…"}}` where OpenAI has `{error: {message: "…"}}`: @ai-sdk/deepinfra, deepInfraErrorSchema. */
-function recognise({ status, words }: Refusal): Meant | undefined {
+function recognise({ status, words }: VendorError): ErrorMeaning | undefined {
   if (/\b(nsfw|content (policy|moderation|filter)|safety (system|checker))\b/i.test(words)) {
     return "moderated";
   }
@@ -38,11 +38,15 @@ function recognise({ status, words }: Refusal): Meant | undefined {
 
 export const deepinfra: Vendor = fromDialect(
   // langchain-community, DeepInfraEmbeddings: "limited by DeepInfra API to a maximum of 1024".
-  { name: "deepinfra", baseUrl, embeddings: { ...plain, maxItems: 1024, tokens: false } },
+  {
+    name: "deepinfra",
+    baseUrl,
+    embeddings: { ...openServerCapabilities, maxItems: 1024, tokens: false },
+  },
   {
     generations: unstreamed(openaiGenerations(place)),
     edits: unstreamed(openaiEdits(place)),
     imageCapabilities: pictures,
-    readError: nativeFault({ recognise, otherwise: readFault }),
+    readError: nativeErrorReader({ recognise, otherwise: readOpenaiError }),
   },
 );

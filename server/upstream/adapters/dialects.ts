@@ -1,9 +1,15 @@
 /** Vendors that speak OpenAI's language with an accent. A compatible vendor costs one row; where its facts are from stands above it. */
 import type { TaskTypeTable } from "../task-type.ts";
-import { type Dialect, modest, openaiTraits, plain, wholeOnly } from "./openai/dialect.ts";
-import { searchWords } from "./wire/native-embeddings.ts";
+import {
+  type Dialect,
+  fullLengthCapabilities,
+  openaiCapabilities,
+  openServerCapabilities,
+  textOnlyCapabilities,
+} from "./openai/dialect.ts";
+import { cohereTaskTypes } from "./wire/native-embeddings.ts";
 
-const { dimensions: _, ...ada } = openaiTraits;
+const { dimensions: _, ...ada } = openaiCapabilities;
 
 /** Most of NVIDIA's models refuse a call that does not say. Most vectors are made to be searched in; who searches says so. */
 const nvidiaWords: TaskTypeTable = {
@@ -14,23 +20,28 @@ const nvidiaWords: TaskTypeTable = {
 
 const herokuWords: TaskTypeTable = {
   field: "input_type",
-  values: searchWords,
+  values: cohereTaskTypes,
 };
 
 /** Servers of one's own. */
 const servers: readonly Dialect[] = [
   { name: "openai-compatible", open: true },
-  { name: "vexel", embeddings: { ...plain, base64: true } },
+  { name: "vexel", embeddings: { ...openServerCapabilities, base64: true } },
   // vllm, entrypoints/openai/protocol.py: EmbeddingCompletionRequest.
-  { name: "vllm", open: true, embeddings: { ...plain, base64: true } },
+  { name: "vllm", open: true, embeddings: { ...openServerCapabilities, base64: true } },
   // sglang, srt/entrypoints/openai/protocol.py: EmbeddingRequest.
-  { name: "sglang", open: true, serves: "embedding", embeddings: { ...plain, base64: true } },
+  {
+    name: "sglang",
+    open: true,
+    serves: "embedding",
+    embeddings: { ...openServerCapabilities, base64: true },
+  },
   // llama.cpp, tools/server/server-context.cpp: handle_embeddings_impl does not look at `dimensions`.
   {
     name: "llamacpp",
     open: true,
     serves: "embedding",
-    embeddings: { ...wholeOnly, base64: true, normalized: true },
+    embeddings: { ...fullLengthCapabilities, base64: true, normalized: true },
   },
   // lmstudio.ai/docs/app/api/endpoints/openai: "'input' field must be a string or an array of strings".
   {
@@ -38,7 +49,7 @@ const servers: readonly Dialect[] = [
     baseUrl: "http://127.0.0.1:1234/v1",
     open: true,
     serves: "embedding",
-    embeddings: modest,
+    embeddings: textOnlyCapabilities,
   },
   // infinity_emb/fastapi_schemas/pymodels.py. Its paths have no /v1 unless it is told so.
   {
@@ -46,10 +57,15 @@ const servers: readonly Dialect[] = [
     baseUrl: "http://127.0.0.1:7997",
     open: true,
     serves: "embedding",
-    embeddings: { ...plain, base64: true, tokens: false },
+    embeddings: { ...openServerCapabilities, base64: true, tokens: false },
   },
   // xinference/api/restful_api.py hands unknown fields to the model, which fails over them.
-  { name: "xinference", baseUrl: "http://127.0.0.1:9997/v1", open: true, embeddings: modest },
+  {
+    name: "xinference",
+    baseUrl: "http://127.0.0.1:9997/v1",
+    open: true,
+    embeddings: textOnlyCapabilities,
+  },
   { name: "litellm", open: true },
 ];
 
@@ -59,28 +75,28 @@ const vendors: readonly Dialect[] = [
   {
     name: "nebius",
     baseUrl: "https://api.tokenfactory.nebius.com/v1",
-    embeddings: { ...plain, base64: true },
+    embeddings: { ...openServerCapabilities, base64: true },
   },
   // console.upstage.ai/api/embeddings; older clients (langchain-upstage 0.7.7) have /v1/solar. 100 texts, 204,800 tokens together. What vectors are for is in the model's name.
   {
     name: "upstage",
     baseUrl: "https://api.upstage.ai/v1",
     serves: "embedding",
-    embeddings: { ...modest, maxItems: 100, maxTokens: 204_800 },
+    embeddings: { ...textOnlyCapabilities, maxItems: 100, maxTokens: 204_800 },
   },
   // mixedbread.com/docs/api: `prompt` rides along. 256: its provider for the AI SDK.
   {
     name: "mixedbread",
     baseUrl: "https://api.mixedbread.com/v1",
     serves: "embedding",
-    embeddings: { ...modest, maxItems: 256, dimensions: "any", normalized: true },
+    embeddings: { ...textOnlyCapabilities, maxItems: 256, dimensions: "any", normalized: true },
   },
   // docs.nvidia.com/nim/nemo-retriever/text-embedding: reference. 50: langchain-nvidia-ai-endpoints, max_batch_size.
   {
     name: "nvidia",
     baseUrl: "https://integrate.api.nvidia.com/v1",
     serves: "embedding",
-    embeddings: { ...modest, maxItems: 50, base64: true, taskTypes: nvidiaWords },
+    embeddings: { ...textOnlyCapabilities, maxItems: 50, base64: true, taskTypes: nvidiaWords },
     models: [
       // The name says it already.
       [/-(query|passage)$/, { taskTypes: "indifferent" }],
@@ -92,7 +108,7 @@ const vendors: readonly Dialect[] = [
   {
     name: "qianfan",
     baseUrl: "https://qianfan.baidubce.com/v2",
-    embeddings: { ...modest, maxItems: 16 },
+    embeddings: { ...textOnlyCapabilities, maxItems: 16 },
     models: [[/tao-8k/, { maxItems: 1 }]],
   },
   // OVHcloud's guide to AI Endpoints: a body of 2 MB at most; half of it may be quotes and escapes.
@@ -100,7 +116,7 @@ const vendors: readonly Dialect[] = [
     name: "ovhcloud",
     baseUrl: "https://oai.endpoints.kepler.ai.cloud.ovh.net/v1",
     serves: "embedding",
-    embeddings: { ...plain, maxBytes: 1_000_000, base64: true },
+    embeddings: { ...openServerCapabilities, maxBytes: 1_000_000, base64: true },
   },
   // docs.sambanova.ai/cloud/api-reference/endpoints/embeddings-api. Unproven: its price page of 2026-08-20 lists no embedding
   // model (mnfst/awesome-free-llm-apis#102), so none is provisioned from the environment.
@@ -108,32 +124,36 @@ const vendors: readonly Dialect[] = [
     name: "sambanova",
     baseUrl: "https://api.sambanova.ai/v1",
     serves: "embedding",
-    embeddings: modest,
+    embeddings: textOnlyCapabilities,
   },
   // scaleway/docs-content, using-embeddings-api.mdx: neither encoding_format nor, but for one model, dimensions.
   {
     name: "scaleway",
     baseUrl: "https://api.scaleway.ai/v1",
     serves: "embedding",
-    embeddings: modest,
+    embeddings: textOnlyCapabilities,
     models: [[/qwen3-embedding/, { dimensions: "any" }]],
   },
   // docs.nscale.com/api-reference/inferencing.
   { name: "nscale", baseUrl: "https://inference.api.nscale.com/v1" },
   // A deployment's own address, up to /sync/v1. 128: @ai-sdk/baseten.
-  { name: "baseten", serves: "embedding", embeddings: { ...plain, maxItems: 128 } },
+  {
+    name: "baseten",
+    serves: "embedding",
+    embeddings: { ...openServerCapabilities, maxItems: 128 },
+  },
   // devcenter.heroku.com/articles/heroku-inference-api-v1-embeddings: 96 strings. Its other encoding is called `raw`.
   {
     name: "heroku",
     baseUrl: "https://us.inference.heroku.com/v1",
-    embeddings: { ...modest, maxItems: 96, taskTypes: herokuWords },
+    embeddings: { ...textOnlyCapabilities, maxItems: 96, taskTypes: herokuWords },
   },
   // novita.ai/docs/api-reference/model-apis-llm-create-embeddings, read on 2026-11-16. Older clients have /v3/openai.
   {
     name: "novita",
     baseUrl: "https://api.novita.ai/openai/v1",
     serves: "embedding",
-    embeddings: { ...wholeOnly, base64: true },
+    embeddings: { ...fullLengthCapabilities, base64: true },
   },
 ];
 
@@ -144,7 +164,7 @@ const gateways: readonly Dialect[] = [
     name: "vercel",
     baseUrl: "https://ai-gateway.vercel.sh/v1",
     serves: "embedding",
-    embeddings: { ...plain, tokens: false },
+    embeddings: { ...openServerCapabilities, tokens: false },
   },
   { name: "cometapi", baseUrl: "https://api.cometapi.com/v1" },
   { name: "aihubmix", baseUrl: "https://aihubmix.com/v1" },

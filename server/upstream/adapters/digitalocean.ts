@@ -3,10 +3,10 @@ import type { ImageAdapter } from "../adapter.ts";
 import type { GenerationQuery } from "../contract.ts";
 import { type ImageCapabilities, unrestrictedImages } from "../image-capabilities.ts";
 import type { Vendor } from "../vendor.ts";
-import { fromDialect, modest } from "./openai/dialect.ts";
+import { fromDialect, textOnlyCapabilities } from "./openai/dialect.ts";
 import { openaiGenerations } from "./openai/images.ts";
-import { openaiPlace } from "./openai/place.ts";
-import { readFault } from "./wire/upstream-fault.ts";
+import { openaiEndpoints } from "./openai/place.ts";
+import { readOpenaiError } from "./wire/upstream-fault.ts";
 
 const baseUrl = "https://inference.do-ai.run/v1";
 
@@ -32,7 +32,7 @@ const traits: ImageCapabilities = {
   verbatim: true,
 };
 
-const openai = openaiGenerations(openaiPlace(baseUrl));
+const openai = openaiGenerations(openaiEndpoints(baseUrl));
 
 const generations: ImageAdapter<GenerationQuery> = {
   ...openai,
@@ -49,6 +49,6 @@ const generations: ImageAdapter<GenerationQuery> = {
 
 export const digitalocean: Vendor = fromDialect(
   // The same repository, resources/inference/models/embeddings_request.yml: extra fields are rejected.
-  { name: "digitalocean", baseUrl, embeddings: { ...modest, base64: true } },
-  { generations, imageCapabilities: () => traits, readError: readFault },
+  { name: "digitalocean", baseUrl, embeddings: { ...textOnlyCapabilities, base64: true } },
+  { generations, imageCapabilities: () => traits, readError: readOpenaiError },
 );

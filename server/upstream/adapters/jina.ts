@@ -4,10 +4,10 @@ import type { EmbeddingCapabilities, Target } from "../contract.ts";
 import type { TaskTypeTable } from "../task-type.ts";
 import type { Vendor } from "../vendor.ts";
 import { readEmbeddings } from "./openai/embeddings.ts";
-import { askWithBearer } from "./wire/ask.ts";
+import { bearerJsonRequest } from "./wire/ask.ts";
 import { memberOf } from "./wire/members.ts";
-import { textsOf, wordOf } from "./wire/native-embeddings.ts";
-import { nativeFault } from "./wire/native-fault.ts";
+import { taskTypeOf, textsOf } from "./wire/native-embeddings.ts";
+import { nativeErrorReader } from "./wire/native-fault.ts";
 
 const baseUrl = "https://api.jina.ai/v1";
 
@@ -44,11 +44,11 @@ const embeddings: EmbeddingsAdapter = {
   capabilities: traits,
   toUpstream: (query, target) => {
     const { upstream, model } = target;
-    return askWithBearer(`${upstream.baseUrl ?? baseUrl}/embeddings`, upstream, {
+    return bearerJsonRequest(`${upstream.baseUrl ?? baseUrl}/embeddings`, upstream, {
       ...query.rest,
       model,
       input: textsOf(query),
-      task: wordOf(query, traits(target)),
+      task: taskTypeOf(query, traits(target)),
       dimensions: query.dimensions,
       embedding_type: "base64",
     });
@@ -61,7 +61,7 @@ export const jina: Vendor = {
   adapter: {
     name: "jina",
     embeddings,
-    readError: nativeFault({
+    readError: nativeErrorReader({
       recognise: ({ body }) => {
         // Beside the sentence, wherever that is.
         const code = memberOf(body, "code") ?? memberOf(memberOf(body, "detail"), "code");

@@ -4,15 +4,15 @@ import type { GenerationQuery, ImageResponse, Target } from "../contract.ts";
 import type { ImageCapabilities } from "../image-capabilities.ts";
 import type { Vendor } from "../vendor.ts";
 import { openaiEdits, openaiGenerations, unstreamed } from "./openai/images.ts";
-import { openaiPlace } from "./openai/place.ts";
-import { askForPicture } from "./wire/ask.ts";
+import { openaiEndpoints } from "./openai/place.ts";
+import { imageJsonRequest } from "./wire/ask.ts";
 import { readDocument } from "./wire/document.ts";
 import { edgesOf } from "./wire/edges.ts";
 import { bearer } from "./wire/headers.ts";
-import { memberOf, textIn, unusable } from "./wire/members.ts";
-import { type Meant, nativeFault, refused } from "./wire/native-fault.ts";
-import { pictureIn } from "./wire/picture-in.ts";
-import { readFault } from "./wire/upstream-fault.ts";
+import { invalidResponse, memberOf, textIn } from "./wire/members.ts";
+import { type ErrorMeaning, nativeErrorReader, toMappedError } from "./wire/native-fault.ts";
+import { imageContentIn } from "./wire/picture-in.ts";
+import { readOpenaiError } from "./wire/upstream-fault.ts";
 
 /** In China: https://api.minimaxi.com/v1, with keys of its own. */
 const baseUrl = "https://api.minimax.io/v1";
@@ -56,7 +56,7 @@ function pictures({ model }: Target): ImageCapabilities {
   return model === "image-01" ? first : live;
 }
 
-const place = openaiPlace(baseUrl);
+const place = openaiEndpoints(baseUrl);
 /** Its streams are not OpenAI's, and bring links instead of pictures. */
 const openai = {
   generations: unstreamed(openaiGenerations(place)),
@@ -68,7 +68,7 @@ const generations: ImageAdapter<GenerationQuery> = {
     if (!isFirst(target.model)) return openai.generations.toUpstream(query, target);
     const { rest, options, prompt } = query;
     const { upstream, model } = target;
-    return askForPicture(`${upstream.baseUrl ?? baseUrl}/image_generation`, bearer(upstream), {
+    return imageJsonRequest(`${upstream.baseUrl ?? baseUrl}/image_generation`, bearer(upstream), {
       ...rest,
       model,
       prompt,
@@ -86,7 +86,7 @@ const generations: ImageAdapter<GenerationQuery> = {
 };
 
 /** platform.minimax.io/docs/api-reference/errorcode. What is not here is a failure of its own. */
-const meanings: Readonly<Record<number, Meant>> = {
+const meanings: Readonly<Record<number, ErrorMeaning>> = {
   1002: "too fast",
   1004: "wrong key",
   1008: "no credit",
@@ -113,34 +113,34 @@ async function read(
   if (code !== 0) {
     const words = textIn(memberOf(answer, "base_resp"), "status_msg");
     const meant = modelUnknown(words ?? "") ? "no such model" : meanings[code];
-    throw refused(meant, words, asked, reply.headers);
+    throw toMappedError(meant, words, asked, reply.headers);
   }
   const data = memberOf(answer, "data");
   const results = ["image_base64", "image_urls"]
     .flatMap((name) => memberOf(data, name) ?? [])
     .flatMap((value) => {
-      const image = pictureIn(value);
+      const image = imageContentIn(value);
       return image ? [{ image }] : [];
     });
   if (results.length > 0) return { kind: "whole", results, metadata: {} };
   // lobehub/chat, providers/minimax/createImage.ts: a count, as a text. What it counts no page that was read says; that
   // these were held back for what they show is the likeliest, as all other failures have codes.
   const failed = Number(memberOf(memberOf(answer, "metadata"), "failed_count"));
-  if (failed > 0) throw refused("moderated", undefined, asked);
-  throw unusable("there is no picture in it");
+  if (failed > 0) throw toMappedError("moderated", undefined, asked);
+  throw invalidResponse("there is no picture in it");
 }
 
 const modelUnknown = (words: string): boolean =>
   /\b(unknown|unsupported|invalid) model\b|\bmodel\b.*\bnot (exist|found|support)/i.test(words);
 
-const fault = nativeFault({
+const fault = nativeErrorReader({
   recognise: ({ status, words, body }) => {
     const code = codeIn(body);
     if (code !== 0) return meanings[code];
     if (modelUnknown(words)) return "no such model";
     return (status === 400 || status === 422) && /\bsensitive\b/i.test(words) && "moderated";
   },
-  otherwise: readFault,
+  otherwise: readOpenaiError,
 });
 
 export const minimax: Vendor = {

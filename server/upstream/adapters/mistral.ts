@@ -4,10 +4,10 @@ import type { EmbeddingsAdapter } from "../adapter.ts";
 import type { EmbeddingCapabilities, Target } from "../contract.ts";
 import type { Vendor } from "../vendor.ts";
 import { readEmbeddings } from "./openai/embeddings.ts";
-import { askWithBearer } from "./wire/ask.ts";
+import { bearerJsonRequest } from "./wire/ask.ts";
 import { memberOf } from "./wire/members.ts";
 import { textsOf } from "./wire/native-embeddings.ts";
-import { nativeFault } from "./wire/native-fault.ts";
+import { nativeErrorReader } from "./wire/native-fault.ts";
 
 const baseUrl = "https://api.mistral.ai/v1";
 
@@ -29,7 +29,7 @@ const embeddings: EmbeddingsAdapter = {
   capabilities: traits,
   toUpstream: (query, target) => {
     const { upstream, model } = target;
-    return askWithBearer(`${upstream.baseUrl ?? baseUrl}/embeddings`, upstream, {
+    return bearerJsonRequest(`${upstream.baseUrl ?? baseUrl}/embeddings`, upstream, {
       ...query.rest,
       model,
       input: textsOf(query),
@@ -51,7 +51,7 @@ export const mistral: Vendor = {
   adapter: {
     name: "mistral",
     embeddings,
-    readError: nativeFault({
+    readError: nativeErrorReader({
       recognise: ({ words, body }) => {
         if (/^Too many (tokens|inputs)\b/.test(words)) return "too much at once";
         return memberOf(body, "type") === "invalid_model" && "no such model";

@@ -3,11 +3,11 @@ import type { EmbeddingsAdapter } from "../adapter.ts";
 import type { EmbeddingCapabilities, Target } from "../contract.ts";
 import type { TaskTypeTable } from "../task-type.ts";
 import type { Vendor } from "../vendor.ts";
-import { askWithBearer } from "./wire/ask.ts";
+import { bearerJsonRequest } from "./wire/ask.ts";
 import { bearer } from "./wire/headers.ts";
 import { memberOf } from "./wire/members.ts";
-import { searchWords, textsOf, usageOf, wordOf } from "./wire/native-embeddings.ts";
-import { nativeFault } from "./wire/native-fault.ts";
+import { cohereTaskTypes, taskTypeOf, textsOf, usageOf } from "./wire/native-embeddings.ts";
+import { nativeErrorReader } from "./wire/native-fault.ts";
 import { truncation } from "./wire/truncation.ts";
 import { vectorRows } from "./wire/vector-rows.ts";
 
@@ -15,7 +15,7 @@ const baseUrl = "https://api-atlas.nomic.ai/v1";
 
 const purposes: TaskTypeTable = {
   field: "task_type",
-  values: searchWords,
+  values: cohereTaskTypes,
   // What it would take by itself, said aloud.
   defaultValue: "search_document",
 };
@@ -35,13 +35,13 @@ const embeddings: EmbeddingsAdapter = {
   toUpstream: (query, target) => {
     const { upstream, model } = target;
     const { cut, rest } = truncation(query);
-    return askWithBearer(`${upstream.baseUrl ?? baseUrl}/embedding/text`, upstream, {
+    return bearerJsonRequest(`${upstream.baseUrl ?? baseUrl}/embedding/text`, upstream, {
       // nomic 3.9.0, embed.py: `truncate`, its default, or `mean`, the mean over all parts of the text. It cannot refuse.
       long_text_mode: cut ? "truncate" : "mean",
       ...rest,
       model,
       texts: textsOf(query),
-      task_type: wordOf(query, traits(target)) ?? purposes.defaultValue,
+      task_type: taskTypeOf(query, traits(target)) ?? purposes.defaultValue,
       dimensionality: query.dimensions,
     });
   },
@@ -63,6 +63,6 @@ export const nomic: Vendor = {
       url: `${upstream.baseUrl ?? baseUrl}/user`,
       headers: bearer(upstream),
     }),
-    readError: nativeFault(),
+    readError: nativeErrorReader(),
   },
 };

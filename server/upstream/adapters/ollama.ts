@@ -4,11 +4,11 @@ import type { Adapter, EmbeddingsAdapter } from "../adapter.ts";
 import { knownEmbedding } from "../catalog/index.ts";
 import type { EmbeddingCapabilities, Upstream } from "../contract.ts";
 import type { Vendor } from "../vendor.ts";
-import { askWithBearer } from "./wire/ask.ts";
+import { bearerJsonRequest } from "./wire/ask.ts";
 import { bearer } from "./wire/headers.ts";
 import { memberOf } from "./wire/members.ts";
 import { textsOf, usageOf } from "./wire/native-embeddings.ts";
-import { nativeFault } from "./wire/native-fault.ts";
+import { nativeErrorReader } from "./wire/native-fault.ts";
 import { truncation } from "./wire/truncation.ts";
 import { vectorRows } from "./wire/vector-rows.ts";
 
@@ -34,7 +34,7 @@ const embeddings: EmbeddingsAdapter = {
   capabilities: ({ model }) => (knownEmbedding(model, "ollama") ? known : unknown),
   toUpstream: (query, { upstream, model }) => {
     const { cut, rest } = truncation(query);
-    return askWithBearer(`${rootOf(upstream)}/api/embed`, upstream, {
+    return bearerJsonRequest(`${rootOf(upstream)}/api/embed`, upstream, {
       ...rest,
       model,
       input: textsOf(query),
@@ -51,7 +51,7 @@ const embeddings: EmbeddingsAdapter = {
   },
 };
 
-const readRefusal = nativeFault({
+const readRefusal = nativeErrorReader({
   recognise: ({ status, words }) => {
     if (status === 404) return /\bmodel\b.*\bnot found\b/.test(words) && "no such model";
     // Older ones say it with 500.

@@ -5,11 +5,11 @@ import { isContextualModel } from "../contextual.ts";
 import type { EmbeddingCapabilities, Target, Vector } from "../contract.ts";
 import type { Vendor } from "../vendor.ts";
 import { readEmbeddings } from "./openai/embeddings.ts";
-import { askWithBearer } from "./wire/ask.ts";
+import { bearerJsonRequest } from "./wire/ask.ts";
 import { readChunks } from "./wire/document-chunks.ts";
-import { unusable } from "./wire/members.ts";
+import { invalidResponse } from "./wire/members.ts";
 import { textsOf } from "./wire/native-embeddings.ts";
-import { nativeFault } from "./wire/native-fault.ts";
+import { nativeErrorReader } from "./wire/native-fault.ts";
 
 const baseUrl = "https://api.perplexity.ai/v1";
 
@@ -31,7 +31,7 @@ const embeddings: EmbeddingsAdapter = {
     const contextual = isContextualModel(model);
     const path = contextual ? "contextualizedembeddings" : "embeddings";
     const texts = textsOf(query);
-    return askWithBearer(`${upstream.baseUrl ?? baseUrl}/${path}`, upstream, {
+    return bearerJsonRequest(`${upstream.baseUrl ?? baseUrl}/${path}`, upstream, {
       ...query.rest,
       model,
       // The chunks of one document.
@@ -55,11 +55,11 @@ function fromBytes(vector: Vector): Vector {
     const bytes = Uint8Array.fromBase64(String(vector), { lastChunkHandling: "strict" });
     return Float32Array.from(new Int8Array(bytes.buffer));
   } catch {
-    throw unusable("a vector is not base64");
+    throw invalidResponse("a vector is not base64");
   }
 }
 
 export const perplexity: Vendor = {
   kind: { name: "perplexity", baseUrl, needs: ["apiKey"], serves: "embedding", options: {} },
-  adapter: { name: "perplexity", embeddings, readError: nativeFault() },
+  adapter: { name: "perplexity", embeddings, readError: nativeErrorReader() },
 };

@@ -10,13 +10,13 @@ import type {
 } from "../contract.ts";
 import type { ImageCapabilities } from "../image-capabilities.ts";
 import type { Vendor } from "../vendor.ts";
-import { askForPicture, askForPictureInForm } from "./wire/ask.ts";
+import { imageFormRequest, imageJsonRequest } from "./wire/ask.ts";
 import { onlyFile } from "./wire/edit-sources.ts";
 import { bearer } from "./wire/headers.ts";
-import { createdIn, readListed, revised } from "./wire/listed-pictures.ts";
-import { isCount, memberOf, restOf } from "./wire/members.ts";
+import { createdIn, readImageList, revised } from "./wire/listed-pictures.ts";
+import { extraFieldsOf, isCount, memberOf } from "./wire/members.ts";
 import { fieldParts, type Part } from "./wire/multipart.ts";
-import { type Meant, nativeFault, type Refusal } from "./wire/native-fault.ts";
+import { type ErrorMeaning, nativeErrorReader, type VendorError } from "./wire/native-fault.ts";
 
 const baseUrl = "https://external.api.recraft.ai/v1";
 
@@ -70,7 +70,7 @@ function fieldsOf(
 
 const generations: ImageAdapter<GenerationQuery> = {
   toUpstream: (query, target) =>
-    askForPicture(
+    imageJsonRequest(
       `${rootOf(target.upstream)}/images/generations`,
       bearer(target.upstream),
       fieldsOf(query, target),
@@ -92,7 +92,7 @@ const edits: ImageAdapter<EditQuery> = {
     ];
     const path = mask ? "inpaint" : "imageToImage";
     const { upstream } = target;
-    return askForPictureInForm(`${rootOf(upstream)}/images/${path}`, bearer(upstream), parts);
+    return imageFormRequest(`${rootOf(upstream)}/images/${path}`, bearer(upstream), parts);
   },
   fromUpstream,
 };
@@ -104,10 +104,10 @@ function fromUpstream(
   reply: UpstreamResponse,
   asked: ImageRequestContext<GenerationQuery>,
 ): Promise<BufferedImageResponse> {
-  return readListed(reply, asked, {
+  return readImageList(reply, asked, {
     told: (entry) => ({
       ...revised(memberOf(entry, "revised_prompt"), asked),
-      ...restOf(entry, ["image_id"]),
+      ...extraFieldsOf(entry, ["image_id"]),
     }),
     about: (answer) => {
       const credits = memberOf(answer, "credits");
@@ -120,7 +120,7 @@ function fromUpstream(
 }
 
 /** `{code, message}`. Its documentation has no list of codes: these are those that its users have met with. */
-function recognise({ status, words, body }: Refusal): Meant | undefined {
+function recognise({ status, words, body }: VendorError): ErrorMeaning | undefined {
   const code = String(memberOf(body, "code"));
   if (code === "prompt_is_improper" || /content filter/i.test(words)) return "moderated";
   if (status === 402 || /not[_ ]enough[_ ](credits|units)/i.test(`${code} ${words}`)) {
@@ -142,6 +142,6 @@ export const recraft: Vendor = {
     imageCapabilities: pictures,
     // Its own description, /v1/users/me: the account and what is left in it.
     probe: (upstream) => ({ url: `${rootOf(upstream)}/users/me`, headers: bearer(upstream) }),
-    readError: nativeFault({ recognise }),
+    readError: nativeErrorReader({ recognise }),
   },
 };

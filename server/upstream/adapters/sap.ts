@@ -5,11 +5,11 @@ import type { EmbeddingCapabilities, Target, Upstream } from "../contract.ts";
 import type { TaskTypeTable } from "../task-type.ts";
 import type { Vendor } from "../vendor.ts";
 import { embeddingsIn } from "./openai/embeddings.ts";
-import { askInJson } from "./wire/ask.ts";
+import { jsonRequest } from "./wire/ask.ts";
 import { ownHeaders, type WireHeaders } from "./wire/headers.ts";
 import { memberOf } from "./wire/members.ts";
-import { textsOf, wordOf } from "./wire/native-embeddings.ts";
-import { nativeFault } from "./wire/native-fault.ts";
+import { taskTypeOf, textsOf } from "./wire/native-embeddings.ts";
+import { nativeErrorReader } from "./wire/native-fault.ts";
 import { askWithSecret, readOauthToken } from "./wire/oauth-token.ts";
 
 interface SapOptions {
@@ -51,9 +51,9 @@ const embeddings: EmbeddingsAdapter = {
   toUpstream: (query, target) => {
     const { upstream, model } = target;
     const params = { ...query.rest, dimensions: query.dimensions };
-    return askInJson(`${upstream.baseUrl}/v2/embeddings`, groupHeaders(upstream), {
+    return jsonRequest(`${upstream.baseUrl}/v2/embeddings`, groupHeaders(upstream), {
       config: { modules: { embeddings: { model: { name: model, params } } } },
-      input: { text: textsOf(query), type: wordOf(query, traits(target)) },
+      input: { text: textsOf(query), type: taskTypeOf(query, traits(target)) },
     });
   },
   fromUpstream: async (reply, query) =>
@@ -89,7 +89,7 @@ export const sap: Vendor = {
     token: () => xsuaa,
     // A deployment that is running says so.
     probe: (upstream) => ({ url: `${upstream.baseUrl}/health`, headers: groupHeaders(upstream) }),
-    readError: nativeFault({
+    readError: nativeErrorReader({
       names: (upstream) => {
         const { authUrl, clientId, resourceGroup } = optionsOf(upstream);
         return [authUrl, clientId, resourceGroup];

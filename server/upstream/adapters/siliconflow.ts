@@ -14,14 +14,14 @@ import type {
 } from "../contract.ts";
 import type { ImageCapabilities } from "../image-capabilities.ts";
 import type { Vendor } from "../vendor.ts";
-import { fromDialect, modest } from "./openai/dialect.ts";
-import { askForPicture } from "./wire/ask.ts";
+import { fromDialect, textOnlyCapabilities } from "./openai/dialect.ts";
+import { imageJsonRequest } from "./wire/ask.ts";
 import { asDataUrl } from "./wire/edit-sources.ts";
 import { bearer } from "./wire/headers.ts";
-import { readListed } from "./wire/listed-pictures.ts";
-import { memberOf, restOf } from "./wire/members.ts";
-import { nativeFault } from "./wire/native-fault.ts";
-import { readFault } from "./wire/upstream-fault.ts";
+import { readImageList } from "./wire/listed-pictures.ts";
+import { extraFieldsOf, memberOf } from "./wire/members.ts";
+import { nativeErrorReader } from "./wire/native-fault.ts";
+import { readOpenaiError } from "./wire/upstream-fault.ts";
 
 const baseUrl = "https://api.siliconflow.com/v1";
 
@@ -87,7 +87,7 @@ function ask(
 ): UpstreamRequest {
   const { size, batch } = familyOf(model);
   const asked = options.size === "auto" ? undefined : options.size;
-  return askForPicture(`${upstream.baseUrl ?? baseUrl}/images/generations`, bearer(upstream), {
+  return imageJsonRequest(`${upstream.baseUrl ?? baseUrl}/images/generations`, bearer(upstream), {
     ...(size !== undefined && { image_size: size }),
     ...rest,
     model,
@@ -103,13 +103,13 @@ function read(
   reply: UpstreamResponse,
   asked: ImageRequestContext<GenerationQuery>,
 ): Promise<BufferedImageResponse> {
-  return readListed(reply, asked, {
+  return readImageList(reply, asked, {
     list: "images",
-    about: (answer) => restOf(answer, ["timings", "seed"]),
+    about: (answer) => extraFieldsOf(answer, ["timings", "seed"]),
   });
 }
 
-const fault = nativeFault({
+const fault = nativeErrorReader({
   // Codes as recorded by users: 20012 with 400, 30001 and 30011 with 403. No page lists them.
   recognise: ({ status, words, body }) => {
     const code = memberOf(body, "code");
@@ -119,7 +119,7 @@ const fault = nativeFault({
       status === 451 || (status === 400 && /\b(sensitive|nsfw|inappropriate)\b/i.test(words));
     return refused && "moderated";
   },
-  otherwise: readFault,
+  otherwise: readOpenaiError,
 });
 
 export const siliconflow: Vendor = fromDialect(
@@ -127,7 +127,7 @@ export const siliconflow: Vendor = fromDialect(
     name: "siliconflow",
     baseUrl,
     // The page named above; an array of at most 32.
-    embeddings: { ...modest, maxItems: 32, tokens: true },
+    embeddings: { ...textOnlyCapabilities, maxItems: 32, tokens: true },
     models: [
       [/Qwen3-Embedding-8B/i, lengths(4096)],
       [/Qwen3-Embedding-4B/i, lengths(2048)],

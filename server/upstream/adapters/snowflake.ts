@@ -4,11 +4,11 @@ import type { EmbeddingsAdapter } from "../adapter.ts";
 import type { EmbeddingCapabilities, Upstream, Vector } from "../contract.ts";
 import type { Vendor } from "../vendor.ts";
 import { inOrder } from "./openai/embeddings.ts";
-import { askInJson } from "./wire/ask.ts";
+import { jsonRequest } from "./wire/ask.ts";
 import { headersOf, type WireHeaders } from "./wire/headers.ts";
-import { listIn, memberOf, unusable } from "./wire/members.ts";
+import { invalidResponse, listIn, memberOf } from "./wire/members.ts";
 import { textsOf, usageOf } from "./wire/native-embeddings.ts";
-import { nativeFault } from "./wire/native-fault.ts";
+import { nativeErrorReader } from "./wire/native-fault.ts";
 
 /** https://docs.snowflake.com/en/developer-guide/snowflake-rest-api/authentication */
 const tokenTypes = ["PROGRAMMATIC_ACCESS_TOKEN", "KEYPAIR_JWT", "OAUTH"] as const;
@@ -35,7 +35,7 @@ const traits: EmbeddingCapabilities = {
 const embeddings: EmbeddingsAdapter = {
   capabilities: () => traits,
   toUpstream: (query, { upstream, model }) =>
-    askInJson(`${rootOf(upstream)}/api/v2/cortex/inference:embed`, proofOf(upstream), {
+    jsonRequest(`${rootOf(upstream)}/api/v2/cortex/inference:embed`, proofOf(upstream), {
       ...query.rest,
       model,
       text: textsOf(query),
@@ -58,7 +58,7 @@ function onlyOne(list: unknown): Vector {
   const inner: unknown = Array.isArray(list) && list.length === 1 ? list[0] : undefined;
   if (Array.isArray(inner)) return inner as readonly number[];
   if (Array.isArray(list) && !Array.isArray(list[0])) return list as readonly number[];
-  throw unusable("an entry has no vector, or several");
+  throw invalidResponse("an entry has no vector, or several");
 }
 
 export const snowflake: Vendor = {
@@ -75,7 +75,7 @@ export const snowflake: Vendor = {
       url: `${rootOf(upstream)}/api/v2/databases?showLimit=1`,
       headers: proofOf(upstream),
     }),
-    readError: nativeFault({
+    readError: nativeErrorReader({
       recognise: ({ status, words }) =>
         status === 400 && /\b(unknown|unsupported) model\b|\bmodel\b.*\bunavailable\b/i.test(words)
           ? "no such model"

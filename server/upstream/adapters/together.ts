@@ -9,15 +9,15 @@ import type {
 } from "../contract.ts";
 import type { EditCapabilities, ImageCapabilities } from "../image-capabilities.ts";
 import type { Vendor } from "../vendor.ts";
-import { fromDialect, modest } from "./openai/dialect.ts";
-import { askForPicture } from "./wire/ask.ts";
+import { fromDialect, textOnlyCapabilities } from "./openai/dialect.ts";
+import { imageJsonRequest } from "./wire/ask.ts";
 import { edgesOf } from "./wire/edges.ts";
 import { asDataUrl } from "./wire/edit-sources.ts";
 import { bearer } from "./wire/headers.ts";
-import { readListed } from "./wire/listed-pictures.ts";
-import { memberOf, restOf } from "./wire/members.ts";
-import { type Meant, nativeFault, type Refusal } from "./wire/native-fault.ts";
-import { readFault } from "./wire/upstream-fault.ts";
+import { readImageList } from "./wire/listed-pictures.ts";
+import { extraFieldsOf, memberOf } from "./wire/members.ts";
+import { type ErrorMeaning, nativeErrorReader, type VendorError } from "./wire/native-fault.ts";
+import { readOpenaiError } from "./wire/upstream-fault.ts";
 
 /** togethercomputer/openapi#257 (2026-04-28) and together 3.0.0. The former host, api.together.xyz, still answers. */
 const baseUrl = "https://api.together.ai/v1";
@@ -59,7 +59,7 @@ const ask = (query: GenerationQuery, target: Target, sources: ExtraFields = {}) 
   const { rest, prompt, options } = query;
   const { upstream } = target;
   const url = `${upstream.baseUrl ?? baseUrl}/images/generations`;
-  return askForPicture(url, bearer(upstream), {
+  return imageJsonRequest(url, bearer(upstream), {
     ...rest,
     model: target.model,
     prompt,
@@ -93,11 +93,11 @@ function fromUpstream(
   reply: UpstreamResponse,
   asked: ImageRequestContext<GenerationQuery>,
 ): Promise<BufferedImageResponse> {
-  return readListed(reply, asked, { told: (entry) => restOf(entry, ["timings"]) });
+  return readImageList(reply, asked, { told: (entry) => extraFieldsOf(entry, ["timings"]) });
 }
 
 /** What its users have met with, where OpenAI would say it in another way: "Unable to access model …", NSFW, 402. */
-function recognise({ status, words, body }: Refusal): Meant | undefined {
+function recognise({ status, words, body }: VendorError): ErrorMeaning | undefined {
   const code = memberOf(memberOf(body, "error"), "code");
   if (/\bnsfw\b|\bcontent (policy|moderation)\b/i.test(words)) return "moderated";
   if (code === "model_not_available" || /^unable to access model\b/i.test(words)) {
@@ -108,11 +108,11 @@ function recognise({ status, words, body }: Refusal): Meant | undefined {
 
 export const together: Vendor = fromDialect(
   // togethercomputer/openapi: EmbeddingsRequest has `model` and `input`, nothing else.
-  { name: "together", baseUrl, embeddings: modest },
+  { name: "together", baseUrl, embeddings: textOnlyCapabilities },
   {
     generations,
     edits,
     imageCapabilities: pictures,
-    readError: nativeFault({ recognise, otherwise: readFault }),
+    readError: nativeErrorReader({ recognise, otherwise: readOpenaiError }),
   },
 );

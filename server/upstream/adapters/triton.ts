@@ -3,11 +3,11 @@ import { z } from "zod";
 import type { EmbeddingsAdapter } from "../adapter.ts";
 import type { EmbeddingCapabilities, Target, Upstream, Vector } from "../contract.ts";
 import type { Vendor } from "../vendor.ts";
-import { askWithBearer } from "./wire/ask.ts";
+import { bearerJsonRequest } from "./wire/ask.ts";
 import { bearer } from "./wire/headers.ts";
-import { isCount, listIn, memberOf, unusable } from "./wire/members.ts";
+import { invalidResponse, isCount, listIn, memberOf } from "./wire/members.ts";
 import { textsOf } from "./wire/native-embeddings.ts";
-import { nativeFault } from "./wire/native-fault.ts";
+import { nativeErrorReader } from "./wire/native-fault.ts";
 
 interface TritonOptions {
   readonly input?: string;
@@ -33,7 +33,7 @@ const embeddings: EmbeddingsAdapter = {
     const data = textsOf(query);
     const shape = column ? [data.length, 1] : [data.length];
     const url = `${upstream.baseUrl}/v2/models/${encodeURIComponent(model)}/infer`;
-    return askWithBearer(url, upstream, {
+    return bearerJsonRequest(url, upstream, {
       ...query.rest,
       inputs: [{ name: input, shape, datatype: "BYTES", data }],
       ...(output !== undefined && { outputs: [{ name: output }] }),
@@ -52,9 +52,10 @@ function rowsOf(tensor: unknown, rows: number): readonly Vector[] {
   const shape = listIn(tensor, "shape");
   const [first, columns] = [shape[0], shape.at(-1)];
   if (shape.length !== 2 || first !== rows || !isCount(columns) || columns === 0)
-    throw unusable("its tensor has not one row for each input");
+    throw invalidResponse("its tensor has not one row for each input");
   const numbers = listIn(tensor, "data").flat() as number[];
-  if (numbers.length !== rows * columns) throw unusable("its tensor is not of its own shape");
+  if (numbers.length !== rows * columns)
+    throw invalidResponse("its tensor is not of its own shape");
   return Array.from({ length: rows }, (_, row) =>
     numbers.slice(row * columns, (row + 1) * columns),
   );
@@ -81,7 +82,7 @@ export const triton: Vendor = {
       url: `${upstream.baseUrl}/v2/health/ready`,
       headers: bearer(upstream),
     }),
-    readError: nativeFault({
+    readError: nativeErrorReader({
       recognise: ({ status, words }) => {
         if (/\bunknown model\b/i.test(words)) return "no such model";
         return status === 400 && /\bbatch-size must be <= \d/.test(words) && "too many inputs";

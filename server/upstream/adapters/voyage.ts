@@ -12,11 +12,11 @@ import type {
 import type { TaskTypeTable } from "../task-type.ts";
 import type { Vendor } from "../vendor.ts";
 import { readEmbeddings } from "./openai/embeddings.ts";
-import { askWithBearer } from "./wire/ask.ts";
+import { bearerJsonRequest } from "./wire/ask.ts";
 import { readChunks, readDocuments } from "./wire/document-chunks.ts";
 import { bearer } from "./wire/headers.ts";
-import { textsOf, wordOf } from "./wire/native-embeddings.ts";
-import { nativeFault } from "./wire/native-fault.ts";
+import { taskTypeOf, textsOf } from "./wire/native-embeddings.ts";
+import { nativeErrorReader } from "./wire/native-fault.ts";
 import { truncation } from "./wire/truncation.ts";
 
 const baseUrl = "https://api.voyageai.com/v1";
@@ -60,10 +60,10 @@ const ask = (
   target: Target,
   body: ExtraFields,
 ): UpstreamRequest =>
-  askWithBearer(`${rootOf(target.upstream)}/${path}`, target.upstream, {
+  bearerJsonRequest(`${rootOf(target.upstream)}/${path}`, target.upstream, {
     ...body,
     model: target.model,
-    input_type: wordOf(query, traits(target)),
+    input_type: taskTypeOf(query, traits(target)),
     output_dimension: query.dimensions,
     encoding_format: "base64",
   });
@@ -115,7 +115,7 @@ export const voyage: Vendor = {
     name: "voyage",
     embeddings,
     probe: (upstream) => ({ url: `${rootOf(upstream)}/models`, headers: bearer(upstream) }),
-    readError: nativeFault({
+    readError: nativeErrorReader({
       recognise: ({ status, words }) => {
         if (status !== 400) return undefined;
         if (/\btokens per submitted batch\b/.test(words)) return "too much at once";

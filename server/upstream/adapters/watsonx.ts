@@ -3,11 +3,11 @@ import { z } from "zod";
 import type { EmbeddingsAdapter, TokenExchange } from "../adapter.ts";
 import type { EmbeddingCapabilities, Upstream } from "../contract.ts";
 import type { Vendor } from "../vendor.ts";
-import { askInJson } from "./wire/ask.ts";
+import { jsonRequest } from "./wire/ask.ts";
 import { ownHeaders } from "./wire/headers.ts";
 import { listIn, listOf, memberOf } from "./wire/members.ts";
 import { textsOf, usageOf, vectorIn } from "./wire/native-embeddings.ts";
-import { nativeFault } from "./wire/native-fault.ts";
+import { nativeErrorReader } from "./wire/native-fault.ts";
 import { readOauthToken } from "./wire/oauth-token.ts";
 import { truncation } from "./wire/truncation.ts";
 
@@ -42,7 +42,7 @@ const embeddings: EmbeddingsAdapter = {
     // A text that is too long is refused unless the caller names a length in `truncate_input_tokens`, which rides along.
     // `truncate: true` names none, and one beyond the model's own is refused as well.
     const { rest } = truncation(query);
-    return askInJson(place(upstream, "text/embeddings"), ownHeaders(upstream), {
+    return jsonRequest(place(upstream, "text/embeddings"), ownHeaders(upstream), {
       model_id: model,
       inputs: textsOf(query),
       project_id: projectId,
@@ -102,7 +102,7 @@ export const watsonx: Vendor = {
       url: `${place(upstream, "foundation_model_specs")}&limit=1`,
       headers: ownHeaders(upstream),
     }),
-    readError: nativeFault({
+    readError: nativeErrorReader({
       names: (upstream) => [optionsOf(upstream).projectId, optionsOf(upstream).spaceId],
       recognise: ({ body }) => {
         const [first] = listOf(memberOf(body, "errors"));

@@ -11,12 +11,12 @@ import type {
 import type { ImageCapabilities } from "../image-capabilities.ts";
 import { resolutionOf } from "../resolution.ts";
 import type { Vendor } from "../vendor.ts";
-import { askForPicture } from "./wire/ask.ts";
+import { imageJsonRequest } from "./wire/ask.ts";
 import { asDataUrl } from "./wire/edit-sources.ts";
 import { bearer } from "./wire/headers.ts";
-import { readListed, revised } from "./wire/listed-pictures.ts";
+import { readImageList, revised } from "./wire/listed-pictures.ts";
 import { memberOf } from "./wire/members.ts";
-import { type Meant, nativeFault, type Refusal } from "./wire/native-fault.ts";
+import { type ErrorMeaning, nativeErrorReader, type VendorError } from "./wire/native-fault.ts";
 
 const baseUrl = "https://api.x.ai/v1";
 
@@ -76,7 +76,7 @@ function fieldsOf(query: GenerationQuery, { model }: Target): ExtraFields {
 
 const generations: ImageAdapter<GenerationQuery> = {
   toUpstream: (query, target) =>
-    askForPicture(
+    imageJsonRequest(
       `${rootOf(target.upstream)}/images/generations`,
       bearer(target.upstream),
       fieldsOf(query, target),
@@ -89,7 +89,7 @@ const edits: ImageAdapter<EditQuery> = {
   toUpstream: (query, target) => {
     const sources = query.images.map((source) => ({ type: "image_url", url: asDataUrl(source) }));
     const { upstream } = target;
-    return askForPicture(`${rootOf(upstream)}/images/edits`, bearer(upstream), {
+    return imageJsonRequest(`${rootOf(upstream)}/images/edits`, bearer(upstream), {
       ...fieldsOf(query, target),
       ...(sources.length === 1 ? { image: sources[0] } : { images: sources }),
     });
@@ -104,7 +104,7 @@ function fromUpstream(
   reply: UpstreamResponse,
   asked: ImageRequestContext<GenerationQuery>,
 ): Promise<BufferedImageResponse> {
-  return readListed(reply, asked, {
+  return readImageList(reply, asked, {
     // @ai-sdk/xai, XaiImageModel: such an entry holds no picture, or one that stands for it.
     withheld: (entry) => memberOf(entry, "respect_moderation") === false,
     told: (entry) => revised(memberOf(entry, "revised_prompt"), asked),
@@ -119,7 +119,7 @@ function fromUpstream(
  * `{code, error}`. A wrong key is 400: github.com/openai/codex/issues/1352. No credit is 403 or 429, and names the team:
  * as both were recorded by several of its users.
  */
-function recognise({ words, body }: Refusal): Meant | undefined {
+function recognise({ words, body }: VendorError): ErrorMeaning | undefined {
   const code = memberOf(body, "code");
   if (code === "imagine:content-moderated" || /content moderation/i.test(words)) return "moderated";
   if (/incorrect api key/i.test(words)) return "wrong key";
@@ -135,6 +135,6 @@ export const xai: Vendor = {
     edits,
     imageCapabilities: pictures,
     // Its code is a sentence and no code, and its sentences about accounts name them: those are not for callers.
-    readError: nativeFault({ recognise }),
+    readError: nativeErrorReader({ recognise }),
   },
 };

@@ -3,13 +3,13 @@ import type { ImageAdapter, ImageRequestContext, UpstreamResponse } from "../ada
 import type { BufferedImageResponse, ExtraFields, GenerationQuery, Target } from "../contract.ts";
 import type { ImageCapabilities } from "../image-capabilities.ts";
 import type { Vendor } from "../vendor.ts";
-import { fromDialect, modest } from "./openai/dialect.ts";
-import { askForPicture } from "./wire/ask.ts";
+import { fromDialect, textOnlyCapabilities } from "./openai/dialect.ts";
+import { imageJsonRequest } from "./wire/ask.ts";
 import { bearer } from "./wire/headers.ts";
-import { createdIn, readListed } from "./wire/listed-pictures.ts";
-import { memberOf, restOf } from "./wire/members.ts";
-import { type Meant, nativeFault } from "./wire/native-fault.ts";
-import { readFault } from "./wire/upstream-fault.ts";
+import { createdIn, readImageList } from "./wire/listed-pictures.ts";
+import { extraFieldsOf, memberOf } from "./wire/members.ts";
+import { type ErrorMeaning, nativeErrorReader } from "./wire/native-fault.ts";
+import { readOpenaiError } from "./wire/upstream-fault.ts";
 
 const baseUrl = "https://open.bigmodel.cn/api/paas/v4";
 
@@ -34,7 +34,7 @@ function pictures({ model }: Target): ImageCapabilities {
 
 const generations: ImageAdapter<GenerationQuery> = {
   toUpstream: ({ rest, options, prompt }, { upstream, model }) =>
-    askForPicture(`${upstream.baseUrl ?? baseUrl}/images/generations`, bearer(upstream), {
+    imageJsonRequest(`${upstream.baseUrl ?? baseUrl}/images/generations`, bearer(upstream), {
       ...rest,
       model,
       prompt,
@@ -57,13 +57,13 @@ function read(
   reply: UpstreamResponse,
   asked: ImageRequestContext<GenerationQuery>,
 ): Promise<BufferedImageResponse> {
-  return readListed(reply, asked, {
-    about: (answer) => ({ ...createdIn(answer), ...restOf(answer, ["content_filter"]) }),
+  return readImageList(reply, asked, {
+    about: (answer) => ({ ...createdIn(answer), ...extraFieldsOf(answer, ["content_filter"]) }),
   });
 }
 
 // docs.z.ai/api-reference/api-code: codes are texts.
-const meanings: Readonly<Record<string, Meant>> = {
+const meanings: Readonly<Record<string, ErrorMeaning>> = {
   1000: "wrong key",
   1001: "wrong key",
   1002: "wrong key",
@@ -79,15 +79,15 @@ export const zhipu: Vendor = fromDialect(
     name: "zhipu",
     baseUrl,
     // docs.bigmodel.cn/api-reference: 64 inputs; only embedding-3 makes shorter vectors.
-    embeddings: { ...modest, maxItems: 64 },
+    embeddings: { ...textOnlyCapabilities, maxItems: 64 },
     models: [[/embedding-3/, { dimensions: [256, 512, 1024, 2048] }]],
   },
   {
     generations,
     imageCapabilities: pictures,
-    readError: nativeFault({
+    readError: nativeErrorReader({
       recognise: ({ body }) => meanings[String(memberOf(memberOf(body, "error"), "code"))],
-      otherwise: readFault,
+      otherwise: readOpenaiError,
     }),
   },
 );

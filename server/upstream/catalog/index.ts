@@ -17,7 +17,7 @@ import { sentenceTransformers } from "./sentence-transformers.ts";
 import { snowflake } from "./snowflake.ts";
 import { voyage } from "./voyage.ts";
 
-export { canBeCutTo, type KnownEmbedding } from "./known-embedding.ts";
+export { canTruncateTo as canBeCutTo, type KnownEmbedding } from "./known-embedding.ts";
 
 export const knownEmbeddings: readonly KnownEmbedding[] = [
   ...openai,
@@ -61,7 +61,7 @@ const bedrock = /^(?:[a-z-]{2,6}\.)?(?:amazon|cohere)\.(.+?)(?::\d+)?(?::\d+k)?$
 const precise = /(?:-gguf)?[-_.:@](?:fp?32|fp?16|bf16|q8_0)(?:\.gguf)?$/;
 
 /** A vendor's name for a model without what vendors vary: the owner, the case, `:latest`. */
-function plain(model: string): string {
+function normalizeModelName(model: string): string {
   const small = model.toLowerCase();
   const ownerless = small.slice(small.lastIndexOf("/") + 1) || small;
   return ownerless.replace(bedrock, "$1").replace(/:(?:latest|free)$/, "");
@@ -71,7 +71,7 @@ function plain(model: string): string {
 export function knownEmbedding(model: string, kind?: string): KnownEmbedding | undefined {
   // That upstream has one model, whatever it is called in the configuration.
   if (kind === "minilm") return named.get("all-minilm-l6-v2");
-  const name = plain(model);
+  const name = normalizeModelName(model);
   const place = model.includes("@cf/") ? "cloudflare" : kind;
   return namedAt.get(`${place} ${name}`) ?? named.get(name) ?? named.get(name.replace(precise, ""));
 }
@@ -80,9 +80,11 @@ export function knownEmbedding(model: string, kind?: string): KnownEmbedding | u
 const deployments = new Set(["azure", "azure-ai", "databricks", "sagemaker", "triton"]);
 
 /** The space a target's vectors live in: of a known model its one name, else the name as far as vendors do not vary it. */
-export function spaceOf(model: string, kind?: string): string {
+export function vectorSpaceOf(model: string, kind?: string): string {
   const known = knownEmbedding(model, kind);
   if (known) return known.name;
   // With a slash it can be no model's.
-  return kind && deployments.has(kind) ? `${kind}/${plain(model)}` : plain(model);
+  return kind && deployments.has(kind)
+    ? `${kind}/${normalizeModelName(model)}`
+    : normalizeModelName(model);
 }

@@ -25,7 +25,7 @@ export interface KnownEmbedding {
 export const benchmark = "embeddings-benchmark/mteb, mteb/models/model_implementations";
 
 /** Whether a vector of this model, cut to that many numbers and brought to length 1, is still one of its vectors. */
-export function canBeCutTo({ dimensions, matryoshka }: KnownEmbedding, length: number): boolean {
+export function canTruncateTo({ dimensions, matryoshka }: KnownEmbedding, length: number): boolean {
   if (length === dimensions) return true;
   if (!matryoshka || length > dimensions) return false;
   return "min" in matryoshka ? length >= matryoshka.min : matryoshka.includes(length);

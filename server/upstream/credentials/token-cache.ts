@@ -7,13 +7,13 @@ import type { Adapter, TokenExchange, UpstreamRequest } from "../adapter.ts";
 import type { Upstream } from "../contract.ts";
 import type { Send } from "../transport/send.ts";
 
-export interface TokensOptions {
+export interface TokenCacheOptions {
   readonly send: Send;
   /** Unix milliseconds. */
   readonly now: () => number;
 }
 
-export interface Tokens {
+export interface TokenCache {
   /** The request with whatever proves that we may make it. For adapters that write it themselves there is no need. */
   prove(
     request: UpstreamRequest,
@@ -39,7 +39,7 @@ interface Kept {
   pending?: Promise<string> | undefined;
 }
 
-export function createTokens({ send, now }: TokensOptions): Tokens {
+export function createTokenCache({ send, now }: TokenCacheOptions): TokenCache {
   // An upstream that a reload took away takes its token along.
   const known = new WeakMap<Upstream, Kept>();
 

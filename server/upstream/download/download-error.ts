@@ -1,8 +1,8 @@
 /** Why a picture behind a link could not be fetched, and what that means for the call: it depends on who gave the link. */
 import { codeOf } from "../../lib/error-code.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
-import { BrokenOff, NotConnected } from "../transport/connection.ts";
-import { NotHttp, TooLarge } from "../transport/parse-response.ts";
+import { ConnectionLost, NotConnected } from "../transport/connection.ts";
+import { InvalidHttpResponse, ResponseTooLarge } from "../transport/parse-response.ts";
 
 /** Who gave the link: an upstream in its answer, or a caller in this field. */
 export type Blame = "upstream" | { readonly param: string };
@@ -10,7 +10,7 @@ export type Blame = "upstream" | { readonly param: string };
 /** `link`: it, or what is behind it, is no good. `road`: another try might do. `time`: it took too long. */
 type Kind = "link" | "road" | "time";
 
-export class NotFetched extends Error {
+export class DownloadError extends Error {
   override readonly name = "NotFetched";
   readonly kind: Kind;
   /** For the log alone. */
@@ -27,19 +27,19 @@ export class NotFetched extends Error {
 }
 
 /** What is not ours to judge stays as it is: another fault, a defect. */
-export function asNotFetched(error: unknown, maxBytes: number): unknown {
-  if (error instanceof TooLarge) {
-    return new NotFetched("link", `it is larger than ${maxBytes} bytes`, "too large");
+export function toDownloadError(error: unknown, maxBytes: number): unknown {
+  if (error instanceof ResponseTooLarge) {
+    return new DownloadError("link", `it is larger than ${maxBytes} bytes`, "too large");
   }
-  if (error instanceof NotHttp) {
-    return new NotFetched("link", "its host does not speak HTTP", error.message);
+  if (error instanceof InvalidHttpResponse) {
+    return new DownloadError("link", "its host does not speak HTTP", error.message);
   }
   if (error instanceof NotConnected) {
-    return new NotFetched("road", "its host cannot be reached", error.code || "no connection");
+    return new DownloadError("road", "its host cannot be reached", error.code || "no connection");
   }
-  if (error instanceof BrokenOff) {
+  if (error instanceof ConnectionLost) {
     const code = codeOf(error.cause) || "broken off";
-    return new NotFetched("road", "the connection broke before it was complete", code);
+    return new DownloadError("road", "the connection broke before it was complete", code);
   }
   return error;
 }
@@ -51,8 +51,8 @@ const names = {
 } as const;
 
 /** The link itself is never told: it may be a secret. */
-export function faultOf(
-  { kind, message, logged, frank }: NotFetched,
+export function toGatewayError(
+  { kind, message, logged, frank }: DownloadError,
   blame: Blame,
   host: string,
 ): GatewayError {

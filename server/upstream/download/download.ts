@@ -8,18 +8,18 @@ import { GatewayError } from "../../lib/gateway-error.ts";
 import type { Scratch } from "../../lib/request-temp.ts";
 import { Cancel, type Signal } from "../../lib/signal.ts";
 import { pause } from "../../lib/sleep.ts";
-import { type Gathered, gatherPicture } from "../collect-image.ts";
-import { pictureFrom } from "../detect-image.ts";
+import { type CollectedImage, collectImage } from "../collect-image.ts";
+import { imageChunks } from "../detect-image.ts";
 import { NotConnected } from "../transport/connection.ts";
 import {
-  callAlone,
-  type LoneAnswer,
-  type LoneOptions,
-  type LonePlace,
+  type StreamingAddress,
+  type StreamingCallOptions,
+  type StreamingResponse,
+  streamingCall,
 } from "../transport/streaming-call.ts";
-import { asNotFetched, type Blame, faultOf, NotFetched } from "./download-error.ts";
+import { type Blame, DownloadError, toDownloadError, toGatewayError } from "./download-error.ts";
 import { isDataUrl, readDataUrl } from "./inline-url.ts";
-import { placesOf, type Resolve, systemResolve } from "./ssrf-guard.ts";
+import { type Resolve, resolvePublicAddresses, systemResolve } from "./ssrf-guard.ts";
 
 export interface DownloadOptions {
   readonly maxBytes: number;
@@ -43,7 +43,7 @@ export interface DownloadCall {
   readonly svg?: boolean;
 }
 
-export type Download = (url: string, call: DownloadCall) => Promise<Gathered>;
+export type Download = (url: string, call: DownloadCall) => Promise<CollectedImage>;
 
 const mostRedirects = 3;
 const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
@@ -63,18 +63,18 @@ export function createDownload(options: DownloadOptions): Download {
     using limit = limited(signal, timeoutMs);
     let at: URL | undefined;
 
-    const once = async (): Promise<Gathered> => {
+    const once = async (): Promise<CollectedImage> => {
       at = urlOf(link);
       for (let hops = 0; ; hops++) {
         // A caller's password is not for us to use. An upstream's is part of what it handed over.
-        const asking = placesOf(at, trusted, resolve, blame === "upstream");
+        const asking = resolvePublicAddresses(at, trusted, resolve, blame === "upstream");
         const places = await unlessAborted(asking, limit.signal);
         const answer = await reach(places, { ...options, signal: limit.signal, connectMs });
         const onward = locationOf(answer);
-        if (onward === undefined) return gatherPicture(bodyOf(answer, call.svg === true), scratch);
+        if (onward === undefined) return collectImage(bodyOf(answer, call.svg === true), scratch);
         answer.close();
         if (hops === mostRedirects) {
-          throw new NotFetched("link", "it leads on to other links too often", "redirects");
+          throw new DownloadError("link", "it leads on to other links too often", "redirects");
         }
         at = urlOf(onward, at);
       }
@@ -85,10 +85,13 @@ export function createDownload(options: DownloadOptions): Download {
         return await once();
       } catch (thrown) {
         if (signal.aborted && signal.reason instanceof GatewayError) throw signal.reason;
-        const error = asNotFetched(limit.signal.aborted ? limit.signal.reason : thrown, maxBytes);
-        if (!(error instanceof NotFetched)) throw error;
+        const error = toDownloadError(
+          limit.signal.aborted ? limit.signal.reason : thrown,
+          maxBytes,
+        );
+        if (!(error instanceof DownloadError)) throw error;
         const waitMs = blame === "upstream" && error.kind === "road" ? waitsMs[tries] : undefined;
-        if (waitMs === undefined) throw faultOf(error, blame, at?.hostname ?? "");
+        if (waitMs === undefined) throw toGatewayError(error, blame, at?.hostname ?? "");
         // Ends early when the time is up; the next try says so.
         await pause(waitMs, limit.signal).catch(() => limit.signal.reason);
       }
@@ -98,15 +101,19 @@ export function createDownload(options: DownloadOptions): Download {
 
 function urlOf(link: string, from?: URL): URL {
   const url = URL.parse(link, from?.href);
-  if (!url) throw new NotFetched("link", "the link is not an http or https address", "not a URL");
+  if (!url)
+    throw new DownloadError("link", "the link is not an http or https address", "not a URL");
   return url;
 }
 
 /** The first of the addresses that takes a connection. All of them have been checked. */
-async function reach(places: readonly LonePlace[], options: LoneOptions): Promise<LoneAnswer> {
+async function reach(
+  places: readonly StreamingAddress[],
+  options: StreamingCallOptions,
+): Promise<StreamingResponse> {
   for (const [at, place] of places.entries()) {
     try {
-      return await callAlone(place, options);
+      return await streamingCall(place, options);
     } catch (error) {
       const last = at === places.length - 1 || options.signal.aborted;
       if (last || !(error instanceof NotConnected)) throw error;
@@ -115,20 +122,20 @@ async function reach(places: readonly LonePlace[], options: LoneOptions): Promis
   throw new NotConnected({ code: "no address" });
 }
 
-function locationOf({ status, headers }: LoneAnswer): string | undefined {
+function locationOf({ status, headers }: StreamingResponse): string | undefined {
   return redirects.has(status) ? headers.get("location") : undefined;
 }
 
 /** The body of an answer that may be taken; of any other, why not. */
-function bodyOf(answer: LoneAnswer, svg: boolean): AsyncIterable<Uint8Array> {
+function bodyOf(answer: StreamingResponse, svg: boolean): AsyncIterable<Uint8Array> {
   const { status, headers } = answer;
   const coding = headers.get("content-encoding")?.toLowerCase() ?? "identity";
-  if (status === 200 && coding === "identity") return pictureFrom(answer.chunks(), svg);
+  if (status === 200 && coding === "identity") return imageChunks(answer.chunks(), svg);
   answer.close();
   // Unfolding it could take any amount of memory, and a picture gains nothing by it.
-  if (status === 200) throw new NotFetched("link", "it is compressed, unasked", coding);
+  if (status === 200) throw new DownloadError("link", "it is compressed, unasked", coding);
   const passing = status === 429 || status >= 500;
-  throw new NotFetched(
+  throw new DownloadError(
     passing ? "road" : "link",
     `it was answered with status ${status}`,
     `${status}`,
@@ -145,7 +152,7 @@ function limited(
   if (signal.aborted) leave();
   const seconds = ms / 1000;
   const timer = setTimeout(() => {
-    cancel.abort(new NotFetched("time", `it took longer than ${seconds} seconds`, "time is up"));
+    cancel.abort(new DownloadError("time", `it took longer than ${seconds} seconds`, "time is up"));
   }, ms);
   signal.addEventListener("abort", leave, { once: true });
   return {

@@ -1,8 +1,8 @@
 /** A picture that is in the link itself: `data:image/png;base64,…`, or with its bytes as %89PNG. Nothing is fetched. */
 
-import type { Gathered } from "../collect-image.ts";
-import { checkStart } from "../detect-image.ts";
-import { type Blame, faultOf, NotFetched } from "./download-error.ts";
+import type { CollectedImage } from "../collect-image.ts";
+import { checkMagicBytes } from "../detect-image.ts";
+import { type Blame, DownloadError, toGatewayError } from "./download-error.ts";
 
 export interface DataUrlOptions {
   readonly maxBytes: number;
@@ -11,7 +11,7 @@ export interface DataUrlOptions {
   readonly svg?: boolean;
 }
 
-type Bytes = Extract<Gathered, { kind: "bytes" }>;
+type Bytes = Extract<CollectedImage, { kind: "bytes" }>;
 
 export const isDataUrl = (url: string): boolean => /^data:/i.test(url);
 
@@ -19,10 +19,10 @@ export const isDataUrl = (url: string): boolean => /^data:/i.test(url);
 export function readDataUrl(url: string, { maxBytes, blame, svg = false }: DataUrlOptions): Bytes {
   try {
     const bytes = decoded(url, maxBytes);
-    checkStart(bytes, svg);
+    checkMagicBytes(bytes, svg);
     return { kind: "bytes", bytes };
   } catch (error) {
-    throw error instanceof NotFetched ? faultOf(error, blame, "data URL") : error;
+    throw error instanceof DownloadError ? toGatewayError(error, blame, "data URL") : error;
   }
 }
 
@@ -66,4 +66,4 @@ function fromPercents(content: string): Uint8Array {
 
 const textOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString("latin1");
 
-const broken = (why: string): NotFetched => new NotFetched("link", why, why);
+const broken = (why: string): DownloadError => new DownloadError("link", why, why);

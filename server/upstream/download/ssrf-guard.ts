@@ -1,9 +1,9 @@
 /** Where a link leads, checked: its host is looked up once, here, and what was found is all that is ever connected to. */
 import { lookup } from "node:dns/promises";
 import { codeOf } from "../../lib/error-code.ts";
-import type { LonePlace } from "../transport/streaming-call.ts";
+import type { StreamingAddress } from "../transport/streaming-call.ts";
 import { addressBytes, holdsCredentials, isInsideName, isPublic } from "./address-ranges.ts";
-import { NotFetched } from "./download-error.ts";
+import { DownloadError } from "./download-error.ts";
 
 /** The addresses of a name. */
 export type Resolve = (host: string) => Promise<readonly string[]>;
@@ -21,21 +21,21 @@ const firstFreePort = 1024;
  * in the link are shown to its host.
  * Throws NotFetched. A name that is not there and one that leads inside look alike, or callers could find out names.
  */
-export async function placesOf(
+export async function resolvePublicAddresses(
   url: URL,
   trusted: readonly string[],
   resolve: Resolve,
   mayProve = false,
-): Promise<readonly LonePlace[]> {
+): Promise<readonly StreamingAddress[]> {
   const encrypted = url.protocol === "https:";
   if (!encrypted && url.protocol !== "http:") {
-    throw new NotFetched("link", "the link is not an http or https address", url.protocol);
+    throw new DownloadError("link", "the link is not an http or https address", url.protocol);
   }
   if (!mayProve && holdsCredentials(url)) {
-    throw new NotFetched("link", "the link holds a user name or a password", "credentials");
+    throw new DownloadError("link", "the link holds a user name or a password", "credentials");
   }
   if (url.href.length > mostLinkLength) {
-    throw new NotFetched("link", "the link is too long", `${url.href.length} characters`);
+    throw new DownloadError("link", "the link is too long", `${url.href.length} characters`);
   }
   // A dot at the end says that a name is whole. Certificates are for names without it.
   const host = url.hostname.replace(/^\[|\]$/g, "").replace(/\.$/, "");
@@ -95,10 +95,10 @@ async function addressesOf(host: string, resolve: Resolve): Promise<readonly str
 
 const closed = "the link does not lead to a public address";
 
-const inside = (logged: string): NotFetched => new NotFetched("link", closed, logged);
+const inside = (logged: string): DownloadError => new DownloadError("link", closed, logged);
 
-const absent = (logged: string): NotFetched =>
-  new NotFetched("road", closed, logged, "its host cannot be found");
+const absent = (logged: string): DownloadError =>
+  new DownloadError("road", closed, logged, "its host cannot be found");
 
 const bracketed = (host: string): string => (host.includes(":") ? `[${host}]` : host);
 

@@ -20,7 +20,7 @@ export interface BoundedOptions {
 
 const mostKept = 64 * 1024;
 
-export class BoundedReply implements UpstreamResponse {
+export class BoundedResponse implements UpstreamResponse {
   readonly #options: BoundedOptions;
   /** It comes only once, and what is no answer may be a refusal that is looked at again. Those are short. */
   #kept: Uint8Array | undefined;
@@ -46,7 +46,7 @@ export class BoundedReply implements UpstreamResponse {
   }
 
   async bytes(): Promise<Pieces> {
-    return withoutMark(Pieces.of(await this.#whole(this.#options.maxBytes)));
+    return withoutByteOrderMark(Pieces.of(await this.#whole(this.#options.maxBytes)));
   }
 
   chunks(): AsyncIterable<Uint8Array> {
@@ -88,7 +88,7 @@ export class BoundedReply implements UpstreamResponse {
 }
 
 /** The byte order mark of UTF-8. */
-export const withoutMark = (bytes: Pieces): Pieces =>
+export const withoutByteOrderMark = (bytes: Pieces): Pieces =>
   bytes.byte(0) === 0xef && bytes.byte(1) === 0xbb && bytes.byte(2) === 0xbf
     ? Pieces.of(bytes.whole().subarray(3))
     : bytes;

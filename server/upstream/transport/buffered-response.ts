@@ -2,19 +2,19 @@
 import { Pieces } from "../../lib/chunked-bytes.ts";
 import type { UpstreamResponse } from "../adapter.ts";
 import { decompress, isCompressed } from "../decompress.ts";
-import { parseJson, withoutMark } from "./bounded-response.ts";
-import type { Answer } from "./parse-response.ts";
+import { parseJson, withoutByteOrderMark } from "./bounded-response.ts";
+import type { ResponseParser } from "./parse-response.ts";
 import { tooLarge } from "./transport-error.ts";
 
 /** Malformed bytes become U+FFFD, as with `fetch`; the byte order mark is left out. */
 const decoder = new TextDecoder();
 
-export class PlainReply implements UpstreamResponse {
+export class BufferedResponse implements UpstreamResponse {
   readonly status: number;
-  readonly #answer: Answer;
+  readonly #answer: ResponseParser;
   readonly #max: number;
 
-  constructor(answer: Answer, max: number) {
+  constructor(answer: ResponseParser, max: number) {
     this.status = answer.status;
     this.#answer = answer;
     this.#max = max;
@@ -43,7 +43,7 @@ export class PlainReply implements UpstreamResponse {
   /** At once, unless it is compressed. */
   bytes(): Pieces | Promise<Pieces> {
     const bytes = this.#bytes(this.#max);
-    return bytes instanceof Pieces ? withoutMark(bytes) : bytes.then(withoutMark);
+    return bytes instanceof Pieces ? withoutByteOrderMark(bytes) : bytes.then(withoutByteOrderMark);
   }
 
   async *chunks(): AsyncGenerator<Uint8Array> {

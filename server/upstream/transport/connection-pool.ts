@@ -7,7 +7,7 @@ const keepMs = 30_000;
 /** For one address; the rest is closed when its call is over. */
 const mostIdle = 256;
 
-export class Pool {
+export class ConnectionPool {
   readonly #idle = new Map<string, Connection[]>();
   readonly #clock: () => number;
   readonly #trust: KeepAliveTrust;

@@ -3,7 +3,7 @@
  * twice, so the other side must not be given the time to close one just as it is taken up again.
  */
 import type { KeepAliveTrust } from "./keep-alive-trust.ts";
-import { isResponse, waitingBytes } from "./waiting-bytes.ts";
+import { isResponse, unsolicitedBytes } from "./waiting-bytes.ts";
 
 /** Less than any server waits that keeps connections at all; gunicorn's two seconds are the shortest. */
 const keepMs = 1000;
@@ -12,18 +12,18 @@ const open = 1;
 const mostKept = 8;
 
 /** Whoever has a socket at the moment, and is told what happens on it. */
-export interface Holder {
+export interface SocketOwner {
   take(bytes: Buffer): void;
   ended(cause?: unknown): void;
-  opened(socket: KeptSocket): void;
-  drained(socket: KeptSocket): void;
+  opened(socket: ReusableSocket): void;
+  drained(socket: ReusableSocket): void;
   fail(error: unknown): void;
 }
 
-export type KeptSocket = Bun.Socket<Holder>;
+export type ReusableSocket = Bun.Socket<SocketOwner>;
 
 /** Holds a socket between two requests: whatever comes belongs to neither. */
-class Rest implements Holder {
+class Rest implements SocketOwner {
   readonly #drop: () => void;
   readonly #onUnsolicited: () => void;
 
@@ -49,8 +49,8 @@ class Rest implements Holder {
   drained(): void {}
 }
 
-export class KeptSockets {
-  readonly #resting = new Map<string, Map<KeptSocket, ReturnType<typeof setTimeout>>>();
+export class ReusableSockets {
+  readonly #resting = new Map<string, Map<ReusableSocket, ReturnType<typeof setTimeout>>>();
   readonly #trust: KeepAliveTrust;
 
   constructor(trust: KeepAliveTrust) {
@@ -58,11 +58,11 @@ export class KeptSockets {
   }
 
   /** The one that was used last. */
-  take(place: string, holder: Holder): KeptSocket | undefined {
+  take(place: string, holder: SocketOwner): ReusableSocket | undefined {
     for (const socket of [...(this.#resting.get(place)?.keys() ?? [])].reverse()) {
       this.#forget(place, socket);
       if (socket.readyState !== open) continue;
-      const waiting = waitingBytes(socket);
+      const waiting = unsolicitedBytes(socket);
       if (waiting === "none") {
         socket.data = holder;
         return socket;
@@ -83,7 +83,7 @@ export class KeptSockets {
     this.#trust.lose(place, 0);
   }
 
-  put(place: string, socket: KeptSocket): void {
+  put(place: string, socket: ReusableSocket): void {
     const resting = this.#resting.get(place) ?? new Map();
     this.#resting.set(place, resting);
     const drop = (): void => {
@@ -108,7 +108,7 @@ export class KeptSockets {
     this.#resting.clear();
   }
 
-  #forget(place: string, socket: KeptSocket): void {
+  #forget(place: string, socket: ReusableSocket): void {
     const resting = this.#resting.get(place);
     clearTimeout(resting?.get(socket));
     resting?.delete(socket);

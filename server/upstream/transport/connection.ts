@@ -2,8 +2,8 @@
 import { isIP } from "node:net";
 import { codeOf } from "../../lib/error-code.ts";
 import { unheard } from "../../lib/ignore-rejection.ts";
-import { Answer, NotHttp } from "./parse-response.ts";
-import { isResponse, waitingBytes } from "./waiting-bytes.ts";
+import { InvalidHttpResponse, ResponseParser } from "./parse-response.ts";
+import { isResponse, unsolicitedBytes } from "./waiting-bytes.ts";
 
 export interface Address {
   readonly hostname: string;
@@ -18,8 +18,8 @@ export interface TlsTrust {
 }
 
 /** Who waits for an answer. Told once, in one of the two ways. */
-export interface Asker {
-  answered(answer: Answer): void;
+export interface ResponseHandler {
+  answered(answer: ResponseParser): void;
   /** With BrokenOff, NotHttp, TooLarge, or what `fail` was called with. */
   failed(error: unknown): void;
 }
@@ -36,7 +36,7 @@ export class NotConnected extends Error {
 }
 
 /** It ended before the answer was complete, or before there was one that surely belongs to the request. */
-export class BrokenOff extends Error {
+export class ConnectionLost extends Error {
   override readonly name = "BrokenOff";
   /** Not a byte of its answer had come. */
   readonly silent: boolean;
@@ -65,8 +65,8 @@ export class Connection {
   /** When it was last put aside, in milliseconds. */
   idleSince = 0;
   #socket: Socket | undefined;
-  #asker: Asker | undefined;
-  #answer: Answer | undefined;
+  #asker: ResponseHandler | undefined;
+  #answer: ResponseParser | undefined;
   /** What the socket did not take yet. */
   #unsent: Buffer | undefined;
   /** How many requests were answered on it. */
@@ -122,7 +122,7 @@ export class Connection {
   /** Whether it can carry another request: it is open, and no bytes wait on it. */
   isReady(): boolean {
     if (this.closed) return false;
-    const waiting = waitingBytes(this.#socket as Socket);
+    const waiting = unsolicitedBytes(this.#socket as Socket);
     if (waiting === "none") return true;
     if (this.#secure) {
       // Only the event loop can decrypt the bytes: `take` then finds out whether they are a response.
@@ -134,14 +134,14 @@ export class Connection {
     return false;
   }
 
-  ask(request: string, maxBytes: number, asker: Asker): void {
+  ask(request: string, maxBytes: number, asker: ResponseHandler): void {
     this.#asker = asker;
-    this.#answer = new Answer(maxBytes);
+    this.#answer = new ResponseParser(maxBytes);
     this.#isEarly = false;
     // The socket takes a part of a long request at once: it is encoded here, or the rest would be encoded again.
     const bytes = request.length < longRequest ? undefined : Buffer.from(request);
     const written = this.closed ? -1 : (this.#socket as Socket).write(bytes ?? request);
-    if (written < 0) this.fail(new BrokenOff(true));
+    if (written < 0) this.fail(new ConnectionLost(true));
     else if (bytes) this.#unsent = written < bytes.length ? bytes.subarray(written) : undefined;
     // Every character is at least one byte: only a long request has to be measured.
     else if (written < request.length || written < Buffer.byteLength(request)) {
@@ -165,7 +165,7 @@ export class Connection {
 
   take(piece: Buffer): void {
     const asker = this.#asker;
-    const answer = this.#answer as Answer;
+    const answer = this.#answer as ResponseParser;
     if (!asker) {
       this.#refuseUnsolicited(piece);
       return;
@@ -194,7 +194,7 @@ export class Connection {
     if (asker && answer) {
       answer.close();
       if (answer.done && cause === undefined) this.#finish(asker, answer);
-      else this.fail(new BrokenOff(!answer.begun, cause));
+      else this.fail(new ConnectionLost(!answer.begun, cause));
     }
     this.close();
   }
@@ -209,15 +209,15 @@ export class Connection {
    * Two responses for one request: on a connection that carried requests before, the first of them may belong to one of
    * those. And no server can have done a request that it has not read to its end, though it may refuse one.
    */
-  #isDoubtful({ surplus, status }: Answer): boolean {
+  #isDoubtful({ surplus, status }: ResponseParser): boolean {
     return (surplus && this.#answered > 0) || (this.#isEarly && status >= 200 && status <= 299);
   }
 
-  #finish(asker: Asker, answer: Answer): void {
+  #finish(asker: ResponseHandler, answer: ResponseParser): void {
     if (this.#isDoubtful(answer)) {
       const isFirst = this.#answered === 0;
       const words = "it answered before it had read the request";
-      this.fail(isFirst ? new NotHttp(words) : new BrokenOff(true));
+      this.fail(isFirst ? new InvalidHttpResponse(words) : new ConnectionLost(true));
       this.#onUnsolicited(this.#answered);
       return;
     }

@@ -1,10 +1,10 @@
 /** Any request and any response: through a proxy, encrypted, compressed, streamed. The only caller of `fetch`. */
 import { asAbortSignal, type Signal } from "../../lib/signal.ts";
 import type { UpstreamRequest, UpstreamResponse } from "../adapter.ts";
-import { BoundedReply } from "./bounded-response.ts";
+import { BoundedResponse } from "./bounded-response.ts";
 import { unreachable } from "./transport-error.ts";
 
-export async function fetchReply(
+export async function toUpstreamResponse(
   { url, headers, body, method }: UpstreamRequest,
   signal: Signal,
   maxAnswerBytes: number,
@@ -31,7 +31,7 @@ export async function fetchReply(
     throw unreachable(error, signal);
   }
   const { status, headers: told } = response;
-  return new BoundedReply({
+  return new BoundedResponse({
     status,
     headers: told,
     pieces: () => response.body ?? nothing(),

@@ -7,15 +7,15 @@ import type { Signal } from "../../lib/signal.ts";
 import type { UpstreamRequest } from "../adapter.ts";
 import {
   type Address,
-  type Asker,
-  BrokenOff,
   Connection,
+  ConnectionLost,
   NotConnected,
+  type ResponseHandler,
   type TlsTrust,
 } from "./connection.ts";
-import { Pool } from "./connection-pool.ts";
+import { ConnectionPool } from "./connection-pool.ts";
 import type { KeepAliveTrust } from "./keep-alive-trust.ts";
-import type { Answer } from "./parse-response.ts";
+import type { ResponseParser } from "./parse-response.ts";
 
 export interface HttpClientOptions {
   readonly maxAnswerBytes: number;
@@ -34,18 +34,18 @@ interface Place extends Address {
 }
 
 /** The call was given up by whoever made it. */
-export class GivenUp extends Error {
+export class CallAborted extends Error {
   override readonly name = "GivenUp";
 }
 
 export class HttpClient {
-  readonly #pool: Pool;
+  readonly #pool: ConnectionPool;
   readonly #max: number;
   readonly #tls: TlsTrust;
   readonly #places = new Map<string, Place>();
 
   constructor({ maxAnswerBytes, clock, trust, tls = {} }: HttpClientOptions) {
-    this.#pool = new Pool(clock, trust);
+    this.#pool = new ConnectionPool(clock, trust);
     this.#max = maxAnswerBytes;
     this.#tls = tls;
   }
@@ -62,12 +62,12 @@ export class HttpClient {
   ask<T>(
     request: UpstreamRequest,
     signal: Signal,
-    take: (answer: Answer) => T,
+    take: (answer: ResponseParser) => T,
     tell: (error: unknown) => unknown,
   ): Promise<T> {
     return new Promise((resolve, reject) => {
       const place = this.#placeOf(request.url);
-      const done = (answer: Answer): void => resolve(take(answer));
+      const done = (answer: ResponseParser): void => resolve(take(answer));
       const fail = (error: unknown): void => reject(tell(error));
       try {
         new Exchange(this.#pool, this.#max, place, request, signal, done, fail).begin();
@@ -102,13 +102,13 @@ export class HttpClient {
 }
 
 /** One call, from the question to its answer: on a connection that is there, or on a new one. */
-class Exchange implements Asker {
-  readonly pool: Pool;
+class Exchange implements ResponseHandler {
+  readonly pool: ConnectionPool;
   readonly max: number;
   readonly place: Place;
   readonly request: UpstreamRequest;
   readonly signal: Signal;
-  readonly resolve: (answer: Answer) => void;
+  readonly resolve: (answer: ResponseParser) => void;
   readonly reject: (error: unknown) => void;
   readonly #text: string;
   #connection: Connection | undefined;
@@ -116,12 +116,12 @@ class Exchange implements Asker {
   #onKept = false;
 
   constructor(
-    pool: Pool,
+    pool: ConnectionPool,
     max: number,
     place: Place,
     request: UpstreamRequest,
     signal: Signal,
-    resolve: (answer: Answer) => void,
+    resolve: (answer: ResponseParser) => void,
     reject: (error: unknown) => void,
   ) {
     this.pool = pool;
@@ -137,7 +137,7 @@ class Exchange implements Asker {
   begin(): void {
     const { signal } = this;
     if (signal.aborted) {
-      this.reject(new GivenUp());
+      this.reject(new CallAborted());
       return;
     }
     signal.addEventListener("abort", this.giveUp);
@@ -151,14 +151,14 @@ class Exchange implements Asker {
     this.#ask(kept);
   }
 
-  answered(answer: Answer): void {
+  answered(answer: ResponseParser): void {
     this.#leave();
     this.pool.keep(this.place.key, this.#connection as Connection);
     this.resolve(answer);
   }
 
   failed(error: unknown): void {
-    const again = this.#onKept && error instanceof BrokenOff && error.silent;
+    const again = this.#onKept && error instanceof ConnectionLost && error.silent;
     if (again && !this.signal.aborted) {
       this.#onKept = false;
       this.#connection = undefined;
@@ -170,8 +170,8 @@ class Exchange implements Asker {
   }
 
   readonly giveUp = (): void => {
-    if (this.#connection) this.#connection.fail(new GivenUp());
-    else this.failed(new GivenUp());
+    if (this.#connection) this.#connection.fail(new CallAborted());
+    else this.failed(new CallAborted());
   };
 
   #ask(connection: Connection): void {

@@ -12,11 +12,11 @@ import { isResponse } from "./waiting-bytes.ts";
 export type Head = ReadonlyMap<string, string>;
 
 /** A server that talks nonsense. */
-export class NotHttp extends Error {
+export class InvalidHttpResponse extends Error {
   override readonly name = "NotHttp";
 }
 
-export class TooLarge extends Error {
+export class ResponseTooLarge extends Error {
   override readonly name = "TooLarge";
 }
 
@@ -37,7 +37,7 @@ const [crumbBytes, heapBytes] = [16 * 1024, 64 * 1024];
 const headEnd = Buffer.from("\r\n\r\n");
 const nothing = Buffer.alloc(0);
 
-export class Answer {
+export class ResponseParser {
   status = 0;
   /** The connection may carry another call. */
   reusable = false;
@@ -112,7 +112,7 @@ export class Answer {
   #takeHead(bytes: Buffer): Buffer {
     const end = bytes.indexOf(headEnd);
     if (end < 0 || end > mostHeadBytes) {
-      if (bytes.length > mostHeadBytes) throw new NotHttp("its head is too long");
+      if (bytes.length > mostHeadBytes) throw new InvalidHttpResponse("its head is too long");
       this.#pending = bytes;
       return nothing;
     }
@@ -121,9 +121,9 @@ export class Answer {
   }
 
   #readHead(head: string): void {
-    if (!statusLine.test(head)) throw new NotHttp("it does not speak HTTP/1.1");
+    if (!statusLine.test(head)) throw new InvalidHttpResponse("it does not speak HTTP/1.1");
     const status = Number(head.slice(9, 12));
-    if (status === 101) throw new NotHttp("it goes on in another protocol, unasked");
+    if (status === 101) throw new InvalidHttpResponse("it goes on in another protocol, unasked");
     // Interim answers, such as 100 and 103: the answer itself follows.
     if (status < 200) return;
     this.status = status;
@@ -146,13 +146,13 @@ export class Answer {
     } else if (coding !== undefined) {
       // Both would let two readers disagree on where the answer ends.
       if (coding !== "chunked" || length !== undefined) {
-        throw new NotHttp("the length of its answer is not clear");
+        throw new InvalidHttpResponse("the length of its answer is not clear");
       }
       this.#state = "chunked";
     } else if (length !== undefined) {
       this.#left = Number(length);
       if (!Number.isSafeInteger(this.#left) || !/^\d+$/.test(length)) {
-        throw new NotHttp("the length of its answer is not a number");
+        throw new InvalidHttpResponse("the length of its answer is not a number");
       }
       if (this.#left > this.#maxBytes) {
         this.#refuseRest();
@@ -211,7 +211,7 @@ export class Answer {
 
   /** Of a failure the status says enough; the rest of its description is left where it is. */
   #refuseRest(): void {
-    if (this.status >= 200 && this.status <= 299) throw new TooLarge();
+    if (this.status >= 200 && this.status <= 299) throw new ResponseTooLarge();
     this.#pieces = [];
     this.#heap = undefined;
     this.#heaped = 0;
@@ -222,7 +222,9 @@ export class Answer {
   }
 
   #takeChunked(bytes: Buffer): Buffer {
-    this.#chunked ??= new Chunked((why) => new NotHttp(`of the chunks of its answer, ${why}`));
+    this.#chunked ??= new Chunked(
+      (why) => new InvalidHttpResponse(`of the chunks of its answer, ${why}`),
+    );
     const rest = this.#chunked.push(bytes, (piece) => {
       if (!this.done) this.#keep(piece);
     });
@@ -252,7 +254,7 @@ function single(head: string, name: string): string | undefined {
   const line = `\r\n${name}:`;
   const at = head.indexOf(line);
   if (at < 0) return undefined;
-  if (head.includes(line, at + 1)) throw new NotHttp(`it says ${name} twice`);
+  if (head.includes(line, at + 1)) throw new InvalidHttpResponse(`it says ${name} twice`);
   return valueAt(head, at + line.length);
 }
 

@@ -1,14 +1,14 @@
 /** Step 12: out and back, by `fetch`, or the shorter way where that can carry it. */
 import type { Signal } from "../../lib/signal.ts";
 import type { UpstreamRequest, UpstreamResponse } from "../adapter.ts";
-import { PlainReply } from "./buffered-response.ts";
+import { BufferedResponse } from "./buffered-response.ts";
 import type { TlsTrust } from "./connection.ts";
-import { KeptSockets } from "./connection-reuse.ts";
-import { fetchReply } from "./fetch-response.ts";
+import { ReusableSockets } from "./connection-reuse.ts";
+import { toUpstreamResponse } from "./fetch-response.ts";
 import { HttpClient } from "./http-client.ts";
 import { KeepAliveTrust, type Unsolicited } from "./keep-alive-trust.ts";
-import type { Answer } from "./parse-response.ts";
-import { carriesAlone, loneReply } from "./streamed-response.ts";
+import type { ResponseParser } from "./parse-response.ts";
+import { needsStreamingCall, sendStreaming } from "./streamed-response.ts";
 import { unreachable } from "./transport-error.ts";
 
 export type Send = (request: UpstreamRequest, signal: Signal) => Promise<UpstreamResponse>;
@@ -40,21 +40,22 @@ export function createSend(options: SendOptions): Sender {
   const { maxAnswerBytes, clock, byFetch, tls, onUnsolicited } = options;
   const trust = new KeepAliveTrust({ clock, ...(onUnsolicited && { onUnsolicited }) });
   const client = new HttpClient({ maxAnswerBytes, clock, trust, ...(tls && { tls }) });
-  const kept = new KeptSockets(trust);
+  const kept = new ReusableSockets(trust);
 
-  const take = (answer: Answer): UpstreamResponse => new PlainReply(answer, maxAnswerBytes);
+  const take = (answer: ResponseParser): UpstreamResponse =>
+    new BufferedResponse(answer, maxAnswerBytes);
   const send: Send = (request, signal) => {
     if (request.url.startsWith("https://") ? byFetch.https : byFetch.http) {
-      return fetchReply(request, signal, maxAnswerBytes);
+      return toUpstreamResponse(request, signal, maxAnswerBytes);
     }
     if (HttpClient.carries(request)) {
       return client.ask(request, signal, take, (error) =>
         unreachable(error, signal, maxAnswerBytes),
       );
     }
-    return carriesAlone(request)
-      ? loneReply(request, signal, maxAnswerBytes, kept)
-      : fetchReply(request, signal, maxAnswerBytes);
+    return needsStreamingCall(request)
+      ? sendStreaming(request, signal, maxAnswerBytes, kept)
+      : toUpstreamResponse(request, signal, maxAnswerBytes);
   };
   return {
     send,

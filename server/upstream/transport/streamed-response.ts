@@ -5,23 +5,23 @@
 import type { Signal } from "../../lib/signal.ts";
 import type { UpstreamRequest, UpstreamResponse } from "../adapter.ts";
 import { decompressing, isCompressed } from "../decompress.ts";
-import { BoundedReply } from "./bounded-response.ts";
-import type { KeptSockets } from "./connection-reuse.ts";
-import { callAlone, type LoneAnswer } from "./streaming-call.ts";
+import { BoundedResponse } from "./bounded-response.ts";
+import type { ReusableSockets } from "./connection-reuse.ts";
+import { type StreamingResponse, streamingCall } from "./streaming-call.ts";
 import { unreachable } from "./transport-error.ts";
 
 /** How long a connection may take; a call's own time is longer. */
 const connectMs = 30_000;
 
 /** Whether it can be carried so; `fetch` can carry anything. */
-export const carriesAlone = ({ url, body, streams }: UpstreamRequest): boolean =>
+export const needsStreamingCall = ({ url, body, streams }: UpstreamRequest): boolean =>
   streams === true && url.startsWith("http://") && typeof body !== "object";
 
-export async function loneReply(
+export async function sendStreaming(
   request: UpstreamRequest,
   signal: Signal,
   maxBytes: number,
-  kept: KeptSockets,
+  kept: ReusableSockets,
 ): Promise<UpstreamResponse> {
   const { hostname, port } = new URL(request.url);
   const place = {
@@ -29,10 +29,12 @@ export async function loneReply(
     port: port === "" ? 80 : Number(port),
     request: written(request),
   };
-  const answer = await callAlone(place, { maxBytes, signal, connectMs, kept }).catch((error) => {
-    throw unreachable(error, signal, maxBytes);
-  });
-  return new BoundedReply({
+  const answer = await streamingCall(place, { maxBytes, signal, connectMs, kept }).catch(
+    (error) => {
+      throw unreachable(error, signal, maxBytes);
+    },
+  );
+  return new BoundedResponse({
     status: answer.status,
     headers: {
       get: (name) => answer.headers.get(name.toLowerCase()) ?? null,
@@ -61,7 +63,7 @@ function written({ url, headers, body, method }: UpstreamRequest): string {
 }
 
 /** Some compress whatever they send, unasked. */
-function plain(answer: LoneAnswer): AsyncIterable<Uint8Array> {
+function plain(answer: StreamingResponse): AsyncIterable<Uint8Array> {
   const coding = answer.headers.get("content-encoding")?.toLowerCase();
   return isCompressed(coding) ? decompressing(answer.chunks(), coding) : answer.chunks();
 }

@@ -4,12 +4,12 @@
  * the address can be sure that it is the one: a name could lead elsewhere the second time.
  */
 import type { Signal } from "../../lib/signal.ts";
-import { BrokenOff, NotConnected } from "./connection.ts";
-import type { Holder, KeptSocket, KeptSockets } from "./connection-reuse.ts";
-import { Answer, type Head, NotHttp } from "./parse-response.ts";
+import { ConnectionLost, NotConnected } from "./connection.ts";
+import type { ReusableSocket, ReusableSockets, SocketOwner } from "./connection-reuse.ts";
+import { type Head, InvalidHttpResponse, ResponseParser } from "./parse-response.ts";
 import { isResponse } from "./waiting-bytes.ts";
 
-export interface LonePlace {
+export interface StreamingAddress {
   /** An IP address, or a name. */
   readonly address: string;
   readonly port: number;
@@ -19,7 +19,7 @@ export interface LonePlace {
   readonly request: string;
 }
 
-export interface LoneOptions {
+export interface StreamingCallOptions {
   readonly maxBytes: number;
   readonly signal: Signal;
   /** How long to wait for the connection. */
@@ -28,10 +28,10 @@ export interface LoneOptions {
   readonly ca?: string;
   readonly connect?: typeof Bun.connect;
   /** Where connections come from and go to between calls. Absent: each call makes its own, and ends it. */
-  readonly kept?: KeptSockets;
+  readonly kept?: ReusableSockets;
 }
 
-export interface LoneAnswer {
+export interface StreamingResponse {
   readonly status: number;
   readonly headers: Head;
   /** The body as it comes. Throws BrokenOff, NotHttp, TooLarge, or the signal's reason. */
@@ -40,19 +40,21 @@ export interface LoneAnswer {
 }
 
 /** Resolves at the end of the head. Rejects with NotConnected, BrokenOff, NotHttp, TooLarge, or the signal's reason. */
-export const callAlone = (place: LonePlace, options: LoneOptions): Promise<LoneAnswer> =>
-  new LoneCall(place, options).begin(options);
+export const streamingCall = (
+  place: StreamingAddress,
+  options: StreamingCallOptions,
+): Promise<StreamingResponse> => new LoneCall(place, options).begin(options);
 
 /** Held for a reader who is slower than the socket; then the socket waits. */
 const mostHeld = 64 * 1024;
 
-class LoneCall implements LoneAnswer, Holder {
-  readonly #place: LonePlace;
-  readonly #kept: KeptSockets | undefined;
+class LoneCall implements StreamingResponse, SocketOwner {
+  readonly #place: StreamingAddress;
+  readonly #kept: ReusableSockets | undefined;
   readonly #signal: Signal;
-  readonly #answer: Answer;
-  readonly #head = Promise.withResolvers<LoneAnswer>();
-  #socket: KeptSocket | undefined;
+  readonly #answer: ResponseParser;
+  readonly #head = Promise.withResolvers<StreamingResponse>();
+  #socket: ReusableSocket | undefined;
   #connecting: ReturnType<typeof setTimeout> | undefined;
   #unsent: Buffer | undefined;
   #pieces: Uint8Array[] = [];
@@ -67,11 +69,11 @@ class LoneCall implements LoneAnswer, Holder {
   /** Wakes the reader of the body. */
   #wake: (() => void) | undefined;
 
-  constructor(place: LonePlace, { maxBytes, signal, kept }: LoneOptions) {
+  constructor(place: StreamingAddress, { maxBytes, signal, kept }: StreamingCallOptions) {
     this.#place = place;
     this.#kept = kept;
     this.#signal = signal;
-    this.#answer = new Answer(maxBytes, (piece) => this.#hold(piece));
+    this.#answer = new ResponseParser(maxBytes, (piece) => this.#hold(piece));
   }
 
   get status(): number {
@@ -82,7 +84,11 @@ class LoneCall implements LoneAnswer, Holder {
     return this.#answer.headers;
   }
 
-  begin({ connectMs, ca, connect = Bun.connect }: LoneOptions): Promise<LoneAnswer> {
+  begin({
+    connectMs,
+    ca,
+    connect = Bun.connect,
+  }: StreamingCallOptions): Promise<StreamingResponse> {
     const { address, port, tls } = this.#place;
     if (this.#signal.aborted) return Promise.reject(this.#signal.reason);
     this.#signal.addEventListener("abort", this.#giveUp);
@@ -95,7 +101,7 @@ class LoneCall implements LoneAnswer, Holder {
     this.#connecting = setTimeout(() => {
       if (!this.#asked) this.fail(new NotConnected({ code: "ETIMEDOUT" }));
     }, connectMs);
-    connect<Holder>({
+    connect<SocketOwner>({
       hostname: address,
       port,
       data: this,
@@ -123,7 +129,7 @@ class LoneCall implements LoneAnswer, Holder {
     return `${this.#place.address} ${this.#place.port}`;
   }
 
-  opened(socket: KeptSocket): void {
+  opened(socket: ReusableSocket): void {
     this.#socket = socket;
     this.#asked = true;
     clearTimeout(this.#connecting);
@@ -132,7 +138,7 @@ class LoneCall implements LoneAnswer, Holder {
   }
 
   /** As much as the socket takes; the rest when it has room again. */
-  drained(socket: KeptSocket): void {
+  drained(socket: ReusableSocket): void {
     if (!this.#unsent) return;
     const taken = Math.max(0, socket.write(this.#unsent));
     this.#unsent = taken < this.#unsent.length ? this.#unsent.subarray(taken) : undefined;
@@ -153,7 +159,7 @@ class LoneCall implements LoneAnswer, Holder {
     const { isCut, surplus } = this.#answer;
     if (wasDone ? !isCut && isResponse(bytes) : surplus) this.#foundSurplus();
     else if (this.#isEarly && this.#answer.status >= 200 && this.#answer.status <= 299) {
-      this.fail(new NotHttp("it answered before it had read the request"));
+      this.fail(new InvalidHttpResponse("it answered before it had read the request"));
     }
     if (!this.#failure && !wasDone) this.#tell();
   }
@@ -164,7 +170,8 @@ class LoneCall implements LoneAnswer, Holder {
    */
   #foundSurplus(): void {
     this.#kept?.unsolicited(this.#key);
-    if (this.#isReused) this.fail(new NotHttp("it sent more than one response to a request"));
+    if (this.#isReused)
+      this.fail(new InvalidHttpResponse("it sent more than one response to a request"));
   }
 
   ended(cause?: unknown): void {
@@ -177,7 +184,7 @@ class LoneCall implements LoneAnswer, Holder {
     }
     this.#answer.close();
     if (this.#answer.done) this.#tell();
-    else this.fail(new BrokenOff(!this.#answer.begun, cause));
+    else this.fail(new ConnectionLost(!this.#answer.begun, cause));
   }
 
   fail(error: unknown): void {
@@ -244,7 +251,7 @@ class LoneCall implements LoneAnswer, Holder {
   readonly #giveUp = (): void => this.fail(this.#signal.reason);
 }
 
-const plain: Bun.SocketHandler<Holder> = {
+const plain: Bun.SocketHandler<SocketOwner> = {
   open: (socket) => socket.data.opened(socket),
   drain: (socket) => socket.data.drained(socket),
   data: ({ data }, piece) => data.take(piece),
@@ -253,7 +260,7 @@ const plain: Bun.SocketHandler<Holder> = {
   error: ({ data }, error) => data.ended(error),
 };
 
-const encrypted: Bun.SocketHandler<Holder> = {
+const encrypted: Bun.SocketHandler<SocketOwner> = {
   ...plain,
   // Nothing is said before it is certain to whom.
   open: () => undefined,

@@ -4,7 +4,7 @@ import { codeOf } from "../../lib/error-code.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { Signal } from "../../lib/signal.ts";
 import { NotConnected } from "./connection.ts";
-import { NotHttp, TooLarge } from "./parse-response.ts";
+import { InvalidHttpResponse, ResponseTooLarge } from "./parse-response.ts";
 
 /** Codes of a connection that was never made, or not trusted: nothing was sent, nothing can be charged. */
 const neverMade = new Set([
@@ -26,7 +26,7 @@ export function unreachable(error: unknown, signal: Signal, max?: number): Gatew
   // Whoever aborted gave the reason as a fault: the deadline, or the caller hanging up.
   if (signal.aborted && signal.reason instanceof GatewayError) return signal.reason;
   if (error instanceof GatewayError) return error;
-  if (error instanceof TooLarge && max !== undefined) return tooLarge(max);
+  if (error instanceof ResponseTooLarge && max !== undefined) return tooLarge(max);
   const code = codeOf(error);
   if (undecodable.test(code)) {
     return new GatewayError("upstream_invalid", "The upstream's answer cannot be decompressed.", {
@@ -39,7 +39,7 @@ export function unreachable(error: unknown, signal: Signal, max?: number): Gatew
   if (shortage) return outOfDescriptors(shortage, error);
   return new GatewayError("upstream_unreachable", words(error, unsent), {
     cause: error,
-    logged: error instanceof NotHttp ? error.message : code || "broken off",
+    logged: error instanceof InvalidHttpResponse ? error.message : code || "broken off",
     ...(unsent && { unsent: true }),
   });
 }
@@ -59,7 +59,7 @@ const outOfDescriptors = (shortage: DescriptorShortage, cause: unknown): Gateway
 
 function words(error: unknown, unsent: boolean): string {
   if (unsent) return "The upstream cannot be reached.";
-  return error instanceof NotHttp
+  return error instanceof InvalidHttpResponse
     ? "What came from the upstream is not an answer in HTTP. Ask the operator of this gateway to check its address."
     : "The connection to the upstream broke before its answer was complete.";
 }

@@ -8,7 +8,7 @@ import { readSync } from "node:fs";
 import { codeOf } from "../../lib/error-code.ts";
 
 /** `ended`: the peer has closed the connection, or is about to. */
-export type Waiting = "none" | "ended" | "unsolicited";
+export type UnsolicitedBytes = "none" | "ended" | "unsolicited";
 
 /** Over a buffer of its own, whose address stays the same: a short one without is moved when a part of it is looked at. */
 const room = Buffer.from(new ArrayBuffer("HTTP/1.1 408".length));
@@ -28,7 +28,7 @@ const platforms: Readonly<Record<string, { flags: number; libraries: readonly st
 let peek: Peek | undefined;
 
 /** Bun's types leave out the descriptor. */
-export function waitingBytes(socket: { readonly fd?: number } | object): Waiting {
+export function unsolicitedBytes(socket: { readonly fd?: number } | object): UnsolicitedBytes {
   const fd = "fd" in socket ? (socket.fd ?? -1) : -1;
   if (fd < 0) return "ended";
   peek ??= peekByLibrary() ?? peekByRead;

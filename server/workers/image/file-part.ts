@@ -1,11 +1,11 @@
 /** A picture in the place of an uploaded file: converted from it, or fetched where there was only a link. */
 import { extensionOf } from "../../lib/sniff-image.ts";
-import type { Gathered } from "../../upstream/collect-image.ts";
+import type { CollectedImage } from "../../upstream/collect-image.ts";
 import type { FilePart } from "../../upstream/contract.ts";
 
 /** Its name ends as its type says, because some upstreams go by that. */
 export function toFilePart(
-  picture: Gathered,
+  picture: CollectedImage,
   { field, filename }: Pick<FilePart, "field" | "filename">,
   type: string,
 ): FilePart {

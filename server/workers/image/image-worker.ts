@@ -6,7 +6,7 @@ import type { GatewayError } from "../../lib/gateway-error.ts";
 import type { Scratch } from "../../lib/request-temp.ts";
 import type { Signal } from "../../lib/signal.ts";
 import type { NamelessFile } from "../../lib/unlinked-temp-file.ts";
-import { asideOf, type Gathered } from "../../upstream/collect-image.ts";
+import { type CollectedImage, toSpilledImage } from "../../upstream/collect-image.ts";
 import type { WorkerMetadata } from "../process/protocol.ts";
 import type { Spawn } from "../process/spawn.ts";
 import { type Field, toImageError, tooLarge, tooSlow, writeFailed } from "./image-errors.ts";
@@ -48,7 +48,7 @@ export interface ImageWorker {
     signal: Signal,
     scratch: Scratch,
     key?: string,
-  ): Promise<Gathered>;
+  ): Promise<CollectedImage>;
   /** A PNG that marks the same area, of one colour: of a mask without transparency, what is white. */
   mask(
     mask: WorkerInput,
@@ -56,7 +56,7 @@ export interface ImageWorker {
     signal: Signal,
     scratch: Scratch,
     key?: string,
-  ): Promise<Gathered>;
+  ): Promise<CollectedImage>;
   close(): Promise<void>;
 }
 
@@ -205,9 +205,9 @@ function inspectionIn(parts: readonly ImageWorkerResponsePart[]): ImageInspectio
 async function imageIn(
   parts: readonly ImageWorkerResponsePart[],
   file: NamelessFile | undefined,
-): Promise<Gathered> {
+): Promise<CollectedImage> {
   if (file && parts.at(-1)?.kind === "written")
-    return { kind: "aside", aside: await asideOf(file) };
+    return { kind: "aside", aside: await toSpilledImage(file) };
   const pieces = parts.flatMap((part) => (part.kind === "bytes" ? [part.bytes] : []));
   return { kind: "bytes", bytes: Buffer.concat(pieces) };
 }

@@ -9,8 +9,8 @@ import type {
 import type { ImageCapabilities } from "../../image-capabilities.ts";
 import { edgesOf } from "../wire/edges.ts";
 import { FileContent } from "../wire/json-with-files.ts";
-import { memberOf, objectOf, textIn, unusable } from "../wire/members.ts";
-import { type PictureFamily, paintedIn, sourcesOf, unpainted } from "./bedrock-painter.ts";
+import { invalidResponse, memberOf, objectOf, textIn } from "../wire/members.ts";
+import { type ImageFamily, imagesIn, sourcesOf, unpainted } from "./bedrock-painter.ts";
 
 /** Two tiers, as the elder of OpenAI's two families of names has them. */
 const tiers: Readonly<Record<string, string>> = { standard: "standard", hd: "premium" };
@@ -117,8 +117,8 @@ const oneAtATime = (): GatewayError =>
   );
 
 /** docs.aws.amazon.com/nova/latest/userguide/image-gen-errors.html: pictures held back are told of in `error`. */
-const read: PictureFamily["read"] = (answer, asked): BufferedImageResponse => {
-  const results = paintedIn(answer);
+const read: ImageFamily["read"] = (answer, asked): BufferedImageResponse => {
+  const results = imagesIn(answer);
   if (results.length > 0) return { kind: "whole", results, metadata: {} };
   const error = textIn(answer, "error");
   if (error !== undefined) {
@@ -129,7 +129,7 @@ const read: PictureFamily["read"] = (answer, asked): BufferedImageResponse => {
   if (memberOf(answer, "status") === "Request Moderated") {
     throw unpainted("moderated", undefined, asked);
   }
-  throw unusable("it has no picture");
+  throw invalidResponse("it has no picture");
 };
 
 /** With a mask, the picture that comes is as large as the one that went in: so in an edit, no size can be asked for. */
@@ -138,7 +138,7 @@ const inEdits: Pick<ImageCapabilities, "sizes" | "takes"> = {
   takes: { quality: Object.keys(tiers) },
 };
 
-const familyWith = (traits: ImageCapabilities): PictureFamily => ({
+const familyWith = (traits: ImageCapabilities): ImageFamily => ({
   traits: (_, operation) => (operation === "edits" ? { ...traits, ...inEdits } : traits),
   generation,
   edit,

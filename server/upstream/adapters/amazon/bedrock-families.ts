@@ -7,7 +7,7 @@ import type {
 } from "../../contract.ts";
 import { cohereLengths } from "../cohere.ts";
 import { listIn, memberOf } from "../wire/members.ts";
-import { searchWords, textsOf, vectorIn, wordOf } from "../wire/native-embeddings.ts";
+import { cohereTaskTypes, taskTypeOf, textsOf, vectorIn } from "../wire/native-embeddings.ts";
 import { truncation } from "../wire/truncation.ts";
 import { vectorRows } from "../wire/vector-rows.ts";
 
@@ -62,7 +62,7 @@ function cohereOf(end: string, more: Partial<EmbeddingCapabilities>): Family {
     maxItems: 96,
     taskTypes: {
       field: "input_type",
-      values: searchWords,
+      values: cohereTaskTypes,
       // Most vectors are made to be searched in; who searches says so.
       defaultValue: "search_document",
     },
@@ -77,7 +77,7 @@ function cohereOf(end: string, more: Partial<EmbeddingCapabilities>): Family {
         truncate: cut ? end : "NONE",
         ...rest,
         texts: textsOf(query),
-        input_type: wordOf(query, traits),
+        input_type: taskTypeOf(query, traits),
         embedding_types: ["float"],
         ...(query.dimensions !== undefined && { output_dimension: query.dimensions }),
       };
@@ -120,7 +120,7 @@ const nova: Family = {
       taskType: "SINGLE_EMBEDDING",
       singleEmbeddingParams: {
         ...rest,
-        embeddingPurpose: wordOf(query, novaTraits),
+        embeddingPurpose: taskTypeOf(query, novaTraits),
         ...(query.dimensions !== undefined && { embeddingDimension: query.dimensions }),
         // It insists on one.
         text: { truncationMode: cut ? "END" : "NONE", value: textsOf(query)[0] },

@@ -1,10 +1,15 @@
 /** How Amazon Bedrock says no: a name in a header, `{message}` in the body, and statuses that do not always fit. */
 import type { Adapter } from "../../adapter.ts";
 import { memberOf, textIn } from "../wire/members.ts";
-import { type Meant, nativeFault, type OwnNames, type Refusal } from "../wire/native-fault.ts";
+import {
+  type ErrorMeaning,
+  nativeErrorReader,
+  type OwnNames,
+  type VendorError,
+} from "../wire/native-fault.ts";
 
-export const bedrockFault = (names: OwnNames): Adapter["readError"] =>
-  nativeFault({
+export const bedrockErrorReader = (names: OwnNames): Adapter["readError"] =>
+  nativeErrorReader({
     recognise,
     names,
     words: (body) => textIn(body, "message") ?? textIn(body, "Message"),
@@ -19,7 +24,7 @@ export const withoutNumbers = (words: string): string =>
 const aboutCredentials =
   /^(UnrecognizedClient|InvalidClientTokenId|InvalidSignature|SignatureDoesNotMatch|IncompleteSignature|ExpiredToken|RequestExpired|MissingAuthenticationToken)/;
 
-function recognise({ words, body, headers }: Refusal): Meant | undefined {
+function recognise({ words, body, headers }: VendorError): ErrorMeaning | undefined {
   const type = String(headers.get("x-amzn-errortype") ?? memberOf(body, "__type"));
   // It may have more behind it: `ValidationException:http://internal.amazon.com/…`.
   const [name = ""] = type.replace(/^.*#/, "").split(":");

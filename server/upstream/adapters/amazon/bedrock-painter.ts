@@ -12,11 +12,11 @@ import type {
 import type { ImageCapabilities } from "../../image-capabilities.ts";
 import { fileOf, filesOf } from "../wire/edit-sources.ts";
 import { listOf, memberOf } from "../wire/members.ts";
-import { type Meant, refused } from "../wire/native-fault.ts";
-import { pictureIn } from "../wire/picture-in.ts";
+import { type ErrorMeaning, toMappedError } from "../wire/native-fault.ts";
+import { imageContentIn } from "../wire/picture-in.ts";
 import { withoutNumbers } from "./bedrock-fault.ts";
 
-export interface PictureFamily {
+export interface ImageFamily {
   traits(model: string, operation: "generations" | "edits"): ImageCapabilities;
   generation(query: GenerationQuery, model: string): ExtraFields;
   edit(query: EditQuery, model: string): ExtraFields;
@@ -32,15 +32,15 @@ export const sourcesOf = ({
 });
 
 /** `{images: ["…"]}`: a picture that was held back is missing. */
-export const paintedIn = (answer: unknown): readonly ImageResult[] =>
+export const imagesIn = (answer: unknown): readonly ImageResult[] =>
   listOf(memberOf(answer, "images")).flatMap((entry): ImageResult[] => {
-    const image = pictureIn(entry);
+    const image = imageContentIn(entry);
     return image ? [{ image }] : [];
   });
 
 /** Why there is no picture, in an answer whose status says yes. */
 export const unpainted = (
-  meant: Meant | undefined,
+  meant: ErrorMeaning | undefined,
   words: string | undefined,
   asked: ImageRequestContext<GenerationQuery>,
-): GatewayError => refused(meant, words && withoutNumbers(words), asked);
+): GatewayError => toMappedError(meant, words && withoutNumbers(words), asked);

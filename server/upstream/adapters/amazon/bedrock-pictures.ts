@@ -14,19 +14,19 @@ import type {
   Target,
 } from "../../contract.ts";
 import { type ImageCapabilities, unrestrictedImages } from "../../image-capabilities.ts";
-import { askForPicture } from "../wire/ask.ts";
+import { imageJsonRequest } from "../wire/ask.ts";
 import { readDocument } from "../wire/document.ts";
 import { novaCanvas, titanImage } from "./bedrock-canvas.ts";
-import type { PictureFamily } from "./bedrock-painter.ts";
+import type { ImageFamily } from "./bedrock-painter.ts";
 import { stability } from "./bedrock-stability.ts";
 
-const families: Readonly<Record<string, PictureFamily>> = {
+const families: Readonly<Record<string, ImageFamily>> = {
   nova: novaCanvas,
   titan: titanImage,
   stability,
 };
 
-export const painterNames = ["stability"] as const;
+export const imageFamilyNames = ["stability"] as const;
 
 /** By the model's id, which may have a region before it: `us.stability.stable-image-inpaint-v1:0`. */
 function nameOf(model: string): string | undefined {
@@ -35,10 +35,10 @@ function nameOf(model: string): string | undefined {
   return model.includes("titan-image") ? "titan" : undefined;
 }
 
-const familyOf = ({ upstream, model }: Target): PictureFamily | undefined =>
+const familyOf = ({ upstream, model }: Target): ImageFamily | undefined =>
   families[String(upstream.options.family ?? nameOf(model))];
 
-function painterOf(target: Target, model: string): PictureFamily {
+function painterOf(target: Target, model: string): ImageFamily {
   const family = familyOf(target);
   if (family) return family;
   throw new GatewayError(
@@ -49,13 +49,13 @@ function painterOf(target: Target, model: string): PictureFamily {
 }
 
 /** Of a model that nobody knows there is nothing to say, and it is not asked. */
-export const bedrockPictures = (
+export const bedrockImageCapabilities = (
   target: Target,
   operation: "generations" | "edits",
 ): ImageCapabilities => familyOf(target)?.traits(target.model, operation) ?? unrestrictedImages;
 
 /** `invoke`: where and with which proof a model is asked. */
-export function bedrockDrawing(
+export function bedrockImages(
   invoke: (target: Target) => Pick<UpstreamRequest, "url" | "headers">,
 ): {
   readonly generations: ImageAdapter<GenerationQuery>;
@@ -63,7 +63,7 @@ export function bedrockDrawing(
 } {
   const ask = (target: Target, body: ExtraFields): UpstreamRequest => {
     const { url, headers } = invoke(target);
-    return askForPicture(url, headers, body);
+    return imageJsonRequest(url, headers, body);
   };
   return {
     generations: {

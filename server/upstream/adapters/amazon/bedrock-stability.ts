@@ -8,8 +8,8 @@ import type {
 } from "../../contract.ts";
 import type { ImageCapabilities } from "../../image-capabilities.ts";
 import { FileContent } from "../wire/json-with-files.ts";
-import { listOf, memberOf, restOf, unusable } from "../wire/members.ts";
-import { type PictureFamily, paintedIn, sourcesOf, unpainted } from "./bedrock-painter.ts";
+import { extraFieldsOf, invalidResponse, listOf, memberOf } from "../wire/members.ts";
+import { type ImageFamily, imagesIn, sourcesOf, unpainted } from "./bedrock-painter.ts";
 
 /** docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-diffusion-3-5-large.html */
 const shapes = ["16:9", "1:1", "21:9", "2:3", "3:2", "4:5", "5:4", "9:16", "9:21"];
@@ -133,16 +133,16 @@ const missing = (param: string): GatewayError =>
   );
 
 /** The same pages: `finish_reasons` is null for a picture, or says why there is none. */
-const read: PictureFamily["read"] = (answer, asked): BufferedImageResponse => {
+const read: ImageFamily["read"] = (answer, asked): BufferedImageResponse => {
   const reasons = listOf(memberOf(answer, "finish_reasons"));
   const reason = reasons.find((entry) => typeof entry === "string");
   if (typeof reason === "string") {
     const held = /^Filter reason/i.test(reason);
     throw unpainted(held ? "moderated" : undefined, reason, asked);
   }
-  const results = paintedIn(answer);
-  if (results.length === 0) throw unusable("it has no picture");
-  return { kind: "whole", results, metadata: {}, ...restOf(answer, ["seeds"]) };
+  const results = imagesIn(answer);
+  if (results.length === 0) throw invalidResponse("it has no picture");
+  return { kind: "whole", results, metadata: {}, ...extraFieldsOf(answer, ["seeds"]) };
 };
 
-export const stability: PictureFamily = { traits, generation, edit, read };
+export const stability: ImageFamily = { traits, generation, edit, read };

@@ -4,14 +4,14 @@ import { GatewayError } from "../../../lib/gateway-error.ts";
 import type { EmbeddingsAdapter, UpstreamRequest, UpstreamResponse } from "../../adapter.ts";
 import type { Target, Upstream } from "../../contract.ts";
 import type { Vendor } from "../../vendor.ts";
-import { askInJson } from "../wire/ask.ts";
+import { jsonRequest } from "../wire/ask.ts";
 import { bearer } from "../wire/headers.ts";
 import { memberOf } from "../wire/members.ts";
 import { usageOf } from "../wire/native-embeddings.ts";
 import { type AwsOptions, awsOptions, awsRoot, signedFor, signedStreamFor } from "./aws.ts";
 import { type Family, familyNames, familyOf, isFamily, nameOf } from "./bedrock-families.ts";
-import { bedrockFault } from "./bedrock-fault.ts";
-import { bedrockDrawing, bedrockPictures, painterNames } from "./bedrock-pictures.ts";
+import { bedrockErrorReader } from "./bedrock-fault.ts";
+import { bedrockImageCapabilities, bedrockImages, imageFamilyNames } from "./bedrock-pictures.ts";
 
 const rootOf = (upstream: Upstream, host = "bedrock-runtime"): string => awsRoot(upstream, host);
 
@@ -39,7 +39,7 @@ const embeddings: EmbeddingsAdapter = {
   toUpstream: (query, target) => {
     if (!tellsFamily(target)) throw unknownFamily(query.model);
     const { url, headers } = invoke(target);
-    return askInJson(url, headers, family(target).body(query));
+    return jsonRequest(url, headers, family(target).body(query));
   },
   fromUpstream: async (reply, _query, target) => {
     const { vectors, tokens } = family(target);
@@ -70,14 +70,14 @@ export const bedrock: Vendor = {
     needsOneOf: [["apiKey"], ["accessKeyId", "secretAccessKey"]],
     options: {
       ...awsOptions,
-      family: z.enum([...familyNames, ...painterNames]).optional(),
+      family: z.enum([...familyNames, ...imageFamilyNames]).optional(),
     },
   },
   adapter: {
     name: "bedrock",
     embeddings,
-    ...bedrockDrawing(invoke),
-    imageCapabilities: bedrockPictures,
+    ...bedrockImages(invoke),
+    imageCapabilities: bedrockImageCapabilities,
     // A Bedrock API key proves enough by itself.
     sign: (request, upstream, now) =>
       upstream.apiKey === undefined ? signed(request, upstream, now) : request,
@@ -87,7 +87,7 @@ export const bedrock: Vendor = {
       url: `${rootOf(upstream, "bedrock")}/foundation-models`,
       headers: bearer(upstream),
     }),
-    readError: bedrockFault((upstream) => {
+    readError: bedrockErrorReader((upstream) => {
       const { accessKeyId }: AwsOptions = upstream.options;
       return [accessKeyId, new URL(rootOf(upstream)).host];
     }),

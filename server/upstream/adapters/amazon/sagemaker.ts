@@ -3,11 +3,11 @@ import { z } from "zod";
 import type { EmbeddingsAdapter } from "../../adapter.ts";
 import type { EmbeddingCapabilities, Target, Upstream } from "../../contract.ts";
 import type { Vendor } from "../../vendor.ts";
-import { askInJson } from "../wire/ask.ts";
+import { jsonRequest } from "../wire/ask.ts";
 import { ownHeaders } from "../wire/headers.ts";
 import { memberOf } from "../wire/members.ts";
 import { textsOf } from "../wire/native-embeddings.ts";
-import { nativeFault } from "../wire/native-fault.ts";
+import { nativeErrorReader } from "../wire/native-fault.ts";
 import { vectorRows } from "../wire/vector-rows.ts";
 import { type AwsOptions, awsOptions, awsRoot, signedFor } from "./aws.ts";
 
@@ -30,7 +30,7 @@ const traits = ({ upstream }: Target): EmbeddingCapabilities => ({
 const embeddings: EmbeddingsAdapter = {
   capabilities: traits,
   toUpstream: (query, { upstream, model }) =>
-    askInJson(
+    jsonRequest(
       `${rootOf(upstream)}/endpoints/${encodeURIComponent(model)}/invocations`,
       { ...ownHeaders(upstream), accept: "application/json" },
       // The container refuses a text that is too long, unless `truncate` rides along.
@@ -58,7 +58,7 @@ export const sagemaker: Vendor = {
     embeddings,
     sign: signedFor("sagemaker"),
     probe: (upstream) => ({ url: `${rootOf(upstream)}/ping`, headers: {} }),
-    readError: nativeFault({
+    readError: nativeErrorReader({
       names: (upstream) => [optionsOf(upstream).accessKeyId, new URL(rootOf(upstream)).host],
       recognise: ({ status, words }) => {
         if (/^Endpoint \S+ of account \d+ not found/.test(words)) return "no such model";

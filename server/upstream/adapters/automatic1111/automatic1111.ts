@@ -2,8 +2,8 @@
 import type { ImageCapabilities } from "../../image-capabilities.ts";
 import type { Vendor } from "../../vendor.ts";
 import { memberOf } from "../wire/members.ts";
-import { nativeFault } from "../wire/native-fault.ts";
-import { wordsIn } from "../wire/words.ts";
+import { nativeErrorReader } from "../wire/native-fault.ts";
+import { messageIn } from "../wire/words.ts";
 import {
   automatic1111Edits,
   automatic1111Generations,
@@ -26,9 +26,9 @@ const pictures: ImageCapabilities = {
   },
 };
 
-const fault = nativeFault({
+const fault = nativeErrorReader({
   /** modules/api/api.py, handle_exception: `{error: "HTTPException", detail: "Sampler not found", …}`. */
-  words: (body) => wordsIn({ detail: memberOf(body, "detail") }),
+  words: (body) => messageIn({ detail: memberOf(body, "detail") }),
   // decode_base64_to_image says it with 500.
   recognise: ({ status, words }) =>
     status === 500 && words === "Invalid encoded image" && "rejected",

@@ -15,14 +15,22 @@ import type {
   Target,
   Upstream,
 } from "../../contract.ts";
-import { askForPicture, askInJson } from "../wire/ask.ts";
+import { imageJsonRequest, jsonRequest } from "../wire/ask.ts";
 import { readDocument } from "../wire/document.ts";
 import { edgesOf } from "../wire/edges.ts";
 import { asBase64, onlyFile } from "../wire/edit-sources.ts";
 import { headersOf } from "../wire/headers.ts";
 import { FileContent } from "../wire/json-with-files.ts";
-import { isCount, listIn, listOf, memberOf, objectOf, textIn, unusable } from "../wire/members.ts";
-import { bareBase64, pictureIn } from "../wire/picture-in.ts";
+import {
+  invalidResponse,
+  isCount,
+  listIn,
+  listOf,
+  memberOf,
+  objectOf,
+  textIn,
+} from "../wire/members.ts";
+import { bareBase64, imageContentIn } from "../wire/picture-in.ts";
 import { isCheckpoint } from "./checkpoint.ts";
 
 export const baseUrl = "http://127.0.0.1:7860";
@@ -37,7 +45,7 @@ export const automatic1111Place = (upstream: Upstream, path: string): UpstreamRe
 
 const ask = (upstream: Upstream, path: string, fields: ExtraFields): UpstreamRequest => {
   const { url, headers } = automatic1111Place(upstream, path);
-  return askForPicture(url, headers, fields);
+  return imageJsonRequest(url, headers, fields);
 };
 
 const fieldsOf = (query: GenerationQuery, { model }: Target): ExtraFields => {
@@ -76,7 +84,7 @@ const watch: ImageAdapter<GenerationQuery>["watch"] = {
   toUpstream: (query, { upstream }) => {
     const { url, headers } = automatic1111Place(upstream, "internal/progress");
     const about = { id_task: taskOf(query), id_live_preview: -1, live_preview: true };
-    return askInJson(url, headers, about);
+    return jsonRequest(url, headers, about);
   },
   fromUpstream: async (reply) => {
     const preview = textIn(await reply.json(), "live_preview");
@@ -141,8 +149,8 @@ async function readAnswer(
 }
 
 function resultOf(value: unknown, seed: unknown): ImageResult {
-  const image = pictureIn(value);
-  if (!image) throw unusable("an entry of `images` is no picture");
+  const image = imageContentIn(value);
+  if (!image) throw invalidResponse("an entry of `images` is no picture");
   return { image, ...(Number.isSafeInteger(seed) && { rest: { seed } }) };
 }
 

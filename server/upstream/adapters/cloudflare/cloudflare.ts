@@ -3,14 +3,14 @@ import { z } from "zod";
 import type { EmbeddingsAdapter } from "../../adapter.ts";
 import type { EmbeddingCapabilities, Target } from "../../contract.ts";
 import type { Vendor } from "../../vendor.ts";
-import { askWithBearer } from "../wire/ask.ts";
+import { bearerJsonRequest } from "../wire/ask.ts";
 import { bearer } from "../wire/headers.ts";
-import { memberOf, unusable } from "../wire/members.ts";
-import { textsOf, wordOf } from "../wire/native-embeddings.ts";
+import { invalidResponse, memberOf } from "../wire/members.ts";
+import { taskTypeOf, textsOf } from "../wire/native-embeddings.ts";
 import { truncation } from "../wire/truncation.ts";
 import { vectorRows } from "../wire/vector-rows.ts";
-import { cloudflareFault } from "./fault.ts";
-import { cloudflareEdits, cloudflareGenerations, cloudflarePictures } from "./pictures.ts";
+import { cloudflareErrorReader } from "./fault.ts";
+import { cloudflareEdits, cloudflareGenerations, cloudflareImageCapabilities } from "./pictures.ts";
 import { aiOf, cloudflareBaseUrl, runOf } from "./place.ts";
 
 /** @cloudflare/workers-types: what a model wants to hear is the name of the field for the texts. */
@@ -34,16 +34,17 @@ const embeddings: EmbeddingsAdapter = {
   toUpstream: (query, target) => {
     const { upstream, model } = target;
     const { cut, rest } = truncation(query);
-    return askWithBearer(runOf(target), upstream, {
+    return bearerJsonRequest(runOf(target), upstream, {
       ...rest,
-      [wordOf(query, traits(target)) ?? "text"]: textsOf(query),
+      [taskTypeOf(query, traits(target)) ?? "text"]: textsOf(query),
       // The only model that has a word for it.
       ...(model.includes("bge-m3") && { truncate_inputs: cut }),
     });
   },
   fromUpstream: async (reply) => {
     const answer = await reply.json();
-    if (memberOf(answer, "success") === false) throw unusable("it says itself that it failed");
+    if (memberOf(answer, "success") === false)
+      throw invalidResponse("it says itself that it failed");
     return { vectors: vectorRows(memberOf(memberOf(answer, "result"), "data")) };
   },
 };
@@ -64,7 +65,7 @@ export const cloudflare: Vendor = {
     }),
     generations: cloudflareGenerations,
     edits: cloudflareEdits,
-    imageCapabilities: cloudflarePictures,
-    readError: cloudflareFault,
+    imageCapabilities: cloudflareImageCapabilities,
+    readError: cloudflareErrorReader,
   },
 };

@@ -1,9 +1,9 @@
 /** How Workers AI says no: a code in a list of errors, and the account in its words. */
 import { listOf, memberOf } from "../wire/members.ts";
-import { type Meant, nativeFault } from "../wire/native-fault.ts";
+import { type ErrorMeaning, nativeErrorReader } from "../wire/native-fault.ts";
 
 /** developers.cloudflare.com/workers-ai/platform/errors, and the codes of the API around it. */
-const meanings: Readonly<Record<string, Meant>> = {
+const meanings: Readonly<Record<string, ErrorMeaning>> = {
   3036: "no credit",
   3040: "busy",
   3042: "no such model",
@@ -26,7 +26,7 @@ export function flaggedIn(words: string): string | undefined {
   return said === undefined ? undefined : `${said}.`;
 }
 
-export const cloudflareFault = nativeFault({
+export const cloudflareErrorReader = nativeErrorReader({
   recognise: ({ words, body }) => {
     if (flaggedIn(words)) return "moderated";
     const [first] = listOf(memberOf(body, "errors"));

@@ -15,17 +15,17 @@ import type {
   Target,
 } from "../../contract.ts";
 import { anyEdges, type ImageCapabilities } from "../../image-capabilities.ts";
-import { askForPicture, askForPictureInForm } from "../wire/ask.ts";
-import { readOnePicture } from "../wire/bare-picture.ts";
+import { imageFormRequest, imageJsonRequest } from "../wire/ask.ts";
+import { readSingleImage } from "../wire/bare-picture.ts";
 import { edgesOf } from "../wire/edges.ts";
 import { filesOf, onlyFile } from "../wire/edit-sources.ts";
 import { bearer } from "../wire/headers.ts";
 import { FileContent } from "../wire/json-with-files.ts";
-import { memberOf, unusable } from "../wire/members.ts";
+import { invalidResponse, memberOf } from "../wire/members.ts";
 import { fieldParts, type Part } from "../wire/multipart.ts";
-import { refused } from "../wire/native-fault.ts";
-import { pictureIn } from "../wire/picture-in.ts";
-import { wordsIn } from "../wire/words.ts";
+import { toMappedError } from "../wire/native-fault.ts";
+import { imageContentIn } from "../wire/picture-in.ts";
+import { messageIn } from "../wire/words.ts";
 import { flaggedIn } from "./fault.ts";
 import { withMask } from "./mask.ts";
 import { runOf } from "./place.ts";
@@ -63,7 +63,7 @@ const families: readonly (readonly [RegExp, ImageCapabilities])[] = [
 /** Asked in the words that most understand. */
 const unknown: ImageCapabilities = { ...plain, sizes: anyEdges, edits: { maxImages: 1 } };
 
-export const cloudflarePictures = ({ model }: Target): ImageCapabilities =>
+export const cloudflareImageCapabilities = ({ model }: Target): ImageCapabilities =>
   families.find(([name]) => name.test(model))?.[1] ?? unknown;
 
 /** The changelog named above: it "takes multipart form data inputs, even if you just have a prompt". */
@@ -84,7 +84,7 @@ const inForm = (
   fields: ExtraFields,
   files: readonly FilePart[] = [],
 ): UpstreamRequest =>
-  askForPictureInForm(runOf(target), bearer(target.upstream), [
+  imageFormRequest(runOf(target), bearer(target.upstream), [
     ...fieldParts(fields),
     ...files.map((file, at): Part => ({ name: `input_image_${at}`, file })),
   ]);
@@ -93,7 +93,7 @@ export const cloudflareGenerations: ImageAdapter<GenerationQuery> = {
   toUpstream: (query, target) =>
     takesForms(target)
       ? inForm(target, fieldsOf(query, target))
-      : askForPicture(runOf(target), bearer(target.upstream), fieldsOf(query, target)),
+      : imageJsonRequest(runOf(target), bearer(target.upstream), fieldsOf(query, target)),
   fromUpstream: read,
 };
 
@@ -102,7 +102,7 @@ export const cloudflareEdits: ImageAdapter<EditQuery> = {
     const fields = fieldsOf(query, target);
     if (takesForms(target)) return inForm(target, fields, filesOf(query.images));
     const body = { ...fields, image_b64: new FileContent(onlyFile(query.images)) };
-    const request = askForPicture(runOf(target), bearer(target.upstream), body);
+    const request = imageJsonRequest(runOf(target), bearer(target.upstream), body);
     return query.mask ? { ...request, body: withMask(body, onlyFile([query.mask])) } : request;
   },
   fromUpstream: read,
@@ -113,18 +113,18 @@ function read(
   reply: UpstreamResponse,
   asked: ImageRequestContext<GenerationQuery>,
 ): Promise<BufferedImageResponse> {
-  return readOnePicture(reply, asked, (answer) => {
+  return readSingleImage(reply, asked, (answer) => {
     if (memberOf(answer, "success") === false) throw failed(answer, asked);
-    const picture = pictureIn(memberOf(memberOf(answer, "result"), "image"));
+    const picture = imageContentIn(memberOf(memberOf(answer, "result"), "image"));
     if (picture) return picture;
-    throw unusable("there is no picture in it");
+    throw invalidResponse("there is no picture in it");
   });
 }
 
 /** Refusals of the safety system have been seen with status 200, too. */
 function failed(answer: unknown, asked: ImageRequestContext<GenerationQuery>): GatewayError {
-  const said = flaggedIn(wordsIn(answer) ?? "");
+  const said = flaggedIn(messageIn(answer) ?? "");
   return said === undefined
-    ? unusable("it says itself that it failed")
-    : refused("moderated", said, asked);
+    ? invalidResponse("it says itself that it failed")
+    : toMappedError("moderated", said, asked);
 }

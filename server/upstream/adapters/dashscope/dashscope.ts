@@ -4,12 +4,12 @@ import type { EmbeddingCapabilities, Target } from "../../contract.ts";
 import type { TaskTypeTable } from "../../task-type.ts";
 import type { Vendor } from "../../vendor.ts";
 import { inOrder } from "../openai/embeddings.ts";
-import { askWithBearer } from "../wire/ask.ts";
+import { bearerJsonRequest } from "../wire/ask.ts";
 import { bearer } from "../wire/headers.ts";
 import { listIn, memberOf } from "../wire/members.ts";
-import { textsOf, usageOf, vectorIn, wordOf } from "../wire/native-embeddings.ts";
+import { taskTypeOf, textsOf, usageOf, vectorIn } from "../wire/native-embeddings.ts";
 import { dashscopeFamily } from "./families.ts";
-import { dashscopeFault } from "./fault.ts";
+import { dashscopeErrorReader } from "./fault.ts";
 import { dashscopeEdits, dashscopeGenerations } from "./pictures.ts";
 import { dashscopeRoot, dashscopeUrl } from "./place.ts";
 
@@ -40,10 +40,14 @@ const embeddings: EmbeddingsAdapter = {
     const parameters = {
       ...query.rest,
       dimension: query.dimensions,
-      text_type: wordOf(query, traits(target)),
+      text_type: taskTypeOf(query, traits(target)),
     };
     const url = `${dashscopeRoot(upstream)}/services/embeddings/text-embedding/text-embedding`;
-    return askWithBearer(url, upstream, { model, input: { texts: textsOf(query) }, parameters });
+    return bearerJsonRequest(url, upstream, {
+      model,
+      input: { texts: textsOf(query) },
+      parameters,
+    });
   },
   fromUpstream: async (reply, query) => {
     const answer = await reply.json();
@@ -70,6 +74,6 @@ export const dashscope: Vendor = {
       url: `${dashscopeRoot(upstream).replace(/\/api\/v1$/, "/compatible-mode/v1")}/models`,
       headers: bearer(upstream),
     }),
-    readError: dashscopeFault,
+    readError: dashscopeErrorReader,
   },
 };

@@ -1,18 +1,18 @@
 /** How Alibaba's Model Studio says no: a code and a sentence, with a status or inside a job that failed. */
 import { memberOf } from "../wire/members.ts";
-import { type Meant, nativeFault } from "../wire/native-fault.ts";
+import { type ErrorMeaning, nativeErrorReader } from "../wire/native-fault.ts";
 
 /** What the pages of the models that draw say about their content moderation. */
 const moderation = /^(DataInspectionFailed|IPInfringementSuspect|data_inspection_failed)$/;
 
 // alibabacloud.com/help/en/model-studio/error-code.
-function meaningOf(code: string): Meant | undefined {
+function meaningOf(code: string): ErrorMeaning | undefined {
   if (moderation.test(code)) return "moderated";
   if (/^Model\.?NotFound$/i.test(code)) return "no such model";
   return code === "Arrearage" || code.startsWith("AllocationQuota.") ? "no credit" : undefined;
 }
 
-export const dashscopeFault = nativeFault({
+export const dashscopeErrorReader = nativeErrorReader({
   recognise: ({ status, words, body }) => {
     const code = String(memberOf(body, "code"));
     if (/^Model not exist\b/i.test(words)) return "no such model";
@@ -23,7 +23,7 @@ export const dashscopeFault = nativeFault({
 });
 
 /** A job's failure has no status. Undefined: the upstream's own. */
-export function meaningOfJob(code: string): Meant | undefined {
+export function meaningOfJob(code: string): ErrorMeaning | undefined {
   if (/^Model\.?NotExist$/i.test(code)) return "no such model";
   if (code === "InvalidApiKey") return "wrong key";
   if (code.startsWith("Throttling")) return "too fast";

@@ -16,14 +16,14 @@ import type {
   Target,
 } from "../../contract.ts";
 import { isUsage } from "../openai/image-facts.ts";
-import { askForPicture } from "../wire/ask.ts";
+import { imageJsonRequest } from "../wire/ask.ts";
 import { readDocument } from "../wire/document.ts";
 import { asDataUrl } from "../wire/edit-sources.ts";
 import { bearer } from "../wire/headers.ts";
 import { revised } from "../wire/listed-pictures.ts";
-import { listOf, memberOf, objectOf, textIn, unusable } from "../wire/members.ts";
-import { refused } from "../wire/native-fault.ts";
-import { pictureIn } from "../wire/picture-in.ts";
+import { invalidResponse, listOf, memberOf, objectOf, textIn } from "../wire/members.ts";
+import { toMappedError } from "../wire/native-fault.ts";
+import { imageContentIn } from "../wire/picture-in.ts";
 import { dashscopeFamily } from "./families.ts";
 import { meaningOfJob } from "./fault.ts";
 import { dashscopeRoot } from "./place.ts";
@@ -78,7 +78,7 @@ function ask(
     },
   };
   const url = `${dashscopeRoot(upstream)}/services/aigc/${pathOf(door, images.length > 0)}`;
-  const request = askForPicture(url, bearer(upstream), body);
+  const request = imageJsonRequest(url, bearer(upstream), body);
   return door === "messages"
     ? request
     : { ...request, headers: { ...request.headers, "x-dashscope-async": "enable" } };
@@ -143,14 +143,14 @@ async function read(
   const failure = [output, ...listOf(memberOf(output, "results")), answer].find(
     (said) => textIn(said, "code") !== undefined,
   );
-  if (!failure && typeof status !== "string") throw unusable("there is no picture in it");
+  if (!failure && typeof status !== "string") throw invalidResponse("there is no picture in it");
   const meant = meaningOfJob(textIn(failure, "code") ?? "");
-  throw refused(meant, textIn(failure, "message"), asked, reply.headers);
+  throw toMappedError(meant, textIn(failure, "message"), asked, reply.headers);
 }
 
 function pending(id: unknown, { upstream }: Target): PendingJob {
   // Our key goes where it leads.
-  if (typeof id !== "string" || !/^\w[\w-]*$/.test(id)) throw unusable("the job has no id");
+  if (typeof id !== "string" || !/^\w[\w-]*$/.test(id)) throw invalidResponse("the job has no id");
   const job = `${dashscopeRoot(upstream)}/tasks/${id}`;
   const headers = bearer(upstream);
   return {
@@ -184,7 +184,7 @@ function toResult(
   prompt: unknown,
   asked: ImageRequestContext<GenerationQuery>,
 ): ImageResult[] {
-  const image = pictureIn(value);
+  const image = imageContentIn(value);
   return image ? [{ image, ...revised(prompt, asked) }] : [];
 }
 

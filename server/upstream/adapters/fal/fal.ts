@@ -16,18 +16,18 @@ import type {
 } from "../../contract.ts";
 import { resolutionOf } from "../../resolution.ts";
 import type { Vendor } from "../../vendor.ts";
-import { askForPicture } from "../wire/ask.ts";
+import { imageJsonRequest } from "../wire/ask.ts";
 import { readDocument } from "../wire/document.ts";
 import { edgesOf } from "../wire/edges.ts";
 import { asDataUrl } from "../wire/edit-sources.ts";
 import { headersOf } from "../wire/headers.ts";
 import { about, jobLink } from "../wire/jobs.ts";
 import { revised } from "../wire/listed-pictures.ts";
-import { listOf, memberOf, restOf, unusable } from "../wire/members.ts";
+import { extraFieldsOf, invalidResponse, listOf, memberOf } from "../wire/members.ts";
 import { modelPath } from "../wire/model-path.ts";
-import { nativeFault, refused } from "../wire/native-fault.ts";
-import { pictureIn } from "../wire/picture-in.ts";
-import { falEndpoint, falResolution, falTraits, isOpenaiSize } from "./families.ts";
+import { nativeErrorReader, toMappedError } from "../wire/native-fault.ts";
+import { imageContentIn } from "../wire/picture-in.ts";
+import { falEndpoint, falImageCapabilities, falResolution, isOpenaiSize } from "./families.ts";
 import { falMaskOf, placeSources } from "./sources.ts";
 
 // fal.ai/docs/api-reference/inference-api: the queue keeps a job when its runner dies; the synchronous address does not.
@@ -68,7 +68,7 @@ const sourcesOf = ({ images, mask }: EditQuery, endpoint: string): ExtraFields =
 });
 
 const ask = ({ upstream }: Target, endpoint: string, input: ExtraFields): UpstreamRequest =>
-  askForPicture(`${rootOf(upstream)}/${modelPath(endpoint)}`, proofOf(upstream), input);
+  imageJsonRequest(`${rootOf(upstream)}/${modelPath(endpoint)}`, proofOf(upstream), input);
 
 async function fromUpstream(
   reply: UpstreamResponse,
@@ -97,19 +97,19 @@ async function fromUpstream(
 
 function done(answer: unknown, asked: ImageRequestContext<GenerationQuery>): BufferedImageResponse {
   const images = memberOf(answer, "images") ?? memberOf(answer, "image");
-  if (images === undefined) throw unusable("it has neither `images` nor `image`");
+  if (images === undefined) throw invalidResponse("it has neither `images` nor `image`");
   const list: readonly unknown[] = Array.isArray(images) ? images : [images];
   const marked = listOf(memberOf(answer, "has_nsfw_concepts"));
   // What the checker finds is painted black.
   const checked = asked.query.rest.enable_safety_checker !== false;
   if (checked && marked.length > 0 && marked.every((flag) => flag === true)) {
-    throw refused("moderated", undefined, asked);
+    throw toMappedError("moderated", undefined, asked);
   }
   return {
     kind: "whole",
     results: list.map((entry, at) => {
-      const image = pictureIn(memberOf(entry, "url") ?? entry);
-      if (!image) throw unusable("an entry of its pictures has no `url`");
+      const image = imageContentIn(memberOf(entry, "url") ?? entry);
+      if (!image) throw invalidResponse("an entry of its pictures has no `url`");
       return {
         image,
         ...revised(memberOf(answer, "revised_prompt"), asked),
@@ -117,7 +117,7 @@ function done(answer: unknown, asked: ImageRequestContext<GenerationQuery>): Buf
       };
     }),
     metadata: {},
-    ...restOf(answer, ["seed", "timings", "description"]),
+    ...extraFieldsOf(answer, ["seed", "timings", "description"]),
   };
 }
 
@@ -149,13 +149,13 @@ export const fal: Vendor = {
     name: "fal",
     generations,
     edits,
-    imageCapabilities: ({ model }, operation) => falTraits(model, operation),
+    imageCapabilities: ({ model }, operation) => falImageCapabilities(model, operation),
     // A job that never was: whoever has a key hears that, and who has none hears of the key.
     probe: (upstream) => ({
       url: `${rootOf(upstream)}/fal-ai/flux/requests/00000000-0000-0000-0000-000000000000/status`,
       headers: proofOf(upstream),
     }),
-    readError: nativeFault({
+    readError: nativeErrorReader({
       recognise: ({ status, words, body }) => {
         if (isForbidden(body)) return "moderated";
         // fal-ai/fal#1147: 403 {"detail":"User is locked. Reason: Exhausted balance. Top up …"}.

@@ -149,7 +149,10 @@ const resolutionRules: Rule<Readonly<Partial<Record<Resolution, string>>>> = [
 export const falResolution = (endpoint: string, wanted: Resolution): string | undefined =>
   first(resolutionRules, endpoint)?.[wanted];
 
-export function falTraits(model: string, operation: "generations" | "edits"): ImageCapabilities {
+export function falImageCapabilities(
+  model: string,
+  operation: "generations" | "edits",
+): ImageCapabilities {
   const endpoint = falEndpoint(model, operation);
   const formats = first(formatRules, endpoint);
   const { most } = falSources(endpoint);

@@ -1,13 +1,18 @@
 /** Fireworks: embeddings as OpenAI has them, pictures on surfaces of its own. */
 import type { Vendor } from "../../vendor.ts";
-import { fromDialect, modest } from "../openai/dialect.ts";
+import { fromDialect, textOnlyCapabilities } from "../openai/dialect.ts";
 import { memberOf } from "../wire/members.ts";
-import { type Meant, nativeFault, type Refusal } from "../wire/native-fault.ts";
-import { readFault } from "../wire/upstream-fault.ts";
-import { baseUrl, fireworksEdits, fireworksGenerations, fireworksTraits } from "./pictures.ts";
+import { type ErrorMeaning, nativeErrorReader, type VendorError } from "../wire/native-fault.ts";
+import { readOpenaiError } from "../wire/upstream-fault.ts";
+import {
+  baseUrl,
+  fireworksEdits,
+  fireworksGenerations,
+  fireworksImageCapabilities,
+} from "./pictures.ts";
 
 /** OpenAI's shape with codes of its own, such as NOT_FOUND; accounts that cannot pay are "suspended". */
-function recognise({ status, words, body }: Refusal): Meant | undefined {
+function recognise({ status, words, body }: VendorError): ErrorMeaning | undefined {
   const code = memberOf(memberOf(body, "error"), "code");
   if (/\b(nsfw|content (filter|moderation|policy)|safety)\b/i.test(words)) return "moderated";
   if (status === 404 && (code === "NOT_FOUND" || /^model not found/i.test(words))) {
@@ -20,11 +25,11 @@ function recognise({ status, words, body }: Refusal): Meant | undefined {
 
 export const fireworks: Vendor = fromDialect(
   // docs.fireworks.ai/api-reference: additionalProperties false, an array of at most 2048.
-  { name: "fireworks", baseUrl, embeddings: { ...modest, dimensions: "any" } },
+  { name: "fireworks", baseUrl, embeddings: { ...textOnlyCapabilities, dimensions: "any" } },
   {
     generations: fireworksGenerations,
     edits: fireworksEdits,
-    imageCapabilities: fireworksTraits,
-    readError: nativeFault({ recognise, otherwise: readFault }),
+    imageCapabilities: fireworksImageCapabilities,
+    readError: nativeErrorReader({ recognise, otherwise: readOpenaiError }),
   },
 );

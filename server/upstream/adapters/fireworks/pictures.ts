@@ -16,17 +16,17 @@ import type {
   Upstream,
 } from "../../contract.ts";
 import type { ImageCapabilities } from "../../image-capabilities.ts";
-import { askForPicture, askWithBearer } from "../wire/ask.ts";
-import { isFiltered, isPicture, readBarePicture } from "../wire/bare-picture.ts";
+import { bearerJsonRequest, imageJsonRequest } from "../wire/ask.ts";
+import { isFiltered, isImageResponse, readBinaryImage } from "../wire/bare-picture.ts";
 import { readDocument } from "../wire/document.ts";
 import { edgesOf } from "../wire/edges.ts";
 import { asDataUrl } from "../wire/edit-sources.ts";
 import { bearer } from "../wire/headers.ts";
 import { stillPending } from "../wire/jobs.ts";
-import { memberOf, restOf, textIn, unusable } from "../wire/members.ts";
+import { extraFieldsOf, invalidResponse, memberOf, textIn } from "../wire/members.ts";
 import { modelPath } from "../wire/model-path.ts";
-import { refused } from "../wire/native-fault.ts";
-import { pictureIn } from "../wire/picture-in.ts";
+import { toMappedError } from "../wire/native-fault.ts";
+import { imageContentIn } from "../wire/picture-in.ts";
 
 export const baseUrl = "https://api.fireworks.ai/inference/v1";
 
@@ -54,7 +54,10 @@ const sdxlSizes = [
   ...["1344x768", "768x1344", "1536x640", "640x1536"],
 ];
 
-export function fireworksTraits(target: Target, operation: Operation): ImageCapabilities {
+export function fireworksImageCapabilities(
+  target: Target,
+  operation: Operation,
+): ImageCapabilities {
   const surface = surfaceOf(target, operation);
   return {
     // With a picture for an answer there is room for one only.
@@ -90,7 +93,7 @@ function ask(
 ): UpstreamRequest {
   const { rest, prompt, aspectRatio: aspect, options } = query;
   const { output_format = "png" } = options;
-  const request = askForPicture(placeOf(target, surface), bearer(target.upstream), {
+  const request = imageJsonRequest(placeOf(target, surface), bearer(target.upstream), {
     ...rest,
     prompt,
     ...(aspect !== undefined && { aspect_ratio: aspect }),
@@ -121,7 +124,7 @@ async function fromUpstream(
   reply: UpstreamResponse,
   asked: ImageRequestContext<GenerationQuery>,
 ): Promise<ImageResponse | PendingJob> {
-  if (isPicture(reply)) return readBarePicture(reply, asked);
+  if (isImageResponse(reply)) return readBinaryImage(reply, asked);
   const answer = await readDocument(reply, asked.scratch);
   const job = memberOf(answer, "request_id");
   if (typeof job === "string") return { kind: "pending", poll: pollOf(job, asked.target) };
@@ -130,7 +133,7 @@ async function fromUpstream(
 
 /** docs.fireworks.ai/api-reference/get-generated-image-from-flux-kontex: asked with POST, and free. */
 const pollOf = (id: string, target: Target): UpstreamRequest => ({
-  ...askWithBearer(`${placeOf(target, "kontext")}/get_result`, target.upstream, { id }),
+  ...bearerJsonRequest(`${placeOf(target, "kontext")}/get_result`, target.upstream, { id }),
   streams: true,
 });
 
@@ -140,12 +143,13 @@ function inJson(
   asked: ImageRequestContext<GenerationQuery>,
 ): BufferedImageResponse {
   const results = (Array.isArray(answer) ? answer : [answer]).flatMap((entry: unknown) => {
-    if (isFiltered(memberOf(entry, "finishReason"))) throw refused("moderated", undefined, asked);
+    if (isFiltered(memberOf(entry, "finishReason")))
+      throw toMappedError("moderated", undefined, asked);
     const texts = memberOf(entry, "base64");
     return (Array.isArray(texts) ? texts : [texts]).map((text: unknown) => {
-      const image = pictureIn(text);
-      if (!image) throw unusable("it has no `base64`");
-      return { image, ...restOf(entry, ["seed"]) };
+      const image = imageContentIn(text);
+      if (!image) throw invalidResponse("it has no `base64`");
+      return { image, ...extraFieldsOf(entry, ["seed"]) };
     });
   });
   return { kind: "whole", results, metadata: {} };
@@ -160,17 +164,17 @@ function ofJob(
   asked: ImageRequestContext<GenerationQuery>,
 ): BufferedImageResponse | PendingJob {
   const status = String(memberOf(answer, "status"));
-  if (/moderated/i.test(status)) throw refused("moderated", status, asked);
+  if (/moderated/i.test(status)) throw toMappedError("moderated", status, asked);
   if (/^(error|failed)$/i.test(status)) {
-    throw refused(undefined, textIn(answer, "error") ?? textIn(answer, "details"), asked);
+    throw toMappedError(undefined, textIn(answer, "error") ?? textIn(answer, "details"), asked);
   }
   if (!/^ready$/i.test(status)) return stillPending;
   const result = memberOf(answer, "result");
-  const image = pictureIn(memberOf(result, "sample"));
-  if (!image) throw unusable("it says that it is ready, and has no `sample`");
+  const image = imageContentIn(memberOf(result, "sample"));
+  if (!image) throw invalidResponse("it says that it is ready, and has no `sample`");
   return {
     kind: "whole",
-    results: [{ image, ...restOf(result, ["seed"]) }],
+    results: [{ image, ...extraFieldsOf(result, ["seed"]) }],
     metadata: {},
   };
 }

@@ -1,10 +1,15 @@
 /** How Google says no: `{error: {code, message, status, details}}`, on the Gemini API and on Vertex AI. */
 import type { Adapter } from "../../adapter.ts";
 import { listOf, memberOf } from "../wire/members.ts";
-import { type Meant, nativeFault, type OwnNames, type Refusal } from "../wire/native-fault.ts";
+import {
+  type ErrorMeaning,
+  nativeErrorReader,
+  type OwnNames,
+  type VendorError,
+} from "../wire/native-fault.ts";
 
-export const googleFault = (names: OwnNames): Adapter["readError"] =>
-  nativeFault({
+export const googleErrorReader = (names: OwnNames): Adapter["readError"] =>
+  nativeErrorReader({
     recognise,
     names,
     clean: (words) => words.replace(/\bprojects\/[\w.:-]+/g, "projects/***"),
@@ -15,7 +20,7 @@ const errorIn = (body: unknown): unknown => memberOf(body, "error");
 
 const detailsIn = (body: unknown): readonly unknown[] => listOf(memberOf(errorIn(body), "details"));
 
-function recognise({ status, words, body }: Refusal): Meant | undefined {
+function recognise({ status, words, body }: VendorError): ErrorMeaning | undefined {
   // A key that is wrong, expired or reported as leaked is refused with 400 or 403, not with 401.
   const aboutKey = detailsIn(body).some((entry) =>
     String(memberOf(entry, "reason")).startsWith("API_KEY_"),

@@ -13,9 +13,9 @@ import type { EditCapabilities, ImageCapabilities } from "../../image-capabiliti
 import { resolutionOf } from "../../resolution.ts";
 import { readDocument } from "../wire/document.ts";
 import { FileContent } from "../wire/json-with-files.ts";
-import { listOf, memberOf, objectOf, restOf, textIn } from "../wire/members.ts";
-import { refused } from "../wire/native-fault.ts";
-import { pictureIn } from "../wire/picture-in.ts";
+import { extraFieldsOf, listOf, memberOf, objectOf, textIn } from "../wire/members.ts";
+import { toMappedError } from "../wire/native-fault.ts";
+import { imageContentIn } from "../wire/picture-in.ts";
 import { without } from "../wire/refusal.ts";
 import { geminiUsage } from "./usage.ts";
 
@@ -65,7 +65,7 @@ export const geminiImageModel = (model: string): GeminiImageModel =>
   models.find(([name]) => name.test(model))?.[1] ?? older;
 
 /** What is the same everywhere; the two places differ in what they say of files. */
-export function geminiTraits(
+export function geminiImageCapabilities(
   { model }: Target,
   takes: ImageCapabilities["takes"],
   files: Partial<EditCapabilities>,
@@ -137,7 +137,7 @@ export function geminiBody(
   };
 }
 
-export async function readGeminiPictures(
+export async function readGeminiImages(
   reply: UpstreamResponse,
   asked: ImageRequestContext<GenerationQuery>,
 ): Promise<BufferedImageResponse> {
@@ -150,7 +150,7 @@ export async function readGeminiPictures(
   const results = parts
     .filter((part) => memberOf(part, "thought") !== true)
     .flatMap((part): ImageResult[] => {
-      const image = pictureIn(memberOf(memberOf(part, "inlineData"), "data"));
+      const image = imageContentIn(memberOf(memberOf(part, "inlineData"), "data"));
       return image ? [{ image }] : [];
     });
   if (results.length === 0) throw noPicture(answer, candidates[0], parts, asked);
@@ -160,7 +160,7 @@ export async function readGeminiPictures(
     metadata: {},
     ...geminiUsage(memberOf(answer, "usageMetadata")),
     // Google wants it shown to whoever sees a picture that a search went into.
-    ...restOf(candidates[0], ["groundingMetadata"]),
+    ...extraFieldsOf(candidates[0], ["groundingMetadata"]),
   };
 }
 
@@ -188,10 +188,10 @@ function noPicture(
   const words = said && withoutProject(said.trim(), asked);
   if (blocked === undefined && !refusals.has(reason)) {
     const why = [nameIn(reason), words].filter((part) => part !== undefined);
-    return refused(undefined, why.join(": "), asked);
+    return toMappedError(undefined, why.join(": "), asked);
   }
   const name = nameIn(blocked ?? reason) ?? "no reason";
-  return refused(
+  return toMappedError(
     "moderated",
     words ?? `The upstream's safety system refused the request (${name}).`,
     asked,

@@ -10,14 +10,14 @@ import type {
   Upstream,
 } from "../../contract.ts";
 import type { Vendor } from "../../vendor.ts";
-import { askForPicture, askInJson } from "../wire/ask.ts";
+import { imageJsonRequest, jsonRequest } from "../wire/ask.ts";
 import { filesOf } from "../wire/edit-sources.ts";
 import { headersOf } from "../wire/headers.ts";
 import { listIn, memberOf } from "../wire/members.ts";
-import { textsOf, usageOf, vectorIn, wordOf } from "../wire/native-embeddings.ts";
+import { taskTypeOf, textsOf, usageOf, vectorIn } from "../wire/native-embeddings.ts";
 import { truncation } from "../wire/truncation.ts";
-import { googleFault } from "./fault.ts";
-import { geminiBody, geminiTraits, readGeminiPictures } from "./gemini-pictures.ts";
+import { googleErrorReader } from "./fault.ts";
+import { geminiBody, geminiImageCapabilities, readGeminiImages } from "./gemini-pictures.ts";
 import { taskPrefixes, taskTypes, wantsPrefixes } from "./purposes.ts";
 import { checkTruncated } from "./truncated.ts";
 
@@ -46,7 +46,7 @@ function traits({ model }: Target): EmbeddingCapabilities {
 }
 
 function toUpstream(query: EmbeddingsQuery, target: Target) {
-  const word = wordOf(query, traits(target));
+  const word = taskTypeOf(query, traits(target));
   const prefixes = wantsPrefixes(target.model);
   const name = nameOf(target);
   // It has no field for it (google-genai 3.1.0: "auto_truncate … not in Gemini Developer API mode"), and refuses others.
@@ -61,8 +61,8 @@ function toUpstream(query: EmbeddingsQuery, target: Target) {
   const [only, ...others] = requests;
   const proof = proofOf(target.upstream);
   return only && others.length === 0
-    ? askInJson(addressOf(target, "embedContent"), proof, only)
-    : askInJson(addressOf(target, "batchEmbedContents"), proof, { requests });
+    ? jsonRequest(addressOf(target, "embedContent"), proof, only)
+    : jsonRequest(addressOf(target, "batchEmbedContents"), proof, { requests });
 }
 
 const embeddings: EmbeddingsAdapter = {
@@ -81,16 +81,16 @@ const embeddings: EmbeddingsAdapter = {
 };
 
 const draw = (target: Target, body: ExtraFields): UpstreamRequest =>
-  askForPicture(addressOf(target, "generateContent"), proofOf(target.upstream), body);
+  imageJsonRequest(addressOf(target, "generateContent"), proofOf(target.upstream), body);
 
 const generations: ImageAdapter<GenerationQuery> = {
   toUpstream: (query, target) => draw(target, geminiBody(query, target, [])),
-  fromUpstream: readGeminiPictures,
+  fromUpstream: readGeminiImages,
 };
 
 const edits: ImageAdapter<EditQuery> = {
   toUpstream: (query, target) => draw(target, geminiBody(query, target, filesOf(query.images))),
-  fromUpstream: readGeminiPictures,
+  fromUpstream: readGeminiImages,
 };
 
 export const gemini: Vendor = {
@@ -101,11 +101,11 @@ export const gemini: Vendor = {
     generations,
     edits,
     // The kind of file is the model's own choice here: Vertex alone has a word for it.
-    imageCapabilities: (target) => geminiTraits(target, {}, {}),
+    imageCapabilities: (target) => geminiImageCapabilities(target, {}, {}),
     probe: (upstream) => ({
       url: `${rootOf(upstream)}/models?pageSize=1`,
       headers: proofOf(upstream),
     }),
-    readError: googleFault(() => [new URL(baseUrl).host]),
+    readError: googleErrorReader(() => [new URL(baseUrl).host]),
   },
 };

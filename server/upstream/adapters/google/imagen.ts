@@ -16,9 +16,9 @@ import { readDocument } from "../wire/document.ts";
 import { filesOf } from "../wire/edit-sources.ts";
 import { FileContent } from "../wire/json-with-files.ts";
 import { revised } from "../wire/listed-pictures.ts";
-import { listOf, memberOf, textIn, unusable } from "../wire/members.ts";
-import { refused } from "../wire/native-fault.ts";
-import { pictureIn } from "../wire/picture-in.ts";
+import { invalidResponse, listOf, memberOf, textIn } from "../wire/members.ts";
+import { toMappedError } from "../wire/native-fault.ts";
+import { imageContentIn } from "../wire/picture-in.ts";
 import { withoutProject } from "./gemini-pictures.ts";
 
 export const isImagen = ({ model }: Target): boolean => /(^|\/)imag(en|egeneration)\b/.test(model);
@@ -26,7 +26,7 @@ export const isImagen = ({ model }: Target): boolean => /(^|\/)imag(en|egenerati
 // cloud.google.com/vertex-ai/generative-ai/docs/model-reference/imagen-api: up to four pictures, of five shapes.
 const shapes = ["1:1", "3:4", "4:3", "9:16", "16:9"];
 
-export function imagenTraits(
+export function imagenCapabilities(
   { model }: Target,
   operation: "generations" | "edits",
 ): ImageCapabilities {
@@ -101,7 +101,7 @@ export async function readImagen(
 ): Promise<BufferedImageResponse> {
   const predictions = listOf(memberOf(await readDocument(reply, asked.scratch), "predictions"));
   const results = predictions.flatMap((prediction): ImageResult[] => {
-    const image = pictureIn(memberOf(prediction, "bytesBase64Encoded"));
+    const image = imageContentIn(memberOf(prediction, "bytesBase64Encoded"));
     // The prompt, where Google has put it into better words.
     return image ? [{ image, ...revised(memberOf(prediction, "prompt"), asked) }] : [];
   });
@@ -109,6 +109,6 @@ export async function readImagen(
   const reason = predictions
     .map((prediction) => textIn(prediction, "raiFilteredReason"))
     .find((words) => words !== undefined);
-  if (reason === undefined) throw unusable("it has no picture");
-  throw refused("moderated", withoutProject(reason, asked), asked);
+  if (reason === undefined) throw invalidResponse("it has no picture");
+  throw toMappedError("moderated", withoutProject(reason, asked), asked);
 }

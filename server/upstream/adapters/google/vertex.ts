@@ -17,16 +17,16 @@ import type {
   Upstream,
 } from "../../contract.ts";
 import type { Vendor } from "../../vendor.ts";
-import { askForPicture, askWithBearer } from "../wire/ask.ts";
+import { bearerJsonRequest, imageJsonRequest } from "../wire/ask.ts";
 import { filesOf } from "../wire/edit-sources.ts";
 import { bearer } from "../wire/headers.ts";
 import { isCount, listIn, memberOf } from "../wire/members.ts";
-import { textsOf, usageOf, vectorIn, wordOf } from "../wire/native-embeddings.ts";
+import { taskTypeOf, textsOf, usageOf, vectorIn } from "../wire/native-embeddings.ts";
 import { truncation } from "../wire/truncation.ts";
 import { type ServiceAccount, serviceAccountExchange, serviceAccountText } from "./account.ts";
-import { googleFault } from "./fault.ts";
-import { geminiBody, geminiTraits, readGeminiPictures } from "./gemini-pictures.ts";
-import { imagenBody, imagenEditBody, imagenTraits, isImagen, readImagen } from "./imagen.ts";
+import { googleErrorReader } from "./fault.ts";
+import { geminiBody, geminiImageCapabilities, readGeminiImages } from "./gemini-pictures.ts";
+import { imagenBody, imagenCapabilities, imagenEditBody, isImagen, readImagen } from "./imagen.ts";
 import { taskPrefixes, taskTypes, wantsPrefixes } from "./purposes.ts";
 import { checkTruncated } from "./truncated.ts";
 
@@ -65,7 +65,7 @@ function addressOf({ upstream, model }: Target, method: string): string {
 
 /** `apiKey`, where there is one, is a token that somebody else has fetched. */
 const ask = (target: Target, method: string, body: ExtraFields): UpstreamRequest =>
-  askWithBearer(addressOf(target, method), target.upstream, body);
+  bearerJsonRequest(addressOf(target, method), target.upstream, body);
 
 const limits = { base64: false, tokens: false, dimensions: "any" } as const;
 
@@ -91,7 +91,7 @@ function traits({ model }: Target): EmbeddingCapabilities {
 function toEmbedContent(query: EmbeddingsQuery, target: Target): UpstreamRequest {
   const { cut, rest } = truncation(query);
   const [text = ""] = textsOf(query);
-  const word = wordOf(query, traits(target)) ?? "";
+  const word = taskTypeOf(query, traits(target)) ?? "";
   const prefixed = wantsPrefixes(target.model);
   return ask(target, "embedContent", {
     content: { role: "user", parts: [{ text: prefixed ? word + text : text }] },
@@ -109,7 +109,7 @@ function toEmbedContent(query: EmbeddingsQuery, target: Target): UpstreamRequest
 function toPredict(query: EmbeddingsQuery, target: Target): UpstreamRequest {
   const { cut, rest } = truncation(query);
   const { title, ...parameters } = rest;
-  const word = wordOf(query, traits(target));
+  const word = taskTypeOf(query, traits(target));
   return ask(target, "predict", {
     instances: textsOf(query).map((content) => ({
       ...(title !== undefined && { title }),
@@ -163,10 +163,10 @@ const embeddings: EmbeddingsAdapter = {
 };
 
 const draw = (target: Target, method: string, body: ExtraFields): UpstreamRequest =>
-  askForPicture(addressOf(target, method), bearer(target.upstream), body);
+  imageJsonRequest(addressOf(target, method), bearer(target.upstream), body);
 
 const readPictures: ImageAdapter<GenerationQuery>["fromUpstream"] = (reply, asked) =>
-  isImagen(asked.target) ? readImagen(reply, asked) : readGeminiPictures(reply, asked);
+  isImagen(asked.target) ? readImagen(reply, asked) : readGeminiImages(reply, asked);
 
 const generations: ImageAdapter<GenerationQuery> = {
   toUpstream: (query, target) =>
@@ -188,8 +188,8 @@ const edits: ImageAdapter<EditQuery> = {
 // googleapis/js-genai, ImageConfig: `imageOutputOptions`, for Vertex alone.
 const pictures = (target: Target, operation: "generations" | "edits") =>
   isImagen(target)
-    ? imagenTraits(target, operation)
-    : geminiTraits(target, { output_format: ["png", "jpeg"] }, { maxBytes: 7_000_000 });
+    ? imagenCapabilities(target, operation)
+    : geminiImageCapabilities(target, { output_format: ["png", "jpeg"] }, { maxBytes: 7_000_000 });
 
 /** They become parts of an address. */
 const segment = z.string().regex(/^[a-z0-9][a-z0-9.:-]*$/, "must be small letters, digits and -");
@@ -221,7 +221,7 @@ export const vertex: Vendor = {
       url: `${rootOf(upstream)}/publishers/google/models/text-embedding-005`,
       headers: bearer(upstream),
     }),
-    readError: googleFault((upstream) => {
+    readError: googleErrorReader((upstream) => {
       const { project, serviceAccount } = optionsOf(upstream);
       return [project, serviceAccount?.client_email, new URL(rootOf(upstream)).host];
     }),

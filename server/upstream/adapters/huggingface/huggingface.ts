@@ -2,13 +2,17 @@
 import type { EmbeddingsAdapter } from "../../adapter.ts";
 import type { EmbeddingCapabilities, Target } from "../../contract.ts";
 import type { Vendor } from "../../vendor.ts";
-import { askWithBearer } from "../wire/ask.ts";
+import { bearerJsonRequest } from "../wire/ask.ts";
 import { modelPath } from "../wire/model-path.ts";
-import { textsOf, wordOf } from "../wire/native-embeddings.ts";
-import { nativeFault } from "../wire/native-fault.ts";
+import { taskTypeOf, textsOf } from "../wire/native-embeddings.ts";
+import { nativeErrorReader } from "../wire/native-fault.ts";
 import { truncation } from "../wire/truncation.ts";
 import { vectorRows } from "../wire/vector-rows.ts";
-import { huggingfaceEdits, huggingfaceGenerations, huggingfacePictures } from "./pictures.ts";
+import {
+  huggingfaceEdits,
+  huggingfaceGenerations,
+  huggingfaceImageCapabilities,
+} from "./pictures.ts";
 import { promptsOf, promptsOption } from "./prompts.ts";
 
 const baseUrl = "https://router.huggingface.co/hf-inference";
@@ -28,10 +32,10 @@ const embeddings: EmbeddingsAdapter = {
     const { upstream, model } = target;
     const { cut, rest } = truncation(query);
     const task = `models/${modelPath(model)}/pipeline/feature-extraction`;
-    return askWithBearer(`${upstream.baseUrl ?? baseUrl}/${task}`, upstream, {
+    return bearerJsonRequest(`${upstream.baseUrl ?? baseUrl}/${task}`, upstream, {
       ...rest,
       inputs: textsOf(query),
-      prompt_name: wordOf(query, traits(target)),
+      prompt_name: taskTypeOf(query, traits(target)),
       truncate: cut,
     });
   },
@@ -50,8 +54,8 @@ export const huggingface: Vendor = {
     embeddings,
     generations: huggingfaceGenerations(baseUrl),
     edits: huggingfaceEdits(baseUrl),
-    imageCapabilities: () => huggingfacePictures,
-    readError: nativeFault({
+    imageCapabilities: () => huggingfaceImageCapabilities,
+    readError: nativeErrorReader({
       recognise: ({ status, words }) => {
         // The model is all there is in the address that could be wrong.
         if (status === 404 || /\bnot supported by provider\b/.test(words)) return "no such model";

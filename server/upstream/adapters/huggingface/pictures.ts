@@ -9,19 +9,19 @@ import type {
   Target,
 } from "../../contract.ts";
 import { anyEdges, type ImageCapabilities } from "../../image-capabilities.ts";
-import { askForPicture } from "../wire/ask.ts";
-import { readOnePicture } from "../wire/bare-picture.ts";
+import { imageJsonRequest } from "../wire/ask.ts";
+import { readSingleImage } from "../wire/bare-picture.ts";
 import { edgesOf } from "../wire/edges.ts";
 import { onlyFile } from "../wire/edit-sources.ts";
 import { bearer } from "../wire/headers.ts";
 import { FileContent } from "../wire/json-with-files.ts";
-import { listOf, memberOf, objectOf, unusable } from "../wire/members.ts";
+import { invalidResponse, listOf, memberOf, objectOf } from "../wire/members.ts";
 import { modelPath } from "../wire/model-path.ts";
-import { pictureIn } from "../wire/picture-in.ts";
+import { imageContentIn } from "../wire/picture-in.ts";
 
 // @huggingface/tasks, text-to-image and image-to-image, spec/input.json: one picture a call, of any size; an edit takes
 // one picture and no mask. What sizes there are is the model's to say.
-export const huggingfacePictures: ImageCapabilities = {
+export const huggingfaceImageCapabilities: ImageCapabilities = {
   maxImages: 1,
   takes: {},
   sizes: anyEdges,
@@ -33,7 +33,7 @@ const placeOf = ({ upstream, model }: Target, baseUrl: string): string =>
 
 export const huggingfaceGenerations = (baseUrl: string): ImageAdapter<GenerationQuery> => ({
   toUpstream: (query, target) =>
-    askForPicture(placeOf(target, baseUrl), bearer(target.upstream), {
+    imageJsonRequest(placeOf(target, baseUrl), bearer(target.upstream), {
       inputs: query.prompt,
       ...parameters(query.rest, { ...edgesOf(query) }),
     }),
@@ -44,7 +44,7 @@ export const huggingfaceEdits = (baseUrl: string): ImageAdapter<EditQuery> => ({
   toUpstream: (query, target) => {
     const { prompt, images, rest } = query;
     const target_size = edgesOf(query);
-    return askForPicture(placeOf(target, baseUrl), bearer(target.upstream), {
+    return imageJsonRequest(placeOf(target, baseUrl), bearer(target.upstream), {
       inputs: new FileContent(onlyFile(images)),
       ...parameters(rest, { prompt, ...(target_size && { target_size }) }),
     });
@@ -64,11 +64,12 @@ function read(
   reply: UpstreamResponse,
   asked: ImageRequestContext<GenerationQuery>,
 ): Promise<BufferedImageResponse> {
-  return readOnePicture(reply, asked, (answer) => {
+  return readSingleImage(reply, asked, (answer) => {
     const [entry] = listOf(memberOf(answer, "data"));
     const picture =
-      pictureIn(memberOf(entry, "b64_json")) ?? pictureIn(listOf(memberOf(answer, "output"))[0]);
+      imageContentIn(memberOf(entry, "b64_json")) ??
+      imageContentIn(listOf(memberOf(answer, "output"))[0]);
     if (picture) return picture;
-    throw unusable("there is no picture in it");
+    throw invalidResponse("there is no picture in it");
   });
 }

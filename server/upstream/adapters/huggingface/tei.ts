@@ -3,10 +3,10 @@ import { z } from "zod";
 import type { EmbeddingsAdapter } from "../../adapter.ts";
 import type { EmbeddingCapabilities, Target, Upstream } from "../../contract.ts";
 import type { Vendor } from "../../vendor.ts";
-import { askWithBearer } from "../wire/ask.ts";
+import { bearerJsonRequest } from "../wire/ask.ts";
 import { bearer } from "../wire/headers.ts";
-import { usageOf, wordOf } from "../wire/native-embeddings.ts";
-import { nativeFault } from "../wire/native-fault.ts";
+import { taskTypeOf, usageOf } from "../wire/native-embeddings.ts";
+import { nativeErrorReader } from "../wire/native-fault.ts";
 import { truncation } from "../wire/truncation.ts";
 import { vectorRows } from "../wire/vector-rows.ts";
 import { promptsOf, promptsOption } from "./prompts.ts";
@@ -30,10 +30,10 @@ const embeddings: EmbeddingsAdapter = {
   toUpstream: (query, target) => {
     const { input } = query;
     const { cut, rest } = truncation(query);
-    return askWithBearer(`${rootOf(target.upstream)}/embed`, target.upstream, {
+    return bearerJsonRequest(`${rootOf(target.upstream)}/embed`, target.upstream, {
       ...rest,
       inputs: input.kind === "text" ? input.texts : input.tokens,
-      prompt_name: wordOf(query, traits(target)),
+      prompt_name: taskTypeOf(query, traits(target)),
       truncate: cut,
       dimensions: query.dimensions,
     });
@@ -55,7 +55,7 @@ export const tei: Vendor = {
     name: "tei",
     embeddings,
     probe: (upstream) => ({ url: `${rootOf(upstream)}/info`, headers: bearer(upstream) }),
-    readError: nativeFault({
+    readError: nativeErrorReader({
       recognise: ({ words }) => /\bmaximum allowed batch size\b/.test(words) && "too many inputs",
     }),
   },

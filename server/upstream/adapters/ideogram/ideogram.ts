@@ -9,14 +9,14 @@ import type {
   Upstream,
 } from "../../contract.ts";
 import type { Vendor } from "../../vendor.ts";
-import { askForPicture, askForPictureInForm } from "../wire/ask.ts";
+import { imageFormRequest, imageJsonRequest } from "../wire/ask.ts";
 import { filesOf } from "../wire/edit-sources.ts";
 import { headersOf } from "../wire/headers.ts";
-import { readListed, revised } from "../wire/listed-pictures.ts";
-import { memberOf, restOf } from "../wire/members.ts";
+import { readImageList, revised } from "../wire/listed-pictures.ts";
+import { extraFieldsOf, memberOf } from "../wire/members.ts";
 import { fieldParts, type Part } from "../wire/multipart.ts";
-import { type Meant, nativeFault, type Refusal } from "../wire/native-fault.ts";
-import { familyOf, ideogramTraits, promptField, type Task } from "./models.ts";
+import { type ErrorMeaning, nativeErrorReader, type VendorError } from "../wire/native-fault.ts";
+import { familyOf, ideogramImageCapabilities, promptField, type Task } from "./models.ts";
 
 const baseUrl = "https://api.ideogram.ai";
 
@@ -40,7 +40,7 @@ const isWrapped = ({ model }: Target, task: Task): boolean =>
 const generations: ImageAdapter<GenerationQuery> = {
   toUpstream: (query, target) => {
     const fields = fieldsOf(query, target, "generate");
-    return askForPicture(
+    return imageJsonRequest(
       placeOf(target, "generate"),
       proofOf(target.upstream),
       isWrapped(target, "generate") ? { image_request: fields } : fields,
@@ -55,7 +55,7 @@ const edits: ImageAdapter<EditQuery> = {
     const task = mask ? "fill" : "change";
     const fields = fieldsOf(query, target, task);
     const { image } = familyOf(target.model);
-    return askForPictureInForm(placeOf(target, task), proofOf(target.upstream), [
+    return imageFormRequest(placeOf(target, task), proofOf(target.upstream), [
       ...fieldParts(isWrapped(target, task) ? { image_request: fields } : fields),
       ...filesOf(images).map((file): Part => ({ name: image, file })),
       ...filesOf(mask ? [mask] : []).map((file): Part => ({ name: "mask", file })),
@@ -68,12 +68,12 @@ function fromUpstream(
   reply: UpstreamResponse,
   asked: ImageRequestContext<GenerationQuery>,
 ): Promise<BufferedImageResponse> {
-  return readListed(reply, asked, {
+  return readImageList(reply, asked, {
     // Its OpenAPI document: "If false, the url field will be empty."
     withheld: (entry) => memberOf(entry, "is_image_safe") === false,
     told: (entry) => ({
       ...revised(memberOf(entry, "prompt"), asked),
-      ...restOf(entry, ["seed", "style_type"]),
+      ...extraFieldsOf(entry, ["seed", "style_type"]),
     }),
     about: (answer) => {
       const created = Date.parse(String(memberOf(answer, "created")));
@@ -83,7 +83,7 @@ function fromUpstream(
 }
 
 /** `{error: "…"}`, and why in `reject_reason`. 422 is the safety check's: the same document, GenerateImageSafetyError. */
-function recognise({ status, words, body }: Refusal): Meant | undefined {
+function recognise({ status, words, body }: VendorError): ErrorMeaning | undefined {
   if (status === 402 || memberOf(body, "reject_reason") === "insufficient_funds")
     return "no credit";
   if (status === 422 && /\bsafety\b/i.test(words)) return "moderated";
@@ -97,9 +97,9 @@ export const ideogram: Vendor = {
     name: "ideogram",
     generations,
     edits,
-    imageCapabilities: ({ model }, operation) => ideogramTraits(model, operation),
+    imageCapabilities: ({ model }, operation) => ideogramImageCapabilities(model, operation),
     // Its own models, those that a customer has trained: a list that may be empty.
     probe: (upstream) => ({ url: `${rootOf(upstream)}/models`, headers: proofOf(upstream) }),
-    readError: nativeFault({ recognise }),
+    readError: nativeErrorReader({ recognise }),
   },
 };

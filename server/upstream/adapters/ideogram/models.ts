@@ -227,7 +227,7 @@ export const familyOf = (model: string): Family =>
 export const promptField = (model: string): string =>
   /^ideogram-v4/.test(model) ? "text_prompt" : "prompt";
 
-export function ideogramTraits(
+export function ideogramImageCapabilities(
   model: string,
   operation: "generations" | "edits",
 ): ImageCapabilities {

@@ -17,8 +17,8 @@ import type {
 } from "../../contract.ts";
 import { anyEdges, type ImageCapabilities } from "../../image-capabilities.ts";
 import { openaiGenerations } from "../openai/images.ts";
-import type { Place } from "../openai/place.ts";
-import { askForPicture, askForPictureInForm } from "../wire/ask.ts";
+import type { EndpointResolver } from "../openai/place.ts";
+import { imageFormRequest, imageJsonRequest } from "../wire/ask.ts";
 import { edgesOf } from "../wire/edges.ts";
 import { asBase64, onlyFile } from "../wire/edit-sources.ts";
 import { fieldParts } from "../wire/multipart.ts";
@@ -32,7 +32,7 @@ const looksAtReferences = ({ model }: Target): boolean => /kontext|edit|flux[-.]
 // core/http/endpoints/openai/image.go: `n`, `size` and `response_format`; other options it does not look at. stb_image,
 // with which its main backend opens pictures, reads no WebP. core/http/endpoints/openai/inpainting.go: "white = area to
 // inpaint", one picture a call.
-export const localaiPictures = (
+export const localaiImageCapabilities = (
   target: Target,
   operation: "generations" | "edits",
 ): ImageCapabilities => ({
@@ -63,17 +63,21 @@ const fieldsOf = (query: GenerationQuery, { model }: Target): ExtraFields => {
   };
 };
 
-const askForPictures = (place: Place, target: Target, fields: ExtraFields): UpstreamRequest => {
+const askForPictures = (
+  place: EndpointResolver,
+  target: Target,
+  fields: ExtraFields,
+): UpstreamRequest => {
   const { url, headers } = place(target, "images/generations");
-  return askForPicture(url, headers, fields);
+  return imageJsonRequest(url, headers, fields);
 };
 
-export const localaiGenerations = (place: Place): ImageAdapter<GenerationQuery> => ({
+export const localaiGenerations = (place: EndpointResolver): ImageAdapter<GenerationQuery> => ({
   toUpstream: (query, target) => askForPictures(place, target, fieldsOf(query, target)),
   fromUpstream: (reply, asked) => readAnswer(place, reply, asked),
 });
 
-export const localaiEdits = (place: Place): ImageAdapter<EditQuery> => ({
+export const localaiEdits = (place: EndpointResolver): ImageAdapter<EditQuery> => ({
   toUpstream: (query, target) => {
     if (query.mask) return askToInpaint(place, query, target, onlyFile([query.mask]));
     // Bare base64: what begins with `data:` it cannot read, and then draws without it and says nothing.
@@ -87,7 +91,7 @@ export const localaiEdits = (place: Place): ImageAdapter<EditQuery> => ({
 });
 
 function askToInpaint(
-  place: Place,
+  place: EndpointResolver,
   query: EditQuery,
   target: Target,
   mask: FilePart,
@@ -108,7 +112,7 @@ function askToInpaint(
     );
   }
   const { headers } = place(target, "images/generations");
-  return askForPictureInForm(`${target.upstream.baseUrl}/images/inpainting`, headers, [
+  return imageFormRequest(`${target.upstream.baseUrl}/images/inpainting`, headers, [
     ...fieldParts({ ...rest, model: target.model, prompt }),
     { name: "image", file: onlyFile(images) },
     { name: "mask", file: mask },
@@ -120,7 +124,7 @@ const inpaintedSize = "512x512";
 
 /** Its tokens are always 0, as nobody counts them; its `id` and `index` are of no use to anyone. */
 async function readAnswer(
-  place: Place,
+  place: EndpointResolver,
   reply: UpstreamResponse,
   asked: ImageRequestContext<GenerationQuery>,
 ): Promise<ImageResponse | PendingJob> {

@@ -13,9 +13,9 @@ import type { ImageCapabilities } from "../../image-capabilities.ts";
 import type { Vendor } from "../../vendor.ts";
 import { asBase64, fileOf } from "../wire/edit-sources.ts";
 import { bearer } from "../wire/headers.ts";
-import { listIn, memberOf, unusable } from "../wire/members.ts";
-import { type Meant, nativeFault } from "../wire/native-fault.ts";
-import { pictureIn } from "../wire/picture-in.ts";
+import { invalidResponse, listIn, memberOf } from "../wire/members.ts";
+import { type ErrorMeaning, nativeErrorReader } from "../wire/native-fault.ts";
+import { imageContentIn } from "../wire/picture-in.ts";
 import { askLuma, type LumaApi, readGeneration } from "./generation.ts";
 
 const baseUrl = "https://agents.lumalabs.ai/v1";
@@ -55,15 +55,15 @@ const inline = (source: ImageSource): ExtraFields => ({
 const done = (generation: unknown): BufferedImageResponse => ({
   kind: "whole",
   results: listIn(generation, "output").map((entry) => {
-    const image = pictureIn(memberOf(entry, "url"));
-    if (!image) throw unusable("an entry of its output has no `url`");
+    const image = imageContentIn(memberOf(entry, "url"));
+    if (!image) throw invalidResponse("an entry of its output has no `url`");
     return { image };
   }),
   metadata: {},
 });
 
 /** docs.agents.lumalabs.ai/guides/error-handling, failure_code; of others nothing can be told but that it failed. */
-const meanings: Readonly<Record<string, Meant>> = {
+const meanings: Readonly<Record<string, ErrorMeaning>> = {
   content_moderated: "moderated",
   budget_exhausted: "no credit",
   rate_limited: "too fast",
@@ -110,7 +110,7 @@ export const lumaAgents: Vendor = {
       url: `${rootOf(upstream)}/generations/00000000-0000-0000-0000-000000000000`,
       headers: bearer(upstream),
     }),
-    readError: nativeFault({
+    readError: nativeErrorReader({
       recognise: ({ status, words }) => {
         if (status === 400 && /moderat|content guidelines/i.test(words)) return "moderated";
         // The names of its models are part of its schema: FastAPI complains of another value.

@@ -12,11 +12,11 @@ import type {
   Target,
   Upstream,
 } from "../../contract.ts";
-import { askForPicture } from "../wire/ask.ts";
+import { imageJsonRequest } from "../wire/ask.ts";
 import { bearer } from "../wire/headers.ts";
 import { about } from "../wire/jobs.ts";
-import { memberOf, textIn, unusable } from "../wire/members.ts";
-import { type Meant, refused } from "../wire/native-fault.ts";
+import { invalidResponse, memberOf, textIn } from "../wire/members.ts";
+import { type ErrorMeaning, toMappedError } from "../wire/native-fault.ts";
 
 export interface LumaApi {
   readonly rootOf: (upstream: Upstream) => string;
@@ -24,13 +24,13 @@ export interface LumaApi {
   readonly orders: string;
   readonly done: (generation: unknown) => BufferedImageResponse;
   /** What a failure means. Undefined: the upstream's own. */
-  readonly meaningOf: (generation: unknown, words: string) => Meant | undefined;
+  readonly meaningOf: (generation: unknown, words: string) => ErrorMeaning | undefined;
   /** A generation can be taken back. */
   readonly cancels?: true;
 }
 
 export const askLuma = ({ upstream }: Target, api: LumaApi, fields: ExtraFields): UpstreamRequest =>
-  askForPicture(`${api.rootOf(upstream)}/${api.orders}`, bearer(upstream), fields);
+  imageJsonRequest(`${api.rootOf(upstream)}/${api.orders}`, bearer(upstream), fields);
 
 export const readGeneration =
   ({ rootOf, done, meaningOf, cancels }: LumaApi) =>
@@ -42,10 +42,10 @@ export const readGeneration =
     const [id, state] = [textIn(generation, "id"), memberOf(generation, "state")];
     if (state === "failed") {
       const words = textIn(generation, "failure_reason");
-      throw refused(meaningOf(generation, words ?? ""), words, asked);
+      throw toMappedError(meaningOf(generation, words ?? ""), words, asked);
     }
     if (state === "completed") return done(generation);
-    if (id === undefined || typeof state !== "string") throw unusable("it is no generation");
+    if (id === undefined || typeof state !== "string") throw invalidResponse("it is no generation");
     const { upstream } = asked.target;
     const url = `${rootOf(upstream)}/generations/${encodeURIComponent(id)}`;
     const headers = bearer(upstream);

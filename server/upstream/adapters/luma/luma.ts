@@ -13,9 +13,9 @@ import type {
 import type { ImageCapabilities } from "../../image-capabilities.ts";
 import type { Vendor } from "../../vendor.ts";
 import { bearer } from "../wire/headers.ts";
-import { memberOf, unusable } from "../wire/members.ts";
-import { type Meant, nativeFault } from "../wire/native-fault.ts";
-import { pictureIn } from "../wire/picture-in.ts";
+import { invalidResponse, memberOf } from "../wire/members.ts";
+import { type ErrorMeaning, nativeErrorReader } from "../wire/native-fault.ts";
+import { imageContentIn } from "../wire/picture-in.ts";
 import { askLuma, type LumaApi, readGeneration } from "./generation.ts";
 
 const baseUrl = "https://api.lumalabs.ai/dream-machine/v1";
@@ -59,13 +59,13 @@ function linkOf(source: ImageSource, model: string): string {
 }
 
 function done(generation: unknown): BufferedImageResponse {
-  const image = pictureIn(memberOf(memberOf(generation, "assets"), "image"));
-  if (!image) throw unusable("it says that it is completed, and has no `assets.image`");
+  const image = imageContentIn(memberOf(memberOf(generation, "assets"), "image"));
+  if (!image) throw invalidResponse("it says that it is completed, and has no `assets.image`");
   return { kind: "whole", results: [{ image }], metadata: {} };
 }
 
 /** docs.lumalabs.ai/docs/errors; in the wild they begin with the status: "400: prompt not allowed because …". */
-function meaningOf(_: unknown, words: string): Meant | undefined {
+function meaningOf(_: unknown, words: string): ErrorMeaning | undefined {
   if (/moderation|blacklisted words|not allowed/i.test(words)) return "moderated";
   return /^4\d\d: |failed to read user input/i.test(words) ? "rejected" : undefined;
 }
@@ -92,7 +92,7 @@ export const luma: Vendor = {
     edits,
     imageCapabilities: pictures,
     probe: (upstream) => ({ url: `${rootOf(upstream)}/credits`, headers: bearer(upstream) }),
-    readError: nativeFault({
+    readError: nativeErrorReader({
       recognise: ({ status, words }) => {
         if (status === 400 && /moderation|blacklisted/i.test(words)) return "moderated";
         if (/insufficient credits|not enough credits/i.test(words)) return "no credit";

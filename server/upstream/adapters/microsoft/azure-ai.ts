@@ -3,14 +3,14 @@ import { z } from "zod";
 import type { EmbeddingCapabilities } from "../../contract.ts";
 import type { Vendor } from "../../vendor.ts";
 import { cohereLengths } from "../cohere.ts";
-import { modest, openaiTraits } from "../openai/dialect.ts";
+import { openaiCapabilities, textOnlyCapabilities } from "../openai/dialect.ts";
 import { openaiEmbeddings } from "../openai/embeddings.ts";
-import type { Place } from "../openai/place.ts";
-import { readFault } from "../wire/upstream-fault.ts";
+import type { EndpointResolver } from "../openai/place.ts";
+import { readOpenaiError } from "../wire/upstream-fault.ts";
 import { azureHeaders } from "./place.ts";
 
 /** `https://my-resource.services.ai.azure.com`, with or without `/models`. */
-const place: Place = ({ upstream }, path) => {
+const place: EndpointResolver = ({ upstream }, path) => {
   const { apiVersion = "2024-05-01-preview" } = upstream.options;
   const root = (upstream.baseUrl ?? "").replace(/\/models$/, "");
   return {
@@ -21,10 +21,11 @@ const place: Place = ({ upstream }, path) => {
 
 // learn.microsoft.com/rest/api/aifoundry/model-inference/get-embeddings: texts, and what they are for.
 function traits(model: string): EmbeddingCapabilities {
-  if (/^text-embedding-/.test(model)) return { ...openaiTraits, base64: false, tokens: false };
+  if (/^text-embedding-/.test(model))
+    return { ...openaiCapabilities, base64: false, tokens: false };
   const dimensions = cohereLengths(model);
   return {
-    ...modest,
+    ...textOnlyCapabilities,
     // docs.cohere.com/reference/embed.
     maxItems: 96,
     taskTypes: { field: "input_type", values: { query: "query", document: "document" } },
@@ -46,6 +47,6 @@ export const azureAi: Vendor = {
       const { url, headers } = place({ upstream, model: "" }, "embeddings");
       return { url: url.replace("/embeddings?", "/info?"), headers };
     },
-    readError: readFault,
+    readError: readOpenaiError,
   },
 };

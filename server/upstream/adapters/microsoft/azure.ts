@@ -2,17 +2,17 @@
 import { z } from "zod";
 import type { EmbeddingCapabilities } from "../../contract.ts";
 import type { Vendor } from "../../vendor.ts";
-import { openaiTraits } from "../openai/dialect.ts";
+import { openaiCapabilities } from "../openai/dialect.ts";
 import { openaiEmbeddings } from "../openai/embeddings.ts";
-import { openaiPictures } from "../openai/pictures.ts";
-import { readFault } from "../wire/upstream-fault.ts";
+import { openaiImages } from "../openai/pictures.ts";
+import { readOpenaiError } from "../wire/upstream-fault.ts";
 import { azureHeaders, azurePlace, azureRoot } from "./place.ts";
 
 /**
  * learn.microsoft.com/azure/ai-foundry/openai/quotas-limits: 2048 inputs; the models' own limit of tokens is OpenAI's.
  * A deployment's name does not tell its model, so what an old one cannot do it has to say itself.
  */
-const traits: EmbeddingCapabilities = { ...openaiTraits, maxItems: 2048, maxTokens: 300_000 };
+const traits: EmbeddingCapabilities = { ...openaiCapabilities, maxItems: 2048, maxTokens: 300_000 };
 
 export const azure: Vendor = {
   kind: {
@@ -23,11 +23,11 @@ export const azure: Vendor = {
   adapter: {
     name: "azure",
     embeddings: openaiEmbeddings(azurePlace, () => traits),
-    ...openaiPictures(azurePlace),
+    ...openaiImages(azurePlace),
     probe: (upstream) => ({
       url: `${azureRoot(upstream)}/openai/v1/models`,
       headers: azureHeaders(upstream),
     }),
-    readError: readFault,
+    readError: readOpenaiError,
   },
 };

@@ -1,6 +1,6 @@
 /** Where Azure takes a call, and what proves that we may make it. */
 import type { Upstream } from "../../contract.ts";
-import type { Place } from "../openai/place.ts";
+import type { EndpointResolver } from "../openai/place.ts";
 import { headersOf, type WireHeaders } from "../wire/headers.ts";
 
 export const azureHeaders = (upstream: Upstream): WireHeaders =>
@@ -14,7 +14,7 @@ export const azureRoot = ({ baseUrl = "" }: Upstream): string =>
  * Azure has two surfaces: with an `apiVersion` the deployment stands in the address,
  * without one the newer /openai/v1 takes the deployment's name as the model.
  */
-export const azurePlace: Place = ({ upstream, model }, path) => {
+export const azurePlace: EndpointResolver = ({ upstream, model }, path) => {
   const root = azureRoot(upstream);
   const { apiVersion } = upstream.options;
   // The Responses API names its model in the body, on either surface.

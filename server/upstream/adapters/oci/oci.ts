@@ -6,11 +6,11 @@ import type { EmbeddingCapabilities, Target, Upstream } from "../../contract.ts"
 import type { TaskTypeTable } from "../../task-type.ts";
 import type { Vendor } from "../../vendor.ts";
 import { cohereLengths } from "../cohere.ts";
-import { askInJson } from "../wire/ask.ts";
+import { jsonRequest } from "../wire/ask.ts";
 import { ownHeaders } from "../wire/headers.ts";
 import { isCount, memberOf } from "../wire/members.ts";
-import { textsOf, usageOf, wordOf } from "../wire/native-embeddings.ts";
-import { nativeFault } from "../wire/native-fault.ts";
+import { taskTypeOf, textsOf, usageOf } from "../wire/native-embeddings.ts";
+import { nativeErrorReader } from "../wire/native-fault.ts";
 import { truncation } from "../wire/truncation.ts";
 import { vectorRows } from "../wire/vector-rows.ts";
 import { signForOci } from "./signature.ts";
@@ -63,13 +63,13 @@ const embeddings: EmbeddingsAdapter = {
   toUpstream: (query, target) => {
     const { upstream, model } = target;
     const { cut, rest } = truncation(query);
-    return askInJson(`${rootOf(upstream)}/20231130/actions/embedText`, ownHeaders(upstream), {
+    return jsonRequest(`${rootOf(upstream)}/20231130/actions/embedText`, ownHeaders(upstream), {
       truncate: cut ? "END" : "NONE",
       ...rest,
       compartmentId: optionsOf(upstream).compartmentId,
       servingMode: servingMode(model),
       inputs: textsOf(query),
-      inputType: wordOf(query, traits(target)),
+      inputType: taskTypeOf(query, traits(target)),
       outputDimensions: query.dimensions,
     });
   },
@@ -131,7 +131,7 @@ export const oci: Vendor = {
         headers: ownHeaders(upstream),
       };
     },
-    readError: nativeFault({
+    readError: nativeErrorReader({
       names: (upstream) => {
         const { region: _, ...own } = optionsOf(upstream);
         return [...Object.values(own), new URL(rootOf(upstream)).host];

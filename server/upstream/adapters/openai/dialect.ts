@@ -3,10 +3,10 @@ import { z } from "zod";
 import type { Adapter } from "../../adapter.ts";
 import type { EmbeddingCapabilities } from "../../contract.ts";
 import type { Vendor } from "../../vendor.ts";
-import { readFault } from "../wire/upstream-fault.ts";
+import { readOpenaiError } from "../wire/upstream-fault.ts";
 import { openaiEmbeddings } from "./embeddings.ts";
-import { alike, openaiPictures } from "./pictures.ts";
-import { openaiPlace } from "./place.ts";
+import { openaiCompatibleImages, openaiImages } from "./pictures.ts";
+import { openaiEndpoints } from "./place.ts";
 
 export interface Dialect {
   readonly name: string;
@@ -23,7 +23,7 @@ export interface Dialect {
 }
 
 /** Of a server nobody knows: OpenAI's own limits, and nothing that some refuse. */
-export const plain: EmbeddingCapabilities = {
+export const openServerCapabilities: EmbeddingCapabilities = {
   maxItems: 2048,
   base64: false,
   tokens: true,
@@ -32,13 +32,13 @@ export const plain: EmbeddingCapabilities = {
   taskTypes: "as-given",
 };
 
-const { dimensions: _, ...whole } = plain;
+const { dimensions: _, ...whole } = openServerCapabilities;
 
 /** The same of one that does not shorten its vectors. */
-export const wholeOnly: EmbeddingCapabilities = whole;
+export const fullLengthCapabilities: EmbeddingCapabilities = whole;
 
 /** Texts in, whole vectors out: all that many vendors of open models document. */
-export const modest: EmbeddingCapabilities = {
+export const textOnlyCapabilities: EmbeddingCapabilities = {
   maxItems: 2048,
   base64: false,
   tokens: false,
@@ -47,7 +47,7 @@ export const modest: EmbeddingCapabilities = {
 };
 
 /** OpenAI's documented limits: 2048 inputs, 300,000 tokens together. Its models make no difference between purposes. */
-export const openaiTraits: EmbeddingCapabilities = {
+export const openaiCapabilities: EmbeddingCapabilities = {
   maxItems: 2048,
   maxTokens: 300_000,
   base64: true,
@@ -60,12 +60,12 @@ export const openaiTraits: EmbeddingCapabilities = {
 };
 
 /** How a vendor draws that embeds as OpenAI does, and draws in a way of its own. */
-export type OwnDrawing = Pick<Adapter, "generations" | "edits" | "imageCapabilities" | "readError">;
+export type OwnImages = Pick<Adapter, "generations" | "edits" | "imageCapabilities" | "readError">;
 
-export const fromDialect = (dialect: Dialect, drawing?: OwnDrawing): Vendor => {
-  const { name, baseUrl, open, serves, embeddings = plain, models = [] } = dialect;
-  const place = openaiPlace(baseUrl);
-  const pictures = name === "openai" ? openaiPictures(place) : alike(place);
+export const fromDialect = (dialect: Dialect, drawing?: OwnImages): Vendor => {
+  const { name, baseUrl, open, serves, embeddings = openServerCapabilities, models = [] } = dialect;
+  const place = openaiEndpoints(baseUrl);
+  const pictures = name === "openai" ? openaiImages(place) : openaiCompatibleImages(place);
   const known = (model: string): EmbeddingCapabilities => ({
     ...embeddings,
     ...models.find(([name]) => name.test(model))?.[1],
@@ -81,7 +81,7 @@ export const fromDialect = (dialect: Dialect, drawing?: OwnDrawing): Vendor => {
     adapter: {
       name,
       embeddings: openaiEmbeddings(place, known),
-      readError: readFault,
+      readError: readOpenaiError,
       ...(drawing ?? (serves !== "embedding" && pictures)),
     },
   };

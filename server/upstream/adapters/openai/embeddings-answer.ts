@@ -19,18 +19,18 @@ const notPlain = /[\\\x80-\xff]/;
 /** From so many on, vectors stay where they are. Of less, one string for all is no burden, and quicker to decode. */
 const largeBytes = 512 * 1024;
 
-export interface Parsed {
+export interface ParsedResponse {
   /** As JSON.parse gives it, whatever way it took to get there; but vectors in base64 may still lie in the bytes. */
   readonly value: unknown;
   /** What it was parsed from: all of the answer, but perhaps without its vectors. */
   readonly text: string;
 }
 
-export function parseAnswer(answer: Pieces, inPlaceFrom = largeBytes): Parsed {
+export function parseEmbeddingsResponse(answer: Pieces, inPlaceFrom = largeBytes): ParsedResponse {
   return parseAround(answer, inPlaceFrom) ?? parseWhole(answer);
 }
 
-function parseWhole(answer: Pieces): Parsed {
+function parseWhole(answer: Pieces): ParsedResponse {
   const text = decoder.decode(answer.whole());
   checkDepth(text);
   try {
@@ -57,7 +57,7 @@ function checkDepth(text: string): void {
  * Parses what stands around the vectors, then puts them back. Undefined where that is not plain sailing: where there is
  * anything but ASCII around them, or an escape, or where one is not base64 as it stands there.
  */
-function parseAround(answer: Pieces, inPlaceFrom: number): Parsed | undefined {
+function parseAround(answer: Pieces, inPlaceFrom: number): ParsedResponse | undefined {
   const text = answer.length < inPlaceFrom ? answer.text(0) : undefined;
   if (text?.includes("\\")) return undefined;
   const vectors: (string | EncodedVector)[] = [];

@@ -11,15 +11,15 @@ import type {
   Vector,
 } from "../../contract.ts";
 import { vendorTaskType } from "../../task-type.ts";
-import { askInJson } from "../wire/ask.ts";
-import { isCount, unusable } from "../wire/members.ts";
-import { parseAnswer } from "./embeddings-answer.ts";
+import { jsonRequest } from "../wire/ask.ts";
+import { invalidResponse, isCount } from "../wire/members.ts";
+import { parseEmbeddingsResponse } from "./embeddings-answer.ts";
 import { isEstimated } from "./estimated-usage.ts";
-import type { Place } from "./place.ts";
+import type { EndpointResolver } from "./place.ts";
 
 /** `known`: what a model of that name can take there. */
 export const openaiEmbeddings = (
-  place: Place,
+  place: EndpointResolver,
   known: (model: string) => EmbeddingCapabilities,
 ): EmbeddingsAdapter => {
   // A target of a snapshot never changes, so what it can take is looked up once.
@@ -34,7 +34,7 @@ export const openaiEmbeddings = (
     toUpstream: (query, target) => {
       const { url, headers } = place(target, "embeddings");
       const { base64, taskTypes: purposes } = traits(target);
-      return askInJson(url, headers, {
+      return jsonRequest(url, headers, {
         ...query.rest,
         ...purposeOf(query, purposes),
         model: target.model,
@@ -92,7 +92,7 @@ interface Answer {
 }
 
 export function readEmbeddings(bytes: Pieces, query: EmbeddingsQuery): EmbeddingsResponse {
-  const { value, text } = parseAnswer(bytes);
+  const { value, text } = parseEmbeddingsResponse(bytes);
   const reply = embeddingsIn(value, query);
   const answer = value as Answer;
   const encoding = verbatimEncoding(answer, text);
@@ -106,7 +106,7 @@ export function readEmbeddings(bytes: Pieces, query: EmbeddingsQuery): Embedding
 /** The same of an answer that is parsed already, or lies inside another. */
 export function embeddingsIn(answer: unknown, query: EmbeddingsQuery): EmbeddingsResponse {
   const { data, usage } = (answer ?? {}) as Answer;
-  if (!Array.isArray(data)) throw unusable("it has no list called `data`");
+  if (!Array.isArray(data)) throw invalidResponse("it has no list called `data`");
   const vectors = inOrder(data as (Entry | null)[], query);
   const { prompt_tokens: read, total_tokens: all } = usage ?? {};
   // Vectors have no tokens of their own: where only the total is reported, it is the input's. LM Studio and LocalAI report
@@ -151,12 +151,12 @@ export function inOrder(entries: readonly (Entry | null)[], query: EmbeddingsQue
   const vectors = new Array<Vector | undefined>(asked).fill(undefined);
   for (const entry of entries) {
     const index = entry?.index;
-    if (!isCount(index) || index >= asked) throw unusable("an index points at no input");
-    if (vectors[index] !== undefined) throw unusable("two vectors have the same index");
+    if (!isCount(index) || index >= asked) throw invalidResponse("an index points at no input");
+    if (vectors[index] !== undefined) throw invalidResponse("two vectors have the same index");
     vectors[index] = vectorOf(entry);
   }
   return vectors.map((vector, at) => {
-    if (vector === undefined) throw unusable(`input ${at} has no vector`);
+    if (vector === undefined) throw invalidResponse(`input ${at} has no vector`);
     return vector;
   });
 }
@@ -169,7 +169,7 @@ function isSequence(entries: readonly (Entry | null)[]): boolean {
 function vectorOf(entry: Entry | null): Vector {
   const embedding = entry?.embedding;
   if (isText(embedding) || Array.isArray(embedding)) return embedding as Vector;
-  throw unusable("an entry has no `embedding`");
+  throw invalidResponse("an entry has no `embedding`");
 }
 
 const isText = (embedding: unknown): boolean =>

@@ -3,9 +3,9 @@ import type { Scratch } from "../../../lib/request-temp.ts";
 import type { ErrorContext } from "../../adapter.ts";
 import type { ExtraFields, ImageEvent } from "../../contract.ts";
 import { createdIn } from "../wire/listed-pictures.ts";
-import { readPictureEvents } from "../wire/picture-events.ts";
-import { heldPictureIn } from "../wire/picture-in.ts";
-import { readStreamFault } from "../wire/upstream-fault.ts";
+import { readImageStream } from "../wire/picture-events.ts";
+import { loadedImageIn } from "../wire/picture-in.ts";
+import { readStreamError } from "../wire/upstream-fault.ts";
 import { estimatedField } from "./estimated-usage.ts";
 import { factsIn, isUsage } from "./image-facts.ts";
 
@@ -14,9 +14,9 @@ export async function* readImageEvents(
   scratch: Scratch,
   context: ErrorContext,
 ): AsyncGenerator<ImageEvent> {
-  for await (const { name, payload } of readPictureEvents(chunks, scratch)) {
+  for await (const { name, payload } of readImageStream(chunks, scratch)) {
     if (payload.error || name === "error" || payload.type === "error") {
-      throw readStreamFault(payload, context);
+      throw readStreamError(payload, context);
     }
     const event = toEvent(payload);
     if (event) yield event;
@@ -29,7 +29,7 @@ function toEvent(payload: ExtraFields): ImageEvent | undefined {
   const { type, b64_json, created_at, partial_image_index, usage, model: _, ...others } = payload;
   const partial = typeof type === "string" && type.endsWith(".partial_image");
   const completed = typeof type === "string" && type.endsWith(".completed");
-  const image = partial || completed ? heldPictureIn(b64_json) : undefined;
+  const image = partial || completed ? loadedImageIn(b64_json) : undefined;
   if (!image) return undefined;
   const { size, quality, background, output_format, [estimatedField]: estimated, ...rest } = others;
   return {

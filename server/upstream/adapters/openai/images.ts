@@ -9,30 +9,30 @@ import type {
   ImageResult,
   Target,
 } from "../../contract.ts";
-import { askForPicture, askForPictureInForm } from "../wire/ask.ts";
+import { imageFormRequest, imageJsonRequest } from "../wire/ask.ts";
 import { readDocument } from "../wire/document.ts";
 import { filesOf } from "../wire/edit-sources.ts";
 import { createdIn, imageIn } from "../wire/listed-pictures.ts";
-import { listIn, objectOf, unusable } from "../wire/members.ts";
+import { invalidResponse, listIn, objectOf } from "../wire/members.ts";
 import { fieldParts, type Part } from "../wire/multipart.ts";
-import { isStream } from "../wire/picture-events.ts";
+import { isEventStream } from "../wire/picture-events.ts";
 import { isEstimated } from "./estimated-usage.ts";
 import { readImageEvents } from "./image-events.ts";
 import { factsIn, isUsage } from "./image-facts.ts";
-import type { Place } from "./place.ts";
+import type { EndpointResolver } from "./place.ts";
 import { referenceTo } from "./references.ts";
 
-export const openaiGenerations = (place: Place): ImageAdapter<GenerationQuery> => ({
+export const openaiGenerations = (place: EndpointResolver): ImageAdapter<GenerationQuery> => ({
   toUpstream: (query, target) => {
     const { url, headers } = place(target, "images/generations");
-    return askForPicture(url, headers, fields(query, target));
+    return imageJsonRequest(url, headers, fields(query, target));
   },
   fromUpstream: readImages,
 });
 
 /** `inJsonOnly`: options that a form has no field for. */
 export const openaiEdits = (
-  place: Place,
+  place: EndpointResolver,
   inJsonOnly: readonly (keyof ImageOptions)[] = [],
 ): ImageAdapter<EditQuery> => ({
   toUpstream: (query, target) => {
@@ -41,7 +41,7 @@ export const openaiEdits = (
     // A form holds files alone; JSON holds references, and files among them as data: URLs.
     const bound = inJsonOnly.some((name) => query.options[name] !== undefined);
     if (bound || [...images, ...(mask ? [mask] : [])].some(({ kind }) => kind !== "file")) {
-      return askForPicture(url, headers, {
+      return imageJsonRequest(url, headers, {
         ...fields(query, target),
         images: images.map(referenceTo),
         ...(mask && { mask: referenceTo(mask) }),
@@ -50,7 +50,7 @@ export const openaiEdits = (
     const uploads = filesOf(images);
     // One file is `image`; several must be `image[]`, or OpenAI answers duplicate_parameter.
     const name = uploads.length === 1 ? "image" : "image[]";
-    return askForPictureInForm(url, headers, [
+    return imageFormRequest(url, headers, [
       ...fieldParts(fields(query, target)),
       ...uploads.map((file): Part => ({ name, file })),
       ...filesOf(mask ? [mask] : []).map((file): Part => ({ name: "mask", file })),
@@ -83,7 +83,7 @@ async function readImages(
   reply: UpstreamResponse,
   { query: { model }, target, scratch }: ImageRequestContext<GenerationQuery>,
 ): Promise<ImageResponse> {
-  return isStream(reply)
+  return isEventStream(reply)
     ? { kind: "stream", events: readImageEvents(reply.chunks(), scratch, { target, model }) }
     : readWhole(await readDocument(reply, scratch), isEstimated(reply));
 }
@@ -108,5 +108,5 @@ function readResult(entry: unknown): ImageResult {
   const words = typeof revised_prompt === "string" && { revised_prompt };
   const image = imageIn(entry);
   if (image) return { image, ...words, rest };
-  throw unusable("an entry has neither `b64_json` nor `url`");
+  throw invalidResponse("an entry has neither `b64_json` nor `url`");
 }

@@ -1,19 +1,19 @@
 /** What OpenAI's moderation says of a prompt. It costs nothing and is asked before anything that does. */
 import type { ModerationAdapter } from "../../adapter.ts";
-import { askInJson } from "../wire/ask.ts";
-import { listOf, memberOf, unusable } from "../wire/members.ts";
-import type { Place } from "./place.ts";
+import { jsonRequest } from "../wire/ask.ts";
+import { invalidResponse, listOf, memberOf } from "../wire/members.ts";
+import type { EndpointResolver } from "./place.ts";
 
-export const openaiModerations = (place: Place): ModerationAdapter => ({
+export const openaiModerations = (place: EndpointResolver): ModerationAdapter => ({
   toUpstream: (prompt, target) => {
     const { url, headers } = place(target, "moderations");
-    return askInJson(url, headers, { model: target.model, input: prompt });
+    return jsonRequest(url, headers, { model: target.model, input: prompt });
   },
   fromUpstream: async (reply) => {
     const [result] = listOf(memberOf(await reply.json(), "results"));
     const flagged = memberOf(result, "flagged");
     if (typeof flagged !== "boolean")
-      throw unusable("it does not say whether the prompt is flagged");
+      throw invalidResponse("it does not say whether the prompt is flagged");
     const categories = Object.entries(memberOf(result, "categories") ?? {});
     return {
       flagged,

@@ -1,21 +1,21 @@
 /** Everything about pictures that OpenAI itself has, and what others have who speak its language. */
 import type { Adapter } from "../../adapter.ts";
-import { openaiTraitsOf } from "../../catalog/images/index.ts";
+import { openaiImageCapabilities } from "../../catalog/images/index.ts";
 import type { EditQuery, GenerationQuery, Upstream } from "../../contract.ts";
 import { type ImageCapabilities, unrestrictedImages } from "../../image-capabilities.ts";
 import { openaiEdits, openaiGenerations } from "./images.ts";
 import { openaiModerations } from "./moderations.ts";
-import type { Place } from "./place.ts";
+import type { EndpointResolver } from "./place.ts";
 import { bySurface, responsesQuestion, throughResponses } from "./responses.ts";
 
 type Pictures = Pick<Adapter, "generations" | "edits" | "imageCapabilities" | "moderations">;
 
 /** OpenAI and Azure: two surfaces, and models whose abilities are known by name. */
-export const openaiPictures = (place: Place): Pictures => ({
+export const openaiImages = (place: EndpointResolver): Pictures => ({
   generations: bySurface(openaiGenerations(place), responsesQuestion<GenerationQuery>(place)),
   edits: bySurface(openaiEdits(place, ["moderation"]), responsesQuestion<EditQuery>(place)),
   imageCapabilities: ({ model, surface, upstream }, operation) => {
-    const known = openaiTraitsOf(model, operation);
+    const known = openaiImageCapabilities(model, operation);
     const traits = isAtVendor(upstream) ? known : withoutLinks(known);
     return surface === "responses" ? throughResponses(traits) : traits;
   },
@@ -47,7 +47,7 @@ const open: ImageCapabilities = {
   edits: { maxImages: 16, mask: "transparent", files: true },
 };
 
-export const alike = (place: Place): Pictures => ({
+export const openaiCompatibleImages = (place: EndpointResolver): Pictures => ({
   generations: openaiGenerations(place),
   edits: openaiEdits(place),
   imageCapabilities: () => open,

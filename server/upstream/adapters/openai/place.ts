@@ -9,14 +9,14 @@ export type Path =
   | "responses"
   | "moderations";
 
-export type Place = (
+export type EndpointResolver = (
   target: Target,
   path: Path,
 ) => { readonly url: string; readonly headers: WireHeaders };
 
 /** `{baseUrl}/embeddings` with a bearer token, as OpenAI has it. */
-export const openaiPlace =
-  (defaultBaseUrl: string | undefined): Place =>
+export const openaiEndpoints =
+  (defaultBaseUrl: string | undefined): EndpointResolver =>
   ({ upstream }, path) => ({
     url: `${upstream.baseUrl ?? defaultBaseUrl}/${path}`,
     headers: bearer(upstream),

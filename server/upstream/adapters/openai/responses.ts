@@ -19,16 +19,16 @@ import type {
   Target,
 } from "../../contract.ts";
 import type { ImageCapabilities } from "../../image-capabilities.ts";
-import { askForPicture } from "../wire/ask.ts";
+import { imageJsonRequest } from "../wire/ask.ts";
 import { readDocument } from "../wire/document.ts";
 import { createdIn } from "../wire/listed-pictures.ts";
-import { listOf, memberOf, textIn, unusable } from "../wire/members.ts";
-import { refused } from "../wire/native-fault.ts";
-import { isStream, readPictureEvents } from "../wire/picture-events.ts";
-import { heldPictureIn, pictureIn } from "../wire/picture-in.ts";
-import { readStreamFault } from "../wire/upstream-fault.ts";
+import { invalidResponse, listOf, memberOf, textIn } from "../wire/members.ts";
+import { toMappedError } from "../wire/native-fault.ts";
+import { isEventStream, readImageStream } from "../wire/picture-events.ts";
+import { imageContentIn, loadedImageIn } from "../wire/picture-in.ts";
+import { readStreamError } from "../wire/upstream-fault.ts";
 import { factsIn, isUsage } from "./image-facts.ts";
-import type { Place } from "./place.ts";
+import type { EndpointResolver } from "./place.ts";
 import { referenceTo } from "./references.ts";
 
 /**
@@ -37,10 +37,12 @@ import { referenceTo } from "./references.ts";
  */
 const defaultMain = "gpt-5.4";
 
-export const responsesQuestion = <Q extends GenerationQuery>(place: Place): ImageAdapter<Q> => ({
+export const responsesQuestion = <Q extends GenerationQuery>(
+  place: EndpointResolver,
+): ImageAdapter<Q> => ({
   toUpstream: (query, target) => toUpstream(query, target, place),
   fromUpstream: async (reply, asked) =>
-    isStream(reply)
+    isEventStream(reply)
       ? { kind: "stream", events: readStream(reply, asked) }
       : readWhole(await readDocument(reply, asked.scratch), asked),
 });
@@ -60,7 +62,7 @@ const toolOptions = [
 function toUpstream(
   query: GenerationQuery | EditQuery,
   target: Target,
-  place: Place,
+  place: EndpointResolver,
 ): UpstreamRequest {
   const { options, prompt, rest, stream } = query;
   const given = options as ExtraFields;
@@ -76,7 +78,7 @@ function toUpstream(
     ),
     ...(isEdit && query.mask && { input_image_mask: referenceTo(query.mask) }),
   };
-  return askForPicture(url, headers, {
+  return imageJsonRequest(url, headers, {
     ...rest,
     model: target.via ?? defaultMain,
     input: isEdit ? [{ role: "user", content: contentOf(query) }] : prompt,
@@ -102,18 +104,18 @@ function readWhole(
 ): BufferedImageResponse {
   const context = { target: asked.target, model: asked.query.model };
   const error = memberOf(body, "error");
-  if (error) throw readStreamFault({ error }, context);
+  if (error) throw readStreamError({ error }, context);
   const items = listOf(memberOf(body, "output"));
   const call = items.find((item) => memberOf(item, "type") === "image_generation_call");
   const failure = memberOf(call, "error");
   if (failure) {
     const type = "image_generation_user_error";
-    throw readStreamFault({ error: { type, ...failure } }, context);
+    throw readStreamError({ error: { type, ...failure } }, context);
   }
-  const image = pictureIn(memberOf(call, "result"));
+  const image = imageContentIn(memberOf(call, "result"));
   if (!image) {
     const words = refusalIn(items);
-    throw words ? refused("moderated", words, asked) : unusable("it holds no picture");
+    throw words ? toMappedError("moderated", words, asked) : invalidResponse("it holds no picture");
   }
   const words = memberOf(call, "revised_prompt");
   return {
@@ -147,12 +149,12 @@ async function* readStream(
   asked: ImageRequestContext<GenerationQuery>,
 ): AsyncGenerator<ImageEvent> {
   const context = { target: asked.target, model: asked.query.model };
-  for await (const { payload: event } of readPictureEvents(reply.chunks(), asked.scratch)) {
+  for await (const { payload: event } of readImageStream(reply.chunks(), asked.scratch)) {
     const { type, partial_image_index: index } = event;
     if (type === "error") {
-      throw readStreamFault(event.error ? event : { error: event }, context);
+      throw readStreamError(event.error ? event : { error: event }, context);
     }
-    const image = heldPictureIn(event.partial_image_b64);
+    const image = loadedImageIn(event.partial_image_b64);
     if (image) {
       yield {
         type: "partial",

@@ -3,9 +3,9 @@ import { GatewayError } from "../../../lib/gateway-error.ts";
 import type { Scratch } from "../../../lib/request-temp.ts";
 import type { ErrorContext, UpstreamResponse } from "../../adapter.ts";
 import type { ImageEvent, ImageResult } from "../../contract.ts";
-import { readPictureEvents } from "../wire/picture-events.ts";
-import { heldPictureIn } from "../wire/picture-in.ts";
-import { faultIn } from "./fault.ts";
+import { readImageStream } from "../wire/picture-events.ts";
+import { loadedImageIn } from "../wire/picture-in.ts";
+import { errorIn } from "./fault.ts";
 import { type Account, accountOf, together } from "./usage.ts";
 
 /** `previews`: how many the caller wants; the upstream cannot be told, and sends what it has. */
@@ -18,10 +18,10 @@ export async function* readOpenrouterEvents(
   const results: ImageResult[] = [];
   const accounts: Account[] = [];
   let shown = 0;
-  for await (const { payload } of readPictureEvents(reply.chunks(), scratch)) {
+  for await (const { payload } of readImageStream(reply.chunks(), scratch)) {
     const { error, type, b64_json: picture, usage } = payload;
-    if (error) throw await faultIn(payload, reply, context);
-    const image = heldPictureIn(picture);
+    if (error) throw await errorIn(payload, reply, context);
+    const image = loadedImageIn(picture);
     if (!image) continue;
     if (type === "image_generation.partial_image" && shown < previews) {
       yield { type: "partial", image, index: shown++ };

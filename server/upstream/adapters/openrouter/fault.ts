@@ -2,20 +2,20 @@
 import type { GatewayError } from "../../../lib/gateway-error.ts";
 import type { ErrorContext, UpstreamResponse } from "../../adapter.ts";
 import { isCount, memberOf } from "../wire/members.ts";
-import { type Meant, nativeFault, type Refusal } from "../wire/native-fault.ts";
-import { readAgain } from "../wire/refusal.ts";
-import { readFault, readStreamFault } from "../wire/upstream-fault.ts";
-import { wordsIn } from "../wire/words.ts";
+import { type ErrorMeaning, nativeErrorReader, type VendorError } from "../wire/native-fault.ts";
+import { replayBody } from "../wire/refusal.ts";
+import { readOpenaiError, readStreamError } from "../wire/upstream-fault.ts";
+import { messageIn } from "../wire/words.ts";
 
 const metadataIn = (body: unknown): unknown => memberOf(memberOf(body, "error"), "metadata");
 
 /** openrouter.ai/docs/api/reference/errors-and-debugging. */
-function recognise({ status, body }: Refusal): Meant | undefined {
+function recognise({ status, body }: VendorError): ErrorMeaning | undefined {
   const raw = rawIn(body);
   const blocked = /\b(moderation_blocked|content_policy_violation)\b/.test(raw.text);
   if (blocked || isModeration(metadataIn(body))) return "moderated";
   // "… is not a valid model ID" comes with 400.
-  if (/\b(not a valid model ID|No endpoints found)\b/i.test(wordsIn(body) ?? "")) {
+  if (/\b(not a valid model ID|No endpoints found)\b/i.test(messageIn(body) ?? "")) {
     return "no such model";
   }
   // The edge of its network gave up waiting.
@@ -23,15 +23,15 @@ function recognise({ status, body }: Refusal): Meant | undefined {
   return status === 400 && raw.words !== undefined ? "rejected" : undefined;
 }
 
-export const openrouterFault = nativeFault({
+export const openrouterErrorReader = nativeErrorReader({
   recognise,
   // "Provider returned error" tells nobody anything.
-  words: (body) => rawIn(body).words ?? wordsIn(body),
-  otherwise: readFault,
+  words: (body) => rawIn(body).words ?? messageIn(body),
+  otherwise: readOpenaiError,
 });
 
 /** What fails after the model has begun is told in an answer with status 200, or in its stream. */
-export async function faultIn(
+export async function errorIn(
   body: unknown,
   reply: UpstreamResponse,
   context: ErrorContext,
@@ -39,8 +39,8 @@ export async function faultIn(
   const status = memberOf(memberOf(body, "error"), "code");
   // In a stream the words are those of the vendor behind it, which is OpenAI.
   return isCount(status) && status >= 400
-    ? openrouterFault(readAgain(reply, body, status), context)
-    : readStreamFault(body, context);
+    ? openrouterErrorReader(replayBody(reply, body, status), context)
+    : readStreamError(body, context);
 }
 
 const isModeration = (metadata: unknown): boolean =>
@@ -52,7 +52,7 @@ function rawIn(body: unknown): { readonly text: string; readonly words?: string 
   const raw = memberOf(metadataIn(body), "raw");
   const text = typeof raw === "string" ? raw : (JSON.stringify(raw) ?? "");
   try {
-    const words = wordsIn(JSON.parse(text));
+    const words = messageIn(JSON.parse(text));
     return { text, ...(words !== undefined && { words }) };
   } catch {
     return { text };

@@ -1,8 +1,8 @@
 /** OpenRouter: embeddings as OpenAI has them, pictures at a place and in words of its own. */
 import type { Vendor } from "../../vendor.ts";
 import { fromDialect } from "../openai/dialect.ts";
-import { openrouterFault } from "./fault.ts";
-import { openrouterEdits, openrouterGenerations, openrouterPictures } from "./pictures.ts";
+import { openrouterErrorReader } from "./fault.ts";
+import { openrouterEdits, openrouterGenerations, openrouterImageCapabilities } from "./pictures.ts";
 
 const baseUrl = "https://openrouter.ai/api/v1";
 
@@ -12,7 +12,7 @@ export const openrouter: Vendor = fromDialect(
   {
     generations: openrouterGenerations(baseUrl),
     edits: openrouterEdits(baseUrl),
-    imageCapabilities: openrouterPictures,
-    readError: openrouterFault,
+    imageCapabilities: openrouterImageCapabilities,
+    readError: openrouterErrorReader,
   },
 );

@@ -16,15 +16,15 @@ import type {
 import type { ImageCapabilities } from "../../image-capabilities.ts";
 import { resolutionOf } from "../../resolution.ts";
 import { geminiImageModel } from "../google/gemini-pictures.ts";
-import { askForPicture } from "../wire/ask.ts";
+import { imageJsonRequest } from "../wire/ask.ts";
 import { readDocument } from "../wire/document.ts";
 import { asDataUrl } from "../wire/edit-sources.ts";
 import { bearer } from "../wire/headers.ts";
-import { createdIn, listedIn } from "../wire/listed-pictures.ts";
+import { createdIn, imageListIn } from "../wire/listed-pictures.ts";
 import { memberOf } from "../wire/members.ts";
-import { isStream } from "../wire/picture-events.ts";
+import { isEventStream } from "../wire/picture-events.ts";
 import { readOpenrouterEvents } from "./events.ts";
-import { faultIn } from "./fault.ts";
+import { errorIn } from "./fault.ts";
 import { accountOf } from "./usage.ts";
 
 // @openrouter/sdk 1.3.19, ImageGenerationRequest. "Providers that only support single-image generation reject n > 1", and
@@ -62,7 +62,7 @@ const families: readonly (readonly [RegExp, Partial<ImageCapabilities>])[] = [
 
 const isGoogle = (model: string): boolean => model.startsWith("google/");
 
-export const openrouterPictures = ({ model }: Target): ImageCapabilities => ({
+export const openrouterImageCapabilities = ({ model }: Target): ImageCapabilities => ({
   ...most,
   ...families.find(([name]) => name.test(model))?.[1],
   // ImageGenerationRequestAspectRatio: "Providers clamp to their supported subset". So only ratios that Google itself
@@ -86,9 +86,9 @@ const ask = (
 ): UpstreamRequest => {
   const { rest, options, prompt, aspectRatio: aspect, stream } = query;
   const { n, size, quality, background, output_format, output_compression, user } = options;
-  const { streams } = openrouterPictures(target);
+  const { streams } = openrouterImageCapabilities(target);
   const { upstream } = target;
-  return askForPicture(`${upstream.baseUrl ?? baseUrl}/images`, bearer(upstream), {
+  return imageJsonRequest(`${upstream.baseUrl ?? baseUrl}/images`, bearer(upstream), {
     ...resolutionFor(query, target.model),
     ...rest,
     ...{ n, quality, background, output_format, output_compression, user },
@@ -124,14 +124,14 @@ async function readAnswer(
 ): Promise<ImageResponse> {
   const { query, target, scratch } = asked;
   const context = { target, model: query.model };
-  if (isStream(reply)) {
+  if (isEventStream(reply)) {
     const previews = query.options.partial_images ?? 0;
     const events = readOpenrouterEvents(reply, scratch, previews, context);
     return { kind: "stream", events };
   }
   const answer = await readDocument(reply, scratch);
-  if (memberOf(answer, "error")) throw await faultIn(answer, reply, context);
-  return listedIn(answer, asked, {
+  if (memberOf(answer, "error")) throw await errorIn(answer, reply, context);
+  return imageListIn(answer, asked, {
     about: (said) => ({ ...createdIn(said), ...accountOf(memberOf(said, "usage")) }),
   });
 }

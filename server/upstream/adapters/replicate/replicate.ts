@@ -16,16 +16,21 @@ import type {
 } from "../../contract.ts";
 import type { ImageCapabilities } from "../../image-capabilities.ts";
 import type { Vendor } from "../../vendor.ts";
-import { askForPicture } from "../wire/ask.ts";
+import { imageJsonRequest } from "../wire/ask.ts";
 import { readDocument } from "../wire/document.ts";
 import { edgesOf } from "../wire/edges.ts";
 import { asDataUrl } from "../wire/edit-sources.ts";
 import { bearer } from "../wire/headers.ts";
 import { about, jobLink } from "../wire/jobs.ts";
-import { memberOf, restOf, textIn, unusable } from "../wire/members.ts";
+import { extraFieldsOf, invalidResponse, memberOf, textIn } from "../wire/members.ts";
 import { modelPath } from "../wire/model-path.ts";
-import { type Meant, nativeFault, refused, waitInBody } from "../wire/native-fault.ts";
-import { pictureIn } from "../wire/picture-in.ts";
+import {
+  type ErrorMeaning,
+  nativeErrorReader,
+  toMappedError,
+  waitInBody,
+} from "../wire/native-fault.ts";
+import { imageContentIn } from "../wire/picture-in.ts";
 import { replicateFamilyOf } from "./families.ts";
 
 const baseUrl = "https://api.replicate.com/v1";
@@ -91,7 +96,7 @@ function ask({ upstream, model }: Target, input: ExtraFields): UpstreamRequest {
   const { path, version } = placeOf(model);
   // Quick models answer at once. Slow ones soon tell their name, so that they can be told to stop.
   const headers = { ...bearer(upstream), prefer: "wait=5" };
-  return askForPicture(`${rootOf(upstream)}/${path}`, headers, { version, input });
+  return imageJsonRequest(`${rootOf(upstream)}/${path}`, headers, { version, input });
 }
 
 async function fromUpstream(
@@ -111,7 +116,7 @@ async function fromUpstream(
     case "processing":
       return underWay(prediction, asked.target);
     default:
-      throw unusable("it is no prediction");
+      throw invalidResponse("it is no prediction");
   }
 }
 
@@ -134,22 +139,22 @@ function done(prediction: unknown): BufferedImageResponse {
   return {
     kind: "whole",
     results: list.map((entry) => {
-      const image = pictureIn(entry);
-      if (!image) throw unusable("its output is neither a picture nor a list of pictures");
+      const image = imageContentIn(entry);
+      if (!image) throw invalidResponse("its output is neither a picture nor a list of pictures");
       return { image };
     }),
     metadata: {},
-    ...restOf(prediction, ["metrics"]),
+    ...extraFieldsOf(prediction, ["metrics"]),
   };
 }
 
 function failed(prediction: unknown, asked: ImageRequestContext<GenerationQuery>) {
   const words = textIn(prediction, "error");
-  return refused(meaningOf(words ?? ""), words, asked);
+  return toMappedError(meaningOf(words ?? ""), words, asked);
 }
 
 /** An error is a sentence of the model's author; E… in it is a code of the maker's, of which no list is public. */
-function meaningOf(words: string): Meant | undefined {
+function meaningOf(words: string): ErrorMeaning | undefined {
   if (/\bnsfw\b|flagged as|safety (system|filter|check)|content policy|\(E005\)/i.test(words)) {
     return "moderated";
   }
@@ -176,7 +181,7 @@ export const replicate: Vendor = {
     edits,
     imageCapabilities: pictures,
     probe: (upstream) => ({ url: `${rootOf(upstream)}/account`, headers: bearer(upstream) }),
-    readError: nativeFault({
+    readError: nativeErrorReader({
       recognise: ({ status, words }) => {
         if (status < 500 && meaningOf(words) === "moderated") return "moderated";
         const unknown = status === 422 && /\bversion does not exist\b/.test(words);

@@ -1,6 +1,6 @@
 /** What Runware's error codes mean: hundreds of words, made after a few patterns. */
 import { listOf, memberOf } from "../wire/members.ts";
-import type { Meant } from "../wire/native-fault.ts";
+import type { ErrorMeaning } from "../wire/native-fault.ts";
 
 // Source: github.com/Runware/runware-typescript, src/errors.ts, which sorts them in the same way.
 
@@ -20,7 +20,7 @@ const moderated =
   /content(Policy|Moderation)|(sensitive|unsafe|nsfw)Content|^(prompt|image)Blocked|^moderationFailed|^invalidProviderContent/i;
 
 /** Undefined where the status says enough. */
-export function meantBy(body: unknown): Meant | undefined {
+export function meantBy(body: unknown): ErrorMeaning | undefined {
   const { code, about } = complaintIn(body);
   if (moderated.test(code)) return "moderated";
   if (/Credits|Quota|Balance|^quotaExceeded|^paymentRequired/.test(code)) return "no credit";

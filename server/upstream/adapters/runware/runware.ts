@@ -21,15 +21,15 @@ import {
   type ImageCapabilities,
 } from "../../image-capabilities.ts";
 import type { Vendor } from "../../vendor.ts";
-import { askForPicture, askWithBearer } from "../wire/ask.ts";
+import { bearerJsonRequest, imageJsonRequest } from "../wire/ask.ts";
 import { readDocument } from "../wire/document.ts";
 import { edgesOf } from "../wire/edges.ts";
 import { asDataUrl } from "../wire/edit-sources.ts";
 import { bearer } from "../wire/headers.ts";
-import { listIn, listOf, memberOf, restOf, unusable } from "../wire/members.ts";
-import { nativeFault } from "../wire/native-fault.ts";
-import { pictureIn } from "../wire/picture-in.ts";
-import { readAgain } from "../wire/refusal.ts";
+import { extraFieldsOf, invalidResponse, listIn, listOf, memberOf } from "../wire/members.ts";
+import { nativeErrorReader } from "../wire/native-fault.ts";
+import { imageContentIn } from "../wire/picture-in.ts";
+import { replayBody } from "../wire/refusal.ts";
 import { meantBy, statusOf } from "./codes.ts";
 import { runwareModel } from "./models.ts";
 
@@ -89,7 +89,7 @@ function sourcesOf(query: EditQuery, { model }: Target): ExtraFields {
 }
 
 const ask = ({ upstream }: Target, task: ExtraFields): UpstreamRequest =>
-  askForPicture(rootOf(upstream), bearer(upstream), [task]);
+  imageJsonRequest(rootOf(upstream), bearer(upstream), [task]);
 
 async function fromUpstream(
   reply: UpstreamResponse,
@@ -103,22 +103,23 @@ async function fromUpstream(
   if (drawn.length > 0) return whole(drawn);
   if (errors.length > 0) {
     const { query, target } = asked;
-    const refusal = readAgain(reply, answer, statusOf(answer));
+    const refusal = replayBody(reply, answer, statusOf(answer));
     throw await fault(refusal, { target, model: query.model });
   }
-  if (done.length === 0) throw unusable("it has neither pictures nor errors");
+  if (done.length === 0) throw invalidResponse("it has neither pictures nor errors");
   return later(done[0], asked.target);
 }
 
 const imageIn = (entry: unknown) =>
-  pictureIn(memberOf(entry, "imageBase64Data")) ??
-  pictureIn(memberOf(entry, "imageURL")) ??
-  pictureIn(memberOf(entry, "imageDataURI"));
+  imageContentIn(memberOf(entry, "imageBase64Data")) ??
+  imageContentIn(memberOf(entry, "imageURL")) ??
+  imageContentIn(memberOf(entry, "imageDataURI"));
 
 /** A task that its sender wants to be asked about: `deliveryMethod: async`. */
 function later(entry: unknown, target: Target): PendingJob {
   const taskUUID = memberOf(entry, "taskUUID");
-  if (typeof taskUUID !== "string") throw unusable("an entry has neither a picture nor a task");
+  if (typeof taskUUID !== "string")
+    throw invalidResponse("an entry has neither a picture nor a task");
   const { once: _, ...question } = ask(target, { taskType: "getResponse", taskUUID });
   return { kind: "pending", poll: question };
 }
@@ -130,8 +131,8 @@ function whole(drawn: readonly unknown[]): BufferedImageResponse {
     kind: "whole",
     results: drawn.map((entry): ImageResult => {
       const image = imageIn(entry);
-      if (!image) throw unusable("an entry has no picture");
-      return { image, ...restOf(entry, toldOf(entry)) };
+      if (!image) throw invalidResponse("an entry has no picture");
+      return { image, ...extraFieldsOf(entry, toldOf(entry)) };
     }),
     metadata: {},
     // Known of all, or not at all.
@@ -143,7 +144,7 @@ function whole(drawn: readonly unknown[]): BufferedImageResponse {
 const toldOf = (entry: unknown): readonly string[] =>
   memberOf(entry, "NSFWContent") === false ? ["seed"] : ["seed", "NSFWContent"];
 
-const fault = nativeFault({ recognise: ({ body }) => meantBy(body) });
+const fault = nativeErrorReader({ recognise: ({ body }) => meantBy(body) });
 
 const generations: ImageAdapter<GenerationQuery> = {
   toUpstream: (query, target) =>
@@ -165,7 +166,7 @@ export const runware: Vendor = {
     edits,
     imageCapabilities: pictures,
     probe: (upstream) =>
-      askWithBearer(rootOf(upstream), upstream, [
+      bearerJsonRequest(rootOf(upstream), upstream, [
         {
           taskType: "accountManagement",
           taskUUID: crypto.randomUUID(),

@@ -69,7 +69,7 @@ const lastName = (model: string): string =>
 
 const isSd3 = (name: string): boolean => /^(sd|stable-diffusion-)3/.test(name);
 
-export function drawing(model: string): Service {
+export function generationService(model: string): Service {
   const name = lastName(model);
   const { images: _, ...words } = service("");
   return isSd3(name)
@@ -81,7 +81,7 @@ export function drawing(model: string): Service {
  * Who names a service that changes pictures gets that one. Of those that draw, Ultra and SD3 can begin with a picture; with
  * a mask, and for all others, it is inpainting that is meant, which without a mask goes by the picture's transparency.
  */
-export function editing(model: string, masked: boolean): Service {
+export function editService(model: string, masked: boolean): Service {
   const name = lastName(model);
   const named = changing[name];
   if (named) return named;
@@ -99,13 +99,17 @@ export function editing(model: string, masked: boolean): Service {
 // The same reference: these shapes, prompts of 10,000 characters, requests of 10 MiB, one picture a call.
 const ratios = ["21:9", "16:9", "3:2", "5:4", "1:1", "4:5", "2:3", "9:16", "9:21"];
 
-export function stabilityTraits(
+export function stabilityImageCapabilities(
   model: string,
   operation: "generations" | "edits",
 ): ImageCapabilities {
   const edits = operation === "edits";
-  const { shapes, formats, images = [] } = edits ? editing(model, false) : drawing(model);
-  const { mask } = editing(model, true);
+  const {
+    shapes,
+    formats,
+    images = [],
+  } = edits ? editService(model, false) : generationService(model);
+  const { mask } = editService(model, true);
   return {
     maxImages: 1,
     takes: { output_format: formats, user: "any" },

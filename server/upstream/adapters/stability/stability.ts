@@ -15,17 +15,22 @@ import type {
   Upstream,
 } from "../../contract.ts";
 import type { Vendor } from "../../vendor.ts";
-import { askForPictureInForm } from "../wire/ask.ts";
-import { isFiltered, isPicture, readBarePicture } from "../wire/bare-picture.ts";
+import { imageFormRequest } from "../wire/ask.ts";
+import { isFiltered, isImageResponse, readBinaryImage } from "../wire/bare-picture.ts";
 import { readDocument } from "../wire/document.ts";
 import { filesOf } from "../wire/edit-sources.ts";
 import { bearer } from "../wire/headers.ts";
 import { about } from "../wire/jobs.ts";
-import { memberOf, restOf, unusable } from "../wire/members.ts";
+import { extraFieldsOf, invalidResponse, memberOf } from "../wire/members.ts";
 import { fieldParts, type Part } from "../wire/multipart.ts";
-import { nativeFault, refused } from "../wire/native-fault.ts";
-import { pictureIn } from "../wire/picture-in.ts";
-import { drawing, editing, type Service, stabilityTraits } from "./endpoints.ts";
+import { nativeErrorReader, toMappedError } from "../wire/native-fault.ts";
+import { imageContentIn } from "../wire/picture-in.ts";
+import {
+  editService,
+  generationService,
+  type Service,
+  stabilityImageCapabilities,
+} from "./endpoints.ts";
 
 const baseUrl = "https://api.stability.ai";
 
@@ -56,18 +61,18 @@ function ask(
   };
   const headers = { ...bearer(upstream), ...whoAsks(query), accept: "image/*" };
   const url = `${rootOf(upstream)}/v2beta/stable-image/${path}`;
-  return askForPictureInForm(url, headers, [...fieldParts(fields), ...files]);
+  return imageFormRequest(url, headers, [...fieldParts(fields), ...files]);
 }
 
 const generations: ImageAdapter<GenerationQuery> = {
-  toUpstream: (query, target) => ask(query, target, drawing(target.model)),
+  toUpstream: (query, target) => ask(query, target, generationService(target.model)),
   fromUpstream,
 };
 
 const edits: ImageAdapter<EditQuery> = {
   toUpstream: (query, target) => {
     const { images, mask } = query;
-    const service = editing(target.model, mask !== undefined);
+    const service = editService(target.model, mask !== undefined);
     const names = service.images ?? [];
     return ask(query, target, service, [
       ...filesOf(images).map((file, at): Part => ({ name: names[at] ?? "image", file })),
@@ -84,14 +89,15 @@ async function fromUpstream(
   reply: UpstreamResponse,
   asked: ImageRequestContext<GenerationQuery>,
 ): Promise<BufferedImageResponse | PendingJob> {
-  if (isPicture(reply)) return readBarePicture(reply, asked);
+  if (isImageResponse(reply)) return readBinaryImage(reply, asked);
   const answer = await readDocument(reply, asked.scratch);
   const job = memberOf(answer, "id");
   if (typeof job === "string") return pending(job, asked.target);
-  if (isFiltered(memberOf(answer, "finish_reason"))) throw refused("moderated", undefined, asked);
-  const image = pictureIn(memberOf(answer, "image"));
-  if (!image) throw unusable("it is no picture, and there is none in it");
-  return { kind: "whole", results: [{ image, ...restOf(answer, ["seed"]) }], metadata: {} };
+  if (isFiltered(memberOf(answer, "finish_reason")))
+    throw toMappedError("moderated", undefined, asked);
+  const image = imageContentIn(memberOf(answer, "image"));
+  if (!image) throw invalidResponse("it is no picture, and there is none in it");
+  return { kind: "whole", results: [{ image, ...extraFieldsOf(answer, ["seed"]) }], metadata: {} };
 }
 
 /** Taken, or (202) still under way: both name the job. */
@@ -107,7 +113,7 @@ const pending = (job: string, { upstream }: Target): PendingJob => ({
 /** kb.stability.ai, API key rate limits: who asks too fast is shut out for a minute. No header says so. */
 const shutOutMs = 60_000;
 
-const fault = nativeFault({
+const fault = nativeErrorReader({
   /** `{id, name, errors: ["…"]}`. */
   recognise: ({ status, words, body }) => {
     const name = memberOf(body, "name");
@@ -124,7 +130,7 @@ export const stability: Vendor = {
     name: "stability",
     generations,
     edits,
-    imageCapabilities: ({ model }, operation) => stabilityTraits(model, operation),
+    imageCapabilities: ({ model }, operation) => stabilityImageCapabilities(model, operation),
     probe: (upstream) => ({
       url: `${rootOf(upstream)}/v1/user/balance`,
       headers: bearer(upstream),

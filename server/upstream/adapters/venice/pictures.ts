@@ -18,13 +18,13 @@ import type {
   Target,
 } from "../../contract.ts";
 import type { ImageCapabilities } from "../../image-capabilities.ts";
-import { askForPicture } from "../wire/ask.ts";
-import { readOnePicture } from "../wire/bare-picture.ts";
+import { imageJsonRequest } from "../wire/ask.ts";
+import { readSingleImage } from "../wire/bare-picture.ts";
 import { asBase64 } from "../wire/edit-sources.ts";
 import { bearer } from "../wire/headers.ts";
-import { createdIn, readListed } from "../wire/listed-pictures.ts";
-import { unusable } from "../wire/members.ts";
-import { refused } from "../wire/native-fault.ts";
+import { createdIn, readImageList } from "../wire/listed-pictures.ts";
+import { invalidResponse } from "../wire/members.ts";
+import { toMappedError } from "../wire/native-fault.ts";
 
 const formats = ["jpeg", "png", "webp"];
 
@@ -54,8 +54,10 @@ const editing: ImageCapabilities = {
   ],
 };
 
-export const venicePictures = (_: Target, operation: "generations" | "edits"): ImageCapabilities =>
-  operation === "edits" ? editing : generating;
+export const veniceImageCapabilities = (
+  _: Target,
+  operation: "generations" | "edits",
+): ImageCapabilities => (operation === "edits" ? editing : generating);
 
 const ask = (
   { upstream }: Target,
@@ -63,7 +65,7 @@ const ask = (
   path: string,
   body: ExtraFields,
 ): UpstreamRequest =>
-  askForPicture(`${upstream.baseUrl ?? baseUrl}/${path}`, bearer(upstream), body);
+  imageJsonRequest(`${upstream.baseUrl ?? baseUrl}/${path}`, bearer(upstream), body);
 
 /**
  * Venice generates with its default model when it does not know the one that is named. All models that edit have `edit` in
@@ -88,7 +90,7 @@ export const veniceGenerations = (baseUrl: string): ImageAdapter<GenerationQuery
   },
   fromUpstream: async (reply, asked) => {
     checkReply(reply, asked);
-    return readListed(reply, asked, { about: (answer) => createdIn(answer) });
+    return readImageList(reply, asked, { about: (answer) => createdIn(answer) });
   },
 });
 
@@ -118,8 +120,8 @@ export const veniceEdits = (baseUrl: string): ImageAdapter<EditQuery> => ({
   },
   fromUpstream: (reply, asked): Promise<BufferedImageResponse> => {
     checkReply(reply, asked);
-    return readOnePicture(reply, asked, () => {
-      throw unusable("it is JSON where an image was expected");
+    return readSingleImage(reply, asked, () => {
+      throw invalidResponse("it is JSON where an image was expected");
     });
   },
 });
@@ -131,11 +133,11 @@ function checkReply(
 ): void {
   const flagged = ["x-venice-is-content-violation", "x-venice-is-blurred"];
   if (flagged.some((name) => headers.get(name) === "true")) {
-    throw refused("moderated", undefined, asked);
+    throw toMappedError("moderated", undefined, asked);
   }
   // "The ID of the model used for the edit": of another model the client asked for nothing.
   const used = headers.get("x-venice-model-id");
   if (used !== null && used.toLowerCase() !== asked.target.model.toLowerCase()) {
-    throw refused("no such model", undefined, asked);
+    throw toMappedError("no such model", undefined, asked);
   }
 }

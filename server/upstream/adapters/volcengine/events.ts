@@ -3,9 +3,9 @@ import type { GatewayError } from "../../../lib/gateway-error.ts";
 import type { Scratch } from "../../../lib/request-temp.ts";
 import type { ImageEvent, ImageUsage, StreamedImage } from "../../contract.ts";
 import { createdIn } from "../wire/listed-pictures.ts";
-import { memberOf, unusable } from "../wire/members.ts";
-import { readPictureEvents } from "../wire/picture-events.ts";
-import { heldPictureIn } from "../wire/picture-in.ts";
+import { invalidResponse, memberOf } from "../wire/members.ts";
+import { readImageStream } from "../wire/picture-events.ts";
+import { loadedImageIn } from "../wire/picture-in.ts";
 
 export interface EventReading {
   readonly usageIn: (answer: unknown) => { readonly usage?: ImageUsage };
@@ -23,7 +23,7 @@ export async function* readSeedreamEvents(
   let held: StreamedImage | undefined;
   let delivered = 0;
   let refused: unknown;
-  for await (const { payload: event } of readPictureEvents(chunks, scratch)) {
+  for await (const { payload: event } of readImageStream(chunks, scratch)) {
     const { error, type } = event;
     switch (type) {
       case "image_generation.partial_succeeded":
@@ -44,11 +44,11 @@ export async function* readSeedreamEvents(
   }
   if (held) yield held;
   if (delivered > 0) return;
-  throw refused ? refuse(refused) : unusable("its stream ended before a picture was there");
+  throw refused ? refuse(refused) : invalidResponse("its stream ended before a picture was there");
 }
 
 function toFrame(event: unknown): StreamedImage {
-  const image = heldPictureIn(memberOf(event, "b64_json"));
-  if (!image) throw unusable("an event has no `b64_json`");
+  const image = loadedImageIn(memberOf(event, "b64_json"));
+  if (!image) throw invalidResponse("an event has no `b64_json`");
   return { type: "completed", image, ...createdIn(event) };
 }

@@ -30,7 +30,7 @@ const formats: Takes = { ...links, output_format: ["png", "jpeg"] };
  * (fourteen pictures with the plain one). So only the newest are asked for a kind of file, and only these edit with
  * transparency.
  */
-export function seedreamTraits(
+export function seedreamImageCapabilities(
   model: string,
   operation: "generations" | "edits",
 ): ImageCapabilities {

@@ -4,20 +4,25 @@
  */
 import type { EmbeddingsAdapter } from "../../adapter.ts";
 import type { EmbeddingCapabilities } from "../../contract.ts";
-import { modest } from "../openai/dialect.ts";
+import { textOnlyCapabilities } from "../openai/dialect.ts";
 import { embeddingsIn } from "../openai/embeddings.ts";
-import { askWithBearer } from "../wire/ask.ts";
+import { bearerJsonRequest } from "../wire/ask.ts";
 import { memberOf } from "../wire/members.ts";
 import { textsOf } from "../wire/native-embeddings.ts";
 
 export const isVision = (model: string): boolean => /embedding-vision/i.test(model);
 
-const traits: EmbeddingCapabilities = { ...modest, maxItems: 1, dimensions: "any", user: false };
+const traits: EmbeddingCapabilities = {
+  ...textOnlyCapabilities,
+  maxItems: 1,
+  dimensions: "any",
+  user: false,
+};
 
 export const visionEmbeddings = (baseUrl: string): EmbeddingsAdapter => ({
   capabilities: () => traits,
   toUpstream: (query, { upstream, model }) =>
-    askWithBearer(`${upstream.baseUrl ?? baseUrl}/embeddings/multimodal`, upstream, {
+    bearerJsonRequest(`${upstream.baseUrl ?? baseUrl}/embeddings/multimodal`, upstream, {
       ...query.rest,
       model,
       input: textsOf(query).map((text) => ({ type: "text", text })),

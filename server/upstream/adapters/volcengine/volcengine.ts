@@ -18,19 +18,19 @@ import type {
   Target,
 } from "../../contract.ts";
 import type { Vendor } from "../../vendor.ts";
-import { fromDialect, modest } from "../openai/dialect.ts";
+import { fromDialect, textOnlyCapabilities } from "../openai/dialect.ts";
 import { isUsage } from "../openai/image-facts.ts";
-import { askForPicture } from "../wire/ask.ts";
+import { imageJsonRequest } from "../wire/ask.ts";
 import { readDocument } from "../wire/document.ts";
 import { asDataUrl } from "../wire/edit-sources.ts";
 import { bearer } from "../wire/headers.ts";
 import { createdIn, imageIn } from "../wire/listed-pictures.ts";
-import { listIn, memberOf, objectOf, textIn, unusable } from "../wire/members.ts";
-import { type Meant, nativeFault, refused } from "../wire/native-fault.ts";
-import { isStream } from "../wire/picture-events.ts";
-import { readFault } from "../wire/upstream-fault.ts";
+import { invalidResponse, listIn, memberOf, objectOf, textIn } from "../wire/members.ts";
+import { type ErrorMeaning, nativeErrorReader, toMappedError } from "../wire/native-fault.ts";
+import { isEventStream } from "../wire/picture-events.ts";
+import { readOpenaiError } from "../wire/upstream-fault.ts";
 import { readSeedreamEvents } from "./events.ts";
-import { seedreamTraits } from "./families.ts";
+import { seedreamImageCapabilities } from "./families.ts";
 import { isVision, visionEmbeddings } from "./vision-embeddings.ts";
 
 const baseUrl = "https://ark.cn-beijing.volces.com/api/v3";
@@ -56,8 +56,8 @@ function ask(
 ): UpstreamRequest {
   const { upstream, model } = target;
   const { size, background, output_format, response_format } = options;
-  const streams = stream && seedreamTraits(model, "generations").streams;
-  return askForPicture(`${upstream.baseUrl ?? baseUrl}/images/generations`, bearer(upstream), {
+  const streams = stream && seedreamImageCapabilities(model, "generations").streams;
+  return imageJsonRequest(`${upstream.baseUrl ?? baseUrl}/images/generations`, bearer(upstream), {
     ...rest,
     model,
     prompt,
@@ -78,9 +78,9 @@ async function read(
 ): Promise<ImageResponse> {
   const refuse = (error: unknown): GatewayError => {
     const meant = meaningOf(String(memberOf(error, "code")));
-    return refused(meant, textIn(error, "message"), asked, reply.headers);
+    return toMappedError(meant, textIn(error, "message"), asked, reply.headers);
   };
-  if (isStream(reply)) {
+  if (isEventStream(reply)) {
     const events = readSeedreamEvents(reply.chunks(), asked.scratch, { usageIn, refuse });
     return { kind: "stream", events };
   }
@@ -92,7 +92,7 @@ async function read(
   // Of several, those that were refused say so in the place of their picture.
   const withheld = entries.map((entry) => memberOf(entry, "error")).find(Boolean);
   if (results.length === 0) {
-    throw withheld ? refuse(withheld) : unusable("there is no picture in it");
+    throw withheld ? refuse(withheld) : invalidResponse("there is no picture in it");
   }
   return { kind: "whole", results, ...createdIn(answer), metadata: {}, ...usageIn(answer) };
 }
@@ -117,7 +117,7 @@ function usageIn(answer: unknown): { readonly usage?: ImageUsage } {
 }
 
 // docs.byteplus.com/en/docs/ModelArk/1299023.
-function meaningOf(code: string): Meant | undefined {
+function meaningOf(code: string): ErrorMeaning | undefined {
   if (/Sensitive(Content|Text|Image)Detected|RiskDetection/.test(code)) return "moderated";
   if (/^(InvalidEndpoint.*\.NotFound|ModelNotOpen|UnsupportedModel)$/.test(code)) {
     return "no such model";
@@ -130,14 +130,14 @@ function meaningOf(code: string): Meant | undefined {
 
 /** It names the parameter in its sentence, and not always beside it. */
 const named: Adapter["readError"] = async (reply, context) => {
-  const error = await readFault(reply, context);
+  const error = await readOpenaiError(reply, context);
   const [, param] = /\bparameter `([\w.]+)`/.exec(error.message) ?? [];
   return param === undefined || error.details.param !== undefined
     ? error
     : new GatewayError(error.fault, error.message, { ...error.details, param });
 };
 
-const fault = nativeFault({
+const fault = nativeErrorReader({
   recognise: ({ body }) => {
     const meant = meaningOf(String(memberOf(memberOf(body, "error"), "code")));
     return meant !== "rejected" && meant;
@@ -147,11 +147,11 @@ const fault = nativeFault({
 
 const dialect: Vendor = fromDialect(
   // volcengine.com/docs/82379/1302003. 256: the same page, as it was in 2025.
-  { name: "volcengine", baseUrl, embeddings: { ...modest, maxItems: 256 } },
+  { name: "volcengine", baseUrl, embeddings: { ...textOnlyCapabilities, maxItems: 256 } },
   {
     generations,
     edits,
-    imageCapabilities: ({ model }, operation) => seedreamTraits(model, operation),
+    imageCapabilities: ({ model }, operation) => seedreamImageCapabilities(model, operation),
     readError: fault,
   },
 );

@@ -9,27 +9,31 @@ import { type Part, writeForm } from "./multipart.ts";
 type Body = ExtraFields | readonly ExtraFields[];
 
 /** In all of them absent stays absent: what is undefined is not written. */
-export const askInJson = (url: string, headers: WireHeaders, body: Body): UpstreamRequest => ({
+export const jsonRequest = (url: string, headers: WireHeaders, body: Body): UpstreamRequest => ({
   url,
   headers: { ...headers, "content-type": "application/json" },
   body: JSON.stringify(body),
 });
 
-export const askWithBearer = (url: string, upstream: Upstream, body: Body): UpstreamRequest =>
-  askInJson(url, bearer(upstream), body);
+export const bearerJsonRequest = (url: string, upstream: Upstream, body: Body): UpstreamRequest =>
+  jsonRequest(url, bearer(upstream), body);
 
 /** Charged for each copy that reaches the vendor, and taken as it comes, as a picture is too large to be held whole. */
 const paid = { once: true, streams: true } as const;
 
 /** Files in `body` go from disk to the socket. */
-export const askForPicture = (url: string, headers: WireHeaders, body: Body): UpstreamRequest => ({
+export const imageJsonRequest = (
+  url: string,
+  headers: WireHeaders,
+  body: Body,
+): UpstreamRequest => ({
   url,
   headers: { ...headers, "content-type": "application/json" },
   ...paid,
   body: jsonBody(body),
 });
 
-export function askForPictureInForm(
+export function imageFormRequest(
   url: string,
   headers: WireHeaders,
   parts: readonly Part[],

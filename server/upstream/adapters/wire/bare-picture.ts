@@ -1,23 +1,24 @@
 /** Answers that are the picture itself, and not a text with a picture in it. */
 import type { ImageRequestContext, UpstreamResponse } from "../../adapter.ts";
-import { gatherPicture } from "../../collect-image.ts";
+import { collectImage } from "../../collect-image.ts";
 import type { BufferedImageResponse, GenerationQuery, ImageContent } from "../../contract.ts";
 import { readDocument } from "./document.ts";
-import { refused } from "./native-fault.ts";
+import { toMappedError } from "./native-fault.ts";
 
 const typeOf = ({ headers }: UpstreamResponse): string => headers.get("content-type") ?? "";
 
-export const isPicture = (reply: UpstreamResponse): boolean => /^image\//i.test(typeOf(reply));
+export const isImageResponse = (reply: UpstreamResponse): boolean =>
+  /^image\//i.test(typeOf(reply));
 
 /** What else there is to say stands in headers: Stability has it so, and Fireworks took it over. */
-export async function readBarePicture(
+export async function readBinaryImage(
   reply: UpstreamResponse,
   asked: ImageRequestContext<GenerationQuery>,
 ): Promise<BufferedImageResponse> {
   const { headers } = reply;
-  const image = await gatherPicture(reply.chunks(), asked.scratch);
+  const image = await collectImage(reply.chunks(), asked.scratch);
   // A filtered picture comes all the same, blurred or black.
-  if (isFiltered(headers.get("finish-reason"))) throw refused("moderated", undefined, asked);
+  if (isFiltered(headers.get("finish-reason"))) throw toMappedError("moderated", undefined, asked);
   const seed = headers.get("seed");
   const told = seed !== null && /^\d{1,15}$/.test(seed) && { rest: { seed: Number(seed) } };
   return { kind: "whole", results: [{ image, ...told }], metadata: {} };
@@ -26,13 +27,13 @@ export async function readBarePicture(
 export const isFiltered = (reason: unknown): boolean => /^content_filtered$/i.test(String(reason));
 
 /** One picture: the body, or where that is JSON, what `find` finds in it. */
-export async function readOnePicture(
+export async function readSingleImage(
   reply: UpstreamResponse,
   { scratch }: ImageRequestContext<GenerationQuery>,
   find: (answer: unknown) => ImageContent,
 ): Promise<BufferedImageResponse> {
   const image = /\bjson\b/i.test(typeOf(reply))
     ? find(await readDocument(reply, scratch))
-    : await gatherPicture(reply.chunks(), scratch);
+    : await collectImage(reply.chunks(), scratch);
   return { kind: "whole", results: [{ image }], metadata: {} };
 }

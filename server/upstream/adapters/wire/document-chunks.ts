@@ -1,12 +1,12 @@
 /** Answers of contextual models: a list of documents, each with a list of the vectors of its chunks. */
 import type { EmbeddingsQuery, EmbeddingsResponse } from "../../contract.ts";
 import { embeddingsIn } from "../openai/embeddings.ts";
-import { listIn, memberOf, unusable } from "./members.ts";
+import { invalidResponse, listIn, memberOf } from "./members.ts";
 
 /** All inputs are the chunks of one document, in order. */
 export function readChunks(answer: unknown, query: EmbeddingsQuery): EmbeddingsResponse {
   const [document, ...others] = listIn(answer, "data");
-  if (others.length > 0) throw unusable("it has several documents where one was sent");
+  if (others.length > 0) throw invalidResponse("it has several documents where one was sent");
   const data = listIn(document, "data");
   return embeddingsIn({ data, usage: memberOf(answer, "usage") }, query);
 }
@@ -15,7 +15,7 @@ export function readChunks(answer: unknown, query: EmbeddingsQuery): EmbeddingsR
 export function readDocuments(answer: unknown, query: EmbeddingsQuery): EmbeddingsResponse {
   const data = listIn(answer, "data").map((document) => {
     const [chunk, ...others] = listIn(document, "data");
-    if (others.length > 0) throw unusable("it has several vectors for one input");
+    if (others.length > 0) throw invalidResponse("it has several vectors for one input");
     return { index: memberOf(document, "index"), embedding: memberOf(chunk, "embedding") };
   });
   return embeddingsIn({ data, usage: memberOf(answer, "usage") }, query);

@@ -8,7 +8,7 @@ import { StreamedText } from "../../../lib/json-stream.ts";
 import type { Aside, Place, Scratch } from "../../../lib/request-temp.ts";
 import { type Held, release } from "../../../lib/spill-buffer.ts";
 import type { UpstreamResponse } from "../../adapter.ts";
-import { unusable } from "./members.ts";
+import { invalidResponse } from "./members.ts";
 
 /** Texts up to this many bytes stay where they are: as long as the longest prompt, in letters of three bytes. */
 const shortBytes = 96 * 1024;
@@ -282,7 +282,7 @@ function unescaped(escaped: string): Uint8Array {
         ? plain.replace(/[nr]/i, "")
         : String.fromCharCode(Number.parseInt(code, 16)),
   );
-  if (text.includes("\\")) throw unusable("a long text in it is not base64");
+  if (text.includes("\\")) throw invalidResponse("a long text in it is not base64");
   return Buffer.from(text, "latin1");
 }
 

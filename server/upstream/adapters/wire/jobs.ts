@@ -1,6 +1,6 @@
 /** What vendors have in common that take a job and are asked whether it is done. */
 import type { PendingJob, UpstreamRequest } from "../../adapter.ts";
-import { unusable } from "./members.ts";
+import { invalidResponse } from "./members.ts";
 
 /** The same question again: whatever is not said anew stays as it was. */
 export const stillPending: PendingJob = { kind: "pending" };
@@ -18,10 +18,10 @@ export const about = (url: string, headers: UpstreamRequest["headers"]): Upstrea
  */
 export function jobLink(link: unknown, baseUrl: string, domains: readonly string[]): string {
   const url = typeof link === "string" ? URL.parse(link) : null;
-  if (!url) throw unusable("it does not say where to ask whether the picture is done");
+  if (!url) throw invalidResponse("it does not say where to ask whether the picture is done");
   const named = url.username !== "" || url.password !== "";
   if (!named && (url.origin === URL.parse(baseUrl)?.origin || isOf(url, domains))) return url.href;
-  throw unusable("it wants to be asked elsewhere, where the key does not belong");
+  throw invalidResponse("it wants to be asked elsewhere, where the key does not belong");
 }
 
 const isOf = ({ protocol, port, hostname }: URL, domains: readonly string[]): boolean =>

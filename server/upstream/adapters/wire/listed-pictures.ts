@@ -2,11 +2,11 @@
 import type { ImageRequestContext, UpstreamResponse } from "../../adapter.ts";
 import type { BufferedImageResponse, GenerationQuery, ImageResult } from "../../contract.ts";
 import { readDocument } from "./document.ts";
-import { listIn, memberOf, unusable } from "./members.ts";
-import { refused } from "./native-fault.ts";
-import { pictureIn } from "./picture-in.ts";
+import { invalidResponse, listIn, memberOf } from "./members.ts";
+import { toMappedError } from "./native-fault.ts";
+import { imageContentIn } from "./picture-in.ts";
 
-export interface Listed {
+export interface ImageListOptions {
   /** Where the list has another name. */
   readonly list?: string;
   /** The vendor's filter has held this picture back. */
@@ -19,27 +19,32 @@ export interface Listed {
   ) => Pick<BufferedImageResponse, "created" | "cost" | "usage" | "rest">;
 }
 
-export const readListed = async (
+export const readImageList = async (
   reply: UpstreamResponse,
   asked: ImageRequestContext<GenerationQuery>,
-  listed: Listed = {},
+  listed: ImageListOptions = {},
 ): Promise<BufferedImageResponse> =>
-  listedIn(await readDocument(reply, asked.scratch), asked, listed);
+  imageListIn(await readDocument(reply, asked.scratch), asked, listed);
 
 /** Pictures that passed the filter are delivered, as they are paid for; where none did, the whole call was refused. */
-export function listedIn(
+export function imageListIn(
   answer: unknown,
   asked: ImageRequestContext<GenerationQuery>,
-  { list = "data", withheld = () => false, told = () => ({}), about = () => ({}) }: Listed,
+  {
+    list = "data",
+    withheld = () => false,
+    told = () => ({}),
+    about = () => ({}),
+  }: ImageListOptions,
 ): BufferedImageResponse {
   const entries = inOrder(listIn(answer, list));
   const shown = entries.filter((entry) => !withheld(entry));
-  if (shown.length === 0 && entries.length > 0) throw refused("moderated", undefined, asked);
+  if (shown.length === 0 && entries.length > 0) throw toMappedError("moderated", undefined, asked);
   return {
     kind: "whole",
     results: shown.map((entry) => {
       const image = imageIn(entry);
-      if (!image) throw unusable("an entry has neither `b64_json` nor `url`");
+      if (!image) throw invalidResponse("an entry has neither `b64_json` nor `url`");
       return { image, ...told(entry) };
     }),
     metadata: {},
@@ -49,7 +54,7 @@ export function listedIn(
 
 /** The picture of an entry, the bytes before the link. */
 export const imageIn = (entry: unknown): ImageResult["image"] | undefined =>
-  pictureIn(memberOf(entry, "b64_json")) ?? pictureIn(memberOf(entry, "url"));
+  imageContentIn(memberOf(entry, "b64_json")) ?? imageContentIn(memberOf(entry, "url"));
 
 /** By `index` where every entry has one; else as they came. */
 function inOrder(entries: readonly unknown[]): readonly unknown[] {

@@ -20,7 +20,7 @@ export const listOf = (value: unknown): readonly unknown[] => (Array.isArray(val
 /** A member that must be a list. */
 export function listIn(answer: unknown, name: string): readonly unknown[] {
   const list = memberOf(answer, name);
-  if (!Array.isArray(list)) throw unusable(`it has no list called \`${name}\``);
+  if (!Array.isArray(list)) throw invalidResponse(`it has no list called \`${name}\``);
   return list;
 }
 
@@ -34,7 +34,10 @@ export const asObject = (value: unknown): ExtraFields | undefined =>
 export const objectOf = (value: unknown): ExtraFields => asObject(value) ?? {};
 
 /** Members by these names that are there and say something. Small ones only: they go into the caller's answer. */
-export function restOf(value: unknown, names: readonly string[]): { readonly rest?: ExtraFields } {
+export function extraFieldsOf(
+  value: unknown,
+  names: readonly string[],
+): { readonly rest?: ExtraFields } {
   const found = names.flatMap((name): [string, unknown][] => {
     const member = memberOf(value, name);
     return member === undefined || member === null || member === "" ? [] : [[name, member]];
@@ -45,5 +48,5 @@ export function restOf(value: unknown, names: readonly string[]): { readonly res
 export const isCount = (value: unknown): value is number =>
   Number.isSafeInteger(value) && (value as number) >= 0;
 
-export const unusable = (why: string): GatewayError =>
+export const invalidResponse = (why: string): GatewayError =>
   new GatewayError("upstream_invalid", `The upstream's answer is not usable: ${why}.`);

@@ -7,7 +7,7 @@ import type {
   Vector,
 } from "../../contract.ts";
 import { type TaskTypeTable, vendorTaskType } from "../../task-type.ts";
-import { isCount, memberOf, unusable } from "./members.ts";
+import { invalidResponse, isCount, memberOf } from "./members.ts";
 
 /** Only for targets whose traits say that they take no tokens. */
 export function textsOf({ input }: EmbeddingsQuery): readonly string[] {
@@ -16,7 +16,7 @@ export function textsOf({ input }: EmbeddingsQuery): readonly string[] {
 }
 
 /** The vendor's own word for what the vectors are for. */
-export function wordOf(
+export function taskTypeOf(
   { taskType: purpose }: EmbeddingsQuery,
   { taskTypes: purposes }: EmbeddingCapabilities,
 ): string | undefined {
@@ -25,7 +25,7 @@ export function wordOf(
 }
 
 /** Cohere's words, which others have taken over. */
-export const searchWords: TaskTypeTable["values"] = {
+export const cohereTaskTypes: TaskTypeTable["values"] = {
   query: "search_query",
   document: "search_document",
   classification: "classification",
@@ -35,7 +35,7 @@ export const searchWords: TaskTypeTable["values"] = {
 /** Numbers only: that they are numbers is looked at in step 13. */
 export function vectorIn(entry: unknown, name: string): Vector {
   const vector = memberOf(entry, name);
-  if (!Array.isArray(vector)) throw unusable(`an entry has no list called \`${name}\``);
+  if (!Array.isArray(vector)) throw invalidResponse(`an entry has no list called \`${name}\``);
   return vector;
 }
 

@@ -7,11 +7,11 @@ import type { Adapter, ImageRequestContext, UpstreamResponse } from "../../adapt
 import type { GenerationQuery, Upstream } from "../../contract.ts";
 import { memberOf } from "./members.ts";
 import { redact } from "./redact.ts";
-import { readAgain, readRefusal, without } from "./refusal.ts";
-import { type Told, toldFault } from "./upstream-fault.ts";
-import { wordsIn } from "./words.ts";
+import { readErrorBody, replayBody, without } from "./refusal.ts";
+import { type ErrorFields, toGatewayError } from "./upstream-fault.ts";
+import { messageIn } from "./words.ts";
 
-export interface Refusal {
+export interface VendorError {
   readonly status: number;
   /** Empty where nothing was said. */
   readonly words: string;
@@ -20,7 +20,7 @@ export interface Refusal {
 }
 
 /** What a refusal means where its status alone does not tell. */
-export type Meant =
+export type ErrorMeaning =
   | "moderated"
   | "rejected"
   | "no such model"
@@ -37,42 +37,47 @@ export type Meant =
 /** Names of the operator's own that the vendor's words may hold. */
 export type OwnNames = (upstream: Upstream) => readonly (string | undefined)[];
 
-export interface NativeFault {
-  readonly recognise?: (refusal: Refusal) => Meant | false | undefined;
+export interface NativeErrorMapping {
+  readonly recognise?: (refusal: VendorError) => ErrorMeaning | false | undefined;
   /** The vendor's words, where they are not where most have them. */
   readonly words?: (body: unknown) => string | undefined;
   readonly names?: OwnNames;
   /** What else its words must not hold, taken out. */
   readonly clean?: (words: string) => string;
   /** How long to wait, in milliseconds, where no header says it. */
-  readonly waits?: (refusal: Refusal) => number | undefined;
+  readonly waits?: (refusal: VendorError) => number | undefined;
   /** Reads what is not recognised, of vendors that otherwise speak as OpenAI does. Absent: by its status. */
   readonly otherwise?: Adapter["readError"];
 }
 
-export const nativeFault = ({
+export const nativeErrorReader = ({
   recognise = () => undefined,
-  words: find = wordsIn,
+  words: find = messageIn,
   names = () => [],
   clean = (words) => words,
   waits = () => undefined,
   otherwise,
-}: NativeFault = {}): Adapter["readError"] => {
+}: NativeErrorMapping = {}): Adapter["readError"] => {
   return async (reply, context) => {
     const { status, headers } = reply;
-    const body = await readRefusal(reply);
+    const body = await readErrorBody(reply);
     const words = clean(without(find(body) ?? "", names(context.target.upstream)));
     const refusal = { status, words, body, headers };
     const meant = recognise(refusal) || undefined;
-    if (!meant && otherwise) return otherwise(readAgain(reply, body), context);
+    if (!meant && otherwise) return otherwise(replayBody(reply, body), context);
     const told = meant ? inOpenaiWords(meant, words) : byStatus(refusal);
     const retryAfterMs = meant && !passes.has(meant) ? undefined : waits(refusal);
-    return toldFault({ ...told, retryAfterMs }, `it answered ${told.status}`, context, headers);
+    return toGatewayError(
+      { ...told, retryAfterMs },
+      `it answered ${told.status}`,
+      context,
+      headers,
+    );
   };
 };
 
 /** `{retry_after: 5}`, in seconds. */
-export function waitInBody({ body }: Refusal): number | undefined {
+export function waitInBody({ body }: VendorError): number | undefined {
   const seconds = memberOf(body, "retry_after");
   return typeof seconds === "number" ? seconds * 1000 : undefined;
 }
@@ -81,21 +86,21 @@ export function waitInBody({ body }: Refusal): number | undefined {
  * A no inside an answer whose status says yes, such as that of a job. Without a meaning it is the upstream that failed.
  * `headers`: of the answer, where they may tell how long to wait.
  */
-export function refused(
-  meant: Meant | undefined,
+export function toMappedError(
+  meant: ErrorMeaning | undefined,
   words: string | undefined,
   { query, target }: ImageRequestContext<GenerationQuery>,
   headers?: UpstreamResponse["headers"],
 ): GatewayError {
   const context = { target, model: query.model };
   const told = meant && inOpenaiWords(meant, words);
-  if (told) return toldFault(told, "it said so in its answer", context, headers);
+  if (told) return toGatewayError(told, "it said so in its answer", context, headers);
   const why = words ? `: ${redact(words, context)}` : ".";
   return new GatewayError("upstream_error", `The upstream failed to make the picture${why}`);
 }
 
 /** Words only where they speak of the caller's request: what is said of our account is nobody's business. */
-function inOpenaiWords(meant: Meant, words: string | undefined): Told {
+function inOpenaiWords(meant: ErrorMeaning, words: string | undefined): ErrorFields {
   const message = words || undefined;
   switch (meant) {
     case "moderated":
@@ -126,11 +131,11 @@ function inOpenaiWords(meant: Meant, words: string | undefined): Told {
   }
 }
 
-const byStatus = ({ status, words }: Refusal): Told =>
+const byStatus = ({ status, words }: VendorError): ErrorFields =>
   aboutRequest.has(status) ? { status, message: words || undefined } : { status };
 
 /** Other refusals speak of our account, in words that are not for callers. */
 const aboutRequest: ReadonlySet<number> = new Set([400, 409, 413, 415, 422]);
 
 /** What a wait may help with. */
-const passes: ReadonlySet<Meant> = new Set<Meant>(["too fast", "busy"]);
+const passes: ReadonlySet<ErrorMeaning> = new Set<ErrorMeaning>(["too fast", "busy"]);

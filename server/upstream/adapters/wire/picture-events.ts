@@ -10,20 +10,20 @@ import { asObject } from "./members.ts";
 /** One event holds one picture. */
 const maxEventBytes = 96 * 1024 * 1024;
 
-export const isStream = ({ headers }: UpstreamResponse): boolean =>
+export const isEventStream = ({ headers }: UpstreamResponse): boolean =>
   /^text\/event-stream\b/i.test(headers.get("content-type") ?? "");
 
-export interface PictureEvent {
+export interface ImageStreamEvent {
   /** What the stream calls it; empty where it does not. */
   readonly name: string;
   readonly payload: ExtraFields;
 }
 
 /** Pictures in them are put aside, as in an answer that comes whole. */
-export async function* readPictureEvents(
+export async function* readImageStream(
   chunks: AsyncIterable<Uint8Array>,
   scratch: Scratch,
-): AsyncGenerator<PictureEvent> {
+): AsyncGenerator<ImageStreamEvent> {
   const texts = new LongTexts(scratch);
   const open = () => new DocumentReader(texts);
   for await (const { event: name, data } of readEvents(texts.letGo(chunks), open, maxEventBytes)) {

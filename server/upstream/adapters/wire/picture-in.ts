@@ -3,7 +3,7 @@ import type { ImageContent, LoadedImage } from "../../contract.ts";
 import { LongText } from "./document.ts";
 
 /** A member of an answer that should be a picture. Undefined where it is none at all. */
-export function pictureIn(value: unknown): ImageContent | undefined {
+export function imageContentIn(value: unknown): ImageContent | undefined {
   if (value instanceof LongText) return asideOf(value);
   if (typeof value !== "string" || value === "") return undefined;
   if (/^https?:\/\//i.test(value)) return { kind: "url", url: value };
@@ -11,7 +11,7 @@ export function pictureIn(value: unknown): ImageContent | undefined {
 }
 
 /** A member of an event, which holds the picture itself. Whether it is one is seen when it is looked at. */
-export function heldPictureIn(value: unknown): LoadedImage | undefined {
+export function loadedImageIn(value: unknown): LoadedImage | undefined {
   if (value instanceof LongText) return asideOf(value);
   return typeof value === "string" ? { kind: "base64", base64: bareBase64(value) } : undefined;
 }

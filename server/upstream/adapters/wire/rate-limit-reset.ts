@@ -10,7 +10,7 @@ const longestMs = 60_000;
 
 const limits = ["-requests", "-tokens", "-images", ""];
 
-export function resetMs(headers: UpstreamResponse["headers"]): number | undefined {
+export function rateLimitResetMs(headers: UpstreamResponse["headers"]): number | undefined {
   const waits = limits.flatMap((limit) => {
     const remaining = headers.get(`x-ratelimit-remaining${limit}`);
     if (remaining !== null && Number(remaining) > 0) return [];
@@ -21,7 +21,7 @@ export function resetMs(headers: UpstreamResponse["headers"]): number | undefine
 }
 
 /** Of an answer that says yes: until when there is nothing left. Undefined where there is, or where it is not told. */
-export function spentMs(headers: UpstreamResponse["headers"]): number | undefined {
+export function rateLimitExhaustedMs(headers: UpstreamResponse["headers"]): number | undefined {
   let longest = 0;
   // Every answer that `fetch` brings comes by here, so nothing is made that is not needed.
   for (const limit of limits) {

@@ -3,24 +3,24 @@ import { GatewayError } from "../../../lib/gateway-error.ts";
 import type { Adapter, ErrorContext, UpstreamResponse } from "../../adapter.ts";
 import { asObject, isCount } from "./members.ts";
 import { redact } from "./redact.ts";
-import { readAgain, readRefusal } from "./refusal.ts";
-import { statusSaid } from "./upstream-fault.ts";
-import { wordsIn } from "./words.ts";
+import { readErrorBody, replayBody } from "./refusal.ts";
+import { statusInBody } from "./upstream-fault.ts";
+import { messageIn } from "./words.ts";
 
 /** `error`: why the answer could not be read. Never resolves; rejects with the same where nothing else was said. */
-export async function saidInside(
+export async function throwErrorInside(
   error: unknown,
   reply: UpstreamResponse,
   adapter: Adapter,
   context: ErrorContext,
 ): Promise<never> {
   if (!(error instanceof GatewayError) || error.fault !== "upstream_invalid") throw error;
-  const body = asObject(await readRefusal(reply));
-  const words = body && wordsIn(body);
+  const body = asObject(await readErrorBody(reply));
+  const words = body && messageIn(body);
   // An answer that is merely untrue may have a `message` too, such as "success".
   if (!body || words === undefined || hasVectors(body)) throw error;
   const status = statusIn(body);
-  const said = await adapter.readError(readAgain(reply, body, status ?? 500), context);
+  const said = await adapter.readError(replayBody(reply, body, status ?? 500), context);
   if (status !== undefined || said.fault !== "upstream_error") throw said;
   throw new GatewayError(
     "upstream_error",
@@ -37,7 +37,7 @@ function statusIn(body: Readonly<Record<string, unknown>>): number | undefined {
   const places = [error.code, error.status, error.status_code, body.code, body.status];
   return (
     [...places, body.status_code].map(Number).find((code) => isCount(code) && isFailure(code)) ??
-    statusSaid(body)
+    statusInBody(body)
   );
 }
 

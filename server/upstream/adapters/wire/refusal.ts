@@ -8,7 +8,7 @@ import type { UpstreamResponse } from "../../adapter.ts";
 const maxErrorBytes = 64 * 1024;
 
 /** What the vendor said, as JSON where it is JSON. */
-export async function readRefusal(reply: UpstreamResponse): Promise<unknown> {
+export async function readErrorBody(reply: UpstreamResponse): Promise<unknown> {
   try {
     return await parseShallow(await reply.text(maxErrorBytes));
   } catch {
@@ -17,7 +17,7 @@ export async function readRefusal(reply: UpstreamResponse): Promise<unknown> {
 }
 
 /** The same once more. Also for a refusal inside an answer, with the status that it should have had. */
-export function readAgain(
+export function replayBody(
   { headers, status: had }: UpstreamResponse,
   body: unknown,
   status = had,

@@ -2,15 +2,15 @@
 import type { FaultName } from "../../../../contract/faults.ts";
 import { GatewayError } from "../../../lib/gateway-error.ts";
 import type { ErrorContext, UpstreamResponse } from "../../adapter.ts";
-import { inputNamed } from "../../rejected-input.ts";
+import { rejectedInputIndex } from "../../rejected-input.ts";
 import { asObject } from "./members.ts";
-import { resetMs } from "./rate-limit-reset.ts";
+import { rateLimitResetMs } from "./rate-limit-reset.ts";
 import { redact } from "./redact.ts";
-import { readRefusal } from "./refusal.ts";
-import { wordsIn } from "./words.ts";
+import { readErrorBody } from "./refusal.ts";
+import { messageIn } from "./words.ts";
 
 /** A failure in OpenAI's words, whoever's it was. */
-export interface Told {
+export interface ErrorFields {
   /** What OpenAI would have answered. */
   readonly status: number;
   /** Only where it speaks of the caller's request. */
@@ -28,13 +28,13 @@ interface Said {
   readonly extra: Readonly<Record<string, unknown>>;
 }
 
-export async function readFault(
+export async function readOpenaiError(
   reply: UpstreamResponse,
   context: ErrorContext,
 ): Promise<GatewayError> {
   const { status, headers } = reply;
-  const said = readSaid(await readRefusal(reply), context);
-  const wait = retryAfterMs(headers) ?? (status === 429 ? resetMs(headers) : undefined);
+  const said = readSaid(await readErrorBody(reply), context);
+  const wait = retryAfterMs(headers) ?? (status === 429 ? rateLimitResetMs(headers) : undefined);
   const uncharged = status === 500 && said.type === "server_error" && isFair(context);
   return toFault(status, said, `it answered ${status}`, wait, uncharged);
 }
@@ -48,8 +48,8 @@ const fair: ReadonlySet<string> = new Set(["openai", "azure"]);
 const isFair = ({ target }: ErrorContext): boolean => fair.has(target.upstream.kind);
 
 /** `how` we know. `headers`: of the answer, where it was one that said no. */
-export function toldFault(
-  { status, message, code, retryAfterMs: wait }: Told,
+export function toGatewayError(
+  { status, message, code, retryAfterMs: wait }: ErrorFields,
   how: string,
   context: ErrorContext,
   headers?: UpstreamResponse["headers"],
@@ -64,13 +64,13 @@ export function toldFault(
 }
 
 /** An error inside a stream has no status; its type and code tell which one it would have had. */
-export function readStreamFault(body: unknown, context: ErrorContext): GatewayError {
+export function readStreamError(body: unknown, context: ErrorContext): GatewayError {
   const said = readSaid(body, context);
   return toFault(statusOf(said), said, "it said so in its stream");
 }
 
 /** The status that its type or code would have had. Undefined where they tell nothing. */
-export function statusSaid(body: unknown): number | undefined {
+export function statusInBody(body: unknown): number | undefined {
   const error = asObject(asObject(body)?.error) ?? asObject(body);
   const [type, code] = [error?.type, error?.code].map((word) =>
     typeof word === "string" ? word : "",
@@ -98,7 +98,7 @@ function toFault(
   if (!speaksToCaller(fault) || said.message === undefined) {
     return new GatewayError(fault, ownWords(fault, how), details);
   }
-  const place = said.param === undefined ? inputNamed(said.message) : undefined;
+  const place = said.param === undefined ? rejectedInputIndex(said.message) : undefined;
   const param = place === undefined ? said.param : `input[${place}]`;
   return new GatewayError(fault, said.message, {
     ...details,
@@ -213,7 +213,7 @@ function ownWords(fault: FaultName, how: string): string {
 function readSaid(answer: unknown, context: ErrorContext): Said {
   const body = asObject(answer);
   const error = asObject(body?.error) ?? body;
-  const message = wordsIn(answer);
+  const message = messageIn(answer);
   if (!error) return { extra: {} };
   const { moderation_details } = error;
   const member = (name: "type" | "code" | "param") =>

@@ -1,13 +1,13 @@
 /** Vectors as a plain list of lists, one for each input and in their order. */
 import type { Vector } from "../../contract.ts";
-import { unusable } from "./members.ts";
+import { invalidResponse } from "./members.ts";
 
 export function vectorRows(list: unknown): readonly Vector[] {
-  if (!Array.isArray(list)) throw unusable("it has no list of vectors");
+  if (!Array.isArray(list)) throw invalidResponse("it has no list of vectors");
   return list.map((row: unknown) => {
-    if (!Array.isArray(row)) throw unusable("an entry of its list is not a vector");
+    if (!Array.isArray(row)) throw invalidResponse("an entry of its list is not a vector");
     // A model without pooling gives a vector for each token. Which way to make one of them is not for us to guess.
-    if (Array.isArray(row[0])) throw unusable("it has several vectors for one input");
+    if (Array.isArray(row[0])) throw invalidResponse("it has several vectors for one input");
     return row as readonly number[];
   });
 }

@@ -6,7 +6,7 @@ import { asObject } from "./members.ts";
  * `{detail: {error}}`, Jina's `{detail: {message}}`, Mistral's `{message: {detail: […]}}`, Cloudflare's `{errors: [{message}]}` and Stability's
  * `{errors: ["…"]}`.
  */
-export function wordsIn(answer: unknown): string | undefined {
+export function messageIn(answer: unknown): string | undefined {
   const body = asObject(answer);
   const error = asObject(body?.error) ?? body;
   const places = [

@@ -21,7 +21,7 @@ const prefixes: Readonly<Record<string, RegExp>> = {
 };
 
 /** When this kind of upstream ends this model, where that is known. */
-export function endOf(model: string, kind: string): EndDate | undefined {
+export function endDateOf(model: string, kind: string): EndDate | undefined {
   const name = model.toLowerCase();
   const prefix = prefixes[kind];
   return byName.get(`${kind} ${prefix ? name.replace(prefix, "") : name}`);

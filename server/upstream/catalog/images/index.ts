@@ -12,7 +12,7 @@ const named = new Map(
 );
 
 /** What a model of OpenAI's can do, by the name that OpenAI gives it. */
-export function openaiTraitsOf(
+export function openaiImageCapabilities(
   model: string,
   operation?: "generations" | "edits",
 ): ImageCapabilities {

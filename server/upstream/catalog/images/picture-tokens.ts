@@ -3,7 +3,7 @@
  * what is not known yet, it is the most that it can be.
  */
 
-export interface PictureTokens {
+export interface ImageTokens {
   /** Of one that comes out. `size`: WIDTHxHEIGHT, or what the vendor calls it. Undefined where nobody knows. */
   out(size: string | undefined, quality: string | undefined): number | undefined;
   /** Of one that goes in. */
@@ -53,7 +53,7 @@ const mini: Tiers = {
   high: bySize(4500, 6500, 6500),
 };
 
-const openai = (table: Tiers): PictureTokens => ({
+const openai = (table: Tiers): ImageTokens => ({
   ...given,
   out: (size, quality) => most(table, size, quality),
 });
@@ -71,7 +71,7 @@ function secondTokens(size: string, quality: string): number | undefined {
   return Math.ceil((steps * across * (2_000_000 + width * height)) / 4_000_000);
 }
 
-const second: PictureTokens = {
+const second: ImageTokens = {
   ...given,
   // Of this one the guide says only that it always looks closely.
   in: given.inClosely,
@@ -82,8 +82,8 @@ const second: PictureTokens = {
 /** Google counts by resolution, whatever the aspect ratio. The default is 1K. */
 const google = (
   classes: Readonly<Record<string, number>>,
-  more: Omit<PictureTokens, "out">,
-): PictureTokens => ({ ...more, out: (size = "1K") => classes[size] });
+  more: Omit<ImageTokens, "out">,
+): ImageTokens => ({ ...more, out: (size = "1K") => classes[size] });
 
 /** discuss.ai.google.dev/t/121299, a person of Google's: "typically generates between 700 and 900 extra tokens". */
 const thinking = { words: 900 } as const;
@@ -92,7 +92,7 @@ const thinking = { words: 900 } as const;
 const always1K = { "1K": 1290, "2K": 1290, "4K": 1290 };
 
 /** By the vendor's name for the model. Of later ones nobody has told yet. */
-const known: readonly (readonly [RegExp, PictureTokens])[] = [
+const known: readonly (readonly [RegExp, ImageTokens])[] = [
   [/^gpt-image-1(\.5(-2025-12-16)?)?$/i, openai(first)],
   [/^gpt-image-1-mini$/i, openai(mini)],
   [/^gpt-image-2(-2026-04-21)?$/i, second],
@@ -115,7 +115,7 @@ const known: readonly (readonly [RegExp, PictureTokens])[] = [
   ],
 ];
 
-export const pictureTokens = (model: string): PictureTokens | undefined =>
+export const estimateImageTokens = (model: string): ImageTokens | undefined =>
   known.find(([name]) => name.test(model))?.[1];
 
 /** OpenAI's older and newer names for the tiers of a quality that have token counts. */
@@ -143,7 +143,7 @@ export function wireTokens(
   { size = "1024x1024", quality = "medium", fidelity }: WireImage,
 ): { readonly in: number; readonly out: number } {
   const tier = countedTiers[quality] ?? "medium";
-  const table = pictureTokens(model);
+  const table = estimateImageTokens(model);
   // Of a model without a table, or a size that is not in it: gpt-image-2 has a formula for all sizes.
   const out = table?.out(size, tier) ?? secondTokens(size, tier) ?? 0;
   const source = table ?? given;
@@ -151,7 +151,7 @@ export function wireTokens(
 }
 
 /** Of a model that nobody has told of: the most that any of these has of that size and quality, or of any. */
-export const unheardOf: Required<Omit<PictureTokens, "out">> & {
+export const unheardOf: Required<Omit<ImageTokens, "out">> & {
   out(size: string | undefined, quality: string | undefined): number;
 } = {
   in: given.inClosely,

@@ -1,13 +1,13 @@
 /** The price of a target's embeddings: as configured, or else as the vendor lists it. */
 import type { Target } from "../../contract.ts";
-import { listedVectorPrice } from "./index.ts";
+import { listedEmbeddingPrice } from "./index.ts";
 
 /** Looked up once for each target. null: not known. */
 const prices = new WeakMap<Target, number | null>();
 
 function look(target: Target): number | null {
   // What the configuration says wins over the vendor's list.
-  const dollars = target.price ? target.price.tokens?.textIn : listedVectorPrice(target);
+  const dollars = target.price ? target.price.tokens?.textIn : listedEmbeddingPrice(target);
   const found = dollars ?? null;
   prices.set(target, found);
   return found;

@@ -1,9 +1,13 @@
 /** What fal charges. */
 import type { Price } from "../../../lib/price.ts";
-import { each, type Listed, litellm, litellmNow, undated } from "./listed.ts";
+import { type ListedPrice, litellm, litellmNow, perImage, undated } from "./listed.ts";
 
 /** Of editors that are endpoints of their own, the price is told on another page. */
-const fal = (name: string, price: Listed["price"], more: Partial<Listed> = {}): Listed => ({
+const fal = (
+  name: string,
+  price: ListedPrice["price"],
+  more: Partial<ListedPrice> = {},
+): ListedPrice => ({
   kinds: ["fal"],
   model: new RegExp(`^fal-ai/${name}$`),
   price,
@@ -41,30 +45,30 @@ const byTier = (tiers: Readonly<Record<string, readonly number[]>>): Price => ({
   ),
 });
 
-export const falPrices: readonly Listed[] = [
+export const falPrices: readonly ListedPrice[] = [
   fal("flux(-1)?/dev", roundedUp(0.025), {
     source: `fal.ai/models/fal-ai/flux-1/dev/playground, ${undated}`,
   }),
   fal("flux(-1)?/schnell", roundedUp(0.003)),
   fal("flux-pro/v1\\.1", { pictures: { "<=1024x1024": 0.04 } }),
-  fal("flux-pro/v1\\.1-ultra", each(0.06)),
-  fal("nano-banana", each(0.039)),
+  fal("flux-pro/v1\\.1-ultra", perImage(0.06)),
+  fal("nano-banana", perImage(0.039)),
   fal("nano-banana-2", byClass(0.08, 0.12, 0.16), { source: litellmNow, ...sized }),
   fal("nano-banana-pro", byClass(0.15, 0.15, 0.3), { source: litellmNow, ...sized }),
-  fal("gemini-25-flash-image", each(0.039)),
-  fal("bytedance/seedream/v3/text-to-image", each(0.03)),
-  fal("bytedance/dreamina/v3\\.1/text-to-image", each(0.03)),
+  fal("gemini-25-flash-image", perImage(0.039)),
+  fal("bytedance/seedream/v3/text-to-image", perImage(0.03)),
+  fal("bytedance/dreamina/v3\\.1/text-to-image", perImage(0.03)),
   // Of the middle speed, which it has unless another is asked for.
-  fal("ideogram/v3", each(0.06), { unless: ["rendering_speed"] }),
-  fal("imagen4/preview", each(0.0398), { source: litellmNow }),
-  fal("imagen4/preview/fast", each(0.02)),
-  fal("imagen4/preview/ultra", each(0.06)),
-  fal("recraft/v3/text-to-image", each(0.0398), { source: litellmNow }),
-  fal("stable-diffusion-v35-medium", each(0.0398), { source: litellmNow }),
+  fal("ideogram/v3", perImage(0.06), { unless: ["rendering_speed"] }),
+  fal("imagen4/preview", perImage(0.0398), { source: litellmNow }),
+  fal("imagen4/preview/fast", perImage(0.02)),
+  fal("imagen4/preview/ultra", perImage(0.06)),
+  fal("recraft/v3/text-to-image", perImage(0.0398), { source: litellmNow }),
+  fal("stable-diffusion-v35-medium", perImage(0.0398), { source: litellmNow }),
   {
     kinds: ["fal"],
     model: /^bria\/text-to-image\/3\.2$/,
-    price: each(0.0398),
+    price: perImage(0.0398),
     edits: "unknown",
     source: litellmNow,
   },

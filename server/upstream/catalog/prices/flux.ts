@@ -2,26 +2,30 @@
  * What FLUX costs at Black Forest Labs, and what Replicate charges for it and for others. Black Forest Labs reports what a
  * request costs; these prices are for responses that do not. FLUX.2 is charged by input pixels as well, which are not counted.
  */
-import { each, type Listed, litellm, undated } from "./listed.ts";
+import { type ListedPrice, litellm, perImage, undated } from "./listed.ts";
 
 const list = `docs.bfl.ml/quick_start/pricing, ${undated}`;
 
-const bfl = (name: string, dollars: number, source = list): Listed => ({
+const bfl = (name: string, dollars: number, source = list): ListedPrice => ({
   kinds: ["bfl"],
   model: new RegExp(`^${name}$`),
-  price: each(dollars),
+  price: perImage(dollars),
   source,
 });
 
-const replicate = (name: string, dollars: number, more: Partial<Listed> = {}): Listed => ({
+const replicate = (
+  name: string,
+  dollars: number,
+  more: Partial<ListedPrice> = {},
+): ListedPrice => ({
   kinds: ["replicate"],
   model: new RegExp(`^${name}$`),
-  price: each(dollars),
+  price: perImage(dollars),
   source: "replicate.com/pricing, 2026-10-07",
   ...more,
 });
 
-export const flux: readonly Listed[] = [
+export const flux: readonly ListedPrice[] = [
   bfl("flux-kontext-pro", 0.04),
   bfl("flux-kontext-max", 0.08),
   bfl("flux-pro-1\\.1", 0.04),

@@ -1,8 +1,8 @@
 /** What Ideogram charges: by how long it may take, which callers say as a quality. */
 import type { Price } from "../../../lib/price.ts";
-import { type Listed, undated } from "./listed.ts";
+import { type ListedPrice, undated } from "./listed.ts";
 
-const ideogram = (name: string, price: Price, more: Partial<Listed> = {}): Listed => ({
+const ideogram = (name: string, price: Price, more: Partial<ListedPrice> = {}): ListedPrice => ({
   kinds: ["ideogram"],
   model: new RegExp(`^${name}$`),
   price,
@@ -22,7 +22,7 @@ const speeds = (turbo: number, usual: number, quality?: number): Price => ({
   },
 });
 
-export const ideogramPrices: readonly Listed[] = [
+export const ideogramPrices: readonly ListedPrice[] = [
   // These rates are for remixing and editing as well.
   ideogram("(ideogram-4|ideogram-v4)", speeds(0.03, 0.06, 0.1)),
   ideogram("(ideogram-3|ideogram-v3)", speeds(0.03, 0.06, 0.09)),

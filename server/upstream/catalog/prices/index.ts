@@ -6,13 +6,13 @@ import { falPrices } from "./fal.ts";
 import { flux } from "./flux.ts";
 import { google } from "./google.ts";
 import { ideogramPrices } from "./ideogram.ts";
-import type { Listed } from "./listed.ts";
+import type { ListedPrice } from "./listed.ts";
 import { openai } from "./openai.ts";
 import { others } from "./others.ts";
 import { stability } from "./stability.ts";
 import { togetherPrices } from "./together.ts";
 
-export const listedPrices: readonly Listed[] = [
+export const listedPrices: readonly ListedPrice[] = [
   ...openai,
   ...google,
   ...stability,
@@ -26,16 +26,16 @@ export const listedPrices: readonly Listed[] = [
 /** Models inside this machine send no bill. */
 const inside: ReadonlySet<string> = new Set(["minilm", "local", "sketch", "migan"]);
 
-export interface Picturing {
+export interface ImageOperation {
   readonly operation: "generations" | "edits";
   /** The caller's fields that only the vendor understands. */
   readonly rest: ExtraFields;
 }
 
 /** What a picture costs there, by the vendor's list. */
-export function listedPicturePrice(
+export function listedImagePrice(
   target: Target,
-  { operation, rest }: Picturing,
+  { operation, rest }: ImageOperation,
 ): Price | undefined {
   const { upstream, model } = target;
   if (inside.has(upstream.kind)) return { pictures: { "": 0 } };
@@ -51,9 +51,9 @@ export function listedPicturePrice(
   return price === "unknown" ? undefined : price;
 }
 
-const isThere = ({ at }: Listed, { upstream }: Target): boolean =>
+const isThere = ({ at }: ListedPrice, { upstream }: Target): boolean =>
   at === undefined || at.test(upstream.baseUrl ?? "");
 
 /** US dollars for a million input tokens, by the vendor's list. */
-export const listedVectorPrice = ({ upstream, model }: Target): number | undefined =>
+export const listedEmbeddingPrice = ({ upstream, model }: Target): number | undefined =>
   inside.has(upstream.kind) ? 0 : knownEmbedding(model, upstream.kind)?.price?.[upstream.kind];

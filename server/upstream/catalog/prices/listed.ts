@@ -1,7 +1,7 @@
 /** A price from a list of a vendor's. They change: each says where it is from, and when it was read there. */
 import type { Price } from "../../../lib/price.ts";
 
-export interface Listed {
+export interface ListedPrice {
   /** The kinds of upstream that charge this. */
   readonly kinds: readonly string[];
   /** The vendor's names for the model. */
@@ -26,10 +26,10 @@ export const undated = "a copy read 2026-11";
 export const puter = "HeyPuter/puter, src/backend/drivers/ai-image/providers, 2026-08-21";
 
 /** The same for every picture. */
-export const each = (dollars: number): Price => ({ pictures: { "": dollars } });
+export const perImage = (dollars: number): Price => ({ pictures: { "": dollars } });
 
 /** In for text and for pictures, out for text and for pictures. */
-export const tokens = (
+export const perToken = (
   textIn: number,
   imageIn: number | undefined,
   textOut: number | undefined,

@@ -1,14 +1,14 @@
 /** What OpenAI and Azure charge for pictures. */
-import { type Listed, litellm, litellmNow, tokens, undated } from "./listed.ts";
+import { type ListedPrice, litellm, litellmNow, perToken, undated } from "./listed.ts";
 
 const both = ["openai", "azure"] as const;
 const model = (name: string): RegExp => new RegExp(`^${name}$`, "i");
 
 /** Pictures are all that these count in their answers, so whatever comes out has the price of pictures. */
 const picturesOnly = (textIn: number, imageIn: number, out: number) =>
-  tokens(textIn, imageIn, out, out);
+  perToken(textIn, imageIn, out, out);
 
-export const openai: readonly Listed[] = [
+export const openai: readonly ListedPrice[] = [
   {
     kinds: both,
     model: model("gpt-image-1"),
@@ -24,32 +24,32 @@ export const openai: readonly Listed[] = [
   {
     kinds: both,
     model: model("gpt-image-1\\.5(-2025-12-16)?"),
-    price: tokens(5, 8, 10, 32),
+    price: perToken(5, 8, 10, 32),
     source: litellmNow,
   },
   {
     kinds: ["openai"],
     model: model("chatgpt-image-latest"),
-    price: tokens(5, 8, 10, 32),
+    price: perToken(5, 8, 10, 32),
     source: litellmNow,
   },
   {
     kinds: both,
     model: model("gpt-image-2(-2026-04-21)?"),
-    price: tokens(5, 8, 10, 30),
+    price: perToken(5, 8, 10, 30),
     source: litellm,
   },
   {
     kinds: both,
     model: model("gpt-image-2\\.5-(sunburst|flare)(-2026-09-08)?"),
-    price: tokens(5, 8, 10, 30),
+    price: perToken(5, 8, 10, 30),
     source: `${litellmNow}; docs.laozhang.ai/en/api-capabilities/gpt-image-2-5, 2026-09-09`,
   },
   // The same: what pictures cost that go in is not told.
   {
     kinds: ["openai"],
     model: model("gpt-image-2\\.6-sunburst"),
-    price: tokens(5, undefined, undefined, 30),
+    price: perToken(5, undefined, undefined, 30),
     source: `vercel.com/ai-gateway/models/gpt-image-2.6-sunburst, ${undated}`,
   },
   {

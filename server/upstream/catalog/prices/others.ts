@@ -3,7 +3,7 @@
  * vendors whose price lists are not in dollars: Volcengine, Zhipu, and Alibaba in Beijing. xAI reports its cost as well: its
  * prices are for estimates before the request.
  */
-import { each, type Listed, litellm, litellmNow, puter, undated } from "./listed.ts";
+import { type ListedPrice, litellm, litellmNow, perImage, puter, undated } from "./listed.ts";
 
 /** Singapore, where it is by default. */
 const international = /^https:\/\/dashscope-intl\./;
@@ -15,17 +15,17 @@ const tiles = (each: number, step = 0, steps = 0) => ({
   pictures: { "1024x1024": 4 * each + step * steps },
 });
 
-export const others: readonly Listed[] = [
+export const others: readonly ListedPrice[] = [
   {
     kinds: ["xai"],
     model: /^grok-imagine-image(-2026-03-02)?$/,
-    price: each(0.02),
+    price: perImage(0.02),
     source: litellmNow,
   },
   {
     kinds: ["xai"],
     model: /^grok-imagine-image-(pro|quality(-20260403|-latest)?)$/,
-    price: each(0.05),
+    price: perImage(0.05),
     source: litellmNow,
   },
   {
@@ -37,35 +37,35 @@ export const others: readonly Listed[] = [
   {
     kinds: ["dashscope"],
     model: /^wanx?2\.1-t2i-turbo$/,
-    price: each(0.025),
+    price: perImage(0.025),
     at: international,
     source: "alibabacloud.com/help/en/model-studio/text-to-image-v2-api-reference, 2025-07-15",
   },
   {
     kinds: ["dashscope"],
     model: /^wanx?2\.1-t2i-plus$/,
-    price: each(0.05),
+    price: perImage(0.05),
     at: international,
     source: "alibabacloud.com/help/en/model-studio/text-to-image-v2-api-reference, 2025-07-15",
   },
   {
     kinds: ["volcengine"],
     model: /^seedream-5-0(-lite)?(-260128)?$/,
-    price: each(0.035),
+    price: perImage(0.035),
     at: byteplus,
     source: `${puter}, after docs.byteplus.com/en/docs/ModelArk/1544106`,
   },
   {
     kinds: ["volcengine"],
     model: /^seedream-4-5(-251128)?$/,
-    price: each(0.04),
+    price: perImage(0.04),
     at: byteplus,
     source: `${puter}, after docs.byteplus.com/en/docs/ModelArk/1544106`,
   },
   {
     kinds: ["volcengine"],
     model: /^seedream-4-0(-250828)?$/,
-    price: each(0.03),
+    price: perImage(0.03),
     at: byteplus,
     source: `${puter}, after docs.byteplus.com/en/docs/ModelArk/1544106`,
   },
@@ -94,7 +94,7 @@ export const others: readonly Listed[] = [
   {
     kinds: ["deepinfra"],
     model: /^black-forest-labs\/FLUX-pro$/,
-    price: each(0.05),
+    price: perImage(0.05),
     source: `deepinfra.com/black-forest-labs/FLUX-pro/api, ${undated}`,
   },
   {

@@ -3,13 +3,13 @@
  * list tells their prices by quality and size, and they are no longer sold. Nor are services whose credits no list tells.
  */
 import type { Price } from "../../../lib/price.ts";
-import { each, type Listed, litellm } from "./listed.ts";
+import { type ListedPrice, litellm, perImage } from "./listed.ts";
 
 const update = "stability.ai/api-pricing-update-25, effective 2025-08-01";
 /** A credit is a cent: developer.puter.com/tutorials/stability-ai-api-pricing, 2026-06. */
-const credits = (count: number): Price => each(count / 100);
+const credits = (count: number): Price => perImage(count / 100);
 
-const drawing = (name: string, count: number, edits: Listed["edits"]): Listed => ({
+const drawing = (name: string, count: number, edits: ListedPrice["edits"]): ListedPrice => ({
   kinds: ["stability"],
   model: new RegExp(`^(generate/|stable-image-)*${name}$`),
   price: credits(count),
@@ -17,21 +17,21 @@ const drawing = (name: string, count: number, edits: Listed["edits"]): Listed =>
   source: `${litellm}; Portkey-AI/models, pricing/stability-ai.json, 2026-08-21`,
 });
 
-const changing = (names: string, count: number): Listed => ({
+const changing = (names: string, count: number): ListedPrice => ({
   kinds: ["stability"],
   model: new RegExp(`(^|/)(${names})$`),
   price: credits(count),
   source: update,
 });
 
-const onBedrock = (names: string, dollars: number): Listed => ({
+const onBedrock = (names: string, dollars: number): ListedPrice => ({
   kinds: ["bedrock"],
   model: new RegExp(`(^|[./])stability\\.(${names})-v1(:\\d)?$`),
-  price: each(dollars),
+  price: perImage(dollars),
   source: litellm,
 });
 
-export const stability: readonly Listed[] = [
+export const stability: readonly ListedPrice[] = [
   // An edit is inpainting, where there is a mask, and else the model's own.
   drawing("ultra", 8, "unknown"),
   drawing("sd3(\\.5)?-large", 6.5, "unknown"),

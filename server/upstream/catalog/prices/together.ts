@@ -1,8 +1,8 @@
 /** What Together charges: by pixels, or for each picture, as its list has it. */
 import type { Price } from "../../../lib/price.ts";
-import { each, type Listed, puter } from "./listed.ts";
+import { type ListedPrice, perImage, puter } from "./listed.ts";
 
-const together = (name: string, price: Price): Listed => ({
+const together = (name: string, price: Price): ListedPrice => ({
   kinds: ["together"],
   model: new RegExp(`^${name}$`),
   price,
@@ -13,22 +13,22 @@ const together = (name: string, price: Price): Listed => ({
 
 const byPixels = (dollars: number): Price => ({ megapixel: dollars });
 
-export const togetherPrices: readonly Listed[] = [
+export const togetherPrices: readonly ListedPrice[] = [
   together("black-forest-labs/FLUX\\.1-schnell", byPixels(0.0027)),
   together("black-forest-labs/FLUX\\.1\\.1-pro", byPixels(0.04)),
   together("black-forest-labs/FLUX\\.1-kontext-pro", byPixels(0.04)),
   together("black-forest-labs/FLUX\\.1-kontext-max", byPixels(0.08)),
   together("black-forest-labs/FLUX\\.1-krea-dev", byPixels(0.025)),
-  together("black-forest-labs/FLUX\\.2-dev", each(0.0154)),
-  together("black-forest-labs/FLUX\\.2-(pro|flex)", each(0.03)),
+  together("black-forest-labs/FLUX\\.2-dev", perImage(0.0154)),
+  together("black-forest-labs/FLUX\\.2-(pro|flex)", perImage(0.03)),
   together("black-forest-labs/FLUX\\.2-max", byPixels(0.07)),
   together("ByteDance-Seed/Seedream-3\\.0", byPixels(0.018)),
   together("ByteDance-Seed/Seedream-4\\.0", byPixels(0.03)),
   together("Qwen/Qwen-Image", byPixels(0.0058)),
-  together("Qwen/Qwen-Image-2\\.0", each(0.04)),
-  together("Qwen/Qwen-Image-2\\.0-Pro", each(0.08)),
-  together("Wan-AI/Wan2\\.6-image", each(0.03)),
-  together("google/flash-image-2\\.5", each(0.039)),
+  together("Qwen/Qwen-Image-2\\.0", perImage(0.04)),
+  together("Qwen/Qwen-Image-2\\.0-Pro", perImage(0.08)),
+  together("Wan-AI/Wan2\\.6-image", perImage(0.03)),
+  together("google/flash-image-2\\.5", perImage(0.039)),
   together("google/imagen-4\\.0-fast", byPixels(0.02)),
   together("google/imagen-4\\.0-preview", byPixels(0.04)),
   together("google/imagen-4\\.0-ultra", byPixels(0.06)),
