@@ -1,14 +1,14 @@
 /**
- * Whether a picture is all there. Upstreams do send files that break off, and a viewer shows half of it or nothing. Only
- * the beginning and the end are looked at, so that a picture of megabytes passes through undecoded; one whose end looks
- * odd is read to find out, as a paid picture is not thrown away for some bytes behind it.
+ * Detects truncated images. Upstreams do send files that end early, and a viewer shows half of the image or nothing.
+ * Only the first and the last bytes are checked, so an image of megabytes passes undecoded. Where the last bytes are
+ * unusual, the whole file is parsed: a billed image is not rejected because of trailing bytes.
  */
 import { imageSize } from "../lib/image-size.ts";
 import { base64Length } from "../lib/json-stream.ts";
 import { invalidResponse } from "../request/invalid-response.ts";
 import { firstBytes, type Held, imageTypeOf, readBytes } from "./image-head.ts";
 
-/** Throws GatewayError for what is no picture, or not all of one. */
+/** Throws GatewayError where the bytes are not an image, or are truncated. */
 export async function checkTruncation(picture: Held): Promise<void> {
   const type = imageTypeOf(picture);
   if (type === undefined) throw invalidResponse("its picture is not a picture");
@@ -19,9 +19,9 @@ export async function checkTruncation(picture: Held): Promise<void> {
 }
 
 interface FormatCheck {
-  /** By its last bytes, and what is at hand anyway. False where these do not tell. */
+  /** Checks the last bytes and the bytes in memory. False where these do not decide. */
   hasValidEnd(end: Uint8Array, picture: Held): boolean;
-  /** By all of them. */
+  /** Checks all bytes. */
   isComplete(bytes: Uint8Array): boolean;
 }
 
@@ -37,14 +37,14 @@ const formatChecks: Readonly<Record<string, FormatCheck>> = {
   },
 };
 
-/** The last chunk: no content, its name, and the checksum of that. */
+/** The IEND chunk without its length: the name and its checksum. */
 const pngEnd = [0x49, 0x45, 0x4e, 0x44, 0xae, 0x42, 0x60, 0x82];
 const jpegEnd = [0xff, 0xd9];
 
 const endsWith = (bytes: Uint8Array, end: readonly number[]): boolean =>
   end.every((byte, at) => bytes[bytes.length - end.length + at] === byte);
 
-/** Chunk by chunk: what stands behind the last one is no matter. */
+/** Walks the chunks: bytes after IEND do not matter. */
 function hasPngEnd(bytes: Uint8Array): boolean {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   for (let at = 8; at + 12 <= bytes.length; at += 12 + view.getUint32(at)) {
@@ -54,8 +54,8 @@ function hasPngEnd(bytes: Uint8Array): boolean {
 }
 
 /**
- * Segment by segment to where the pixels begin. From there on the marker of the end stands nowhere else: within pixels a
- * byte of ones is followed by zeros. Profiles before them may hold a small picture with an end of its own.
+ * Walks the segments up to the start of scan. After it, the end marker is unambiguous: in entropy-coded data, 0xff is
+ * followed by 0x00. Segments before it may contain a thumbnail with an end marker of its own.
  */
 function hasJpegEnd(bytes: Uint8Array): boolean {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
@@ -72,13 +72,13 @@ function hasJpegEnd(bytes: Uint8Array): boolean {
   return false;
 }
 
-/** What a WebP says of its length in its first bytes, these included. */
+/** The length in the RIFF header, with the eight bytes of the header. */
 const webpLength = (start: Uint8Array): number =>
   start.length < 8
     ? Number.POSITIVE_INFINITY
     : 8 + new DataView(start.buffer, start.byteOffset, start.length).getUint32(4, true);
 
-/** Some writers fill the rest of a block with zeros: then this is not the end, and the picture is read. */
+/** Some writers pad a file with zeros. Then these bytes are not the end, and the whole file is parsed. */
 const trailerBytes = 12;
 
 async function readLastBytes(picture: Held): Promise<Uint8Array> {
@@ -90,14 +90,17 @@ async function readLastBytes(picture: Held): Promise<Uint8Array> {
   return decodeBase64End(Buffer.from(end).toString("latin1"), aside.length);
 }
 
-/** `end`: the last characters of so many, or all of them. Four characters are three bytes, counted from the beginning. */
+/**
+ * `end`: the last characters of `length` base64 characters, or all. Groups of four characters are counted from the
+ * start.
+ */
 function decodeBase64End(end: string, length: number): Uint8Array {
   const first = length - end.length;
   const from = Math.max(first, length - base64Length(trailerBytes) - 4);
   return Buffer.from(end.slice(4 * Math.ceil(from / 4) - first), "base64");
 }
 
-/** In bytes; of base64 that has line breaks in it, a little more. */
+/** In bytes. Base64 with line breaks gives a little more. */
 function byteLengthOf(picture: Held): number {
   if (picture.kind === "bytes") return picture.bytes.length;
   if (picture.kind === "aside" && picture.aside.encoding === "raw") return picture.aside.length;

@@ -12,7 +12,7 @@ import { countTokens } from "../upstream/count-tokens.ts";
 export interface UsageEstimateInput {
   readonly query: GenerationQuery | EditQuery;
   readonly target: Target | undefined;
-  /** What is known of the images that were made. */
+  /** Metadata of the generated images. */
   readonly facts: ImageMetadata;
   readonly images: number;
 }
@@ -40,7 +40,7 @@ export async function estimateImageUsage(work: UsageEstimateInput): Promise<Imag
   };
 }
 
-/** With `input_tokens_details`, which OpenAI's types require: all else of the input is images. */
+/** Adds `input_tokens_details`, which OpenAI's types require: input tokens that are not text are image tokens. */
 export async function withInputDetails(
   usage: ImageUsage,
   query: GenerationQuery | EditQuery,

@@ -1,4 +1,7 @@
-/** More pictures than a target makes in one call: several calls side by side, gathered into one answer. */
+/**
+ * Fan-out: splits a request for more images than a target generates per request into parallel upstream requests, and
+ * merges their responses.
+ */
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { Lost } from "../request/missing.ts";
 import type {
@@ -13,24 +16,27 @@ import { mergeStreams } from "./merge-streams.ts";
 import type { Plan } from "./plan/plan.ts";
 import { advanceSeed } from "./seeds.ts";
 
-/** One caller shall not take all of an upstream's places. */
+/** One client must not use all concurrency slots of an upstream. */
 const maxParallel = 4;
 
 export interface FanOutOptions<Q> {
   readonly send: (query: Q) => Promise<ImageResponse>;
-  /** The caller gets events: a failure can be the last of them. */
+  /** The client gets a stream: an error can be its last event. */
   readonly isStreaming: boolean;
-  /** Told of each call that failed, or broke off: how many pictures did not come of it. */
+  /** Called for each upstream request that failed or ended early, with the number of missing images. */
   readonly onMissing: (lost: Lost) => void;
-  /** Where all of the calls fail: what one of them failed with keeps the order from being asked of others. */
+  /** Where all upstream requests fail: whether this error rules out a retry on another target. */
   readonly isFinal?: (error: unknown) => boolean;
-  /** Told that the target made one picture where it was asked for several: the others are asked for one by one. Absent: they are missing. */
+  /**
+   * Called when the target generates one image although several were requested: the others are requested one by one.
+   * Absent: they are missing.
+   */
   readonly onSingleImage?: (() => void) | undefined;
 }
 
 /**
- * What has been paid for is delivered: when some of the calls fail, the answer holds the pictures of the others. Only when
- * none could be made is a failure the answer: the first, or the first that is final.
+ * Billed images are delivered: when some upstream requests fail, the response contains the images of the others. Only
+ * when there is no image at all it throws: the first error, or the first that is final.
  */
 export async function fanOut<Q extends GenerationQuery>(
   { query, requestCounts: calls }: Pick<Plan<Q>, "query" | "requestCounts">,
@@ -62,7 +68,7 @@ export async function fanOut<Q extends GenerationQuery>(
   const [only] = there;
   if (only?.reply.kind === "stream" && calls.length === 1) {
     const events = reportMissing(only, onMissing);
-    // How many it makes is seen only when it has ended.
+    // The number of images is known only when the stream has ended.
     return onUncounted && asked > 1
       ? { kind: "stream", events: topUpStream(events, asked, askOneByOne, onMissing) }
       : { kind: "stream", events };
@@ -79,7 +85,7 @@ interface Failure {
   readonly error: unknown;
 }
 
-/** What one call was answered with, and for how many pictures it was. */
+/** The response to one upstream request, and how many images that request was for. */
 interface PartialReply {
   readonly count: number;
   readonly reply: ImageResponse;
@@ -87,11 +93,11 @@ interface PartialReply {
 
 interface FanOutResult {
   readonly replies: readonly PartialReply[];
-  /** In the order of the calls. */
+  /** In the order of the upstream requests. */
   readonly failures: readonly Failure[];
 }
 
-/** `before`: the calls that were made before these. */
+/** `before`: the image counts of earlier upstream requests. */
 async function sendAll<Q extends GenerationQuery>(
   query: Q,
   calls: readonly number[],
@@ -111,7 +117,8 @@ async function sendAll<Q extends GenerationQuery>(
       } catch (error) {
         failures.push({ at, count, error });
         if (error instanceof GatewayError && error.row.blame !== "client") continue;
-        // Where one was refused, so will the others be: none is paid for in vain.
+        // If the upstream rejects one request, it rejects the others too: they are not sent, so that none is billed in
+        // vain.
         const unasked = sum(calls.slice(next));
         if (unasked > 0) failures.push({ at: next, count: unasked, error });
         next = calls.length;
@@ -133,7 +140,7 @@ const countImages = (parts: readonly PartialReply[]): number =>
 const isSingleImage = ({ reply }: PartialReply): boolean =>
   reply.kind === "whole" && reply.results.length === 1;
 
-/** One picture is what every upstream makes unasked, and some have no word for it. */
+/** One image is every upstream's default, and some have no parameter for it. */
 const withCount = <Q extends GenerationQuery>(
   query: Q,
   count: number,
@@ -146,7 +153,7 @@ const withCount = <Q extends GenerationQuery>(
   return { ...counted, rest: advanceSeed(query.rest, sum(earlier)), part };
 };
 
-/** Its events. Where they break off, it is told how many pictures did not come. */
+/** The events of the response. If the stream ends early, reports how many images are missing. */
 async function* reportMissing(
   { reply, count }: PartialReply,
   onMissing: FanOutOptions<GenerationQuery>["onMissing"],
@@ -170,8 +177,7 @@ export const imagesIn = (event: ImageEvent): number =>
   event.type === "whole" ? event.reply.results.length : event.type === "completed" ? 1 : 0;
 
 /**
- * A stream can tell of a failure at its end, after what has come: one of several that breaks off does not take the others
- * along.
+ * Merges the streams. An error is thrown at the end, after all images: one stream that fails does not end the others.
  */
 async function* mergeReplies(
   parts: readonly PartialReply[],
@@ -190,7 +196,7 @@ async function* mergeReplies(
   if (failures.length > 0) throw failures[0];
 }
 
-/** The stream of a server that may make one picture, whatever it is asked for; then the others are asked for. */
+/** The stream of a server that may generate one image whatever `n` says; then the others are requested. */
 async function* topUpStream(
   events: AsyncIterable<ImageEvent>,
   asked: number,

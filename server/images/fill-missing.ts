@@ -1,6 +1,7 @@
 /**
- * Of several pictures some came and some did not: those are asked of the model's other targets, where the fault says that
- * this is right. What came is kept, and nobody is asked for it again.
+ * Fills missing images: where a target generated some images of a request and failed the others, the missing images
+ * are requested from the model's other targets if the error allows a retry. Images that arrived are kept and never
+ * requested again.
  */
 
 import { toFault } from "../request/error-response.ts";
@@ -24,7 +25,7 @@ export const fillMissing =
       const rest = planFollowUp(call, call.trip.missing);
       if (!rest) return reply;
       if (call.query.stream) {
-        // It may yet come, and then no header should say that it is missing.
+        // The missing image may still arrive, so no header reports it as missing.
         call.trip.missing = undefined;
         return { kind: "stream", events: completeStream(reply, call, ask, rest) };
       }
@@ -55,9 +56,9 @@ export const fillMissing =
 interface FollowUp<Q> {
   readonly call: Call<Q>;
   readonly count: number;
-  /** How many of them may have been paid for. */
+  /** How many of them may have been billed. */
   readonly maybeBilled: number;
-  /** What nobody else is asked for. */
+  /** Missing images that are not requested from another target. */
   readonly unrecoverable: readonly Lost[];
 }
 
@@ -72,7 +73,7 @@ function planFollowUp<Q extends GenerationQuery>(
   for (const lost of missing.lost) {
     (mayFailOver(lost.error, call) ? open : hopeless).push(lost);
   }
-  // What was sent is a second question, and takes one of the model's tries.
+  // A request that was sent before counts as a retry, and uses one of the model's attempts.
   const after = open.find(({ error }) => !isUnsent(error)) ?? open[0];
   if (!after || route.targets.every((target) => order.asked.has(target))) return undefined;
   const count = countMissing(open);
@@ -92,7 +93,7 @@ function planFollowUp<Q extends GenerationQuery>(
   };
 }
 
-/** What came leaves at once; then others are asked for what did not, and the stream ends. */
+/** Passes the images on at once, then requests the missing ones from other targets, then ends the stream. */
 async function* completeStream<Q extends GenerationQuery>(
   reply: ImageResponse,
   call: Call<Q>,
@@ -115,7 +116,7 @@ async function* completeStream<Q extends GenerationQuery>(
     if (failure !== undefined) throw failure;
     return;
   }
-  // Of a stream in which nothing came, nothing is known to have cost anything.
+  // A stream without images has no known cost.
   if (came === 0) trip.cost ??= 0;
   const aside = new PartialRecord(trip, rest);
   let more: ImageResponse;
@@ -129,7 +130,7 @@ async function* completeStream<Q extends GenerationQuery>(
   yield* streamFollowUp(more, rest, aside, call);
 }
 
-/** A whole answer, and behind it the stream of another target. */
+/** A buffered response, followed by the stream of another target. */
 async function* appendFollowUp<Q extends GenerationQuery>(
   reply: ImageResponse,
   more: ImageResponse,

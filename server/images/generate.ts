@@ -1,4 +1,7 @@
-/** One target draws what was planned for it: its sources made ready, its calls made, its pictures finished. */
+/**
+ * Generates images on one target: plans the request, prepares its source images, sends the upstream requests and
+ * post-processes the images.
+ */
 import type { Scratch } from "../lib/request-temp.ts";
 import type { Signal } from "../lib/signal.ts";
 import type { Usage } from "../request/operation.ts";
@@ -28,7 +31,7 @@ import { type Conversion, limitImages, postProcess } from "./post-process.ts";
 import { MissingRecorder } from "./record-missing.ts";
 import { prepareSources } from "./sources/prepare-sources.ts";
 
-/** Whose work a job on a picture is, and where its result goes. */
+/** Context of one image job: its signal, its API key and where its result goes. */
 export interface ImageJob {
   readonly signal: Signal;
   readonly scratch: Scratch;
@@ -36,20 +39,20 @@ export interface ImageJob {
   readonly key: string;
 }
 
-/** What the house has for pictures. */
+/** The tools that image requests use. */
 export interface ImageTools {
   readonly traits: (target: Target, operation: "generations" | "edits") => ImageCapabilities;
-  /** A link of an upstream's answer. */
+  /** Downloads an image URL of an upstream response. */
   download(url: string, target: Target, signal: Signal, scratch: Scratch): Promise<Held>;
-  /** A link of a caller's, as a file that has been looked at. */
+  /** Downloads an image URL of the client, as an inspected file. */
   fetchSource(url: string, param: string, job: ImageJob): Promise<FilePart>;
-  /** A picture of a caller's that has been checked: how large it is, and the like. */
+  /** Inspects a checked image of the client: its dimensions and the like. */
   inspect(file: FilePart, job: ImageJob): Promise<Seen>;
-  /** Whether a link leads into the operator's own network, or holds a password. */
+  /** Whether a URL points into the operator's private network, or contains a password. */
   isPrivate(url: string): boolean;
   convert(picture: Held, to: Conversion, job: ImageJob): Promise<Held>;
   convertFile(file: FilePart, to: FileConversion, job: ImageJob): Promise<FilePart>;
-  /** The same query with its uploads looked at, to the last pixel. Throws what is wrong with them. */
+  /** The same query with its uploads inspected to the last pixel. Throws what is wrong with them. */
   checkEdit(query: EditQuery, call: Call<GenerationQuery>): Promise<EditQuery>;
   convertMask(mask: FilePart, to: MaskForm, job: ImageJob): Promise<FilePart>;
 }
@@ -65,7 +68,7 @@ export const keyOf = <Q>({ trip }: Pick<Call<Q>, "trip">): string => trip.caller
 const operationOf = <Q>({ operation }: Call<Q>): "generations" | "edits" =>
   operation === "edits" ? "edits" : "generations";
 
-/** Why this target cannot serve the call. Undefined where it can. */
+/** The reason why this target cannot serve the request. Undefined where it can. */
 export const rejectionReason =
   (traits: ImageTools["traits"]) =>
   <Q extends ImageQuery>(call: Call<Q>, target: Target): unknown => {
@@ -83,7 +86,7 @@ const usageOf = ({ results, usage }: BufferedImageResponse): Usage => ({
 });
 
 export const generate = <Q extends ImageQuery>(tools: ImageTools): Stage<Q, ImageResponse> => {
-  /** Targets that were seen to make one picture where they were asked for several. */
+  /** Targets that generated one image although several were requested. */
   const uncounted = new WeakSet<Target>();
   return (next) => async (call) => {
     const { trip, signal, scratch, target, order } = call;
@@ -139,17 +142,17 @@ export const generate = <Q extends ImageQuery>(tools: ImageTools): Stage<Q, Imag
       shortage.failAll(error);
       throw error;
     });
-    // Of a stream nobody knows yet how it ends.
+    // The outcome of a stream is not known yet.
     trip.step(`${nameOf(target)}: ${reply.kind === "stream" ? "draws" : "drew"}`);
     const { aspectRatio: aspect } = plan.query;
     const { size, quality, background } = plan.query.options;
     const ordered = { operation: operationOf(call), target, query, trip };
-    // It is paid for, whatever becomes of it from here on.
+    // The images are billed, whatever happens to them from here on.
     if (reply.kind === "whole") {
       trip.usage = usageOf(reply);
       recordCost(reply, ordered);
     }
-    // Who asks in the vendor's own words may have asked for several.
+    // Vendor-specific fields may have requested several images.
     const most = n === undefined && Object.keys(rest).length > 0 ? Number.POSITIVE_INFINITY : count;
     const spoilt: ImageEvent[] = [];
     let unfinished: unknown;

@@ -1,4 +1,7 @@
-/** What drawing cost: of a whole answer at once, of a stream picture by picture. Where one is not known, the sum is not. */
+/**
+ * Computes the cost of generated images: at once for a buffered response, image by image for a stream. If the cost of
+ * one image is unknown, so is the sum.
+ */
 
 import { costOf, type Split } from "../ledger/cost.ts";
 import type { Trip } from "../request/request-record.ts";
@@ -18,14 +21,14 @@ import type {
 export interface UpstreamImageRequest {
   readonly operation: "generations" | "edits";
   readonly target: Target;
-  /** What the target was asked for. */
+  /** The request as sent to the target. */
   readonly query: GenerationQuery;
   readonly trip: Trip;
 }
 
 /**
- * The same answer; as it goes by, what it cost is written into the trip. `spoilt`: what came of a stream and could not be
- * used. It is paid for as well.
+ * Returns the same response and writes its cost into the request record. `spoilt`: events of a stream that were
+ * unusable; they are billed too.
  */
 export function recordCost(
   reply: ImageResponse,
@@ -66,17 +69,20 @@ async function* recordStreamCost(
     }
     left = false;
   } catch (error) {
-    // As of a whole answer of which some is missing: what was drawn is what it costs.
+    // As for a buffered response with missing images: the cost is that of the generated images.
     left = false;
     throw error;
   } finally {
     for (const event of spoilt) add(event);
-    // Nobody knows what a stream costs that was not read to its end.
+    // The cost of a stream that was not read to its end is unknown.
     trip.cost = left ? undefined : sum;
   }
 }
 
-/** OpenAI's specification, ImagesUsage: in a stream, what comes out is "the number of image tokens in the output image". */
+/**
+ * OpenAI's specification, ImagesUsage: in a stream, `output_tokens` is "the number of image tokens in the output
+ * image".
+ */
 function withOutputDetails({ usage }: StreamedImage): ImageUsage | undefined {
   if (!usage || usage.output_tokens_details) return usage;
   const drawn = { text_tokens: 0, image_tokens: usage.output_tokens };
@@ -96,8 +102,8 @@ function responseCost(
 }
 
 /**
- * A target that takes aspect ratios was asked for the resolution class of `wanted`, which is what a price per class needs.
- * Its exact pixels are its own, so a price per megapixel cannot be computed from it.
+ * A target that takes aspect ratios was sent the resolution class of `wanted`, which is what a price per class needs.
+ * The target chooses the exact pixels, so a price per megapixel cannot be computed from it.
  */
 function requestedSize(ordered: UpstreamImageRequest): string | undefined {
   const { options, requestedSize: wanted } = ordered.query;
@@ -127,7 +133,7 @@ function imageCost(
   });
 }
 
-/** A prompt alone is text, whether that is said or not. */
+/** Without source images all input is text, whether the details say so or not. */
 const inputSplit = (
   usage: ImageUsage,
   operation: UpstreamImageRequest["operation"],
@@ -136,7 +142,9 @@ const inputSplit = (
     ? { text: usage.input_tokens, image: 0 }
     : readSplit(usage.input_tokens, usage.input_tokens_details);
 
-/** Believed where the parts are all of it. What was read before has another price, which nobody tells. */
+/**
+ * Valid where text and image tokens add up to the total. Cached tokens have a different price, which is not reported.
+ */
 function readSplit(total: number, details: ExtraFields | undefined): Split | undefined {
   if (!details) return undefined;
   const { text_tokens: text, image_tokens: image, cached_tokens: cached = 0 } = details;

@@ -1,4 +1,4 @@
-/** The first bytes of a picture, wherever it lies, and what they tell. */
+/** Reads the head of an image, in memory or spilled to disk: its type, dimensions and alpha channel. */
 import { imageSize } from "../lib/image-size.ts";
 import { base64Length, StreamedText, toBase64 } from "../lib/json-stream.ts";
 import { sniffImage, sniffLength } from "../lib/sniff-image.ts";
@@ -6,7 +6,7 @@ import type { LoadedImage as Held } from "../upstream/contract.ts";
 
 export type { Held };
 
-/** The first so many bytes; by default enough to see what kind of picture it is. */
+/** The first `bytes` bytes; by default enough to detect the image type. */
 export function firstBytes(picture: Held, bytes = sniffLength): Uint8Array {
   if (picture.kind === "bytes") return picture.bytes.subarray(0, bytes);
   if (picture.kind === "base64") {
@@ -18,7 +18,7 @@ export function firstBytes(picture: Held, bytes = sniffLength): Uint8Array {
 
 const svgStart = /^\s*(<\?xml|<svg)/;
 
-/** Undefined for what is no picture. */
+/** The media type. Undefined where the bytes are not an image. */
 export function imageTypeOf(picture: Held): string | undefined {
   const start = firstBytes(picture);
   const type = sniffImage(start);
@@ -26,26 +26,26 @@ export function imageTypeOf(picture: Held): string | undefined {
   return svgStart.test(Buffer.from(start).toString("latin1")) ? "image/svg+xml" : undefined;
 }
 
-/** Decoded, as much of the beginning as was kept at hand. */
+/** The decoded first bytes, as many as are in memory. */
 function headInMemory(picture: Held): Uint8Array {
   if (picture.kind !== "aside") return firstBytes(picture, inMemoryHeadBytes);
   const { encoding, start } = picture.aside;
   return encoding === "raw" ? start : decodeBase64(start, start.length);
 }
 
-/** The size in a picture's head: at the very beginning of most kinds, and behind a profile in others. */
+/** The dimensions: in the first bytes of most formats, after a color profile in some. */
 export async function readDimensions(picture: Held): Promise<ReturnType<typeof imageSize>> {
   return imageSize(headInMemory(picture)) ?? imageSize(await readHead(picture, headBytes));
 }
 
-/** Whether it can have transparent pixels. Undefined where its head does not tell. */
+/** Whether the image has an alpha channel. Undefined where its head does not tell. */
 export async function readAlpha(picture: Held): Promise<boolean | undefined> {
   const { alpha } = imageSize(headInMemory(picture)) ?? {};
   return alpha ?? imageSize(await readHead(picture, headBytes))?.alpha;
 }
 
 const inMemoryHeadBytes = 96;
-/** The head of a JPEG may hold a long profile before its size. */
+/** A JPEG may contain a long color profile before its dimensions. */
 const headBytes = 64 * 1024;
 
 const decodeBase64 = (base64: Uint8Array, length: number): Uint8Array =>
@@ -56,7 +56,7 @@ const decodeBase64 = (base64: Uint8Array, length: number): Uint8Array =>
     "base64",
   );
 
-/** As many first bytes as there are in one piece. */
+/** The first bytes, as many as the first chunk contains. */
 async function readHead(picture: Held, bytes: number): Promise<Uint8Array> {
   if (picture.kind === "bytes") return picture.bytes.subarray(0, bytes);
   if (picture.kind === "base64") {
@@ -78,7 +78,7 @@ export async function readBytes(picture: Held): Promise<Uint8Array> {
   return Buffer.from(Buffer.from(bytes).toString("latin1"), "base64");
 }
 
-/** In base64, for an answer in JSON: in memory when small, read when its turn comes when not. */
+/** Base64 for a JSON response: a string when the image is in memory, streamed when it is spilled to disk. */
 export function toJsonBase64(picture: Held): string | StreamedText {
   if (picture.kind === "base64") return picture.base64;
   if (picture.kind === "bytes") return Buffer.from(picture.bytes).toString("base64");

@@ -1,6 +1,6 @@
 /**
- * The links of an answer. One that will be given again has links that last as long: what lies behind an upstream's own link,
- * which may be dead in minutes, is fetched and kept, and leaves under a link of ours.
+ * Image links of a response. A response that can be replayed needs links that last as long: an upstream's own link may
+ * expire in minutes, so the image behind it is downloaded, stored, and delivered under a link of the gateway.
  */
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { Scratch } from "../lib/request-temp.ts";
@@ -12,17 +12,17 @@ import type { Held } from "./image-head.ts";
 export interface LinkStore {
   /** Stores a picture and returns its link. */
   store(picture: Held, publicUrl: string): Promise<string>;
-  /** The upstream's link itself, or one of ours in its place. */
+  /** The upstream's link itself, or a link of the gateway in its place. */
   toLastingLink(url: string, publicUrl: string): Promise<string>;
 }
 
 export interface LinkTools {
-  /** `givenAgain`: for as long as a kept answer is given again, and then as long as any. */
+  /** `givenAgain`: the link lasts as long as a stored response can be replayed, and otherwise as long as any link. */
   store(picture: Held, publicUrl: string, givenAgain: boolean): Promise<string>;
   download(url: string, target: Target, signal: Signal, scratch: Scratch): Promise<Held>;
 }
 
-/** Of an answer that will be given again: whence it came, and within what its links are followed. */
+/** Context of a response that can be replayed: the target that sent it, and the request that downloads its links. */
 export interface ReplayContext {
   readonly target: Target;
   readonly signal: Signal;
@@ -43,7 +43,7 @@ export function createLinkStore({ store: keep, download }: LinkTools): LinkStore
     return {
       store: (picture, publicUrl) => keep(picture, publicUrl, true),
       toLastingLink: async (url, publicUrl) => {
-        // The picture is in the link: that lasts.
+        // A data: URL contains the image and never expires.
         if (!inReach || url.startsWith("data:")) return url;
         try {
           const picture = await download(url, target, signal, scratch);
@@ -51,7 +51,8 @@ export function createLinkStore({ store: keep, download }: LinkTools): LinkStore
           return await keep(picture, publicUrl, true);
         } catch (error) {
           if (!(error instanceof GatewayError)) throw error;
-          // It is paid for, and the link is good for now. The others are as far away, and someone may be waiting.
+          // The image is billed, and its link works for now. The other links are probably as unreachable, and the
+          // client is waiting.
           inReach = false;
           return url;
         }

@@ -1,24 +1,24 @@
-/** What is said of a delivered picture: what its own bytes show, and else what those who know have said. */
+/** Metadata of a delivered image: read from its bytes, and otherwise as reported by the upstream or as requested. */
 import type { ImageMetadata } from "../upstream/contract.ts";
 import { parseSize, ratioDistance } from "../upstream/image-sizes.ts";
 import { type Held, imageTypeOf, readAlpha, readDimensions } from "./image-head.ts";
 
 /** What a target was asked for natively. */
 export interface RequestedMetadata extends ImageMetadata {
-  /** In place of a size, where it knows only shapes. */
+  /** Instead of a size, where the target takes aspect ratios only. */
   readonly aspect?: string;
 }
 
 export interface MetadataSources {
   /** What the target was asked for natively. */
   readonly requested: RequestedMetadata;
-  /** What the upstream says. */
+  /** Metadata that the upstream reports. */
   readonly reported: ImageMetadata;
-  /** The gateway has put it on white. */
+  /** The gateway has flattened it onto white. */
   readonly flattened: boolean;
 }
 
-/** What the bytes themselves say, and what they do not contradict. */
+/** Metadata read from the bytes, and reported metadata that the bytes do not contradict. */
 export async function readMetadata(
   picture: Held,
   { requested: asked, reported: told, flattened }: MetadataSources,
@@ -34,8 +34,8 @@ export async function readMetadata(
 }
 
 /**
- * A picture without an alpha channel is opaque, whoever says what. One that has it may be opaque all the same: only its
- * pixels tell, which nobody decodes here, and the upstream, which is believed. What was asked for is no such word.
+ * An image without an alpha channel is opaque, whatever is reported. An image with one may be opaque too: only its
+ * pixels decide, which are not decoded here. So the upstream's report counts, and the request does not.
  */
 async function readBackground(
   picture: Held,
@@ -49,7 +49,7 @@ async function readBackground(
   return told.background ?? (alpha && claim === "transparent" ? claim : undefined);
 }
 
-/** What is true of all pictures of an answer. */
+/** Metadata that all images of a response have in common. */
 export const commonMetadata = (
   before: ImageMetadata | undefined,
   next: ImageMetadata,
@@ -62,16 +62,19 @@ export const commonMetadata = (
         ),
       );
 
-/** An upstream that took a quality, and says nothing of it, has done what it was asked. `auto` is no fact. */
+/** An upstream that accepted a quality and reports none has applied it. `auto` is not a quality. */
 export function resolveQuality(asked: ImageMetadata, told: ImageMetadata): ImageMetadata {
   const quality = told.quality ?? (asked.quality === "auto" ? undefined : asked.quality);
   return quality === undefined ? {} : { quality };
 }
 
-/** How far a picture may be from its shape: vendors draw in steps of their own. Imagen's 4:3 is 1280x896, 7 % too wide. */
+/**
+ * Tolerated deviation from an aspect ratio: vendors round sizes to steps of their own. Imagen's 4:3 is 1280x896, 7 %
+ * too wide.
+ */
 const ratioTolerance = Math.log(1.08);
 
-/** Options that the target took, and did not heed, by what came. */
+/** Options that the target accepted and ignored, as the generated image shows. */
 export function ignoredOptions(
   asked: RequestedMetadata,
   came: ImageMetadata,
@@ -82,7 +85,7 @@ export function ignoredOptions(
   return names;
 }
 
-/** To the pixel where a size was asked for. Names such as 2K say nothing that could be seen. */
+/** Exact where a size was requested. Names such as 2K cannot be verified. */
 function matchesSize(came: string, { size, aspect }: RequestedMetadata): boolean {
   if (size !== undefined && parseSize(size)) return came === size;
   const seen = parseSize(came);

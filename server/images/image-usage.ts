@@ -3,7 +3,7 @@
 import { shareUsage } from "../embeddings/share-usage.ts";
 import type { ExtraFields, ImageUsage } from "../upstream/contract.ts";
 
-/** With the details where all tell them, and of the same kinds. */
+/** Includes the details where both report them with the same fields. */
 export const sumUsage = (
   before: ImageUsage | undefined,
   next: ImageUsage | undefined,
@@ -33,7 +33,7 @@ function sumDetails(
   return { [name]: sums satisfies ExtraFields };
 }
 
-/** Equal shares, which add up to exactly the whole. */
+/** Splits usage into equal shares, which add up to exactly the total. */
 export function splitUsage(usage: ImageUsage, images: number): ImageUsage[] {
   const weights = new Array<number>(images).fill(1);
   const members: [string, number[] | ExtraFields[]][] = [];
@@ -49,7 +49,7 @@ export function splitUsage(usage: ImageUsage, images: number): ImageUsage[] {
   });
 }
 
-/** Of details, counts alone can be shared out. */
+/** Only numeric details can be split. */
 function splitDetails(details: ExtraFields, weights: readonly number[]): ExtraFields[] {
   const counts = Object.entries(details).flatMap(([name, count]) =>
     Number.isSafeInteger(count) && (count as number) >= 0

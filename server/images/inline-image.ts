@@ -1,4 +1,4 @@
-/** A picture that came as a data: URL, as the file that it stands for. */
+/** Decodes an image that a client sent as a data: URL into a file. */
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { Scratch } from "../lib/request-temp.ts";
 import { sniffImage } from "../lib/sniff-image.ts";
@@ -6,12 +6,12 @@ import { collectImage } from "../upstream/collect-image.ts";
 import type { FilePart } from "../upstream/contract.ts";
 import { toFilePart } from "../workers/image/file-part.ts";
 
-/** Decoded piece by piece, so that a large one goes to disk without lying in memory a second time. */
+/** Decoded chunk by chunk, so that a large image is spilled to disk without a second copy in memory. */
 const chunkCharacters = 64 * 1024;
 
 export const isDataUrl = (url: string): boolean => /^data:/i.test(url);
 
-/** `field`: what the caller calls it. What the URL says about its own type is never trusted. */
+/** `field`: the client's name of the parameter. The media type in the URL is never trusted. */
 export async function decodeDataUrl(
   url: string,
   field: string,
@@ -32,7 +32,7 @@ export async function decodeDataUrl(
   return toFilePart(picture, { field, filename: "" }, type);
 }
 
-/** Some write base64 in lines, or escape its signs as in other URLs. */
+/** Some clients break base64 into lines, or percent-encode its characters. */
 function normalizeBase64(text: string): string {
   const signs = text.includes("%")
     ? text.replace(/%2b/gi, "+").replace(/%2f/gi, "/").replace(/%3d/gi, "=")

@@ -1,8 +1,8 @@
-/** What was seen of a picture is known for as long as the picture is: every pixel of a caller's is decoded once. */
+/** Caches the inspection of an image for the lifetime of the image: each upload is decoded once. */
 import type { ImageWorker, Seen, Source } from "../workers/image/image-worker.ts";
 
 export interface CachedInspector extends Pick<ImageWorker, "inspect"> {
-  /** It was looked at under another name. */
+  /** Stores an inspection that was made of the same image under another object. */
   set(picture: Source, seen: Seen): void;
 }
 

@@ -1,7 +1,7 @@
 /**
- * For whole answers behind proxies that hang up on silence: after a while the answer begins, with spaces, which JSON allows
- * before its first brace. The status is 200 by then, so a failure is told in the body alone; so is whatever the headers of
- * the answer would have said.
+ * Keep-alive for buffered responses behind proxies that close idle connections: after `ms` the response begins with
+ * spaces, which JSON allows before its first brace. Its status is 200 by then, so an error, and all later response
+ * headers, are reported in the body only.
  */
 
 import { unheard } from "../lib/ignore-rejection.ts";
@@ -39,14 +39,14 @@ async function discard({ body }: Outgoing): Promise<void> {
   if (typeof body === "object" && "close" in body) await body.close(false);
 }
 
-/** What can no longer be said in the status and the headers. Undefined where that is nothing. */
+/** The status and headers that can no longer be sent as such. Undefined where there are none. */
 function statusAndHeaders({ status, headers }: Outgoing): string | undefined {
   const { "content-type": _, ...unsaid } = headers;
   if (status === 200 && Object.keys(unsaid).length === 0) return undefined;
   return JSON.stringify({ status, headers: unsaid });
 }
 
-/** As the first member of the answer, which is an object and never empty. Clients pass over members they do not know. */
+/** Inserted as the first member of the response, which is a non-empty JSON object. Clients ignore unknown members. */
 async function* withStatusMember(
   notes: string | undefined,
   pieces: AsyncIterable<string | Uint8Array>,

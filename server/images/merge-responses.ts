@@ -1,4 +1,4 @@
-/** Several answers as one: all of their pictures, and what is true of all of them. */
+/** Merges several image responses into one: all images, and the metadata that they have in common. */
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { BufferedImageResponse } from "../upstream/contract.ts";
 import { commonMetadata } from "./image-metadata.ts";
@@ -8,7 +8,7 @@ export function mergeResponses(replies: readonly BufferedImageResponse[]): Buffe
   const [first] = replies;
   if (!first) throw new GatewayError("internal", "Nothing was gathered.");
   if (replies.length === 1) return first;
-  // Known of all, or not at all.
+  // Known for all responses, or unknown.
   const usage = replies.every((reply) => reply.usage)
     ? replies.map((reply) => reply.usage).reduce(sumUsage, undefined)
     : undefined;

@@ -1,4 +1,4 @@
-/** Several streams as one, in the order in which their pieces come. */
+/** Merges several streams into one, in order of arrival. */
 import { unheard } from "../lib/ignore-rejection.ts";
 
 export async function* mergeStreams<T>(sources: readonly AsyncIterable<T>[]): AsyncGenerator<T> {
@@ -18,7 +18,7 @@ export async function* mergeStreams<T>(sources: readonly AsyncIterable<T>[]): As
       }
     }
   } finally {
-    // Those that have not ended hear that nobody listens; what they fail with then concerns nobody.
+    // Closes the sources that have not ended, and ignores how they fail then.
     for (const pending of waiting.values()) unheard(pending);
     for (const at of waiting.keys()) unheard(iterators[at]?.return?.());
   }

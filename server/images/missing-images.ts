@@ -1,11 +1,11 @@
-/** Pictures that were asked for and are not there: how many, and what they failed with. */
+/** Missing images of a request: how many, and with which errors they failed. */
 import type { FaultName } from "../../contract/faults.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { Lost, Missing } from "../request/missing.ts";
 
 export const missingFor = (count: number, error: unknown): Missing => toMissing([{ count, error }]);
 
-/** Undefined where nothing is. */
+/** Undefined where no image is missing. */
 export const missingFrom = (lost: readonly Lost[]): Missing | undefined =>
   countMissing(lost) > 0 ? toMissing(lost) : undefined;
 
@@ -18,7 +18,10 @@ function toMissing(lost: readonly Lost[]): Missing {
 export const countMissing = (lost: readonly Lost[]): number =>
   lost.reduce((sum, { count }) => sum + count, 0);
 
-/** So many are not there. What no call failed with, they failed with afterwards: `error`, or nobody says. */
+/**
+ * Assigns missing images to the failed upstream requests. Those that are left failed afterwards, with `error`, or for
+ * an unknown reason.
+ */
 export function attributeMissing(lacking: number, calls: readonly Lost[], error: unknown): Lost[] {
   const lost: Lost[] = [];
   let left = Math.max(0, lacking);
@@ -31,7 +34,7 @@ export function attributeMissing(lacking: number, calls: readonly Lost[], error:
   return lost;
 }
 
-/** For the ledger, in few words: the same failure once. */
+/** Short descriptions for the ledger, one for each error code. */
 export function describeMissing(lost: readonly Lost[], asked: number): string[] {
   const counts = new Map<string, { count: number; unsure: boolean }>();
   for (const { count, error, unsure = false } of lost) {
@@ -45,7 +48,7 @@ export function describeMissing(lost: readonly Lost[], asked: number): string[] 
   );
 }
 
-/** Without a failure there are fewer than the upstream was asked for. */
+/** Without an error, the upstream returned fewer images than requested. */
 const errorCodeOf = (error: unknown): FaultName =>
   error === undefined
     ? "upstream_invalid"

@@ -1,4 +1,7 @@
-/** The first step of a chain: a prompt is shown to a moderation, where the model has one, before any picture is paid for. */
+/**
+ * Moderation stage: sends the prompt to the model's moderation endpoint, where it has one, before an image is
+ * generated.
+ */
 import { GatewayError } from "../lib/gateway-error.ts";
 import { askWithin, type OwnQuestions } from "../limits/internal-request.ts";
 import type { Call, Stage } from "../request/stage.ts";
@@ -8,7 +11,7 @@ import type { GenerationQuery, ImageResponse } from "../upstream/contract.ts";
 export interface ModerateOptions<Q> {
   readonly ask: UpstreamClient["moderation"];
   readonly limits: OwnQuestions;
-  /** Throws where nobody could draw it at the moment: then nobody need look at the prompt. */
+  /** Throws where no target is available: then the moderation request is not sent. */
   readonly requireAvailableTarget: (call: Call<Q>) => void;
 }
 
@@ -31,7 +34,7 @@ export const moderate =
     return next(call);
   };
 
-/** The categories for which it was flagged; undefined where it may be drawn. */
+/** The flagged categories. Undefined where the prompt passes. */
 async function checkPrompt<Q extends GenerationQuery>(
   { ask, limits }: ModerateOptions<Q>,
   { route, query, signal, trip }: Call<Q>,
@@ -55,7 +58,7 @@ async function checkPrompt<Q extends GenerationQuery>(
   }
 }
 
-/** Whoever asks again may have more luck; whether the moderation's own words suit a caller, nobody knows. */
+/** A retry may succeed. The moderation's own error message may not be meant for clients, so it goes to the log. */
 const moderationFailed = (error: unknown): unknown =>
   error instanceof GatewayError && error.row.blame === "upstream"
     ? new GatewayError(

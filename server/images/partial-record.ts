@@ -1,14 +1,17 @@
-/** What a call knows of the pictures that are there, put aside while another target is asked for the rest, and added up after. */
+/**
+ * Saves the record fields of a partial image response while another target generates the missing images, and merges
+ * both afterwards.
+ */
 import type { Signal } from "../lib/signal.ts";
 import type { Trip } from "../request/request-record.ts";
 import { isBillingUncertain } from "./record-missing.ts";
 
 type SavedFields = Pick<Trip, "cost" | "usage" | "adapted" | "dropped" | "target" | "mayHavePaid">;
 
-/** What others are asked for. */
+/** The images that are requested from other targets. */
 interface FollowUpImages {
   readonly count: number;
-  /** How many of them may have been paid for already. */
+  /** How many of them may have been billed already. */
   readonly maybeBilled: number;
 }
 
@@ -28,7 +31,7 @@ export class PartialRecord {
     trip.mayHavePaid = false;
   }
 
-  /** Something came of it. */
+  /** The follow-up returned images. */
   mergeSuccess(): void {
     const trip = this.#trip;
     const { cost, adapted, dropped } = this.#saved;
@@ -38,12 +41,12 @@ export class PartialRecord {
     trip.dropped = union(dropped, trip.dropped);
   }
 
-  /** Nothing did. */
+  /** The follow-up failed. */
   mergeFailure(error: unknown, signal: Signal): void {
     const trip = this.#trip;
     const { cost, usage, adapted, dropped, target } = this.#saved;
     const tries = this.#addAttempts();
-    // What came and could not be used has its cost.
+    // Images that arrived and were unusable are billed too.
     const spent = trip.cost ?? 0;
     if (tries > 0 && trip.cost === undefined && isBillingUncertain(error, signal)) {
       trip.unanswered += this.#followUp.count;
@@ -52,7 +55,7 @@ export class PartialRecord {
     trip.cost = cost === undefined ? undefined : cost + spent;
   }
 
-  /** Tries for some of the pictures count as such, and not as tries for all of them. */
+  /** Attempts for the missing images are counted separately from attempts for the whole request. */
   #addAttempts(): number {
     const trip = this.#trip;
     const tries = initialAttempts(trip) - this.#attempts;

@@ -1,4 +1,7 @@
-/** What becomes of a picture between the upstream and the caller: fetched, converted, and described as it truly is. */
+/**
+ * Post-processes images between the upstream and the client: downloads, converts and describes them by their real
+ * metadata.
+ */
 import { GatewayError } from "../lib/gateway-error.ts";
 import { invalidResponse } from "../request/invalid-response.ts";
 import type {
@@ -21,19 +24,19 @@ import {
 } from "./image-metadata.ts";
 import type { PostProcessing } from "./plan/plan.ts";
 
-/** What finishing needs of the rest of the house, for one call. */
+/** The tools for post-processing one request. */
 export interface PostProcessTools {
   download(url: string): Promise<Held>;
   convert(picture: Held, to: Conversion): Promise<Held>;
-  /** Whether a link leads into the operator's own network, or holds a password. */
+  /** Whether a URL points into the operator's private network, or contains a password. */
   isPrivate(url: string): boolean;
-  /** Told how many there are less than were asked for, and why, where a picture could not be finished. */
+  /** Called with the number of missing images, and the error, where an image could not be processed. */
   onMissing(count: number, error: unknown): void;
-  /** Told of each option that the gateway served itself. */
+  /** Called for each option that the gateway emulated. */
   onAdapted(name: string): void;
-  /** Told of each option that nobody served. */
+  /** Called for each option that had no effect. */
   onDropped(name: string): void;
-  /** Told of what came in a stream and could not be used. */
+  /** Called for each stream event that was unusable. */
   onUnusable(event: ImageEvent): void;
 }
 
@@ -46,11 +49,11 @@ export interface Conversion {
 export interface PostProcessOptions {
   readonly postProcessing: PostProcessing;
   readonly stream: boolean;
-  /** How many pictures the caller asked for. */
+  /** How many images the client requested. */
   readonly count: number;
-  /** How many of those that come the caller gets. */
+  /** The maximum number of images for the client. */
   readonly maxImages: number;
-  /** What the target was asked for natively, and so delivered. */
+  /** The metadata that the target was asked for, and so delivers. */
   readonly requested: RequestedMetadata;
 }
 
@@ -70,7 +73,7 @@ async function* processEvents(
   workshop: PostProcessTools,
 ): AsyncGenerator<ImageEvent> {
   const failures: unknown[] = [];
-  // What is missing of a part may yet come in another.
+  // Images that are missing in one event may still arrive in another.
   const onMissing: PostProcessTools["onMissing"] = (_, error) => failures.push(error);
   let { maxImages: most } = wanted;
   let delivered = 0;
@@ -95,11 +98,11 @@ async function* processEvents(
     }
     yield ready;
   }
-  // After what could be delivered, as its end; unless there were more than enough.
+  // The stream ends with the error after all usable images, unless there were enough of them.
   if (failures.length > 0 && delivered < wanted.maxImages) throw failures[0];
 }
 
-/** What comes beyond what was asked for is in the account, and goes no further. */
+/** Images beyond the maximum are billed in the record, and not delivered. */
 export function limitImages(most: number, reply: ImageResponse): ImageResponse {
   return reply.kind === "stream"
     ? { kind: "stream", events: takeImages(most, reply.events) }
@@ -146,7 +149,7 @@ async function processWhole(
   const failures: unknown[] = [];
   let facts: ImageMetadata | undefined;
   let seen = 0;
-  // One after the other: each may be a large picture.
+  // Sequential: each image may be large.
   for (const result of reply.results) {
     if (results.length === most) break;
     try {
@@ -163,7 +166,7 @@ async function processWhole(
       failures.push(error);
     }
   }
-  // What has been paid for is delivered: one picture that is none does not take the others along.
+  // Billed images are delivered: one unusable image does not fail the others.
   if (results.length === 0 && failures.length > 0) throw failures[0];
   if (failures.length > 0) workshop.onMissing(count - results.length, failures[0]);
   const { size, output_format, background, ...unseen } = {
@@ -176,7 +179,7 @@ async function processWhole(
     ...reply,
     results,
     ...(results.length < came && { generated: reply.generated ?? came }),
-    // Of what nobody here has looked at, nothing is said that only looking tells.
+    // Metadata that only an inspection shows is not reported for images that were not inspected.
     metadata: {
       ...unseen,
       ...(looked && size !== undefined && { size }),
@@ -189,7 +192,7 @@ async function processWhole(
 
 interface ProcessedImage<P extends ImageContent> {
   readonly image: P;
-  /** The gateway has put it on white. */
+  /** The gateway has flattened it onto white. */
   readonly flattened: boolean;
 }
 
@@ -206,7 +209,7 @@ async function processImage(
     const mustFetch =
       stream ||
       as === "b64_json" ||
-      // Such a link leads callers nowhere, or tells them what is not theirs to know.
+      // A client cannot reach such a URL, or must not see it.
       workshop.isPrivate(image.url);
     const asIs = { image, flattened: false };
     if (!mustFetch && format === undefined && !opaque) return asIs;
@@ -215,7 +218,7 @@ async function processImage(
     try {
       fetched = await workshop.download(image.url);
     } catch (error) {
-      // It is paid for: better handed over as it is than not at all.
+      // The image is billed: delivering the upstream's link is better than failing.
       if (mustFetch || !isUnreachable(error)) throw error;
       for (const name of skippedOptions(finish)) workshop.onDropped(name);
       return asIs;
@@ -228,12 +231,12 @@ async function processImage(
   return convertImage(image, wanted, workshop);
 }
 
-/** From here and now: whoever gets the link may have more luck. */
+/** Unreachable for the gateway at the moment: the client may still reach the URL. */
 const isUnreachable = (error: unknown): boolean =>
   error instanceof GatewayError &&
   (error.fault === "upstream_unreachable" || error.fault === "upstream_timeout");
 
-/** What a picture that is not looked at is not finished with. */
+/** Options that have no effect on an image that is passed on as a link. */
 const skippedOptions = ({ format, compression, opaque }: PostProcessing): string[] => [
   ...(format === undefined ? [] : ["output_format"]),
   ...(compression === undefined ? [] : ["output_compression"]),
@@ -257,7 +260,7 @@ async function convertImage(
   if (flattens) workshop.onAdapted("background");
   if (!same) workshop.onAdapted("output_format");
   if (compression !== undefined) workshop.onAdapted("output_compression");
-  // Where it is decoded anyway, an upstream that was asked for an opaque one is taken at its word.
+  // Where the image is decoded anyway, it is flattened if an opaque background was requested.
   const flattened = flattens || asked.background === "opaque";
   const ready = await workshop.convert(picture, {
     format: format ?? formatOf(type),

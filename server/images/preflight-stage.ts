@@ -1,4 +1,7 @@
-/** Before any upstream is asked: how many, can anyone do it at all, and are the uploads what they should be. */
+/**
+ * Preflight stages, before any upstream request: limits the image count, requires a capable target and checks the
+ * uploads.
+ */
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { Call, Stage } from "../request/stage.ts";
 import type { EditQuery, GenerationQuery, ImageResponse, Target } from "../upstream/contract.ts";
@@ -20,9 +23,9 @@ export const limitImageCount =
   };
 
 export interface PreflightOptions {
-  /** Why this target cannot serve the call. Undefined where it can. */
+  /** The reason why this target cannot serve the request. Undefined where it can. */
   readonly rejectionReason: (call: Call<GenerationQuery>, target: Target) => unknown;
-  /** The same query with its uploads looked at, to the last pixel. Throws what is wrong with them. */
+  /** The same query with its uploads inspected to the last pixel. Throws what is wrong with them. */
   readonly checkEdit: (query: EditQuery, call: Call<GenerationQuery>) => Promise<EditQuery>;
 }
 
@@ -34,7 +37,7 @@ export const preflight =
   (next) =>
   async (call) => {
     const why = call.route.targets.map((target) => objects(call, target));
-    // Of several, the first is the one the operator meant to serve it.
+    // The error of the first target is reported: it is the operator's preferred one.
     if (why.length > 0 && why.every((objection) => objection !== undefined)) throw why[0];
     const { query } = call;
     if (!("images" in query)) return next(call);

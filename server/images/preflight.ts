@@ -1,4 +1,4 @@
-/** Before an edit is asked of anyone: every picture is what it should be, to the last byte, and the mask fits. */
+/** Preflight of an edit, before any upstream request: every image decodes to its last byte, and the mask fits. */
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { Scratch } from "../lib/request-temp.ts";
 import { workOff } from "../lib/run-concurrently.ts";
@@ -10,36 +10,38 @@ import { decodeDataUrl, isDataUrl } from "./inline-image.ts";
 
 export interface EditRules {
   readonly imageWorker: Pick<ImageWorker, "inspect">;
-  /** Where large pictures go that came as data: URLs. */
+  /** Temp storage for large images from data: URLs. */
   readonly scratch: Scratch;
-  /** Kinds of file that the model reads besides png, jpeg and webp, such as image/gif. */
+  /** Media types that the model accepts besides png, jpeg and webp, such as image/gif. */
   readonly reads?: readonly string[];
-  /** Of one picture. */
+  /** Maximum size of one image. */
   readonly maxBytes?: number;
-  /** The API key that the time of decoding is charged to. */
+  /** The API key that the decoding time is charged to. */
   readonly key?: string;
 }
 
 export interface CheckedEdit {
-  /** The same query, with files in the place of data: URLs. */
+  /** The same query, with files in place of data: URLs. */
   readonly query: EditQuery;
-  /** One for each of its images. Undefined of what is not here: a link, a file id. */
+  /** One for each image. Undefined for a URL or a file id, which is not downloaded yet. */
   readonly images: readonly (Seen | undefined)[];
   readonly mask?: Seen;
 }
 
-/** As many as OpenAI takes. */
+/** OpenAI's limit. */
 const maxImages = 16;
 const defaultTypes = ["image/jpeg", "image/png", "image/webp"];
 /**
- * OpenAI's limit for a picture. For a mask its documents say 4 MB, which was the limit of dall-e-2; a mask that is as
- * large as a picture of today may well have more, and an upstream that cannot take it says so in its traits.
+ * OpenAI's limit for an image. Its docs say 4 MB for a mask, which was the limit of dall-e-2; a mask for a larger
+ * image may exceed that, and an upstream with a lower limit states it in its capabilities.
  */
 const defaultMaxBytes = 50 * 1024 * 1024;
-/** At once, of one call: one caller's sixteen pictures shall not take every turn. */
+/** Concurrent inspections of one request: sixteen images of one client must not occupy all workers. */
 const maxParallel = 2;
 
-/** Links and file ids are left as they are: whoever fetches one calls `checkPicture`, and `checkMask` for a mask. */
+/**
+ * URLs and file ids are left as they are: the code that downloads one calls `checkImage`, and `checkMask` for a mask.
+ */
 export async function checkEdit(
   query: EditQuery,
   rules: EditRules,
@@ -51,7 +53,7 @@ export async function checkEdit(
   const look = async ({ file, field, types: kinds }: InspectionTask): Promise<void> => {
     seen.set(file, await checkImage(file, field, { ...rules, types: kinds }, signal));
   };
-  // Settles only when no look is under way any more: a file is never closed while it is looked at.
+  // Settles only when no inspection is running: a file is never closed while it is read.
   await workOff(inspectionTasks(here, rules).toReversed(), maxParallel, look);
   const images = here.images.map((source) => inspectionOf(source, seen));
   const mask = here.mask && inspectionOf(here.mask, seen);
@@ -60,11 +62,11 @@ export async function checkEdit(
 }
 
 export interface ImageRules extends Pick<EditRules, "imageWorker" | "maxBytes" | "key"> {
-  /** Kinds of file that may be. Absent: png, jpeg and webp. */
+  /** Accepted media types. Absent: png, jpeg and webp. */
   readonly types?: readonly string[];
 }
 
-/** One picture of a caller's, wherever it came from. `field`: what the caller calls it. */
+/** Checks one image of the client, wherever it came from. `field`: the client's name of the parameter. */
 export async function checkImage(
   picture: Source,
   field: string,
@@ -89,14 +91,14 @@ export async function checkImage(
       { param: field },
     );
   }
-  // Of an upload the first bytes are known already: no process need look at what is no picture.
+  // The type of an upload is known from its first bytes: a file that is not an image is not sent to the worker.
   if (isFile(picture)) checkType(picture.type, field, kinds);
   const seen = await darkroom.inspect(picture, signal, field, key);
   checkType(seen.type, field, kinds);
   return seen;
 }
 
-/** The mask of a picture: undefined where that is not here, and its size not known. */
+/** Checks a mask. `image`: undefined where the image is not downloaded, and its size unknown. */
 export function checkMask(mask: Seen, image: Seen | undefined, field = "mask"): void {
   checkType(mask.type, field, ["image/png"]);
   if (!mask.alpha) {
@@ -120,8 +122,8 @@ export function checkMask(mask: Seen, image: Seen | undefined, field = "mask"): 
 }
 
 /**
- * A photograph that lies on its side may have a mask for either: some tools turn it before they show it, some do not. Where
- * its size does not tell, a mask is drawn on what people see. Undefined: it fits neither.
+ * A photo with an EXIF orientation may have a mask for either layout: some tools rotate it before they show it, some
+ * do not. Where the sizes match both, the mask is for the image as shown. Undefined: it fits neither.
  */
 export function maskOrientation(mask: Seen, image: Seen): "shown" | "stored" | undefined {
   if (mask.width === image.width && mask.height === image.height) return "shown";
@@ -140,7 +142,7 @@ function checkType(type: string, field: string, kinds: readonly string[]): void 
   );
 }
 
-/** OpenAI's own words, for three. */
+/** OpenAI's wording, for three types. */
 function listSupportedTypes(kinds: readonly string[]): string {
   const names = kinds.map((kind) => `'${kind}'`);
   const last = names.at(-1) ?? "";
@@ -154,7 +156,7 @@ async function withFiles(query: EditQuery, scratch: Scratch): Promise<EditQuery>
       ? { kind: "file", file: await decodeDataUrl(source.url, `${role}.image_url`, scratch) }
       : source;
   const images: ImageSource[] = [];
-  // One after the other: each may be large while it is decoded.
+  // Sequential: each may be large while it is decoded.
   for (const [at, source] of query.images.entries()) {
     images.push(await fileFor(source, `images[${at}]`));
   }
@@ -191,7 +193,7 @@ function inspectionTasks(
   return [...looks, ...files.map((file) => ({ file, field: file.field, types: kinds }))];
 }
 
-/** As the caller spelled it where that tells which one it is: `image[3]`, `images[0].image_url`. */
+/** The client's spelling where it identifies the image: `image[3]`, `images[0].image_url`. */
 function fieldName(source: ImageSource, otherwise: string): string {
   const field = source.kind === "file" ? source.file.field : "";
   return /\[\d+\]|\.image_url$/.test(field) ? field : otherwise;

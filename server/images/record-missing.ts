@@ -1,4 +1,6 @@
-/** What one target was asked for and did not make, in the account of the call: its steps, and what may have been paid for. */
+/**
+ * Records the images that one target failed to generate: routing steps, missing images, and what may have been billed.
+ */
 import type { Signal } from "../lib/signal.ts";
 import { toFault } from "../request/error-response.ts";
 import type { Lost } from "../request/missing.ts";
@@ -14,11 +16,11 @@ export interface TargetAttempt {
   readonly trip: Trip;
   readonly target: Target;
   readonly signal: Signal;
-  /** How many pictures the target is asked for. */
+  /** How many images are requested from the target. */
   readonly imageCount: number;
 }
 
-/** Of a question to an upstream that ended so. */
+/** Whether an upstream request that ended with this error may have been billed. */
 export const isBillingUncertain = (error: unknown, signal: Signal): boolean =>
   mayHaveBeenBilled(1, toFault(error, signal));
 
@@ -28,11 +30,11 @@ export class MissingRecorder {
 
   constructor(drawn: TargetAttempt) {
     this.#attempt = drawn;
-    // An earlier target may have had one.
+    // An earlier target may have left some.
     drawn.trip.missing = undefined;
   }
 
-  /** One of its calls failed. */
+  /** One upstream request failed. */
   addFailure({ count, error }: Lost): void {
     const { trip, signal } = this.#attempt;
     const unsure = isBillingUncertain(error, signal);
@@ -40,19 +42,19 @@ export class MissingRecorder {
     if (unsure) trip.unanswered += count;
   }
 
-  /** All of them did, and the target with this. */
+  /** All upstream requests failed, and the target with this error. */
   failAll(error: unknown): void {
     const { trip, imageCount: asked, signal } = this.#attempt;
     const words = describeMissing(this.#failures, asked);
     if (words.length > 1) this.#step(words);
     this.#step([errorCodeOf(error)]);
-    // The whole of it is in doubt then, and not only some.
+    // Then the whole request is counted as possibly billed, not its parts.
     if (isBillingUncertain(error, signal)) {
       trip.unanswered -= countMissing(this.#failures.filter(({ unsure }) => unsure));
     }
   }
 
-  /** So many are there. `error`: what became of those that came and are not. */
+  /** `came`: the number of delivered images. `error`: why others that arrived were not delivered. */
   settle(came: number, error: unknown): void {
     const { trip, imageCount: asked } = this.#attempt;
     const lost = attributeMissing(asked - came, this.#failures, error);
@@ -60,7 +62,7 @@ export class MissingRecorder {
     this.#step(describeMissing(lost, asked));
   }
 
-  /** The same events. At their end it is known what is missing. */
+  /** Passes the events through, and records the missing images at their end. */
   async *watch(events: AsyncIterable<ImageEvent>): AsyncGenerator<ImageEvent> {
     let came = 0;
     try {
@@ -69,7 +71,7 @@ export class MissingRecorder {
         yield event;
       }
     } catch (error) {
-      // What a call failed with says nothing about what came of the others.
+      // The error of one upstream request says nothing about the images of the others.
       this.settle(came, this.#failures.length > 0 ? undefined : error);
       throw error;
     }

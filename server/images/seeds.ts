@@ -1,19 +1,19 @@
-/** The seeds of several calls for one order: the same seed would make the same picture again. */
+/** Seeds of the upstream requests of one image request: the same seed would generate the same image again. */
 import type { ExtraFields } from "../upstream/contract.ts";
 
 /**
- * How far seeds go, by how far the given one went: 31 bits, 32, or all that JSON has. One less than that, as Stability stops
- * at 4294967294 (tadasant/mcp-server-stability-ai, src/stabilityAi/sd35Client.ts).
+ * The upper limit of seeds, by the range of the given seed: 31 bits, 32 bits, or JSON's integers. One less than the
+ * range, because Stability stops at 4294967294 (tadasant/mcp-server-stability-ai, src/stabilityAi/sd35Client.ts).
  */
 const seedLimits = [2 ** 31 - 1, 2 ** 32 - 1, Number.MAX_SAFE_INTEGER];
 
 /**
- * `before`: for how many pictures others were asked already. A call for several takes as many seeds as pictures, one after
- * the other. What is below zero means "by chance" (-1), and is left as it is.
+ * `before`: how many images earlier upstream requests were for. A request for several images uses as many consecutive
+ * seeds. A negative seed means random (-1) and is kept.
  */
 export function advanceSeed(rest: ExtraFields, before: number): ExtraFields {
   const { seed } = rest;
-  // Forms have no numbers.
+  // Form fields are strings.
   const isText = typeof seed === "string" && /^\d{1,15}$/.test(seed);
   const first = isText ? Number(seed) : seed;
   if (before === 0 || typeof first !== "number" || !Number.isSafeInteger(first) || first < 0) {

@@ -1,4 +1,6 @@
-/** A stream for those who asked for one and a whole answer for those who did not, whatever the upstream gave. */
+/**
+ * Converts between streamed and buffered responses: the client gets the form it requested, whatever the upstream sent.
+ */
 import { GatewayError } from "../lib/gateway-error.ts";
 import { toFault } from "../request/error-response.ts";
 import { invalidResponse } from "../request/invalid-response.ts";
@@ -18,13 +20,13 @@ export const convertStream =
   <Q extends GenerationQuery>(): Stage<Q, ImageResponse> =>
   (next) =>
   async (call) => {
-    // At once: while an upstream that does not stream is drawing, the caller hears that it goes on.
+    // At once: keep-alive events can be sent while an upstream that does not stream is generating.
     if (call.query.stream) return { kind: "stream", events: streamFrames(() => next(call), call) };
     const reply = await next(call);
     return reply.kind === "whole" ? reply : collectStream(reply.events, call);
   };
 
-/** As many finished pictures as were asked for, or a failure at the end that says how many are missing. */
+/** As many completed images as requested, or an error at the end that says how many are missing. */
 async function* streamFrames<Q extends GenerationQuery>(
   ask: () => Promise<ImageResponse>,
   { query, trip }: Call<Q>,
@@ -45,7 +47,7 @@ async function* streamFrames<Q extends GenerationQuery>(
 const tooFew = (): GatewayError =>
   invalidResponse("it holds fewer pictures than the upstream was asked for");
 
-/** The others are paid for. A defect stays one. */
+/** The other images are billed. An internal error is not wrapped. */
 const missingImagesError = (missing: number, asked: number, error: unknown): unknown =>
   error instanceof GatewayError
     ? new GatewayError(
@@ -66,7 +68,7 @@ async function* framesIn(reply: ImageResponse): AsyncGenerator<StreamedImage> {
 }
 
 function* framesOf(reply: BufferedImageResponse): Generator<StreamedImage> {
-  // One response has one usage, and every event must have one: together they say the same.
+  // A response has one usage and every event needs one: the shares add up to it.
   const shares = reply.usage && splitUsage(reply.usage, reply.results.length);
   for (const [at, { image, rest, revised_prompt }] of reply.results.entries()) {
     const usage = shares?.[at];
@@ -82,7 +84,7 @@ function* framesOf(reply: BufferedImageResponse): Generator<StreamedImage> {
   }
 }
 
-/** What has come of a stream is delivered, even if it breaks off; then the answer says what is missing. */
+/** Images of a stream are delivered even if it ends early; the response reports the missing ones. */
 async function collectStream<Q extends GenerationQuery>(
   events: AsyncIterable<ImageEvent>,
   { query, trip, signal }: Call<Q>,

@@ -10,13 +10,13 @@ export function verifyImages(reply: ImageResponse): ImageResponse {
   return reply;
 }
 
-/** Finished pictures are looked at one by one when they are handed over: one that is none does not take the others along. */
+/** Completed images are checked one by one during post-processing: one invalid image does not fail the others. */
 async function* verifyEvents(events: AsyncIterable<ImageEvent>): AsyncIterable<ImageEvent> {
   let completed = 0;
   for await (const event of events) {
     if (event.type === "whole") completed += event.reply.results.length;
     else if (event.type === "completed") completed++;
-    // A preview is a present: without it the picture comes all the same.
+    // A partial image is optional: an invalid one is dropped.
     else if (imageTypeOf(event.image) === undefined) continue;
     yield event;
   }

@@ -1,9 +1,9 @@
-/** How strongly a picture is compressed. Only jpeg and webp can be, so it waits until the kind of file is settled. */
+/** Plans output_compression. Only jpeg and webp support it, so it is planned after the format. */
 import type { ImageCapabilities } from "../../upstream/image-capabilities.ts";
 import type { Draft } from "./plan.ts";
 import { uncompressible, unsupportedOption } from "./plan-refusals.ts";
 
-/** After all other options. */
+/** Must be called after all other options are planned. */
 export function planCompression(draft: Draft, { takes, compresses }: ImageCapabilities): void {
   const { options, postProcessing: finish, policy, dropped } = draft;
   const { output_compression: level, output_format: told } = options;
@@ -12,12 +12,12 @@ export function planCompression(draft: Draft, { takes, compresses }: ImageCapabi
   const fits = compresses === undefined || (told !== undefined && compresses.includes(told));
   if (takesIt && fits) return;
   delete options.output_compression;
-  // What every picture is anyway need not be said.
+  // 100 is the default, so it is omitted.
   if (level === 100) return;
   if (policy === "strict" && !takesIt) throw unsupportedOption(draft, "output_compression");
   const format = told ?? finish.format;
   if (format === "jpeg" || format === "webp") {
-    // Compressed twice is worse than once: the target is asked for its best, and the gateway does the rest.
+    // Two lossy compressions are worse than one: the target generates its best quality, and the gateway compresses.
     delete options.output_format;
     finish.format = format;
     finish.compression = level;

@@ -1,13 +1,13 @@
-/** Why a target is not asked for something, by the name of the option, and what there is instead. */
+/** Errors of the plan: which option or value a target does not support, and what is supported instead. */
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { OptionName } from "../../upstream/image-capabilities.ts";
 import { quotedList } from "../../upstream/image-sizes.ts";
 import type { Draft } from "./plan.ts";
 
-/** Kinds of file that the gateway makes of any other. */
+/** Formats that the gateway can convert any image to. */
 export const convertibleFormats = ["png", "jpeg", "webp"] as const;
 
-/** `format`: what would come. Undefined where the caller named none, or none that can be had. */
+/** `format`: the format of the response. Undefined where the client named none, or one that is not available. */
 export const uncompressible = (format: string | undefined): GatewayError =>
   new GatewayError(
     "invalid_value",
@@ -40,7 +40,7 @@ export function invalidOption(
   );
 }
 
-/** Values that a target need not know. */
+/** Values that the gateway emulates where a target does not support them. */
 const emulatedValues: Readonly<Partial<Record<OptionName, readonly string[]>>> = {
   output_format: convertibleFormats,
   background: ["opaque"],

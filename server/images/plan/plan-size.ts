@@ -1,4 +1,7 @@
-/** How large: exactly as asked where the target knows sizes, the nearest shape where it knows only shapes. */
+/**
+ * Plans the size: the requested size where the target takes sizes, the nearest aspect ratio where it takes only
+ * ratios.
+ */
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { Sizes } from "../../upstream/image-capabilities.ts";
 import {
@@ -17,7 +20,7 @@ export function planSize(draft: Draft, sizes: Sizes): void {
     delete draft.options.size;
     return;
   }
-  // Who names the shape itself is understood.
+  // The client may send an aspect ratio as the size.
   if ("ratios" in sizes && sizes.ratios.includes(asked)) {
     draft.shape = { aspectRatio: asked };
     delete draft.options.size;

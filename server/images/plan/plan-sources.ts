@@ -1,9 +1,12 @@
-/** What goes into an edit, compared with what the target can take. Content is never left out, whatever the policy. */
+/**
+ * Checks the source images of an edit against the target's capabilities. Content is never dropped, whatever the
+ * policy.
+ */
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { EditQuery, FilePart, ImageSource } from "../../upstream/contract.ts";
 import type { EditCapabilities } from "../../upstream/image-capabilities.ts";
 
-/** Throws GatewayError where the target cannot take it. */
+/** Throws GatewayError where the target does not support the sources. */
 export function checkSources(
   { images, mask, files }: EditQuery,
   edits: EditCapabilities | undefined,
@@ -28,7 +31,7 @@ export function checkSources(
   if (extra && !edits.files)
     throw unsupportedParameter(extra.field, `The model '${model}' takes no such file`);
   const sources = mask ? [...images, mask] : images;
-  // A mask that is too large is made anew, and looked at then.
+  // A mask that is too large is re-encoded, and its size is checked then.
   for (const source of images) if (source.kind === "file") checkBytes(source.file, edits);
   if (edits.linksOnly && sources.some((source) => !isLink(source))) {
     throw new GatewayError(
@@ -46,7 +49,7 @@ export function checkSources(
   }
 }
 
-/** Throws where it is larger than the target takes. Another may take more. */
+/** Throws where the file exceeds the target's limit. Another target may accept more. */
 export function checkBytes(
   { field, size }: FilePart,
   { maxBytes = Infinity }: EditCapabilities,

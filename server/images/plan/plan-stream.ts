@@ -1,4 +1,4 @@
-/** What a stream cannot carry, or a target cannot stream. */
+/** Plans streaming: what a stream cannot contain, and targets that do not stream. */
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { ImageCapabilities } from "../../upstream/image-capabilities.ts";
 import type { Draft } from "./plan.ts";
@@ -10,7 +10,7 @@ export function planStream(draft: Draft, { streams }: ImageCapabilities): void {
     if (policy === "strict") throw unsupportedOption(draft, "stream");
     adapted.push("stream");
   }
-  // OpenAI's events have no member for a link.
+  // OpenAI's stream events have no field for a URL.
   if (finish.as !== "url") return;
   if (policy === "strict") {
     throw new GatewayError(

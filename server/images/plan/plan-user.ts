@@ -1,4 +1,7 @@
-/** Who asks, for a target that takes names of a certain length only: its adapter makes them fit, and that is told. */
+/**
+ * Plans the end-user identifier for a target that limits its length: the adapter shortens or pads it, and the response
+ * reports that.
+ */
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { ImageCapabilities } from "../../upstream/image-capabilities.ts";
 import type { Draft } from "./plan.ts";
@@ -10,7 +13,7 @@ export function planUser(
   if (!userLength) return;
   const { safety_identifier, user } = options;
   const name = safety_identifier === undefined ? "user" : "safety_identifier";
-  // There is room for one.
+  // The target takes only one of the two.
   if (safety_identifier !== undefined && user !== undefined) {
     if (policy === "strict") throw bothUserFields();
     delete options.user;

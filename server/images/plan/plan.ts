@@ -1,6 +1,6 @@
 /**
- * Step 6 for pictures: what a target is asked for, what the gateway does in its place, and what nobody can do. A pure
- * function of the query, what the target can do, and the policy; everything it changes is told.
+ * Step 6 for images: plans the upstream request, what the gateway emulates, and what is rejected. A pure function of
+ * the query, the target's capabilities and the policy; every change is reported.
  */
 import type { Parameters } from "../../config/snapshot.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
@@ -19,38 +19,38 @@ import { planStream } from "./plan-stream.ts";
 import { planUser } from "./plan-user.ts";
 
 /**
- * `adapt`: what the target lacks the gateway does itself where it can, and refuses where it cannot. `drop`: the same, but
- * what cannot be done is left out. `strict`: whatever the target lacks is refused. `pass`: the target decides, where it
- * speaks OpenAI's language.
+ * `adapt`: the gateway emulates what the target lacks where it can, and rejects the rest. `drop`: as `adapt`, but the
+ * rest is dropped. `strict`: whatever the target lacks is rejected. `pass`: the request is passed through to targets
+ * with an OpenAI-compatible API.
  */
 export type Policy = Parameters;
 
-/** What becomes of a picture after it has come. */
+/** How an image is post-processed. */
 export interface PostProcessing {
   readonly format?: "png" | "jpeg" | "webp";
   /** 0 to 100. */
   readonly compression?: number;
-  /** The same of a target that takes it: it holds only where the format has to be put right. */
+  /** The compression for a target that supports it: applied only where the gateway has to convert the format. */
   readonly fallbackCompression?: number;
   /** Without transparency. */
   readonly opaque?: true;
-  /** As what it is handed over. Absent: as it came. */
+  /** How it is delivered. Absent: as the upstream sent it. */
   readonly as?: "url" | "b64_json";
 }
 
 export interface Plan<Q extends GenerationQuery> {
-  /** What the target is asked. */
+  /** The query for the target. */
   readonly query: Q;
-  /** How many pictures each of the calls is for. */
+  /** The number of images of each upstream request. */
   readonly requestCounts: readonly number[];
   readonly postProcessing: PostProcessing;
-  /** Fields that the gateway serves in another way than by passing them on. */
+  /** Fields that the gateway emulates or changes. */
   readonly adapted: readonly string[];
-  /** Fields that were left out. */
+  /** Fields that are dropped. */
   readonly dropped: readonly string[];
 }
 
-/** What is gathered while a plan is made. */
+/** The mutable state of a plan in progress. */
 export interface Draft {
   readonly policy: Policy;
   /** The public id, for messages. */
@@ -69,7 +69,7 @@ export function planImage<Q extends GenerationQuery | EditQuery>(
   policy: Policy,
 ): Plan<Q> {
   const { n = 1, response_format } = query.options;
-  // To whom speaks another language, nothing can be passed as it is: there it is as if nothing were said.
+  // Passthrough needs an OpenAI-compatible API. For other targets `pass` acts as `adapt`.
   if (policy === "pass" && traits.verbatim) {
     return { query, requestCounts: [n], postProcessing: {}, adapted: [], dropped: [] };
   }
@@ -92,7 +92,7 @@ export function planImage<Q extends GenerationQuery | EditQuery>(
   planCompression(draft, traits);
   planUser(draft, traits);
   if (query.stream) planStream(draft, traits);
-  // A target that takes a format and sends another is put right.
+  // An image in another format than requested is converted.
   const format = formatIn(draft.options.output_format);
   if (format) draft.postProcessing.format ??= format;
   const { output_compression } = draft.options;
@@ -105,7 +105,7 @@ export function planImage<Q extends GenerationQuery | EditQuery>(
     query: {
       ...query,
       rest,
-      // An answer that comes whole is cut into events here.
+      // The gateway turns a buffered response into stream events.
       stream: query.stream && traits.streams === true,
       options: draft.options,
       ...draft.shape,
@@ -120,7 +120,7 @@ export function planImage<Q extends GenerationQuery | EditQuery>(
 const formatIn = (format: string | undefined): PostProcessing["format"] =>
   convertibleFormats.find((kind) => kind === format);
 
-/** Of a target that can: of another it has been said by now. */
+/** Applies to targets that support transparency: for the others it has been rejected or dropped before. */
 function checkTransparency({ options, postProcessing: finish, policy, dropped }: Draft): void {
   const { background, output_format = finish.format } = options;
   if (background !== "transparent" || output_format !== "jpeg") return;
@@ -137,7 +137,7 @@ function checkTransparency({ options, postProcessing: finish, policy, dropped }:
 }
 
 function checkPrompt({ prompt }: GenerationQuery, { maxPrompt }: ImageCapabilities): void {
-  // Counted as people count, in characters and not in UTF-16 units.
+  // Counted in Unicode characters, not in UTF-16 code units.
   if (maxPrompt === undefined || prompt.length <= maxPrompt) return;
   const length = codePoints(prompt);
   if (length <= maxPrompt) return;
@@ -159,7 +159,7 @@ function codePoints(text: string): number {
   return count;
 }
 
-/** Of who is known to know none of them, nothing is expected in silence. */
+/** Extra fields that the target is known to ignore are rejected or reported as dropped. */
 function planExtraFields(
   draft: Draft,
   rest: ExtraFields,
@@ -189,7 +189,7 @@ function splitRequests(draft: Draft, n: number, maxImages: number): number[] {
   return calls;
 }
 
-/** Options with a step of their own. */
+/** Options that are planned by a function of their own. */
 const plannedSeparately: ReadonlySet<keyof ImageOptions> = new Set([
   "n",
   "size",
@@ -203,7 +203,7 @@ function planOption(draft: Draft, name: OptionName, traits: ImageCapabilities): 
   if (allowed === "any" || includesValue(allowed, value) || includesValue(contested?.[name], value))
     return;
   delete draft.options[name];
-  // What a model does by itself need not be said.
+  // The model's default needs no option.
   if (value === "auto" || always?.[name] === value) return;
   if (always?.[name] === undefined && isDefaultValue(name, value)) return;
   if (draft.policy === "strict") throw invalidOption(draft, name, value, allowed);
@@ -216,15 +216,15 @@ function planOption(draft: Draft, name: OptionName, traits: ImageCapabilities): 
 const includesValue = (values: "any" | readonly string[] | undefined, value: unknown): boolean =>
   values === "any" || values?.includes(String(value)) === true;
 
-/** Values that ask for what every picture is anyway. */
+/** Values that are every model's default. */
 const isDefaultValue = (name: OptionName, value: unknown): boolean =>
   (name === "partial_images" && value === 0) || (name === "input_fidelity" && value === "low");
 
-/** What the gateway can do in a target's place. True where it does. */
+/** Emulates an option in place of the target. True where it can. */
 type Emulate = (draft: Draft, value: unknown, allowed: readonly string[]) => boolean;
 
 const emulations: Readonly<Partial<Record<OptionName, Emulate>>> = {
-  // Handed over in the way that was asked for, whichever way it came.
+  // Delivered in the requested form, whatever the upstream sent.
   response_format: () => true,
   output_format: ({ postProcessing: finish }, value) => {
     const format = convertibleFormats.find((kind) => kind === value);
@@ -237,7 +237,7 @@ const emulations: Readonly<Partial<Record<OptionName, Emulate>>> = {
     draft.postProcessing.opaque = true;
     return true;
   },
-  // Two families of names for the same tiers.
+  // There are two sets of names for the same quality tiers.
   quality: (draft, value, allowed) => {
     const same = tiers[String(value)]?.find((tier) => allowed.includes(tier));
     if (same === undefined) return false;
@@ -245,18 +245,18 @@ const emulations: Readonly<Partial<Record<OptionName, Emulate>>> = {
     draft.adapted.push("quality");
     return true;
   },
-  // Fewer previews than asked for, and none, are what the contract allows.
+  // The API allows fewer partial images than requested, and none.
   partial_images: ({ adapted }) => {
     adapted.push("partial_images");
     return true;
   },
-  // Who looks closely at every picture sees all that a quick look shows.
+  // High fidelity includes low fidelity.
   input_fidelity: ({ dropped }, value) => {
     if (value !== "low") return false;
     dropped.push("input_fidelity");
     return true;
   },
-  // Who asks makes no difference to the picture, and nothing else can be done about it.
+  // The identifier does not affect the image, and the gateway cannot emulate it.
   user: ({ dropped }) => {
     dropped.push("user");
     return true;

@@ -1,4 +1,7 @@
-/** The pictures of an edit, as the target wants them: links fetched, files it can read, and a mask that lies as its picture does. */
+/**
+ * Prepares the source images of an edit for a target: downloads links, converts formats, and rotates a mask like its
+ * image.
+ */
 import type { EditQuery, FilePart, GenerationQuery, ImageSource } from "../../upstream/contract.ts";
 import type { EditCapabilities } from "../../upstream/image-capabilities.ts";
 import { formatSize, nearestSize } from "../../upstream/image-sizes.ts";
@@ -6,9 +9,9 @@ import { checkBytes } from "../plan/plan-sources.ts";
 import { checkMask, maskOrientation } from "../preflight.ts";
 import { type SourceTools, toReadableFile, toReadableMask } from "./source-file.ts";
 
-/** What preparing needs of the rest of the house, for one call. */
+/** The tools for preparing one request. */
 export interface PrepareTools extends SourceTools {
-  /** A caller's link, as a file that has been looked at. `param`: whose link it is. */
+  /** Downloads a URL of the client, as an inspected file. `param`: the parameter that holds the URL. */
   fetchSource(url: string, param: string): Promise<FilePart>;
 }
 
@@ -44,24 +47,24 @@ export async function prepareSources<Q extends GenerationQuery | EditQuery>(
 
 const toFileSource = (file: FilePart): ImageSource => ({ kind: "file", file });
 
-/** What has to be done so that a picture and its mask lie the same way. */
+/** The rotation that gives an image and its mask the same orientation. */
 interface Rotation {
-  /** The picture is stored otherwise than it is shown. */
+  /** The image has an EXIF orientation other than 1. */
   readonly image: boolean;
-  /** How the mask is turned, by EXIF's numbers. */
+  /** The EXIF orientation to apply to the mask. */
   readonly mask: number;
 }
 
 const noRotation: Rotation = { image: false, mask: 1 };
 
 /**
- * Some upstreams heed a picture's EXIF, some do not, and most lose it on the way. So with a mask it goes upright, without
- * EXIF; and a mask that was drawn on it as it is stored is turned as it is.
+ * Some upstreams apply an image's EXIF orientation, some do not, and most lose it. So an image with a mask is sent
+ * upright, without EXIF, and a mask for the image as stored is rotated like the image.
  */
 async function rotationFor(mask: FilePart, first: FilePart, desk: PrepareTools): Promise<Rotation> {
   const image = await desk.inspect(first);
   const seen = await desk.inspect(mask);
-  // Two files were compared when they came; of what a link leads to, the size is known only now.
+  // Two uploads were compared in the preflight; the size of a downloaded image is known only now.
   checkMask(seen, image, mask.field);
   return {
     image: image.orientation !== 1,
@@ -69,7 +72,7 @@ async function rotationFor(mask: FilePart, first: FilePart, desk: PrepareTools):
   };
 }
 
-/** What OpenAI's `auto` does in effect: the picture that comes out is as large as the one that went in. */
+/** OpenAI's `auto` in effect: the output is as large as the first source image. */
 async function sizeOfFirstImage(
   first: FilePart | undefined,
   { options: { size = "auto" }, rest, mask }: EditQuery,
@@ -77,7 +80,7 @@ async function sizeOfFirstImage(
   desk: PrepareTools,
 ): Promise<string | undefined> {
   if (!likeFirst || !first || mask || size !== "auto") return undefined;
-  // Said in the vendor's own words.
+  // The size is given in vendor-specific fields.
   if ("width" in rest || "height" in rest) return undefined;
   return formatSize(nearestSize(await desk.inspect(first), likeFirst));
 }

@@ -1,12 +1,15 @@
-/** A picture of an edit as a kind of file that the target reads, and no larger than it takes: after our own work, too. */
+/**
+ * Converts a source image of an edit to a format that the target accepts, within its size limit also after the
+ * conversion.
+ */
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { FilePart } from "../../upstream/contract.ts";
 import type { EditCapabilities } from "../../upstream/image-capabilities.ts";
 import type { Conversion, MaskForm, Seen } from "../../workers/image/image-worker.ts";
 
-/** The tools that sources are made ready with. */
+/** The tools that prepare source images. */
 export interface SourceTools {
-  /** A file that has been checked: how large it is, and the like. */
+  /** Inspects a checked file: its dimensions and the like. */
   inspect(file: FilePart): Promise<Seen>;
   convertMask(mask: FilePart, to: MaskForm): Promise<FilePart>;
   convert(file: FilePart, to: Conversion): Promise<FilePart>;
@@ -15,7 +18,7 @@ export interface SourceTools {
 
 const defaultTypes = ["image/png", "image/jpeg", "image/webp"];
 
-/** `upright`: it must be stored as it is shown, because a mask goes along. */
+/** `upright`: the EXIF orientation must be applied, because a mask is sent along. */
 export async function toReadableFile(
   file: FilePart,
   edits: EditCapabilities,
@@ -48,7 +51,7 @@ export async function toReadableFile(
   );
 }
 
-/** A mask in the target's sense, turned as the picture is. It goes as it came where that says the same. */
+/** The mask in the target's convention, rotated like the image. Sent unchanged where it already fits. */
 export async function toReadableMask(
   file: FilePart,
   edits: EditCapabilities,
@@ -60,7 +63,7 @@ export async function toReadableMask(
     const seen = await tools.inspect(file);
     if (seen.orientation === 1 && seen.alphaChannel) return file;
   }
-  // Without its colours, which mean nothing, it is small.
+  // Without its colors, which have no meaning, the mask is small.
   const made = await tools.convertMask(file, { sense, orientation });
   if (made.size <= maxBytes) return made;
   const what = `in the way this model wants it, the mask has ${made.size} bytes`;
@@ -82,10 +85,10 @@ async function isReadable(
 }
 
 const notConverted = Number.POSITIVE_INFINITY;
-/** So many times too large, a picture does not become small enough by being packed better. */
+/** An image that exceeds the limit by this factor does not fit by better lossless compression. */
 const maxShrinkFactor = 4;
 
-/** From the one that loses nothing to the one that loses most. What is lost of a jpeg's best was lost before. */
+/** Conversions from lossless to most lossy. Re-encoding a JPEG at its best quality loses next to nothing. */
 function conversionsFor(
   { type }: FilePart,
   { opaque, pages }: Seen,
@@ -95,9 +98,9 @@ function conversionsFor(
   const alpha = needsAlpha && { alpha: true };
   const png: Conversion = { format: "png", ...alpha };
   const lossless: Conversion[] = has("png") ? [png, { ...png, packed: true }] : [];
-  // A webp would move, where the picture does.
+  // A webp of an animation would be animated.
   if (has("webp") && pages === 1) lossless.push({ format: "webp", ...alpha });
-  // A jpeg has no transparency: it is for those who read nothing else.
+  // A jpeg has no transparency: used for opaque images, or where the target accepts nothing else.
   const mayFlatten = (opaque && !needsAlpha) || lossless.length === 0;
   if (!has("jpeg") || !mayFlatten) return lossless;
   const jpegs = [undefined, 92, 85].map(
@@ -112,7 +115,7 @@ function formatNames({ reads = defaultTypes, needsAlpha }: EditCapabilities): st
   return needsAlpha ? `${names} with an alpha channel` : names;
 }
 
-/** Nobody was asked yet, and another target may take more. */
+/** No upstream was called, and another target may accept more. */
 const tooLargeAfterConversion = (
   field: string,
   what: string,

@@ -1,4 +1,4 @@
-/** An embedding model in a child process, as an engine. */
+/** Runs an embedding model in a child process, as an upstream engine. */
 
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { Signal } from "../../lib/signal.ts";
@@ -16,14 +16,14 @@ import {
 export interface EmbedderOptions {
   /** How long an unused model stays in memory. */
   readonly idleMs?: number;
-  /** Inputs, of all calls together, that may be waiting. */
+  /** Maximum of queued inputs of all requests together. */
   readonly maxQueued?: number;
   readonly runtime?: EmbedSpec["runtime"];
   /** The module to load as onnxruntime. */
   readonly onnxruntime?: string;
   readonly threads?: number;
   readonly spawn?: Spawn;
-  /** Told each time a model has been loaded, and how it runs. */
+  /** Called each time a model has been loaded, with its runtime. */
   readonly onReady?: (name: string, facts: WorkerMetadata) => void;
 }
 
@@ -53,7 +53,7 @@ export function createEmbedder(
     entry,
     spec: (lost) => ({
       model,
-      // A binary that is wrong for this processor does not throw, it kills: twice is no accident.
+      // A binary for another processor does not throw but crashes the process: after two crashes the fallback is used.
       runtime: runtime === "auto" && lost >= 2 ? "wasm" : runtime,
       onnxruntime: options.onnxruntime ?? "onnxruntime-node",
       ...(threads !== undefined && { threads }),
@@ -73,7 +73,7 @@ export function createEmbedder(
       if (texts.length === 0) return { vectors: [], usage: { inputTokens: 0 } };
       const vectors: Float32Array[] = new Array(texts.length);
       const perInput: number[] = new Array(texts.length);
-      // One character more than is read tells the other side that there was more.
+      // One character more than the tokenizer reads shows the child that the text was longer.
       const read = texts.map((text) => text.slice(0, maxCharacters + 1));
       await link.ask({
         ask: {
@@ -97,13 +97,13 @@ export function createEmbedder(
   };
 }
 
-/** Inputs, and one more for every so many characters: many long texts must not fill the memory either. */
+/** The number of inputs, plus one for every 4,096 characters: many long texts must not fill the memory either. */
 function weightOf(texts: readonly string[]): number {
   const characters = texts.reduce((sum, text) => sum + text.length, 0);
   return texts.length + Math.floor(characters / 4_096);
 }
 
-/** LangChain for Python sends OpenAI's cl100k tokens unless told not to; read as ours they would give nonsense. */
+/** LangChain for Python sends OpenAI's cl100k tokens by default; in this model's vocabulary they would be nonsense. */
 function tokenArraysUnsupported(): GatewayError {
   const message =
     "This model does not accept token arrays: callers' tokens are of another vocabulary than its own. " +

@@ -1,4 +1,4 @@
-/** Embedding models of the user's own, each from a directory and in a process of its own. */
+/** Embedding models of the operator, each loaded from a directory into a process of its own, with LRU eviction. */
 import { basename, resolve } from "node:path";
 import { z } from "zod";
 import { GatewayError } from "../../lib/gateway-error.ts";
@@ -21,7 +21,7 @@ const settings = z.object({
 export type LocalEngine = Required<Pick<EmbeddedModel, "embeddings" | "close">>;
 
 export function createLocal({ maxModels = 8, ...options }: LocalOptions = {}): LocalEngine {
-  /** By their settings; the one used last is at the end. */
+  /** By their settings, least recently used first. */
   const embedders = new Map<string, Embedder>();
 
   const find = (target: Target): Embedder => {

@@ -1,17 +1,17 @@
-/** What the gateway asks of an embedding model's process, and what comes back. */
+/** IPC messages between the gateway and the process of an embedding model. */
 
 export interface EmbedRequest {
   readonly texts: readonly string[];
-  /** What the caller wants; only the model's own length is possible. */
+  /** Requested by the client; only the model's own length is possible. */
   readonly dimensions?: number;
-  /** May a text that is too long be cut? */
+  /** Whether texts that are too long are truncated. */
   readonly truncate: boolean;
 }
 
 export interface EmbedResponsePart {
-  /** Which of the texts these are. */
+  /** The indexes of the texts. */
   readonly places: readonly number[];
-  /** One vector after the other. Small parts, because a large message would hold up the gateway's event loop. */
+  /** The vectors, concatenated. Small parts, because a large message would block the gateway's event loop. */
   readonly vectors: Float32Array;
   /** Of each of these texts: what the model read, [CLS] and [SEP] included, padding not, and no more than its limit. */
   readonly tokens: readonly number[];
@@ -19,7 +19,7 @@ export interface EmbedResponsePart {
 
 export interface EmbedSpec {
   readonly model: MinilmSpec | DirectorySpec;
-  /** What `auto` finds missing in onnxruntime it makes up for in WebAssembly, where there is a way. */
+  /** `auto` falls back from onnxruntime to WebAssembly where that is possible. */
   readonly runtime: "auto" | "native" | "wasm";
   /** The module to load as onnxruntime. */
   readonly onnxruntime: string;
@@ -29,7 +29,7 @@ export interface EmbedSpec {
 
 export interface MinilmSpec {
   readonly kind: "minilm";
-  /** Absent: where the package of the weights is installed. */
+  /** Absent: the directory of the installed package. */
   readonly path?: string;
 }
 
@@ -42,7 +42,7 @@ export interface DirectorySpec {
 }
 
 /**
- * Only so much of a text is read. 256 tokens are some 1,200 characters; without a bound,
- * a text made for the purpose (a megabyte of 99-letter words) would keep the tokenizer busy for half a minute.
+ * The tokenizer reads at most this many characters of a text. 256 tokens are some 1,200 characters; without a bound, a
+ * malicious text (a megabyte of 99-letter words) would block the tokenizer for half a minute.
  */
 export const maxCharacters = 32_768;

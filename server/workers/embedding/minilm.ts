@@ -3,7 +3,10 @@ import type { EmbeddedModel } from "../../upstream/contract.ts";
 import type { WorkerProcessState } from "../process/worker-process.ts";
 import { createEmbedder, type EmbedderOptions } from "./embedder.ts";
 
-/** What the model list shows. 256 tokens is what it was trained with and what sentence-transformers cuts at; 512 would run. */
+/**
+ * Shown in the model list. 256 tokens is what it was trained with and where sentence-transformers truncates; 512 would
+ * run.
+ */
 export const minilmModel = {
   id: "all-minilm-l6-v2",
   dimensions: 384,
@@ -11,7 +14,7 @@ export const minilmModel = {
 } as const;
 
 export interface MinilmOptions extends EmbedderOptions {
-  /** A directory of the weights other than that of their package. */
+  /** A directory of the weights other than the installed package. */
   readonly path?: string;
 }
 

@@ -1,4 +1,4 @@
-/** A sentence-embedding model of the user's own: what its directory holds, and what is missing there. */
+/** Reads the directory of a sentence-embedding model: its files and settings, and what is missing. */
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
@@ -8,12 +8,12 @@ export interface ModelDirectory {
   readonly tokenizer: string;
   /** Of tokenizer_config.json. */
   readonly tokenizerConfig: object;
-  /** Absent: mean, or none where the model gives whole sentences. */
+  /** Absent: mean, or none where the model has a sentence output. */
   readonly pooling?: "mean" | "cls";
   readonly normalize: boolean;
   readonly lowercase: boolean;
   readonly maxTokens: number;
-  /** A layer after pooling that runs nowhere unless it is in the ONNX file. */
+  /** A layer after pooling that is not applied unless it is in the ONNX file. */
   readonly unsupported?: string;
 }
 
@@ -37,10 +37,10 @@ const modelFile = z.object({
 const tokenizerFile = z.looseObject({ model_max_length: z.number().min(1).nullish() });
 const poolingFile = z.record(z.string(), z.unknown());
 
-/** RoBERTa and its kin count positions from 2. */
+/** RoBERTa and related models count positions from 2. */
 const countsFromTwo = /roberta|camembert|mpnet/;
 
-/** Looks without loading the weights: the problems, for people; none when it can be used. */
+/** Checks a directory without loading the weights. Returns problems as messages; none where the model is usable. */
 export function inspectModelDirectory(path: string): string[] {
   return read(path).problems;
 }
@@ -97,7 +97,7 @@ function read(path: string): { directory: ModelDirectory; problems: string[] } {
       tokenizer: join(path, "tokenizer.json"),
       tokenizerConfig,
       ...(pooling !== undefined && pooling !== "other" && { pooling }),
-      // Callers of OpenAI's API expect vectors of length 1, so only a modules.json can say otherwise.
+      // Clients of OpenAI's API expect vectors of length 1, so only a modules.json can disable it.
       normalize: modules === null || extra.includes("Normalize"),
       lowercase: sentence.do_lower_case === true,
       maxTokens: limit > 1_000_000 ? 512 : limit,

@@ -8,18 +8,18 @@ export interface Tokenized {
 
 export interface Model {
   readonly runtime: "native" | "wasm";
-  /** Why it is not the faster runtime. */
+  /** Why the faster runtime is not used. */
   readonly because?: string;
   readonly dimensions: number;
   readonly maxTokens: number;
   readonly tokenizer: TextTokenizer;
-  /** One vector after the other. A vector never depends on its neighbours in the batch. */
+  /** The vectors, concatenated. A vector never depends on the other texts of its batch. */
   embed(batch: readonly Tokenized[]): Promise<Float32Array>;
 }
 
 export interface TextTokenizer {
   /** Without a limit. The ids carry the special tokens, such as [CLS] and [SEP]. */
   encode(text: string): number[];
-  /** Shortens what `encode` gave, and keeps the special tokens where they belong. */
+  /** Truncates token ids, and keeps the special tokens. */
   cut(ids: readonly number[], length: number): number[];
 }

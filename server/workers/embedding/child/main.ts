@@ -11,7 +11,7 @@ serveParent<EmbedSpec, EmbedRequest, EmbedResponsePart>(
     const model = await (wanted.kind === "minilm"
       ? loadMinilm(wanted, spec)
       : loadDirectory(wanted, spec));
-    // What loading left behind is several times what stays.
+    // Loading allocates several times what the loaded model needs.
     Bun.gc(true);
     const schedule = new BatchScheduler(model, voice);
     const { runtime, because, dimensions, maxTokens } = model;

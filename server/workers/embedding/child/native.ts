@@ -10,11 +10,11 @@ export interface NativeOptions {
   readonly graph: Uint8Array | string;
   readonly tokenizer: TextTokenizer;
   readonly maxTokens: number;
-  /** Absent: mean, or none where the model gives whole sentences. */
+  /** Absent: mean, or none where the model has a sentence output. */
   readonly pooling?: Pooling;
   readonly normalize: boolean;
   readonly threads?: number;
-  /** What comes after pooling and is not in the file, such as a Dense layer. */
+  /** A layer after pooling that is not in the file, such as Dense. */
   readonly unsupported?: string;
 }
 
@@ -43,7 +43,7 @@ export async function createNativeModel(options: NativeOptions): Promise<Model> 
     return toVectors(tensor, batch, options);
   };
 
-  // One run tells the length of its vectors, and that it works at all. Some exports count in 32 bits.
+  // A test run shows the vector length, and that the model works. Some exports take int32.
   const probe = [{ text: "a", ids: tokenizer.encode("a") }];
   const width: Width = await run(probe, "int64").then(
     () => "int64",
@@ -62,7 +62,7 @@ export async function createNativeModel(options: NativeOptions): Promise<Model> 
   };
 }
 
-/** All that onnxruntime-node 1.17 says of an output in fp16 is "Invalid argument". */
+/** For an fp16 output, onnxruntime-node 1.17 only reports "Invalid argument". */
 function explainError(error: unknown): unknown {
   if (!(error instanceof Error) || error.message !== "Invalid argument") return error;
   const message = "The ONNX model's outputs are fp16, it seems: export it with fp32 outputs.";

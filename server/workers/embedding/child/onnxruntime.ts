@@ -1,8 +1,8 @@
-/** onnxruntime-node, where it is installed and loads: an optional dependency, absent on some platforms. */
+/** Loads onnxruntime-node, an optional dependency that is absent on some platforms. */
 import { createRequire } from "node:module";
 import { availableParallelism } from "node:os";
 
-/** Of onnxruntime-node 1.17.0, as much as is used; its package carries no types. */
+/** The part of onnxruntime-node 1.17.0 that is used; the package has no types. */
 export interface Onnxruntime {
   readonly InferenceSession: {
     create(model: string | Uint8Array, options: SessionOptions): Promise<Session>;
@@ -52,7 +52,7 @@ export function sessionOptions(threads: number | undefined): SessionOptions {
     interOpNumThreads: 1,
     graphOptimizationLevel: "all",
     executionMode: "sequential",
-    // It keeps memory for every shape seen, and shapes here are as many as there are calls.
+    // It keeps memory for every input shape, and nearly every request has a new shape.
     enableMemPattern: false,
     logSeverityLevel: 3,
   };

@@ -1,20 +1,20 @@
-/** Which of the waiting inputs run together next. */
+/** Plans the next batch: which queued inputs run together. */
 
 export interface BatchLimits {
   readonly inputs: number;
-  /** Of all inputs together, padding included. */
+  /** Of all inputs of a batch, padding included. */
   readonly tokens: number;
 }
 
 // Measured on one core with MiniLM: past this many tokens a batch falls out of the cache and gets slower again.
 export const batchLimits: BatchLimits = { inputs: 32, tokens: 512 };
 
-/** How far ahead company is looked for. */
+/** How many queued inputs are considered for a batch. */
 const lookahead = 256;
 
 /**
- * The first in line is always taken, with those of the next few that are nearest to it in length.
- * The shortest is at least half the longest, so that little is spent on padding.
+ * The first queued input is always taken, with those of the next inputs that are nearest to it in length. The shortest
+ * is at least half as long as the longest, so that little is spent on padding.
  */
 export function planBatch(lengths: readonly number[], limits: BatchLimits): number[] {
   const leader = lengths[0];

@@ -1,4 +1,4 @@
-/** From one vector for each token to one for each text. */
+/** Pooling: combines the token vectors of a text into one vector. */
 
 export type Pooling = "mean" | "cls";
 
@@ -9,7 +9,7 @@ export interface Hidden {
   readonly width: number;
 }
 
-/** `counts` says how many of each row's places are tokens; the rest is padding on the right. */
+/** `counts`: how many positions of each row are tokens; the rest is padding on the right. */
 export function pool(hidden: Hidden, counts: readonly number[], pooling: Pooling): Float32Array {
   const { values, length, width } = hidden;
   const pooled = new Float32Array(counts.length * width);
@@ -27,7 +27,7 @@ export function pool(hidden: Hidden, counts: readonly number[], pooling: Pooling
   return pooled;
 }
 
-/** To length 1, in place. A vector of zeros stays one. */
+/** Normalizes to length 1, in place. A zero vector stays zero. */
 export function normalize(vectors: Float32Array, width: number): Float32Array {
   for (let from = 0; from < vectors.length; from += width) {
     let squares = 0;

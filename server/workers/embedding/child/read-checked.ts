@@ -1,8 +1,8 @@
-/** Reads a file of weights, and takes nothing but the very bytes that were expected. */
+/** Reads a weights file and verifies its SHA-256 checksum. */
 import { readFile } from "node:fs/promises";
 import { GatewayError } from "../../../lib/gateway-error.ts";
 
-/** Wrong weights would give vectors and pictures that look right and are not. */
+/** Wrong weights would give plausible but wrong vectors and images. */
 export async function readChecked(path: string, sha256: string): Promise<Uint8Array> {
   const bytes = await readFile(path).catch((cause: unknown) => {
     throw new GatewayError("upstream_error", `${path} cannot be read.`, { cause });

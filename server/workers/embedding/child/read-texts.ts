@@ -1,4 +1,4 @@
-/** Turns a call's texts into tokens, one at each step, and refuses what the model cannot take. */
+/** Tokenizes the texts of a request, one per step, and rejects what the model does not support. */
 import { GatewayError } from "../../../lib/gateway-error.ts";
 import { type EmbedRequest, maxCharacters } from "../messages.ts";
 import type { Model, Tokenized } from "../model.ts";
@@ -25,7 +25,7 @@ export function* readTexts(
   return inputs;
 }
 
-/** OpenAI's wording, which some clients match, and the way out. */
+/** OpenAI's wording, which some clients match, and how to fix it. */
 function tooLong(tokens: number, maxTokens: number, cut: boolean): string {
   const allow = 'Please reduce your prompt; or send "truncate": true to have it cut.';
   const limit = `This model's maximum context length is ${maxTokens} tokens, however you requested`;

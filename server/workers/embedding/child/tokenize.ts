@@ -1,4 +1,4 @@
-/** Text to token ids, by a tokenizer.json. Agrees id for id with Hugging Face's own tokenizers. */
+/** Tokenizes text by a tokenizer.json. Agrees id for id with Hugging Face's own tokenizers. */
 import { Tokenizer } from "@huggingface/tokenizers";
 import type { TextTokenizer } from "../model.ts";
 
@@ -7,7 +7,7 @@ export function createTokenizer(
   config: object,
   { lowercase = false } = {},
 ): TextTokenizer {
-  // MiniLM's file asks to cut and pad to 128. The limit is ours to keep, and padding depends on the batch.
+  // MiniLM's file truncates and pads to 128. The gateway applies its own limit, and padding depends on the batch.
   const tokenizer = new Tokenizer({ ...file, truncation: null, padding: null }, config);
   const encode = (text: string, special: boolean) =>
     tokenizer.encode(lowercase ? text.toLowerCase() : text, { add_special_tokens: special }).ids;

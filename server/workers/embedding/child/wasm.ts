@@ -14,8 +14,8 @@ export async function createWasmModel(
     dimensions,
     maxTokens,
     tokenizer,
-    // It tokenizes by itself, and cuts at `maxTokens` where we allowed it.
-    // One text at a time: it gains nothing from batches, and past 23 it would start threads of its own.
+    // The engine tokenizes by itself, and truncates at `maxTokens` where the request allows it. One text at a time: it
+    // gains nothing from batches, and from 24 texts on it would start threads of its own.
     embed: async (batch) => {
       const vectors = new Float32Array(batch.length * dimensions);
       for (const [row, { text }] of batch.entries()) {

@@ -1,4 +1,4 @@
-/** A BERT encoder as an ONNX model, made in memory from fp16 weights: nothing is written to disk. */
+/** Builds a BERT encoder as an ONNX model, in memory, from fp16 weights: nothing is written to disk. */
 import { z } from "zod";
 import type { Tensor } from "../safetensors.ts";
 import { contribDomain, Graph, tensorType } from "./graph.ts";
@@ -44,7 +44,7 @@ export function bertGraph(weights: (name: string) => Tensor, config: BertConfig)
     const bytes = Buffer.concat(parts.map((part) => part.bytes));
     return widen(half(names.join("+"), [bytes.length / 2], bytes));
   };
-  // The whole table would double in size if it were widened, so only the rows looked up are.
+  // Only the looked-up rows are widened: the whole table would double in size.
   const lookUp = (name: string, indices: string) => {
     const { shape, bytes } = fp16(weights(name), name);
     return widen(graph.node("Gather", [half(name, shape, bytes), indices]));
