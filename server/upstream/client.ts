@@ -23,7 +23,7 @@ import type {
 } from "./contract.ts";
 import { createTokenCache } from "./credentials/token-cache.ts";
 import { type ImageCapabilities, unrestrictedImages } from "./image-capabilities.ts";
-import { runImageJob, type SendAuthenticated } from "./poll-job.ts";
+import { type ReadFirst, runImageJob, type SendAuthenticated } from "./poll-job.ts";
 import { createRateLimitObserver, type OnRateLimitExhausted } from "./rate-limit-signal.ts";
 import type { Send } from "./transport/send.ts";
 
@@ -133,7 +133,14 @@ export function createUpstreamClient({
     const context = { target, model: query.model };
     const ask: SendAuthenticated = (request, until) =>
       sendAndRead(adapter, request, context, until, (reply) => reply);
-    return runImageJob({ question, query, target, signal, scratch, ask });
+    const read: ReadFirst = async (reply) => {
+      try {
+        return await question.fromUpstream(reply, { query, target, scratch });
+      } catch (error) {
+        return throwErrorInside(error, reply, adapter, context);
+      }
+    };
+    return runImageJob({ question, query, target, signal, scratch, ask, read });
   };
 
   return {

@@ -13,6 +13,9 @@ export type SendAuthenticated = (
   signal: Signal,
 ) => Promise<UpstreamResponse>;
 
+/** Reads the response to the first request. An error in it that came with status 200 is thrown as that error. */
+export type ReadFirst = (response: UpstreamResponse) => Promise<ImageResponse | PendingJob>;
+
 export interface ImageJob<Q extends GenerationQuery> {
   readonly question: ImageAdapter<Q>;
   readonly query: Q;
@@ -20,6 +23,7 @@ export interface ImageJob<Q extends GenerationQuery> {
   readonly signal: Signal;
   readonly scratch: Scratch;
   readonly ask: SendAuthenticated;
+  readonly read: ReadFirst;
 }
 
 /** How soon, and at the latest how long after the last time, an upstream is asked whether it is done. */
@@ -31,10 +35,8 @@ const maxFailedPolls = 8;
 export async function runImageJob<Q extends GenerationQuery>(
   drawing: ImageJob<Q>,
 ): Promise<ImageResponse> {
-  const { question, query, target, signal, scratch, ask } = drawing;
-  const asking = ask(question.toUpstream(query, target), signal).then((reply) =>
-    question.fromUpstream(reply, { query, target, scratch }),
-  );
+  const { question, query, target, signal, ask, read } = drawing;
+  const asking = ask(question.toUpstream(query, target), signal).then(read);
   if (query.stream && question.watch) {
     return { kind: "stream", events: streamPreviews(drawing, question.watch, asking) };
   }

@@ -22,8 +22,9 @@ const mostKept = 64 * 1024;
 
 export class BoundedResponse implements UpstreamResponse {
   readonly #options: BoundedOptions;
-  /** It comes only once, and what is no answer may be a refusal that is looked at again. Those are short. */
+  /** The body, once it was read, if it is short: a body that is no result may be an error, which is then read again. */
   #kept: Uint8Array | undefined;
+  #isBegun = false;
 
   constructor(options: BoundedOptions) {
     this.#options = options;
@@ -49,8 +50,17 @@ export class BoundedResponse implements UpstreamResponse {
     return withoutByteOrderMark(Pieces.of(await this.#whole(this.#options.maxBytes)));
   }
 
-  chunks(): AsyncIterable<Uint8Array> {
-    return this.#bounded(this.#options.maxBytes);
+  async *chunks(): AsyncGenerator<Uint8Array> {
+    const copies: Uint8Array[] = [];
+    let length = 0;
+    for await (const piece of this.#bounded(this.#options.maxBytes)) {
+      length += piece.length;
+      // A copy, because the reader may release the memory of the piece.
+      if (length <= mostKept) copies.push(new Uint8Array(piece));
+      else copies.length = 0;
+      yield piece;
+    }
+    if (length <= mostKept) this.#kept = Buffer.concat(copies);
   }
 
   async #whole(maxBytes: number): Promise<Uint8Array> {
@@ -61,6 +71,9 @@ export class BoundedResponse implements UpstreamResponse {
   }
 
   async #taken(maxBytes: number): Promise<Uint8Array> {
+    if (this.#isBegun) {
+      throw new GatewayError("upstream_invalid", "The upstream's answer was read already.");
+    }
     try {
       const whole = this.#options.atOnce?.(maxBytes);
       if (whole) return await whole;
@@ -74,6 +87,7 @@ export class BoundedResponse implements UpstreamResponse {
 
   async *#bounded(max: number): AsyncGenerator<Uint8Array> {
     const { pieces, signal } = this.#options;
+    this.#isBegun = true;
     let seen = 0;
     try {
       for await (const piece of pieces()) {

@@ -1,4 +1,4 @@
-/** A refusal in an answer whose status says yes: proxies and servers of one's own send them. It means what it says. */
+/** An error in a response whose status is 200: proxies and self-hosted servers send them. It is mapped as if it had its status. */
 import { GatewayError } from "../../../lib/gateway-error.ts";
 import type { Adapter, ErrorContext, UpstreamResponse } from "../../adapter.ts";
 import { asObject, isCount } from "./members.ts";
@@ -7,7 +7,7 @@ import { readErrorBody, replayBody } from "./refusal.ts";
 import { statusInBody } from "./upstream-fault.ts";
 import { messageIn } from "./words.ts";
 
-/** `error`: why the answer could not be read. Never resolves; rejects with the same where nothing else was said. */
+/** `error`: why the response could not be read. Always rejects: with the error inside the response, or else with `error`. */
 export async function throwErrorInside(
   error: unknown,
   reply: UpstreamResponse,
@@ -17,8 +17,8 @@ export async function throwErrorInside(
   if (!(error instanceof GatewayError) || error.fault !== "upstream_invalid") throw error;
   const body = asObject(await readErrorBody(reply));
   const words = body && messageIn(body);
-  // An answer that is merely untrue may have a `message` too, such as "success".
-  if (!body || words === undefined || hasVectors(body)) throw error;
+  // A response with invalid results may have a `message` too, such as "success".
+  if (!body || words === undefined || hasResults(body)) throw error;
   const status = statusIn(body);
   const said = await adapter.readError(replayBody(reply, body, status ?? 500), context);
   if (status !== undefined || said.fault !== "upstream_error") throw said;
@@ -28,8 +28,14 @@ export async function throwErrorInside(
   );
 }
 
-const hasVectors = ({ data, embeddings }: Readonly<Record<string, unknown>>): boolean =>
-  [data, embeddings].some((list) => Array.isArray(list) && list.length > 0);
+/** Vectors or images, whatever the vendor calls the list. */
+const hasResults = (body: Readonly<Record<string, unknown>>): boolean =>
+  Object.entries(body).some(
+    ([name, list]) => Array.isArray(list) && list.length > 0 && !errorLists.has(name),
+  );
+
+/** Cloudflare's, Stability's and FastAPI's. */
+const errorLists: ReadonlySet<string> = new Set(["errors", "detail"]);
 
 /** Under any of the names it has: OpenRouter's `error.code` and Google's are statuses, as is FastAPI's `status_code`. */
 function statusIn(body: Readonly<Record<string, unknown>>): number | undefined {
