@@ -1,6 +1,6 @@
 /**
  * HTTP/1.1 on Bun's sockets. Bun's own server makes a Request, a Response and their headers for each request, which cost
- * more than everything a cached vector needs; ARCHITECTURE.md has the figures.
+ * more than everything a cached vector needs; docs/decisions/0030-http-server-on-sockets.md has the figures.
  */
 
 import type { Outgoing } from "../../request/http-types.ts";
