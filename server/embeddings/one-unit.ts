@@ -6,7 +6,7 @@
 import { isEmpty } from "../lib/is-empty.ts";
 import { isLargeJson } from "../lib/is-large-json.ts";
 import type { Route } from "../request/caller.ts";
-import { asksForContext } from "../upstream/contextual.ts";
+import { asksForContext, asksForContextAnywhere } from "../upstream/contextual.ts";
 import type { EmbeddingsQuery } from "../upstream/contract.ts";
 
 export type Unit = "inputs depend on each other" | "large extra fields";
@@ -19,5 +19,6 @@ export function unitOf(
   if (contextual === true) return "inputs depend on each other";
   if (isEmpty(rest)) return undefined;
   if (asksForContext(rest)) return "inputs depend on each other";
-  return isLargeJson(rest) ? "large extra fields" : undefined;
+  if (isLargeJson(rest)) return "large extra fields";
+  return asksForContextAnywhere(rest) ? "inputs depend on each other" : undefined;
 }

@@ -14,6 +14,16 @@ export const contextOptions = ["late_chunking"] as const;
 export const asksForContext = (rest: ExtraFields): boolean =>
   contextOptions.some((name) => rest[name] !== undefined && rest[name] !== false);
 
+/**
+ * The same, in the fields or in a value inside them: a client may nest vendor options, as in `extra_body`, and a gateway
+ * behind this one unpacks them. Walks the whole value, so the caller bounds its size.
+ */
+export const asksForContextAnywhere = (value: unknown): boolean => {
+  if (typeof value !== "object" || value === null) return false;
+  if (Array.isArray(value)) return value.some(asksForContextAnywhere);
+  return asksForContext(value as ExtraFields) || Object.values(value).some(asksForContextAnywhere);
+};
+
 /** voyageai 0.5.0, `contextualized_embed`; perplexityai 0.46.1, `contextualized_embeddings`. */
 const contextualName = /(?:^|[/._-])(?:voyage-context|pplx-embed-context)-/i;
 

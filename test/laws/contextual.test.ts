@@ -53,6 +53,14 @@ const dependents = new Map<string, Dependent>(
         { target, contextual: false, rest: { [option]: value } },
       ]),
     ),
+    ...contextOptions.flatMap((option) =>
+      [{ extra_body: { [option]: true } }, { options: [{ jina: { [option]: 1 } }] }].map(
+        (rest): [string, Dependent] => [
+          `${name} with ${JSON.stringify(rest)}`,
+          { target, contextual: false, rest },
+        ],
+      ),
+    ),
     ...["voyage-context-4", "pplx-embed-context-v1-4b"].map((model): [string, Dependent] => [
       `${name} with ${model}`,
       {
