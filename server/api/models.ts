@@ -22,7 +22,11 @@ export function createModels({ snapshot, startedAt, now }: ModelsOptions) {
     kind: model.kind,
     ...(model.dimensions !== undefined && { dimensions: model.dimensions }),
     ...(model.kind === "image" && { max_images: model.maxImages }),
-    ...(model.endsOn !== undefined && { ends_on: model.endsOn }),
+    ...(model.endsOn !== undefined && {
+      ends_on: model.endsOn,
+      // OpenAI's own member, for clients that read its Model type.
+      shutdown_date: model.endsOn,
+    }),
     ...(model.description !== undefined && { description: model.description }),
   });
   const usable = (incoming: Incoming): Model[] => {

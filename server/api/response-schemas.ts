@@ -42,17 +42,16 @@ export const imagesAnswer = z.looseObject({
   usage: imageUsage.optional(),
 });
 
+const day = z.string().regex(/^\d{4}-\d\d-\d\d$/);
+
 const model = z.looseObject({
   id: z.string(),
   object: z.literal("model"),
   created: z.int(),
   owned_by: z.string(),
   kind: z.enum(["embedding", "image"]),
-  ends_on: z
-    .string()
-    .regex(/^\d{4}-\d\d-\d\d$/)
-    .optional()
-    .describe("The day from which no upstream serves it."),
+  ends_on: day.optional().describe("The day from which no upstream serves it."),
+  shutdown_date: day.optional().describe("The same day, as OpenAI names it."),
 });
 
 export const modelAnswer = model;

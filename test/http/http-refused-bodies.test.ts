@@ -117,6 +117,36 @@ describe("HTTP/2 with prior knowledge", () => {
     session.destroy();
   });
 
+  test("gets GOAWAY with the reason where it sends the preface and no request", async () => {
+    let now = 0;
+    await using served = serve(undefined, { clock: () => now });
+    const connection = await served.connect();
+    const settings = Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]);
+    connection.say(Buffer.concat([Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), settings]));
+    await until(() => {
+      now += 50;
+      return connection.heard.includes("invalid_http");
+    });
+    const goaway = Buffer.from([
+      7,
+      0,
+      0,
+      0,
+      0,
+      0,
+      0,
+      0,
+      0,
+      0,
+      0,
+      0,
+      0,
+      constants.NGHTTP2_HTTP_1_1_REQUIRED,
+    ]);
+    expect(Buffer.from(connection.heard, "latin1").includes(goaway)).toBe(true);
+    await connection.closed;
+  });
+
   test("is recognized however its bytes are cut", async () => {
     await using served = serve();
     const connection = await served.connect();

@@ -58,9 +58,12 @@ test("`GET /v1/models` gives the end date of a model whose targets all end, and 
     headers: new Headers({ authorization: "Bearer sk-ends-0123456789abcdef" }),
   } as unknown as Parameters<typeof list>[0];
   const { data } = JSON.parse(String(list(incoming).body)) as {
-    data: { id: string; ends_on?: string }[];
+    data: { id: string; ends_on?: string; shutdown_date?: string }[];
   };
   expect(data.find(({ id }) => id === "ending")?.ends_on).toBe("2027-04-01");
+  // OpenAI's own name for it (openai-node, resources/models.d.ts).
+  expect(data.find(({ id }) => id === "ending")?.shutdown_date).toBe("2027-04-01");
+  expect(data.find(({ id }) => id === "lasting")).not.toHaveProperty("shutdown_date");
   expect(data.find(({ id }) => id === "lasting")).not.toHaveProperty("ends_on");
 });
 

@@ -6,7 +6,7 @@ import type { Outgoing } from "../../request/http-types.ts";
 import { Phase } from "./connection-phase.ts";
 import { HalfClose } from "./half-close.ts";
 import { HeadReader } from "./head-reader.ts";
-import { Http2Spoken, http2Response } from "./http2.ts";
+import { Http2Spoken, http2Response, http2WaitMs, isWholePreface } from "./http2.ts";
 import type { RequestHead } from "./parse-head.ts";
 import { ReadFlow } from "./read-flow.ts";
 import { connectionLine, Exchange } from "./request.ts";
@@ -117,6 +117,9 @@ export class Connection {
   check(): void {
     const { now, times } = this.#house;
     if (this.isIdle && now - this.#phase.since > times.forgetMs) this.#heads.forget();
+    if (this.isIdle && now - this.#phase.since > http2WaitMs && isWholePreface(this.#ahead)) {
+      this.#refuseHead(new Http2Spoken(0));
+    }
     if (this.isBusy && this.#answering && this.#halfClose.isGone(this.#outlet)) this.cut();
     const how = this.#phase.overdue(this.#ahead.length > 0, this.#outlet.isBlocked);
     if (how) this[how]();
@@ -141,9 +144,7 @@ export class Connection {
     try {
       head = this.#heads.read(bytes);
     } catch (error) {
-      const refusal = this.#house.refuse(error as GatewayError);
-      if (error instanceof Http2Spoken) this.#writeLast(http2Response(refusal, error.stream));
-      else this.refuse(refusal);
+      this.#refuseHead(error as GatewayError);
       return;
     }
     if (head) this.#exchange(head, bytes, this.#heads.bodyStart);
@@ -152,6 +153,12 @@ export class Connection {
       if (this.#ahead.length === 0) this.#phase.moved();
       this.#ahead = bytes;
     }
+  }
+
+  #refuseHead(error: GatewayError): void {
+    const refusal = this.#house.refuse(error);
+    if (error instanceof Http2Spoken) this.#writeLast(http2Response(refusal, error.stream));
+    else this.refuse(refusal);
   }
 
   /** `bodyStart`: where the body begins in `bytes`. */

@@ -14,7 +14,10 @@ const flags = { ack: 1, endStream: 1, endHeaders: 4 } as const;
 const http11Required = 13;
 const nothing = Buffer.alloc(0);
 
-/** A request in HTTP/2, on this stream. */
+/** How long a client that has sent the preface may take to send the headers of its first request. */
+export const http2WaitMs = 1_000;
+
+/** A request in HTTP/2, on this stream. Stream 0: the client has sent the preface, and no request. */
 export class Http2Spoken extends GatewayError {
   readonly stream: number;
 
@@ -34,6 +37,9 @@ export const startsHttp2 = (bytes: Buffer): boolean => {
   return length > 0 && preface.compare(bytes, 0, length, 0, length) === 0;
 };
 
+export const isWholePreface = (bytes: Buffer): boolean =>
+  bytes.length >= preface.length && startsHttp2(bytes);
+
 /** The stream of the first request. Undefined while its headers have not begun to arrive. */
 export function firstStream(bytes: Buffer): number | undefined {
   let at = preface.length;
@@ -44,17 +50,23 @@ export function firstStream(bytes: Buffer): number | undefined {
   return undefined;
 }
 
-/** The whole response, and the end of the connection. */
+/** The whole response, and the end of the connection. Without a stream, the reason is in the debug data of GOAWAY. */
 export function http2Response({ status, headers, body }: Outgoing, stream: number): Buffer {
+  const settings = [
+    frame(types.settings, 0, 0, nothing),
+    frame(types.settings, flags.ack, 0, nothing),
+  ];
   const fields = [field(":status", String(status))];
   for (const name in headers) fields.push(field(name, headers[name] as string));
   const text = Buffer.from(body as string);
   const end = Buffer.alloc(8);
   end.writeUInt32BE(stream, 0);
   end.writeUInt32BE(http11Required, 4);
+  if (stream === 0) {
+    return Buffer.concat([...settings, frame(types.goaway, 0, 0, Buffer.concat([end, text]))]);
+  }
   return Buffer.concat([
-    frame(types.settings, 0, 0, nothing),
-    frame(types.settings, flags.ack, 0, nothing),
+    ...settings,
     frame(types.headers, flags.endHeaders, stream, Buffer.concat(fields)),
     frame(types.data, flags.endStream, stream, text),
     frame(types.goaway, 0, 0, Buffer.concat([end, Buffer.from("use HTTP/1.1")])),
