@@ -1,8 +1,8 @@
 /** Behind the memory: what comes here is not known, and a gateway that has too much to do asks nobody else for it. */
 
-import { tooMuch } from "../limits/load-shedder.ts";
+import { overloadedError } from "../limits/load-shedder.ts";
 import type { Stage } from "../request/stage.ts";
 import type { EmbeddingsQuery, EmbeddingsResponse } from "../upstream/contract.ts";
 
 export const knownOnly: Stage<EmbeddingsQuery, EmbeddingsResponse> = (next) => (call) =>
-  call.trip.knownOnly ? Promise.reject(tooMuch()) : next(call);
+  call.trip.knownOnly ? Promise.reject(overloadedError()) : next(call);

@@ -8,7 +8,7 @@ import type { Model, Snapshot } from "../config/snapshot.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { workOff } from "../lib/run-concurrently.ts";
 import { Cancel } from "../lib/signal.ts";
-import { askWithin, type OwnQuestions } from "../limits/internal-request.ts";
+import { type InternalRequestLimits, sendInternalRequest } from "../limits/internal-request.ts";
 import type { UpstreamClient } from "../upstream/client.ts";
 import type { EmbeddingsQuery, Target, Vector } from "../upstream/contract.ts";
 import { floatsOf } from "./vector-formats.ts";
@@ -26,7 +26,7 @@ export interface CanaryOptions {
   /** Told that there is a model with targets that nobody has looked at. */
   readonly onUnknown?: () => void;
   /** Absent: nothing is limited. */
-  readonly limits?: OwnQuestions;
+  readonly limits?: InternalRequestLimits;
 }
 
 export interface CanaryTold {
@@ -100,7 +100,7 @@ export function createCanary(options: CanaryOptions): Canary {
     try {
       const asked = { target, text, key: "", route: model, signal: cancel };
       const once = () => embed(query, target, cancel);
-      const { vectors } = limits ? await askWithin(limits, asked, once) : await once();
+      const { vectors } = limits ? await sendInternalRequest(limits, asked, once) : await once();
       return directionOf(vectors[0]) ?? "its answer holds no vector";
     } catch (error) {
       return error instanceof Error ? error.message : String(error);

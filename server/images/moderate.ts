@@ -3,14 +3,14 @@
  * generated.
  */
 import { GatewayError } from "../lib/gateway-error.ts";
-import { askWithin, type OwnQuestions } from "../limits/internal-request.ts";
+import { type InternalRequestLimits, sendInternalRequest } from "../limits/internal-request.ts";
 import type { Call, Stage } from "../request/stage.ts";
 import type { UpstreamClient } from "../upstream/client.ts";
 import type { GenerationQuery, ImageResponse } from "../upstream/contract.ts";
 
 export interface ModerateOptions<Q> {
   readonly ask: UpstreamClient["moderation"];
-  readonly limits: OwnQuestions;
+  readonly limits: InternalRequestLimits;
   /** Throws where no target is available: then the moderation request is not sent. */
   readonly requireAvailableTarget: (call: Call<Q>) => void;
 }
@@ -43,7 +43,7 @@ async function checkPrompt<Q extends GenerationQuery>(
   if (!moderation) return undefined;
   try {
     const { target } = moderation;
-    const { flagged, categories } = await askWithin(
+    const { flagged, categories } = await sendInternalRequest(
       limits,
       { target, text: query.prompt, key: trip.caller?.id ?? "", route, signal },
       () => ask(query.prompt, query.model, target, signal),

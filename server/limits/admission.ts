@@ -7,14 +7,20 @@ import { GatewayError } from "../lib/gateway-error.ts";
 import type { Signal } from "../lib/signal.ts";
 import type { Caller, Route } from "../request/caller.ts";
 import { hungUp } from "../request/deadline.ts";
-import { Gate } from "./concurrency-gate.ts";
+import { ConcurrencySlots } from "./concurrency-gate.ts";
 import { FairQueue } from "./fair-queue.ts";
-import type { Demand, Scope } from "./limit-scope.ts";
-import { correct, Limiter, none, take } from "./limiter.ts";
-import { tooMuch } from "./load-shedder.ts";
-import { rateLimited, tellLimits } from "./rate-limit-headers.ts";
-import { type Asked, costOf, demandOf, type Outcome, spentOf } from "./request-cost.ts";
-import { NoPlace, waitForPlace } from "./wait-for-slot.ts";
+import type { Demand, LimitScope } from "./limit-scope.ts";
+import { Limiter, noDemand, settleDemand, take } from "./limiter.ts";
+import { overloadedError } from "./load-shedder.ts";
+import { rateLimitError, writeRateLimitHeaders } from "./rate-limit-headers.ts";
+import {
+  actualDemand,
+  demandOf,
+  type LimitedQuery,
+  queueTurnsOf,
+  type RequestOutcome,
+} from "./request-cost.ts";
+import { NoSlot, waitForSlot } from "./wait-for-slot.ts";
 
 export interface AdmissionOptions {
   readonly snapshot: () => Pick<Snapshot, "limits">;
@@ -30,90 +36,99 @@ export interface AdmissionOptions {
   readonly repeat: (look: () => void) => () => void;
 }
 
-export interface Entering {
+export interface AdmissionRequest {
   readonly caller: Caller;
   readonly route: Route;
-  readonly query: Asked;
+  readonly query: LimitedQuery;
   /** The caller's: looked at only by those who must wait. */
   readonly signal: () => Signal;
 }
 
 /** To be left once, however the call ends. */
-export interface Pass {
+export interface AdmissionTicket {
   readonly waitedMs: number;
-  leave(outcome: Outcome): void;
+  release(outcome: RequestOutcome): void;
 }
 
 /** One that wants to be inside of gates. */
-export interface Arriving extends Pick<Entering, "signal"> {
+export interface SlotRequest extends Pick<AdmissionRequest, "signal"> {
   /** Whose turn it is. */
   readonly key: string;
   readonly route: Pick<Route, "id" | "kind">;
-  readonly gates: readonly Gate[];
+  readonly gates: readonly ConcurrencySlots[];
   readonly demand: Demand;
   /** Work was done for it already. */
-  readonly begun: () => boolean;
+  readonly hasStarted: () => boolean;
 }
 
 type Names = readonly string[];
-const nobody: Names = [];
+const noNames: Names = [];
 
 export class Admission {
   readonly #options: AdmissionOptions;
   readonly #limiter = new Limiter();
   readonly #queue: FairQueue;
-  readonly #pictures: Gate;
+  readonly #imageSlots: ConcurrencySlots;
   #limits: Snapshot["limits"];
   #stop: (() => void) | undefined;
   /** What was found: a snapshot has the same lists of names for all calls of a key to a model. */
-  #known = new WeakMap<Names, WeakMap<Names, readonly Scope[]>>();
+  #known = new WeakMap<Names, WeakMap<Names, readonly LimitScope[]>>();
 
   constructor(options: AdmissionOptions) {
     this.#options = options;
     this.#queue = new FairQueue(options.maxWaiting);
-    this.#pictures = new Gate(options.maxImageCalls);
+    this.#imageSlots = new ConcurrencySlots(options.maxImageCalls);
   }
 
   /** Undefined: nothing limits it. Throws GatewayError where there is no room, or none comes free in time. */
-  enter({ caller, route, query, signal }: Entering): Pass | Promise<Pass> | undefined {
+  admit({
+    caller,
+    route,
+    query,
+    signal,
+  }: AdmissionRequest): AdmissionTicket | Promise<AdmissionTicket> | undefined {
     if (!caller.scopes && !route.scopes && route.kind !== "image") return undefined;
     const { clock } = this.#options;
     const scopes = this.scopesOf(caller.scopes, route.scopes);
     const gates = scopes.map(({ gate }) => gate);
-    if (route.kind === "image") gates.push(this.#pictures);
+    if (route.kind === "image") gates.push(this.#imageSlots);
     const demand = demandOf(query);
     const came = clock();
     const short = take(scopes, demand, came);
-    if (short) throw rateLimited(short, route.id, placeOf(short.scope, caller));
+    if (short) throw rateLimitError(short, route.id, limitOwner(short.scope, caller));
     let inside = came;
-    const leave = (outcome: Outcome): void => {
+    const release = (outcome: RequestOutcome): void => {
       const now = clock();
-      correct(scopes, demand, spentOf(demand, outcome), now);
-      this.free(gates, now - inside);
+      settleDemand(scopes, demand, actualDemand(demand, outcome), now);
+      this.release(gates, now - inside);
     };
-    if (this.#queue.enter(gates)) return { waitedMs: 0, leave };
-    const begun = (): boolean => false;
-    const waiting = this.wait({ key: caller.id, route, gates, demand, begun, signal });
+    if (this.#queue.tryEnter(gates)) return { waitedMs: 0, release };
+    const hasStarted = (): boolean => false;
+    const waiting = this.waitForSlots({ key: caller.id, route, gates, demand, hasStarted, signal });
     return Promise.resolve(waiting).then(
       () => {
         inside = clock();
-        return { waitedMs: inside - came, leave };
+        return { waitedMs: inside - came, release };
       },
       (error: unknown) => {
-        correct(scopes, demand, none, clock());
+        settleDemand(scopes, demand, noDemand, clock());
         throw error;
       },
     );
   }
 
   /** What is left of the limits that a caller meets. */
-  tell({ scopes }: Caller, route: Route | undefined, headers: Record<string, string>): void {
-    tellLimits(this.scopesOf(scopes, route?.scopes), this.#options.clock(), headers);
+  writeHeaders(
+    { scopes }: Caller,
+    route: Route | undefined,
+    headers: Record<string, string>,
+  ): void {
+    writeRateLimitHeaders(this.scopesOf(scopes, route?.scopes), this.#options.clock(), headers);
   }
 
   /** Those of these names that have limits, with what was used of them. */
-  scopesOf(names: Names = nobody, others: Names = nobody): readonly Scope[] {
-    this.#keepUp();
+  scopesOf(names: Names = noNames, others: Names = noNames): readonly LimitScope[] {
+    this.#applyLimits();
     let known = this.#known.get(names);
     if (!known) {
       known = new WeakMap();
@@ -128,30 +143,30 @@ export class Admission {
   }
 
   /** Waits for a place inside of all gates. Undefined: it is inside. */
-  wait({ key, route, gates, demand, begun, signal }: Arriving) {
+  waitForSlots({ key, route, gates, demand, hasStarted, signal }: SlotRequest) {
     const { clock, repeat, waitMs: times } = this.#options;
     const waitMs = times[route.kind];
-    const cost = costOf(demand);
-    const wanted = { key, gates, cost, begun, waitMs, signal, clock };
-    const waiting = waitForPlace(this.#queue, wanted);
+    const cost = queueTurnsOf(demand);
+    const wanted = { key, gates, cost, hasStarted, waitMs, signal, clock };
+    const waiting = waitForSlot(this.#queue, wanted);
     if (!waiting) return undefined;
-    this.#stop ??= repeat(this.#look);
+    this.#stop ??= repeat(this.#expire);
     return waiting.catch((reason: unknown) => {
-      if (reason instanceof NoPlace) throw noPlace(reason, route.id);
+      if (reason instanceof NoSlot) throw noSlotError(reason, route.id);
       // What else ends a wait is a signal; that of a caller who leaves has no words of its own.
       throw reason instanceof GatewayError ? reason : hungUp();
     });
   }
 
   /** Those inside of these have left. */
-  free(gates: readonly Gate[], stayedMs: number): void {
-    for (const gate of gates) gate.leave(stayedMs);
-    this.pass();
+  release(gates: readonly ConcurrencySlots[], stayedMs: number): void {
+    for (const gate of gates) gate.release(stayedMs);
+    this.admitWaiting();
   }
 
   /** Lets in those who wait and can go in. */
-  pass(): void {
-    if (this.#queue.size > 0) this.#queue.pass(this.#options.clock());
+  admitWaiting(): void {
+    if (this.#queue.size > 0) this.#queue.admitWaiting(this.#options.clock());
   }
 
   /** Makes room by sending away one that waits. False: there is none for whom nothing was done yet, or its key may not lose it. */
@@ -164,33 +179,33 @@ export class Admission {
     this.#stop = undefined;
   }
 
-  readonly #look = (): void => {
+  readonly #expire = (): void => {
     // There may be more room than there was, and perhaps nobody new comes to notice.
-    this.#keepUp();
+    this.#applyLimits();
     this.#queue.expire(this.#options.clock());
     if (this.#queue.size === 0) this.close();
   };
 
   /** With limits that were changed. */
-  #keepUp(): void {
+  #applyLimits(): void {
     const { limits } = this.#options.snapshot();
     if (limits === this.#limits) return;
     const now = this.#options.clock();
     this.#limits = limits;
     this.#known = new WeakMap();
     this.#limiter.apply(limits ?? new Map(), now);
-    this.#queue.pass(now);
+    this.#queue.admitWaiting(now);
   }
 }
 
 /** Whose limit it is, in words for the caller. */
-function placeOf({ id }: Scope, { name, project }: Caller): string {
+function limitOwner({ id }: LimitScope, { name, project }: Caller): string {
   if (id.startsWith("key:")) return ` with the key "${name}"`;
   return id.startsWith("project:") ? ` in the project "${project}"` : "";
 }
 
-function noPlace({ why, retryAfterMs }: NoPlace, model: string): GatewayError {
-  if (why === "shed") return tooMuch();
+function noSlotError({ why, retryAfterMs }: NoSlot, model: string): GatewayError {
+  if (why === "shed") return overloadedError();
   const reason =
     why === "full"
       ? "too many other calls wait for a place"

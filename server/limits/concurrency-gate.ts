@@ -3,10 +3,10 @@
 /** How much the latest stay says of the next. */
 const weight = 0.2;
 
-export class Gate {
+export class ConcurrencySlots {
   /** Infinity: as many as like. */
   limit: number;
-  inside = 0;
+  inFlight = 0;
   /** Before it, and perhaps before others as well. */
   waiting = 0;
   /** Milliseconds that a stay usually takes. */
@@ -16,25 +16,25 @@ export class Gate {
     this.limit = limit;
   }
 
-  get hasRoom(): boolean {
-    return this.inside < this.limit;
+  get hasFreeSlot(): boolean {
+    return this.inFlight < this.limit;
   }
 
-  enter(): void {
-    this.inside++;
+  acquire(): void {
+    this.inFlight++;
   }
 
   /** Told the time now and then, while anybody waits before it. */
-  look(_now: number): void {}
+  refresh(_now: number): void {}
 
-  leave(stayedMs: number): void {
-    this.inside--;
+  release(stayedMs: number): void {
+    this.inFlight--;
     const ms = Math.max(0, stayedMs);
     this.#stayMs = this.#stayMs === undefined ? ms : this.#stayMs + (ms - this.#stayMs) * weight;
   }
 
   /** Until one who comes now may be inside, going by how long others stayed. Undefined where nobody has left yet. */
-  get expectedMs(): number | undefined {
+  get expectedWaitMs(): number | undefined {
     if (this.#stayMs === undefined) return undefined;
     return (this.#stayMs * (this.waiting + 1)) / this.limit;
   }

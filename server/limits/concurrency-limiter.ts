@@ -8,64 +8,64 @@ const reserveShare = 1 / 8;
 /** With fewer places than this it always matters whose they are. */
 const few = 64;
 
-export class Places {
+export class ConcurrencyLimiter {
   readonly #most: number;
   readonly #withReserve: number;
-  readonly #plenty: number;
+  readonly #contendedAbove: number;
   /** Of those that came when half of the places were taken: until then nobody has to know whose they are. */
   readonly #byKey = new Map<string, number>();
-  #taken = 0;
+  #inUse = 0;
 
   constructor(most: number) {
     this.#most = most;
     this.#withReserve = most + Math.ceil(most * reserveShare);
-    this.#plenty = most < few ? 0 : Math.floor(most / 2);
+    this.#contendedAbove = most < few ? 0 : Math.floor(most / 2);
   }
 
-  get taken(): number {
-    return this.#taken;
+  get inUse(): number {
+    return this.#inUse;
   }
 
-  take(): void {
-    this.#taken++;
+  acquire(): void {
+    this.#inUse++;
   }
 
-  leave(): void {
-    this.#taken--;
+  release(): void {
+    this.#inUse--;
   }
 
   /** Whoever has taken one from here on is noted, or has to go. */
-  get isFilling(): boolean {
-    return this.#taken > this.#plenty;
+  get isContended(): boolean {
+    return this.#inUse > this.#contendedAbove;
   }
 
-  note(key: string): void {
-    this.#byKey.set(key, this.#heldBy(key) + 1);
+  countFor(key: string): void {
+    this.#byKey.set(key, this.#inUseBy(key) + 1);
   }
 
-  forget(key: string): void {
-    const held = this.#heldBy(key);
+  releaseFor(key: string): void {
+    const held = this.#inUseBy(key);
     if (held > 1) this.#byKey.set(key, held - 1);
     else this.#byKey.delete(key);
   }
 
   /** Whether one that has taken a place, and is not noted yet, can keep it. `besides`: those that do not count. */
   hasRoom(besides = 0): boolean {
-    return this.#taken - besides <= this.#most;
+    return this.#inUse - besides <= this.#most;
   }
 
   /** The same, with those that are kept for keys which have less than their share. */
   hasReserveFor(key: string, besides = 0): boolean {
-    return this.#taken - besides <= this.#withReserve && this.hasLessThanShare(key, key);
+    return this.#inUse - besides <= this.#withReserve && this.isBelowFairShare(key, key);
   }
 
   /** Whether another one would still be within what `key` would get if all keys got the same, `comer` among them. */
-  hasLessThanShare(key: string, comer: string): boolean {
+  isBelowFairShare(key: string, comer: string): boolean {
     const keys = this.#byKey.size + (this.#byKey.has(comer) ? 0 : 1);
-    return this.#heldBy(key) < Math.max(1, Math.floor(this.#most / keys));
+    return this.#inUseBy(key) < Math.max(1, Math.floor(this.#most / keys));
   }
 
-  #heldBy(key: string): number {
+  #inUseBy(key: string): number {
     return this.#byKey.get(key) ?? 0;
   }
 }

@@ -2,56 +2,56 @@
  * Those who wait for gates. Keys take turns, however many calls each of them has waiting, and a large call uses up more of its key's
  * turns than a small one. A call goes in through all of its gates at once or not at all, so nobody waits inside of one for another.
  */
-import type { Gate } from "./concurrency-gate.ts";
+import type { ConcurrencySlots } from "./concurrency-gate.ts";
 
 export interface Waiter {
   /** Calls of the same take turns among themselves. */
   readonly key: string;
-  readonly gates: readonly Gate[];
+  readonly gates: readonly ConcurrencySlots[];
   /** Turns that it uses up. */
   readonly cost: number;
   /** When it gives up. */
-  readonly until: number;
+  readonly deadline: number;
   /** Work was done for it already: it is neither sent away nor too late. */
-  begun(): boolean;
+  hasStarted(): boolean;
   /** It is inside. */
-  go(now: number): void;
-  giveUp(why: "late" | "shed" | "full"): void;
+  admit(now: number): void;
+  reject(why: "timeout" | "shed" | "full"): void;
 }
 
 interface Entry {
   readonly waiter: Waiter;
-  readonly turn: Turn;
+  readonly turn: KeyTurns;
   /** Which of its key's lanes it is in. */
   readonly lane: string;
   readonly number: number;
   /** Gates that another went through while it could not, for the sake of a different one. */
-  readonly lost: Set<Gate>;
+  readonly lost: Set<ConcurrencySlots>;
   losses: number;
 }
 
 /** Of one key. */
-interface Turn {
+interface KeyTurns {
   readonly key: string;
   /** First come, first served among those with the same gates; one that is held up holds up no others. */
   readonly lanes: Map<string, Set<Entry>>;
   /** The lowest is next. */
-  at: number;
+  virtualTime: number;
 }
 
 /** Losses after which a place in each of its gates is kept for it: else it might never find all of them free together. */
-const patience = 16;
+const maxLosses = 16;
 /** Turns that a key which could not use them may catch up with. */
-const arrears = 4;
+const maxCredit = 4;
 
 export class FairQueue {
   readonly #max: number;
   readonly #entries = new Map<Waiter, Entry>();
-  readonly #turns = new Map<string, Turn>();
-  readonly #gateNumbers = new WeakMap<Gate, number>();
+  readonly #turns = new Map<string, KeyTurns>();
+  readonly #gateNumbers = new WeakMap<ConcurrencySlots, number>();
   #gates = 0;
   #count = 0;
-  #turn = 0;
+  #virtualTime = 0;
 
   /** `max`: the most that wait at once. */
   constructor(max: number) {
@@ -63,73 +63,73 @@ export class FairQueue {
   }
 
   /** At once, where nobody waits for any of these gates. */
-  enter(gates: readonly Gate[]): boolean {
-    for (const gate of gates) if (!gate.hasRoom || gate.waiting > 0) return false;
-    for (const gate of gates) gate.enter();
+  tryEnter(gates: readonly ConcurrencySlots[]): boolean {
+    for (const gate of gates) if (!gate.hasFreeSlot || gate.waiting > 0) return false;
+    for (const gate of gates) gate.acquire();
     return true;
   }
 
   /** False: too many wait already. */
   wait(waiter: Waiter, now: number): boolean {
     this.#add(waiter);
-    this.pass(now);
+    this.admitWaiting(now);
     if (this.size <= this.#max || !this.#entries.has(waiter)) return true;
     // One key shall not fill the queue for all: whoever has most waiting makes room.
-    const latest = this.#latestOfMost() ?? waiter;
+    const latest = this.#newestOfLargestKey() ?? waiter;
     this.#remove(latest);
     if (latest === waiter) return false;
-    latest.giveUp("full");
+    latest.reject("full");
     return true;
   }
 
   /** It has gone by itself. */
-  leave(waiter: Waiter, now: number): void {
-    if (this.#remove(waiter)) this.pass(now);
+  cancel(waiter: Waiter, now: number): void {
+    if (this.#remove(waiter)) this.admitWaiting(now);
   }
 
   /** Lets in whoever can go in. To be called whenever a gate has more room. */
-  pass(now: number): void {
+  admitWaiting(now: number): void {
     for (let entry = this.#next(); entry; entry = this.#next()) {
       const { waiter, turn } = entry;
-      this.#noteLosses(entry);
+      this.#countLosses(entry);
       this.#remove(waiter);
-      const at = Math.max(turn.at, this.#turn - arrears);
-      turn.at = at + waiter.cost;
-      this.#turn = Math.max(this.#turn, at);
-      for (const gate of waiter.gates) gate.enter();
-      waiter.go(now);
+      const at = Math.max(turn.virtualTime, this.#virtualTime - maxCredit);
+      turn.virtualTime = at + waiter.cost;
+      this.#virtualTime = Math.max(this.#virtualTime, at);
+      for (const gate of waiter.gates) gate.acquire();
+      waiter.admit(now);
     }
     if (this.size === 0) {
       this.#turns.clear();
-      this.#turn = 0;
+      this.#virtualTime = 0;
     }
   }
 
   /** Whoever has waited too long goes. */
   expire(now: number): void {
     for (const waiter of [...this.#entries.keys()]) {
-      for (const gate of waiter.gates) gate.look(now);
-      if (waiter.until > now || waiter.begun()) continue;
+      for (const gate of waiter.gates) gate.refresh(now);
+      if (waiter.deadline > now || waiter.hasStarted()) continue;
       this.#remove(waiter);
-      waiter.giveUp("late");
+      waiter.reject("timeout");
     }
-    this.pass(now);
+    this.admitWaiting(now);
   }
 
   /** Sends away the latest of the key that has most waiting. False: nobody for whom nothing was done yet, or who may be sent away. */
   shed(now: number, mayLose: (key: string) => boolean = () => true): boolean {
-    const latest = this.#latestOfMost();
+    const latest = this.#newestOfLargestKey();
     if (!latest || !mayLose(latest.key)) return false;
     this.#remove(latest);
-    latest.giveUp("shed");
-    this.pass(now);
+    latest.reject("shed");
+    this.admitWaiting(now);
     return true;
   }
 
-  #latestOfMost(): Waiter | undefined {
+  #newestOfLargestKey(): Waiter | undefined {
     const fresh = new Map<string, Entry[]>();
     for (const entry of this.#entries.values()) {
-      if (entry.waiter.begun()) continue;
+      if (entry.waiter.hasStarted()) continue;
       const others = fresh.get(entry.waiter.key);
       if (others) others.push(entry);
       else fresh.set(entry.waiter.key, [entry]);
@@ -141,7 +141,7 @@ export class FairQueue {
 
   #add(waiter: Waiter): void {
     const { key, gates } = waiter;
-    const turn = this.#turnOf(key);
+    const turn = this.#turnsOf(key);
     const lane = gates.map((gate) => this.#numberOf(gate)).join(" ");
     const number = this.#count++;
     const entry: Entry = { waiter, turn, lane, number, lost: new Set(), losses: 0 };
@@ -152,17 +152,18 @@ export class FairQueue {
     for (const gate of gates) gate.waiting++;
   }
 
-  #turnOf(key: string): Turn {
+  #turnsOf(key: string): KeyTurns {
     const known = this.#turns.get(key);
     if (known) {
-      if (known.lanes.size === 0) known.at = Math.max(known.at, this.#turn);
+      if (known.lanes.size === 0)
+        known.virtualTime = Math.max(known.virtualTime, this.#virtualTime);
       return known;
     }
     // Those who have nothing waiting are kept for what they have had, as long as there are few.
     if (this.#turns.size > 2 * this.#max + 16) {
       for (const [idle, { lanes }] of this.#turns) if (lanes.size === 0) this.#turns.delete(idle);
     }
-    const turn: Turn = { key, lanes: new Map(), at: this.#turn };
+    const turn: KeyTurns = { key, lanes: new Map(), virtualTime: this.#virtualTime };
     this.#turns.set(key, turn);
     return turn;
   }
@@ -196,30 +197,30 @@ export class FairQueue {
     const heads = this.#heads();
     let unlucky: Entry | undefined;
     for (const entry of heads) {
-      if (isUnlucky(entry) && (!unlucky || entry.number < unlucky.number)) unlucky = entry;
+      if (isStarved(entry) && (!unlucky || entry.number < unlucky.number)) unlucky = entry;
     }
-    if (unlucky && canGo(unlucky, [])) return unlucky;
+    if (unlucky && canEnter(unlucky, [])) return unlucky;
     const kept = unlucky?.waiter.gates ?? [];
     let best: Entry | undefined;
     for (const entry of heads) {
-      if ((!best || isBefore(entry, best)) && canGo(entry, kept)) best = entry;
+      if ((!best || isBefore(entry, best)) && canEnter(entry, kept)) best = entry;
     }
     return best;
   }
 
-  #noteLosses({ waiter: { gates } }: Entry): void {
+  #countLosses({ waiter: { gates } }: Entry): void {
     for (const entry of this.#heads()) {
       const own = entry.waiter.gates;
-      if (own.every(({ hasRoom }) => hasRoom)) continue;
+      if (own.every(({ hasFreeSlot }) => hasFreeSlot)) continue;
       for (const gate of own) {
-        if (!gate.hasRoom || !gates.includes(gate)) continue;
+        if (!gate.hasFreeSlot || !gates.includes(gate)) continue;
         entry.lost.add(gate);
         entry.losses++;
       }
     }
   }
 
-  #numberOf(gate: Gate): number {
+  #numberOf(gate: ConcurrencySlots): number {
     const known = this.#gateNumbers.get(gate) ?? this.#gates++;
     this.#gateNumbers.set(gate, known);
     return known;
@@ -227,12 +228,13 @@ export class FairQueue {
 }
 
 /** Only where others have taken what it lacks: who is held up by its own key alone has no claim on what it shares with others. */
-const isUnlucky = ({ waiter, lost, losses }: Entry): boolean =>
-  losses >= patience && waiter.gates.every((gate) => gate.hasRoom || lost.has(gate));
+const isStarved = ({ waiter, lost, losses }: Entry): boolean =>
+  losses >= maxLosses && waiter.gates.every((gate) => gate.hasFreeSlot || lost.has(gate));
 
 /** One place is kept in each of these. */
-const canGo = ({ waiter }: Entry, kept: readonly Gate[]): boolean =>
-  waiter.gates.every((gate) => gate.inside + (kept.includes(gate) ? 1 : 0) < gate.limit);
+const canEnter = ({ waiter }: Entry, kept: readonly ConcurrencySlots[]): boolean =>
+  waiter.gates.every((gate) => gate.inFlight + (kept.includes(gate) ? 1 : 0) < gate.limit);
 
 const isBefore = (a: Entry, b: Entry): boolean =>
-  a.turn.at < b.turn.at || (a.turn.at === b.turn.at && a.number < b.number);
+  a.turn.virtualTime < b.turn.virtualTime ||
+  (a.turn.virtualTime === b.turn.virtualTime && a.number < b.number);

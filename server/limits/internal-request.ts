@@ -6,29 +6,29 @@ import { GatewayError } from "../lib/gateway-error.ts";
 import type { Signal } from "../lib/signal.ts";
 import { loadOf } from "../request/request-load.ts";
 import type { Target } from "../upstream/contract.ts";
-import type { Admission, Arriving } from "./admission.ts";
+import type { Admission, SlotRequest } from "./admission.ts";
 import type { Demand } from "./limit-scope.ts";
-import { correct, none, take } from "./limiter.ts";
+import { noDemand, settleDemand, take } from "./limiter.ts";
 
-export interface OwnQuestion {
+export interface InternalRequest {
   readonly target: Target;
   readonly text: string;
   /** Whose turn it is among those who wait. */
   readonly key: string;
-  readonly route: Arriving["route"];
+  readonly route: SlotRequest["route"];
   readonly signal: Signal;
 }
 
-export interface OwnQuestions {
+export interface InternalRequestLimits {
   readonly admission: Admission;
   /** Milliseconds, monotonic. */
   readonly clock: () => number;
 }
 
 /** Throws `target_at_limit`, or what a wait ends with, and asks nothing then. */
-export async function askWithin<A>(
-  { admission, clock }: OwnQuestions,
-  { target, text, key, route, signal }: OwnQuestion,
+export async function sendInternalRequest<A>(
+  { admission, clock }: InternalRequestLimits,
+  { target, text, key, route, signal }: InternalRequest,
   ask: () => Promise<A>,
 ): Promise<A> {
   if (!target.scopes) return ask();
@@ -39,23 +39,23 @@ export async function askWithin<A>(
   if (short) throw atLimit(route.id, short.waitMs);
   const gates = scopes.map(({ gate }) => gate);
   try {
-    await admission.wait({
+    await admission.waitForSlots({
       key,
       route,
       gates,
       demand,
-      begun: () => false,
+      hasStarted: () => false,
       signal: () => signal,
     });
   } catch (error) {
-    correct(scopes, demand, none, clock());
+    settleDemand(scopes, demand, noDemand, clock());
     throw error;
   }
   const began = clock();
   try {
     return await ask();
   } finally {
-    admission.free(gates, clock() - began);
+    admission.release(gates, clock() - began);
   }
 }
 

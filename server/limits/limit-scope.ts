@@ -1,7 +1,7 @@
 /** One thing that has limits: a key, a project, a model, an upstream or a target. What was used of them is counted here. */
 import type { Limits } from "../lib/limits.ts";
-import { Gate } from "./concurrency-gate.ts";
-import { Bucket } from "./token-bucket.ts";
+import { ConcurrencySlots } from "./concurrency-gate.ts";
+import { TokenBucket } from "./token-bucket.ts";
 
 /** What a call takes of each rate. Whole numbers. */
 export interface Demand {
@@ -14,20 +14,20 @@ export interface Demand {
 export type Rate = keyof Demand;
 export const rates: readonly Rate[] = ["requests", "tokens", "images", "pixels"];
 
-export class Scope {
+export class LimitScope {
   readonly id: string;
-  readonly gate: Gate;
-  readonly #buckets = new Map<Rate, Bucket>();
+  readonly gate: ConcurrencySlots;
+  readonly #buckets = new Map<Rate, TokenBucket>();
   /** The same, to go through: this is done several times for each call. */
-  buckets: readonly { readonly rate: Rate; readonly bucket: Bucket }[] = [];
+  buckets: readonly { readonly rate: Rate; readonly bucket: TokenBucket }[] = [];
 
   constructor(id: string, limits: Limits, now: number) {
     this.id = id;
-    this.gate = new Gate(Infinity);
+    this.gate = new ConcurrencySlots(Infinity);
     this.apply(limits, now);
   }
 
-  bucket(rate: Rate): Bucket | undefined {
+  bucket(rate: Rate): TokenBucket | undefined {
     return this.#buckets.get(rate);
   }
 
@@ -38,7 +38,7 @@ export class Scope {
       const limit = limitOf(limits, rate);
       const bucket = this.#buckets.get(rate);
       if (limit === undefined) this.#buckets.delete(rate);
-      else if (!bucket) this.#buckets.set(rate, new Bucket(limit, now));
+      else if (!bucket) this.#buckets.set(rate, new TokenBucket(limit, now));
       else if (bucket.limit !== limit) bucket.resize(limit, now);
     }
     this.buckets = Array.from(this.#buckets, ([rate, bucket]) => ({ rate, bucket }));

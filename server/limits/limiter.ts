@@ -1,9 +1,9 @@
 /** All that have limits, by id. A call takes of all of its own at once, or of none. */
 import type { Limits } from "../lib/limits.ts";
-import { type Demand, type Rate, Scope } from "./limit-scope.ts";
+import { type Demand, LimitScope, type Rate } from "./limit-scope.ts";
 
 export class Limiter {
-  readonly #scopes = new Map<string, Scope>();
+  readonly #scopes = new Map<string, LimitScope>();
 
   get size(): number {
     return this.#scopes.size;
@@ -19,13 +19,13 @@ export class Limiter {
     for (const [id, limits] of table) {
       const scope = this.#scopes.get(id);
       if (scope) scope.apply(limits, now);
-      else this.#scopes.set(id, new Scope(id, limits, now));
+      else this.#scopes.set(id, new LimitScope(id, limits, now));
     }
   }
 
   /** Those of these ids that have limits. */
-  find(...lists: readonly (readonly string[] | undefined)[]): Scope[] {
-    const found: Scope[] = [];
+  find(...lists: readonly (readonly string[] | undefined)[]): LimitScope[] {
+    const found: LimitScope[] = [];
     for (const list of lists) {
       for (const id of list ?? []) {
         const scope = this.#scopes.get(id);
@@ -38,7 +38,7 @@ export class Limiter {
 
 /** Which limit a call would break. */
 export interface Shortage {
-  readonly scope: Scope;
+  readonly scope: LimitScope;
   readonly rate: Rate;
   readonly limit: number;
   readonly used: number;
@@ -49,7 +49,7 @@ export interface Shortage {
 
 /** The one that has to be waited for longest. Undefined: there is enough of everything. */
 export function shortage(
-  scopes: readonly Scope[],
+  scopes: readonly LimitScope[],
   demand: Demand,
   now: number,
 ): Shortage | undefined {
@@ -67,7 +67,11 @@ export function shortage(
 }
 
 /** Of all, or, where it is short of one, of none. */
-export function take(scopes: readonly Scope[], demand: Demand, now: number): Shortage | undefined {
+export function take(
+  scopes: readonly LimitScope[],
+  demand: Demand,
+  now: number,
+): Shortage | undefined {
   const short = shortage(scopes, demand, now);
   if (short) return short;
   for (const scope of scopes) {
@@ -76,11 +80,11 @@ export function take(scopes: readonly Scope[], demand: Demand, now: number): Sho
   return undefined;
 }
 
-export const none: Demand = { requests: 0, tokens: 0, images: 0, pixels: 0 };
+export const noDemand: Demand = { requests: 0, tokens: 0, images: 0, pixels: 0 };
 
 /** What was taken was a guess; this is the truth. */
-export function correct(
-  scopes: readonly Scope[],
+export function settleDemand(
+  scopes: readonly LimitScope[],
   taken: Demand,
   actual: Demand,
   now: number,
@@ -89,7 +93,7 @@ export function correct(
     for (const { rate, bucket } of scope.buckets) {
       const more = actual[rate] - taken[rate];
       if (more > 0) bucket.take(more, now);
-      else if (more < 0) bucket.giveBack(-more, now);
+      else if (more < 0) bucket.refund(-more, now);
     }
   }
 }

@@ -6,9 +6,9 @@
 
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { Fields } from "../request/http-types.ts";
-import { Places } from "./concurrency-limiter.ts";
+import { ConcurrencyLimiter } from "./concurrency-limiter.ts";
 
-export interface InHandOptions {
+export interface LoadShedderOptions {
   /** The most of all kinds, and of image calls. */
   readonly all: number;
   readonly image: number;
@@ -19,68 +19,69 @@ export interface InHandOptions {
 type Kind = "embedding" | "image";
 
 /** How a call is in hand: counted for its key or, while there is plenty of room, not; or only to look whether its answer is known. */
-export type Standing = "plain" | "noted" | "looking";
+export type SheddingDecision = "uncounted" | "counted" | "cache-only";
 
 /** Beyond the most, one in eight more may look whether their answer is known. */
 const spareShare = 1 / 8;
 /** Reading more than this is work already. */
 const smallBytes = 64 * 1024;
 
-export class InHand {
-  readonly #shed: InHandOptions["shed"];
-  readonly #all: Places;
-  readonly #image: Places;
-  readonly #mostLooking: number;
-  #looking = 0;
+export class LoadShedder {
+  readonly #shed: LoadShedderOptions["shed"];
+  readonly #all: ConcurrencyLimiter;
+  readonly #image: ConcurrencyLimiter;
+  readonly #maxCacheOnly: number;
+  #cacheOnly = 0;
 
-  constructor({ all, image, shed }: InHandOptions) {
+  constructor({ all, image, shed }: LoadShedderOptions) {
     this.#shed = shed;
-    this.#all = new Places(all);
-    this.#image = new Places(image);
-    this.#mostLooking = Math.ceil(all * spareShare);
+    this.#all = new ConcurrencyLimiter(all);
+    this.#image = new ConcurrencyLimiter(image);
+    this.#maxCacheOnly = Math.ceil(all * spareShare);
   }
 
   get count(): number {
-    return this.#all.taken;
+    return this.#all.inUse;
   }
 
   begin(kind: Kind): void {
-    this.#all.take();
-    if (kind === "image") this.#image.take();
+    this.#all.acquire();
+    if (kind === "image") this.#image.acquire();
   }
 
-  end(kind: Kind, standing: Standing, key: string | undefined): void {
-    this.#all.leave();
-    if (kind === "image") this.#image.leave();
-    if (standing === "looking") this.#looking--;
-    if (standing !== "noted" || key === undefined) return;
-    this.#all.forget(key);
-    if (kind === "image") this.#image.forget(key);
+  end(kind: Kind, decision: SheddingDecision, key: string | undefined): void {
+    this.#all.release();
+    if (kind === "image") this.#image.release();
+    if (decision === "cache-only") this.#cacheOnly--;
+    if (decision !== "counted" || key === undefined) return;
+    this.#all.releaseFor(key);
+    if (kind === "image") this.#image.releaseFor(key);
   }
 
   /** Of a call that has begun just now, once it is known whose it is. */
-  admit(kind: Kind, headers: Fields, key: string): Standing {
-    if (!this.#all.isFilling && (kind === "embedding" || !this.#image.isFilling)) return "plain";
+  admit(kind: Kind, headers: Fields, key: string): SheddingDecision {
+    if (!this.#all.isContended && (kind === "embedding" || !this.#image.isContended))
+      return "uncounted";
     // Pictures take long: without a limit of their own they would leave no place for vectors.
     if (kind === "image" && !(this.#image.hasRoom() || this.#image.hasReserveFor(key)))
-      throw tooMuch();
+      throw overloadedError();
     if (this.#hasRoom(key)) {
-      this.#all.note(key);
-      if (kind === "image") this.#image.note(key);
-      return "noted";
+      this.#all.countFor(key);
+      if (kind === "image") this.#image.countFor(key);
+      return "counted";
     }
-    if (kind === "image" || this.#looking >= this.#mostLooking || !isSmall(headers))
-      throw tooMuch();
-    this.#looking++;
-    return "looking";
+    if (kind === "image" || this.#cacheOnly >= this.#maxCacheOnly || !isSmall(headers))
+      throw overloadedError();
+    this.#cacheOnly++;
+    return "cache-only";
   }
 
   #hasRoom(key: string): boolean {
     const all = this.#all;
-    if (all.hasRoom(this.#looking)) return true;
+    if (all.hasRoom(this.#cacheOnly)) return true;
     // Whoever has less than others is not the one to make way for them.
-    const shed = this.#shed((waiting) => !all.hasLessThanShare(waiting, key));
-    return shed || all.hasReserveFor(key, this.#looking);
+    const shed = this.#shed((waiting) => !all.isBelowFairShare(waiting, key));
+    return shed || all.hasReserveFor(key, this.#cacheOnly);
   }
 }
 
@@ -89,7 +90,7 @@ function isSmall(headers: Fields): boolean {
   return announced !== null && Number(announced) <= smallBytes;
 }
 
-export const tooMuch = (): GatewayError =>
+export const overloadedError = (): GatewayError =>
   new GatewayError(
     "overloaded",
     "The gateway is overloaded. Please retry your request after a brief delay.",

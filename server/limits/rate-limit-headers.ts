@@ -1,8 +1,8 @@
 /** Limits in the words and headers that OpenAI has for them. */
 import { GatewayError } from "../lib/gateway-error.ts";
-import type { Rate, Scope } from "./limit-scope.ts";
+import type { LimitScope, Rate } from "./limit-scope.ts";
 import type { Shortage } from "./limiter.ts";
-import type { Bucket } from "./token-bucket.ts";
+import type { TokenBucket } from "./token-bucket.ts";
 
 // As OpenAI words it: "Rate limit reached for text-embedding-3-small in organization org-… on tokens per min (TPM): Limit 1000000,
 // Used 976163, Requested 70716. Please try again in 2.812s." The type is `tokens` for tokens and `requests` for all else.
@@ -18,7 +18,7 @@ const shown = (rate: Rate, count: number): string =>
   String(rate === "pixels" ? Math.round(count / 1000) / 1000 : count);
 
 /** `place`: whose limit it is, for the caller. */
-export function rateLimited(short: Shortage, model: string, place: string): GatewayError {
+export function rateLimitError(short: Shortage, model: string, place: string): GatewayError {
   const { rate, limit, used, requested, waitMs } = short;
   const type = rate === "tokens" ? "tokens" : "requests";
   const on = `${model}${place} on ${words[rate]}: Limit ${shown(rate, limit)}`;
@@ -74,14 +74,14 @@ const names = [
 ] as const satisfies readonly Readonly<Record<"rate" | "limit" | "remaining" | "reset", string>>[];
 
 /** Of several limits on the same, the one with least left. Into headers that are there: every answer has them. */
-export function tellLimits(
-  scopes: readonly Scope[],
+export function writeRateLimitHeaders(
+  scopes: readonly LimitScope[],
   now: number,
   headers: Record<string, string>,
 ): void {
   for (const { rate, limit, remaining, reset } of names) {
     let least = Infinity;
-    let scarce: Bucket | undefined;
+    let scarce: TokenBucket | undefined;
     for (const scope of scopes) {
       const bucket = scope.bucket(rate);
       const left = bucket?.remaining(now) ?? Infinity;
@@ -93,6 +93,6 @@ export function tellLimits(
     const unit = rate === "pixels" ? million : 1;
     headers[limit] = String(scarce.limit / unit);
     headers[remaining] = String(least / unit);
-    headers[reset] = duration(scarce.fullMs(now));
+    headers[reset] = duration(scarce.msUntilFull(now));
   }
 }

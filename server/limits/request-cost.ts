@@ -7,22 +7,22 @@ import type { EmbeddingInput, EmbeddingsQuery, GenerationQuery } from "../upstre
 import { parseSize } from "../upstream/image-sizes.ts";
 import { mayBeBilled } from "../upstream/may-have-been-billed.ts";
 import type { Demand } from "./limit-scope.ts";
-import { none } from "./limiter.ts";
+import { noDemand } from "./limiter.ts";
 
 /** What pictures have where nobody says how large they are to be: 1024x1024. */
-const usualPixels = 1024 * 1024;
+const defaultPixels = 1024 * 1024;
 /** No model makes more in one call: whoever asks for more is told so further on, and not that it is too much for a minute. */
-const mostImages = 10;
+const maxImages = 10;
 
-export type Asked = EmbeddingsQuery | GenerationQuery;
+export type LimitedQuery = EmbeddingsQuery | GenerationQuery;
 
-export function demandOf(query: Asked): Demand {
+export function demandOf(query: LimitedQuery): Demand {
   if ("input" in query) {
     return { requests: 1, tokens: loadOf(query.input).tokens, images: 0, pixels: 0 };
   }
-  const images = Math.min(mostImages, query.options.n ?? 1);
+  const images = Math.min(maxImages, query.options.n ?? 1);
   const size = parseSize(query.options.size ?? "");
-  const pixels = images * (size ? size.width * size.height : usualPixels);
+  const pixels = images * (size ? size.width * size.height : defaultPixels);
   return { requests: 1, tokens: loadOf(prompt(query)).tokens, images, pixels };
 }
 
@@ -32,13 +32,13 @@ const prompt = ({ prompt: text }: GenerationQuery): EmbeddingInput => ({
 });
 
 /** Turns of its key that it uses up while it waits: more for a large call, within reason. */
-export const costOf = ({ tokens, images }: Demand): number =>
-  Math.min(mostCost, Math.max(1, images, Math.ceil(tokens / tokensOfTurn)));
+export const queueTurnsOf = ({ tokens, images }: Demand): number =>
+  Math.min(maxTurns, Math.max(1, images, Math.ceil(tokens / tokensPerTurn)));
 
-const mostCost = 16;
-const tokensOfTurn = 8192;
+const maxTurns = 16;
+const tokensPerTurn = 8192;
 
-export interface Outcome {
+export interface RequestOutcome {
   readonly usage: Usage | undefined;
   /** An upstream was asked. */
   readonly asked: boolean;
@@ -46,16 +46,18 @@ export interface Outcome {
 }
 
 /** Whether a call that ended so has come to an upstream, or may have. */
-export const wasAsked = ({ attempts, reached }: Trip, error: GatewayError | undefined): boolean =>
-  attempts > 0 && (reached || !error?.details.unsent);
+export const reachedUpstream = (
+  { attempts, reached }: Trip,
+  error: GatewayError | undefined,
+): boolean => attempts > 0 && (reached || !error?.details.unsent);
 
 /**
  * What is not told stays as it was guessed, unless nothing can have been made. The request itself counts, unless nobody was
  * asked and that was not the caller's doing.
  */
-export function spentOf(guess: Demand, { usage, asked, error }: Outcome): Demand {
-  if (error && !asked && isOurs(error)) return none;
-  const made = !error || (asked && mayBeMade(error));
+export function actualDemand(guess: Demand, { usage, asked, error }: RequestOutcome): Demand {
+  if (error && !asked && isGatewayError(error)) return noDemand;
+  const made = !error || (asked && mayHaveBeenGenerated(error));
   const images = usage?.images ?? (made ? guess.images : 0);
   const each = guess.images > 0 ? guess.pixels / guess.images : 0;
   return {
@@ -72,8 +74,9 @@ function tokensOf(usage: Usage | undefined): number | undefined {
 }
 
 /** The house is full, or nobody behind it serves. */
-const isOurs = ({ row }: GatewayError): boolean => row.blame !== "client" || row.retry === "later";
+const isGatewayError = ({ row }: GatewayError): boolean =>
+  row.blame !== "client" || row.retry === "later";
 
 /** A caller who leaves takes nothing back: the upstream may have gone on without them. */
-const mayBeMade = (error: GatewayError): boolean =>
+const mayHaveBeenGenerated = (error: GatewayError): boolean =>
   mayBeBilled(error) || (error.fault === "client_closed" && !error.details.unsent);

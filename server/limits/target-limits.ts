@@ -10,12 +10,12 @@ import type { Usage } from "../request/operation.ts";
 import type { Call, Stage } from "../request/stage.ts";
 import type { EmbeddingsResponse, ImageEvent, ImageResponse } from "../upstream/contract.ts";
 import type { Admission } from "./admission.ts";
-import type { Demand, Scope } from "./limit-scope.ts";
-import { correct, none, take } from "./limiter.ts";
+import type { Demand, LimitScope } from "./limit-scope.ts";
+import { noDemand, settleDemand, take } from "./limiter.ts";
 import { duration } from "./rate-limit-headers.ts";
-import { type Asked, demandOf, spentOf } from "./request-cost.ts";
+import { actualDemand, demandOf, type LimitedQuery } from "./request-cost.ts";
 
-export interface KeepWithinOptions {
+export interface TargetLimitOptions {
   readonly admission: Admission;
   /** Milliseconds, monotonic. */
   readonly clock: () => number;
@@ -25,8 +25,8 @@ export interface KeepWithinOptions {
 
 type Reply = EmbeddingsResponse | ImageResponse;
 
-export const keepWithin =
-  <Q extends Asked, A extends Reply>(options: KeepWithinOptions): Stage<Q, A> =>
+export const enforceTargetLimits =
+  <Q extends LimitedQuery, A extends Reply>(options: TargetLimitOptions): Stage<Q, A> =>
   (next) => {
     const { admission, clock } = options;
     const visit = async (call: Call<Q>, names: readonly string[]): Promise<A> => {
@@ -34,20 +34,20 @@ export const keepWithin =
       const demand = demandOf(call.query);
       const came = clock();
       if (call.stood) call.stood.waits = true;
-      await taken(scopes, demand, call, options);
+      await takeWhenAvailable(scopes, demand, call, options);
       const gates = scopes.map(({ gate }) => gate);
-      const settle = (actual: Demand): void => correct(scopes, demand, actual, clock());
+      const settle = (actual: Demand): void => settleDemand(scopes, demand, actual, clock());
       try {
-        await admission.wait({
+        await admission.waitForSlots({
           key: call.trip.caller?.id ?? "",
           route: call.route,
           gates,
           demand,
-          begun: () => call.trip.begun,
+          hasStarted: () => call.trip.begun,
           signal: () => call.signal,
         });
       } catch (error) {
-        settle(none);
+        settle(noDemand);
         throw error;
       }
       const began = clock();
@@ -58,8 +58,8 @@ export const keepWithin =
       }
       call.trip.begun = true;
       const leave = (usage: Usage | undefined, error?: unknown): void => {
-        settle(spent(demand, usage, error));
-        admission.free(gates, clock() - began);
+        settle(settledDemand(demand, usage, error));
+        admission.release(gates, clock() - began);
       };
       let reply: A;
       try {
@@ -69,18 +69,18 @@ export const keepWithin =
         throw error;
       }
       if ("kind" in reply && reply.kind === "stream")
-        return { ...reply, events: held(reply.events, call, leave) };
+        return { ...reply, events: releaseAtStreamEnd(reply.events, call, leave) };
       leave(usageOf(reply, call.query));
       return reply;
     };
     return (call) => (call.target?.scopes ? visit(call, call.target.scopes) : next(call));
   };
 
-async function taken<Q>(
-  scopes: readonly Scope[],
+async function takeWhenAvailable<Q>(
+  scopes: readonly LimitScope[],
   demand: Demand,
   { route, trip, signal }: Call<Q>,
-  { clock, waitMs }: KeepWithinOptions,
+  { clock, waitMs }: TargetLimitOptions,
 ): Promise<void> {
   const until = clock() + waitMs[route.kind];
   for (;;) {
@@ -105,30 +105,32 @@ const atLimit = (model: string, waitMs: number): GatewayError =>
         { unsent: true, retryAfterMs: waitMs },
       );
 
-function spent(demand: Demand, usage: Usage | undefined, thrown: unknown): Demand {
-  if (thrown === undefined) return spentOf(demand, { usage, asked: true, error: undefined });
+function settledDemand(demand: Demand, usage: Usage | undefined, thrown: unknown): Demand {
+  if (thrown === undefined) return actualDemand(demand, { usage, asked: true, error: undefined });
   // Called off, or a defect: nobody knows what was made.
   if (!(thrown instanceof GatewayError)) return demand;
-  if (thrown.details.unsent) return none;
-  return spentOf(demand, { usage, asked: true, error: thrown });
+  if (thrown.details.unsent) return noDemand;
+  return actualDemand(demand, { usage, asked: true, error: thrown });
 }
 
 /** What cannot be is not counted; it is told of further up, where the answer is judged. */
-function usageOf(reply: Reply, query: Asked): Usage | undefined {
+function usageOf(reply: Reply, query: LimitedQuery): Usage | undefined {
   if ("vectors" in reply)
-    return "input" in query ? believedEmbeddings(reply, { query }, untold).usage : undefined;
+    return "input" in query
+      ? believedEmbeddings(reply, { query }, ignoreRejected).usage
+      : undefined;
   if (reply.kind === "stream" || "input" in query) return undefined;
-  const { usage, results } = believedWhole(reply, query, untold);
+  const { usage, results } = believedWhole(reply, query, ignoreRejected);
   return {
     images: results.length,
     ...(usage && { inputTokens: usage.input_tokens, outputTokens: usage.output_tokens }),
   };
 }
 
-const untold = (): void => undefined;
+const ignoreRejected = (): void => undefined;
 
 /** A stream is at work until its last event; and if nobody reads it to the end, until its call is over. */
-function held<Q>(
+function releaseAtStreamEnd<Q>(
   events: AsyncIterable<ImageEvent>,
   { trip }: Call<Q>,
   leave: (usage: Usage | undefined, error?: unknown) => void,

@@ -4,9 +4,9 @@
  * as a minute brings items.
  */
 
-const partsOfOne = 60_000;
+const partsPerItem = 60_000;
 
-export class Bucket {
+export class TokenBucket {
   #limit: number;
   #parts: number;
   /** Whole milliseconds. */
@@ -15,7 +15,7 @@ export class Bucket {
   /** `limit`: a whole number of items, at most 150 thousand million, for which all sums are exact. */
   constructor(limit: number, now: number) {
     this.#limit = limit;
-    this.#parts = limit * partsOfOne;
+    this.#parts = limit * partsPerItem;
     this.#at = Math.floor(now);
   }
 
@@ -26,46 +26,46 @@ export class Bucket {
   /** Whole items that are there. What was used up beyond the limit leaves none. */
   remaining(now: number): number {
     this.#fill(now);
-    return Math.max(0, Math.floor(this.#parts / partsOfOne));
+    return Math.max(0, Math.floor(this.#parts / partsPerItem));
   }
 
   /** Milliseconds until so many are there. 0: they are. Infinity: they never will be. */
   waitMs(count: number, now: number): number {
     if (count > this.#limit) return Infinity;
     this.#fill(now);
-    return Math.max(0, Math.ceil((count * partsOfOne - this.#parts) / this.#limit));
+    return Math.max(0, Math.ceil((count * partsPerItem - this.#parts) / this.#limit));
   }
 
   /** Milliseconds until it is full. */
-  fullMs(now: number): number {
+  msUntilFull(now: number): number {
     this.#fill(now);
-    return Math.ceil((this.#limit * partsOfOne - this.#parts) / this.#limit);
+    return Math.ceil((this.#limit * partsPerItem - this.#parts) / this.#limit);
   }
 
   /** Also more than there is: what was used is used, and whoever comes next waits for it. */
   take(count: number, now: number): void {
     this.#fill(now);
-    this.#parts -= count * partsOfOne;
+    this.#parts -= count * partsPerItem;
   }
 
-  giveBack(count: number, now: number): void {
+  refund(count: number, now: number): void {
     this.#fill(now);
-    this.#parts = Math.min(this.#limit * partsOfOne, this.#parts + count * partsOfOne);
+    this.#parts = Math.min(this.#limit * partsPerItem, this.#parts + count * partsPerItem);
   }
 
   /** As full as it was, in proportion: however often the limit changes, nothing is won by it. */
   resize(limit: number, now: number): void {
     this.#fill(now);
-    const share = this.#parts / (this.#limit * partsOfOne);
+    const share = this.#parts / (this.#limit * partsPerItem);
     this.#limit = limit;
-    if (this.#parts > 0) this.#parts = Math.floor(share * limit * partsOfOne);
+    if (this.#parts > 0) this.#parts = Math.floor(share * limit * partsPerItem);
   }
 
   /** A clock that goes back brings nothing in and takes nothing away: time counts on from there. */
   #fill(now: number): void {
     const at = Math.floor(now);
     if (at > this.#at) {
-      const most = this.#limit * partsOfOne;
+      const most = this.#limit * partsPerItem;
       this.#parts = Math.min(most, this.#parts + (at - this.#at) * this.#limit);
     }
     this.#at = at;

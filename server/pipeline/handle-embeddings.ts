@@ -1,7 +1,7 @@
 /** A call for vectors: nothing of it outlives its caller, and nothing lies on disk. */
 
 import { vectorsCost } from "../embeddings/embeddings-cost.ts";
-import type { Asked } from "../limits/request-cost.ts";
+import type { LimitedQuery } from "../limits/request-cost.ts";
 import type { Route } from "../request/caller.ts";
 import type { Incoming, Outgoing } from "../request/http-types.ts";
 import { isStreamed, lengthOf } from "../request/response-bodies.ts";
@@ -10,7 +10,7 @@ import type { Written } from "./endpoint.ts";
 import { answered, Journey, jsonHeaders } from "./handle-request.ts";
 import { told } from "./response-headers.ts";
 
-export class VectorJourney<Q extends Asked, A> extends Journey<Q, A> {
+export class VectorJourney<Q extends LimitedQuery, A> extends Journey<Q, A> {
   protected override proceed(query: Q, route: Route): Promise<Outgoing> | Outgoing {
     return this.go(query, route);
   }

@@ -6,7 +6,7 @@ import type { Settled } from "../ledger/ledger.ts";
 import type { GatewayError } from "../lib/gateway-error.ts";
 import { releaseAll } from "../lib/release-all.ts";
 import { noScratch } from "../lib/request-temp.ts";
-import type { Asked } from "../limits/request-cost.ts";
+import type { LimitedQuery } from "../limits/request-cost.ts";
 import type { Route } from "../request/caller.ts";
 import { hungUp } from "../request/deadline.ts";
 import { type Refusal, refuse } from "../request/error-response.ts";
@@ -19,7 +19,7 @@ import { answered, Journey, jsonHeaders } from "./handle-request.ts";
 import { told } from "./response-headers.ts";
 import { begun, settled, steady } from "./stream-response.ts";
 
-export class PictureJourney<Q extends Asked, A> extends Journey<Q, A> {
+export class PictureJourney<Q extends LimitedQuery, A> extends Journey<Q, A> {
   #read: Read<Q> | undefined;
   /** What outlives the caller. */
   #keeping: Keeping | undefined;

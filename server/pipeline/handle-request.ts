@@ -9,9 +9,9 @@ import { resolve } from "../auth/resolve-model.ts";
 import type { Settled } from "../ledger/ledger.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { noScratch, type Scratch } from "../lib/request-temp.ts";
-import type { Pass } from "../limits/admission.ts";
-import type { InHand, Standing } from "../limits/load-shedder.ts";
-import { type Asked, wasAsked } from "../limits/request-cost.ts";
+import type { AdmissionTicket } from "../limits/admission.ts";
+import type { LoadShedder, SheddingDecision } from "../limits/load-shedder.ts";
+import { type LimitedQuery, reachedUpstream } from "../limits/request-cost.ts";
 import type { Route } from "../request/caller.ts";
 import type { Deadline } from "../request/deadline.ts";
 import { type Refusal, refuse, toFault } from "../request/error-response.ts";
@@ -21,7 +21,7 @@ import type { Answering } from "../request/stage.ts";
 import type { Endpoint, Read } from "./endpoint.ts";
 import type { ServeOptions } from "./serve-options.ts";
 
-export abstract class Journey<Q extends Asked, A> {
+export abstract class Journey<Q extends LimitedQuery, A> {
   protected readonly options: ServeOptions;
   protected readonly endpoint: Endpoint<Q, A>;
   protected readonly incoming: Incoming;
@@ -30,20 +30,20 @@ export abstract class Journey<Q extends Asked, A> {
   protected deadline: Deadline | undefined;
   /** Where large things lie until the call is over. */
   protected scratch: Scratch = noScratch;
-  readonly #inHand: InHand;
+  readonly #inHand: LoadShedder;
   readonly #send: Answering<Q, A>;
   readonly #started: number;
   /** The model in the request path, which wins over that in the body. */
   readonly #pathModel: string | undefined;
-  #standing: Standing = "plain";
+  #sheddingDecision: SheddingDecision = "uncounted";
   /** Where there are limits. */
-  #pass: Pass | undefined;
+  #pass: AdmissionTicket | undefined;
   /** Set once the request is over. */
   #settling: Promise<Settled> | undefined;
 
   constructor(
     options: ServeOptions,
-    inHand: InHand,
+    inHand: LoadShedder,
     endpoint: Endpoint<Q, A>,
     send: Answering<Q, A>,
     incoming: Incoming,
@@ -66,8 +66,8 @@ export abstract class Journey<Q extends Asked, A> {
       const snapshot = options.snapshot(); // pinned: a reload never changes a request half-way
       options.ledger.admit(); // before anything that would need a row
       const caller = authenticate(incoming.headers, snapshot, options.now());
-      this.#standing = this.#inHand.admit(endpoint.kind, incoming.headers, caller.id);
-      trip.knownOnly = this.#standing === "looking";
+      this.#sheddingDecision = this.#inHand.admit(endpoint.kind, incoming.headers, caller.id);
+      trip.knownOnly = this.#sheddingDecision === "cache-only";
       trip.caller = caller;
       const reading = endpoint.read(incoming, caller.id, (given) => {
         if (this.#pathModel !== undefined) return this.#pathModel;
@@ -112,13 +112,13 @@ export abstract class Journey<Q extends Asked, A> {
     return this.#pay(query, route, entering?.waitedMs ?? 0);
   }
 
-  #enter(query: Q, route: Route): Pass | Promise<Pass> | undefined {
+  #enter(query: Q, route: Route): AdmissionTicket | Promise<AdmissionTicket> | undefined {
     const { caller } = this.trip;
     if (!caller || !(route.scopes || caller.scopes || this.endpoint.kind === "image")) {
       return undefined;
     }
     const signal = (): AbortSignal => this.incoming.signal;
-    return this.options.admission.enter({ caller, route, query, signal });
+    return this.options.admission.admit({ caller, route, query, signal });
   }
 
   #pay(query: Q, route: Route, waitedMs: number): Promise<Outgoing> | Outgoing {
@@ -127,7 +127,7 @@ export abstract class Journey<Q extends Asked, A> {
     const holding = options.spending.begin(endpoint.operation, query, route, trip, incoming);
     if (!holding) return this.#ask(query, route, waitedMs);
     // What others could use is not kept from them while this one waits for money; then it begins anew.
-    this.#pass?.leave({ usage: undefined, asked: false, error: unasked() });
+    this.#pass?.release({ usage: undefined, asked: false, error: unasked() });
     this.#pass = undefined;
     return holding.then(async (ms) => {
       this.#pass = await this.#enter(query, route);
@@ -222,10 +222,12 @@ export abstract class Journey<Q extends Asked, A> {
     // Settled already, unless settling it failed: a reservation that nobody ends would count against the budget for ever.
     if (trip.reservation) this.contain(() => trip.reservation?.release());
     if (pass) {
-      this.contain(() => pass.leave({ usage: trip.usage, asked: wasAsked(trip, error), error }));
+      this.contain(() =>
+        pass.release({ usage: trip.usage, asked: reachedUpstream(trip, error), error }),
+      );
     }
     this.contain(() => trip.over());
-    this.contain(() => this.#inHand.end(endpoint.kind, this.#standing, trip.caller?.id));
+    this.contain(() => this.#inHand.end(endpoint.kind, this.#sheddingDecision, trip.caller?.id));
     this.contain(() => options.report(trip, error));
   }
 
@@ -243,7 +245,7 @@ export abstract class Journey<Q extends Asked, A> {
     const { caller } = this.trip;
     if (!caller || !(caller.scopes || this.route?.scopes)) return outgoing;
     // The response holds resources by now: a header that cannot be written must not take it away.
-    this.contain(() => this.options.admission.tell(caller, this.route, outgoing.headers));
+    this.contain(() => this.options.admission.writeHeaders(caller, this.route, outgoing.headers));
     return outgoing;
   }
 }

@@ -1,7 +1,7 @@
 /** Each call that comes begins its journey here. */
 
-import { InHand } from "../limits/load-shedder.ts";
-import type { Asked } from "../limits/request-cost.ts";
+import { LoadShedder } from "../limits/load-shedder.ts";
+import type { LimitedQuery } from "../limits/request-cost.ts";
 import type { Incoming, Outgoing } from "../request/http-types.ts";
 import type { Answering } from "../request/stage.ts";
 import type { Endpoint } from "./endpoint.ts";
@@ -9,7 +9,7 @@ import { VectorJourney } from "./handle-embeddings.ts";
 import { PictureJourney } from "./handle-images.ts";
 import type { ServeOptions } from "./serve-options.ts";
 
-export type Serve = <Q extends Asked, A>(
+export type Serve = <Q extends LimitedQuery, A>(
   endpoint: Endpoint<Q, A>,
   send: Answering<Q, A>,
   incoming: Incoming,
@@ -19,7 +19,7 @@ export type Serve = <Q extends Asked, A>(
 
 export function createServe(options: ServeOptions): { serve: Serve; inHand: () => number } {
   const { admission, maxConcurrent } = options;
-  const inHand = new InHand({ ...maxConcurrent, shed: (mayLose) => admission.shed(mayLose) });
+  const inHand = new LoadShedder({ ...maxConcurrent, shed: (mayLose) => admission.shed(mayLose) });
   return {
     serve: (endpoint, send, incoming, pathModel) => {
       const Way = endpoint.kind === "embedding" ? VectorJourney : PictureJourney;

@@ -11,7 +11,7 @@ import { moderate } from "../images/moderate.ts";
 import { limitImageCount, preflight } from "../images/preflight-stage.ts";
 import { convertStream } from "../images/stream-conversion.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
-import { type KeepWithinOptions, keepWithin } from "../limits/target-limits.ts";
+import { enforceTargetLimits, type TargetLimitOptions } from "../limits/target-limits.ts";
 import type { Route } from "../request/caller.ts";
 import { type Answering, type Call, first, type Send, through } from "../request/stage.ts";
 import { embeddingPrice, imagePrice } from "../routing/expected-price.ts";
@@ -43,7 +43,7 @@ export interface EmbeddingStages extends CheckOptions {
   readonly memory: RememberOptions;
   readonly batch: Omit<BatchOptions, "traits">;
   readonly roster: TargetRegistry;
-  readonly limits: KeepWithinOptions;
+  readonly limits: TargetLimitOptions;
   /** Not to be asked, whatever it could do. */
   readonly barred: (route: Route, target: Target) => boolean;
   /** Not to be believed. */
@@ -84,7 +84,7 @@ export const embeddingsStack = (
       batch({ ...together, traits }),
       checkEmbeddings({ onDisbelieved, strayed }),
       fit(learned),
-      keepWithin(limits),
+      enforceTargetLimits(limits),
     ],
     (call) => reach(call.query, targetOf(call), call.signal),
   );
@@ -104,7 +104,7 @@ export interface ImageStages extends CheckOptions {
   /** By a question that costs nothing. */
   readonly isThere: (target: Target) => Promise<boolean>;
   readonly roster: TargetRegistry;
-  readonly limits: KeepWithinOptions;
+  readonly limits: TargetLimitOptions;
 }
 
 export const imageStacks = (
@@ -133,7 +133,7 @@ export const imageStacks = (
     }),
     generate<Q>(tools),
     checkImages<Q>({ onDisbelieved }),
-    keepWithin<Q, ImageResponse>(limits),
+    enforceTargetLimits<Q, ImageResponse>(limits),
   ];
   return {
     generations: through(stages<GenerationQuery>(), (call) =>

@@ -1,7 +1,7 @@
-/** One question to one target, and what its end says about the target. */
+/** One attempt: sends a request to one target and records the outcome in the target's health. */
 import type { Signal } from "../lib/signal.ts";
 import type { Call, Send } from "../request/stage.ts";
-import { nothing, outcomeOf } from "./health/classify-outcome.ts";
+import { classifyOutcome, neutral } from "./health/classify-outcome.ts";
 import { wasCutOff } from "./hedge.ts";
 import type { Candidate } from "./policies/policy.ts";
 import { isUnsent } from "./retry-policy.ts";
@@ -11,18 +11,18 @@ export interface AttemptOptions<Q, A> {
   readonly next: Send<Q, A>;
   /** Milliseconds, monotonic. */
   readonly clock: () => number;
-  /** The same answer, and word when the last of it has come: of one that comes piece by piece. */
+  /** Wraps a streamed response so that `end` is called after its last event. Absent: responses are not streamed. */
   readonly watchEnd?: ((answer: A, end: (failure?: unknown) => void) => A) | undefined;
-  /** What size of call it is. Absent: how long it takes says nothing, as with pictures. */
+  /** The size class of a request. Absent: latency says nothing about the target, as with images. */
   readonly sizeClassOf?: ((query: Q) => number) | undefined;
-  /** Somebody has left a target, and others wait for that. */
+  /** A target has a free slot, and requests are waiting for one. */
   readonly onSlotFreed: () => void;
-  /** What becomes of a call that its only target failed. */
+  /** Handles a request that its only target failed. */
   readonly failOver: (call: Call<Q>, modelTargets: ModelTargets, error: unknown) => Promise<A>;
 }
 
 export interface Attempt<Q, A> {
-  /** One of several: all that can be learned is. `repeated`: it has failed this very question a moment ago. */
+  /** A measured attempt. `repeated`: the target has just failed this same request. */
   send(
     call: Call<Q>,
     candidate: Candidate,
@@ -31,14 +31,14 @@ export interface Attempt<Q, A> {
     signal: Signal,
     repeated: boolean,
   ): Promise<A>;
-  /** The only one, and well: as little as possible is done about it. */
+  /** Fast path for a model's only target while it is healthy: no clock is read and latency is not recorded. */
   sendUnmeasured(call: Call<Q>, candidate: Candidate, modelTargets: ModelTargets): Promise<A>;
 }
 
 export function createAttempt<Q, A>(options: AttemptOptions<Q, A>): Attempt<Q, A> {
   const { next, clock, watchEnd, sizeClassOf, failOver, onSlotFreed } = options;
   let last: unknown;
-  /** Calls that travelled together have one fault between them, and it is one piece of news. */
+  /** The requests of one batch share one error object; it counts as one failure. */
   const isNewError = (error: unknown): boolean => {
     if (error === last) return false;
     last = error;
@@ -54,14 +54,14 @@ export function createAttempt<Q, A>(options: AttemptOptions<Q, A>): Attempt<Q, A
     repeated,
   ) => {
     const began = clock();
-    const probe = health.begin(began);
-    // Only where there are limits is there a queue.
+    const probe = health.start(began);
+    // A target without limits has no queue.
     const stood = target.scopes && { ms: 0, waits: false };
     const succeed = (): void => {
       const now = clock();
       call.trip.reached = true;
       const tookMs = Math.max(0, now - began - (stood?.ms ?? 0));
-      health.succeeded(now, tookMs, size, probe, peers);
+      health.recordSuccess(now, tookMs, size, probe, peers);
       if (health.concurrency.gate.waiting > 0) onSlotFreed();
     };
     const fail = (error: unknown): void => {
@@ -69,17 +69,19 @@ export function createAttempt<Q, A>(options: AttemptOptions<Q, A>): Attempt<Q, A
       if (!isUnsent(error)) call.trip.reached = true;
       const ended = {
         aborted: signal.aborted,
-        cut: wasCutOff(signal),
-        lastedMs: now - began - (stood?.ms ?? 0),
-        // Who is alone has all the time of a call, and nobody has shown what is usual.
-        patienceMs: peers.length === 1 ? 0 : health.pace.patienceMs(size, peers),
-        vainMs: sizeClassOf ? health.pace.vainMs(size, peers) : Number.POSITIVE_INFINITY,
+        cutOff: wasCutOff(signal),
+        durationMs: now - began - (stood?.ms ?? 0),
+        // A single target has no latency baseline, so the full request timeout applies.
+        timeoutMs: peers.length === 1 ? 0 : health.latency.timeoutMs(size, peers),
+        abandonedMs: sizeClassOf
+          ? health.latency.abandonedMs(size, peers)
+          : Number.POSITIVE_INFINITY,
       };
-      // Whose time was over before its turn came has learned nothing.
-      const outcome = stood?.waits || !isNewError(error) ? nothing : outcomeOf(error, ended);
-      // What fails twice may be one bad text, which must not put the target out for everybody.
-      const isOld = repeated && outcome.kind === "failed";
-      health.ended(now, isOld ? nothing : outcome, probe, peers);
+      // A request that timed out in the queue never reached the target, so its outcome is neutral.
+      const outcome = stood?.waits || !isNewError(error) ? neutral : classifyOutcome(error, ended);
+      // A repeated failure may come from one bad input, which must not eject the target for all clients.
+      const isOld = repeated && outcome.kind === "failure";
+      health.recordEnd(now, isOld ? neutral : outcome, probe, peers);
       if (health.concurrency.gate.waiting > 0) onSlotFreed();
     };
     call.trip.attempt(target);
@@ -113,15 +115,15 @@ export function createAttempt<Q, A>(options: AttemptOptions<Q, A>): Attempt<Q, A
     return sendSafely(next, stood ? { ...call, target, stood } : { ...call, target }).then(
       (answer) => {
         call.trip.reached = true;
-        health.succeededAlone();
+        health.recordUnmeasuredSuccess();
         if (health.concurrency.gate.waiting > 0) onSlotFreed();
         return answer;
       },
       (error) => {
         if (!isUnsent(error)) call.trip.reached = true;
         const outcome =
-          stood?.waits || !isNewError(error) ? nothing : outcomeOf(error, unmeasuredEnd);
-        health.endedAlone(clock(), outcome, [health]);
+          stood?.waits || !isNewError(error) ? neutral : classifyOutcome(error, unmeasuredEnd);
+        health.recordUnmeasuredEnd(clock(), outcome, [health]);
         if (health.concurrency.gate.waiting > 0) onSlotFreed();
         return failOver(call, modelTargets, error);
       },
@@ -131,10 +133,16 @@ export function createAttempt<Q, A>(options: AttemptOptions<Q, A>): Attempt<Q, A
   return { send, sendUnmeasured };
 }
 
-/** Nobody measured, and nobody else could have been asked sooner. */
-const unmeasuredEnd = { aborted: false, cut: false, lastedMs: 0, patienceMs: 0, vainMs: 0 };
+/** An unmeasured attempt on a model's only target: no duration, and no other target to fail over to. */
+const unmeasuredEnd = {
+  aborted: false,
+  cutOff: false,
+  durationMs: 0,
+  timeoutMs: 0,
+  abandonedMs: 0,
+};
 
-/** What is thrown on the spot fails the call as well, and not the stage. */
+/** Turns a synchronous throw of the next stage into a rejection. */
 function sendSafely<Q, A>(next: Send<Q, A>, call: Call<Q>): Promise<A> {
   try {
     return next(call);

@@ -1,4 +1,4 @@
-/** Resolves after a while, or rejects with the signal's reason as soon as that ends it. */
+/** The delay before a retry (backoff). Resolves after `ms`, or rejects with the signal's reason when it aborts. */
 import type { Signal } from "../lib/signal.ts";
 import type { Timers } from "../lib/timers.ts";
 

@@ -1,18 +1,18 @@
-/** Of a model's targets those that come into question for one call. */
+/** Narrows a model's targets down to the candidates for one request. */
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { Order } from "../request/stage.ts";
 import type { Target } from "../upstream/contract.ts";
 import type { Candidate } from "./policies/policy.ts";
 import type { Selection } from "./select-target.ts";
 
-/** Those that were not asked yet for pictures of which some are missing. */
+/** For a request that fills in missing images: the candidates that have not been tried for it. */
 export const untriedCandidates = (
   candidates: readonly Candidate[],
   { failure, asked }: Order,
 ): readonly Candidate[] =>
   failure ? candidates.filter(({ target }) => !asked.has(target)) : candidates;
 
-/** The list itself where all of it can. A single target is asked in any case: what it says is the best answer there is. */
+/** The candidates that support the request; the same array if all do. A single target is always kept: its own error is the most precise one. */
 export function capableCandidates(
   candidates: readonly Candidate[],
   able: (target: Target) => boolean,
@@ -27,10 +27,11 @@ export function capableCandidates(
   return some ?? candidates;
 }
 
-/** Is there somebody else, who was not asked yet? */
+/** Whether a healthy candidate is left that this request has not tried. */
 export function hasUntriedHealthy({ candidates, tried }: Selection, now: number): boolean {
   for (const candidate of candidates) {
-    if (!tried?.includes(candidate) && candidate.health.standing(now, false) === "in") return true;
+    if (!tried?.includes(candidate) && candidate.health.state(now, false) === "available")
+      return true;
   }
   return false;
 }

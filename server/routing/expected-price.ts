@@ -1,4 +1,4 @@
-/** What a call is expected to cost at a target, for those who go by the price. Compared, and never charged. */
+/** The expected price of a request at a target, for the `cost` routing policy. Used for comparison only, never charged. */
 
 import { costOf } from "../ledger/cost.ts";
 import type { Call } from "../request/stage.ts";
@@ -6,11 +6,11 @@ import { priceOf } from "../upstream/catalog/prices/embedding-price.ts";
 import { listedImagePrice } from "../upstream/catalog/prices/index.ts";
 import type { GenerationQuery, Target } from "../upstream/contract.ts";
 
-/** The same texts everywhere, so what a token costs is enough. */
+/** Every target gets the same texts, so the price per token is enough to compare. */
 export const embeddingPrice = (_: unknown, target: Target): number | undefined =>
   priceOf(target) ?? undefined;
 
-/** Where tokens are charged for, nobody knows beforehand how many there will be. */
+/** Undefined for models billed by token: the number of output tokens is not known in advance. */
 export function imagePrice(
   { query, operation }: Call<GenerationQuery>,
   target: Target,

@@ -1,10 +1,10 @@
-/** How long a target took lately, and how much may be spent on impatience. */
+/** Hedge budget of a model, and the latency window whose p95 triggers a hedge. */
 
 const kept = 128;
-/** With fewer, what is usual is not known yet. */
+/** With fewer latencies the percentiles are not known. */
 const enough = 20;
 
-/** The last so many times. Sorted anew only now and then: what is usual does not change from call to call. */
+/** The latest latencies. Sorted only every 16 additions: percentiles do not change from request to request. */
 export class LatencyWindow {
   readonly #times = new Float64Array(kept);
   #count = 0;
@@ -17,14 +17,13 @@ export class LatencyWindow {
     if (this.#count >= enough && this.#count % 16 === 0) this.#p95 = undefined;
   }
 
-  /** Nineteen of twenty were quicker. Undefined while too little is known. */
+  /** Undefined with too few latencies. */
   p95(): number | undefined {
     if (this.#count < enough) return undefined;
     if (this.#p95 === undefined) this.#look();
     return this.#p95;
   }
 
-  /** Ninety-nine of a hundred were quicker. */
   p99(): number | undefined {
     if (this.#count < enough) return undefined;
     if (this.#p95 === undefined) this.#look();
@@ -38,7 +37,7 @@ export class LatencyWindow {
   }
 }
 
-/** Every call earns a share of an extra one; what is not spent adds up to a few and no more. */
+/** Every request earns a share of a hedge; unused hedges accumulate up to `most`. */
 export class HedgeBudget {
   readonly #share: number;
   readonly #most: number;

@@ -1,49 +1,49 @@
 /**
- * Impatience, for vectors, which are the same whoever makes them: a second question to another target when the first is
- * slower than it usually is, and an end to the first when it is slower than it ever is. Where nobody else is there who
- * could be asked, the first goes on; but what was true then need not stay true, so it is looked again and again whether
- * somebody is. None of it costs a call anything that is answered in its usual time, but for one timer.
+ * Hedged requests, for embeddings, which are the same from every target of a model: a second request goes to another
+ * target when the first is slower than its p95, and the first is canceled when it exceeds its timeout. While no other
+ * target is available the first attempt continues, and availability is polled until one is. A request that is answered
+ * in its usual time pays for one timer and nothing else.
  */
 import { GatewayError } from "../lib/gateway-error.ts";
 import { Cancel, type Signal } from "../lib/signal.ts";
 import type { Timers } from "../lib/timers.ts";
 
-/** Never sooner: below this the clock and the event loop are as slow as the upstream. */
+/** The shortest hedge delay: below this the clock and the event loop are as slow as the upstream. */
 const minHedgeDelayMs = 2;
-/** How often it is looked, once all that run have had their time. */
+/** How often available targets are polled after all running attempts have timed out. */
 const pollMs = 250;
-/** After a start nobody's pace is known, and all who are asked first would be given the time that a model takes to load. */
+/** After a start no latency is known, and each first attempt would get the long timeout that covers loading a model. So the timeout is computed again at this interval. */
 const timeoutRecheckMs = 1000;
 
 export interface HedgedAttempt<T> {
-  /** After this a second one may run. Undefined: not known, so none does. */
+  /** After this a hedge may start. Undefined: the latency is not known, so none does. */
   readonly hedgeAfterMs: number | undefined;
-  /** After this it has had its time. Looked at again where it waits long: more may be known by then. */
+  /** The attempt timeout. Computed again during a long wait: more latencies may be known by then. */
   timeoutMs(): number;
-  /** So long it may go on after another has won, because its end tells something. 0: it is called off at once. */
+  /** How long the attempt may continue after another has won, because its outcome is a probe result. 0: it is canceled at once. */
   readonly lingerMs: number;
   run(signal: Cancel): Promise<T>;
 }
 
 export interface HedgedRequestOptions<T, R extends HedgedAttempt<T>> {
   readonly first: R;
-  /** Undefined: none may run. Asked at most once. */
+  /** Starts the hedge. Undefined: none is allowed. Called at most once. */
   hedge(): R | undefined;
-  /** Takes a retry for another target in place of one that has had its time, which is then called off. False: none may be had. */
+  /** Takes a retry from the budget to replace an attempt that timed out, which is then canceled. False: no retry or no target is available. */
   takeFailover(): boolean;
-  /** One more, beside those that all have had their time. Undefined: not now. */
+  /** One more attempt while all running ones have timed out. Undefined: none is possible now. */
   extra(running: readonly R[]): R | undefined;
-  /** A fault that others would only repeat. */
+  /** An error that every other target would repeat. */
   isFinal(error: unknown): boolean;
-  /** Before the outcome is: whose it is. */
+  /** Called before the promise settles, with the attempt whose outcome it is. */
   onSettled(runner: R): void;
-  /** One was asked for nothing: another was quicker, or this one failed while another ran. */
+  /** An attempt was wasted: another one won, or this one failed while another was running. */
   onWasted(error?: unknown): void;
   readonly signal: Signal;
   readonly timers: Timers;
 }
 
-/** The first that succeeds wins and the others are called off. When all fail, the first one's fault is told. */
+/** The first attempt that succeeds wins and the others are canceled. If all fail, the first attempt's error is thrown. */
 export const hedgedRequest = <T, R extends HedgedAttempt<T>>(
   race: HedgedRequestOptions<T, R>,
 ): Promise<T> => new HedgedRequest(race).start();
@@ -52,14 +52,14 @@ interface RunningAttempt<R> {
   readonly attempt: R;
   readonly cancel: Cancel;
   timer: unknown;
-  /** It has had its time. */
+  /** It exceeded its timeout and is still running. */
   timedOut: boolean;
 }
 
 class HedgedRequest<T, R extends HedgedAttempt<T>> {
   readonly #options: HedgedRequestOptions<T, R>;
   readonly #outcome = Promise.withResolvers<T>();
-  /** In the order in which they began. */
+  /** In start order. */
   readonly #running: RunningAttempt<R>[] = [];
   #pollTimer: unknown;
   #settled = false;
@@ -97,7 +97,7 @@ class HedgedRequest<T, R extends HedgedAttempt<T>> {
     return each;
   }
 
-  /** It has run for so long. */
+  /** `ran`: the milliseconds that the attempt has already run. */
   #armTimeout(each: RunningAttempt<R>, ran: number): void {
     const left = each.attempt.timeoutMs() - ran;
     const ms = Math.min(left, timeoutRecheckMs);
@@ -127,7 +127,7 @@ class HedgedRequest<T, R extends HedgedAttempt<T>> {
     if (this.#running.some(({ timedOut: late }) => !late)) return;
     const more = this.#options.extra(this.#running.map(({ attempt }) => attempt));
     if (!more) return;
-    // The longest wait is never given up: it may be the question that takes so long, and not the target.
+    // The oldest attempt is never canceled: the request itself may be slow, and not the target.
     for (const { cancel } of this.#running.slice(1)) cancel.abort(attemptTimeout());
     this.#armTimeout(this.#launch(more), 0);
   };
@@ -144,13 +144,13 @@ class HedgedRequest<T, R extends HedgedAttempt<T>> {
     if (this.#settled) return;
     const { first, isFinal } = this.#options;
     const { attempt: runner } = each;
-    // What an upstream said comes before our own impatience, and of those the first one's.
+    // An upstream's error is preferred to our own timeout, and the first attempt's error to later ones.
     const isFirst = runner === first || this.#failure?.error instanceof AttemptTimeout;
     if (!this.#failure || (isFirst && !(error instanceof AttemptTimeout))) {
       this.#failure = { error, runner };
     }
     if (this.#running.length > 0) this.#options.onWasted(error);
-    // Who waits for one that says nothing, and hears from another that the question is wrong, need not wait.
+    // If all other attempts have timed out and this error would be the same everywhere, waiting longer is useless.
     const told = this.#running.every(({ timedOut: late }) => late) && isFinal(error);
     if (this.#running.length > 0 && !told) return;
     const failure = told ? { error, runner } : this.#failure;
@@ -192,7 +192,7 @@ class HedgedRequest<T, R extends HedgedAttempt<T>> {
 
 const lostRace = new Error("another target was quicker");
 
-/** Told to nobody as long as there is somebody else to ask. */
+/** An attempt exceeded its timeout. Clients see it only if no other target can be tried. */
 class AttemptTimeout extends GatewayError {
   readonly wasReplaced: boolean;
 
@@ -204,10 +204,10 @@ class AttemptTimeout extends GatewayError {
 
 const attemptTimeout = (isReplaced = false): GatewayError => new AttemptTimeout(isReplaced);
 
-/** It was called off so that another target can be asked, and the retry for that is taken already. */
+/** The attempt was canceled to try another target, and the retry for that is already taken from the budget. */
 export const isReplaced = (error: unknown): boolean =>
   error instanceof AttemptTimeout && error.wasReplaced;
 
-/** It was called off because it was too slow, and for no other reason. */
+/** The attempt was canceled because it exceeded its timeout, and for no other reason. */
 export const wasCutOff = (signal: Signal): boolean =>
   signal.aborted && signal.reason instanceof AttemptTimeout;

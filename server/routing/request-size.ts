@@ -1,7 +1,7 @@
-/** How large a call for vectors is, roughly: a thousand texts may take a hundred times as long as one, and nothing is wrong. */
+/** The size class of an embeddings request. Latencies are compared within a class: a thousand texts may take a hundred times as long as one. */
 import type { EmbeddingsQuery } from "../upstream/contract.ts";
 
-/** In characters; a token counts as four. One less than there are sizes. */
+/** Upper bounds in characters, one fewer than there are classes; a token counts as four characters. */
 const bounds = [8192, 65_536, 524_288] as const;
 const [, , largest] = bounds;
 

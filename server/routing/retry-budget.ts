@@ -1,7 +1,7 @@
 /**
- * How much may be asked again. Every call allows for a fifth of a second try, and a few each second are free, so that
- * those who call rarely have some; but where everything fails, the load does not become a multiple of itself. The share,
- * the reserve and the ten seconds are Finagle's (finagle.github.io/blog/2016/02/08/retry-budgets), with half its reserve.
+ * Retry budget: every request earns a fifth of a retry, and a few retries per second are free, so that clients with
+ * little traffic have some; but when everything fails, retries do not multiply the load. The share, the reserve and the
+ * ten-second window are Finagle's (finagle.github.io/blog/2016/02/08/retry-budgets), with half its reserve.
  */
 
 const share = 0.2;
@@ -9,14 +9,14 @@ const reservePerSecond = 5;
 const seconds = 10;
 const reserve = reservePerSecond * seconds;
 
-/** So many at once pass without delay; a crowd is spread out. */
+/** Up to this many retries within `burstMs` start at once; further ones are spread out with jitter. */
 const burst = 4;
 const burstMs = 100;
 
 export class RetryBudget {
   readonly #earned = new Uint32Array(seconds);
   readonly #spent = new Uint32Array(seconds);
-  /** Calls that were made since, without anybody looking at a clock for them. */
+  /** Requests on the unmeasured fast path since the last `earn`: counted without reading a clock. */
   uncounted = 0;
   #second = 0;
   #earnedSum = 0;
@@ -24,7 +24,7 @@ export class RetryBudget {
   #burstSince = 0;
   #burst = 0;
 
-  /** A call was made. */
+  /** Counts a request. */
   earn(now: number): void {
     this.#advance(now);
     const calls = 1 + this.uncounted;
@@ -34,7 +34,7 @@ export class RetryBudget {
     this.#earnedSum += calls;
   }
 
-  /** Undefined: it may not be asked again. Else the milliseconds to wait before it is, which are none unless many do. */
+  /** The delay in milliseconds before the retry, 0 unless there is a burst. Undefined: no retry is allowed. */
   take(now: number, random: () => number): number | undefined {
     if (!this.spend(now)) return undefined;
     const since = now - this.#burstSince;
@@ -46,7 +46,7 @@ export class RetryBudget {
     return this.#burst <= burst ? 0 : random() * burstMs;
   }
 
-  /** For a second question that is asked beside the first, and waits for nothing. */
+  /** Takes one retry without a delay, as for a hedge. False: none is left. */
   spend(now: number): boolean {
     this.#advance(now);
     if (this.#spentSum + 1 > reserve + this.#earnedSum * share) return false;
@@ -60,7 +60,7 @@ export class RetryBudget {
     const second = Math.max(0, Math.floor(now / 1000));
     if (second === this.#second) return;
     const passed = second - this.#second;
-    // A clock that jumped back gives nothing for free: what was spent is remembered until its time has passed again.
+    // A clock that jumps back refunds nothing: what was spent stays counted until its time has passed again.
     if (passed < 0 && passed > -seconds) return;
     this.#second = second;
     const old = passed < 0 ? seconds : Math.min(passed, seconds);

@@ -1,19 +1,19 @@
-/** Whether a call that failed may be asked again: of another target, or, where none is left, of the same one after a pause. */
+/** Retry policy: whether a failed request may fail over to another target or, if none is left, be retried on the same one after a backoff. */
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { Call } from "../request/stage.ts";
 import { mayBeBilled } from "../upstream/may-have-been-billed.ts";
 
-/** So often a call is asked again of targets that it has asked already. */
+/** How often one request is retried on targets that it has already tried. */
 const maxRepeats = 2;
-/** The first pause, twice as long before the second. By chance, so that those who failed together do not come back together. */
+/** The range of the first backoff; it doubles for the second. Random (jitter), so that requests that failed together do not return together. */
 const [shortestMs, longestMs] = [50, 250];
-/** Who wants to be left alone for longer is: callers can wait by themselves. */
+/** A target that asks for a longer wait is not retried here: the client can wait by itself. */
 const maxRetryAfterMs = 500;
 
-/** A picture that may have been paid for is not ordered a second time, unless the model says so. */
+/** An image that may have been billed is not generated a second time, unless the model sets `retry_paid`. */
 export function mayFailOver<Q>(error: unknown, { operation, route }: Call<Q>): boolean {
   if (!(error instanceof GatewayError)) return false;
-  // What one account may not use, or one place does not have, another may; and nothing was made for it.
+  // A model that one account or region lacks may exist at another target, and nothing was generated.
   if (targetSpecificErrors.has(error.fault)) return true;
   if (error.row.retry !== "elsewhere") return false;
   return operation === "embeddings" || route.retryPaid === true || !mayHaveBeenBilled(error);
@@ -25,9 +25,9 @@ const targetSpecificErrors: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The upstream may have done the work, and may send a bill. Where it says itself that it failed, and charges for what it
- * delivers, the next target is asked: whoever wrote the targets down wants that. Callers are still told to decide for
- * themselves.
+ * The upstream may have done the work and may bill it. If it reports the failure itself and bills only what it delivers,
+ * the next target is tried: that is why the operator listed several. The error still leaves a retry to the client's
+ * own decision.
  */
 export const mayHaveBeenBilled = (error: unknown): boolean =>
   error instanceof GatewayError &&
@@ -35,8 +35,8 @@ export const mayHaveBeenBilled = (error: unknown): boolean =>
   (error.details.paid === true || !error.details.uncharged);
 
 /**
- * Milliseconds until those that failed may be asked the same again. Undefined: they would only say the same again, or it
- * was enough. `repeats`: how often that was done for this call.
+ * The backoff in milliseconds before the failed targets are tried again. Undefined: the error is not transient, or the
+ * retries are used up. `repeats`: how often this request was already retried on the same targets.
  */
 export function retryDelayMs<Q>(
   error: unknown,
@@ -45,14 +45,14 @@ export function retryDelayMs<Q>(
   random: () => number,
 ): number | undefined {
   if (!(error instanceof GatewayError) || repeats >= maxRepeats) return undefined;
-  // One place may have a picture of that order already, whatever it says.
+  // The target may have generated the image already, whatever its error says.
   if (operation !== "embeddings" && !route.retryPaid && mayBeBilled(error)) return undefined;
   const { row, details } = error;
   if (!row.passing || details.unmade) return undefined;
   const chance = random();
   const told = details.retryAfterMs;
   if (told === undefined) {
-    // A limit says when it is over, or nobody knows.
+    // A rate limit without `retry-after` has no known end.
     if (row.status === 429) return undefined;
     return (shortestMs + (longestMs - shortestMs) * chance) * 2 ** repeats;
   }

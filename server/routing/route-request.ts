@@ -1,9 +1,9 @@
 /**
- * Which door, and which next: asks one of a model's targets, and another, or the same again, where the fault says that
- * this may help and the model has a try left to spend.
+ * The routing stage: selects a target, sends the request, and fails over or retries where the error allows it and the
+ * model's retry budget has a retry left. Embeddings requests are also hedged.
  */
 
-import type { Gate } from "../limits/concurrency-gate.ts";
+import type { ConcurrencySlots } from "../limits/concurrency-gate.ts";
 import type { Call, Stage } from "../request/stage.ts";
 import type { Target } from "../upstream/contract.ts";
 import { createAttempt } from "./attempt.ts";
@@ -14,7 +14,7 @@ import {
   noCapableTarget,
   untriedCandidates,
 } from "./candidates.ts";
-import { staleProbeMs } from "./health/circuit-breaker.ts";
+import { probeTimeoutMs } from "./health/circuit-breaker.ts";
 import { type HedgedAttempt, hedgedRequest, isReplaced } from "./hedge.ts";
 import type { Candidate, SelectionContext } from "./policies/policy.ts";
 import {
@@ -36,31 +36,31 @@ import {
 } from "./select-target.ts";
 import type { ModelTargets, TargetRegistry } from "./target-registry.ts";
 
-/** Where calls wait for targets that have as much as they can take. */
+/** The queue for targets at their hard concurrency limit. */
 export interface TargetQueue<Q> {
-  /** Until there is a place inside of the gate, and it is taken. Undefined: it is. Throws GatewayError if none comes free in time. */
-  wait(call: Call<Q>, gate: Gate): Promise<void> | undefined;
-  /** Somebody has left a gate that others wait for. */
+  /** Waits for a slot and takes it. Undefined: it was free. Throws GatewayError if none becomes free in time. */
+  wait(call: Call<Q>, gate: ConcurrencySlots): Promise<void> | undefined;
+  /** A slot was released: admits waiting requests. */
   admitWaiting(): void;
 }
 
 export interface RouteRequestOptions<Q, A> {
   readonly registry: TargetRegistry;
-  /** Whether this target can be asked this. Absent: any can. */
+  /** Whether the target supports the request. Absent: every target does. */
   readonly canServe?: (call: Call<Q>, target: Target) => boolean;
-  /** What size of call it is. Absent: it is never asked of two targets at the same time, nor called off for being slow. */
+  /** The size class of a request. Absent: requests are neither hedged nor canceled for being slow. */
   readonly sizeClassOf?: (query: Q) => number;
-  /** What a call costs at a target, where that is known. */
+  /** The price of a request at a target, if known. */
   readonly priceOf?: (call: Call<Q>, target: Target) => number | undefined;
-  /** What the gateway's own limits say of a target. Absent: there are none. */
+  /** The gateway's own limits of targets. Absent: there are none. */
   readonly capacity?: TargetCapacity;
-  /** Absent: nobody waits, and targets are given more than they can take. */
+  /** Absent: requests do not queue, and go to targets beyond their hard limit. */
   readonly queue?: TargetQueue<Q>;
-  /** The same answer, and word when the last of it has come: of one that comes piece by piece. */
+  /** Wraps a streamed response so that `end` is called after its last event. */
   readonly watchEnd?: (answer: A, end: (failure?: unknown) => void) => A;
   /**
-   * What is made is paid for. Then no call goes to a target that failed, to see, while another serves: this question,
-   * which costs nothing, is asked first. True: it is there.
+   * A free health check, for requests that are billed one by one. If set, no request is sent to an ejected target as a
+   * probe while another target serves, unless this check has passed. True: the target is up.
    */
   readonly checkHealth?: (target: Target) => Promise<boolean>;
 }
@@ -68,17 +68,17 @@ export interface RouteRequestOptions<Q, A> {
 type RoutingState = { -readonly [name in keyof Selection]: Selection[name] } & {
   readonly context: { -readonly [name in keyof SelectionContext]: SelectionContext[name] };
   readonly modelTargets: ModelTargets;
-  /** How often it was asked of targets that it had asked already. */
+  /** How often the request was retried on targets that it had already tried. */
   repeats: number;
-  /** Of a call that nobody answers: when whom it last asked. */
+  /** For a request whose attempts have all timed out: when it last tried each candidate. */
   askedAt?: Map<Candidate, number>;
 };
 
-/** A target that was asked, and when. */
+/** An attempt on one candidate, and when it started. */
 interface TargetAttempt<A> extends HedgedAttempt<A> {
   readonly candidate: Candidate;
   readonly startedAt: number;
-  /** What had been heard of it by then. */
+  /** The target's `signsOfLife` at the start. */
   readonly signsOfLife: number;
 }
 
@@ -88,7 +88,7 @@ export const routeRequest =
     const { registry, canServe, sizeClassOf, priceOf, capacity, queue, watchEnd, checkHealth } =
       options;
     const { clock, random, timers } = registry;
-    const tries = checkHealth ? "looked-at" : "any";
+    const tries = checkHealth ? "checked" : "any";
     const { send, sendUnmeasured } = createAttempt<Q, A>({
       ...{ next, clock, watchEnd, sizeClassOf },
       onSlotFreed: () => queue?.admitWaiting(),
@@ -115,7 +115,7 @@ export const routeRequest =
       return { candidates, policy, capacity, context, modelTargets, ...empty };
     };
 
-    /** What is not the plain way is in the account of the call. */
+    /** Records skipped candidates in the routing steps, and starts a free health check for those that are due for a probe. */
     const recordSkipped = (
       { trip }: Call<Q>,
       chosen: RoutingState,
@@ -126,7 +126,7 @@ export const routeRequest =
       if (!checkHealth) return;
       for (const { health, tier } of chosen.candidates) {
         if (asked && (health === asked.health || tier > asked.tier)) continue;
-        if (health.standing(now, false) === "probe") health.passOver(now, checkHealth, clock);
+        if (health.state(now, false) === "probe") health.skipProbe(now, checkHealth, clock);
       }
     };
 
@@ -141,28 +141,28 @@ export const routeRequest =
       return {
         candidate,
         startedAt: now,
-        signsOfLife: health.signs,
-        // Whether it is back is told by its own answer, and not by that of a quicker one.
-        lingerMs: health.breaker.open ? staleProbeMs : 0,
+        signsOfLife: health.signsOfLife,
+        // A probe's own outcome decides whether the target has recovered, so it may outlive a faster winner.
+        lingerMs: health.breaker.open ? probeTimeoutMs : 0,
         hedgeAfterMs:
-          modelTargets.candidates.length > 1 ? health.pace.usualMs(sizeClass) : undefined,
-        timeoutMs: () => health.pace.patienceMs(sizeClass, modelTargets.peers),
+          modelTargets.candidates.length > 1 ? health.latency.p95Ms(sizeClass) : undefined,
+        timeoutMs: () => health.latency.timeoutMs(sizeClass, modelTargets.peers),
         run: (signal) => send(call, candidate, modelTargets, sizeClass, signal, repeated),
       };
     };
 
-    /** Once for each call. */
+    /** Called once per request. */
     const recordSilence = (
       chosen: RoutingState,
       running: readonly TargetAttempt<A>[],
     ): Map<Candidate, number> => {
       for (const { candidate, signsOfLife } of running)
-        candidate.health.silent(chosen.context.now, signsOfLife);
+        candidate.health.recordSilence(chosen.context.now, signsOfLife);
       chosen.askedAt = new Map(running.map(({ candidate, startedAt }) => [candidate, startedAt]));
       return chosen.askedAt;
     };
 
-    /** Whoever is there now, be it one that was asked before, or the same again. */
+    /** One more attempt on any candidate that is available now, including those already tried. */
     const extraAttempt = (
       call: Call<Q>,
       chosen: RoutingState,
@@ -173,7 +173,7 @@ export const routeRequest =
       const attemptedAt = chosen.askedAt ?? recordSilence(chosen, running);
       const { peers, budgets } = modelTargets;
       const candidate = selectRetryTarget({ selection: chosen, context, peers, attemptedAt });
-      if (!candidate || candidate.health.isFull(context.now)) return undefined;
+      if (!candidate || candidate.health.isAtHardLimit(context.now)) return undefined;
       if (!budgets.retries.spend(context.now)) return undefined;
       attemptedAt.set(candidate, context.now);
       if (!chosen.tried?.includes(candidate)) chosen.tried = [...(chosen.tried ?? []), candidate];
@@ -186,7 +186,7 @@ export const routeRequest =
       return attemptOn(call, chosen, candidate);
     };
 
-    /** Asks this one, and another as well when it hesitates. Whoever was asked is written down as tried. */
+    /** Sends the request to this candidate, with a hedge to another one when it is slow. Adds both to `tried`. */
     const attemptWithHedge = (
       call: Call<Q>,
       chosen: RoutingState,
@@ -196,7 +196,7 @@ export const routeRequest =
       const { signal, trip } = call;
       const repeated = chosen.tried?.includes(candidate) === true;
       chosen.tried = chosen.tried ? [...chosen.tried, candidate] : [candidate];
-      // Who would have to wait for its turn there is not slow for it.
+      // Time in the target's queue is not latency, so a busy target is not hedged.
       if (!sizeClassOf || isBusy(capacity, candidate.target)) {
         return send(call, candidate, modelTargets, context.sizeClass, signal, repeated);
       }
@@ -206,7 +206,7 @@ export const routeRequest =
           context.now = clock();
           const other = selectHealthy(chosen, context, "none");
           const { hedges, retries } = modelTargets.budgets;
-          if (!other || other.health.isFull(context.now)) return undefined;
+          if (!other || other.health.isAtHardLimit(context.now)) return undefined;
           if (!hedges.spend() || !retries.spend(context.now)) return undefined;
           chosen.tried = [...(chosen.tried ?? []), other];
           addStep(trip, other.target, hedgedStep);
@@ -216,11 +216,11 @@ export const routeRequest =
           hasUntriedHealthy(chosen, clock()) && modelTargets.budgets.retries.spend(clock()),
         extra: (running) => extraAttempt(call, chosen, running),
         isFinal: (error) => !mayFailOver(error, call),
-        // Whose answer or fault is told, that one counts as the one that served.
+        // The target whose response or error is returned is the one in the ledger row.
         onSettled: (asked) => {
           trip.target = asked.candidate.target;
         },
-        // Upstreams may charge for what is called off.
+        // Upstreams may bill canceled requests.
         onWasted: (error) => {
           if (error === undefined || mayHaveBeenBilled(error)) trip.mayHavePaid = true;
         },
@@ -229,20 +229,20 @@ export const routeRequest =
       });
     };
 
-    /** Who is asked first. */
+    /** Selects the first candidate, and earns the retry and hedge budgets. */
     const selectFirst = (call: Call<Q>, chosen: RoutingState): Candidate => {
       const { context, candidates, modelTargets } = chosen;
       if (candidates.length === 0) throw noCapableTarget(call.route.id);
       const candidate = selectTarget(chosen, context, tries);
       if (chosen.skippedAny) recordSkipped(call, chosen, candidate);
       if (!candidate) throw noHealthyTarget(call.route.id, candidates, context.now);
-      // Only of those that somebody is asked for: in an outage all others would earn tries for what comes after it.
+      // Only requests that are sent earn budget: otherwise the requests refused in an outage would earn retries for the time after it.
       modelTargets.budgets.retries.earn(context.now);
       modelTargets.budgets.hedges.earn();
       return candidate;
     };
 
-    /** There is room at this one now, if it still serves. */
+    /** After a wait for a slot: the candidate that was waited for, if it is still available, or another. */
     const selectAfterWait = (
       { route }: Call<Q>,
       chosen: RoutingState,
@@ -250,14 +250,14 @@ export const routeRequest =
     ): Candidate => {
       const { context, candidates } = chosen;
       context.now = clock();
-      if (waitedFor.health.standing(context.now, candidates.length === 1) === "in")
+      if (waitedFor.health.state(context.now, candidates.length === 1) === "available")
         return waitedFor;
       const candidate = selectTarget(chosen, context, tries);
       if (!candidate) throw noHealthyTarget(route.id, candidates, context.now);
       return candidate;
     };
 
-    /** Who is asked after one that failed, and when: one that was not asked yet, or any of them again after a pause. */
+    /** Selects the candidate after a failure: one that was not tried yet, or any of them again after a backoff. Throws the error if there is none. */
     const selectNext = async (
       call: Call<Q>,
       chosen: RoutingState,
@@ -272,7 +272,7 @@ export const routeRequest =
       context.now = clock();
       const other = selectTarget(chosen, context, tries);
       let waitMs: number | undefined;
-      // What never left is no second question, and who was called off for another has its retry.
+      // A request that was never sent is not a retry, and a replaced attempt has already taken its retry from the budget.
       const isFree = isUnsent(error) || isReplaced(error);
       if (other) waitMs = isFree ? 0 : retries.take(context.now, random);
       else if (candidates.some(({ health }) => !health.breaker.open)) {
@@ -280,7 +280,7 @@ export const routeRequest =
         if (waitMs !== undefined && !retries.spend(context.now)) waitMs = undefined;
       }
       if (waitMs === undefined) throw error;
-      // Those that draw write their own account of how it ended.
+      // The image stages record failed attempts themselves.
       if (!checkHealth) addStep(trip, failed.target, errorCodeOf(error));
       if (waitMs > 0) await backoff(waitMs, signal, timers);
       if (other) return other;
@@ -290,7 +290,7 @@ export const routeRequest =
       return again;
     };
 
-    /** `failure`: what the only one has said to it already. */
+    /** `failure`: the error of an attempt that the caller already made. */
     const attemptUntilSettled = async (
       call: Call<Q>,
       modelTargets: ModelTargets,
@@ -299,7 +299,7 @@ export const routeRequest =
       const chosen = routingStateFor(call, modelTargets);
       let candidate: Candidate;
       if (failure) {
-        // What some have left out is new to those who are left.
+        // A request for missing images is new to the candidates that are left.
         if (!call.order) chosen.tried = modelTargets.candidates;
         candidate = await selectNext(
           call,
@@ -309,11 +309,11 @@ export const routeRequest =
         );
       } else candidate = selectFirst(call, chosen);
       for (;;) {
-        if (queue && candidate.health.isFull(chosen.context.now)) {
+        if (queue && candidate.health.isAtHardLimit(chosen.context.now)) {
           const { gate } = candidate.health.concurrency;
           await queue.wait(call, gate);
-          // It is counted anew where it is asked now.
-          gate.inside--;
+          // The slot was only waited for: the attempt counts itself.
+          gate.inFlight--;
           candidate = selectAfterWait(call, chosen, candidate);
         }
         try {
@@ -328,10 +328,10 @@ export const routeRequest =
       const modelTargets = registry.targetsFor(call.route);
       const [only] = modelTargets.candidates;
       if (!call.order?.failure) call.trip.questions++;
-      // Most models have one target, and nothing to choose.
+      // Fast path: most models have one target, so there is nothing to select.
       if (only && modelTargets.candidates.length === 1 && !watchEnd) {
-        if (only.health.mayGoUnmeasured) return sendUnmeasured(call, only, modelTargets);
-        only.health.sampling.take(timers);
+        if (only.health.canSkipMeasuring) return sendUnmeasured(call, only, modelTargets);
+        only.health.sampling.countMeasured(timers);
       }
       return attemptUntilSettled(call, modelTargets, call.order?.failure);
     };

@@ -1,14 +1,13 @@
-/** Why a call went where it went, in few words for its row of the ledger. A call that went straight there has none. */
+/** The routing steps of a request in its ledger row: which targets were skipped, retried or hedged, and why. A request that succeeds at its first choice has none. */
 
 import type { Trip } from "../request/request-record.ts";
 import type { Target } from "../upstream/contract.ts";
 import type { Candidate } from "./policies/policy.ts";
 import { hasCapacity, isBusy, type Selection } from "./select-target.ts";
 
-/** A call that travels in hundreds of parts has the same to say of each. */
+/** A request that is split into hundreds of chunks would repeat the same steps for each. */
 const maxSteps = 24;
 
-/** Which door it was. */
 export const nameOf = ({ upstream, model, surface }: Target): string =>
   `${upstream.id}/${model}${surface ? ` (${surface})` : ""}`;
 
@@ -19,7 +18,7 @@ export function addStep(trip: Trip, target: Target, words: string): void {
   trip.step(step);
 }
 
-/** Those that would have been asked as soon as the one that is, and are not. */
+/** Adds a step for each skipped candidate of the selected candidate's tier or a lower one. */
 export function addSkippedSteps(
   trip: Trip,
   selection: Selection,
@@ -40,9 +39,9 @@ function skipReason(
   asked: Candidate | undefined,
   now: number,
 ): string | undefined {
-  if (health.standing(now, candidates.length === 1) !== "in") return `out, ${health.why}`;
+  if (health.state(now, candidates.length === 1) !== "available") return `out, ${health.reason}`;
   if (!hasCapacity(capacity, target)) return "out, at its limits";
   if (!health.concurrency.hasRoom() || isBusy(capacity, target)) return "busy";
-  // Of its own tier it may be that chance would have it so.
+  // Within one tier the policy may simply have drawn another candidate.
   return asked && tier < asked.tier ? "spared, it has just come back" : undefined;
 }

@@ -1,24 +1,25 @@
 /**
- * Whom to ask beside those that say nothing: another that is well by now or may be tried, or the same once more. One that
- * hung and is back serves whoever asks it now, and not those who asked it before.
+ * Selects a target for one more attempt while all running attempts have timed out: another candidate that is healthy or
+ * due for a probe by now, or the same one again. A target that hung and recovered answers new requests, and not the old
+ * ones.
  */
 
 import type { TargetHealth } from "./health/target-health.ts";
 import type { Candidate, SelectionContext } from "./policies/policy.ts";
 import { hasCapacity, isBusy, type Selection, selectTarget } from "./select-target.ts";
 
-/** Those who wait should be served within five seconds of its return, with a second to spare. */
+/** Waiting requests should be served within five seconds of the target's recovery; this leaves a second to spare. */
 const maxExtraDelayMs = 4000;
 
 export interface RetrySelection {
   readonly selection: Selection;
   readonly context: SelectionContext;
   readonly peers: readonly TargetHealth[];
-  /** When this call last asked whom, of those that it need not ask anew at once. */
+  /** When this request last tried each candidate. */
   readonly attemptedAt: Map<Candidate, number>;
 }
 
-/** Undefined: nobody, for now. */
+/** Undefined: no candidate is due now. */
 export function selectRetryTarget({
   selection,
   context,
@@ -30,7 +31,7 @@ export function selectRetryTarget({
     const at = attemptedAt.get(candidate);
     if (at === undefined) return true;
     const silentMs = context.now - at;
-    // A clock that jumped back must not make the wait any longer than it would be from now.
+    // A clock that jumps back must not make the wait longer than it would be from now.
     if (silentMs < 0) attemptedAt.set(candidate, context.now);
     return silentMs >= repeatDelayMs(candidate.health, at, context.sizeClass, peers);
   };
@@ -42,15 +43,15 @@ export function selectRetryTarget({
     : undefined;
 }
 
-/** How long after one context the same target is asked it again. Sooner where it has answered others meanwhile. */
+/** The delay before the same target gets the request again. Shorter if it has answered other requests meanwhile. */
 function repeatDelayMs(
   health: TargetHealth,
   at: number,
   size: number,
   peers: readonly TargetHealth[],
 ): number {
-  const patience = health.pace.patienceMs(size, peers);
-  return health.hasAnsweredSince(at)
-    ? patience
-    : Math.max(patience, Math.min(2 * patience, maxExtraDelayMs));
+  const timeout = health.latency.timeoutMs(size, peers);
+  return health.hasRespondedSince(at)
+    ? timeout
+    : Math.max(timeout, Math.min(2 * timeout, maxExtraDelayMs));
 }

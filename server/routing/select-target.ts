@@ -1,37 +1,37 @@
-/** Which target is asked, of those that could serve a call: the lowest tier with one that is well, and there as the policy says. */
+/** Target selection: the lowest tier that has a healthy candidate, and within that tier the candidate that the model's policy picks. */
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { Target } from "../upstream/contract.ts";
-import { isSpared } from "./health/slow-start.ts";
+import { isHeldBackBySlowStart } from "./health/slow-start.ts";
 import type { TargetHealth } from "./health/target-health.ts";
 import type { Candidate, Policy, SelectionContext } from "./policies/policy.ts";
 
-/** What the gateway's own limits say of a target. */
+/** What the gateway's own limits (rates and concurrency slots) say of a target. */
 export interface TargetCapacity {
-  /** True, or the milliseconds until there is some. */
+  /** True, or the milliseconds until the target has capacity. */
   hasCapacity(target: Target): true | number;
-  /** As many calls are there as may be: another would wait. */
+  /** All concurrency slots are taken: another request would wait. */
   isBusy(target: Target): boolean;
 }
 
 export interface Selection {
-  /** Those that can do what the call asks, by tier. */
+  /** The targets that support the request, sorted by tier. */
   readonly candidates: readonly Candidate[];
   readonly policy: Policy;
-  /** Asked already. */
+  /** Candidates that the request has already tried. */
   readonly tried: readonly Candidate[] | undefined;
-  /** Absent: nothing is limited. */
+  /** Undefined: targets have no limits. */
   readonly capacity: TargetCapacity | undefined;
-  /** Set by those who choose: there was one that was left aside, be it for a moment. */
+  /** Set during selection: at least one candidate was skipped. */
   skippedAny?: boolean;
 }
 
 /**
- * Who may be tried that is out, but due for it. `any`: the first, before those that are well, or it would never be known
- * whether it is back. `looked-at`: where a try costs money, only one of which a free question has shown that it may be.
+ * Which ejected candidates may get the request as a half-open probe. `any`: the first that is due, before healthy ones,
+ * or its recovery would never be noticed. `checked`: where a probe costs money, only after a free health check passed.
  */
-export type ProbeMode = "any" | "looked-at" | "none";
+export type ProbeMode = "any" | "checked" | "none";
 
-/** Undefined: there is nobody who may be asked now. */
+/** Undefined: no candidate is available now. */
 export function selectTarget(
   selection: Selection,
   context: SelectionContext,
@@ -40,7 +40,7 @@ export function selectTarget(
   return selectHealthy(selection, context, tries) ?? selectDegraded(selection, context.now);
 }
 
-/** Used within one call of `chooseWell`, and never while another is under way. */
+/** Scratch arrays of `selectHealthy`, which is synchronous and does not nest: no allocation per request. */
 const idle: Candidate[] = [];
 const busy: Candidate[] = [];
 const inSlowStart: Candidate[] = [];
@@ -62,29 +62,30 @@ export function selectHealthy(
     const candidate = candidates[at] as Candidate;
     const { health, target } = candidate;
     if (!tried?.includes(candidate)) {
-      const standing = hasCapacity(capacity, target) ? health.standing(now, alone) : "out";
-      if (standing === "probe" && mayProbe(candidate, now, tries)) return candidate;
-      if (standing !== "in") selection.skippedAny = true;
-      else if (isSpared(candidate, context)) inSlowStart.push(candidate);
-      else if (health.concurrency.isWalled && health.isFull(now)) atHardLimit.push(candidate);
+      const state = hasCapacity(capacity, target) ? health.state(now, alone) : "unavailable";
+      if (state === "probe" && mayProbe(candidate, now, tries)) return candidate;
+      if (state !== "available") selection.skippedAny = true;
+      else if (isHeldBackBySlowStart(candidate, context)) inSlowStart.push(candidate);
+      else if (health.concurrency.isHardLimited && health.isAtHardLimit(now))
+        atHardLimit.push(candidate);
       else
         (health.concurrency.hasRoom() && !isBusy(capacity, target) ? idle : busy).push(candidate);
     }
     if (candidates[at + 1]?.tier === candidate.tier) continue;
     if (inSlowStart.length > 0 || atHardLimit.length > 0 || (busy.length > 0 && idle.length > 0))
       selection.skippedAny = true;
-    // A busy tier is not a broken one: what comes after it may cost more.
+    // A busy tier is not a failed one: the next tier may cost more.
     if (idle.length > 0) return policy(idle, context);
     if (busy.length > 0) return policy(busy, context);
   }
-  // Whoever says that it is too much is waited for only where nobody else is there.
+  // A target at its hard limit is waited for only if no other candidate is available.
   if (atHardLimit.length > 0) return policy(lowestTier(atHardLimit), context);
-  // Nobody else can carry what they should be spared.
+  // No other candidate can take the load that slow start would hold back.
   return inSlowStart.length > 0 ? policy(lowestTier(inSlowStart), context) : undefined;
 }
 
 function mayProbe({ health }: Candidate, now: number, tries: ProbeMode): boolean {
-  return tries === "any" || (tries === "looked-at" && health.mayBeTried(now));
+  return tries === "any" || (tries === "checked" && health.mayProbe(now));
 }
 
 const lowestTier = (candidates: readonly Candidate[]): Candidate[] =>
@@ -97,8 +98,8 @@ export const isBusy = (capacity: TargetCapacity | undefined, target: Target): bo
   capacity !== undefined && target.scopes !== undefined && capacity.isBusy(target);
 
 /**
- * Nobody is well. One that serves some of its calls is better than none, and one that was dead may be back. One that is
- * at a limit of ours comes last: that limit has its own words.
+ * Selects among unhealthy candidates. One that serves part of its requests is better than none, and one that was down
+ * may have recovered. A candidate at one of the gateway's own limits comes last: that limit has its own error.
  */
 function selectDegraded(
   { candidates, tried, capacity }: Selection,
@@ -111,10 +112,10 @@ function selectDegraded(
   for (const candidate of candidates) {
     if (tried?.includes(candidate)) continue;
     const { health, target } = candidate;
-    const standing = health.standing(now, alone);
+    const state = health.state(now, alone);
     if (!hasCapacity(capacity, target)) {
-      if (standing !== "out") limited ??= candidate;
-    } else if (standing === "doubtful") {
+      if (state !== "unavailable") limited ??= candidate;
+    } else if (state === "degraded") {
       if (!best || isLessDegraded(health, best.health, now)) best = candidate;
     } else if (health.waitMs(now) === 0) due ??= candidate;
   }
@@ -122,17 +123,17 @@ function selectDegraded(
 }
 
 function isLessDegraded(a: TargetHealth, b: TargetHealth, now: number): boolean {
-  const difference = a.failing(now) - b.failing(now);
+  const difference = a.failureRate(now) - b.failureRate(now);
   return difference < 0 || (difference === 0 && a.inFlight < b.inFlight);
 }
 
-/** Whether somebody would be asked, before anything is done for a call. */
+/** Whether any candidate would be selected, checked before work is done for a request. */
 export const hasSelectable = (selection: Selection, now: number): boolean =>
   selection.candidates.some(
-    ({ health }) => health.standing(now, selection.candidates.length === 1) === "in",
+    ({ health }) => health.state(now, selection.candidates.length === 1) === "available",
   ) || selectDegraded(selection, now) !== undefined;
 
-/** What a caller is told when there is nobody: how long it will be at least, and whether it is only a matter of rate. */
+/** The error for a request without an available target: with the shortest wait, and as a rate limit if every target is rate limited. */
 export function noHealthyTarget(
   model: string,
   candidates: readonly Candidate[],
@@ -142,7 +143,7 @@ export function noHealthyTarget(
   let limited = true;
   for (const { health } of candidates) {
     soonestMs = Math.min(soonestMs, health.waitMs(now));
-    if (!health.isLimited(now)) limited = false;
+    if (!health.isRateLimited(now)) limited = false;
   }
   const details = { retryAfterMs: Math.max(1, Math.ceil(soonestMs)) };
   if (limited) {

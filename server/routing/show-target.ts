@@ -1,6 +1,6 @@
-/** What is known of targets, as the operator sees it: in JSON, without addresses or keys. */
+/** The health of targets as JSON for the admin API, without addresses or keys. */
 
-import { sizes } from "./health/latency-stats.ts";
+import { sizeClasses } from "./health/latency-stats.ts";
 import type { TargetHealth } from "./health/target-health.ts";
 import type { ConfiguredTarget, TargetRegistry } from "./target-registry.ts";
 
@@ -28,10 +28,10 @@ function showTarget({ health, models }: ConfiguredTarget, moment: number, at: nu
     state,
     why,
     until: leftMs === undefined ? null : new Date(at + leftMs).toISOString(),
-    share: breaker.open ? 0 : rounded(breaker.share(moment), 100),
+    share: breaker.open ? 0 : rounded(breaker.rampShare(moment), 100),
     in_flight: inFlight,
     limit: concurrency.limit,
-    error_share: health.measured(moment) > 0 ? rounded(health.failing(moment), 1000) : null,
+    error_share: health.sampleCount(moment) > 0 ? rounded(health.failureRate(moment), 1000) : null,
     latency: latencyOf(health),
     counts: { ...counts },
   };
@@ -48,21 +48,21 @@ function displayStateOf(health: TargetHealth, moment: number): DisplayState {
   const cooling = coolDown.leftMs(moment);
   if (breaker.open) {
     const leftMs = Math.max(cooling, breaker.waitMs(moment, false));
-    return { state: "ejected", why: breaker.why, leftMs };
+    return { state: "ejected", why: breaker.reason, leftMs };
   }
-  if (cooling > 0) return { state: "cooling", why: coolDown.why, leftMs: cooling };
-  // Several calls wait for its first word.
-  if (health.standing(moment, false) !== "in") return { state: "cooling", why: health.why };
+  if (cooling > 0) return { state: "cooling", why: coolDown.reason, leftMs: cooling };
+  // Several requests are waiting for its first response.
+  if (health.state(moment, false) !== "available") return { state: "cooling", why: health.reason };
   const leftMs = breaker.rampLeftMs(moment);
   return leftMs > 0
     ? { state: "slow_start", why: "it has just come back", leftMs }
     : { state: "healthy", why: null };
 }
 
-/** Of sizes of calls that there were. */
+/** Only the size classes that have been measured. */
 const latencyOf = (health: TargetHealth) =>
-  Array.from({ length: sizes }, (_, size) => {
-    const [mean, p95] = [health.pace.lastMeanMs(size), health.pace.usualMs(size)];
+  Array.from({ length: sizeClasses }, (_, size) => {
+    const [mean, p95] = [health.latency.lastMeanMs(size), health.latency.p95Ms(size)];
     return { size, mean_ms: inTenths(mean), p95_ms: inTenths(p95) };
   }).filter(({ mean_ms }) => mean_ms !== null);
 

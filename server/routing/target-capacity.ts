@@ -1,14 +1,14 @@
-/** What the limits of targets say before one is chosen: who is asked no more for a while, who has no place free, and the wait for one. */
+/** Connects target selection to the limits: which targets are at a rate limit, which have no free slot, and the queue for a slot. */
 
 import type { Admission } from "../limits/admission.ts";
 import type { Demand } from "../limits/limit-scope.ts";
 import { shortage } from "../limits/limiter.ts";
-import { type Asked, demandOf } from "../limits/request-cost.ts";
+import { demandOf, type LimitedQuery } from "../limits/request-cost.ts";
 import type { Target } from "../upstream/contract.ts";
 import type { TargetQueue } from "./route-request.ts";
 import type { TargetCapacity } from "./select-target.ts";
 
-/** The least that a call can ask for. */
+/** The smallest demand of any request. */
 const minimumDemand: Readonly<Record<"embedding" | "image", Demand>> = {
   embedding: { requests: 1, tokens: 1, images: 0, pixels: 0 },
   image: { requests: 1, tokens: 1, images: 1, pixels: 1 },
@@ -25,20 +25,20 @@ export const targetCapacity = (
       ? (shortage(admission.scopesOf(scopes), minimumDemand[kind], clock())?.waitMs ?? true)
       : true,
   isBusy: ({ scopes }: Target) =>
-    scopes !== undefined && admission.scopesOf(scopes).some(({ gate }) => !gate.hasRoom),
+    scopes !== undefined && admission.scopesOf(scopes).some(({ gate }) => !gate.hasFreeSlot),
 });
 
-/** Before targets that have as much as they can take, by their own words. */
-export const targetQueue = (admission: Admission): TargetQueue<Asked> => ({
+/** The queue before targets that have reported overload (hard adaptive concurrency limit). */
+export const targetQueue = (admission: Admission): TargetQueue<LimitedQuery> => ({
   wait: ({ trip, route, query, signal }, gate) =>
-    admission.wait({
+    admission.waitForSlots({
       key: trip.caller?.id ?? "",
       route,
       gates: [gate],
       demand: demandOf(query),
-      // Whatever was done for it: those inside may never come out, and nobody waits without an end.
-      begun: () => false,
+      // Counted as not started even if work was done for it: requests in flight may never end, and every wait is bounded.
+      hasStarted: () => false,
       signal: () => signal,
     }),
-  admitWaiting: () => admission.pass(),
+  admitWaiting: () => admission.admitWaiting(),
 });

@@ -1,12 +1,12 @@
 /**
- * What is known of every target, and who sits at the table of every model. It is kept by names, so that a new
- * configuration finds what the old one learned; what is no longer configured is forgotten.
+ * Target registry: the health of every target and the candidates of every model. Health is keyed by name, so that it
+ * survives a configuration reload; targets that are no longer configured are evicted.
  */
 import type { Model, Snapshot } from "../config/snapshot.ts";
 import type { Timers } from "../lib/timers.ts";
 import type { Route } from "../request/caller.ts";
 import type { Target } from "../upstream/contract.ts";
-import { TargetHealth, type TargetNews } from "./health/target-health.ts";
+import { type TargetChange, TargetHealth } from "./health/target-health.ts";
 import { HedgeBudget } from "./hedge-budget.ts";
 import { policies } from "./policies/index.ts";
 import type { Candidate, Policy } from "./policies/policy.ts";
@@ -19,14 +19,14 @@ export interface TargetRegistryOptions {
   readonly clock: () => number;
   readonly random: () => number;
   readonly timers: Timers;
-  readonly onTargetChange: (news: TargetNews) => void;
-  /** Second questions for each call where the first is slow: 0.05 is one in twenty. */
+  readonly onTargetChange: (news: TargetChange) => void;
+  /** Hedges per request: 0.05 is one in twenty. */
   readonly hedgeShare?: number;
 }
 
-/** One model's targets, and what its calls have in common. */
+/** One model's targets, with the policy and the budgets that its requests share. */
 export interface ModelTargets {
-  /** By tier, then as listed. */
+  /** Sorted by tier, then in configuration order. */
   readonly candidates: readonly Candidate[];
   readonly peers: readonly TargetHealth[];
   readonly policy: Policy;
@@ -35,7 +35,7 @@ export interface ModelTargets {
 
 export interface ConfiguredTarget {
   readonly health: TargetHealth;
-  /** Public ids. */
+  /** Public model ids. */
   readonly models: readonly string[];
 }
 
@@ -52,7 +52,7 @@ export class TargetRegistry {
   #modelTargets = new WeakMap<Route, ModelTargets>();
   readonly #healths = new Map<string, TargetHealth>();
   readonly #budgets = new Map<string, RetryBudgets>();
-  /** What was swept last. */
+  /** The models of the configuration at the last eviction. */
   #sweptModels: Snapshot["models"] | undefined;
 
   constructor(options: TargetRegistryOptions) {
@@ -66,7 +66,7 @@ export class TargetRegistry {
     return this.#modelTargets.get(route) ?? this.#build(route);
   }
 
-  /** Throws what a caller is told where nobody can be asked now, of those that are able to serve. */
+  /** Throws `no_healthy_target` or `upstream_rate_limit` if no capable target is available now. */
   assertAvailable(route: Route, capacity: TargetCapacity, able: (target: Target) => boolean): void {
     const { candidates, policy } = this.targetsFor(route);
     const some =
@@ -80,19 +80,18 @@ export class TargetRegistry {
     }
   }
 
-  /** What is known, for those who want to look at it. */
   knownTargets(): readonly TargetHealth[] {
     return [...this.#healths.values()];
   }
 
-  /** It served, and said that it will not for so long. */
+  /** The target served a request and reported that its quota is used up for `waitMs`. */
   reportExhausted(target: Target, waitMs: number): void {
     const health = this.#healths.get(nameOf(target));
     if (health && isSameUpstream(health.target, target))
-      health.coolDown.spent(this.clock(), waitMs);
+      health.coolDown.onExhausted(this.clock(), waitMs);
   }
 
-  /** Every target that is configured, asked or not, with the models that it serves. */
+  /** Every configured target, used or not, with the models that it serves. */
   configuredTargets(): readonly ConfiguredTarget[] {
     this.#evictRemoved();
     const found = new Map<TargetHealth, string[]>();
@@ -105,7 +104,7 @@ export class TargetRegistry {
     return [...found].map(([health, models]) => ({ health, models: [...new Set(models)] }));
   }
 
-  /** As if nobody had ever been asked. */
+  /** Drops all learned state. */
   clear(): void {
     this.#modelTargets = new WeakMap();
     this.#healths.clear();
@@ -113,7 +112,7 @@ export class TargetRegistry {
   }
 
   #build(route: Route): ModelTargets {
-    // A route that was never seen may be of a new configuration.
+    // A new route object may come from a new configuration.
     this.#evictRemoved();
     const candidates = route.targets
       .map((target): Candidate => {
@@ -132,13 +131,13 @@ export class TargetRegistry {
   #healthOf(target: Target): TargetHealth {
     const name = nameOf(target);
     const known = this.#healths.get(name);
-    // Another address or key: nothing that was found before need be true of it.
+    // With another address or key, the recorded health does not apply.
     if (known && isSameUpstream(known.target, target)) {
       known.target = target;
       return known;
     }
     const { random, onTargetChange } = this.#options;
-    const fresh = new TargetHealth(target, { random, tell: onTargetChange });
+    const fresh = new TargetHealth(target, { random, onChange: onTargetChange });
     this.#healths.set(name, fresh);
     return fresh;
   }
@@ -152,7 +151,7 @@ export class TargetRegistry {
     return fresh;
   }
 
-  /** Calls that began before may still hold on to what goes; nobody finds it any more. */
+  /** Requests that started earlier may still reference evicted entries; new requests do not find them. */
   #evictRemoved(): void {
     const { models } = this.#options.snapshot();
     if (models === this.#sweptModels) return;
@@ -163,11 +162,11 @@ export class TargetRegistry {
   }
 }
 
-/** The same after a reload, when the objects are others. Ids hold no spaces. */
+/** Stable across reloads, unlike the objects. Ids hold no spaces. */
 const nameOf = ({ upstream, model, surface }: Target): string =>
   `${upstream.id} ${model} ${surface ?? ""}`;
 
-/** Limits may be others: they are ours, and not the target's. */
+/** Ignores limits: they belong to the gateway and say nothing about the target. */
 const isSameUpstream = ({ upstream: a }: Target, { upstream: b }: Target): boolean =>
   a === b ||
   (a.kind === b.kind &&

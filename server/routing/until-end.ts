@@ -1,4 +1,4 @@
-/** A streamed answer is over when its last piece has come: only then is it known whether the target served. */
+/** Watches a streamed image response to its end: only the last event shows whether the target served the request. */
 
 import { hungUp } from "../request/deadline.ts";
 import type { ImageEvent, ImageResponse } from "../upstream/contract.ts";
@@ -16,7 +16,7 @@ async function* watchEvents(
   events: AsyncIterable<ImageEvent>,
   end: (failure?: unknown) => void,
 ): AsyncGenerator<ImageEvent> {
-  // Whoever stops reading says nothing about the target.
+  // A client that stops reading says nothing about the target.
   let failure: unknown = hungUp();
   try {
     for await (const event of events) yield event;

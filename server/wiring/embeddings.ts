@@ -7,7 +7,7 @@ import { ExpiringMemory } from "../embeddings/cache/expiring-cache.ts";
 import { type CanaryTold, createCanary } from "../embeddings/drift-canary.ts";
 import { Flights } from "../embeddings/single-flight.ts";
 import type { Emit } from "../events/events.ts";
-import type { KeepWithinOptions } from "../limits/target-limits.ts";
+import type { TargetLimitOptions } from "../limits/target-limits.ts";
 import type { Log } from "../observe/log.ts";
 import { embeddingsStack, type Stacks } from "../pipeline/stages.ts";
 import type { Route } from "../request/caller.ts";
@@ -30,7 +30,7 @@ export interface EmbeddingPathOptions {
   readonly now: () => number;
   readonly emit: Emit;
   readonly roster: TargetRegistry;
-  readonly limits: KeepWithinOptions;
+  readonly limits: TargetLimitOptions;
 }
 
 export interface EmbeddingPath {

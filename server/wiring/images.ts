@@ -5,7 +5,7 @@ import { type ImageTools, keyOf } from "../images/generate.ts";
 import type { LinkTools } from "../images/image-links.ts";
 import { inspectOnce } from "../images/inspect-once.ts";
 import { checkEdit, checkImage, checkMask } from "../images/preflight.ts";
-import type { KeepWithinOptions } from "../limits/target-limits.ts";
+import type { TargetLimitOptions } from "../limits/target-limits.ts";
 import type { Log } from "../observe/log.ts";
 import { imageStacks, type Stacks } from "../pipeline/stages.ts";
 import type { TargetRegistry } from "../routing/target-registry.ts";
@@ -29,7 +29,7 @@ export interface ImagePathOptions {
   /** Milliseconds, monotonic. */
   readonly clock: () => number;
   readonly roster: TargetRegistry;
-  readonly limits: KeepWithinOptions;
+  readonly limits: TargetLimitOptions;
   /** By a question that costs nothing. */
   readonly isThere: (target: Target) => Promise<boolean>;
   readonly disk: AnswersOptions["disk"];

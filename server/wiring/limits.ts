@@ -2,7 +2,7 @@
 
 import type { Snapshot } from "../config/snapshot.ts";
 import { Admission } from "../limits/admission.ts";
-import type { KeepWithinOptions } from "../limits/target-limits.ts";
+import type { TargetLimitOptions } from "../limits/target-limits.ts";
 import type { Settings } from "../settings.ts";
 
 export interface AdmissionPathOptions {
@@ -15,7 +15,7 @@ export interface AdmissionPathOptions {
 /** How often those who wait are looked at; only while there are any. */
 const lookEveryMs = 50;
 
-export function createAdmissionPath(options: AdmissionPathOptions): KeepWithinOptions {
+export function createAdmissionPath(options: AdmissionPathOptions): TargetLimitOptions {
   const { settings, snapshot, clock } = options;
   const waitMs = {
     embedding: settings.VEXEL_QUEUE_WAIT * 1000,

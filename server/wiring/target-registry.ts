@@ -4,7 +4,7 @@ import type { Snapshot } from "../config/snapshot.ts";
 import type { Emit } from "../events/events.ts";
 import { realTimers } from "../lib/timers.ts";
 import type { Log } from "../observe/log.ts";
-import type { TargetNews } from "../routing/health/target-health.ts";
+import type { TargetChange } from "../routing/health/target-health.ts";
 import { TargetRegistry } from "../routing/target-registry.ts";
 
 export interface TargetRosterOptions {
@@ -27,7 +27,7 @@ export const createTargetRoster = (options: TargetRosterOptions): TargetRegistry
   });
 };
 
-function tell(log: Log, emit: Emit, { what, target, why }: TargetNews): void {
+function tell(log: Log, emit: Emit, { what, target, why }: TargetChange): void {
   const { id: upstream } = target.upstream;
   const fields = { upstream, targetModel: target.model, why };
   if (what === "ejected") log.error("target-ejected", fields);

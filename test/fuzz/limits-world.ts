@@ -2,8 +2,8 @@
 import { expect } from "bun:test";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import type { Limits } from "../../server/lib/limits.ts";
-import { Admission, type Pass } from "../../server/limits/admission.ts";
-import { type Demand, type Rate, rates, type Scope } from "../../server/limits/limit-scope.ts";
+import { Admission, type AdmissionTicket } from "../../server/limits/admission.ts";
+import { type Demand, type LimitScope, type Rate, rates } from "../../server/limits/limit-scope.ts";
 import type { Caller, Route } from "../../server/request/caller.ts";
 import { ExactCount } from "./exact-count.ts";
 import { type CallPlan, demandOf, difference, limitOf, queryOf } from "./limits-calls.ts";
@@ -27,7 +27,7 @@ export class SimulatedCall {
   readonly scopes: readonly string[];
   readonly signal = new AbortController();
   readonly came: number;
-  pass: Pass | undefined;
+  pass: AdmissionTicket | undefined;
   error: GatewayError | undefined;
   ended: Ended | undefined;
   /** What it was found to have used, once it is over. */
@@ -115,7 +115,7 @@ export class World {
     return this.#limits.get(id) ?? {};
   }
 
-  scope(id: string): Scope | undefined {
+  scope(id: string): LimitScope | undefined {
     return this.admission.scopesOf([id])[0];
   }
 
@@ -132,7 +132,7 @@ export class World {
     if (!short) this.#take(scopes, demand, 1);
     const kind = queue[images > 0 ? 1 : 0];
     try {
-      const entered = this.admission.enter({
+      const entered = this.admission.admit({
         caller: { id: `${key}`, name: `${key}`, scopes: scopes.slice(0, -1) } as unknown as Caller,
         route: { id: `${model}`, kind, scopes: scopes.slice(-1) } as unknown as Route,
         query: queryOf(plan),
@@ -171,7 +171,7 @@ export class World {
         ? { requests, tokens: 0, images: 0, pixels: 0 }
         : { requests, tokens: Math.floor(tokens * factor), images, pixels };
     this.#take(call.scopes, difference(call.used, demandOf(call.plan)), 1);
-    call.pass?.leave({ usage, asked: true, error });
+    call.pass?.release({ usage, asked: true, error });
     await settled();
   }
 
@@ -223,7 +223,7 @@ export class World {
   expectReasons(): void {
     const pictures = this.working.filter(({ plan: { images } }) => images > 0).length;
     for (const { scopes, plan } of this.waiting) {
-      const full = scopes.some((id) => this.scope(id)?.gate.hasRoom === false);
+      const full = scopes.some((id) => this.scope(id)?.gate.hasFreeSlot === false);
       expect(full || (plan.images > 0 && pictures >= this.plan.maxImageCalls)).toBeTrue();
     }
   }

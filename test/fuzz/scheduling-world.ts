@@ -4,7 +4,7 @@ import { type FaultDetails, GatewayError } from "../../server/lib/gateway-error.
 import type { Timers } from "../../server/lib/timers.ts";
 import { Admission } from "../../server/limits/admission.ts";
 import type { Route } from "../../server/request/caller.ts";
-import type { TargetNews } from "../../server/routing/health/target-health.ts";
+import type { TargetChange } from "../../server/routing/health/target-health.ts";
 import { sizeClassOf } from "../../server/routing/request-size.ts";
 import { routeRequest } from "../../server/routing/route-request.ts";
 import { targetQueue } from "../../server/routing/target-capacity.ts";
@@ -147,7 +147,7 @@ export class World {
   readonly time = new VirtualTime();
   readonly visits: Visit[] = [];
   readonly outcomes: Outcome[] = [];
-  readonly news: (TargetNews & { readonly at: number })[] = [];
+  readonly news: (TargetChange & { readonly at: number })[] = [];
   readonly random: () => number;
   readonly roster: TargetRegistry;
   calls = 0;

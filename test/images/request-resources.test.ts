@@ -7,7 +7,7 @@ import { keepAlive } from "../../server/images/keep-alive.ts";
 import type { AnswerShelf } from "../../server/lib/response-store.ts";
 import { Allowance } from "../../server/lib/spill-buffer.ts";
 import { NamelessFile } from "../../server/lib/unlinked-temp-file.ts";
-import { Gate } from "../../server/limits/concurrency-gate.ts";
+import { ConcurrencySlots } from "../../server/limits/concurrency-gate.ts";
 import type { Outgoing } from "../../server/request/http-types.ts";
 import { LedgerFile } from "../../server/storage/ledger-file.ts";
 import { LedgerJournal } from "../../server/storage/ledger-journal.ts";
@@ -285,10 +285,13 @@ test("a response that comes after a waiting client has disconnected is closed", 
 test("a release that throws keeps neither the row nor the other releases from happening", async () => {
   const { gateway } = edge;
   const before = gateway.rows().length;
-  const { leave } = Gate.prototype;
+  const { release } = ConcurrencySlots.prototype;
   let isBroken = true;
-  const spy = spyOn(Gate.prototype, "leave").mockImplementation(function (this: Gate, stayedMs) {
-    leave.call(this, stayedMs);
+  const spy = spyOn(ConcurrencySlots.prototype, "release").mockImplementation(function (
+    this: ConcurrencySlots,
+    stayedMs,
+  ) {
+    release.call(this, stayedMs);
     if (isBroken) throw new Error("a defect in a release");
   });
   restores.push(() => spy.mockRestore());

@@ -643,14 +643,14 @@ const numbers: readonly (readonly [string, string, string, string])[] = [
     "docs/operations.md",
     "five failures in a row",
     "server/routing/health/circuit-breaker.ts",
-    "inARow = 5;",
+    "failureThreshold = 5;",
   ],
   ["docs/operations.md", "of the last 64", "server/routing/health/outcome-window.ts", "kept = 64;"],
   [
     "docs/operations.md",
     "up to thirty seconds",
     "server/routing/health/circuit-breaker.ts",
-    "longestWaitMs = 30_000",
+    "maxOpenMs = 30_000",
   ],
   [
     "docs/operations.md",
@@ -687,7 +687,7 @@ const numbers: readonly (readonly [string, string, string, string])[] = [
     "docs/operations.md",
     "for five minutes at most",
     "server/routing/health/cool-down.ts",
-    "longestToldMs = 300_000",
+    "maxCoolDownMs = 300_000",
   ],
   [
     "docs/settings.md",

@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import type { Limits } from "../../server/lib/limits.ts";
 import { Admission } from "../../server/limits/admission.ts";
-import { demandOf, spentOf } from "../../server/limits/request-cost.ts";
+import { actualDemand, demandOf } from "../../server/limits/request-cost.ts";
 import type { Caller, Route } from "../../server/request/caller.ts";
 import type { EmbeddingsQuery } from "../../server/upstream/contract.ts";
 
@@ -30,7 +30,7 @@ test("a call that waits goes in within one look at those who wait", async () => 
     },
   });
   const enter = () =>
-    admission.enter({
+    admission.admit({
       caller: { id: "one", name: "one", scopes: ["key:one"] } as unknown as Caller,
       route: { id: "m", kind: "embedding" } as unknown as Route,
       query,
@@ -55,7 +55,7 @@ test("a call that came to a place which is none counts as a request, and for not
   const guess = demandOf(query);
   const error = new GatewayError("upstream_error", "no", { unmade: true });
   expect(guess.tokens).toBeGreaterThan(0);
-  expect(spentOf(guess, { usage: undefined, asked: true, error })).toEqual({
+  expect(actualDemand(guess, { usage: undefined, asked: true, error })).toEqual({
     ...{ requests: 1, tokens: 0, images: 0, pixels: 0 },
   });
 });

@@ -1,7 +1,7 @@
 /** When the gateway has as much in hand as it can carry, one key with very many calls does not keep the others out. */
 import { afterEach, describe, expect, test } from "bun:test";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
-import { InHand, type Standing } from "../../server/limits/load-shedder.ts";
+import { LoadShedder, type SheddingDecision } from "../../server/limits/load-shedder.ts";
 import { embedder, type Limited, startLimited } from "./limits-fixture.ts";
 
 let limited: Limited | undefined;
@@ -46,7 +46,7 @@ const small = new Headers({ "content-length": "20" });
 const large = new Headers({ "content-length": "1000000" });
 
 function house(all: number, { image = all, waiting = [] as string[] } = {}) {
-  const inHand = new InHand({
+  const inHand = new LoadShedder({
     all,
     image,
     shed: (mayLose) => {
@@ -62,15 +62,15 @@ function house(all: number, { image = all, waiting = [] as string[] } = {}) {
       return inHand.admit(kind, headers, key);
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error;
-      inHand.end(kind, "plain", undefined);
+      inHand.end(kind, "uncounted", undefined);
       return error.fault;
     }
   };
   const go = (
     key: string,
-    standing: Standing = "noted",
+    decision: SheddingDecision = "counted",
     kind: "embedding" | "image" = "embedding",
-  ) => inHand.end(kind, standing, key);
+  ) => inHand.end(kind, decision, key);
   const fill = (key: string, count: number, kind: "embedding" | "image" = "embedding") =>
     Array.from({ length: count }, () => come(key, kind));
   return { inHand, come, go, fill, waiting };
@@ -81,7 +81,7 @@ describe("when all places are taken", () => {
     const { come, fill, inHand } = house(16);
     fill("many", 16);
     expect(come("many")).toBe("overloaded");
-    expect([come("few"), come("few")]).toEqual(["noted", "noted"]);
+    expect([come("few"), come("few")]).toEqual(["counted", "counted"]);
     // One in eight, and no more.
     expect(come("few")).toBe("overloaded");
     expect(inHand.count).toBe(18);
@@ -93,7 +93,7 @@ describe("when all places are taken", () => {
     const got = { many: 16, few: 0 };
     for (let turn = 0; turn < 100; turn++) {
       // The greedy one is always there first.
-      for (const key of ["many", "few"] as const) if (come(key) === "noted") got[key]++;
+      for (const key of ["many", "few"] as const) if (come(key) === "counted") got[key]++;
       const ends = got.many >= got.few ? "many" : "few";
       go(ends);
       got[ends]--;
@@ -109,17 +109,17 @@ describe("when all places are taken", () => {
       go(turn % 2 === 0 ? "one" : "two");
       come("one");
     }
-    expect(come("three")).toBe("noted");
+    expect(come("three")).toBe("counted");
   });
 
   test("more keys than places get one each, as far as they go", () => {
     const { come } = house(4);
     expect(["a", "b", "c", "d", "e", "f"].map((key) => come(key))).toEqual([
-      "noted",
-      "noted",
-      "noted",
-      "noted",
-      "noted",
+      "counted",
+      "counted",
+      "counted",
+      "counted",
+      "counted",
       "overloaded",
     ]);
   });
@@ -128,19 +128,19 @@ describe("when all places are taken", () => {
     const { come, fill, go } = house(16);
     fill("many", 16);
     expect([1, 2, 3].map(() => come("many", "embedding", small))).toEqual([
-      "looking",
-      "looking",
+      "cache-only",
+      "cache-only",
       "overloaded",
     ]);
-    expect([come("few"), come("few")]).toEqual(["noted", "noted"]);
-    go("many", "looking");
-    expect(come("many", "embedding", small)).toBe("looking");
+    expect([come("few"), come("few")]).toEqual(["counted", "counted"]);
+    go("many", "cache-only");
+    expect(come("many", "embedding", small)).toBe("cache-only");
   });
 
   test("a waiting call makes way, but not one of a key that has less than the others", () => {
     const greedy = house(8, { waiting: ["many"] });
     greedy.fill("many", 8);
-    expect(greedy.come("few")).toBe("noted");
+    expect(greedy.come("few")).toBe("counted");
     expect(greedy.waiting).toEqual([]);
     const modest = house(8, { waiting: ["few"] });
     modest.fill("few", 1);
@@ -153,7 +153,7 @@ describe("when all places are taken", () => {
     const { come, fill, inHand } = house(64, { image: 8 });
     fill("many", 8, "image");
     expect(come("many", "image")).toBe("overloaded");
-    expect(come("few", "image")).toBe("noted");
+    expect(come("few", "image")).toBe("counted");
     expect(come("few", "image")).toBe("overloaded");
     expect(inHand.count).toBe(9);
   });
@@ -161,12 +161,12 @@ describe("when all places are taken", () => {
 
 test("with plenty of room nobody is counted, and everything that was is forgotten", () => {
   const { come, go, fill } = house(100);
-  expect(new Set(fill("many", 50))).toEqual(new Set(["plain"]));
-  expect(new Set(fill("many", 50))).toEqual(new Set(["noted"]));
-  for (let call = 0; call < 50; call++) go("many", "plain");
+  expect(new Set(fill("many", 50))).toEqual(new Set(["uncounted"]));
+  expect(new Set(fill("many", 50))).toEqual(new Set(["counted"]));
+  for (let call = 0; call < 50; call++) go("many", "uncounted");
   for (let call = 0; call < 50; call++) go("many");
-  expect(new Set(fill("many", 50))).toEqual(new Set(["plain"]));
+  expect(new Set(fill("many", 50))).toEqual(new Set(["uncounted"]));
   fill("other", 50);
   // Had it not been forgotten what the first one held, it would have its share.
-  expect(come("many")).toBe("noted");
+  expect(come("many")).toBe("counted");
 });

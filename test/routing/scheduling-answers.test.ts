@@ -36,10 +36,10 @@ describe("an answer that says that the limit is used up", () => {
 
   test("holds although other answers come after it, and ends with the reset", () => {
     const candidate = seatNamed("a");
-    candidate.health.coolDown.spent(0, 5000);
+    candidate.health.coolDown.onExhausted(0, 5000);
     answers(candidate, 100, 10);
-    expect(candidate.health.standing(4999, false)).toBe("doubtful");
-    expect(candidate.health.standing(5000, false)).toBe("in");
+    expect(candidate.health.state(4999, false)).toBe("degraded");
+    expect(candidate.health.state(5000, false)).toBe("available");
   });
 
   test.each<[string, Record<string, string>, number | undefined]>([

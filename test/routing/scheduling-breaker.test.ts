@@ -1,22 +1,22 @@
 /** When a target is left alone, for how long, and how it comes back. */
 import { describe, expect, test } from "bun:test";
-import { Concurrency } from "../../server/routing/health/adaptive-concurrency.ts";
+import { AdaptiveConcurrency } from "../../server/routing/health/adaptive-concurrency.ts";
 import { OutcomeWindow } from "../../server/routing/health/outcome-window.ts";
-import type { TargetHealth, TargetNews } from "../../server/routing/health/target-health.ts";
+import type { TargetChange, TargetHealth } from "../../server/routing/health/target-health.ts";
 import { randomFrom } from "../fuzz/scheduling-world.ts";
 import { answers, dies, fails, isLimited, seatNamed } from "./scheduling-fixture.ts";
 
 describe("a target that fails", () => {
   test("is left alone after five failures in a row, and one good answer between them starts anew", () => {
-    const news: TargetNews[] = [];
+    const news: TargetChange[] = [];
     const candidate = seatNamed("a", { news });
     for (let round = 0; round < 10; round++) {
       for (let call = 0; call < 4; call++) fails(candidate, round);
       answers(candidate, round, 0);
     }
-    expect(candidate.health.standing(10, false)).toBe("in");
+    expect(candidate.health.state(10, false)).toBe("available");
     dies(candidate, 10);
-    expect(candidate.health.standing(10, false)).toBe("out");
+    expect(candidate.health.state(10, false)).toBe("unavailable");
     expect(news).toEqual([
       {
         what: "ejected",
@@ -31,7 +31,7 @@ describe("a target that fails", () => {
     const candidate = seatNamed("a");
     let [asked, served] = [0, 0];
     for (let at = 0; at < 2000; at += 2) {
-      if (candidate.health.standing(at, true) === "out") continue;
+      if (candidate.health.state(at, true) === "unavailable") continue;
       asked++;
       if (random() < 0.4) fails(candidate, at);
       else {
@@ -51,30 +51,30 @@ describe("a target that fails", () => {
       else answers(candidate, at, 0);
     }
     for (let call = 0; call < 30; call++) fails(candidate, 100);
-    expect(candidate.health.standing(100, true)).toBe("out");
+    expect(candidate.health.state(100, true)).toBe("unavailable");
   });
 
   test("is tried by one call after a second, by the next only when that one is over", () => {
-    const news: TargetNews[] = [];
+    const news: TargetChange[] = [];
     const candidate = seatNamed("a", { news });
     const { health } = candidate;
     dies(candidate, 0);
-    expect(health.standing(999, false)).toBe("out");
-    expect(health.standing(1000, false)).toBe("probe");
-    const probe = health.begin(1000);
+    expect(health.state(999, false)).toBe("unavailable");
+    expect(health.state(1000, false)).toBe("probe");
+    const probe = health.start(1000);
     expect(probe).toBe(true);
-    expect(health.standing(1010, false)).toBe("out");
-    health.succeeded(1020, 20, 0, probe, [health]);
-    expect(health.standing(1020, false)).toBe("in");
+    expect(health.state(1010, false)).toBe("unavailable");
+    health.recordSuccess(1020, 20, 0, probe, [health]);
+    expect(health.state(1020, false)).toBe("available");
     expect(news.map(({ what }) => what)).toEqual(["ejected", "recovered"]);
   });
 
   test("is tried again by another call when the first says nothing", () => {
     const { health } = seatNamed("a");
     dies({ ...seatNamed("a"), health }, 0);
-    health.begin(1000);
-    expect(health.standing(2999, false)).toBe("out");
-    expect(health.standing(3000, false)).toBe("probe");
+    health.start(1000);
+    expect(health.state(2999, false)).toBe("unavailable");
+    expect(health.state(3000, false)).toBe("probe");
   });
 
   test("is left alone twice as long each time that a try says nothing, however that try ends", () => {
@@ -84,11 +84,11 @@ describe("a target that fails", () => {
       const waits: number[] = [];
       let now = 1000;
       for (let turn = 0; turn < 6; turn++) {
-        const probe = health.begin(now);
+        const probe = health.start(now);
         const began = now;
         now += 2000;
-        if (ends) health.ended(now, { kind: "nothing" }, probe, [health]);
-        while (health.standing(now, false) !== "probe") now += 100;
+        if (ends) health.recordEnd(now, { kind: "neutral" }, probe, [health]);
+        while (health.state(now, false) !== "probe") now += 100;
         waits.push(now - began);
       }
       expect(waits).toEqual([2000, 4000, 8000, 16_000, 30_000, 30_000]);
@@ -113,18 +113,18 @@ describe("a target that fails", () => {
 
   test("is not taken for well because of an answer to a question from before", () => {
     const { health } = seatNamed("a");
-    const probe = health.begin(0);
+    const probe = health.start(0);
     dies({ ...seatNamed("a"), health }, 10);
-    health.succeeded(20, 20, 0, probe, [health]);
-    expect(health.standing(20, false)).toBe("out");
+    health.recordSuccess(20, 20, 0, probe, [health]);
+    expect(health.state(20, false)).toBe("unavailable");
   });
 
   test("is not judged by calls that their callers gave up", () => {
     const { health } = seatNamed("a");
     for (let call = 0; call < 100; call++) {
-      health.ended(0, { kind: "nothing" }, health.begin(0), [health]);
+      health.recordEnd(0, { kind: "neutral" }, health.start(0), [health]);
     }
-    expect(health.standing(0, false)).toBe("in");
+    expect(health.state(0, false)).toBe("available");
     expect(health.inFlight).toBe(0);
   });
 
@@ -132,8 +132,8 @@ describe("a target that fails", () => {
     for (const jump of [-1e9, -5000, 5000, 1e9]) {
       const candidate = seatNamed("a");
       dies(candidate, 1e9);
-      candidate.health.standing(1e9 + jump, false);
-      expect(candidate.health.standing(1e9 + jump + 1000, false)).toBe("probe");
+      candidate.health.state(1e9 + jump, false);
+      expect(candidate.health.state(1e9 + jump + 1000, false)).toBe("probe");
     }
   });
 });
@@ -153,8 +153,8 @@ describe("a target that fails more often than others", () => {
     const [bad, good] = [seatNamed("bad"), seatNamed("good")];
     for (let call = 0; call < 30; call++) answers(good, call, 0);
     flicker(bad, peersOf(bad, good));
-    expect(bad.health.breaker.why).toMatch(/% of its calls fail$/);
-    expect(bad.health.standing(30, false)).toBe("doubtful");
+    expect(bad.health.breaker.reason).toMatch(/% of its calls fail$/);
+    expect(bad.health.state(30, false)).toBe("degraded");
   });
 
   test("is left in where all do alike, or half of them are out", () => {
@@ -166,13 +166,13 @@ describe("a target that fails more often than others", () => {
       for (const candidate of [one, other])
         for (let more = 0; more < 2; more++) answers(candidate, call, 0);
     }
-    expect(both.map((health) => health.standing(60, false))).toEqual(["in", "in"]);
+    expect(both.map((health) => health.state(60, false))).toEqual(["available", "available"]);
 
     const [bad, good, dead] = [seatNamed("bad"), seatNamed("good"), seatNamed("dead")];
     for (let call = 0; call < 30; call++) answers(good, call, 0);
     dies(dead, 0);
     flicker(bad, peersOf(bad, good, dead));
-    expect(bad.health.standing(30, false)).toBe("in");
+    expect(bad.health.state(30, false)).toBe("available");
   });
 
   test("needs three good answers in a row to come back, unless it is needed", () => {
@@ -191,49 +191,50 @@ describe("the only target of a model", () => {
   test("is asked although a few of its calls failed: somebody who calls rarely is not shut out", () => {
     const candidate = seatNamed("a");
     for (let call = 0; call < 4; call++) fails(candidate, call * 60_000);
-    expect(candidate.health.standing(180_001, true)).toBe("in");
+    expect(candidate.health.state(180_001, true)).toBe("available");
   });
 
   test("is asked although its answers are not true: they may be with the next input", () => {
     const { health } = seatNamed("a");
-    const outcome = { kind: "failed", why: "upstream_invalid", busy: false } as const;
-    for (let call = 0; call < 20; call++) health.ended(call, outcome, health.begin(call), [health]);
-    expect(health.standing(20, true)).toBe("in");
+    const outcome = { kind: "failure", why: "upstream_invalid", busy: false } as const;
+    for (let call = 0; call < 20; call++)
+      health.recordEnd(call, outcome, health.start(call), [health]);
+    expect(health.state(20, true)).toBe("available");
   });
 
   test("that fails on and on is left alone for a second at a time, however long that goes on", () => {
     const candidate = seatNamed("a");
     dies(candidate, 0);
     for (let now = 0; now < 60_000; now += 1000) {
-      expect(candidate.health.standing(now + 1, true)).toBe("out");
+      expect(candidate.health.state(now + 1, true)).toBe("unavailable");
       expect(candidate.health.waitMs(now + 1)).toBeLessThanOrEqual(1000);
-      expect(candidate.health.standing(now + 1000, true)).toBe("probe");
+      expect(candidate.health.state(now + 1000, true)).toBe("probe");
       fails(candidate, now + 1000);
     }
     answers(candidate, 61_000, 5);
-    expect(candidate.health.standing(61_005, true)).toBe("in");
+    expect(candidate.health.state(61_005, true)).toBe("available");
   });
 });
 
 describe("a target at its rate limit", () => {
   test("is left alone for as long as it says, and does not count as failing", () => {
-    const news: TargetNews[] = [];
+    const news: TargetChange[] = [];
     const candidate = seatNamed("a", { news });
     for (let call = 0; call < 20; call++) isLimited(candidate, call, 7000);
-    expect(candidate.health.standing(7018, true)).toBe("out");
-    expect(candidate.health.isLimited(7018)).toBe(true);
-    expect(candidate.health.standing(7020, true)).toBe("in");
+    expect(candidate.health.state(7018, true)).toBe("unavailable");
+    expect(candidate.health.isRateLimited(7018)).toBe(true);
+    expect(candidate.health.state(7020, true)).toBe("available");
     expect(news).toEqual([]);
   });
 
   test("that does not say how long is only asked where nobody else can be", () => {
     const candidate = seatNamed("a");
     isLimited(candidate, 0);
-    expect(candidate.health.standing(999, false)).toBe("doubtful");
-    expect(candidate.health.standing(1000, false)).toBe("in");
+    expect(candidate.health.state(999, false)).toBe("degraded");
+    expect(candidate.health.state(1000, false)).toBe("available");
     isLimited(candidate, 1000);
-    expect(candidate.health.standing(2999, false)).toBe("doubtful");
-    expect(candidate.health.standing(3000, false)).toBe("in");
+    expect(candidate.health.state(2999, false)).toBe("degraded");
+    expect(candidate.health.state(3000, false)).toBe("available");
   });
 
   test("is asked again after five minutes at the latest, and whatever the clock does", () => {
@@ -241,24 +242,24 @@ describe("a target at its rate limit", () => {
     isLimited(candidate, 1e6, 86_400_000);
     expect(candidate.health.waitMs(1e6)).toBe(300_000);
     expect(candidate.health.waitMs(0)).toBe(300_000);
-    expect(candidate.health.standing(300_001, false)).toBe("in");
+    expect(candidate.health.state(300_001, false)).toBe("available");
   });
 });
 
 describe("a target that does not take the gateway's key", () => {
   test("is asked where nobody else can be, and told of once", () => {
-    const news: TargetNews[] = [];
+    const news: TargetChange[] = [];
     const { health } = seatNamed("a", { news });
     for (let call = 0; call < 3; call++) {
       const outcome = { kind: "refused", why: "upstream_credentials" } as const;
-      health.ended(call, outcome, health.begin(call), [health]);
+      health.recordEnd(call, outcome, health.start(call), [health]);
     }
-    expect(health.standing(10, false)).toBe("doubtful");
+    expect(health.state(10, false)).toBe("degraded");
     expect(news.map(({ what, why }) => `${what}: ${why}`)).toEqual([
       "ejected: upstream_credentials",
     ]);
-    health.succeeded(20, 1, 0, health.begin(19), [health]);
-    expect(health.standing(20, false)).toBe("in");
+    health.recordSuccess(20, 1, 0, health.start(19), [health]);
+    expect(health.state(20, false)).toBe("available");
     expect(news).toHaveLength(2);
   });
 });
@@ -266,33 +267,33 @@ describe("a target that does not take the gateway's key", () => {
 describe("a target that is silent", () => {
   test("gets no more calls while several wait for its first word and others serve", () => {
     const { health } = seatNamed("a");
-    for (let call = 0; call < 5; call++) health.begin(0);
-    expect(health.standing(1499, false)).toBe("in");
-    expect(health.standing(1500, false)).toBe("doubtful");
-    expect(health.standing(1500, true)).toBe("in");
-    health.succeeded(1600, 1600, 0, false, [health]);
-    expect(health.standing(1700, false)).toBe("in");
+    for (let call = 0; call < 5; call++) health.start(0);
+    expect(health.state(1499, false)).toBe("available");
+    expect(health.state(1500, false)).toBe("degraded");
+    expect(health.state(1500, true)).toBe("available");
+    health.recordSuccess(1600, 1600, 0, false, [health]);
+    expect(health.state(1700, false)).toBe("available");
   });
 });
 
 test("a target is judged by its latest calls, and never by what is long ago", () => {
   const window = new OutcomeWindow();
   for (let now = 0; now < 1000; now++) window.add(now, false);
-  expect([window.count(1000), window.failing(1000)]).toEqual([64, 1]);
+  expect([window.count(1000), window.failureRate(1000)]).toEqual([64, 1]);
   for (let now = 1000; now < 1032; now++) window.add(now, true);
-  expect(window.failing(1032)).toBe(0.5);
+  expect(window.failureRate(1032)).toBe(0.5);
   expect(window.count(301_030)).toBe(1);
-  expect([window.count(400_000), window.failing(400_000)]).toEqual([0, 0]);
+  expect([window.count(400_000), window.failureRate(400_000)]).toEqual([0, 0]);
 });
 
 test("a target gets fewer calls at a time when it is too slow, and more when it keeps up", () => {
-  const concurrency = new Concurrency();
+  const concurrency = new AdaptiveConcurrency();
   const kept = (inFlight: number): void => {
-    concurrency.gate.inside = inFlight;
-    concurrency.kept();
+    concurrency.gate.inFlight = inFlight;
+    concurrency.increase();
   };
   const first = concurrency.limit;
-  for (let at = 0; at < 100; at++) concurrency.tooSlow(0);
+  for (let at = 0; at < 100; at++) concurrency.onTimeout(0);
   expect(concurrency.limit).toBeLessThan(first);
   const least = concurrency.limit;
   expect(least).toBeGreaterThan(first / 2);
@@ -300,7 +301,7 @@ test("a target gets fewer calls at a time when it is too slow, and more when it 
   expect(concurrency.limit).toBeGreaterThan(first);
   for (let at = 0; at < 1_000_000; at++) kept(1_000_000);
   expect(concurrency.limit).toBeLessThanOrEqual(4096);
-  for (let at = 0; at < 100; at++) concurrency.tooSlow(at * 1000);
+  for (let at = 0; at < 100; at++) concurrency.onTimeout(at * 1000);
   expect(concurrency.limit).toBe(4);
   // However many are under way: it is a wish.
   expect(concurrency.isFull(100_000)).toBe(false);

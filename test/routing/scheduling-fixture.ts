@@ -1,6 +1,6 @@
 /** Targets without a gateway around them, made well, slow, limited or dead by what they are told happened to them. */
 
-import { TargetHealth, type TargetNews } from "../../server/routing/health/target-health.ts";
+import { type TargetChange, TargetHealth } from "../../server/routing/health/target-health.ts";
 import { policies } from "../../server/routing/policies/index.ts";
 import type { Candidate, SelectionContext } from "../../server/routing/policies/policy.ts";
 import { targetNamed } from "../embeddings/travelling-fixture.ts";
@@ -11,14 +11,14 @@ export const half = (): number => 0.5;
 export interface SeatOptions {
   readonly tier?: number;
   readonly weight?: number;
-  readonly news?: TargetNews[];
+  readonly news?: TargetChange[];
   readonly scopes?: readonly string[];
 }
 
 export function seatNamed(id: string, options: SeatOptions = {}): Candidate {
   const { tier = 0, weight = 1, news = [], scopes } = options;
   const target = { ...targetNamed(id), ...(scopes && { scopes }) };
-  const health = new TargetHealth(target, { random: half, tell: (each) => news.push(each) });
+  const health = new TargetHealth(target, { random: half, onChange: (each) => news.push(each) });
   return { target, health, tier, weight, stableHash: Bun.hash.crc32(id) };
 }
 
@@ -36,15 +36,15 @@ export const questionAt = (
 
 /** One call that is answered after so long. */
 export function answers({ health }: Candidate, now: number, ms = 10, peers = [health]): void {
-  const probe = health.begin(now);
-  health.succeeded(now + ms, ms, 0, probe, peers);
+  const probe = health.start(now);
+  health.recordSuccess(now + ms, ms, 0, probe, peers);
 }
 
 /** One call that fails. */
 export function fails({ health }: Candidate, now: number, peers = [health]): void {
-  const probe = health.begin(now);
-  const outcome = { kind: "failed", why: "upstream_error", busy: false } as const;
-  health.ended(now, outcome, probe, peers);
+  const probe = health.start(now);
+  const outcome = { kind: "failure", why: "upstream_error", busy: false } as const;
+  health.recordEnd(now, outcome, probe, peers);
 }
 
 /** So that nobody asks it. */
@@ -53,9 +53,9 @@ export function dies(candidate: Candidate, now: number): void {
 }
 
 export function isLimited({ health }: Candidate, now: number, waitMs?: number): void {
-  const probe = health.begin(now);
-  const outcome = { kind: "limited", ...(waitMs !== undefined && { waitMs }) } as const;
-  health.ended(now, outcome, probe, [health]);
+  const probe = health.start(now);
+  const outcome = { kind: "rate-limited", ...(waitMs !== undefined && { waitMs }) } as const;
+  health.recordEnd(now, outcome, probe, [health]);
 }
 
 export const everyPolicy = new Map(Object.entries(policies));

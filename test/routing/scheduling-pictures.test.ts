@@ -1,6 +1,6 @@
 /** How a target that draws comes back: by a question that costs nothing first, and not at the expense of callers. */
 import { describe, expect, test } from "bun:test";
-import { Trial } from "../../server/routing/health/half-open-probe.ts";
+import { HalfOpenProbe } from "../../server/routing/health/half-open-probe.ts";
 import type { Target } from "../../server/upstream/contract.ts";
 import { routeTo, targetNamed } from "../embeddings/travelling-fixture.ts";
 import { type Mood, World } from "../fuzz/scheduling-world.ts";
@@ -86,13 +86,13 @@ describe("a target that draws, and fails while another serves", () => {
 });
 
 test("without a free question that works, a picture tries after five minutes all the same", () => {
-  const trial = new Trial(0);
-  for (let order = 0; order < 100; order++) if (trial.pass()) trial.answered(false);
-  expect(trial.mayTry(299_999)).toBe(false);
-  expect(trial.mayTry(300_000)).toBe(true);
+  const trial = new HalfOpenProbe(0);
+  for (let order = 0; order < 100; order++) if (trial.skip()) trial.onChecked(false);
+  expect(trial.mayProbe(299_999)).toBe(false);
+  expect(trial.mayProbe(300_000)).toBe(true);
   trial.failed(300_000);
-  expect(trial.mayTry(600_000)).toBe(false);
-  for (let order = 0; order < 19; order++) trial.pass();
-  expect(trial.mayTry(599_999)).toBe(false);
-  expect(trial.mayTry(600_000)).toBe(true);
+  expect(trial.mayProbe(600_000)).toBe(false);
+  for (let order = 0; order < 19; order++) trial.skip();
+  expect(trial.mayProbe(599_999)).toBe(false);
+  expect(trial.mayProbe(600_000)).toBe(true);
 });

@@ -91,7 +91,7 @@ describe("two choices", () => {
     const random = randomFrom(3);
     for (let call = 0; call < 1000; call++) {
       const picked = policy([hanging, well], questionAt(call, { random }));
-      if (picked === hanging) hanging.health.begin(call);
+      if (picked === hanging) hanging.health.start(call);
     }
     expect(hanging.health.inFlight).toBeLessThan(3);
   });
@@ -275,7 +275,7 @@ describe("a target that has just come back, whatever the policy", () => {
       fails(back, 5100);
       fails(other, 5100);
     }
-    expect(back.health.standing(5100, false)).toBe("out");
-    expect(other.health.standing(5100, false)).toBe("in");
+    expect(back.health.state(5100, false)).toBe("unavailable");
+    expect(other.health.state(5100, false)).toBe("available");
   });
 });

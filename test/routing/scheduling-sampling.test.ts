@@ -1,16 +1,20 @@
 /** Of the calls to a model's only target few are measured while it is well, however many there are, and all while it is not. */
 import { expect, test } from "bun:test";
-import { Sampling } from "../../server/routing/health/sampling.ts";
+import { MeasurementSampling } from "../../server/routing/health/sampling.ts";
 import { VirtualTime } from "../fuzz/scheduling-world.ts";
 
 /** So many calls at even distances. Gives how many were measured. */
-async function live(sampling: Sampling, calls: number, everyMs: number): Promise<number> {
+async function live(
+  sampling: MeasurementSampling,
+  calls: number,
+  everyMs: number,
+): Promise<number> {
   const time = new VirtualTime();
   let measured = 0;
   for (let call = 0; call < calls; call++) {
     time.start(call * everyMs, () => {
       if (!sampling.due) return;
-      sampling.take(time);
+      sampling.countMeasured(time);
       measured++;
     });
   }
@@ -19,26 +23,26 @@ async function live(sampling: Sampling, calls: number, everyMs: number): Promise
 }
 
 test("the first are all measured, so that it is soon known what is usual", async () => {
-  expect(await live(new Sampling(), 32, 0.1)).toBe(32);
+  expect(await live(new MeasurementSampling(), 32, 0.1)).toBe(32);
 });
 
 test("then ten in a tenth of a second are, of a thousand", async () => {
-  const sampling = new Sampling();
+  const sampling = new MeasurementSampling();
   await live(sampling, 32, 0);
   expect(await live(sampling, 10_000, 0.1)).toBeWithin(90, 101);
 });
 
 test("where there are few calls, all are", async () => {
-  const sampling = new Sampling();
+  const sampling = new MeasurementSampling();
   await live(sampling, 32, 0);
   expect(await live(sampling, 1000, 12)).toBe(1000);
 });
 
 test("after a failure all are, until one is answered", async () => {
-  const sampling = new Sampling();
+  const sampling = new MeasurementSampling();
   await live(sampling, 32, 0);
-  sampling.beWary();
+  sampling.measureAll();
   expect(await live(sampling, 50, 1)).toBe(50);
-  sampling.beAtEase();
+  sampling.measureSome();
   expect(await live(sampling, 50, 1)).toBe(10);
 });

@@ -1,6 +1,6 @@
 /** A target that says that it has too much to do is given what it can take; the others wait for their turn, and are served. */
 import { afterEach, describe, expect, test } from "bun:test";
-import { Concurrency } from "../../server/routing/health/adaptive-concurrency.ts";
+import { AdaptiveConcurrency } from "../../server/routing/health/adaptive-concurrency.ts";
 import type { Target } from "../../server/upstream/contract.ts";
 import { routeTo, targetNamed } from "../embeddings/travelling-fixture.ts";
 import { type Mood, World, type WorldOptions } from "../fuzz/scheduling-world.ts";
@@ -164,31 +164,31 @@ describe("nobody waits", () => {
     for (let call = 0; call < 100; call++) world.time.start(call * 10, () => world.call());
     await world.time.run();
     for (const { at } of world.visits) expect(at).toBeWithin(0, 1000);
-    expect(world.roster.knownTargets()[0]!.concurrency.isWalled).toBe(false);
+    expect(world.roster.knownTargets()[0]!.concurrency.isHardLimited).toBe(false);
   });
 
   test("three seconds after it last said so", async () => {
-    const concurrency = new Concurrency();
-    concurrency.gate.inside = 10;
-    concurrency.tooMuch(1000);
+    const concurrency = new AdaptiveConcurrency();
+    concurrency.gate.inFlight = 10;
+    concurrency.onOverload(1000);
     expect(concurrency.gate.limit).toBe(7);
     expect(concurrency.isFull(3999)).toBe(true);
     expect(concurrency.isFull(4000)).toBe(false);
-    expect(concurrency.isWalled).toBe(false);
+    expect(concurrency.isHardLimited).toBe(false);
   });
 });
 
 test("four at a time it is always given, whatever it says", () => {
-  const concurrency = new Concurrency();
+  const concurrency = new AdaptiveConcurrency();
   for (const inside of [400, 30, 3, 0, 0]) {
-    concurrency.gate.inside = inside;
-    concurrency.tooMuch(0);
+    concurrency.gate.inFlight = inside;
+    concurrency.onOverload(0);
   }
   expect(concurrency.gate.limit).toBe(4);
   // And more as soon as it serves these.
   for (let call = 0; call < 20; call++) {
-    concurrency.gate.inside = concurrency.limit;
-    concurrency.kept();
+    concurrency.gate.inFlight = concurrency.limit;
+    concurrency.increase();
   }
   expect(concurrency.gate.limit).toBeGreaterThan(6);
 });

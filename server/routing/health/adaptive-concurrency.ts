@@ -1,26 +1,27 @@
 /**
- * How many calls at a time do a target good: more while it keeps up, fewer when it is too much. As a rule that is a wish:
- * beyond it others are preferred, and where there is nobody else the call goes there all the same. It is a wall for those
- * that come within seconds of the target's saying so: what it would only refuse waits here, in turn, and is served.
+ * Adaptive concurrency limit (AIMD) of one target: additive increase while it keeps up, multiplicative decrease on
+ * overload. The limit is advisory as a rule: above it other targets are preferred, and without another target the request
+ * is sent anyway. It is hard for 3 s after the target reports overload (429 or 503): requests that it would only reject
+ * wait in the fair queue and are then served.
  */
-import { Gate } from "../../limits/concurrency-gate.ts";
+import { ConcurrencySlots } from "../../limits/concurrency-gate.ts";
 
-const first = 16;
-/** So many it is always given: who says with fewer that it is too much is not busy but broken. */
-export const least = 4;
-const most = 4096;
-const afterRecovery = 8;
-/** Many calls that fail in one moment are one piece of news. */
-const calmMs = 100;
-/** So long after its last complaint the wall is taken down, before those who wait there lose their patience. */
-const wallMs = 3000;
-/** What is left of it after a complaint. */
+const initialLimit = 16;
+/** The lowest limit: a target that reports overload with fewer requests in flight is broken, not busy. */
+export const minimumLimit = 4;
+const maximumLimit = 4096;
+const limitAfterRecovery = 8;
+/** Several failures within this interval cause one decrease. */
+const decreaseIntervalMs = 100;
+/** How long after the last overload error the limit stays hard: shorter than queued requests wait. */
+const hardLimitMs = 3000;
+/** The multiplicative decrease. */
 const share = 0.7;
-/** How many more it is given in the time of a call: before a wall little by little, as each one too many is refused. */
-const [growth, walledGrowth] = [8, 2];
+/** The additive increase per request duration: slower while the limit is hard, as each request above capacity is rejected. */
+const [growth, hardLimitedGrowth] = [8, 2];
 
-/** It lets in as many as like, unless it is up. */
-class Wall extends Gate {
+/** Concurrency slots without a limit, except for `hardLimitMs` after an overload error. */
+class HardLimit extends ConcurrencySlots {
   #raisedAt = 0;
 
   constructor() {
@@ -32,71 +33,71 @@ class Wall extends Gate {
     this.limit = limit;
   }
 
-  override look(now: number): void {
+  override refresh(now: number): void {
     const since = now - this.#raisedAt;
-    if (since < 0 || since >= wallMs) this.limit = Number.POSITIVE_INFINITY;
+    if (since < 0 || since >= hardLimitMs) this.limit = Number.POSITIVE_INFINITY;
   }
 }
 
-export class Concurrency {
-  /** Those under way are inside. */
-  readonly gate = new Wall();
-  #limit = first;
+export class AdaptiveConcurrency {
+  /** Counts the requests in flight. */
+  readonly gate = new HardLimit();
+  #limit = initialLimit;
   #loweredAt = Number.NEGATIVE_INFINITY;
 
   get limit(): number {
     return Math.floor(this.#limit);
   }
 
-  /** Read for every call. */
-  get isWalled(): boolean {
+  /** Read for every request. */
+  get isHardLimited(): boolean {
     return this.gate.limit !== Number.POSITIVE_INFINITY;
   }
 
-  /** Another would go over the wall. */
+  /** Another request would exceed the hard limit. */
   isFull(now: number): boolean {
-    this.gate.look(now);
-    return this.isWalled && (!this.gate.hasRoom || this.gate.waiting > 0);
+    this.gate.refresh(now);
+    return this.isHardLimited && (!this.gate.hasFreeSlot || this.gate.waiting > 0);
   }
 
-  open(): void {
+  liftHardLimit(): void {
     this.gate.limit = Number.POSITIVE_INFINITY;
   }
 
   hasRoom(): boolean {
-    return this.gate.inside < this.#limit;
+    return this.gate.inFlight < this.#limit;
   }
 
-  /** It answered, with so many under way. */
-  kept(): void {
-    // A limit that nobody comes near has proved nothing.
-    if (this.gate.inside < this.#limit * 0.8) return;
-    const more = (this.isWalled ? walledGrowth : growth) / this.#limit;
-    this.#set(Math.min(most, this.#limit + more));
+  /** Additive increase after a response. */
+  increase(): void {
+    // A limit that is not nearly used has not been tested.
+    if (this.gate.inFlight < this.#limit * 0.8) return;
+    const more = (this.isHardLimited ? hardLimitedGrowth : growth) / this.#limit;
+    this.#set(Math.min(maximumLimit, this.#limit + more));
   }
 
-  /** It took too long. */
-  tooSlow(now: number): void {
+  /** Multiplicative decrease after a timeout. */
+  onTimeout(now: number): void {
     const since = now - this.#loweredAt;
-    if (since >= 0 && since < calmMs) return;
+    if (since >= 0 && since < decreaseIntervalMs) return;
     this.#loweredAt = now;
-    this.#set(Math.max(least, this.#limit * share));
+    this.#set(Math.max(minimumLimit, this.#limit * share));
   }
 
-  /** It said so itself. Those that are under way still are what it can take, or more. */
-  tooMuch(now: number): void {
-    const taken = Math.max(least, this.gate.inside * share);
-    this.#limit = this.isWalled ? Math.min(this.#limit, taken) : taken;
+  /** The target reported overload: the limit becomes hard. The requests still in flight are its capacity, or more. */
+  onOverload(now: number): void {
+    const taken = Math.max(minimumLimit, this.gate.inFlight * share);
+    this.#limit = this.isHardLimited ? Math.min(this.#limit, taken) : taken;
     this.gate.raise(now, this.limit);
   }
 
-  beginAnew(now: number): void {
-    this.#set(Math.min(this.#limit, afterRecovery));
-    if (this.isWalled) this.gate.raise(now, this.limit);
+  resetAfterRecovery(now: number): void {
+    this.#set(Math.min(this.#limit, limitAfterRecovery));
+    if (this.isHardLimited) this.gate.raise(now, this.limit);
   }
 
   #set(limit: number): void {
     this.#limit = limit;
-    if (this.isWalled) this.gate.limit = this.limit;
+    if (this.isHardLimited) this.gate.limit = this.limit;
   }
 }

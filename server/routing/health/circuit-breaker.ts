@@ -1,42 +1,43 @@
 /**
- * The fuse before one target. It blows when calls fail one after the other, or when more fail than elsewhere; then the
- * target is left alone, and now and then one caller's call shows whether it is back. No call is made for that alone.
+ * Circuit breaker of one target. It opens after consecutive failures, or when the target fails more often than its peers
+ * (outlier ejection). While it is open, single client requests serve as half-open probes; no request is made for that
+ * alone. After it closes, the target's share of traffic ramps up (slow start).
  */
 
-/** So many failures in a row, whatever they are. */
-const inARow = 5;
-/** Just after it came back, it is watched more closely. */
-const inARowAtFirst = 3;
-const firstWaitMs = 1000;
-const longestWaitMs = 30_000;
-/** Where nobody else can serve, it is tried this often. */
-const urgentWaitMs = 1000;
+/** Consecutive failures of any kind that open the breaker. */
+const failureThreshold = 5;
+/** The threshold during slow start. */
+const failureThresholdInRamp = 3;
+const minOpenMs = 1000;
+const maxOpenMs = 30_000;
+/** The longest wait for a probe if no other target can serve. */
+const maxUrgentOpenMs = 1000;
 /** A probe that has not ended by then counts as failed. */
-export const staleProbeMs = 2000;
-/** Back for so long without a fall, and it is as good as new. */
-const forgetMs = 60_000;
-/** How long it takes until it gets its full share again. */
+export const probeTimeoutMs = 2000;
+/** After this long without opening again, the backoff starts from the beginning. */
+const resetBackoffMs = 60_000;
+/** The duration of slow start. */
 const rampMs = 10_000;
-const leastShare = 0.1;
-/** Of one that only failed more often than others, a single good answer says little. */
+const minRampShare = 0.1;
+/** Successful probes that close the breaker of a target that was ejected as an outlier: one success says little there. */
 const goodProbesWhenPartial = 3;
-/** How much a call counts in the share of those that failed lately, and from which share on failures are nothing new. */
-const [weight, usualFailing] = [1 / 16, 0.1];
-/** From this share on, it is better left alone even where nobody else can serve. */
-const hopeless = 0.7;
+/** The weight of one request in the failure rate (EWMA), and the rate from which on failures are usual for the target. */
+const [weight, usualFailureRate] = [1 / 16, 0.1];
+/** From this failure rate on, the target is unavailable even if no other target can serve. */
+const hopelessFailureRate = 0.7;
 
-export class Breaker {
-  /** It is left alone. */
+export class CircuitBreaker {
+  /** The target is ejected. */
   open = false;
-  /** Some of its calls succeeded all the same: better than nobody. */
+  /** Ejected while part of its requests succeeded: better than no target. */
   partial = false;
-  /** For a person: what it was that blew. */
-  why = "";
+  /** Why the breaker opened, for the operator. */
+  reason = "";
   #failures = 0;
-  /** The share that failed lately; and what it was when a call last succeeded. */
-  #failing = 0;
-  #failingBefore = 0;
-  #falls = 0;
+  /** The recent failure rate, and its value at the last success. */
+  #failureRate = 0;
+  #failureRateAtSuccess = 0;
+  #openings = 0;
   #openedAt = 0;
   #waitMs = 0;
   #probeSince: number | undefined;
@@ -48,40 +49,40 @@ export class Breaker {
     this.#random = random;
   }
 
-  /** Milliseconds until one call may try. 0: now. `urgent`: nobody else can serve. */
+  /** Milliseconds until the next probe. 0: now. `urgent`: no other target can serve. */
   waitMs(now: number, urgent: boolean): number {
-    // A clock that jumped back must not make the wait any longer.
+    // A clock that jumps back must not make the wait longer.
     if (now < this.#openedAt) this.#openedAt = now;
     const probing = this.#probeSince;
     if (probing !== undefined && now >= probing) {
-      if (now - probing < staleProbeMs) return staleProbeMs - (now - probing);
-      // It did not come back in time, whatever becomes of it: the next one waits longer, from when this one began.
-      this.#wait(probing);
+      if (now - probing < probeTimeoutMs) return probeTimeoutMs - (now - probing);
+      // The probe timed out: the backoff doubles, counted from the start of the probe.
+      this.#scheduleProbe(probing);
     }
-    const wait = urgent ? Math.min(this.#waitMs, urgentWaitMs) : this.#waitMs;
+    const wait = urgent ? Math.min(this.#waitMs, maxUrgentOpenMs) : this.#waitMs;
     return Math.max(0, this.#openedAt + wait - now);
   }
 
-  /** A call goes there although it is open. */
-  probe(now: number): void {
+  /** A request is sent although the breaker is open. */
+  startProbe(now: number): void {
     this.#probeSince = now;
   }
 
-  /** `probe`: the call began while it was open. True: it is closed again. `lone`: nobody else can serve. */
-  succeeded(now: number, probe: boolean, lone: boolean): boolean {
-    this.#failing *= 1 - weight;
-    this.#failingBefore = this.#failing;
+  /** `probe`: the request started while the breaker was open. `lone`: no other target can serve. True: the breaker has just closed. */
+  recordSuccess(now: number, probe: boolean, lone: boolean): boolean {
+    this.#failureRate *= 1 - weight;
+    this.#failureRateAtSuccess = this.#failureRate;
     if (!this.open) {
       this.#failures = 0;
       return false;
     }
-    // An answer to a question from before says nothing about now.
+    // A response to a request from before the ejection says nothing about the present.
     if (!probe) return false;
     this.#probeSince = undefined;
     this.#goodProbes++;
     if (this.partial && !lone && this.#goodProbes < goodProbesWhenPartial) return false;
-    // Of one that served nobody, what was before says nothing about now.
-    if (!this.partial) this.#failing = this.#failingBefore = 0;
+    // After a complete outage the earlier failure rate says nothing about the present.
+    if (!this.partial) this.#failureRate = this.#failureRateAtSuccess = 0;
     this.open = false;
     this.partial = false;
     this.#failures = 0;
@@ -89,78 +90,80 @@ export class Breaker {
     return true;
   }
 
-  /** True: it has just blown. */
-  failed(now: number, probe: boolean, why: string): boolean {
-    this.#failing += (1 - this.#failing) * weight;
+  /** True: the breaker has just opened. */
+  recordFailure(now: number, probe: boolean, why: string): boolean {
+    this.#failureRate += (1 - this.#failureRate) * weight;
     if (this.open) {
-      // Failing more and more, and nothing but failing, are two things.
-      if (this.partial && this.#failing > hopeless) this.partial = false;
-      // Of several that went there at once, the first to fail says it for all.
-      if (probe && this.#probeSince !== undefined) this.#wait(now);
+      // A partial failure that grows past this rate is an outage.
+      if (this.partial && this.#failureRate > hopelessFailureRate) this.partial = false;
+      // Of several concurrent probes, the first failure counts for all.
+      if (probe && this.#probeSince !== undefined) this.#scheduleProbe(now);
       return false;
     }
     this.#failures++;
-    // One that fails now and then fails several times in a row as well, and serves the others all the same.
-    const partial = this.#failingBefore >= usualFailing && this.#failingBefore < hopeless;
-    const most = this.share(now) < 1 && !partial ? inARowAtFirst : inARow;
+    // A target with a usual failure rate sometimes fails several times in a row and still serves the other requests.
+    const partial =
+      this.#failureRateAtSuccess >= usualFailureRate &&
+      this.#failureRateAtSuccess < hopelessFailureRate;
+    const most = this.rampShare(now) < 1 && !partial ? failureThresholdInRamp : failureThreshold;
     if (this.#failures < most) return false;
-    this.#blow(now, `${this.#failures} failures in a row, the last: ${why}`);
+    this.#open(now, `${this.#failures} failures in a row, the last: ${why}`);
     this.partial = partial;
     return true;
   }
 
-  /** For another reason than failures in a row. `partial`: some of its calls succeed. */
+  /** Opens for another reason than consecutive failures. `partial`: some of its requests succeed. */
   eject(now: number, why: string, partial: boolean): void {
-    this.#blow(now, why);
+    this.#open(now, why);
     this.partial = partial;
   }
 
-  /** A probe ended without telling anything: the next call may be one, unless this one had its time. */
-  released(now: number, probe: boolean): void {
+  /** A probe ended with a neutral outcome: the next request may be the probe, unless this one timed out. */
+  releaseProbe(now: number, probe: boolean): void {
     if (!probe || this.#probeSince === undefined) return;
-    if (now - this.#probeSince >= staleProbeMs) this.#wait(this.#probeSince);
+    if (now - this.#probeSince >= probeTimeoutMs) this.#scheduleProbe(this.#probeSince);
     else this.#probeSince = undefined;
   }
 
-  /** It was looked at in another way than by a call, and is not back. */
-  stillDown(now: number): void {
-    if (this.open) this.#wait(now);
+  /** A free health check failed. */
+  checkFailed(now: number): void {
+    if (this.open) this.#scheduleProbe(now);
   }
 
-  /** Milliseconds until it has its full share. 0 where it has. */
+  /** Milliseconds until slow start ends. 0: the target has its full share. */
   rampLeftMs(now: number): number {
-    if (this.open || this.share(now) === 1 || this.#closedAt === undefined) return 0;
+    if (this.open || this.rampShare(now) === 1 || this.#closedAt === undefined) return 0;
     return this.#closedAt + rampMs - now;
   }
 
-  /** How much of its share it should have by now, from a tenth to 1. */
-  share(now: number): number {
+  /** Slow start: the part of its share of traffic that the target gets now, from 0.1 to 1. */
+  rampShare(now: number): number {
     if (this.#closedAt === undefined) return 1;
     const back = now - this.#closedAt;
-    // A clock that jumped back does not begin it anew.
+    // A clock that jumps back does not restart slow start.
     if (back >= rampMs || back < 0) {
-      if (back >= forgetMs || back < 0) this.#closedAt = undefined;
-      if (this.#closedAt === undefined) this.#falls = 0;
+      if (back >= resetBackoffMs || back < 0) this.#closedAt = undefined;
+      if (this.#closedAt === undefined) this.#openings = 0;
       return 1;
     }
-    return leastShare + (1 - leastShare) * (back / rampMs);
+    return minRampShare + (1 - minRampShare) * (back / rampMs);
   }
 
-  #blow(now: number, why: string): void {
+  #open(now: number, why: string): void {
     this.open = true;
     this.partial = false;
-    this.why = why;
+    this.reason = why;
     this.#failures = 0;
-    this.#wait(now);
+    this.#scheduleProbe(now);
   }
 
-  /** Longer each time, and never for all at the same moment. */
-  #wait(now: number): void {
+  /** Exponential backoff with jitter until the next probe. */
+  #scheduleProbe(now: number): void {
     this.#probeSince = undefined;
     this.#goodProbes = 0;
     this.#openedAt = now;
-    const wait = Math.min(longestWaitMs, firstWaitMs * 2 ** this.#falls);
+    const wait = Math.min(maxOpenMs, minOpenMs * 2 ** this.#openings);
     this.#waitMs = wait * (0.8 + 0.4 * this.#random());
-    this.#falls = Math.min(this.#falls + 1, 10);
+    this.#openings = Math.min(this.#openings + 1, 10);
   }
 }

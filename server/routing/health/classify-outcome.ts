@@ -1,71 +1,74 @@
-/** What the end of one attempt says about its target: nothing, that it lives, that it is in trouble, or that it wants peace. */
+/** Classifies the outcome of an attempt for the health of its target: neutral, reachable, failure, rate-limited or refused. */
 import type { FaultName } from "../../../contract/faults.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 
-export type Outcome =
-  /** The caller's doing, or ours: nothing is learned. */
-  | { readonly kind: "nothing" }
-  /** It refused the call for good reasons, so it is there. */
-  | { readonly kind: "alive" }
+export type AttemptOutcome =
+  /** Caused by the client or the gateway: says nothing about the target. */
+  | { readonly kind: "neutral" }
+  /** The target rejected the request for a valid reason, so it is up. */
+  | { readonly kind: "reachable" }
   | {
-      readonly kind: "failed";
+      readonly kind: "failure";
       readonly why: FaultName;
-      /** It has more to do than it can: less at a time may help. */
+      /** It is overloaded: less concurrency may help. */
       readonly busy: boolean;
       readonly waitMs?: number;
     }
-  /** Its rate limit: not a failure, but it is left alone for a while. */
-  | { readonly kind: "limited"; readonly waitMs?: number }
-  /** It takes neither our key nor our credit, and will not for the next call either. */
+  /** Its rate limit: not a failure, but the target cools down. */
+  | { readonly kind: "rate-limited"; readonly waitMs?: number }
+  /** It rejects the gateway's API key or has no credit: the next request would be rejected as well. */
   | { readonly kind: "refused"; readonly why: FaultName };
 
-export interface Ended {
-  /** The attempt was called off, by whoever. */
+export interface AttemptEnd {
+  /** The attempt was canceled, for any reason. */
   readonly aborted: boolean;
-  /** It was called off because it took longer than this target may. */
-  readonly cut: boolean;
-  readonly lastedMs: number;
-  /** Longer is slow for this target. */
-  readonly patienceMs: number;
-  /** A caller who leaves after so long has waited in vain. One who leaves sooner may have any reason. */
-  readonly vainMs: number;
+  /** It was canceled because it exceeded the attempt timeout. */
+  readonly cutOff: boolean;
+  readonly durationMs: number;
+  /** The attempt timeout of this target. */
+  readonly timeoutMs: number;
+  /** A client that disconnects after this long has given up on the target. One that disconnects sooner may have any reason. */
+  readonly abandonedMs: number;
 }
 
-const failures: ReadonlySet<FaultName> = new Set([
+const failureCodes: ReadonlySet<FaultName> = new Set([
   "upstream_error",
   "upstream_overloaded",
   "upstream_unreachable",
   "upstream_timeout",
   "upstream_invalid",
 ]);
-const limits: ReadonlySet<FaultName> = new Set(["upstream_rate_limit", "slow_down"]);
-const refusals: ReadonlySet<FaultName> = new Set(["upstream_credentials", "insufficient_quota"]);
-/** Only an upstream that has read the question can say these. */
-const answers: ReadonlySet<FaultName> = new Set([
+const rateLimitCodes: ReadonlySet<FaultName> = new Set(["upstream_rate_limit", "slow_down"]);
+const credentialCodes: ReadonlySet<FaultName> = new Set([
+  "upstream_credentials",
+  "insufficient_quota",
+]);
+/** Errors that only an upstream that has read the request can return. */
+const requestErrors: ReadonlySet<FaultName> = new Set([
   "upstream_rejected",
   "moderation_blocked",
   "max_tokens_per_request",
   "context_length_exceeded",
 ]);
 
-export const nothing: Outcome = { kind: "nothing" };
-const alive: Outcome = { kind: "alive" };
+export const neutral: AttemptOutcome = { kind: "neutral" };
+const reachable: AttemptOutcome = { kind: "reachable" };
 
-export function outcomeOf(error: unknown, ended: Ended): Outcome {
-  if (!(error instanceof GatewayError)) return nothing;
+export function classifyOutcome(error: unknown, ended: AttemptEnd): AttemptOutcome {
+  if (!(error instanceof GatewayError)) return neutral;
   const { fault, details } = error;
-  if (ended.aborted && !ended.cut) {
-    // Whoever called it off gave a reason that is not this target's. But it had its time, if the deadline did, or the caller.
+  if (ended.aborted && !ended.cutOff) {
+    // A cancellation says nothing about the target, unless the attempt had its full timeout before the deadline or the disconnect.
     const late =
-      (fault === "upstream_timeout" && ended.lastedMs >= ended.patienceMs) ||
-      (fault === "client_closed" && ended.lastedMs >= ended.vainMs);
-    return late ? { kind: "failed", why: "upstream_timeout", busy: true } : nothing;
+      (fault === "upstream_timeout" && ended.durationMs >= ended.timeoutMs) ||
+      (fault === "client_closed" && ended.durationMs >= ended.abandonedMs);
+    return late ? { kind: "failure", why: "upstream_timeout", busy: true } : neutral;
   }
   const wait = details.retryAfterMs !== undefined && { waitMs: details.retryAfterMs };
-  if (limits.has(fault)) return { kind: "limited", ...wait };
-  if (refusals.has(fault)) return { kind: "refused", why: fault };
-  if (answers.has(fault)) return alive;
-  if (!failures.has(fault)) return nothing;
+  if (rateLimitCodes.has(fault)) return { kind: "rate-limited", ...wait };
+  if (credentialCodes.has(fault)) return { kind: "refused", why: fault };
+  if (requestErrors.has(fault)) return reachable;
+  if (!failureCodes.has(fault)) return neutral;
   const busy = fault === "upstream_overloaded" || fault === "upstream_timeout";
-  return { kind: "failed", why: fault, busy, ...wait };
+  return { kind: "failure", why: fault, busy, ...wait };
 }

@@ -1,44 +1,44 @@
-/** A while in which a target is left alone, because it asked for that or because its last answer makes asking useless. */
+/** Cool-down of a target: no requests for a while, because it asked for that (`retry-after`) or because its last error makes requests useless. */
 
-/** How long for one that says that it is too much, but not how long. */
-const guessedMs = 1000;
-const longestGuessMs = 30_000;
-/** After this it is asked again, whatever it said: limits are raised, too. */
-const longestToldMs = 300_000;
-/** One that does not take the gateway's key, or has no credit. */
+/** The cool-down after a rate limit error without `retry-after`. */
+const defaultRateLimitMs = 1000;
+const maxDefaultRateLimitMs = 30_000;
+/** The longest cool-down, whatever the target asked for: limits may be raised meanwhile. */
+const maxCoolDownMs = 300_000;
+/** After an error about the gateway's API key or credit. */
 const refusedMs = 30_000;
-const longestRefusedMs = 300_000;
+const maxRefusedMs = 300_000;
 
 const rateLimit = "its rate limit is reached";
 
 export class CoolDown {
-  /** The target itself said how long, so asking sooner is certain to be in vain. */
-  told = false;
-  /** For a person. */
-  why = "";
+  /** The target itself gave the duration, so an earlier request would certainly fail. */
+  isExplicit = false;
+  /** For the operator. */
+  reason = "";
   #until = 0;
   #lengthMs = 0;
-  /** It said itself, when it served, that it will not serve more. */
-  #spent = false;
+  /** The target served a request and reported that its quota is used up. */
+  #exhausted = false;
   #limitedInARow = 0;
   #refusedInARow = 0;
 
-  /** No clock is needed to see that nothing is going on. */
+  /** Needs no clock. */
   get isOver(): boolean {
     return this.#until === 0;
   }
 
-  /** Because of how much was asked, and not because it fails. */
-  get isOfRate(): boolean {
-    return this.why === rateLimit;
+  /** Caused by a rate limit, and not by a failure. */
+  get isForRateLimit(): boolean {
+    return this.reason === rateLimit;
   }
 
-  /** It did not take our key, or our credit, when it was last asked. */
+  /** The target rejected the gateway's key or credit at the last request. */
   get isRefused(): boolean {
     return this.#refusedInARow > 0;
   }
 
-  /** Milliseconds that are left. */
+  /** Milliseconds until the cool-down ends. */
   leftMs(now: number): number {
     if (this.#until === 0) return 0;
     const left = this.#until - now;
@@ -46,49 +46,52 @@ export class CoolDown {
       this.#until = 0;
       return 0;
     }
-    // A clock that jumped back must not make it longer.
+    // A clock that jumps back must not make the cool-down longer.
     if (left > this.#lengthMs) this.#until = now + this.#lengthMs;
     return Math.min(left, this.#lengthMs);
   }
 
-  /** It said that it is too much. */
-  limited(now: number, waitMs: number | undefined): void {
-    const guess = Math.min(longestGuessMs, guessedMs * 2 ** Math.min(this.#limitedInARow, 10));
+  /** The target returned a rate limit error. */
+  onRateLimit(now: number, waitMs: number | undefined): void {
+    const guess = Math.min(
+      maxDefaultRateLimitMs,
+      defaultRateLimitMs * 2 ** Math.min(this.#limitedInARow, 10),
+    );
     this.#limitedInARow++;
-    this.begin(now, waitMs ?? guess, waitMs !== undefined, rateLimit);
+    this.start(now, waitMs ?? guess, waitMs !== undefined, rateLimit);
   }
 
   /**
-   * It served, and said that its limit is used up and when it is whole again. Some of it is there sooner: so others are
-   * asked in its place, but where there is nobody else it is.
+   * The target served a request and reported that its quota is used up and when it is full again. Part of the quota is
+   * back sooner, so other targets are preferred, but without another target it is still used.
    */
-  spent(now: number, waitMs: number): void {
+  onExhausted(now: number, waitMs: number): void {
     if (this.leftMs(now) >= waitMs) return;
-    this.begin(now, waitMs, false, rateLimit);
-    this.#spent = this.#until > 0;
+    this.start(now, waitMs, false, rateLimit);
+    this.#exhausted = this.#until > 0;
   }
 
-  refused(now: number, why: string): void {
-    const wait = Math.min(longestRefusedMs, refusedMs * 2 ** Math.min(this.#refusedInARow, 10));
+  onRefused(now: number, why: string): void {
+    const wait = Math.min(maxRefusedMs, refusedMs * 2 ** Math.min(this.#refusedInARow, 10));
     this.#refusedInARow++;
-    this.begin(now, wait, false, why);
+    this.start(now, wait, false, why);
   }
 
-  begin(now: number, waitMs: number, told: boolean, why: string): void {
-    const length = Math.min(waitMs, longestToldMs);
-    // The longer one holds, and what the target said goes before what was guessed.
-    if (this.leftMs(now) > length && (this.told || !told)) return;
+  start(now: number, waitMs: number, told: boolean, why: string): void {
+    const length = Math.min(waitMs, maxCoolDownMs);
+    // The longer cool-down wins, and the target's own duration wins over a guess.
+    if (this.leftMs(now) > length && (this.isExplicit || !told)) return;
     this.#lengthMs = length;
     this.#until = length > 0 ? now + length : 0;
-    this.told = told;
-    this.#spent = false;
-    this.why = why;
+    this.isExplicit = told;
+    this.#exhausted = false;
+    this.reason = why;
   }
 
-  /** It served a call. What it said itself holds all the same: others of its answers may be older. */
-  served(): void {
+  /** The target served a request. A duration that it gave itself still holds: this response may be older. */
+  onResponse(): void {
     this.#limitedInARow = 0;
     this.#refusedInARow = 0;
-    if (!this.told && !this.#spent) this.#until = 0;
+    if (!this.isExplicit && !this.#exhausted) this.#until = 0;
   }
 }

@@ -1,12 +1,12 @@
 /**
- * How long a target's answers take, the latest counting most. It fades while nothing is heard: one that was slow once
- * must be asked again some day to show that it is not.
+ * Exponentially weighted moving average (EWMA) of a target's latency, as in Peak EWMA load balancing. It decays while no
+ * response arrives: a target that was slow once must be tried again to show that it no longer is.
  */
 
 const weight = 0.2;
-const fadeMs = 2000;
+const decayMs = 2000;
 
-export class Mean {
+export class DecayingMean {
   #ms: number | undefined;
   #at = 0;
 
@@ -15,16 +15,16 @@ export class Mean {
     this.#at = now;
   }
 
-  /** Without any fading. */
-  get last(): number | undefined {
+  /** Without decay. */
+  get undecayed(): number | undefined {
     return this.#ms;
   }
 
-  /** Undefined while nothing is known. */
+  /** With decay. Undefined before the first response. */
   at(now: number): number | undefined {
     if (this.#ms === undefined) return undefined;
     const silent = now - this.#at;
-    // Within a moment nothing fades, and most calls come within a moment.
-    return silent < 100 ? this.#ms : this.#ms * Math.exp(-silent / fadeMs);
+    // Most reads come within 100 ms of a response and skip the exponential.
+    return silent < 100 ? this.#ms : this.#ms * Math.exp(-silent / decayMs);
   }
 }

@@ -1,50 +1,50 @@
 /**
- * How a target that draws comes back while another one serves. Its pictures are paid for by those who order them, so a
- * question that costs nothing looks first; only then one order may try, and after one that failed at most one in twenty.
+ * Half-open probe of an image target while another target serves. Clients pay for the images, so a free health check
+ * comes first; only after it passes may one request be the probe, and after a failed probe at most one request in twenty.
  */
 
-/** So many orders go elsewhere before the next one tries. */
-const spared = 19;
-/** Whatever the free question says: some upstreams have none that works. */
-const longestMs = 300_000;
+/** Requests that go to other targets between two probes. */
+const requestsBetweenProbes = 19;
+/** After this long a probe is allowed without a passed health check: some upstreams have none that works. */
+const maxUncheckedMs = 300_000;
 
-export class Trial {
-  /** The free question was answered. */
-  #cleared = false;
-  #asking = false;
+export class HalfOpenProbe {
+  /** The free health check passed. */
+  #checkPassed = false;
+  #checking = false;
   #failed = false;
-  #passed = 0;
+  #skipped = 0;
   #since: number;
 
   constructor(now: number) {
     this.#since = now;
   }
 
-  /** One order goes elsewhere. True: now is the time for the free question. */
-  pass(): boolean {
-    this.#passed++;
-    if (this.#cleared || this.#asking) return false;
-    this.#asking = true;
+  /** A request goes to another target. True: the health check is due. */
+  skip(): boolean {
+    this.#skipped++;
+    if (this.#checkPassed || this.#checking) return false;
+    this.#checking = true;
     return true;
   }
 
-  answered(isThere: boolean): void {
-    this.#asking = false;
-    this.#cleared = isThere;
+  onChecked(isThere: boolean): void {
+    this.#checking = false;
+    this.#checkPassed = isThere;
   }
 
-  /** One order may be sent there. */
-  mayTry(now: number): boolean {
+  /** Whether one request may be sent as the probe. */
+  mayProbe(now: number): boolean {
     if (now < this.#since) this.#since = now;
-    if (!this.#cleared && now - this.#since < longestMs) return false;
-    return !this.#failed || this.#passed >= spared;
+    if (!this.#checkPassed && now - this.#since < maxUncheckedMs) return false;
+    return !this.#failed || this.#skipped >= requestsBetweenProbes;
   }
 
-  /** An order was sent there, and failed. */
+  /** The probe failed. */
   failed(now: number): void {
     this.#failed = true;
-    this.#cleared = false;
-    this.#passed = 0;
+    this.#checkPassed = false;
+    this.#skipped = 0;
     this.#since = now;
   }
 }

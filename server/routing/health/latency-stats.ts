@@ -1,21 +1,21 @@
-/** How long one target takes, by size of call, and so how long is too long. */
+/** Latency statistics of one target by request size class, and the attempt timeout that follows from them. */
 import { LatencyWindow } from "../hedge-budget.ts";
-import { Mean } from "./decaying-mean.ts";
+import { DecayingMean } from "./decaying-mean.ts";
 
-/** Calls of about the same size are compared with each other. */
-export const sizes = 4;
+/** Only latencies of one size class are compared with each other. */
+export const sizeClasses = 4;
 
-/** A call may always take this long. */
-const leastPatienceMs = 1000;
-/** For a size of call that is not known yet: long enough to load a model. */
-const firstPatienceMs = 20_000;
+/** The shortest attempt timeout. */
+const minTimeoutMs = 1000;
+/** For a size class without any measurement: long enough to load a model. */
+const initialTimeoutMs = 20_000;
 
-export class Pace {
-  readonly #recents = new Array<LatencyWindow | undefined>(sizes);
-  readonly #means = new Array<Mean | undefined>(sizes);
+export class LatencyStats {
+  readonly #recents = new Array<LatencyWindow | undefined>(sizeClasses);
+  readonly #means = new Array<DecayingMean | undefined>(sizeClasses);
 
   add(now: number, ms: number, size: number): void {
-    this.#means[size] ??= new Mean();
+    this.#means[size] ??= new DecayingMean();
     this.#means[size].add(now, ms);
     this.#recents[size] ??= new LatencyWindow();
     this.#recents[size].add(ms);
@@ -25,40 +25,38 @@ export class Pace {
     return this.#means[size]?.at(now);
   }
 
-  /** As it was when it last answered. */
+  /** The mean without decay. */
   lastMeanMs(size: number): number | undefined {
-    return this.#means[size]?.last;
+    return this.#means[size]?.undecayed;
   }
 
-  /** Nineteen of twenty calls of this size were quicker. */
-  usualMs(size: number): number | undefined {
+  p95Ms(size: number): number | undefined {
     return this.#recents[size]?.p95();
   }
 
-  /** Ninety-nine of a hundred were. */
-  slowMs(size: number): number | undefined {
+  p99Ms(size: number): number | undefined {
     return this.#recents[size]?.p99();
   }
 
-  /** No call should take longer, as long as one of its peers could be asked. */
-  patienceMs(size: number, peers: readonly { readonly pace: Pace }[]): number {
-    const own = this.slowMs(size);
-    if (own !== undefined) return Math.max(leastPatienceMs, 4 * own);
-    // Of one that is not known yet, what is known of the others is the best guess.
+  /** The attempt timeout while another target could be tried. */
+  timeoutMs(size: number, peers: readonly { readonly latency: LatencyStats }[]): number {
+    const own = this.p99Ms(size);
+    if (own !== undefined) return Math.max(minTimeoutMs, 4 * own);
+    // Without measurements of its own, those of its peers are the best guess.
     let guess = 0;
-    for (const { pace } of peers) {
-      guess = Math.max(guess, pace.slowMs(size) ?? pace.lastMeanMs(size) ?? 0);
+    for (const { latency } of peers) {
+      guess = Math.max(guess, latency.p99Ms(size) ?? latency.lastMeanMs(size) ?? 0);
     }
-    return guess === 0 ? firstPatienceMs : Math.max(2 * leastPatienceMs, 10 * guess);
+    return guess === 0 ? initialTimeoutMs : Math.max(2 * minTimeoutMs, 10 * guess);
   }
 
   /**
-   * A caller who leaves after so long has waited in vain. Of a small call of which next to nothing is known, that is after
-   * two seconds: if it is a model that is being loaded, a few more callers are told to come back, and nothing is lost.
+   * A client that disconnects after this long counts as a timeout of the target. For a small request with few measurements
+   * that is two seconds: if the model is only being loaded, a few more clients are told to retry, and nothing is lost.
    */
-  vainMs(size: number, peers: readonly { readonly pace: Pace }[]): number {
-    const patience = this.patienceMs(size, peers);
-    if (size > 0 || this.slowMs(size) !== undefined) return patience;
-    return Math.min(patience, Math.max(2 * leastPatienceMs, 10 * (this.lastMeanMs(size) ?? 0)));
+  abandonedMs(size: number, peers: readonly { readonly latency: LatencyStats }[]): number {
+    const timeout = this.timeoutMs(size, peers);
+    if (size > 0 || this.p99Ms(size) !== undefined) return timeout;
+    return Math.min(timeout, Math.max(2 * minTimeoutMs, 10 * (this.lastMeanMs(size) ?? 0)));
   }
 }

@@ -1,17 +1,17 @@
-/** How a target's latest calls went: the last so many, and none that is long ago. */
+/** Sliding window over a target's latest outcomes, bounded by count and age, for its failure rate. */
 
 const kept = 64;
-const longAgoMs = 300_000;
+const maxAgeMs = 300_000;
 
 export class OutcomeWindow {
   readonly #times = new Float64Array(kept);
-  readonly #bad = new Uint8Array(kept);
+  readonly #failed = new Uint8Array(kept);
   #added = 0;
 
   add(now: number, good: boolean): void {
     const at = this.#added % kept;
     this.#times[at] = now;
-    this.#bad[at] = good ? 0 : 1;
+    this.#failed[at] = good ? 0 : 1;
     this.#added++;
   }
 
@@ -21,13 +21,13 @@ export class OutcomeWindow {
     return count;
   }
 
-  /** The share of those that failed. 0 where nothing is known. */
-  failing(now: number): number {
+  /** The share of failures. 0 without outcomes. */
+  failureRate(now: number): number {
     let [count, bad] = [0, 0];
     for (let at = 0; at < Math.min(this.#added, kept); at++) {
       if (!this.#counts(at, now)) continue;
       count++;
-      bad += this.#bad[at] as number;
+      bad += this.#failed[at] as number;
     }
     return count === 0 ? 0 : bad / count;
   }
@@ -37,6 +37,6 @@ export class OutcomeWindow {
   }
 
   #counts(at: number, now: number): boolean {
-    return now - (this.#times[at] as number) < longAgoMs;
+    return now - (this.#times[at] as number) < maxAgeMs;
   }
 }

@@ -1,23 +1,24 @@
-/** One that fails more often than the others is left out, but never more than half of them for that. */
+/** Outlier ejection: a target that fails more often than its peers is ejected, but never more than half of them. */
 import type { TargetHealth } from "./target-health.ts";
 
-/** Below so many calls a share of failures says nothing. */
-const enough = 20;
-const tooManyFail = 0.2;
+/** With fewer outcomes a failure rate says nothing. */
+const minSamples = 20;
+const minFailureRate = 0.2;
 
-export function isWorse(
+export function isOutlier(
   health: TargetHealth,
   peers: readonly TargetHealth[],
   now: number,
 ): boolean {
-  if (peers.length < 2 || health.measured(now) < enough) return false;
-  const failing = health.failing(now);
-  if (failing < tooManyFail) return false;
+  if (peers.length < 2 || health.sampleCount(now) < minSamples) return false;
+  const failing = health.failureRate(now);
+  if (failing < minFailureRate) return false;
   let [better, out] = [false, 1];
   for (const peer of peers) {
     if (peer === health) continue;
     if (peer.breaker.open) out++;
-    else if (peer.standing(now, false) === "in" && peer.failing(now) < failing / 2) better = true;
+    else if (peer.state(now, false) === "available" && peer.failureRate(now) < failing / 2)
+      better = true;
   }
   return better && out <= peers.length / 2;
 }

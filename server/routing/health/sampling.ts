@@ -1,31 +1,31 @@
 /**
- * Which calls to a model's only target are measured and watched. Nobody could be asked in its place, so while it is well
- * some are enough to know what is usual, and to notice that it is not; the others are spared the work. How many is a
- * matter of time and not of calls: where there are few all of them are, and where there are many it costs next to nothing.
+ * Sampling of the requests to a model's only target. No other target could serve in its place, so while it is healthy a
+ * sample is enough to know its latency and to notice a change; the other requests skip the measurement. The sample is
+ * limited per time window, not per request: at low traffic every request is measured, at high traffic the cost is small.
  */
 import type { Timers } from "../../lib/timers.ts";
 
-/** So many at first, so that it is known what is usual. */
+/** The first requests are all measured. */
 const first = 32;
-/** Then at most so many in so long. */
+/** Then at most this many per window. */
 const most = 10;
 const windowMs = 100;
 
-export class Sampling {
-  /** The next one is measured. Read for every call, so it is a field. */
+export class MeasurementSampling {
+  /** The next request is measured. A plain field, because it is read for every request. */
   due = true;
   #taken = 0;
   #inWindow = 0;
-  #wary = false;
+  #all = false;
 
-  /** One is. */
-  take(timers: Timers): void {
+  /** A request is measured. */
+  countMeasured(timers: Timers): void {
     if (this.#taken < first) {
       this.#taken++;
       return;
     }
     if (this.#inWindow++ === 0) timers.start(windowMs, this.#begin);
-    if (this.#inWindow >= most && !this.#wary) this.due = false;
+    if (this.#inWindow >= most && !this.#all) this.due = false;
   }
 
   readonly #begin = (): void => {
@@ -33,13 +33,13 @@ export class Sampling {
     this.due = true;
   };
 
-  /** It failed, or says nothing for long: every call is, until one is answered. */
-  beWary(): void {
-    this.#wary = true;
+  /** After a failure or a long silence every request is measured until one is answered. */
+  measureAll(): void {
+    this.#all = true;
     this.due = true;
   }
 
-  beAtEase(): void {
-    this.#wary = false;
+  measureSome(): void {
+    this.#all = false;
   }
 }

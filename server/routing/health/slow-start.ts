@@ -1,17 +1,18 @@
 /**
- * One that has just come back gets a tenth of its part of the picks at first, and all of it after ten seconds, whatever
- * the policy and however many call. A share of picks holds with one call a minute, too, where queues say nothing.
+ * Slow start: a recovered target gets a tenth of its share of selections at first and all of it after ten seconds,
+ * independent of policy and traffic. A share of selections works with one request a minute, too, where queue lengths say
+ * nothing.
  */
 import { hashToUnit } from "../policies/hash-to-unit.ts";
 import type { Candidate, SelectionContext } from "../policies/policy.ts";
 
-/** This call goes to another, where there is one. */
-export function isSpared(
+/** The request goes to another candidate if there is one. */
+export function isHeldBackBySlowStart(
   { health, stableHash }: Candidate,
   { now, random, affinityHash }: SelectionContext,
 ): boolean {
-  const share = health.breaker.share(now);
+  const share = health.breaker.rampShare(now);
   if (share === 1) return false;
-  // Callers that stay with one target come back to it one after the other, and not to and fro.
+  // With the sticky policy, API keys return to the target one after the other and do not switch back and forth.
   return (affinityHash === 0 ? random() : hashToUnit(affinityHash, ~stableHash)) >= share;
 }

@@ -1,298 +1,319 @@
-/** All that is known of one target from the calls it was given: whether it serves, how quickly, and when to ask again. */
+/** The health of one target, learned from its requests: circuit breaker, cool-down, latency and adaptive concurrency limit. */
 import type { Target } from "../../upstream/contract.ts";
-import { Concurrency, least } from "./adaptive-concurrency.ts";
-import { Breaker } from "./circuit-breaker.ts";
-import type { Outcome } from "./classify-outcome.ts";
+import { AdaptiveConcurrency, minimumLimit } from "./adaptive-concurrency.ts";
+import { CircuitBreaker } from "./circuit-breaker.ts";
+import type { AttemptOutcome } from "./classify-outcome.ts";
 import { CoolDown } from "./cool-down.ts";
-import { Trial } from "./half-open-probe.ts";
-import { Pace, sizes } from "./latency-stats.ts";
+import { HalfOpenProbe } from "./half-open-probe.ts";
+import { LatencyStats, sizeClasses } from "./latency-stats.ts";
 import { OutcomeWindow } from "./outcome-window.ts";
-import { isWorse } from "./outlier-ejection.ts";
-import { Sampling } from "./sampling.ts";
+import { isOutlier } from "./outlier-ejection.ts";
+import { MeasurementSampling } from "./sampling.ts";
 
-/** What becomes of targets, for logs and events. */
-export interface TargetNews {
+/** A target was ejected or has recovered, for the log and events. */
+export interface TargetChange {
   readonly what: "ejected" | "recovered";
   readonly target: Target;
-  /** For a person. */
+  /** For the operator. */
   readonly why: string;
 }
 
 export interface HealthOptions {
   readonly random: () => number;
-  readonly tell: (news: TargetNews) => void;
+  readonly onChange: (news: TargetChange) => void;
 }
 
 /**
- * `in`: it serves. `probe`: it did not, and one call may look whether it does again. `doubtful`: only if nobody else
- * can. `out`: not at all, as yet.
+ * `available`: it serves. `probe`: ejected, and one request may be the half-open probe. `degraded`: used only if no other
+ * target is available. `unavailable`: not used.
  */
-export type Standing = "in" | "probe" | "doubtful" | "out";
+export type TargetState = "available" | "probe" | "degraded" | "unavailable";
 
-/** So many calls under way and not one heard of for so long: better not another. */
-const crowd = 5;
+/** With this many requests in flight and no response for `silenceMs`, other targets are preferred. */
+const silentRequestsLimit = 5;
 const silenceMs = 1500;
 
 const noPeers: readonly TargetHealth[] = [];
 
 export class TargetHealth {
-  /** As the newest configuration has it. */
+  /** From the newest configuration. */
   target: Target;
   /** Since the gateway started. */
   readonly counts = { answered: 0, failed: 0, limited: 0, refused: 0 };
-  readonly breaker: Breaker;
+  readonly breaker: CircuitBreaker;
   readonly coolDown = new CoolDown();
-  readonly pace = new Pace();
-  readonly sampling = new Sampling();
+  readonly latency = new LatencyStats();
+  readonly sampling = new MeasurementSampling();
   readonly #window = new OutcomeWindow();
-  readonly concurrency = new Concurrency();
-  readonly #tell: HealthOptions["tell"];
-  /** Of one that draws, while it is out. */
-  #trial: Trial | undefined;
-  /** How often it has said anything that is no failure, measured or not. */
-  signs = 0;
-  /** When it last said anything, or was first asked after it had nothing to do. */
-  #heardAt = 0;
-  #answeredAt = Number.NEGATIVE_INFINITY;
-  /** Calls that were waited for in vain since it last answered. */
-  #silences = 0;
-  /** It is out because it said nothing: then any answer shows that it is back. */
-  #mute = false;
+  readonly concurrency = new AdaptiveConcurrency();
+  readonly #onChange: HealthOptions["onChange"];
+  /** Of an image target while it is ejected. */
+  #probe: HalfOpenProbe | undefined;
+  /** Counts responses that are not failures, measured or not. */
+  signsOfLife = 0;
+  /** When it last responded, or got its first request after being idle. */
+  #lastSignAt = 0;
+  #lastResponseAt = Number.NEGATIVE_INFINITY;
+  /** Requests that timed out since its last response. */
+  #silentRequests = 0;
+  /** Ejected because it did not respond: then any response shows that it has recovered. */
+  #ejectedForSilence = false;
 
-  constructor(target: Target, { random, tell }: HealthOptions) {
+  constructor(target: Target, { random, onChange }: HealthOptions) {
     this.target = target;
-    this.breaker = new Breaker(random);
-    this.#tell = tell;
+    this.breaker = new CircuitBreaker(random);
+    this.#onChange = onChange;
   }
 
   get inFlight(): number {
-    return this.concurrency.gate.inside;
+    return this.concurrency.gate.inFlight;
   }
 
   set inFlight(count: number) {
-    this.concurrency.gate.inside = count;
+    this.concurrency.gate.inFlight = count;
   }
 
-  /** The usual case, which needs no clock. */
-  get isWell(): boolean {
+  /** The usual case; needs no clock. */
+  get isHealthy(): boolean {
     return this.coolDown.isOver && !this.breaker.open;
   }
 
-  /** Of a model's only target: it is well, and this call need not be measured. */
-  get mayGoUnmeasured(): boolean {
-    return !this.sampling.due && this.isWell && !this.concurrency.isWalled;
+  /** For a model's only target: it is healthy, and this request is not in the sample. */
+  get canSkipMeasuring(): boolean {
+    return !this.sampling.due && this.isHealthy && !this.concurrency.isHardLimited;
   }
 
   /**
-   * A call has had all its time there and waits still. So many for so long, and the next need not wait as well; unless
-   * others were answered since (`signs`: as of when it was asked): then it has much to do, and does it.
+   * A request exceeded its attempt timeout and is still waiting. After several of these the target is ejected, so that the
+   * next request need not wait as well, unless others were answered since (`signs`: the count when the request started):
+   * then the target is busy and working.
    */
-  silent(now: number, signs: number): void {
-    this.sampling.beWary();
-    if (this.signs > signs || ++this.#silences < crowd || this.breaker.open) return;
-    this.#mute = true;
-    this.breaker.eject(now, `${this.#silences} calls wait for an answer`, false);
-    this.#news("ejected", this.breaker.why);
+  recordSilence(now: number, signs: number): void {
+    this.sampling.measureAll();
+    if (
+      this.signsOfLife > signs ||
+      ++this.#silentRequests < silentRequestsLimit ||
+      this.breaker.open
+    )
+      return;
+    this.#ejectedForSilence = true;
+    this.breaker.eject(now, `${this.#silentRequests} calls wait for an answer`, false);
+    this.#report("ejected", this.breaker.reason);
   }
 
-  /** Why it is not asked, for a person. */
-  get why(): string {
-    if (this.breaker.open) return this.breaker.why;
-    return this.coolDown.isOver ? "it has not answered any of its calls yet" : this.coolDown.why;
+  /** Why it gets no requests, for the operator. */
+  get reason(): string {
+    if (this.breaker.open) return this.breaker.reason;
+    return this.coolDown.isOver ? "it has not answered any of its calls yet" : this.coolDown.reason;
   }
 
-  /** `alone`: the model has no other target. Then it is tried every second, however long it has been out. */
-  standing(now: number, alone: boolean): Standing {
-    if (this.isWell) return !alone && this.#isSilent(now) ? "doubtful" : "in";
+  /** `alone`: the model has no other target. Then it is probed every second, however long it has been ejected. */
+  state(now: number, alone: boolean): TargetState {
+    if (this.isHealthy) return !alone && this.#isSilent(now) ? "degraded" : "available";
     const left = this.coolDown.leftMs(now) > 0;
-    if (left && this.coolDown.told) return "out";
-    // A guess how long a limit lasts says nothing of one that is broken.
-    if (!this.breaker.open) return left ? "doubtful" : "in";
+    if (left && this.coolDown.isExplicit) return "unavailable";
+    // A guessed rate limit cool-down does not delay the probe of an ejected target.
+    if (!this.breaker.open) return left ? "degraded" : "available";
     if (this.breaker.waitMs(now, alone) === 0) return "probe";
-    return this.breaker.partial ? "doubtful" : "out";
+    return this.breaker.partial ? "degraded" : "unavailable";
   }
 
-  /** Of one that has to be paid for each try, and is due for one: may it be this order? */
-  mayBeTried(now: number): boolean {
-    return this.#trial?.mayTry(now) === true;
+  /** For a target whose probes are billed and that is due for one: whether this request may be the probe. */
+  mayProbe(now: number): boolean {
+    return this.#probe?.mayProbe(now) === true;
   }
 
-  /** An order goes elsewhere although this one is due for a try. `look`: a question that costs nothing. */
-  passOver(now: number, look: (target: Target) => Promise<boolean>, clock: () => number): void {
-    this.#trial ??= new Trial(now);
-    const trial = this.#trial;
-    if (!trial.pass()) return;
+  /** A request goes to another target although this one is due for a probe. `look`: the free health check. */
+  skipProbe(now: number, look: (target: Target) => Promise<boolean>, clock: () => number): void {
+    this.#probe ??= new HalfOpenProbe(now);
+    const trial = this.#probe;
+    if (!trial.skip()) return;
     const answered = (isThere: boolean): void => {
-      trial.answered(isThere);
-      if (!isThere && trial === this.#trial) this.breaker.stillDown(clock());
+      trial.onChecked(isThere);
+      if (!isThere && trial === this.#probe) this.breaker.checkFailed(clock());
     };
     look(this.target).then(answered, () => answered(false));
   }
 
-  /** Milliseconds until it may be asked, where nobody else can serve. */
+  /** Milliseconds until it may get a request if no other target can serve. */
   waitMs(now: number): number {
-    const cooling = this.coolDown.told ? this.coolDown.leftMs(now) : 0;
+    const cooling = this.coolDown.isExplicit ? this.coolDown.leftMs(now) : 0;
     return this.breaker.open ? Math.max(cooling, this.breaker.waitMs(now, true)) : cooling;
   }
 
-  /** Out because of its rate limit, and not because it fails. */
-  isLimited(now: number): boolean {
-    const { told, isOfRate } = this.coolDown;
-    return told && isOfRate && this.coolDown.leftMs(now) > 0 && !this.breaker.open;
+  /** Unavailable because of its rate limit, and not because it fails. */
+  isRateLimited(now: number): boolean {
+    const { isExplicit, isForRateLimit } = this.coolDown;
+    return isExplicit && isForRateLimit && this.coolDown.leftMs(now) > 0 && !this.breaker.open;
   }
 
-  /** It has as much as it can take, by its own words: another call waits. One that is out is only tried, and not kept waiting. */
-  isFull(now: number): boolean {
-    if (this.breaker.open || !this.concurrency.isWalled) return false;
-    // What it does not answer is no measure of what it can take.
-    if (this.#isSilent(now)) this.concurrency.open();
+  /** It is at its hard concurrency limit, so another request queues. Requests to an ejected target are probes and do not queue. */
+  isAtHardLimit(now: number): boolean {
+    if (this.breaker.open || !this.concurrency.isHardLimited) return false;
+    // The requests in flight at a silent target say nothing about its capacity.
+    if (this.#isSilent(now)) this.concurrency.liftHardLimit();
     return this.concurrency.isFull(now);
   }
 
-  /** It answered one that was measured, be it another's. */
-  hasAnsweredSince(moment: number): boolean {
-    return this.#answeredAt > moment;
+  /** It answered any measured request after `moment`. */
+  hasRespondedSince(moment: number): boolean {
+    return this.#lastResponseAt > moment;
   }
 
-  /** Of how many calls `failing` is a share. */
-  measured(now: number): number {
+  /** The number of outcomes behind `failureRate`. */
+  sampleCount(now: number): number {
     return this.#window.count(now);
   }
 
-  failing(now: number): number {
-    return this.#window.failing(now);
+  failureRate(now: number): number {
+    return this.#window.failureRate(now);
   }
 
-  /** A call goes there. True: it will show whether the target is back. */
-  begin(now: number): boolean {
-    if (this.inFlight === 0) this.#heardAt = now;
+  /** A request starts. True: it is a half-open probe. */
+  start(now: number): boolean {
+    if (this.inFlight === 0) this.#lastSignAt = now;
     this.inFlight++;
     if (!this.breaker.open) return false;
-    this.breaker.probe(now);
+    this.breaker.startProbe(now);
     return true;
   }
 
-  /** `peers`: all targets of the model, with this one. */
-  succeeded(
+  /** `peers`: all targets of the model, including this one. */
+  recordSuccess(
     now: number,
     tookMs: number,
     size: number,
     probe: boolean,
     peers: readonly TargetHealth[],
   ): void {
-    this.concurrency.kept();
+    this.concurrency.increase();
     this.counts.answered++;
-    this.signs++;
+    this.signsOfLife++;
     this.inFlight--;
-    this.#heardAt = now;
-    this.#answeredAt = now;
-    this.#silences = 0;
-    this.sampling.beAtEase();
+    this.#lastSignAt = now;
+    this.#lastResponseAt = now;
+    this.#silentRequests = 0;
+    this.sampling.measureSome();
     this.#window.add(now, true);
-    this.pace.add(now, tookMs, size);
-    this.#served(now, probe || this.#mute, peers);
+    this.latency.add(now, tookMs, size);
+    this.#onResponse(now, probe || this.#ejectedForSilence, peers);
   }
 
-  /** The same of one that was well, where there is nothing to compare it with and so nothing to measure. */
-  succeededAlone(): void {
+  /** `recordSuccess` on the unmeasured fast path. */
+  recordUnmeasuredSuccess(): void {
     this.inFlight--;
     this.counts.answered++;
-    this.signs++;
-    if (!this.breaker.open) this.#served(0, false, noPeers);
+    this.signsOfLife++;
+    if (!this.breaker.open) this.#onResponse(0, false, noPeers);
   }
 
   /**
-   * The same of one that got no answer. Those that got one are not in the window, so it is not either; nor is it known how
-   * long a caller had waited who left. But the next calls are measured, until one is answered.
+   * `recordEnd` on the unmeasured fast path. Its successes are not in the outcome window, so its failures are not either,
+   * and the wait of a client that disconnected is not known. But the next requests are measured until one is answered.
    */
-  endedAlone(now: number, outcome: Outcome, peers: readonly TargetHealth[]): void {
-    this.#end(now, outcome, false, peers);
-    if (outcome.kind === "failed" || outcome.kind === "nothing") this.sampling.beWary();
+  recordUnmeasuredEnd(now: number, outcome: AttemptOutcome, peers: readonly TargetHealth[]): void {
+    this.#applyOutcome(now, outcome, false, peers);
+    if (outcome.kind === "failure" || outcome.kind === "neutral") this.sampling.measureAll();
   }
 
-  /** Without an answer. */
-  ended(now: number, outcome: Outcome, probe: boolean, peers: readonly TargetHealth[]): void {
+  /** An attempt ended without a response. */
+  recordEnd(
+    now: number,
+    outcome: AttemptOutcome,
+    probe: boolean,
+    peers: readonly TargetHealth[],
+  ): void {
     const { kind } = outcome;
-    if (kind === "alive" || kind === "failed") this.#window.add(now, kind === "alive");
-    this.#end(now, outcome, probe, peers);
+    if (kind === "reachable" || kind === "failure") this.#window.add(now, kind === "reachable");
+    this.#applyOutcome(now, outcome, probe, peers);
   }
 
-  #end(now: number, outcome: Outcome, probe: boolean, peers: readonly TargetHealth[]): void {
+  #applyOutcome(
+    now: number,
+    outcome: AttemptOutcome,
+    probe: boolean,
+    peers: readonly TargetHealth[],
+  ): void {
     this.inFlight--;
-    if (isHeardOf(outcome)) this.#heardAt = now;
-    if (outcome.kind !== "failed" && outcome.kind !== "alive") this.breaker.released(now, probe);
+    if (isSignOfLife(outcome)) this.#lastSignAt = now;
+    if (outcome.kind !== "failure" && outcome.kind !== "reachable")
+      this.breaker.releaseProbe(now, probe);
     switch (outcome.kind) {
-      case "nothing":
+      case "neutral":
         return;
-      case "alive":
-        this.signs++;
-        this.#served(now, probe, peers);
+      case "reachable":
+        this.signsOfLife++;
+        this.#onResponse(now, probe, peers);
         return;
-      case "limited":
+      case "rate-limited":
         this.counts.limited++;
-        this.concurrency.tooMuch(now);
-        this.coolDown.limited(now, outcome.waitMs);
+        this.concurrency.onOverload(now);
+        this.coolDown.onRateLimit(now, outcome.waitMs);
         return;
       case "refused":
         this.counts.refused++;
-        if (!this.coolDown.isRefused) this.#news("ejected", outcome.why);
-        this.coolDown.refused(now, outcome.why);
+        if (!this.coolDown.isRefused) this.#report("ejected", outcome.why);
+        this.coolDown.onRefused(now, outcome.why);
         return;
-      case "failed":
+      case "failure":
         this.counts.failed++;
-        if (outcome.why === "upstream_overloaded") this.concurrency.tooMuch(now);
-        else if (outcome.busy) this.concurrency.tooSlow(now);
+        if (outcome.why === "upstream_overloaded") this.concurrency.onOverload(now);
+        else if (outcome.busy) this.concurrency.onTimeout(now);
         if (outcome.waitMs !== undefined)
-          this.coolDown.begin(now, outcome.waitMs, true, outcome.why);
-        // Others are under way to it: it has too much to do, which is no sign that it is broken.
-        if (outcome.why === "upstream_overloaded" && this.inFlight >= least && !this.breaker.open)
+          this.coolDown.start(now, outcome.waitMs, true, outcome.why);
+        // With other requests in flight, overload is not a sign that the target is broken.
+        if (
+          outcome.why === "upstream_overloaded" &&
+          this.inFlight >= minimumLimit &&
+          !this.breaker.open
+        )
           return;
-        if (probe) this.#trial?.failed(now);
-        // One that answers, and has no substitute, may do better with the next input.
+        if (probe) this.#probe?.failed(now);
+        // A target without peers that returns an invalid response may succeed with the next input.
         if (outcome.why === "upstream_invalid" && peers.length === 1) {
-          this.breaker.released(now, probe);
-        } else if (this.breaker.failed(now, probe, outcome.why)) {
-          this.#news("ejected", this.breaker.why);
-        } else if (!this.breaker.open) this.#compare(now, peers);
+          this.breaker.releaseProbe(now, probe);
+        } else if (this.breaker.recordFailure(now, probe, outcome.why)) {
+          this.#report("ejected", this.breaker.reason);
+        } else if (!this.breaker.open) this.#ejectIfOutlier(now, peers);
     }
   }
 
   #isSilent(now: number): boolean {
-    const silent = this.inFlight < crowd ? 0 : now - this.#heardAt;
+    const silent = this.inFlight < silentRequestsLimit ? 0 : now - this.#lastSignAt;
     if (silent < silenceMs) return false;
-    // Where a single call may take a minute, so may the first of five.
-    for (let size = 0; size < sizes; size++)
-      if (silent < 2 * (this.pace.slowMs(size) ?? 0)) return false;
+    // Where one request may take a minute, so may the first of five.
+    for (let size = 0; size < sizeClasses; size++)
+      if (silent < 2 * (this.latency.p99Ms(size) ?? 0)) return false;
     return true;
   }
 
-  #served(now: number, probe: boolean, peers: readonly TargetHealth[]): void {
+  #onResponse(now: number, probe: boolean, peers: readonly TargetHealth[]): void {
     const wasRefused = this.coolDown.isRefused;
-    // Where nobody else can serve, the first sign of life is enough.
+    // If no other target is available, the first success is enough.
     const lone =
-      probe && !peers.some((peer) => peer !== this && peer.standing(now, false) === "in");
-    const back = this.breaker.succeeded(now, probe, lone);
-    this.coolDown.served();
+      probe && !peers.some((peer) => peer !== this && peer.state(now, false) === "available");
+    const back = this.breaker.recordSuccess(now, probe, lone);
+    this.coolDown.onResponse();
     if (back) {
-      this.#mute = false;
-      this.#trial = undefined;
+      this.#ejectedForSilence = false;
+      this.#probe = undefined;
       this.#window.clear();
-      this.concurrency.beginAnew(now);
+      this.concurrency.resetAfterRecovery(now);
     }
-    if ((back || wasRefused) && !this.breaker.open) this.#news("recovered", "it answered");
+    if ((back || wasRefused) && !this.breaker.open) this.#report("recovered", "it answered");
   }
 
-  #compare(now: number, peers: readonly TargetHealth[]): void {
-    if (!isWorse(this, peers, now)) return;
-    this.breaker.eject(now, `${Math.round(this.failing(now) * 100)} % of its calls fail`, true);
-    this.#news("ejected", this.breaker.why);
+  #ejectIfOutlier(now: number, peers: readonly TargetHealth[]): void {
+    if (!isOutlier(this, peers, now)) return;
+    this.breaker.eject(now, `${Math.round(this.failureRate(now) * 100)} % of its calls fail`, true);
+    this.#report("ejected", this.breaker.reason);
   }
 
-  #news(what: TargetNews["what"], why: string): void {
-    this.#tell({ what, target: this.target, why });
+  #report(what: TargetChange["what"], why: string): void {
+    this.#onChange({ what, target: this.target, why });
   }
 }
 
-/** It said something, be it no. */
-const isHeardOf = (outcome: Outcome): boolean =>
-  outcome.kind !== "nothing" && (outcome.kind !== "failed" || outcome.why !== "upstream_timeout");
+/** The target responded, even if with an error. */
+const isSignOfLife = (outcome: AttemptOutcome): boolean =>
+  outcome.kind !== "neutral" && (outcome.kind !== "failure" || outcome.why !== "upstream_timeout");

@@ -1,4 +1,4 @@
-/** What costs least. Of those that cost the same, as by default; one whose price is not known comes last. */
+/** Routing policy `cost`: the lowest price; power of two choices among equal prices; unknown prices come last. */
 import type { Candidate, Policy } from "./policy.ts";
 import { powerOfTwoChoices } from "./two-choices.ts";
 

@@ -1,4 +1,4 @@
-/** Every policy under its name in the configuration. */
+/** The routing policies by their names in the configuration. */
 import type { PolicyName } from "../../config/snapshot.ts";
 import { cheapest } from "./cheapest.ts";
 import type { Policy } from "./policy.ts";

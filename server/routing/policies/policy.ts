@@ -1,28 +1,28 @@
-/** A policy picks one of several targets that could all serve. It is a pure function: chance and clock come with the question. */
+/** A routing policy picks one of several available targets. It is a pure function: randomness and clock come with the context. */
 import type { Target } from "../../upstream/contract.ts";
 import type { TargetHealth } from "../health/target-health.ts";
 
-/** A target in the list of one model. */
+/** A target as a candidate for the requests of one model. */
 export interface Candidate {
   readonly target: Target;
   readonly health: TargetHealth;
-  /** Lower ones first; the next only where none of these can serve. */
+  /** Lower tiers first; a higher tier only if no target of the lower ones can serve. */
   readonly tier: number;
   readonly weight: number;
-  /** For `sticky`: what tells it from the others, the same after every restart. */
+  /** For `sticky`: identifies the target, the same after every restart. */
   readonly stableHash: number;
 }
 
 export interface SelectionContext {
   readonly now: number;
   readonly random: () => number;
-  /** What size of call it is, below `sizes`. */
+  /** The request's size class, below `sizeClasses`. */
   readonly sizeClass: number;
-  /** Who asks, as a number. */
+  /** A hash of the API key for the sticky policy, otherwise 0. */
   readonly affinityHash: number;
-  /** What a call like this costs there. Undefined: not known. */
+  /** The expected price of the request at the candidate. Undefined: not known. */
   readonly price: (candidate: Candidate) => number | undefined;
 }
 
-/** `seats`: at least one, and all of them well. */
+/** `candidates`: at least one, and all of them available. */
 export type Policy = (candidates: readonly Candidate[], context: SelectionContext) => Candidate;

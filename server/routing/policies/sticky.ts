@@ -1,6 +1,7 @@
 /**
- * Each caller stays with one target as long as that serves, in proportion to the weights over all callers. When a target
- * goes or comes, only the callers that it had or gets move (rendezvous hashing, with Schindelhauer and Schomaker's weights).
+ * Routing policy `sticky`: each API key stays with one target as long as it serves, and the keys are distributed by
+ * weight. When a target is added or removed, only its own keys move (weighted rendezvous hashing, Schindelhauer and
+ * Schomaker).
  */
 import { hashToUnit } from "./hash-to-unit.ts";
 import type { Candidate, Policy } from "./policy.ts";

@@ -1,12 +1,12 @@
 /**
- * Two by chance, and of these the one with less before it: calls under way, times what a call there takes. That is
- * nearly as good as looking at all of them, does not send everyone to the same place, and turns away from a target that
- * hangs long before anybody's time is over.
+ * Routing policy `p2c`, power of two choices: of two random candidates, the one with less load (requests in flight times
+ * mean latency). That is nearly as good as comparing all candidates, avoids sending all requests to the same one, and
+ * moves away from a hanging target long before requests time out.
  */
 import type { Candidate, Policy, SelectionContext } from "./policy.ts";
 import { drawWeighted } from "./weighted.ts";
 
-/** Differences below this are noise: then the weights decide, and all targets stay known. */
+/** Smaller differences are noise: then the weights decide, and all targets keep being measured. */
 const noiseFactor = 1.5;
 
 export const powerOfTwoChoices: Policy = (candidates, context) => {
@@ -18,8 +18,11 @@ export const powerOfTwoChoices: Policy = (candidates, context) => {
 };
 
 function isLessLoaded(a: Candidate, b: Candidate, { now, sizeClass }: SelectionContext): boolean {
-  const [aMs, bMs] = [a.health.pace.meanMs(now, sizeClass), b.health.pace.meanMs(now, sizeClass)];
-  // As long as one of them is not known, it counts as quick as the other.
+  const [aMs, bMs] = [
+    a.health.latency.meanMs(now, sizeClass),
+    b.health.latency.meanMs(now, sizeClass),
+  ];
+  // While one latency is not known, both count as equally fast.
   const known = aMs !== undefined && bMs !== undefined;
   const forA = relativeLoad(a) * (known ? Math.max(aMs, leastMs) : 1);
   const forB = relativeLoad(b) * (known ? Math.max(bMs, leastMs) : 1);
@@ -29,5 +32,5 @@ function isLessLoaded(a: Candidate, b: Candidate, { now, sizeClass }: SelectionC
 /** Below this the clock and the event loop take longer than the target. */
 const leastMs = 1;
 
-/** That some of its calls fail does not count here: whoever is avoided for that is never seen to be well again. */
+/** Failures do not count here: a target that is avoided for them would never be seen to recover. */
 const relativeLoad = ({ health, weight }: Candidate): number => 1 + health.inFlight / weight;

@@ -1,10 +1,10 @@
-/** By chance, in proportion to the weights. */
+/** Routing policy `weighted`: random, in proportion to the weights. */
 import type { Candidate, Policy } from "./policy.ts";
 
 export const weighted: Policy = (candidates, { random }) =>
   drawWeighted(candidates, random, undefined);
 
-/** `except`: not this one, where there is another. */
+/** `except`: excluded if there is another candidate. */
 export function drawWeighted(
   candidates: readonly Candidate[],
   random: () => number,
