@@ -1,4 +1,4 @@
-/** `budget` in vexel.yaml, and whose budgets the calls of a key are charged to. */
+/** `budget` in vexel.yaml, and the budgets that the requests of an API key are charged to. */
 import { z } from "zod";
 import type { Budget, Budgeted } from "../lib/budget.ts";
 import type { Key, Snapshot } from "./snapshot.ts";

@@ -1,4 +1,4 @@
-/** Everything that is configured, from whatever source -> one frozen snapshot. Above wins: file, environment, embedded. */
+/** Builds one frozen config snapshot from all sources. Precedence: file, then environment, then embedded models. */
 import { freeze } from "../lib/freeze.ts";
 import { FrozenMap } from "../lib/frozen-map.ts";
 import { matches } from "../lib/glob.ts";

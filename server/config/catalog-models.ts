@@ -1,7 +1,7 @@
 /**
- * Models known to be served by each kind of upstream, so that a provider's key alone is enough to use it.
- * Few rows that are sure: a model that is missing here can be named in vexel.yaml, a wrong one fails at the caller's.
- * What is true of a model wherever it is served, such as its dimensions, is in server/upstream/catalog/.
+ * Models that each kind of upstream is known to serve, so that a provider's API key alone is enough to use it. Only
+ * verified rows: a missing model can be named in vexel.yaml, a wrong one fails at the client. Facts that do not depend
+ * on the upstream, such as dimensions, are in server/upstream/catalog/.
  */
 import { knownEmbedding } from "../upstream/catalog/index.ts";
 import { imageProviders } from "./image-providers.ts";

@@ -1,4 +1,4 @@
-/** Checks `defaults` of the file and of its keys, the models of requests that name none, against the models there are. */
+/** Checks `defaults` of the file and of its keys (the models of requests that name none) against the configured models. */
 import { z } from "zod";
 import { matches } from "../lib/glob.ts";
 import { didYouMean } from "./error-messages.ts";

@@ -1,4 +1,4 @@
-/** What a reload changed, for the log. */
+/** Describes what a config reload changed, for the log. */
 import { isDeepStrictEqual } from "node:util";
 import type { Snapshot } from "./snapshot.ts";
 

@@ -1,4 +1,4 @@
-/** The models inside the product, there without any account. */
+/** The embedded models, which need no account. */
 import type { Provided, ProvidedModel } from "./provision.ts";
 
 const provided = (id: string, kind: string, model: Omit<ProvidedModel, "name">): Provided => ({

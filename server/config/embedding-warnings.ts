@@ -1,4 +1,4 @@
-/** Embedding models of the file that can be read and yet serve nobody, by what is known of the models behind them. */
+/** Warnings about configured embedding models that are valid but cannot serve a request, from the catalog's facts. */
 import { cohere } from "../upstream/catalog/cohere.ts";
 import { google } from "../upstream/catalog/google.ts";
 import { canBeCutTo, type KnownEmbedding, knownEmbedding } from "../upstream/catalog/index.ts";

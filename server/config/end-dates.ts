@@ -1,4 +1,4 @@
-/** What the end dates of the catalog mean for a configuration: the end of a public model, and warnings about it. */
+/** Applies the catalog's end dates to a configuration: the end date of a public model, and warnings about it. */
 import { endDateOf, hasEnded } from "../upstream/catalog/ends/index.ts";
 import type { Target } from "../upstream/contract.ts";
 import type { Snapshot } from "./snapshot.ts";

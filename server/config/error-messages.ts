@@ -1,4 +1,4 @@
-/** What the schema found, in the words of someone who writes the file. No message repeats a value it was not shown. */
+/** Turns schema issues into error messages for the author of the file. No message repeats a value that may be a secret. */
 import type { z } from "zod";
 import { nearest } from "../lib/nearest.ts";
 import { kinds } from "../upstream/kinds.ts";

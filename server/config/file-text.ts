@@ -1,4 +1,4 @@
-/** The text of a small file. No text and no fault: there is no such file. */
+/** Reads a small text file. Neither text nor error: the file does not exist. */
 
 import { readFileSync, statSync } from "node:fs";
 import { codeOf } from "../lib/error-code.ts";

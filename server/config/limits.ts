@@ -1,4 +1,4 @@
-/** `limits` in vexel.yaml, and by which names what was used of them is counted. */
+/** `limits` in vexel.yaml, and the scope names under which usage is counted. */
 import { z } from "zod";
 import { FrozenMap } from "../lib/frozen-map.ts";
 import type { Limits } from "../lib/limits.ts";

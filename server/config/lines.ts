@@ -1,4 +1,4 @@
-/** Offsets of a text as people count: lines and columns from 1. */
+/** Converts offsets of a text into lines and columns, both from 1. */
 
 export interface LinePosition {
   readonly line: number;

@@ -1,4 +1,7 @@
-/** The way in: the file (if there is one), the environment and the store -> a snapshot, or everything that is wrong. */
+/**
+ * Entry point of the configuration: the file (optional), the environment and the store -> a config snapshot, or all
+ * problems.
+ */
 import { buildSnapshot } from "./build-snapshot.ts";
 import { embedded } from "./embedded.ts";
 import { fromEnvironment } from "./environment.ts";

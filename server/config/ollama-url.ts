@@ -1,4 +1,4 @@
-/** Where Ollama is, given its own OLLAMA_HOST: often without a scheme, and often the address the server listens on. */
+/** Ollama's URL from its own OLLAMA_HOST, which often has no scheme and often is the server's listen address. */
 export function ollamaUrl(host: string): string | undefined {
   const [, scheme = "http", rest = ""] = /^(?:(https?):\/\/)?(.*)$/s.exec(host) ?? [];
   // Without a host it is this machine, and so are the addresses that mean "all of them".

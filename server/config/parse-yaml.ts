@@ -1,4 +1,4 @@
-/** Text -> plain values, with the place of each and with `${...}` filled in. Nothing here knows what the values mean. */
+/** YAML text -> plain values with the location of each, and `${...}` expanded. Does not interpret the values. */
 import { type Document, parseDocument, visit } from "yaml";
 import { type LinePosition, positionsIn } from "./lines.ts";
 import type { Note, Path } from "./problem.ts";

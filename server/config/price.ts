@@ -1,4 +1,4 @@
-/** `price` in vexel.yaml: what an operator pays, in US dollars. It wins over what is listed. */
+/** `price` in vexel.yaml: the operator's price in US dollars. It overrides the listed price. */
 import { z } from "zod";
 import type { Price } from "../lib/price.ts";
 

@@ -1,4 +1,4 @@
-/** What is wrong with a configuration file, and where, in words for the person who wrote it. */
+/** A problem of a configuration file and its location, formatted for the author of the file. */
 
 export interface Problem {
   readonly file: string;

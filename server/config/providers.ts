@@ -1,4 +1,4 @@
-/** Variables that provision an upstream by themselves. docs/upstreams.md follows from this table. */
+/** Environment variables that provision an upstream by themselves. docs/upstreams.md follows from this table. */
 
 export interface Provider {
   /** Of the upstream, and before the slash where two providers serve a model of one name. */

@@ -1,4 +1,4 @@
-/** What is there without the file: an upstream and the models it brings along. */
+/** An upstream that is provisioned without the file, and its models. */
 import type { Upstream } from "../upstream/contract.ts";
 
 export interface Provided {

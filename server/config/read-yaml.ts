@@ -1,4 +1,4 @@
-/** The text of `vexel.yaml` -> what it asks for, or everything that is wrong with it at once. */
+/** The text of `vexel.yaml` -> the configuration, or all of its problems at once. */
 import type { Upstream } from "../upstream/contract.ts";
 import { kinds } from "../upstream/kinds.ts";
 import { checkDefaults } from "./check-defaults.ts";

@@ -1,6 +1,7 @@
 /**
- * `${NAME}`, `${NAME:-default}` and the escape `$${`, hidden from the YAML parser and filled in afterwards.
- * Each is replaced by a stand-in of the same length, so places in the file stay true and no value is ever read as YAML.
+ * `${NAME}`, `${NAME:-default}` and the escape `$${`: masked before YAML parsing and expanded afterwards. Each
+ * placeholder has the length of what it replaces, so locations in the file stay correct and no value is ever parsed as
+ * YAML.
  */
 
 export interface Reference {

@@ -1,4 +1,4 @@
-/** The shape of `vexel.yaml`. What one entry says about another is checked in crosscheck.ts. */
+/** The schema of `vexel.yaml`. References between entries are checked in validate-references.ts. */
 import { z } from "zod";
 import { type Kind, kinds } from "../upstream/kinds.ts";
 import { budget, budgetKeys } from "./budget.ts";

@@ -1,4 +1,4 @@
-/** The one place that knows which snapshot is current. A request asks once and keeps what it got. */
+/** Holds the current config snapshot. A request reads it once and keeps that snapshot until it ends. */
 import type { Snapshot } from "./snapshot.ts";
 
 export type Subscriber = (now: Snapshot, before: Snapshot) => void;

@@ -1,4 +1,4 @@
-/** What the data plane believes: frozen, built whole, swapped whole. A request keeps the one it began with. */
+/** The config snapshot: immutable, built and swapped atomically. A request keeps the snapshot that it began with. */
 
 import type { Budget, Budgeted } from "../lib/budget.ts";
 import type { Limits } from "../lib/limits.ts";

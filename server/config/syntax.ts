@@ -1,4 +1,4 @@
-/** What is wrong with a file before anyone asks what it says: broken YAML, loose or endless aliases, a key given twice. */
+/** Syntax problems of the file: broken YAML, unresolved or too many aliases, duplicate keys. */
 import { type Document, type ErrorCode, isScalar, visit } from "yaml";
 import type { LinePosition } from "./lines.ts";
 import type { Note } from "./problem.ts";

@@ -1,4 +1,4 @@
-/** In what order a model's targets are asked: `tier` and `weight` of a target, `policy` of a model. */
+/** The settings that order a model's targets: `tier` and `weight` of a target, `policy` of a model. */
 import { z } from "zod";
 
 export const targetOrder = {

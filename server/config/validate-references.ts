@@ -1,6 +1,6 @@
 /**
- * What entries of the file say about each other, and about what is there without it.
- * Runs on files the schema refused too, so that everything wrong is told at once.
+ * Validates references between entries of the file, and from the file to provisioned upstreams and models. Also runs on
+ * files that the schema rejected, so that all problems are reported at once.
  */
 import { z } from "zod";
 import { adapters } from "../upstream/adapters/index.ts";

@@ -1,6 +1,6 @@
 /**
- * Follows the configuration file and swaps in what it says, whole or not at all.
- * By looking rather than by notification: editors that rename, and Kubernetes' symlinks, look the same that way.
+ * Reloads the configuration file atomically when it changes. Polls instead of subscribing to file events: editors that
+ * rename and Kubernetes' symlinks then look the same.
  */
 
 import { stat } from "node:fs/promises";

@@ -1,4 +1,4 @@
-/** The webhooks of `vexel.yaml`: where events are sent, signed with what, and which of them. */
+/** The webhooks of `vexel.yaml`: their URLs, signing secrets and event types. */
 import { z } from "zod";
 import { eventTypes } from "../../contract/events.ts";
 import { matches } from "../lib/glob.ts";

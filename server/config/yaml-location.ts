@@ -1,4 +1,4 @@
-/** From a node of the file to its path, and from a path to where it stands. */
+/** Converts between a node of the YAML file, its path and its offset. */
 import { type Document, isAlias, isMap, isPair, isScalar, isSeq, type Node } from "yaml";
 import type { Note, Path } from "./problem.ts";
 

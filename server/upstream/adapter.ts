@@ -1,4 +1,7 @@
-/** An adapter is a record of pure functions; a missing capability is a missing key. No network, no clock. */
+/**
+ * The adapter interface: pure functions that map requests and responses of one vendor. A missing capability is a missing
+ * key. No network, no clock.
+ */
 
 import type { Pieces } from "../lib/chunked-bytes.ts";
 import type { GatewayError } from "../lib/gateway-error.ts";

@@ -1,4 +1,4 @@
-/** Steps 11 and 12: the way to any upstream, over the wire through an adapter or inside this machine. */
+/** Steps 11 and 12: the upstream client, which sends a request over HTTP through an adapter, or to an embedded model. */
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { Scratch } from "../lib/request-temp.ts";
 import type { Signal } from "../lib/signal.ts";

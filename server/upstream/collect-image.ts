@@ -1,4 +1,4 @@
-/** A picture out of the pieces in which it comes. */
+/** Collects the chunks of an image: in memory when small, spilled to disk when large. */
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { Scratch } from "../lib/request-temp.ts";
 import type { Held } from "../lib/spill-buffer.ts";

@@ -1,6 +1,6 @@
 /**
- * What the gateway asks of an upstream and what it gets back, whichever upstream it is.
- * Queries are immutable: a second attempt starts again from the same query.
+ * The types of upstream requests and responses, independent of the vendor. Queries are immutable: a retry starts again
+ * from the same query.
  */
 
 import type { Pieces } from "../lib/chunked-bytes.ts";

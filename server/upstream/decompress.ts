@@ -1,7 +1,6 @@
 /**
- * Compressed responses. Upstreams are asked not to compress, and some do all the same: a few kilobytes can then be hundreds
- * of megabytes. They are decompressed in the runtime's threads and in pieces, so that no other request waits for it and
- * never more is unpacked than may be taken.
+ * Decompresses responses of upstreams that compress although they are asked not to. Decompression bombs are bounded:
+ * chunks are decompressed in the runtime's threads, so other requests do not wait, and never beyond the size limit.
  */
 import { pipeline, Readable } from "node:stream";
 import {

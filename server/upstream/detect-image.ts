@@ -1,4 +1,4 @@
-/** Whether what comes is a picture: seen from its first bytes, before the rest is waited for. */
+/** Checks the magic bytes of a download: whether it is an image, before its other bytes arrive. */
 import { sniffImage } from "../lib/sniff-image.ts";
 import { DownloadError } from "./download/download-error.ts";
 

@@ -1,4 +1,4 @@
-/** What one target can draw, and in which words it wants to be asked. The plan sees to it that no query asks for more. */
+/** Image capabilities of one target: the options, sizes and inputs it supports. The image plan adapts each query to them. */
 import type { ImageOptions } from "./contract.ts";
 
 /** Two options have rules of their own: how many, and how large. */

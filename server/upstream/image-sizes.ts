@@ -1,4 +1,4 @@
-/** Sizes and shapes: what a target makes, and what comes nearest to what was asked for. */
+/** Image sizes and aspect ratios: what a target supports, and the nearest supported value for a request. */
 import type { SizeRule, Sizes } from "./image-capabilities.ts";
 
 export interface Size {

@@ -1,4 +1,4 @@
-/** The kinds of upstream a configuration may name: where each lives by default and what it needs. */
+/** The kinds of upstream that a configuration may name, with the default base URL and the required settings of each. */
 import { z } from "zod";
 import { vendors } from "./adapters/index.ts";
 import type { Kind } from "./vendor.ts";

@@ -1,4 +1,4 @@
-/** What a fault says about money: may the upstream have done the work, and send a bill for it? */
+/** Decides whether an upstream may have done the work of a failed request and bill for it. */
 import { GatewayError } from "../lib/gateway-error.ts";
 
 /** Of the fault itself: what was never sent, or came to a place that is none, cost nothing. */

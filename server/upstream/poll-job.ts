@@ -1,4 +1,4 @@
-/** Pictures over the wire: a question, and where the upstream draws for a while, questions whether it is done. */
+/** Job polling for images: sends the request and, if the upstream returns a pending job, polls until the job is done. */
 import { GatewayError } from "../lib/gateway-error.ts";
 import { unheard } from "../lib/ignore-rejection.ts";
 import type { Scratch } from "../lib/request-temp.ts";

@@ -1,4 +1,7 @@
-/** Is an upstream there, and does it take our key? Asks for its list of models, which costs nothing anywhere. */
+/**
+ * Upstream probe: requests the list of models, which costs nothing, to check that the upstream is reachable and accepts
+ * the API key.
+ */
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { UpstreamRequest } from "./adapter.ts";
 import { adapters } from "./adapters/index.ts";

@@ -1,7 +1,7 @@
 /**
- * Answers that say yes, and also that there will be no more for a while: a target whose limit is used up is better left
- * alone than asked until it says no. Every answer is looked at, because the first that says so may come at any time:
- * vendors limit each model by itself, and others may use the same account. Our own client has seen it in passing.
+ * Detects successful responses whose headers say that the rate limit is used up: such a target cools down before it
+ * responds with 429. Every response is checked, because vendors limit each model separately and other clients may use
+ * the same account. The gateway's own HTTP client checks the headers while parsing.
  */
 import type { UpstreamResponse } from "./adapter.ts";
 import { rateLimitExhaustedMs } from "./adapters/wire/rate-limit-reset.ts";

@@ -1,6 +1,6 @@
 /**
- * Which input of several a refusal means. Upstreams count what they were sent, and callers what they sent: in between,
- * calls are cut, and what is known is taken out.
+ * Finds the input that an upstream's error means, and remaps its index. An upstream counts the inputs it was sent; the
+ * client counts its own: between them, requests are split and cached inputs are left out.
  */
 import { GatewayError } from "../lib/gateway-error.ts";
 

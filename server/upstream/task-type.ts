@@ -1,6 +1,6 @@
 /**
- * What vectors are for. Callers say it in one of several words, each vendor wants it in its own:
- * `input_type: search_query` (Cohere), `task_type: RETRIEVAL_QUERY` (Gemini), `task: retrieval.query` (Jina) are one.
+ * Task types of embeddings. Clients use several fields, and each vendor has its own values: `input_type: search_query`
+ * (Cohere), `task_type: RETRIEVAL_QUERY` (Gemini) and `task: retrieval.query` (Jina) are the same task.
  */
 
 export type Task =

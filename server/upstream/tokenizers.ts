@@ -1,4 +1,4 @@
-/** Tokens -> the text they stand for, for upstreams that take texts only. */
+/** Decodes token arrays into text, for upstreams that take only text. */
 import { isUtf8 } from "node:buffer";
 
 export type TokenizerName = "cl100k_base";

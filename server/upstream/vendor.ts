@@ -1,4 +1,4 @@
-/** A vendor: what a configuration must say about it, and how to speak to it. Each is a file or a folder of adapters/. */
+/** A vendor: its settings in a configuration, and its adapter. Each is a file or a folder of adapters/. */
 import type { z } from "zod";
 import type { Adapter } from "./adapter.ts";
 

@@ -1,4 +1,7 @@
-/** Black Forest Labs: the model is the address, the answer a job, and the picture a link that lasts for ten minutes. */
+/**
+ * Black Forest Labs: the model is in the URL, the response is a job, and the image is a link that expires after ten
+ * minutes.
+ */
 import type {
   ImageAdapter,
   ImageRequestContext,

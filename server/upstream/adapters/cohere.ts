@@ -1,4 +1,4 @@
-/** Cohere in its own language, v2: a purpose with every call, vectors by their type. */
+/** Cohere's native API, v2: a task type in every request, vectors by their type. */
 import type { EmbeddingsAdapter } from "../adapter.ts";
 import type { EmbeddingCapabilities, Target, Upstream, Vector } from "../contract.ts";
 import type { TaskTypeTable } from "../task-type.ts";

@@ -1,4 +1,4 @@
-/** Databricks: OpenAI's answer to a question that has the model's endpoint in its address. */
+/** Databricks: OpenAI's response format, with the model's endpoint in the URL. */
 import { z } from "zod";
 import type { EmbeddingsAdapter, TokenExchange } from "../adapter.ts";
 import type { EmbeddingCapabilities, Upstream } from "../contract.ts";

@@ -1,4 +1,4 @@
-/** DeepInfra: embeddings and pictures as OpenAI has them; pictures in base64 only, and refusals with words of its own. */
+/** DeepInfra: OpenAI-compatible embeddings and images; images in base64 only, and its own error format. */
 import type { Target } from "../contract.ts";
 import type { ImageCapabilities } from "../image-capabilities.ts";
 import type { Vendor } from "../vendor.ts";

@@ -1,4 +1,4 @@
-/** Vendors that speak OpenAI's language with an accent. A compatible vendor costs one row; where its facts are from stands above it. */
+/** OpenAI-compatible vendors with small differences: one row each, with the source of its facts above it. */
 import type { TaskTypeTable } from "../task-type.ts";
 import {
   type Dialect,

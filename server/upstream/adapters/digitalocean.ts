@@ -1,4 +1,4 @@
-/** DigitalOcean: embeddings and generations as OpenAI has them, with an `n` in every request; it does not edit. */
+/** DigitalOcean: OpenAI-compatible embeddings and generations, with `n` in every request; no edits. */
 import type { ImageAdapter } from "../adapter.ts";
 import type { GenerationQuery } from "../contract.ts";
 import { type ImageCapabilities, unrestrictedImages } from "../image-capabilities.ts";

@@ -1,4 +1,4 @@
-/** Every vendor and its adapter, by the name a configuration calls it. */
+/** The registry of vendors and adapters, by the name that a configuration uses. */
 import type { Adapter } from "../adapter.ts";
 import type { Vendor } from "../vendor.ts";
 import { bedrock } from "./amazon/bedrock.ts";

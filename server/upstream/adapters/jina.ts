@@ -1,4 +1,4 @@
-/** Jina AI: OpenAI's language but for the task, and for the form of the vectors. */
+/** Jina AI: OpenAI-compatible except for the task type and the encoding of the vectors. */
 import type { EmbeddingsAdapter } from "../adapter.ts";
 import type { EmbeddingCapabilities, Target } from "../contract.ts";
 import type { TaskTypeTable } from "../task-type.ts";

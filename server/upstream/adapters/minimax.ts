@@ -1,4 +1,4 @@
-/** MiniMax: image-01 in a language of its own, and what came after it in OpenAI's. */
+/** MiniMax: image-01 with its native API, later models with OpenAI's. */
 import type { ImageAdapter, ImageRequestContext, UpstreamResponse } from "../adapter.ts";
 import type { GenerationQuery, ImageResponse, Target } from "../contract.ts";
 import type { ImageCapabilities } from "../image-capabilities.ts";

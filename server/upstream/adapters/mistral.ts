@@ -1,4 +1,4 @@
-/** Mistral: OpenAI's language with another word for the length, and refusing every field it does not know. */
+/** Mistral: OpenAI-compatible with another name for `dimensions`; it rejects every unknown field. */
 import { z } from "zod";
 import type { EmbeddingsAdapter } from "../adapter.ts";
 import type { EmbeddingCapabilities, Target } from "../contract.ts";

@@ -1,4 +1,4 @@
-/** Nomic's Atlas API in its own language. */
+/** Nomic's native Atlas API. */
 import type { EmbeddingsAdapter } from "../adapter.ts";
 import type { EmbeddingCapabilities, Target } from "../contract.ts";
 import type { TaskTypeTable } from "../task-type.ts";

@@ -1,4 +1,4 @@
-/** Ollama in its own language: /v1 cuts long texts in silence, and this does not. */
+/** Ollama's native API: its /v1 truncates long inputs silently, the native API does not. */
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { Adapter, EmbeddingsAdapter } from "../adapter.ts";
 import { knownEmbedding } from "../catalog/index.ts";

@@ -1,4 +1,4 @@
-/** xAI: OpenAI's paths, shapes instead of sizes, and edits in JSON. What a call cost is told in its answer. */
+/** xAI: OpenAI's paths, aspect ratios instead of sizes, and edits in JSON. The response reports the cost. */
 import type { ImageAdapter, ImageRequestContext, UpstreamResponse } from "../adapter.ts";
 import type {
   BufferedImageResponse,

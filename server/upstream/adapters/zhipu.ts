@@ -1,4 +1,4 @@
-/** Zhipu's BigModel: OpenAI's language for vectors, and nearly so for pictures, which it gives as links only. */
+/** Zhipu's BigModel: OpenAI-compatible embeddings and nearly OpenAI-compatible images, returned as links only. */
 import type { ImageAdapter, ImageRequestContext, UpstreamResponse } from "../adapter.ts";
 import type { BufferedImageResponse, ExtraFields, GenerationQuery, Target } from "../contract.ts";
 import type { ImageCapabilities } from "../image-capabilities.ts";

@@ -1,4 +1,4 @@
-/** What is known of one embedding model: facts about its weights, the same wherever they are served. */
+/** Catalog facts of one embedding model: about its weights, independent of the upstream that serves it. */
 import type { TokenizerName } from "../tokenizers.ts";
 
 export interface KnownEmbedding {

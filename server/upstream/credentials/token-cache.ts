@@ -1,4 +1,7 @@
-/** Credentials that must be fetched first: one for each upstream, fetched once for all who wait, renewed before it ends. */
+/**
+ * Token cache for upstreams with short-lived credentials: one token for each upstream, fetched by single-flight and
+ * renewed before it expires.
+ */
 
 import { unlessAborted } from "../../lib/abortable.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";

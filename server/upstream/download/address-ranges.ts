@@ -1,6 +1,6 @@
 /**
- * Where a link that somebody else wrote may lead: to the public Internet, and nowhere inside. Whoever could make the
- * gateway fetch from its own network would see with its eyes.
+ * SSRF guard, address ranges: only public Internet addresses are allowed for links that a client or an upstream wrote,
+ * so that nobody can read the gateway's own network through it.
  */
 
 /** Networks that are not public, by IANA's registry of special addresses (RFC 6890 and its updates). */

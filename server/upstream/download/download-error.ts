@@ -1,4 +1,7 @@
-/** Why a picture behind a link could not be fetched, and what that means for the call: it depends on who gave the link. */
+/**
+ * Why an image could not be downloaded, and the error that the client gets: it depends on whether the client or the
+ * upstream gave the link.
+ */
 import { codeOf } from "../../lib/error-code.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import { ConnectionLost, NotConnected } from "../transport/connection.ts";

@@ -1,6 +1,6 @@
 /**
- * Fetches a picture from a link that an upstream or a caller gave. Such a link is a stranger's wish: it may lead to the
- * public Internet only, to what is a picture only, and it may take neither more bytes nor more time than it is given.
+ * Downloads an image from a link of an upstream or a client. The link is untrusted: only public addresses (SSRF guard),
+ * only images, and bounded in bytes and time.
  */
 
 import { unlessAborted } from "../../lib/abortable.ts";

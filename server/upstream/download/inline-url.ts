@@ -1,4 +1,4 @@
-/** A picture that is in the link itself: `data:image/png;base64,…`, or with its bytes as %89PNG. Nothing is fetched. */
+/** Reads `data:` URLs: `data:image/png;base64,…`, or percent-encoded bytes such as %89PNG. No network. */
 
 import type { CollectedImage } from "../collect-image.ts";
 import { checkMagicBytes } from "../detect-image.ts";

@@ -1,4 +1,7 @@
-/** Where a link leads, checked: its host is looked up once, here, and what was found is all that is ever connected to. */
+/**
+ * SSRF guard: resolves a link's host once and checks the addresses. Only these addresses are connected to, which
+ * prevents DNS rebinding.
+ */
 import { lookup } from "node:dns/promises";
 import { codeOf } from "../../lib/error-code.ts";
 import type { StreamingAddress } from "../transport/streaming-call.ts";

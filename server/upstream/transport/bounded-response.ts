@@ -1,4 +1,4 @@
-/** An answer whose body comes piece by piece, read in one of the ways that adapters know, and never more of it than is allowed. */
+/** A response whose body arrives in chunks, with a bound on its size. */
 
 import { Pieces } from "../../lib/chunked-bytes.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";

@@ -1,4 +1,4 @@
-/** An answer that our own client has taken whole. */
+/** A response that the gateway's own HTTP client has buffered completely. */
 import { Pieces } from "../../lib/chunked-bytes.ts";
 import type { UpstreamResponse } from "../adapter.ts";
 import { decompress, isCompressed } from "../decompress.ts";

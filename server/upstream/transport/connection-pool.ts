@@ -1,4 +1,4 @@
-/** Connections kept open between calls, by where they lead. */
+/** Connection pool: idle keep-alive connections, by address. */
 import type { Connection } from "./connection.ts";
 import type { KeepAliveTrust } from "./keep-alive-trust.ts";
 

@@ -1,6 +1,6 @@
 /**
- * Sockets between two calls that each have one to themselves. Kept for a moment only: what is asked so must not be asked
- * twice, so the other side must not be given the time to close one just as it is taken up again.
+ * Connection reuse for streaming calls. An idle socket is kept only briefly: these requests must not be sent twice, so
+ * the upstream must have no time to close a socket just as it is reused.
  */
 import type { KeepAliveTrust } from "./keep-alive-trust.ts";
 import { isResponse, unsolicitedBytes } from "./waiting-bytes.ts";

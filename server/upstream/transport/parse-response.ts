@@ -1,6 +1,6 @@
 /**
- * An HTTP/1.1 answer out of the pieces in which it comes. Strict where leniency would let one answer run into the
- * next: whatever is not exactly one answer ends the connection.
+ * Incremental HTTP/1.1 response parser. Strict where leniency would allow response smuggling: bytes that are not exactly
+ * one response end the connection.
  */
 
 import { Chunked } from "../../lib/chunked.ts";

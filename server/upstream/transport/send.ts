@@ -1,4 +1,4 @@
-/** Step 12: out and back, by `fetch`, or the shorter way where that can carry it. */
+/** Step 12: sends a request with `fetch`, or with the gateway's own HTTP client where that supports it. */
 import type { Signal } from "../../lib/signal.ts";
 import type { UpstreamRequest, UpstreamResponse } from "../adapter.ts";
 import { BufferedResponse } from "./buffered-response.ts";

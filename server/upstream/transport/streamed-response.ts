@@ -1,6 +1,6 @@
 /**
- * An answer with pictures in it from an upstream in one's own network, taken piece by piece as the socket gives it.
- * `fetch` hands over pieces of hundreds of kilobytes that become garbage faster than it is collected.
+ * A streamed image response from an upstream in a private network, read in the chunks that the socket gives. `fetch`
+ * returns chunks of hundreds of kilobytes that become garbage faster than it is collected.
  */
 import type { Signal } from "../../lib/signal.ts";
 import type { UpstreamRequest, UpstreamResponse } from "../adapter.ts";

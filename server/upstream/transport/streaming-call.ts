@@ -1,7 +1,7 @@
 /**
- * One call that has a connection to itself, its answer taken as it comes: for what is too large to be held. No proxy, no
- * cookie, no redirect, no decompression. Where an address is given and no name, nothing is looked up, so whoever checked
- * the address can be sure that it is the one: a name could lead elsewhere the second time.
+ * A streaming call on its own connection, for responses that are too large to buffer. No proxy, cookies, redirects or
+ * decompression. Given an IP address, it resolves no name, so the address that the SSRF guard checked is the one
+ * connected to: a second lookup could return another.
  */
 import type { Signal } from "../../lib/signal.ts";
 import { ConnectionLost, NotConnected } from "./connection.ts";

@@ -1,4 +1,4 @@
-/** What a failed exchange means: whoever gave up, a connection that was never made, or one that broke. */
+/** Maps transport failures to errors: an aborted request, a connection that was never made, or one that broke. */
 import { type DescriptorShortage, descriptorShortage } from "../../lib/descriptors.ts";
 import { codeOf } from "../../lib/error-code.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";

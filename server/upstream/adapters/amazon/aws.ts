@@ -1,4 +1,4 @@
-/** What Amazon's services have in common: where they are, and how a call proves whose it is. */
+/** Shared by the AWS adapters: endpoint URLs, settings and request signing. */
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import type { UpstreamRequest } from "../../adapter.ts";

@@ -1,4 +1,7 @@
-/** Amazon's own painters on Bedrock, Nova Canvas and Titan Image Generator: one body, with other limits. */
+/**
+ * Amazon's own image models on Bedrock, Nova Canvas and Titan Image Generator: the same request body with different
+ * limits.
+ */
 import { GatewayError } from "../../../lib/gateway-error.ts";
 import type {
   BufferedImageResponse,

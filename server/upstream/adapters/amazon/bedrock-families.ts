@@ -1,4 +1,4 @@
-/** The families of embedding models on Amazon Bedrock: each has a body of its own. */
+/** Embedding model families on Amazon Bedrock: each has its own request body. */
 import type {
   EmbeddingCapabilities,
   EmbeddingsQuery,

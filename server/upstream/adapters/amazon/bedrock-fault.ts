@@ -1,4 +1,4 @@
-/** How Amazon Bedrock says no: a name in a header, `{message}` in the body, and statuses that do not always fit. */
+/** Maps Amazon Bedrock errors: the error type is in a header, the message in the body, and the status is not reliable. */
 import type { Adapter } from "../../adapter.ts";
 import { memberOf, textIn } from "../wire/members.ts";
 import {

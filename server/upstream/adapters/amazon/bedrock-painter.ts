@@ -1,4 +1,4 @@
-/** What the families of painters on Amazon Bedrock have in common. */
+/** Shared by the image model families on Amazon Bedrock. */
 import type { GatewayError } from "../../../lib/gateway-error.ts";
 import type { ImageRequestContext } from "../../adapter.ts";
 import type {

@@ -1,4 +1,4 @@
-/** Pictures on Amazon Bedrock: whose model it is decides how it is asked. */
+/** Images on Amazon Bedrock: the model's vendor decides the request body. */
 import { GatewayError } from "../../../lib/gateway-error.ts";
 import type {
   ImageAdapter,

@@ -1,4 +1,4 @@
-/** Stability AI on Amazon Bedrock: painters that make pictures, and services that each change one in one way. */
+/** Stability AI on Amazon Bedrock: models that generate images, and services that edit one image in one way each. */
 import { GatewayError } from "../../../lib/gateway-error.ts";
 import type {
   BufferedImageResponse,

@@ -1,4 +1,4 @@
-/** Amazon Bedrock: models of several houses behind one address, each with a body of its own. */
+/** Amazon Bedrock: models of several vendors behind one endpoint, each with its own request body. */
 import { z } from "zod";
 import { GatewayError } from "../../../lib/gateway-error.ts";
 import type { EmbeddingsAdapter, UpstreamRequest, UpstreamResponse } from "../../adapter.ts";

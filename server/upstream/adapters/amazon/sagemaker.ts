@@ -1,4 +1,4 @@
-/** Amazon SageMaker: an endpoint of one's own that runs Hugging Face's embedding container. */
+/** Amazon SageMaker: a customer's endpoint that runs Hugging Face's embedding container. */
 import { z } from "zod";
 import type { EmbeddingsAdapter } from "../../adapter.ts";
 import type { EmbeddingCapabilities, Target, Upstream } from "../../contract.ts";

@@ -1,4 +1,4 @@
-/** AUTOMATIC1111's Stable Diffusion web UI, started with --api, and those made from it, such as Forge. */
+/** AUTOMATIC1111's Stable Diffusion web UI, started with --api, and its forks, such as Forge. */
 import type { ImageCapabilities } from "../../image-capabilities.ts";
 import type { Vendor } from "../../vendor.ts";
 import { memberOf } from "../wire/members.ts";

@@ -1,4 +1,4 @@
-/** Did the web UI draw with the checkpoint that it was asked for? One that it does not know it passes over in silence. */
+/** Checks that the web UI used the requested checkpoint: it ignores an unknown one without an error. */
 import { memberOf } from "../wire/members.ts";
 
 /**

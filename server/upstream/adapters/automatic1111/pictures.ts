@@ -1,4 +1,4 @@
-/** txt2img and img2img of AUTOMATIC1111's web UI. The checkpoint is a setting of the server, overridden for each call. */
+/** txt2img and img2img of AUTOMATIC1111's web UI. The checkpoint is a server setting, overridden in each request. */
 import { GatewayError } from "../../../lib/gateway-error.ts";
 import type {
   ImageAdapter,

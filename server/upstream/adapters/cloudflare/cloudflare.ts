@@ -1,4 +1,4 @@
-/** Cloudflare Workers AI over its REST API: account and model stand in the address, the answer in an envelope. */
+/** Cloudflare Workers AI over its REST API: account and model are in the URL, the response is in an envelope. */
 import { z } from "zod";
 import type { EmbeddingsAdapter } from "../../adapter.ts";
 import type { EmbeddingCapabilities, Target } from "../../contract.ts";

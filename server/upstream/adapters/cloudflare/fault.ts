@@ -1,4 +1,4 @@
-/** How Workers AI says no: a code in a list of errors, and the account in its words. */
+/** Maps Workers AI errors: a code in a list of errors, and messages that contain the account. */
 import { listOf, memberOf } from "../wire/members.ts";
 import { type ErrorMeaning, nativeErrorReader } from "../wire/native-fault.ts";
 

@@ -1,4 +1,4 @@
-/** A JSON body with a mask in it as Workers AI wants it: a list of the bytes of its file. */
+/** A JSON body with the mask in the form that Workers AI takes: an array of the bytes of its file. */
 import type { StreamedBody } from "../../adapter.ts";
 import type { ExtraFields, FilePart } from "../../contract.ts";
 import { jsonBody } from "../wire/json-with-files.ts";

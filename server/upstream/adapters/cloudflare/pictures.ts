@@ -1,4 +1,4 @@
-/** Pictures of Workers AI. Its models speak three languages: JSON, JSON with a mask as numbers, and forms. */
+/** Images of Workers AI. Its models take three formats: JSON, JSON with a mask as an array of numbers, and forms. */
 import type { GatewayError } from "../../../lib/gateway-error.ts";
 import type {
   ImageAdapter,

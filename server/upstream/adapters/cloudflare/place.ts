@@ -1,4 +1,4 @@
-/** Where Workers AI is: the account and the model stand in the address. */
+/** URLs of Workers AI: the account and the model are in the path. */
 import type { Target, Upstream } from "../../contract.ts";
 import { modelPath } from "../wire/model-path.ts";
 

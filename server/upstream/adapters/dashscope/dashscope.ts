@@ -1,4 +1,4 @@
-/** Alibaba's Model Studio in its own language: the OpenAI-compatible surface knows no purposes. */
+/** Alibaba Model Studio's native API: its OpenAI-compatible API has no task types. */
 import type { EmbeddingsAdapter } from "../../adapter.ts";
 import type { EmbeddingCapabilities, Target } from "../../contract.ts";
 import type { TaskTypeTable } from "../../task-type.ts";

@@ -1,4 +1,4 @@
-/** Alibaba's models that draw: which of its interfaces each is behind, and what it can do there. */
+/** Alibaba's image model families: the endpoint of each and its capabilities there. */
 import type {
   EditCapabilities,
   ImageCapabilities,

@@ -1,4 +1,4 @@
-/** How Alibaba's Model Studio says no: a code and a sentence, with a status or inside a job that failed. */
+/** Maps Alibaba Model Studio errors: a code and a message, with a status or inside a failed job. */
 import { memberOf } from "../wire/members.ts";
 import { type ErrorMeaning, nativeErrorReader } from "../wire/native-fault.ts";
 

@@ -1,4 +1,4 @@
-/** Pictures from Alibaba's Model Studio: some models answer at once, others take a job and are asked whether it is done. */
+/** Images from Alibaba's Model Studio: some models respond at once, others return a job that is polled. */
 import { GatewayError } from "../../../lib/gateway-error.ts";
 import type {
   ImageAdapter,

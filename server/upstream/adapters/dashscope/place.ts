@@ -1,4 +1,4 @@
-/** Where Alibaba's Model Studio is. */
+/** URLs of Alibaba's Model Studio. */
 import type { Upstream } from "../../contract.ts";
 
 /** Singapore. Beijing is https://dashscope.aliyuncs.com/api/v1, with keys of its own. */

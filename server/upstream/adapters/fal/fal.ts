@@ -1,4 +1,4 @@
-/** fal: a queue that takes a job for any of its models, and says where to ask for it. */
+/** fal: a queue that takes a job for any of its models and returns the URL to poll. */
 import type {
   ImageAdapter,
   ImageRequestContext,

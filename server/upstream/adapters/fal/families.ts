@@ -1,4 +1,4 @@
-/** What models on fal take: their endpoints are named alike, and so are their fields. */
+/** Capabilities of the models on fal: endpoints and fields follow common naming patterns. */
 import type { ImageCapabilities, Sizes } from "../../image-capabilities.ts";
 import type { Resolution } from "../../resolution.ts";
 import { falMaskOf, falSources } from "./sources.ts";

@@ -1,4 +1,4 @@
-/** Where fal's endpoints take the images of an edit, by their names. Facts as in families.ts. */
+/** The fields in which fal's endpoints take the input images of an edit, by endpoint name. Facts as in families.ts. */
 
 export interface SourceFields {
   /** Fields of one image each: the first image goes into the first of them, and so on. */

@@ -1,4 +1,4 @@
-/** Fireworks: embeddings as OpenAI has them, pictures on surfaces of its own. */
+/** Fireworks: OpenAI-compatible embeddings, native image APIs. */
 import type { Vendor } from "../../vendor.ts";
 import { fromDialect, textOnlyCapabilities } from "../openai/dialect.ts";
 import { memberOf } from "../wire/members.ts";

@@ -1,4 +1,4 @@
-/** Pictures at Fireworks: three surfaces, told apart by the model's name. FLUX answers with the picture, Kontext with a job. */
+/** Images at Fireworks: three APIs, chosen by the model's name. FLUX returns the image, Kontext a job. */
 import type {
   ImageAdapter,
   ImageRequestContext,

@@ -1,4 +1,4 @@
-/** A Google service account: a signed statement about ourselves, exchanged for a token that lasts an hour. */
+/** Google service account: exchanges a signed JWT for an access token that is valid for an hour. */
 import { createPrivateKey, sign } from "node:crypto";
 import { z } from "zod";
 import type { TokenExchange } from "../../adapter.ts";

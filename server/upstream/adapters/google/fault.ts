@@ -1,4 +1,4 @@
-/** How Google says no: `{error: {code, message, status, details}}`, on the Gemini API and on Vertex AI. */
+/** Maps Google errors: `{error: {code, message, status, details}}`, on the Gemini API and on Vertex AI. */
 import type { Adapter } from "../../adapter.ts";
 import { listOf, memberOf } from "../wire/members.ts";
 import {

@@ -1,4 +1,4 @@
-/** Pictures of Gemini models: the same question and the same answer on the Gemini API and on Vertex AI. */
+/** Images of Gemini models: the same request and response on the Gemini API and on Vertex AI. */
 import type { GatewayError } from "../../../lib/gateway-error.ts";
 import type { ImageRequestContext, UpstreamResponse } from "../../adapter.ts";
 import type {

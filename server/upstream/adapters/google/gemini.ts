@@ -1,4 +1,4 @@
-/** Google's Gemini API in its own language: its OpenAI-compatible surface knows no purposes and tells no usage. */
+/** Google's native Gemini API: its OpenAI-compatible API has no task types and reports no usage. */
 import type { EmbeddingsAdapter, ImageAdapter, UpstreamRequest } from "../../adapter.ts";
 import type {
   EditQuery,

@@ -1,4 +1,4 @@
-/** How Google's models want to hear what vectors are for: by a task type, or since gemini-embedding-2 inside the text. */
+/** Task types of Google's models: a request field or, since gemini-embedding-2, a prefix of the text. */
 import type { TaskTypeTable } from "../../task-type.ts";
 
 /** https://ai.google.dev/api/embeddings#TaskType; Vertex AI has the same. */

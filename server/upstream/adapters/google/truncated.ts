@@ -1,4 +1,4 @@
-/** What Google tells of a text that was longer than the model reads. */
+/** Rejects inputs that Google reports as truncated, unless the client allowed truncation. */
 import { GatewayError } from "../../../lib/gateway-error.ts";
 import type { EmbeddingsQuery, EmbeddingsResponse } from "../../contract.ts";
 import { truncation } from "../wire/truncation.ts";

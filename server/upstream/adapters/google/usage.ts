@@ -1,4 +1,4 @@
-/** Tokens of a picture as Gemini counts them, in OpenAI's words. */
+/** Converts Gemini's token counts of an image into OpenAI's usage fields. */
 import type { BufferedImageResponse, ImageUsage } from "../../contract.ts";
 import { isCount, memberOf } from "../wire/members.ts";
 

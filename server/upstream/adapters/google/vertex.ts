@@ -1,4 +1,4 @@
-/** Google's Vertex AI: the same models as the Gemini API and some older ones, at a project's own address. */
+/** Google's Vertex AI: the Gemini API's models and some older ones, at a project's own URL. */
 import { z } from "zod";
 import type {
   EmbeddingsAdapter,

@@ -1,4 +1,4 @@
-/** Hugging Face's own inference (HF Inference), where the model stands in the address. */
+/** Hugging Face's HF Inference: the model is in the URL. */
 import type { EmbeddingsAdapter } from "../../adapter.ts";
 import type { EmbeddingCapabilities, Target } from "../../contract.ts";
 import type { Vendor } from "../../vendor.ts";

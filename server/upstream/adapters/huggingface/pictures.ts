@@ -1,4 +1,4 @@
-/** Pictures of HF Inference: text or a picture in, the bytes of a picture out. */
+/** Images of HF Inference: text or an image in, the bytes of an image out. */
 
 import type { ImageAdapter, ImageRequestContext, UpstreamResponse } from "../../adapter.ts";
 import type {

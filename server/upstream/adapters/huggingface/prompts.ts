@@ -1,6 +1,6 @@
 /**
- * Hugging Face's servers know purposes as the prompts of a model, and each model names its own. So the configuration
- * says which is which: `prompts: { query: query, document: passage }`.
+ * Task types on Hugging Face's servers are named prompts of the model, and each model has its own names. The
+ * configuration maps them: `prompts: { query: query, document: passage }`.
  */
 import { z } from "zod";
 import type { Upstream } from "../../contract.ts";

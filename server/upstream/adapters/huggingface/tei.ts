@@ -1,4 +1,4 @@
-/** Hugging Face's text-embeddings-inference in its own language: /v1 cuts long texts in silence, and this does not. */
+/** Hugging Face's text-embeddings-inference, native API: its /v1 truncates long inputs silently, the native API does not. */
 import { z } from "zod";
 import type { EmbeddingsAdapter } from "../../adapter.ts";
 import type { EmbeddingCapabilities, Target, Upstream } from "../../contract.ts";

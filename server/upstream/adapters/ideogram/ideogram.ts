@@ -1,4 +1,4 @@
-/** Ideogram: a question in JSON, or a form where there are pictures to change; an answer of links that last for a while. */
+/** Ideogram: JSON requests, or a form when there are input images; the response contains links that expire. */
 import type { ImageAdapter, ImageRequestContext, UpstreamResponse } from "../../adapter.ts";
 import type {
   BufferedImageResponse,

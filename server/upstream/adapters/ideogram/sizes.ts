@@ -1,4 +1,4 @@
-/** The sizes in pixels that Ideogram's newer models draw. */
+/** The sizes in pixels that Ideogram's newer models generate. */
 
 /**
  * developer.ideogram.ai, 4.5: "one of the supported 1K/2K presets", without a list. Those of 2K are taken from 4.0, where

@@ -1,4 +1,4 @@
-/** LocalAI: embeddings and pictures as OpenAI has them, edits in ways of its own. */
+/** LocalAI: OpenAI-compatible embeddings and generations, native edits. */
 import type { Vendor } from "../../vendor.ts";
 import { fromDialect, fullLengthCapabilities } from "../openai/dialect.ts";
 import { openaiEndpoints } from "../openai/place.ts";

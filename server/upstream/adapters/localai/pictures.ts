@@ -1,4 +1,4 @@
-/** Pictures of LocalAI: OpenAI's generations, which edit where they are given a picture, and inpainting as a form. */
+/** Images of LocalAI: OpenAI's generations, which edit when given an image, and inpainting as a form. */
 import { GatewayError } from "../../../lib/gateway-error.ts";
 import type {
   ImageAdapter,

@@ -1,4 +1,4 @@
-/** Luma's newer API, for the models called uni: a job by its id, and pictures to edit as base64. */
+/** Luma's newer API, for the uni models: a job by its id, and input images as base64. */
 import type { ImageAdapter } from "../../adapter.ts";
 import type {
   BufferedImageResponse,

@@ -1,4 +1,4 @@
-/** What both of Luma's APIs call a generation: a job by its id, in one of a few states. */
+/** A generation in both of Luma's APIs: a job with an id and a state. */
 import type {
   ImageRequestContext,
   PendingJob,

@@ -1,4 +1,4 @@
-/** Luma's Dream Machine, for Photon: a job by its id. It looks at pictures only behind links of the caller's own. */
+/** Luma's Dream Machine, for Photon: a job by its id. It takes input images only as public links. */
 import { GatewayError } from "../../../lib/gateway-error.ts";
 import type { ImageAdapter } from "../../adapter.ts";
 import type {

@@ -1,4 +1,4 @@
-/** Azure AI Foundry's models of other houses, such as Cohere's, through the Model Inference API. */
+/** Azure AI Foundry's models of other vendors, such as Cohere's, through the Model Inference API. */
 import { z } from "zod";
 import type { EmbeddingCapabilities } from "../../contract.ts";
 import type { Vendor } from "../../vendor.ts";

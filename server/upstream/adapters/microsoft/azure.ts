@@ -1,4 +1,4 @@
-/** Azure OpenAI: OpenAI's own language, at addresses of its own. */
+/** Azure OpenAI: OpenAI's API at Azure's own URLs. */
 import { z } from "zod";
 import type { EmbeddingCapabilities } from "../../contract.ts";
 import type { Vendor } from "../../vendor.ts";

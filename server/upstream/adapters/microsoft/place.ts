@@ -1,4 +1,4 @@
-/** Where Azure takes a call, and what proves that we may make it. */
+/** Azure's URLs and authentication headers. */
 import type { Upstream } from "../../contract.ts";
 import type { EndpointResolver } from "../openai/place.ts";
 import { headersOf, type WireHeaders } from "../wire/headers.ts";

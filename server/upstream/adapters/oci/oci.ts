@@ -1,4 +1,4 @@
-/** Oracle's Generative AI: Cohere's models, in a compartment, for who signs with a key of a user. */
+/** Oracle's Generative AI: Cohere's models in a compartment, with requests signed by a user's key. */
 import { createPrivateKey } from "node:crypto";
 import { z } from "zod";
 import type { EmbeddingsAdapter } from "../../adapter.ts";

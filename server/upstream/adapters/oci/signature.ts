@@ -1,4 +1,4 @@
-/** Oracle's request signatures: an RSA key says that these headers and this body are ours. */
+/** Oracle's request signatures: an RSA signature over the headers and the body. */
 import { createHash, sign } from "node:crypto";
 import type { UpstreamRequest } from "../../adapter.ts";
 

@@ -1,4 +1,4 @@
-/** A dialect: OpenAI's language with an accent. What a row of the table in dialects.ts says, and the vendor made of it. */
+/** Builds a vendor from a row of dialects.ts: an OpenAI-compatible API with small differences. */
 import { z } from "zod";
 import type { Adapter } from "../../adapter.ts";
 import type { EmbeddingCapabilities } from "../../contract.ts";

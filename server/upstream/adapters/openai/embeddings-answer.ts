@@ -1,4 +1,7 @@
-/** An embeddings answer out of its bytes. Vectors in base64 are cut out before parsing: they are all but all of it. */
+/**
+ * Parses an embeddings response. Base64 vectors are cut out before JSON parsing, because they are almost all of its
+ * bytes.
+ */
 
 import type { Pieces } from "../../../lib/chunked-bytes.ts";
 import { EncodedVector } from "../../../lib/codec/encoded-vector.ts";

@@ -1,4 +1,4 @@
-/** Embeddings as OpenAI speaks them, and as those who speak alike do. */
+/** OpenAI's embeddings API, also for OpenAI-compatible vendors. */
 
 import { Pieces } from "../../../lib/chunked-bytes.ts";
 import { EncodedVector } from "../../../lib/codec/encoded-vector.ts";

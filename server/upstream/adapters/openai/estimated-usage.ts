@@ -1,4 +1,4 @@
-/** How a gateway of ours says that `usage` is an estimate. The next one must not account for it as if it were reported. */
+/** Marks `usage` as estimated between Vexel gateways, so that the next gateway does not account for it as reported usage. */
 import type { UpstreamResponse } from "../../adapter.ts";
 
 /** The response header. */

@@ -1,4 +1,4 @@
-/** An upstream's words, before callers may read them: keys, accounts, addresses and its own model names are taken out. */
+/** Redacts keys, accounts, addresses and vendor model names from upstream error messages before a client sees them. */
 import type { ErrorContext } from "../../adapter.ts";
 
 /** Shorter ones are words such as `none`, which stand in for a key where none is needed. */

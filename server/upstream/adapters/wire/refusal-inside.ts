@@ -1,4 +1,7 @@
-/** An error in a response whose status is 200: proxies and self-hosted servers send them. It is mapped as if it had its status. */
+/**
+ * Detects an error body in a response with a 2xx status, as proxies and self-hosted servers send, and maps it as an
+ * error.
+ */
 import { GatewayError } from "../../../lib/gateway-error.ts";
 import type { Adapter, ErrorContext, UpstreamResponse } from "../../adapter.ts";
 import { asObject, isCount } from "./members.ts";

@@ -1,4 +1,4 @@
-/** A refusal as it came over the wire: a body that can be read only once, in words that are not all for callers. */
+/** Reads an error response: its body can be read only once, and not all of its text is for clients. */
 
 import { Pieces } from "../../../lib/chunked-bytes.ts";
 import { parseShallow } from "../../../lib/json-depth.ts";

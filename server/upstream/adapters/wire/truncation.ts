@@ -1,6 +1,7 @@
 /**
- * May a text that is too long for the model be cut? Only if the caller says `truncate: true`, as the embedded model
- * has it: half a text in an index is found by nobody. For vendors that would cut unasked, or call it otherwise.
+ * Whether an input that is too long may be truncated: only if the client sends `truncate: true`, as the embedded model
+ * does, because a search index does not find a truncated text. For vendors that truncate by default or name the option
+ * differently.
  */
 import type { EmbeddingsQuery, ExtraFields } from "../../contract.ts";
 

@@ -1,4 +1,4 @@
-/** What an OpenAI-shaped upstream says when it fails, read into a fault that keeps its meaning and leaks nothing. */
+/** Maps errors of OpenAI-compatible upstreams to gateway errors that keep the meaning and leak nothing. */
 import type { FaultName } from "../../../../contract/faults.ts";
 import { GatewayError } from "../../../lib/gateway-error.ts";
 import type { ErrorContext, UpstreamResponse } from "../../adapter.ts";

@@ -1,4 +1,4 @@
-/** Vectors as a plain list of lists, one for each input and in their order. */
+/** Reads vectors from an array of arrays, one for each input and in input order. */
 import type { Vector } from "../../contract.ts";
 import { invalidResponse } from "./members.ts";
 

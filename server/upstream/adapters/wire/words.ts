@@ -1,4 +1,4 @@
-/** The sentence of a refusal, wherever in it a vendor puts it. */
+/** Finds the message in a vendor's error body. */
 import { asObject } from "./members.ts";
 
 /**

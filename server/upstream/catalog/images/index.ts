@@ -1,4 +1,4 @@
-/** Image models that are known by name. A model that is not here works like any other: it says itself what it cannot do. */
+/** The catalog of image models, by name. For a model that is not listed, the upstream decides what it supports. */
 import { type ImageCapabilities, unrestrictedImages } from "../../image-capabilities.ts";
 import type { KnownImage } from "./known-image.ts";
 import { laterGpt, openaiPictures } from "./openai.ts";

@@ -1,4 +1,4 @@
-/** What is known of one image model, the same wherever it is served. */
+/** Catalog facts of one image model, independent of the upstream that serves it. */
 import type { ImageCapabilities } from "../../image-capabilities.ts";
 
 export interface KnownImage {

@@ -1,6 +1,6 @@
 /**
- * What OpenAI's image models can do. A request is refused here only on OpenAI's own evidence: its specification, its SDKs,
- * its guides, or the words of its server. What rests on anything else is `contested`, and left to the upstream.
+ * Capabilities of OpenAI's image models. A request is rejected only on OpenAI's own evidence: its specification, SDKs,
+ * guides or error messages. Options with any other evidence are `undocumentedOptions`, and the upstream decides.
  */
 import {
   type ImageCapabilities,

@@ -1,6 +1,6 @@
 /**
- * How many tokens a picture is, where a vendor tells that beforehand: for estimates, never for bills. Where it depends on
- * what is not known yet, it is the most that it can be.
+ * Estimates the tokens of an image where a vendor documents them: for estimates, never for bills. Where the count
+ * depends on facts that are not known yet, the estimate is the maximum.
  */
 
 export interface ImageTokens {

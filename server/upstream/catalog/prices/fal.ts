@@ -1,4 +1,4 @@
-/** What fal charges. */
+/** List prices of fal. */
 import type { Price } from "../../../lib/price.ts";
 import { type ListedPrice, litellm, litellmNow, perImage, undated } from "./listed.ts";
 

@@ -1,4 +1,4 @@
-/** What Google charges for images, on the Gemini API and on Vertex AI. */
+/** Image prices of Google, on the Gemini API and on Vertex AI. */
 import { type ListedPrice, litellm, litellmNow, perImage, perToken, puter } from "./listed.ts";
 
 const both = ["gemini", "vertex"] as const;

@@ -1,4 +1,4 @@
-/** What Ideogram charges: by how long it may take, which callers say as a quality. */
+/** Ideogram's list prices: by rendering speed, which clients choose with `quality`. */
 import type { Price } from "../../../lib/price.ts";
 import { type ListedPrice, undated } from "./listed.ts";
 

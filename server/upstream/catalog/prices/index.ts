@@ -1,4 +1,4 @@
-/** What upstreams charge, by kind and model, as they list it. A model that is not here has no known price. */
+/** List prices of upstreams, by kind and model. A model that is not listed has no known price. */
 import type { Price } from "../../../lib/price.ts";
 import type { ExtraFields, Target } from "../../contract.ts";
 import { knownEmbedding } from "../index.ts";

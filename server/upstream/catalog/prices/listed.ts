@@ -1,4 +1,4 @@
-/** A price from a list of a vendor's. They change: each says where it is from, and when it was read there. */
+/** A list price of a vendor. Prices change: each row names its source and the date it was read. */
 import type { Price } from "../../../lib/price.ts";
 
 export interface ListedPrice {

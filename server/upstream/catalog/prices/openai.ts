@@ -1,4 +1,4 @@
-/** What OpenAI and Azure charge for pictures. */
+/** Image prices of OpenAI and Azure. */
 import { type ListedPrice, litellm, litellmNow, perToken, undated } from "./listed.ts";
 
 const both = ["openai", "azure"] as const;

@@ -1,4 +1,4 @@
-/** What Together charges: by pixels, or for each picture, as its list has it. */
+/** List prices of Together: by pixels, or by image. */
 import type { Price } from "../../../lib/price.ts";
 import { type ListedPrice, perImage, puter } from "./listed.ts";
 
