@@ -2,6 +2,7 @@
 
 import { isUtf8 } from "node:buffer";
 import { GatewayError } from "../lib/gateway-error.ts";
+import { mayBeDeep } from "../lib/json-scan.ts";
 import { release } from "../lib/spill-buffer.ts";
 import type { Fields } from "../request/http-types.ts";
 import type { Patience } from "./body-timeout.ts";
@@ -39,7 +40,7 @@ export function readJson(arriving: Arriving, maxBytes: number, reception: Recept
     return parse(decode(bytes, headers), headers);
   }
   const text = decode(bytes, headers);
-  if (mayBeDeep(text)) new JsonBounds().take(bytes);
+  if (mayBeDeep(text, jsonBounds.depth)) new JsonBounds().take(bytes);
   return parse(text, headers);
 }
 
@@ -132,17 +133,6 @@ export function checkEncoding(headers: Fields): void {
     "unsupported_content_type",
     `Unsupported content encoding: '${encoding.slice(0, 100)}'. The body must be sent uncompressed, without the header 'content-encoding'. Please switch off the compression of requests in your HTTP library.`,
   );
-}
-
-/** Few brackets cannot be deep. Brackets within strings count here; `JsonBounds` tells them apart. */
-function mayBeDeep(text: string): boolean {
-  let brackets = 0;
-  for (const sign of ["[", "{"]) {
-    for (let at = text.indexOf(sign); at >= 0; at = text.indexOf(sign, at + 1)) {
-      if (++brackets > jsonBounds.depth) return true;
-    }
-  }
-  return false;
 }
 
 const tooLarge = (maxBytes: number): GatewayError =>

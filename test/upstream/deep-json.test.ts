@@ -1,7 +1,12 @@
-/** JSON of an upstream that is nested very deep costs little, and what is around the deep part is read. */
+/** JSON of an upstream that is nested very deep or has very many values costs little, and what is around that is read. */
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { DepthFilter, isTooDeep, parseShallow } from "../../server/lib/json-depth.ts";
+import { JsonFilter, JsonScan } from "../../server/lib/json-scan.ts";
+import {
+  checkUpstreamJson,
+  documentBounds,
+  parseUpstreamJson,
+} from "../../server/lib/upstream-json.ts";
 import { tries } from "../laws/law.ts";
 
 const nested = (depth: number): string => "[".repeat(depth) + "]".repeat(depth);
@@ -42,7 +47,7 @@ test("what is too deep becomes null, and nothing else changes, wherever the byte
       (value, max, cuts, isSpaced) => {
         const json = JSON.stringify(value, undefined, isSpaced ? 1 : 0);
         const bytes = Buffer.from(json);
-        const filter = new DepthFilter(max);
+        const filter = new JsonFilter({ ...documentBounds, depth: max });
         const kept: Uint8Array[] = [];
         let from = 0;
         for (const cut of [...cuts.toSorted((a, b) => a - b), bytes.length]) {
@@ -50,7 +55,9 @@ test("what is too deep becomes null, and nothing else changes, wherever the byte
           from = Math.max(from, Math.min(cut, bytes.length));
         }
         expect(JSON.parse(Buffer.concat(kept).toString())).toEqual(cutAt(value, max));
-        expect(isTooDeep(json, max)).toBe(depthOf(value) > max);
+        const scan = new JsonScan();
+        scan.take(bytes);
+        expect(scan.maxDepth).toBe(depthOf(value));
       },
     ),
     tries(300),
@@ -59,7 +66,7 @@ test("what is too deep becomes null, and nothing else changes, wherever the byte
 
 test("bytes in which nothing is too deep are handed on as they are", () => {
   const bytes = Buffer.from(JSON.stringify({ data: [{ b64_json: "a".repeat(1000) }] }));
-  expect(new DepthFilter().push(bytes)).toBe(bytes);
+  expect(new JsonFilter(documentBounds).push(bytes)).toBe(bytes);
 });
 
 test("a text of millions of brackets is read in small steps, and others have their turn between", async () => {
@@ -71,7 +78,7 @@ test("a text of millions of brackets is read in small steps, and others have the
     if (!isDone) setImmediate(count);
   };
   setImmediate(count);
-  const value = (await parseShallow(deep)) as { a: number; b: unknown };
+  const value = (await parseUpstreamJson(deep)) as { a: number; b: unknown };
   isDone = true;
   expect([value.a, value.b]).toEqual([1, { c: [2] }]);
   expect(turns).toBeGreaterThan(20);
@@ -79,6 +86,63 @@ test("a text of millions of brackets is read in small steps, and others have the
 
 test("a text that ends in the depth is no JSON", async () => {
   for (const broken of ["[".repeat(1_000_000), '{"a":'.repeat(1_000_000)]) {
-    await expect(parseShallow(broken)).rejects.toThrow(SyntaxError);
+    await expect(parseUpstreamJson(broken)).rejects.toThrow(SyntaxError);
+  }
+});
+
+const brackets = (count: number): string => `[${"[],".repeat(count)}1]`;
+
+/** All that is left of a document that comes in pieces of this many bytes. */
+function filtered(json: string, pieceBytes: number): string {
+  const filter = new JsonFilter(documentBounds);
+  const bytes = Buffer.from(json);
+  const kept: Uint8Array[] = [];
+  for (let from = 0; from < bytes.length; from += pieceBytes) {
+    kept.push(filter.push(bytes.subarray(from, from + pieceBytes)));
+    if (filter.isTooLarge) throw new Error("too large");
+  }
+  return Buffer.concat(kept).toString();
+}
+
+test("a member with too many values ends after those, and the members around it are whole", () => {
+  const most = documentBounds.memberValues;
+  const wide: readonly (readonly [string, string])[] = [
+    ["arrays", brackets(100_000)],
+    ["numbers", `[${"1,".repeat(100_000)}1]`],
+    ["fields", `{${Array.from({ length: 100_000 }, (_, at) => `"f${at}":1`).join(",")}}`],
+    ["nested", `{"a":[{"b":${brackets(100_000)},"c":1},2],"d":3}`],
+    ["deep", `[${`${nested(80)},`.repeat(100_000)}1]`],
+  ];
+  for (const [what, value] of wide) {
+    for (const pieceBytes of [4099, 65_536, 10_000_000]) {
+      const json = `{"before":[1,{"a":"]},"}],"wide":${value},"data":[{"b64_json":"x"},{"b64_json":"y"}]}`;
+      const left = filtered(json, pieceBytes);
+      const { wide: cut, ...others } = JSON.parse(left) as { wide: unknown };
+      expect(others, what).toEqual({
+        before: [1, { a: "]}," }] as unknown,
+        data: [{ b64_json: "x" }, { b64_json: "y" }],
+      } as never);
+      expect(cut, what).toBeTruthy();
+      expect(left.split(/[[{,]/).length, what).toBeLessThan(most + 200);
+    }
+  }
+});
+
+test("a document with too many members, or too many wide ones, is too large", () => {
+  const members = Array.from({ length: 100_000 }, (_, at) => `"f${at}":1`);
+  expect(() => filtered(`{${members.join(",")}}`, 65_536)).toThrow("too large");
+  const wide = Array.from({ length: 6 }, (_, at) => `"f${at}":${brackets(100_000)}`);
+  expect(() => filtered(`{${wide.join(",")}}`, 65_536)).toThrow("too large");
+});
+
+test("a response with vectors is refused for too many arrays or fields, and not for its numbers", async () => {
+  const vector = `[${"1,".repeat(3000)}1]`;
+  const vectors = `{"data":[${Array(700).fill(`{"embedding":${vector}}`).join(",")}]}`;
+  await parseUpstreamJson(vectors);
+  checkUpstreamJson(Buffer.from(vectors));
+  const fields = `{${'"a":1,'.repeat(300_000)}"data":[${"[],".repeat(100)}1]}`;
+  for (const json of [`{"x":${brackets(200_000)}}`, fields]) {
+    await expect(parseUpstreamJson(json)).rejects.toThrow("The upstream's answer is not usable");
+    expect(() => checkUpstreamJson(Buffer.from(json))).toThrow("it has more than");
   }
 });

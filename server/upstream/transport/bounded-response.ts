@@ -2,8 +2,8 @@
 
 import { Pieces } from "../../lib/chunked-bytes.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
-import { parseShallow } from "../../lib/json-depth.ts";
 import type { Signal } from "../../lib/signal.ts";
+import { parseUpstreamJson } from "../../lib/upstream-json.ts";
 import type { UpstreamResponse } from "../adapter.ts";
 import { tooLarge, unreachable } from "./transport-error.ts";
 
@@ -110,8 +110,9 @@ export const withoutByteOrderMark = (bytes: Pieces): Pieces =>
 /** Without what is nested too deep. */
 export async function parseJson(text: string): Promise<unknown> {
   try {
-    return await parseShallow(text);
+    return await parseUpstreamJson(text);
   } catch (cause) {
+    if (cause instanceof GatewayError) throw cause;
     throw new GatewayError("upstream_invalid", "The upstream's answer is not valid JSON.", {
       cause,
     });

@@ -6,7 +6,7 @@
 import type { Pieces } from "../../../lib/chunked-bytes.ts";
 import { EncodedVector } from "../../../lib/codec/encoded-vector.ts";
 import { GatewayError } from "../../../lib/gateway-error.ts";
-import { isTooDeep, maxJsonDepth } from "../../../lib/json-depth.ts";
+import { checkUpstreamJson } from "../../../lib/upstream-json.ts";
 
 const key = Buffer.from('"embedding"');
 const quote = 0x22;
@@ -34,8 +34,9 @@ export function parseEmbeddingsResponse(answer: Pieces, inPlaceFrom = largeBytes
 }
 
 function parseWhole(answer: Pieces): ParsedResponse {
-  const text = decoder.decode(answer.whole());
-  checkDepth(text);
+  const bytes = answer.whole();
+  if (bytes.length > shortLength) checkUpstreamJson(bytes);
+  const text = decoder.decode(bytes);
   try {
     return { value: JSON.parse(text), text };
   } catch (cause) {
@@ -45,16 +46,8 @@ function parseWhole(answer: Pieces): ParsedResponse {
   }
 }
 
-/** Up to this length a text can be as deep as it likes: it takes some milliseconds, and of the value only known fields are read. */
+/** Up to this length it takes some milliseconds to parse, whatever it is, and of the value only known fields are read. */
 const shortLength = 64 * 1024;
-
-function checkDepth(text: string): void {
-  if (text.length <= shortLength || !isTooDeep(text)) return;
-  throw new GatewayError(
-    "upstream_invalid",
-    `The upstream's answer is not usable: it is nested more than ${maxJsonDepth} deep.`,
-  );
-}
 
 /**
  * Parses what stands around the vectors, then puts them back. Undefined where that is not plain sailing: where there is
@@ -93,7 +86,7 @@ function parseAround(answer: Pieces, inPlaceFrom: number): ParsedResponse | unde
   around.add(from, answer.length);
   const rest = around.text();
   if (vectors.length === 0 || notPlain.test(rest)) return undefined;
-  checkDepth(rest);
+  if (rest.length > shortLength) checkUpstreamJson(Buffer.from(rest, "latin1"));
   try {
     const value = putBack(JSON.parse(rest), vectors);
     return value === undefined ? undefined : { value, text: rest };

@@ -3,10 +3,11 @@
  * what is around them is parsed. So a hundred answers of four megabytes weigh no more than their small print.
  */
 import { GatewayError } from "../../../lib/gateway-error.ts";
-import { DepthFilter } from "../../../lib/json-depth.ts";
+import { JsonFilter } from "../../../lib/json-scan.ts";
 import { StreamedText } from "../../../lib/json-stream.ts";
 import type { Aside, Place, Scratch } from "../../../lib/request-temp.ts";
 import { type Held, release } from "../../../lib/spill-buffer.ts";
+import { documentBounds } from "../../../lib/upstream-json.ts";
 import type { UpstreamResponse } from "../../adapter.ts";
 import { invalidResponse } from "./members.ts";
 
@@ -117,8 +118,8 @@ const isLastOf = ({ byteOffset, length, buffer }: Uint8Array): boolean =>
 
 export class DocumentReader {
   readonly #where: LongTexts;
-  /** A field that is nested too deep costs neither memory nor time, and the picture beside it is found. */
-  readonly #shallow = new DepthFilter();
+  /** A member that is nested too deep, or has too many values, is cut, and the image beside it is found. */
+  readonly #filter = new JsonFilter(documentBounds);
   readonly #skeleton: Uint8Array[] = [];
   readonly #texts: LongText[] = [];
   #inText = false;
@@ -141,7 +142,8 @@ export class DocumentReader {
   }
 
   async take(piece: Uint8Array): Promise<void> {
-    const chunk = this.#shallow.push(piece);
+    const chunk = this.#filter.push(piece);
+    if (this.#filter.isTooLarge) throw unusable(`it has more than ${documentBounds.values} values`);
     let at = 0;
     while (at < chunk.length) {
       if (!this.#inText) {

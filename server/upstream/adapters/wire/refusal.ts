@@ -1,7 +1,7 @@
 /** Reads an error response: its body can be read only once, and not all of its text is for clients. */
 
 import { Pieces } from "../../../lib/chunked-bytes.ts";
-import { parseShallow } from "../../../lib/json-depth.ts";
+import { parseUpstreamJson } from "../../../lib/upstream-json.ts";
 import type { UpstreamResponse } from "../../adapter.ts";
 
 /** An error page may be long; its beginning is enough to tell what it is. */
@@ -10,7 +10,7 @@ const maxErrorBytes = 64 * 1024;
 /** What the vendor said, as JSON where it is JSON. */
 export async function readErrorBody(reply: UpstreamResponse): Promise<unknown> {
   try {
-    return await parseShallow(await reply.text(maxErrorBytes));
+    return await parseUpstreamJson(await reply.text(maxErrorBytes));
   } catch {
     return undefined;
   }

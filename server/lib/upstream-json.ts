@@ -1,0 +1,68 @@
+/**
+ * Bounds on the JSON of upstreams. What nobody needs, such as a member that is nested very deep, costs neither memory nor
+ * time, and all around it can still be read.
+ */
+import { GatewayError } from "./gateway-error.ts";
+import { type FilterBounds, JsonFilter, JsonScan, mayBeDeep } from "./json-scan.ts";
+
+/** No API has more than a dozen levels. */
+export const maxJsonDepth = 64;
+
+/** Of a document in which no vectors are: image responses, events of a stream. To parse these takes a few milliseconds. */
+export const documentBounds: FilterBounds = {
+  depth: maxJsonDepth,
+  memberValues: 16_384,
+  values: 65_536,
+};
+
+/** Where vectors may be, numbers are not counted: thousands of vectors have millions. */
+const depthAlone: FilterBounds = {
+  depth: maxJsonDepth,
+  memberValues: Number.POSITIVE_INFINITY,
+  values: Number.POSITIVE_INFINITY,
+};
+
+/** More than one for each of the inputs that one request may have. */
+const maxContainers = 131_072;
+const maxFields = 262_144;
+
+/** About a tenth of a millisecond of scanning. */
+const sliceLength = 128 * 1024;
+
+/** As JSON.parse, with null in the place of what is nested too deep. Yields to other requests while it scans. */
+export async function parseUpstreamJson(text: string): Promise<unknown> {
+  if (!mayBeDeep(text, maxJsonDepth)) return JSON.parse(text);
+  const filter = new JsonFilter(depthAlone);
+  const bytes = Buffer.from(text);
+  const kept: Uint8Array[] = [];
+  let isWhole = true;
+  for (let from = 0; from < bytes.length; from += sliceLength) {
+    if (from > 0) await new Promise<void>((resolve) => setImmediate(resolve));
+    const slice = bytes.subarray(from, from + sliceLength);
+    const left = filter.push(slice);
+    checkCounts(filter);
+    isWhole &&= left === slice;
+    kept.push(left);
+  }
+  return JSON.parse(isWhole ? text : Buffer.concat(kept).toString());
+}
+
+/** Throws where the JSON has more structure than a response with vectors needs. */
+export function checkUpstreamJson(bytes: Uint8Array): void {
+  const scan = new JsonScan();
+  for (let from = 0; from < bytes.length; from += sliceLength) {
+    scan.take(bytes.subarray(from, from + sliceLength));
+    if (scan.maxDepth > maxJsonDepth) throw unusable(`it is nested more than ${maxJsonDepth} deep`);
+    checkCounts(scan);
+  }
+}
+
+function checkCounts({ containers, fields }: JsonScan): void {
+  if (containers > maxContainers) {
+    throw unusable(`it has more than ${maxContainers} arrays and objects`);
+  }
+  if (fields > maxFields) throw unusable(`it has more than ${maxFields} fields`);
+}
+
+const unusable = (why: string): GatewayError =>
+  new GatewayError("upstream_invalid", `The upstream's answer is not usable: ${why}.`);

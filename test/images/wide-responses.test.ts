@@ -1,0 +1,82 @@
+/** An upstream's image response with a member that is very wide or very deep: the image is delivered, the member is cut. */
+import { afterAll, describe, expect, test } from "bun:test";
+import { documentBounds, maxJsonDepth } from "../../server/lib/upstream-json.ts";
+import { fakePicture } from "../fake-upstream.ts";
+import { startGateway } from "../harness.ts";
+
+const image = Buffer.from(
+  fakePicture("a small picture", 0, { format: "png", width: 16, height: 16 }),
+).toString("base64");
+
+/** The next response of the upstream, and its content type. */
+let body = "";
+let type = "application/json";
+
+const vendor = Bun.serve({
+  port: 0,
+  fetch: () => new Response(body, { headers: { "content-type": type } }),
+});
+const gateway = startGateway({
+  yaml: `
+upstreams:
+  - { id: own, kind: openai, baseUrl: "http://127.0.0.1:${vendor.port}/v1", apiKey: k }
+models:
+  - { id: m, kind: image, targets: [{ upstream: own, model: gpt-image-1 }] }
+keys:
+  - { name: test, key: sk-test-0123456789abcdef }
+`,
+});
+afterAll(async () => {
+  await gateway.close();
+  await vendor.stop(true);
+});
+
+const generate = (stream: boolean) =>
+  gateway.post("/v1/images/generations", { model: "m", prompt: "p", stream });
+
+const wide = `[${"[],".repeat(500_000)}1]`;
+const deep = "[".repeat(100_000) + "]".repeat(100_000);
+
+/** Levels of the value, up to the first that is too deep. */
+function depthOf(value: unknown): number {
+  let depth = 0;
+  for (let at = value; Array.isArray(at) && depth < 200; at = at[0]) depth++;
+  return depth;
+}
+
+describe.each([
+  ["wide", wide],
+  ["deep", deep],
+])("an image response with a %s member", (_, value) => {
+  test("gives the image, and passes on a bounded part of the member", async () => {
+    type = "application/json";
+    body = `{"created":1,"x":${value},"data":[{"b64_json":"${image}"}]}`;
+    const response = await generate(false);
+    const text = await response.text();
+    expect(response.status, text.slice(0, 500)).toBe(200);
+    const { data, x } = JSON.parse(text) as { data: { b64_json: string }[]; x: unknown[] };
+    expect(data.map(({ b64_json }) => b64_json)).toEqual([image]);
+    expect(x.length).toBeLessThanOrEqual(documentBounds.memberValues);
+    expect(depthOf(x)).toBeLessThanOrEqual(maxJsonDepth);
+    expect(text.length).toBeLessThan(image.length + 4 * documentBounds.memberValues);
+  });
+
+  test("gives the image of a stream", async () => {
+    type = "text/event-stream";
+    body = `event: image_generation.completed\ndata: {"type":"image_generation.completed","x":${value},"b64_json":"${image}","created_at":1,"size":"1024x1024","quality":"high","background":"auto","output_format":"png","usage":{"total_tokens":2,"input_tokens":1,"output_tokens":1}}\n\n`;
+    const response = await generate(true);
+    const text = await response.text();
+    expect(response.status, text.slice(0, 500)).toBe(200);
+    expect(text).toContain(image);
+    expect(text.length).toBeLessThan(image.length + 4 * documentBounds.memberValues);
+  });
+});
+
+test("an image response with a million members is refused as invalid", async () => {
+  type = "application/json";
+  body = `{${'"a":1,'.repeat(1_000_000)}"data":[{"b64_json":"${image}"}]}`;
+  const response = await generate(false);
+  const { error } = (await response.json()) as { error: { code: string; message: string } };
+  expect(response.status).toBe(502);
+  expect(error.code).toBe("upstream_invalid");
+});
