@@ -143,7 +143,8 @@ export class DocumentReader {
 
   async take(piece: Uint8Array): Promise<void> {
     const chunk = this.#filter.push(piece);
-    if (this.#filter.isTooLarge) throw unusable(`it has more than ${documentBounds.values} values`);
+    if (this.#filter.isTooLarge)
+      throw invalidResponse(`it has more than ${documentBounds.values} values`);
     let at = 0;
     while (at < chunk.length) {
       if (!this.#inText) {
