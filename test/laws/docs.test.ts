@@ -322,7 +322,7 @@ describe("ARCHITECTURE.md", () => {
   }
 
   test("CONTRIBUTING.md names every folder of tests", () => {
-    const told = firstCodes(sectionOf("CONTRIBUTING.md", "Tests are promises"));
+    const told = firstCodes(sectionOf("CONTRIBUTING.md", "Tests"));
     const folders = foldersIn("test").filter((name) => name !== "data");
     const packages = foldersIn("packages").map((name) => `packages/${name}/test/`);
     expect(told.sort()).toEqual([...packages, ...folders.map((name) => `test/${name}/`)].sort());
