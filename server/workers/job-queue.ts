@@ -1,7 +1,6 @@
 /**
- * A queue before a few workers, fair between API keys: the key that has used the least worker time lately is next, so a key
- * whose jobs are slow does not starve one whose jobs are quick. Of large jobs one runs at a time, so that two never need
- * their memory together.
+ * Job queue of a worker pool with fair queueing between API keys: the key that has used the least worker time recently
+ * is next, so slow jobs of one key do not starve quick jobs of another. Large jobs run one at a time, to bound memory.
  */
 import { throwIfAborted } from "../lib/abort-error.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
@@ -39,14 +38,14 @@ interface Job {
   readonly refuse: (error: GatewayError) => void;
 }
 
-/** What one key has used, and what it waits for. */
+/** Worker time and queued jobs of one key. */
 interface KeyUsage {
   readonly key: string;
   readonly waiting: Job[];
   readonly running: Set<Job>;
-  /** Worker time used, in milliseconds. A key that comes back begins no lower than the others are. */
+  /** Worker time used, in milliseconds. A key that returns starts no lower than the keys in service (virtual time). */
   usedMs: number;
-  /** How long its jobs take, the last ones counting most. */
+  /** The moving average of its job durations. */
   usualMs: number;
   /** When its last job ended. */
   idleSince: number;
@@ -54,7 +53,7 @@ interface KeyUsage {
 
 /** A key whose jobs usually take longer leaves one worker to the other keys. */
 const slowMs = 300;
-/** How long a key without jobs counts as one of those that the workers are shared with. */
+/** How long a key without jobs counts as active. */
 const rememberMs = 60_000;
 const maxAccounts = 1024;
 
@@ -65,7 +64,7 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
   const accounts = new Map<string, KeyUsage>();
   let [running, waiting, arrived] = [0, 0, 0];
   let isLargeRunning = false;
-  /** What the key had used that was served last. */
+  /** The used time of the key that was served last. */
   let servedAtMs = 0;
 
   const accountOf = (key: string): KeyUsage => {
@@ -81,7 +80,7 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
     return account;
   };
 
-  /** Its running jobs count as far as they have come: else a key with slow jobs would look as if it had used nothing. */
+  /** Includes the elapsed time of running jobs: otherwise a key with slow jobs would seem to have used nothing. */
   const usedBy = ({ usedMs, running: jobs }: KeyUsage, now: number): number => {
     let used = usedMs;
     for (const { start } of jobs) used += now - start;
@@ -121,7 +120,7 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
     serveNext();
   };
 
-  /** The first job of each key that can run; others of its key pass a large one that waits for a large one. */
+  /** The first job of each key that can run; other jobs of the key may pass a large job that waits for a large one. */
   const next = (): Job | undefined => {
     const now = clock();
     let best: Job | undefined;
@@ -145,7 +144,7 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
     return true;
   };
 
-  /** Several may start where a large one ends that others waited for while a worker was free. */
+  /** Several jobs may start when a large job ends that others waited for while a worker was free. */
   const serveNext = (): void => {
     for (let job = next(); job; job = next()) {
       take(job);
@@ -159,7 +158,7 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
       retryAfterMs: 1000,
     });
 
-  /** Where the queue is full, the key with most jobs in it loses its latest. */
+  /** Load shedding: when the queue is full, the key with the most queued jobs loses its latest job. */
   const makeRoom = (account: KeyUsage): void => {
     if (account.waiting.length >= maxWaitingOfKey) throw full();
     if (waiting < maxWaiting) return;
@@ -185,7 +184,7 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
       go: resolve,
       refuse: reject,
     };
-    // Every job that waits could not run when one last ended: none is passed that might have.
+    // No queued job could run when the last job ended, so none is overtaken here.
     if (mayRun(job)) {
       begin(job);
       return job;
@@ -229,7 +228,7 @@ const newAccount = (key: string): KeyUsage => ({
   idleSince: Number.NEGATIVE_INFINITY,
 });
 
-/** Those that have had nothing to do since then; where there are too many, all that have nothing to do. */
+/** Evicts keys that have been idle since `before`; with too many keys, all idle ones. */
 function evictIdle(accounts: Map<string, KeyUsage>, before: number): void {
   const isMany = accounts.size >= maxAccounts;
   const since = isMany ? Number.POSITIVE_INFINITY : before;

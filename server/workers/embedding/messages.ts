@@ -13,7 +13,7 @@ export interface EmbedResponsePart {
   readonly places: readonly number[];
   /** The vectors, concatenated. Small parts, because a large message would block the gateway's event loop. */
   readonly vectors: Float32Array;
-  /** Of each of these texts: what the model read, [CLS] and [SEP] included, padding not, and no more than its limit. */
+  /** Tokens of each text: with [CLS] and [SEP], without padding, at most the model's limit. */
   readonly tokens: readonly number[];
 }
 

@@ -1,9 +1,9 @@
-/** A picture in the place of an uploaded file: converted from it, or fetched where there was only a link. */
+/** A converted or downloaded image in the form of an uploaded file. */
 import { extensionOf } from "../../lib/sniff-image.ts";
 import type { CollectedImage } from "../../upstream/collect-image.ts";
 import type { FilePart } from "../../upstream/contract.ts";
 
-/** Its name ends as its type says, because some upstreams go by that. */
+/** The file extension matches the type, because some upstreams rely on it. */
 export function toFilePart(
   picture: CollectedImage,
   { field, filename }: Pick<FilePart, "field" | "filename">,
@@ -31,7 +31,7 @@ export function toFilePart(
   };
 }
 
-/** Takes a piece when one is asked for and not before: each lives only until the next. */
+/** Pull-based: reads a chunk only on demand, because each chunk is valid only until the next. */
 function streamOf(pieces: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> {
   const iterator = pieces[Symbol.asyncIterator]();
   return new ReadableStream<Uint8Array>(

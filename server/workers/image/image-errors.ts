@@ -1,8 +1,8 @@
-/** Whose fault it is that a picture cannot be worked on, and in which words it is told. */
+/** Error mapping of the image worker: an error of the client for uploads, of the upstream for generated images. */
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { FailureReason } from "./messages.ts";
 
-/** The field of the caller's that holds the picture. Absent: an upstream sent it. */
+/** The client's parameter that holds the image. Absent: an upstream sent it. */
 export type Field = string | undefined;
 
 export function toImageError(why: FailureReason, words: string, field: Field): GatewayError {

@@ -1,6 +1,6 @@
 /**
- * Pictures are decoded and encoded in processes of their own, because strangers send them: what a decoder stumbles over
- * ends there and not here. Large ones are read and written there too, so that this process never holds one.
+ * Image worker: decodes and encodes images in child processes, because untrusted clients send them and a decoder may
+ * crash. Large images are read and written there too, so that the gateway never holds one in memory.
  */
 import type { GatewayError } from "../../lib/gateway-error.ts";
 import type { Scratch } from "../../lib/request-temp.ts";
@@ -30,18 +30,21 @@ export type {
 export type { WorkerInput as Source } from "./worker-input.ts";
 
 /**
- * An upload that cannot be decoded is the caller's fault (invalid_image_file); any other picture, an upstream's. `key`: the
- * API key that a job is run for. Keys share the processes by the time that their jobs take.
+ * An upload that cannot be decoded is an error of the client (invalid_image_file), any other image an error of the
+ * upstream. `key`: the API key that a job runs for. Keys share the processes by the time that their jobs take (fair
+ * queueing).
  */
 export interface ImageWorker {
-  /** Decodes all of it. `field`: what the caller calls it, where it is the caller's. Absent: the field of the upload. */
+  /** Decodes the whole image. `field`: the client's name of the parameter. Absent: the field of the upload. */
   inspect(
     picture: WorkerInput,
     signal: Signal,
     field?: string,
     key?: string,
   ): Promise<ImageInspection>;
-  /** Another kind of file, turned as it is shown, in sRGB, without metadata. Moves on where the format can. */
+  /**
+   * Converts the format, with the orientation applied, in sRGB, without metadata. Stays animated where the format can.
+   */
   convert(
     picture: WorkerInput,
     to: Conversion,
@@ -49,7 +52,7 @@ export interface ImageWorker {
     scratch: Scratch,
     key?: string,
   ): Promise<CollectedImage>;
-  /** A PNG that marks the same area, of one colour: of a mask without transparency, what is white. */
+  /** A PNG that marks the same area in another convention. In a mask without transparency, white marks the area. */
   mask(
     mask: WorkerInput,
     to: MaskForm,
@@ -61,21 +64,21 @@ export interface ImageWorker {
 }
 
 export interface ImageWorkerOptions {
-  /** How long an unused process stays. */
+  /** How long an idle process is kept. */
   readonly idleMs?: number;
-  /** Of all pages of a picture together. */
+  /** Of all pages of an image together. */
   readonly maxPixels?: number;
   /** Of a file. */
   readonly maxBytes?: number;
   readonly jobMs?: number;
-  /** How long an image may take to be decoded, by its pixels and bytes; `jobMs` at most. */
+  /** The timeout of decoding, by pixels and bytes; `jobMs` at most. */
   readonly inspectMs?: (pixels: number, bytes: number) => number;
   readonly maxRunning?: number;
   readonly maxWaiting?: number;
   readonly maxWaitingOfKey?: number;
-  /** False where processes of one user cannot open each other's files: bytes are sent then. Found out if not given. */
+  /** False where processes of one user cannot open each other's files: bytes are sent then. Detected if not given. */
   readonly byPath?: boolean;
-  /** Milliseconds, monotonic. Absent: keys share the processes by the number of jobs, and not by their time. */
+  /** Milliseconds, monotonic. Absent: keys share the processes by number of jobs instead of time. */
   readonly clock?: () => number;
   readonly spawn?: Spawn;
   readonly onReady?: (name: string, facts: WorkerMetadata) => void;
@@ -83,7 +86,7 @@ export interface ImageWorkerOptions {
 
 const entry = Bun.fileURLToPath(new URL("./child/main.ts", import.meta.url));
 
-/** Of a file. Larger ones are worked on one at a time, because some of them have to be held as a whole. */
+/** Files above this size are processed one at a time, because some have to be in memory as a whole. */
 const largeBytes = 8 * 1024 * 1024;
 
 export function createImageWorker({
@@ -93,7 +96,7 @@ export function createImageWorker({
   jobMs = 60_000,
   inspectMs = defaultInspectMs,
   maxRunning = 2,
-  // Waiting costs next to nothing, as what waits lies on disk: it is bounded by the patience of callers.
+  // A queued job costs next to nothing, because its image is on disk: client timeouts bound the queue.
   maxWaiting = 512,
   maxWaitingOfKey = 256,
   byPath: reaching = true,
@@ -149,7 +152,7 @@ export function createImageWorker({
       let told = await sendToChild(ask, job, canReadPaths);
       if (failureOf(told.parts)?.why === "unreachable") {
         told = await sendToChild(ask, job, false);
-        // It could be read here, so it is the path that leads nowhere.
+        // The file is readable in this process, so the child cannot open the path.
         canReadPaths = false;
       }
       const failure = failureOf(told.parts);
@@ -180,8 +183,8 @@ interface Job {
 }
 
 /**
- * How long an upload may take to be decoded: several times what an honest one takes on a busy machine, by its pixels and
- * by its bytes. Conversions come after it, of the same file, and have all the time of a job.
+ * The timeout of inspecting an upload: several times what a regular file takes on a busy machine, by pixels and bytes.
+ * Conversions of the same file come later, and have the whole job timeout.
  */
 const defaultInspectMs = (pixels: number, bytes: number): number =>
   10_000 + pixels / 1000 + bytes / 1000;

@@ -1,48 +1,45 @@
-/** What the gateway asks of the darkroom's process, and what comes back. */
+/** IPC messages between the gateway and the image worker's process. */
 import type { Place } from "../../lib/request-temp.ts";
 
 export const formats = ["png", "jpeg", "webp", "gif", "avif"] as const;
 export type Format = (typeof formats)[number];
 
-/** What a look at every pixel of a picture tells. */
+/** The result of decoding every pixel of an image. */
 export interface ImageInspection {
   readonly type: string;
-  /** As it is shown, after its orientation is applied. */
+  /** As shown, with the orientation applied. */
   readonly width: number;
   readonly height: number;
-  /** It can have transparent pixels. */
+  /** The image can have transparent pixels. */
   readonly alpha: boolean;
-  /** Each pixel says how transparent it is. A PNG may instead name colours that are, which some programs do not heed. */
+  /** Transparency is an alpha channel. A PNG may instead list transparent colors, which some programs ignore. */
   readonly alphaChannel: boolean;
-  /** It has none. */
+  /** No pixel is transparent. */
   readonly opaque: boolean;
-  /** How many pictures follow each other in it. */
+  /** The number of frames or pages. */
   readonly pages: number;
-  /**
-   * How EXIF says that it is to be turned and mirrored before it is shown, by EXIF's numbers: 1 is as it is stored. From 5
-   * on it is stored on its side: width and height are exchanged in the file.
-   */
+  /** The EXIF orientation: 1 is as stored. From 5 on the image is stored on its side, with width and height swapped. */
   readonly orientation: number;
 }
 
 export interface Conversion {
   readonly format: Format;
-  /** 0 to 100, of jpeg, webp and avif. Absent: as little is lost as the format allows. */
+  /** 0 to 100, for jpeg, webp and avif. Absent: as lossless as the format allows. */
   readonly quality?: number;
-  /** Without transparency, on white. */
+  /** Flattened onto white. */
   readonly flatten?: boolean;
-  /** With an alpha channel, also where nothing is transparent. */
+  /** Adds an alpha channel even if the image is opaque. */
   readonly alpha?: boolean;
-  /** A PNG that is as small as it becomes without a loss. Takes several times as long. */
+  /** A PNG with maximum lossless compression. Takes several times as long. */
   readonly packed?: boolean;
 }
 
-/** Where a mask is so, the picture may change. */
+/** The value of a mask where the image may change. */
 export type MaskSense = "white" | "black" | "transparent";
 
 export interface MaskForm {
   readonly sense: MaskSense;
-  /** Turned and mirrored besides, as EXIF's number says: so that it lies as the picture does that it was drawn on. */
+  /** Also applies this EXIF orientation, so that the mask has the layout of its image. */
   readonly orientation?: number;
 }
 
@@ -51,41 +48,41 @@ export type Task =
   | { readonly kind: "convert"; readonly to: Conversion }
   | { readonly kind: "mask"; readonly to: MaskForm };
 
-/** A picture on its way to the process: where it lies, or the bytes themselves. */
+/** An image as sent to the process: a file location, or the bytes. */
 export type SentImage =
   | { readonly kind: "place"; readonly place: Place; readonly encoding: "raw" | "base64" }
   | { readonly kind: "bytes"; readonly bytes: Uint8Array };
 
 export interface ImageWorkerSpec {
-  /** Of all pages of a picture together. */
+  /** Of all pages of an image together. */
   readonly maxPixels: number;
 }
 
 export interface ImageWorkerRequest {
   readonly picture: SentImage;
   readonly task: Task;
-  /** The file that a large result is written into. Absent: it comes as bytes. */
+  /** The file for a large result. Absent: the result is sent as bytes. */
   readonly into?: string;
 }
 
-/** Why there is no result. */
+/** Why a job failed. */
 export type FailureReason =
-  /** Not a kind of picture that is read. */
+  /** Not a supported format. */
   | "unknown"
   | "undecodable"
   | "too many pixels"
-  /** It would take far more time to decode than its size tells. */
+  /** Decoding would take far longer than the file size suggests. */
   | "too costly"
-  /** The path leads nowhere from there: the system keeps processes apart. */
+  /** The process cannot open the path: the system isolates processes. */
   | "unreachable"
   | "unwritable";
 
 export type ImageWorkerResponsePart =
-  /** The file was opened and is about to be decoded. `pixels`: of all pages. */
+  /** The file is open, and decoding begins. `pixels`: of all pages. */
   | { readonly kind: "opened"; readonly pixels: number }
   | { readonly kind: "seen"; readonly seen: ImageInspection }
-  /** The next piece of the result. Pieces, because a large message would hold up the gateway's event loop. */
+  /** The next chunk of the result. Chunks, because a large message would block the gateway's event loop. */
   | { readonly kind: "bytes"; readonly bytes: Uint8Array }
-  /** The result lies in the file. */
+  /** The result is in the file. */
   | { readonly kind: "written" }
   | { readonly kind: "failed"; readonly why: FailureReason; readonly words: string };

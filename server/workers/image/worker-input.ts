@@ -1,13 +1,13 @@
-/** A picture of a call as it is sent to the darkroom's process: where it lies if it is large, else the bytes. */
+/** Sends an image to the image worker: as a file path if it is large, else as bytes. */
 import type { Scratch } from "../../lib/request-temp.ts";
 import type { FilePart, ImageContent } from "../../upstream/contract.ts";
 import { writeFailed } from "./image-errors.ts";
 import type { SentImage } from "./messages.ts";
 
-/** An upload, or a picture of an upstream's answer that is here already. */
+/** An upload, or a downloaded image of an upstream response. */
 export type WorkerInput = FilePart | Exclude<ImageContent, { kind: "url" }>;
 
-/** Up to so many bytes go with the question. */
+/** Images up to this size are sent in the message. */
 const maxInlineBytes = 128 * 1024;
 
 export const isFile = (source: WorkerInput): source is FilePart => !("kind" in source);
@@ -24,9 +24,9 @@ export function sizeOf(source: WorkerInput): number {
 const decodedLength = (characters: number): number => Math.floor((characters * 3) / 4);
 
 export interface LendOptions {
-  /** The process can open files of this one. */
+  /** The child process can open files of this process. */
   readonly byPath: boolean;
-  /** Where large pictures are put that lie in memory. Absent: they are sent as they are. */
+  /** Temp storage for large images that are in memory. Absent: their bytes are sent. */
   readonly scratch: Scratch | undefined;
 }
 
@@ -36,7 +36,10 @@ export interface LentImage {
   release(): void;
 }
 
-/** A file stays open for the process, also when the request ends meanwhile: its descriptor is not reused for another file. */
+/**
+ * The file stays open for the process even if the request ends meanwhile: its descriptor is not reused for another
+ * file.
+ */
 export async function lendToWorker(
   source: WorkerInput,
   { byPath, scratch }: LendOptions,
@@ -48,7 +51,7 @@ export async function lendToWorker(
     const put = await spill(bytes, scratch);
     if (put) return put;
   }
-  // Copied: a view would carry all of the buffer it looks into.
+  // Copied: serializing a view would send its whole buffer.
   return { sent: { kind: "bytes", bytes: new Uint8Array(bytes) }, release: noop };
 }
 

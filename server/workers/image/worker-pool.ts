@@ -1,6 +1,6 @@
 /**
- * A few processes side by side, each with one picture at a time. So a picture that is too much for a process takes no
- * other with it, and a job that nobody waits for any more is ended by ending its process, which is the only way.
+ * Worker pool: a few child processes, each with one image at a time. So a decoder crash fails one job only, and a
+ * canceled job is stopped by ending its process, which is the only way.
  */
 import { GatewayError } from "../../lib/gateway-error.ts";
 import { Cancel, type Signal } from "../../lib/signal.ts";
@@ -12,18 +12,18 @@ type ImageWorkerProcess = WorkerProcessOptions<ImageWorkerSpec>;
 
 export interface WorkerPoolOptions
   extends Pick<ImageWorkerProcess, "name" | "entry" | "spec" | "idleMs" | "spawn" | "onReady"> {
-  /** Jobs at once. */
+  /** Maximum of concurrent jobs. */
   readonly maxRunning: number;
   /** Queued jobs of all keys together. */
   readonly maxWaiting: number;
   readonly maxWaitingOfKey: number;
   /** How long a job may run. */
   readonly jobMs: number;
-  /** Milliseconds, monotonic. Absent: all jobs count alike. */
+  /** Milliseconds, monotonic. Absent: all jobs count the same. */
   readonly clock?: () => number;
 }
 
-/** `boundOf`: how long the job may run, from here on, once the process has told how many pixels it decodes. */
+/** `boundOf`: the remaining timeout of the job, once the process has reported the number of pixels. */
 export type SendToChild = (
   ask: ImageWorkerRequest,
   boundOf: (pixels: number) => number,
@@ -33,17 +33,17 @@ export interface PoolJob<T> {
   readonly signal: Signal;
   /** The API key that the job is run for. */
   readonly key: string;
-  /** One at a time of these. */
+  /** Large jobs run one at a time. */
   readonly isLarge: boolean;
-  /** What is thrown when it runs for longer than its bound. */
+  /** Creates the error for a job that exceeds its timeout. */
   readonly timeoutError: (boundMs: number) => GatewayError;
-  /** Called when its turn has come. */
+  /** Called when a worker is free. */
   readonly work: (ask: SendToChild) => Promise<T>;
 }
 
 /**
- * glibc gives each of the library's threads an arena of its own, and none gives back what it once had: 16 MB for a picture
- * of 50 MB. With one thread at work, one arena is as quick. A threshold, once it is set, no longer grows by itself.
+ * glibc gives each thread of the library a malloc arena, and no arena returns its memory: 16 MB for an image of 50 MB.
+ * With one working thread, one arena is as fast. A trim threshold that is set no longer grows by itself.
  */
 const environment = { MALLOC_ARENA_MAX: "1", MALLOC_TRIM_THRESHOLD_: "131072" };
 
@@ -63,7 +63,7 @@ export function createWorkerPool(options: WorkerPoolOptions): WorkerPool {
   });
   const links = Array.from(
     { length: maxRunning },
-    // Whoever leaves finds the child to be stuck, however short the wait was: it is in the middle of a picture.
+    // A canceled request always ends the child, however short the wait was: it is decoding an image.
     () =>
       new WorkerProcess<ImageWorkerSpec, ImageWorkerRequest, ImageWorkerResponsePart>({
         ...link,
@@ -72,7 +72,7 @@ export function createWorkerPool(options: WorkerPoolOptions): WorkerPool {
         hangTimeoutMs: -1,
       }),
   );
-  // The one that worked last is taken first, and the others may rest.
+  // The most recently used process is taken first, so that the others can stop when idle.
   const free = [...links];
 
   const run = async <T>({ signal, timeoutError: slow, work }: PoolJob<T>): Promise<T> => {
@@ -113,7 +113,7 @@ export function createWorkerPool(options: WorkerPoolOptions): WorkerPool {
   };
 }
 
-/** A process that died is no upstream that broke: another upstream would be served by the same kind of process. */
+/** A crash of this process is not an upstream error: another upstream would use the same kind of process. */
 function toOverloaded(error: unknown): never {
   if (!(error instanceof GatewayError) || error.fault !== "upstream_unreachable") throw error;
   throw new GatewayError(

@@ -1,4 +1,4 @@
-/** What the gateway asks of the inpainting model's process, and what comes back. */
+/** IPC messages between the gateway and the inpainting model's process. */
 
 export interface InpaintSpec {
   /** The ONNX file. */
@@ -12,10 +12,10 @@ export const formats = ["png", "jpeg", "webp"] as const;
 export type Format = (typeof formats)[number];
 
 export interface InpaintRequest {
-  /** Encoded, as the caller sent them. */
+  /** Encoded, as the client sent them. */
   readonly image: Uint8Array;
   readonly mask: Uint8Array;
-  /** What the caller wants; only the size of the image is possible. */
+  /** Requested by the client; only the size of the image is possible. */
   readonly size?: string;
   readonly format: Format;
   /** 0 to 100, of jpeg and webp. */
@@ -23,7 +23,7 @@ export interface InpaintRequest {
 }
 
 export interface InpaintResponsePart {
-  /** The next piece of the picture. Pieces, because a large message would hold up the gateway's event loop. */
+  /** The next chunk of the image. Chunks, because a large message would block the gateway's event loop. */
   readonly bytes: Uint8Array;
   readonly size: string;
 }

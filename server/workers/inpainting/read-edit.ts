@@ -1,4 +1,4 @@
-/** Reads an edit as MI-GAN can do it: one picture, one mask, one result. */
+/** Reads an edit request for MI-GAN: one image, one mask, one result. */
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { EditQuery, ImageSource } from "../../upstream/contract.ts";
 import { formats, type InpaintRequest } from "./messages.ts";

@@ -1,7 +1,7 @@
-/** What a gateway and a model's child process say to each other, over Bun's IPC with structured clone. */
+/** The IPC protocol between the gateway and a worker's child process: Bun's IPC with structured clone. */
 import type { FaultName } from "../../../contract/faults.ts";
 
-/** A fault on its way between processes: `GatewayError` itself does not survive the copy. */
+/** An error as sent between processes: structured clone does not preserve `GatewayError`. */
 export interface SerializedError {
   readonly fault: FaultName;
   readonly message: string;
@@ -16,10 +16,10 @@ export type ToChild<Spec, Ask> =
 
 export type ToParent<Part> =
   | { readonly type: "ready"; readonly facts: WorkerMetadata }
-  /** The model cannot be had; the process is of no more use. */
+  /** The model cannot be loaded; the process is useless. */
   | ({ readonly type: "failed" } & SerializedError)
   | { readonly type: "part"; readonly id: number; readonly part: Part; readonly last: boolean }
   | ({ readonly type: "refused"; readonly id: number } & SerializedError);
 
-/** What is known of a model once it is loaded. */
+/** Metadata of a loaded model. */
 export type WorkerMetadata = Readonly<Record<string, string | number>>;

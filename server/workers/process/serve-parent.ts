@@ -1,4 +1,4 @@
-/** The child's side of the link: hears the gateway, and does not outlive it. */
+/** The child's side of the IPC protocol: handles the gateway's messages, and exits with the gateway. */
 import { setPriority } from "node:os";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { SerializedError, ToChild, ToParent, WorkerMetadata } from "./protocol.ts";
@@ -14,12 +14,12 @@ export interface Responder<Part> {
   fail(id: number, error: unknown): void;
 }
 
-/** A little below the gateway's own priority, so that a busy model does not slow the calls that need none. */
+/** Slightly lower priority than the gateway, so that a busy model does not slow other requests. */
 function lowerPriority(): void {
   try {
     setPriority(2);
   } catch {
-    // Some sandboxes forbid it. It was only a courtesy.
+    // Some sandboxes forbid it, and the process works without it.
   }
 }
 
@@ -36,9 +36,9 @@ export function serveParent<Spec, Ask, Part>(
   const early = new Map<number, Ask>();
   let loaded: LoadedWorker<Ask> | undefined;
 
-  // The channel closes when the gateway ends, however it ends; SIGKILL leaves it no other word.
+  // The channel closes when the gateway ends for any reason; SIGKILL leaves no other signal.
   process.on("disconnect", () => process.exit(0));
-  // Ctrl-C and systemd signal the whole group: the gateway may still be answering its last calls with us.
+  // Ctrl-C and systemd signal the whole process group: the gateway may still need this process for its last requests.
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => {});
   lowerPriority();
 

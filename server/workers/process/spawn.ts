@@ -5,20 +5,20 @@ import { GatewayError } from "../../lib/gateway-error.ts";
 export interface Child {
   readonly pid: number;
   send(message: unknown): void;
-  /** At once: the process holds nothing worth saving. */
+  /** SIGKILL: the process has no state to save. */
   kill(): void;
-  /** Settles with the way it ended, for people. */
+  /** Settles with a readable exit reason. */
   readonly exited: Promise<string>;
 }
 
-/** `more`: variables of its environment besides those that every child has. */
+/** `more`: environment variables besides those that every child gets. */
 export type Spawn = (
   entry: string,
   onMessage: (message: unknown) => void,
   more?: Readonly<Record<string, string>>,
 ) => Child;
 
-// The gateway's environment holds keys of upstreams; a model has no use for them.
+// The gateway's environment contains upstream API keys, which a model does not need.
 const passed = ["PATH", "HOME", "TMPDIR", "LANG", "LD_LIBRARY_PATH", "SYSTEMROOT", "TEMP"];
 
 export const spawn: Spawn = (entry, onMessage, more) => {
@@ -47,7 +47,7 @@ export const spawn: Spawn = (entry, onMessage, more) => {
       try {
         child.send(message);
       } catch {
-        // It has just died: `exited` tells whoever waits for an answer.
+        // The process has just died: `exited` fails the pending requests.
       }
     },
     kill: () => child.kill("SIGKILL"),

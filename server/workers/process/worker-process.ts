@@ -1,4 +1,4 @@
-/** The gateway's side of a model's child process: started on first use, stopped when idle, replaced when it dies. */
+/** The gateway's side of a worker's child process: started on first use, stopped when idle, restarted when it dies. */
 
 import { faults } from "../../../contract/faults.ts";
 import { abortError, throwIfAborted } from "../../lib/abort-error.ts";
@@ -8,24 +8,24 @@ import type { ToChild, ToParent, WorkerMetadata } from "./protocol.ts";
 import { type Child, type Spawn, spawn } from "./spawn.ts";
 
 export interface WorkerProcessOptions<Spec> {
-  /** For people: "The embedding model all-minilm-l6-v2". */
+  /** For messages: "The embedding model all-minilm-l6-v2". */
   readonly name: string;
   /** The child's main file. */
   readonly entry: string;
   /** What to load, given how many children in a row died before they were ready. */
   readonly spec: (lost: number) => Spec;
-  /** The most that may be under way, in the unit of `Asking.weight`. */
+  /** The maximum in flight, in the unit of `WorkerRequest.weight`. */
   readonly maxWeight: number;
   readonly idleMs: number;
-  /** After a failed start, how long calls get the same answer without a new try. */
+  /** Backoff after a failed start: for this long, requests get the same error without a new start. */
   readonly startBackoffMs?: number;
-  /** A child that owes an answer and is silent for this long is stuck: it is ended. */
+  /** A child that sends nothing for this long while requests are pending is hung: it is killed. */
   readonly hangTimeoutMs?: number;
   /** Variables of the child's environment besides those that every child has. */
   readonly environment?: Readonly<Record<string, string>>;
   readonly spawn?: Spawn;
   readonly now?: () => number;
-  /** Told each time the model has been loaded. */
+  /** Called each time the model has been loaded. */
   readonly onReady?: (name: string, facts: WorkerMetadata) => void;
 }
 
@@ -38,11 +38,11 @@ export interface WorkerRequest<Ask, Part> {
 
 export interface WorkerProcessState {
   readonly pid?: number;
-  /** Of the loaded model; absent until it is. */
+  /** Of the loaded model; absent before. */
   readonly facts?: WorkerMetadata;
-  /** Calls under way. */
+  /** Requests in flight. */
   readonly calls: number;
-  /** What they weigh together. */
+  /** Their total weight. */
   readonly weight: number;
 }
 
@@ -91,7 +91,7 @@ export class WorkerProcess<Spec, Ask, Part> {
     };
   }
 
-  /** Settles when the last part is in, or the call is refused, aborted or lost. */
+  /** Settles when the last part has arrived, or the request is rejected, aborted or lost. */
   async ask({ ask, weight, signal, onPart }: WorkerRequest<Ask, Part>): Promise<void> {
     const { name, maxWeight, now } = this.#options;
     if (this.#closed) throw new GatewayError("shutting_down", `${name} is closed.`);
@@ -142,7 +142,7 @@ export class WorkerProcess<Spec, Ask, Part> {
     if (this.#running) return this.#running;
     const { entry, environment } = this.#options;
     const hear = (message: unknown) => {
-      // Both ends are ours and of one version, so the shape is not checked again.
+      // Both ends are the same version of this code, so the message is not validated.
       if (this.#running === running) this.#onMessage(running, message as ToParent<Part>);
     };
     const child = this.#options.spawn(entry, hear, environment);
@@ -183,7 +183,7 @@ export class WorkerProcess<Spec, Ask, Part> {
     }
   }
 
-  /** Ends this child, and with it every call that waits for it. The next call starts another. */
+  /** Kills the child and fails all its pending requests. The next request starts another child. */
   #end(running: RunningChild<Part>, error: GatewayError): void {
     if (this.#running === running) this.#running = undefined;
     running.child.kill();
@@ -210,10 +210,10 @@ function toGatewayError(
   { fault, message, param }: Extract<ToParent<never>, { fault: unknown }>,
   name: string,
 ): GatewayError {
-  // `unsent`: whatever went wrong, no one charges for it, so another target may be tried.
+  // `unsent`: a local failure is never billed, so another target may be tried.
   const details = { unsent: true, ...(param !== undefined && { param }) } as const;
   if (faults[fault].blame === "client") return new GatewayError(fault, message, details);
-  // Where the model lies and what is wrong with it is for the operator, not for callers.
+  // Paths and details are for the operator, not for clients.
   const words = `${name} cannot be used. Ask the operator of this gateway, whose log says why.`;
   return new GatewayError(fault, words, { ...details, logged: message });
 }

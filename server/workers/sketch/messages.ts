@@ -1,7 +1,7 @@
 /** The messages between the gateway and the process of the drawing program. */
 import type { SketchEvent, SketchRequest } from "@vexel/sketch";
 
-/** The question to the process: requests are plain data, uploads included. */
+/** A request to the process: plain data, uploads included. */
 export type SketchWorkerRequest = SketchRequest;
 
 export type SketchResponsePart =

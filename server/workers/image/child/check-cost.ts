@@ -1,6 +1,7 @@
 /**
- * Refuses small files that are made to take long: a decoder does what they say, and only ending its process would stop it.
- * Looks at the structure of the file alone, in one pass, and decodes no pixel. SVG, PDF and TIFF are never opened at all.
+ * Decompression-bomb guard: rejects small files that take very long to decode, because a running decoder can only be
+ * stopped by ending its process. Parses the file structure in one pass and decodes no pixel. SVG, PDF and TIFF are
+ * never opened.
  */
 import { constants, inflateSync } from "node:zlib";
 import { codeOf } from "../../../lib/error-code.ts";
@@ -14,15 +15,18 @@ export interface CostBounds {
   readonly maxPixels: number;
 }
 
-/** Each scan of a progressive JPEG goes over all pixels again. Encoders write about ten. */
+/** Each scan of a progressive JPEG processes all pixels again. Encoders write about ten. */
 const maxScans = 100;
-/** Scans of the largest image that is read; a smaller one may have more. */
+/** Maximum scans of an image of the maximum size; a smaller one may have more. */
 const scansOfLargest = 16;
-/** Text and color profiles of a PNG, unpacked: a kilobyte of them can unpack to a megabyte, and the decoder unpacks all. */
+/**
+ * Maximum decompressed text and color profiles of a PNG: a kilobyte can decompress to a megabyte, and the decoder
+ * reads all.
+ */
 const maxUnpacked = 8 * 1024 * 1024;
-/** A PNG of the largest size in pieces of a few hundred bytes. */
+/** Enough for a PNG of the maximum size in chunks of a few hundred bytes. */
 const maxPngChunks = 250_000;
-/** Of an animation. Each costs time beside its pixels. */
+/** Maximum frames of an animation. Each frame takes time besides its pixels. */
 const maxFrames = 10_000;
 
 export function checkCost(held: ImageInput, type: string, bounds: CostBounds): void {
@@ -63,7 +67,10 @@ function jpegScans(held: ImageInput): number {
 
 const windowBytes = 64 * 1024;
 
-/** Where the next marker begins that has a length, or ends the image: within pixels, 0xff is followed by 0 or by a restart. */
+/**
+ * The offset of the next marker that has a length or ends the image: in entropy-coded data, 0xff is followed by 0 or a
+ * restart marker.
+ */
 function nextMarker({ length, peek }: ImageInput, from: number): number | undefined {
   let at = from;
   while (at + 2 <= length) {
@@ -92,7 +99,7 @@ function checkPng(held: ImageInput): void {
   }
 }
 
-/** Throws where it is more than `most`. */
+/** The decompressed length. Throws where it exceeds `most`. */
 function unpackedLength(
   { peek }: ImageInput,
   kind: string,
@@ -109,7 +116,7 @@ function unpackedLength(
     return inflateSync(packed, bounds).length;
   } catch (error) {
     if (codeOf(error) === "ERR_BUFFER_TOO_LARGE") throw unpackedTooLarge();
-    // Damaged, after nobody knows how much: the decoder may read the picture all the same, and unpack as much again.
+    // Damaged after an unknown length: the decoder may still read the image, and decompress as much again.
     return Math.ceil(most / 2);
   }
 }
@@ -119,7 +126,10 @@ const unpackedTooLarge = (): UnprocessableImageError =>
     `has text or color profiles that unpack to more than ${maxUnpacked / 1024 / 1024} MB. Save it without metadata`,
   );
 
-/** Behind the name, and in an iTXt behind a flag, a language and a translation. Absent: it is not packed. */
+/**
+ * The compressed data: after the keyword, and in an iTXt after a flag, a language and a translation. Absent: not
+ * compressed.
+ */
 function packedPart(content: Buffer, kind: string): Buffer | undefined {
   const named = content.indexOf(0) + 1;
   if (named === 0) return undefined;
@@ -134,7 +144,7 @@ function checkFrames(frames: number): void {
   if (frames > maxFrames) throw tooCostly(`is an animation of more than ${maxFrames} frames`);
 }
 
-/** Image descriptors, each behind extensions and before its pixels in blocks of at most 255 bytes. */
+/** Counts image descriptors: each follows extensions and precedes its pixels in blocks of at most 255 bytes. */
 function gifFrames({ length, peek }: ImageInput): number {
   const byte = (at: number): number => peek(at, 1)[0] ?? 0;
   const colors = (flags: number): number => (flags >= 128 ? 3 * 2 ** ((flags % 8) + 1) : 0);

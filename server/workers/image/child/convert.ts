@@ -1,9 +1,9 @@
-/** The work on pixels: making another kind of file, turning a mask into another kind of mask. */
+/** Converts images to other formats, and masks to other conventions. */
 import type { Sharp } from "sharp";
 import type { Conversion, MaskForm } from "../messages.ts";
 import type { Library, OpenedImage } from "./open-image.ts";
 
-/** Everything that describes the picture stays behind (EXIF, profiles, comments), after its colours are made sRGB. */
+/** Strips all metadata (EXIF, profiles, comments) after a conversion to sRGB. */
 export function convert(
   picture: OpenedImage,
   { format, quality, flatten, alpha, packed }: Conversion,
@@ -12,7 +12,7 @@ export function convert(
   const image = moves ? picture.all() : picture.first();
   const opaque = flatten || format === "jpeg" ? image.flatten({ background: "#ffffff" }) : image;
   const whole = alpha && !flatten && format !== "jpeg" ? opaque.ensureAlpha() : opaque;
-  // Which filter suits is tried line by line. Fewer colours would be smaller still, and another picture.
+  // The PNG filter is chosen line by line. A palette would be smaller still, but change the image.
   if (packed && format === "png") return whole.png(maxCompression).toBuffer();
   return encode(whole, format, quality).toBuffer();
 }
@@ -20,21 +20,21 @@ export function convert(
 const maxCompression = { compressionLevel: 9, adaptiveFiltering: true } as const;
 
 function encode(image: Sharp, format: Conversion["format"], asked: number | undefined): Sharp {
-  // 0 is the lowest quality here and 1 in sharp.
+  // 0 is the lowest quality in the API and 1 in sharp.
   const quality = Math.max(1, asked ?? 100);
   switch (format) {
     case "png":
       return image.png();
     case "jpeg":
-      // Whoever wants nearly all of a picture wants its colours as sharp as its shades.
+      // High quality includes full color resolution: no chroma subsampling above 85.
       return image.jpeg({ quality, chromaSubsampling: quality > 85 ? "4:4:4" : "4:2:0" });
     case "webp":
-      // Nobody asked for a loss, so there is none. More effort takes several times as long for a few per cent.
+      // Lossless unless a quality is requested. More effort takes several times as long for a few per cent.
       return asked === undefined
         ? image.webp({ lossless: true, effort: 1 })
         : image.webp({ quality });
     case "avif":
-      // Without a loss it would be larger than a PNG and take many seconds: 80 looks the same.
+      // Lossless AVIF would be larger than a PNG and take many seconds: 80 looks the same.
       return image.avif({ quality: Math.max(1, asked ?? 80), effort: 2 });
     case "gif":
       return image.gif();
@@ -42,8 +42,8 @@ function encode(image: Sharp, format: Conversion["format"], asked: number | unde
 }
 
 /**
- * In between, a plane that is 255 where the picture may change: what is transparent, and in a mask without transparency
- * what is white. Shades stay shades.
+ * The intermediate form is a plane that is 255 where the image may change: its transparent areas, or in a mask without
+ * transparency its white areas. Gray levels are kept.
  */
 export async function convertMask(
   sharp: Library,
@@ -70,7 +70,7 @@ export async function convertMask(
     .toBuffer();
 }
 
-/** One byte for each pixel: its transparency where there is one, else its shade. */
+/** One byte per pixel: its alpha where there is an alpha channel, else its gray level. */
 const extractPlane = (image: Sharp, alpha: boolean) =>
   (alpha ? image.extractChannel("alpha") : image.greyscale())
     .raw({ depth: "uchar" })
@@ -86,7 +86,7 @@ async function applyOrientation(sharp: Library, found: Plane, orientation: numbe
   return turn(image).raw().toBuffer({ resolveWithObject: true });
 }
 
-/** By EXIF's numbers. In whichever order it is told, the library mirrors first and turns then. */
+/** By EXIF orientation. Whatever the order of calls, sharp mirrors first and rotates afterwards. */
 const orientations: Readonly<Record<number, (image: Sharp) => Sharp>> = {
   2: (image) => image.flop(),
   3: (image) => image.rotate(180),

@@ -1,6 +1,6 @@
 /**
- * A picture as the library takes it. Where a file holds it and nothing else, the library reads that file piece by piece
- * while it decodes, and a picture of 50 MB is never in memory as a whole; otherwise its bytes are read first.
+ * An image as input of the image library. If a file contains exactly the image, the library reads that file while it
+ * decodes, and an image of 50 MB is never in memory as a whole; otherwise its bytes are read first.
  */
 import { readSync } from "node:fs";
 import { access, type FileHandle, open } from "node:fs/promises";
@@ -10,10 +10,10 @@ import { readBase64, readRaw } from "./read-input.ts";
 import { UnprocessableImageError } from "./unprocessable-image.ts";
 
 export interface ImageInput {
-  /** Bytes, or the path of a file that is not closed before the work is done. */
+  /** Bytes, or the path of a file that stays open until the work is done. */
   readonly input: Buffer | string;
   readonly length: number;
-  /** Some of its bytes, fewer at its end. They live until the next look. */
+  /** Reads some bytes, fewer at the end. They are valid until the next call. */
   peek(from: number, length: number): Buffer;
 }
 
@@ -43,8 +43,8 @@ export async function withImageInput<T>(
 }
 
 /**
- * A path to what is open here, whatever becomes of the path that was sent. Absent where the file holds more than the
- * picture, or less, or where the system has no such paths.
+ * A path to the open file descriptor, so that the file at the sent path may change. Absent where the file contains
+ * more or less than the image, or where the system has no such paths.
  */
 async function descriptorPath(
   handle: FileHandle,
@@ -66,7 +66,7 @@ export const inMemory = (bytes: Buffer): ImageInput => ({
   peek: (from, length) => bytes.subarray(from, from + length),
 });
 
-/** Small enough to jump over pixels, large enough that a file of tiny pieces is not one system call for each. */
+/** Small enough to skip pixel data, large enough that a file of tiny chunks does not need a system call for each. */
 const windowBytes = 16 * 1024;
 
 function inFile(path: string, fd: number, length: number): ImageInput {

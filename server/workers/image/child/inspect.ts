@@ -1,4 +1,4 @@
-/** Looks at every pixel of every page, and keeps none of them. */
+/** Inspects an image by decoding every pixel of every page, in constant memory. */
 import type { Sharp } from "sharp";
 import type { ImageInspection } from "../messages.ts";
 import { inMemory } from "./image-input.ts";
@@ -21,19 +21,19 @@ export async function inspect(sharp: Library, picture: OpenedImage): Promise<Ima
   };
 }
 
-/** A mean needs every pixel, and nothing is left of them but one. */
+/** Resizing to one pixel decodes all pixels and keeps one. */
 async function decodeAll(picture: OpenedImage): Promise<true> {
   const { width, height, pages } = picture;
   const image = picture.all();
-  // Of a part, the library makes no smaller picture while it decodes, for which it would skip some of the pixels.
+  // Extracting disables shrink-on-load, which would skip some of the pixels.
   const whole = pages > 1 ? image : image.extract({ left: 0, top: 0, width, height });
   await whole.resize(1, 1, { fit: "fill", fastShrinkOnLoad: false }).raw().toBuffer();
   return true;
 }
 
 /**
- * Exactly, to a single pixel that is 254 of 255: what lacks of full cover is packed without loss while it is decoded, and
- * compared with nothing at all of the same size, packed in the same way.
+ * Exact, to a single pixel of 254 of 255: the inverted alpha channel is losslessly compressed while it is decoded, and
+ * compared with an all-zero plane of the same size, compressed in the same way.
  */
 async function isOpaque(sharp: Library, picture: OpenedImage): Promise<boolean> {
   const { width, height, pages } = picture;
@@ -44,9 +44,9 @@ async function isOpaque(sharp: Library, picture: OpenedImage): Promise<boolean> 
 }
 
 /**
- * Yes or no for each pixel packs to a fraction of what shades take. The step would take longer than all the others where a
- * picture came in a small file; then its shades are few, or at least no more than were sent. Of deeper pixels 255 is not
- * the most.
+ * A binary plane compresses to a fraction of gray levels. The threshold takes longer than all other steps for an image
+ * from a small file; then its gray levels compress well anyway. With more than 8 bits per channel, 255 is not the
+ * maximum.
  */
 function toBinaryAlpha(
   { length, width, height, pages, isEightBit }: OpenedImage,
@@ -58,13 +58,13 @@ function toBinaryAlpha(
 
 const toPng = (image: Sharp): Promise<Buffer> => image.png({ compressionLevel: 1 }).toBuffer();
 
-/** One pixel that is repeated as it is needed: there is never more of it. */
+/** One pixel, repeated on demand: the plane is never in memory as a whole. */
 const zeroPlane = (sharp: Library, width: number, height: number): Sharp =>
   sharp(Buffer.alloc(1), { raw: { width: 1, height: 1, channels: 1 } })
     .extend({ right: width - 1, bottom: height - 1, extendWith: "copy" })
     .toColourspace("b-w");
 
-/** What stands before them may differ, such as how many go to an inch. */
+/** The chunks before IDAT may differ, such as the pixel density. */
 function pixelData(png: Buffer): Buffer {
   for (const { kind, at } of pngChunks(inMemory(png))) {
     if (kind === "IDAT") return png.subarray(at);

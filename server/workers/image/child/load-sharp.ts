@@ -1,4 +1,4 @@
-/** Loads the image library for this process. */
+/** Loads sharp, the image library, in this process. */
 import { GatewayError } from "../../../lib/gateway-error.ts";
 import type { Library } from "./open-image.ts";
 

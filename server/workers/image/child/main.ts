@@ -1,4 +1,4 @@
-/** The main file of the darkroom's child process: one picture at a time. Whoever does not want to wait ends the process. */
+/** The main file of an image worker's child process: one image at a time. A job is canceled by ending the process. */
 import { writeFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { codeOf } from "../../../lib/error-code.ts";
@@ -17,20 +17,20 @@ import { openImage, restrictLoaders, toUnprocessable } from "./open-image.ts";
 import { UnprocessableImageError } from "./unprocessable-image.ts";
 
 const chunkBytes = 256 * 1024;
-/** Up to so many bytes are not worth a file. */
+/** Results up to this size are sent in messages, larger ones through a file. */
 const maxInlineBytes = 128 * 1024;
 
 const largeBytes = 4 * 1024 * 1024;
 const sizeOf = (picture: SentImage): number =>
   picture.kind === "bytes" ? picture.bytes.length : picture.place.length;
 
-/** When memory runs out, the system shall end this process and not the gateway. */
+/** When memory runs out, the OOM killer must end this process and not the gateway. */
 function preferOomKill(): void {
   if (process.platform !== "linux") return;
   try {
     writeFileSync("/proc/self/oom_score_adj", "1000");
   } catch {
-    // Some sandboxes forbid it. Then the system chooses by size, which is this process as a rule.
+    // Some sandboxes forbid it. Then the OOM killer chooses by size, which is usually this process.
   }
 }
 
@@ -49,7 +49,7 @@ serveParent<ImageWorkerSpec, ImageWorkerRequest, ImageWorkerResponsePart>(async 
       return;
     }
     for (let from = 0; from < result.length; from += chunkBytes) {
-      // Copied: a view would carry all of the buffer it looks into.
+      // Copied: serializing a view would send its whole buffer.
       const bytes = new Uint8Array(result.subarray(from, from + chunkBytes));
       voice.send(id, { kind: "bytes", bytes }, from + chunkBytes >= result.length);
     }
@@ -80,7 +80,7 @@ serveParent<ImageWorkerSpec, ImageWorkerRequest, ImageWorkerResponsePart>(async 
           voice.send(id, { kind: "failed", why, words: message }, true);
         })
         .finally(() => {
-          // Left to itself, the collector lets the bytes of several pictures lie about.
+          // By itself the garbage collector would keep the bytes of several images.
           if (sizeOf(ask.picture) > largeBytes) Bun.gc(true);
         });
     },

@@ -1,4 +1,4 @@
-/** Looks at a picture before it is decoded, and opens it within limits. */
+/** Checks an image before it is decoded, and opens it within limits. */
 import type { Metadata, Sharp } from "sharp";
 import { imageSize } from "../../../lib/image-size.ts";
 import { sniffImage } from "../../../lib/sniff-image.ts";
@@ -10,7 +10,10 @@ import { UnprocessableImageError } from "./unprocessable-image.ts";
 
 export type Library = typeof import("sharp").default;
 
-/** Only these are ever read: whatever else the library knows (SVG, PDF, TIFF) stays shut, however it is dressed up. */
+/**
+ * Allow-list of decoders: other formats that the library supports (SVG, PDF, TIFF) are blocked, whatever the file
+ * claims to be.
+ */
 const loaders = ["Png", "Jpeg", "Webp", "Nsgif", "Heif"].map((name) => `VipsForeignLoad${name}`);
 
 export function restrictLoaders(sharp: Library): Library {
@@ -19,27 +22,27 @@ export function restrictLoaders(sharp: Library): Library {
   return sharp;
 }
 
-/** A JPEG may hold a picture of itself and profiles before it tells its size. */
+/** A JPEG may contain a thumbnail and profiles before its dimensions. */
 const headBytes = 256 * 1024;
 
 export interface OpenedImage {
   readonly type: string;
   /** Of the file, in bytes. */
   readonly length: number;
-  /** Of one page, as it is stored. */
+  /** Of one page, as stored. */
   readonly width: number;
   readonly height: number;
   readonly pages: number;
   readonly alpha: boolean;
-  /** Its transparency is in a channel, and not in the names of colours. */
+  /** Transparency is an alpha channel, and not a list of transparent colors (tRNS). */
   readonly alphaChannel: boolean;
-  /** A byte for each channel of a pixel, and not more. */
+  /** One byte per channel. */
   readonly isEightBit: boolean;
-  /** How it is turned when it is shown, by EXIF's numbers; from 5 on the edges are exchanged. */
+  /** The EXIF orientation; from 5 on width and height are swapped. */
   readonly orientation: number;
-  /** Its first page, as it is shown. */
+  /** The first page, with its orientation applied. */
   first(): Sharp;
-  /** All of its pages, one below the other. */
+  /** All pages, stacked vertically. */
   all(): Sharp;
 }
 
@@ -55,7 +58,7 @@ export async function openImage(
   }
   const told = imageSize(head);
   const pngColours = head[pngColorTypeOffset];
-  // The library has the same limit: this one has the better words.
+  // The library has the same limit; this check has the better message.
   if (told && told.width * told.height > maxPixels) {
     throw tooLarge(`${told.width}x${told.height} pixels`, maxPixels);
   }
@@ -63,7 +66,7 @@ export async function openImage(
     throw new UnprocessableImageError("undecodable", "is cut short");
   }
   checkCost(held, type, { pixels: (told?.width ?? 0) * (told?.height ?? 0), maxPixels });
-  // `error`: what is missing or damaged fails; what is merely odd does not, because every viewer shows it.
+  // `error`: missing or damaged data fails; mere warnings do not, because every viewer shows such images.
   const within = { limitInputPixels: maxPixels, failOn: "error" } as const;
   const { input } = held;
   let found: Metadata;
@@ -89,11 +92,11 @@ export async function openImage(
   };
 }
 
-/** In the head of a PNG: 4 is grey with an alpha channel, 6 colours with one. */
+/** The color type in the PNG header: 4 is gray with alpha, 6 is RGB with alpha. */
 const pngColorTypeOffset = 25;
 const hasAlphaColorType = (kind: number | undefined): boolean => kind === 4 || kind === 6;
 
-/** What the library throws while it decodes. */
+/** Maps errors that the library throws while it decodes. */
 export function toUnprocessable(cause: unknown, maxPixels: number): UnprocessableImageError {
   if (cause instanceof UnprocessableImageError) return cause;
   const words = cause instanceof Error ? cause.message : String(cause);
@@ -112,7 +115,7 @@ const tooLarge = (what: string, maxPixels: number): UnprocessableImageError =>
     `has ${what}, and at most ${maxPixels / 1_000_000} million are read`,
   );
 
-/** The library is content with all the pixels of a PNG, even if the end of the file is missing. */
+/** The library accepts a PNG with all pixels even if the end of the file is missing. */
 function hasPngEnd(held: ImageInput): boolean {
   for (const { kind } of pngChunks(held)) if (kind === "IEND") return true;
   return false;

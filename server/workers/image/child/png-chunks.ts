@@ -1,15 +1,15 @@
-/** The chunks of a PNG file, from their heads alone. */
+/** Lists the chunks of a PNG file by their headers. */
 import type { ImageInput } from "./image-input.ts";
 
 export interface PngChunk {
   readonly kind: string;
-  /** Where its head begins. */
+  /** The offset of its header. */
   readonly at: number;
-  /** Of its content, which begins eight bytes later. */
+  /** The length of its content, which begins eight bytes later. */
   readonly length: number;
 }
 
-/** Those that are all there, up to `IEND`: decoders do not read what follows it, such as padding. */
+/** Complete chunks up to `IEND`: decoders ignore what follows it, such as padding. */
 export function* pngChunks({ length, peek }: ImageInput): Generator<PngChunk> {
   for (let at = 8; at + 12 <= length; ) {
     const head = peek(at, 8);

@@ -1,4 +1,7 @@
-/** The bytes of a picture, read here from where it lies, so that they never pass through the gateway's memory. */
+/**
+ * Reads the bytes of an image from its file in the child process, so that they never pass through the gateway's
+ * memory.
+ */
 import type { FileHandle } from "node:fs/promises";
 import type { Place } from "../../../lib/request-temp.ts";
 import { UnprocessableImageError } from "./unprocessable-image.ts";
@@ -13,7 +16,10 @@ export async function readRaw(handle: FileHandle, { from, length }: Place): Prom
   return bytes;
 }
 
-/** Decoded while it is read: four characters make three bytes, and what is left of a piece waits for the next. */
+/**
+ * Decodes base64 while reading: groups of four characters make three bytes, and an incomplete group waits for the next
+ * chunk.
+ */
 export async function readBase64(handle: FileHandle, { from, length }: Place): Promise<Buffer> {
   const decoded = Buffer.allocUnsafe(Math.ceil(length / 4) * 3);
   const piece = Buffer.allocUnsafe(Math.min(chunkBytes, length));

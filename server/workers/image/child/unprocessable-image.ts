@@ -1,11 +1,11 @@
-/** A picture that cannot be worked on, inside the darkroom's process. Whose fault that is, the gateway knows. */
+/** An image that the worker cannot process. The gateway maps it to an error of the client or of the upstream. */
 import type { FailureReason } from "../messages.ts";
 
 export class UnprocessableImageError extends Error {
   override readonly name = "UnprocessableImageError";
   readonly why: FailureReason;
 
-  /** `words`: what is wrong with the picture, to be read after "the picture". */
+  /** `words`: the problem, as the predicate of "the image". */
   constructor(why: FailureReason, words: string, cause?: unknown) {
     super(words, { cause });
     this.why = why;

@@ -1,4 +1,4 @@
-/** Decodes the picture and its mask, and checks that they belong together. */
+/** Decodes an image and its mask, and checks that they fit. */
 import sharp from "sharp";
 import { GatewayError } from "../../../lib/gateway-error.ts";
 import type { InpaintRequest } from "../messages.ts";
@@ -6,10 +6,10 @@ import type { InpaintRequest } from "../messages.ts";
 export interface InpaintImage {
   readonly width: number;
   readonly height: number;
-  /** Red, green, blue, alpha. */
+  /** RGBA. */
   readonly pixels: Uint8Array;
   readonly hasAlpha: boolean;
-  /** 0 where the picture is to be filled, 255 elsewhere: the model's own convention. */
+  /** 0 where the image is to be filled, 255 elsewhere: the model's own convention. */
   readonly keep: Uint8Array;
 }
 
@@ -33,7 +33,7 @@ export async function readInpaintImage(ask: InpaintRequest): Promise<InpaintImag
   }
   if (!mask.hasAlpha) throw invalidValue("The mask has no alpha channel.", "mask");
   const keep = new Uint8Array(width * height);
-  // OpenAI's rule: what is fully transparent is to be edited.
+  // OpenAI's rule: fully transparent pixels are edited.
   for (let i = 0; i < keep.length; i += 1) keep[i] = mask.pixels[i * 4 + 3] === 0 ? 0 : 255;
   if (!keep.includes(0)) throw invalidValue("The mask has no fully transparent pixel.", "mask");
   return { width, height, pixels: image.pixels, hasAlpha: image.hasAlpha, keep };

@@ -1,4 +1,4 @@
-/** Runs the model and puts its result into the hole only: every pixel outside stays what it was. */
+/** Runs the inpainting model and copies its result into the masked area only: every other pixel is unchanged. */
 import sharp, { type Sharp } from "sharp";
 import type { Onnxruntime, Session } from "../../embedding/child/onnxruntime.ts";
 import type { Format, InpaintRequest } from "../messages.ts";
@@ -26,7 +26,7 @@ export async function inpaint(
   if (!(filled instanceof Uint8Array) || filled.length !== area * 3) {
     throw new Error("the inpainting model gave a picture of another size");
   }
-  // The model also softens the rim of the hole, outside of it: that is left out.
+  // The model also changes pixels around the masked area: these are ignored.
   const composed = pixels.slice();
   for (let i = 0; i < area; i += 1) {
     if (keep[i] !== 0) continue;
@@ -39,7 +39,7 @@ export async function inpaint(
 
 function encode(image: Sharp, format: Format, quality: number): Promise<Buffer> {
   if (format === "png") return image.png().toBuffer();
-  // 0 is the lowest quality here and 1 in sharp.
+  // 0 is the lowest quality in the API and 1 in sharp.
   const options = { quality: Math.max(1, quality) };
   return (format === "jpeg" ? image.jpeg(options) : image.webp(options)).toBuffer();
 }

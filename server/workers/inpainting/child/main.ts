@@ -1,4 +1,4 @@
-/** The main file of the inpainting model's child process: one picture after the other. */
+/** The main file of the inpainting model's child process: one image at a time. */
 import { loadOnnxruntime, sessionOptions } from "../../embedding/child/onnxruntime.ts";
 import { readChecked } from "../../embedding/child/read-checked.ts";
 import { serveParent } from "../../process/serve-parent.ts";
@@ -6,8 +6,8 @@ import type { InpaintRequest, InpaintResponsePart, InpaintSpec } from "../messag
 import { inpaint } from "./inpaint.ts";
 import { readInpaintImage } from "./inpaint-image.ts";
 
-// MI-GAN-512 Places2, the authors' own ONNX pipeline v2, MIT (LICENSE-WEIGHTS of Picsart-AI-Research/MI-GAN).
-// The package it comes in is a stranger's, so only these very bytes are run.
+// MI-GAN-512 Places2, the authors' own ONNX pipeline v2, MIT (LICENSE-WEIGHTS of Picsart-AI-Research/MI-GAN). A third
+// party publishes the package, so the checksum is verified.
 const modelSha256 = "6f1f3530a1a2324b19752018ce756088b07973cda8d7d890034ace5c8a48c40b";
 const pieceBytes = 256 * 1024;
 
