@@ -101,7 +101,7 @@ export const faults = {
     "As many calls are at work as may be at once, and too many others wait or the wait was too long.",
   ),
   upload_limit_reached: limited(
-    "Unfinished requests of the key hold its whole share of temp storage, so another upload is not read.",
+    "Unfinished requests of the key hold its whole share of temp storage or of memory for JSON bodies, so another body is not read.",
   ),
   over_budget: client(
     429,

@@ -7,6 +7,7 @@ import { createCors } from "./http/cors.ts";
 import { json } from "./http/json-response.ts";
 import { type Handlers, type Listening, listen } from "./http/listen.ts";
 import { createLinkStore } from "./images/image-links.ts";
+import { MemoryShares } from "./lib/memory-shares.ts";
 import type { Log } from "./observe/log.ts";
 import { requestLine } from "./observe/request-line.ts";
 import { createServe } from "./pipeline/serve.ts";
@@ -217,6 +218,10 @@ export function build({ settings, snapshot, engines, log, ...hurry }: BuildOptio
       handlers,
       cors: createCors(settings.VEXEL_CORS_ORIGINS),
       maxBodyBytes: settings.VEXEL_MAX_BODY_BYTES,
+      // One key may hold half of it, and that must be enough for the largest body.
+      jsonMemory: new MemoryShares(
+        Math.max(settings.VEXEL_JSON_MEMORY_BYTES, 2 * settings.VEXEL_MAX_BODY_BYTES),
+      ),
       form: {
         folder: temp.folder,
         memoryBytes: spoolAbove,

@@ -48,6 +48,9 @@ export const settingsTable = {
     .default("")
     .describe("The key to `/admin`, at least 16 characters. Empty: the admin API is off."),
   VEXEL_MAX_BODY_BYTES: bytes(32 * MiB).describe("Largest JSON body."),
+  VEXEL_JSON_MEMORY_BYTES: bytes(256 * MiB).describe(
+    "Memory for the JSON bodies of all requests in flight. API keys share it.",
+  ),
   VEXEL_MAX_FILE_BYTES: bytes(50 * MiB).describe("Largest uploaded file."),
   VEXEL_MAX_UPLOAD_BYTES: bytes(512 * MiB).describe("Largest multipart form, all parts together."),
   VEXEL_SPOOL_MAX_BYTES: bytes(4096 * MiB).describe(

@@ -52,7 +52,7 @@ export const editsEndpoint: Endpoint<EditQuery, ImageResponse> = {
   read: async (incoming, keyId, nameModel) => {
     if (isForm(incoming)) return readForm(await incoming.form(keyId), nameModel);
     checkJson(incoming);
-    return readJson(incoming, nameModel);
+    return readJson(incoming, keyId, nameModel);
   },
   inClientWords: (error, incoming) => (isForm(incoming) ? error : asJsonSpells(error)),
   write: (reply, query, context) =>
@@ -83,8 +83,12 @@ function checkJson({ headers }: Incoming): void {
   );
 }
 
-async function readJson(incoming: Incoming, nameModel: NameModel): Promise<Read<EditQuery>> {
-  const value = await incoming.json();
+async function readJson(
+  incoming: Incoming,
+  keyId: string,
+  nameModel: NameModel,
+): Promise<Read<EditQuery>> {
+  const value = await incoming.json(keyId);
   const body = withoutNulls(value);
   if (body.images === undefined && body.image !== undefined) {
     throw new GatewayError(

@@ -17,14 +17,14 @@ export function embeddingsEndpoint(options: {
     operation: "embeddings",
     kind: "embedding",
     body: embeddingsBody,
-    read: (incoming, _keyId, nameModel) => {
+    read: (incoming, keyId, nameModel) => {
       const read = (value: unknown) => {
         const body = withoutNulls(value);
         const model = nameModel(body.model);
         const named = model === body.model ? body : { ...body, model };
         return { query: readEmbeddingsBody(named, options.maxInputs) };
       };
-      const body = incoming.json();
+      const body = incoming.json(keyId);
       return body instanceof Promise ? body.then(read) : read(body);
     },
     write,
@@ -38,8 +38,8 @@ export function engineEmbeddingsEndpoint(options: {
   return {
     ...embeddingsEndpoint(options),
     body: engineEmbeddingsBody,
-    read: async (incoming, _keyId, nameModel) => {
-      const { timeout, ...body } = withoutNulls(await incoming.json());
+    read: async (incoming, keyId, nameModel) => {
+      const { timeout, ...body } = withoutNulls(await incoming.json(keyId));
       const model = nameModel(body.model);
       return { query: readEmbeddingsBody({ ...body, model }, options.maxInputs) };
     },

@@ -14,8 +14,8 @@ export const generationsEndpoint: Endpoint<GenerationQuery, ImageResponse> = {
   operation: "generations",
   kind: "image",
   body: generationsBody,
-  read: async (incoming, _keyId, nameModel) => {
-    const body = withoutNulls(await incoming.json());
+  read: async (incoming, keyId, nameModel) => {
+    const body = withoutNulls(await incoming.json(keyId));
     const model = nameModel(body.model);
     return { query: toQuery(parse(namedBody, { ...body, model })) };
   },

@@ -1,17 +1,19 @@
 /** Step 1: bytes arrive. Turns a request into an `Incoming`, finds its row, and turns the `Outgoing` into bytes. */
 import { type FaultName, faults } from "../../contract/faults.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
+import type { MemoryShares } from "../lib/memory-shares.ts";
 import { newRequestId } from "../lib/request-id.ts";
 import { refuse, toFault } from "../request/error-response.ts";
 import type { Fields, Form, Incoming, Outgoing } from "../request/http-types.ts";
 import { createPatience, type Patience } from "./body-timeout.ts";
 import { type Cors, preflight } from "./cors.ts";
 import { type FormLimits, readForm } from "./form.ts";
-import { type Reception, readJson } from "./read-body.ts";
+import { ParseQueue } from "./parse-queue.ts";
+import { type JsonReception, readJson } from "./read-body.ts";
 import { type Match, match, type RouteName, routes } from "./routes.ts";
 import type { ConnectionReport } from "./server/connection-limit.ts";
 import type { Exchange } from "./server/request.ts";
-import type { Content } from "./server/request-body.ts";
+import { type Content, incompleteBody } from "./server/request-body.ts";
 import { type Server, startServer } from "./server/server.ts";
 
 /** `part` is the varying part of the address, still encoded. */
@@ -25,6 +27,8 @@ export interface ListenOptions {
   readonly cors: Cors;
   readonly maxBodyBytes: number;
   readonly form: FormLimits;
+  /** Of the JSON bodies of all requests. */
+  readonly jsonMemory: MemoryShares;
   /** Empty: as the caller reached us. */
   readonly publicUrl: string;
   /** How long to wait for more of a body. */
@@ -69,9 +73,11 @@ export function listen(options: ListenOptions): Listening {
     clock: options.clock,
   });
 
+  const parses = new ParseQueue(options.clock);
+
   const reply = async (exchange: Exchange): Promise<Outgoing> => {
     const began = options.clock();
-    const incoming = new Arrival(exchange, options, patience);
+    const incoming = new Arrival(exchange, options, { patience, parses });
     const found = match(incoming.path);
     let outgoing: Outgoing;
     let fault: FaultName | undefined;
@@ -193,17 +199,26 @@ const allowed = ({ row }: Match): string =>
     .concat("OPTIONS")
     .join(", ");
 
-class Arrival implements Incoming, Reception {
+class Arrival implements Incoming, JsonReception {
   readonly requestId = newRequestId();
   readonly patience: Patience;
   bytesReceived = 0;
   readonly #exchange: Exchange;
   readonly #options: ListenOptions;
+  readonly #parses: ParseQueue;
+  #keyId = "";
+  /** Bytes of memory that the body takes. */
+  #taken = 0;
 
-  constructor(exchange: Exchange, options: ListenOptions, patience: Patience) {
+  constructor(
+    exchange: Exchange,
+    options: ListenOptions,
+    { patience, parses }: { readonly patience: Patience; readonly parses: ParseQueue },
+  ) {
     this.#exchange = exchange;
     this.#options = options;
     this.patience = patience;
+    this.#parses = parses;
   }
 
   get method(): string {
@@ -237,8 +252,27 @@ class Arrival implements Incoming, Reception {
     return /^[\w.:[\]-]{1,255}$/.test(host) ? `${proto}://${host}` : "";
   }
 
-  json(): unknown {
+  json(keyId: string): unknown {
+    this.#keyId = keyId;
     return readJson(this, this.#options.maxBodyBytes, this);
+  }
+
+  takeMemory(bytes: number): void {
+    this.#options.jsonMemory.take(this.#keyId, bytes);
+    this.#taken += bytes;
+  }
+
+  inTurn<T>(parse: () => T): Promise<T> {
+    return this.#parses.run(this.#keyId, () => {
+      // The client may have left while its body waited for its turn.
+      if (this.signal.aborted) throw incompleteBody();
+      return parse();
+    });
+  }
+
+  releaseBody(): void {
+    if (this.#taken > 0) this.#options.jsonMemory.release(this.#keyId, this.#taken);
+    this.#taken = 0;
   }
 
   form(keyId: string): Promise<Form> {

@@ -12,8 +12,11 @@ import { type Content, incompleteBody } from "./server/request-body.ts";
 /** Smaller bodies have no room to pass any other bound than that on levels. */
 const smallBytes = 16 * 1024;
 
-/** A text of which parsing takes milliseconds. */
-const largeLength = 1024 * 1024;
+/** Parsing a body of this size takes milliseconds. */
+const queuedBytes = 1024 * 1024;
+
+/** Bodies of this size and more count against the memory for JSON bodies; smaller ones are bounded by the number of connections. */
+const countedBytes = 128 * 1024;
 
 /** A body that is coming, and what was said of it. */
 export interface Arriving {
@@ -27,14 +30,23 @@ export interface Reception {
   count(bytes: number): void;
 }
 
+/** How a JSON body is taken in. */
+export interface JsonReception extends Reception {
+  /** Takes memory for so many more bytes of the body. Throws GatewayError. */
+  takeMemory(bytes: number): void;
+  /** Runs the parser in a turn of the event loop in which no other large body is parsed. */
+  inTurn<T>(parse: () => T): Promise<T>;
+}
+
 /** A promise only where more of it has to come: most bodies come with their heads. */
-export function readJson(arriving: Arriving, maxBytes: number, reception: Reception): unknown {
+export function readJson(arriving: Arriving, maxBytes: number, reception: JsonReception): unknown {
   const { headers, content } = arriving;
   checkType(headers.get("content-type"));
   const bytes = content.whole();
   if (!bytes) return readLater(arriving, maxBytes, reception);
   reception.count(bytes.length);
   if (bytes.length > maxBytes) throw tooLarge(maxBytes);
+  if (bytes.length >= countedBytes) reception.takeMemory(bytes.length);
   if (bytes.length >= smallBytes) {
     new JsonBounds().take(bytes);
     return parse(decode(bytes, headers), headers);
@@ -47,23 +59,37 @@ export function readJson(arriving: Arriving, maxBytes: number, reception: Recept
 async function readLater(
   arriving: Arriving,
   maxBytes: number,
-  reception: Reception,
+  reception: JsonReception,
 ): Promise<unknown> {
   const { headers } = arriving;
   const bounds = new JsonBounds();
-  const body = new GrowingBytes(Math.min(Number(headers.get("content-length") ?? 0), maxBytes));
+  const announced = Number(headers.get("content-length") ?? 0);
+  if (announced > maxBytes) throw tooLarge(maxBytes);
+  let taken = 0;
+  // Before any of it is read: a client that is refused need not send it.
+  if (announced >= countedBytes) {
+    reception.takeMemory(announced);
+    taken = announced;
+  }
+  const body = new GrowingBytes(announced);
   for await (const piece of readChunks(arriving, maxBytes, reception)) {
     const bytes = Buffer.from(piece.buffer, piece.byteOffset, piece.length);
     bounds.take(bytes);
+    const length = body.bytes.length + bytes.length;
+    if (length > taken && length >= countedBytes) {
+      const step = Math.max(length - taken, queuedBytes);
+      reception.takeMemory(step);
+      taken += step;
+    }
     body.append(bytes);
   }
-  const text = decode(body.bytes, headers);
-  // The parser makes a second copy of every text: the first must not wait for the garbage collector.
-  release(body.bytes.buffer);
-  const value = parse(text, headers);
-  // Other connections get their turn before the rest of the work on a large request.
-  if (text.length >= largeLength) await new Promise(setImmediate);
-  return value;
+  const parseBody = (): unknown => {
+    const text = decode(body.bytes, headers);
+    // The parser makes a second copy of every text: the first must not wait for the garbage collector.
+    release(body.bytes.buffer);
+    return parse(text, headers);
+  };
+  return body.bytes.length < queuedBytes ? parseBody() : reception.inTurn(parseBody);
 }
 
 /** One buffer that holds all pieces of a body: kept as pieces, they would take the same memory again when joined. */

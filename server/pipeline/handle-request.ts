@@ -227,6 +227,7 @@ export abstract class Journey<Q extends LimitedQuery, A> {
       );
     }
     this.contain(() => trip.over());
+    this.contain(() => this.incoming.releaseBody());
     this.contain(() => this.#inHand.end(endpoint.kind, this.#sheddingDecision, trip.caller?.id));
     this.contain(() => options.report(trip, error));
   }

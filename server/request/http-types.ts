@@ -33,10 +33,12 @@ export interface Incoming {
   readonly publicUrl: string;
   /** Of the body, so far: also of one that was refused. */
   readonly bytesReceived: number;
-  /** Reads the body once, bounded. Throws GatewayError. This one is a promise only where there is something to wait for. */
-  json(): unknown;
+  /** Reads the body once, bounded. `keyId`: whose share of memory it takes. Throws GatewayError. This one is a promise only where there is something to wait for. */
+  json(keyId: string): unknown;
   /** `keyId`: whose share of temp storage the files take. */
   form(keyId: string): Promise<Form>;
+  /** The request is over: the memory of its JSON body is free again. Safe to call more than once. */
+  releaseBody(): void;
 }
 
 /** Of a text: a string of it, or its bytes. */

@@ -2,6 +2,7 @@
 import { afterAll, afterEach, describe, expect, test } from "bun:test";
 import { listen } from "../../server/http/listen.ts";
 import { routes } from "../../server/http/routes.ts";
+import { MemoryShares } from "../../server/lib/memory-shares.ts";
 import { roomyStorage } from "../harness.ts";
 import {
   asText,
@@ -212,6 +213,7 @@ describe("a connection on which nothing is going on is closed", () => {
   const listening = (health: Handlers["health"], connectionSeconds: number) =>
     listen({
       maxConnections: 1000,
+      jsonMemory: new MemoryShares(1e9),
       onConnectionsRefused: () => undefined,
       host: "127.0.0.1",
       port: 0,

@@ -1,7 +1,9 @@
 /** Links to pictures and the edge that serves them, without the rest of a gateway; time stands still unless told. */
+
 import { createCors } from "../../server/http/cors.ts";
 import { type Handlers, listen } from "../../server/http/listen.ts";
 import { routes } from "../../server/http/routes.ts";
+import { MemoryShares } from "../../server/lib/memory-shares.ts";
 import { createPictureLinks, type PictureLinks } from "../../server/wiring/image-links.ts";
 import { roomyDisk, roomyStorage, temporaryFolder } from "../harness.ts";
 
@@ -42,6 +44,7 @@ export function linkDesk({ ttlMs = 3_600_000, maxBytes = 10_000_000 }: DeskOptio
   } as Handlers;
   const edge = listen({
     maxConnections: 1000,
+    jsonMemory: new MemoryShares(1e9),
     onConnectionsRefused: () => undefined,
     host: "127.0.0.1",
     port: 0,

@@ -1,0 +1,165 @@
+/** Large JSON bodies share the event loop and the memory with the requests of other clients. */
+import { afterAll, describe, expect, test } from "bun:test";
+import { ParseQueue } from "../../server/http/parse-queue.ts";
+import { MemoryShares } from "../../server/lib/memory-shares.ts";
+import { testKey } from "../harness.ts";
+import {
+  asText,
+  chunk,
+  embedder,
+  type RawAnswer,
+  RawConnection,
+  startEdge,
+  until,
+} from "./edge-fixture.ts";
+
+const otherKey = "sk-other-0123456789abcdef";
+const MiB = 1024 * 1024;
+const edge = startEdge({
+  settings: { VEXEL_MAX_BODY_BYTES: String(2 * MiB), VEXEL_JSON_MEMORY_BYTES: String(8 * MiB) },
+  yaml: `  - { name: other, key: ${otherKey} }\n`,
+});
+const { gateway } = edge;
+afterAll(() => edge.close());
+
+/** Valid, and exactly so many bytes. */
+const bodyOf = (bytes: number): string =>
+  JSON.stringify({ model: embedder, input: "a" }).padEnd(bytes, " ");
+
+const head = (key: string, more: Record<string, string>): string =>
+  asText({
+    method: "POST",
+    path: "/v1/embeddings",
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json", ...more },
+  });
+
+const announced = async (key: string, bytes: number): Promise<RawConnection> => {
+  const connection = await RawConnection.open(gateway.url);
+  connection.say(head(key, { "content-length": String(bytes) }));
+  return connection;
+};
+
+/** The body up to its last byte; resolves when the gateway holds it. */
+const allButLast = async (connection: RawConnection, bytes: number): Promise<void> => {
+  await connection.sayAll(Buffer.from(bodyOf(bytes)).subarray(0, -1));
+  await Bun.sleep(50);
+};
+
+const refusal = ({ status, headers, body }: RawAnswer) => ({
+  status,
+  retryAfter: Number(headers.get("retry-after")),
+  code: JSON.parse(body).error.code as string,
+});
+
+describe("the memory of JSON bodies", () => {
+  test("that one API key holds is at most its share, other keys find room, and a request that ends frees its own", async () => {
+    const size = 1.5 * MiB;
+    // 8 MiB in all: a key may hold what is still free, which is 3 MiB of two bodies and not 4.5 of three.
+    const held = [await announced(testKey, size), await announced(testKey, size)];
+    for (const connection of held) await allButLast(connection, size);
+    const third = await announced(testKey, size);
+    expect(refusal(await third.answer())).toEqual({
+      status: 429,
+      retryAfter: 2,
+      code: "rate_limit_exceeded",
+    });
+    const other = await announced(otherKey, size);
+    await other.sayAll(Buffer.from(bodyOf(size)));
+    expect((await other.answer()).status).toBe(200);
+    // One ends with a response, the other with its connection.
+    held[0]?.say(" ");
+    expect((await held[0]!.answer()).status).toBe(200);
+    held[1]?.hangUp();
+    await Bun.sleep(50);
+    const again = [await announced(testKey, size), await announced(testKey, size)];
+    for (const connection of again) {
+      await connection.sayAll(Buffer.from(bodyOf(size)));
+      expect((await connection.answer()).status).toBe(200);
+    }
+    for (const connection of [...held, third, other, ...again]) connection.hangUp();
+  });
+
+  test("is counted for bodies in chunks as they arrive", async () => {
+    const connections: RawConnection[] = [];
+    for (let at = 0; at < 3; at++) {
+      const connection = await RawConnection.open(gateway.url);
+      connection.say(head(testKey, { "transfer-encoding": "chunked" }));
+      await connection.sayAll(chunk(bodyOf(1.9 * MiB)));
+      connections.push(connection);
+    }
+    await until(() => connections.some(({ heard }) => heard.includes("\r\n\r\n")));
+    const refused = connections.filter(({ heard }) => heard !== "");
+    expect(refused.length).toBe(1);
+    expect(refusal(await refused[0]!.answer()).status).toBe(429);
+    for (const connection of connections) connection.hangUp();
+  });
+
+  test("is shared: a key gets half, and a key that comes later always finds room", () => {
+    const memory = new MemoryShares(1000);
+    memory.take("a", 500);
+    expect(() => memory.take("a", 1)).toThrow("share");
+    memory.take("b", 250);
+    memory.take("c", 125);
+    expect(() => memory.take("d", 63)).toThrow("all the memory");
+    memory.release("a", 500);
+    memory.take("d", 63);
+    expect(memory.held).toBe(438);
+  });
+});
+
+describe("large bodies that are complete at the same moment", () => {
+  test("are parsed one per turn of the event loop, and each request goes on in another turn", async () => {
+    let turn = 0;
+    let isCounting = true;
+    const count = (): void => {
+      turn++;
+      if (isCounting) setImmediate(count);
+    };
+    setImmediate(count);
+    const queue = new ParseQueue(() => 0);
+    const turns: number[] = [];
+    await Promise.all(
+      Array.from({ length: 10 }, async () => {
+        await queue.run("a", () => turns.push(turn));
+        turns.push(turn);
+      }),
+    );
+    isCounting = false;
+    expect(turns.length).toBe(20);
+    expect(new Set(turns).size).toBe(20);
+  });
+
+  test("are parsed round robin among API keys", async () => {
+    const queue = new ParseQueue(() => 0);
+    const order: string[] = [];
+    const names = ["a1", "a2", "a3", "b1", "c1", "b2"];
+    await Promise.all(names.map((name) => queue.run(name.charAt(0), () => order.push(name))));
+    expect(order).toEqual(["a1", "b1", "c1", "a2", "b2", "a3"]);
+  });
+
+  test("that cannot be parsed fail alone", async () => {
+    const queue = new ParseQueue(() => 0);
+    const results = await Promise.allSettled([
+      queue.run("a", () => JSON.parse("{")),
+      queue.run("a", () => JSON.parse("{}")),
+    ]);
+    expect(results.map(({ status }) => status)).toEqual(["rejected", "fulfilled"]);
+  });
+
+  test("leave half of the time to other requests while more of them wait", async () => {
+    let now = 0;
+    const queue = new ParseQueue(() => now);
+    const began = performance.now();
+    const waits: number[] = [];
+    await Promise.all(
+      Array.from({ length: 3 }, () =>
+        queue.run("a", () => {
+          waits.push(performance.now() - began);
+          now += 40;
+        }),
+      ),
+    );
+    expect(waits[1]! - waits[0]!).toBeGreaterThan(35);
+    expect(waits[2]! - waits[1]!).toBeGreaterThan(35);
+  });
+});
