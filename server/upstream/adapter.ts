@@ -21,35 +21,35 @@ import type { ImageCapabilities } from "./image-capabilities.ts";
 export interface UpstreamRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Absent for a question without a body, which is asked with GET. */
+  /** Absent: a GET request without a body. */
   readonly body?: string | StreamedBody;
-  /** Where neither GET without a body nor POST with one is meant. */
+  /** Absent: GET without a body, POST with one. */
   readonly method?: "PUT" | "DELETE" | "POST";
-  /** The answer may come piece by piece. Absent: it is taken whole. */
+  /** The response may be streamed. Absent: it is buffered. */
   readonly streams?: boolean;
-  /** The upstream may charge for each copy that reaches it: never sent again by itself. */
+  /** Not idempotent, because each copy may be billed: the transport never retries it. */
   readonly once?: boolean;
 }
 
-/** A body too large to hold: opened anew for each attempt, its length known beforehand. */
+/** A body too large to buffer: reopened for each attempt, with a known length. */
 export interface StreamedBody {
   readonly length: number;
   open(): AsyncIterable<Uint8Array>;
 }
 
-/** An upstream's answer whose body has not been read. */
+/** An upstream's response whose body has not been read. */
 export interface UpstreamResponse {
   readonly status: number;
   readonly headers: Pick<Headers, "get" | "has">;
-  /** False: its headers do not say that a rate limit is used up. Absent: they have to be read to know. */
+  /** False: its headers report no exhausted rate limit. Absent: not checked yet. */
   readonly seemsSpent?: boolean;
   /** The whole body, bounded. Throws GatewayError. */
   json(): Promise<unknown>;
-  /** These two without the byte order mark that some servers begin with. */
+  /** `text` and `bytes` leave out a leading byte order mark, which some servers send. */
   text(maxBytes?: number): Promise<string>;
-  /** At once where the answer is there already. */
+  /** Synchronous if the response is buffered. */
   bytes(): Promise<Pieces> | Pieces;
-  /** The body as it comes, bounded. */
+  /** The body in chunks as they arrive, bounded. */
   chunks(): AsyncIterable<Uint8Array>;
 }
 
@@ -62,15 +62,15 @@ export interface EmbeddingsAdapter extends EndpointAdapter<EmbeddingsQuery, Embe
   capabilities(target: Target): EmbeddingCapabilities;
 }
 
-/** A question about pictures. An upstream that draws for a while may say so, and is asked again. */
+/** Maps image requests. An upstream may respond with a pending job, which is then polled. */
 export interface ImageAdapter<Q extends GenerationQuery> {
   toUpstream(query: Q, target: Target): UpstreamRequest;
-  /** Reads the answer to the question, and the answers to the questions whether it is done. */
+  /** Reads the response to the request, and the responses to polls of its job. */
   fromUpstream(
     reply: UpstreamResponse,
     asked: ImageRequestContext<Q>,
   ): Promise<ImageResponse | PendingJob> | ImageResponse | PendingJob;
-  /** A question about how far a call is that has not been answered yet, and the preview in its answer, in base64. */
+  /** A progress request during a request without a response yet; its response has a preview in base64. */
   readonly watch?: {
     toUpstream(query: Q, target: Target): UpstreamRequest;
     fromUpstream(reply: UpstreamResponse): Promise<string | undefined>;
@@ -80,11 +80,11 @@ export interface ImageAdapter<Q extends GenerationQuery> {
 export interface ImageRequestContext<Q extends GenerationQuery> {
   readonly query: Q;
   readonly target: Target;
-  /** Where large parts of the answer are put. */
+  /** Temp storage for large parts of the response. */
   readonly scratch: Scratch;
 }
 
-/** A question whether a prompt may be drawn. */
+/** Maps moderation requests for a prompt. */
 export interface ModerationAdapter {
   toUpstream(prompt: string, target: Target): UpstreamRequest;
   fromUpstream(reply: UpstreamResponse): Promise<ModerationResult>;
@@ -92,26 +92,26 @@ export interface ModerationAdapter {
 
 export interface ModerationResult {
   readonly flagged: boolean;
-  /** Why, in the upstream's words. */
+  /** The upstream's names of the flagged categories. */
   readonly categories: readonly string[];
 }
 
-/** Not done yet. */
+/** A job that is not done yet. */
 export interface PendingJob {
   readonly kind: "pending";
-  /** How to ask whether it is done. Absent in the answer to such a question: as before. */
+  /** The poll request. Absent in the response to a poll: unchanged. */
   readonly poll?: UpstreamRequest;
-  /** What it will cost, in US dollars, where that is told beforehand. */
+  /** Its cost in US dollars, if the upstream reports it in advance. */
   readonly cost?: number;
-  /** Tells the upstream that nobody waits any more. */
+  /** Cancels the job. */
   readonly cancel?: UpstreamRequest;
-  /** What there is to see so far, in base64. */
+  /** The latest preview, in base64. */
   readonly preview?: string;
-  /** When to ask, where the upstream says so. */
+  /** When to poll, if the upstream says so. */
   readonly afterMs?: number;
 }
 
-/** A credential that must be fetched first and lasts for a while. `tokens.ts` keeps it and renews it in time. */
+/** Exchanges a credential for a short-lived token. token-cache.ts caches the token and renews it in time. */
 export interface TokenExchange {
   /** `now`: Unix milliseconds. */
   toUpstream(upstream: Upstream, now: number): UpstreamRequest;
@@ -122,7 +122,7 @@ export interface TokenExchange {
 
 export interface ErrorContext {
   readonly target: Target;
-  /** The public id, to be named instead of the target's own. */
+  /** The public model id, which error messages name instead of the target's own. */
   readonly model: string;
 }
 
@@ -131,23 +131,23 @@ export interface Adapter {
   readonly embeddings?: EmbeddingsAdapter;
   readonly generations?: ImageAdapter<GenerationQuery>;
   readonly edits?: ImageAdapter<EditQuery>;
-  /** What a target can draw. There where one of the two above is. */
+  /** Image capabilities of a target. Present if `generations` or `edits` is. */
   readonly imageCapabilities?: (
     target: Target,
     operation: "generations" | "edits",
   ) => ImageCapabilities;
   readonly moderations?: ModerationAdapter;
-  /** Its token goes into the `authorization` header of every call. Undefined for an upstream that needs none. */
+  /** The token goes into the `authorization` header of every request. Undefined: the upstream needs none. */
   readonly token?: (upstream: Upstream) => TokenExchange | undefined;
-  /** The last touch, where the bytes of the request and the time are part of the proof. `now`: Unix milliseconds. */
+  /** Signs the request, for vendors whose signature covers its bytes and the time. `now`: Unix milliseconds. */
   readonly sign?: (request: UpstreamRequest, upstream: Upstream, now: number) => UpstreamRequest;
-  /** The same where the body is streamed: its bytes must be read first. Absent: `sign` takes it as it is. */
+  /** Signs a request with a streamed body, whose bytes must be read first. Absent: `sign` is used. */
   readonly signStreamed?: (
     request: UpstreamRequest,
     upstream: Upstream,
     now: number,
   ) => Promise<UpstreamRequest>;
-  /** A question that costs nothing and shows whether the key is taken. Absent: OpenAI's list of models. */
+  /** A free request that shows whether the API key is valid. Absent: OpenAI's list of models. */
   readonly probe?: (upstream: Upstream) => UpstreamRequest;
   readError(reply: UpstreamResponse, context: ErrorContext): Promise<GatewayError>;
 }

@@ -27,7 +27,7 @@ import { type ReadFirst, runImageJob, type SendAuthenticated } from "./poll-job.
 import { createRateLimitObserver, type OnRateLimitExhausted } from "./rate-limit-signal.ts";
 import type { Send } from "./transport/send.ts";
 
-/** `scratch`: where large parts of an answer are put. */
+/** `scratch`: temp storage for large parts of a response. */
 type GenerateImage<Q> = (
   query: Q,
   target: Target,
@@ -39,20 +39,20 @@ export type UpstreamClient = {
   readonly embeddings: NonNullable<EmbeddedModel["embeddings"]>;
   readonly generations: GenerateImage<GenerationQuery>;
   readonly edits: GenerateImage<EditQuery>;
-  /** What a target's embeddings can take. */
+  /** Embedding capabilities of a target. */
   readonly embeddingCapabilities: (target: Target) => EmbeddingCapabilities;
-  /** Whether a prompt for the public `model` may be drawn. */
+  /** Moderates a prompt for the public `model`. */
   readonly moderation: (
     prompt: string,
     model: string,
     target: Target,
     signal: Signal,
   ) => Promise<ModerationResult>;
-  /** What a target can draw. */
+  /** Image capabilities of a target. */
   readonly imageCapabilities: NonNullable<Adapter["imageCapabilities"]>;
 };
 
-/** Models inside this machine look at what they are asked themselves, and say what they cannot do. */
+/** Embedded models validate their requests themselves. */
 const embeddedModelCapabilities: EmbeddingCapabilities = {
   maxItems: 2048,
   base64: false,
@@ -64,7 +64,7 @@ const embeddedModelCapabilities: EmbeddingCapabilities = {
 
 const { mayIgnoreN: _, ...heedful } = unrestrictedImages;
 
-/** Of fields that are not OpenAI's, the drawing program knows one. */
+/** Of the extra fields, the sketch model supports one. */
 const embeddedImageCapabilities: ImageCapabilities = {
   ...heedful,
   compresses: ["jpeg", "webp"],
@@ -78,7 +78,7 @@ export interface UpstreamClientOptions {
   readonly send: Send;
   /** Unix milliseconds. */
   readonly now: () => number;
-  /** Told of a target that served, and will not for a while. Absent: nobody wants to know. */
+  /** Called for a target that responded and whose rate limit is now exhausted. */
   readonly onSpent?: OnRateLimitExhausted;
 }
 
@@ -92,7 +92,7 @@ export function createUpstreamClient({
   const tokens = createTokenCache({ send, now });
   const watch = onSpent && createRateLimitObserver(onSpent);
 
-  /** Rejects and never throws. Few steps and no async function: what every call goes through must not add up. */
+  /** Rejects and never throws. No async function and few steps, because this is the hot path of every request. */
   const sendAndRead = <A>(
     adapter: Adapter,
     request: UpstreamRequest,
@@ -103,7 +103,7 @@ export function createUpstreamClient({
     const { upstream } = context.target;
     const ask = (proven: UpstreamRequest): Promise<A> =>
       send(proven, signal).then((reply) => {
-        // Some servers answer a POST with 201.
+        // Some servers respond to a POST with 201.
         if (reply.status >= 200 && reply.status <= 299) {
           watch?.(reply, context.target);
           return take(reply);
@@ -113,7 +113,7 @@ export function createUpstreamClient({
           throw fault;
         });
       });
-    // Most have their proof in the request already: for them there is nothing to wait for.
+    // Most requests carry a static API key: no token or signature to wait for.
     return adapter.token || adapter.sign
       ? tokens.prove(request, adapter, upstream, signal).then(ask)
       : ask(request);
@@ -127,7 +127,7 @@ export function createUpstreamClient({
     scratch: Scratch,
   ): Promise<ImageResponse> => {
     const adapter = adapters.get(target.upstream.kind);
-    // The two differ in what they ask for, which is told by `operation`.
+    // `operation` decides the type of the query.
     const question = adapter?.[operation] as ImageAdapter<Q> | undefined;
     if (!question || !adapter) return Promise.reject(unsupported(query.model));
     const context = { target, model: query.model };

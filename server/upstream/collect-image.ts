@@ -7,9 +7,9 @@ import type { ImageContent } from "./contract.ts";
 
 export type CollectedImage = Extract<ImageContent, { kind: "bytes" | "aside" }>;
 
-/** Up to so many bytes stay in memory. */
+/** Images up to this size stay in memory. */
 const shortBytes = 128 * 1024;
-/** For a look at what it is. */
+/** Enough bytes to detect the image type. */
 const startBytes = 128;
 
 export async function collectImage(
@@ -21,7 +21,7 @@ export async function collectImage(
   let held: Held | undefined;
   for await (const piece of pieces) {
     size += piece.length;
-    // Copied: a piece lives only until the next is asked for.
+    // Copied, because a chunk is valid only until the next one is read.
     if (held) await put(held, [new Uint8Array(piece)]);
     else {
       short.push(new Uint8Array(piece));

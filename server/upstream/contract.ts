@@ -20,9 +20,9 @@ export interface Upstream {
   readonly kind: string;
   readonly baseUrl?: string;
   readonly apiKey?: string;
-  /** Extra headers sent with every call to it. */
+  /** Extra headers of every upstream request. */
   readonly headers: Readonly<Record<string, string>>;
-  /** How much may be asked of it, over all its models. */
+  /** Rate limits and concurrency limits over all of its models. */
   readonly limits?: Limits;
   /** Adapter-specific settings, such as Azure's `apiVersion` or a local model's `path`. */
   readonly options: ExtraFields;
@@ -32,18 +32,18 @@ export interface Upstream {
 export interface Target {
   readonly upstream: Upstream;
   readonly model: string;
-  /** Of an image model at OpenAI: pictures through its Responses API instead of its Images API. */
+  /** For an image model of OpenAI: use the Responses API instead of the Images API. */
   readonly surface?: "responses";
-  /** There, the language model that calls the image tool. */
+  /** With the Responses API: the language model that calls the image tool. */
   readonly via?: string;
-  /** What it charges, where the configuration says so. Absent: as the vendor lists it, if it is known. */
+  /** The configured price. Absent: the vendor's list price, if it is known. */
   readonly price?: Price;
-  /** Lower ones are asked first. Absent: 0. */
+  /** Targets of a lower tier are selected first. Absent: 0. */
   readonly tier?: number;
-  /** Its part of the calls of its tier. Absent: 1. */
+  /** Its share of the requests of its tier. Absent: 1. */
   readonly weight?: number;
   readonly limits?: Limits;
-  /** By which names calls to it are counted: its own, its upstream's. Absent: by none. */
+  /** The limit scopes that its requests count against: its own and its upstream's. Absent: none. */
   readonly scopes?: readonly string[];
 }
 
@@ -55,43 +55,43 @@ export interface EmbeddingsQuery {
   /** The public model id. */
   readonly model: string;
   readonly input: EmbeddingInput;
-  /** The caller sent one bare string, or one flat token array. */
+  /** The client sent one bare string, or one flat token array. */
   readonly single: boolean;
-  /** What the caller wants back; an upstream may be asked for the other. */
+  /** The encoding of the client's response; the upstream request may use the other one. */
   readonly encoding: "float" | "base64";
   readonly dimensions?: number;
   readonly user?: string;
-  /** What the vectors are for, where the caller said so. */
+  /** The task type, if the client sent one. */
   readonly taskType?: TaskType;
-  /** Fields the gateway does not act on, carried along untouched. */
+  /** Extra fields: passed through unchanged. */
   readonly rest: ExtraFields;
 }
 
-/** What one target can take. The stages see to it that no query asks for more. */
+/** Embedding capabilities of one target. Earlier stages adapt every query to them. */
 export interface EmbeddingCapabilities {
-  /** The most inputs of one call. */
+  /** Maximum inputs per request. */
   readonly maxItems: number;
-  /** The most tokens of all inputs of one call together. */
+  /** Maximum tokens per request, over all inputs. */
   readonly maxTokens?: number;
-  /** The most bytes of all texts of one call together. */
+  /** Maximum bytes per request, over all texts. */
   readonly maxBytes?: number;
-  /** Answers in base64: a quarter of the bytes and a fraction of the parsing. */
+  /** Supports base64 responses: a quarter of the bytes and a fraction of the parsing. */
   readonly base64: boolean;
-  /** Takes arrays of tokens, in the model's own vocabulary. */
+  /** Supports token arrays in the model's own vocabulary. */
   readonly tokens: boolean;
   /** The vocabulary of all its models. Absent: they differ, and the catalog may know. */
   readonly tokenizer?: TokenizerName;
-  /** Makes shorter vectors itself: of any length, or of these. Absent: it does not. */
+  /** Supports `dimensions`: any, or these values. Absent: not supported. */
   readonly dimensions?: "any" | readonly number[];
-  /** Takes `user`. Absent: it has no such field. */
+  /** Supports `user`. Absent: not supported. */
   readonly user?: boolean;
-  /** How it wants to hear what vectors are for. `as-given`: as the caller says it. `indifferent`: its vectors serve all. */
+  /** Task types. `as-given`: passed through as the client sent it. `indifferent`: the model has no task types. */
   readonly taskTypes: "as-given" | "indifferent" | TaskTypeTable;
-  /** Its vectors have length 1. Absent: not known. */
+  /** Its vectors are normalized to length 1. Absent: not known. */
   readonly normalized?: boolean;
 }
 
-/** What is encoded is base64 of packed little-endian float32. */
+/** A string is base64 of packed little-endian float32. */
 export type Vector = string | EncodedVector | Float32Array | readonly number[];
 
 export interface EmbeddingsResponse {
@@ -103,19 +103,19 @@ export interface EmbeddingsResponse {
     /** Of each input, in input order, where they are known. They add up to `inputTokens`. */
     readonly perInput?: readonly number[];
   };
-  /** The end of an input was cut off, as the client allowed. Absent: no, or the upstream does not say. */
+  /** An input was truncated, as the client allowed. Absent: no, or the upstream does not report it. */
   readonly truncated?: true;
-  /** The upstream's own answer, where it may serve a caller as it is: it names this model and is in this encoding. */
+  /** The upstream's response body, if it can be sent to a client unchanged: it names this model and has this encoding. */
   readonly verbatim?: {
     readonly body: Pieces;
     readonly model: string;
     readonly encoding: "float" | "base64";
   };
-  /** The whole answer, made before for the same question to the same model. */
+  /** The complete cached response body of an identical request to the same model. */
   readonly ready?: { readonly body: Uint8Array; readonly model: string };
 }
 
-/** The options of an image call under their wire names; absent stays absent. */
+/** The options of an image request under their wire names; absent stays absent. */
 export interface ImageOptions {
   readonly n?: number;
   readonly size?: string;
@@ -141,28 +141,31 @@ export interface GenerationQuery {
   readonly prompt: string;
   readonly stream: boolean;
   readonly options: ImageOptions;
-  /** In place of a size, for a target that knows only shapes: "16:9". */
+  /** Instead of a size, for a target that takes only aspect ratios: "16:9". */
   readonly aspectRatio?: string;
-  /** The size that was asked for, where only its shape could be told. */
+  /** The requested size, if the target takes only its aspect ratio. */
   readonly requestedSize?: string;
-  /** Which of several calls for one order it is, from 1: for a target that draws the same each time unless it is told. */
+  /**
+   * The number of this upstream request among those of one image request, from 1: without it, some targets generate the
+   * same image each time.
+   */
   readonly part?: number;
   readonly rest: ExtraFields;
 }
 
 /** An uploaded file: in memory when small, on disk when not. `stream` and `bytes` may be called again. */
 export interface FilePart {
-  /** The form field as the caller spelled it: image, image[], image[0], mask. */
+  /** The form field as the client spelled it: image, image[], image[0], mask. */
   readonly field: string;
   readonly filename: string;
-  /** From the magic bytes, never from what the caller claims. */
+  /** From the magic bytes, never from the client's content type. */
   readonly type: string;
   readonly size: number;
-  /** Where another process of this machine can read it while the call lasts. Absent: in memory, or nowhere. */
+  /** A path at which another process of this machine can read it during the request. Absent: it has none. */
   readonly path?: string;
   /** Keeps the file open while another process uses `path`, until the returned function is called. */
   lend?(): (() => void) | undefined;
-  /** Each piece lives only until the next is asked for. */
+  /** Each chunk is valid only until the next one is read. */
   stream(): ReadableStream<Uint8Array>;
   bytes(): Promise<Uint8Array>;
 }
@@ -180,7 +183,7 @@ export interface EditQuery extends GenerationQuery {
   readonly files: readonly FilePart[];
 }
 
-/** What is true of the delivered pictures; absent where the upstream does not say. */
+/** Metadata of the delivered images; absent if the upstream does not report it. */
 export interface ImageMetadata {
   readonly size?: string;
   readonly quality?: string;
@@ -197,29 +200,29 @@ export interface ImageUsage {
   readonly output_tokens_details?: ExtraFields;
 }
 
-/** A picture: base64 as the upstream sent it, or raw bytes, or on disk, or a link. */
+/** An image: base64 as the upstream sent it, raw bytes, spilled to disk, or a link. */
 export type ImageContent =
   | { readonly kind: "base64"; readonly base64: string }
   | { readonly kind: "bytes"; readonly bytes: Uint8Array }
   | { readonly kind: "aside"; readonly aside: Aside }
   | { readonly kind: "url"; readonly url: string };
 
-/** One that is here, wherever it lies. */
+/** An image whose bytes the gateway has, in memory or on disk. */
 export type LoadedImage = Exclude<ImageContent, { kind: "url" }>;
 
 export interface ImageResult {
   readonly image: ImageContent;
   readonly revised_prompt?: string;
-  /** It came as a link that could not be handed on, and the client asked for no form: it leaves as a link of ours. */
+  /** The upstream's link cannot be passed on, and the client requested no format: the gateway responds with its own link. */
   readonly linked?: true;
-  /** Other members of the upstream's `data[]` entry. */
+  /** Extra fields of the upstream's `data[]` entry. */
   readonly rest?: ExtraFields;
 }
 
-/** One piece of a streamed answer. */
+/** One event of a streamed response. */
 export type ImageEvent =
   | StreamedImage
-  /** An upstream that does not stream ends so, after whatever previews it gave. */
+  /** The last event of an upstream that does not stream, after its partial images. */
   | { readonly type: "whole"; readonly reply: BufferedImageResponse };
 
 export interface StreamedImage extends ImageMetadata {
@@ -228,7 +231,7 @@ export interface StreamedImage extends ImageMetadata {
   readonly created?: number;
   /** Of a partial: 0, 1, 2 … */
   readonly index?: number;
-  /** Of a completed picture. */
+  /** Of a completed image. */
   readonly usage?: ImageUsage;
   readonly rest?: ExtraFields;
 }
@@ -236,15 +239,15 @@ export interface StreamedImage extends ImageMetadata {
 export interface BufferedImageResponse {
   readonly kind: "whole";
   readonly results: readonly ImageResult[];
-  /** How many were made and so paid for, where not all of them are handed over. */
+  /** How many images were generated, and so billed, if not all of them are delivered. */
   readonly generated?: number;
   /** Unix seconds. */
   readonly created?: number;
   readonly metadata: ImageMetadata;
   readonly usage?: ImageUsage;
-  /** What the upstream itself says that this call cost, in US dollars. */
+  /** The cost that the upstream reports for this request, in US dollars. */
   readonly cost?: number;
-  /** Other members of the upstream's answer. */
+  /** Extra fields of the upstream's response. */
   readonly rest?: ExtraFields;
 }
 
@@ -252,7 +255,7 @@ export type ImageResponse =
   | BufferedImageResponse
   | { readonly kind: "stream"; readonly events: AsyncIterable<ImageEvent> };
 
-/** An upstream inside this machine. A missing capability is a missing key. */
+/** An embedded model. A missing capability is a missing key. */
 export interface EmbeddedModel {
   readonly embeddings?: (
     query: EmbeddingsQuery,

@@ -13,7 +13,7 @@ import { Pieces } from "../lib/chunked-bytes.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { tooLarge } from "./transport/transport-error.ts";
 
-/** Of what comes out at once: each piece is a turn of a thread. */
+/** Size of a decompressed chunk: each is one task of a thread. */
 const options = { chunkSize: 256 * 1024 };
 
 const codings: Readonly<Record<string, () => NodeJS.ReadWriteStream>> = {
@@ -24,11 +24,11 @@ const codings: Readonly<Record<string, () => NodeJS.ReadWriteStream>> = {
   zstd: () => createZstdDecompress(options),
 };
 
-/** `coding`: the response's content-encoding, in small letters. */
+/** `coding`: the response's content-encoding, in lower case. */
 export const isCompressed = (coding: string | undefined): coding is string =>
   coding !== undefined && coding !== "" && coding !== "identity";
 
-/** Decompressed as it comes. Whoever reads it counts the bytes. */
+/** Decompresses as chunks arrive. The reader bounds the bytes. */
 export async function* decompressing(
   chunks: AsyncIterable<Uint8Array>,
   coding: string,
@@ -40,12 +40,12 @@ export async function* decompressing(
       `The upstream's answer is compressed in a way that is not known here: ${coding.slice(0, 20)}.`,
     );
   }
-  // Whatever fails is thrown to the reader: an error that nobody listens to would end the process.
+  // Errors are thrown to the reader: an unhandled stream error would end the process.
   pipeline(Readable.from(chunks), stream, () => undefined);
   yield* stream as AsyncIterable<Uint8Array>;
 }
 
-/** A response that has been taken whole. Throws GatewayError, also where it is more than `max` bytes. */
+/** Decompresses a buffered response. Throws GatewayError, also if it exceeds `max` bytes. */
 export async function decompress(body: Pieces, coding: string, max: number): Promise<Pieces> {
   const pieces: Buffer[] = [];
   let length = 0;
@@ -55,7 +55,7 @@ export async function decompress(body: Pieces, coding: string, max: number): Pro
       if (length > max) throw tooLarge(max);
       if (coding !== "zstd") pieces.push(piece as Buffer);
     }
-    // The stream takes half of a zstd body for a whole one; this knows better, but has no bound of its own.
+    // The stream accepts a truncated zstd body; this function detects it, but has no size limit.
     return coding === "zstd"
       ? Pieces.of(await Bun.zstdDecompress(body.whole()))
       : new Pieces(pieces);

@@ -2,10 +2,10 @@
 import { sniffImage } from "../lib/sniff-image.ts";
 import { DownloadError } from "./download/download-error.ts";
 
-/** Within so many bytes an SVG has begun, whatever stands before it. */
+/** An SVG must begin within this many bytes. */
 const startBytes = 1024;
 
-/** The same pieces, if they are those of a picture. Throws NotFetched. */
+/** Passes the chunks through if they are an image. Throws DownloadError. */
 export async function* imageChunks(
   pieces: AsyncIterable<Uint8Array>,
   svg: boolean,
@@ -33,10 +33,10 @@ export function checkMagicBytes(start: Uint8Array, svg: boolean): void {
   throw new DownloadError("link", `it is not a picture in ${kinds}`, "not a picture");
 }
 
-/** What may stand before an SVG. Each part can be read in one way only, or trying all ways could take for ever. */
+/** What may precede an SVG. The parts are unambiguous, so the expression cannot backtrack exponentially. */
 const preface = /^\uFEFF?(?:\s|<\?xml[^>]*>|<!--(?:(?!-->)[\s\S])*-->|<!doctype svg[^>]*>)*/i;
 
-/** A page that holds an SVG somewhere is none. */
+/** An HTML page that contains an SVG is not an SVG. */
 function beginsSvg(start: Uint8Array): boolean {
   const text = Buffer.from(start.subarray(0, startBytes)).toString("utf8");
   return /^<svg[\s>]/i.test(text.replace(preface, ""));

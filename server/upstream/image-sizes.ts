@@ -11,7 +11,7 @@ export function parseSize(text: string): Size | undefined {
   return found ? { width: Number(found[1]), height: Number(found[2]) } : undefined;
 }
 
-/** Why a rule does not allow a size, in words for people. Undefined where it does. */
+/** Why a rule does not allow a size, for an error message. Undefined: it is allowed. */
 export function sizeRuleViolation({ width, height }: Size, rule: SizeRule): string | undefined {
   const { multipleOf, minEdge, maxEdge, minPixels = 1, maxPixels, maxRatio } = rule;
   const pixels = width * height;
@@ -29,13 +29,13 @@ export function sizeRuleViolation({ width, height }: Size, rule: SizeRule): stri
   return undefined;
 }
 
-/** How far a size is from a shape: in proportion, so that 2:1 is as far from 1:1 as 1:2 is. */
+/** Distance of a size from an aspect ratio: logarithmic, so that 2:1 is as far from 1:1 as 1:2 is. */
 export function ratioDistance({ width, height }: Size, ratio: string): number {
   const [across = 1, down = 1] = ratio.split(":").map(Number);
   return Math.abs(Math.log((width / height) * (down / across)));
 }
 
-/** The shape that differs least. */
+/** The nearest aspect ratio. */
 export function nearestRatio(size: Size, ratios: readonly string[]): string {
   const [nearest = "1:1"] = ratios.toSorted(
     (a, b) => ratioDistance(size, a) - ratioDistance(size, b),
@@ -45,7 +45,7 @@ export function nearestRatio(size: Size, ratios: readonly string[]): string {
 
 export const formatSize = ({ width, height }: Size): string => `${width}x${height}`;
 
-/** The size that a rule allows and that comes nearest: made smaller or larger as a whole, so that the shape stays. */
+/** The nearest allowed size: scaled as a whole, so that the aspect ratio stays. */
 export function nearestSize({ width, height }: Size, rule: SizeRule): Size {
   const { multipleOf, minEdge, maxEdge, maxPixels = Number.POSITIVE_INFINITY } = rule;
   const shrink = Math.min(
@@ -57,14 +57,14 @@ export function nearestSize({ width, height }: Size, rule: SizeRule): Size {
   const least = Math.ceil(minEdge / multipleOf) * multipleOf;
   const most = Math.floor(maxEdge / multipleOf) * multipleOf;
   const edge = (length: number): number => {
-    // Down, as up would be beyond what is allowed of pixels.
+    // Rounded down, because rounding up could exceed the maximum pixels.
     const steps = Math.floor((length * shrink * grow) / multipleOf + 1e-9);
     return Math.min(most, Math.max(least, steps * multipleOf));
   };
   return { width: edge(width), height: edge(height) };
 }
 
-/** What sizes there are, for people. */
+/** Describes the supported sizes for an error message. */
 export function describeSizes(sizes: Exclude<Sizes, "any">): string {
   if ("list" in sizes) return `Supported values are: ${quotedList([...sizes.list, "auto"])}.`;
   if ("ratios" in sizes) return `The model knows only these shapes: ${quotedList(sizes.ratios)}.`;

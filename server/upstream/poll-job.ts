@@ -7,7 +7,7 @@ import { pause } from "../lib/sleep.ts";
 import type { ImageAdapter, PendingJob, UpstreamRequest, UpstreamResponse } from "./adapter.ts";
 import type { GenerationQuery, ImageEvent, ImageResponse, Target } from "./contract.ts";
 
-/** Sends one question of a call with whatever proves that we may ask it. Rejects with a fault for what is no answer. */
+/** Sends one upstream request with its credentials. Rejects with the mapped error of an error response. */
 export type SendAuthenticated = (
   request: UpstreamRequest,
   signal: Signal,
@@ -26,10 +26,10 @@ export interface ImageJob<Q extends GenerationQuery> {
   readonly read: ReadFirst;
 }
 
-/** How soon, and at the latest how long after the last time, an upstream is asked whether it is done. */
+/** The first and the longest interval between two polls. */
 const firstPollMs = 400;
 const maxPollMs = 3000;
-/** A picture that is being made is worth asking for again, even if some of the questions fail. */
+/** A job that has begun may be billed, so polling survives up to this many failed polls in a row. */
 const maxFailedPolls = 8;
 
 export async function runImageJob<Q extends GenerationQuery>(
@@ -49,7 +49,7 @@ export async function runImageJob<Q extends GenerationQuery>(
   throw new GatewayError("internal", "The wait for a picture ended without one.");
 }
 
-/** Previews as they come, then the picture. Whoever leaves early tells the upstream that nobody waits. */
+/** Yields previews as they arrive, then the image. An aborted request cancels the upstream's job. */
 async function* pollUntilDone<Q extends GenerationQuery>(
   drawing: ImageJob<Q>,
   first: PendingJob,
@@ -67,7 +67,7 @@ async function* pollUntilDone<Q extends GenerationQuery>(
         shown = preview;
         yield { type: "partial", image: { kind: "base64", base64: preview }, index: previews++ };
       }
-      // Whoever did not answer is asked a little later, whatever they wished before.
+      // After a failed poll, the backoff applies instead of the interval that the upstream requested.
       await pause((failures === 0 ? pending.afterMs : undefined) ?? waitMs, signal);
       waitMs = Math.min(waitMs * 1.25, maxPollMs);
       if (!pending.poll) throw new GatewayError("internal", "Nobody said how to ask again.");
@@ -90,7 +90,7 @@ async function* pollUntilDone<Q extends GenerationQuery>(
       pending = { ...pending, ...next };
     }
   } catch (error) {
-    // It failed by itself, or nobody waits: in the second case the upstream may save itself the work.
+    // If the client is gone, the upstream need not finish the job.
     if (signal.aborted) cancelJob(drawing, pending);
     throw error;
   }
@@ -99,11 +99,11 @@ async function* pollUntilDone<Q extends GenerationQuery>(
 function cancelJob<Q extends GenerationQuery>({ ask }: ImageJob<Q>, { cancel }: PendingJob): void {
   if (!cancel) return;
   const { signal } = new AbortController();
-  // A courtesy: whether it is heard changes nothing for us.
+  // Best effort: the result of the cancel request does not matter.
   unheard(ask(cancel, signal));
 }
 
-/** Faults of the road and of the moment. 404, too: some upstreams know a job only a little after they took it. */
+/** Transient errors. They include 404: some upstreams find a job only a moment after they accepted it. */
 const transientErrors: ReadonlySet<string> = new Set([
   ...["upstream_unreachable", "upstream_timeout", "upstream_overloaded", "upstream_error"],
   ...["upstream_rate_limit", "slow_down", "model_not_found"],
@@ -112,7 +112,7 @@ const transientErrors: ReadonlySet<string> = new Set([
 const isTransient = (error: unknown): boolean =>
   error instanceof GatewayError && transientErrors.has(error.fault);
 
-/** The upstream has taken the job: whatever a question about it meets with, it may be paid for. */
+/** The upstream accepted the job, so it may be billed whatever error a poll ends with. */
 const markMayBeBilled = (error: unknown): unknown =>
   error instanceof GatewayError
     ? new GatewayError(error.fault, error.message, { ...error.details, paid: true })
@@ -120,7 +120,7 @@ const markMayBeBilled = (error: unknown): unknown =>
 
 const maxPreviews = ({ options }: GenerationQuery): number => options.partial_images ?? 0;
 
-/** While the upstream works on its one answer, another question shows how far it is. */
+/** Requests previews while the upstream works on its response. */
 async function* streamPreviews<Q extends GenerationQuery>(
   { query, target, signal, ask }: ImageJob<Q>,
   watch: NonNullable<ImageAdapter<Q>["watch"]>,
@@ -132,7 +132,7 @@ async function* streamPreviews<Q extends GenerationQuery>(
     if (done) break;
     const preview = await ask(watch.toUpstream(query, target), signal)
       .then((reply) => watch.fromUpstream(reply))
-      // A preview is a present: without it the picture comes all the same.
+      // Previews are optional: a failed one does not fail the request.
       .catch(() => undefined);
     if (preview === undefined || preview === shown) continue;
     shown = preview;

@@ -15,7 +15,7 @@ export interface Probe {
   readonly upstream: string;
   readonly ok: boolean;
   readonly detail: string;
-  /** What it answered. Absent where it did not, or is inside this machine. */
+  /** The response's status. Absent: no response, or an embedded model. */
   readonly status?: number;
 }
 
@@ -52,7 +52,7 @@ export async function probe(
   }
 }
 
-/** It takes questions, whether or not it has a list of models for this key. */
+/** The upstream is reachable, whether or not it lists models for this API key. */
 export const isReachable = ({ ok, status }: Probe): boolean =>
   ok || (status !== undefined && status < 500 && status !== 429);
 
@@ -65,7 +65,7 @@ function judge(status: number): Pick<Probe, "ok" | "detail"> {
   if (status === 401 || status === 403) {
     return { ok: false, detail: `it refuses the apiKey (it answered ${status})` };
   }
-  // Not every compatible server lists its models; that it answers at all is what was asked.
+  // Not every compatible server lists its models; any response shows that it is reachable.
   if (status === 404 || status === 405) {
     return { ok: true, detail: `it answers, but has no list of models (${status})` };
   }

@@ -7,7 +7,7 @@ import type { UpstreamResponse } from "./adapter.ts";
 import { rateLimitExhaustedMs } from "./adapters/wire/rate-limit-reset.ts";
 import type { Target } from "./contract.ts";
 
-/** Told that a target has nothing left for so long. */
+/** Called when a target's rate limit is exhausted for `waitMs`. */
 export type OnRateLimitExhausted = (target: Target, waitMs: number) => void;
 
 export const createRateLimitObserver =

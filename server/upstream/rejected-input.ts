@@ -12,17 +12,17 @@ import { GatewayError } from "../lib/gateway-error.ts";
 const inputReference =
   /\b(inputs?\[|requests\[|contents?\[|texts\[|Input id |example at index |Entry |input\.)(\d{1,6})\b/g;
 
-/** As far as the words are about a text that is too long, or the like; a picture has no such inputs. */
+/** Only messages about the length of an input; images have no such inputs. */
 const aboutLength = /\b(tokens?|length|too long|context)\b/i;
 
-/** The place of the one input that is meant. Undefined where none is named, or several are. */
+/** The index of the rejected input. Undefined if the message names none or several. */
 export function rejectedInputIndex(words: string): number | undefined {
   if (!aboutLength.test(words)) return undefined;
   const places = new Set([...words.matchAll(inputReference)].map(([, , place]) => Number(place)));
   return places.size === 1 ? [...places][0] : undefined;
 }
 
-/** A refusal of a part of a call, told in the count of the whole. `places`: where each input of the part stands there. */
+/** Remaps the error of a sub-batch to the client's request. `places`: the client's index of each input of the sub-batch. */
 export function remapInputIndex(error: unknown, places: readonly number[]): unknown {
   if (!(error instanceof GatewayError) || !isRefusal(error)) return error;
   const moved = (words: string): string =>
@@ -30,7 +30,7 @@ export function remapInputIndex(error: unknown, places: readonly number[]): unkn
       places[Number(place)] === undefined ? all : `${before}${places[Number(place)]}`,
     );
   const { param } = error.details;
-  // Of a part with one input, it is that one that is too long.
+  // A sub-batch with one input: that input is the one that is too long.
   const alone =
     places.length === 1 &&
     (param === undefined || param === "input") &&

@@ -13,27 +13,27 @@ export type Task =
   | "question"
   | "fact";
 
-/** The fields callers say it in. */
+/** The fields in which clients send a task type. */
 export const taskTypeFields = ["input_type", "task_type", "task"] as const;
 
 export interface TaskType {
   readonly field: (typeof taskTypeFields)[number];
   readonly given: string;
-  /** Absent for a word that nobody here knows: only those who know it themselves may get it. */
+  /** The task. Absent for an unknown value: only vendors that define the value itself get it. */
   readonly meaning?: Task;
-  /** Other fields that said the same. */
+  /** Other fields of the request with the same task. */
   readonly also?: readonly string[];
 }
 
-/** A vendor's own words. What it has no word for, it cannot do. */
+/** A vendor's values by task. A task without a value is not supported. */
 export interface TaskTypeTable {
   readonly field: string;
   readonly values: Readonly<Partial<Record<Task, string>>>;
-  /** Sent where the caller does not say, to a vendor that must be told. */
+  /** The default for vendors that require a task type. */
   readonly defaultValue?: string;
 }
 
-/** Every spelling, in small letters and with `_` for whatever separates. */
+/** All known spellings, in lower case and with `_` as the separator. */
 const spellings: Readonly<Record<string, Task>> = {
   query: "query",
   search_query: "query",
@@ -62,7 +62,7 @@ export function parseTaskType(field: TaskType["field"], given: string): TaskType
   return { field, given, ...(meaning && { meaning }) };
 }
 
-/** The vendor's word, or undefined where it has none. A word of the vendor's own is taken as it is. */
+/** The vendor's value, or undefined if it has none. One of the vendor's own values is passed through. */
 export function vendorTaskType(
   purpose: TaskType,
   { values: words }: TaskTypeTable,

@@ -49,14 +49,14 @@ import { watsonx } from "./watsonx.ts";
 import { xai } from "./xai.ts";
 import { zhipu } from "./zhipu.ts";
 
-/** Those that speak as OpenAI does, of everything. */
+/** OpenAI-compatible embeddings and images. */
 const openaiCompatible: readonly Vendor[] = [
   ...dialects.map((dialect) => fromDialect(dialect)),
   azure,
   azureAi,
 ];
 
-/** Those that embed as OpenAI does, and draw in a way of their own. */
+/** OpenAI-compatible embeddings, native image APIs. */
 export const openaiEmbeddingsOwnImages: readonly Vendor[] = [
   together,
   fireworks,
@@ -70,13 +70,13 @@ export const openaiEmbeddingsOwnImages: readonly Vendor[] = [
   digitalocean,
 ];
 
-/** Those that embed as OpenAI does. */
+/** All vendors with OpenAI-compatible embeddings. */
 export const openaiEmbeddings: readonly Vendor[] = [
   ...openaiCompatible,
   ...openaiEmbeddingsOwnImages,
 ];
 
-/** Those that only draw. */
+/** Image models only. */
 export const imageOnly: readonly Vendor[] = [
   automatic1111,
   bfl,
@@ -92,7 +92,7 @@ export const imageOnly: readonly Vendor[] = [
   xai,
 ];
 
-/** Those that embed in a language of their own. */
+/** Native embeddings APIs. */
 export const nativeEmbeddings: readonly Vendor[] = [
   gemini,
   vertex,

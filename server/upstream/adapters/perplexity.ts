@@ -1,4 +1,4 @@
-/** Perplexity: OpenAI's language, but each number of a vector is one signed byte. */
+/** Perplexity: OpenAI-compatible, except that each number of a vector is one signed byte. */
 import { EncodedVector } from "../../lib/codec/encoded-vector.ts";
 import type { EmbeddingsAdapter } from "../adapter.ts";
 import { isContextualModel } from "../contextual.ts";

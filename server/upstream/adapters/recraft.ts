@@ -1,4 +1,4 @@
-/** Recraft: generations nearly as OpenAI has them, with shapes for sizes; edits have paths and forms of their own. */
+/** Recraft: nearly OpenAI-compatible generations, with aspect ratios for sizes; edits have their own paths and forms. */
 import type { ImageAdapter, ImageRequestContext, UpstreamResponse } from "../adapter.ts";
 import type {
   BufferedImageResponse,

@@ -1,4 +1,4 @@
-/** SAP's generative AI hub: the embeddings of an orchestration deployment, which wraps OpenAI's answer. */
+/** SAP's generative AI hub: the embeddings of an orchestration deployment, which wraps OpenAI's response. */
 import { z } from "zod";
 import type { EmbeddingsAdapter, TokenExchange } from "../adapter.ts";
 import type { EmbeddingCapabilities, Target, Upstream } from "../contract.ts";

@@ -1,4 +1,4 @@
-/** SiliconFlow: OpenAI's language for vectors; pictures at OpenAI's address with fields of its own, as links only. */
+/** SiliconFlow: OpenAI-compatible embeddings; images at OpenAI's path with its own fields, returned as links only. */
 import type {
   ImageAdapter,
   ImageRequestContext,

@@ -1,4 +1,4 @@
-/** Snowflake Cortex: an account's own address, and a token whose type is told beside it. */
+/** Snowflake Cortex: an account's own URL, and a token with its type in a second header. */
 import { z } from "zod";
 import type { EmbeddingsAdapter } from "../adapter.ts";
 import type { EmbeddingCapabilities, Upstream, Vector } from "../contract.ts";

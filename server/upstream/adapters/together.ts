@@ -1,4 +1,4 @@
-/** Together: embeddings as OpenAI has them; pictures by width and height, with an edit's sources as members of the same body. */
+/** Together: OpenAI-compatible embeddings; images by width and height, with an edit's input images in the same body. */
 import type { ImageAdapter, ImageRequestContext, UpstreamResponse } from "../adapter.ts";
 import type {
   BufferedImageResponse,

@@ -17,22 +17,22 @@ export interface TokenCacheOptions {
 }
 
 export interface TokenCache {
-  /** The request with whatever proves that we may make it. For adapters that write it themselves there is no need. */
+  /** Adds the token or signature. Not needed for adapters that write a static API key themselves. */
   prove(
     request: UpstreamRequest,
     adapter: Adapter,
     upstream: Upstream,
     signal: Signal,
   ): Promise<UpstreamRequest>;
-  /** The upstream did not take this request's token: the next call fetches another. */
+  /** Evicts a token that the upstream rejected: the next request fetches another. */
   forget(upstream: Upstream, request: UpstreamRequest): void;
 }
 
-/** A token is renewed this long before it ends, or after nine tenths of its time. */
+/** A token is renewed this long before it expires, or after nine tenths of its lifetime. */
 const earlyMs = 300_000;
-/** After a renewal that failed, while the old token still serves. */
+/** Retry interval after a failed renewal, while the old token is still valid. */
 const pauseMs = 10_000;
-/** The exchange serves many calls, so none of their deadlines is its own. */
+/** The exchange serves many requests, so it has its own timeout. */
 const patienceMs = 20_000;
 
 interface Kept {
@@ -43,7 +43,7 @@ interface Kept {
 }
 
 export function createTokenCache({ send, now }: TokenCacheOptions): TokenCache {
-  // An upstream that a reload took away takes its token along.
+  // Weak: when a reload removes an upstream, its token is collected.
   const known = new WeakMap<Upstream, Kept>();
 
   const fetchToken = async (kept: Kept, exchange: TokenExchange, upstream: Upstream) => {
@@ -94,7 +94,7 @@ export function createTokenCache({ send, now }: TokenCacheOptions): TokenCache {
     },
     forget: (upstream, { headers }) => {
       const kept = known.get(upstream);
-      // A newer one, fetched in the meantime, stays.
+      // Keep a newer token that was fetched in the meantime.
       if (kept && headers.authorization === `Bearer ${kept.token}`) delete kept.token;
     },
   };
@@ -114,7 +114,7 @@ async function ask(exchange: TokenExchange, upstream: Upstream, now: number, sen
   }
 }
 
-/** Nothing has been asked of the model by then, so nothing can have been charged. */
+/** No request has reached the model yet, so nothing can be billed. */
 const unsent = ({ fault, message, details }: GatewayError): GatewayError =>
   fault === "upstream_invalid"
     ? new GatewayError("upstream_unreachable", noToken, { ...details, unsent: true })

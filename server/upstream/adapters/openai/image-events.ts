@@ -1,4 +1,4 @@
-/** A stream of pictures as OpenAI sends it, read event by event. */
+/** Reads OpenAI's image stream, event by event. */
 import type { Scratch } from "../../../lib/request-temp.ts";
 import type { ErrorContext } from "../../adapter.ts";
 import type { ExtraFields, ImageEvent } from "../../contract.ts";

@@ -1,4 +1,4 @@
-/** What OpenAI says of a picture besides the picture: facts, and what it took. */
+/** Reads image metadata and usage from OpenAI's responses. */
 import type { ImageMetadata, ImageUsage } from "../../contract.ts";
 import { isCount, memberOf } from "../wire/members.ts";
 

@@ -1,4 +1,4 @@
-/** Pictures as OpenAI speaks them: JSON generations, multipart or JSON edits, answers whole or as a stream. */
+/** OpenAI's Images API: JSON generations, multipart or JSON edits, buffered or streamed responses. */
 import type { ImageAdapter, ImageRequestContext, UpstreamResponse } from "../../adapter.ts";
 import type {
   EditQuery,

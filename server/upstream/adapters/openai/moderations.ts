@@ -1,4 +1,4 @@
-/** What OpenAI's moderation says of a prompt. It costs nothing and is asked before anything that does. */
+/** OpenAI's moderation of a prompt. It is free, and runs before any request that is billed. */
 import type { ModerationAdapter } from "../../adapter.ts";
 import { jsonRequest } from "../wire/ask.ts";
 import { invalidResponse, listOf, memberOf } from "../wire/members.ts";

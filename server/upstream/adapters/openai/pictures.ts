@@ -1,4 +1,4 @@
-/** Everything about pictures that OpenAI itself has, and what others have who speak its language. */
+/** The image endpoints of OpenAI and Azure, and of OpenAI-compatible vendors. */
 import type { Adapter } from "../../adapter.ts";
 import { openaiImageCapabilities } from "../../catalog/images/index.ts";
 import type { EditQuery, GenerationQuery, Upstream } from "../../contract.ts";

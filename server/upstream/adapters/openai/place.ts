@@ -1,4 +1,4 @@
-/** Where an upstream that speaks OpenAI's language takes a call, and what proves that we may make it. */
+/** URLs and authentication headers of an OpenAI-compatible upstream. */
 import type { Target } from "../../contract.ts";
 import { bearer, type WireHeaders } from "../wire/headers.ts";
 

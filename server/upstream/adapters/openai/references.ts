@@ -1,4 +1,4 @@
-/** The pictures of an edit as members of a JSON body: files among them as data: URLs, references as they came. */
+/** The input images of an edit in a JSON body: files as data: URLs, references unchanged. */
 import type { ExtraFields, ImageSource } from "../../contract.ts";
 import { asDataUrl } from "../wire/edit-sources.ts";
 

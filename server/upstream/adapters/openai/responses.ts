@@ -1,6 +1,6 @@
 /**
- * Pictures through OpenAI's Responses API: a language model rewrites the prompt and calls the image tool. Slower and
- * dearer than the Images API, but a second way to the same models, and it tells the prompt that it made.
+ * Images through OpenAI's Responses API: a language model rewrites the prompt and calls the image tool. Slower and more
+ * expensive than the Images API, but a second path to the same models, and it reports the rewritten prompt.
  */
 import type {
   ImageAdapter,

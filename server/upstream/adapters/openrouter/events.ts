@@ -1,4 +1,4 @@
-/** A stream of OpenRouter's Image API: previews as they come, and what was completed, with its account, at the end. */
+/** Reads the stream of OpenRouter's Image API: partial images, then the completed image with its usage. */
 import { GatewayError } from "../../../lib/gateway-error.ts";
 import type { Scratch } from "../../../lib/request-temp.ts";
 import type { ErrorContext, UpstreamResponse } from "../../adapter.ts";

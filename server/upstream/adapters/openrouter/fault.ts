@@ -1,4 +1,4 @@
-/** How OpenRouter says no: a number for a code, and in `metadata` what it knows of the reason or what the vendor behind it said. */
+/** Maps OpenRouter errors: a number as the code, and in `metadata` the reason or the error of the vendor behind it. */
 import type { GatewayError } from "../../../lib/gateway-error.ts";
 import type { ErrorContext, UpstreamResponse } from "../../adapter.ts";
 import { isCount, memberOf } from "../wire/members.ts";

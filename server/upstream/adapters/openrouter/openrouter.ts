@@ -1,4 +1,4 @@
-/** OpenRouter: embeddings as OpenAI has them, pictures at a place and in words of its own. */
+/** OpenRouter: OpenAI-compatible embeddings, native image API. */
 import type { Vendor } from "../../vendor.ts";
 import { fromDialect } from "../openai/dialect.ts";
 import { openrouterErrorReader } from "./fault.ts";

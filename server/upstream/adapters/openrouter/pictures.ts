@@ -1,4 +1,7 @@
-/** OpenRouter's Image API: one request for the models of many vendors, answers whole or, of OpenAI's, as a stream. */
+/**
+ * OpenRouter's Image API: one request format for many vendors' models; buffered responses or, for OpenAI's models,
+ * streams.
+ */
 import type {
   ImageAdapter,
   ImageRequestContext,

@@ -1,4 +1,4 @@
-/** What OpenRouter says that a picture took: tokens in the words of chats, and dollars. */
+/** Converts OpenRouter's usage of an image: tokens in the fields of the chat API, and the cost in dollars. */
 import type { BufferedImageResponse, ImageUsage } from "../../contract.ts";
 import { isCount, memberOf } from "../wire/members.ts";
 

@@ -1,4 +1,4 @@
-/** What models on Replicate take. Each has a form of its own; those of one maker are much alike. */
+/** Capabilities of models on Replicate. Each has its own input schema; those of one vendor are similar. */
 import { anyEdges, type ImageCapabilities, type Sizes } from "../../image-capabilities.ts";
 
 export interface ReplicateFamily {

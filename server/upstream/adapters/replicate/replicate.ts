@@ -1,4 +1,4 @@
-/** Replicate: any model that somebody has put there, as a prediction that is made and asked for. */
+/** Replicate: any hosted model, as a prediction that is created and polled. */
 import type {
   ImageAdapter,
   ImageRequestContext,

@@ -1,4 +1,4 @@
-/** What Runware's error codes mean: hundreds of words, made after a few patterns. */
+/** Maps Runware's error codes: hundreds of names that follow a few patterns. */
 import { listOf, memberOf } from "../wire/members.ts";
 import type { ErrorMeaning } from "../wire/native-fault.ts";
 

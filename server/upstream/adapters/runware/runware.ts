@@ -1,4 +1,4 @@
-/** Runware: one address that takes a list of tasks, of any maker's model, and answers when they are done. */
+/** Runware: one endpoint that takes a list of tasks for any vendor's model and responds when they are done. */
 import type {
   ImageAdapter,
   ImageRequestContext,

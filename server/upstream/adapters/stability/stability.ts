@@ -1,4 +1,4 @@
-/** Stability AI: every question is a form, every answer the picture itself; what else it says stands in headers. */
+/** Stability AI: every request is a form, every response the image itself; its metadata is in headers. */
 import type {
   ImageAdapter,
   ImageRequestContext,

@@ -1,4 +1,4 @@
-/** Venice: embeddings and generations as OpenAI has them, edits at paths of its own. */
+/** Venice: OpenAI-compatible embeddings and generations, edits at its own paths. */
 import type { Vendor } from "../../vendor.ts";
 import { fromDialect, openServerCapabilities } from "../openai/dialect.ts";
 import { nativeErrorReader } from "../wire/native-fault.ts";

@@ -1,4 +1,4 @@
-/** Seedream's stream: an event for each picture that is done, and one at the end that tells what they cost. */
+/** Reads Seedream's stream: an event for each completed image, and a last one with the usage. */
 import type { GatewayError } from "../../../lib/gateway-error.ts";
 import type { Scratch } from "../../../lib/request-temp.ts";
 import type { ImageEvent, ImageUsage, StreamedImage } from "../../contract.ts";

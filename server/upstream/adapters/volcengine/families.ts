@@ -1,4 +1,4 @@
-/** The Seedream models of Volcengine's Ark, and what each can draw. */
+/** Image capabilities of the Seedream models of Volcengine's Ark. */
 import type { EditCapabilities, ImageCapabilities, OptionName } from "../../image-capabilities.ts";
 
 /** docs.byteplus.com/en/docs/ModelArk/1541523 */

@@ -1,4 +1,4 @@
-/** Volcengine's Ark, and BytePlus's ModelArk: OpenAI's language for vectors, and Seedream's for pictures. */
+/** Volcengine's Ark and BytePlus's ModelArk: OpenAI-compatible embeddings, native Seedream images. */
 import { GatewayError } from "../../../lib/gateway-error.ts";
 import type {
   Adapter,

@@ -1,4 +1,4 @@
-/** Questions to upstreams: in JSON or as a form, for vectors or for a picture that is paid for. */
+/** Builds upstream requests: JSON or a form, for embeddings or for images, which are billed per request. */
 import type { UpstreamRequest } from "../../adapter.ts";
 import type { ExtraFields, Upstream } from "../../contract.ts";
 import { bearer, type WireHeaders } from "./headers.ts";

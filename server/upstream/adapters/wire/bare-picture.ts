@@ -1,4 +1,4 @@
-/** Answers that are the picture itself, and not a text with a picture in it. */
+/** Reads responses that are the image's bytes, without JSON around them. */
 import type { ImageRequestContext, UpstreamResponse } from "../../adapter.ts";
 import { collectImage } from "../../collect-image.ts";
 import type { BufferedImageResponse, GenerationQuery, ImageContent } from "../../contract.ts";

@@ -1,4 +1,4 @@
-/** Answers of contextual models: a list of documents, each with a list of the vectors of its chunks. */
+/** Reads responses of contextual models: a list of documents, each with the vectors of its chunks. */
 import type { EmbeddingsQuery, EmbeddingsResponse } from "../../contract.ts";
 import { embeddingsIn } from "../openai/embeddings.ts";
 import { invalidResponse, listIn, memberOf } from "./members.ts";

@@ -1,6 +1,6 @@
 /**
- * JSON in which long texts are put aside: pictures in base64 go by as they come, to disk where there are many, and only
- * what is around them is parsed. So a hundred answers of four megabytes weigh no more than their small print.
+ * Streaming JSON reader that moves long strings out: base64 images are decoded as they arrive and spilled to disk when
+ * large, and only the remaining JSON is parsed. So a hundred responses of four megabytes take little memory.
  */
 import { GatewayError } from "../../../lib/gateway-error.ts";
 import { JsonFilter } from "../../../lib/json-scan.ts";

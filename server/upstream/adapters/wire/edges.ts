@@ -1,4 +1,4 @@
-/** Width and height out of a size, for vendors that are told the two by themselves. */
+/** Width and height of a size, for vendors with separate fields. */
 import { GatewayError } from "../../../lib/gateway-error.ts";
 import type { GenerationQuery } from "../../contract.ts";
 

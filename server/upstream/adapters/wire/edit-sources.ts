@@ -1,4 +1,4 @@
-/** The pictures of an edit, as vendors want them: files, or texts within their JSON. */
+/** The input images of an edit in the forms that vendors take: files, or strings in their JSON. */
 import { GatewayError } from "../../../lib/gateway-error.ts";
 import type { FilePart, ImageSource } from "../../contract.ts";
 import { dataUrlOf, FileContent } from "./json-with-files.ts";

@@ -1,4 +1,4 @@
-/** What every call to an upstream carries: the proof that we may make it, and the headers of the configuration. */
+/** Headers of every upstream request: authentication, and the configured headers. */
 import type { Upstream } from "../../contract.ts";
 
 export type WireHeaders = Readonly<Record<string, string>>;

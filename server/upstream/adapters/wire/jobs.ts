@@ -1,4 +1,4 @@
-/** What vendors have in common that take a job and are asked whether it is done. */
+/** Shared by vendors whose response is a job that is polled. */
 import type { PendingJob, UpstreamRequest } from "../../adapter.ts";
 import { invalidResponse } from "./members.ts";
 

@@ -1,4 +1,4 @@
-/** A JSON body with files in it as base64: written as a stream, so that a file goes from disk to the socket. */
+/** A JSON body with files as base64, written as a stream, so that a file goes from disk to the socket. */
 import { base64Length, StreamedText, toBase64 } from "../../../lib/json-stream.ts";
 import type { FilePart } from "../../contract.ts";
 

@@ -1,4 +1,4 @@
-/** Answers in which the pictures stand in a list called `data`, as OpenAI has it; each vendor adds members of its own. */
+/** Reads responses with the images in a list called `data`, as OpenAI's; vendors add their own fields. */
 import type { ImageRequestContext, UpstreamResponse } from "../../adapter.ts";
 import type { BufferedImageResponse, GenerationQuery, ImageResult } from "../../contract.ts";
 import { readDocument } from "./document.ts";

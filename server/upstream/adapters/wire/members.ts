@@ -1,4 +1,4 @@
-/** What may be anything, looked into with care: the answers of upstreams, and the fields that ride along. */
+/** Safe access to members of untyped JSON: upstream responses and passthrough fields. */
 import { GatewayError } from "../../../lib/gateway-error.ts";
 import type { ExtraFields } from "../../contract.ts";
 

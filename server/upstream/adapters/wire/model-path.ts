@@ -1,4 +1,4 @@
-/** A model's name as part of an address: its slashes stay, unless a step of it would lead elsewhere. */
+/** A model's name as part of a URL path: slashes stay, path traversal does not. */
 export const modelPath = (model: string): string => {
   const steps = model.split("/");
   if (steps.some((step) => /^\.{0,2}$/.test(step))) return encodeURIComponent(`/${model}`);

@@ -1,4 +1,4 @@
-/** A multipart form written as a stream: files go from disk to the socket without lying in memory. */
+/** Writes a multipart form as a stream: files go from disk to the socket and are not held in memory. */
 import { extensionOf } from "../../../lib/sniff-image.ts";
 import type { StreamedBody } from "../../adapter.ts";
 import type { ExtraFields, FilePart } from "../../contract.ts";

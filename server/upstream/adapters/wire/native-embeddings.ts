@@ -1,4 +1,4 @@
-/** Small pieces for embeddings adapters with a language of their own: what is asked, and what may be believed of an answer. */
+/** Shared by embeddings adapters with a native API: reads inputs, task types, vectors and usage. */
 import { GatewayError } from "../../../lib/gateway-error.ts";
 import type {
   EmbeddingCapabilities,

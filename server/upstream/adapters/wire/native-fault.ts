@@ -1,6 +1,6 @@
 /**
- * How vendors with a language of their own say no: a status, a sentence somewhere, and now and then a code. What they mean
- * is put into OpenAI's words, and then one reader, upstream-fault.ts, understands them all.
+ * Error mapping for vendors with a native error format: a status, a message and sometimes a code. They are converted to
+ * OpenAI's error fields, which upstream-fault.ts then maps for all vendors.
  */
 import { GatewayError } from "../../../lib/gateway-error.ts";
 import type { Adapter, ImageRequestContext, UpstreamResponse } from "../../adapter.ts";

@@ -1,4 +1,4 @@
-/** What an OAuth token service answers: a token, and for how long it may be used. */
+/** Reads the response of an OAuth token endpoint: a token and its lifetime. */
 import { GatewayError } from "../../../lib/gateway-error.ts";
 import type { TokenExchange, UpstreamRequest, UpstreamResponse } from "../../adapter.ts";
 import { memberOf } from "./members.ts";

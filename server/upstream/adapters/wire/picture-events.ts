@@ -1,4 +1,4 @@
-/** Answers that come as a stream: events that each hold JSON, until one says that it was the last. */
+/** Reads streamed responses: server-sent events with JSON, until the last event. */
 import { GatewayError } from "../../../lib/gateway-error.ts";
 import type { Scratch } from "../../../lib/request-temp.ts";
 import { readEvents } from "../../../lib/server-sent-events.ts";

@@ -1,4 +1,4 @@
-/** Pictures within the answers of upstreams, in whichever way they come: base64, a data URL, or a link. */
+/** Reads images in upstream responses: base64, a data URL or a link. */
 import type { ImageContent, LoadedImage } from "../../contract.ts";
 import { LongText } from "./document.ts";
 

@@ -1,4 +1,4 @@
-/** When a rate limit that is used up will have room again, for upstreams that say so without a `retry-after`. */
+/** When an exhausted rate limit resets, for upstreams that report it without `retry-after`. */
 import type { UpstreamResponse } from "../../adapter.ts";
 
 /**
