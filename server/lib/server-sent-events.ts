@@ -14,6 +14,8 @@ export interface DataReader {
 export interface ServerSentEvent<D extends DataReader> {
   readonly event: string;
   readonly data: D;
+  /** The stream ended before the blank line that closes the event: its data may be cut off. */
+  readonly isUnclosed?: true;
 }
 
 const lineFeed = 0x0a;
@@ -45,7 +47,10 @@ export async function* readEvents<D extends DataReader>(
       if (event) yield event;
     }
   }
-  // An event without its closing blank line was cut off; the standard says to drop it.
+  // The standard drops an event without its closing blank line. Some servers forget that line behind the last event, which
+  // holds an image that was paid for: the reader can tell from the data whether the event is complete.
+  const last = reading.end();
+  if (last) yield last;
 }
 
 /** Where the line ends, or the chunk. */
@@ -102,6 +107,15 @@ class EventReading<D extends DataReader> {
     this.#event = "";
     this.#bytes = 0;
     return data && { event, data };
+  }
+
+  /** The event whose closing blank line did not come before the end of the stream. */
+  end(): ServerSentEvent<D> | undefined {
+    // The name may be cut off.
+    if (this.#field === "event") return undefined;
+    if (!this.#isEmpty) this.endLine();
+    const event = this.endLine();
+    return event && { ...event, isUnclosed: true };
   }
 
   #readName(bytes: Uint8Array): void {

@@ -58,6 +58,23 @@ describe("a stream of events", () => {
   const ends = fc.constantFrom("\n", "\r\n", "\r");
   const places = fc.array(fc.nat(1_300_000), { maxLength: 8 });
 
+  const whole = `event: image_generation.completed\ndata: {"type":"x","b64_json":"${long}"}`;
+
+  test("delivers its last event if only the closing line is missing", async () => {
+    const expected = [["image_generation.completed", { type: "x", b64_json: long }]];
+    for (const end of ["", "\n", "\r", "\r\n", "\nid: 7"]) {
+      expect(await read(`${whole}${end}`)).toEqual(expected);
+      expect(await read(`data: {"a":1}\n\n${whole}${end}`)).toEqual([["", { a: 1 }], ...expected]);
+    }
+  });
+
+  test("does not deliver its last event if that is cut off anywhere else", async () => {
+    const at = [1, 2, 1000, long.length + 3, long.length + 20, long.length + 60];
+    for (const missing of at) expect(await read(whole.slice(0, -missing))).toEqual([]);
+    // The name of an event may stand behind its data.
+    expect(await read('data: {"a":1}\nevent: image_generation.comp')).toEqual([]);
+  });
+
   test("is what was written, wherever it is cut, with any line ending and comments between", async () => {
     await fc.assert(
       fc.asyncProperty(events, ends, places, fc.boolean(), async (list, end, cuts, pretty) => {
@@ -77,7 +94,7 @@ describe("a stream of events", () => {
 
   test("ends with the last event that is whole", async () => {
     const whole = `data: {"a":"${long}"}\n\n`;
-    expect(await read(`${whole}data: {"b":"${long}"}\n`)).toEqual([["", { a: long }]]);
+    expect(await read(`${whole}data: {"b":"${long}"\n`)).toEqual([["", { a: long }]]);
   });
 
   test.each([

@@ -26,15 +26,26 @@ export async function* readImageStream(
 ): AsyncGenerator<ImageStreamEvent> {
   const texts = new LongTexts(scratch);
   const open = () => new DocumentReader(texts);
-  for await (const { event: name, data } of readEvents(texts.letGo(chunks), open, maxEventBytes)) {
+  const events = readEvents(texts.letGo(chunks), open, maxEventBytes);
+  for await (const { event: name, data, isUnclosed } of events) {
     const around = data.text.trim();
     if (around === "[DONE]") return;
     // Nothing, or a sign of life.
     if (around === "" || name === "ping") continue;
-    const payload = asObject(data.end(notJson));
+    const payload = isUnclosed ? completeIn(data) : asObject(data.end(notJson));
+    if (!payload && isUnclosed) return;
     if (!payload) throw new GatewayError("upstream_invalid", notJson);
     yield { name, payload };
   }
 }
 
 const notJson = "The upstream's stream holds an event that is not JSON.";
+
+/** The data of an event that the stream may have cut off: undefined where it is not a complete JSON object. */
+function completeIn(data: DocumentReader): ExtraFields | undefined {
+  try {
+    return asObject(data.end(notJson));
+  } catch {
+    return undefined;
+  }
+}
