@@ -1,0 +1,60 @@
+/** Whatever fails at the end of a request, its budget reservation is released and its client gets the response. */
+import { afterAll, afterEach, expect, spyOn, test } from "bun:test";
+import { Trip } from "../../server/request/request-record.ts";
+import { startFake } from "../fake-upstream.ts";
+import { startGateway, testKey } from "../harness.ts";
+
+const fake = startFake();
+// Ten bytes are reserved as ten tokens, $0.01: the budget has room for one request at a time.
+const gateway = startGateway({
+  settings: { VEXEL_QUEUE_MAX: "0" },
+  yaml: `
+upstreams:
+  - { id: fake, kind: openai, baseUrl: "${fake.url}", apiKey: sk-fake }
+models:
+  - { id: embedder, kind: embedding, cache: false, price: { input: 1000 }, targets: [{ upstream: fake, model: text-embedding-3-small }] }
+keys:
+  - { name: test, key: ${testKey}, budget: { day: 0.0105 } }
+`,
+});
+const restores: (() => void)[] = [];
+afterEach(() => {
+  for (const restore of restores.splice(0)) restore();
+});
+afterAll(async () => {
+  await gateway.close();
+  fake.close();
+});
+
+const embed = () =>
+  gateway.post("/v1/embeddings", { model: "embedder", input: "0123456789", dimensions: 4 });
+
+test("a reservation whose settlement fails is released, so the next request has the budget", async () => {
+  const { attempt } = Trip.prototype;
+  const spy = spyOn(Trip.prototype, "attempt").mockImplementation(function (this: Trip, target) {
+    attempt.call(this, target);
+    const { reservation } = this;
+    if (!reservation) return;
+    const { estimate } = reservation;
+    const settle = (): never => {
+      throw new Error("the settlement failed");
+    };
+    this.reservation = { estimate, settle, release: () => reservation.release() };
+  });
+  restores.push(() => spy.mockRestore());
+  for (let time = 0; time < 3; time++) {
+    const response = await embed();
+    expect(response.status, await response.text()).toBe(200);
+  }
+  expect(spy).toHaveBeenCalledTimes(3);
+});
+
+test("a client gets its response although ending the request record fails", async () => {
+  const spy = spyOn(Trip.prototype, "over").mockImplementation(() => {
+    throw new Error("a listener failed");
+  });
+  restores.push(() => spy.mockRestore());
+  const response = await embed();
+  expect(response.status, await response.text()).toBe(200);
+  expect(spy).toHaveBeenCalled();
+});

@@ -1,0 +1,49 @@
+/** While a long request is decoded and written, other requests get their turn of the event loop in between. */
+import { expect, test } from "bun:test";
+import { fit } from "../../server/embeddings/adapt-parameters.ts";
+import { decodeTokens } from "../../server/embeddings/decode-tokens.ts";
+import { callFor, route, traitsOf } from "./travelling-fixture.ts";
+
+/** Whether the event loop has made a turn since. */
+function turn(): { readonly isOver: boolean } {
+  const state = { isOver: false };
+  setImmediate(() => {
+    state.isOver = true;
+  });
+  return state;
+}
+
+const long = "x".repeat(2 * 1024 * 1024);
+
+const tokensOf = (count: number) =>
+  callFor({ kind: "tokens", tokens: Array(3).fill(Array(count).fill(1000)) }, route);
+
+test("between long arrays of tokens that are decoded, and not between short ones", async () => {
+  // The vocabulary is read once.
+  await decodeTokens(tokensOf(1).query, "cl100k_base");
+  for (const [count, isOver] of [
+    [70_000, true],
+    [10, false],
+  ] as const) {
+    const { query } = tokensOf(count);
+    const next = turn();
+    await decodeTokens(query, "cl100k_base");
+    expect(next.isOver).toBe(isOver);
+  }
+});
+
+test("before a long upstream request is written, and not before a short one", async () => {
+  for (const [text, isOver] of [
+    [long, true],
+    ["short", false],
+  ] as const) {
+    const next = turn();
+    let seen: boolean | undefined;
+    const send = fit({ traits: traitsOf({}), overlooks: () => undefined })(async () => {
+      seen = next.isOver;
+      return { vectors: [[1, 2]] };
+    });
+    await send(callFor([text], route));
+    expect(seen).toBe(isOver);
+  }
+});
