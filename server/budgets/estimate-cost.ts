@@ -5,7 +5,7 @@ import { costOf, type Delivered, dearestRow } from "../ledger/cost.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { TokenPrice } from "../lib/price.ts";
 import { type Load, loadOf } from "../request/request-load.ts";
-import { estimateImageTokens, unheardOf } from "../upstream/catalog/images/picture-tokens.ts";
+import { estimateImageTokens, unheardOf } from "../upstream/catalog/images/image-tokens.ts";
 import { priceOf } from "../upstream/catalog/prices/embedding-price.ts";
 import { listedImagePrice } from "../upstream/catalog/prices/index.ts";
 import type {

@@ -1,5 +1,5 @@
 /** The `usage` of image responses and events, complete as OpenAI's types require it: reported, or estimated. */
-import { wireTokens } from "../upstream/catalog/images/picture-tokens.ts";
+import { wireTokens } from "../upstream/catalog/images/image-tokens.ts";
 import type {
   EditQuery,
   GenerationQuery,

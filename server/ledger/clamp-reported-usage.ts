@@ -61,7 +61,7 @@ function mostTokens(input: EmbeddingInput, told: number): number {
 
 /** What a model reads beside the prompt: instructions, and a prompt that was written anew. */
 const aroundPrompt = 16_384;
-/** Of a picture that is shown. The most that anyone documents is 6,821: see `picture-tokens.ts`. */
+/** Of a picture that is shown. The most that anyone documents is 6,821: see `image-tokens.ts`. */
 const perShown = 16_384;
 /** Of a picture that is drawn, with what was thought about it: Google ends an answer at 32,768, a picture is below 15,000. */
 const perDrawn = 65_536;

@@ -10,7 +10,7 @@ import type {
   UpstreamRequest,
   UpstreamResponse,
 } from "./adapter.ts";
-import { throwErrorInside } from "./adapters/wire/refusal-inside.ts";
+import { throwErrorInside } from "./adapters/wire/error-in-response.ts";
 import type {
   EditQuery,
   EmbeddedModel,

@@ -5,7 +5,7 @@ import { LearnedCosts } from "../../server/budgets/learned-costs.ts";
 import type { Policy } from "../../server/images/plan/plan.ts";
 import type { Price } from "../../server/lib/price.ts";
 import { adapters } from "../../server/upstream/adapters/index.ts";
-import { estimateImageTokens } from "../../server/upstream/catalog/images/picture-tokens.ts";
+import { estimateImageTokens } from "../../server/upstream/catalog/images/image-tokens.ts";
 import type {
   EditQuery,
   GenerationQuery,

@@ -1,6 +1,6 @@
 /** The Gemini API: https://ai.google.dev/api/embeddings. */
 import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
-import { taskPrefixes } from "../../server/upstream/adapters/google/purposes.ts";
+import { taskPrefixes } from "../../server/upstream/adapters/google/task-types.ts";
 import type { Target } from "../../server/upstream/contract.ts";
 import { googleRefusals } from "./google-refusals.ts";
 import type { Understood, VendorCase } from "./vendor-case.ts";

@@ -6,7 +6,7 @@ import { Pieces } from "../../server/lib/chunked-bytes.ts";
 import { EncodedVector } from "../../server/lib/codec/encoded-vector.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { readEmbeddings } from "../../server/upstream/adapters/openai/embeddings.ts";
-import { parseEmbeddingsResponse } from "../../server/upstream/adapters/openai/embeddings-answer.ts";
+import { parseEmbeddingsResponse } from "../../server/upstream/adapters/openai/parse-embeddings-response.ts";
 import type { EmbeddingsQuery } from "../../server/upstream/contract.ts";
 import { inPieces } from "../pieces.ts";
 import { tries } from "./law.ts";

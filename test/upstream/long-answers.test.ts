@@ -5,7 +5,7 @@ import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { StreamedText, toBase64, writeJson } from "../../server/lib/json-stream.ts";
 import { createScratch } from "../../server/lib/request-temp.ts";
 import { LongText, readDocument } from "../../server/upstream/adapters/wire/document.ts";
-import { imageContentIn } from "../../server/upstream/adapters/wire/picture-in.ts";
+import { imageContentIn } from "../../server/upstream/adapters/wire/image-content.ts";
 import { temporaryFolder } from "../harness.ts";
 import { replyOf } from "../laws/adapter-cases.ts";
 

@@ -5,8 +5,8 @@ import { between, StreamedText, writeJson } from "../../server/lib/json-stream.t
 import { createScratch } from "../../server/lib/request-temp.ts";
 import { Allowance } from "../../server/lib/spill-buffer.ts";
 import { LongText } from "../../server/upstream/adapters/wire/document.ts";
-import { readImageStream } from "../../server/upstream/adapters/wire/picture-events.ts";
-import { loadedImageIn } from "../../server/upstream/adapters/wire/picture-in.ts";
+import { loadedImageIn } from "../../server/upstream/adapters/wire/image-content.ts";
+import { readImageStream } from "../../server/upstream/adapters/wire/image-stream.ts";
 import { startGateway, temporaryFolder, testKey } from "../harness.ts";
 import { paint } from "../image-vendors/paint.ts";
 import { piecesOf } from "./http-answer-fixture.ts";

@@ -19,16 +19,16 @@ import type {
 } from "../contract.ts";
 import type { ImageCapabilities, Sizes } from "../image-capabilities.ts";
 import type { Vendor } from "../vendor.ts";
-import { imageJsonRequest } from "./wire/ask.ts";
+import { imageJsonRequest } from "./wire/build-request.ts";
 import { edgesOf } from "./wire/edges.ts";
 import { asBase64 } from "./wire/edit-sources.ts";
 import { headersOf } from "./wire/headers.ts";
+import { imageContentIn } from "./wire/image-content.ts";
+import { revised } from "./wire/image-list.ts";
 import { about, jobLink, stillPending } from "./wire/jobs.ts";
-import { revised } from "./wire/listed-pictures.ts";
 import { extraFieldsOf, invalidResponse, listOf, memberOf, textIn } from "./wire/members.ts";
 import { modelPath } from "./wire/model-path.ts";
-import { nativeErrorReader, toMappedError, waitInBody } from "./wire/native-fault.ts";
-import { imageContentIn } from "./wire/picture-in.ts";
+import { nativeErrorReader, toMappedError, waitInBody } from "./wire/native-errors.ts";
 
 const baseUrl = "https://api.bfl.ai/v1";
 // docs.bfl.ml/api_integration: a job is asked for at its `polling_url`, which names a region such as api.eu2.bfl.ai.

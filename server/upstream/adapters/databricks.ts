@@ -4,11 +4,11 @@ import type { EmbeddingsAdapter, TokenExchange } from "../adapter.ts";
 import type { EmbeddingCapabilities, Upstream } from "../contract.ts";
 import type { Vendor } from "../vendor.ts";
 import { readEmbeddings } from "./openai/embeddings.ts";
-import { jsonRequest } from "./wire/ask.ts";
+import { jsonRequest } from "./wire/build-request.ts";
 import { bearer, ownHeaders, type WireHeaders } from "./wire/headers.ts";
 import { memberOf } from "./wire/members.ts";
 import { textsOf } from "./wire/native-embeddings.ts";
-import { nativeErrorReader } from "./wire/native-fault.ts";
+import { nativeErrorReader } from "./wire/native-errors.ts";
 import { askWithSecret, readOauthToken } from "./wire/oauth-token.ts";
 
 const rootOf = ({ baseUrl = "" }: Upstream): string => baseUrl.replace(/\/serving-endpoints$/, "");

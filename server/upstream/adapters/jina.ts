@@ -4,10 +4,10 @@ import type { EmbeddingCapabilities, Target } from "../contract.ts";
 import type { TaskTypeTable } from "../task-type.ts";
 import type { Vendor } from "../vendor.ts";
 import { readEmbeddings } from "./openai/embeddings.ts";
-import { bearerJsonRequest } from "./wire/ask.ts";
+import { bearerJsonRequest } from "./wire/build-request.ts";
 import { memberOf } from "./wire/members.ts";
 import { taskTypeOf, textsOf } from "./wire/native-embeddings.ts";
-import { nativeErrorReader } from "./wire/native-fault.ts";
+import { nativeErrorReader } from "./wire/native-errors.ts";
 
 const baseUrl = "https://api.jina.ai/v1";
 

@@ -3,16 +3,16 @@ import type { ImageAdapter, ImageRequestContext, UpstreamResponse } from "../ada
 import type { GenerationQuery, ImageResponse, Target } from "../contract.ts";
 import type { ImageCapabilities } from "../image-capabilities.ts";
 import type { Vendor } from "../vendor.ts";
+import { openaiEndpoints } from "./openai/endpoints.ts";
 import { openaiEdits, openaiGenerations, unstreamed } from "./openai/images.ts";
-import { openaiEndpoints } from "./openai/place.ts";
-import { imageJsonRequest } from "./wire/ask.ts";
+import { imageJsonRequest } from "./wire/build-request.ts";
 import { readDocument } from "./wire/document.ts";
 import { edgesOf } from "./wire/edges.ts";
 import { bearer } from "./wire/headers.ts";
+import { imageContentIn } from "./wire/image-content.ts";
 import { invalidResponse, memberOf, textIn } from "./wire/members.ts";
-import { type ErrorMeaning, nativeErrorReader, toMappedError } from "./wire/native-fault.ts";
-import { imageContentIn } from "./wire/picture-in.ts";
-import { readOpenaiError } from "./wire/upstream-fault.ts";
+import { type ErrorMeaning, nativeErrorReader, toMappedError } from "./wire/native-errors.ts";
+import { readOpenaiError } from "./wire/openai-errors.ts";
 
 /** In China: https://api.minimaxi.com/v1, with keys of its own. */
 const baseUrl = "https://api.minimax.io/v1";

@@ -3,11 +3,11 @@ import type { EmbeddingsAdapter } from "../adapter.ts";
 import type { EmbeddingCapabilities, Target } from "../contract.ts";
 import type { TaskTypeTable } from "../task-type.ts";
 import type { Vendor } from "../vendor.ts";
-import { bearerJsonRequest } from "./wire/ask.ts";
+import { bearerJsonRequest } from "./wire/build-request.ts";
 import { bearer } from "./wire/headers.ts";
 import { memberOf } from "./wire/members.ts";
 import { cohereTaskTypes, taskTypeOf, textsOf, usageOf } from "./wire/native-embeddings.ts";
-import { nativeErrorReader } from "./wire/native-fault.ts";
+import { nativeErrorReader } from "./wire/native-errors.ts";
 import { truncation } from "./wire/truncation.ts";
 import { vectorRows } from "./wire/vector-rows.ts";
 

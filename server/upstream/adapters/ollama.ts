@@ -4,11 +4,11 @@ import type { Adapter, EmbeddingsAdapter } from "../adapter.ts";
 import { knownEmbedding } from "../catalog/index.ts";
 import type { EmbeddingCapabilities, Upstream } from "../contract.ts";
 import type { Vendor } from "../vendor.ts";
-import { bearerJsonRequest } from "./wire/ask.ts";
+import { bearerJsonRequest } from "./wire/build-request.ts";
 import { bearer } from "./wire/headers.ts";
 import { memberOf } from "./wire/members.ts";
 import { textsOf, usageOf } from "./wire/native-embeddings.ts";
-import { nativeErrorReader } from "./wire/native-fault.ts";
+import { nativeErrorReader } from "./wire/native-errors.ts";
 import { truncation } from "./wire/truncation.ts";
 import { vectorRows } from "./wire/vector-rows.ts";
 

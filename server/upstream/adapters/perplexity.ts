@@ -5,11 +5,11 @@ import { isContextualModel } from "../contextual.ts";
 import type { EmbeddingCapabilities, Target, Vector } from "../contract.ts";
 import type { Vendor } from "../vendor.ts";
 import { readEmbeddings } from "./openai/embeddings.ts";
-import { bearerJsonRequest } from "./wire/ask.ts";
+import { bearerJsonRequest } from "./wire/build-request.ts";
 import { readChunks } from "./wire/document-chunks.ts";
 import { invalidResponse } from "./wire/members.ts";
 import { textsOf } from "./wire/native-embeddings.ts";
-import { nativeErrorReader } from "./wire/native-fault.ts";
+import { nativeErrorReader } from "./wire/native-errors.ts";
 
 const baseUrl = "https://api.perplexity.ai/v1";
 

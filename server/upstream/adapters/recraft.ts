@@ -10,13 +10,13 @@ import type {
 } from "../contract.ts";
 import type { ImageCapabilities } from "../image-capabilities.ts";
 import type { Vendor } from "../vendor.ts";
-import { imageFormRequest, imageJsonRequest } from "./wire/ask.ts";
+import { imageFormRequest, imageJsonRequest } from "./wire/build-request.ts";
 import { onlyFile } from "./wire/edit-sources.ts";
 import { bearer } from "./wire/headers.ts";
-import { createdIn, readImageList, revised } from "./wire/listed-pictures.ts";
+import { createdIn, readImageList, revised } from "./wire/image-list.ts";
 import { extraFieldsOf, isCount, memberOf } from "./wire/members.ts";
 import { fieldParts, type Part } from "./wire/multipart.ts";
-import { type ErrorMeaning, nativeErrorReader, type VendorError } from "./wire/native-fault.ts";
+import { type ErrorMeaning, nativeErrorReader, type VendorError } from "./wire/native-errors.ts";
 
 const baseUrl = "https://external.api.recraft.ai/v1";
 

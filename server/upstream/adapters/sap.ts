@@ -5,11 +5,11 @@ import type { EmbeddingCapabilities, Target, Upstream } from "../contract.ts";
 import type { TaskTypeTable } from "../task-type.ts";
 import type { Vendor } from "../vendor.ts";
 import { embeddingsIn } from "./openai/embeddings.ts";
-import { jsonRequest } from "./wire/ask.ts";
+import { jsonRequest } from "./wire/build-request.ts";
 import { ownHeaders, type WireHeaders } from "./wire/headers.ts";
 import { memberOf } from "./wire/members.ts";
 import { taskTypeOf, textsOf } from "./wire/native-embeddings.ts";
-import { nativeErrorReader } from "./wire/native-fault.ts";
+import { nativeErrorReader } from "./wire/native-errors.ts";
 import { askWithSecret, readOauthToken } from "./wire/oauth-token.ts";
 
 interface SapOptions {

@@ -4,11 +4,11 @@ import type { EmbeddingsAdapter } from "../adapter.ts";
 import type { EmbeddingCapabilities, Upstream, Vector } from "../contract.ts";
 import type { Vendor } from "../vendor.ts";
 import { inOrder } from "./openai/embeddings.ts";
-import { jsonRequest } from "./wire/ask.ts";
+import { jsonRequest } from "./wire/build-request.ts";
 import { headersOf, type WireHeaders } from "./wire/headers.ts";
 import { invalidResponse, listIn, memberOf } from "./wire/members.ts";
 import { textsOf, usageOf } from "./wire/native-embeddings.ts";
-import { nativeErrorReader } from "./wire/native-fault.ts";
+import { nativeErrorReader } from "./wire/native-errors.ts";
 
 /** https://docs.snowflake.com/en/developer-guide/snowflake-rest-api/authentication */
 const tokenTypes = ["PROGRAMMATIC_ACCESS_TOKEN", "KEYPAIR_JWT", "OAUTH"] as const;

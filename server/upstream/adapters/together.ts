@@ -10,14 +10,14 @@ import type {
 import type { EditCapabilities, ImageCapabilities } from "../image-capabilities.ts";
 import type { Vendor } from "../vendor.ts";
 import { fromDialect, textOnlyCapabilities } from "./openai/dialect.ts";
-import { imageJsonRequest } from "./wire/ask.ts";
+import { imageJsonRequest } from "./wire/build-request.ts";
 import { edgesOf } from "./wire/edges.ts";
 import { asDataUrl } from "./wire/edit-sources.ts";
 import { bearer } from "./wire/headers.ts";
-import { readImageList } from "./wire/listed-pictures.ts";
+import { readImageList } from "./wire/image-list.ts";
 import { extraFieldsOf, memberOf } from "./wire/members.ts";
-import { type ErrorMeaning, nativeErrorReader, type VendorError } from "./wire/native-fault.ts";
-import { readOpenaiError } from "./wire/upstream-fault.ts";
+import { type ErrorMeaning, nativeErrorReader, type VendorError } from "./wire/native-errors.ts";
+import { readOpenaiError } from "./wire/openai-errors.ts";
 
 /** togethercomputer/openapi#257 (2026-04-28) and together 3.0.0. The former host, api.together.xyz, still answers. */
 const baseUrl = "https://api.together.ai/v1";

@@ -3,11 +3,11 @@ import { z } from "zod";
 import type { EmbeddingsAdapter, TokenExchange } from "../adapter.ts";
 import type { EmbeddingCapabilities, Upstream } from "../contract.ts";
 import type { Vendor } from "../vendor.ts";
-import { jsonRequest } from "./wire/ask.ts";
+import { jsonRequest } from "./wire/build-request.ts";
 import { ownHeaders } from "./wire/headers.ts";
 import { listIn, listOf, memberOf } from "./wire/members.ts";
 import { textsOf, usageOf, vectorIn } from "./wire/native-embeddings.ts";
-import { nativeErrorReader } from "./wire/native-fault.ts";
+import { nativeErrorReader } from "./wire/native-errors.ts";
 import { readOauthToken } from "./wire/oauth-token.ts";
 import { truncation } from "./wire/truncation.ts";
 

@@ -4,12 +4,12 @@ import type { BufferedImageResponse, ExtraFields, GenerationQuery, Target } from
 import type { ImageCapabilities } from "../image-capabilities.ts";
 import type { Vendor } from "../vendor.ts";
 import { fromDialect, textOnlyCapabilities } from "./openai/dialect.ts";
-import { imageJsonRequest } from "./wire/ask.ts";
+import { imageJsonRequest } from "./wire/build-request.ts";
 import { bearer } from "./wire/headers.ts";
-import { createdIn, readImageList } from "./wire/listed-pictures.ts";
+import { createdIn, readImageList } from "./wire/image-list.ts";
 import { extraFieldsOf, memberOf } from "./wire/members.ts";
-import { type ErrorMeaning, nativeErrorReader } from "./wire/native-fault.ts";
-import { readOpenaiError } from "./wire/upstream-fault.ts";
+import { type ErrorMeaning, nativeErrorReader } from "./wire/native-errors.ts";
+import { readOpenaiError } from "./wire/openai-errors.ts";
 
 const baseUrl = "https://open.bigmodel.cn/api/paas/v4";
 

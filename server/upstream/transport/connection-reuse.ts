@@ -3,7 +3,7 @@
  * the upstream must have no time to close a socket just as it is reused.
  */
 import type { KeepAliveTrust } from "./keep-alive-trust.ts";
-import { isResponse, unsolicitedBytes } from "./waiting-bytes.ts";
+import { isResponse, unsolicitedBytes } from "./unsolicited-bytes.ts";
 
 /** Less than any server waits that keeps connections at all; gunicorn's two seconds are the shortest. */
 const keepMs = 1000;

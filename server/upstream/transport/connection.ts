@@ -3,7 +3,7 @@ import { isIP } from "node:net";
 import { codeOf } from "../../lib/error-code.ts";
 import { unheard } from "../../lib/ignore-rejection.ts";
 import { InvalidHttpResponse, ResponseParser } from "./parse-response.ts";
-import { isResponse, unsolicitedBytes } from "./waiting-bytes.ts";
+import { isResponse, unsolicitedBytes } from "./unsolicited-bytes.ts";
 
 export interface Address {
   readonly hostname: string;

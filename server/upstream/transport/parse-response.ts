@@ -6,7 +6,7 @@
 import { Chunked } from "../../lib/chunked.ts";
 import { Pieces } from "../../lib/chunked-bytes.ts";
 import { withoutBlanks } from "../../lib/header-value.ts";
-import { isResponse } from "./waiting-bytes.ts";
+import { isResponse } from "./unsolicited-bytes.ts";
 
 /** The names in small letters; a name that came twice has both values, with a comma between. */
 export type Head = ReadonlyMap<string, string>;

@@ -7,7 +7,7 @@ import type { Signal } from "../../lib/signal.ts";
 import { ConnectionLost, NotConnected } from "./connection.ts";
 import type { ReusableSocket, ReusableSockets, SocketOwner } from "./connection-reuse.ts";
 import { type Head, InvalidHttpResponse, ResponseParser } from "./parse-response.ts";
-import { isResponse } from "./waiting-bytes.ts";
+import { isResponse } from "./unsolicited-bytes.ts";
 
 export interface StreamingAddress {
   /** An IP address, or a name. */

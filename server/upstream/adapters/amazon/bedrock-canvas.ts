@@ -13,7 +13,7 @@ import type { ImageCapabilities } from "../../image-capabilities.ts";
 import { edgesOf } from "../wire/edges.ts";
 import { FileContent } from "../wire/json-with-files.ts";
 import { invalidResponse, memberOf, objectOf, textIn } from "../wire/members.ts";
-import { type ImageFamily, imagesIn, sourcesOf, unpainted } from "./bedrock-painter.ts";
+import { type ImageFamily, imagesIn, sourcesOf, unpainted } from "./bedrock-image-family.ts";
 
 /** Two tiers, as the elder of OpenAI's two families of names has them. */
 const tiers: Readonly<Record<string, string>> = { standard: "standard", hd: "premium" };

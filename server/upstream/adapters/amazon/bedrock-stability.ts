@@ -9,7 +9,7 @@ import type {
 import type { ImageCapabilities } from "../../image-capabilities.ts";
 import { FileContent } from "../wire/json-with-files.ts";
 import { extraFieldsOf, invalidResponse, listOf, memberOf } from "../wire/members.ts";
-import { type ImageFamily, imagesIn, sourcesOf, unpainted } from "./bedrock-painter.ts";
+import { type ImageFamily, imagesIn, sourcesOf, unpainted } from "./bedrock-image-family.ts";
 
 /** docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-diffusion-3-5-large.html */
 const shapes = ["16:9", "1:1", "21:9", "2:3", "3:2", "4:5", "5:4", "9:16", "9:21"];

@@ -4,14 +4,14 @@ import { GatewayError } from "../../../lib/gateway-error.ts";
 import type { EmbeddingsAdapter, UpstreamRequest, UpstreamResponse } from "../../adapter.ts";
 import type { Target, Upstream } from "../../contract.ts";
 import type { Vendor } from "../../vendor.ts";
-import { jsonRequest } from "../wire/ask.ts";
+import { jsonRequest } from "../wire/build-request.ts";
 import { bearer } from "../wire/headers.ts";
 import { memberOf } from "../wire/members.ts";
 import { usageOf } from "../wire/native-embeddings.ts";
 import { type AwsOptions, awsOptions, awsRoot, signedFor, signedStreamFor } from "./aws.ts";
+import { bedrockErrorReader } from "./bedrock-errors.ts";
 import { type Family, familyNames, familyOf, isFamily, nameOf } from "./bedrock-families.ts";
-import { bedrockErrorReader } from "./bedrock-fault.ts";
-import { bedrockImageCapabilities, bedrockImages, imageFamilyNames } from "./bedrock-pictures.ts";
+import { bedrockImageCapabilities, bedrockImages, imageFamilyNames } from "./bedrock-images.ts";
 
 const rootOf = (upstream: Upstream, host = "bedrock-runtime"): string => awsRoot(upstream, host);
 

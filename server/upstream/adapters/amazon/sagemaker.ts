@@ -3,11 +3,11 @@ import { z } from "zod";
 import type { EmbeddingsAdapter } from "../../adapter.ts";
 import type { EmbeddingCapabilities, Target, Upstream } from "../../contract.ts";
 import type { Vendor } from "../../vendor.ts";
-import { jsonRequest } from "../wire/ask.ts";
+import { jsonRequest } from "../wire/build-request.ts";
 import { ownHeaders } from "../wire/headers.ts";
 import { memberOf } from "../wire/members.ts";
 import { textsOf } from "../wire/native-embeddings.ts";
-import { nativeErrorReader } from "../wire/native-fault.ts";
+import { nativeErrorReader } from "../wire/native-errors.ts";
 import { vectorRows } from "../wire/vector-rows.ts";
 import { type AwsOptions, awsOptions, awsRoot, signedFor } from "./aws.ts";
 

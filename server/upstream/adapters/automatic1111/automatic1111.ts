@@ -1,15 +1,15 @@
 /** AUTOMATIC1111's Stable Diffusion web UI, started with --api, and its forks, such as Forge. */
 import type { ImageCapabilities } from "../../image-capabilities.ts";
 import type { Vendor } from "../../vendor.ts";
+import { messageIn } from "../wire/error-message.ts";
 import { memberOf } from "../wire/members.ts";
-import { nativeErrorReader } from "../wire/native-fault.ts";
-import { messageIn } from "../wire/words.ts";
+import { nativeErrorReader } from "../wire/native-errors.ts";
 import {
   automatic1111Edits,
   automatic1111Generations,
   automatic1111Place,
   baseUrl,
-} from "./pictures.ts";
+} from "./images.ts";
 
 // modules/ui.py: edges from 64 to 2048 in steps of 8, which is what a latent pixel is. create_binary_mask in
 // modules/processing.py: what is white may change.

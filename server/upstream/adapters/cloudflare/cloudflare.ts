@@ -3,15 +3,15 @@ import { z } from "zod";
 import type { EmbeddingsAdapter } from "../../adapter.ts";
 import type { EmbeddingCapabilities, Target } from "../../contract.ts";
 import type { Vendor } from "../../vendor.ts";
-import { bearerJsonRequest } from "../wire/ask.ts";
+import { bearerJsonRequest } from "../wire/build-request.ts";
 import { bearer } from "../wire/headers.ts";
 import { invalidResponse, memberOf } from "../wire/members.ts";
 import { taskTypeOf, textsOf } from "../wire/native-embeddings.ts";
 import { truncation } from "../wire/truncation.ts";
 import { vectorRows } from "../wire/vector-rows.ts";
-import { cloudflareErrorReader } from "./fault.ts";
-import { cloudflareEdits, cloudflareGenerations, cloudflareImageCapabilities } from "./pictures.ts";
-import { aiOf, cloudflareBaseUrl, runOf } from "./place.ts";
+import { aiOf, cloudflareBaseUrl, runOf } from "./endpoints.ts";
+import { cloudflareErrorReader } from "./errors.ts";
+import { cloudflareEdits, cloudflareGenerations, cloudflareImageCapabilities } from "./images.ts";
 
 /** @cloudflare/workers-types: what a model wants to hear is the name of the field for the texts. */
 function purposes(model: string): EmbeddingCapabilities["taskTypes"] {

@@ -4,14 +4,14 @@ import type { EmbeddingCapabilities, Target } from "../../contract.ts";
 import type { TaskTypeTable } from "../../task-type.ts";
 import type { Vendor } from "../../vendor.ts";
 import { inOrder } from "../openai/embeddings.ts";
-import { bearerJsonRequest } from "../wire/ask.ts";
+import { bearerJsonRequest } from "../wire/build-request.ts";
 import { bearer } from "../wire/headers.ts";
 import { listIn, memberOf } from "../wire/members.ts";
 import { taskTypeOf, textsOf, usageOf, vectorIn } from "../wire/native-embeddings.ts";
+import { dashscopeRoot, dashscopeUrl } from "./endpoints.ts";
+import { dashscopeErrorReader } from "./errors.ts";
 import { dashscopeFamily } from "./families.ts";
-import { dashscopeErrorReader } from "./fault.ts";
-import { dashscopeEdits, dashscopeGenerations } from "./pictures.ts";
-import { dashscopeRoot, dashscopeUrl } from "./place.ts";
+import { dashscopeEdits, dashscopeGenerations } from "./images.ts";
 
 const purposes: TaskTypeTable = {
   field: "text_type",

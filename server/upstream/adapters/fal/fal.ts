@@ -16,17 +16,17 @@ import type {
 } from "../../contract.ts";
 import { resolutionOf } from "../../resolution.ts";
 import type { Vendor } from "../../vendor.ts";
-import { imageJsonRequest } from "../wire/ask.ts";
+import { imageJsonRequest } from "../wire/build-request.ts";
 import { readDocument } from "../wire/document.ts";
 import { edgesOf } from "../wire/edges.ts";
 import { asDataUrl } from "../wire/edit-sources.ts";
 import { headersOf } from "../wire/headers.ts";
+import { imageContentIn } from "../wire/image-content.ts";
+import { revised } from "../wire/image-list.ts";
 import { about, jobLink } from "../wire/jobs.ts";
-import { revised } from "../wire/listed-pictures.ts";
 import { extraFieldsOf, invalidResponse, listOf, memberOf } from "../wire/members.ts";
 import { modelPath } from "../wire/model-path.ts";
-import { nativeErrorReader, toMappedError } from "../wire/native-fault.ts";
-import { imageContentIn } from "../wire/picture-in.ts";
+import { nativeErrorReader, toMappedError } from "../wire/native-errors.ts";
 import { falEndpoint, falImageCapabilities, falResolution, isOpenaiSize } from "./families.ts";
 import { falMaskOf, placeSources } from "./sources.ts";
 

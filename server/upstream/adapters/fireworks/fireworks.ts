@@ -2,14 +2,14 @@
 import type { Vendor } from "../../vendor.ts";
 import { fromDialect, textOnlyCapabilities } from "../openai/dialect.ts";
 import { memberOf } from "../wire/members.ts";
-import { type ErrorMeaning, nativeErrorReader, type VendorError } from "../wire/native-fault.ts";
-import { readOpenaiError } from "../wire/upstream-fault.ts";
+import { type ErrorMeaning, nativeErrorReader, type VendorError } from "../wire/native-errors.ts";
+import { readOpenaiError } from "../wire/openai-errors.ts";
 import {
   baseUrl,
   fireworksEdits,
   fireworksGenerations,
   fireworksImageCapabilities,
-} from "./pictures.ts";
+} from "./images.ts";
 
 /** OpenAI's shape with codes of its own, such as NOT_FOUND; accounts that cannot pay are "suspended". */
 function recognise({ status, words, body }: VendorError): ErrorMeaning | undefined {

@@ -10,15 +10,15 @@ import type {
   Upstream,
 } from "../../contract.ts";
 import type { Vendor } from "../../vendor.ts";
-import { imageJsonRequest, jsonRequest } from "../wire/ask.ts";
+import { imageJsonRequest, jsonRequest } from "../wire/build-request.ts";
 import { filesOf } from "../wire/edit-sources.ts";
 import { headersOf } from "../wire/headers.ts";
 import { listIn, memberOf } from "../wire/members.ts";
 import { taskTypeOf, textsOf, usageOf, vectorIn } from "../wire/native-embeddings.ts";
 import { truncation } from "../wire/truncation.ts";
-import { googleErrorReader } from "./fault.ts";
-import { geminiBody, geminiImageCapabilities, readGeminiImages } from "./gemini-pictures.ts";
-import { taskPrefixes, taskTypes, wantsPrefixes } from "./purposes.ts";
+import { googleErrorReader } from "./errors.ts";
+import { geminiBody, geminiImageCapabilities, readGeminiImages } from "./gemini-images.ts";
+import { taskPrefixes, taskTypes, wantsPrefixes } from "./task-types.ts";
 import { checkTruncated } from "./truncated.ts";
 
 const baseUrl = "https://generativelanguage.googleapis.com/v1beta";

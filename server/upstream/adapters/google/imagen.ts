@@ -14,12 +14,12 @@ import type {
 import type { ImageCapabilities } from "../../image-capabilities.ts";
 import { readDocument } from "../wire/document.ts";
 import { filesOf } from "../wire/edit-sources.ts";
+import { imageContentIn } from "../wire/image-content.ts";
+import { revised } from "../wire/image-list.ts";
 import { FileContent } from "../wire/json-with-files.ts";
-import { revised } from "../wire/listed-pictures.ts";
 import { invalidResponse, listOf, memberOf, textIn } from "../wire/members.ts";
-import { toMappedError } from "../wire/native-fault.ts";
-import { imageContentIn } from "../wire/picture-in.ts";
-import { withoutProject } from "./gemini-pictures.ts";
+import { toMappedError } from "../wire/native-errors.ts";
+import { withoutProject } from "./gemini-images.ts";
 
 export const isImagen = ({ model }: Target): boolean => /(^|\/)imag(en|egeneration)\b/.test(model);
 

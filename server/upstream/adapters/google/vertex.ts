@@ -17,17 +17,17 @@ import type {
   Upstream,
 } from "../../contract.ts";
 import type { Vendor } from "../../vendor.ts";
-import { bearerJsonRequest, imageJsonRequest } from "../wire/ask.ts";
+import { bearerJsonRequest, imageJsonRequest } from "../wire/build-request.ts";
 import { filesOf } from "../wire/edit-sources.ts";
 import { bearer } from "../wire/headers.ts";
 import { isCount, listIn, memberOf } from "../wire/members.ts";
 import { taskTypeOf, textsOf, usageOf, vectorIn } from "../wire/native-embeddings.ts";
 import { truncation } from "../wire/truncation.ts";
 import { type ServiceAccount, serviceAccountExchange, serviceAccountText } from "./account.ts";
-import { googleErrorReader } from "./fault.ts";
-import { geminiBody, geminiImageCapabilities, readGeminiImages } from "./gemini-pictures.ts";
+import { googleErrorReader } from "./errors.ts";
+import { geminiBody, geminiImageCapabilities, readGeminiImages } from "./gemini-images.ts";
 import { imagenBody, imagenCapabilities, imagenEditBody, isImagen, readImagen } from "./imagen.ts";
-import { taskPrefixes, taskTypes, wantsPrefixes } from "./purposes.ts";
+import { taskPrefixes, taskTypes, wantsPrefixes } from "./task-types.ts";
 import { checkTruncated } from "./truncated.ts";
 
 interface VertexOptions {

@@ -2,17 +2,17 @@
 import type { EmbeddingsAdapter } from "../../adapter.ts";
 import type { EmbeddingCapabilities, Target } from "../../contract.ts";
 import type { Vendor } from "../../vendor.ts";
-import { bearerJsonRequest } from "../wire/ask.ts";
+import { bearerJsonRequest } from "../wire/build-request.ts";
 import { modelPath } from "../wire/model-path.ts";
 import { taskTypeOf, textsOf } from "../wire/native-embeddings.ts";
-import { nativeErrorReader } from "../wire/native-fault.ts";
+import { nativeErrorReader } from "../wire/native-errors.ts";
 import { truncation } from "../wire/truncation.ts";
 import { vectorRows } from "../wire/vector-rows.ts";
 import {
   huggingfaceEdits,
   huggingfaceGenerations,
   huggingfaceImageCapabilities,
-} from "./pictures.ts";
+} from "./images.ts";
 import { promptsOf, promptsOption } from "./prompts.ts";
 
 const baseUrl = "https://router.huggingface.co/hf-inference";

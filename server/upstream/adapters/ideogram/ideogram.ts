@@ -9,13 +9,13 @@ import type {
   Upstream,
 } from "../../contract.ts";
 import type { Vendor } from "../../vendor.ts";
-import { imageFormRequest, imageJsonRequest } from "../wire/ask.ts";
+import { imageFormRequest, imageJsonRequest } from "../wire/build-request.ts";
 import { filesOf } from "../wire/edit-sources.ts";
 import { headersOf } from "../wire/headers.ts";
-import { readImageList, revised } from "../wire/listed-pictures.ts";
+import { readImageList, revised } from "../wire/image-list.ts";
 import { extraFieldsOf, memberOf } from "../wire/members.ts";
 import { fieldParts, type Part } from "../wire/multipart.ts";
-import { type ErrorMeaning, nativeErrorReader, type VendorError } from "../wire/native-fault.ts";
+import { type ErrorMeaning, nativeErrorReader, type VendorError } from "../wire/native-errors.ts";
 import { familyOf, ideogramImageCapabilities, promptField, type Task } from "./models.ts";
 
 const baseUrl = "https://api.ideogram.ai";

@@ -1,10 +1,10 @@
 /** LocalAI: OpenAI-compatible embeddings and generations, native edits. */
 import type { Vendor } from "../../vendor.ts";
 import { fromDialect, fullLengthCapabilities } from "../openai/dialect.ts";
-import { openaiEndpoints } from "../openai/place.ts";
-import { nativeErrorReader } from "../wire/native-fault.ts";
-import { readOpenaiError } from "../wire/upstream-fault.ts";
-import { localaiEdits, localaiGenerations, localaiImageCapabilities } from "./pictures.ts";
+import { openaiEndpoints } from "../openai/endpoints.ts";
+import { nativeErrorReader } from "../wire/native-errors.ts";
+import { readOpenaiError } from "../wire/openai-errors.ts";
+import { localaiEdits, localaiGenerations, localaiImageCapabilities } from "./images.ts";
 
 const place = openaiEndpoints(undefined);
 

@@ -13,9 +13,9 @@ import type { ImageCapabilities } from "../../image-capabilities.ts";
 import type { Vendor } from "../../vendor.ts";
 import { asBase64, fileOf } from "../wire/edit-sources.ts";
 import { bearer } from "../wire/headers.ts";
+import { imageContentIn } from "../wire/image-content.ts";
 import { invalidResponse, listIn, memberOf } from "../wire/members.ts";
-import { type ErrorMeaning, nativeErrorReader } from "../wire/native-fault.ts";
-import { imageContentIn } from "../wire/picture-in.ts";
+import { type ErrorMeaning, nativeErrorReader } from "../wire/native-errors.ts";
 import { askLuma, type LumaApi, readGeneration } from "./generation.ts";
 
 const baseUrl = "https://agents.lumalabs.ai/v1";

@@ -12,11 +12,11 @@ import type {
   Target,
   Upstream,
 } from "../../contract.ts";
-import { imageJsonRequest } from "../wire/ask.ts";
+import { imageJsonRequest } from "../wire/build-request.ts";
 import { bearer } from "../wire/headers.ts";
 import { about } from "../wire/jobs.ts";
 import { invalidResponse, memberOf, textIn } from "../wire/members.ts";
-import { type ErrorMeaning, toMappedError } from "../wire/native-fault.ts";
+import { type ErrorMeaning, toMappedError } from "../wire/native-errors.ts";
 
 export interface LumaApi {
   readonly rootOf: (upstream: Upstream) => string;

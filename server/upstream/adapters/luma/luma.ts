@@ -13,9 +13,9 @@ import type {
 import type { ImageCapabilities } from "../../image-capabilities.ts";
 import type { Vendor } from "../../vendor.ts";
 import { bearer } from "../wire/headers.ts";
+import { imageContentIn } from "../wire/image-content.ts";
 import { invalidResponse, memberOf } from "../wire/members.ts";
-import { type ErrorMeaning, nativeErrorReader } from "../wire/native-fault.ts";
-import { imageContentIn } from "../wire/picture-in.ts";
+import { type ErrorMeaning, nativeErrorReader } from "../wire/native-errors.ts";
 import { askLuma, type LumaApi, readGeneration } from "./generation.ts";
 
 const baseUrl = "https://api.lumalabs.ai/dream-machine/v1";

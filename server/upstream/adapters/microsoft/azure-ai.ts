@@ -5,9 +5,9 @@ import type { Vendor } from "../../vendor.ts";
 import { cohereLengths } from "../cohere.ts";
 import { openaiCapabilities, textOnlyCapabilities } from "../openai/dialect.ts";
 import { openaiEmbeddings } from "../openai/embeddings.ts";
-import type { EndpointResolver } from "../openai/place.ts";
-import { readOpenaiError } from "../wire/upstream-fault.ts";
-import { azureHeaders } from "./place.ts";
+import type { EndpointResolver } from "../openai/endpoints.ts";
+import { readOpenaiError } from "../wire/openai-errors.ts";
+import { azureHeaders } from "./endpoints.ts";
 
 /** `https://my-resource.services.ai.azure.com`, with or without `/models`. */
 const place: EndpointResolver = ({ upstream }, path) => {

@@ -4,9 +4,9 @@ import type { EmbeddingCapabilities } from "../../contract.ts";
 import type { Vendor } from "../../vendor.ts";
 import { openaiCapabilities } from "../openai/dialect.ts";
 import { openaiEmbeddings } from "../openai/embeddings.ts";
-import { openaiImages } from "../openai/pictures.ts";
-import { readOpenaiError } from "../wire/upstream-fault.ts";
-import { azureHeaders, azurePlace, azureRoot } from "./place.ts";
+import { openaiImages } from "../openai/image-endpoints.ts";
+import { readOpenaiError } from "../wire/openai-errors.ts";
+import { azureHeaders, azurePlace, azureRoot } from "./endpoints.ts";
 
 /**
  * learn.microsoft.com/azure/ai-foundry/openai/quotas-limits: 2048 inputs; the models' own limit of tokens is OpenAI's.

@@ -6,11 +6,11 @@ import type { EmbeddingCapabilities, Target, Upstream } from "../../contract.ts"
 import type { TaskTypeTable } from "../../task-type.ts";
 import type { Vendor } from "../../vendor.ts";
 import { cohereLengths } from "../cohere.ts";
-import { jsonRequest } from "../wire/ask.ts";
+import { jsonRequest } from "../wire/build-request.ts";
 import { ownHeaders } from "../wire/headers.ts";
 import { isCount, memberOf } from "../wire/members.ts";
 import { taskTypeOf, textsOf, usageOf } from "../wire/native-embeddings.ts";
-import { nativeErrorReader } from "../wire/native-fault.ts";
+import { nativeErrorReader } from "../wire/native-errors.ts";
 import { truncation } from "../wire/truncation.ts";
 import { vectorRows } from "../wire/vector-rows.ts";
 import { signForOci } from "./signature.ts";

@@ -3,10 +3,10 @@ import { z } from "zod";
 import type { Adapter } from "../../adapter.ts";
 import type { EmbeddingCapabilities } from "../../contract.ts";
 import type { Vendor } from "../../vendor.ts";
-import { readOpenaiError } from "../wire/upstream-fault.ts";
+import { readOpenaiError } from "../wire/openai-errors.ts";
 import { openaiEmbeddings } from "./embeddings.ts";
-import { openaiCompatibleImages, openaiImages } from "./pictures.ts";
-import { openaiEndpoints } from "./place.ts";
+import { openaiEndpoints } from "./endpoints.ts";
+import { openaiCompatibleImages, openaiImages } from "./image-endpoints.ts";
 
 export interface Dialect {
   readonly name: string;

@@ -11,11 +11,11 @@ import type {
   Vector,
 } from "../../contract.ts";
 import { vendorTaskType } from "../../task-type.ts";
-import { jsonRequest } from "../wire/ask.ts";
+import { jsonRequest } from "../wire/build-request.ts";
 import { invalidResponse, isCount } from "../wire/members.ts";
-import { parseEmbeddingsResponse } from "./embeddings-answer.ts";
+import type { EndpointResolver } from "./endpoints.ts";
 import { isEstimated } from "./estimated-usage.ts";
-import type { EndpointResolver } from "./place.ts";
+import { parseEmbeddingsResponse } from "./parse-embeddings-response.ts";
 
 /** `known`: what a model of that name can take there. */
 export const openaiEmbeddings = (

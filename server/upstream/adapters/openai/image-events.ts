@@ -2,12 +2,12 @@
 import type { Scratch } from "../../../lib/request-temp.ts";
 import type { ErrorContext } from "../../adapter.ts";
 import type { ExtraFields, ImageEvent } from "../../contract.ts";
-import { createdIn } from "../wire/listed-pictures.ts";
-import { readImageStream } from "../wire/picture-events.ts";
-import { loadedImageIn } from "../wire/picture-in.ts";
-import { readStreamError } from "../wire/upstream-fault.ts";
+import { loadedImageIn } from "../wire/image-content.ts";
+import { createdIn } from "../wire/image-list.ts";
+import { readImageStream } from "../wire/image-stream.ts";
+import { readStreamError } from "../wire/openai-errors.ts";
 import { estimatedField } from "./estimated-usage.ts";
-import { factsIn, isUsage } from "./image-facts.ts";
+import { factsIn, isUsage } from "./image-metadata.ts";
 
 export async function* readImageEvents(
   chunks: AsyncIterable<Uint8Array>,

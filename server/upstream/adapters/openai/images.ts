@@ -9,17 +9,17 @@ import type {
   ImageResult,
   Target,
 } from "../../contract.ts";
-import { imageFormRequest, imageJsonRequest } from "../wire/ask.ts";
+import { imageFormRequest, imageJsonRequest } from "../wire/build-request.ts";
 import { readDocument } from "../wire/document.ts";
 import { filesOf } from "../wire/edit-sources.ts";
-import { createdIn, imageIn } from "../wire/listed-pictures.ts";
+import { createdIn, imageIn } from "../wire/image-list.ts";
+import { isEventStream } from "../wire/image-stream.ts";
 import { invalidResponse, listIn, objectOf } from "../wire/members.ts";
 import { fieldParts, type Part } from "../wire/multipart.ts";
-import { isEventStream } from "../wire/picture-events.ts";
+import type { EndpointResolver } from "./endpoints.ts";
 import { isEstimated } from "./estimated-usage.ts";
 import { readImageEvents } from "./image-events.ts";
-import { factsIn, isUsage } from "./image-facts.ts";
-import type { EndpointResolver } from "./place.ts";
+import { factsIn, isUsage } from "./image-metadata.ts";
 import { referenceTo } from "./references.ts";
 
 export const openaiGenerations = (place: EndpointResolver): ImageAdapter<GenerationQuery> => ({

@@ -1,8 +1,8 @@
 /** OpenAI's moderation of a prompt. It is free, and runs before any request that is billed. */
 import type { ModerationAdapter } from "../../adapter.ts";
-import { jsonRequest } from "../wire/ask.ts";
+import { jsonRequest } from "../wire/build-request.ts";
 import { invalidResponse, listOf, memberOf } from "../wire/members.ts";
-import type { EndpointResolver } from "./place.ts";
+import type { EndpointResolver } from "./endpoints.ts";
 
 export const openaiModerations = (place: EndpointResolver): ModerationAdapter => ({
   toUpstream: (prompt, target) => {

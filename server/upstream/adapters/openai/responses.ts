@@ -19,16 +19,16 @@ import type {
   Target,
 } from "../../contract.ts";
 import type { ImageCapabilities } from "../../image-capabilities.ts";
-import { imageJsonRequest } from "../wire/ask.ts";
+import { imageJsonRequest } from "../wire/build-request.ts";
 import { readDocument } from "../wire/document.ts";
-import { createdIn } from "../wire/listed-pictures.ts";
+import { imageContentIn, loadedImageIn } from "../wire/image-content.ts";
+import { createdIn } from "../wire/image-list.ts";
+import { isEventStream, readImageStream } from "../wire/image-stream.ts";
 import { invalidResponse, listOf, memberOf, textIn } from "../wire/members.ts";
-import { toMappedError } from "../wire/native-fault.ts";
-import { isEventStream, readImageStream } from "../wire/picture-events.ts";
-import { imageContentIn, loadedImageIn } from "../wire/picture-in.ts";
-import { readStreamError } from "../wire/upstream-fault.ts";
-import { factsIn, isUsage } from "./image-facts.ts";
-import type { EndpointResolver } from "./place.ts";
+import { toMappedError } from "../wire/native-errors.ts";
+import { readStreamError } from "../wire/openai-errors.ts";
+import type { EndpointResolver } from "./endpoints.ts";
+import { factsIn, isUsage } from "./image-metadata.ts";
 import { referenceTo } from "./references.ts";
 
 /**

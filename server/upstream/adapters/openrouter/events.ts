@@ -3,9 +3,9 @@ import { GatewayError } from "../../../lib/gateway-error.ts";
 import type { Scratch } from "../../../lib/request-temp.ts";
 import type { ErrorContext, UpstreamResponse } from "../../adapter.ts";
 import type { ImageEvent, ImageResult } from "../../contract.ts";
-import { readImageStream } from "../wire/picture-events.ts";
-import { loadedImageIn } from "../wire/picture-in.ts";
-import { errorIn } from "./fault.ts";
+import { loadedImageIn } from "../wire/image-content.ts";
+import { readImageStream } from "../wire/image-stream.ts";
+import { errorIn } from "./errors.ts";
 import { type Account, accountOf, together } from "./usage.ts";
 
 /** `previews`: how many the caller wants; the upstream cannot be told, and sends what it has. */

@@ -1,8 +1,8 @@
 /** OpenRouter: OpenAI-compatible embeddings, native image API. */
 import type { Vendor } from "../../vendor.ts";
 import { fromDialect } from "../openai/dialect.ts";
-import { openrouterErrorReader } from "./fault.ts";
-import { openrouterEdits, openrouterGenerations, openrouterImageCapabilities } from "./pictures.ts";
+import { openrouterErrorReader } from "./errors.ts";
+import { openrouterEdits, openrouterGenerations, openrouterImageCapabilities } from "./images.ts";
 
 const baseUrl = "https://openrouter.ai/api/v1";
 

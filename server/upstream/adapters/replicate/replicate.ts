@@ -16,11 +16,12 @@ import type {
 } from "../../contract.ts";
 import type { ImageCapabilities } from "../../image-capabilities.ts";
 import type { Vendor } from "../../vendor.ts";
-import { imageJsonRequest } from "../wire/ask.ts";
+import { imageJsonRequest } from "../wire/build-request.ts";
 import { readDocument } from "../wire/document.ts";
 import { edgesOf } from "../wire/edges.ts";
 import { asDataUrl } from "../wire/edit-sources.ts";
 import { bearer } from "../wire/headers.ts";
+import { imageContentIn } from "../wire/image-content.ts";
 import { about, jobLink } from "../wire/jobs.ts";
 import { extraFieldsOf, invalidResponse, memberOf, textIn } from "../wire/members.ts";
 import { modelPath } from "../wire/model-path.ts";
@@ -29,8 +30,7 @@ import {
   nativeErrorReader,
   toMappedError,
   waitInBody,
-} from "../wire/native-fault.ts";
-import { imageContentIn } from "../wire/picture-in.ts";
+} from "../wire/native-errors.ts";
 import { replicateFamilyOf } from "./families.ts";
 
 const baseUrl = "https://api.replicate.com/v1";

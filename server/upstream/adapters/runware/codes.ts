@@ -1,6 +1,6 @@
 /** Maps Runware's error codes: hundreds of names that follow a few patterns. */
 import { listOf, memberOf } from "../wire/members.ts";
-import type { ErrorMeaning } from "../wire/native-fault.ts";
+import type { ErrorMeaning } from "../wire/native-errors.ts";
 
 // Source: github.com/Runware/runware-typescript, src/errors.ts, which sorts them in the same way.
 

@@ -21,15 +21,15 @@ import {
   type ImageCapabilities,
 } from "../../image-capabilities.ts";
 import type { Vendor } from "../../vendor.ts";
-import { bearerJsonRequest, imageJsonRequest } from "../wire/ask.ts";
+import { bearerJsonRequest, imageJsonRequest } from "../wire/build-request.ts";
 import { readDocument } from "../wire/document.ts";
 import { edgesOf } from "../wire/edges.ts";
 import { asDataUrl } from "../wire/edit-sources.ts";
+import { replayBody } from "../wire/error-body.ts";
 import { bearer } from "../wire/headers.ts";
+import { imageContentIn } from "../wire/image-content.ts";
 import { extraFieldsOf, invalidResponse, listIn, listOf, memberOf } from "../wire/members.ts";
-import { nativeErrorReader } from "../wire/native-fault.ts";
-import { imageContentIn } from "../wire/picture-in.ts";
-import { replayBody } from "../wire/refusal.ts";
+import { nativeErrorReader } from "../wire/native-errors.ts";
 import { meantBy, statusOf } from "./codes.ts";
 import { runwareModel } from "./models.ts";
 

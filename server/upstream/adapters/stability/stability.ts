@@ -15,16 +15,16 @@ import type {
   Upstream,
 } from "../../contract.ts";
 import type { Vendor } from "../../vendor.ts";
-import { imageFormRequest } from "../wire/ask.ts";
-import { isFiltered, isImageResponse, readBinaryImage } from "../wire/bare-picture.ts";
+import { isFiltered, isImageResponse, readBinaryImage } from "../wire/binary-image.ts";
+import { imageFormRequest } from "../wire/build-request.ts";
 import { readDocument } from "../wire/document.ts";
 import { filesOf } from "../wire/edit-sources.ts";
 import { bearer } from "../wire/headers.ts";
+import { imageContentIn } from "../wire/image-content.ts";
 import { about } from "../wire/jobs.ts";
 import { extraFieldsOf, invalidResponse, memberOf } from "../wire/members.ts";
 import { fieldParts, type Part } from "../wire/multipart.ts";
-import { nativeErrorReader, toMappedError } from "../wire/native-fault.ts";
-import { imageContentIn } from "../wire/picture-in.ts";
+import { nativeErrorReader, toMappedError } from "../wire/native-errors.ts";
 import {
   editService,
   generationService,

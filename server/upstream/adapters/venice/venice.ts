@@ -1,9 +1,9 @@
 /** Venice: OpenAI-compatible embeddings and generations, edits at its own paths. */
 import type { Vendor } from "../../vendor.ts";
 import { fromDialect, openServerCapabilities } from "../openai/dialect.ts";
-import { nativeErrorReader } from "../wire/native-fault.ts";
-import { readOpenaiError } from "../wire/upstream-fault.ts";
-import { veniceEdits, veniceGenerations, veniceImageCapabilities } from "./pictures.ts";
+import { nativeErrorReader } from "../wire/native-errors.ts";
+import { readOpenaiError } from "../wire/openai-errors.ts";
+import { veniceEdits, veniceGenerations, veniceImageCapabilities } from "./images.ts";
 
 const baseUrl = "https://api.venice.ai/api/v1";
 

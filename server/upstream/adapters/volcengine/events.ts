@@ -2,10 +2,10 @@
 import type { GatewayError } from "../../../lib/gateway-error.ts";
 import type { Scratch } from "../../../lib/request-temp.ts";
 import type { ImageEvent, ImageUsage, StreamedImage } from "../../contract.ts";
-import { createdIn } from "../wire/listed-pictures.ts";
+import { loadedImageIn } from "../wire/image-content.ts";
+import { createdIn } from "../wire/image-list.ts";
+import { readImageStream } from "../wire/image-stream.ts";
 import { invalidResponse, memberOf } from "../wire/members.ts";
-import { readImageStream } from "../wire/picture-events.ts";
-import { loadedImageIn } from "../wire/picture-in.ts";
 
 export interface EventReading {
   readonly usageIn: (answer: unknown) => { readonly usage?: ImageUsage };

@@ -6,7 +6,7 @@ import type { EmbeddingsAdapter } from "../../adapter.ts";
 import type { EmbeddingCapabilities } from "../../contract.ts";
 import { textOnlyCapabilities } from "../openai/dialect.ts";
 import { embeddingsIn } from "../openai/embeddings.ts";
-import { bearerJsonRequest } from "../wire/ask.ts";
+import { bearerJsonRequest } from "../wire/build-request.ts";
 import { memberOf } from "../wire/members.ts";
 import { textsOf } from "../wire/native-embeddings.ts";
 

@@ -3,7 +3,7 @@ import type { ImageRequestContext, UpstreamResponse } from "../../adapter.ts";
 import { collectImage } from "../../collect-image.ts";
 import type { BufferedImageResponse, GenerationQuery, ImageContent } from "../../contract.ts";
 import { readDocument } from "./document.ts";
-import { toMappedError } from "./native-fault.ts";
+import { toMappedError } from "./native-errors.ts";
 
 const typeOf = ({ headers }: UpstreamResponse): string => headers.get("content-type") ?? "";
 

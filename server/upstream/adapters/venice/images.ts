@@ -18,13 +18,13 @@ import type {
   Target,
 } from "../../contract.ts";
 import type { ImageCapabilities } from "../../image-capabilities.ts";
-import { imageJsonRequest } from "../wire/ask.ts";
-import { readSingleImage } from "../wire/bare-picture.ts";
+import { readSingleImage } from "../wire/binary-image.ts";
+import { imageJsonRequest } from "../wire/build-request.ts";
 import { asBase64 } from "../wire/edit-sources.ts";
 import { bearer } from "../wire/headers.ts";
-import { createdIn, readImageList } from "../wire/listed-pictures.ts";
+import { createdIn, readImageList } from "../wire/image-list.ts";
 import { invalidResponse } from "../wire/members.ts";
-import { toMappedError } from "../wire/native-fault.ts";
+import { toMappedError } from "../wire/native-errors.ts";
 
 const formats = ["jpeg", "png", "webp"];
 

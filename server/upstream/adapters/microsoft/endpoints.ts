@@ -1,6 +1,6 @@
 /** Azure's URLs and authentication headers. */
 import type { Upstream } from "../../contract.ts";
-import type { EndpointResolver } from "../openai/place.ts";
+import type { EndpointResolver } from "../openai/endpoints.ts";
 import { headersOf, type WireHeaders } from "../wire/headers.ts";
 
 export const azureHeaders = (upstream: Upstream): WireHeaders =>

@@ -6,7 +6,7 @@ import {
   nativeErrorReader,
   type OwnNames,
   type VendorError,
-} from "../wire/native-fault.ts";
+} from "../wire/native-errors.ts";
 
 export const googleErrorReader = (names: OwnNames): Adapter["readError"] =>
   nativeErrorReader({

@@ -16,17 +16,17 @@ import type {
   Upstream,
 } from "../../contract.ts";
 import type { ImageCapabilities } from "../../image-capabilities.ts";
-import { bearerJsonRequest, imageJsonRequest } from "../wire/ask.ts";
-import { isFiltered, isImageResponse, readBinaryImage } from "../wire/bare-picture.ts";
+import { isFiltered, isImageResponse, readBinaryImage } from "../wire/binary-image.ts";
+import { bearerJsonRequest, imageJsonRequest } from "../wire/build-request.ts";
 import { readDocument } from "../wire/document.ts";
 import { edgesOf } from "../wire/edges.ts";
 import { asDataUrl } from "../wire/edit-sources.ts";
 import { bearer } from "../wire/headers.ts";
+import { imageContentIn } from "../wire/image-content.ts";
 import { stillPending } from "../wire/jobs.ts";
 import { extraFieldsOf, invalidResponse, memberOf, textIn } from "../wire/members.ts";
 import { modelPath } from "../wire/model-path.ts";
-import { toMappedError } from "../wire/native-fault.ts";
-import { imageContentIn } from "../wire/picture-in.ts";
+import { toMappedError } from "../wire/native-errors.ts";
 
 export const baseUrl = "https://api.fireworks.ai/inference/v1";
 

@@ -15,11 +15,12 @@ import type {
   Target,
   Upstream,
 } from "../../contract.ts";
-import { imageJsonRequest, jsonRequest } from "../wire/ask.ts";
+import { imageJsonRequest, jsonRequest } from "../wire/build-request.ts";
 import { readDocument } from "../wire/document.ts";
 import { edgesOf } from "../wire/edges.ts";
 import { asBase64, onlyFile } from "../wire/edit-sources.ts";
 import { headersOf } from "../wire/headers.ts";
+import { bareBase64, imageContentIn } from "../wire/image-content.ts";
 import { FileContent } from "../wire/json-with-files.ts";
 import {
   invalidResponse,
@@ -30,7 +31,6 @@ import {
   objectOf,
   textIn,
 } from "../wire/members.ts";
-import { bareBase64, imageContentIn } from "../wire/picture-in.ts";
 import { isCheckpoint } from "./checkpoint.ts";
 
 export const baseUrl = "http://127.0.0.1:7860";

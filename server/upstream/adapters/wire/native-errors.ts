@@ -1,15 +1,15 @@
 /**
  * Error mapping for vendors with a native error format: a status, a message and sometimes a code. They are converted to
- * OpenAI's error fields, which upstream-fault.ts then maps for all vendors.
+ * OpenAI's error fields, which openai-errors.ts then maps for all vendors.
  */
 import { GatewayError } from "../../../lib/gateway-error.ts";
 import type { Adapter, ImageRequestContext, UpstreamResponse } from "../../adapter.ts";
 import type { GenerationQuery, Upstream } from "../../contract.ts";
+import { readErrorBody, replayBody, without } from "./error-body.ts";
+import { messageIn } from "./error-message.ts";
 import { memberOf } from "./members.ts";
+import { type ErrorFields, toGatewayError } from "./openai-errors.ts";
 import { redact } from "./redact.ts";
-import { readErrorBody, replayBody, without } from "./refusal.ts";
-import { type ErrorFields, toGatewayError } from "./upstream-fault.ts";
-import { messageIn } from "./words.ts";
 
 export interface VendorError {
   readonly status: number;

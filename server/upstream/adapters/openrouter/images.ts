@@ -18,16 +18,16 @@ import type {
 } from "../../contract.ts";
 import type { ImageCapabilities } from "../../image-capabilities.ts";
 import { resolutionOf } from "../../resolution.ts";
-import { geminiImageModel } from "../google/gemini-pictures.ts";
-import { imageJsonRequest } from "../wire/ask.ts";
+import { geminiImageModel } from "../google/gemini-images.ts";
+import { imageJsonRequest } from "../wire/build-request.ts";
 import { readDocument } from "../wire/document.ts";
 import { asDataUrl } from "../wire/edit-sources.ts";
 import { bearer } from "../wire/headers.ts";
-import { createdIn, imageListIn } from "../wire/listed-pictures.ts";
+import { createdIn, imageListIn } from "../wire/image-list.ts";
+import { isEventStream } from "../wire/image-stream.ts";
 import { memberOf } from "../wire/members.ts";
-import { isEventStream } from "../wire/picture-events.ts";
+import { errorIn } from "./errors.ts";
 import { readOpenrouterEvents } from "./events.ts";
-import { errorIn } from "./fault.ts";
 import { accountOf } from "./usage.ts";
 
 // @openrouter/sdk 1.3.19, ImageGenerationRequest. "Providers that only support single-image generation reject n > 1", and

@@ -4,11 +4,11 @@
  */
 import { GatewayError } from "../../../lib/gateway-error.ts";
 import type { Adapter, ErrorContext, UpstreamResponse } from "../../adapter.ts";
+import { readErrorBody, replayBody } from "./error-body.ts";
+import { messageIn } from "./error-message.ts";
 import { asObject, isCount } from "./members.ts";
+import { statusInBody } from "./openai-errors.ts";
 import { redact } from "./redact.ts";
-import { readErrorBody, replayBody } from "./refusal.ts";
-import { statusInBody } from "./upstream-fault.ts";
-import { messageIn } from "./words.ts";
 
 /** `error`: why the response could not be read. Always rejects: with the error inside the response, or else with `error`. */
 export async function throwErrorInside(

@@ -12,11 +12,11 @@ import type {
 import type { EditCapabilities, ImageCapabilities } from "../../image-capabilities.ts";
 import { resolutionOf } from "../../resolution.ts";
 import { readDocument } from "../wire/document.ts";
+import { without } from "../wire/error-body.ts";
+import { imageContentIn } from "../wire/image-content.ts";
 import { FileContent } from "../wire/json-with-files.ts";
 import { extraFieldsOf, listOf, memberOf, objectOf, textIn } from "../wire/members.ts";
-import { toMappedError } from "../wire/native-fault.ts";
-import { imageContentIn } from "../wire/picture-in.ts";
-import { without } from "../wire/refusal.ts";
+import { toMappedError } from "../wire/native-errors.ts";
 import { geminiUsage } from "./usage.ts";
 
 // ai.google.dev/gemini-api/docs/image-generation: every model takes these aspect ratios,

@@ -2,9 +2,9 @@
 import type { ImageRequestContext, UpstreamResponse } from "../../adapter.ts";
 import type { BufferedImageResponse, GenerationQuery, ImageResult } from "../../contract.ts";
 import { readDocument } from "./document.ts";
+import { imageContentIn } from "./image-content.ts";
 import { invalidResponse, listIn, memberOf } from "./members.ts";
-import { toMappedError } from "./native-fault.ts";
-import { imageContentIn } from "./picture-in.ts";
+import { toMappedError } from "./native-errors.ts";
 
 export interface ImageListOptions {
   /** Where the list has another name. */

@@ -9,15 +9,15 @@ import type {
   Target,
 } from "../../contract.ts";
 import { anyEdges, type ImageCapabilities } from "../../image-capabilities.ts";
-import { imageJsonRequest } from "../wire/ask.ts";
-import { readSingleImage } from "../wire/bare-picture.ts";
+import { readSingleImage } from "../wire/binary-image.ts";
+import { imageJsonRequest } from "../wire/build-request.ts";
 import { edgesOf } from "../wire/edges.ts";
 import { onlyFile } from "../wire/edit-sources.ts";
 import { bearer } from "../wire/headers.ts";
+import { imageContentIn } from "../wire/image-content.ts";
 import { FileContent } from "../wire/json-with-files.ts";
 import { invalidResponse, listOf, memberOf, objectOf } from "../wire/members.ts";
 import { modelPath } from "../wire/model-path.ts";
-import { imageContentIn } from "../wire/picture-in.ts";
 
 // @huggingface/tasks, text-to-image and image-to-image, spec/input.json: one picture a call, of any size; an edit takes
 // one picture and no mask. What sizes there are is the model's to say.

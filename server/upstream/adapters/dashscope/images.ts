@@ -15,18 +15,18 @@ import type {
   ImageResult,
   Target,
 } from "../../contract.ts";
-import { isUsage } from "../openai/image-facts.ts";
-import { imageJsonRequest } from "../wire/ask.ts";
+import { isUsage } from "../openai/image-metadata.ts";
+import { imageJsonRequest } from "../wire/build-request.ts";
 import { readDocument } from "../wire/document.ts";
 import { asDataUrl } from "../wire/edit-sources.ts";
 import { bearer } from "../wire/headers.ts";
-import { revised } from "../wire/listed-pictures.ts";
+import { imageContentIn } from "../wire/image-content.ts";
+import { revised } from "../wire/image-list.ts";
 import { invalidResponse, listOf, memberOf, objectOf, textIn } from "../wire/members.ts";
-import { toMappedError } from "../wire/native-fault.ts";
-import { imageContentIn } from "../wire/picture-in.ts";
+import { toMappedError } from "../wire/native-errors.ts";
+import { dashscopeRoot } from "./endpoints.ts";
+import { meaningOfJob } from "./errors.ts";
 import { dashscopeFamily } from "./families.ts";
-import { meaningOfJob } from "./fault.ts";
-import { dashscopeRoot } from "./place.ts";
 
 export const dashscopeGenerations: ImageAdapter<GenerationQuery> = {
   toUpstream: (query, target) => {

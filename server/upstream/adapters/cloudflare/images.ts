@@ -15,20 +15,20 @@ import type {
   Target,
 } from "../../contract.ts";
 import { anyEdges, type ImageCapabilities } from "../../image-capabilities.ts";
-import { imageFormRequest, imageJsonRequest } from "../wire/ask.ts";
-import { readSingleImage } from "../wire/bare-picture.ts";
+import { readSingleImage } from "../wire/binary-image.ts";
+import { imageFormRequest, imageJsonRequest } from "../wire/build-request.ts";
 import { edgesOf } from "../wire/edges.ts";
 import { filesOf, onlyFile } from "../wire/edit-sources.ts";
+import { messageIn } from "../wire/error-message.ts";
 import { bearer } from "../wire/headers.ts";
+import { imageContentIn } from "../wire/image-content.ts";
 import { FileContent } from "../wire/json-with-files.ts";
 import { invalidResponse, memberOf } from "../wire/members.ts";
 import { fieldParts, type Part } from "../wire/multipart.ts";
-import { toMappedError } from "../wire/native-fault.ts";
-import { imageContentIn } from "../wire/picture-in.ts";
-import { messageIn } from "../wire/words.ts";
-import { flaggedIn } from "./fault.ts";
+import { toMappedError } from "../wire/native-errors.ts";
+import { runOf } from "./endpoints.ts";
+import { flaggedIn } from "./errors.ts";
 import { withMask } from "./mask.ts";
-import { runOf } from "./place.ts";
 
 const from = (minEdge: number, maxEdge: number): Pick<ImageCapabilities, "sizes"> => ({
   sizes: { rule: { multipleOf: 1, minEdge, maxEdge } },

@@ -14,10 +14,10 @@ import type {
   Target,
 } from "../../contract.ts";
 import { type ImageCapabilities, unrestrictedImages } from "../../image-capabilities.ts";
-import { imageJsonRequest } from "../wire/ask.ts";
+import { imageJsonRequest } from "../wire/build-request.ts";
 import { readDocument } from "../wire/document.ts";
 import { novaCanvas, titanImage } from "./bedrock-canvas.ts";
-import type { ImageFamily } from "./bedrock-painter.ts";
+import type { ImageFamily } from "./bedrock-image-family.ts";
 import { stability } from "./bedrock-stability.ts";
 
 const families: Readonly<Record<string, ImageFamily>> = {

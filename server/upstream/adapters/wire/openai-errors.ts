@@ -3,11 +3,11 @@ import type { FaultName } from "../../../../contract/faults.ts";
 import { GatewayError } from "../../../lib/gateway-error.ts";
 import type { ErrorContext, UpstreamResponse } from "../../adapter.ts";
 import { rejectedInputIndex } from "../../rejected-input.ts";
+import { readErrorBody } from "./error-body.ts";
+import { messageIn } from "./error-message.ts";
 import { asObject } from "./members.ts";
 import { rateLimitResetMs } from "./rate-limit-reset.ts";
 import { redact } from "./redact.ts";
-import { readErrorBody } from "./refusal.ts";
-import { messageIn } from "./words.ts";
 
 /** A failure in OpenAI's words, whoever's it was. */
 export interface ErrorFields {

@@ -1,6 +1,6 @@
 /** Maps Workers AI errors: a code in a list of errors, and messages that contain the account. */
 import { listOf, memberOf } from "../wire/members.ts";
-import { type ErrorMeaning, nativeErrorReader } from "../wire/native-fault.ts";
+import { type ErrorMeaning, nativeErrorReader } from "../wire/native-errors.ts";
 
 /** developers.cloudflare.com/workers-ai/platform/errors, and the codes of the API around it. */
 const meanings: Readonly<Record<string, ErrorMeaning>> = {

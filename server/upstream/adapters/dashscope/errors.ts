@@ -1,6 +1,6 @@
 /** Maps Alibaba Model Studio errors: a code and a message, with a status or inside a failed job. */
 import { memberOf } from "../wire/members.ts";
-import { type ErrorMeaning, nativeErrorReader } from "../wire/native-fault.ts";
+import { type ErrorMeaning, nativeErrorReader } from "../wire/native-errors.ts";
 
 /** What the pages of the models that draw say about their content moderation. */
 const moderation = /^(DataInspectionFailed|IPInfringementSuspect|data_inspection_failed)$/;

@@ -3,9 +3,9 @@ import type { Adapter } from "../../adapter.ts";
 import { openaiImageCapabilities } from "../../catalog/images/index.ts";
 import type { EditQuery, GenerationQuery, Upstream } from "../../contract.ts";
 import { type ImageCapabilities, unrestrictedImages } from "../../image-capabilities.ts";
+import type { EndpointResolver } from "./endpoints.ts";
 import { openaiEdits, openaiGenerations } from "./images.ts";
 import { openaiModerations } from "./moderations.ts";
-import type { EndpointResolver } from "./place.ts";
 import { bySurface, responsesQuestion, throughResponses } from "./responses.ts";
 
 type Pictures = Pick<Adapter, "generations" | "edits" | "imageCapabilities" | "moderations">;

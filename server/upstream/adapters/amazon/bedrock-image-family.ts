@@ -11,10 +11,10 @@ import type {
 } from "../../contract.ts";
 import type { ImageCapabilities } from "../../image-capabilities.ts";
 import { fileOf, filesOf } from "../wire/edit-sources.ts";
+import { imageContentIn } from "../wire/image-content.ts";
 import { listOf, memberOf } from "../wire/members.ts";
-import { type ErrorMeaning, toMappedError } from "../wire/native-fault.ts";
-import { imageContentIn } from "../wire/picture-in.ts";
-import { withoutNumbers } from "./bedrock-fault.ts";
+import { type ErrorMeaning, toMappedError } from "../wire/native-errors.ts";
+import { withoutNumbers } from "./bedrock-errors.ts";
 
 export interface ImageFamily {
   traits(model: string, operation: "generations" | "edits"): ImageCapabilities;
