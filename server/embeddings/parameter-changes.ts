@@ -1,6 +1,7 @@
 /** What must change in a question before one target can serve it, and what that target cannot do at all. */
 import type { Model } from "../config/snapshot.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
+import { isEmpty } from "../lib/is-empty.ts";
 import { loadOf } from "../request/request-load.ts";
 import { canBeCutTo, type KnownEmbedding } from "../upstream/catalog/index.ts";
 import type { EmbeddingCapabilities, EmbeddingsQuery } from "../upstream/contract.ts";
@@ -31,7 +32,8 @@ export function fittingOf(
   traits: EmbeddingCapabilities,
   { known, tokenArrays }: Pick<Model, "known" | "tokenArrays">,
 ): Fitting {
-  if (isPlain(query)) return asItIs;
+  const ignored = ignoredFields(query, traits);
+  if (isPlain(query)) return ignored.length === 0 ? asItIs : { ...asItIs, dropped: ignored };
   const length = fitDimensions(query, traits, known);
   const tokens = fitTokens(query, traits, known, tokenArrays);
   const purpose = fitPurpose(query, traits);
@@ -45,9 +47,16 @@ export function fittingOf(
       ...purpose.dropped,
       ...(query.taskType?.also ?? []),
       ...(query.user !== undefined && traits.user !== true ? ["user"] : []),
+      ...ignored,
     ],
   };
 }
+
+const ignoredFields = (
+  { rest }: EmbeddingsQuery,
+  { extras }: EmbeddingCapabilities,
+): readonly string[] =>
+  extras && !isEmpty(rest) ? Object.keys(rest).filter((name) => !extras.includes(name)) : [];
 
 /** A request that is one unit cannot be split: the target must take all of it. */
 export function refuseTogether(

@@ -59,6 +59,7 @@ const embeddedModelCapabilities: EmbeddingCapabilities = {
   tokens: true,
   dimensions: "any",
   taskTypes: "indifferent",
+  extras: ["truncate", "truncation"],
   normalized: true,
 };
 

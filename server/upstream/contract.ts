@@ -87,6 +87,8 @@ export interface EmbeddingCapabilities {
   readonly user?: boolean;
   /** Task types. `as-given`: passed through as the client sent it. `indifferent`: the model has no task types. */
   readonly taskTypes: "as-given" | "indifferent" | TaskTypeTable;
+  /** The extra fields that it reads; it ignores all others. Absent: it may read any. */
+  readonly extras?: readonly string[];
   /** Its vectors are normalized to length 1. Absent: not known. */
   readonly normalized?: boolean;
 }

@@ -50,6 +50,19 @@ describe("the embedded model", () => {
     expect(response.headers.get("vexel-adapted")).toBe("input");
   });
 
+  test("names the fields that it ignores, from the model and from the cache", async () => {
+    const ask = (more: object) =>
+      gateway.post("/v1/embeddings", { model, input: "an otter that is named", ...more });
+    for (const _ of ["model", "cache"]) {
+      const response = await ask({ truncate: true, late: 1, "ü\r\nset-cookie: a": 2 });
+      expect(response.status).toBe(200);
+      expect(response.headers.get("vexel-dropped")).toStartWith("late, ");
+      expect(response.headers.get("set-cookie")).toBeNull();
+    }
+    expect((await ask({ truncate: true })).headers.get("vexel-dropped")).toBeNull();
+    expect((await ask({})).headers.get("vexel-dropped")).toBeNull();
+  });
+
   test("counts a cached input exactly as it counts the input by itself", async () => {
     const varied = ["a", "日本語のとても長い文章です。", `otter ${"river ".repeat(100)}`, "größer"];
     const alone: number[] = [];

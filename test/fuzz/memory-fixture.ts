@@ -6,6 +6,7 @@ import {
   VectorMemory,
   type VectorMemoryOptions,
 } from "../../server/embeddings/cache/embedding-cache.ts";
+import { quarterTokens } from "../../server/embeddings/share-input-tokens.ts";
 import { Flights } from "../../server/embeddings/single-flight.ts";
 import { Pieces } from "../../server/lib/chunked-bytes.ts";
 import { EncodedVector } from "../../server/lib/codec/encoded-vector.ts";
@@ -117,9 +118,9 @@ export function flood(memory: VectorMemory): void {
   }
 }
 
-/** By length, so that what is shared out by length is exact. */
+/** In the proportions by which the gateway divides a count among inputs, so that each share is exact. */
 export const tokensOf = (input: string | readonly number[]): number =>
-  typeof input === "string" ? Buffer.byteLength(input) : input.length;
+  typeof input === "string" ? quarterTokens(input) : input.length;
 
 export const sumTokens = (inputs: readonly (string | readonly number[])[]): number =>
   inputs.reduce((sum, input) => sum + tokensOf(input), 0);
