@@ -26,7 +26,10 @@ const codings: Readonly<Record<string, () => NodeJS.ReadWriteStream>> = {
 
 /** `coding`: the response's content-encoding, in lower case. */
 export const isCompressed = (coding: string | undefined): coding is string =>
-  coding !== undefined && coding !== "" && coding !== "identity";
+  coding !== undefined && !uncompressed.has(coding);
+
+/** `identity`, and what misconfigured servers write instead of it: nothing, or the charset. */
+const uncompressed: ReadonlySet<string> = new Set(["", "identity", "none", "utf-8", "utf8"]);
 
 /** Decompresses as chunks arrive. The reader bounds the bytes. */
 export async function* decompressing(

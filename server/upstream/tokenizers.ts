@@ -21,7 +21,7 @@ export async function tokenTable(
  * Undefined where no text says the same: a number that is no token, a token with a meaning instead of a text (such as
  * <|endoftext|>), or bytes that are no characters. The library's own `decode` would drop or replace these. Only a
  * character that is cut off at either end is left out: clients such as LangChain cut long texts between tokens, and a
- * rare character is several of them.
+ * rare character is several of them. If nothing else is left, as of a long run of emoji, the text is U+FFFD.
  */
 export async function decode(
   tokenizer: TokenizerName,
@@ -45,7 +45,8 @@ function join(pieces: readonly (string | readonly number[])[]): string | undefin
     typeof piece === "string" ? Buffer.from(piece) : Buffer.from(piece as number[]),
   );
   const bytes = wholeCharacters(Buffer.concat(buffers));
-  return bytes.length > 0 && isUtf8(bytes) ? bytes.toString("utf8") : undefined;
+  if (bytes.length === 0) return "\uFFFD";
+  return isUtf8(bytes) ? bytes.toString("utf8") : undefined;
 }
 
 const isContinuation = (byte: number | undefined): boolean =>

@@ -321,11 +321,15 @@ describe("tokens", () => {
     expect(asked().input).toEqual(own);
   });
 
+  test("that are no more than half a character reach the upstream as the replacement character", async () => {
+    expect((await ask("unknown", [[15339], [9468, 239]])).status).toBe(200);
+    expect(asked().input).toEqual(["hello", "\uFFFD"]);
+  });
+
   test.each<[string, unknown]>([
     ["stand for nothing", [[15339], [100_400]]],
     ["have a meaning instead of a text", [[15339], [100_257]]],
     ["are cut inside of a character in their middle", [[15339], [...nihongo.slice(0, 3), 1917]]],
-    ["are no more than half a character", [[15339], [9468, 239]]],
   ])("that %s are refused, and the entry is named", async (_, input) => {
     for (const id of ["cut", "unknown"]) {
       const { message } = await refusalOf(await ask(id, input));

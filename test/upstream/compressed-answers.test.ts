@@ -75,6 +75,14 @@ describe.each(Object.entries(codings))("a response in %s", (coding, compress) =>
   });
 });
 
+test("a response whose content-encoding names no compression is read as it is", async () => {
+  for (const coding of ["identity", "none", "UTF-8", "utf8"]) {
+    for (const [, streams] of ways) {
+      expect((await ask(Buffer.from('{"a":1}'), coding, streams)).text).toBe('{"a":1}');
+    }
+  }
+});
+
 test("a response that is compressed in an unknown way is refused", async () => {
   for (const [, streams] of ways) {
     const error = await failure(ask(Buffer.from("{}"), "lzma", streams));

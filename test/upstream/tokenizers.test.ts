@@ -35,10 +35,13 @@ test("a character that is cut off at either end is left out, and nothing is put 
   expect(await read([9468, 239, 233, 9468])).toBe("👋");
 });
 
-test("tokens cut inside a character are no text, and nothing is put in their place", async () => {
-  expect(await read([9468])).toBeUndefined();
-  expect(await read([9468, 239])).toBeUndefined();
-  expect(await read([239, 233])).toBeUndefined();
+test("tokens that are only a part of one character are the replacement character", async () => {
+  for (const part of [[9468], [9468, 239], [239, 233], [233]]) {
+    expect(await read(part)).toBe("\uFFFD");
+  }
+});
+
+test("tokens cut inside a character between other characters are no text", async () => {
   expect(await read([9906, 9468, 1917])).toBeUndefined();
 });
 
