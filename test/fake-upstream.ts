@@ -13,7 +13,7 @@ import { newRecord, type RecordedRequest, readBody } from "./fake-upstream/reque
 export type { Mischief } from "./fake-upstream/mischief.ts";
 export { fakePicture } from "./fake-upstream/pictures.ts";
 export type { Part, RecordedRequest } from "./fake-upstream/request.ts";
-export { fakeTokens, fakeVector } from "./fake-upstream/vectors.ts";
+export { fakeTokens, fakeVector, quarterTokensOf } from "./fake-upstream/vectors.ts";
 
 export interface Fake {
   /** Ends in `/v1`. */

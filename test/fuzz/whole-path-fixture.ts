@@ -1,7 +1,13 @@
 /** A gateway with everything that may come between a caller and a vector, and calls of which the right answer is known. */
 import { expect } from "bun:test";
 import fc from "fast-check";
-import { fakeTokens, fakeVector, type Mischief, startFake } from "../fake-upstream.ts";
+import {
+  fakeTokens,
+  fakeVector,
+  type Mischief,
+  quarterTokensOf,
+  startFake,
+} from "../fake-upstream.ts";
 import { startGateway, type TestGateway } from "../harness.ts";
 
 export const keys = [
@@ -55,8 +61,8 @@ const vocabulary = [
   [499, " you"],
 ] as const;
 
-/** Four bytes for each token: then every way of sharing out a count gives the same shares. */
-const padded = (text: string): string => text + ".".repeat(-Buffer.byteLength(text) & 3);
+/** Whole tokens: then every way of dividing a count among inputs gives the same shares. */
+const padded = (text: string): string => text + ".".repeat(-quarterTokensOf(text) & 3);
 
 const words = ["a", "two words", "日本語", "δοκιμή", "x".repeat(60), "🙂", "null", '"q"\\'];
 
