@@ -7,7 +7,7 @@ import { GatewayError } from "../../lib/gateway-error.ts";
 import { ConnectionLost, NotConnected } from "../transport/connection.ts";
 import { InvalidHttpResponse, ResponseTooLarge } from "../transport/parse-response.ts";
 
-/** Who gave the link: an upstream in its answer, or a caller in this field. */
+/** Who gave the link: an upstream in its response, or a client in this field. */
 export type Blame = "upstream" | { readonly param: string };
 
 /** `link`: it, or what is behind it, is no good. `road`: another try might do. `time`: it took too long. */
@@ -16,9 +16,9 @@ type Kind = "link" | "road" | "time";
 export class DownloadError extends Error {
   override readonly name = "NotFetched";
   readonly kind: Kind;
-  /** For the log alone. */
+  /** For the log only. */
   readonly logged: string;
-  /** The same in words that are for those alone who cannot choose the link. */
+  /** A detailed message for recipients who cannot choose the link. */
   readonly frank: string;
 
   constructor(kind: Kind, why: string, logged: string, frank = why) {
@@ -29,7 +29,7 @@ export class DownloadError extends Error {
   }
 }
 
-/** What is not ours to judge stays as it is: another fault, a defect. */
+/** Other errors are returned unchanged. */
 export function toDownloadError(error: unknown, maxBytes: number): unknown {
   if (error instanceof ResponseTooLarge) {
     return new DownloadError("link", `it is larger than ${maxBytes} bytes`, "too large");
@@ -53,7 +53,7 @@ const names = {
   time: "upstream_timeout",
 } as const;
 
-/** The link itself is never told: it may be a secret. */
+/** Messages never contain the link: it may be a secret. */
 export function toGatewayError(
   { kind, message, logged, frank }: DownloadError,
   blame: Blame,

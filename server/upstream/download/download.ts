@@ -23,13 +23,13 @@ import { type Resolve, resolvePublicAddresses, systemResolve } from "./ssrf-guar
 
 export interface DownloadOptions {
   readonly maxBytes: number;
-  /** For all of it: every redirect, every try. */
+  /** Timeout of the whole download, over all redirects and retries. */
   readonly timeoutMs: number;
-  /** Hosts that may be fetched from although they are inside, whoever gives the link. */
+  /** Private hosts that are allowed, whoever gives the link. */
   readonly trusted?: readonly string[];
   readonly resolve?: Resolve;
   readonly connect?: typeof Bun.connect;
-  /** Certificates to believe instead of the usual ones. */
+  /** Certificate authorities to trust instead of the default ones. */
   readonly ca?: string;
 }
 
@@ -37,9 +37,9 @@ export interface DownloadCall {
   readonly signal: Signal;
   readonly scratch: Scratch;
   readonly blame: Blame;
-  /** Hosts that may be inside for this one: an upstream in one's own network gives links to itself. */
+  /** Private hosts that are allowed for this download: an upstream in a private network gives links to itself. */
   readonly trusted?: readonly string[];
-  /** An SVG will do as well. */
+  /** Whether an SVG is accepted. */
   readonly svg?: boolean;
 }
 
@@ -47,9 +47,9 @@ export type Download = (url: string, call: DownloadCall) => Promise<CollectedIma
 
 const mostRedirects = 3;
 const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
-/** A host with several addresses is not given up because of the first. */
+/** Connect timeout per address, so that the other addresses of a host get their turn. */
 const connectMs = 5000;
-/** What an upstream has made is worth more than one try. */
+/** An upstream's generated image is billed, so its download is retried. */
 const waitsMs = [300, 1000];
 
 export function createDownload(options: DownloadOptions): Download {
@@ -66,7 +66,7 @@ export function createDownload(options: DownloadOptions): Download {
     const once = async (): Promise<CollectedImage> => {
       at = urlOf(link);
       for (let hops = 0; ; hops++) {
-        // A caller's password is not for us to use. An upstream's is part of what it handed over.
+        // Credentials in a client's link are not used. Credentials in an upstream's link are part of the link.
         const asking = resolvePublicAddresses(at, trusted, resolve, blame === "upstream");
         const places = await unlessAborted(asking, limit.signal);
         const answer = await reach(places, { ...options, signal: limit.signal, connectMs });
@@ -92,7 +92,7 @@ export function createDownload(options: DownloadOptions): Download {
         if (!(error instanceof DownloadError)) throw error;
         const waitMs = blame === "upstream" && error.kind === "road" ? waitsMs[tries] : undefined;
         if (waitMs === undefined) throw toGatewayError(error, blame, at?.hostname ?? "");
-        // Ends early when the time is up; the next try says so.
+        // Ends early at the timeout; the next attempt then reports it.
         await pause(waitMs, limit.signal).catch(() => limit.signal.reason);
       }
     }
@@ -106,7 +106,7 @@ function urlOf(link: string, from?: URL): URL {
   return url;
 }
 
-/** The first of the addresses that takes a connection. All of them have been checked. */
+/** The first address that accepts a connection. The SSRF guard has checked all of them. */
 async function reach(
   places: readonly StreamingAddress[],
   options: StreamingCallOptions,
@@ -126,13 +126,13 @@ function locationOf({ status, headers }: StreamingResponse): string | undefined 
   return redirects.has(status) ? headers.get("location") : undefined;
 }
 
-/** The body of an answer that may be taken; of any other, why not. */
+/** The body of an acceptable response; throws the reason for any other. */
 function bodyOf(answer: StreamingResponse, svg: boolean): AsyncIterable<Uint8Array> {
   const { status, headers } = answer;
   const coding = headers.get("content-encoding")?.toLowerCase() ?? "identity";
   if (status === 200 && coding === "identity") return imageChunks(answer.chunks(), svg);
   answer.close();
-  // Unfolding it could take any amount of memory, and a picture gains nothing by it.
+  // Decompression could take any amount of memory, and images are compressed already.
   if (status === 200) throw new DownloadError("link", "it is compressed, unasked", coding);
   const passing = status === 429 || status >= 500;
   throw new DownloadError(
@@ -142,7 +142,7 @@ function bodyOf(answer: StreamingResponse, svg: boolean): AsyncIterable<Uint8Arr
   );
 }
 
-/** Ends with the call, or when the time is up. */
+/** Aborts with the request, or at the timeout. */
 function limited(
   signal: Signal,
   ms: number,

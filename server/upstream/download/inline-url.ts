@@ -7,7 +7,7 @@ import { type Blame, DownloadError, toGatewayError } from "./download-error.ts";
 export interface DataUrlOptions {
   readonly maxBytes: number;
   readonly blame: Blame;
-  /** An SVG will do as well. */
+  /** Whether an SVG is accepted. */
   readonly svg?: boolean;
 }
 
@@ -15,7 +15,7 @@ type Bytes = Extract<CollectedImage, { kind: "bytes" }>;
 
 export const isDataUrl = (url: string): boolean => /^data:/i.test(url);
 
-/** What it says of its kind is not believed: the bytes are looked at. Throws GatewayError. */
+/** The declared media type is ignored: the magic bytes decide. Throws GatewayError. */
 export function readDataUrl(url: string, { maxBytes, blame, svg = false }: DataUrlOptions): Bytes {
   try {
     const bytes = decoded(url, maxBytes);
@@ -28,7 +28,7 @@ export function readDataUrl(url: string, { maxBytes, blame, svg = false }: DataU
 
 function decoded(url: string, maxBytes: number): Uint8Array {
   const comma = url.indexOf(",");
-  // Names of types are short; a long head is something else.
+  // Media types are short; a long head is invalid.
   if (!isDataUrl(url) || comma < 0 || comma > 1024) throw broken("the data URL has no content");
   const base64 = /;\s*base64\s*$/i.test(url.slice(0, comma));
   const content = url.slice(comma + 1);
@@ -43,7 +43,7 @@ function fromBase64(content: string): Uint8Array {
     .replaceAll("-", "+")
     .replaceAll("_", "/")
     .replace(/=+$/, "");
-  // A single character left over stands for no byte at all.
+  // A single remaining base64 character encodes no byte.
   if (!/^[A-Za-z0-9+/]*$/.test(text) || text.length % 4 === 1) {
     throw broken("the data URL is not base64");
   }

@@ -8,21 +8,21 @@ import type { StreamingAddress } from "../transport/streaming-call.ts";
 import { addressBytes, holdsCredentials, isInsideName, isPublic } from "./address-ranges.ts";
 import { DownloadError } from "./download-error.ts";
 
-/** The addresses of a name. */
+/** Resolves a host name to its IP addresses. */
 export type Resolve = (host: string) => Promise<readonly string[]>;
 
 export const systemResolve: Resolve = async (host) =>
   (await lookup(host, { all: true })).map(({ address }) => address);
 
-/** Longer ones are made for other ends than pictures. */
+/** Maximum length of a link. */
 const mostLinkLength = 8192;
-/** Services other than the web's listen below, and some take a request for HTTP for one of their own. */
+/** Lower ports belong to other services, and some accept an HTTP request as one of their own protocol. */
 const firstFreePort = 1024;
 
 /**
- * `trusted`: hosts that may be inside, as `host:port`, or as `host` for all of its ports. `mayProve`: a name and a password
+ * `trusted`: private hosts that are allowed, as `host:port`, or as `host` for all of its ports. `mayProve`: a name and a password
  * in the link are shown to its host.
- * Throws NotFetched. A name that is not there and one that leads inside look alike, or callers could find out names.
+ * Throws DownloadError. An unknown name and a private one give the same error, or clients could enumerate internal names.
  */
 export async function resolvePublicAddresses(
   url: URL,
@@ -40,7 +40,7 @@ export async function resolvePublicAddresses(
   if (url.href.length > mostLinkLength) {
     throw new DownloadError("link", "the link is too long", `${url.href.length} characters`);
   }
-  // A dot at the end says that a name is whole. Certificates are for names without it.
+  // A trailing dot marks a fully qualified name. Certificates are for names without it.
   const host = url.hostname.replace(/^\[|\]$/g, "").replace(/\.$/, "");
   const port = portOf(url);
   const known = [host, bracketed(host)].some(
@@ -52,7 +52,7 @@ export async function resolvePublicAddresses(
   const named = addressBytes(host) === undefined;
   const addresses = named ? await addressesOf(host, resolve) : [host];
   const hidden = known ? undefined : addresses.find((address) => !isPublic(address));
-  // One that is inside among others that are not is a trap, or a mistake.
+  // A private address among public ones is an attack or a mistake.
   if (hidden !== undefined) throw inside(`${hidden} is not public`);
   return [...new Set(addresses)].map((address) => ({
     address,
@@ -62,7 +62,7 @@ export async function resolvePublicAddresses(
   }));
 }
 
-/** Pictures are compressed already; what is not compressed cannot unfold into more than it is. */
+/** Images are compressed already, and an uncompressed response cannot be a decompression bomb. */
 const requestFor = (url: URL, host: string): string =>
   [
     `GET ${url.pathname}${url.search} HTTP/1.1`,
@@ -75,11 +75,11 @@ const requestFor = (url: URL, host: string): string =>
     "\r\n",
   ].join("\r\n");
 
-/** In base64, so that nothing of it can end the line. */
+/** In base64, so that no character of it can end the header line. */
 const proofIn = ({ username, password }: URL): string =>
   Buffer.from(`${plainly(username)}:${plainly(password)}`).toString("base64");
 
-/** In a URL some signs are spelled out. What is not spelled so is meant as it stands. */
+/** Percent-decodes; an invalid escape stays as it is. */
 function plainly(text: string): string {
   try {
     return decodeURIComponent(text);
@@ -108,7 +108,7 @@ const bracketed = (host: string): string => (host.includes(":") ? `[${host}]` : 
 const portOf = ({ port, protocol }: URL): number =>
   port === "" ? (protocol === "https:" ? 443 : 80) : Number(port);
 
-/** How the host of an address of our own, such as an upstream's, is named among the trusted ones. */
+/** The `trusted` entry for the host of a configured URL, such as an upstream's. */
 export function trustedHost(baseUrl: string): string {
   const url = new URL(baseUrl);
   return `${url.hostname}:${portOf(url)}`;

@@ -10,9 +10,9 @@ import { tooLarge, unreachable } from "./transport-error.ts";
 export interface BoundedOptions {
   readonly status: number;
   readonly headers: UpstreamResponse["headers"];
-  /** The body as it comes, decompressed. */
+  /** The decompressed body, in chunks as they arrive. */
   readonly pieces: () => AsyncIterable<Uint8Array>;
-  /** All of it at once, where it is known to be no longer than that and there is a quicker way. */
+  /** Reads the whole body at once, if its length is known to be within the bound. */
   readonly atOnce?: (maxBytes: number) => Promise<Uint8Array> | undefined;
   readonly signal: Signal;
   readonly maxBytes: number;
@@ -55,7 +55,7 @@ export class BoundedResponse implements UpstreamResponse {
     let length = 0;
     for await (const piece of this.#bounded(this.#options.maxBytes)) {
       length += piece.length;
-      // A copy, because the reader may release the memory of the piece.
+      // A copy, because the reader may release the memory of the chunk.
       if (length <= mostKept) copies.push(new Uint8Array(piece));
       else copies.length = 0;
       yield piece;
@@ -107,7 +107,7 @@ export const withoutByteOrderMark = (bytes: Pieces): Pieces =>
     ? Pieces.of(bytes.whole().subarray(3))
     : bytes;
 
-/** Without what is nested too deep. */
+/** Rejects JSON that is nested too deeply. */
 export async function parseJson(text: string): Promise<unknown> {
   try {
     return await parseUpstreamJson(text);

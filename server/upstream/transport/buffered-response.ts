@@ -40,7 +40,7 @@ export class BufferedResponse implements UpstreamResponse {
     return decoder.decode((await this.#bytes(maxBytes)).whole());
   }
 
-  /** At once, unless it is compressed. */
+  /** Synchronous, unless the body is compressed. */
   bytes(): Pieces | Promise<Pieces> {
     const bytes = this.#bytes(this.#max);
     return bytes instanceof Pieces ? withoutByteOrderMark(bytes) : bytes.then(withoutByteOrderMark);

@@ -4,7 +4,7 @@ import type { KeepAliveTrust } from "./keep-alive-trust.ts";
 
 /** Longer than callers pause, shorter than most servers keep a silent connection. */
 const keepMs = 30_000;
-/** For one address; the rest is closed when its call is over. */
+/** Maximum idle connections per address; others are closed when their request ends. */
 const mostIdle = 256;
 
 export class ConnectionPool {
@@ -20,7 +20,7 @@ export class ConnectionPool {
     this.#trust = trust;
   }
 
-  /** The one that was used last: it is the likeliest to be open still. */
+  /** The connection that was used last (LIFO): it is the most likely to be open still. */
   idle(place: string): Connection | undefined {
     const waiting = this.#idle.get(place);
     if (!waiting) return undefined;
@@ -35,7 +35,7 @@ export class ConnectionPool {
     this.#trust.lose(place, answered);
   }
 
-  /** Takes back a connection whose call is over. */
+  /** Returns a connection whose request has ended to the pool. */
   keep(place: string, connection: Connection): void {
     if (connection.closed) return;
     let waiting = this.#idle.get(place);
@@ -43,7 +43,7 @@ export class ConnectionPool {
       waiting = [];
       this.#idle.set(place, waiting);
     }
-    // A call may end after its client did.
+    // A request may end after the HTTP client was closed.
     if (this.#closed || waiting.length >= mostIdle || !this.#trust.has(place)) {
       connection.close();
       return;
@@ -61,7 +61,7 @@ export class ConnectionPool {
     this.#idle.clear();
   }
 
-  /** Runs while there is something to sweep. */
+  /** Runs while there are idle connections. */
   #sweep(): void {
     this.#sweeping ??= setInterval(() => {
       const before = this.#clock() - keepMs;

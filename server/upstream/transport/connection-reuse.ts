@@ -5,13 +5,13 @@
 import type { KeepAliveTrust } from "./keep-alive-trust.ts";
 import { isResponse, unsolicitedBytes } from "./unsolicited-bytes.ts";
 
-/** Less than any server waits that keeps connections at all; gunicorn's two seconds are the shortest. */
+/** Less than the keep-alive timeout of any common server; gunicorn's two seconds are the shortest. */
 const keepMs = 1000;
 const open = 1;
-/** For one place. Those that have carried much take in more at once, so of a hundred most begin anew. */
+/** Maximum idle sockets per address. A socket that carried much data reads larger chunks, so few of a hundred are kept. */
 const mostKept = 8;
 
-/** Whoever has a socket at the moment, and is told what happens on it. */
+/** The current owner of a socket, which gets its events. */
 export interface SocketOwner {
   take(bytes: Buffer): void;
   ended(cause?: unknown): void;
@@ -22,7 +22,7 @@ export interface SocketOwner {
 
 export type ReusableSocket = Bun.Socket<SocketOwner>;
 
-/** Holds a socket between two requests: whatever comes belongs to neither. */
+/** Owns a socket between two requests: bytes that arrive belong to neither. */
 class Rest implements SocketOwner {
   readonly #drop: () => void;
   readonly #onUnsolicited: () => void;
@@ -57,7 +57,7 @@ export class ReusableSockets {
     this.#trust = trust;
   }
 
-  /** The one that was used last. */
+  /** The socket that was used last (LIFO). */
   take(place: string, holder: SocketOwner): ReusableSocket | undefined {
     for (const socket of [...(this.#resting.get(place)?.keys() ?? [])].reverse()) {
       this.#forget(place, socket);

@@ -17,14 +17,14 @@ export interface TlsTrust {
   readonly ca?: string;
 }
 
-/** Who waits for an answer. Told once, in one of the two ways. */
+/** Receives the outcome of a request: exactly one of the two is called, once. */
 export interface ResponseHandler {
   answered(answer: ResponseParser): void;
-  /** With BrokenOff, NotHttp, TooLarge, or what `fail` was called with. */
+  /** With ConnectionLost, InvalidHttpResponse, ResponseTooLarge, or the argument of `fail`. */
   failed(error: unknown): void;
 }
 
-/** Nothing was sent: no connection came about. */
+/** No connection was made, so nothing was sent. */
 export class NotConnected extends Error {
   override readonly name = "NotConnected";
   readonly code: string;
@@ -35,10 +35,10 @@ export class NotConnected extends Error {
   }
 }
 
-/** It ended before the answer was complete, or before there was one that surely belongs to the request. */
+/** The connection ended before the response was complete, or before a response that certainly belongs to the request. */
 export class ConnectionLost extends Error {
   override readonly name = "BrokenOff";
-  /** Not a byte of its answer had come. */
+  /** No byte of the response had arrived. */
   readonly silent: boolean;
 
   constructor(silent: boolean, cause?: unknown) {
@@ -62,14 +62,14 @@ export class Connection {
   readonly #secure: boolean;
   /** Settled by the TLS handshake. */
   readonly #handshake = Promise.withResolvers<void>();
-  /** When it was last put aside, in milliseconds. */
+  /** When it last became idle, in milliseconds. */
   idleSince = 0;
   #socket: Socket | undefined;
   #asker: ResponseHandler | undefined;
   #answer: ResponseParser | undefined;
-  /** What the socket did not take yet. */
+  /** Bytes that the socket has not accepted yet (backpressure). */
   #unsent: Buffer | undefined;
-  /** How many requests were answered on it. */
+  /** Number of requests with a response on this connection. */
   #answered = 0;
   /** The response began before the request was written to its end. */
   #isEarly = false;
@@ -149,7 +149,7 @@ export class Connection {
     }
   }
 
-  /** Gives up on the call and on the connection: what still comes would belong to nobody. */
+  /** Aborts the request and closes the connection: later bytes would belong to no request. */
   fail(error: unknown): void {
     const asker = this.#asker;
     this.#asker = undefined;
@@ -225,7 +225,7 @@ export class Connection {
     this.#asker = undefined;
     this.#answer = undefined;
     if (answer.surplus) this.#onUnsolicited(this.#answered);
-    // An answer before all was sent: the rest would be taken for the next request.
+    // A response before the request was sent completely: the upstream would read the remaining bytes as the next request.
     if (!answer.reusable || this.#unsent) this.close();
     asker.answered(answer);
   }

@@ -19,12 +19,12 @@ export async function toUpstreamResponse(
         ? (streamed.open() as unknown as ReadableStream)
         : (body as string | undefined),
       signal: asAbortSignal(signal),
-      // A redirect would carry the upstream's key to another place.
+      // A redirect would send the upstream's API key to another host.
       redirect: "manual",
       // Bun's pool hands out a connection without looking for bytes that wait on it: an upstream that sends one response
       // too many would make the next request get another client's image. So each request has its own connection.
       keepalive: false,
-      // Bun gives up after five silent minutes; the deadline of the journey decides here.
+      // Bun gives up after five silent minutes; the request's own deadline applies here.
       timeout: false,
     });
   } catch (error) {

@@ -27,13 +27,13 @@ export interface HttpClientOptions {
 }
 
 interface Place extends Address {
-  /** Where connections for it are found. */
+  /** The key of its connections in the pool. */
   readonly key: string;
   readonly host: string;
   readonly path: string;
 }
 
-/** The call was given up by whoever made it. */
+/** The caller aborted the request. */
 export class CallAborted extends Error {
   override readonly name = "GivenUp";
 }
@@ -50,14 +50,15 @@ export class HttpClient {
     this.#tls = tls;
   }
 
-  /** Whether this client can carry it; `fetch` can carry anything. */
+  /** Whether this client supports the request; `fetch` supports every request. */
   static carries({ body, streams, method }: UpstreamRequest): boolean {
     return typeof body !== "object" && !streams && !method;
   }
 
   /**
-   * Gives what `take` makes of the answer; rejects with what `tell` makes of NotConnected, BrokenOff, NotHttp, TooLarge or
-   * GivenUp. Both are called at once, within the one promise: a promise for each step would cost as much as the steps.
+   * Resolves with the result of `take`; rejects with the result of `tell` for NotConnected, ConnectionLost,
+   * InvalidHttpResponse, ResponseTooLarge or CallAborted. Both run synchronously within one promise: a promise for each
+   * step would cost as much as the steps.
    */
   ask<T>(
     request: UpstreamRequest,
@@ -81,7 +82,7 @@ export class HttpClient {
     this.#pool.close();
   }
 
-  /** Addresses come from the configuration, so there are few; a bound all the same. */
+  /** Addresses come from the configuration, so there are few; the map is bounded nevertheless. */
   #placeOf(url: string): Place {
     const known = this.#places.get(url);
     if (known) return known;
@@ -101,7 +102,7 @@ export class HttpClient {
   }
 }
 
-/** One call, from the question to its answer: on a connection that is there, or on a new one. */
+/** One request and its response, on a pooled or a new connection. */
 class Exchange implements ResponseHandler {
   readonly pool: ConnectionPool;
   readonly max: number;
@@ -112,7 +113,7 @@ class Exchange implements ResponseHandler {
   readonly reject: (error: unknown) => void;
   readonly #text: string;
   #connection: Connection | undefined;
-  /** On a connection that had been silent before; the other side may have closed it just as we took it. */
+  /** On a reused connection, which the upstream may have closed just before. */
   #onKept = false;
 
   constructor(
@@ -141,7 +142,7 @@ class Exchange implements ResponseHandler {
       return;
     }
     signal.addEventListener("abort", this.giveUp);
-    // What must not be sent twice needs a connection that is surely there.
+    // A request that is not idempotent needs a new connection.
     const kept = this.request.once ? undefined : this.pool.idle(this.place.key);
     if (!kept) {
       this.#open();
@@ -183,7 +184,7 @@ class Exchange implements ResponseHandler {
     const { pool, place } = this;
     Connection.open(place, (answered) => pool.unsolicited(place.key, answered)).then(
       (connection) => {
-        // Its caller has gone meanwhile: it serves the next.
+        // The request was aborted meanwhile: the connection goes to the pool.
         if (this.signal.aborted) pool.keep(place.key, connection);
         else this.#ask(connection);
       },
@@ -198,7 +199,7 @@ class Exchange implements ResponseHandler {
   }
 }
 
-/** How long the body is and whose the connection is, only this client can say. */
+/** Only this client sets the headers for the body's length and the connection. */
 const ours = new Set(["content-length", "transfer-encoding", "connection"]);
 
 const lineBreak = /[\r\n\0]/;
@@ -213,10 +214,10 @@ function written({ headers, body }: UpstreamRequest, { host, path }: Place): str
     head += `${name}: ${value}\r\n`;
   }
   if (headers.host === undefined) head += `host: ${host}\r\n`;
-  // Some firewalls refuse a request without these two.
+  // Some firewalls reject a request without these two headers.
   if (headers["user-agent"] === undefined) head += "user-agent: vexel\r\n";
   if (headers.accept === undefined) head += "accept: */*\r\n";
-  // Compressing costs both sides more than the wire of one's own network does.
+  // Compression costs both sides more than bandwidth in a private network does.
   if (headers["accept-encoding"] === undefined) head += "accept-encoding: identity\r\n";
   return body === undefined
     ? `${head}\r\n`

@@ -8,10 +8,10 @@ import { Pieces } from "../../lib/chunked-bytes.ts";
 import { withoutBlanks } from "../../lib/header-value.ts";
 import { isResponse } from "./unsolicited-bytes.ts";
 
-/** The names in small letters; a name that came twice has both values, with a comma between. */
+/** Header names in lower case; repeated headers are joined with a comma. */
 export type Head = ReadonlyMap<string, string>;
 
-/** A server that talks nonsense. */
+/** The bytes are not a valid HTTP/1.1 response. */
 export class InvalidHttpResponse extends Error {
   override readonly name = "NotHttp";
 }
@@ -20,18 +20,18 @@ export class ResponseTooLarge extends Error {
   override readonly name = "TooLarge";
 }
 
-/** No honest server sends more before its body. */
+/** Maximum size of the response head. */
 const mostHeadBytes = 64 * 1024;
 
 /** HTTP/1.1 200 OK */
 const statusLine = /^HTTP\/1\.[01] [1-9]\d\d(?: |\r|$)/;
-/** Any other could be understood in two ways: folded, ended by half a line break, a space before the colon. */
+/** Other header lines are ambiguous: folded, ended by a bare line feed, or with a space before the colon. */
 const clearLines = /^[^\r\n]*(?:\r\n[!-9;-~]+:[^\r\n]*)*$/;
 
-/** In a head of small letters. */
+/** For a head in lower case. */
 const nothingLeft = /\r\nx-ratelimit-remaining[a-z-]*:[ \t]*(?:-|0+(?:\.0*)?[ \t]*(?:\r|$))/;
 
-/** What is smaller is a crumb, and heaped up to pieces of that size. */
+/** Smaller chunks are combined into blocks of this size. */
 const [crumbBytes, heapBytes] = [16 * 1024, 64 * 1024];
 
 const headEnd = Buffer.from("\r\n\r\n");
@@ -39,35 +39,35 @@ const nothing = Buffer.alloc(0);
 
 export class ResponseParser {
   status = 0;
-  /** The connection may carry another call. */
+  /** The connection may be reused (keep-alive). */
   reusable = false;
-  /** How the body is compressed, in small letters. */
+  /** The content-encoding, in lower case. */
   coding: string | undefined;
-  /** Whether anything came at all. */
+  /** Whether any byte arrived. */
   begun = false;
-  /** Its body, or the rest of it, is not taken: bytes that follow belong to it. */
+  /** The body was cut off by the parser: bytes that follow belong to it. */
   isCut = false;
   /** More came than belongs to this response, and it could be another one. */
   surplus = false;
-  /** It seems to say that nothing is left of a rate limit. If not, no header need be read to know that. */
+  /** The headers may report an exhausted rate limit. False: they need not be read for that. */
   seemsSpent = false;
   readonly #maxBytes: number;
   readonly #take: ((piece: Buffer) => void) | undefined;
-  /** Everything before the body; read further only by those who want more than where it ends. */
+  /** The response head; its headers are parsed on demand. */
   #head = "";
   #headers: Head | undefined;
   #state: "head" | "sized" | "chunked" | "until-close" | "done" = "head";
-  /** Not looked at yet: a head that has not come whole. */
+  /** Bytes of an incomplete head. */
   #pending: Buffer = nothing;
   #pieces: Buffer[] = [];
-  /** Where crumbs are swept up, and how far it is filled. */
+  /** The block in which small chunks are combined, and its fill level. */
   #heap: Buffer | undefined;
   #heaped = 0;
   #length = 0;
   #left = 0;
   #chunked: Chunked | undefined;
 
-  /** `take`: gets the body piece by piece; `body` stays empty then. */
+  /** `take`: receives the body in chunks; `body` then stays empty. */
   constructor(maxBytes: number, take?: (piece: Buffer) => void) {
     this.#maxBytes = maxBytes;
     this.#take = take;
@@ -87,7 +87,7 @@ export class ResponseParser {
     return new Pieces(this.#pieces);
   }
 
-  /** Takes a piece. Throws where this is not an answer, or not one that may be taken. */
+  /** Parses a chunk. Throws for an invalid response or one that is too large. */
   push(piece: Buffer): void {
     this.begun = true;
     let rest = this.#pending.length > 0 ? Buffer.concat([this.#pending, piece]) : piece;
@@ -103,7 +103,7 @@ export class ResponseParser {
     }
   }
 
-  /** The other side has closed. */
+  /** The upstream closed the connection. */
   close(): void {
     this.reusable = false;
     if (this.#state === "until-close") this.#state = "done";
@@ -124,7 +124,7 @@ export class ResponseParser {
     if (!statusLine.test(head)) throw new InvalidHttpResponse("it does not speak HTTP/1.1");
     const status = Number(head.slice(9, 12));
     if (status === 101) throw new InvalidHttpResponse("it goes on in another protocol, unasked");
-    // Interim answers, such as 100 and 103: the answer itself follows.
+    // Interim responses, such as 100 and 103: the final response follows.
     if (status < 200) return;
     this.status = status;
     this.#head = head;
@@ -137,14 +137,14 @@ export class ResponseParser {
 
   #begin(status: number, coding: string | undefined, length: string | undefined): void {
     if (status === 204 || status === 304) {
-      // One that announces a body may send it all the same.
+      // A response without a body that announces one may send it nevertheless.
       if (coding !== undefined || (length ?? "0") !== "0") {
         this.reusable = false;
         this.isCut = true;
       }
       this.#state = "done";
     } else if (coding !== undefined) {
-      // Both would let two readers disagree on where the answer ends.
+      // With both, two parsers could disagree on where the response ends (response smuggling).
       if (coding !== "chunked" || length !== undefined) {
         throw new InvalidHttpResponse("the length of its answer is not clear");
       }
@@ -183,9 +183,9 @@ export class ResponseParser {
     return nothing;
   }
 
-  /** Crumbs are swept up, or each would cost more than it holds. */
+  /** Small chunks are combined, because each has a fixed overhead. */
   #add(bytes: Buffer): void {
-    // What comes first is often all there is.
+    // The first chunk is often the whole body.
     const isCrumb = bytes.length < crumbBytes && (this.#heap || this.#pieces.length > 0);
     if (!isCrumb) {
       this.#endHeap();
@@ -209,7 +209,7 @@ export class ResponseParser {
     this.#heaped = 0;
   }
 
-  /** Of a failure the status says enough; the rest of its description is left where it is. */
+  /** For an error response the status is enough: a body over the limit is dropped instead of failing the request. */
   #refuseRest(): void {
     if (this.status >= 200 && this.status <= 299) throw new ResponseTooLarge();
     this.#pieces = [];
@@ -233,7 +233,7 @@ export class ResponseParser {
   }
 }
 
-/** Undecided counts as no. */
+/** Absent or ambiguous counts as no. */
 function staysOpen(head: string): boolean {
   const at = head.indexOf(connectionLine);
   if (at < 0) return head[7] === "1";
@@ -249,7 +249,7 @@ function valueAt(head: string, from: number): string {
   return withoutBlanks(head, from, end < 0 ? head.length : end);
 }
 
-/** Of a header that may stand there once, in a head of small letters. */
+/** The value of a header that may occur once, in a head in lower case. */
 function single(head: string, name: string): string | undefined {
   const line = `\r\n${name}:`;
   const at = head.indexOf(line);

@@ -19,7 +19,7 @@ export interface ByFetch {
 }
 
 export interface SendOptions {
-  /** The largest answer that is taken, after decompression. */
+  /** Maximum size of a response, after decompression. */
   readonly maxAnswerBytes: number;
   /** Milliseconds, monotonic. */
   readonly clock: () => number;
@@ -32,7 +32,7 @@ export interface SendOptions {
 
 export interface Sender {
   readonly send: Send;
-  /** Lets go of the connections that are kept open. */
+  /** Closes the idle connections. */
   close(): void;
 }
 
@@ -66,7 +66,7 @@ export function createSend(options: SendOptions): Sender {
   };
 }
 
-/** `fetch` alone knows the proxies of the environment, and how to leave certificates unverified where that is asked for. */
+/** Only `fetch` supports the environment's proxies and the setting that turns certificate verification off. */
 export const needsFetch = (env: Readonly<Record<string, string | undefined>>): ByFetch => ({
   http: Boolean(env.HTTP_PROXY || env.http_proxy),
   https: Boolean(env.HTTPS_PROXY || env.https_proxy) || env.NODE_TLS_REJECT_UNAUTHORIZED === "0",

@@ -10,10 +10,10 @@ import type { ReusableSockets } from "./connection-reuse.ts";
 import { type StreamingResponse, streamingCall } from "./streaming-call.ts";
 import { unreachable } from "./transport-error.ts";
 
-/** How long a connection may take; a call's own time is longer. */
+/** Connect timeout; the request's own timeout is longer. */
 const connectMs = 30_000;
 
-/** Whether it can be carried so; `fetch` can carry anything. */
+/** Whether a streaming call supports the request; `fetch` supports every request. */
 export const needsStreamingCall = ({ url, body, streams }: UpstreamRequest): boolean =>
   streams === true && url.startsWith("http://") && typeof body !== "object";
 
@@ -54,7 +54,7 @@ function written({ url, headers, body, method }: UpstreamRequest): string {
     accept: "*/*",
     "user-agent": "vexel",
     ...headers,
-    // Pictures are compressed already.
+    // Images are compressed already.
     "accept-encoding": "identity",
     ...(text !== undefined && { "content-length": String(Buffer.byteLength(text)) }),
   }).map(([name, value]) => `${name}: ${value}\r\n`);
@@ -62,7 +62,7 @@ function written({ url, headers, body, method }: UpstreamRequest): string {
   return `${asked} ${pathname}${search} HTTP/1.1\r\n${lines.join("")}\r\n${text ?? ""}`;
 }
 
-/** Some compress whatever they send, unasked. */
+/** Some upstreams compress every response, even unrequested. */
 function plain(answer: StreamingResponse): AsyncIterable<Uint8Array> {
   const coding = answer.headers.get("content-encoding")?.toLowerCase();
   return isCompressed(coding) ? decompressing(answer.chunks(), coding) : answer.chunks();

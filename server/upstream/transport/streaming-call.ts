@@ -13,7 +13,7 @@ export interface StreamingAddress {
   /** An IP address, or a name. */
   readonly address: string;
   readonly port: number;
-  /** Where it is encrypted: whose certificate is believed, by name. Absent: by the address itself. */
+  /** With TLS: the name that the certificate must be valid for. Absent: the address itself. */
   readonly tls?: { readonly serverName?: string };
   /** The whole request, head and body. */
   readonly request: string;
@@ -22,30 +22,30 @@ export interface StreamingAddress {
 export interface StreamingCallOptions {
   readonly maxBytes: number;
   readonly signal: Signal;
-  /** How long to wait for the connection. */
+  /** Connect timeout. */
   readonly connectMs: number;
-  /** Certificates to believe instead of the usual ones. */
+  /** Certificate authorities to trust instead of the default ones. */
   readonly ca?: string;
   readonly connect?: typeof Bun.connect;
-  /** Where connections come from and go to between calls. Absent: each call makes its own, and ends it. */
+  /** The sockets to reuse. Absent: each call opens and closes its own connection. */
   readonly kept?: ReusableSockets;
 }
 
 export interface StreamingResponse {
   readonly status: number;
   readonly headers: Head;
-  /** The body as it comes. Throws BrokenOff, NotHttp, TooLarge, or the signal's reason. */
+  /** The body in chunks as they arrive. Throws ConnectionLost, InvalidHttpResponse, ResponseTooLarge, or the signal's reason. */
   chunks(): AsyncGenerator<Uint8Array>;
   close(): void;
 }
 
-/** Resolves at the end of the head. Rejects with NotConnected, BrokenOff, NotHttp, TooLarge, or the signal's reason. */
+/** Resolves at the end of the head. Rejects as `body` throws, or with NotConnected. */
 export const streamingCall = (
   place: StreamingAddress,
   options: StreamingCallOptions,
 ): Promise<StreamingResponse> => new LoneCall(place, options).begin(options);
 
-/** Held for a reader who is slower than the socket; then the socket waits. */
+/** Backpressure: above this many buffered bytes the socket is paused until the reader catches up. */
 const mostHeld = 64 * 1024;
 
 class LoneCall implements StreamingResponse, SocketOwner {
@@ -116,7 +116,7 @@ class LoneCall implements StreamingResponse, SocketOwner {
     }).then(
       (socket) => {
         if (!this.#asked) this.#socket = socket;
-        // Given up while the connection was being made.
+        // Aborted while connecting.
         if (this.#failure) socket.terminate();
       },
       (error: unknown) => this.fail(new NotConnected(error)),
@@ -124,7 +124,7 @@ class LoneCall implements StreamingResponse, SocketOwner {
     return this.#head.promise;
   }
 
-  /** Whose connections are alike. One that is encrypted is never shared. */
+  /** The key under which sockets are reused. TLS connections are never reused. */
   get #key(): string {
     return `${this.#place.address} ${this.#place.port}`;
   }
@@ -137,7 +137,7 @@ class LoneCall implements StreamingResponse, SocketOwner {
     this.drained(socket);
   }
 
-  /** As much as the socket takes; the rest when it has room again. */
+  /** Writes as much as the socket accepts; the remaining bytes follow on `drain`. */
   drained(socket: ReusableSocket): void {
     if (!this.#unsent) return;
     const taken = Math.max(0, socket.write(this.#unsent));
@@ -175,7 +175,7 @@ class LoneCall implements StreamingResponse, SocketOwner {
   }
 
   ended(cause?: unknown): void {
-    // It may have ended before its answer was read: no other call may have it.
+    // The socket may have ended before its response was read: it must not be reused.
     if (this.#answer.done) this.#answer.reusable = false;
     if (this.#failure || this.#answer.done) return;
     if (!this.#asked) {
@@ -201,7 +201,7 @@ class LoneCall implements StreamingResponse, SocketOwner {
     this.#socket = undefined;
     if (!socket) return;
     const { done, reusable } = this.#answer;
-    // One that is paused has not heard yet whether the other side has ended it.
+    // A paused socket has not yet reported whether the upstream closed it.
     const clean = done && reusable && !this.#failure && !this.#unsent && !this.#paused;
     if (this.#kept && clean) this.#kept.put(this.#key, socket);
     else socket.terminate();
@@ -234,7 +234,7 @@ class LoneCall implements StreamingResponse, SocketOwner {
   }
 
   #hold(piece: Buffer): void {
-    // A reader who keeps up has taken all that came before: pausing for each piece would cost more than reading it.
+    // A reader that keeps up has consumed all earlier chunks: pausing for each chunk would cost more than reading it.
     const isBehind = this.#held > 0;
     this.#pieces.push(piece);
     this.#held += piece.length;

@@ -23,7 +23,7 @@ export const tooLarge = (max: number): GatewayError =>
   new GatewayError("upstream_invalid", `The upstream's answer is larger than ${max} bytes.`);
 
 export function unreachable(error: unknown, signal: Signal, max?: number): GatewayError {
-  // Whoever aborted gave the reason as a fault: the deadline, or the caller hanging up.
+  // The abort reason is a GatewayError: the deadline, or a client disconnect.
   if (signal.aborted && signal.reason instanceof GatewayError) return signal.reason;
   if (error instanceof GatewayError) return error;
   if (error instanceof ResponseTooLarge && max !== undefined) return tooLarge(max);
