@@ -62,6 +62,9 @@ export interface Listening extends Omit<Server, "port"> {
   readonly url: string;
 }
 
+/** Answered on a connection beyond the maximum: a supervisor must not restart a gateway that is only busy. */
+const probes: ReadonlySet<RouteName | undefined> = new Set<RouteName>(["health", "ready"]);
+
 /** As long as most proxies keep a connection, and longer. */
 const idleSeconds = 255;
 
@@ -116,6 +119,7 @@ export function listen(options: ListenOptions): Listening {
     bodyMs: options.bodyMs,
     idleMs: connectionSeconds * 1000,
     maxConnections: options.maxConnections,
+    isProbe: (path) => probes.has(match(path)?.row.name),
     turnAway: () => ({
       ...tooMany,
       headers: { ...tooMany.headers, "x-request-id": newRequestId() },

@@ -7,8 +7,16 @@ import {
 } from "../../server/http/server/connection-limit.ts";
 import { readSettings } from "../../server/settings.ts";
 import { maxConnections } from "../../server/wiring/max-connections.ts";
-import { startProcess, temporaryFolder } from "../harness.ts";
-import { RawConnection, startEdge, until } from "./edge-fixture.ts";
+import { configFor, startGateway, startProcess, temporaryFolder } from "../harness.ts";
+import {
+  asText,
+  embedder,
+  jsonHeaders,
+  type RawAnswer,
+  RawConnection,
+  startEdge,
+  until,
+} from "./edge-fixture.ts";
 import { gate, get, say, serve } from "./http-server-fixture.ts";
 
 describe("a server with as many connections as it may have", () => {
@@ -100,6 +108,30 @@ describe("a server with as many connections as it may have", () => {
     limit.close();
   });
 
+  test("gives up silent bodies of the key with the most of them, the longest silent first", () => {
+    const ended: string[] = [];
+    const limit = new ConnectionLimit<ReturnType<typeof member>>(5, 0, () => undefined);
+    const silent = (owner: string, since: number) =>
+      member({
+        isIdle: false,
+        isAwaitingBody: true,
+        owner,
+        since,
+        giveUpBody: () => void ended.push(`${owner} ${since}`),
+      });
+    for (const one of [silent("b", 1), silent("a", 3), silent("a", 2), silent("a", 9500)]) {
+      expect(limit.add(one)).toBe("serve");
+    }
+    limit.add(member({ isIdle: false }));
+    limit.check(10_000);
+    const busy = () => member({ isIdle: false, since: 10_000 });
+    for (let at = 0; at < 3; at++) expect(limit.add(busy())).toBe("serve");
+    expect(ended).toEqual(["a 2", "a 3", "b 1"]);
+    // The last one has sent something half a second ago.
+    expect(limit.add(busy())).toBe("refuse");
+    limit.close();
+  });
+
   test("keeps a bounded number of refused connections open, and closes the others at once", () => {
     const limit = new ConnectionLimit<ReturnType<typeof member>>(1, 0, () => undefined);
     limit.add(member({ isIdle: false }));
@@ -110,8 +142,18 @@ describe("a server with as many connections as it may have", () => {
   });
 });
 
-const member = (given: { isIdle?: boolean; since?: number; end?: () => void }) => ({
+const member = (given: {
+  isIdle?: boolean;
+  isAwaitingBody?: boolean;
+  owner?: string;
+  since?: number;
+  end?: () => void;
+  giveUpBody?: () => void;
+}) => ({
   isIdle: true,
+  isAwaitingBody: false,
+  owner: "",
+  giveUpBody: () => undefined,
   since: 0,
   end: () => undefined,
   ...given,
@@ -168,6 +210,79 @@ describe("the gateway", () => {
       for (const connection of open) connection.hangUp();
     } finally {
       await edge.close();
+    }
+  });
+
+  test("gives the place of a request whose body does not arrive to another API key, and says so to its client", async () => {
+    const otherKey = "sk-other-0123456789abcdef";
+    const edge = startEdge({
+      settings: { VEXEL_MAX_CONNECTIONS: "4" },
+      yaml: `  - { name: other, key: ${otherKey} }\n`,
+    });
+    try {
+      const silent: RawConnection[] = [];
+      for (let at = 0; at < 4; at++) {
+        const connection = await RawConnection.open(edge.gateway.url);
+        const headers = { ...jsonHeaders, "content-length": "1000" };
+        connection.say(asText({ method: "POST", path: "/v1/embeddings", headers }), "{");
+        silent.push(connection);
+      }
+      let response: RawAnswer | undefined;
+      for (let at = 0; at < 50 && response?.status !== 200; at++) {
+        const connection = await RawConnection.open(edge.gateway.url);
+        const headers = { ...jsonHeaders, authorization: `Bearer ${otherKey}` };
+        const body = JSON.stringify({ model: embedder, input: "a" });
+        connection.say(asText({ path: "/v1/embeddings", headers, body }));
+        response = await connection.answer();
+        if (response.status !== 200) await Bun.sleep(100);
+        connection.hangUp();
+      }
+      expect(response?.status).toBe(200);
+      await until(() => silent.some(({ heard }) => heard.includes("\r\n\r\n")));
+      const evicted = await silent.find(({ heard }) => heard !== "")!.answer();
+      expect([evicted.status, evicted.headers.get("connection")]).toEqual([408, "close"]);
+      expect(JSON.parse(evicted.body).error.message).toContain("connections");
+      for (const connection of silent) connection.hangUp();
+    } finally {
+      await edge.close();
+    }
+  });
+
+  test("answers /healthz and /readyz beyond VEXEL_MAX_CONNECTIONS, and nothing else", async () => {
+    const go = gate();
+    const upstream = Bun.serve({
+      port: 0,
+      fetch: () => go.opened.then(() => new Response("", { status: 500 })),
+    });
+    const gateway = startGateway({
+      yaml: configFor(upstream.url.origin),
+      settings: { VEXEL_MAX_CONNECTIONS: "1" },
+    });
+    try {
+      // A request in flight, whose connection cannot be evicted.
+      const open = await RawConnection.open(gateway.url);
+      const body = JSON.stringify({ model: embedder, input: "a" });
+      open.say(asText({ path: "/v1/embeddings", headers: jsonHeaders, body }));
+      await until(() => upstream.pendingRequests > 0);
+      const statusOf = async (path: string): Promise<unknown[]> => {
+        const connection = await RawConnection.open(gateway.url);
+        connection.say(get(path));
+        const { status, headers } = await connection.answer();
+        await connection.closed;
+        return [status, headers.get("connection")];
+      };
+      const statuses = await Promise.all(["/healthz", "/readyz", "/v1/models", "/"].map(statusOf));
+      expect(statuses).toEqual([
+        [200, "close"],
+        [200, "close"],
+        [503, "close"],
+        [503, "close"],
+      ]);
+      open.hangUp();
+    } finally {
+      go.open();
+      await gateway.close();
+      await upstream.stop(true);
     }
   });
 

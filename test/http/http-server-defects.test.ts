@@ -160,6 +160,7 @@ describe("a socket that takes a byte at a time", () => {
     },
     now: 0,
     date: "",
+    isProbe: () => false,
     stopping: false,
     times: { headMs: 1, idleMs: 1, takeMs: 1, bodyMs: 1, lingerMs: 1, drainMs: 1, forgetMs: 1 },
   });

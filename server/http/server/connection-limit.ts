@@ -4,7 +4,7 @@ import { SpareDescriptors } from "./descriptors.ts";
 
 /** Refused connections that are kept open until the client has read why. Beyond that they are closed at once. */
 const mostRefusing = 64;
-/** A connection that was idle for less may be about to send its next request. */
+/** A connection that was idle or silent for less may be about to send its next request, or more of its body. */
 const evictedAfterMs = 1000;
 /** Between two lines in the log. */
 const reportMs = 5000;
@@ -14,7 +14,7 @@ export interface ConnectionCounts {
   readonly max: number;
   /** Since the start. */
   readonly refused: number;
-  /** Idle connections that were closed to make room, since the start. */
+  /** Idle connections, and those whose body did not arrive, that were closed to make room, since the start. */
   readonly evicted: number;
 }
 
@@ -24,7 +24,10 @@ export interface ConnectionReport extends ConnectionCounts {
   readonly outOfDescriptors: boolean;
 }
 
-type Member = Pick<Connection, "isIdle" | "since" | "end">;
+type Member = Pick<
+  Connection,
+  "isIdle" | "isAwaitingBody" | "since" | "owner" | "end" | "giveUpBody"
+>;
 
 export class ConnectionLimit<C extends Member> {
   readonly #max: number;
@@ -34,6 +37,8 @@ export class ConnectionLimit<C extends Member> {
   readonly #spares = new SpareDescriptors();
   /** Idle connections, the longest idle last. Made new when it is empty, at most once per check. */
   #idle: C[] | undefined;
+  /** Connections whose body does not arrive, the next to be evicted last. Made new like `#idle`. */
+  #silent: C[] | undefined;
   #now: number;
   #reportedAt = Number.NEGATIVE_INFINITY;
   #reported = { refused: 0, evicted: 0 };
@@ -84,6 +89,7 @@ export class ConnectionLimit<C extends Member> {
   check(now: number): void {
     this.#now = now;
     this.#idle = undefined;
+    this.#silent = undefined;
     const wasOut = this.#outOfDescriptors;
     this.#outOfDescriptors = !this.#spares.hold();
     if (this.#outOfDescriptors) for (let at = 0; at < mostRefusing; at++) this.#evict();
@@ -106,20 +112,67 @@ export class ConnectionLimit<C extends Member> {
     this.#spares.release();
   }
 
-  /** Closes the connection that was idle for longest. False where none was idle for a moment. */
+  /** Makes room for one connection. False where every connection was used in the last second. */
   #evict(): boolean {
+    return this.#evictIdle() || this.#evictSilent();
+  }
+
+  /** Closes the connection that was idle for longest. */
+  #evictIdle(): boolean {
     this.#idle ??= [...this.#open]
-      .filter(({ isIdle, since }) => isIdle && this.#now - since >= evictedAfterMs)
+      .filter((connection) => connection.isIdle && this.#isEvictable(connection))
       .sort((a, b) => b.since - a.since);
     for (;;) {
       const longest = this.#idle.pop();
       if (!longest) return false;
       // It may have been used or closed since the list was made.
-      if (!longest.isIdle || this.#now - longest.since < evictedAfterMs) continue;
+      if (!longest.isIdle || !this.#isEvictable(longest)) continue;
       this.#evicted++;
       longest.end();
       this.delete(longest);
       return true;
     }
+  }
+
+  /**
+   * Gives up the request whose body has been silent for longest, among those of the API key with the most of them: one
+   * key must not lock out the others with bodies that never end.
+   */
+  #evictSilent(): boolean {
+    this.#silent ??= this.#silentByOwner();
+    for (;;) {
+      const longest = this.#silent.pop();
+      if (!longest) return false;
+      if (!longest.isAwaitingBody || !this.#isEvictable(longest)) continue;
+      this.#evicted++;
+      longest.giveUpBody();
+      // It stays open until the client has read the response, where there is a place for that.
+      if (this.#refusing.size < mostRefusing) {
+        this.#refusing.add(longest);
+      } else {
+        longest.end();
+        this.delete(longest);
+      }
+      return true;
+    }
+  }
+
+  #silentByOwner(): C[] {
+    const silent = [...this.#open].filter(
+      (connection) => connection.isAwaitingBody && this.#isEvictable(connection),
+    );
+    const byOwner = Map.groupBy(silent, ({ owner }) => owner);
+    return [...byOwner.values()]
+      .sort((a, b) => a.length - b.length)
+      .flatMap((connections) => connections.sort((a, b) => b.since - a.since));
+  }
+
+  /** Not used for a moment, and not on its way out already. */
+  #isEvictable(connection: C): boolean {
+    return (
+      this.#open.has(connection) &&
+      !this.#refusing.has(connection) &&
+      this.#now - connection.since >= evictedAfterMs
+    );
   }
 }

@@ -1,6 +1,6 @@
 /** A client's connection: one request after the other, each answered before the next is read. */
 
-import type { GatewayError } from "../../lib/gateway-error.ts";
+import { GatewayError } from "../../lib/gateway-error.ts";
 import { unheard } from "../../lib/ignore-rejection.ts";
 import type { Outgoing } from "../../request/http-types.ts";
 import { Phase } from "./connection-phase.ts";
@@ -40,6 +40,8 @@ export class Connection {
   readonly #flow: ReadFlow;
   /** Pipelined requests so far. */
   #inARow = 0;
+  /** One connection too many: the response to a request that is not a probe. */
+  #turnAway: (() => Outgoing) | undefined;
 
   constructor(socket: Socket, house: House) {
     this.#socket = socket;
@@ -65,6 +67,30 @@ export class Connection {
 
   get isIdle(): boolean {
     return this.#phase.state === "idle";
+  }
+
+  /** A request waits for bytes of its body that the client has not sent. */
+  get isAwaitingBody(): boolean {
+    return this.isBusy && this.#current?.content.isAwaited === true;
+  }
+
+  /** For whom it is: the API key as it was sent, or else the client's address. */
+  get owner(): string {
+    const head = this.#current?.head;
+    return head?.get("authorization") ?? head?.get("api-key") ?? this.#socket.remoteAddress;
+  }
+
+  /** One connection too many: a probe is answered, every other request gets `turnAway`, and then it is closed. */
+  serveProbesOnly(turnAway: () => Outgoing): void {
+    this.#turnAway = turnAway;
+  }
+
+  /** Ends the request whose body does not arrive, with a response. */
+  giveUpBody(): void {
+    const current = this.#current;
+    if (!current) return;
+    current.isLast = true;
+    current.content.fail(silentBody());
   }
 
   /** The socket has read bytes. */
@@ -121,6 +147,10 @@ export class Connection {
       this.#refuseHead(new Http2Spoken(0));
     }
     if (this.isBusy && this.#answering && this.#halfClose.isGone(this.#outlet)) this.cut();
+    if (this.#turnAway && this.isIdle) {
+      this.refuse(this.#turnAway());
+      return;
+    }
     const how = this.#phase.overdue(this.#ahead.length > 0, this.#outlet.isBlocked);
     if (how) this[how]();
   }
@@ -163,7 +193,12 @@ export class Connection {
 
   /** `bodyStart`: where the body begins in `bytes`. */
   #exchange(head: RequestHead, bytes: Buffer, bodyStart: number): void {
+    if (this.#turnAway && !this.#house.isProbe(head.path)) {
+      this.refuse(this.#turnAway());
+      return;
+    }
     const current = new Exchange(head, this);
+    if (this.#turnAway) current.isLast = true;
     this.#ahead = nothing;
     this.#current = current;
     this.#answering = false;
@@ -306,3 +341,9 @@ export class Connection {
     this.#socket.shutdown();
   }
 }
+
+const silentBody = (): GatewayError =>
+  new GatewayError(
+    "request_timeout",
+    "The body did not arrive in time: the gateway has as many connections as it can serve, and gave this one to another client. Send the whole body at once, and retry.",
+  );

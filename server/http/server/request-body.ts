@@ -47,6 +47,11 @@ export class Content {
     return this.#left;
   }
 
+  /** A reader waits for bytes that the client has not sent. */
+  get isAwaited(): boolean {
+    return this.#reader !== undefined && !this.complete && this.#failure === undefined;
+  }
+
   get isFull(): boolean {
     return this.#held + this.#pieces.length * pieceBytes > enoughBytes;
   }

@@ -9,6 +9,8 @@ export interface House {
   reply(exchange: Exchange): Promise<Outgoing>;
   /** To what is no request. */
   refuse(error: GatewayError): Outgoing;
+  /** Whether this path is answered although there are too many connections. */
+  isProbe(path: string): boolean;
   /** Told of an answer that broke off on our side. */
   onBroken(error: unknown): void;
   /** Milliseconds, monotonic, a second old at most: asking a clock each time would cost as much as finding the route. */

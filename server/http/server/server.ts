@@ -23,6 +23,8 @@ export interface ServerOptions {
   readonly maxConnections: number;
   /** The response to a connection beyond the maximum. Called for each, so it must be cheap. */
   readonly turnAway: () => Outgoing;
+  /** Whether this path is answered on a connection beyond the maximum. Absent: no path is. */
+  readonly isProbe?: (path: string) => boolean;
   readonly onConnectionsRefused: (report: ConnectionReport) => void;
   /** Milliseconds, monotonic. */
   readonly clock: () => number;
@@ -62,6 +64,7 @@ export function startServer(options: ServerOptions): Server {
   const house: House = {
     reply,
     refuse,
+    isProbe: options.isProbe ?? (() => false),
     onBroken,
     now: clock(),
     date: dateLine(),
@@ -109,8 +112,11 @@ export function startServer(options: ServerOptions): Server {
         const connection = new Connection(socket, house);
         socket.data = connection;
         const decision = limit.add(connection);
-        if (decision !== "serve") connection.refuse(options.turnAway());
-        if (decision === "close") connection.end();
+        if (decision === "refuse") connection.serveProbesOnly(options.turnAway);
+        if (decision === "close") {
+          connection.refuse(options.turnAway());
+          connection.end();
+        }
       },
       data: (socket, bytes) => socket.data.take(bytes),
       drain: (socket) => socket.data.drained(),
