@@ -1,6 +1,7 @@
 /** Files that may be gone at any moment, because they expire; and the disk they are on. */
 import { type Stats, statfsSync } from "node:fs";
 import { stat, unlink } from "node:fs/promises";
+import { codeOf } from "../lib/error-code.ts";
 
 /** Undefined where there is none. */
 export const look = (path: string): Promise<Stats | undefined> => stat(path).catch(() => undefined);
@@ -11,5 +12,9 @@ export function diskSpace(folder: string): { freeBytes: number; totalBytes: numb
   return { freeBytes: bavail * bsize, totalBytes: blocks * bsize };
 }
 
-/** What cannot be taken away now is tried again with the next sweep. */
-export const remove = (path: string): Promise<void> => unlink(path).catch(() => undefined);
+/** Whether the file is gone. A file that cannot be deleted now is tried again with the next sweep. */
+export const remove = (path: string): Promise<boolean> =>
+  unlink(path).then(
+    () => true,
+    (error: unknown) => codeOf(error) === "ENOENT",
+  );

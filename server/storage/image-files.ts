@@ -28,6 +28,8 @@ const draftEnding = ".draft";
 const draftMs = 3_600_000;
 /** A picture stays a little longer than it can be found, as it may be on its way out to someone. */
 const graceMs = 60_000;
+/** After this long, a file that could not be deleted is tried again. */
+const retryMs = 60_000;
 /** A new image that finds the folder full deletes up to this many expired ones beyond what it needs itself. */
 const biteFiles = 16;
 /** The longest `retry-after` of a store that is full. */
@@ -63,9 +65,9 @@ export class Pictures implements BlobStore {
       await rename(path + draftEnding, path);
       this.#files.add({ name, size, deleteAt: expires * 1000 + graceMs });
     } catch (cause) {
-      this.#held -= size;
       // A disk that filled up meanwhile may have taken a part of it.
-      await remove(path + draftEnding);
+      if (await remove(path + draftEnding)) this.#held -= size;
+      else this.#files.add({ name: name + draftEnding, size, deleteAt: now() + retryMs });
       throw unkept(cause);
     } finally {
       this.#writing--;
@@ -111,8 +113,9 @@ export class Pictures implements BlobStore {
     while (isNeeded()) {
       const file = this.#files.takeExpired(now());
       if (!file) return;
-      await remove(join(folder, file.name));
-      this.#held -= file.size;
+      if (await remove(join(folder, file.name))) this.#held -= file.size;
+      // Its bytes are still on the disk, so they still count.
+      else this.#files.add({ ...file, deleteAt: now() + retryMs });
     }
   }
 

@@ -1,0 +1,28 @@
+/** An image file that cannot be deleted is still on the disk: it counts against the limit, and its deletion is retried. */
+import { expect, test } from "bun:test";
+import { mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { Pictures } from "../../server/storage/image-files.ts";
+import { roomyDisk, temporaryFolder } from "../harness.ts";
+
+test("a file that cannot be deleted counts against the limit until it is deleted", async () => {
+  using temporary = temporaryFolder();
+  const folder = join(temporary.path, "images");
+  let now = Date.now();
+  const files = new Pictures({ folder, maxBytes: 1500, disk: roomyDisk, now: () => now });
+  const put = () => files.put(new Uint8Array(1000), { type: "image/png", ttlMs: 1000 });
+  const { name } = await put();
+  // A folder in its place: unlink fails, whoever runs the test.
+  const path = join(folder, name);
+  renameSync(path, join(temporary.path, "aside"));
+  mkdirSync(path);
+  now += 120_000;
+  await files.sweep();
+  await expect(put()).rejects.toThrow("There is no room left");
+  rmSync(path, { recursive: true });
+  renameSync(join(temporary.path, "aside"), path);
+  now += 61_000;
+  await files.sweep();
+  expect(readdirSync(folder)).toEqual([]);
+  await put();
+});
