@@ -13,7 +13,7 @@ export type UnsolicitedBytes = "none" | "ended" | "unsolicited";
 /** Over a buffer of its own, whose address stays the same: a short one without is moved when a part of it is looked at. */
 const room = Buffer.from(new ArrayBuffer("HTTP/1.1 408".length));
 
-/** Returns how many bytes were copied into `room`, 0 at the end of the stream, or -1 where nothing waits. */
+/** Returns how many bytes were copied into `room`, 0 where the connection has ended or failed, or -1 where nothing waits. */
 type Peek = (fd: number) => number;
 
 /** MSG_PEEK and MSG_DONTWAIT. A system call of its own costs a third of a microsecond. */
@@ -46,7 +46,7 @@ export const isResponse = (start: Uint8Array): boolean =>
     Buffer.from(start.subarray(0, room.length)).toString("latin1"),
   );
 
-function peekByLibrary(): Peek | undefined {
+export function peekByLibrary(): Peek | undefined {
   const platform = platforms[process.platform];
   if (!platform) return undefined;
   const { flags } = platform;
@@ -57,7 +57,13 @@ function peekByLibrary(): Peek | undefined {
         recv: { args: ["i32", "ptr", "u64", "i32"], returns: "i32" },
       });
       const into: Pointer = ptr(room);
-      return (fd) => symbols.recv(fd, into, room.length, flags);
+      const receive: Peek = (fd) => symbols.recv(fd, into, room.length, flags);
+      // -1 means that nothing waits, or that the connection was reset. The system reports an error once: of a connection
+      // that was reset, the second call says that it has ended.
+      return (fd) => {
+        const length = receive(fd);
+        return length < 0 ? receive(fd) : length;
+      };
     } catch {
       // Another C library, or none that can be called: the next, or a plain read.
     }
@@ -66,7 +72,7 @@ function peekByLibrary(): Peek | undefined {
 }
 
 /** Takes the bytes out of the socket, which does no harm: a connection on which bytes wait is closed. */
-const peekByRead: Peek = (fd) => {
+export const peekByRead: Peek = (fd) => {
   try {
     return readSync(fd, room, 0, room.length, null);
   } catch (error) {
