@@ -1,5 +1,6 @@
 /** While a long request is decoded and written, other requests get their turn of the event loop in between. */
 import { expect, test } from "bun:test";
+import { join } from "node:path";
 import { fit } from "../../server/embeddings/adapt-parameters.ts";
 import { decodeTokens } from "../../server/embeddings/decode-tokens.ts";
 import { callFor, route, traitsOf } from "./travelling-fixture.ts";
@@ -46,4 +47,22 @@ test("before a long upstream request is written, and not before a short one", as
     await send(callFor([text], route));
     expect(seen).toBe(isOver);
   }
+});
+
+test("while the vocabulary for the first estimate of tokens is loaded", () => {
+  const script = `
+    const { countTokens } = await import("./server/upstream/count-tokens.ts");
+    const { tokenTable } = await import("./server/upstream/tokenizers.ts");
+    await tokenTable("cl100k_base");
+    let turns = 0;
+    const count = () => { turns++; setImmediate(count); };
+    setImmediate(count);
+    await countTokens(["a text"]);
+    console.log(turns);
+    process.exit();
+  `;
+  const { stdout } = Bun.spawnSync([process.execPath, "-e", script], {
+    cwd: join(import.meta.dir, "../.."),
+  });
+  expect(Number(stdout.toString())).toBeGreaterThan(20);
 });
