@@ -9,18 +9,18 @@ import { invalidResponse } from "../request/invalid-response.ts";
 import { firstBytes, type Held, imageTypeOf, readBytes } from "./image-head.ts";
 
 /** Throws GatewayError where the bytes are not an image, or are truncated. */
-export async function checkTruncation(picture: Held): Promise<void> {
-  const type = imageTypeOf(picture);
+export async function checkTruncation(image: Held): Promise<void> {
+  const type = imageTypeOf(image);
   if (type === undefined) throw invalidResponse("its picture is not a picture");
   const kind = formatChecks[type];
   if (!kind) return;
-  if (kind.hasValidEnd(await readLastBytes(picture), picture)) return;
-  if (!kind.isComplete(await readBytes(picture))) throw invalidResponse("its picture breaks off");
+  if (kind.hasValidEnd(await readLastBytes(image), image)) return;
+  if (!kind.isComplete(await readBytes(image))) throw invalidResponse("its picture breaks off");
 }
 
 interface FormatCheck {
   /** Checks the last bytes and the bytes in memory. False where these do not decide. */
-  hasValidEnd(end: Uint8Array, picture: Held): boolean;
+  hasValidEnd(end: Uint8Array, image: Held): boolean;
   /** Checks all bytes. */
   isComplete(bytes: Uint8Array): boolean;
 }
@@ -32,7 +32,7 @@ const formatChecks: Readonly<Record<string, FormatCheck>> = {
   },
   "image/jpeg": { hasValidEnd: (end) => endsWith(end, jpegEnd), isComplete: hasJpegEnd },
   "image/webp": {
-    hasValidEnd: (_, picture) => webpLength(firstBytes(picture)) <= byteLengthOf(picture),
+    hasValidEnd: (_, image) => webpLength(firstBytes(image)) <= byteLengthOf(image),
     isComplete: (bytes) => webpLength(bytes) <= bytes.length,
   },
 };
@@ -81,10 +81,10 @@ const webpLength = (start: Uint8Array): number =>
 /** Some writers pad a file with zeros. Then these bytes are not the end, and the whole file is parsed. */
 const trailerBytes = 12;
 
-async function readLastBytes(picture: Held): Promise<Uint8Array> {
-  if (picture.kind === "bytes") return picture.bytes.subarray(-trailerBytes);
-  if (picture.kind === "base64") return decodeBase64End(picture.base64, picture.base64.length);
-  const { aside } = picture;
+async function readLastBytes(image: Held): Promise<Uint8Array> {
+  if (image.kind === "bytes") return image.bytes.subarray(-trailerBytes);
+  if (image.kind === "base64") return decodeBase64End(image.base64, image.base64.length);
+  const { aside } = image;
   if (aside.encoding === "raw") return aside.end(trailerBytes);
   const end = await aside.end(base64Length(trailerBytes) + 4);
   return decodeBase64End(Buffer.from(end).toString("latin1"), aside.length);
@@ -101,9 +101,9 @@ function decodeBase64End(end: string, length: number): Uint8Array {
 }
 
 /** In bytes. Base64 with line breaks gives a little more. */
-function byteLengthOf(picture: Held): number {
-  if (picture.kind === "bytes") return picture.bytes.length;
-  if (picture.kind === "aside" && picture.aside.encoding === "raw") return picture.aside.length;
-  const characters = picture.kind === "base64" ? picture.base64.length : picture.aside.length;
+function byteLengthOf(image: Held): number {
+  if (image.kind === "bytes") return image.bytes.length;
+  if (image.kind === "aside" && image.aside.encoding === "raw") return image.aside.length;
+  const characters = image.kind === "base64" ? image.base64.length : image.aside.length;
   return Math.floor((characters * 3) / 4);
 }

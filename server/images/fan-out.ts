@@ -39,44 +39,38 @@ export interface FanOutOptions<Q> {
  * when there is no image at all it throws: the first error, or the first that is final.
  */
 export async function fanOut<Q extends GenerationQuery>(
-  { query, requestCounts: calls }: Pick<Plan<Q>, "query" | "requestCounts">,
-  {
-    send: ask,
-    isStreaming: inEvents,
-    onMissing,
-    isFinal,
-    onSingleImage: onUncounted,
-  }: FanOutOptions<Q>,
+  { query, requestCounts }: Pick<Plan<Q>, "query" | "requestCounts">,
+  { send, isStreaming, onMissing, isFinal, onSingleImage }: FanOutOptions<Q>,
 ): Promise<ImageResponse> {
-  const asked = sum(calls);
-  let { replies: there, failures } = await sendAll(query, calls, ask);
-  const askOneByOne = (lacking: number): Promise<FanOutResult> => {
-    onUncounted?.();
-    return sendAll(query, new Array<number>(lacking).fill(1), ask, calls);
+  const requested = sum(requestCounts);
+  let { replies, failures } = await sendAll(query, requestCounts, send);
+  const sendOneByOne = (missing: number): Promise<FanOutResult> => {
+    onSingleImage?.();
+    return sendAll(query, new Array<number>(missing).fill(1), send, requestCounts);
   };
-  const lacking = asked - countImages(there);
-  if (onUncounted && failures.length === 0 && there.every(isSingleImage) && lacking > 0) {
-    const more = await askOneByOne(lacking);
-    there = [...there, ...more.replies];
+  const missing = requested - countImages(replies);
+  if (onSingleImage && failures.length === 0 && replies.every(isSingleImage) && missing > 0) {
+    const more = await sendOneByOne(missing);
+    replies = [...replies, ...more.replies];
     failures = more.failures;
   }
   for (const { count, error } of failures) onMissing({ count, error });
   const [failure] = failures;
-  if (failure && there.length === 0) {
+  if (failure && replies.length === 0) {
     throw (failures.find(({ error }) => isFinal?.(error)) ?? failure).error;
   }
-  const [only] = there;
-  if (only?.reply.kind === "stream" && calls.length === 1) {
+  const [only] = replies;
+  if (only?.reply.kind === "stream" && requestCounts.length === 1) {
     const events = reportMissing(only, onMissing);
     // The number of images is known only when the stream has ended.
-    return onUncounted && asked > 1
-      ? { kind: "stream", events: topUpStream(events, asked, askOneByOne, onMissing) }
+    return onSingleImage && requested > 1
+      ? { kind: "stream", events: topUpStream(events, requested, sendOneByOne, onMissing) }
       : { kind: "stream", events };
   }
-  if ((failure && inEvents) || there.some(({ reply }) => reply.kind === "stream")) {
-    return { kind: "stream", events: mergeReplies(there, failure?.error, onMissing) };
+  if ((failure && isStreaming) || replies.some(({ reply }) => reply.kind === "stream")) {
+    return { kind: "stream", events: mergeReplies(replies, failure?.error, onMissing) };
   }
-  return mergeResponses(there.map(({ reply }) => reply as BufferedImageResponse));
+  return mergeResponses(replies.map(({ reply }) => reply as BufferedImageResponse));
 }
 
 interface Failure {
@@ -100,32 +94,32 @@ interface FanOutResult {
 /** `before`: the image counts of earlier upstream requests. */
 async function sendAll<Q extends GenerationQuery>(
   query: Q,
-  calls: readonly number[],
-  ask: FanOutOptions<Q>["send"],
+  requestCounts: readonly number[],
+  send: FanOutOptions<Q>["send"],
   before: readonly number[] = [],
 ): Promise<FanOutResult> {
-  const parts: (PartialReply | undefined)[] = calls.map(() => undefined);
+  const parts: (PartialReply | undefined)[] = requestCounts.map(() => undefined);
   const failures: Failure[] = [];
   let next = 0;
   const work = async (): Promise<void> => {
-    while (next < calls.length) {
+    while (next < requestCounts.length) {
       const at = next++;
-      const count = calls[at] as number;
+      const count = requestCounts[at] as number;
       try {
-        const earlier = [...before, ...calls.slice(0, at)];
-        parts[at] = { count, reply: await ask(withCount(query, count, earlier)) };
+        const earlier = [...before, ...requestCounts.slice(0, at)];
+        parts[at] = { count, reply: await send(withCount(query, count, earlier)) };
       } catch (error) {
         failures.push({ at, count, error });
         if (error instanceof GatewayError && error.row.blame !== "client") continue;
         // If the upstream rejects one request, it rejects the others too: they are not sent, so that none is billed in
         // vain.
-        const unasked = sum(calls.slice(next));
-        if (unasked > 0) failures.push({ at: next, count: unasked, error });
-        next = calls.length;
+        const unsent = sum(requestCounts.slice(next));
+        if (unsent > 0) failures.push({ at: next, count: unsent, error });
+        next = requestCounts.length;
       }
     }
   };
-  await Promise.all(Array.from({ length: Math.min(maxParallel, calls.length) }, work));
+  await Promise.all(Array.from({ length: Math.min(maxParallel, requestCounts.length) }, work));
   return {
     replies: parts.filter((part) => part !== undefined),
     failures: failures.toSorted((a, b) => a.at - b.at),
@@ -158,17 +152,17 @@ async function* reportMissing(
   { reply, count }: PartialReply,
   onMissing: FanOutOptions<GenerationQuery>["onMissing"],
 ): AsyncGenerator<ImageEvent> {
-  let came = 0;
+  let delivered = 0;
   let begun = false;
   try {
     for await (const event of eventsOf(reply)) {
       begun = true;
-      came += imagesIn(event);
+      delivered += imagesIn(event);
       yield event;
     }
   } catch (error) {
-    if (came < count)
-      onMissing({ count: count - came, error: begun ? markMayBeBilled(error) : error });
+    if (delivered < count)
+      onMissing({ count: count - delivered, error: begun ? markMayBeBilled(error) : error });
     throw error;
   }
 }
@@ -185,33 +179,33 @@ async function* mergeReplies(
   onMissing: FanOutOptions<GenerationQuery>["onMissing"],
 ): AsyncGenerator<ImageEvent> {
   const failures: unknown[] = failure === undefined ? [] : [failure];
-  const kept = async function* (part: PartialReply): AsyncGenerator<ImageEvent> {
+  const collectErrors = async function* (part: PartialReply): AsyncGenerator<ImageEvent> {
     try {
       yield* reportMissing(part, onMissing);
     } catch (error) {
       failures.push(error);
     }
   };
-  yield* mergeStreams(parts.map(kept));
+  yield* mergeStreams(parts.map(collectErrors));
   if (failures.length > 0) throw failures[0];
 }
 
 /** The stream of a server that may generate one image whatever `n` says; then the others are requested. */
 async function* topUpStream(
   events: AsyncIterable<ImageEvent>,
-  asked: number,
-  askOneByOne: (lacking: number) => Promise<FanOutResult>,
+  requested: number,
+  sendOneByOne: (missing: number) => Promise<FanOutResult>,
   onMissing: FanOutOptions<GenerationQuery>["onMissing"],
 ): AsyncGenerator<ImageEvent> {
-  let came = 0;
+  let delivered = 0;
   for await (const event of events) {
-    came += imagesIn(event);
+    delivered += imagesIn(event);
     yield event;
   }
-  if (came !== 1) return;
-  const { replies: there, failures } = await askOneByOne(asked - came);
+  if (delivered !== 1) return;
+  const { replies, failures } = await sendOneByOne(requested - delivered);
   for (const { count, error } of failures) onMissing({ count, error });
-  yield* mergeReplies(there, failures[0]?.error, onMissing);
+  yield* mergeReplies(replies, failures[0]?.error, onMissing);
 }
 
 export async function* eventsOf(reply: ImageResponse): AsyncGenerator<ImageEvent> {

@@ -18,38 +18,38 @@ import { advanceSeed } from "./seeds.ts";
 export const fillMissing =
   <Q extends GenerationQuery>(): Stage<Q, ImageResponse> =>
   (next) => {
-    const ask: Send<Q, ImageResponse> = async (call) => {
+    const send: Send<Q, ImageResponse> = async (call) => {
       const reply = await next(call);
       if (reply.kind === "stream")
-        return { kind: "stream", events: completeStream(reply, call, ask) };
+        return { kind: "stream", events: completeStream(reply, call, send) };
       const rest = planFollowUp(call, call.trip.missing);
       if (!rest) return reply;
       if (call.query.stream) {
         // The missing image may still arrive, so no header reports it as missing.
         call.trip.missing = undefined;
-        return { kind: "stream", events: completeStream(reply, call, ask, rest) };
+        return { kind: "stream", events: completeStream(reply, call, send, rest) };
       }
-      const aside = new PartialRecord(call.trip, rest);
+      const partial = new PartialRecord(call.trip, rest);
       let more: ImageResponse;
       try {
-        more = await ask(rest.call);
+        more = await send(rest.call);
       } catch (error) {
-        aside.mergeFailure(error, call.signal);
+        partial.mergeFailure(error, call.signal);
         call.trip.missing = missingFrom([...rest.unrecoverable, { count: rest.count, error }]);
         if (toFault(error, call.signal).fault === "client_closed") throw error;
         return reply;
       }
       if (more.kind === "stream") {
-        return { kind: "stream", events: appendFollowUp(reply, more, rest, aside, call) };
+        return { kind: "stream", events: appendFollowUp(reply, more, rest, partial, call) };
       }
-      aside.mergeSuccess();
+      partial.mergeSuccess();
       call.trip.missing = missingFrom([...rest.unrecoverable, ...(call.trip.missing?.lost ?? [])]);
       return mergeResponses([reply, more]);
     };
     return (call) => {
       call.trip.ordered = call.query.options.n ?? 1;
       if (call.route.targets.length === 1) return next(call);
-      return ask({ ...call, order: { asked: new Set(), pictures: 0 } });
+      return send({ ...call, order: { asked: new Set(), pictures: 0 } });
     };
   };
 
@@ -68,15 +68,15 @@ function planFollowUp<Q extends GenerationQuery>(
 ): FollowUp<Q> | undefined {
   const { order, route, query, signal } = call;
   if (!missing || !order || signal.aborted) return undefined;
-  const hopeless: Lost[] = [];
-  const open: Lost[] = [];
+  const unrecoverable: Lost[] = [];
+  const retryable: Lost[] = [];
   for (const lost of missing.lost) {
-    (mayFailOver(lost.error, call) ? open : hopeless).push(lost);
+    (mayFailOver(lost.error, call) ? retryable : unrecoverable).push(lost);
   }
   // A request that was sent before counts as a retry, and uses one of the model's attempts.
-  const after = open.find(({ error }) => !isUnsent(error)) ?? open[0];
+  const after = retryable.find(({ error }) => !isUnsent(error)) ?? retryable[0];
   if (!after || route.targets.every((target) => order.asked.has(target))) return undefined;
-  const count = countMissing(open);
+  const count = countMissing(retryable);
   const { asked, pictures } = order;
   const more = {
     ...query,
@@ -88,8 +88,8 @@ function planFollowUp<Q extends GenerationQuery>(
   return {
     call: { ...call, query: more, order: { asked, pictures: 0, failure } },
     count,
-    maybeBilled: countMissing(open.filter(({ error }) => mayHaveBeenBilled(error))),
-    unrecoverable: hopeless,
+    maybeBilled: countMissing(retryable.filter(({ error }) => mayHaveBeenBilled(error))),
+    unrecoverable,
   };
 }
 
@@ -97,15 +97,15 @@ function planFollowUp<Q extends GenerationQuery>(
 async function* completeStream<Q extends GenerationQuery>(
   reply: ImageResponse,
   call: Call<Q>,
-  ask: Send<Q, ImageResponse>,
+  send: Send<Q, ImageResponse>,
   known?: FollowUp<Q>,
 ): AsyncGenerator<ImageEvent> {
   const { trip, signal } = call;
-  let came = 0;
+  let delivered = 0;
   let failure: unknown;
   try {
     for await (const event of eventsOf(reply)) {
-      came += imagesIn(event);
+      delivered += imagesIn(event);
       yield event;
     }
   } catch (error) {
@@ -117,17 +117,17 @@ async function* completeStream<Q extends GenerationQuery>(
     return;
   }
   // A stream without images has no known cost.
-  if (came === 0) trip.cost ??= 0;
-  const aside = new PartialRecord(trip, rest);
+  if (delivered === 0) trip.cost ??= 0;
+  const partial = new PartialRecord(trip, rest);
   let more: ImageResponse;
   try {
-    more = await ask(rest.call);
+    more = await send(rest.call);
   } catch (error) {
-    aside.mergeFailure(error, signal);
+    partial.mergeFailure(error, signal);
     trip.missing = missingFrom([...rest.unrecoverable, { count: rest.count, error }]);
     throw trip.missing?.error;
   }
-  yield* streamFollowUp(more, rest, aside, call);
+  yield* streamFollowUp(more, rest, partial, call);
 }
 
 /** A buffered response, followed by the stream of another target. */
@@ -135,17 +135,17 @@ async function* appendFollowUp<Q extends GenerationQuery>(
   reply: ImageResponse,
   more: ImageResponse,
   rest: FollowUp<Q>,
-  aside: PartialRecord,
+  partial: PartialRecord,
   call: Call<Q>,
 ): AsyncGenerator<ImageEvent> {
   yield* eventsOf(reply);
-  yield* streamFollowUp(more, rest, aside, call);
+  yield* streamFollowUp(more, rest, partial, call);
 }
 
 async function* streamFollowUp<Q extends GenerationQuery>(
   more: ImageResponse,
-  { unrecoverable: hopeless }: FollowUp<Q>,
-  aside: PartialRecord,
+  { unrecoverable }: FollowUp<Q>,
+  partial: PartialRecord,
   { trip }: Call<Q>,
 ): AsyncGenerator<ImageEvent> {
   let failure: unknown;
@@ -154,9 +154,9 @@ async function* streamFollowUp<Q extends GenerationQuery>(
   } catch (error) {
     failure = error;
   } finally {
-    aside.mergeSuccess();
+    partial.mergeSuccess();
   }
-  trip.missing = missingFrom([...hopeless, ...(trip.missing?.lost ?? [])]);
-  const told = trip.missing?.error ?? failure;
-  if (told !== undefined) throw told;
+  trip.missing = missingFrom([...unrecoverable, ...(trip.missing?.lost ?? [])]);
+  const finalError = trip.missing?.error ?? failure;
+  if (finalError !== undefined) throw finalError;
 }

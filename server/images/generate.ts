@@ -87,7 +87,7 @@ const usageOf = ({ results, usage }: BufferedImageResponse): Usage => ({
 
 export const generate = <Q extends ImageQuery>(tools: ImageTools): Stage<Q, ImageResponse> => {
   /** Targets that generated one image although several were requested. */
-  const uncounted = new WeakSet<Target>();
+  const singleImageTargets = new WeakSet<Target>();
   return (next) => async (call) => {
     const { trip, signal, scratch, target, order } = call;
     if (!target) throw new Error("No stage chose a target.");
@@ -95,7 +95,7 @@ export const generate = <Q extends ImageQuery>(tools: ImageTools): Stage<Q, Imag
     const job: ImageJob = { signal, scratch, key: keyOf(call) };
     const policy = policyOf(call);
     const known = tools.traits(target, operationOf(call));
-    const traits = uncounted.has(target) ? { ...known, maxImages: 1 } : known;
+    const traits = singleImageTargets.has(target) ? { ...known, maxImages: 1 } : known;
     const plan = planImage(call.query, policy === "strict" ? known : traits, policy);
     const adapted = new Set(plan.adapted);
     trip.adapted = [...adapted];
@@ -120,12 +120,12 @@ export const generate = <Q extends ImageQuery>(tools: ImageTools): Stage<Q, Imag
       rest,
     } = call.query;
     const count = n ?? 1;
-    const shortage = new MissingRecorder({ trip, target, signal, imageCount: count });
-    const onUncounted = (): void => {
-      uncounted.add(target);
+    const recorder = new MissingRecorder({ trip, target, signal, imageCount: count });
+    const onSingleImage = (): void => {
+      singleImageTargets.add(target);
       onAdapted("n", `${nameOf(target)}: makes one at a time`);
     };
-    const mayAskForMore = known.mayIgnoreN && (policy === "adapt" || policy === "drop");
+    const mayRequestMore = known.mayIgnoreN && (policy === "adapt" || policy === "drop");
     const reply = await fanOut(
       { ...plan, query },
       {
@@ -134,35 +134,36 @@ export const generate = <Q extends ImageQuery>(tools: ImageTools): Stage<Q, Imag
           return next({ ...call, query: part });
         },
         isStreaming: call.query.stream,
-        onMissing: (lost) => shortage.addFailure(lost),
+        onMissing: (lost) => recorder.addFailure(lost),
         isFinal: (error) => !mayFailOver(error, call),
-        onSingleImage: mayAskForMore ? onUncounted : undefined,
+        onSingleImage: mayRequestMore ? onSingleImage : undefined,
       },
     ).catch((error: unknown) => {
-      shortage.failAll(error);
+      recorder.failAll(error);
       throw error;
     });
     // The outcome of a stream is not known yet.
     trip.step(`${nameOf(target)}: ${reply.kind === "stream" ? "draws" : "drew"}`);
     const { aspectRatio: aspect } = plan.query;
     const { size, quality, background } = plan.query.options;
-    const ordered = { operation: operationOf(call), target, query, trip };
+    const request = { operation: operationOf(call), target, query, trip };
     // The images are billed, whatever happens to them from here on.
     if (reply.kind === "whole") {
       trip.usage = usageOf(reply);
-      recordCost(reply, ordered);
+      recordCost(reply, request);
     }
     // Vendor-specific fields may have requested several images.
-    const most = n === undefined && Object.keys(rest).length > 0 ? Number.POSITIVE_INFINITY : count;
-    const spoilt: ImageEvent[] = [];
-    let unfinished: unknown;
-    const finished = await postProcess(
+    const maxImages =
+      n === undefined && Object.keys(rest).length > 0 ? Number.POSITIVE_INFINITY : count;
+    const unusable: ImageEvent[] = [];
+    let postProcessError: unknown;
+    const processed = await postProcess(
       reply,
       {
         postProcessing: plan.postProcessing,
         stream: call.query.stream,
         count,
-        maxImages: most,
+        maxImages,
         requested: {
           ...(size && { size }),
           ...(aspect && { aspect }),
@@ -175,18 +176,19 @@ export const generate = <Q extends ImageQuery>(tools: ImageTools): Stage<Q, Imag
         convert: (picture, to) => tools.convert(picture, to, job),
         isPrivate: tools.isPrivate,
         onMissing: (_, error) => {
-          unfinished = error;
+          postProcessError = error;
         },
         onAdapted,
         onDropped: (name) => {
           trip.dropped = [...new Set([...(trip.dropped ?? []), name])];
         },
-        onUnusable: (event) => spoilt.push(event),
+        onUnusable: (event) => unusable.push(event),
       },
     );
-    const ready = limitImages(most, recordCost(finished, ordered, spoilt));
-    if (ready.kind === "stream") return { ...ready, events: shortage.watch(ready.events) };
-    shortage.settle(ready.results.length, unfinished);
-    return ready;
+    const deliverable = limitImages(maxImages, recordCost(processed, request, unusable));
+    if (deliverable.kind === "stream")
+      return { ...deliverable, events: recorder.watch(deliverable.events) };
+    recorder.settle(deliverable.results.length, postProcessError);
+    return deliverable;
   };
 };

@@ -27,39 +27,39 @@ export interface UpstreamImageRequest {
 }
 
 /**
- * Returns the same response and writes its cost into the request record. `spoilt`: events of a stream that were
+ * Returns the same response and writes its cost into the request record. `unusable`: events of a stream that were
  * unusable; they are billed too.
  */
 export function recordCost(
   reply: ImageResponse,
-  ordered: UpstreamImageRequest,
-  spoilt: readonly ImageEvent[] = [],
+  request: UpstreamImageRequest,
+  unusable: readonly ImageEvent[] = [],
 ): ImageResponse {
-  const { trip } = ordered;
+  const { trip } = request;
   trip.cost = undefined;
   if (reply.kind === "stream") {
-    return { kind: "stream", events: recordStreamCost(reply.events, ordered, spoilt) };
+    return { kind: "stream", events: recordStreamCost(reply.events, request, unusable) };
   }
-  trip.cost = responseCost(reply, ordered);
+  trip.cost = responseCost(reply, request);
   return reply;
 }
 
 async function* recordStreamCost(
   events: AsyncIterable<ImageEvent>,
-  ordered: UpstreamImageRequest,
-  spoilt: readonly ImageEvent[],
+  request: UpstreamImageRequest,
+  unusable: readonly ImageEvent[],
 ): AsyncGenerator<ImageEvent> {
-  const { trip } = ordered;
+  const { trip } = request;
   let sum: number | undefined;
-  let pictures = 0;
-  let left = true;
+  let imageCount = 0;
+  let isAbandoned = true;
   const add = (event: ImageEvent): void => {
     if (event.type === "partial") return;
     const cost =
       event.type === "whole"
-        ? responseCost(event.reply, ordered)
-        : imageCost(event, 1, withOutputDetails(event), ordered);
-    if (pictures++ === 0) sum = cost;
+        ? responseCost(event.reply, request)
+        : imageCost(event, 1, withOutputDetails(event), request);
+    if (imageCount++ === 0) sum = cost;
     else sum = sum === undefined || cost === undefined ? undefined : sum + cost;
   };
   try {
@@ -67,15 +67,15 @@ async function* recordStreamCost(
       add(event);
       yield event;
     }
-    left = false;
+    isAbandoned = false;
   } catch (error) {
     // As for a buffered response with missing images: the cost is that of the generated images.
-    left = false;
+    isAbandoned = false;
     throw error;
   } finally {
-    for (const event of spoilt) add(event);
+    for (const event of unusable) add(event);
     // The cost of a stream that was not read to its end is unknown.
-    trip.cost = left ? undefined : sum;
+    trip.cost = isAbandoned ? undefined : sum;
   }
 }
 
@@ -91,23 +91,24 @@ function withOutputDetails({ usage }: StreamedImage): ImageUsage | undefined {
 
 function responseCost(
   reply: BufferedImageResponse,
-  ordered: UpstreamImageRequest,
+  request: UpstreamImageRequest,
 ): number | undefined {
   const { results, generated: drawn = results.length, metadata: facts, usage, cost } = reply;
   // The size of an image behind a link is not seen here: it is the requested one, or the vendor's default.
-  const unseen = facts.size === undefined && results.every(({ image }) => image.kind === "url");
-  const size = unseen ? requestedSize(ordered) : undefined;
+  const isUninspected =
+    facts.size === undefined && results.every(({ image }) => image.kind === "url");
+  const size = isUninspected ? requestedSize(request) : undefined;
   const seen = size === undefined ? facts : { ...facts, size };
-  return imageCost(seen, drawn, usage, ordered, cost);
+  return imageCost(seen, drawn, usage, request, cost);
 }
 
 /**
  * A target that takes aspect ratios was sent the resolution class of `wanted`, which is what a price per class needs.
  * The target chooses the exact pixels, so a price per megapixel cannot be computed from it.
  */
-function requestedSize(ordered: UpstreamImageRequest): string | undefined {
-  const { options, requestedSize: wanted } = ordered.query;
-  return options.size ?? (priceOf(ordered)?.megapixel === undefined ? wanted : undefined);
+function requestedSize(request: UpstreamImageRequest): string | undefined {
+  const { options, requestedSize: wanted } = request.query;
+  return options.size ?? (priceOf(request)?.megapixel === undefined ? wanted : undefined);
 }
 
 const priceOf = ({ operation, target, query }: UpstreamImageRequest) =>
@@ -117,11 +118,11 @@ function imageCost(
   { size, quality }: ImageMetadata,
   images: number,
   usage: ImageUsage | undefined,
-  ordered: UpstreamImageRequest,
-  told?: number,
+  request: UpstreamImageRequest,
+  reportedCost?: number,
 ): number | undefined {
-  const { operation } = ordered;
-  return costOf(priceOf(ordered), {
+  const { operation } = request;
+  return costOf(priceOf(request), {
     inputTokens: usage?.input_tokens,
     outputTokens: usage?.output_tokens,
     input: usage && inputSplit(usage, operation),
@@ -129,7 +130,7 @@ function imageCost(
     images,
     size,
     quality: quality === "auto" ? undefined : quality,
-    told,
+    told: reportedCost,
   });
 }
 

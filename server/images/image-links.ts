@@ -11,14 +11,14 @@ import type { Held } from "./image-head.ts";
 
 export interface LinkStore {
   /** Stores a picture and returns its link. */
-  store(picture: Held, publicUrl: string): Promise<string>;
+  store(image: Held, publicUrl: string): Promise<string>;
   /** The upstream's link itself, or a link of the gateway in its place. */
   toLastingLink(url: string, publicUrl: string): Promise<string>;
 }
 
 export interface LinkTools {
-  /** `givenAgain`: the link lasts as long as a stored response can be replayed, and otherwise as long as any link. */
-  store(picture: Held, publicUrl: string, givenAgain: boolean): Promise<string>;
+  /** `isReplayable`: the link lasts as long as a stored response can be replayed, and otherwise as long as any link. */
+  store(image: Held, publicUrl: string, isReplayable: boolean): Promise<string>;
   download(url: string, target: Target, signal: Signal, scratch: Scratch): Promise<Held>;
 }
 
@@ -29,31 +29,31 @@ export interface ReplayContext {
   readonly scratch: Scratch;
 }
 
-export type LinkStoreFor = (again?: ReplayContext) => LinkStore;
+export type LinkStoreFor = (replay?: ReplayContext) => LinkStore;
 
-export function createLinkStore({ store: keep, download }: LinkTools): LinkStoreFor {
-  const once: LinkStore = {
-    store: (picture, publicUrl) => keep(picture, publicUrl, false),
+export function createLinkStore({ store, download }: LinkTools): LinkStoreFor {
+  const passThrough: LinkStore = {
+    store: (image, publicUrl) => store(image, publicUrl, false),
     toLastingLink: async (url) => url,
   };
-  return (again) => {
-    if (!again) return once;
-    const { target, signal, scratch } = again;
-    let inReach = true;
+  return (replay) => {
+    if (!replay) return passThrough;
+    const { target, signal, scratch } = replay;
+    let isReachable = true;
     return {
-      store: (picture, publicUrl) => keep(picture, publicUrl, true),
+      store: (image, publicUrl) => store(image, publicUrl, true),
       toLastingLink: async (url, publicUrl) => {
         // A data: URL contains the image and never expires.
-        if (!inReach || url.startsWith("data:")) return url;
+        if (!isReachable || url.startsWith("data:")) return url;
         try {
-          const picture = await download(url, target, signal, scratch);
-          await checkTruncation(picture);
-          return await keep(picture, publicUrl, true);
+          const image = await download(url, target, signal, scratch);
+          await checkTruncation(image);
+          return await store(image, publicUrl, true);
         } catch (error) {
           if (!(error instanceof GatewayError)) throw error;
           // The image is billed, and its link works for now. The other links are probably as unreachable, and the
           // client is waiting.
-          inReach = false;
+          isReachable = false;
           return url;
         }
       },

@@ -20,14 +20,14 @@ export interface MetadataSources {
 
 /** Metadata read from the bytes, and reported metadata that the bytes do not contradict. */
 export async function readMetadata(
-  picture: Held,
-  { requested: asked, reported: told, flattened }: MetadataSources,
+  image: Held,
+  { requested, reported, flattened }: MetadataSources,
 ): Promise<ImageMetadata> {
-  const type = imageTypeOf(picture);
-  const seen = await readDimensions(picture);
-  const background = flattened ? "opaque" : await readBackground(picture, asked, told);
+  const type = imageTypeOf(image);
+  const dimensions = await readDimensions(image);
+  const background = flattened ? "opaque" : await readBackground(image, requested, reported);
   return {
-    ...(seen && { size: `${seen.width}x${seen.height}` }),
+    ...(dimensions && { size: `${dimensions.width}x${dimensions.height}` }),
     ...(type && { output_format: type.replace(/^image\/(?:svg\+)?/, "").replace("xml", "svg") }),
     ...(background !== undefined && { background }),
   };
@@ -38,15 +38,15 @@ export async function readMetadata(
  * pixels decide, which are not decoded here. So the upstream's report counts, and the request does not.
  */
 async function readBackground(
-  picture: Held,
-  asked: ImageMetadata,
-  told: ImageMetadata,
+  image: Held,
+  requested: ImageMetadata,
+  reported: ImageMetadata,
 ): Promise<string | undefined> {
-  const claim = told.background ?? asked.background;
-  if (claim !== "transparent" && claim !== "opaque") return told.background;
-  const alpha = await readAlpha(picture);
+  const claim = reported.background ?? requested.background;
+  if (claim !== "transparent" && claim !== "opaque") return reported.background;
+  const alpha = await readAlpha(image);
   if (alpha === false) return "opaque";
-  return told.background ?? (alpha && claim === "transparent" ? claim : undefined);
+  return reported.background ?? (alpha && claim === "transparent" ? claim : undefined);
 }
 
 /** Metadata that all images of a response have in common. */
@@ -63,8 +63,9 @@ export const commonMetadata = (
       );
 
 /** An upstream that accepted a quality and reports none has applied it. `auto` is not a quality. */
-export function resolveQuality(asked: ImageMetadata, told: ImageMetadata): ImageMetadata {
-  const quality = told.quality ?? (asked.quality === "auto" ? undefined : asked.quality);
+export function resolveQuality(requested: ImageMetadata, reported: ImageMetadata): ImageMetadata {
+  const quality =
+    reported.quality ?? (requested.quality === "auto" ? undefined : requested.quality);
   return quality === undefined ? {} : { quality };
 }
 
@@ -76,20 +77,23 @@ const ratioTolerance = Math.log(1.08);
 
 /** Options that the target accepted and ignored, as the generated image shows. */
 export function ignoredOptions(
-  asked: RequestedMetadata,
-  came: ImageMetadata,
+  requested: RequestedMetadata,
+  actual: ImageMetadata,
 ): readonly (keyof ImageMetadata)[] {
   const names: (keyof ImageMetadata)[] = [];
-  if (came.size !== undefined && !matchesSize(came.size, asked)) names.push("size");
-  if (asked.background === "transparent" && came.background === "opaque") names.push("background");
+  if (actual.size !== undefined && !matchesSize(actual.size, requested)) names.push("size");
+  if (requested.background === "transparent" && actual.background === "opaque")
+    names.push("background");
   return names;
 }
 
 /** Exact where a size was requested. Names such as 2K cannot be verified. */
-function matchesSize(came: string, { size, aspect }: RequestedMetadata): boolean {
-  if (size !== undefined && parseSize(size)) return came === size;
-  const seen = parseSize(came);
+function matchesSize(actual: string, { size, aspect }: RequestedMetadata): boolean {
+  if (size !== undefined && parseSize(size)) return actual === size;
+  const dimensions = parseSize(actual);
   return (
-    aspect === undefined || seen === undefined || ratioDistance(seen, aspect) <= ratioTolerance
+    aspect === undefined ||
+    dimensions === undefined ||
+    ratioDistance(dimensions, aspect) <= ratioTolerance
   );
 }

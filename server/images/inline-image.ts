@@ -26,18 +26,18 @@ export async function decodeDataUrl(
       { param: field },
     );
   }
-  const picture = await collectImage(decodeChunks(normalizeBase64(url.slice(comma + 1))), scratch);
-  const start = picture.kind === "bytes" ? picture.bytes : picture.aside.start;
+  const image = await collectImage(decodeChunks(normalizeBase64(url.slice(comma + 1))), scratch);
+  const start = image.kind === "bytes" ? image.bytes : image.aside.start;
   const type = sniffImage(start) ?? "application/octet-stream";
-  return toFilePart(picture, { field, filename: "" }, type);
+  return toFilePart(image, { field, filename: "" }, type);
 }
 
 /** Some clients break base64 into lines, or percent-encode its characters. */
 function normalizeBase64(text: string): string {
-  const signs = text.includes("%")
+  const unescaped = text.includes("%")
     ? text.replace(/%2b/gi, "+").replace(/%2f/gi, "/").replace(/%3d/gi, "=")
     : text;
-  return /\s/.test(signs) ? signs.replace(/\s+/g, "") : signs;
+  return /\s/.test(unescaped) ? unescaped.replace(/\s+/g, "") : unescaped;
 }
 
 async function* decodeChunks(base64: string): AsyncGenerator<Uint8Array> {

@@ -3,17 +3,17 @@ import type { ImageWorker, Seen, Source } from "../workers/image/image-worker.ts
 
 export interface CachedInspector extends Pick<ImageWorker, "inspect"> {
   /** Stores an inspection that was made of the same image under another object. */
-  set(picture: Source, seen: Seen): void;
+  set(image: Source, inspection: Seen): void;
 }
 
 export function inspectOnce({ inspect }: Pick<ImageWorker, "inspect">): CachedInspector {
-  const known = new WeakMap<Source, Seen>();
+  const cache = new WeakMap<Source, Seen>();
   return {
-    inspect: async (picture, signal, field, key) => {
-      const seen = known.get(picture) ?? (await inspect(picture, signal, field, key));
-      known.set(picture, seen);
-      return seen;
+    inspect: async (image, signal, field, key) => {
+      const inspection = cache.get(image) ?? (await inspect(image, signal, field, key));
+      cache.set(image, inspection);
+      return inspection;
     },
-    set: (picture, seen) => void known.set(picture, seen),
+    set: (image, inspection) => void cache.set(image, inspection),
   };
 }

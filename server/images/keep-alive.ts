@@ -9,8 +9,8 @@ import { orAfter } from "../lib/with-timeout.ts";
 import type { Leaving, Outgoing } from "../request/http-types.ts";
 
 export async function keepAlive(outcome: Promise<Outgoing>, ms: number): Promise<Outgoing> {
-  const soon = await orAfter(outcome, ms);
-  if (soon) return soon;
+  const early = await orAfter(outcome, ms);
+  if (early) return early;
   return {
     status: 200,
     headers: { "content-type": "application/json", "vexel-keep-alive": "true" },
@@ -41,23 +41,23 @@ async function discard({ body }: Outgoing): Promise<void> {
 
 /** The status and headers that can no longer be sent as such. Undefined where there are none. */
 function statusAndHeaders({ status, headers }: Outgoing): string | undefined {
-  const { "content-type": _, ...unsaid } = headers;
-  if (status === 200 && Object.keys(unsaid).length === 0) return undefined;
-  return JSON.stringify({ status, headers: unsaid });
+  const { "content-type": _, ...unsentHeaders } = headers;
+  if (status === 200 && Object.keys(unsentHeaders).length === 0) return undefined;
+  return JSON.stringify({ status, headers: unsentHeaders });
 }
 
 /** Inserted as the first member of the response, which is a non-empty JSON object. Clients ignore unknown members. */
 async function* withStatusMember(
-  notes: string | undefined,
-  pieces: AsyncIterable<string | Uint8Array>,
+  statusJson: string | undefined,
+  chunks: AsyncIterable<string | Uint8Array>,
 ): AsyncGenerator<string | Uint8Array> {
-  let isFirst = notes !== undefined;
-  for await (const piece of pieces) {
-    if (isFirst && piece.length > 0) {
+  let isFirst = statusJson !== undefined;
+  for await (const chunk of chunks) {
+    if (isFirst && chunk.length > 0) {
       isFirst = false;
-      yield `{"vexel":${notes},`;
-      yield typeof piece === "string" ? piece.slice(1) : piece.subarray(1);
-    } else yield piece;
+      yield `{"vexel":${statusJson},`;
+      yield typeof chunk === "string" ? chunk.slice(1) : chunk.subarray(1);
+    } else yield chunk;
   }
 }
 

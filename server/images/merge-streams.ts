@@ -3,17 +3,17 @@ import { unheard } from "../lib/ignore-rejection.ts";
 
 export async function* mergeStreams<T>(sources: readonly AsyncIterable<T>[]): AsyncGenerator<T> {
   const iterators = sources.map((source) => source[Symbol.asyncIterator]());
-  const ask = async (at: number) => ({
+  const readNext = async (at: number) => ({
     at,
     result: await (iterators[at] as AsyncIterator<T>).next(),
   });
-  const waiting = new Map(iterators.map((_, at) => [at, ask(at)]));
+  const waiting = new Map(iterators.map((_, at) => [at, readNext(at)]));
   try {
     while (waiting.size > 0) {
       const { at, result } = await Promise.race(waiting.values());
       if (result.done) waiting.delete(at);
       else {
-        waiting.set(at, ask(at));
+        waiting.set(at, readNext(at));
         yield result.value;
       }
     }

@@ -22,15 +22,19 @@ export const countMissing = (lost: readonly Lost[]): number =>
  * Assigns missing images to the failed upstream requests. Those that are left failed afterwards, with `error`, or for
  * an unknown reason.
  */
-export function attributeMissing(lacking: number, calls: readonly Lost[], error: unknown): Lost[] {
+export function attributeMissing(
+  missingCount: number,
+  calls: readonly Lost[],
+  error: unknown,
+): Lost[] {
   const lost: Lost[] = [];
-  let left = Math.max(0, lacking);
+  let remaining = Math.max(0, missingCount);
   for (const each of calls) {
-    const count = Math.min(left, each.count);
+    const count = Math.min(remaining, each.count);
     if (count > 0) lost.push({ ...each, count });
-    left -= count;
+    remaining -= count;
   }
-  if (left > 0) lost.push({ count: left, error });
+  if (remaining > 0) lost.push({ count: remaining, error });
   return lost;
 }
 
@@ -38,8 +42,8 @@ export function attributeMissing(lacking: number, calls: readonly Lost[], error:
 export function describeMissing(lost: readonly Lost[], asked: number): string[] {
   const counts = new Map<string, { count: number; unsure: boolean }>();
   for (const { count, error, unsure = false } of lost) {
-    const words = counts.get(`${errorCodeOf(error)} ${unsure}`);
-    if (words) words.count += count;
+    const entry = counts.get(`${errorCodeOf(error)} ${unsure}`);
+    if (entry) entry.count += count;
     else counts.set(`${errorCodeOf(error)} ${unsure}`, { count, unsure });
   }
   return [...counts].map(

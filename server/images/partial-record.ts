@@ -21,11 +21,11 @@ export class PartialRecord {
   readonly #followUp: FollowUpImages;
   readonly #attempts: number;
 
-  constructor(trip: Trip, asked: FollowUpImages) {
+  constructor(trip: Trip, followUp: FollowUpImages) {
     const { cost, usage, adapted, dropped, target, mayHavePaid } = trip;
     this.#trip = trip;
     this.#saved = { cost, usage, adapted, dropped, target, mayHavePaid };
-    this.#followUp = asked;
+    this.#followUp = followUp;
     this.#attempts = initialAttempts(trip);
     trip.cost = undefined;
     trip.mayHavePaid = false;
@@ -45,10 +45,10 @@ export class PartialRecord {
   mergeFailure(error: unknown, signal: Signal): void {
     const trip = this.#trip;
     const { cost, usage, adapted, dropped, target } = this.#saved;
-    const tries = this.#addAttempts();
+    const newAttempts = this.#addAttempts();
     // Images that arrived and were unusable are billed too.
     const spent = trip.cost ?? 0;
-    if (tries > 0 && trip.cost === undefined && isBillingUncertain(error, signal)) {
+    if (newAttempts > 0 && trip.cost === undefined && isBillingUncertain(error, signal)) {
       trip.unanswered += this.#followUp.count;
     }
     Object.assign(trip, { usage, adapted, dropped, target });
@@ -58,16 +58,16 @@ export class PartialRecord {
   /** Attempts for the missing images are counted separately from attempts for the whole request. */
   #addAttempts(): number {
     const trip = this.#trip;
-    const tries = initialAttempts(trip) - this.#attempts;
-    const { count, maybeBilled: doubtful } = this.#followUp;
-    trip.completing += tries;
-    if (tries > 0) trip.reordered += doubtful;
-    if (trip.mayHavePaid && tries > 1) {
-      trip.unanswered += (tries - 1) * count;
-      trip.reordered += (tries - 1) * count;
+    const newAttempts = initialAttempts(trip) - this.#attempts;
+    const { count, maybeBilled } = this.#followUp;
+    trip.completing += newAttempts;
+    if (newAttempts > 0) trip.reordered += maybeBilled;
+    if (trip.mayHavePaid && newAttempts > 1) {
+      trip.unanswered += (newAttempts - 1) * count;
+      trip.reordered += (newAttempts - 1) * count;
     }
     trip.mayHavePaid = this.#saved.mayHavePaid;
-    return tries;
+    return newAttempts;
   }
 }
 

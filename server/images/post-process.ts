@@ -59,61 +59,61 @@ export interface PostProcessOptions {
 
 export async function postProcess(
   reply: ImageResponse,
-  wanted: PostProcessOptions,
-  workshop: PostProcessTools,
+  options: PostProcessOptions,
+  tools: PostProcessTools,
 ): Promise<ImageResponse> {
   return reply.kind === "stream"
-    ? { kind: "stream", events: processEvents(reply.events, wanted, workshop) }
-    : processWhole(reply, wanted, workshop);
+    ? { kind: "stream", events: processEvents(reply.events, options, tools) }
+    : processWhole(reply, options, tools);
 }
 
 async function* processEvents(
   events: AsyncIterable<ImageEvent>,
-  wanted: PostProcessOptions,
-  workshop: PostProcessTools,
+  options: PostProcessOptions,
+  tools: PostProcessTools,
 ): AsyncGenerator<ImageEvent> {
   const failures: unknown[] = [];
   // Images that are missing in one event may still arrive in another.
   const onMissing: PostProcessTools["onMissing"] = (_, error) => failures.push(error);
-  let { maxImages: most } = wanted;
+  let { maxImages } = options;
   let delivered = 0;
-  let ready: ImageEvent;
+  let processed: ImageEvent;
   for await (const event of events) {
     try {
       if (event.type === "whole") {
-        const part = { ...wanted, most };
-        const reply = await processWhole(event.reply, part, { ...workshop, onMissing });
-        most -= reply.results.length;
+        const partOptions = { ...options, most: maxImages };
+        const reply = await processWhole(event.reply, partOptions, { ...tools, onMissing });
+        maxImages -= reply.results.length;
         delivered += reply.results.length;
-        ready = { type: "whole", reply };
+        processed = { type: "whole", reply };
       } else {
         if (event.type === "completed") await checkTruncation(event.image);
-        ready = await processFrame(event, wanted, workshop);
+        processed = await processFrame(event, options, tools);
         if (event.type === "completed") delivered++;
       }
     } catch (error) {
       failures.push(error);
-      workshop.onUnusable(event);
+      tools.onUnusable(event);
       continue;
     }
-    yield ready;
+    yield processed;
   }
   // The stream ends with the error after all usable images, unless there were enough of them.
-  if (failures.length > 0 && delivered < wanted.maxImages) throw failures[0];
+  if (failures.length > 0 && delivered < options.maxImages) throw failures[0];
 }
 
 /** Images beyond the maximum are billed in the record, and not delivered. */
-export function limitImages(most: number, reply: ImageResponse): ImageResponse {
+export function limitImages(maxImages: number, reply: ImageResponse): ImageResponse {
   return reply.kind === "stream"
-    ? { kind: "stream", events: takeImages(most, reply.events) }
+    ? { kind: "stream", events: takeImages(maxImages, reply.events) }
     : reply;
 }
 
 async function* takeImages(
-  most: number,
+  maxImages: number,
   events: AsyncIterable<ImageEvent>,
 ): AsyncGenerator<ImageEvent> {
-  let left = most;
+  let left = maxImages;
   for await (const event of events) {
     if (event.type === "whole") left -= event.reply.results.length;
     else if (event.type === "completed" && left-- <= 0) continue;
@@ -123,69 +123,69 @@ async function* takeImages(
 
 async function processFrame(
   frame: StreamedImage,
-  { postProcessing: finish, requested: asked }: PostProcessOptions,
-  workshop: PostProcessTools,
+  { postProcessing, requested }: PostProcessOptions,
+  tools: PostProcessTools,
 ): Promise<StreamedImage> {
   const { image: picture, flattened } = await convertImage(
     frame.image,
-    { postProcessing: finish, requested: asked },
-    workshop,
+    { postProcessing, requested },
+    tools,
   );
-  const facts = await readMetadata(picture, { requested: asked, reported: frame, flattened });
+  const facts = await readMetadata(picture, { requested, reported: frame, flattened });
   if (frame.type === "completed")
-    for (const name of ignoredOptions(asked, facts)) workshop.onDropped(name);
+    for (const name of ignoredOptions(requested, facts)) tools.onDropped(name);
   const { background: _, ...others } = frame;
-  return { ...others, ...resolveQuality(asked, frame), ...facts, image: picture };
+  return { ...others, ...resolveQuality(requested, frame), ...facts, image: picture };
 }
 
 async function processWhole(
   reply: BufferedImageResponse,
-  wanted: PostProcessOptions,
-  workshop: PostProcessTools,
+  options: PostProcessOptions,
+  tools: PostProcessTools,
 ): Promise<BufferedImageResponse> {
-  const { count, maxImages: most, requested: asked, postProcessing: finish } = wanted;
-  const { metadata: told } = reply;
+  const { count, maxImages, requested, postProcessing } = options;
+  const { metadata: reported } = reply;
   const results: ImageResult[] = [];
   const failures: unknown[] = [];
   let facts: ImageMetadata | undefined;
-  let seen = 0;
+  let inspectedCount = 0;
   // Sequential: each image may be large.
   for (const result of reply.results) {
-    if (results.length === most) break;
+    if (results.length === maxImages) break;
     try {
-      const { image, flattened } = await processImage(result.image, wanted, workshop);
-      const { kind: came } = result.image;
-      const linked = came === "url" && image.kind !== "url" && finish.as === undefined;
+      const { image, flattened } = await processImage(result.image, options, tools);
+      const { kind: received } = result.image;
+      const linked = received === "url" && image.kind !== "url" && postProcessing.as === undefined;
       results.push({ ...result, image, ...(linked && { linked }) });
       if (image.kind === "url") continue;
-      seen++;
-      const shown = await readMetadata(image, { requested: asked, reported: told, flattened });
-      for (const name of ignoredOptions(asked, shown)) workshop.onDropped(name);
-      facts = commonMetadata(facts, shown);
+      inspectedCount++;
+      const metadata = await readMetadata(image, { requested, reported, flattened });
+      for (const name of ignoredOptions(requested, metadata)) tools.onDropped(name);
+      facts = commonMetadata(facts, metadata);
     } catch (error) {
       failures.push(error);
     }
   }
   // Billed images are delivered: one unusable image does not fail the others.
   if (results.length === 0 && failures.length > 0) throw failures[0];
-  if (failures.length > 0) workshop.onMissing(count - results.length, failures[0]);
+  if (failures.length > 0) tools.onMissing(count - results.length, failures[0]);
   const { size, output_format, background, ...unseen } = {
-    ...told,
-    ...resolveQuality(asked, told),
+    ...reported,
+    ...resolveQuality(requested, reported),
   };
-  const { length: came } = reply.results;
-  const looked = seen === results.length;
+  const { length: received } = reply.results;
+  const isInspected = inspectedCount === results.length;
   return {
     ...reply,
     results,
-    ...(results.length < came && { generated: reply.generated ?? came }),
+    ...(results.length < received && { generated: reply.generated ?? received }),
     // Metadata that only an inspection shows is not reported for images that were not inspected.
     metadata: {
       ...unseen,
-      ...(looked && size !== undefined && { size }),
-      ...(looked && output_format !== undefined && { output_format }),
-      ...(seen === 0 && background !== undefined && { background }),
-      ...(looked && facts),
+      ...(isInspected && size !== undefined && { size }),
+      ...(isInspected && output_format !== undefined && { output_format }),
+      ...(inspectedCount === 0 && background !== undefined && { background }),
+      ...(isInspected && facts),
     },
   };
 }
@@ -198,11 +198,11 @@ interface ProcessedImage<P extends ImageContent> {
 
 async function processImage(
   image: ImageContent,
-  wanted: PostProcessOptions,
-  workshop: PostProcessTools,
+  options: PostProcessOptions,
+  tools: PostProcessTools,
 ): Promise<ProcessedImage<ImageContent>> {
-  const { postProcessing: finish, stream } = wanted;
-  const { as, format, opaque } = finish;
+  const { postProcessing, stream } = options;
+  const { as, format, opaque } = postProcessing;
   if (image.kind === "url") {
     if (!/^(https?:\/\/|data:image\/)/.test(image.url))
       throw invalidResponse("a link that is not a link");
@@ -210,25 +210,25 @@ async function processImage(
       stream ||
       as === "b64_json" ||
       // A client cannot reach such a URL, or must not see it.
-      workshop.isPrivate(image.url);
+      tools.isPrivate(image.url);
     const asIs = { image, flattened: false };
     if (!mustFetch && format === undefined && !opaque) return asIs;
-    if (as === "b64_json") workshop.onAdapted("response_format");
-    let fetched: Held;
+    if (as === "b64_json") tools.onAdapted("response_format");
+    let downloaded: Held;
     try {
-      fetched = await workshop.download(image.url);
+      downloaded = await tools.download(image.url);
     } catch (error) {
       // The image is billed: delivering the upstream's link is better than failing.
       if (mustFetch || !isUnreachable(error)) throw error;
-      for (const name of skippedOptions(finish)) workshop.onDropped(name);
+      for (const name of skippedOptions(postProcessing)) tools.onDropped(name);
       return asIs;
     }
-    await checkTruncation(fetched);
-    return convertImage(fetched, wanted, workshop);
+    await checkTruncation(downloaded);
+    return convertImage(downloaded, options, tools);
   }
   await checkTruncation(image);
-  if (as === "url" && !stream) workshop.onAdapted("response_format");
-  return convertImage(image, wanted, workshop);
+  if (as === "url" && !stream) tools.onAdapted("response_format");
+  return convertImage(image, options, tools);
 }
 
 /** Unreachable for the gateway at the moment: the client may still reach the URL. */
@@ -245,29 +245,27 @@ const skippedOptions = ({ format, compression, opaque }: PostProcessing): string
 
 async function convertImage(
   picture: Held,
-  {
-    postProcessing: finish,
-    requested: asked,
-  }: Pick<PostProcessOptions, "postProcessing" | "requested">,
-  workshop: PostProcessTools,
+  { postProcessing, requested }: Pick<PostProcessOptions, "postProcessing" | "requested">,
+  tools: PostProcessTools,
 ): Promise<ProcessedImage<Held>> {
-  const { format, opaque } = finish;
+  const { format, opaque } = postProcessing;
   const type = imageTypeOf(picture);
   const same = format === undefined || type === `image/${format}`;
-  const compression = finish.compression ?? (same ? undefined : finish.fallbackCompression);
+  const compression =
+    postProcessing.compression ?? (same ? undefined : postProcessing.fallbackCompression);
   const flattens = opaque === true && type !== "image/jpeg";
   if (same && compression === undefined && !flattens) return { image: picture, flattened: false };
-  if (flattens) workshop.onAdapted("background");
-  if (!same) workshop.onAdapted("output_format");
-  if (compression !== undefined) workshop.onAdapted("output_compression");
+  if (flattens) tools.onAdapted("background");
+  if (!same) tools.onAdapted("output_format");
+  if (compression !== undefined) tools.onAdapted("output_compression");
   // Where the image is decoded anyway, it is flattened if an opaque background was requested.
-  const flattened = flattens || asked.background === "opaque";
-  const ready = await workshop.convert(picture, {
+  const flattened = flattens || requested.background === "opaque";
+  const processed = await tools.convert(picture, {
     format: format ?? formatOf(type),
     ...(compression !== undefined && { quality: compression }),
     ...(flattened && { flatten: true }),
   });
-  return { image: ready, flattened };
+  return { image: processed, flattened };
 }
 
 const formatOf = (type: string | undefined): Conversion["format"] =>

@@ -36,9 +36,10 @@ export const preflight =
   }: PreflightOptions): Stage<Q, ImageResponse> =>
   (next) =>
   async (call) => {
-    const why = call.route.targets.map((target) => objects(call, target));
+    const reasons = call.route.targets.map((target) => objects(call, target));
     // The error of the first target is reported: it is the operator's preferred one.
-    if (why.length > 0 && why.every((objection) => objection !== undefined)) throw why[0];
+    if (reasons.length > 0 && reasons.every((objection) => objection !== undefined))
+      throw reasons[0];
     const { query } = call;
     if (!("images" in query)) return next(call);
     const checked = await checkEdit(query as GenerationQuery as EditQuery, call);

@@ -48,17 +48,17 @@ export async function checkEdit(
   signal: Signal,
 ): Promise<CheckedEdit> {
   if (query.images.length > maxImages) throw tooManyImages(query.images);
-  const here = await withFiles(query, rules.scratch);
+  const local = await withFiles(query, rules.scratch);
   const seen = new Map<FilePart, Seen>();
-  const look = async ({ file, field, types: kinds }: InspectionTask): Promise<void> => {
-    seen.set(file, await checkImage(file, field, { ...rules, types: kinds }, signal));
+  const inspect = async ({ file, field, types }: InspectionTask): Promise<void> => {
+    seen.set(file, await checkImage(file, field, { ...rules, types }, signal));
   };
   // Settles only when no inspection is running: a file is never closed while it is read.
-  await workOff(inspectionTasks(here, rules).toReversed(), maxParallel, look);
-  const images = here.images.map((source) => inspectionOf(source, seen));
-  const mask = here.mask && inspectionOf(here.mask, seen);
-  if (mask && here.mask) checkMask(mask, images[0], fieldName(here.mask, "mask"));
-  return { query: here, images, ...(mask && { mask }) };
+  await workOff(inspectionTasks(local, rules).toReversed(), maxParallel, inspect);
+  const images = local.images.map((source) => inspectionOf(source, seen));
+  const mask = local.mask && inspectionOf(local.mask, seen);
+  if (mask && local.mask) checkMask(mask, images[0], fieldName(local.mask, "mask"));
+  return { query: local, images, ...(mask && { mask }) };
 }
 
 export interface ImageRules extends Pick<EditRules, "imageWorker" | "maxBytes" | "key"> {
@@ -70,12 +70,7 @@ export interface ImageRules extends Pick<EditRules, "imageWorker" | "maxBytes" |
 export async function checkImage(
   picture: Source,
   field: string,
-  {
-    imageWorker: darkroom,
-    maxBytes = defaultMaxBytes,
-    types: kinds = defaultTypes,
-    key,
-  }: ImageRules,
+  { imageWorker, maxBytes = defaultMaxBytes, types = defaultTypes, key }: ImageRules,
   signal: Signal,
 ): Promise<Seen> {
   const size = sizeOf(picture);
@@ -92,9 +87,9 @@ export async function checkImage(
     );
   }
   // The type of an upload is known from its first bytes: a file that is not an image is not sent to the worker.
-  if (isFile(picture)) checkType(picture.type, field, kinds);
-  const seen = await darkroom.inspect(picture, signal, field, key);
-  checkType(seen.type, field, kinds);
+  if (isFile(picture)) checkType(picture.type, field, types);
+  const seen = await imageWorker.inspect(picture, signal, field, key);
+  checkType(seen.type, field, types);
   return seen;
 }
 
@@ -133,18 +128,18 @@ export function maskOrientation(mask: Seen, image: Seen): "shown" | "stored" | u
     : undefined;
 }
 
-function checkType(type: string, field: string, kinds: readonly string[]): void {
-  if (kinds.includes(type)) return;
+function checkType(type: string, field: string, types: readonly string[]): void {
+  if (types.includes(type)) return;
   throw new GatewayError(
     "unsupported_file_mimetype",
-    `Invalid file '${field}': unsupported mimetype ('${type}'). ${listSupportedTypes(kinds)}`,
+    `Invalid file '${field}': unsupported mimetype ('${type}'). ${listSupportedTypes(types)}`,
     { param: field },
   );
 }
 
 /** OpenAI's wording, for three types. */
-function listSupportedTypes(kinds: readonly string[]): string {
-  const names = kinds.map((kind) => `'${kind}'`);
+function listSupportedTypes(types: readonly string[]): string {
+  const names = types.map((kind) => `'${kind}'`);
   const last = names.at(-1) ?? "";
   if (names.length < 2) return `The supported file format is ${last}.`;
   return `Supported file formats are ${names.slice(0, -1).join(", ")}, and ${last}.`;
@@ -174,29 +169,29 @@ function inspectionTasks(
   { images, mask, files }: EditQuery,
   { reads = [] }: EditRules,
 ): InspectionTask[] {
-  const kinds = [...new Set([...defaultTypes, ...reads])];
-  const several = images.length > 1;
-  const looks: InspectionTask[] = images.flatMap((source, at) =>
+  const types = [...new Set([...defaultTypes, ...reads])];
+  const isList = images.length > 1;
+  const tasks: InspectionTask[] = images.flatMap((source, at) =>
     source.kind === "file"
       ? [
           {
             file: source.file,
-            field: fieldName(source, several ? `image[${at}]` : "image"),
-            types: kinds,
+            field: fieldName(source, isList ? `image[${at}]` : "image"),
+            types,
           },
         ]
       : [],
   );
   if (mask?.kind === "file") {
-    looks.push({ file: mask.file, field: fieldName(mask, "mask"), types: ["image/png"] });
+    tasks.push({ file: mask.file, field: fieldName(mask, "mask"), types: ["image/png"] });
   }
-  return [...looks, ...files.map((file) => ({ file, field: file.field, types: kinds }))];
+  return [...tasks, ...files.map((file) => ({ file, field: file.field, types }))];
 }
 
 /** The client's spelling where it identifies the image: `image[3]`, `images[0].image_url`. */
-function fieldName(source: ImageSource, otherwise: string): string {
+function fieldName(source: ImageSource, fallback: string): string {
   const field = source.kind === "file" ? source.file.field : "";
-  return /\[\d+\]|\.image_url$/.test(field) ? field : otherwise;
+  return /\[\d+\]|\.image_url$/.test(field) ? field : fallback;
 }
 
 const inspectionOf = (source: ImageSource, seen: ReadonlyMap<FilePart, Seen>): Seen | undefined =>

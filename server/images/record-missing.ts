@@ -28,58 +28,60 @@ export class MissingRecorder {
   readonly #attempt: TargetAttempt;
   readonly #failures: Lost[] = [];
 
-  constructor(drawn: TargetAttempt) {
-    this.#attempt = drawn;
+  constructor(attempt: TargetAttempt) {
+    this.#attempt = attempt;
     // An earlier target may have left some.
-    drawn.trip.missing = undefined;
+    attempt.trip.missing = undefined;
   }
 
   /** One upstream request failed. */
   addFailure({ count, error }: Lost): void {
     const { trip, signal } = this.#attempt;
-    const unsure = isBillingUncertain(error, signal);
-    this.#failures.push({ count, error, unsure });
-    if (unsure) trip.unanswered += count;
+    const isUncertain = isBillingUncertain(error, signal);
+    this.#failures.push({ count, error, unsure: isUncertain });
+    if (isUncertain) trip.unanswered += count;
   }
 
   /** All upstream requests failed, and the target with this error. */
   failAll(error: unknown): void {
-    const { trip, imageCount: asked, signal } = this.#attempt;
-    const words = describeMissing(this.#failures, asked);
-    if (words.length > 1) this.#step(words);
+    const { trip, imageCount, signal } = this.#attempt;
+    const descriptions = describeMissing(this.#failures, imageCount);
+    if (descriptions.length > 1) this.#step(descriptions);
     this.#step([errorCodeOf(error)]);
     // Then the whole request is counted as possibly billed, not its parts.
     if (isBillingUncertain(error, signal)) {
-      trip.unanswered -= countMissing(this.#failures.filter(({ unsure }) => unsure));
+      trip.unanswered -= countMissing(
+        this.#failures.filter(({ unsure: isUncertain }) => isUncertain),
+      );
     }
   }
 
-  /** `came`: the number of delivered images. `error`: why others that arrived were not delivered. */
-  settle(came: number, error: unknown): void {
-    const { trip, imageCount: asked } = this.#attempt;
-    const lost = attributeMissing(asked - came, this.#failures, error);
+  /** `delivered`: the number of delivered images. `error`: why others that arrived were not delivered. */
+  settle(delivered: number, error: unknown): void {
+    const { trip, imageCount } = this.#attempt;
+    const lost = attributeMissing(imageCount - delivered, this.#failures, error);
     trip.missing = missingFrom(lost);
-    this.#step(describeMissing(lost, asked));
+    this.#step(describeMissing(lost, imageCount));
   }
 
   /** Passes the events through, and records the missing images at their end. */
   async *watch(events: AsyncIterable<ImageEvent>): AsyncGenerator<ImageEvent> {
-    let came = 0;
+    let delivered = 0;
     try {
       for await (const event of events) {
-        came += imagesIn(event);
+        delivered += imagesIn(event);
         yield event;
       }
     } catch (error) {
       // The error of one upstream request says nothing about the images of the others.
-      this.settle(came, this.#failures.length > 0 ? undefined : error);
+      this.settle(delivered, this.#failures.length > 0 ? undefined : error);
       throw error;
     }
-    this.settle(came, undefined);
+    this.settle(delivered, undefined);
   }
 
-  #step(words: readonly string[]): void {
+  #step(descriptions: readonly string[]): void {
     const { trip, target } = this.#attempt;
-    for (const each of words) trip.step(`${nameOf(target)}: ${each}`);
+    for (const each of descriptions) trip.step(`${nameOf(target)}: ${each}`);
   }
 }

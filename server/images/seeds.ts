@@ -8,18 +8,23 @@ import type { ExtraFields } from "../upstream/contract.ts";
 const seedLimits = [2 ** 31 - 1, 2 ** 32 - 1, Number.MAX_SAFE_INTEGER];
 
 /**
- * `before`: how many images earlier upstream requests were for. A request for several images uses as many consecutive
+ * `imagesBefore`: how many images earlier upstream requests were for. A request for several images uses as many consecutive
  * seeds. A negative seed means random (-1) and is kept.
  */
-export function advanceSeed(rest: ExtraFields, before: number): ExtraFields {
+export function advanceSeed(rest: ExtraFields, imagesBefore: number): ExtraFields {
   const { seed } = rest;
   // Form fields are strings.
   const isText = typeof seed === "string" && /^\d{1,15}$/.test(seed);
   const first = isText ? Number(seed) : seed;
-  if (before === 0 || typeof first !== "number" || !Number.isSafeInteger(first) || first < 0) {
+  if (
+    imagesBefore === 0 ||
+    typeof first !== "number" ||
+    !Number.isSafeInteger(first) ||
+    first < 0
+  ) {
     return rest;
   }
   const end = seedLimits.find((last) => first <= last) ?? Number.MAX_SAFE_INTEGER;
-  const next = (first + before) % end;
+  const next = (first + imagesBefore) % end;
   return { ...rest, seed: isText ? String(next) : next };
 }

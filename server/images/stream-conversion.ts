@@ -28,31 +28,34 @@ export const convertStream =
 
 /** As many completed images as requested, or an error at the end that says how many are missing. */
 async function* streamFrames<Q extends GenerationQuery>(
-  ask: () => Promise<ImageResponse>,
+  send: () => Promise<ImageResponse>,
   { query, trip }: Call<Q>,
 ): AsyncGenerator<ImageEvent> {
-  const { n: asked = 1 } = query.options;
-  let came = 0;
+  const { n: requested = 1 } = query.options;
+  let delivered = 0;
   try {
-    for await (const frame of framesIn(await ask())) {
-      if (frame.type === "completed") came++;
+    for await (const frame of framesIn(await send())) {
+      if (frame.type === "completed") delivered++;
       yield frame;
     }
   } catch (error) {
-    throw came > 0 && came < asked ? missingImagesError(asked - came, asked, error) : error;
+    throw delivered > 0 && delivered < requested
+      ? missingImagesError(requested - delivered, requested, error)
+      : error;
   }
-  if (came < asked) throw missingImagesError(asked - came, asked, trip.missing?.error ?? tooFew());
+  if (delivered < requested)
+    throw missingImagesError(requested - delivered, requested, trip.missing?.error ?? tooFew());
 }
 
 const tooFew = (): GatewayError =>
   invalidResponse("it holds fewer pictures than the upstream was asked for");
 
 /** The other images are billed. An internal error is not wrapped. */
-const missingImagesError = (missing: number, asked: number, error: unknown): unknown =>
+const missingImagesError = (missing: number, requested: number, error: unknown): unknown =>
   error instanceof GatewayError
     ? new GatewayError(
         error.fault,
-        `${missing} of ${asked} pictures ${missing === 1 ? "is" : "are"} missing. ${error.message}`,
+        `${missing} of ${requested} pictures ${missing === 1 ? "is" : "are"} missing. ${error.message}`,
         { ...error.details, paid: true },
       )
     : error;
@@ -96,19 +99,19 @@ async function collectStream<Q extends GenerationQuery>(
     for await (const event of events) {
       if (event.type === "whole") {
         const { kind: _, results: more, usage, ...others } = event.reply;
-        const spent = sumUsage(whole.usage, usage);
+        const usageSum = sumUsage(whole.usage, usage);
         results.push(...more);
-        whole = { ...whole, ...others, ...(spent && { usage: spent }) };
+        whole = { ...whole, ...others, ...(usageSum && { usage: usageSum }) };
         continue;
       }
       const { type, image, index: _, created, usage, rest, ...facts } = event;
       if (type !== "completed") continue;
       results.push({ image });
-      const spent = sumUsage(whole.usage, usage);
+      const usageSum = sumUsage(whole.usage, usage);
       whole = {
         ...(created !== undefined && { created }),
         metadata: facts,
-        ...(spent && { usage: spent }),
+        ...(usageSum && { usage: usageSum }),
         rest: { ...whole.rest, ...rest },
       };
     }
@@ -117,7 +120,7 @@ async function collectStream<Q extends GenerationQuery>(
     const { fault } = failure as GatewayError;
     if (results.length === 0 || fault === "internal" || fault === "client_closed") throw error;
   }
-  const lacking = (query.options.n ?? 1) - results.length;
-  if (lacking > 0) trip.missing = missingFor(lacking, failure);
+  const missingCount = (query.options.n ?? 1) - results.length;
+  if (missingCount > 0) trip.missing = missingFor(missingCount, failure);
   return { kind: "whole", results, ...whole };
 }

@@ -190,10 +190,10 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
       return job;
     }
     makeRoom(account);
-    const leave = (): void => {
+    const onAbort = (): void => {
       if (take(job)) reject();
     };
-    signal.addEventListener("abort", leave, { once: true });
+    signal.addEventListener("abort", onAbort, { once: true });
     account.waiting.push(job);
     waiting += 1;
     try {
@@ -202,7 +202,7 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
       throwIfAborted(signal);
       throw error;
     } finally {
-      signal.removeEventListener("abort", leave);
+      signal.removeEventListener("abort", onAbort);
     }
     return job;
   };

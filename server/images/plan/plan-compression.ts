@@ -5,22 +5,24 @@ import { uncompressible, unsupportedOption } from "./plan-refusals.ts";
 
 /** Must be called after all other options are planned. */
 export function planCompression(draft: Draft, { takes, compresses }: ImageCapabilities): void {
-  const { options, postProcessing: finish, policy, dropped } = draft;
-  const { output_compression: level, output_format: told } = options;
+  const { options, postProcessing, policy, dropped } = draft;
+  const { output_compression: level, output_format: requestedFormat } = options;
   if (level === undefined) return;
   const takesIt = takes.output_compression !== undefined;
-  const fits = compresses === undefined || (told !== undefined && compresses.includes(told));
+  const fits =
+    compresses === undefined ||
+    (requestedFormat !== undefined && compresses.includes(requestedFormat));
   if (takesIt && fits) return;
   delete options.output_compression;
   // 100 is the default, so it is omitted.
   if (level === 100) return;
   if (policy === "strict" && !takesIt) throw unsupportedOption(draft, "output_compression");
-  const format = told ?? finish.format;
+  const format = requestedFormat ?? postProcessing.format;
   if (format === "jpeg" || format === "webp") {
     // Two lossy compressions are worse than one: the target generates its best quality, and the gateway compresses.
     delete options.output_format;
-    finish.format = format;
-    finish.compression = level;
+    postProcessing.format = format;
+    postProcessing.compression = level;
   } else if (policy === "drop") {
     dropped.push("output_compression");
   } else {

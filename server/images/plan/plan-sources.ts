@@ -65,7 +65,7 @@ export function checkBytes(
 const isLink = (source: ImageSource): boolean =>
   source.kind === "url" && !source.url.startsWith("data:");
 
-const unsupportedParameter = (param: string, why: string): GatewayError =>
-  new GatewayError("unknown_parameter", `Unknown parameter: '${param}'. ${why}; leave it out.`, {
+const unsupportedParameter = (param: string, reason: string): GatewayError =>
+  new GatewayError("unknown_parameter", `Unknown parameter: '${param}'. ${reason}; leave it out.`, {
     param,
   });

@@ -5,13 +5,13 @@ import type { Draft } from "./plan.ts";
 import { unsupportedOption } from "./plan-refusals.ts";
 
 export function planStream(draft: Draft, { streams }: ImageCapabilities): void {
-  const { policy, adapted, postProcessing: finish } = draft;
+  const { policy, adapted, postProcessing } = draft;
   if (!streams) {
     if (policy === "strict") throw unsupportedOption(draft, "stream");
     adapted.push("stream");
   }
   // OpenAI's stream events have no field for a URL.
-  if (finish.as !== "url") return;
+  if (postProcessing.as !== "url") return;
   if (policy === "strict") {
     throw new GatewayError(
       "invalid_value",

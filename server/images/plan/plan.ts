@@ -100,7 +100,7 @@ export function planImage<Q extends GenerationQuery | EditQuery>(
     draft.postProcessing.fallbackCompression = output_compression;
   }
   const rest = planExtraFields(draft, query.rest, traits.extras);
-  const calls = splitRequests(draft, n, traits.maxImages);
+  const requestCounts = splitRequests(draft, n, traits.maxImages);
   return {
     query: {
       ...query,
@@ -110,7 +110,7 @@ export function planImage<Q extends GenerationQuery | EditQuery>(
       options: draft.options,
       ...draft.shape,
     },
-    requestCounts: calls,
+    requestCounts,
     postProcessing: draft.postProcessing,
     adapted: draft.adapted,
     dropped: draft.dropped,
@@ -121,8 +121,8 @@ const formatIn = (format: string | undefined): PostProcessing["format"] =>
   convertibleFormats.find((kind) => kind === format);
 
 /** Applies to targets that support transparency: for the others it has been rejected or dropped before. */
-function checkTransparency({ options, postProcessing: finish, policy, dropped }: Draft): void {
-  const { background, output_format = finish.format } = options;
+function checkTransparency({ options, postProcessing, policy, dropped }: Draft): void {
+  const { background, output_format = postProcessing.format } = options;
   if (background !== "transparent" || output_format !== "jpeg") return;
   if (policy === "drop") {
     delete options.background;
@@ -184,9 +184,9 @@ function splitRequests(draft: Draft, n: number, maxImages: number): number[] {
     );
   }
   draft.adapted.push("n");
-  const calls: number[] = [];
-  for (let left = n; left > 0; left -= maxImages) calls.push(Math.min(left, maxImages));
-  return calls;
+  const requestCounts: number[] = [];
+  for (let left = n; left > 0; left -= maxImages) requestCounts.push(Math.min(left, maxImages));
+  return requestCounts;
 }
 
 /** Options that are planned by a function of their own. */
@@ -226,10 +226,10 @@ type Emulate = (draft: Draft, value: unknown, allowed: readonly string[]) => boo
 const emulations: Readonly<Partial<Record<OptionName, Emulate>>> = {
   // Delivered in the requested form, whatever the upstream sent.
   response_format: () => true,
-  output_format: ({ postProcessing: finish }, value) => {
+  output_format: ({ postProcessing }, value) => {
     const format = convertibleFormats.find((kind) => kind === value);
     if (format === undefined) return false;
-    finish.format = format;
+    postProcessing.format = format;
     return true;
   },
   background: (draft, value) => {

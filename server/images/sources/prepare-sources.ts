@@ -18,29 +18,29 @@ export interface PrepareTools extends SourceTools {
 export async function prepareSources<Q extends GenerationQuery | EditQuery>(
   query: Q,
   edits: EditCapabilities | undefined,
-  desk: PrepareTools,
+  tools: PrepareTools,
 ): Promise<Q> {
   if (!("images" in query) || !edits) return query;
   const files: (FilePart | undefined)[] = [];
   for (const [at, source] of query.images.entries()) {
-    const file = await resolveFile(source, `images[${at}].image_url`, edits, desk);
+    const file = await resolveFile(source, `images[${at}].image_url`, edits, tools);
     if (file && source.kind === "url") checkBytes(file, edits);
     files.push(file);
   }
   const [first] = files;
-  const mask = query.mask && (await resolveFile(query.mask, "mask.image_url", edits, desk));
-  const turned = first && mask ? await rotationFor(mask, first, desk) : noRotation;
+  const mask = query.mask && (await resolveFile(query.mask, "mask.image_url", edits, tools));
+  const rotation = first && mask ? await rotationFor(mask, first, tools) : noRotation;
   const images: ImageSource[] = [];
   for (const [at, source] of query.images.entries()) {
     const file = files[at];
-    const upright = at === 0 && turned.image;
-    images.push(file ? toFileSource(await toReadableFile(file, edits, desk, upright)) : source);
+    const upright = at === 0 && rotation.image;
+    images.push(file ? toFileSource(await toReadableFile(file, edits, tools, upright)) : source);
   }
-  const size = await sizeOfFirstImage(first, query, edits, desk);
+  const size = await sizeOfFirstImage(first, query, edits, tools);
   return {
     ...query,
     images,
-    ...(mask && { mask: toFileSource(await toReadableMask(mask, edits, desk, turned.mask)) }),
+    ...(mask && { mask: toFileSource(await toReadableMask(mask, edits, tools, rotation.mask)) }),
     ...(size && { options: { ...query.options, size } }),
   };
 }
@@ -61,14 +61,18 @@ const noRotation: Rotation = { image: false, mask: 1 };
  * Some upstreams apply an image's EXIF orientation, some do not, and most lose it. So an image with a mask is sent
  * upright, without EXIF, and a mask for the image as stored is rotated like the image.
  */
-async function rotationFor(mask: FilePart, first: FilePart, desk: PrepareTools): Promise<Rotation> {
-  const image = await desk.inspect(first);
-  const seen = await desk.inspect(mask);
+async function rotationFor(
+  mask: FilePart,
+  first: FilePart,
+  tools: PrepareTools,
+): Promise<Rotation> {
+  const image = await tools.inspect(first);
+  const maskInspection = await tools.inspect(mask);
   // Two uploads were compared in the preflight; the size of a downloaded image is known only now.
-  checkMask(seen, image, mask.field);
+  checkMask(maskInspection, image, mask.field);
   return {
     image: image.orientation !== 1,
-    mask: maskOrientation(seen, image) === "stored" ? image.orientation : 1,
+    mask: maskOrientation(maskInspection, image) === "stored" ? image.orientation : 1,
   };
 }
 
@@ -77,20 +81,20 @@ async function sizeOfFirstImage(
   first: FilePart | undefined,
   { options: { size = "auto" }, rest, mask }: EditQuery,
   { matchFirstImage: likeFirst }: EditCapabilities,
-  desk: PrepareTools,
+  tools: PrepareTools,
 ): Promise<string | undefined> {
   if (!likeFirst || !first || mask || size !== "auto") return undefined;
   // The size is given in vendor-specific fields.
   if ("width" in rest || "height" in rest) return undefined;
-  return formatSize(nearestSize(await desk.inspect(first), likeFirst));
+  return formatSize(nearestSize(await tools.inspect(first), likeFirst));
 }
 
 async function resolveFile(
   source: ImageSource,
   param: string,
   { links }: EditCapabilities,
-  desk: PrepareTools,
+  tools: PrepareTools,
 ): Promise<FilePart | undefined> {
   if (source.kind === "file") return source.file;
-  return source.kind === "url" && !links ? desk.fetchSource(source.url, param) : undefined;
+  return source.kind === "url" && !links ? tools.fetchSource(source.url, param) : undefined;
 }

@@ -28,24 +28,28 @@ export async function toReadableFile(
   const { maxBytes = Number.POSITIVE_INFINITY } = edits;
   if (!upright && (await isReadable(file, edits, tools))) return file;
   tools.onAdapted("image");
-  let least = notConverted;
+  let smallestBytes = notConverted;
   for (const to of conversionsFor(file, await tools.inspect(file), edits)) {
-    if (to.format !== "jpeg" && least !== notConverted && least > maxShrinkFactor * maxBytes)
+    if (
+      to.format !== "jpeg" &&
+      smallestBytes !== notConverted &&
+      smallestBytes > maxShrinkFactor * maxBytes
+    )
       continue;
-    const made = await tools.convert(file, to);
-    if (made.size <= maxBytes) return made;
-    least = Math.min(least, made.size);
+    const converted = await tools.convert(file, to);
+    if (converted.size <= maxBytes) return converted;
+    smallestBytes = Math.min(smallestBytes, converted.size);
   }
-  const [why, instead] = upright
+  const [why, alternative] = upright
     ? ["turned upright, so that its mask fits", "one that is stored upright"]
     : [
         `as ${formatNames(edits)}, which this model reads`,
         `a ${formatNames(edits)} that is small enough`,
       ];
-  const advice = `Send one with fewer pixels, or ${instead}`;
+  const advice = `Send one with fewer pixels, or ${alternative}`;
   throw tooLargeAfterConversion(
     file.field,
-    `${why}, the picture has ${least} bytes`,
+    `${why}, the picture has ${smallestBytes} bytes`,
     maxBytes,
     advice,
   );
@@ -64,9 +68,9 @@ export async function toReadableMask(
     if (seen.orientation === 1 && seen.alphaChannel) return file;
   }
   // Without its colors, which have no meaning, the mask is small.
-  const made = await tools.convertMask(file, { sense, orientation });
-  if (made.size <= maxBytes) return made;
-  const what = `in the way this model wants it, the mask has ${made.size} bytes`;
+  const converted = await tools.convertMask(file, { sense, orientation });
+  if (converted.size <= maxBytes) return converted;
+  const what = `in the way this model wants it, the mask has ${converted.size} bytes`;
   throw tooLargeAfterConversion(
     file.field,
     what,
@@ -94,15 +98,15 @@ function conversionsFor(
   { opaque, pages }: Seen,
   { reads = defaultTypes, needsAlpha }: EditCapabilities,
 ): readonly Conversion[] {
-  const has = (format: string): boolean => reads.includes(`image/${format}`);
+  const accepts = (format: string): boolean => reads.includes(`image/${format}`);
   const alpha = needsAlpha && { alpha: true };
   const png: Conversion = { format: "png", ...alpha };
-  const lossless: Conversion[] = has("png") ? [png, { ...png, packed: true }] : [];
+  const lossless: Conversion[] = accepts("png") ? [png, { ...png, packed: true }] : [];
   // A webp of an animation would be animated.
-  if (has("webp") && pages === 1) lossless.push({ format: "webp", ...alpha });
+  if (accepts("webp") && pages === 1) lossless.push({ format: "webp", ...alpha });
   // A jpeg has no transparency: used for opaque images, or where the target accepts nothing else.
   const mayFlatten = (opaque && !needsAlpha) || lossless.length === 0;
-  if (!has("jpeg") || !mayFlatten) return lossless;
+  if (!accepts("jpeg") || !mayFlatten) return lossless;
   const jpegs = [undefined, 92, 85].map(
     (quality): Conversion => ({ format: "jpeg", ...(quality && { quality }) }),
   );

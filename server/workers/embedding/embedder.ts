@@ -48,13 +48,13 @@ export function createEmbedder(
     spawn,
     onReady,
   } = options;
-  const link = new WorkerProcess<EmbedSpec, EmbedRequest, EmbedResponsePart>({
+  const worker = new WorkerProcess<EmbedSpec, EmbedRequest, EmbedResponsePart>({
     name,
     entry,
-    spec: (lost) => ({
+    spec: (failedStarts) => ({
       model,
       // A binary for another processor does not throw but crashes the process: after two crashes the fallback is used.
-      runtime: runtime === "auto" && lost >= 2 ? "wasm" : runtime,
+      runtime: runtime === "auto" && failedStarts >= 2 ? "wasm" : runtime,
       onnxruntime: options.onnxruntime ?? "onnxruntime-node",
       ...(threads !== undefined && { threads }),
     }),
@@ -65,8 +65,8 @@ export function createEmbedder(
   });
 
   return {
-    state: () => link.state(),
-    close: () => link.close(),
+    state: () => worker.state(),
+    close: () => worker.close(),
     embed: async ({ input, dimensions, rest }, signal) => {
       if (input.kind === "tokens") throw tokenArraysUnsupported();
       const { texts } = input;
@@ -75,7 +75,7 @@ export function createEmbedder(
       const perInput: number[] = new Array(texts.length);
       // One character more than the tokenizer reads shows the child that the text was longer.
       const read = texts.map((text) => text.slice(0, maxCharacters + 1));
-      await link.ask({
+      await worker.ask({
         ask: {
           texts: read,
           truncate: rest.truncate === true || rest.truncation === true,

@@ -27,10 +27,10 @@ export function createLocal({ maxModels = 8, ...options }: LocalOptions = {}): L
   const find = (target: Target): Embedder => {
     const spec = readSpec(target);
     const key = JSON.stringify(spec);
-    const known = embedders.get(key);
-    if (!known && embedders.size >= maxModels) evictUnused();
+    const existing = embedders.get(key);
+    if (!existing && embedders.size >= maxModels) evictUnused();
     const embedder =
-      known ?? createEmbedder(`The local model ${basename(spec.path)}`, spec, options);
+      existing ?? createEmbedder(`The local model ${basename(spec.path)}`, spec, options);
     embedders.delete(key);
     embedders.set(key, embedder);
     return embedder;

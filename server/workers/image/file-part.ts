@@ -5,14 +5,14 @@ import type { FilePart } from "../../upstream/contract.ts";
 
 /** The file extension matches the type, because some upstreams rely on it. */
 export function toFilePart(
-  picture: CollectedImage,
+  image: CollectedImage,
   { field, filename }: Pick<FilePart, "field" | "filename">,
   type: string,
 ): FilePart {
   const stem = filename.replace(/\.[^.]*$/, "") || "image";
   const named = { field, filename: `${stem}.${extensionOf(type)}`, type };
-  if (picture.kind === "bytes") {
-    const { bytes } = picture;
+  if (image.kind === "bytes") {
+    const { bytes } = image;
     return {
       ...named,
       size: bytes.length,
@@ -20,7 +20,7 @@ export function toFilePart(
       bytes: async () => bytes,
     };
   }
-  const { aside } = picture;
+  const { aside } = image;
   return {
     ...named,
     size: aside.length,
@@ -32,8 +32,8 @@ export function toFilePart(
 }
 
 /** Pull-based: reads a chunk only on demand, because each chunk is valid only until the next. */
-function streamOf(pieces: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> {
-  const iterator = pieces[Symbol.asyncIterator]();
+function streamOf(chunks: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> {
+  const iterator = chunks[Symbol.asyncIterator]();
   return new ReadableStream<Uint8Array>(
     {
       pull: async (controller) => {

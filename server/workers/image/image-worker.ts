@@ -37,7 +37,7 @@ export type { WorkerInput as Source } from "./worker-input.ts";
 export interface ImageWorker {
   /** Decodes the whole image. `field`: the client's name of the parameter. Absent: the field of the upload. */
   inspect(
-    picture: WorkerInput,
+    image: WorkerInput,
     signal: Signal,
     field?: string,
     key?: string,
@@ -46,7 +46,7 @@ export interface ImageWorker {
    * Converts the format, with the orientation applied, in sRGB, without metadata. Stays animated where the format can.
    */
   convert(
-    picture: WorkerInput,
+    image: WorkerInput,
     to: Conversion,
     signal: Signal,
     scratch: Scratch,
@@ -99,12 +99,12 @@ export function createImageWorker({
   // A queued job costs next to nothing, because its image is on disk: client timeouts bound the queue.
   maxWaiting = 512,
   maxWaitingOfKey = 256,
-  byPath: reaching = true,
+  byPath: mayReadPaths = true,
   clock,
   spawn,
   onReady,
 }: ImageWorkerOptions = {}): ImageWorker {
-  const lanes = createWorkerPool({
+  const pool = createWorkerPool({
     name: "The image converter",
     entry,
     spec: () => ({ maxPixels }),
@@ -117,23 +117,26 @@ export function createImageWorker({
     ...(spawn && { spawn }),
     ...(onReady && { onReady }),
   });
-  let canReadPaths = reaching;
+  let canReadPaths = mayReadPaths;
 
   const sendToChild = async (ask: SendToChild, { source, task, scratch }: Job, byPath: boolean) => {
-    const { sent: picture, release: giveBack } = await lendToWorker(source, { byPath, scratch });
-    let giveBackFile: (() => void) | undefined;
+    const { sent: image, release } = await lendToWorker(source, { byPath, scratch });
+    let releaseFile: (() => void) | undefined;
     try {
       const file = byPath && scratch ? await newFile(scratch) : undefined;
-      giveBackFile = file?.lend();
+      releaseFile = file?.lend();
       const into = file?.path;
-      const boundOf = (pixels: number): number =>
+      const timeoutFor = (pixels: number): number =>
         task.kind === "inspect" ? inspectMs(pixels, sizeOf(source)) : jobMs;
-      const parts = await ask({ picture, task, ...(into !== undefined && { into }) }, boundOf);
+      const parts = await ask(
+        { picture: image, task, ...(into !== undefined && { into }) },
+        timeoutFor,
+      );
       if (parts.at(-1)?.kind === "written") await file?.measure();
       return { parts, file };
     } finally {
-      giveBackFile?.();
-      giveBack();
+      releaseFile?.();
+      release();
     }
   };
 
@@ -146,20 +149,20 @@ export function createImageWorker({
   ): Promise<T> => {
     const { source, signal, key = "", field = fieldOf(source) } = job;
     if (sizeOf(source) > maxBytes) return Promise.reject(tooLarge(maxBytes, field));
-    const slow = (boundMs: number): GatewayError => tooSlow(boundMs, field);
+    const timeoutError = (boundMs: number): GatewayError => tooSlow(boundMs, field);
     const isLarge = sizeOf(source) > largeBytes;
     const work = async (ask: SendToChild): Promise<T> => {
-      let told = await sendToChild(ask, job, canReadPaths);
-      if (failureOf(told.parts)?.why === "unreachable") {
-        told = await sendToChild(ask, job, false);
+      let response = await sendToChild(ask, job, canReadPaths);
+      if (failureOf(response.parts)?.why === "unreachable") {
+        response = await sendToChild(ask, job, false);
         // The file is readable in this process, so the child cannot open the path.
         canReadPaths = false;
       }
-      const failure = failureOf(told.parts);
+      const failure = failureOf(response.parts);
       if (failure) throw toImageError(failure.why, failure.words, field);
-      return take(told.parts, told.file);
+      return take(response.parts, response.file);
     };
-    return lanes.run({ signal, key, isLarge, timeoutError: slow, work });
+    return pool.run({ signal, key, isLarge, timeoutError, work });
   };
 
   return {
@@ -169,7 +172,7 @@ export function createImageWorker({
       runJob({ source, task: { kind: "convert", to }, signal, scratch, key }, imageIn),
     mask: (source, to, signal, scratch, key) =>
       runJob({ source, task: { kind: "mask", to }, signal, scratch, key }, imageIn),
-    close: () => lanes.close(),
+    close: () => pool.close(),
   };
 }
 
@@ -211,6 +214,6 @@ async function imageIn(
 ): Promise<CollectedImage> {
   if (file && parts.at(-1)?.kind === "written")
     return { kind: "aside", aside: await toSpilledImage(file) };
-  const pieces = parts.flatMap((part) => (part.kind === "bytes" ? [part.bytes] : []));
-  return { kind: "bytes", bytes: Buffer.concat(pieces) };
+  const chunks = parts.flatMap((part) => (part.kind === "bytes" ? [part.bytes] : []));
+  return { kind: "bytes", bytes: Buffer.concat(chunks) };
 }

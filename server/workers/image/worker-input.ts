@@ -48,8 +48,8 @@ export async function lendToWorker(
   if (lent) return lent;
   const bytes = await readBytes(source);
   if (byPath && scratch && bytes.length > maxInlineBytes) {
-    const put = await spill(bytes, scratch);
-    if (put) return put;
+    const spilled = await spill(bytes, scratch);
+    if (spilled) return spilled;
   }
   // Copied: serializing a view would send its whole buffer.
   return { sent: { kind: "bytes", bytes: new Uint8Array(bytes) }, release: noop };
@@ -58,15 +58,15 @@ export async function lendToWorker(
 const noop = (): void => undefined;
 
 function lendFile(source: WorkerInput): LentImage | undefined {
-  const giveBack = isFile(source)
+  const release = isFile(source)
     ? source.lend?.()
     : source.kind === "aside"
       ? source.aside.lend?.()
       : undefined;
-  if (!giveBack) return undefined;
+  if (!release) return undefined;
   const sent = locate(source);
-  if (sent) return { sent, release: giveBack };
-  giveBack();
+  if (sent) return { sent, release };
+  release();
   return undefined;
 }
 

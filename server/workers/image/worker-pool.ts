@@ -23,10 +23,10 @@ export interface WorkerPoolOptions
   readonly clock?: () => number;
 }
 
-/** `boundOf`: the remaining timeout of the job, once the process has reported the number of pixels. */
+/** `timeoutFor`: the remaining timeout of the job, once the process has reported the number of pixels. */
 export type SendToChild = (
   ask: ImageWorkerRequest,
-  boundOf: (pixels: number) => number,
+  timeoutFor: (pixels: number) => number,
 ) => Promise<readonly ImageWorkerResponsePart[]>;
 
 export interface PoolJob<T> {
@@ -54,14 +54,14 @@ export interface WorkerPool {
 
 export function createWorkerPool(options: WorkerPoolOptions): WorkerPool {
   const { maxRunning, maxWaiting, maxWaitingOfKey, jobMs, clock, ...link } = options;
-  const turns = createJobQueue({
+  const queue = createJobQueue({
     maxRunning,
     maxWaiting,
     maxWaitingOfKey,
     who: link.name,
     ...(clock && { clock }),
   });
-  const links = Array.from(
+  const workers = Array.from(
     { length: maxRunning },
     // A canceled request always ends the child, however short the wait was: it is decoding an image.
     () =>
@@ -73,42 +73,42 @@ export function createWorkerPool(options: WorkerPoolOptions): WorkerPool {
       }),
   );
   // The most recently used process is taken first, so that the others can stop when idle.
-  const free = [...links];
+  const free = [...workers];
 
-  const run = async <T>({ signal, timeoutError: slow, work }: PoolJob<T>): Promise<T> => {
-    const lane = free.pop();
-    if (!lane) throw new Error("There are more jobs than lanes.");
-    const until = new Cancel();
-    const leave = () => until.abort(signal.reason);
-    const endAfter = (ms: number) => setTimeout(() => until.abort(slow(ms)), ms);
+  const run = async <T>({ signal, timeoutError, work }: PoolJob<T>): Promise<T> => {
+    const worker = free.pop();
+    if (!worker) throw new Error("There are more jobs than lanes.");
+    const cancel = new Cancel();
+    const onAbort = () => cancel.abort(signal.reason);
+    const endAfter = (ms: number) => setTimeout(() => cancel.abort(timeoutError(ms)), ms);
     let timer = endAfter(jobMs);
-    signal.addEventListener("abort", leave, { once: true });
-    if (signal.aborted) leave();
+    signal.addEventListener("abort", onAbort, { once: true });
+    if (signal.aborted) onAbort();
     try {
-      return await work(async (ask, boundOf) => {
+      return await work(async (ask, timeoutFor) => {
         const parts: ImageWorkerResponsePart[] = [];
         const onPart = (part: ImageWorkerResponsePart): void => {
           if (part.kind !== "opened") {
             parts.push(part);
           } else {
             clearTimeout(timer);
-            timer = endAfter(Math.min(jobMs, boundOf(part.pixels)));
+            timer = endAfter(Math.min(jobMs, timeoutFor(part.pixels)));
           }
         };
-        await lane.ask({ ask, weight: 1, signal: until, onPart }).catch(toOverloaded);
+        await worker.ask({ ask, weight: 1, signal: cancel, onPart }).catch(toOverloaded);
         return parts;
       });
     } finally {
       clearTimeout(timer);
-      signal.removeEventListener("abort", leave);
-      free.push(lane);
+      signal.removeEventListener("abort", onAbort);
+      free.push(worker);
     }
   };
 
   return {
-    run: (job) => turns.run(job, () => run(job)),
+    run: (job) => queue.run(job, () => run(job)),
     close: async () => {
-      await Promise.all(links.map((lane) => lane.close()));
+      await Promise.all(workers.map((worker) => worker.close()));
     },
   };
 }

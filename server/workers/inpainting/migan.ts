@@ -47,7 +47,7 @@ export function isMiganInstalled({ from }: Pick<MiganOptions, "from"> = {}): boo
 
 export function createMigan(options: MiganOptions = {}): MiganEngine {
   const { idleMs = 60_000, maxQueuedBytes = 128 * 1024 * 1024, threads, spawn } = options;
-  const link = new WorkerProcess<InpaintSpec, InpaintRequest, InpaintResponsePart>({
+  const worker = new WorkerProcess<InpaintSpec, InpaintRequest, InpaintResponsePart>({
     name: `The inpainting model ${miganModel.id}`,
     entry,
     spec: () => ({
@@ -61,21 +61,21 @@ export function createMigan(options: MiganOptions = {}): MiganEngine {
   });
 
   return {
-    close: () => link.close(),
+    close: () => worker.close(),
     edits: async (query, _target, signal) => {
       const ask = await readEdit(query);
-      const pieces: Uint8Array[] = [];
+      const chunks: Uint8Array[] = [];
       let size = "";
-      await link.ask({
+      await worker.ask({
         ask,
         weight: ask.image.length + ask.mask.length,
         signal,
         onPart: (part) => {
-          pieces.push(part.bytes);
+          chunks.push(part.bytes);
           size = part.size;
         },
       });
-      return reply(query, Buffer.concat(pieces), { size, output_format: ask.format });
+      return reply(query, Buffer.concat(chunks), { size, output_format: ask.format });
     },
   };
 }

@@ -24,16 +24,16 @@ function lowerPriority(): void {
 }
 
 export function serveParent<Spec, Ask, Part>(
-  load: (spec: Spec, voice: Responder<Part>) => Promise<LoadedWorker<Ask>>,
+  load: (spec: Spec, responder: Responder<Part>) => Promise<LoadedWorker<Ask>>,
 ): void {
-  const say = (message: ToParent<Part>) => {
+  const post = (message: ToParent<Part>) => {
     if (process.connected) process.send?.(message);
   };
-  const voice: Responder<Part> = {
-    send: (id, part, last) => say({ type: "part", id, part, last }),
-    fail: (id, error) => say({ type: "refused", id, ...serializeError(error) }),
+  const responder: Responder<Part> = {
+    send: (id, part, last) => post({ type: "part", id, part, last }),
+    fail: (id, error) => post({ type: "refused", id, ...serializeError(error) }),
   };
-  const early = new Map<number, Ask>();
+  const queuedBeforeLoad = new Map<number, Ask>();
   let loaded: LoadedWorker<Ask> | undefined;
 
   // The channel closes when the gateway ends for any reason; SIGKILL leaves no other signal.
@@ -44,22 +44,22 @@ export function serveParent<Spec, Ask, Part>(
 
   process.on("message", (message: ToChild<Spec, Ask>) => {
     if (message.type === "load") {
-      load(message.spec, voice).then(
+      load(message.spec, responder).then(
         (model) => {
           loaded = model;
-          say({ type: "ready", facts: model.facts });
-          for (const [id, ask] of early) model.handle(id, ask);
-          early.clear();
+          post({ type: "ready", facts: model.facts });
+          for (const [id, ask] of queuedBeforeLoad) model.handle(id, ask);
+          queuedBeforeLoad.clear();
         },
-        (error: unknown) => say({ type: "failed", ...serializeError(error) }),
+        (error: unknown) => post({ type: "failed", ...serializeError(error) }),
       );
     } else if (message.type === "cancel") {
-      early.delete(message.id);
+      queuedBeforeLoad.delete(message.id);
       loaded?.cancel(message.id);
     } else if (loaded) {
       loaded.handle(message.id, message.ask);
     } else {
-      early.set(message.id, message.ask);
+      queuedBeforeLoad.set(message.id, message.ask);
     }
   });
 }

@@ -69,14 +69,14 @@ export class WorkerProcess<Spec, Ask, Part> {
   #closed = false;
 
   constructor(options: WorkerProcessOptions<Spec>) {
-    const quiet = () => undefined;
+    const noop = () => undefined;
     this.#options = {
       startBackoffMs: 5_000,
       hangTimeoutMs: 120_000,
       environment: {},
       spawn,
       now: Date.now,
-      onReady: quiet,
+      onReady: noop,
       ...options,
     };
   }
@@ -105,7 +105,7 @@ export class WorkerProcess<Spec, Ask, Part> {
     const running = this.#start();
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const id = ++this.#lastId;
-    const leave = () => {
+    const onAbort = () => {
       const error = abortError(signal);
       running.child.send({ type: "cancel", id } satisfies ToChild<Spec, Ask>);
       running.calls.get(id)?.settle(error);
@@ -115,7 +115,7 @@ export class WorkerProcess<Spec, Ask, Part> {
     const settle = (error?: GatewayError) => {
       if (!running.calls.delete(id)) return;
       this.#weight -= weight;
-      signal.removeEventListener("abort", leave);
+      signal.removeEventListener("abort", onAbort);
       this.#scheduleIdleStop();
       if (error) reject(error);
       else resolve();
@@ -123,7 +123,7 @@ export class WorkerProcess<Spec, Ask, Part> {
     if (running.calls.size === 0) running.lastMessageAt = now();
     running.calls.set(id, { onPart, settle });
     this.#weight += weight;
-    signal.addEventListener("abort", leave, { once: true });
+    signal.addEventListener("abort", onAbort, { once: true });
     running.child.send({ type: "ask", id, ask } satisfies ToChild<Spec, Ask>);
     return promise;
   }
@@ -141,11 +141,11 @@ export class WorkerProcess<Spec, Ask, Part> {
     clearTimeout(this.#idle);
     if (this.#running) return this.#running;
     const { entry, environment } = this.#options;
-    const hear = (message: unknown) => {
+    const onMessage = (message: unknown) => {
       // Both ends are the same version of this code, so the message is not validated.
       if (this.#running === running) this.#onMessage(running, message as ToParent<Part>);
     };
-    const child = this.#options.spawn(entry, hear, environment);
+    const child = this.#options.spawn(entry, onMessage, environment);
     const running: RunningChild<Part> = {
       child,
       calls: new Map(),
@@ -156,10 +156,10 @@ export class WorkerProcess<Spec, Ask, Part> {
       Spec,
       Ask
     >);
-    void child.exited.then((how) => {
+    void child.exited.then((reason) => {
       if (this.#running !== running) return;
       if (!running.facts) this.#failedStarts += 1;
-      this.#end(running, this.#processEnded(how));
+      this.#end(running, this.#processEnded(reason));
     });
     return running;
   }
@@ -200,8 +200,8 @@ export class WorkerProcess<Spec, Ask, Part> {
     this.#idle.unref();
   }
 
-  #processEnded(how: string): GatewayError {
-    const message = `The process of ${this.#options.name} ended (${how}). The next call starts it again.`;
+  #processEnded(reason: string): GatewayError {
+    const message = `The process of ${this.#options.name} ended (${reason}). The next call starts it again.`;
     return new GatewayError("upstream_unreachable", message, { unsent: true });
   }
 }

@@ -6,7 +6,7 @@ import { sketchErrorToGatewayError } from "./error-mapping.ts";
 import type { SketchResponsePart, SketchWorkerRequest } from "./messages.ts";
 
 serveParent<Record<string, never>, SketchWorkerRequest, SketchResponsePart>(
-  async (_spec, voice) => {
+  async (_spec, responder) => {
     const running = new Map<number, AbortController>();
     const queue = createJobQueue({ maxRunning: 2, maxWaiting: 64, who: "The drawing program" });
 
@@ -21,12 +21,12 @@ serveParent<Record<string, never>, SketchWorkerRequest, SketchResponsePart>(
         for (;;) {
           const { done, value } = await queue.run({ signal }, () => events.next());
           if (done === true) break;
-          voice.send(id, { kind: "event", event: value }, false);
+          responder.send(id, { kind: "event", event: value }, false);
         }
       } finally {
         await events.return();
       }
-      voice.send(id, { kind: "end" }, true);
+      responder.send(id, { kind: "end" }, true);
     };
 
     return {
@@ -36,7 +36,7 @@ serveParent<Record<string, never>, SketchWorkerRequest, SketchResponsePart>(
         running.set(id, controller);
         void answer(id, request, controller.signal)
           .catch((error: unknown) =>
-            voice.fail(id, sketchErrorToGatewayError(error, controller.signal)),
+            responder.fail(id, sketchErrorToGatewayError(error, controller.signal)),
           )
           .finally(() => running.delete(id));
       },

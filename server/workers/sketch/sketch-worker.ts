@@ -24,7 +24,7 @@ const maxWaitingBytes = 256 * 1024 * 1024;
 const entry = Bun.fileURLToPath(new URL("./child.ts", import.meta.url));
 
 export function createSketchWorker({ idleMs, onReady }: SketchWorkerOptions): SketchWorker {
-  const link = new WorkerProcess<Record<string, never>, SketchWorkerRequest, SketchResponsePart>({
+  const worker = new WorkerProcess<Record<string, never>, SketchWorkerRequest, SketchResponsePart>({
     name: "The drawing program vexel-sketch",
     entry,
     spec: () => ({}),
@@ -38,7 +38,7 @@ export function createSketchWorker({ idleMs, onReady }: SketchWorkerOptions): Sk
     const onPart = (part: SketchResponsePart): void => {
       if (part.kind === "event" && part.event.type === "completed") images.push(part.event);
     };
-    await link.ask({ ...asking, onPart });
+    await worker.ask({ ...asking, onPart });
     return wholeReply(images);
   };
   const streamed = (asking: OutgoingRequest): ImageResponse => {
@@ -46,7 +46,7 @@ export function createSketchWorker({ idleMs, onReady }: SketchWorkerOptions): Sk
     const onPart = (part: SketchResponsePart): void => {
       if (part.kind === "event") push(frameOf(part.event));
     };
-    link.ask({ ...asking, onPart }).then(() => end(), end);
+    worker.ask({ ...asking, onPart }).then(() => end(), end);
     return { kind: "stream", events: items };
   };
   const send = async (
@@ -57,7 +57,7 @@ export function createSketchWorker({ idleMs, onReady }: SketchWorkerOptions): Sk
     ask.stream === true ? streamed({ ask, weight, signal }) : whole({ ask, weight, signal });
 
   return {
-    close: () => link.close(),
+    close: () => worker.close(),
     generations: (query, _target, signal) =>
       send(generationRequest(query), query.prompt.length, signal),
     edits: async (query, _target, signal) =>

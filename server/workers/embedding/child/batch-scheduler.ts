@@ -39,11 +39,11 @@ export class BatchScheduler {
 
   constructor(
     model: Model,
-    voice: Responder<EmbedResponsePart>,
+    responses: Responder<EmbedResponsePart>,
     limits: BatchLimits = batchLimits,
   ) {
     this.#model = model;
-    this.#responses = voice;
+    this.#responses = responses;
     this.#limits = limits;
   }
 

@@ -7,13 +7,13 @@ import { loadDirectory } from "./load-directory.ts";
 import { loadMinilm } from "./load-minilm.ts";
 
 serveParent<EmbedSpec, EmbedRequest, EmbedResponsePart>(
-  async ({ model: wanted, ...spec }, voice) => {
-    const model = await (wanted.kind === "minilm"
-      ? loadMinilm(wanted, spec)
-      : loadDirectory(wanted, spec));
+  async ({ model: modelSpec, ...spec }, responder) => {
+    const model = await (modelSpec.kind === "minilm"
+      ? loadMinilm(modelSpec, spec)
+      : loadDirectory(modelSpec, spec));
     // Loading allocates several times what the loaded model needs.
     Bun.gc(true);
-    const schedule = new BatchScheduler(model, voice);
+    const schedule = new BatchScheduler(model, responder);
     const { runtime, because, dimensions, maxTokens } = model;
     return {
       facts: { runtime, dimensions, maxTokens, ...(because !== undefined && { because }) },

@@ -29,20 +29,20 @@ const maxPngChunks = 250_000;
 /** Maximum frames of an animation. Each frame takes time besides its pixels. */
 const maxFrames = 10_000;
 
-export function checkCost(held: ImageInput, type: string, bounds: CostBounds): void {
-  if (type === "image/jpeg") checkScans(held, bounds);
-  else if (type === "image/png") checkPng(held);
-  else if (type === "image/gif") checkFrames(gifFrames(held));
-  else if (type === "image/webp") checkFrames(webpFrames(held));
+export function checkCost(file: ImageInput, type: string, bounds: CostBounds): void {
+  if (type === "image/jpeg") checkScans(file, bounds);
+  else if (type === "image/png") checkPng(file);
+  else if (type === "image/gif") checkFrames(gifFrames(file));
+  else if (type === "image/webp") checkFrames(webpFrames(file));
 }
 
 const tooCostly = (words: string): UnprocessableImageError =>
   new UnprocessableImageError("too costly", words);
 
-function checkScans(held: ImageInput, { pixels, maxPixels }: CostBounds): void {
+function checkScans(file: ImageInput, { pixels, maxPixels }: CostBounds): void {
   const largest = scansOfLargest * maxPixels;
   const most = Math.min(maxScans, Math.floor(largest / Math.max(1, pixels)));
-  const scans = jpegScans(held);
+  const scans = jpegScans(file);
   if (scans > most) {
     throw tooCostly(
       `is a progressive JPEG with ${scans} scans, and at most ${most} are read of one of its size. Save it anew with another program`,
@@ -53,14 +53,14 @@ function checkScans(held: ImageInput, { pixels, maxPixels }: CostBounds): void {
 /** Start of scan, and end of image. */
 const [sos, eoi] = [0xda, 0xd9];
 
-function jpegScans(held: ImageInput): number {
+function jpegScans(file: ImageInput): number {
   let scans = 0;
-  for (let at = nextMarker(held, 2); at !== undefined; ) {
-    const head = held.peek(at, 4);
+  for (let at = nextMarker(file, 2); at !== undefined; ) {
+    const head = file.peek(at, 4);
     const marker = head[1];
     if (head.length < 4 || marker === eoi) break;
     if (marker === sos) scans += 1;
-    at = nextMarker(held, at + 2 + Math.max(2, head.readUInt16BE(2)));
+    at = nextMarker(file, at + 2 + Math.max(2, head.readUInt16BE(2)));
   }
   return scans;
 }
@@ -87,14 +87,14 @@ function nextMarker({ length, peek }: ImageInput, from: number): number | undefi
   return undefined;
 }
 
-function checkPng(held: ImageInput): void {
+function checkPng(file: ImageInput): void {
   let [chunks, left] = [0, maxUnpacked];
-  for (const { kind, at, length } of pngChunks(held)) {
+  for (const { kind, at, length } of pngChunks(file)) {
     if (++chunks > maxPngChunks) {
       throw tooCostly(`is a PNG in more than ${maxPngChunks} chunks`);
     }
     if (kind === "zTXt" || kind === "iTXt" || kind === "iCCP") {
-      left -= unpackedLength(held, kind, at + 8, length, left);
+      left -= unpackedLength(file, kind, at + 8, length, left);
     }
   }
 }

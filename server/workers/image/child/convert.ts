@@ -5,16 +5,16 @@ import type { Library, OpenedImage } from "./open-image.ts";
 
 /** Strips all metadata (EXIF, profiles, comments) after a conversion to sRGB. */
 export function convert(
-  picture: OpenedImage,
+  opened: OpenedImage,
   { format, quality, flatten, alpha, packed }: Conversion,
 ): Promise<Buffer> {
-  const moves = picture.pages > 1 && (format === "gif" || format === "webp");
-  const image = moves ? picture.all() : picture.first();
+  const isAnimated = opened.pages > 1 && (format === "gif" || format === "webp");
+  const image = isAnimated ? opened.all() : opened.first();
   const opaque = flatten || format === "jpeg" ? image.flatten({ background: "#ffffff" }) : image;
-  const whole = alpha && !flatten && format !== "jpeg" ? opaque.ensureAlpha() : opaque;
+  const withAlpha = alpha && !flatten && format !== "jpeg" ? opaque.ensureAlpha() : opaque;
   // The PNG filter is chosen line by line. A palette would be smaller still, but change the image.
-  if (packed && format === "png") return whole.png(maxCompression).toBuffer();
-  return encode(whole, format, quality).toBuffer();
+  if (packed && format === "png") return withAlpha.png(maxCompression).toBuffer();
+  return encode(withAlpha, format, quality).toBuffer();
 }
 
 const maxCompression = { compressionLevel: 9, adaptiveFiltering: true } as const;
@@ -47,16 +47,16 @@ function encode(image: Sharp, format: Conversion["format"], asked: number | unde
  */
 export async function convertMask(
   sharp: Library,
-  picture: OpenedImage,
+  opened: OpenedImage,
   { sense, orientation = 1 }: MaskForm,
 ): Promise<Buffer> {
   const { data, info } = await applyOrientation(
     sharp,
-    await extractPlane(picture.first(), picture.alpha),
+    await extractPlane(opened.first(), opened.alpha),
     orientation,
   );
   const { width, height } = info;
-  const change = picture.alpha ? invert(data) : data;
+  const change = opened.alpha ? invert(data) : data;
   const raw = { width, height, channels: 1 } as const;
   if (sense !== "transparent") {
     return sharp(sense === "white" ? change : invert(change), { raw })

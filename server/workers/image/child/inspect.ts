@@ -5,10 +5,10 @@ import { inMemory } from "./image-input.ts";
 import type { Library, OpenedImage } from "./open-image.ts";
 import { pngChunks } from "./png-chunks.ts";
 
-export async function inspect(sharp: Library, picture: OpenedImage): Promise<ImageInspection> {
-  const { type, width, height, alpha, alphaChannel, pages, orientation } = picture;
+export async function inspect(sharp: Library, opened: OpenedImage): Promise<ImageInspection> {
+  const { type, width, height, alpha, alphaChannel, pages, orientation } = opened;
   const turned = orientation >= 5;
-  const opaque = alpha ? await isOpaque(sharp, picture) : await decodeAll(picture);
+  const opaque = alpha ? await isOpaque(sharp, opened) : await decodeAll(opened);
   return {
     type,
     width: turned ? height : width,
@@ -22,9 +22,9 @@ export async function inspect(sharp: Library, picture: OpenedImage): Promise<Ima
 }
 
 /** Resizing to one pixel decodes all pixels and keeps one. */
-async function decodeAll(picture: OpenedImage): Promise<true> {
-  const { width, height, pages } = picture;
-  const image = picture.all();
+async function decodeAll(opened: OpenedImage): Promise<true> {
+  const { width, height, pages } = opened;
+  const image = opened.all();
   // Extracting disables shrink-on-load, which would skip some of the pixels.
   const whole = pages > 1 ? image : image.extract({ left: 0, top: 0, width, height });
   await whole.resize(1, 1, { fit: "fill", fastShrinkOnLoad: false }).raw().toBuffer();
@@ -35,9 +35,9 @@ async function decodeAll(picture: OpenedImage): Promise<true> {
  * Exact, to a single pixel of 254 of 255: the inverted alpha channel is losslessly compressed while it is decoded, and
  * compared with an all-zero plane of the same size, compressed in the same way.
  */
-async function isOpaque(sharp: Library, picture: OpenedImage): Promise<boolean> {
-  const { width, height, pages } = picture;
-  const lacking = toBinaryAlpha(picture, picture.all()).extractChannel("alpha").negate();
+async function isOpaque(sharp: Library, opened: OpenedImage): Promise<boolean> {
+  const { width, height, pages } = opened;
+  const lacking = toBinaryAlpha(opened, opened.all()).extractChannel("alpha").negate();
   const found = await toPng(lacking);
   const full = await toPng(zeroPlane(sharp, width, height * pages));
   return pixelData(found).equals(pixelData(full));

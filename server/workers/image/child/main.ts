@@ -34,56 +34,58 @@ function preferOomKill(): void {
   }
 }
 
-serveParent<ImageWorkerSpec, ImageWorkerRequest, ImageWorkerResponsePart>(async (spec, voice) => {
-  preferOomKill();
-  const sharp = restrictLoaders(await loadSharp());
+serveParent<ImageWorkerSpec, ImageWorkerRequest, ImageWorkerResponsePart>(
+  async (spec, responder) => {
+    preferOomKill();
+    const sharp = restrictLoaders(await loadSharp());
 
-  const deliver = async (id: number, result: Buffer, into: string | undefined): Promise<void> => {
-    if (into !== undefined && result.length > maxInlineBytes) {
-      await writeFile(into, result, { flag: "r+" }).catch((cause: unknown) => {
-        const isAway = ["EACCES", "EPERM", "ENOENT"].includes(codeOf(cause) ?? "");
-        const why = isAway ? "unreachable" : "unwritable";
-        throw new UnprocessableImageError(why, "could not be written to disk", cause);
-      });
-      voice.send(id, { kind: "written" }, true);
-      return;
-    }
-    for (let from = 0; from < result.length; from += chunkBytes) {
-      // Copied: serializing a view would send its whole buffer.
-      const bytes = new Uint8Array(result.subarray(from, from + chunkBytes));
-      voice.send(id, { kind: "bytes", bytes }, from + chunkBytes >= result.length);
-    }
-  };
-
-  const work = (id: number, { picture, task, into }: ImageWorkerRequest): Promise<void> =>
-    withImageInput(picture, async (held) => {
-      const opened = await openImage(sharp, held, spec);
-      const pixels = opened.width * opened.height * opened.pages;
-      voice.send(id, { kind: "opened", pixels }, false);
-      if (task.kind === "inspect") {
-        voice.send(id, { kind: "seen", seen: await inspect(sharp, opened) }, true);
+    const deliver = async (id: number, result: Buffer, into: string | undefined): Promise<void> => {
+      if (into !== undefined && result.length > maxInlineBytes) {
+        await writeFile(into, result, { flag: "r+" }).catch((cause: unknown) => {
+          const isAway = ["EACCES", "EPERM", "ENOENT"].includes(codeOf(cause) ?? "");
+          const why = isAway ? "unreachable" : "unwritable";
+          throw new UnprocessableImageError(why, "could not be written to disk", cause);
+        });
+        responder.send(id, { kind: "written" }, true);
         return;
       }
-      const result =
-        task.kind === "convert"
-          ? await convert(opened, task.to)
-          : await convertMask(sharp, opened, task.to);
-      await deliver(id, result, into);
-    });
+      for (let from = 0; from < result.length; from += chunkBytes) {
+        // Copied: serializing a view would send its whole buffer.
+        const bytes = new Uint8Array(result.subarray(from, from + chunkBytes));
+        responder.send(id, { kind: "bytes", bytes }, from + chunkBytes >= result.length);
+      }
+    };
 
-  return {
-    facts: { library: `libvips ${sharp.versions.vips}` },
-    handle: (id, ask) => {
-      work(id, ask)
-        .catch((error: unknown) => {
-          const { why, message } = toUnprocessable(error, spec.maxPixels);
-          voice.send(id, { kind: "failed", why, words: message }, true);
-        })
-        .finally(() => {
-          // By itself the garbage collector would keep the bytes of several images.
-          if (sizeOf(ask.picture) > largeBytes) Bun.gc(true);
-        });
-    },
-    cancel: () => undefined,
-  };
-});
+    const work = (id: number, { picture, task, into }: ImageWorkerRequest): Promise<void> =>
+      withImageInput(picture, async (input) => {
+        const openedImage = await openImage(sharp, input, spec);
+        const pixels = openedImage.width * openedImage.height * openedImage.pages;
+        responder.send(id, { kind: "opened", pixels }, false);
+        if (task.kind === "inspect") {
+          responder.send(id, { kind: "seen", seen: await inspect(sharp, openedImage) }, true);
+          return;
+        }
+        const result =
+          task.kind === "convert"
+            ? await convert(openedImage, task.to)
+            : await convertMask(sharp, openedImage, task.to);
+        await deliver(id, result, into);
+      });
+
+    return {
+      facts: { library: `libvips ${sharp.versions.vips}` },
+      handle: (id, ask) => {
+        work(id, ask)
+          .catch((error: unknown) => {
+            const { why, message } = toUnprocessable(error, spec.maxPixels);
+            responder.send(id, { kind: "failed", why, words: message }, true);
+          })
+          .finally(() => {
+            // By itself the garbage collector would keep the bytes of several images.
+            if (sizeOf(ask.picture) > largeBytes) Bun.gc(true);
+          });
+      },
+      cancel: () => undefined,
+    };
+  },
+);

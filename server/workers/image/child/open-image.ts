@@ -48,27 +48,27 @@ export interface OpenedImage {
 
 export async function openImage(
   sharp: Library,
-  held: ImageInput,
+  file: ImageInput,
   { maxPixels }: ImageWorkerSpec,
 ): Promise<OpenedImage> {
-  const head = held.peek(0, headBytes);
+  const head = file.peek(0, headBytes);
   const type = sniffImage(head);
   if (type === undefined) {
     throw new UnprocessableImageError("unknown", "is not a PNG, JPEG, WebP, GIF or AVIF file");
   }
-  const told = imageSize(head);
-  const pngColours = head[pngColorTypeOffset];
+  const declared = imageSize(head);
+  const pngColorType = head[pngColorTypeOffset];
   // The library has the same limit; this check has the better message.
-  if (told && told.width * told.height > maxPixels) {
-    throw tooLarge(`${told.width}x${told.height} pixels`, maxPixels);
+  if (declared && declared.width * declared.height > maxPixels) {
+    throw tooLarge(`${declared.width}x${declared.height} pixels`, maxPixels);
   }
-  if (type === "image/png" && !hasPngEnd(held)) {
+  if (type === "image/png" && !hasPngEnd(file)) {
     throw new UnprocessableImageError("undecodable", "is cut short");
   }
-  checkCost(held, type, { pixels: (told?.width ?? 0) * (told?.height ?? 0), maxPixels });
+  checkCost(file, type, { pixels: (declared?.width ?? 0) * (declared?.height ?? 0), maxPixels });
   // `error`: missing or damaged data fails; mere warnings do not, because every viewer shows such images.
   const within = { limitInputPixels: maxPixels, failOn: "error" } as const;
-  const { input } = held;
+  const { input } = file;
   let found: Metadata;
   try {
     found = await sharp(input, within).metadata();
@@ -76,15 +76,15 @@ export async function openImage(
     throw toUnprocessable(cause, maxPixels);
   }
   const { pages = 1, orientation = 1 } = found;
-  const namesColours = type === "image/png" && !hasAlphaColorType(pngColours);
+  const hasTransparentColors = type === "image/png" && !hasAlphaColorType(pngColorType);
   return {
     type,
-    length: held.length,
+    length: file.length,
     width: found.width,
     height: found.height,
     pages,
     alpha: found.hasAlpha,
-    alphaChannel: found.hasAlpha && !namesColours,
+    alphaChannel: found.hasAlpha && !hasTransparentColors,
     isEightBit: found.depth === "uchar",
     orientation,
     first: () => sharp(input, within).autoOrient(),
@@ -116,7 +116,7 @@ const tooLarge = (what: string, maxPixels: number): UnprocessableImageError =>
   );
 
 /** The library accepts a PNG with all pixels even if the end of the file is missing. */
-function hasPngEnd(held: ImageInput): boolean {
-  for (const { kind } of pngChunks(held)) if (kind === "IEND") return true;
+function hasPngEnd(file: ImageInput): boolean {
+  for (const { kind } of pngChunks(file)) if (kind === "IEND") return true;
   return false;
 }

@@ -22,14 +22,14 @@ export async function readRaw(handle: FileHandle, { from, length }: Place): Prom
  */
 export async function readBase64(handle: FileHandle, { from, length }: Place): Promise<Buffer> {
   const decoded = Buffer.allocUnsafe(Math.ceil(length / 4) * 3);
-  const piece = Buffer.allocUnsafe(Math.min(chunkBytes, length));
+  const chunk = Buffer.allocUnsafe(Math.min(chunkBytes, length));
   let size = 0;
   let left = "";
   for (let done = 0; done < length; ) {
-    const room = piece.subarray(0, Math.min(piece.length, length - done));
-    const read = await readSome(handle, room, from + done);
+    const target = chunk.subarray(0, Math.min(chunk.length, length - done));
+    const read = await readSome(handle, target, from + done);
     done += read;
-    const text = left + piece.toString("latin1", 0, read).replace(/\s+/g, "");
+    const text = left + chunk.toString("latin1", 0, read).replace(/\s+/g, "");
     const whole = done < length ? text.length - (text.length % 4) : text.length;
     size += decoded.write(text.slice(0, whole), size, "base64");
     left = text.slice(whole);

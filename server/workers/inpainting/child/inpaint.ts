@@ -5,11 +5,11 @@ import type { Format, InpaintRequest } from "../messages.ts";
 import type { InpaintImage } from "./inpaint-image.ts";
 
 export async function inpaint(
-  picture: InpaintImage,
+  source: InpaintImage,
   { format, quality }: Pick<InpaintRequest, "format" | "quality">,
   { onnxruntime, session }: { readonly onnxruntime: Onnxruntime; readonly session: Session },
 ): Promise<Uint8Array> {
-  const { width, height, pixels, keep, hasAlpha } = picture;
+  const { width, height, pixels, keep, hasAlpha } = source;
   const area = width * height;
   const planes = new Uint8Array(area * 3);
   for (let i = 0; i < area; i += 1) {

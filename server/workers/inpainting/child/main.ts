@@ -9,9 +9,9 @@ import { readInpaintImage } from "./inpaint-image.ts";
 // MI-GAN-512 Places2, the authors' own ONNX pipeline v2, MIT (LICENSE-WEIGHTS of Picsart-AI-Research/MI-GAN). A third
 // party publishes the package, so the checksum is verified.
 const modelSha256 = "6f1f3530a1a2324b19752018ce756088b07973cda8d7d890034ace5c8a48c40b";
-const pieceBytes = 256 * 1024;
+const chunkBytes = 256 * 1024;
 
-serveParent<InpaintSpec, InpaintRequest, InpaintResponsePart>(async (spec, voice) => {
+serveParent<InpaintSpec, InpaintRequest, InpaintResponsePart>(async (spec, responder) => {
   const onnxruntime = loadOnnxruntime(spec.onnxruntime);
   const session = await onnxruntime.InferenceSession.create(
     await readChecked(spec.path, modelSha256),
@@ -21,14 +21,14 @@ serveParent<InpaintSpec, InpaintRequest, InpaintResponsePart>(async (spec, voice
   let working = false;
 
   const answer = async (id: number, ask: InpaintRequest) => {
-    const picture = await readInpaintImage(ask);
-    const bytes = await inpaint(picture, ask, { onnxruntime, session });
-    const size = `${picture.width}x${picture.height}`;
-    for (let from = 0; from < bytes.length; from += pieceBytes) {
-      const last = from + pieceBytes >= bytes.length;
-      voice.send(
+    const image = await readInpaintImage(ask);
+    const bytes = await inpaint(image, ask, { onnxruntime, session });
+    const size = `${image.width}x${image.height}`;
+    for (let from = 0; from < bytes.length; from += chunkBytes) {
+      const last = from + chunkBytes >= bytes.length;
+      responder.send(
         id,
-        { bytes: new Uint8Array(bytes.subarray(from, from + pieceBytes)), size },
+        { bytes: new Uint8Array(bytes.subarray(from, from + chunkBytes)), size },
         last,
       );
     }
@@ -37,7 +37,7 @@ serveParent<InpaintSpec, InpaintRequest, InpaintResponsePart>(async (spec, voice
     working = true;
     for (const [id, ask] of waiting) {
       waiting.delete(id);
-      await answer(id, ask).catch((error: unknown) => voice.fail(id, error));
+      await answer(id, ask).catch((error: unknown) => responder.fail(id, error));
       // Lets cancellations in: a run blocks this process's event loop.
       await new Promise((resume) => setImmediate(resume));
     }
