@@ -82,6 +82,19 @@ describe("the scan counts", () => {
   });
 });
 
+test("the advice of a refusal fits the bound: only values and arrays are cured by several requests", () => {
+  const several = "Send the inputs in several requests.";
+  expect(verdict(repeat("1,", entries + 1))).toEndWith(several);
+  expect(verdict(repeat("[]", containers + 1))).toEndWith(several);
+  expect(verdict(repeat('"a":1 ', fields + 1))).toEndWith(
+    "Leave out fields that the API does not have.",
+  );
+  expect(verdict('"', repeat("\\n", escapes + 1))).toEndWith(
+    "Send text as UTF-8 instead of escaping it.",
+  );
+  expect(verdict(repeat(" ", plainBytes + 1))).toContain("without indentation");
+});
+
 test("the scan never searches the same bytes twice, however quotes and backslashes lie", () => {
   const plain = "x".repeat(30);
   for (const piece of [`"${plain}",`, `${plain}\\n`, `${plain}\\"`, `${plain}\\\\`, plain]) {
