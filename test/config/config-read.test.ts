@@ -234,14 +234,14 @@ describe("is refused, and said so in plain words:", () => {
 
 describe("a file that cannot be read", () => {
   const missing = join(folder, "missing.yaml");
-  test("is no problem when nobody asked for it", () => {
+  test("is no problem when the file is optional", () => {
     expect(loadSnapshot({ path: missing, env: {} }).ok).toBe(true);
   });
-  test("is one when somebody did", () => {
+  test("is a problem when the file is required", () => {
     const loaded = loadSnapshot({ path: missing, env: {}, required: true });
     expect(!loaded.ok && describeProblems(loaded.problems)).toBe(`${missing}: does not exist`);
   });
-  test("is one when it is a directory, a dead end or a circle", () => {
+  test("is a problem when it is a directory, a dangling link or a link cycle", () => {
     const circle = join(folder, "circle");
     symlinkSync(circle, circle);
     mkdirSync(join(folder, "d"));

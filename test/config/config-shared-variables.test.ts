@@ -4,7 +4,7 @@ import { fromEnvironment } from "../../server/config/environment.ts";
 
 const nothing = { provided: [], warnings: [] };
 
-test("AWS's own variables ask for nothing, and nobody is warned of them", () => {
+test("AWS's own variables provision nothing and cause no warning", () => {
   expect(fromEnvironment({ AWS_REGION: "eu-central-1" })).toEqual(nothing);
   const keys = { AWS_ACCESS_KEY_ID: "AKIA", AWS_SECRET_ACCESS_KEY: "s", AWS_REGION: "us-east-1" };
   expect(fromEnvironment(keys)).toEqual(nothing);

@@ -98,7 +98,7 @@ describe("the file wins", () => {
 
 describe("keys", () => {
   const text = "keys: [{ name: web, key: vx-file-0123456789 }]";
-  test("are found by the hash of what a caller sends, from the file and from the store", () => {
+  test("are found by the hash of the client's API key, from the file and from the store", () => {
     const { snapshot } = load(text, { storedKeys: [stored] });
     expect(snapshot.keys.get(keyHash("vx-file-0123456789"))).toMatchObject({
       id: "file:web",

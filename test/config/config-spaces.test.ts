@@ -169,7 +169,7 @@ test("every embedding model has a space, those of the environment and the embedd
   expect(loaded.snapshot.models.get("all-minilm-l6-v2")?.space).toBe("all-minilm-l6-v2");
 });
 
-describe("a model that can be read and would serve nobody is told of", () => {
+describe("a valid model that cannot serve any request gets a warning", () => {
   test("whose `dimensions` are not what it gives", () => {
     const small = ["openai text-embedding-3-small"];
     const [told, ...others] = warnings(small, "    dimensions: 512\n");

@@ -11,7 +11,7 @@ const snapshot = (version: number, env: Record<string, string> = {}): Snapshot =
   return loaded.snapshot;
 };
 
-test("a replacement that throws keeps the old snapshot and tells nobody", () => {
+test("a replacement that throws keeps the old snapshot and calls no subscriber", () => {
   const first = snapshot(1);
   const holder = new SnapshotHolder(first);
   let told = 0;

@@ -158,7 +158,7 @@ test("words in place of a mask paint that part of the picture anew", async () =>
   });
 });
 
-test("a mask for several pictures is refused by name", () => {
+test("a mask for several images is rejected by name", () => {
   const query = edit({ images: [picture("a"), picture("b")], mask: picture("m") });
   const fault = faultOf(() =>
     adapter.edits!.toUpstream(query, targetOf("amazon.nova-canvas-v1:0")),
@@ -186,7 +186,7 @@ test.each([
   expect(await edited(model, query)).toMatchObject({ [field]: "the hat", prompt: "an otter" });
 });
 
-test("a style is transferred from the second picture to the first", async () => {
+test("a style is transferred from the second image to the first", async () => {
   const model = "us.stability.stable-style-transfer-v1:0";
   const query = edit({ images: [picture("content"), picture("style")] });
   expect(await edited(model, query)).toEqual({
@@ -198,13 +198,13 @@ test("a style is transferred from the second picture to the first", async () => 
   expect([fault.fault, fault.details.param]).toEqual(["invalid_value", "image"]);
 });
 
-test("a model that only changes pictures says so when it is asked for a new one", () => {
+test("a model that only edits rejects a generation", () => {
   const model = "us.stability.stable-image-inpaint-v1:0";
   const fault = faultOf(() => adapter.generations!.toUpstream(wish(), targetOf(model)));
   expect(fault.fault).toBe("unsupported_operation");
 });
 
-test("a model that makes pictures and changes none says so", () => {
+test("a model that only generates rejects an edit", () => {
   const core = targetOf("stability.stable-image-core-v1:1");
   expect(adapter.imageCapabilities!(core, "edits").edits).toBeUndefined();
 });

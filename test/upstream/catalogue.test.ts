@@ -119,7 +119,7 @@ describe("a vendor's spelling", () => {
     }
   });
 
-  test("that nobody knows is a space of its own name", () => {
+  test("that is unknown has a vector space of its own name", () => {
     expect(vectorSpaceOf("Somebody/Her-Model:latest")).toBe("her-model");
     expect(vectorSpaceOf("her-model:2")).toBe("her-model:2");
     expect(vectorSpaceOf("odd/")).toBe("odd/");

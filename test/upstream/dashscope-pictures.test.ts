@@ -55,7 +55,7 @@ test("options of the vendor's own are reached by their names, wherever they stan
   expect(newer.parameters).toEqual({ negative_prompt: "rain", seed: 42, watermark: true, n: 1 });
 });
 
-test("a model that only edits says so when it is asked to make a picture", async () => {
+test("a model that only edits rejects a generation", async () => {
   for (const model of ["wan2.6-image", "qwen-image-edit-plus", "wanx2.1-imageedit"]) {
     const fault = await faultOf(async () => bodyOf(model, query()));
     expect(fault?.fault).toBe("unsupported_operation");
@@ -63,7 +63,7 @@ test("a model that only edits says so when it is asked to make a picture", async
   }
 });
 
-test("of several pictures those that were made are delivered, whatever became of the others", async () => {
+test("of several images those that were generated are delivered, even if others failed", async () => {
   const failed = { code: "InternalError.Timeout", message: "An internal timeout error." };
   const output = (results: object[]) => ({ output: { task_status: "SUCCEEDED", results } });
   const reply = await read(
@@ -97,7 +97,7 @@ test("a job is asked for where the vendor is, and an id that leads elsewhere is 
   }
 });
 
-test("tokens that nobody has counted are not told as none", async () => {
+test("tokens that were not counted are not reported as zero", async () => {
   const output = {
     task_status: "SUCCEEDED",
     choices: [{ message: { content: [{ image: "https://x.example/1.png" }] } }],

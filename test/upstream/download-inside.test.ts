@@ -85,7 +85,7 @@ describe("an address inside is not connected to", () => {
     expect(net.connected).toEqual([]);
   });
 
-  test("and a caller cannot tell a name that leads inside from one that is not there", async () => {
+  test("and a client cannot distinguish a private name from an unknown one", async () => {
     await using net = world({ serve: () => answer(), names: { "a.example": [["10.0.0.1"]] } });
     const there = await expectFault(
       net.get("http://a.example/x", fromCaller),
@@ -181,7 +181,7 @@ describe("only the web is asked", () => {
     expect(net.connected).toEqual([]);
   });
 
-  test("not with a name and a password of a caller's", async () => {
+  test("not with credentials in a client's link", async () => {
     await using net = world({ serve: () => answer() });
     const words = /user name or a password/;
     for (const url of ["http://me:secret@a.example/x.png", "http://me@a.example/x.png"]) {

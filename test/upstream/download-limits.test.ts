@@ -17,7 +17,7 @@ const inChunk = (body: Uint8Array): Buffer =>
   ]);
 const untilClose = (body: Uint8Array): Buffer => Buffer.concat([Buffer.from(head("")), body]);
 
-describe("a picture comes whole", () => {
+describe("an image is downloaded completely", () => {
   const ways: readonly [string, (body: Uint8Array) => Buffer][] = [
     ["with its length", (body) => answer(body)],
     ["in chunks", inChunk],
@@ -91,7 +91,7 @@ describe("no more bytes than there may be", () => {
     await expectFault(broken.get(url, fromCaller), "invalid_value", why);
   });
 
-  test("what is compressed, though nobody asked for that, is not unfolded", async () => {
+  test("a response that is compressed without a request for it is not decompressed", async () => {
     const packed = gzipSync(Buffer.concat([png, Buffer.alloc(50_000_000)]));
     expect(packed.length).toBeLessThan(maxBytes);
     for (const coding of ["gzip", "br", "GZIP, identity"]) {
@@ -123,7 +123,7 @@ describe("no more time than there is", () => {
     });
   }
 
-  test("also for a picture that comes drop by drop", async () => {
+  test("also for an image that arrives byte by byte", async () => {
     const serve = ({ socket }: Asked): undefined => {
       socket.write(untilClose(png));
       const drop = setInterval(() => socket.write("x"), 20);
@@ -149,7 +149,7 @@ describe("no more time than there is", () => {
   });
 });
 
-describe("nothing but a picture", () => {
+describe("only an image is accepted", () => {
   const svg = '<?xml version="1.0"?>\n<!-- a > b -->\n<svg xmlns="http://www.w3.org/2000/svg"/>';
 
   test.each([
@@ -199,8 +199,8 @@ describe("nothing but a picture", () => {
   });
 });
 
-describe("a picture that an upstream has made", () => {
-  test("is asked for again when the road was bad, and a caller's is not", async () => {
+describe("an image that an upstream generated", () => {
+  test("is downloaded again after a transport failure, and a client's link is not", async () => {
     let times = 0;
     const serve = ({ socket }: Asked): Buffer | undefined => {
       times++;

@@ -193,7 +193,7 @@ test.each([
   expect((await faultOf(answer)).fault).toBe("moderation_blocked");
 });
 
-test("Imagen is asked for as many pictures as the caller wants, and not for its usual four", () => {
+test("Imagen gets the client's `n`, and not its default of four", () => {
   const imagen = target("imagen-4.0-generate-001", { project: "p", location: "us-central1" });
   const { url, body } = vertex.adapter.generations!.toUpstream(wish(), imagen);
   expect(url).toEndWith("/publishers/google/models/imagen-4.0-generate-001:predict");

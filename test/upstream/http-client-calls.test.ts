@@ -95,7 +95,7 @@ describe("a question arrives whole", () => {
   });
 });
 
-describe("nobody can put a header, or a whole call, into another", () => {
+describe("no request can inject a header or another request", () => {
   const problems = (upstream: string): string => {
     using folder = temporaryFolder();
     const path = `${folder.path}/vexel.yaml`;
@@ -129,7 +129,7 @@ describe("nobody can put a header, or a whole call, into another", () => {
   });
 });
 
-describe("who gives up hears it at once, and nobody gets the connection afterwards", () => {
+describe("an aborted request rejects at once, and its connection is not reused", () => {
   /** In the same turn: nothing has to come from the network first. */
   const atOnce = async (promise: Promise<unknown>): Promise<unknown> =>
     Promise.race([failure(promise), Bun.sleep(0).then(() => "late")]);
@@ -260,7 +260,7 @@ describe("a compressed answer, although none was asked for,", () => {
     },
   );
 
-  test("is refused when nobody knows how", async () => {
+  test("is rejected when the compression is unknown", async () => {
     const error = await refused("gzip, br", Buffer.from(text), 1_000_000);
     expect(error).toMatchObject({ fault: "upstream_invalid" });
   });

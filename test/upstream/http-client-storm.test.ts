@@ -102,7 +102,7 @@ describe("a crowd of calls", () => {
   }, 600_000);
 });
 
-describe("connections that nobody needs", () => {
+describe("idle connections", () => {
   test("are closed after a while, and those that are used stay", async () => {
     using server = rawServer(echo);
     const address = { hostname: "127.0.0.1", port: Number(new URL(server.url).port) };

@@ -60,8 +60,8 @@ describe("a connection is used again", () => {
   });
 });
 
-describe("nobody gets what was meant for another", () => {
-  test("when a server says more after its answer, while nobody asks", async () => {
+describe("no client gets another client's response", () => {
+  test("when a server sends bytes after its response, while the connection is idle", async () => {
     using server = rawServer((asked) => {
       echo(asked);
       setTimeout(() => asked.socket.write(ok("late")), 10);
@@ -101,7 +101,7 @@ describe("nobody gets what was meant for another", () => {
 });
 
 describe("a connection that the server closed", () => {
-  test("is noticed while nobody needs it", async () => {
+  test("is noticed while it is idle", async () => {
     for (const end of ["end", "destroy", "resetAndDestroy"] as const) {
       using server = rawServer((asked) => {
         echo(asked);
@@ -116,7 +116,7 @@ describe("a connection that the server closed", () => {
     }
   });
 
-  test("just as it is taken again is replaced, and the caller does not notice", async () => {
+  test("just as it is reused is replaced, and the request succeeds", async () => {
     // Takes the second question of each connection and hangs up on it.
     for (const end of ["end", "resetAndDestroy"] as const) {
       using server = rawServer((asked) => {

@@ -54,7 +54,7 @@ const refusalOf = (asking: () => unknown): { fault: string; param?: string } => 
   }
 };
 
-describe("a picture without a mask", () => {
+describe("an image without a mask", () => {
   test("goes as bare base64: with `data:` before it, it would be passed over in silence", async () => {
     const { file, ref_images } = await jsonOf(ask("dreamshaper", {}));
     expect(file).toBe(Buffer.from([137, 80, 78, 71, 0]).toString("base64"));
@@ -70,7 +70,7 @@ describe("a picture without a mask", () => {
   });
 });
 
-describe("a picture with a mask", () => {
+describe("an image with a mask", () => {
   const mask = picture(9);
 
   test("goes to where it is inpainted, as files", async () => {

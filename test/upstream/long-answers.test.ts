@@ -90,7 +90,7 @@ describe("a long answer", () => {
     }
   });
 
-  test("holds a picture without the beginning of its data URL", async () => {
+  test("holds an image without the prefix of its data URL", async () => {
     const scratch = createScratch(folder.path);
     const text = JSON.stringify({ image: `data:image/png;base64,${long}` });
     const { image } = (await readDocument(replyOf(text), scratch)) as { image: unknown };

@@ -141,7 +141,7 @@ describe("a stream of events", () => {
     expect(await read('\uFEFFdata: {"a":1}\n\n')).toEqual([["", { a: 1 }]]);
   });
 
-  test("holds pictures without the beginning of their data URL", async () => {
+  test("holds images without the prefix of their data URL", async () => {
     const scratch = createScratch(folder.path);
     const written = `data: ${JSON.stringify({ image: `data:image/png;base64,${long}` })}\n\n`;
     const [event] = await Array.fromAsync(readImageStream(cut(written, []), scratch));
@@ -166,7 +166,7 @@ test("an event in memory is put together at once", () => {
   expect(between("é", writeJson(text), "")).toMatchObject({ length: 5 });
 });
 
-describe("pictures of half a megabyte in a stream arrive byte for byte", () => {
+describe("images of half a megabyte in a stream arrive byte for byte", () => {
   const frames = (pictures: readonly Buffer[]): string =>
     pictures
       .map((picture, at) => {

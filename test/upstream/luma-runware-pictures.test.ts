@@ -9,7 +9,7 @@ import { faultOf } from "../laws/adapter-answers.ts";
 import { bodyOf, edit, file, query, read, targetOf } from "./picture-jobs-fixture.ts";
 import { declaredSchemas } from "./runware-schemas.ts";
 
-describe("Photon edits pictures behind links", () => {
+describe("Photon edits images behind links", () => {
   const target = targetOf("luma", "photon-1");
   const link = (at: number) => ({ kind: "url", url: `https://example.com/${at}.png` }) as const;
   const sent = (asked: EditQuery) => bodyOf(luma.adapter.edits!.toUpstream(asked, target));
@@ -21,7 +21,7 @@ describe("Photon edits pictures behind links", () => {
     expect(several.modify_image_ref).toBeUndefined();
   });
 
-  test("a file is refused by name, and so is a link that holds the picture itself", async () => {
+  test("a file is rejected by name, and so is a data: URL", async () => {
     const inside = { kind: "url", url: "data:image/png;base64,iVBORw0KGgo=" } as const;
     for (const source of [{ kind: "file", file } as const, inside]) {
       const fault = await faultOf(async () => sent(edit(source)));
@@ -42,7 +42,7 @@ describe("Runware", () => {
     return ((await bodyOf(request)) as unknown as Record<string, unknown>[])[0]!;
   };
 
-  test("is told a size, which most of its models need, unless the caller knows better", async () => {
+  test("gets a size, which most of its models need, unless the client sends its own fields", async () => {
     expect(await task("runware:101@1", query())).toMatchObject({ width: 1024, height: 1024 });
     const asked = query({ options: { size: "640x896" } });
     expect(await task("runware:101@1", asked)).toMatchObject({ width: 640, height: 896 });
@@ -52,7 +52,7 @@ describe("Runware", () => {
     expect(fill.width).toBeUndefined();
   });
 
-  test("is given a picture where the model looks for it", async () => {
+  test("gets an input image in the field of the model", async () => {
     const pictures = [{ kind: "file", file } as const, { kind: "file", file } as const];
     const following = await task("google:4@2", edit(...pictures));
     expect(following.inputs).toEqual({

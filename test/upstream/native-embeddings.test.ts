@@ -20,7 +20,7 @@ const adapterOf = (kind: string) => {
   return { ...adapter, embeddings: adapter.embeddings };
 };
 
-describe("a text that is too long is cut only if the caller says so", () => {
+describe("an input that is too long is truncated only if the client allows it", () => {
   const words = [
     ["cohere", "embed-v4.0", "truncate", "NONE", "END"],
     ["voyage", "voyage-3.5", "truncation", false, true],

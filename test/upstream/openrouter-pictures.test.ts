@@ -90,7 +90,7 @@ describe("what a model is sent", () => {
 describe("a stream", () => {
   const stream = (...payloads: object[]) => read(frames(...payloads), "text/event-stream");
 
-  test("shows no more previews than were asked for, then the picture with its tokens and its cost", async () => {
+  test("yields at most the requested partial images, then the image with its usage and cost", async () => {
     const events = await stream(partial(0), partial(1), partial(2), completed("picture", usage));
     expect(events).toEqual([
       { type: "partial", image: { kind: "base64", base64: "preview 0" }, index: 0 },
@@ -107,14 +107,14 @@ describe("a stream", () => {
     ]);
   });
 
-  test("tells the cost of all pictures, or of none", async () => {
+  test("reports the cost of all images, or none", async () => {
     const costOf = ([event]: readonly ImageEvent[]) =>
       event?.type === "whole" ? event.reply.cost : "no picture";
     expect(costOf(await stream(completed("a", usage), completed("b", usage)))).toBe(0.5);
     expect(costOf(await stream(completed("a", usage), completed("b")))).toBeUndefined();
   });
 
-  test("that ends without a picture is no answer", async () => {
+  test("that ends without an image is an invalid response", async () => {
     expect(await faultOf(() => stream(partial(0)))).toBe("upstream_invalid");
   });
 

@@ -8,7 +8,7 @@ import type { BufferedImageResponse } from "../../server/upstream/contract.ts";
 import { faultOf } from "../laws/adapter-answers.ts";
 import { apiKey, bodyOf, edit, file, query, read, targetOf } from "./picture-jobs-fixture.ts";
 
-describe("the key goes to nobody but the vendor", () => {
+describe("the API key is sent only to the vendor", () => {
   const elsewhere = [
     "https://bfl.ai.example.com/v1/get_result?id=1",
     "https://notbfl.ai/v1/get_result?id=1",
@@ -126,7 +126,7 @@ describe("one model of fal's draws and edits, though those are two addresses", (
   });
 });
 
-describe("pictures that fal's checker has painted black", () => {
+describe("images that fal's safety checker has blacked out", () => {
   const target = targetOf("fal", "fal-ai/flux/dev");
   const images = [1, 2].map((at) => ({ url: `https://v3.fal.media/files/${at}.png` }));
 
@@ -142,7 +142,7 @@ describe("pictures that fal's checker has painted black", () => {
     expect(results.map(({ rest }) => rest)).toEqual([undefined, { has_nsfw_concepts: true }]);
   });
 
-  test("are delivered to whoever has turned the checker off", async () => {
+  test("are delivered to clients that turned the checker off", async () => {
     const answer = { images, has_nsfw_concepts: [true, true] };
     const asked = query({ rest: { enable_safety_checker: false } });
     const { results } = (await read(fal.adapter, target, answer, asked)) as BufferedImageResponse;
@@ -150,7 +150,7 @@ describe("pictures that fal's checker has painted black", () => {
   });
 });
 
-test("a caller who leaves lets the vendor stop: each is told in its own way", async () => {
+test("a client disconnect cancels the vendor's job, in each vendor's own way", async () => {
   const job = "https://queue.fal.run/fal-ai/flux/requests/1";
   const queued = (await read(fal.adapter, targetOf("fal", "fal-ai/flux/dev"), {
     status: "IN_QUEUE",

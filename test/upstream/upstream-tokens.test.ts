@@ -232,7 +232,7 @@ describe("a token service that fails", () => {
     }
   });
 
-  test("does not hold back a caller who hangs up, nor do they take the others along", async () => {
+  test("does not delay a client that disconnects, and the other requests continue", async () => {
     const { promise, resolve } = Promise.withResolvers<UpstreamResponse>();
     const { call, asked } = arrange({ exchange: () => promise });
     const leaving = new Cancel();

@@ -24,7 +24,7 @@ const faultOf = (kind: string, status: number, body: object, headers = {}) =>
     model: "our-model",
   });
 
-describe("the words of a refusal are found", () => {
+describe("the message of an error response is found", () => {
   const words = "prompt: is too long";
   test.each([
     ["openai-compatible", { error: { message: words } }],
@@ -80,7 +80,7 @@ describe("how long to wait is told", () => {
   });
 });
 
-describe("what is said of the operator's account is not for callers", () => {
+describe("messages about the operator's account are not sent to clients", () => {
   test.each([
     ["fal", 403, { detail: "User 4711 is locked. Reason: Exhausted balance." }],
     ["xai", 403, { error: "Team 4711 has used all available credits." }],

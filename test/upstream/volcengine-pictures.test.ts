@@ -74,7 +74,7 @@ test("transparency is asked for together with the one kind of file that has it",
   expect(body).toMatchObject({ background: "transparent", output_format: "png" });
 });
 
-test("a stream's pictures come one by one, and the last tells what all of them took", async () => {
+test("a stream's images arrive one by one, and the last event reports the usage of all", async () => {
   const usage = { total_tokens: 32_460, input_tokens: 12, output_tokens: 32_448 };
   const told = { ...completed, usage: { generated_images: 2, ...usage } };
   const events = await eventsOf(succeeded("AAAA"), failed, succeeded("BBBB"), told);
@@ -90,7 +90,7 @@ test("tokens that the vendor has not counted are unknown, and not 0", async () =
   expect(event).not.toHaveProperty("usage");
 });
 
-test("a stream in which every picture was refused ends with the reason", async () => {
+test("a stream in which every image was rejected ends with the error", async () => {
   const fault = await faultOf(() => eventsOf(failed, { ...completed, usage: undefined }));
   expect(fault?.fault).toBe("moderation_blocked");
   expect(fault?.message).toBe("It may be sensitive.");
@@ -103,6 +103,6 @@ test("an error in the middle of a stream keeps its meaning", async () => {
   expect(fault?.message).not.toContain("2100000000");
 });
 
-test("a stream that ends without a picture is not taken for an answer", async () => {
+test("a stream that ends without an image is an invalid response", async () => {
   expect((await faultOf(() => eventsOf(completed)))?.fault).toBe("upstream_invalid");
 });
