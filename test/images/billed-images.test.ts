@@ -1,4 +1,7 @@
-/** What has been paid for is delivered, told truly, and in the account, whatever goes wrong after it was drawn. */
+/**
+ * Billed images are delivered, described truthfully and recorded in the ledger, whatever fails after they were
+ * generated.
+ */
 import { afterAll, expect, test } from "bun:test";
 import { base64Of, drawn } from "../conformance/arrange.ts";
 import { startGateway, testKey } from "../harness.ts";
@@ -46,7 +49,7 @@ const gives = (body: object, status = 200) => {
 };
 const picture = base64Of(drawn("an otter"));
 
-test("one bad link does not take the other pictures along", async () => {
+test("one bad link does not fail the other images", async () => {
   gives({ data: [{ url: `${origin}/good.png` }, { url: `${origin}/page.html` }] });
   const response = await ask({ model: "d2", n: 2, response_format: "b64_json" });
   expect(response.status).toBe(200);
@@ -54,14 +57,14 @@ test("one bad link does not take the other pictures along", async () => {
   expect((await read(response)).data).toEqual([{ b64_json: picture }]);
 });
 
-test("where all links are bad, what was drawn is in the account all the same", async () => {
+test("where all links are bad, the generated images are still recorded in the ledger", async () => {
   gives({ data: [{ url: `${origin}/page.html` }] });
   expect((await ask({ model: "d2", response_format: "b64_json" })).status).toBe(502);
   expect(gateway.rows().at(-1)).toMatchObject({ status: 502, images: 1 });
   expect(gateway.rows().at(-1)?.cost).toBeGreaterThan(0);
 });
 
-test("without room for links the picture is handed over in base64, and that is told", async () => {
+test("without storage for links the image is delivered in base64, and a header says so", async () => {
   const large = base64Of(Buffer.concat([drawn("an otter"), Buffer.alloc(4096)]));
   gives({ data: [{ b64_json: large }] });
   const response = await ask({ response_format: "url" });
@@ -70,13 +73,13 @@ test("without room for links the picture is handed over in base64, and that is t
   expect((await read(response)).data).toEqual([{ b64_json: large }]);
 });
 
-test("fewer pictures than were asked for are told to be fewer", async () => {
+test("fewer images than requested are reported as missing", async () => {
   gives({ data: [{ b64_json: picture }] });
   const response = await ask({ n: 3 });
   expect(response.headers.get("vexel-missing")).toBe("2; fault=upstream_invalid");
 });
 
-test("another format than the one that was asked for is put right", async () => {
+test("an image in another format than requested is converted", async () => {
   gives({ data: [{ b64_json: base64Of(drawn("an otter", 16, "jpeg")) }] });
   const response = await ask({ output_format: "webp" });
   const { data, output_format } = await read(response);
@@ -95,14 +98,14 @@ test("a link into the operator's own network becomes a link of the gateway's own
   expect(size).toBe("16x16");
 });
 
-test("a picture cannot be transparent and a jpeg", async () => {
+test("an image cannot be transparent and a jpeg", async () => {
   const response = await ask({ background: "transparent", output_format: "jpeg" });
   expect(response.status).toBe(400);
   const { error } = (await response.json()) as { error: { param: string } };
   expect(error.param).toBe("background");
 });
 
-test("a target whose account may not, or that has no such model, is passed over for the next", async () => {
+test("a target whose account lacks permission, or that has no such model, is skipped for the next", async () => {
   for (const [status, code] of [
     [404, "model_not_found"],
     [403, null],
@@ -117,7 +120,7 @@ test("a target whose account may not, or that has no such model, is passed over 
   }
 });
 
-test("no part of a key and no address comes through in an upstream's words, wherever they are cut", async () => {
+test("no part of a key and no address passes through in an upstream's error message, wherever it is truncated", async () => {
   const tail = " key: CSECRET1234567890 at gpu-7.corp.internal:8000 (10.1.2.3)";
   for (const length of [0, 1984, 1990, 2000]) {
     gives({ error: { message: "x".repeat(length) + tail, type: "invalid_request_error" } }, 400);

@@ -1,4 +1,7 @@
-/** The chain of an image model: moderation, OpenAI's Images API, its Responses API, Azure; and the account of it. */
+/**
+ * The failover chain of an image model: moderation, OpenAI's Images API, its Responses API, Azure; and its record in
+ * the ledger.
+ */
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import OpenAI, { BadRequestError, toFile } from "openai";
 import { base64Of, drawn, maskOf, refusalOf } from "../conformance/arrange.ts";
@@ -136,14 +139,14 @@ const steps = () => gateway.rows().at(-1)?.steps;
 const paths = () => seen.map(({ path }) => path.replace(/^\/(v1|azure)\//, ""));
 
 describe("a chain", () => {
-  test("asks the moderation, then the Images API, and nobody else when that answers", async () => {
+  test("calls the moderation, then the Images API, and no other API when that responds", async () => {
     await client.images.generate({ model: "chained", prompt: "an otter" });
     expect(paths()).toEqual(["moderations", "images/generations"]);
     expect(seen[0]?.body).toEqual({ model: "omni-moderation-latest", input: "an otter" });
     expect(steps()).toBe("moderation: passed; openai/gpt-image-2.5-flare: drew");
   });
 
-  test("goes on to the Responses API when the Images API cannot, and to Azure after it", async () => {
+  test("fails over to the Responses API when the Images API fails, and then to Azure", async () => {
     instead = { "images/generations": overloaded };
     const { data } = await client.images.generate({ model: "chained", prompt: "an otter" });
     expect(data?.[0]?.revised_prompt).toBe("A photograph of an otter, at dusk");
@@ -165,7 +168,7 @@ describe("a chain", () => {
     expect(gateway.rows().at(-1)).toMatchObject({ upstream: "azure", attempts: 3 });
   });
 
-  test("goes on after a failure that OpenAI tells of itself, as it charges for nothing then", async () => {
+  test("fails over after an error that OpenAI reports itself, because OpenAI does not bill it", async () => {
     const failed = (type: string, status: number) => () =>
       Response.json({ error: { message: "Sorry about that!", type, code: null } }, { status });
     instead = { "images/generations": failed("server_error", 500) };
@@ -188,7 +191,7 @@ describe("a chain", () => {
     gateway.forgetTargets();
   });
 
-  test("passes over a surface that cannot serve the call, without asking it", async () => {
+  test("skips an API that cannot serve the request, without calling it", async () => {
     // `markup` is a file that only the Images API takes.
     const form = new FormData();
     form.set("model", "chained");
@@ -208,7 +211,7 @@ describe("a chain", () => {
     expect(steps()).toContain("(responses): cannot, unknown_parameter");
   });
 
-  test("ends with what the moderation flags, before anything is paid for", async () => {
+  test("ends with the flagged categories of the moderation, before anything is billed", async () => {
     const error = await refusalOf(
       client.images.generate({ model: "chained", prompt: "something forbidden" }),
       BadRequestError,
@@ -224,7 +227,7 @@ describe("a chain", () => {
     expect(steps()).toBe("moderation: flagged");
   });
 
-  test("draws nothing unseen when the moderation fails, unless it is told to", async () => {
+  test("generates nothing unmoderated when the moderation fails, unless configured to", async () => {
     instead = { moderations: overloaded };
     const refused = await gateway.post("/v1/images/generations", {
       model: "chained",
@@ -242,7 +245,7 @@ describe("a chain", () => {
 });
 
 describe("the Responses API", () => {
-  test("draws with the image tool, and tells what it made of the prompt", async () => {
+  test("generates with the image tool, and returns the revised prompt", async () => {
     const answer = await client.images.generate({
       model: "told",
       prompt: "an otter",
@@ -281,14 +284,14 @@ describe("the Responses API", () => {
     });
   });
 
-  test("makes several pictures by several calls", async () => {
+  test("generates several images by several requests", async () => {
     const { data } = await client.images.generate({ model: "told", prompt: "an otter", n: 3 });
     expect(data).toHaveLength(3);
     expect(paths()).toEqual(["responses", "responses", "responses"]);
     expect(gateway.rows().at(-1)).toMatchObject({ images: 3, outputTokens: 3 * 272 });
   });
 
-  test("edits, with pictures and a mask in the body", async () => {
+  test("edits, with images and a mask in the body", async () => {
     const [image, mask] = [drawn("a"), await maskOf()];
     await client.images.edit({
       model: "told",
@@ -311,7 +314,7 @@ describe("the Responses API", () => {
     });
   });
 
-  test("streams previews and the picture", async () => {
+  test("streams partial images and the image", async () => {
     const stream = await client.images.generate({
       model: "told",
       prompt: "an otter",
@@ -327,7 +330,7 @@ describe("the Responses API", () => {
     expect(events[1]).toMatchObject({ b64_json: picture, quality: "low", size: "64x64" });
   });
 
-  test("that refuses in words is a refusal", async () => {
+  test("that refuses in text is a moderation error", async () => {
     const output = [
       { type: "message", content: [{ type: "refusal", refusal: "I cannot draw this." }] },
     ];
@@ -346,7 +349,7 @@ describe("the Responses API", () => {
     ).toMatchObject({ code: "moderation_blocked" });
   });
 
-  test("that answers in words alone is a fault of the upstream", async () => {
+  test("that responds with text only is an upstream error", async () => {
     const output = [{ type: "message", content: [{ type: "output_text", text: "Hello!" }] }];
     instead = { responses: () => Response.json({ ...response({}), output }) };
     const answer = await gateway.post("/v1/images/generations", { model: "told", prompt: "x" });

@@ -1,4 +1,4 @@
-/** What the tests of edits share: a gateway, and upstreams that keep the pictures and masks they were sent. */
+/** Fixture of the edit tests: a gateway, and upstreams that keep the images and masks they receive. */
 import sharp from "sharp";
 import { base64Of, drawn } from "../conformance/arrange.ts";
 import { startGateway, testKey } from "../harness.ts";

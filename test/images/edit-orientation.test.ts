@@ -1,4 +1,7 @@
-/** A picture that its camera turned, and its mask, go out the same way up: upright, whichever of them the mask was drawn on. */
+/**
+ * An image with an EXIF orientation and its mask are sent upright, whether the mask was drawn on the stored or the
+ * shown image.
+ */
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import sharp from "sharp";
 import { startEdits, storedIn } from "./edit-fixture.ts";
@@ -94,20 +97,20 @@ test.each(["png", "webp"] as const)(
   },
 );
 
-test("behind links they are turned as well", async () => {
+test("behind links they are rotated as well", async () => {
   const mask = await stored(await hole(), 8);
   expect((await editLinked("json", await photo("jpeg", 8), mask)).status).toBe(200);
   await expectSameWayUp();
 });
 
-test("the mask of a square picture is taken as drawn on what people see", async () => {
+test("the mask of a square image is taken as drawn on the image as shown", async () => {
   const upright = await quarters(48, 48);
   const image = await photo("jpeg", 6, upright);
   expect((await edit("form", image, await hole(48, 48))).status).toBe(200);
   await expectSameWayUp(48, 48);
 });
 
-test("a mask that has an orientation of its own is turned by it", async () => {
+test("a mask with an EXIF orientation of its own is rotated by it", async () => {
   const lying = await sharp(await stored(await hole(), 6))
     .png()
     .withMetadata({ orientation: 6 })
@@ -116,13 +119,13 @@ test("a mask that has an orientation of its own is turned by it", async () => {
   await expectSameWayUp();
 });
 
-test("a photograph stays a jpeg, and the caller is told that it was converted", async () => {
+test("a photo stays a jpeg, and a header says that it was converted", async () => {
   const response = await edit("form", await photo("jpeg", 6), await hole());
   expect(response.headers.get("vexel-adapted")).toBe("image");
   expect((await storedIn(arrived[0]?.images[0] ?? new Uint8Array())).format).toBe("jpeg");
 });
 
-test("what lies as it is shown, or has no mask, goes as it came", async () => {
+test("an upright image, or one without a mask, is sent unchanged", async () => {
   const [upright, mask] = [await photo("jpeg", 1), await hole()];
   const turned = await photo("jpeg", 6);
   await edit("form", upright, mask);

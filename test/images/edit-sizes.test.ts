@@ -1,4 +1,4 @@
-/** What the gateway makes of a picture or a mask is one that the upstream takes; else it says so before anyone is asked. */
+/** A converted image or mask fits the upstream's limits; otherwise the request fails before any upstream is called. */
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import sharp from "sharp";
 import { type PrepareTools, prepareSources } from "../../server/images/sources/prepare-sources.ts";
@@ -22,7 +22,7 @@ const errorOf = async (response: Response) =>
   ((await response.json()) as { error: { param: string; message: string } }).error;
 
 describe("a model that reads PNG of up to 4 MiB", () => {
-  test("is not asked with a jpeg that becomes more, and the caller hears how much, and what to send", async () => {
+  test("is not called with a jpeg that becomes larger, and the error says how large, and what to send", async () => {
     const photo = await heavy();
     expect(photo.length).toBeLessThan(limit);
     const response = await edit("d2", photo);
@@ -35,7 +35,7 @@ describe("a model that reads PNG of up to 4 MiB", () => {
     expect(arrived).toHaveLength(0);
   });
 
-  test("is asked with a better packed PNG, where that is small enough", async () => {
+  test("is called with a better compressed PNG, where that is small enough", async () => {
     const photo = await noise(1400, 1400).blur(2).jpeg({ quality: 90 }).toBuffer();
     const plain = await sharp(photo).ensureAlpha().png().toBuffer();
     expect(plain.length).toBeGreaterThan(limit);
@@ -46,21 +46,21 @@ describe("a model that reads PNG of up to 4 MiB", () => {
     expect(Buffer.compare(found.pixels, meant.pixels), "it has lost something").toBe(0);
   });
 
-  test("is left out where another target of the model takes the picture", async () => {
+  test("is skipped where another target of the model accepts the image", async () => {
     const photo = await heavy();
     expect((await edit("either", photo)).status).toBe(200);
     expect(arrived.map(({ model }) => model)).toEqual(["gpt-image-2"]);
     expect(Buffer.compare(arrived[0]?.images[0] ?? new Uint8Array(), photo)).toBe(0);
   });
 
-  test("is not asked with a picture behind a link that is larger", async () => {
+  test("is not called with a larger image behind a link", async () => {
     const response = await editLinked("d2", await noise(1300, 1300).png().toBuffer());
     expect(response.status).toBe(413);
     expect((await errorOf(response)).param).toBe("images[0].image_url");
     expect(arrived).toHaveLength(0);
   });
 
-  test("gets a mask without its colours, where with them it is too large", async () => {
+  test("gets a mask without its colors, where with them it is too large", async () => {
     const pixels = speckled(1100, 1100, 4).map((value, i) => (i % 4 === 3 ? (i % 3) * 120 : value));
     const mask = await drawn(pixels, 1100, 1100, 4).png().toBuffer();
     expect(mask.length).toBeGreaterThan(limit);
@@ -83,7 +83,7 @@ describe("a model that reads PNG of up to 4 MiB", () => {
   );
 });
 
-test("a mask that names its transparent colour arrives with an alpha channel, which every program heeds", async () => {
+test("a mask with a transparent color arrives with an alpha channel, which every program supports", async () => {
   const pixels = new Uint8Array(64 * 4).map((_, i) => (i % 4 === 3 && i > 128 ? 255 : 0));
   const mask = await drawn(pixels, 8, 8, 4).png({ palette: true }).toBuffer();
   expect((await sharp(mask).metadata()).isPalette).toBeTrue();
@@ -93,7 +93,7 @@ test("a mask that names its transparent colour arrives with an alpha channel, wh
   expect((await storedIn(sent)).pixels).toEqual(pixels);
 });
 
-describe("of the ways to make a picture small enough, the first is taken that loses least", () => {
+describe("of the conversions that make an image small enough, the least lossy is taken", () => {
   const seen: Seen = {
     ...{ type: "image/webp", width: 8, height: 8, pages: 1 },
     ...{ alpha: false, alphaChannel: false, opaque: true, orientation: 1 },
@@ -123,19 +123,19 @@ describe("of the ways to make a picture small enough, the first is taken that lo
     return { made, ways };
   };
 
-  test("up to a jpeg, where the upstream reads it", async () => {
+  test("up to a jpeg, where the upstream accepts it", async () => {
     const { made, ways } = await tried({ reads: ["image/png", "image/jpeg"] }, { "jpeg 92": 400 });
     await made;
     expect(ways).toEqual(["png", "png packed", "jpeg", "jpeg 92"]);
   });
 
-  test("without trying what cannot help", async () => {
+  test("without conversions that cannot help", async () => {
     const { made, ways } = await tried({}, { png: 9000, jpeg: 400 });
     await made;
     expect(ways).toEqual(["png", "jpeg"]);
   });
 
-  test("never one that would move, or take transparency away from whoever reads it", async () => {
+  test("never one that is animated, or that removes transparency which the upstream accepts", async () => {
     const clear = { ...seen, alpha: true, alphaChannel: true, opaque: false };
     const { made, ways } = await tried({}, { jpeg: 400 }, clear);
     await expectFault(made, "invalid_value", /as PNG or JPEG or WEBP.* has 1000 bytes/);

@@ -1,4 +1,4 @@
-/** Of several pictures some may have been made and paid for, though no answer came: they are not ordered again, and they count. */
+/** Images that may have been generated and billed without a response are not requested again, and they are counted. */
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { breaks, openOrders, sameAs, slowDown } from "./fill-missing-fixture.ts";
 
@@ -6,8 +6,8 @@ const { ask, close, east, forget, north, row, stream, west } = openOrders();
 beforeEach(forget);
 afterAll(close);
 
-describe("a picture that may have been made", () => {
-  test("is not ordered from another target, and the row says that it may have been paid for", async () => {
+describe("an image that may have been generated", () => {
+  test("is not requested from another target, and the row says that it may have been billed", async () => {
     east.instead({ 2: breaks });
     const { pictures, missing } = await ask();
     sameAs(pictures, east.made);
@@ -29,7 +29,7 @@ describe("a picture that may have been made", () => {
     expect(row()?.steps).toContain("upstream_error for 1 of 4, may have been paid");
   });
 
-  test("does not keep others from being asked for those that cannot have been", async () => {
+  test("does not prevent retries of images that cannot have been generated", async () => {
     east.instead({ 1: slowDown, 2: breaks });
     const { pictures, missing } = await ask();
     sameAs(pictures, east.made, west.made);
@@ -38,7 +38,7 @@ describe("a picture that may have been made", () => {
     expect(row()).toMatchObject({ images: 3, attempts: 2, cost: 1.25, estimate: 0.5 });
   });
 
-  test("is ordered again where the model says so, and counts for both", async () => {
+  test("is requested again where the model is configured so, and counts for both", async () => {
     east.instead({ 2: breaks });
     const { pictures, missing } = await ask({ model: "reckless" });
     expect([pictures.length, missing]).toEqual([4, null]);
@@ -46,7 +46,7 @@ describe("a picture that may have been made", () => {
     expect(row()).toMatchObject({ images: 4, attempts: 2, cost: 1.75, estimate: 0.5 });
   });
 
-  test("counts once for a target that failed the whole order, whoever completes it after that", async () => {
+  test("counts once for a target that failed the whole request, whichever target fills it after that", async () => {
     east.gives = breaks;
     north.instead({ 1: slowDown });
     const { pictures, missing } = await ask({ model: "reckless-three" });
@@ -56,7 +56,7 @@ describe("a picture that may have been made", () => {
     expect(row()).toMatchObject({ attempts: 3, cost: 3.25, estimate: 4 });
   });
 
-  test("keeps the whole order from going elsewhere when none came", async () => {
+  test("prevents a retry of the whole request when no image arrived", async () => {
     east.instead({ 0: slowDown, 1: slowDown, 2: breaks, 3: slowDown });
     const { status } = await ask();
     expect(status).toBe(502);

@@ -1,4 +1,4 @@
-/** What the tests of orders that are completed elsewhere share: a gateway before upstreams that fail as they are told. */
+/** Fixture of the fill-missing tests: a gateway in front of upstreams that fail on command. */
 import { expect } from "bun:test";
 import { base64Of, drawn } from "../conformance/arrange.ts";
 import { eventsOf } from "../faults/faults-fixture.ts";

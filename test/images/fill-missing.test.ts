@@ -1,4 +1,6 @@
-/** Of several pictures some failed at one target: the others of the model are asked for those, and for no more than those. */
+/**
+ * Where one target fails some images of a request, the model's other targets generate those, and no more than those.
+ */
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { base64Of, drawn, until } from "../conformance/arrange.ts";
 import { testKey } from "../harness.ts";
@@ -16,12 +18,12 @@ const { ask, close, east, forget, gateway, north, row, stream, west } = openOrde
 beforeEach(forget);
 afterAll(close);
 
-describe("two of four pictures are refused for a rate limit", () => {
+describe("two of four images fail with a rate limit", () => {
   beforeEach(() => {
     east.instead({ 1: slowDown, 3: slowDown });
   });
 
-  test("and the other target makes those two: nothing is missing, and nothing was asked for twice", async () => {
+  test("and the other target generates those two: nothing is missing, and nothing was requested twice", async () => {
     const { pictures, missing, adapted } = await ask();
     sameAs(pictures.slice(0, 2), east.made);
     sameAs(pictures.slice(2), west.made);
@@ -30,7 +32,7 @@ describe("two of four pictures are refused for a rate limit", () => {
     expect(west.asked.map(({ n }) => n)).toEqual([2]);
   });
 
-  test("and the row has the cost and the usage of both targets, and tells what failed where", async () => {
+  test("and the row has the cost and the usage of both targets, and says what failed where", async () => {
     const { answer } = await ask();
     expect(answer.usage).toMatchObject({ input_tokens: 40, output_tokens: 400 });
     expect(row()).toMatchObject({
@@ -41,13 +43,13 @@ describe("two of four pictures are refused for a rate limit", () => {
     });
   });
 
-  test("and what is not true of the pictures of both targets is not said", async () => {
+  test("and metadata that the images of both targets do not share is not reported", async () => {
     const { answer } = await ask();
     expect(answer).toMatchObject({ output_format: "png" });
     expect(answer).not.toHaveProperty("size");
   });
 
-  test("and of a stream, those that came leave, and those of the other target follow", async () => {
+  test("and in a stream, the images of the other target follow those of the first", async () => {
     const { pictures, error, missing } = await stream();
     sameAs(pictures.slice(0, 2), east.made);
     sameAs(pictures.slice(2), west.made);
@@ -56,7 +58,7 @@ describe("two of four pictures are refused for a rate limit", () => {
     expect(row()?.steps).toContain("east/dall-e-3: upstream_rate_limit for 2 of 4");
   });
 
-  test("and the other target fails as well: what came is delivered, and the rest told", async () => {
+  test("and the other target fails as well: images that arrived are delivered, and the rest is reported as missing", async () => {
     west.gives = slowDown;
     const { status, pictures, missing } = await ask();
     sameAs(pictures, east.made);
@@ -75,7 +77,7 @@ describe("two of four pictures are refused for a rate limit", () => {
     expect(row()).toMatchObject({ status: 429, images: 2, cost: 1 });
   });
 
-  test("and the other target may have drawn them in vain: that counts beside the cost", async () => {
+  test("and the other target may have generated them in vain: that counts besides the cost", async () => {
     west.gives = breaks;
     const { pictures, missing } = await ask();
     sameAs(pictures, east.made);
@@ -84,7 +86,7 @@ describe("two of four pictures are refused for a rate limit", () => {
     expect(row()).toMatchObject({ cost: 1, estimate: 1, attempts: 2 });
   });
 
-  test("and a third target makes what the second leaves out", async () => {
+  test("and a third target generates what the second does not", async () => {
     west.gives = slowDown;
     const { pictures, missing } = await ask({ model: "three" });
     sameAs(pictures, east.made, north.made);
@@ -92,7 +94,7 @@ describe("two of four pictures are refused for a rate limit", () => {
     expect(row()).toMatchObject({ attempts: 3, cost: 3, estimate: null });
   });
 
-  test("and the second makes fewer than it was asked for: it may be paid for them, so no third is asked", async () => {
+  test("and the second generates fewer than requested: they may be billed, so no third is called", async () => {
     west.gives = ({ n = 1 }) => west.draws({ n: n - 1 });
     const { pictures, missing } = await ask({ model: "three" });
     sameAs(pictures, east.made, west.made);
@@ -100,7 +102,7 @@ describe("two of four pictures are refused for a rate limit", () => {
     expect(north.asked).toHaveLength(0);
   });
 
-  test("and the other target sends its own as a stream, asked for or not", async () => {
+  test("and the other target sends its images as a stream, requested or not", async () => {
     const [one, other] = [base64Of(drawn("one", 512)), base64Of(drawn("other", 512))];
     west.gives = () => sent(completedWith(one), completedWith(other));
     const events = await stream();
@@ -116,7 +118,7 @@ describe("two of four pictures are refused for a rate limit", () => {
     expect(row()).toMatchObject({ status: 200, images: 4, cost: 1.5 });
   });
 
-  test("and the caller leaves while the other target is asked: the row says so, and has the cost of what came", async () => {
+  test("and the client disconnects while the other target is called: the row says so, and has the cost of the images that arrived", async () => {
     const held = Promise.withResolvers<Response>();
     west.gives = () => held.promise;
     const controller = new AbortController();
@@ -134,7 +136,7 @@ describe("two of four pictures are refused for a rate limit", () => {
     expect(row()).toMatchObject({ fault: "client_closed", cost: 1, attempts: 2 });
   });
 
-  test("and there is nobody else: what came is delivered, as before", async () => {
+  test("and there is no other target: images that arrived are delivered", async () => {
     const { pictures, missing } = await ask({ model: "alone" });
     sameAs(pictures, east.made);
     expect(missing).toBe("2; fault=upstream_rate_limit");
@@ -143,8 +145,8 @@ describe("two of four pictures are refused for a rate limit", () => {
   });
 });
 
-describe("one call for several pictures, in a stream that ends with a rate limit", () => {
-  test("is not asked of another target once something has come of it: the rest may have been drawn", async () => {
+describe("one request for several images, in a stream that ends with a rate limit", () => {
+  test("is not sent to another target once an image has arrived: the rest may have been generated", async () => {
     const only = base64Of(drawn("only", 512));
     west.gives = () => sent(completedWith(only), limitFrame);
     const { pictures, error } = await stream({ model: "several", n: 3 });
@@ -154,7 +156,7 @@ describe("one call for several pictures, in a stream that ends with a rate limit
     expect(row()?.steps).toContain("upstream_rate_limit for 2 of 3, may have been paid");
   });
 
-  test("is asked of another where nothing has", async () => {
+  test("is sent to another where none has", async () => {
     west.gives = () => sent(limitFrame);
     const { pictures, error } = await stream({ model: "several", n: 2 });
     sameAs(pictures, east.made);
@@ -163,7 +165,7 @@ describe("one call for several pictures, in a stream that ends with a rate limit
   });
 });
 
-test("pictures of the other target have seeds of their own", async () => {
+test("images of the other target have seeds of their own", async () => {
   // Makes one at a time, which is seen at the first call.
   east.gives = (body, call) => (call < 2 ? east.draws({ ...body, n: 1 }) : slowDown());
   const { pictures, missing } = await ask({ model: "house", seed: 7 });
@@ -173,7 +175,7 @@ test("pictures of the other target have seeds of their own", async () => {
   expect(new Set(seeds).size).toBe(5);
 });
 
-test("a caller's link into a private network is refused before any upstream is asked, and the row says so", async () => {
+test("a client's link into a private network is rejected before any upstream is called, and the row says so", async () => {
   const response = await gateway.post("/v1/images/edits", {
     model: "house",
     prompt: "a hat",

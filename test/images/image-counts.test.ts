@@ -1,4 +1,4 @@
-/** As many pictures as were asked for: not more, and not fewer because a server does not heed how many. */
+/** As many images as requested: not more, and not fewer because a server ignores `n`. */
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { base64Of, drawn } from "../conformance/arrange.ts";
 import { startGateway, testKey } from "../harness.ts";
@@ -58,8 +58,8 @@ const ask = async (body: object) => {
   return { response, pictures, missing: response.headers.get("vexel-missing") };
 };
 
-describe("a server that makes one picture, whatever n says", () => {
-  test("is asked for the others one by one, each with its own seed, and that is told", async () => {
+describe("a server that generates one image, whatever n says", () => {
+  test("is called for the others one by one, each with its own seed, and a header says so", async () => {
     const { response, pictures, missing } = await ask({ n: 4, seed: 7 });
     expect(new Set(pictures).size).toBe(4);
     expect(missing).toBeNull();
@@ -69,7 +69,7 @@ describe("a server that makes one picture, whatever n says", () => {
     expect(gateway.rows().at(-1)).toMatchObject({ images: 4, cost: 2 });
   });
 
-  test("is known the next time, and not asked for several any more", async () => {
+  test("is remembered, and not called for several again", async () => {
     await ask({ n: 2 });
     asked.length = 0;
     const { pictures } = await ask({ n: 3 });
@@ -77,7 +77,7 @@ describe("a server that makes one picture, whatever n says", () => {
     expect(asked.map(({ n }) => n)).toEqual([undefined, undefined, undefined]);
   });
 
-  test("delivers what it made when a further call fails, and says why the rest is missing", async () => {
+  test("delivers its images when a further request fails, and the response says why the rest is missing", async () => {
     gives = (_, call) => (call === 0 ? 1 : Response.json({ error: {} }, { status: 429 }));
     const { response, pictures, missing } = await ask({ n: 2 });
     expect(response.status).toBe(200);
@@ -85,7 +85,7 @@ describe("a server that makes one picture, whatever n says", () => {
     expect(missing).toBe("1; fault=upstream_rate_limit");
   });
 
-  test.each(["strict", "pass"])("is asked once where the policy is %s", async (model) => {
+  test.each(["strict", "pass"])("is called once where the policy is %s", async (model) => {
     const { pictures, missing } = await ask({ model, n: 3 });
     expect(pictures).toHaveLength(1);
     expect(missing).toBe("2; fault=upstream_invalid");
@@ -93,7 +93,7 @@ describe("a server that makes one picture, whatever n says", () => {
   });
 });
 
-test("a server that made several, and not all, has heard the number: what is missing is told", async () => {
+test("a server that generates several, and not all, supports n: the rest is reported as missing", async () => {
   gives = ({ n = 1 }) => n - 1;
   const { pictures, missing } = await ask({ n: 3 });
   expect(pictures).toHaveLength(2);
@@ -101,7 +101,7 @@ test("a server that made several, and not all, has heard the number: what is mis
   expect(asked).toHaveLength(1);
 });
 
-test("more than were asked for are not handed over, and are in the account", async () => {
+test("images beyond the requested number are not delivered, and are recorded in the ledger", async () => {
   gives = ({ n = 1 }) => n + 2;
   const { pictures, missing } = await ask({ n: 2 });
   expect(pictures).toEqual([base64Of(drawn("0/0")), base64Of(drawn("0/1"))]);
@@ -109,7 +109,7 @@ test("more than were asked for are not handed over, and are in the account", asy
   expect(gateway.rows().at(-1)).toMatchObject({ images: 4, cost: 2 });
 });
 
-test("who says nothing of n, and asks for several in the vendor's own words, gets all that come", async () => {
+test("a client that omits n, and requests several by a vendor field, gets all images", async () => {
   gives = () => 3;
   const { pictures, missing } = await ask({ sequential_image_generation: "auto" });
   expect(pictures).toHaveLength(3);

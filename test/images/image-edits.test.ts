@@ -1,4 +1,4 @@
-/** Edits: a picture keeps its size where nothing is said of it, and a mask is compared before anything is paid for. */
+/** Edits: an image keeps its size where none is requested, and a mask is checked before anything is billed. */
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import sharp from "sharp";
@@ -51,13 +51,13 @@ describe("an edit without a size, at a server that has a size of its own", () =>
   const painted = (width: number, height: number) =>
     paint("mine", { width, height, kind: "png" }).then((bytes) => new Uint8Array(bytes));
 
-  test.each([{}, { size: "auto" }])("asks for that of the picture: %j", async (more) => {
+  test.each([{}, { size: "auto" }])("requests that of the image: %j", async (more) => {
     const images = [inline(await painted(640, 320))];
     expect((await edit({ images, ...more })).status).toBe(200);
     expect(orders).toMatchObject([{ width: 640, height: 320 }]);
   });
 
-  test("goes by how the picture is shown, not by how it is stored", async () => {
+  test("uses the size of the image as shown, not as stored", async () => {
     const stored = await painted(640, 320);
     const turned = await sharp(stored).jpeg().withMetadata({ orientation: 6 }).toBuffer();
     const images = [link("/turned.jpg", new Uint8Array(turned))];
@@ -65,7 +65,7 @@ describe("an edit without a size, at a server that has a size of its own", () =>
     expect(orders).toMatchObject([{ width: 320, height: 640 }]);
   });
 
-  test("asks for the size that was said, where one was", async () => {
+  test("requests the size of the request, where there is one", async () => {
     const images = [inline(await painted(640, 320))];
     await edit({ images, size: "512x512" });
     await edit({ images, width: 256, height: 128 });
@@ -75,14 +75,14 @@ describe("an edit without a size, at a server that has a size of its own", () =>
     ]);
   });
 
-  test("with a mask says nothing of size: what it leaves free is put back into the picture", async () => {
+  test("with a mask sends no size: the result is composed into the image", async () => {
     await edit({ images: [inline(drawn("mine"))], mask: inline(await maskOf()) });
     expect(orders).toHaveLength(1);
     expect(orders[0]).not.toHaveProperty("width");
   });
 });
 
-test("the nearest size is one that the rule allows, and keeps the shape where it can", () => {
+test("the nearest size is one that the rule allows, and keeps the aspect ratio where it can", () => {
   const rule = { multipleOf: 8, minEdge: 64, maxEdge: 2048, maxPixels: 1024 * 1536 };
   const edges = fc.integer({ min: 1, max: 20_000 });
   fc.assert(
@@ -96,7 +96,7 @@ test("the nearest size is one that the rule allows, and keeps the shape where it
   expect(nearestSize({ width: 32, height: 16 }, rule)).toEqual({ width: 128, height: 64 });
 });
 
-describe("a mask that does not fit is refused before the upstream is asked", () => {
+describe("a mask that does not fit is rejected before the upstream is called", () => {
   test.each(["the mask", "the picture", "both"])("where %s came by a link", async (which) => {
     const mask = await maskOf(24);
     const picture = drawn("mine", 16);
@@ -122,7 +122,7 @@ describe("a mask that does not fit is refused before the upstream is asked", () 
   });
 });
 
-describe("an error about the pictures of an edit names them as the client spelled them", () => {
+describe("an error about the images of an edit names them as the client spelled them", () => {
   interface Refusal {
     readonly error: { readonly message: string; readonly param: string };
   }

@@ -1,4 +1,4 @@
-/** Pictures behind links are kept whole or not at all, in bounded room, and no longer than their links work. */
+/** Images behind links are stored completely or not at all, in bounded storage, and no longer than their links work. */
 import { describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -38,7 +38,7 @@ const asBase64 = (text: string, length = 1000) => {
   } as const;
 };
 
-describe("a picture is kept from wherever it lies", () => {
+describe("an image is stored from wherever it is", () => {
   const served = async (desk: LinkDesk, link: string): Promise<Buffer> =>
     Buffer.from(await (await desk.get(link)).bytes());
 
@@ -100,7 +100,7 @@ describe("a picture is kept from wherever it lies", () => {
 });
 
 describe("on disk", () => {
-  test("nobody else can read pictures, nor what links are signed with", async () => {
+  test("other users can read neither images nor the signing secret of links", async () => {
     await using desk = linkDesk();
     await desk.links.keep(small, desk.url);
     const [name = ""] = kept(desk);
@@ -126,7 +126,7 @@ describe("on disk", () => {
     expect(readFileSync(path).equals(after)).toBeTrue();
   });
 
-  test("half a picture is not left behind, and never found", async () => {
+  test("a truncated image is not left behind, and never served", async () => {
     await using desk = linkDesk();
     const broken = {
       ...asBase64("").aside,
@@ -144,7 +144,7 @@ describe("on disk", () => {
     expect(kept(desk)).toEqual([]);
   });
 
-  test("a folder that cannot be written to is a fault with a name", async () => {
+  test("a folder that cannot be written to has an error code of its own", async () => {
     await using desk = linkDesk();
     const folder = join(desk.folder, "pictures");
     // Root may write anywhere, so it is taken away.
@@ -154,7 +154,7 @@ describe("on disk", () => {
 });
 
 describe("room", () => {
-  test("is bounded, and given back when pictures expire", async () => {
+  test("is bounded, and released when images expire", async () => {
     await using desk = linkDesk({ maxBytes: png.length * 2, ttlMs: 60_000 });
     await desk.links.keep(small, desk.url);
     await desk.links.keep(small, desk.url);
@@ -194,7 +194,7 @@ describe("room", () => {
     expect(kept(desk).length).toBe(files);
   });
 
-  test("is given back by what could not be kept", async () => {
+  test("is released by an image that could not be stored", async () => {
     await using desk = linkDesk({ maxBytes: 200 });
     for (let times = 0; times < 5; times++) {
       expect(await faultOf(desk.links.keep(asBase64("iVBORw0KGgo=!"), desk.url))).toBe(
@@ -213,7 +213,7 @@ describe("room", () => {
     expect(await faultOf(again.keep(small, desk.url))).toBe("storage_unavailable");
   });
 
-  test("drafts of a process that is no more are cleared away, others are not", async () => {
+  test("temp files of a process that has ended are deleted, others are not", async () => {
     await using desk = linkDesk();
     const draft = (name: string, hoursAgo: number): void => {
       const path = join(desk.folder, "pictures", name);

@@ -1,4 +1,4 @@
-/** A link to a picture works for whoever has it, as it was given and as long as was said, and in no other way. */
+/** A signed image link works for every client that has it, unmodified and until it expires, and in no other way. */
 import { describe, expect, test } from "bun:test";
 import { expectFault } from "../http/edge-fixture.ts";
 import { largePng, png } from "../upstream/download-fixture.ts";
@@ -17,7 +17,7 @@ function changed(link: string, name: string, change: (value: string) => string):
 const flipped = (text: string): string => (text.startsWith("A") ? "B" : "A") + text.slice(1);
 
 describe("a link", () => {
-  test("gives the picture without a key, to be shown and to be kept as long as it works", async () => {
+  test("serves the image without an API key, cacheable as long as the link works", async () => {
     await using desk = linkDesk({ ttlMs: 600_000 });
     desk.now = Math.ceil(desk.now / 1000) * 1000;
     const link = await desk.links.keep(large, desk.url);
@@ -39,7 +39,7 @@ describe("a link", () => {
     expect(headers.get("content-security-policy")).toContain("sandbox");
   });
 
-  test("tells HEAD the same, without the picture", async () => {
+  test("answers HEAD with the same headers, without the image", async () => {
     await using desk = linkDesk();
     const link = await desk.links.keep(small, desk.url);
     const head = await desk.get(link, { range: "bytes=0-3" }, "HEAD");
@@ -51,7 +51,7 @@ describe("a link", () => {
     }
   });
 
-  test("is of the kind that the picture is of", async () => {
+  test("has the media type of the image", async () => {
     await using desk = linkDesk();
     const kinds: readonly [string, Uint8Array][] = [
       ["image/jpeg", Buffer.from([0xff, 0xd8, 0xff, 0xe0])],
@@ -67,7 +67,7 @@ describe("a link", () => {
     }
   });
 
-  test("still works after the gateway has been started again", async () => {
+  test("still works after a restart of the gateway", async () => {
     await using desk = linkDesk();
     const before = await desk.links.keep(small, desk.url);
     const after = await desk.again().keep(small, desk.url);
@@ -76,7 +76,7 @@ describe("a link", () => {
   });
 });
 
-describe("no picture is given", () => {
+describe("no image is served", () => {
   const outsider = async (alter: (link: string, other: string) => string): Promise<void> => {
     await using desk = linkDesk();
     const link = await desk.links.keep(small, desk.url);
@@ -93,7 +93,7 @@ describe("no picture is given", () => {
     outsider((link) => changed(link, "signature", flipped)));
   test("with half a signature", () =>
     outsider((link) => changed(link, "signature", (text) => text.slice(0, 20))));
-  test("with a signature that goes on", () =>
+  test("with a signature that is too long", () =>
     outsider((link) => changed(link, "signature", (text) => `${text}AAAA`)));
   test.each(["!!!!", "=", "%20", "%0A"])("with signs behind its signature: %s", (signs) =>
     outsider((link) => `${link}${signs}`),
@@ -110,7 +110,7 @@ describe("no picture is given", () => {
     outsider((link) => changed(link, "expires", (seconds) => String(Number(seconds) + 1))));
   test("with the expiry in another spelling", () =>
     outsider((link) => changed(link, "expires", (seconds) => `0${seconds}`)));
-  test("with the signature of another picture", () =>
+  test("with the signature of another image", () =>
     outsider((link, other) => link.replace(/\?.*/, new URL(other).search)));
   test("with a later expiry before the one that was signed", () =>
     outsider((link) => link.replace("?", "?expires=99999999999&")));
@@ -135,7 +135,7 @@ describe("no picture is given", () => {
   });
 });
 
-describe("a part of a picture", () => {
+describe("a range of an image", () => {
   const size = largePng.length;
   test.each([
     ["bytes=0-0", 0, 1],
@@ -178,7 +178,7 @@ describe("a part of a picture", () => {
     },
   );
 
-  test("is of the picture that the caller has begun, or else all of it comes", async () => {
+  test("is served if the image is unchanged (If-Range), otherwise the whole image", async () => {
     await using desk = linkDesk();
     const link = await desk.links.keep(small, desk.url);
     const etag = (await desk.get(link)).headers.get("etag")!;
@@ -188,7 +188,7 @@ describe("a part of a picture", () => {
   });
 });
 
-describe("a picture that a browser has", () => {
+describe("an image in a browser's cache", () => {
   test("is not sent again", async () => {
     await using desk = linkDesk();
     const link = await desk.links.keep(small, desk.url);

@@ -1,4 +1,4 @@
-/** What is said of a picture is true of it, and an option that an upstream did not heed is named. */
+/** Metadata of an image is true, and an option that an upstream ignored is reported. */
 import { afterAll, describe, expect, test } from "bun:test";
 import sharp from "sharp";
 import { base64Of } from "../conformance/arrange.ts";
@@ -93,14 +93,14 @@ describe("background", () => {
     },
   );
 
-  test("is not said to be opaque of a picture with alpha only because it was asked for", async () => {
+  test("is not reported as opaque for an image with alpha only because it was requested", async () => {
     const came = kinds["webp with alpha"];
     expect((await ask({ background: "opaque" }, came)).answer).not.toHaveProperty("background");
     const streamed = await ask({ background: "opaque", stream: true }, came);
     expect(streamed.answer.background).toBe("auto");
   });
 
-  test("is made opaque where the picture is converted anyway", async () => {
+  test("is made opaque where the image is converted anyway", async () => {
     const body = { background: "opaque", output_format: "webp" };
     const came = kinds["png with a transparent colour"];
     const { answer, bytes } = await ask(body, came);
@@ -109,7 +109,7 @@ describe("background", () => {
   });
 });
 
-test("a size that the upstream did not heed is named, in a stream as well", async () => {
+test("a size that the upstream ignored is reported, in a stream as well", async () => {
   const came = kinds["png without"];
   for (const stream of [{}, { stream: true }]) {
     const { answer, dropped } = await ask({ size: "1024x1024", ...stream }, came);
@@ -119,7 +119,7 @@ test("a size that the upstream did not heed is named, in a stream as well", asyn
   expect((await ask({ size: "auto" }, came)).dropped).toBeNull();
 });
 
-describe("a shape, for an upstream that knows no sizes", () => {
+describe("an aspect ratio, for an upstream that takes no sizes", () => {
   const drawn = (width: number, height: number) =>
     draw({ width, height, shade: 90, format: "png" });
   const told = async (size: string, came: Uint8Array, more: object = {}) => {
@@ -127,7 +127,7 @@ describe("a shape, for an upstream that knows no sizes", () => {
     return { adapted, dropped };
   };
 
-  test("that was heeded is told as adapted, and nothing more, though vendors draw in steps", async () => {
+  test("that was applied is reported as adapted, and not as dropped, though vendors round sizes", async () => {
     const heeded = { adapted: "size", dropped: null };
     expect(await told("1536x1024", drawn(96, 64))).toEqual(heeded);
     // As Imagen draws 4:3, and Gemini 16:9.
@@ -135,7 +135,7 @@ describe("a shape, for an upstream that knows no sizes", () => {
     expect(await told("1920x1080", drawn(84, 48))).toEqual(heeded);
   });
 
-  test("that was not heeded is named, in whatever the picture came", async () => {
+  test("that was ignored is reported, in whatever form the image arrived", async () => {
     const unheeded = { adapted: "size", dropped: "size" };
     expect(await told("1536x1024", drawn(64, 64))).toEqual(unheeded);
     expect(await told("1536x1024", drawn(64, 96), { output_format: "webp" })).toMatchObject({
@@ -154,7 +154,7 @@ describe("output_compression", () => {
     },
   });
 
-  test("holds where the gateway puts the format right, and that is told", async () => {
+  test("applies where the gateway converts the format, and that is reported", async () => {
     const came = await noise.clone().png().toBuffer();
     const of = (output_compression: number) =>
       ask({ output_format: "jpeg", output_compression }, came);
@@ -163,7 +163,7 @@ describe("output_compression", () => {
     expect(low.bytes.length * 3).toBeLessThan(high.bytes.length);
   });
 
-  test("of a png is left out and named where that is the policy", async () => {
+  test("of a png is dropped and reported where that is the policy", async () => {
     const came = kinds["png without"];
     for (const format of [{ output_format: "png" }, {}]) {
       const asked = { model: "drop", ...format };
@@ -174,7 +174,7 @@ describe("output_compression", () => {
     }
   });
 
-  test("is left to an upstream that heeds the format", async () => {
+  test("is left to an upstream that supports the format", async () => {
     const came = await noise.clone().jpeg().toBuffer();
     const { bytes, adapted } = await ask({ output_format: "jpeg", output_compression: 5 }, came);
     expect(bytes.equals(came)).toBe(true);
@@ -185,13 +185,13 @@ describe("output_compression", () => {
 describe("links in a stream, which carries none", () => {
   const body = { stream: true, response_format: "url" };
 
-  test("are served as base64, and that is told", async () => {
+  test("are served as base64, and that is reported", async () => {
     const { adapted, bytes } = await ask(body, kinds["png without"]);
     expect(adapted).toContain("response_format");
     expect(bytes.length).toBeGreaterThan(0);
   });
 
-  test("are refused by name where nothing may be adapted", async () => {
+  test("are rejected by name where nothing may be adapted", async () => {
     const { status, answer } = await ask({ ...body, model: "strict" }, kinds["png without"]);
     expect(status).toBe(400);
     expect(answer).toMatchObject({ error: { param: "response_format" } });

@@ -1,4 +1,7 @@
-/** What becomes of each option of an image call, for any target and any policy: told, done, refused, never lost. */
+/**
+ * Every option of an image request, for any target and any policy, is passed on, emulated, rejected or reported, never
+ * lost.
+ */
 import { describe, expect, test } from "bun:test";
 import { type Policy, planImage } from "../../server/images/plan/plan.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
@@ -40,7 +43,7 @@ const refusalOf = (options: ImageOptions, traits = bare, policy: Policy = "adapt
 };
 
 describe("adapt", () => {
-  test("does itself what a target lacks, and tells of it", () => {
+  test("emulates what a target lacks, and reports it", () => {
     const plan = planImage(
       query({ n: 3, size: "1536x1024", response_format: "b64_json", output_format: "webp" }),
       bare,
@@ -63,12 +66,12 @@ describe("adapt", () => {
     [{ output_format: "svg" }, "invalid_value", "output_format"],
     [{ output_compression: 50 }, "invalid_value", "output_compression"],
     [{ size: "huge" }, "invalid_size", "size"],
-  ])("refuses %j, which nobody can do in its place", (options, fault, param) => {
+  ])("rejects %j, which cannot be emulated", (options, fault, param) => {
     const error = refusalOf(options);
     expect([error.fault, error.details.param]).toEqual([fault, param] as never);
   });
 
-  test("names the values there are", () => {
+  test("lists the supported values", () => {
     const { message } = refusalOf({ quality: "ultra" }, openaiImageCapabilities("gpt-image-1"));
     expect(message).toBe(
       "Invalid value: 'ultra'. Supported values are: 'low', 'medium', 'high', and 'auto'.",
@@ -81,7 +84,7 @@ describe("adapt", () => {
     ).toContain("divisible by 16");
   });
 
-  test("translates between the two families of quality, and tells of it", () => {
+  test("translates between the two sets of quality names, and reports it", () => {
     const told = (quality: string, model: string) => {
       const { query: asked, adapted } = planImage(
         query({ quality }),
@@ -97,7 +100,7 @@ describe("adapt", () => {
     expect(told("high", "gpt-image-1")).toEqual(["high", []]);
   });
 
-  test("does not trouble anyone with what goes without saying", () => {
+  test("omits defaults without a report", () => {
     const options: ImageOptions = {
       quality: "auto",
       background: "auto",
@@ -111,7 +114,7 @@ describe("adapt", () => {
     expect([plan.adapted, plan.dropped]).toEqual([[], []]);
   });
 
-  test("asks for the best and compresses itself where a target knows formats but no compression", () => {
+  test("requests the best quality and compresses in the gateway where a target supports formats but no compression", () => {
     const traits = { ...bare, takes: { output_format: ["png", "jpeg"] } };
     const plan = planImage(
       query({ output_format: "jpeg", output_compression: 40 }),
@@ -124,7 +127,7 @@ describe("adapt", () => {
 });
 
 describe("other policies", () => {
-  test("strict refuses whatever the target does not do itself", () => {
+  test("strict rejects whatever the target does not support", () => {
     for (const options of [
       { n: 2 },
       { size: "1536x1024" },
@@ -139,7 +142,7 @@ describe("other policies", () => {
     expect(stream).toThrow("stream");
   });
 
-  test("drop leaves out what cannot be done, tells of it, and still does what can", () => {
+  test("drop omits what cannot be emulated, reports it, and still emulates the rest", () => {
     const plan = planImage(
       query({ style: "vivid", background: "transparent", size: "huge", output_format: "webp" }),
       bare,
@@ -149,7 +152,7 @@ describe("other policies", () => {
     expect(plan.postProcessing.format).toBe("webp");
   });
 
-  test("pass sends everything as it came to who speaks the caller's language, and to no other", () => {
+  test("pass sends everything unchanged to OpenAI-compatible targets, and to no other", () => {
     const asked = query({ n: 7, style: "odd", size: "huge" });
     expect(refusalOf(asked.options, bare, "pass").details.param).toBe("size");
     expect(planImage(asked, { ...bare, verbatim: true }, "pass")).toMatchObject({

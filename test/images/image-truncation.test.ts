@@ -1,4 +1,4 @@
-/** A picture that breaks off is not handed over as if it were one; what came beside it is, and all of it is accounted for. */
+/** A truncated image is not delivered; complete images beside it are, and all of them are recorded. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { checkTruncation } from "../../server/images/check-truncation.ts";
 import { readBytes } from "../../server/images/image-head.ts";

@@ -1,4 +1,4 @@
-/** An answer that begins before it is known tells in its body what its status and headers would have said. */
+/** A keep-alive response reports in its body what its status and headers would have said. */
 import { afterAll, beforeEach, expect, test } from "bun:test";
 import OpenAI from "openai";
 import { base64Of, drawn } from "../conformance/arrange.ts";
@@ -68,7 +68,7 @@ test("nothing where there is nothing to tell", async () => {
   expect(await (await ask({})).json()).not.toHaveProperty("vexel");
 });
 
-test("OpenAI's client reads such an answer as any other", async () => {
+test("OpenAI's client reads such a response like any other", async () => {
   answer = () => Response.json({ created: 1, data: [{ b64_json: picture }] });
   const client = new OpenAI({ baseURL: gateway.baseURL, apiKey: testKey, maxRetries: 0 });
   const { data } = await client.images.generate({ model: "d2", prompt: "x", n: 2 });

@@ -1,4 +1,4 @@
-/** The links in an answer that is given again work as long as it is. */
+/** The links in a response that can be replayed work as long as the stored response. */
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { createLinkStore } from "../../server/images/image-links.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
@@ -29,8 +29,8 @@ const linkIn = async (answer: Response): Promise<URL> => {
 const lastsFor = (link: URL): number =>
   Number(link.searchParams.get("expires")) - Math.floor(Date.now() / 1000);
 
-describe("a link of ours", () => {
-  test("lasts as long as the answer to its Idempotency-Key, and then as long as any", async () => {
+describe("a link of the gateway", () => {
+  test("lasts as long as the stored response of its Idempotency-Key, and at least as long as any", async () => {
     const key = { "idempotency-key": crypto.randomUUID() };
     const link = await linkIn(await draw(key));
     expect(lastsFor(link)).toBeGreaterThan(3600);
@@ -39,7 +39,7 @@ describe("a link of ours", () => {
     expect((await fetch(link)).status).toBe(200);
   });
 
-  test("lasts as long as the answer that waits for a caller who left", async () => {
+  test("lasts as long as the stored response of a client that disconnected", async () => {
     const held = Promise.withResolvers<void>();
     fake.script({ until: held.promise });
     const leaver = new AbortController();
@@ -57,11 +57,11 @@ describe("a link of ours", () => {
     expect(lastsFor(await linkIn(answer))).toBeGreaterThan(3600);
   });
 
-  test("in any other answer lasts as long as the operator says", async () => {
+  test("in any other response lasts as long as configured", async () => {
     expect(lastsFor(await linkIn(await draw()))).toBeLessThanOrEqual(11);
   });
 
-  test("finds its picture until the end", async () => {
+  test("serves its image until it expires", async () => {
     await using desk = linkDesk({ ttlMs: 60_000 });
     const link = await desk.links.keep({ kind: "bytes", bytes: drawn("late") }, desk.url, true);
     desk.now += 650_000;
@@ -91,30 +91,30 @@ describe("an upstream's link", () => {
     return { fetched, linksOf };
   };
 
-  test("becomes one of ours in an answer that is given again", async () => {
+  test("becomes a link of the gateway in a response that can be replayed", async () => {
     const { linksOf } = tools(() => drawn("theirs"));
     expect(await linksOf(again).toLastingLink(theirs, "http://here")).toBe("http://here/ours-true");
   });
 
-  test("is passed on as it is in any other, and nothing is fetched", async () => {
+  test("is passed on unchanged in any other, and nothing is downloaded", async () => {
     const { linksOf, fetched } = tools(() => drawn("theirs"));
     expect(await linksOf().toLastingLink(theirs, "http://here")).toBe(theirs);
     expect(fetched).toEqual([]);
   });
 
-  test("that holds the picture itself stays", async () => {
+  test("that is a data: URL stays", async () => {
     const { linksOf, fetched } = tools(() => drawn("theirs"));
     const inline = "data:image/png;base64,AAAA";
     expect(await linksOf(again).toLastingLink(inline, "http://here")).toBe(inline);
     expect(fetched).toEqual([]);
   });
 
-  test("stays where there is half a picture behind it", async () => {
+  test("stays where the image behind it is truncated", async () => {
     const { linksOf } = tools(() => drawn("theirs").subarray(0, 60));
     expect(await linksOf(again).toLastingLink(theirs, "http://here")).toBe(theirs);
   });
 
-  test("that cannot be reached stays, and the others are not waited for", async () => {
+  test("that is unreachable stays, and the others are not tried", async () => {
     const { linksOf, fetched } = tools(() => {
       throw new GatewayError("upstream_unreachable", "no way there");
     });
@@ -124,7 +124,7 @@ describe("an upstream's link", () => {
     expect(fetched).toEqual([theirs]);
   });
 
-  test("to nowhere does not cost a caller the answer", async () => {
+  test("that is dead does not fail the response", async () => {
     const nowhere = "https://pictures.invalid/a.png";
     const painter = Bun.serve({
       hostname: "127.0.0.1",

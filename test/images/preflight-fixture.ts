@@ -1,4 +1,4 @@
-/** What the tests of the preflight share: edits, masks, and a check with a real darkroom. */
+/** Fixture of the preflight tests: edits, masks, and a check with a real image worker. */
 import { expect } from "bun:test";
 import type { FaultName } from "../../contract/faults.ts";
 import { checkEdit, type EditRules } from "../../server/images/preflight.ts";

@@ -1,4 +1,4 @@
-/** A mask that does not fit its picture, or leaves nothing to change, is refused before any model is asked. */
+/** A mask that does not fit its image, or is fully opaque, is rejected before any upstream is called. */
 import { afterAll, describe, expect, test } from "bun:test";
 import sharp from "sharp";
 import { drawn, speckled, speckledPng, upload } from "../workers/image-worker-fixture.ts";
@@ -12,7 +12,7 @@ describe("the mask", () => {
   const masked = async (mask: Uint8Array) =>
     edit([await image()], { mask: file(upload(mask, "mask")) });
 
-  test("passes where it is a png with alpha, of the first picture's size", async () => {
+  test("passes where it is a png with alpha, of the first image's size", async () => {
     const other = upload(await speckledPng(9, 9));
     const query = {
       ...(await masked(await maskPng(64, 48))),
@@ -28,22 +28,22 @@ describe("the mask", () => {
     });
   });
 
-  test("is refused as a jpeg", async () => {
+  test("is rejected as a jpeg", async () => {
     const query = await masked(await noise(64, 48).jpeg().toBuffer());
     await refused(query, "unsupported_file_mimetype", "mask", /'image\/jpeg'.*is 'image\/png'/);
   });
 
-  test("is refused without an alpha channel", async () => {
+  test("is rejected without an alpha channel", async () => {
     const query = await masked(await speckledPng(64, 48, 3));
     await refused(query, "invalid_value", "mask", /no alpha channel/);
   });
 
-  test("is refused where its size is another, and both sizes are named", async () => {
+  test("is rejected where its size differs, and both sizes are named", async () => {
     const query = await masked(await maskPng(48, 64));
     await refused(query, "invalid_value", "mask", /mask is 48x64 and the image 64x48/);
   });
 
-  test("is refused where nothing of it is transparent", async () => {
+  test("is rejected where it is fully opaque", async () => {
     const opaque = await sharp(await maskPng(64, 48))
       .removeAlpha()
       .ensureAlpha(1)
@@ -52,13 +52,13 @@ describe("the mask", () => {
     await refused(await masked(opaque), "invalid_value", "mask", /opaque everywhere/);
   });
 
-  test("is refused where it is cut short", async () => {
+  test("is rejected where it is truncated", async () => {
     const whole = await maskPng(64, 48);
     const query = await masked(whole.subarray(0, whole.length - 20));
     await refused(query, "invalid_image_file", "mask", /'mask'.*cut short/);
   });
 
-  test("may be larger than the 4 MB of old", async () => {
+  test("may be larger than dall-e-2's 4 MB", async () => {
     const pixels = speckled(1100, 1100, 4);
     const large = await drawn(pixels, 1100, 1100, 4).png().toBuffer();
     expect(large.length).toBeGreaterThan(4 * 1024 * 1024);
@@ -66,7 +66,7 @@ describe("the mask", () => {
     expect((await check(query)).mask?.width).toBe(1100);
   });
 
-  test("of a photograph that lies on its side fits it either way", async () => {
+  test("of a photo with an EXIF orientation fits it as stored and as shown", async () => {
     const photo = upload(await noise(64, 48).jpeg().withMetadata({ orientation: 6 }).toBuffer());
     for (const [width, height] of [[64, 48] as const, [48, 64] as const]) {
       const mask = file(upload(await maskPng(width, height), "mask"));

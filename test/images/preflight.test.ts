@@ -1,4 +1,4 @@
-/** An edit with pictures that no model could use is refused before any model is asked, and says what is wrong. */
+/** An edit with unusable images is rejected before any upstream is called, and the error says what is wrong. */
 import { afterAll, describe, expect, test } from "bun:test";
 import { inspectOnce } from "../../server/images/inspect-once.ts";
 import { checkImage, type EditRules } from "../../server/images/preflight.ts";
@@ -17,7 +17,7 @@ const { darkroom, processes, check, refused, close } = checker();
 afterAll(close);
 
 describe("pictures", () => {
-  test("png, jpeg and webp pass, and what they are is known", async () => {
+  test("png, jpeg and webp pass, and are inspected", async () => {
     const parts = [
       upload(await speckledPng(20, 10)),
       upload(await noise(30, 40).jpeg().toBuffer()),
@@ -33,7 +33,7 @@ describe("pictures", () => {
     expect(query.images).toEqual(parts.map(file));
   });
 
-  test("a file goes by its bytes and not by its name", async () => {
+  test("the type of a file is that of its bytes, not of its name", async () => {
     const jpeg = upload(await noise(9, 9).jpeg().toBuffer(), "image", "photo.png");
     expect((await check(edit([jpeg]))).images[0]?.type).toBe("image/jpeg");
     const html = upload(Buffer.from("<!doctype html><p>404"), "image", "photo.png");
@@ -45,14 +45,14 @@ describe("pictures", () => {
     );
   });
 
-  test("no process is started for what is no picture", async () => {
+  test("no process is started for a file that is not an image", async () => {
     const before = processes.asks.length;
     const html = edit([upload(Buffer.from("<html>"))]);
     await refused(html, "unsupported_file_mimetype", "image", /octet-stream/);
     expect(processes.asks).toHaveLength(before);
   });
 
-  test("a gif passes only where the model reads it", async () => {
+  test("a gif passes only where the model accepts it", async () => {
     const gif = edit([upload(await noise(9, 9).gif().toBuffer())]);
     await refused(gif, "unsupported_file_mimetype", "image", /'image\/gif'/);
     const { images } = await check(gif, { reads: ["image/png", "image/gif"] });
@@ -70,22 +70,22 @@ describe("pictures", () => {
     });
   }
 
-  test("a picture that the caller gave a number keeps it", async () => {
+  test("an image that the client numbered keeps its number", async () => {
     const good = upload(await speckledPng(8, 8), "image[4]");
     const bad = { ...upload(blackPng(8, 8).subarray(0, 50)), field: "image[7]" };
     await refused(edit([good, bad]), "invalid_image_file", "image[7]", /'image\[7\]'/);
   });
 
-  test("an empty file is said to be empty", async () => {
+  test("an empty file is reported as empty", async () => {
     await refused(edit([upload(new Uint8Array())]), "invalid_image_file", "image", /empty/);
   });
 
-  test("a small file that would unpack to gigabytes is refused", async () => {
+  test("a decompression bomb is rejected", async () => {
     const bomb = edit([upload(blackPng(30_000, 30_000))]);
     await refused(bomb, "invalid_image_file", "image", /30000x30000 pixels/);
   });
 
-  test("a file larger than is allowed is refused, and the limit named", async () => {
+  test("a file above the limit is rejected, and the limit is named", async () => {
     const large = edit([upload(await speckledPng(32, 32))]);
     const checking = check(large, { maxBytes: 1000 });
     const error = await expectFault(checking, "request_too_large", /1000 bytes/);
@@ -101,13 +101,13 @@ describe("pictures", () => {
     await refused(edit(links), "invalid_value", "images", /at most 16, but got 17/);
   });
 
-  test("other files of the form are looked at too", async () => {
+  test("other files of the form are inspected too", async () => {
     const good = upload(await speckledPng(8, 8));
     const markup = upload(blackPng(8, 8).subarray(0, 60), "markup");
     await refused(edit([good], { files: [markup] }), "invalid_image_file", "markup", /'markup'/);
   });
 
-  test("no file is looked at any more once a refusal is out", async () => {
+  test("no file is inspected any more once the request is rejected", async () => {
     const spoilt = await spooled((await speckledPng(64, 64)).subarray(0, 5000));
     const others = await Promise.all(
       Array.from({ length: 6 }, async () => spooled(await speckledPng(300, 300))),
@@ -147,7 +147,7 @@ describe("data: URLs", () => {
     }
   });
 
-  test("may be escaped, or written in lines", async () => {
+  test("may be percent-encoded, or broken into lines", async () => {
     const png = await speckledPng(16, 16);
     const base64 = png.toString("base64");
     for (const text of [
@@ -160,7 +160,7 @@ describe("data: URLs", () => {
     }
   });
 
-  test("are refused like uploads, by the name they have in JSON", async () => {
+  test("are rejected like uploads, by their name in JSON", async () => {
     const good = await speckledPng(64, 64);
     const cut = dataUrl(good.subarray(0, 3000));
     const second = edit([dataUrl(good), cut]);
@@ -175,7 +175,7 @@ describe("data: URLs", () => {
   });
 });
 
-test("links and file ids are left for whoever fetches them", async () => {
+test("links and file ids are left unchecked until they are downloaded", async () => {
   const sources = [url("https://example.com/a.png"), { kind: "file_id", id: "file-1" } as const];
   const mask = file(upload(await maskPng(8, 8), "mask"));
   const { query, images, mask: seen } = await check(edit(sources, { mask }));
@@ -184,7 +184,7 @@ test("links and file ids are left for whoever fetches them", async () => {
   expect(seen?.width).toBe(8);
 });
 
-test("a picture that was fetched is looked at in the same way", async () => {
+test("a downloaded image is inspected in the same way", async () => {
   const png = await speckledPng(12, 12);
   const rules = { imageWorker: darkroom };
   const field = "images[0].image_url";
@@ -196,7 +196,7 @@ test("a picture that was fetched is looked at in the same way", async () => {
   await expectFault(checkImage(gif, field, rules, never), "unsupported_file_mimetype", /gif/);
 });
 
-test("what was looked at is not decoded again when it is asked about again", async () => {
+test("an inspected image is not decoded again", async () => {
   let decoded = 0;
   const looks = inspectOnce({
     inspect: (...looking) => {

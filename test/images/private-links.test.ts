@@ -1,4 +1,4 @@
-/** Links lead nobody into the operator's own network: not those of upstreams, and not those of callers. */
+/** SSRF guard: links of upstreams and of clients never lead into the operator's private network. */
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import type { PostProcessing } from "../../server/images/plan/plan.ts";
 import { planImage } from "../../server/images/plan/plan.ts";
@@ -100,7 +100,7 @@ describe("an upstream's link", () => {
   );
 });
 
-describe("a caller's link", () => {
+describe("a client's link", () => {
   const edit = (image_url: string) =>
     gateway.post("/v1/images/edits", { model: "g1", prompt: "x", images: [{ image_url }] });
 
@@ -131,7 +131,7 @@ describe("a caller's link", () => {
   });
 });
 
-describe("a picture that must be converted, and whose link cannot be followed", () => {
+describe("an image that must be converted, and whose link is unreachable", () => {
   const picture = { kind: "url", url: "https://cdn.example.com/x.png" } as const;
   const unreachable = new GatewayError("upstream_unreachable", "not now");
   const finish = async (
@@ -168,7 +168,7 @@ describe("a picture that must be converted, and whose link cannot be followed", 
     },
   );
 
-  test("is a fault where the bytes were asked for, or the link is not for callers", async () => {
+  test("is an error where the bytes were requested, or the link is private", async () => {
     const failures = [
       finish({ format: "webp", as: "b64_json" }),
       finish({ format: "webp", as: "url" }, { isPrivate: () => true }),
@@ -179,7 +179,7 @@ describe("a picture that must be converted, and whose link cannot be followed", 
     }
   });
 
-  test("is a fault where what is behind the link is no picture", async () => {
+  test("is an error where the file behind the link is not an image", async () => {
     const invalid = new GatewayError("upstream_invalid", "a page");
     const failure = finish(
       { format: "webp", as: "url" },
@@ -189,7 +189,7 @@ describe("a picture that must be converted, and whose link cannot be followed", 
   });
 });
 
-test("a name of the user's that is made to fit is told, and refused where nothing may be", () => {
+test("a shortened user identifier is reported, and rejected where nothing may be adapted", () => {
   const target = { upstream: { id: "u", kind: "zhipu", headers: {}, options: {} }, model: "m" };
   const traits = adapters.get("zhipu")!.imageCapabilities!(target, "generations");
   const plan = (user: string, policy: "adapt" | "strict") =>

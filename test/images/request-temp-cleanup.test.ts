@@ -1,4 +1,4 @@
-/** What cannot be cleared away after a call costs neither the answer nor its row. */
+/** A failed cleanup of request temp storage fails neither the response nor its ledger row. */
 import { expect, test } from "bun:test";
 import type { Model, Snapshot } from "../../server/config/snapshot.ts";
 import { KeptAnswers } from "../../server/idempotency/idempotency-store.ts";

@@ -1,4 +1,4 @@
-/** A stream in which pictures are missing says so at its end, is paid for once, and has its cost in the account. */
+/** A stream with missing images says so at its end, is billed once, and has its cost in the ledger. */
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { fanOut } from "../../server/images/fan-out.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
@@ -77,8 +77,8 @@ async function read(response: Response) {
 const everySecondFails = (_: Asked, call: number) =>
   call % 2 === 1 ? slowDown() : whole(picture(`${call}`));
 
-describe("of several calls some of which fail", () => {
-  test("the same Idempotency-Key gives the same stream, and nothing is paid for again", async () => {
+describe("of several upstream requests some of which fail", () => {
+  test("the same Idempotency-Key replays the same stream, and nothing is billed again", async () => {
     gives = everySecondFails;
     const key = { "idempotency-key": crypto.randomUUID() };
     const first = await ask({ n: 4, prompt: "paid" }, key);
@@ -94,7 +94,7 @@ describe("of several calls some of which fail", () => {
     expect(calls).toHaveLength(4);
   });
 
-  test("a caller who leaves finds the pictures that were made", async () => {
+  test("a client that disconnects can fetch the generated images", async () => {
     const held = Promise.withResolvers<void>();
     gives = async (body, call) => {
       await held.promise;
@@ -122,7 +122,7 @@ describe("of several calls some of which fail", () => {
     expect(error?.message).toStartWith("2 of 4 pictures are missing.");
   });
 
-  test("the failure says how many are missing and keeps its name, and what was drawn has its cost", async () => {
+  test("the error says how many are missing and keeps its code, and generated images have their cost", async () => {
     gives = everySecondFails;
     const { pictures, error } = await read(await ask({ n: 4 }));
     expect(pictures).toHaveLength(2);
@@ -131,7 +131,7 @@ describe("of several calls some of which fail", () => {
     expect(gateway.rows().at(-1)).toMatchObject({ images: 2, cost: 1, status: 429 });
   });
 
-  test("a stream that breaks off does not take along those beside it", async () => {
+  test("a stream that ends early does not fail the others", async () => {
     const broken = new GatewayError("upstream_unreachable", "It broke.");
     const later = Promise.withResolvers<void>();
     async function* breaks(): AsyncGenerator<ImageEvent> {
@@ -164,7 +164,7 @@ describe("of several calls some of which fail", () => {
   });
 });
 
-describe("an upstream that draws fewer than it was asked for", () => {
+describe("an upstream that generates fewer than requested", () => {
   test("in a stream of its own: the end says how many are missing", async () => {
     gives = () => streamed(done(picture("only")));
     const { pictures, error } = await read(await ask({ model: "g1", n: 3 }));
@@ -174,14 +174,14 @@ describe("an upstream that draws fewer than it was asked for", () => {
     expect(gateway.rows().at(-1)).toMatchObject({ images: 1, cost: 0.5 });
   });
 
-  test("in a whole answer: the end of the events says so too", async () => {
+  test("in a buffered response: the end of the events says so too", async () => {
     gives = () => whole(picture("one"), picture("two"));
     const { pictures, error } = await read(await ask({ model: "g1", n: 3 }));
     expect(pictures).toHaveLength(2);
     expect(error?.message).toStartWith("1 of 3 pictures is missing.");
   });
 
-  test("and makes one at a time is asked for the others, in a stream as well", async () => {
+  test("and generates one at a time is called for the others, in a stream as well", async () => {
     gives = (_, call) => streamed(done(picture(`${call}`)));
     const { pictures, error } = await read(await ask({ model: "house", n: 3 }));
     expect(new Set(pictures).size).toBe(3);
@@ -190,14 +190,14 @@ describe("an upstream that draws fewer than it was asked for", () => {
     expect(gateway.rows().at(-1)).toMatchObject({ images: 3, cost: 1.5, status: 200 });
   });
 
-  test("is not asked again where the policy is strict", async () => {
+  test("is not called again where the policy is strict", async () => {
     gives = () => streamed(done(picture("only")));
     const { error } = await read(await ask({ model: "strict", n: 3 }));
     expect(error?.message).toStartWith("2 of 3 pictures are missing.");
     expect(calls).toHaveLength(1);
   });
 
-  test("in a stream that nobody asked for: the whole answer says so in its header", async () => {
+  test("in an unrequested stream: the buffered response says so in its header", async () => {
     gives = () => streamed(done(picture("only")));
     const response = await ask({ model: "g1", n: 3, stream: false });
     expect(response.headers.get("vexel-missing")).toBe("2; fault=upstream_invalid");
@@ -205,8 +205,8 @@ describe("an upstream that draws fewer than it was asked for", () => {
   });
 });
 
-describe("a picture that is none", () => {
-  test("among others of a stream does not take them along, and is paid for", async () => {
+describe("an invalid image", () => {
+  test("among others of a stream does not fail them, and is billed", async () => {
     gives = () => streamed(done(picture("a")), done("aGVsbG8="), done(picture("b")));
     const { pictures, error } = await read(await ask({ model: "g1", n: 3 }));
     expect(pictures).toEqual([picture("a"), picture("b")]);
@@ -215,14 +215,14 @@ describe("a picture that is none", () => {
     expect(gateway.rows().at(-1)).toMatchObject({ images: 2, cost: 1.5 });
   });
 
-  test("among others of a whole answer neither", async () => {
+  test("among others of a buffered response does not fail them either", async () => {
     gives = () => whole(picture("a"), "aGVsbG8=", picture("b"));
     const { pictures, error } = await read(await ask({ model: "g1", n: 3 }));
     expect(pictures).toEqual([picture("a"), picture("b")]);
     expect(error?.message).toContain("not a picture");
   });
 
-  test("in place of a preview is left out", async () => {
+  test("in place of a partial image is dropped", async () => {
     const preview = { type: "image_generation.partial_image", b64_json: "aGVsbG8=" };
     gives = () => streamed(preview, done(picture("a")));
     const { pictures, error } = await read(await ask({ model: "g1", partial_images: 1 }));

@@ -1,4 +1,4 @@
-/** Pictures that a vendor's filter holds back inside an answer that says yes; and what an answer says that it cost. */
+/** Images that a vendor's content filter withholds in a successful response; and the cost that a response reports. */
 import { describe, expect, test } from "bun:test";
 import type { GatewayError } from "../../server/lib/gateway-error.ts";
 import { noScratch } from "../../server/lib/request-temp.ts";
@@ -29,7 +29,7 @@ const readWith = ({ generations }: Adapter, kind: string, reply: UpstreamRespons
     }),
   );
 
-describe("what passed the filter is delivered, what did not is left out", () => {
+describe("images that pass the content filter are delivered, others are omitted", () => {
   test("Ideogram's", async () => {
     const answer = await read(ideogram.adapter, targetOf("ideogram", "ideogram-3"), {
       data: [
@@ -48,7 +48,7 @@ describe("what passed the filter is delivered, what did not is left out", () => 
   });
 });
 
-describe("where nothing passed, the call was refused by the safety system", () => {
+describe("where no image passes, the request is rejected by the safety system", () => {
   test("at Ideogram", async () => {
     const answer = { data: [{ ...safe, url: null, is_image_safe: false }] };
     const target = targetOf("ideogram", "ideogram-4-5");
@@ -61,7 +61,7 @@ describe("where nothing passed, the call was refused by the safety system", () =
     expect(await faultOf(read(xai.adapter, target, answer))).toBe("moderation_blocked");
   });
 
-  test("at Stability and Fireworks, whose picture comes all the same", async () => {
+  test("at Stability and Fireworks, which still send an image", async () => {
     const headers = { "content-type": "image/png", "finish-reason": "CONTENT_FILTERED" };
     for (const { adapter, kind } of [stability, fireworks]) {
       const reply = replyOf(await file.bytes(), { headers });
@@ -78,7 +78,7 @@ describe("where nothing passed, the call was refused by the safety system", () =
   });
 });
 
-test("a job that failed is the upstream's fault, in its words but without our key", async () => {
+test("a failed job is an upstream error, with its message but without the API key", async () => {
   const target = targetOf("fireworks", "flux-kontext-pro");
   const details = `worker died, key ${target.upstream.apiKey}`;
   const reading = read(fireworks.adapter, target, { id: "1", status: "Error", details });
@@ -92,7 +92,7 @@ test("a job that failed is the upstream's fault, in its words but without our ke
   });
 });
 
-describe("what an answer says that it cost is told in dollars", () => {
+describe("the cost that a response reports is converted to dollars", () => {
   test("by xAI, in ticks", async () => {
     const answer = { data: [{ url: link }], usage: { cost_in_usd_ticks: 200_000_000 } };
     const target = targetOf("xai", "grok-imagine-image");
@@ -105,7 +105,7 @@ describe("what an answer says that it cost is told in dollars", () => {
     expect(await read(recraft.adapter, target, answer)).toMatchObject({ cost: 0.04 });
   });
 
-  test("and where it says nothing, nothing is told", async () => {
+  test("and where it reports nothing, there is none", async () => {
     const target = targetOf("xai", "grok-imagine-image");
     expect(await read(xai.adapter, target, { data: [{ url: link }] })).not.toHaveProperty("cost");
   });

@@ -1,4 +1,4 @@
-/** A sentence-embedding model of the user's own, from a directory with an ONNX file and a tokenizer. */
+/** A sentence-embedding model of the operator, from a directory with an ONNX file and a tokenizer. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { cp, mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -73,7 +73,7 @@ async function tinyModel(
   return path;
 }
 
-test("a directory as sentence-transformers writes it gives the vectors of the same model built in", async () => {
+test("a sentence-transformers directory gives the vectors of the same built-in model", async () => {
   expect(inspectModelDirectory(whole)).toEqual([]);
   const texts = sentences(20);
   const own = await embed(local, texts, at(relative(process.cwd(), whole)));
@@ -85,7 +85,7 @@ test("a directory as sentence-transformers writes it gives the vectors of the sa
   expect(own.usage).toEqual(builtIn.usage!);
 });
 
-test("its length limit and its dimensions are kept like those of the model built in", async () => {
+test("its length limit and its dimensions apply like those of the built-in model", async () => {
   const long = "word ".repeat(200);
   await expectFault(
     embed(local, [long], at(whole)),
@@ -115,7 +115,7 @@ test("the configuration overrides what the directory says", async () => {
   );
 });
 
-test("a model that pools by itself is taken at its word, and may count in 32 bits", async () => {
+test("a model with a sentence output is not pooled again, and may take int32", async () => {
   const path = await tinyModel("pooled", (graph, rows) => {
     const ids = graph.input("input_ids", tensorType.int32, ["batch", "length"]);
     graph.input("attention_mask", tensorType.int32, ["batch", "length"]);
@@ -133,7 +133,7 @@ test("a model that pools by itself is taken at its word, and may count in 32 bit
   );
 });
 
-test("a model that wants positions is given them, and padding does not count", async () => {
+test("a model with a position_ids input gets it, and padding does not count", async () => {
   const path = await tinyModel("positions", (graph, rows) => {
     const ids = graph.input("input_ids", tensorType.int64, ["batch", "length"]);
     const positions = graph.input("position_ids", tensorType.int64, ["batch", "length"]);
@@ -146,7 +146,7 @@ test("a model that wants positions is given them, and padding does not count", a
   expect(vectors[1]![0]).toBeCloseTo((101 + 2 * 1996 + 102 + 6) / 4, 2);
 });
 
-test("a model with fp16 outputs, which onnxruntime-node cannot hand over, is refused with the way out", async () => {
+test("a model with fp16 outputs, which onnxruntime-node does not support, is rejected with the fix", async () => {
   const path = await tinyModel("half", (graph, rows) => {
     const ids = graph.input("input_ids", tensorType.int64, ["batch", "length"]);
     graph.node("Cast", [rows(ids)], {
@@ -158,7 +158,7 @@ test("a model with fp16 outputs, which onnxruntime-node cannot hand over, is ref
   await expectFault(embed(local, ["a"], at(path)), "upstream_error", /fp16.*fp32/);
 });
 
-test("what is missing or cannot be used is named, with its path", async () => {
+test("a missing or unusable file is named, with its path", async () => {
   const nowhere = join(root, "nowhere");
   expect(inspectModelDirectory(nowhere)).toEqual([`${nowhere} is not a directory.`]);
   await expectFault(
@@ -183,7 +183,7 @@ test("what is missing or cannot be used is named, with its path", async () => {
   await expectFault(embed(local, ["a"], at(bare)), "upstream_error", /bare has no tokenizer\.json/);
 });
 
-test("an ONNX file that is not a sentence model is refused by name", async () => {
+test("an ONNX file that is not a sentence model is rejected by name", async () => {
   const path = await tinyModel("vision", (graph) => {
     graph.input("pixel_values", tensorType.float, ["batch"]);
     graph.node("Identity", ["pixel_values"], { output: "logits" });
@@ -200,7 +200,7 @@ test("an ONNX file that is not a sentence model is refused by name", async () =>
   await other.close();
 });
 
-test("a layer that is outside the ONNX file is not passed over", async () => {
+test("a layer that is outside the ONNX file is not ignored", async () => {
   const dense = join(root, "dense");
   await cp(whole, dense, { recursive: true });
   const names = ["Transformer", "Pooling", "Dense", "Normalize"];
@@ -214,7 +214,7 @@ test("a layer that is outside the ONNX file is not passed over", async () => {
   await expectFault(embed(local, ["a"], at(dense)), "upstream_error", /Dense layer/);
 });
 
-test("without onnxruntime a directory cannot be used, and the fault says so", async () => {
+test("without onnxruntime a directory cannot be used, and the error says so", async () => {
   const without = createLocal({ onnxruntime: "a-package-that-is-not-installed" });
   await expectFault(
     embed(without, ["a"], at(whole)),
@@ -224,7 +224,7 @@ test("without onnxruntime a directory cannot be used, and the fault says so", as
   await without.close();
 });
 
-test("only so many models are in use at once; the one unused longest makes room", async () => {
+test("at most maxModels models are loaded; the least recently used one is evicted", async () => {
   const few = createLocal({ maxModels: 1 });
   const first = embed(few, ["a"], at(whole));
   await expectFault(embed(few, ["a"], at(whole, { pooling: "cls" })), "overloaded");

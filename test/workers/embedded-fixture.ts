@@ -1,4 +1,4 @@
-/** What the tests of the embedded models share: queries, targets, and a look at processes. */
+/** Fixture of the embedded-model tests: queries, targets, and a list of child processes. */
 import { expect } from "bun:test";
 import { readFileSync } from "node:fs";
 import type { FaultName } from "../../contract/faults.ts";

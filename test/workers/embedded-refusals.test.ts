@@ -1,4 +1,4 @@
-/** What the embedded model does not take, and how it says so. */
+/** Requests that the embedded model rejects, and their errors. */
 import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
 import { copyFile, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -15,7 +15,7 @@ afterAll(() => minilm.close());
 
 const words = (count: number) => "word ".repeat(count);
 
-test("a long text is refused in OpenAI's words unless the caller allows truncation", async () => {
+test("a long text is rejected in OpenAI's words unless the client allows truncation", async () => {
   await expectFault(
     embed(minilm, ["fine", words(255)]),
     "context_length_exceeded",
@@ -41,7 +41,7 @@ test("only `true` allows truncation", async () => {
   }
 });
 
-test("a text beyond all measure is refused without reading all of it", async () => {
+test("a huge text is rejected without tokenizing all of it", async () => {
   const start = performance.now();
   const nasty = `${"q".repeat(99)} `.repeat(20_000);
   await expectFault(embed(minilm, [nasty]), "context_length_exceeded", /more than \d+ tokens/);
@@ -53,7 +53,7 @@ test("a text beyond all measure is refused without reading all of it", async () 
   expect(performance.now() - start).toBeLessThan(10_000);
 });
 
-test("dimensions other than its own are refused, its own are not", async () => {
+test("dimensions other than its own are rejected, its own are not", async () => {
   await expectFault(
     embed(minilm, ["a"], { dimensions: 256 }),
     "dimensions_unsupported",
@@ -62,19 +62,19 @@ test("dimensions other than its own are refused, its own are not", async () => {
   expect((await embed(minilm, ["a"], { dimensions: 384 })).vectors[0]).toHaveLength(384);
 });
 
-test("token arrays are refused with the way out", async () => {
+test("token arrays are rejected with the fix", async () => {
   const query = embed(minilm, [], { input: { kind: "tokens", tokens: [[9906, 1917]] } });
   const { details } = await expectFault(query, "invalid_input", /check_embedding_ctx_length=False/);
   expect(details.param).toBe("input");
 });
 
-test("fields that mean nothing to it are ignored", async () => {
+test("unknown fields are ignored", async () => {
   const plain = await embed(minilm, ["the same"]);
   const adorned = await embed(minilm, ["the same"], { user: "u", rest: { input_type: "query" } });
   expect(adorned.vectors[0]).toEqual(plain.vectors[0]!);
 });
 
-test("a refused call leaves the model at work for the others", async () => {
+test("a rejected request does not affect other requests", async () => {
   const calls = [embed(minilm, ["one"]), embed(minilm, [words(300)]), embed(minilm, ["two"])];
   const outcomes = await Promise.allSettled(calls);
   expect(outcomes.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
@@ -84,12 +84,12 @@ test("an empty list gives an empty list", async () => {
   expect(await embed(minilm, [])).toEqual({ vectors: [], usage: { inputTokens: 0 } });
 });
 
-test("an empty text and broken characters have a vector all the same", async () => {
+test("an empty text and invalid characters still have a vector", async () => {
   const { vectors } = await embed(minilm, ["", "\ud800", "\u0000"]);
   for (const vector of vectors) expect(Math.hypot(...vector)).toBeCloseTo(1, 5);
 });
 
-test("where onnxruntime is insisted on and missing, the fault says so", async () => {
+test("where onnxruntime is required and missing, the error says so", async () => {
   const strict = createMinilm({
     runtime: "native",
     onnxruntime: "a-package-that-is-not-installed",
@@ -102,7 +102,7 @@ test("where onnxruntime is insisted on and missing, the fault says so", async ()
   await strict.close();
 });
 
-test("damaged weights give a fault, never vectors", async () => {
+test("damaged weights give an error, never vectors", async () => {
   const path = await mkdtemp(join(tmpdir(), "vexel-weights-"));
   for (const name of ["tokenizer.json", "config.json"]) {
     await copyFile(join(dirname(manifest.weightsPath), name), join(path, name));

@@ -97,7 +97,7 @@ const paraphrases: readonly [string, string][] = [
   ["Cats sleep for most of the day.", "Felines spend many hours napping."],
 ];
 
-test("a paraphrase is found among sentences on other matters", async () => {
+test("a paraphrase is nearest among unrelated sentences", async () => {
   const questions = (
     await embed(
       native,

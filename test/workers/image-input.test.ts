@@ -1,4 +1,4 @@
-/** A picture in a file is read there, and it is this file that is read and no other. */
+/** The image worker reads exactly the file that it was given, in place. */
 import { afterAll, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -39,7 +39,7 @@ const raw = (path: string, from: number, length: number): SentImage => ({
 const contentOf = (input: Buffer | string): string =>
   (typeof input === "string" ? readFileSync(input) : input).toString("latin1");
 
-test("a file that is exchanged while it is worked on is read to its end all the same", async () => {
+test("a file that is replaced while it is processed is still read to its end", async () => {
   if (!onLinux) return;
   const path = written("one", "the first");
   const found = await withImageInput(raw(path, 0, 9), async ({ input }) => {
@@ -50,7 +50,7 @@ test("a file that is exchanged while it is worked on is read to its end all the 
   expect(found).toBe("the first");
 });
 
-test("of a file that holds more than the picture, only the picture is read", async () => {
+test("of a file that contains more than the image, only the image is read", async () => {
   const path = written("more", "before the picture after");
   for (const [from, length] of [
     [0, 6],
@@ -66,7 +66,7 @@ test("of a file that holds more than the picture, only the picture is read", asy
   }
 });
 
-test("a file that is shorter than it was said to be is refused", async () => {
+test("a file that is shorter than declared is rejected", async () => {
   const png = await speckledPng(64, 64);
   const path = written("short.png", png.subarray(0, png.length - 1));
   const held = withImageInput(raw(path, 0, png.length), async () => undefined);
@@ -76,7 +76,7 @@ test("a file that is shorter than it was said to be is refused", async () => {
   await expectFault(looking, "invalid_image_file", /shorter than it was said to be/);
 });
 
-test("a look at some bytes gives these, wherever they are, and fewer at the end", async () => {
+test("peek returns the requested bytes at any offset, and fewer at the end", async () => {
   const bytes = Buffer.from(speckled(100, 1000, 1));
   const path = written("bytes", bytes);
   await withImageInput(raw(path, 0, bytes.length), async ({ length, peek }) => {

@@ -1,4 +1,4 @@
-/** The size of a picture is known from its first bytes. */
+/** The dimensions of an image are read from its first bytes. */
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import sharp, { type Sharp } from "sharp";
@@ -35,7 +35,7 @@ const made: readonly (readonly [string, string, boolean | undefined, () => Sharp
   ["avif with alpha", "image/avif", true, () => canvas(4).avif({ effort: 0 })],
 ];
 
-describe("size, kind and transparency are told from the head of", () => {
+describe("size, type and transparency are read from the head of", () => {
   for (const [what, type, alpha, make] of made) {
     test(what, async () => {
       const bytes = await make().toBuffer();
@@ -46,7 +46,7 @@ describe("size, kind and transparency are told from the head of", () => {
   }
 });
 
-test("a gif tells whether one of its colours is transparent", async () => {
+test("a gif shows whether one of its colors is transparent", async () => {
   const hole = new Uint8Array(16 * 16 * 4).map((_, i) => (i % 4 === 3 ? (i < 256 ? 0 : 255) : 90));
   const clear = await sharp(hole, { raw: { width: 16, height: 16, channels: 4 } })
     .gif()
@@ -64,7 +64,7 @@ test("an edge may be as long as the format allows", async () => {
   }
 });
 
-test("a head that is cut off tells the truth or nothing", async () => {
+test("a truncated head gives the right size or none", async () => {
   for (const [what, type, alpha, make] of made) {
     const bytes = await make().toBuffer();
     const until = Math.min(bytes.length, 4000);
@@ -79,7 +79,7 @@ test("a head that is cut off tells the truth or nothing", async () => {
   }
 });
 
-test("bytes that mean nothing neither throw nor hold anyone up", async () => {
+test("random bytes neither throw nor take long", async () => {
   const heads = await Promise.all(made.map(([, , , make]) => make().toBuffer()));
   const spoilt = fc.tuple(
     fc.constantFrom(...heads.map((head) => head.subarray(0, 512))),

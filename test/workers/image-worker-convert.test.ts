@@ -1,4 +1,4 @@
-/** A picture becomes another kind of file and stays the same picture. */
+/** A conversion changes the format and not the image. */
 import { afterAll, describe, expect, test } from "bun:test";
 import sharp, { type Sharp } from "sharp";
 import { type Conversion, createImageWorker } from "../../server/workers/image/image-worker.ts";
@@ -44,7 +44,7 @@ function patches(width: number, height: number): Uint8Array {
   return pixels;
 }
 
-describe("where the format can keep every pixel, and no quality was asked for, it does", () => {
+describe("where the format can be lossless, and no quality is requested, it is", () => {
   for (const format of ["png", "webp"] as const) {
     for (const channels of [3, 4] as const) {
       test(`png of ${channels} channels to ${format}`, async () => {
@@ -62,7 +62,7 @@ describe("where the format can keep every pixel, and no quality was asked for, i
   }
 });
 
-describe("every kind of file becomes every other, of the same size and colours", () => {
+describe("every format converts to every other, with the same size and colors", () => {
   const [width, height] = [96, 64];
   const pixels = patches(width, height);
   const sources = {
@@ -118,7 +118,7 @@ describe("transparency", () => {
     return drawn(pixels, 4, 4, 4).png();
   };
 
-  test("becomes white where it is not wanted", async () => {
+  test("becomes white where it is flattened", async () => {
     const { pixels, channels } = await pixelsOf(
       await converted(half(), { format: "png", flatten: true }),
     );
@@ -140,7 +140,7 @@ describe("transparency", () => {
     }
   });
 
-  test("of a grey picture of 16 bits, too", async () => {
+  test("of a gray image of 16 bits, too", async () => {
     const grey = drawn(new Uint8Array([7, 0, 7, 255]), 2, 1, 2)
       .toColourspace("grey16")
       .png();
@@ -149,7 +149,7 @@ describe("transparency", () => {
   });
 });
 
-test("a photograph that lies on its side is turned as it is shown, and says nothing about itself any more", async () => {
+test("a photo with an EXIF orientation is rotated, and has no metadata any more", async () => {
   const pixels = patches(32, 16);
   const photo = drawn(pixels, 32, 16, 3)
     .withExif({ IFD0: { Copyright: "someone", Software: "a camera" } })
@@ -165,7 +165,7 @@ test("a photograph that lies on its side is turned as it is shown, and says noth
   expect(distance(turned.subarray(0, 3), new Uint8Array([90, 170, 70]))).toBeLessThan(6);
 });
 
-test("colours of another space become the same colours in sRGB", async () => {
+test("colors of another color space become the same colors in sRGB", async () => {
   const green = { create: { width: 8, height: 8, channels: 3, background: "#20a040" } } as const;
   const wide = await sharp(green).withIccProfile("p3").png().toBuffer();
   const stored = await sharp(wide, { ignoreIcc: true }).raw().toBuffer();
@@ -174,7 +174,7 @@ test("colours of another space become the same colours in sRGB", async () => {
   expect(distance(pixels.subarray(0, 3), new Uint8Array([0x20, 0xa0, 0x40]))).toBeLessThan(3);
 });
 
-test("print colours become screen colours", async () => {
+test("CMYK becomes sRGB", async () => {
   const red = { create: { width: 8, height: 8, channels: 3, background: "#c82828" } } as const;
   const made = await converted(sharp(red).toColourspace("cmyk").jpeg({ quality: 100 }), {
     format: "png",
@@ -192,7 +192,7 @@ test("16 bits become the same 8", async () => {
   expect([...pixels]).toEqual([0, 1, 127, 128, 254, 255]);
 });
 
-describe("a film", () => {
+describe("an animation", () => {
   const frames = { width: 24, height: 48, channels: 4, pageHeight: 16 } as const;
   const film = () => {
     const pixels = new Uint8Array(24 * 48 * 4);
@@ -210,7 +210,7 @@ describe("a film", () => {
   };
   const delay = [70, 200, 400];
 
-  test("goes on moving where the format can, at the same pace", async () => {
+  test("stays animated where the format can, at the same frame rate", async () => {
     for (const [source, format] of [
       [film().gif({ delay }), "webp"],
       [film().webp({ delay, lossless: true }), "gif"],
@@ -221,7 +221,7 @@ describe("a film", () => {
     }
   });
 
-  test("becomes its first picture where it cannot", async () => {
+  test("becomes its first frame where it cannot", async () => {
     for (const format of ["png", "jpeg", "avif"] as const) {
       const { pixels, height } = await pixelsOf(await converted(film().gif(), { format }));
       expect(height).toBe(16);

@@ -72,7 +72,7 @@ keys: [{ name: heavy, key: ${keys.heavy} }, { name: light, key: ${keys.light} }]
   fake.close();
 }, 60_000);
 
-describe("a file that takes far longer to decode than its size tells is refused before it is decoded", () => {
+describe("a file that takes far longer to decode than its size suggests is rejected before it is decoded", () => {
   test("a progressive JPEG of 1,100 scans", async () => {
     const file = upload(jpegWithScans(4096, 1100));
     expect(file.size).toBeLessThan(100_000);
@@ -165,7 +165,7 @@ test("an image that takes longer than one of its size may is refused, and its pr
   await room.close();
 });
 
-describe("the queue before the image worker", () => {
+describe("the queue of the image worker", () => {
   const start = (options: Partial<Parameters<typeof createJobQueue>[0]> = {}) => {
     let now = 0;
     const started: string[] = [];
@@ -193,7 +193,7 @@ describe("the queue before the image worker", () => {
   };
   const ignore = (promise: Promise<void>): void => void promise.catch(() => undefined);
 
-  test("serves the key that has used the least time, and not the one that came first", async () => {
+  test("serves the key that has used the least time, not the first in the queue", async () => {
     const { run, later, started } = start({ maxRunning: 1 });
     for (let i = 0; i < 6; i++) ignore(run("slow"));
     for (let i = 0; i < 6; i++) ignore(run("quick"));
@@ -227,7 +227,7 @@ describe("the queue before the image worker", () => {
     expect(started).toHaveLength(4);
   });
 
-  test("holds so many of one key, and where it is full the key with most of them loses its latest", async () => {
+  test("bounds the jobs of one key, and when full the key with the most jobs loses its latest", async () => {
     const { run } = start({ maxWaiting: 6, maxWaitingOfKey: 5 });
     const many = Array.from({ length: 7 }, () => run("many"));
     await expectFault(run("many"), "overloaded", /full queue/);

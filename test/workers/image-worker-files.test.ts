@@ -1,4 +1,4 @@
-/** Large pictures pass the gateway by: they are read and written where they lie. */
+/** Large images bypass the gateway's memory: the worker reads and writes their files. */
 
 import { describe, expect, test } from "bun:test";
 import { noScratch } from "../../server/lib/request-temp.ts";
@@ -41,7 +41,7 @@ function answer(json: string): Pick<UpstreamResponse, "chunks"> {
 describe("on Linux", () => {
   const onLinux = process.platform === "linux";
 
-  test("an upload on disk is looked at and converted without being read here", async () => {
+  test("an upload on disk is inspected and converted without being read by the gateway", async () => {
     const seen = watched();
     const room = createImageWorker({ spawn: seen.spawn });
     const scratch = newScratch();
@@ -59,7 +59,7 @@ describe("on Linux", () => {
     await room.close();
   });
 
-  test("a picture in the base64 of an upstream's answer is decoded where it is converted", async () => {
+  test("an image in the base64 of an upstream response is decoded in the worker", async () => {
     const seen = watched();
     const room = createImageWorker({ spawn: seen.spawn });
     const scratch = newScratch();
@@ -85,7 +85,7 @@ describe("on Linux", () => {
     await room.close();
   });
 
-  test("a large picture in memory goes by way of the disk, a small one with the question", async () => {
+  test("a large image in memory is sent through a file, a small one in the message", async () => {
     const seen = watched();
     const room = createImageWorker({ spawn: seen.spawn });
     const scratch = newScratch();
@@ -114,7 +114,7 @@ test("where processes cannot open each other's files, bytes are sent, and the ou
 
 const lend = () => () => undefined;
 
-test("that they cannot is found out once, and costs no call", async () => {
+test("that they cannot is detected once, and fails no request", async () => {
   const seen = watched();
   const room = createImageWorker({ spawn: seen.spawn });
   const scratch = newScratch();
@@ -128,7 +128,7 @@ test("that they cannot is found out once, and costs no call", async () => {
   await room.close();
 });
 
-test("one picture whose file is gone does not make all others travel through memory", async () => {
+test("one image whose file is gone does not disable paths for the others", async () => {
   const seen = watched();
   const room = createImageWorker({ spawn: seen.spawn });
   const gone = {
@@ -147,7 +147,7 @@ test("one picture whose file is gone does not make all others travel through mem
   await room.close();
 });
 
-test("a full disk is a fault of its own, and not the picture's", async () => {
+test("a full disk has an error of its own, and is not blamed on the image", async () => {
   const room = createImageWorker();
   const full = {
     ...noScratch,
@@ -161,7 +161,7 @@ test("a full disk is a fault of its own, and not the picture's", async () => {
   await room.close();
 });
 
-test("a file that another process works on stays open until it is given back", async () => {
+test("a file that another process reads stays open until it is released", async () => {
   const file = await NamelessFile.create(folder);
   file.append(Buffer.from("before"));
   const back = file.lend();
@@ -202,7 +202,7 @@ test("an upload whose request ends while the image worker reads it is not confus
   await room.close();
 });
 
-test("what came out takes the place of the upload that went in", async () => {
+test("the converted image replaces the upload", async () => {
   const room = createImageWorker();
   const scratch = newScratch();
   for (const size of [20, 400]) {

@@ -1,4 +1,4 @@
-/** What the tests of the darkroom and of the preflight share: pictures, uploads, and a look at the processes. */
+/** Fixture of the image worker and preflight tests: images, uploads, and a list of child processes. */
 import { tmpdir } from "node:os";
 import { deflateSync } from "node:zlib";
 import sharp, { type Sharp } from "sharp";

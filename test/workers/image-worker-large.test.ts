@@ -1,4 +1,4 @@
-/** A large picture is looked at as closely as a small one, without ever being in memory as a whole. */
+/** A large image is inspected as thoroughly as a small one, without ever being in memory as a whole. */
 import { afterAll, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import sharp from "sharp";
@@ -35,7 +35,7 @@ function covering(width: number, height: number, channels: Channels): Uint8Array
 describe("a single pixel that covers 254 of 255 is found", () => {
   const [width, height] = [2000, 1500];
 
-  test("in a large picture, wherever it is", async () => {
+  test("in a large image, wherever it is", async () => {
     const pixels = covering(width, height, 4);
     const made = () => drawn(pixels, width, height, 4).png({ compressionLevel: 1 }).toBuffer();
     const full = await made();
@@ -83,7 +83,7 @@ describe("a single pixel that covers 254 of 255 is found", () => {
   }
 });
 
-describe("a file on disk that is cut short or damaged is refused", () => {
+describe("a file on disk that is truncated or damaged is rejected", () => {
   const picture = () => drawn(speckled(120, 90, 3), 120, 90, 3);
   const kinds = {
     png: () => picture().png(),
@@ -113,7 +113,7 @@ describe("a file on disk that is cut short or damaged is refused", () => {
   });
 });
 
-test("what is no picture is not given to any decoder from a file either, whatever its name", async () => {
+test("a file that is not an image is not decoded from disk either, whatever its name", async () => {
   const tiff = await drawn(speckled(8, 8, 3), 8, 8, 3)
     .tiff()
     .toBuffer();
@@ -125,7 +125,7 @@ test("what is no picture is not given to any decoder from a file either, whateve
 
 const onLinux = process.platform === "linux";
 
-test("a large picture is never in the memory of the process that looks at it", async () => {
+test("a large image is never as a whole in the memory of the process that inspects it", async () => {
   if (!onLinux) return;
   const seen = watched();
   const room = createImageWorker({ spawn: seen.spawn });
@@ -152,7 +152,7 @@ test("a large picture is never in the memory of the process that looks at it", a
   await room.close();
 }, 30_000);
 
-describe("large pictures", () => {
+describe("large images", () => {
   const large = () =>
     drawn(speckled(2000, 1500, 3), 2000, 1500, 3)
       .png({ compressionLevel: 0 })
@@ -162,7 +162,7 @@ describe("large pictures", () => {
       .png()
       .toBuffer();
 
-  test("are worked on one at a time", async () => {
+  test("are processed one at a time", async () => {
     const seen = watched();
     const room = createImageWorker({ spawn: seen.spawn });
     const bytes = await large();
@@ -172,7 +172,7 @@ describe("large pictures", () => {
     await room.close();
   });
 
-  test("hold up no small one, and those that wait come to their turn", async () => {
+  test("do not block small ones, and queued ones are processed eventually", async () => {
     const seen = watched((asked) => asked === 1);
     const room = createImageWorker({ spawn: seen.spawn });
     const [bytes, few] = [await large(), await small()];
@@ -192,7 +192,7 @@ describe("large pictures", () => {
     await room.close();
   });
 
-  test("that wait are counted with the others, and leave when their caller does", async () => {
+  test("that are queued count with the others, and leave the queue when their client disconnects", async () => {
     const seen = watched((asked) => asked === 1);
     const room = createImageWorker({ spawn: seen.spawn, maxWaiting: 1 });
     const bytes = await large();

@@ -1,4 +1,4 @@
-/** A mask says the same in every way of saying it. */
+/** A mask marks the same area in every convention. */
 import { afterAll, expect, test } from "bun:test";
 import sharp from "sharp";
 import { createImageWorker, type MaskSense } from "../../server/workers/image/image-worker.ts";
@@ -59,13 +59,13 @@ test("what is transparent becomes black, and what is opaque white, pixel for pix
   expect(await greyOf(await masked(await transparent(), "black"))).toEqual(shades);
 });
 
-test("there and back again, nothing has changed", async () => {
+test("a round trip changes nothing", async () => {
   const white = await masked(await transparent(), "white");
   expect(await alphaOf(await masked(white, "transparent"))).toEqual(shades);
   expect(await alphaOf(await masked(await transparent(), "transparent"))).toEqual(shades);
 });
 
-test("of a mask without transparency the white area may change, in whichever way it is stored", async () => {
+test("of a mask without transparency the white area may change, however it is stored", async () => {
   const grey = await drawn(shades, width, height, 1).toColourspace("b-w").png().toBuffer();
   const colours = await png(
     new Uint8Array(shades.length * 3).map((_, i) => shades[(i / 3) | 0]!),
@@ -84,7 +84,7 @@ test("of a mask without transparency the white area may change, in whichever way
   expect([alpha[0], alpha[255]]).toEqual([255, 0]);
 });
 
-test("grey with transparency, and a palette with transparency, are masks like others", async () => {
+test("gray with transparency, and a palette with transparency, are valid masks", async () => {
   const pairs = new Uint8Array(shades.length * 2).map((_, i) =>
     i % 2 === 1 ? shades[i >> 1]! : 9,
   );
@@ -98,7 +98,7 @@ test("grey with transparency, and a palette with transparency, are masks like ot
   expect([made[0], made.at(-1)]).toEqual([255, 0]);
 });
 
-test("of a mask of 16 bits, shades stay shades", async () => {
+test("of a mask of 16 bits, gray levels are kept", async () => {
   const deep = Uint16Array.from({ length: shades.length * 4 }, (_, i) =>
     i % 4 === 3 ? shades[i >> 2]! * 257 : 9000,
   );
@@ -111,7 +111,7 @@ test("of a mask of 16 bits, shades stay shades", async () => {
   expect(await alphaOf(await masked(mask, "transparent"))).toEqual(shades);
 });
 
-test("a mask is a PNG, whatever it was", async () => {
+test("a converted mask is a PNG, whatever its source format", async () => {
   for (const to of ["white", "black", "transparent"] as const) {
     const made = await masked(await transparent(), to);
     expect(Buffer.from(made.subarray(1, 4)).toString()).toBe("PNG");

@@ -1,4 +1,4 @@
-/** Pictures are decoded in a process of their own: what strangers send cannot hurt the gateway. */
+/** Images are decoded in a child process: untrusted files cannot harm the gateway. */
 import { afterAll, describe, expect, test } from "bun:test";
 import sharp from "sharp";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
@@ -21,7 +21,7 @@ import {
 const darkroom = createImageWorker();
 afterAll(() => darkroom.close());
 
-test("a look at a picture tells its kind, size, transparency and pages", async () => {
+test("an inspection returns type, size, transparency and pages", async () => {
   const clear = await darkroom.inspect(upload(await speckledPng(31, 17)), never);
   expect(clear).toEqual({
     type: "image/png",
@@ -49,7 +49,7 @@ test("a look at a picture tells its kind, size, transparency and pages", async (
   expect([width, height, pages]).toEqual([8, 8, 3]);
 });
 
-test("a picture of which every pixel covers what is behind it is known to be opaque", async () => {
+test("an image whose every pixel is opaque is reported as opaque", async () => {
   const full = speckled(16, 16, 4).map((value, i) => (i % 4 === 3 ? 255 : value));
   const opaque = await drawn(full, 16, 16, 4).png().toBuffer();
   expect(await darkroom.inspect(upload(opaque), never)).toMatchObject({
@@ -61,7 +61,7 @@ test("a picture of which every pixel covers what is behind it is known to be opa
   expect((await darkroom.inspect(upload(almost), never)).opaque).toBeFalse();
 });
 
-describe("a small file that would unpack to gigabytes is refused, and costs nothing", () => {
+describe("a decompression bomb is rejected without being decoded", () => {
   for (const [width, height] of [
     [30_000, 30_000],
     [8001, 8000],
@@ -79,12 +79,12 @@ describe("a small file that would unpack to gigabytes is refused, and costs noth
     });
   }
 
-  test("and the largest that is allowed is read", async () => {
+  test("and an image of the maximum size is read", async () => {
     const { width, height } = await darkroom.inspect(upload(blackPng(8000, 8000)), never);
     expect([width, height]).toEqual([8000, 8000]);
   });
 
-  test("a film counts with all its pictures", async () => {
+  test("an animation counts with all its frames", async () => {
     const small = createImageWorker({ maxPixels: 500 });
     const frames = { width: 16, height: 48, channels: 3, pageHeight: 16 } as const;
     const film = await sharp(speckled(16, 48, 3), { raw: frames })
@@ -96,7 +96,7 @@ describe("a small file that would unpack to gigabytes is refused, and costs noth
   });
 });
 
-describe("a file that is cut short is refused, wherever it is cut", () => {
+describe("a truncated file is rejected, wherever it is cut", () => {
   const picture = () => drawn(speckled(120, 90, 3), 120, 90, 3);
   const kinds = {
     png: () => picture().png(),
@@ -124,7 +124,7 @@ describe("a file that is cut short is refused, wherever it is cut", () => {
   }
 });
 
-test("a damaged picture of the caller's is the caller's fault, one of an upstream's the upstream's", async () => {
+test("a damaged image of the client is a client error, one of an upstream an upstream error", async () => {
   const whole = await speckledPng(64, 64);
   const cut = whole.subarray(0, whole.length >> 1);
   await expectFault(darkroom.inspect(upload(cut), never), "invalid_image_file", /'image'/);
@@ -134,21 +134,21 @@ test("a damaged picture of the caller's is the caller's fault, one of an upstrea
   expect(error.details.param).toBe("images[1].image_url");
 });
 
-test("what is no picture is not given to any decoder", async () => {
+test("a file that is not an image is not decoded", async () => {
   for (const text of ["<html>", "<svg xmlns='http://www.w3.org/2000/svg'/>", "%PDF-1.7", "II*\0"]) {
     const file = upload(Buffer.from(text));
     await expectFault(darkroom.inspect(file, never), "unsupported_file_mimetype", /is not a PNG/);
   }
 });
 
-test("a file larger than is read is refused before it is read", async () => {
+test("a file above the limit is rejected before it is read", async () => {
   const small = createImageWorker({ maxBytes: 100 });
   const { part, close } = await spooled(await speckledPng(64, 64));
   await expectFault(small.inspect(part, never), "request_too_large", /100 bytes/);
   await close();
 });
 
-test("a process that dies in the middle of a picture is a fault of that call, and the next call works", async () => {
+test("a process that dies during a job fails that request, and the next request works", async () => {
   const seen = watched((asked) => asked === 1);
   const room = createImageWorker({ spawn: seen.spawn });
   const picture = upload(await speckledPng(16, 16));
@@ -161,7 +161,7 @@ test("a process that dies in the middle of a picture is a fault of that call, an
   await room.close();
 });
 
-test("a picture that takes too long is given up, and its process is replaced", async () => {
+test("a job that exceeds its timeout is canceled, and its process is replaced", async () => {
   const seen = watched((asked) => asked === 1);
   const room = createImageWorker({ spawn: seen.spawn, jobMs: 1500 });
   const picture = upload(await speckledPng(16, 16));
@@ -171,7 +171,7 @@ test("a picture that takes too long is given up, and its process is replaced", a
   await room.close();
 });
 
-test("whoever hangs up frees the place at once", async () => {
+test("a client that disconnects frees its worker at once", async () => {
   const seen = watched((asked) => asked <= 2);
   const room = createImageWorker({ spawn: seen.spawn });
   const picture = upload(await speckledPng(16, 16));
@@ -193,7 +193,7 @@ test("whoever hangs up frees the place at once", async () => {
   await room.close();
 });
 
-test("whoever hangs up while waiting is never worked for", async () => {
+test("a client that disconnects while queued is never processed", async () => {
   const seen = watched((asked) => asked === 1);
   const room = createImageWorker({ spawn: seen.spawn, maxRunning: 1 });
   const picture = upload(await speckledPng(16, 16));
@@ -210,7 +210,7 @@ test("whoever hangs up while waiting is never worked for", async () => {
   await room.close();
 });
 
-test("sixteen conversions at once are worked off two at a time", async () => {
+test("sixteen concurrent conversions run two at a time", async () => {
   const seen = watched();
   const room = createImageWorker({ spawn: seen.spawn });
   const scratch = newScratch();
@@ -225,7 +225,7 @@ test("sixteen conversions at once are worked off two at a time", async () => {
   await room.close();
 });
 
-test("more than may wait are turned away at once, and told when to come back", async () => {
+test("jobs beyond the queue limit are shed at once, with a Retry-After", async () => {
   const seen = watched((asked) => asked <= 2);
   const room = createImageWorker({ spawn: seen.spawn, maxWaiting: 3 });
   const picture = upload(await speckledPng(16, 16));
@@ -246,7 +246,7 @@ test("an idle process ends", async () => {
   await room.close();
 });
 
-test("a closed darkroom takes no more pictures", async () => {
+test("a closed image worker accepts no more images", async () => {
   const room = createImageWorker();
   await room.close();
   const picture = upload(await speckledPng(16, 16));

@@ -1,4 +1,4 @@
-/** How the gateway deals with a model's process that fails: told with a process that is only pretended. */
+/** How the gateway handles a failing worker process, with a fake process. */
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { planBatch } from "../../server/workers/embedding/child/plan-batch.ts";
@@ -59,7 +59,7 @@ function pretend(
   return { link, ask, loaded, alive: () => living, wait: (ms: number) => (now += ms) };
 }
 
-test("parts arrive in order and the last one ends the call", async () => {
+test("parts arrive in order and the last one ends the request", async () => {
   const { link, ask } = pretend((sent, say) => {
     if (sent.type === "load") say({ type: "ready", facts: { runtime: "native" } });
     if (sent.type !== "ask") return;
@@ -72,7 +72,7 @@ test("parts arrive in order and the last one ends the call", async () => {
   await link.close();
 });
 
-test("a model that cannot be loaded says so at once for a while, then is tried again", async () => {
+test("a model that cannot be loaded fails fast during the backoff, then is started again", async () => {
   const { ask, loaded, alive, wait } = pretend((sent, say) => {
     if (sent.type === "load")
       say({ type: "failed", fault: "upstream_error", message: "no weights" });
@@ -86,7 +86,7 @@ test("a model that cannot be loaded says so at once for a while, then is tried a
   expect(loaded).toHaveLength(2);
 });
 
-test("it knows how many processes in a row died before they were ready", async () => {
+test("it counts the processes in a row that died before they were ready", async () => {
   const { link, ask, loaded } = pretend((sent, say, die) => {
     if (sent.type === "load" && sent.spec < 2) return die();
     if (sent.type === "load") say({ type: "ready", facts: {} });
@@ -99,7 +99,7 @@ test("it knows how many processes in a row died before they were ready", async (
   await link.close();
 });
 
-test("a process that is silent for too long is ended when a caller gives up on it", async () => {
+test("a hung process is killed when a client cancels its request", async () => {
   const { ask, alive, wait, loaded } = pretend(() => {});
   const [first, second] = [new AbortController(), new AbortController()];
   const calls = [ask("a", first.signal), ask("b", second.signal), ask("c")];
@@ -118,7 +118,7 @@ test("a process that is silent for too long is ended when a caller gives up on i
   expect(loaded).toHaveLength(1);
 });
 
-test("what a process says after its end is not heard", async () => {
+test("messages of a process after its end are ignored", async () => {
   const ends: (() => void)[] = [];
   const { link, ask } = pretend((sent, say, die) => {
     if (sent.type !== "ask") return;
@@ -135,7 +135,7 @@ test("what a process says after its end is not heard", async () => {
   await link.close();
 });
 
-test("a batch has the first in line, nobody twice, and keeps its limits", () => {
+test("a batch contains the first queued input, no duplicates, and stays within its limits", () => {
   const lengths = fc.array(fc.integer({ min: 2, max: 256 }), { minLength: 1, maxLength: 400 });
   const limit = fc.record({
     inputs: fc.integer({ min: 1, max: 64 }),
