@@ -102,7 +102,8 @@ const laws: Readonly<Record<string, Law<Subject>>> = {
         const { usage } = await deliver(subject, body, question(1));
         const known = Number.isSafeInteger(count) && (count as number) >= 0;
         expect(usage.prompt_tokens).toBe(
-          known ? (count as number) : await estimateInputTokens(question(1).input),
+          // JSON writes -0 as 0.
+          known ? Math.abs(count as number) : await estimateInputTokens(question(1).input),
         );
       }),
       runs,
