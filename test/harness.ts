@@ -9,7 +9,7 @@ import { TempStorage } from "../server/lib/temp-storage.ts";
 import { createLog, type Level } from "../server/observe/log.ts";
 import { readSettings } from "../server/settings.ts";
 import { LedgerFile, type LedgerRow } from "../server/storage/ledger-file.ts";
-import { underWay } from "../server/storage/ledger-journal.ts";
+import { journaledRows } from "../server/storage/ledger-journal.ts";
 import { buildEngines } from "../server/wiring/embedded-models.ts";
 
 export const testKey = "sk-test-0123456789abcdef";
@@ -137,7 +137,7 @@ export const post = (
 /** The ledger as it is on disk, with what is under way into it, oldest first. */
 export function readLedger(folder: string): LedgerRow[] {
   // First, as rows go from here into the file.
-  const journaled = underWay(folder);
+  const journaled = journaledRows(folder);
   const file = new LedgerFile({ folder, maxBytes: 0 });
   try {
     const rows = new Map(

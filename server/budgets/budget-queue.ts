@@ -1,6 +1,6 @@
 /**
- * Calls for vectors that would fit their budgets, were it not for what is held for others. More is held than will be spent
- * and most of it is free again in a moment, so they wait for that, first come first served, rather than be sent away.
+ * Budget queue: embeddings requests that exceed their budget only because of reservations of other requests. Reservations
+ * are higher than the final costs and are released soon, so these requests wait (FIFO) instead of being refused.
  */
 import type { Budgeted } from "../lib/budget.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
@@ -8,38 +8,38 @@ import type { Signal } from "../lib/signal.ts";
 import type { Timers } from "../lib/timers.ts";
 import { hungUp } from "../request/deadline.ts";
 
-export interface Wanting {
+export interface BudgetWait {
   readonly charged: readonly Budgeted[];
-  /** Throws what `isOnlyHeld` knows as long as there is not enough. */
-  readonly hold: () => void;
-  /** What it threw last. */
+  /** Throws an error that `isOnlyReserved` recognizes as long as the budget is too small. */
+  readonly tryReserve: () => void;
+  /** The last error of `tryReserve`. */
   refusal: unknown;
   readonly signal: Signal;
 }
 
-interface Waiter extends Wanting {
-  readonly go: () => void;
-  readonly giveUp: (reason: unknown) => void;
+interface Waiter extends BudgetWait {
+  readonly resume: () => void;
+  readonly reject: (reason: unknown) => void;
 }
 
-/** With each call that ends, so many are looked at that find not enough still: those behind them want as much. */
-const mostLooks = 16;
+/** Failed tries after each settled request: the requests behind them need about as much. */
+const maxRejectedTries = 16;
 
-export interface MoneyQueueOptions {
-  /** The longest that one waits. */
+export interface BudgetQueueOptions {
+  /** The queue timeout. */
   readonly waitMs: number;
-  /** The most that wait. */
+  /** The limit of queued requests. */
   readonly max: number;
   readonly timers: Timers;
   /** Milliseconds, monotonic. */
   readonly clock: () => number;
 }
 
-export class MoneyQueue {
-  readonly #options: MoneyQueueOptions;
+export class BudgetQueue {
+  readonly #options: BudgetQueueOptions;
   readonly #waiters = new Set<Waiter>();
 
-  constructor(options: MoneyQueueOptions) {
+  constructor(options: BudgetQueueOptions) {
     this.#options = options;
   }
 
@@ -47,14 +47,14 @@ export class MoneyQueue {
     return this.#waiters.size;
   }
 
-  /** How many milliseconds it took. Rejects with the refusal, if there is not enough in time or will not be. */
-  async wait(wanting: Wanting): Promise<number> {
+  /** Resolves with the milliseconds waited. Rejects with the refusal if the budget stays too small. */
+  async wait(wanting: BudgetWait): Promise<number> {
     const { waitMs, max, timers, clock } = this.#options;
     const { refusal, signal } = wanting;
     if (waitMs === 0 || this.size >= max) throw refusal;
     if (signal.aborted) throw hungUp();
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const waiter: Waiter = { ...wanting, go: resolve, giveUp: reject };
+    const waiter: Waiter = { ...wanting, resume: resolve, reject: reject };
     const end = (reason: unknown): void => {
       this.#waiters.delete(waiter);
       reject(reason);
@@ -73,29 +73,29 @@ export class MoneyQueue {
     }
   }
 
-  /** A call that was charged to these is over. */
-  freed(charged: readonly Budgeted[]): void {
+  /** A request that was charged to these budgets has been settled. */
+  onReleased(charged: readonly Budgeted[]): void {
     let looks = 0;
     for (const waiter of this.#waiters) {
       if (!shares(waiter.charged, charged)) continue;
       try {
-        waiter.hold();
-        waiter.go();
+        waiter.tryReserve();
+        waiter.resume();
       } catch (error) {
         waiter.refusal = error;
-        if (isOnlyHeld(error)) {
-          if (++looks === mostLooks) return;
+        if (isOnlyReserved(error)) {
+          if (++looks === maxRejectedTries) return;
           continue;
         }
-        waiter.giveUp(error);
+        waiter.reject(error);
       }
       this.#waiters.delete(waiter);
     }
   }
 }
 
-/** Nothing but calls under way is in its way. */
-export const isOnlyHeld = (error: unknown): boolean =>
+/** Only reservations of requests in flight are in the way. */
+export const isOnlyReserved = (error: unknown): boolean =>
   error instanceof GatewayError && error.fault === "over_budget" && error.row.retry === "later";
 
 const shares = (some: readonly Budgeted[], others: readonly Budgeted[]): boolean =>

@@ -1,47 +1,48 @@
 /**
- * Budgets: what a call may cost is held before it is made, and what it did cost takes that place when it is over. All
- * budgets that a call is charged to are asked in one step, so calls side by side cannot spend the same dollar twice.
+ * Budgets: the estimated cost of a request is reserved before it is sent, and settled with the actual cost afterwards. All
+ * budgets that a request is charged to are checked in one synchronous step, so concurrent requests cannot spend the same
+ * dollar twice.
  */
 import type { EventData } from "../../contract/events.ts";
 import type { Budgeted, Reservation, Spender } from "../lib/budget.ts";
 import { endOf, type Period, periods, periodsAt } from "../lib/utc-periods.ts";
-import { Purse } from "./budget-counter.ts";
-import { overBudget, priceUnknown } from "./over-budget.ts";
+import { BudgetCounter } from "./budget-counter.ts";
+import { overBudgetError, priceUnknownError } from "./over-budget.ts";
 
-/** What a call may cost, before it is made. */
+/** The estimated cost of a request. */
 export interface Estimate {
-  /** US dollars, as far as anyone can say. Undefined: nobody can. It counts where the cost stays unknown. */
+  /** The likely cost in US dollars. Undefined: no price is known. It is charged if the actual cost stays unknown. */
   readonly dollars: number | undefined;
-  /** What it cannot pass, which is held if it can be. Absent: the same. */
+  /** The upper bound, which is reserved if it fits. Absent: the same as `dollars`. */
   readonly most?: number | undefined;
-  /** Wherever it goes, the price there is known. */
+  /** Every target of the model has a known price. */
   readonly certain: boolean;
 }
 
-/** What is held for one call. It ends once: whatever is said after that changes nothing. */
-export interface ThresholdTold {
+/** A budget reached a threshold. */
+export interface ThresholdEvent {
   readonly type: "budget.threshold";
   readonly data: EventData["budget.threshold"];
   /** The same for the same threshold of the same budget in the same period. */
   readonly once: string;
 }
 
-/** How one budget stands. */
-export interface Standing {
+/** The status of one budget in one period. */
+export interface BudgetStatus {
   readonly period: Period;
   readonly limit: number;
   readonly spent: number;
   readonly reserved: number;
-  /** Unix milliseconds. Absent where it never begins anew. */
+  /** Unix milliseconds. Absent for a total budget, which never resets. */
   readonly resetsAt?: number;
 }
 
 export interface BudgetsOptions {
-  /** What the ledger knows, rows on their way into it included. `period`: such as 2026-11-15. */
+  /** The sum in the ledger, including rows that are not yet written. `period`: such as 2026-11-15. */
   readonly spentBefore: (spender: Spender, period: string) => number;
-  readonly emit: (told: ThresholdTold) => void;
-  /** Those in memory at once. Idle ones can be read from the ledger again. */
-  readonly maxPurses?: number;
+  readonly emit: (told: ThresholdEvent) => void;
+  /** The limit of counters in memory. Idle ones are evicted and loaded from the ledger again. */
+  readonly maxCounters?: number;
 }
 
 export interface Budgets {
@@ -50,38 +51,38 @@ export interface Budgets {
    * arrived, which is the day and the month that it counts for.
    */
   reserve(charged: readonly Budgeted[], estimate: Estimate, at: number): Reservation;
-  standing(budgeted: Budgeted, at: number): Standing[];
+  status(budgeted: Budgeted, at: number): BudgetStatus[];
 }
 
-interface Line {
-  /** Of its purse. */
+interface BudgetLine {
+  /** The key of its counter. */
   readonly id: string;
   readonly budgeted: Budgeted;
   readonly period: Period;
   /** Such as 2026-11-15. */
   readonly name: string;
   readonly limit: number;
-  readonly purse: Purse;
+  readonly counter: BudgetCounter;
 }
 
-type Tell = (line: Line) => void;
+type Tell = (line: BudgetLine) => void;
 
 /** What is held for one call. */
-class Charge implements Reservation {
+class BudgetReservation implements Reservation {
   readonly estimate: number | undefined;
-  readonly #lines: readonly Line[];
+  readonly #lines: readonly BudgetLine[];
   readonly #most: number;
-  /** Those of which the likely is held and not the most. */
-  readonly #tight: readonly Line[];
+  /** Lines that reserve the likely cost instead of the upper bound. */
+  readonly #tight: readonly BudgetLine[];
   readonly #tell: Tell;
   #over = false;
 
   constructor(
-    lines: readonly Line[],
+    lines: readonly BudgetLine[],
     most: number,
     estimate: number | undefined,
     tell: Tell,
-    tight: readonly Line[] = none,
+    tight: readonly BudgetLine[] = none,
   ) {
     this.estimate = estimate;
     this.#lines = lines;
@@ -90,7 +91,7 @@ class Charge implements Reservation {
     this.#tell = tell;
     for (const line of lines) {
       const stretched = tight.includes(line);
-      line.purse.reserve(this.#heldOf(stretched), stretched);
+      line.counter.reserve(this.#reservedOn(stretched), stretched);
     }
   }
 
@@ -102,7 +103,7 @@ class Charge implements Reservation {
     this.#end(0);
   }
 
-  #heldOf(stretched: boolean): number {
+  #reservedOn(stretched: boolean): number {
     return stretched ? (this.estimate ?? 0) : this.#most;
   }
 
@@ -111,81 +112,86 @@ class Charge implements Reservation {
     this.#over = true;
     for (const line of this.#lines) {
       const stretched = this.#tight.includes(line);
-      line.purse.free(this.#heldOf(stretched), stretched);
+      line.counter.release(this.#reservedOn(stretched), stretched);
       if (dollars <= 0) continue;
-      line.purse.spent += dollars;
+      line.counter.spent += dollars;
       this.#tell(line);
     }
   }
 }
 
-const none: readonly Line[] = [];
+const none: readonly BudgetLine[] = [];
 
 export function createBudgets(options: BudgetsOptions): Budgets {
-  const { spentBefore, emit, maxPurses = 20_000 } = options;
-  const purses = new Map<string, Purse>();
+  const { spentBefore, emit, maxCounters = 20_000 } = options;
+  const counters = new Map<string, BudgetCounter>();
 
-  const purseOf = (id: string, budgeted: Budgeted, name: string): Purse => {
-    const known = purses.get(id);
-    if (known?.seenFor === budgeted.budget) return known;
+  const counterOf = (id: string, budgeted: Budgeted, name: string): BudgetCounter => {
+    const known = counters.get(id);
+    if (known?.loadedFor === budgeted.budget) return known;
     const spent = spentBefore(budgeted, name);
     if (known) {
-      // Another configuration: under the one before, it may have been spent from without anyone asking here.
+      // After a reload: under the previous configuration money may have been spent without this counter.
       known.spent = spent;
-      known.seenFor = budgeted.budget;
+      known.loadedFor = budgeted.budget;
       return known;
     }
-    const purse = new Purse(spent, budgeted.budget);
-    purses.set(id, purse);
-    return purse;
+    const counter = new BudgetCounter(spent, budgeted.budget);
+    counters.set(id, counter);
+    return counter;
   };
 
-  /** Only between calls: one that is looked at for the next would be there twice. */
-  const makeRoom = (): void => {
-    for (const mayGo of [(purse: Purse) => purse.isIdle && !purse.hasToldMore, isIdle]) {
-      if (purses.size < maxPurses) return;
-      for (const [id, purse] of purses) if (mayGo(purse)) purses.delete(id);
+  /** Evicts idle counters. Only between requests: evicting one that is in use would create a second counter for the same budget. */
+  const evictIdle = (): void => {
+    for (const mayGo of [
+      (counter: BudgetCounter) => counter.isIdle && !counter.hasUnderivableThresholds,
+      isIdle,
+    ]) {
+      if (counters.size < maxCounters) return;
+      for (const [id, counter] of counters) if (mayGo(counter)) counters.delete(id);
     }
   };
 
-  const linesOf = (budgeted: Budgeted, at: number): Line[] =>
-    periods.flatMap((period): Line[] => {
+  const linesOf = (budgeted: Budgeted, at: number): BudgetLine[] =>
+    periods.flatMap((period): BudgetLine[] => {
       const limit = budgeted.budget[period];
       if (limit === undefined) return [];
       const name = periodsAt(at)[period];
       const id = `${budgeted.scope} ${name} ${budgeted.id}`;
-      const purse = purseOf(id, budgeted, name);
-      purse.watch(limit);
-      return [{ id, budgeted, period, name, limit, purse }];
+      const counter = counterOf(id, budgeted, name);
+      counter.watch(limit);
+      return [{ id, budgeted, period, name, limit, counter }];
     });
 
-  /** Of all calls of a key on one day the lines are the same, unless a purse was forgotten or looked at for other budgets. */
+  /** Cache: the lines of a key stay the same for a day, unless a counter was evicted or loaded for another configuration. */
   const known = new WeakMap<
     readonly Budgeted[],
-    { readonly day: string; readonly lines: Line[] }
+    { readonly day: string; readonly lines: BudgetLine[] }
   >();
-  const isStill = ({ id, budgeted, limit, purse }: Line): boolean => {
-    if (purses.get(id) !== purse || purse.seenFor !== budgeted.budget) return false;
-    purse.watch(limit);
+  const isCurrent = ({ id, budgeted, limit, counter }: BudgetLine): boolean => {
+    if (counters.get(id) !== counter || counter.loadedFor !== budgeted.budget) return false;
+    counter.watch(limit);
     return true;
   };
-  const allLinesOf = (charged: readonly Budgeted[], at: number): readonly Line[] => {
+  const cachedLinesOf = (charged: readonly Budgeted[], at: number): readonly BudgetLine[] => {
     const { day } = periodsAt(at);
     const before = known.get(charged);
-    if (before?.day === day && before.lines.every(isStill)) return before.lines;
+    if (before?.day === day && before.lines.every(isCurrent)) return before.lines;
     const lines = charged.flatMap((budgeted) => linesOf(budgeted, at));
     known.set(charged, { day, lines });
     return lines;
   };
 
-  const tell = ({ budgeted, period, name, limit, purse }: Line, refused = false): void => {
+  const tell = ({ budgeted, period, name, limit, counter }: BudgetLine, refused = false): void => {
     const { scope, id } = budgeted;
-    for (const percent of refused ? purse.newsOfRefusal(limit) : purse.news(limit)) {
+    for (const percent of refused
+      ? counter.thresholdsOnRefusal(limit)
+      : counter.newThresholds(limit)) {
       emit({
         type: "budget.threshold",
         data: {
           ...{ scope, id, name: budgeted.name, period, percent },
-          ...{ spent: purse.spent, budget: limit },
+          ...{ spent: counter.spent, budget: limit },
         },
         once: `budget.threshold ${scope} ${name} ${limit} ${percent} ${id}`,
       });
@@ -196,50 +202,55 @@ export function createBudgets(options: BudgetsOptions): Budgets {
     reserve: (charged, estimate, at) => {
       const { dollars, certain, most = dollars } = estimate;
       const picky = charged.find(({ budget }) => budget.unknownPrice === "refuse");
-      if (picky && (!certain || dollars === undefined)) throw priceUnknown(picky);
-      makeRoom();
-      const lines = allLinesOf(charged, at);
-      // What costs nothing is served, however little is left.
+      if (picky && (!certain || dollars === undefined)) throw priceUnknownError(picky);
+      evictIdle();
+      const lines = cachedLinesOf(charged, at);
+      // A free request is always served.
       const isFree = dollars === 0 && certain;
       const [likely, more] = [dollars || undefined, most || undefined];
-      const isTight = ({ purse, limit }: Line): boolean => purse.isTooSmallFor(more, limit);
+      const isTight = ({ counter, limit }: BudgetLine): boolean => counter.wouldExceed(more, limit);
       if (isFree || !lines.some(isTight)) {
-        return new Charge(lines, most ?? 0, dollars, tell);
+        return new BudgetReservation(lines, most ?? 0, dollars, tell);
       }
       const tight = lines.filter(isTight);
-      // One at a time may be there whose most does not fit, if what it likely costs does: else what is left could never be spent.
+      // One request at a time may exceed the budget with its upper bound if its likely cost fits: otherwise the rest could never be spent.
       const short = tight.filter(
-        ({ purse, limit }) => purse.isStretched || purse.isTooSmallFor(likely, limit),
+        ({ counter, limit }) => counter.hasUnderReserved || counter.wouldExceed(likely, limit),
       );
-      const spent = short.filter(({ purse, limit }) => purse.isSpentFor(likely, limit));
+      const spent = short.filter(({ counter, limit }) => counter.isExhaustedFor(likely, limit));
       for (const line of short) tell(line, spent.includes(line));
-      // Of those that are spent the one that lasts longest: as long as that is short, it is of no use that another begins anew.
-      const [worst] = (spent.length > 0 ? spent : short).toSorted(byLength);
+      // Reports the exhausted budget with the longest period: a reset of a shorter one would not help.
+      const [worst] = (spent.length > 0 ? spent : short).toSorted(longestPeriodFirst);
       if (worst) {
-        const passes = spent.length === 0;
-        throw overBudget(worst.budgeted, standingOf(worst, at), { dollars, most, at, passes });
+        const isTemporary = spent.length === 0;
+        throw overBudgetError(worst.budgeted, statusOf(worst, at), {
+          dollars,
+          most,
+          at,
+          isTemporary,
+        });
       }
-      return new Charge(lines, most ?? 0, dollars, tell, tight);
+      return new BudgetReservation(lines, most ?? 0, dollars, tell, tight);
     },
-    standing: (budgeted, at) => {
-      makeRoom();
-      return linesOf(budgeted, at).map((line) => standingOf(line, at));
+    status: (budgeted, at) => {
+      evictIdle();
+      return linesOf(budgeted, at).map((line) => statusOf(line, at));
     },
   };
 }
 
-const isIdle = (purse: Purse): boolean => purse.isIdle;
+const isIdle = (counter: BudgetCounter): boolean => counter.isIdle;
 
 const isAmount = (cost: number | undefined): cost is number =>
   cost !== undefined && cost >= 0 && cost < Number.POSITIVE_INFINITY;
 
 const rank = (period: Period): number => periods.indexOf(period);
 
-/** The longest first. */
-const byLength = (a: Line, b: Line): number => rank(b.period) - rank(a.period);
+const longestPeriodFirst = (a: BudgetLine, b: BudgetLine): number =>
+  rank(b.period) - rank(a.period);
 
-function standingOf({ period, limit, purse }: Line, at: number): Standing {
+function statusOf({ period, limit, counter }: BudgetLine, at: number): BudgetStatus {
   const resetsAt = endOf(period, at);
-  const { spent, reserved } = purse;
+  const { spent, reserved } = counter;
   return { period, limit, spent, reserved, ...(resetsAt !== undefined && { resetsAt }) };
 }

@@ -1,4 +1,4 @@
-/** Between a call and the budgets it is charged to: holds what it may cost before, and settles what it did cost after. */
+/** Charges a request to its budgets: reserves the estimated cost before it is sent, and settles the actual cost after it ends. */
 
 import type { HeldCall } from "../ledger/ledger.ts";
 import type { Budgeted, Reservation } from "../lib/budget.ts";
@@ -9,26 +9,26 @@ import type { Operation } from "../request/operation.ts";
 import type { Trip } from "../request/request-record.ts";
 import type { EmbeddingsQuery, GenerationQuery } from "../upstream/contract.ts";
 import { mayHaveBeenBilled } from "../upstream/may-have-been-billed.ts";
-import { isOnlyHeld, type MoneyQueue } from "./budget-queue.ts";
+import { type BudgetQueue, isOnlyReserved } from "./budget-queue.ts";
 import type { Budgets, Estimate } from "./budgets.ts";
-import { estimatePictures, estimateVectors, type Picturing } from "./estimate-cost.ts";
-import { LearnedCosts } from "./learned-costs.ts";
+import { estimateEmbeddings, estimateImages, type ImageEstimateInput } from "./estimate-cost.ts";
+import { ObservedCosts } from "./learned-costs.ts";
 
-export interface SpendingOptions {
+export interface RequestChargingOptions {
   readonly budgets: Budgets;
-  /** What a target can draw. */
-  readonly traits: Picturing["traits"];
-  /** Calls under way, for the next process should this one be killed. */
-  readonly held: {
+  /** The image capabilities of a target. */
+  readonly traits: ImageEstimateInput["traits"];
+  /** Requests in flight, recovered by the next process if this one is killed. */
+  readonly reservationLog: {
     /** `soon`: within this turn of the event loop will do. */
     begin(call: HeldCall, soon: boolean): void;
     end(requestId: string): void;
   };
-  /** Those who wait for what is only held. */
-  readonly queue: MoneyQueue;
+  /** Requests that wait for reservations to be released. */
+  readonly queue: BudgetQueue;
 }
 
-export interface Spending {
+export interface RequestCharging {
   /**
    * Before anyone is asked. Does nothing where the key has no budget; throws GatewayError where there is not enough. A promise:
    * what is missing is only held for others, and is waited for, so many milliseconds. `from`: the caller, looked at only by those who wait.
@@ -44,28 +44,33 @@ export interface Spending {
   end(trip: Trip, error?: GatewayError): void;
 }
 
-export function createSpending({ budgets, traits, held, queue }: SpendingOptions): Spending {
-  const learned = new LearnedCosts();
+export function createRequestCharging({
+  budgets,
+  traits,
+  reservationLog,
+  queue,
+}: RequestChargingOptions): RequestCharging {
+  const learned = new ObservedCosts();
 
-  /** A price that is told only afterwards may be the last time's. */
-  const pictures = (
-    operation: Picturing["operation"],
+  /** If the vendor reports the price only afterwards, the estimate is the recently observed cost. */
+  const estimateWithHistory = (
+    operation: ImageEstimateInput["operation"],
     query: GenerationQuery,
     route: Route,
     trip: Trip,
   ) => {
     const { targets, id, maxImages } = route;
-    // What nobody may ask for is not drawn: that is told by a stage, and first.
+    // A request above `maxImages` is rejected by a later stage and costs nothing.
     if ((query.options.n ?? 1) > maxImages) return { estimate: free, learn: () => undefined };
     const policy = trip.caller?.parameters ?? route.parameters ?? "adapt";
-    const listed = estimatePictures({ operation, query, targets, policy, traits });
+    const listed = estimateImages({ operation, query, targets, policy, traits });
     const { n = 1, size, quality } = query.options;
     const what = JSON.stringify([id, operation, size, quality]).slice(0, 500);
     const learns = listed.guessed || !listed.certain;
-    const before = (learns && learned.of(what)) || 0;
+    const before = (learns && learned.get(what)) || 0;
     const estimate: Estimate = before > 0 ? atLeast(before * n, listed) : listed;
     const learn = (cost: number): void => {
-      if (learns) learned.learn(what, cost / n);
+      if (learns) learned.record(what, cost / n);
     };
     return { estimate, learn };
   };
@@ -78,10 +83,15 @@ export function createSpending({ budgets, traits, held, queue }: SpendingOptions
     charged: readonly Budgeted[],
   ): Reservation => {
     if (operation === "embeddings") {
-      const estimate = estimateVectors(query as EmbeddingsQuery, route.targets);
+      const estimate = estimateEmbeddings(query as EmbeddingsQuery, route.targets);
       return budgets.reserve(charged, estimate, trip.at);
     }
-    const { estimate, learn } = pictures(operation, query as GenerationQuery, route, trip);
+    const { estimate, learn } = estimateWithHistory(
+      operation,
+      query as GenerationQuery,
+      route,
+      trip,
+    );
     const reservation = budgets.reserve(charged, estimate, trip.at);
     return {
       estimate: reservation.estimate,
@@ -93,15 +103,20 @@ export function createSpending({ budgets, traits, held, queue }: SpendingOptions
     };
   };
 
-  const begun = (reservation: Reservation, trip: Trip, caller: Caller, soon: boolean): void => {
+  const startReservation = (
+    reservation: Reservation,
+    trip: Trip,
+    caller: Caller,
+    soon: boolean,
+  ): void => {
     trip.reservation = reservation;
     const { estimate } = reservation;
     if (!estimate) return;
     const { requestId, at, endpoint, model = null } = trip;
     const { id: keyId, project = null } = caller;
-    held.begin({ requestId, at, endpoint, keyId, model, project, estimate }, soon);
-    // After the row is written.
-    trip.whenOver(() => held.end(trip.requestId));
+    reservationLog.begin({ requestId, at, endpoint, keyId, model, project, estimate }, soon);
+    // Runs after the ledger row is written.
+    trip.whenOver(() => reservationLog.end(trip.requestId));
   };
 
   return {
@@ -109,28 +124,28 @@ export function createSpending({ budgets, traits, held, queue }: SpendingOptions
       const { caller } = trip;
       if (!caller?.budgets) return undefined;
       const charged = caller.budgets;
-      // A picture is ordered at once and costs a thousand times more.
+      // An image request is sent at once and costs a thousand times more, so its reservation is logged at once.
       const soon = operation === "embeddings";
       try {
-        begun(reserve(operation, query, route, trip, charged), trip, caller, soon);
+        startReservation(reserve(operation, query, route, trip, charged), trip, caller, soon);
         return undefined;
       } catch (refusal) {
-        // Pictures are drawn for a minute, which is too long to wait for what they leave over.
-        if (!soon || !isOnlyHeld(refusal)) throw refusal;
-        const estimate = estimateVectors(query as EmbeddingsQuery, route.targets);
-        const hold = (): void =>
-          begun(budgets.reserve(charged, estimate, trip.at), trip, caller, soon);
-        return queue.wait({ charged, hold, refusal, signal: from.signal });
+        // Image requests run for a minute: too long to wait for their reservations.
+        if (!soon || !isOnlyReserved(refusal)) throw refusal;
+        const estimate = estimateEmbeddings(query as EmbeddingsQuery, route.targets);
+        const tryReserve = (): void =>
+          startReservation(budgets.reserve(charged, estimate, trip.at), trip, caller, soon);
+        return queue.wait({ charged, tryReserve, refusal, signal: from.signal });
       }
     },
     end: (trip, error) => {
       settle(trip, error);
-      if (queue.size > 0 && trip.caller?.budgets) queue.freed(trip.caller.budgets);
+      if (queue.size > 0 && trip.caller?.budgets) queue.onReleased(trip.caller.budgets);
     },
   };
 }
 
-/** What the call did cost, or may have cost, takes the place of what was held for it. */
+/** Replaces the reservation by the actual cost, or by what may have been billed. */
 function settle(trip: Trip, error?: GatewayError): void {
   const { reservation, cost } = trip;
   if (!reservation) return;
@@ -141,7 +156,7 @@ function settle(trip: Trip, error?: GatewayError): void {
     reservation.release();
     return;
   }
-  const before = triesBefore(trip);
+  const before = billedAttemptsBefore(trip);
   // How often it may have been paid for beside the cost that is known. Of an unknown cost the first is what is settled anyway.
   const presumed =
     cost === undefined
@@ -165,5 +180,5 @@ const free: Estimate = { dollars: 0, certain: true };
  * only those that were asked again count, as a share of the whole. Tries for some of the pictures are counted by picture. A refusal among the tries that cost nothing is not told apart:
  * rather too much than too little.
  */
-const triesBefore = ({ mayHavePaid, attempts, completing, questions }: Trip): number =>
+const billedAttemptsBefore = ({ mayHavePaid, attempts, completing, questions }: Trip): number =>
   mayHavePaid && questions > 0 ? Math.max(0, (attempts - completing) / questions - 1) : 0;

@@ -1,7 +1,7 @@
-/** What a call may cost, before it is made: at the dearest of its targets, since nobody knows yet which will serve it. */
+/** Estimates the cost of a request before it is sent: at the most expensive of its targets, since the target is not selected yet. */
 
 import { type Policy, planImage } from "../images/plan/plan.ts";
-import { costOf, type Delivered, dearestRow } from "../ledger/cost.ts";
+import { costOf, type Delivered, highestListedCost } from "../ledger/cost.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { TokenPrice } from "../lib/price.ts";
 import { type Load, loadOf } from "../request/request-load.ts";
@@ -36,13 +36,13 @@ interface Cost {
 }
 
 /** `guessed`: what such pictures cost lately may say more. */
-export type PictureEstimate = Estimate & { readonly guessed?: true };
+export type ImageEstimate = Estimate & { readonly guessed?: true };
 
-export function estimateVectors(
+export function estimateEmbeddings(
   { input }: Pick<EmbeddingsQuery, "input">,
   targets: readonly Target[],
 ): Estimate {
-  const dearest = dearests.get(targets) ?? lookForDearest(targets);
+  const dearest = highestPrices.get(targets) ?? findHighestPrice(targets);
   const { price, certain } = dearest;
   if (!price) return dearest.free;
   const load = loadOf(input);
@@ -54,7 +54,7 @@ export function estimateVectors(
 }
 
 /** What the dearest target asks for a million tokens. Undefined: none says. */
-interface Dearest {
+interface HighestPrice {
   readonly price: number | undefined;
   /** All of them say. */
   readonly certain: boolean;
@@ -63,15 +63,15 @@ interface Dearest {
 }
 
 /** Looked up once for each list of targets: those of a model stay the same until the configuration changes. */
-const dearests = new WeakMap<readonly Target[], Dearest>();
+const highestPrices = new WeakMap<readonly Target[], HighestPrice>();
 
-function lookForDearest(targets: readonly Target[]): Dearest {
+function findHighestPrice(targets: readonly Target[]): HighestPrice {
   const prices = targets.map(priceOf);
   const told = prices.filter((price) => price !== null);
   const price = targets.length === 0 ? 0 : told.length > 0 ? Math.max(...told) : undefined;
   const certain = told.length === prices.length;
   const found = { price, certain, free: { dollars: price, certain } };
-  dearests.set(targets, found);
+  highestPrices.set(targets, found);
   return found;
 }
 
@@ -82,7 +82,7 @@ function lookForDearest(targets: readonly Target[]): Dearest {
 const mostTokens = ({ tokens, bytes, items }: Load): number =>
   bytes === 0 ? tokens : bytes + 2 * items;
 
-export interface Picturing {
+export interface ImageEstimateInput {
   readonly operation: "generations" | "edits";
   readonly query: GenerationQuery | EditQuery;
   readonly targets: readonly Target[];
@@ -90,12 +90,12 @@ export interface Picturing {
   readonly traits: (target: Target, operation: "generations" | "edits") => ImageCapabilities;
 }
 
-export function estimatePictures(picturing: Picturing): PictureEstimate {
+export function estimateImages(picturing: ImageEstimateInput): ImageEstimate {
   const { operation, query, targets, policy, traits } = picturing;
   return dearest(
     targets.flatMap((target) => {
       const planned = tryPlan(query, traits(target, operation), policy);
-      return planned ? [pictureCost(operation, planned, target)] : [];
+      return planned ? [imageCost(operation, planned, target)] : [];
     }),
   );
 }
@@ -114,7 +114,7 @@ function tryPlan(
   }
 }
 
-function pictureCost(
+function imageCost(
   operation: "generations" | "edits",
   query: GenerationQuery | EditQuery,
   target: Target,
@@ -143,7 +143,7 @@ function pictureCost(
     costs({ size: sized, quality }) ??
     most(qualities.map((q) => costs({ size: sized, quality: q })));
   if (found) return found;
-  const row = dearestRow(price, { ...atMost, size: sized, images: n });
+  const row = highestListedCost(price, { ...atMost, size: sized, images: n });
   return row === undefined ? undefined : { dollars: row, most: row, unlisted: true, guessed };
 }
 
@@ -214,7 +214,7 @@ const most = (costs: readonly (Cost | undefined)[]): Cost | undefined =>
   );
 
 /** One of unknown price makes the whole uncertain; what the others cost is known all the same. */
-function dearest(costs: readonly (Cost | undefined)[]): PictureEstimate {
+function dearest(costs: readonly (Cost | undefined)[]): ImageEstimate {
   if (costs.length === 0) return { dollars: 0, certain: true };
   const { dollars, most: atMost } = most(costs) ?? {};
   return {

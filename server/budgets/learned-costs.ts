@@ -1,9 +1,9 @@
-/** What pictures of a model cost lately, for vendors that tell only afterwards. It is for estimates, and forgotten at the end. */
+/** Recently observed costs per image, for estimates with vendors that report the cost only afterwards. In memory only, LRU-bounded. */
 
-/** How much of a higher price of old stays with each later one. */
+/** How much of a higher earlier cost remains after each observation. */
 const memory = 0.9;
 
-export class LearnedCosts {
+export class ObservedCosts {
   readonly #max: number;
   /** US dollars for each picture. */
   readonly #costs = new Map<string, number>();
@@ -12,12 +12,12 @@ export class LearnedCosts {
     this.#max = max;
   }
 
-  of(what: string): number | undefined {
+  get(what: string): number | undefined {
     return this.#costs.get(what);
   }
 
-  /** Rather too much than too little: what is dearer counts at once, what is cheaper bit by bit. */
-  learn(what: string, dollars: number): void {
+  /** Overestimates rather than underestimates: a higher cost counts at once, a lower one gradually. */
+  record(what: string, dollars: number): void {
     const before = this.#costs.get(what) ?? 0;
     this.#costs.delete(what);
     this.#costs.set(what, Math.max(dollars, before * memory + dollars * (1 - memory)));

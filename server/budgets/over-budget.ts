@@ -1,28 +1,28 @@
-/** What a caller is told whose call would cost more than a budget has left, or nobody knows what. */
+/** The errors for a request that exceeds a budget, or whose price is unknown where the budget requires one. */
 import type { Budgeted } from "../lib/budget.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
-import type { Standing } from "./budgets.ts";
+import type { BudgetStatus } from "./budgets.ts";
 
 const dayMs = 86_400_000;
 
-/** When to look again whether calls under way have given back what was held for them: some last seconds, some minutes. */
-const heldAgainMs = 5000;
+/** `retry-after` while only reservations are in the way: requests in flight last seconds to minutes. */
+const reservedRetryMs = 5000;
 
-export interface Wanted {
+export interface RefusedEstimate {
   readonly dollars: number | undefined;
   /** What was asked of the budget. */
   readonly most: number | undefined;
   readonly at: number;
-  /** Nothing but calls under way is in the way. */
-  readonly passes: boolean;
+  /** Only reservations of requests in flight are in the way. */
+  readonly isTemporary: boolean;
 }
 
-export function overBudget(
+export function overBudgetError(
   { scope, name }: Budgeted,
-  { period, limit, spent, reserved, resetsAt }: Standing,
-  { dollars: estimate, most, at, passes }: Wanted,
+  { period, limit, spent, reserved, resetsAt }: BudgetStatus,
+  { dollars: estimate, most, at, isTemporary }: RefusedEstimate,
 ): GatewayError {
-  const waitMs = passes ? heldAgainMs : resetsAt === undefined ? undefined : resetsAt - at;
+  const waitMs = isTemporary ? reservedRetryMs : resetsAt === undefined ? undefined : resetsAt - at;
   const resets = resetsAt === undefined ? undefined : new Date(resetsAt).toISOString();
   const held = reserved > 0 ? ` and ${show(reserved)} held for calls under way` : "";
   const more = most === undefined || most === estimate ? "" : `, and at most ${show(most)}`;
@@ -30,7 +30,7 @@ export function overBudget(
     estimate === undefined
       ? "nobody knows what this call would cost"
       : `this call is estimated at ${show(estimate)}${more}`;
-  const after = passes
+  const after = isTemporary
     ? "What those calls do not cost is free again when they are over."
     : resets
       ? `It begins anew at ${resets}.`
@@ -40,8 +40,8 @@ export function overBudget(
     // The first words are OpenAI's: there are clients that look for them.
     `You exceeded your current quota: of the ${words[period]} of the ${scope} "${name}", ${show(limit)}, ${show(spent)} are spent${held}, and ${call}. ${after}`,
     {
-      ...(passes && { as: { retry: "later" } }),
-      // Nobody waits for a month.
+      ...(isTemporary && { as: { retry: "later" } }),
+      // A `retry-after` of more than a day is of no use to a client.
       ...(waitMs !== undefined && waitMs <= dayMs && { retryAfterMs: Math.max(1, waitMs) }),
       extra: {
         budget: {
@@ -53,7 +53,7 @@ export function overBudget(
   );
 }
 
-export const priceUnknown = ({ scope, name }: Budgeted): GatewayError =>
+export const priceUnknownError = ({ scope, name }: Budgeted): GatewayError =>
   new GatewayError(
     "price_unknown",
     `Nobody knows what this call would cost, and the budget of the ${scope} "${name}" allows no such calls. Ask the operator of this gateway to give the model a price.`,

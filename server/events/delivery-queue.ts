@@ -4,7 +4,7 @@
  */
 import type { Webhook } from "../config/snapshot.ts";
 import { Cancel } from "../lib/signal.ts";
-import type { Claimed, Deliveries, Outcome } from "../storage/deliveries.ts";
+import type { ClaimedDelivery, Deliveries, DeliveryOutcome } from "../storage/deliveries.ts";
 import type { StoredEvent } from "../storage/events.ts";
 import { type Attempted, type AttemptOptions, attemptDelivery } from "./attempt-delivery.ts";
 
@@ -69,7 +69,7 @@ export function createDeliver(options: DeliverOptions): Deliver {
   const states = new WeakMap<Webhook, State>();
   const underWay = new Map<Cancel, () => void>();
   /** Could not be written down. As long as that is so nothing is claimed, so nothing of it is sent again. */
-  const unwritten: Outcome[] = [];
+  const unwritten: DeliveryOutcome[] = [];
   let takeBack = () => {};
   let closed = false;
   let stuckTold = false;
@@ -98,7 +98,7 @@ export function createDeliver(options: DeliverOptions): Deliver {
   };
 
   /** What follows from an attempt, for the queue and for the webhook. */
-  const judge = (webhook: Webhook, claimed: Claimed, attempted: Attempted): void => {
+  const judge = (webhook: Webhook, claimed: ClaimedDelivery, attempted: Attempted): void => {
     const { seq, event, attempts } = claimed;
     const { delivered, status, problem, retryAfterMs = 0 } = attempted;
     const delay = delaysMs[attempts];

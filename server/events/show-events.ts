@@ -10,7 +10,7 @@ import type { Events } from "./events.ts";
 
 export interface ShowOptions {
   readonly store: Pick<EventStore, "list">;
-  readonly queue: Pick<Deliveries, "standing">;
+  readonly queue: Pick<Deliveries, "status">;
   readonly deliver: Pick<Deliver, "attempt" | "isGone" | "failures">;
   readonly events: Pick<Events, "testEvent">;
   readonly webhooks: () => ReadonlyMap<string, Webhook>;
@@ -98,10 +98,10 @@ const showDelivery = ({
 
 function showWebhook(
   webhook: Webhook,
-  queue: Pick<Deliveries, "standing">,
+  queue: Pick<Deliveries, "status">,
   deliver: Pick<Deliver, "isGone" | "failures">,
 ) {
-  const { waiting, delivered, givenUp, last } = queue.standing(webhook.id);
+  const { waiting, delivered, givenUp, last } = queue.status(webhook.id);
   return {
     object: "webhook",
     id: webhook.id,

@@ -130,7 +130,7 @@ function imageCost(
     images,
     size,
     quality: quality === "auto" ? undefined : quality,
-    told: reportedCost,
+    reportedCost,
   });
 }
 

@@ -1,6 +1,6 @@
 /**
- * What an upstream says that it counted is what callers are charged, so it is believed only up to what can be: one absurd
- * number must not use up a month's budget. What cannot be is left out, and is then unknown; nobody makes another up.
+ * Plausibility check of reported usage: clients are charged what an upstream reports, so one absurd number must not use up
+ * a month's budget. Usage above the possible maximum is dropped and then unknown; it is never replaced by a guess.
  */
 import type {
   BufferedImageResponse,
@@ -15,14 +15,14 @@ import type {
 } from "../upstream/contract.ts";
 
 /** For the log. */
-export interface Disbelieved {
+export interface ImplausibleUsage {
   readonly what: "input tokens" | "tokens" | "cost";
   readonly told: number;
-  /** What would have been believed. */
+  /** The highest plausible value. */
   readonly most: number;
 }
 
-export type OnDisbelieved = (told: Disbelieved) => void;
+export type OnImplausibleUsage = (told: ImplausibleUsage) => void;
 
 /** Of each text: signs around it, and the instructions that some models put before it. */
 const aroundText = 256;
@@ -30,13 +30,13 @@ const aroundText = 256;
 const perToken = 16;
 
 /** `call` is handed on as it is: most calls have nothing to tell, and need no function made for it. */
-export function believedEmbeddings<C extends { readonly query: Pick<EmbeddingsQuery, "input"> }>(
+export function clampEmbeddingsUsage<C extends { readonly query: Pick<EmbeddingsQuery, "input"> }>(
   reply: EmbeddingsResponse,
   call: C,
-  onDisbelieved: (call: C, told: Disbelieved) => void,
+  onDisbelieved: (call: C, told: ImplausibleUsage) => void,
 ): EmbeddingsResponse {
   const told = reply.usage?.inputTokens;
-  // Nearly all calls go no further than this.
+  // Nearly all requests stop here.
   if (told === undefined || (told >= 0 && told <= aroundText)) return reply;
   const most = mostTokens(call.query.input, told);
   if (told >= 0 && told <= most) return reply;
@@ -62,31 +62,31 @@ function mostTokens(input: EmbeddingInput, told: number): number {
 /** What a model reads beside the prompt: instructions, and a prompt that was written anew. */
 const aroundPrompt = 16_384;
 /** Of a picture that is shown. The most that anyone documents is 6,821: see `image-tokens.ts`. */
-const perShown = 16_384;
+const perInputImage = 16_384;
 /** Of a picture that is drawn, with what was thought about it: Google ends an answer at 32,768, a picture is below 15,000. */
-const perDrawn = 65_536;
+const perOutputImage = 65_536;
 /** US dollars. No vendor lists a picture at a tenth of it. */
-const dollarsPerPicture = 10;
+const dollarsPerImage = 10;
 
-export function believedImages(
+export function clampImageUsage(
   reply: ImageResponse,
   query: GenerationQuery | EditQuery,
-  onDisbelieved: OnDisbelieved,
+  onDisbelieved: OnImplausibleUsage,
 ): ImageResponse {
   return reply.kind === "stream"
-    ? { kind: "stream", events: believedEvents(reply.events, query, onDisbelieved) }
-    : believedWhole(reply, query, onDisbelieved);
+    ? { kind: "stream", events: clampEventUsage(reply.events, query, onDisbelieved) }
+    : clampWholeUsage(reply, query, onDisbelieved);
 }
 
-async function* believedEvents(
+async function* clampEventUsage(
   events: AsyncIterable<ImageEvent>,
   query: GenerationQuery | EditQuery,
-  onDisbelieved: OnDisbelieved,
+  onDisbelieved: OnImplausibleUsage,
 ): AsyncGenerator<ImageEvent> {
   for await (const event of events) {
     if (event.type === "whole") {
-      yield { type: "whole", reply: believedWhole(event.reply, query, onDisbelieved) };
-    } else if (isBelievable(event.usage, query, 1, onDisbelieved)) yield event;
+      yield { type: "whole", reply: clampWholeUsage(event.reply, query, onDisbelieved) };
+    } else if (isPlausible(event.usage, query, 1, onDisbelieved)) yield event;
     else {
       const { usage: _, ...frame } = event;
       yield frame;
@@ -94,16 +94,16 @@ async function* believedEvents(
   }
 }
 
-export function believedWhole(
+export function clampWholeUsage(
   reply: BufferedImageResponse,
   query: GenerationQuery | EditQuery,
-  onDisbelieved: OnDisbelieved,
+  onDisbelieved: OnImplausibleUsage,
 ): BufferedImageResponse {
   const { usage, cost, ...rest } = reply;
   const pictures = Math.max(1, reply.results.length, query.options.n ?? 1);
-  const most = pictures * dollarsPerPicture;
+  const most = pictures * dollarsPerImage;
   const isCost = cost === undefined || cost <= most;
-  const isUsage = isBelievable(usage, query, pictures, onDisbelieved);
+  const isUsage = isPlausible(usage, query, pictures, onDisbelieved);
   if (isCost && isUsage) return reply;
   if (!isCost) onDisbelieved({ what: "cost", told: cost, most });
   return {
@@ -113,16 +113,16 @@ export function believedWhole(
   };
 }
 
-function isBelievable(
+function isPlausible(
   usage: ImageUsage | undefined,
   query: GenerationQuery | EditQuery,
   pictures: number,
-  onDisbelieved: OnDisbelieved,
+  onDisbelieved: OnImplausibleUsage,
 ): boolean {
   if (!usage) return true;
   const shown = "images" in query ? query.images.length + (query.mask ? 1 : 0) : 0;
-  const read = aroundPrompt + 2 * Buffer.byteLength(query.prompt) + shown * perShown;
-  const most = pictures * (read + perDrawn);
+  const read = aroundPrompt + 2 * Buffer.byteLength(query.prompt) + shown * perInputImage;
+  const most = pictures * (read + perOutputImage);
   const told = Math.max(usage.total_tokens, usage.input_tokens + usage.output_tokens);
   if (told <= most) return true;
   onDisbelieved({ what: "tokens", told, most });

@@ -1,4 +1,4 @@
-/** What a call cost, in US dollars. What must be known and is not makes the whole unknown: never 0, never a guess. */
+/** The cost of a request in US dollars. If one required part is unknown, the whole is unknown: never 0, never a guess. */
 import type { Price } from "../lib/price.ts";
 
 /** How many of a count of tokens are text, and how many are pictures. */
@@ -18,15 +18,19 @@ export interface Delivered {
   /** What is true of all of them. */
   readonly size?: string | undefined;
   readonly quality?: string | undefined;
-  /** What the upstream itself says that it cost. It knows best. */
-  readonly told?: number | undefined;
+  /** The cost that the upstream reported; it takes precedence over prices. */
+  readonly reportedCost?: number | undefined;
 }
 
 const million = 1_000_000;
 
 export function costOf(price: Price | undefined, what: Delivered): number | undefined {
-  if (what.told !== undefined && what.told >= 0 && what.told < Number.POSITIVE_INFINITY) {
-    return what.told;
+  if (
+    what.reportedCost !== undefined &&
+    what.reportedCost >= 0 &&
+    what.reportedCost < Number.POSITIVE_INFINITY
+  ) {
+    return what.reportedCost;
   }
   if (!price) return undefined;
   const parts: (number | undefined)[] = [];
@@ -38,7 +42,7 @@ export function costOf(price: Price | undefined, what: Delivered): number | unde
       parts.push(tokensCost(what.outputTokens, what.output, tokens.textOut, tokens.imageOut));
     }
   }
-  if (pictures) parts.push(times(what.images, pictureCost(pictures, what)));
+  if (pictures) parts.push(times(what.images, imageCost(pictures, what)));
   if (megapixel !== undefined) {
     const pixels = pixelsOf(what.size);
     parts.push(
@@ -49,13 +53,13 @@ export function costOf(price: Price | undefined, what: Delivered): number | unde
 }
 
 /** What no list of prices has a larger picture than, where nobody says how large one is. */
-const largestUsual = 2048 * 2048;
+const largestUsualPixels = 2048 * 2048;
 
 /** For estimates, where the list has not what is meant: the dearest that it has. Undefined where it has nothing. */
-export function dearestRow(price: Price, what: Delivered): number | undefined {
+export function highestListedCost(price: Price, what: Delivered): number | undefined {
   const { tokens, pictures, megapixel } = price;
   const [perToken, perPicture] = [highest(tokens), highest(pictures)];
-  const pixels = pixelsOf(what.size) ?? largestUsual;
+  const pixels = pixelsOf(what.size) ?? largestUsualPixels;
   const { input, output } = what;
   const counted = [input?.text, input?.image, output?.text, output?.image];
   const parts = [
@@ -90,7 +94,7 @@ const shareCost = (count: number, price: number | undefined): number | undefined
   count === 0 ? 0 : price === undefined ? undefined : (count * price) / million;
 
 /** What is said of quality and size together comes first, then of the quality, then of the size. */
-function pictureCost(
+function imageCost(
   table: NonNullable<Price["pictures"]>,
   { size, quality }: Delivered,
 ): number | undefined {

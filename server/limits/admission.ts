@@ -1,6 +1,7 @@
 /**
- * Whether there is room for a call: within the limits of its key, its project and its model, and among those that are at work. A
- * call enters once it is known where it may go, and leaves when its row is written. With no limits it never comes here.
+ * Admission control: rate limits (token buckets) and concurrency slots of the request's key, project and model. A request
+ * is admitted after its model is resolved and releases its slots when its ledger row is written. Requests without limits
+ * skip it.
  */
 import type { Snapshot } from "../config/snapshot.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
@@ -24,15 +25,15 @@ import { NoSlot, waitForSlot } from "./wait-for-slot.ts";
 
 export interface AdmissionOptions {
   readonly snapshot: () => Pick<Snapshot, "limits">;
-  /** The most image calls at work at once. */
+  /** The limit of concurrent image requests. */
   readonly maxImageCalls: number;
-  /** The most calls that wait. */
+  /** The limit of queued requests. */
   readonly maxWaiting: number;
-  /** The longest that one waits. */
+  /** The queue timeout. */
   readonly waitMs: { readonly embedding: number; readonly image: number };
   /** Milliseconds, monotonic. */
   readonly clock: () => number;
-  /** Calls it now and then, until it is told to stop. */
+  /** Calls `look` at an interval until the returned function is called. */
   readonly repeat: (look: () => void) => () => void;
 }
 
@@ -40,24 +41,24 @@ export interface AdmissionRequest {
   readonly caller: Caller;
   readonly route: Route;
   readonly query: LimitedQuery;
-  /** The caller's: looked at only by those who must wait. */
+  /** The client's signal; read only if the request must wait. */
   readonly signal: () => Signal;
 }
 
-/** To be left once, however the call ends. */
+/** Must be released exactly once, however the request ends. */
 export interface AdmissionTicket {
   readonly waitedMs: number;
   release(outcome: RequestOutcome): void;
 }
 
-/** One that wants to be inside of gates. */
+/** A request for one slot in each of several scopes. */
 export interface SlotRequest extends Pick<AdmissionRequest, "signal"> {
-  /** Whose turn it is. */
+  /** The API key, for fair queueing. */
   readonly key: string;
   readonly route: Pick<Route, "id" | "kind">;
   readonly gates: readonly ConcurrencySlots[];
   readonly demand: Demand;
-  /** Work was done for it already. */
+  /** Work was already done for the request. */
   readonly hasStarted: () => boolean;
 }
 
@@ -71,7 +72,7 @@ export class Admission {
   readonly #imageSlots: ConcurrencySlots;
   #limits: Snapshot["limits"];
   #stop: (() => void) | undefined;
-  /** What was found: a snapshot has the same lists of names for all calls of a key to a model. */
+  /** Cache of resolved scopes: a config snapshot uses the same name arrays for all requests of a key to a model. */
   #known = new WeakMap<Names, WeakMap<Names, readonly LimitScope[]>>();
 
   constructor(options: AdmissionOptions) {
@@ -80,7 +81,7 @@ export class Admission {
     this.#imageSlots = new ConcurrencySlots(options.maxImageCalls);
   }
 
-  /** Undefined: nothing limits it. Throws GatewayError where there is no room, or none comes free in time. */
+  /** Undefined: no limit applies. Throws GatewayError at a rate limit, or if no slot becomes free in time. */
   admit({
     caller,
     route,
@@ -117,7 +118,7 @@ export class Admission {
     );
   }
 
-  /** What is left of the limits that a caller meets. */
+  /** Writes the `x-ratelimit-*` headers of the limits that apply to the request. */
   writeHeaders(
     { scopes }: Caller,
     route: Route | undefined,
@@ -126,7 +127,7 @@ export class Admission {
     writeRateLimitHeaders(this.scopesOf(scopes, route?.scopes), this.#options.clock(), headers);
   }
 
-  /** Those of these names that have limits, with what was used of them. */
+  /** The limit scopes among these names, with their current usage. */
   scopesOf(names: Names = noNames, others: Names = noNames): readonly LimitScope[] {
     this.#applyLimits();
     let known = this.#known.get(names);
@@ -142,7 +143,7 @@ export class Admission {
     return scopes;
   }
 
-  /** Waits for a place inside of all gates. Undefined: it is inside. */
+  /** Takes a slot in every scope, after a wait if necessary. Undefined: they were free. */
   waitForSlots({ key, route, gates, demand, hasStarted, signal }: SlotRequest) {
     const { clock, repeat, waitMs: times } = this.#options;
     const waitMs = times[route.kind];
@@ -153,23 +154,23 @@ export class Admission {
     this.#stop ??= repeat(this.#expire);
     return waiting.catch((reason: unknown) => {
       if (reason instanceof NoSlot) throw noSlotError(reason, route.id);
-      // What else ends a wait is a signal; that of a caller who leaves has no words of its own.
+      // Otherwise a signal ended the wait; a client disconnect carries no GatewayError.
       throw reason instanceof GatewayError ? reason : hungUp();
     });
   }
 
-  /** Those inside of these have left. */
+  /** Releases one slot in each. */
   release(gates: readonly ConcurrencySlots[], stayedMs: number): void {
     for (const gate of gates) gate.release(stayedMs);
     this.admitWaiting();
   }
 
-  /** Lets in those who wait and can go in. */
+  /** Admits queued requests that have free slots. */
   admitWaiting(): void {
     if (this.#queue.size > 0) this.#queue.admitWaiting(this.#options.clock());
   }
 
-  /** Makes room by sending away one that waits. False: there is none for whom nothing was done yet, or its key may not lose it. */
+  /** Sheds one queued request. False: every queued request has started, or `mayLose` protects its key. */
   shed(mayLose: (key: string) => boolean): boolean {
     return this.#queue.size > 0 && this.#queue.shed(this.#options.clock(), mayLose);
   }
@@ -180,13 +181,13 @@ export class Admission {
   }
 
   readonly #expire = (): void => {
-    // There may be more room than there was, and perhaps nobody new comes to notice.
+    // A reload may have raised limits, and without new requests nothing else would apply them.
     this.#applyLimits();
     this.#queue.expire(this.#options.clock());
     if (this.#queue.size === 0) this.close();
   };
 
-  /** With limits that were changed. */
+  /** Applies the limits of a reloaded configuration. */
   #applyLimits(): void {
     const { limits } = this.#options.snapshot();
     if (limits === this.#limits) return;
@@ -198,7 +199,7 @@ export class Admission {
   }
 }
 
-/** Whose limit it is, in words for the caller. */
+/** The owner of the limit, for the error message. */
 function limitOwner({ id }: LimitScope, { name, project }: Caller): string {
   if (id.startsWith("key:")) return ` with the key "${name}"`;
   return id.startsWith("project:") ? ` in the project "${project}"` : "";

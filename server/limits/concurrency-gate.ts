@@ -1,15 +1,15 @@
-/** So many may be inside at once. */
+/** Concurrency slots (a counting semaphore): a limit on the requests in flight, with an estimate of the wait. */
 
-/** How much the latest stay says of the next. */
+/** The weight of the latest duration in the average (EWMA). */
 const weight = 0.2;
 
 export class ConcurrencySlots {
-  /** Infinity: as many as like. */
+  /** Infinity: no limit. */
   limit: number;
   inFlight = 0;
-  /** Before it, and perhaps before others as well. */
+  /** Queued requests that need a slot here, and possibly in other scopes as well. */
   waiting = 0;
-  /** Milliseconds that a stay usually takes. */
+  /** The average milliseconds that a slot is held. */
   #stayMs: number | undefined;
 
   constructor(limit: number) {
@@ -24,7 +24,7 @@ export class ConcurrencySlots {
     this.inFlight++;
   }
 
-  /** Told the time now and then, while anybody waits before it. */
+  /** Called at an interval while requests are queued; subclasses may change the limit. */
   refresh(_now: number): void {}
 
   release(stayedMs: number): void {
@@ -33,7 +33,7 @@ export class ConcurrencySlots {
     this.#stayMs = this.#stayMs === undefined ? ms : this.#stayMs + (ms - this.#stayMs) * weight;
   }
 
-  /** Until one who comes now may be inside, going by how long others stayed. Undefined where nobody has left yet. */
+  /** The expected wait of a new request, from the average duration. Undefined before the first release. */
   get expectedWaitMs(): number | undefined {
     if (this.#stayMs === undefined) return undefined;
     return (this.#stayMs * (this.waiting + 1)) / this.limit;

@@ -1,18 +1,18 @@
 /**
- * Places for calls, of which there are so many. As long as there are plenty, whoever comes gets one. When all are taken, a few more are
- * there for keys that have less than their share, so that one key with very many calls cannot keep the others out.
+ * Concurrency limiter with fair shares per API key. While slots are plentiful every request gets one. At the limit a small
+ * reserve is left for keys below their fair share, so that one key with many requests cannot lock out the others.
  */
 
-/** Beyond the most, one in eight more are for keys that have less than their share. */
+/** The reserve above the limit, for keys below their fair share. */
 const reserveShare = 1 / 8;
-/** With fewer places than this it always matters whose they are. */
+/** With fewer slots than this they are always counted per key. */
 const few = 64;
 
 export class ConcurrencyLimiter {
   readonly #most: number;
   readonly #withReserve: number;
   readonly #contendedAbove: number;
-  /** Of those that came when half of the places were taken: until then nobody has to know whose they are. */
+  /** Slots per key, counted only for requests that arrive while at least half of the slots are in use. */
   readonly #byKey = new Map<string, number>();
   #inUse = 0;
 
@@ -34,7 +34,7 @@ export class ConcurrencyLimiter {
     this.#inUse--;
   }
 
-  /** Whoever has taken one from here on is noted, or has to go. */
+  /** From here on a request is counted for its key, or shed. */
   get isContended(): boolean {
     return this.#inUse > this.#contendedAbove;
   }
@@ -49,17 +49,17 @@ export class ConcurrencyLimiter {
     else this.#byKey.delete(key);
   }
 
-  /** Whether one that has taken a place, and is not noted yet, can keep it. `besides`: those that do not count. */
+  /** Whether a request that holds a slot, and is not yet counted for its key, can keep it. `besides`: slots to leave out of the count. */
   hasRoom(besides = 0): boolean {
     return this.#inUse - besides <= this.#most;
   }
 
-  /** The same, with those that are kept for keys which have less than their share. */
+  /** The same, including the reserve for keys below their fair share. */
   hasReserveFor(key: string, besides = 0): boolean {
     return this.#inUse - besides <= this.#withReserve && this.isBelowFairShare(key, key);
   }
 
-  /** Whether another one would still be within what `key` would get if all keys got the same, `comer` among them. */
+  /** Whether one more slot keeps `key` within an equal share among all active keys, including `comer`. */
   isBelowFairShare(key: string, comer: string): boolean {
     const keys = this.#byKey.size + (this.#byKey.has(comer) ? 0 : 1);
     return this.#inUseBy(key) < Math.max(1, Math.floor(this.#most / keys));

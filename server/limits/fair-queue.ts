@@ -1,20 +1,21 @@
 /**
- * Those who wait for gates. Keys take turns, however many calls each of them has waiting, and a large call uses up more of its key's
- * turns than a small one. A call goes in through all of its gates at once or not at all, so nobody waits inside of one for another.
+ * Fair queueing for concurrency slots: API keys take turns, however many requests each of them has queued, and a large
+ * request costs more turns than a small one (virtual time). A request takes all of its slots at once or none, so it never
+ * holds one slot while it waits for another.
  */
 import type { ConcurrencySlots } from "./concurrency-gate.ts";
 
 export interface Waiter {
-  /** Calls of the same take turns among themselves. */
+  /** Keys take turns; requests of one key share its turns. */
   readonly key: string;
   readonly gates: readonly ConcurrencySlots[];
-  /** Turns that it uses up. */
+  /** The turns that it costs. */
   readonly cost: number;
-  /** When it gives up. */
+  /** When its wait times out. */
   readonly deadline: number;
-  /** Work was done for it already: it is neither sent away nor too late. */
+  /** Work was already done for it: it is neither shed nor timed out. */
   hasStarted(): boolean;
-  /** It is inside. */
+  /** It holds its slots. */
   admit(now: number): void;
   reject(why: "timeout" | "shed" | "full"): void;
 }
@@ -22,26 +23,26 @@ export interface Waiter {
 interface Entry {
   readonly waiter: Waiter;
   readonly turn: KeyTurns;
-  /** Which of its key's lanes it is in. */
+  /** The lane of its key: one per set of slots. */
   readonly lane: string;
   readonly number: number;
-  /** Gates that another went through while it could not, for the sake of a different one. */
+  /** Slots that went to another request while this one lacked a different slot. */
   readonly lost: Set<ConcurrencySlots>;
   losses: number;
 }
 
-/** Of one key. */
+/** The turns of one API key. */
 interface KeyTurns {
   readonly key: string;
-  /** First come, first served among those with the same gates; one that is held up holds up no others. */
+  /** FIFO per set of slots; a blocked request does not block other lanes. */
   readonly lanes: Map<string, Set<Entry>>;
-  /** The lowest is next. */
+  /** The lowest virtual time is next. */
   virtualTime: number;
 }
 
-/** Losses after which a place in each of its gates is kept for it: else it might never find all of them free together. */
+/** Losses after which one slot of each kind is kept for the request (starvation guard): otherwise it might never find all of them free together. */
 const maxLosses = 16;
-/** Turns that a key which could not use them may catch up with. */
+/** The unused turns that a key may catch up on. */
 const maxCredit = 4;
 
 export class FairQueue {
@@ -53,7 +54,7 @@ export class FairQueue {
   #count = 0;
   #virtualTime = 0;
 
-  /** `max`: the most that wait at once. */
+  /** `max`: the limit of queued requests. */
   constructor(max: number) {
     this.#max = max;
   }
@@ -62,19 +63,19 @@ export class FairQueue {
     return this.#entries.size;
   }
 
-  /** At once, where nobody waits for any of these gates. */
+  /** Takes the slots at once if all are free and no request is queued for any of them. */
   tryEnter(gates: readonly ConcurrencySlots[]): boolean {
     for (const gate of gates) if (!gate.hasFreeSlot || gate.waiting > 0) return false;
     for (const gate of gates) gate.acquire();
     return true;
   }
 
-  /** False: too many wait already. */
+  /** False: the queue is full. */
   wait(waiter: Waiter, now: number): boolean {
     this.#add(waiter);
     this.admitWaiting(now);
     if (this.size <= this.#max || !this.#entries.has(waiter)) return true;
-    // One key shall not fill the queue for all: whoever has most waiting makes room.
+    // One key must not fill the queue for all: the key with the most queued requests loses its newest.
     const latest = this.#newestOfLargestKey() ?? waiter;
     this.#remove(latest);
     if (latest === waiter) return false;
@@ -82,12 +83,12 @@ export class FairQueue {
     return true;
   }
 
-  /** It has gone by itself. */
+  /** The request leaves the queue by itself. */
   cancel(waiter: Waiter, now: number): void {
     if (this.#remove(waiter)) this.admitWaiting(now);
   }
 
-  /** Lets in whoever can go in. To be called whenever a gate has more room. */
+  /** Admits every request that can enter. Must be called whenever a slot becomes free. */
   admitWaiting(now: number): void {
     for (let entry = this.#next(); entry; entry = this.#next()) {
       const { waiter, turn } = entry;
@@ -105,7 +106,7 @@ export class FairQueue {
     }
   }
 
-  /** Whoever has waited too long goes. */
+  /** Rejects requests whose wait has timed out. */
   expire(now: number): void {
     for (const waiter of [...this.#entries.keys()]) {
       for (const gate of waiter.gates) gate.refresh(now);
@@ -116,7 +117,7 @@ export class FairQueue {
     this.admitWaiting(now);
   }
 
-  /** Sends away the latest of the key that has most waiting. False: nobody for whom nothing was done yet, or who may be sent away. */
+  /** Sheds the newest request of the key with the most queued requests. False: every queued request has started, or the key is protected. */
   shed(now: number, mayLose: (key: string) => boolean = () => true): boolean {
     const latest = this.#newestOfLargestKey();
     if (!latest || !mayLose(latest.key)) return false;
@@ -159,7 +160,7 @@ export class FairQueue {
         known.virtualTime = Math.max(known.virtualTime, this.#virtualTime);
       return known;
     }
-    // Those who have nothing waiting are kept for what they have had, as long as there are few.
+    // Idle keys keep their virtual time while they are few.
     if (this.#turns.size > 2 * this.#max + 16) {
       for (const [idle, { lanes }] of this.#turns) if (lanes.size === 0) this.#turns.delete(idle);
     }
@@ -180,7 +181,7 @@ export class FairQueue {
     return true;
   }
 
-  /** The first of each lane. */
+  /** The head of each lane. */
   #heads(): Entry[] {
     const heads: Entry[] = [];
     for (const { lanes } of this.#turns.values()) {
@@ -227,11 +228,11 @@ export class FairQueue {
   }
 }
 
-/** Only where others have taken what it lacks: who is held up by its own key alone has no claim on what it shares with others. */
+/** Only if other requests took the slots that it lacks: a request blocked by its own key's limit has no claim on shared slots. */
 const isStarved = ({ waiter, lost, losses }: Entry): boolean =>
   losses >= maxLosses && waiter.gates.every((gate) => gate.hasFreeSlot || lost.has(gate));
 
-/** One place is kept in each of these. */
+/** One slot is kept free in each of `kept`. */
 const canEnter = ({ waiter }: Entry, kept: readonly ConcurrencySlots[]): boolean =>
   waiter.gates.every((gate) => gate.inFlight + (kept.includes(gate) ? 1 : 0) < gate.limit);
 

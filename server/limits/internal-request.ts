@@ -1,6 +1,6 @@
 /**
- * Questions that the gateway asks for reasons of its own: whether a prompt may be drawn, whether vectors are where they
- * should be. The upstream counts them like any other call, so they count here as well, and wait their turn.
+ * Upstream requests that the gateway makes itself: moderation of prompts and the drift canary. The upstream counts them
+ * like client requests, so they count against the target's limits and queue as well.
  */
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { Signal } from "../lib/signal.ts";
@@ -13,7 +13,7 @@ import { noDemand, settleDemand, take } from "./limiter.ts";
 export interface InternalRequest {
   readonly target: Target;
   readonly text: string;
-  /** Whose turn it is among those who wait. */
+  /** The key for fair queueing. */
   readonly key: string;
   readonly route: SlotRequest["route"];
   readonly signal: Signal;
@@ -25,7 +25,7 @@ export interface InternalRequestLimits {
   readonly clock: () => number;
 }
 
-/** Throws `target_at_limit`, or what a wait ends with, and asks nothing then. */
+/** Throws `target_at_limit` or the error of the wait; then no request is sent. */
 export async function sendInternalRequest<A>(
   { admission, clock }: InternalRequestLimits,
   { target, text, key, route, signal }: InternalRequest,

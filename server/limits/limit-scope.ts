@@ -1,9 +1,9 @@
-/** One thing that has limits: a key, a project, a model, an upstream or a target. What was used of them is counted here. */
+/** One owner of limits (a key, project, model, upstream or target): its token buckets and concurrency slots. */
 import type { Limits } from "../lib/limits.ts";
 import { ConcurrencySlots } from "./concurrency-gate.ts";
 import { TokenBucket } from "./token-bucket.ts";
 
-/** What a call takes of each rate. Whole numbers. */
+/** What a request takes from each rate limit. Whole numbers. */
 export interface Demand {
   readonly requests: number;
   readonly tokens: number;
@@ -18,7 +18,7 @@ export class LimitScope {
   readonly id: string;
   readonly gate: ConcurrencySlots;
   readonly #buckets = new Map<Rate, TokenBucket>();
-  /** The same, to go through: this is done several times for each call. */
+  /** The same as an array: it is iterated several times per request. */
   buckets: readonly { readonly rate: Rate; readonly bucket: TokenBucket }[] = [];
 
   constructor(id: string, limits: Limits, now: number) {
@@ -31,7 +31,7 @@ export class LimitScope {
     return this.#buckets.get(rate);
   }
 
-  /** Other limits from now on. What has been used stays used. */
+  /** Applies new limits. Usage stays counted. */
   apply(limits: Limits, now: number): void {
     this.gate.limit = limits.concurrent ?? Infinity;
     for (const rate of rates) {

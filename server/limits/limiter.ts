@@ -1,4 +1,4 @@
-/** All that have limits, by id. A call takes of all of its own at once, or of none. */
+/** Rate limiter: all limit scopes by id. A request takes from all of its buckets at once, or from none. */
 import type { Limits } from "../lib/limits.ts";
 import { type Demand, LimitScope, type Rate } from "./limit-scope.ts";
 
@@ -9,7 +9,7 @@ export class Limiter {
     return this.#scopes.size;
   }
 
-  /** Limits as they are from now on: what stays keeps its counts, what is gone holds nobody back any more. */
+  /** Applies new limits: existing scopes keep their usage, removed scopes limit nothing any more. */
   apply(table: ReadonlyMap<string, Limits>, now: number): void {
     for (const [id, scope] of this.#scopes) {
       if (table.has(id)) continue;
@@ -23,7 +23,7 @@ export class Limiter {
     }
   }
 
-  /** Those of these ids that have limits. */
+  /** The scopes among these ids that have limits. */
   find(...lists: readonly (readonly string[] | undefined)[]): LimitScope[] {
     const found: LimitScope[] = [];
     for (const list of lists) {
@@ -36,18 +36,18 @@ export class Limiter {
   }
 }
 
-/** Which limit a call would break. */
+/** The limit that a request would exceed. */
 export interface Shortage {
   readonly scope: LimitScope;
   readonly rate: Rate;
   readonly limit: number;
   readonly used: number;
   readonly requested: number;
-  /** Infinity: the call is larger than the limit. */
+  /** Infinity: the request is larger than the limit. */
   readonly waitMs: number;
 }
 
-/** The one that has to be waited for longest. Undefined: there is enough of everything. */
+/** The limit with the longest wait. Undefined: the request fits into all of them. */
 export function shortage(
   scopes: readonly LimitScope[],
   demand: Demand,
@@ -66,7 +66,7 @@ export function shortage(
   return worst;
 }
 
-/** Of all, or, where it is short of one, of none. */
+/** Takes from all buckets or, at a shortage, from none. */
 export function take(
   scopes: readonly LimitScope[],
   demand: Demand,
@@ -82,7 +82,7 @@ export function take(
 
 export const noDemand: Demand = { requests: 0, tokens: 0, images: 0, pixels: 0 };
 
-/** What was taken was a guess; this is the truth. */
+/** Replaces the estimated demand that was taken by the actual one. */
 export function settleDemand(
   scopes: readonly LimitScope[],
   taken: Demand,

@@ -1,7 +1,7 @@
 /**
- * How many calls are in hand, and who has to go when they are too many. The least that is lost by it goes first: a call that
- * waits and for which nothing was done yet; then a new one, unless its key has less than its share, or its answer is known and costs
- * next to nothing. What has begun is brought to its end.
+ * Load shedder: counts in-flight requests and, above the limit, sheds in this order: queued requests that have not started,
+ * then new requests of keys above their fair share, except small ones that may be served from the cache (cache-only).
+ * Requests that have started are completed.
  */
 
 import { GatewayError } from "../lib/gateway-error.ts";
@@ -9,21 +9,21 @@ import type { Fields } from "../request/http-types.ts";
 import { ConcurrencyLimiter } from "./concurrency-limiter.ts";
 
 export interface LoadShedderOptions {
-  /** The most of all kinds, and of image calls. */
+  /** The limits of all requests and of image requests. */
   readonly all: number;
   readonly image: number;
-  /** Sends away one that waits, if there is one, and its key may lose it. */
+  /** Sheds one queued request, if there is one and `mayLose` allows it for its key. */
   readonly shed: (mayLose: (key: string) => boolean) => boolean;
 }
 
 type Kind = "embedding" | "image";
 
-/** How a call is in hand: counted for its key or, while there is plenty of room, not; or only to look whether its answer is known. */
+/** How a request was admitted: counted for its key, uncounted while slots are plentiful, or cache-only. */
 export type SheddingDecision = "uncounted" | "counted" | "cache-only";
 
-/** Beyond the most, one in eight more may look whether their answer is known. */
+/** Above the limit, up to one in eight more requests are admitted cache-only. */
 const spareShare = 1 / 8;
-/** Reading more than this is work already. */
+/** A larger body is too much work to read for a cache lookup. */
 const smallBytes = 64 * 1024;
 
 export class LoadShedder {
@@ -58,11 +58,11 @@ export class LoadShedder {
     if (kind === "image") this.#image.releaseFor(key);
   }
 
-  /** Of a call that has begun just now, once it is known whose it is. */
+  /** Decides on a request that has just started, once it is authenticated. */
   admit(kind: Kind, headers: Fields, key: string): SheddingDecision {
     if (!this.#all.isContended && (kind === "embedding" || !this.#image.isContended))
       return "uncounted";
-    // Pictures take long: without a limit of their own they would leave no place for vectors.
+    // Image requests are slow: without a limit of their own they would take all slots from embeddings.
     if (kind === "image" && !(this.#image.hasRoom() || this.#image.hasReserveFor(key)))
       throw overloadedError();
     if (this.#hasRoom(key)) {
@@ -79,7 +79,7 @@ export class LoadShedder {
   #hasRoom(key: string): boolean {
     const all = this.#all;
     if (all.hasRoom(this.#cacheOnly)) return true;
-    // Whoever has less than others is not the one to make way for them.
+    // A queued request of a key below its fair share is not shed.
     const shed = this.#shed((waiting) => !all.isBelowFairShare(waiting, key));
     return shed || all.hasReserveFor(key, this.#cacheOnly);
   }

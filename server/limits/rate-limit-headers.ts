@@ -1,4 +1,4 @@
-/** Limits in the words and headers that OpenAI has for them. */
+/** Rate limit errors and `x-ratelimit-*` headers in OpenAI's format. */
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { LimitScope, Rate } from "./limit-scope.ts";
 import type { Shortage } from "./limiter.ts";
@@ -17,7 +17,7 @@ const million = 1_000_000;
 const shown = (rate: Rate, count: number): string =>
   String(rate === "pixels" ? Math.round(count / 1000) / 1000 : count);
 
-/** `place`: whose limit it is, for the caller. */
+/** `place`: the owner of the limit, for the message. */
 export function rateLimitError(short: Shortage, model: string, place: string): GatewayError {
   const { rate, limit, used, requested, waitMs } = short;
   const type = rate === "tokens" ? "tokens" : "requests";
@@ -73,7 +73,7 @@ const names = [
   },
 ] as const satisfies readonly Readonly<Record<"rate" | "limit" | "remaining" | "reset", string>>[];
 
-/** Of several limits on the same, the one with least left. Into headers that are there: every answer has them. */
+/** For each rate the scope with the least remaining. Writes into the given object: this runs for every response. */
 export function writeRateLimitHeaders(
   scopes: readonly LimitScope[],
   now: number,

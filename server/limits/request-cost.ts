@@ -1,4 +1,4 @@
-/** How much a call asks for, guessed before it is made, and how much it was once it is over. */
+/** The demand of a request on rate limits: estimated before it is sent, and the actual one after it ends. */
 import type { GatewayError } from "../lib/gateway-error.ts";
 import type { Usage } from "../request/operation.ts";
 import { loadOf } from "../request/request-load.ts";
@@ -9,9 +9,9 @@ import { mayBeBilled } from "../upstream/may-have-been-billed.ts";
 import type { Demand } from "./limit-scope.ts";
 import { noDemand } from "./limiter.ts";
 
-/** What pictures have where nobody says how large they are to be: 1024x1024. */
+/** The pixels of an image without a size parameter: 1024x1024. */
 const defaultPixels = 1024 * 1024;
-/** No model makes more in one call: whoever asks for more is told so further on, and not that it is too much for a minute. */
+/** No model generates more per request. A larger `n` is rejected by a later check with its own error, and not as a rate limit. */
 const maxImages = 10;
 
 export type LimitedQuery = EmbeddingsQuery | GenerationQuery;
@@ -31,7 +31,7 @@ const prompt = ({ prompt: text }: GenerationQuery): EmbeddingInput => ({
   texts: [text],
 });
 
-/** Turns of its key that it uses up while it waits: more for a large call, within reason. */
+/** The fair-queue turns of a request: more for a large one, up to a limit. */
 export const queueTurnsOf = ({ tokens, images }: Demand): number =>
   Math.min(maxTurns, Math.max(1, images, Math.ceil(tokens / tokensPerTurn)));
 
@@ -40,20 +40,20 @@ const tokensPerTurn = 8192;
 
 export interface RequestOutcome {
   readonly usage: Usage | undefined;
-  /** An upstream was asked. */
+  /** The request was sent to an upstream. */
   readonly asked: boolean;
   readonly error: GatewayError | undefined;
 }
 
-/** Whether a call that ended so has come to an upstream, or may have. */
+/** Whether the request reached an upstream, or may have. */
 export const reachedUpstream = (
   { attempts, reached }: Trip,
   error: GatewayError | undefined,
 ): boolean => attempts > 0 && (reached || !error?.details.unsent);
 
 /**
- * What is not told stays as it was guessed, unless nothing can have been made. The request itself counts, unless nobody was
- * asked and that was not the caller's doing.
+ * Unreported usage stays as estimated, unless nothing can have been generated. The request itself counts, unless it was
+ * not sent for a reason that is not the client's.
  */
 export function actualDemand(guess: Demand, { usage, asked, error }: RequestOutcome): Demand {
   if (error && !asked && isGatewayError(error)) return noDemand;
@@ -73,10 +73,10 @@ function tokensOf(usage: Usage | undefined): number | undefined {
   return usage.inputTokens + (usage.outputTokens ?? 0);
 }
 
-/** The house is full, or nobody behind it serves. */
+/** The gateway is overloaded, or no upstream is available. */
 const isGatewayError = ({ row }: GatewayError): boolean =>
   row.blame !== "client" || row.retry === "later";
 
-/** A caller who leaves takes nothing back: the upstream may have gone on without them. */
+/** A client disconnect refunds nothing: the upstream may have completed the request. */
 const mayHaveBeenGenerated = (error: GatewayError): boolean =>
   mayBeBilled(error) || (error.fault === "client_closed" && !error.details.unsent);

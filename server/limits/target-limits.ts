@@ -1,9 +1,9 @@
 /**
- * The last before a target: no more is asked of it, or of its upstream, than its limits allow. Where as many calls are at it as may be, the
- * next waits for its turn. Whatever is sent is counted here, so also each part of a call that was cut.
+ * Last stage before a target: enforces the rate limits and concurrency slots of the target and its upstream. Without a free
+ * slot the request queues. Every upstream request is counted here, including each chunk of a split request.
  */
 
-import { believedEmbeddings, believedWhole } from "../ledger/clamp-reported-usage.ts";
+import { clampEmbeddingsUsage, clampWholeUsage } from "../ledger/clamp-reported-usage.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { pause } from "../lib/sleep.ts";
 import type { Usage } from "../request/operation.ts";
@@ -19,7 +19,7 @@ export interface TargetLimitOptions {
   readonly admission: Admission;
   /** Milliseconds, monotonic. */
   readonly clock: () => number;
-  /** A call for which work was done already waits so long for more of a rate, rather than to lose what was done. */
+  /** How long a request that has started waits at a rate limit, so that the work done for it is not lost. */
   readonly waitMs: { readonly embedding: number; readonly image: number };
 }
 
@@ -51,7 +51,7 @@ export const enforceTargetLimits =
         throw error;
       }
       const began = clock();
-      // Parts of a call stand side by side.
+      // The chunks of one request wait concurrently.
       if (call.stood) {
         call.stood.waits = false;
         call.stood.ms = Math.max(call.stood.ms, began - came);
@@ -91,7 +91,7 @@ async function takeWhenAvailable<Q>(
   }
 }
 
-/** Nothing was asked of it: another target may be. */
+/** The request was not sent, so another target may be tried. */
 const atLimit = (model: string, waitMs: number): GatewayError =>
   waitMs === Infinity
     ? new GatewayError(
@@ -107,20 +107,20 @@ const atLimit = (model: string, waitMs: number): GatewayError =>
 
 function settledDemand(demand: Demand, usage: Usage | undefined, thrown: unknown): Demand {
   if (thrown === undefined) return actualDemand(demand, { usage, asked: true, error: undefined });
-  // Called off, or a defect: nobody knows what was made.
+  // Canceled, or a defect: what was generated is not known.
   if (!(thrown instanceof GatewayError)) return demand;
   if (thrown.details.unsent) return noDemand;
   return actualDemand(demand, { usage, asked: true, error: thrown });
 }
 
-/** What cannot be is not counted; it is told of further up, where the answer is judged. */
+/** Implausible usage is not counted; the verify stage reports it. */
 function usageOf(reply: Reply, query: LimitedQuery): Usage | undefined {
   if ("vectors" in reply)
     return "input" in query
-      ? believedEmbeddings(reply, { query }, ignoreRejected).usage
+      ? clampEmbeddingsUsage(reply, { query }, ignoreRejected).usage
       : undefined;
   if (reply.kind === "stream" || "input" in query) return undefined;
-  const { usage, results } = believedWhole(reply, query, ignoreRejected);
+  const { usage, results } = clampWholeUsage(reply, query, ignoreRejected);
   return {
     images: results.length,
     ...(usage && { inputTokens: usage.input_tokens, outputTokens: usage.output_tokens }),
@@ -129,7 +129,7 @@ function usageOf(reply: Reply, query: LimitedQuery): Usage | undefined {
 
 const ignoreRejected = (): void => undefined;
 
-/** A stream is at work until its last event; and if nobody reads it to the end, until its call is over. */
+/** A stream holds its slots until its last event or, if it is not read to the end, until its request is over. */
 function releaseAtStreamEnd<Q>(
   events: AsyncIterable<ImageEvent>,
   { trip }: Call<Q>,

@@ -1,7 +1,7 @@
 /**
- * A bucket that holds as much as a minute allows and fills up evenly, like those of OpenAI. All sums are of whole numbers,
- * so that nothing is lost or won by rounding: a part of it is one item in sixty thousand, and a millisecond brings in as many parts
- * as a minute brings items.
+ * Token bucket with the capacity of one minute and a continuous refill, like OpenAI's. All arithmetic is on integers, so
+ * that rounding neither loses nor gains anything: a part is 1/60,000 of an item, and each millisecond refills as many parts
+ * as a minute refills items.
  */
 
 const partsPerItem = 60_000;
@@ -12,7 +12,7 @@ export class TokenBucket {
   /** Whole milliseconds. */
   #at: number;
 
-  /** `limit`: a whole number of items, at most 150 thousand million, for which all sums are exact. */
+  /** `limit`: a whole number of items, at most 150 billion, for which all sums are exact. */
   constructor(limit: number, now: number) {
     this.#limit = limit;
     this.#parts = limit * partsPerItem;
@@ -23,26 +23,25 @@ export class TokenBucket {
     return this.#limit;
   }
 
-  /** Whole items that are there. What was used up beyond the limit leaves none. */
+  /** Whole items available; never negative. */
   remaining(now: number): number {
     this.#fill(now);
     return Math.max(0, Math.floor(this.#parts / partsPerItem));
   }
 
-  /** Milliseconds until so many are there. 0: they are. Infinity: they never will be. */
+  /** Milliseconds until `count` items are available. Infinity: more than the bucket holds. */
   waitMs(count: number, now: number): number {
     if (count > this.#limit) return Infinity;
     this.#fill(now);
     return Math.max(0, Math.ceil((count * partsPerItem - this.#parts) / this.#limit));
   }
 
-  /** Milliseconds until it is full. */
   msUntilFull(now: number): number {
     this.#fill(now);
     return Math.ceil((this.#limit * partsPerItem - this.#parts) / this.#limit);
   }
 
-  /** Also more than there is: what was used is used, and whoever comes next waits for it. */
+  /** May take more than is available: actual usage always counts, and the next request waits for it. */
   take(count: number, now: number): void {
     this.#fill(now);
     this.#parts -= count * partsPerItem;
@@ -53,7 +52,7 @@ export class TokenBucket {
     this.#parts = Math.min(this.#limit * partsPerItem, this.#parts + count * partsPerItem);
   }
 
-  /** As full as it was, in proportion: however often the limit changes, nothing is won by it. */
+  /** Keeps the fill level in proportion, so that repeated changes of the limit gain nothing. */
   resize(limit: number, now: number): void {
     this.#fill(now);
     const share = this.#parts / (this.#limit * partsPerItem);
@@ -61,7 +60,7 @@ export class TokenBucket {
     if (this.#parts > 0) this.#parts = Math.floor(share * limit * partsPerItem);
   }
 
-  /** A clock that goes back brings nothing in and takes nothing away: time counts on from there. */
+  /** A clock that jumps back neither refills nor drains: time counts on from there. */
   #fill(now: number): void {
     const at = Math.floor(now);
     if (at > this.#at) {

@@ -1,20 +1,20 @@
-/** A call before gates: it goes in at once, or waits until it can, is too late, is sent away or leaves. */
+/** Takes concurrency slots at once, or queues until they are free, the wait times out, the request is shed or the client disconnects. */
 import type { Signal } from "../lib/signal.ts";
 import type { ConcurrencySlots } from "./concurrency-gate.ts";
 import type { FairQueue, Waiter } from "./fair-queue.ts";
 
 export interface SlotWait extends Pick<Waiter, "key" | "gates" | "cost" | "hasStarted"> {
-  /** The longest wait. */
+  /** The queue timeout. */
   readonly waitMs: number;
   readonly signal: () => Signal;
   readonly clock: () => number;
 }
 
-/** Why there is no place. */
+/** The request got no slot. */
 export class NoSlot extends Error {
   override readonly name = "NoPlace";
   readonly why: "timeout" | "shed" | "full";
-  /** When another try may have better luck. */
+  /** The expected wait for a slot, for `retry-after`. */
   readonly retryAfterMs: number;
 
   constructor(why: NoSlot["why"], gates: readonly ConcurrencySlots[]) {
@@ -32,7 +32,7 @@ function expectedWaitMs(gates: readonly ConcurrencySlots[]): number {
   return Math.min(latestMs, Math.max(soonestMs, Math.ceil(longest)));
 }
 
-/** Undefined: it is inside. A promise: it is when this resolves. Throws NoPlace, or the reason of the signal. */
+/** Undefined: the slots are taken. A promise: they are once it resolves. Throws NoSlot, or the signal's reason. */
 export function waitForSlot(queue: FairQueue, wanted: SlotWait): Promise<void> | undefined {
   return queue.tryEnter(wanted.gates) ? undefined : wait(queue, wanted);
 }
@@ -53,7 +53,7 @@ async function wait(queue: FairQueue, wanted: SlotWait): Promise<void> {
     reject: (why) => reject(new NoSlot(why, gates)),
   };
   const leave = (): void => {
-    // Inside already, perhaps: then it is for whoever went in to leave.
+    // If the slots were taken meanwhile, the owner releases them.
     queue.cancel(waiter, clock());
     reject(signal.reason);
   };

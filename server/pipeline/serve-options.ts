@@ -1,6 +1,6 @@
 /** What the journey needs from the house. */
 
-import type { Spending } from "../budgets/charge-request.ts";
+import type { RequestCharging } from "../budgets/charge-request.ts";
 import type { Snapshot } from "../config/snapshot.ts";
 import type { KeptAnswers } from "../idempotency/idempotency-store.ts";
 import type { LinkStoreFor } from "../images/image-links.ts";
@@ -33,7 +33,7 @@ export interface ServeOptions {
   /** Whether there is room, within what limits. */
   readonly admission: Admission;
   /** What calls may cost, and did. */
-  readonly spending: Spending;
+  readonly spending: RequestCharging;
   /** The most calls in hand at once, of all kinds and of image calls, those that wait among them. */
   readonly maxConcurrent: { readonly all: number; readonly image: number };
   readonly streamTimes: StreamTimes;

@@ -3,9 +3,9 @@
 import { verifyEmbeddings } from "../embeddings/verify-embeddings.ts";
 import { verifyImages } from "../images/verify-images.ts";
 import {
-  believedEmbeddings,
-  believedImages,
-  type Disbelieved,
+  clampEmbeddingsUsage,
+  clampImageUsage,
+  type ImplausibleUsage,
 } from "../ledger/clamp-reported-usage.ts";
 import type { Route } from "../request/caller.ts";
 import { invalidResponse } from "../request/invalid-response.ts";
@@ -20,7 +20,7 @@ import type {
 
 export interface CheckOptions {
   /** What a target said that it counted, and cannot have. */
-  readonly onDisbelieved: (call: Call<unknown>, told: Disbelieved) => void;
+  readonly onDisbelieved: (call: Call<unknown>, told: ImplausibleUsage) => void;
 }
 
 export interface VectorCheckOptions extends CheckOptions {
@@ -40,14 +40,14 @@ export const checkEmbeddings =
         call.trip.adapted = [...new Set([...(call.trip.adapted ?? []), "input"])];
       }
       const verified = verifyEmbeddings(reply, call.query, call.route.dimensions);
-      return believedEmbeddings(verified, call, onDisbelieved);
+      return clampEmbeddingsUsage(verified, call, onDisbelieved);
     });
 
 export const checkImages =
   <Q extends GenerationQuery>({ onDisbelieved }: CheckOptions): Stage<Q, ImageResponse> =>
   (next) =>
   async (call) =>
-    believedImages(verified(await next(call)), call.query, (told) => {
+    clampImageUsage(verified(await next(call)), call.query, (told) => {
       call.trip.step(`${told.what} not believed`);
       onDisbelieved(call, told);
     });

@@ -10,7 +10,7 @@ const [shortestMs, longestMs] = [50, 250];
 /** A target that asks for a longer wait is not retried here: the client can wait by itself. */
 const maxRetryAfterMs = 500;
 
-/** An image that may have been billed is not generated a second time, unless the model sets `retry_paid`. */
+/** An image that may have been billed is not generated a second time, unless the model sets `retryPaid`. */
 export function mayFailOver<Q>(error: unknown, { operation, route }: Call<Q>): boolean {
   if (!(error instanceof GatewayError)) return false;
   // A model that one account or region lacks may exist at another target, and nothing was generated.

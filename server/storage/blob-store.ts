@@ -1,4 +1,4 @@
-/** Where results lie that are handed out as links. The disk of this machine now; a bucket would do as well. */
+/** Storage of images that clients get as links. Local disk today; an object store could implement the same interface. */
 
 /** Bytes, or a stretch of a file that is read while it is kept: as it is, or as the base64 in which it came. */
 export type BlobSource = Uint8Array | StreamedSource;
@@ -10,7 +10,7 @@ export interface StreamedSource {
   stream(): AsyncIterable<Uint8Array>;
 }
 
-export interface BlobAbout {
+export interface BlobMetadata {
   readonly type: string;
   /** How long it can be found. */
   readonly ttlMs: number;
@@ -32,7 +32,7 @@ export interface FoundBlob {
 
 export interface BlobStore {
   /** Kept whole or not at all, and never whole in memory. Throws GatewayError. */
-  put(source: BlobSource, about: BlobAbout): Promise<PutBlob>;
+  put(source: BlobSource, about: BlobMetadata): Promise<PutBlob>;
   /** Undefined when there is none of this name, or no longer. */
   find(name: string): Promise<FoundBlob | undefined>;
   /** Takes out what has expired. */

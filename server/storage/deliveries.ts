@@ -1,15 +1,15 @@
-/** The queue of events on their way to webhooks. It is in the file of events, so that a restart goes on where it was. */
+/** The delivery queue of webhook events (at least once), in the event database, so that it survives a restart. */
 import type { Database } from "bun:sqlite";
 import { type DeliveryState, eventOf, type StoredEvent } from "./events.ts";
 
-export interface Claimed {
+export interface ClaimedDelivery {
   readonly seq: number;
   readonly event: StoredEvent;
   /** Made before this one. */
   readonly attempts: number;
 }
 
-export interface Outcome {
+export interface DeliveryOutcome {
   readonly seq: number;
   readonly webhook: string;
   readonly state: DeliveryState;
@@ -20,7 +20,7 @@ export interface Outcome {
   readonly problem: string | null;
 }
 
-export interface Standing {
+export interface DeliveryStatus {
   readonly waiting: number;
   readonly delivered: number;
   readonly givenUp: number;
@@ -46,7 +46,7 @@ export class Deliveries {
    * The oldest that is due, and nobody else's until `until`: whoever dies with it in hand leaves it to the next.
    * What lies further ahead than `horizon` was put there by a clock that has been set back since, and is due too.
    */
-  claim(webhook: string, now: number, until: number, horizon: number): Claimed | undefined {
+  claim(webhook: string, now: number, until: number, horizon: number): ClaimedDelivery | undefined {
     const row = this.#db
       .query<{ seq: number; attempts: number }, [string, number, number, number]>(
         `UPDATE deliveries SET due = ?3 WHERE webhook = ?1 AND seq = (
@@ -67,7 +67,7 @@ export class Deliveries {
     return { ...row, event: eventOf(event) };
   }
 
-  settle({ seq, webhook, state, due, at, status, problem }: Outcome): void {
+  settle({ seq, webhook, state, due, at, status, problem }: DeliveryOutcome): void {
     this.#db
       .query(
         `UPDATE deliveries SET state = ?3, due = ?4, last_at = ?5, status = ?6, problem = ?7,
@@ -105,14 +105,14 @@ export class Deliveries {
   }
 
   /** Of the events that are kept. */
-  standing(webhook: string): Standing {
+  status(webhook: string): DeliveryStatus {
     const counts = this.#db
       .query<{ state: DeliveryState; count: number }, [string]>(
         "SELECT state, COUNT(*) AS count FROM deliveries WHERE webhook = ?1 GROUP BY state",
       )
       .all(webhook);
     const last = this.#db
-      .query<NonNullable<Standing["last"]>, [string]>(
+      .query<NonNullable<DeliveryStatus["last"]>, [string]>(
         `SELECT events.id AS event, last_at AS at, state, status, problem
          FROM deliveries JOIN events USING (seq)
          WHERE webhook = ?1 AND last_at IS NOT NULL ORDER BY last_at DESC, seq DESC LIMIT 1`,

@@ -1,15 +1,19 @@
 /**
- * Known vectors in a SQLite file of its own, so that they outlive the process. It holds hashes and vectors, never texts;
- * even so, a vector tells something of its text, and whoever guesses a text can see whether it was asked for.
- * Nothing depends on it: what cannot be written is not, and a file that is broken is done without.
+ * The embedding cache on disk: cached vectors in a SQLite file of their own, so that they survive a restart. It holds
+ * hashes and vectors, never texts; still, a vector reveals something of its text, and a guessed text can be checked
+ * against the hashes. It is optional: failed writes are dropped, and a damaged file is not used.
  */
 
 import { join } from "node:path";
 import { codeOf } from "../lib/error-code.ts";
-import { type Place, type Recall, VectorTable } from "./embedding-cache-table.ts";
+import {
+  EmbeddingCacheTable,
+  type OnCachedVector,
+  type ReadPosition,
+} from "./embedding-cache-table.ts";
 import { StoreError } from "./open-database.ts";
 
-export interface VectorFileOptions {
+export interface EmbeddingCacheFileOptions {
   readonly folder: string;
   /** Of the file, not counting the journal beside it. */
   readonly maxBytes: number;
@@ -30,7 +34,7 @@ export interface VectorFileOptions {
   readonly usedMs?: number;
 }
 
-interface Known {
+interface CachedVector {
   readonly vector: Float32Array;
   readonly tokens: number | undefined;
 }
@@ -41,17 +45,17 @@ const maxUsed = 4096;
 /** How often room is made at a time: it happens on the thread that serves. */
 const maxTrims = 16;
 
-export class VectorFile {
-  readonly #options: Required<VectorFileOptions>;
+export class EmbeddingCacheFile {
+  readonly #options: Required<EmbeddingCacheFileOptions>;
   readonly #path: string;
-  #table: VectorTable | undefined;
+  #table: EmbeddingCacheTable | undefined;
   #ticking: ReturnType<typeof setInterval> | undefined;
-  #queue: { readonly key: string; readonly known: Known }[] = [];
+  #queue: { readonly key: string; readonly known: CachedVector }[] = [];
   #queuedBytes = 0;
   readonly #used = new Set<string>();
   #usedNotedAt: number;
 
-  constructor(options: VectorFileOptions) {
+  constructor(options: EmbeddingCacheFileOptions) {
     this.#options = {
       groupMs: 250,
       groupRows: 64,
@@ -63,7 +67,7 @@ export class VectorFile {
     this.#path = join(options.folder, "vectors.db");
     this.#usedNotedAt = options.now();
     try {
-      this.#table = new VectorTable(this.#path, fileFormat * 1000 + options.keyFormat);
+      this.#table = new EmbeddingCacheTable(this.#path, fileFormat * 1000 + options.keyFormat);
       this.#ticking = setInterval(
         () => this.#attempt((table) => this.#tick(table)),
         this.#options.groupMs,
@@ -74,7 +78,7 @@ export class VectorFile {
   }
 
   /** Makes a copy: until it is written, the vector may have been written over. */
-  add(key: string, { vector, tokens }: Known): void {
+  add(key: string, { vector, tokens }: CachedVector): void {
     const { byteLength } = vector;
     if (!this.#table || this.#queuedBytes + byteLength > this.#options.maxQueuedBytes) return;
     this.#queue.push({ key, known: { vector: vector.slice(), tokens } });
@@ -90,18 +94,21 @@ export class VectorFile {
     this.#queue = [];
     this.#queuedBytes = 0;
     this.#used.clear();
-    this.#attempt((table) => table.empty());
+    this.#attempt((table) => table.clear());
   }
 
   /** The most recently used first, until there is no more room. In bites, so that calls are served meanwhile. */
-  async load(recall: Recall): Promise<void> {
+  async load(recall: OnCachedVector): Promise<void> {
     while (this.#attempt((table) => this.#expire(table))) {
       await new Promise<void>((resolve) => setImmediate(resolve));
     }
-    let last: Place | undefined = { usedAt: Number.MAX_SAFE_INTEGER, id: Number.MAX_SAFE_INTEGER };
+    let last: ReadPosition | undefined = {
+      usedAt: Number.MAX_SAFE_INTEGER,
+      id: Number.MAX_SAFE_INTEGER,
+    };
     while (last) {
       await new Promise<void>((resolve) => setImmediate(resolve));
-      const from: Place = last;
+      const from: ReadPosition = last;
       last = this.#attempt((table) => table.read(from, this.#options.groupRows, recall));
     }
   }
@@ -115,7 +122,7 @@ export class VectorFile {
     this.#shut();
   }
 
-  #tick(table: VectorTable): void {
+  #tick(table: EmbeddingCacheTable): void {
     if (this.#queue.length > 0 || table.bytes() > this.#options.maxBytes) this.#write(table);
     const now = this.#options.now();
     if (now - this.#usedNotedAt < this.#options.usedMs) return;
@@ -125,32 +132,32 @@ export class VectorFile {
   }
 
   /** True: there may be more. */
-  #expire(table: VectorTable): boolean {
+  #expire(table: EmbeddingCacheTable): boolean {
     const { ttlMs, now } = this.#options;
     return ttlMs !== Infinity && table.expire(now() - ttlMs);
   }
 
-  #write(table: VectorTable): void {
+  #write(table: EmbeddingCacheTable): void {
     const { groupRows, maxBytes, now } = this.#options;
     const group = this.#queue.slice(0, groupRows);
-    table.together(() => {
+    table.transaction(() => {
       for (const { key, known } of group) table.insert(key, known, now());
-      for (let i = 0; i < maxTrims && table.bytes() > maxBytes; i++) table.trim();
+      for (let i = 0; i < maxTrims && table.bytes() > maxBytes; i++) table.evictOldest();
     });
     table.shrink(maxBytes);
     this.#queue.splice(0, group.length);
     for (const { known } of group) this.#queuedBytes -= known.vector.byteLength;
   }
 
-  #noteUsed(table: VectorTable): void {
+  #noteUsed(table: EmbeddingCacheTable): void {
     const now = this.#options.now();
-    table.together(() => {
+    table.transaction(() => {
       for (const key of this.#used) table.touch(key, now);
     });
     this.#used.clear();
   }
 
-  #attempt<T>(work: (table: VectorTable) => T): T | undefined {
+  #attempt<T>(work: (table: EmbeddingCacheTable) => T): T | undefined {
     try {
       return this.#table && work(this.#table);
     } catch (error) {

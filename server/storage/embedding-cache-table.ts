@@ -1,10 +1,10 @@
-/** The table of `vector-file.ts`: one row for each vector, with a checksum, because SQLite has none. */
+/** The SQLite table of the embedding cache: one row per vector, with a checksum, because SQLite has none. Evicts by last use (LRU). */
 import type { Database, SQLQueryBindings, Statement } from "bun:sqlite";
 import { closeSync, openSync } from "node:fs";
 import { openDatabase } from "./open-database.ts";
 
 /** False when there is no room for more. */
-export type Recall = (
+export type OnCachedVector = (
   key: string,
   vector: Float32Array,
   tokens: number | undefined,
@@ -13,7 +13,7 @@ export type Recall = (
 ) => boolean;
 
 /** Where reading goes on. */
-export interface Place {
+export interface ReadPosition {
   readonly usedAt: number;
   readonly id: number;
 }
@@ -48,7 +48,7 @@ const expiredRows = 256;
 /** Pages given back to the disk at a time. */
 const shrinkPages = 256;
 
-export class VectorTable {
+export class EmbeddingCacheTable {
   readonly #db: Database;
   readonly #statements: Statement[] = [];
   readonly #insert: Statement;
@@ -96,7 +96,7 @@ export class VectorTable {
   }
 
   /** All or nothing. */
-  together(work: () => void): void {
+  transaction(work: () => void): void {
     this.#db.run("BEGIN IMMEDIATE");
     try {
       work();
@@ -121,7 +121,7 @@ export class VectorTable {
   }
 
   /** Takes out some that were not used for the longest time. */
-  trim(): void {
+  evictOldest(): void {
     this.#trim.run();
   }
 
@@ -137,8 +137,8 @@ export class VectorTable {
   }
 
   /** Tells where to go on, or undefined at the end. A damaged row is passed over: its input will be asked for again. */
-  read(from: Place, rows: number, recall: Recall): Place | undefined {
-    let last: Place | undefined;
+  read(from: ReadPosition, rows: number, recall: OnCachedVector): ReadPosition | undefined {
+    let last: ReadPosition | undefined;
     for (const { id, key, vector, tokens, checksum, used_at, made_at } of this.#read.all(
       from.usedAt,
       from.id,
@@ -153,7 +153,7 @@ export class VectorTable {
     return last;
   }
 
-  empty(): void {
+  clear(): void {
     this.#db.run("DELETE FROM vectors");
   }
 

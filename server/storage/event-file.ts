@@ -1,4 +1,4 @@
-/** The file of events and of their deliveries to webhooks: a SQLite file of its own, bounded by count and by age. */
+/** The SQLite file of events and their webhook deliveries, bounded by count and age. */
 import type { Database } from "bun:sqlite";
 import { join } from "node:path";
 import { openDatabase } from "./open-database.ts";

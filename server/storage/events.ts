@@ -1,4 +1,4 @@
-/** What happened, in order: each event with the deliveries it gives rise to, written together or not at all. */
+/** The event store: each event and its webhook deliveries are written in one transaction (outbox). */
 import type { Database } from "bun:sqlite";
 import { pruneEvents } from "./event-file.ts";
 

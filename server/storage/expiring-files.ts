@@ -1,10 +1,11 @@
-/** Files that may be gone at any moment, because they expire; and the disk they are on. */
+/** File operations that tolerate missing files, because files expire; and the free disk space. */
 import { type Stats, statfsSync } from "node:fs";
 import { stat, unlink } from "node:fs/promises";
 import { codeOf } from "../lib/error-code.ts";
 
 /** Undefined where there is none. */
-export const look = (path: string): Promise<Stats | undefined> => stat(path).catch(() => undefined);
+export const statIfExists = (path: string): Promise<Stats | undefined> =>
+  stat(path).catch(() => undefined);
 
 /** Throws what the system says. */
 export function diskSpace(folder: string): { freeBytes: number; totalBytes: number } {
@@ -13,7 +14,7 @@ export function diskSpace(folder: string): { freeBytes: number; totalBytes: numb
 }
 
 /** Whether the file is gone. A file that cannot be deleted now is tried again with the next sweep. */
-export const remove = (path: string): Promise<boolean> =>
+export const removeIfExists = (path: string): Promise<boolean> =>
   unlink(path).then(
     () => true,
     (error: unknown) => codeOf(error) === "ENOENT",

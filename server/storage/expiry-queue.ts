@@ -1,6 +1,6 @@
 /** Files in the order in which they are to be deleted: a binary min-heap, so that the next one is found at once. */
 
-export interface Expiring {
+export interface ExpiringFile {
   readonly name: string;
   readonly size: number;
   /** Unix milliseconds from which on it may be deleted. */
@@ -8,31 +8,31 @@ export interface Expiring {
 }
 
 export class ExpiryQueue {
-  readonly #heap: Expiring[] = [];
+  readonly #heap: ExpiringFile[] = [];
 
   get length(): number {
     return this.#heap.length;
   }
 
-  get first(): Expiring | undefined {
+  get first(): ExpiringFile | undefined {
     return this.#heap[0];
   }
 
-  add(file: Expiring): void {
+  add(file: ExpiringFile): void {
     const heap = this.#heap;
     let at = heap.length;
     heap.push(file);
     while (at > 0) {
       const parent = (at - 1) >> 1;
       if (this.#deleteAt(parent) <= file.deleteAt) break;
-      heap[at] = heap[parent] as Expiring;
+      heap[at] = heap[parent] as ExpiringFile;
       at = parent;
     }
     heap[at] = file;
   }
 
   /** Takes out the first one if its time has come. */
-  takeExpired(now: number): Expiring | undefined {
+  takeExpired(now: number): ExpiringFile | undefined {
     const heap = this.#heap;
     const first = heap[0];
     if (!first || first.deleteAt > now) return undefined;
@@ -42,14 +42,14 @@ export class ExpiryQueue {
   }
 
   /** Puts it into the place of the first. */
-  #sink(file: Expiring): void {
+  #sink(file: ExpiringFile): void {
     const heap = this.#heap;
     let at = 0;
     for (;;) {
       let child = 2 * at + 1;
       if (this.#deleteAt(child + 1) < this.#deleteAt(child)) child++;
       if (this.#deleteAt(child) >= file.deleteAt) break;
-      heap[at] = heap[child] as Expiring;
+      heap[at] = heap[child] as ExpiringFile;
       at = child;
     }
     heap[at] = file;

@@ -1,6 +1,6 @@
 /**
- * One gateway for each data folder. The lock is SQLite's on a file of its own: the system takes it back from a process
- * that dies, however it dies, and it does not go by process numbers, which are the same in two containers.
+ * Data folder lock: one gateway per folder. It is SQLite's lock on a file of its own: the operating system releases it when
+ * the process dies, however it dies, and it does not depend on process ids, which repeat in containers.
  */
 import { Database } from "bun:sqlite";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** Pictures kept on disk for callers who asked for a link: unguessable names, an expiry, bounded room. */
+/** Images on disk for clients that asked for a link: unguessable names, an expiry, bounded size and count. */
 import { randomBytes } from "node:crypto";
 import { mkdirSync, writeSync } from "node:fs";
 import { type FileHandle, open, readdir, rename } from "node:fs/promises";
@@ -7,11 +7,11 @@ import { fromBase64, NotBase64 } from "../lib/base64-stream.ts";
 import type { DiskReserve } from "../lib/disk-reserve.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { extensionOf, typeOfExtension } from "../lib/sniff-image.ts";
-import type { BlobAbout, BlobSource, BlobStore, FoundBlob, PutBlob } from "./blob-store.ts";
-import { look, remove } from "./expiring-files.ts";
-import { type Expiring, ExpiryQueue } from "./expiry-queue.ts";
+import type { BlobMetadata, BlobSource, BlobStore, FoundBlob, PutBlob } from "./blob-store.ts";
+import { removeIfExists, statIfExists } from "./expiring-files.ts";
+import { type ExpiringFile, ExpiryQueue } from "./expiry-queue.ts";
 
-export interface PictureOptions {
+export interface ImageFilesOptions {
   readonly folder: string;
   readonly maxBytes: number;
   /** The order of all files is held in memory, about 100 bytes each. */
@@ -31,27 +31,27 @@ const graceMs = 60_000;
 /** After this long, a file that could not be deleted is tried again. */
 const retryMs = 60_000;
 /** A new image that finds the folder full deletes up to this many expired ones beyond what it needs itself. */
-const biteFiles = 16;
+const extraDeletions = 16;
 /** The longest `retry-after` of a store that is full. */
 const longestWaitMs = 60_000;
 
-export class Pictures implements BlobStore {
-  readonly #options: Required<PictureOptions>;
+export class ImageFiles implements BlobStore {
+  readonly #options: Required<ImageFilesOptions>;
   /** Every file of the folder, once those of earlier processes are counted. A file is looked at once, and deleted once. */
   readonly #files = new ExpiryQueue();
-  #held = 0;
+  #storedBytes = 0;
   /** Being written, and not among the files yet. */
   #writing = 0;
   /** Names of this process, until the files of earlier ones are counted. */
   #own: Set<string> | undefined = new Set();
   #counting: Promise<void> | undefined;
 
-  constructor(options: PictureOptions) {
+  constructor(options: ImageFilesOptions) {
     this.#options = { maxFiles: 100_000, ...options };
     mkdirSync(options.folder, { recursive: true, mode: 0o700 });
   }
 
-  async put(source: BlobSource, { type, ttlMs }: BlobAbout): Promise<PutBlob> {
+  async put(source: BlobSource, { type, ttlMs }: BlobMetadata): Promise<PutBlob> {
     const { folder, now } = this.#options;
     const size = sizeOf(source);
     await this.#reserve(size);
@@ -66,9 +66,9 @@ export class Pictures implements BlobStore {
       this.#files.add({ name, size, deleteAt: expires * 1000 + graceMs });
     } catch (cause) {
       // A disk that filled up meanwhile may have taken a part of it.
-      if (await remove(path + draftEnding)) this.#held -= size;
+      if (await removeIfExists(path + draftEnding)) this.#storedBytes -= size;
       else this.#files.add({ name: name + draftEnding, size, deleteAt: now() + retryMs });
-      throw unkept(cause);
+      throw storeError(cause);
     } finally {
       this.#writing--;
     }
@@ -79,7 +79,7 @@ export class Pictures implements BlobStore {
     const extension = namePattern.exec(name)?.[1];
     if (extension === undefined) return undefined;
     const path = join(this.#options.folder, name);
-    const found = await look(path);
+    const found = await statIfExists(path);
     if (!found || found.mtimeMs <= this.#options.now()) return undefined;
     const { size } = found;
     // A whole file would be answered in parts by Bun itself, whatever we say.
@@ -98,11 +98,11 @@ export class Pictures implements BlobStore {
     for (const name of await readdir(folder).catch(() => [])) {
       const isDraft = name.endsWith(draftEnding);
       if (own.has(isDraft ? name.slice(0, -draftEnding.length) : name)) continue;
-      const found = await look(join(folder, name));
+      const found = await statIfExists(join(folder, name));
       if (!found) continue;
       const { size, mtimeMs } = found;
       this.#files.add({ name, size, deleteAt: mtimeMs + (isDraft ? draftMs : graceMs) });
-      this.#held += size;
+      this.#storedBytes += size;
     }
     this.#own = undefined;
   }
@@ -113,7 +113,7 @@ export class Pictures implements BlobStore {
     while (isNeeded()) {
       const file = this.#files.takeExpired(now());
       if (!file) return;
-      if (await remove(join(folder, file.name))) this.#held -= file.size;
+      if (await removeIfExists(join(folder, file.name))) this.#storedBytes -= file.size;
       // Its bytes are still on the disk, so they still count.
       else this.#files.add({ ...file, deleteAt: now() + retryMs });
     }
@@ -122,20 +122,20 @@ export class Pictures implements BlobStore {
   async #reserve(bytes: number): Promise<void> {
     const { maxBytes, maxFiles, disk, now } = this.#options;
     const isFull = (): boolean =>
-      this.#held + bytes > maxBytes || this.#files.length + this.#writing >= maxFiles;
+      this.#storedBytes + bytes > maxBytes || this.#files.length + this.#writing >= maxFiles;
     if (isFull()) {
-      let more = biteFiles;
+      let more = extraDeletions;
       await this.#deleteExpired(() => isFull() || more-- > 0);
     }
     if (isFull()) throw noRoom(this.#files.first, now());
     if (!disk.hasRoom(bytes, "response")) throw noRoom(undefined, now());
     disk.took(bytes);
-    this.#held += bytes;
+    this.#storedBytes += bytes;
   }
 }
 
 /** Room comes back when the next image expires; of a disk nobody knows when. */
-function noRoom(next: Expiring | undefined, now: number): GatewayError {
+function noRoom(next: ExpiringFile | undefined, now: number): GatewayError {
   const waitMs = next ? next.deleteAt - now : longestWaitMs;
   return new GatewayError(
     "storage_unavailable",
@@ -172,7 +172,7 @@ function append({ fd }: FileHandle, bytes: Uint8Array): void {
   }
 }
 
-const unkept = (cause: unknown): GatewayError =>
+const storeError = (cause: unknown): GatewayError =>
   cause instanceof NotBase64
     ? new GatewayError(
         "upstream_invalid",

@@ -1,22 +1,22 @@
 /**
- * Rows that earlier processes had journaled and not brought into the ledger. They are brought in when they can be:
- * at the start, or, where the disk was full then, once it is not. Until then they count as spent.
+ * Journal recovery: moves the rows that earlier processes journaled into the ledger, at startup or, if the disk was full
+ * then, once it is not. Until then they count as spent.
  */
 import type { LedgerRow } from "./ledger-file.ts";
-import { type LeftBehind, leftBehind } from "./ledger-journal.ts";
+import { type OrphanedJournal, orphanedJournals } from "./ledger-journal.ts";
 
 /** In bites: a disk that is still full is noticed at the first one, and it happens on the thread that serves. */
-const biteRows = 500;
+const chunkRows = 500;
 
-export class EarlierRows {
+export class JournalRecovery {
   readonly #file: { write(rows: readonly LedgerRow[]): void };
-  #journals: (Pick<LeftBehind, "remove"> & { rows: readonly LedgerRow[] })[];
+  #journals: (Pick<OrphanedJournal, "remove"> & { rows: readonly LedgerRow[] })[];
   /** Lines that nobody can read any more. */
   readonly unreadable: number;
 
   constructor(folder: string, file: { write(rows: readonly LedgerRow[]): void }) {
     this.#file = file;
-    const found = leftBehind(folder);
+    const found = orphanedJournals(folder);
     this.#journals = found.map(({ rows, remove }) => ({ rows, remove }));
     this.unreadable = found.reduce((sum, { unreadable }) => sum + unreadable, 0);
   }
@@ -26,16 +26,16 @@ export class EarlierRows {
     return this.#journals.flatMap(({ rows }) => rows);
   }
 
-  get areIn(): boolean {
+  get isDone(): boolean {
     return this.#journals.length === 0;
   }
 
   /** As many as the disk takes; a journal goes once all of it is in. Throws what the disk says. */
-  bringIn(): void {
+  recover(): void {
     for (let first = this.#journals[0]; first; first = this.#journals[0]) {
       while (first.rows.length > 0) {
-        this.#file.write(first.rows.slice(0, biteRows));
-        first.rows = first.rows.slice(biteRows);
+        this.#file.write(first.rows.slice(0, chunkRows));
+        first.rows = first.rows.slice(chunkRows);
       }
       first.remove();
       this.#journals.shift();

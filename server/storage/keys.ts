@@ -1,4 +1,4 @@
-/** API keys in the store. Only their hashes are kept; the text is shown once, when a key is made. */
+/** The API key store. Only hashes are stored; a key is shown once, when it is created. */
 import type { Database } from "bun:sqlite";
 import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync } from "node:fs";

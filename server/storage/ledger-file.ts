@@ -1,9 +1,9 @@
-/** The ledger's rows in a SQLite file of its own: written in groups, read by people and roll-ups. */
+/** The ledger's SQLite file: rows are written in groups, together with the spend table. */
 import { Database, type Statement } from "bun:sqlite";
 import { join } from "node:path";
 import type { Spender } from "../lib/budget.ts";
 import { openDatabase } from "./open-database.ts";
-import { prepareSpent, SpentTable, Tally } from "./spend-table.ts";
+import { prepareSpendTable, SpendTable, SpendTally } from "./spend-table.ts";
 
 export interface LedgerRow {
   readonly requestId: string;
@@ -123,7 +123,7 @@ export class LedgerFile {
   readonly #insert: Statement;
   readonly #begin: Statement;
   readonly #commit: Statement;
-  readonly #spent: SpentTable;
+  readonly #spent: SpendTable;
   /** The request id of the row that was written last. */
   #last: string | undefined;
 
@@ -144,11 +144,11 @@ export class LedgerFile {
         // A table of another shape is found out here and not by the first call.
         db.prepare(insertion).finalize();
         // Before the limit: a ledger that is full has room for this still.
-        prepareSpent(db);
+        prepareSpendTable(db);
         if (maxBytes > 0) db.run(`PRAGMA max_page_count = ${Math.ceil(maxBytes / 4096)}`);
       },
     });
-    this.#spent = new SpentTable(this.#db);
+    this.#spent = new SpendTable(this.#db);
     this.#insert = this.#db.prepare(insertion);
     this.#begin = this.#db.prepare("BEGIN IMMEDIATE");
     this.#commit = this.#db.prepare("COMMIT");
@@ -156,7 +156,7 @@ export class LedgerFile {
 
   /** All or nothing, in one transaction: the rows, and what they add to what was spent. Throws what SQLite throws. */
   write(rows: readonly LedgerRow[]): void {
-    const tally = new Tally();
+    const tally = new SpendTally();
     this.#begin.run();
     try {
       for (const row of rows) {

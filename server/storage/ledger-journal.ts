@@ -1,7 +1,7 @@
 /**
- * Rows on their way into the ledger. Each is appended here the moment its call is over, which takes two microseconds
- * and survives the death of the process; a little later many of them go into SQLite together. What a process that was
- * killed has left behind, the next one takes up.
+ * Write-ahead journal of the ledger. Each row is appended when its request ends, which takes two microseconds and survives
+ * the death of the process; shortly after, many rows go into SQLite in one transaction. The journal of a killed process is
+ * recovered by the next one.
  */
 import {
   closeSync,
@@ -61,7 +61,7 @@ export class LedgerJournal {
   }
 }
 
-export interface LeftBehind {
+export interface OrphanedJournal {
   readonly rows: readonly LedgerRow[];
   /** Lines that cannot be read: a power cut may leave such. */
   readonly unreadable: number;
@@ -73,13 +73,13 @@ export interface LeftBehind {
  * The journals of processes that are no more. The folder is locked, so they are all that are not our own; a process with
  * the same number may live and have nothing to do with it.
  */
-export const leftBehind = (folder: string): LeftBehind[] =>
+export const orphanedJournals = (folder: string): OrphanedJournal[] =>
   journalsIn(folder)
     .filter((path) => !ours.has(path))
     .map((path) => ({ ...read(path), remove: () => unlinkSync(path) }));
 
 /** All that is under way into the ledger. */
-export const underWay = (folder: string): LedgerRow[] =>
+export const journaledRows = (folder: string): LedgerRow[] =>
   journalsIn(folder).flatMap((path) => read(path).rows);
 
 const journalsIn = (folder: string): string[] =>
@@ -87,14 +87,14 @@ const journalsIn = (folder: string): string[] =>
     .filter((entry) => name.test(entry))
     .map((entry) => join(folder, entry));
 
-function read(path: string): Pick<LeftBehind, "rows" | "unreadable"> {
+function read(path: string): Pick<OrphanedJournal, "rows" | "unreadable"> {
   const rows: LedgerRow[] = [];
   let unreadable = 0;
   for (const line of readFileSync(path, "utf8").split("\n")) {
     if (line === "") continue;
     try {
       for (const row of rowsOf(JSON.parse(line))) {
-        if (isWhole(row)) rows.push(row);
+        if (isComplete(row)) rows.push(row);
         else unreadable++;
       }
     } catch {
@@ -111,7 +111,7 @@ const rowsOf = (line: unknown): LedgerRow[] =>
     : [line as LedgerRow];
 
 /** One that the ledger could never take would keep all others out of it for ever. */
-const isWhole = (row: LedgerRow | null): boolean =>
+const isComplete = (row: LedgerRow | null): boolean =>
   [row?.requestId, row?.endpoint, row?.keyId].every((each) => typeof each === "string") &&
   [row?.at, row?.attempts, row?.status, row?.latencyMs, row?.bytesIn, row?.bytesOut].every(
     (each) => typeof each === "number",

@@ -1,4 +1,4 @@
-/** The secret that links are signed with: made once, and kept beside what the links lead to. */
+/** The secret that signs image links: created once and stored beside the images. */
 import { randomBytes, randomUUID } from "node:crypto";
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

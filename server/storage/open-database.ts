@@ -1,4 +1,4 @@
-/** Opens a SQLite file of the store, or says which file is the trouble and what can be done. */
+/** Opens a SQLite file, or throws an error that names the file and the remedy. */
 import { Database } from "bun:sqlite";
 import { codeOf } from "../lib/error-code.ts";
 

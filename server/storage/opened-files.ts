@@ -1,6 +1,6 @@
 /**
- * Notices that files which are open were removed or replaced at their paths. Writes into such a file succeed, and what
- * they write is gone when the process ends; only a look at the path tells.
+ * Detects open files that were removed or replaced at their paths. Writes into such a file succeed and are lost when the
+ * process ends; only a stat of the path shows it.
  */
 import { type Stats, statSync } from "node:fs";
 import { codeOf } from "../lib/error-code.ts";

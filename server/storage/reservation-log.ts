@@ -1,8 +1,8 @@
 /**
- * Calls under way that money is held for, so that a process which is killed does not forget them: they may have been paid
- * for. A line is appended when such a call begins, and one when it is over and its row is safe. Whatever has no end when
- * its process is no more becomes a row of the ledger, which counts as what was estimated. Ends may be late, as the ledger
- * knows a call that comes again; so they are written along with the next beginning.
+ * Reservation log: the requests in flight with a budget reservation, so that a killed process does not lose them: they may
+ * have been billed. A line is appended when such a request begins, and one when its ledger row is durable. A request
+ * without an end line becomes a ledger row with its estimated cost at the next start. End lines may be late, as the ledger
+ * ignores duplicate request ids; so they are written along with the next begin line.
  */
 import {
   closeSync,
@@ -17,7 +17,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import type { LedgerRow } from "./ledger-file.ts";
-import { underWay } from "./ledger-journal.ts";
+import { journaledRows } from "./ledger-journal.ts";
 
 const name = /^held-(\d+)-([\w-]+)\.journal$/;
 
@@ -25,7 +25,7 @@ const name = /^held-(\d+)-([\w-]+)\.journal$/;
 const ours = new Set<string>();
 
 /** What is written down of a call. */
-export interface HeldCall
+export interface ReservedRequest
   extends Pick<LedgerRow, "requestId" | "at" | "endpoint" | "keyId" | "model" | "project"> {
   /** US dollars. */
   readonly estimate: number;
@@ -33,7 +33,7 @@ export interface HeldCall
 
 type Values = readonly [string, number, string, string, string | null, string | null, number];
 
-export interface HeldJournalOptions {
+export interface ReservationLogOptions {
   readonly folder: string;
   /** Makes names that nobody else makes. */
   readonly newId: () => string;
@@ -52,8 +52,8 @@ interface Open {
   most: number;
 }
 
-export class HeldJournal {
-  readonly #options: Required<HeldJournalOptions>;
+export class ReservationLog {
+  readonly #options: Required<ReservationLogOptions>;
   /** The lines of calls that are under way. */
   readonly #lines = new Map<string, string>();
   /** Most gateways never need one. */
@@ -64,7 +64,7 @@ export class HeldJournal {
   #written = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(options: HeldJournalOptions) {
+  constructor(options: ReservationLogOptions) {
     this.#options = { maxBytes: 1024 * 1024, endsWithinMs: 50, ...options };
   }
 
@@ -72,7 +72,7 @@ export class HeldJournal {
    * `soon`: it may wait for others that begin in the same turn of the event loop; the first of a turn does not wait.
    * Throws what the disk says.
    */
-  begin(call: HeldCall, soon = false): void {
+  begin(call: ReservedRequest, soon = false): void {
     const { requestId, at, endpoint, keyId, model, project, estimate } = call;
     const values: Values = [requestId, at, endpoint, keyId, model, project, estimate];
     const line = `${JSON.stringify(values)}\n`;
@@ -168,7 +168,7 @@ function write(open: Open, lines: string): void {
   }
 }
 
-export interface Presumed {
+export interface RecoveredReservations {
   readonly calls: number;
   /** Lines that cannot be read: a power cut may leave such. */
   readonly unreadable: number;
@@ -178,10 +178,10 @@ export interface Presumed {
  * Hands the calls that processes which are no more have left open to the ledger, as a journal like those it takes up at its
  * start: so it must come before that.
  */
-export function presumeHeld(folder: string): Presumed {
+export function recoverReservations(folder: string): RecoveredReservations {
   const sum = { calls: 0, unreadable: 0 };
   // A call that was written down to its end may still be on its way into the ledger.
-  const written = new Set(underWay(folder).map(({ requestId }) => requestId));
+  const written = new Set(journaledRows(folder).map(({ requestId }) => requestId));
   for (const entry of readdirSync(folder)) {
     const [, pid = "", id = ""] = name.exec(entry) ?? [];
     const path = join(folder, entry);

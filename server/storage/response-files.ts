@@ -1,6 +1,6 @@
 /**
- * Answers kept on disk for a while: for callers who may ask again with the same Idempotency-Key, and for those who left
- * before their picture was done. One body may be found under several names; what has expired is swept.
+ * Stored responses on disk: for retries with the same Idempotency-Key, and for clients that disconnected before their image
+ * was generated. One body may have several names; expired responses are swept.
  */
 import { randomUUID } from "node:crypto";
 import { closeSync, mkdirSync, openSync, writeSync } from "node:fs";
@@ -8,9 +8,9 @@ import { readdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { DiskReserve } from "../lib/disk-reserve.ts";
 import type { AnswerFacts, AnswerShelf, KeptAnswer, Recorder } from "../lib/response-store.ts";
-import { look, remove } from "./expiring-files.ts";
+import { removeIfExists, statIfExists } from "./expiring-files.ts";
 
-export interface AnswersOptions {
+export interface ResponseFilesOptions {
   readonly folder: string;
   readonly ttlMs: number;
   readonly maxBytes: number;
@@ -23,7 +23,7 @@ export interface AnswersOptions {
 const graceMs = 60_000;
 
 /** The message is the setting that says how much room there is. */
-export class NoRoom extends Error {
+export class StoreFull extends Error {
   override readonly name = "NoRoom";
 }
 
@@ -33,11 +33,11 @@ interface Entry extends AnswerFacts {
   readonly at: number;
 }
 
-export class Answers implements AnswerShelf {
-  readonly #options: AnswersOptions;
-  #held = 0;
+export class ResponseFiles implements AnswerShelf {
+  readonly #options: ResponseFilesOptions;
+  #storedBytes = 0;
 
-  constructor(options: AnswersOptions) {
+  constructor(options: ResponseFilesOptions) {
     this.#options = options;
     mkdirSync(options.folder, { recursive: true, mode: 0o700 });
   }
@@ -55,19 +55,21 @@ export class Answers implements AnswerShelf {
     };
     const discard = async (): Promise<void> => {
       close();
-      this.#held -= length;
+      this.#storedBytes -= length;
       length = 0;
-      await remove(join(folder, body));
+      await removeIfExists(join(folder, body));
     };
     return {
       append: (piece) => {
         const bytes = typeof piece === "string" ? Buffer.from(piece) : piece;
-        if (this.#held + bytes.length > maxBytes) throw new NoRoom("VEXEL_ANSWERS_MAX_BYTES");
-        if (!disk.hasRoom(bytes.length, "response")) throw new NoRoom("VEXEL_DISK_RESERVE_BYTES");
+        if (this.#storedBytes + bytes.length > maxBytes)
+          throw new StoreFull("VEXEL_ANSWERS_MAX_BYTES");
+        if (!disk.hasRoom(bytes.length, "response"))
+          throw new StoreFull("VEXEL_DISK_RESERVE_BYTES");
         disk.took(bytes.length);
         for (let done = 0; done < bytes.length; ) done += writeSync(file, bytes, done);
         length += bytes.length;
-        this.#held += bytes.length;
+        this.#storedBytes += bytes.length;
       },
       commit: async (names, facts) => {
         close();
@@ -89,7 +91,7 @@ export class Answers implements AnswerShelf {
     const entry = await readEntry(join(folder, `${name}.json`));
     if (!entry || entry.at + ttlMs <= now()) return undefined;
     const path = join(folder, entry.body);
-    const found = await look(path);
+    const found = await statIfExists(path);
     if (found?.size !== entry.length) return undefined;
     return { ...entry, open: () => Bun.file(path).stream() };
   }
@@ -97,17 +99,17 @@ export class Answers implements AnswerShelf {
   /** Takes out what has expired and counts what is left. */
   async sweep(): Promise<void> {
     const { folder, ttlMs, now } = this.#options;
-    const before = this.#held;
+    const before = this.#storedBytes;
     let counted = 0;
     for (const name of await readdir(folder).catch(() => [])) {
       const path = join(folder, name);
-      const found = await look(path);
+      const found = await statIfExists(path);
       if (!found) continue;
       // A body is as old as its last byte, so one that is being written stays.
-      if (found.mtimeMs + ttlMs + graceMs <= now()) await remove(path);
+      if (found.mtimeMs + ttlMs + graceMs <= now()) await removeIfExists(path);
       else counted += found.size;
     }
-    this.#held = Math.max(0, counted + (this.#held - before));
+    this.#storedBytes = Math.max(0, counted + (this.#storedBytes - before));
   }
 
   /** Whole or not at all: a reader never sees half of it. */
@@ -116,8 +118,8 @@ export class Answers implements AnswerShelf {
     const draft = join(folder, `${randomUUID()}.draft`);
     const text = JSON.stringify(entry);
     // Small answers under many names take room as well.
-    if (this.#held + text.length > maxBytes) throw new NoRoom("VEXEL_ANSWERS_MAX_BYTES");
-    this.#held += text.length;
+    if (this.#storedBytes + text.length > maxBytes) throw new StoreFull("VEXEL_ANSWERS_MAX_BYTES");
+    this.#storedBytes += text.length;
     await writeFile(draft, text, { mode: 0o600 });
     await rename(draft, join(folder, `${name}.json`));
   }

@@ -1,6 +1,6 @@
 /**
- * What each key and each project has spent, by day, by month and in all. It stands beside the rows of the ledger and is
- * written in the same transaction as they are, so the two always agree; and it stays when old rows are taken out.
+ * The spend table: what each key and project has spent by day, by month and in total. It is written in the same transaction
+ * as the ledger rows, so the two always agree, and it stays when old rows are pruned.
  */
 import type { Database, Statement } from "bun:sqlite";
 import type { Spender } from "../lib/budget.ts";
@@ -16,7 +16,7 @@ const schema = `CREATE TABLE spent (
 ) WITHOUT ROWID`;
 
 /** Makes the table where there is none, from the rows that are there. The columns of the ledger must be there. */
-export function prepareSpent(db: Database): void {
+export function prepareSpendTable(db: Database): void {
   if (isThere(db)) return;
   db.run("BEGIN IMMEDIATE");
   try {
@@ -70,7 +70,7 @@ interface Sum extends Spender {
 }
 
 /** Sums up the new rows of one transaction: most of them are of few keys and one day. */
-export class Tally {
+export class SpendTally {
   readonly #sums = new Map<string, Sum>();
 
   add(row: LedgerRow): void {
@@ -94,7 +94,7 @@ export class Tally {
   }
 }
 
-export class SpentTable {
+export class SpendTable {
   readonly #add: Statement;
   readonly #read: Statement<{ dollars: number }, [string, string, string]>;
   readonly #prune: Statement;
@@ -113,7 +113,7 @@ export class SpentTable {
   }
 
   /** Inside the transaction that writes the rows. */
-  add({ sums }: Tally): void {
+  add({ sums }: SpendTally): void {
     for (const { scope, id, period, dollars } of sums) this.#add.run(scope, id, period, dollars);
   }
 

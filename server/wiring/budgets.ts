@@ -1,17 +1,21 @@
 /** Puts together what keeps calls within budgets: what was spent, what is held, and whom it is told. */
 
-import { MoneyQueue } from "../budgets/budget-queue.ts";
+import { BudgetQueue } from "../budgets/budget-queue.ts";
 import { type Budgets, createBudgets } from "../budgets/budgets.ts";
-import { createSpending, type Spending, type SpendingOptions } from "../budgets/charge-request.ts";
+import {
+  createRequestCharging,
+  type RequestCharging,
+  type RequestChargingOptions,
+} from "../budgets/charge-request.ts";
 import type { Emit } from "../events/events.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { realTimers } from "../lib/timers.ts";
 import type { Log } from "../observe/log.ts";
 import type { Settings } from "../settings.ts";
-import { HeldJournal, presumeHeld } from "../storage/reservation-log.ts";
+import { ReservationLog, recoverReservations } from "../storage/reservation-log.ts";
 import type { LedgerPath } from "./ledger.ts";
 
-export interface SpendingPathOptions extends Pick<SpendingOptions, "traits"> {
+export interface SpendingPathOptions extends Pick<RequestChargingOptions, "traits"> {
   readonly settings: Settings;
   readonly folder: string;
   readonly spent: LedgerPath["spent"];
@@ -23,7 +27,7 @@ export interface SpendingPathOptions extends Pick<SpendingOptions, "traits"> {
 
 export interface SpendingPath {
   readonly budgets: Budgets;
-  readonly spending: Spending;
+  readonly spending: RequestCharging;
   close(): void;
 }
 
@@ -52,17 +56,17 @@ export function createSpendingPath(options: SpendingPathOptions): SpendingPath {
     noted(() => {
       throw error;
     });
-  const journal = new HeldJournal({ folder, newId: () => Bun.randomUUIDv7(), onFault });
+  const journal = new ReservationLog({ folder, newId: () => Bun.randomUUIDv7(), onFault });
   return {
     budgets,
-    spending: createSpending({
+    spending: createRequestCharging({
       budgets,
       traits,
-      held: {
+      reservationLog: {
         begin: (call, soon) => noted(() => journal.begin(call, soon)),
         end: (requestId) => journal.end(requestId),
       },
-      queue: new MoneyQueue({
+      queue: new BudgetQueue({
         waitMs: settings.VEXEL_QUEUE_WAIT * 1000,
         max: settings.VEXEL_QUEUE_MAX,
         timers: realTimers,
@@ -90,7 +94,7 @@ function attempt(log: Log): (write: () => void) => void {
 /** Before the ledger is opened: what earlier processes held when they were killed counts as spent. */
 export function takeUpHeld(folder: string, log: Log): void {
   try {
-    const { calls, unreadable } = presumeHeld(folder);
+    const { calls, unreadable } = recoverReservations(folder);
     if (calls > 0) log.warn("held-presumed", { calls });
     if (unreadable > 0) log.error("ledger-rows-lost", { rows: unreadable });
   } catch (error) {

@@ -13,7 +13,7 @@ import { embeddingsStack, type Stacks } from "../pipeline/stages.ts";
 import type { Route } from "../request/caller.ts";
 import type { TargetRegistry } from "../routing/target-registry.ts";
 import type { Settings } from "../settings.ts";
-import { VectorFile } from "../storage/embedding-cache-file.ts";
+import { EmbeddingCacheFile } from "../storage/embedding-cache-file.ts";
 import type { UpstreamClient } from "../upstream/client.ts";
 import type { EmbeddedModel } from "../upstream/contract.ts";
 import { disbelieved } from "./report-implausible-usage.ts";
@@ -106,14 +106,14 @@ export function createEmbeddingPath(options: EmbeddingPathOptions): EmbeddingPat
 function createMemory(settings: Settings, log: Log, now: () => number) {
   const maxBytes = settings.VEXEL_CACHE_BYTES;
   const ttlMs = settings.VEXEL_CACHE_TTL * 1000;
-  const memoryWith = (keeper?: VectorFile) => {
+  const memoryWith = (keeper?: EmbeddingCacheFile) => {
     const options = { maxBytes, ...(keeper && { keeper }) };
     return ttlMs > 0 ? new ExpiringMemory({ ...options, ttlMs, now }) : new VectorMemory(options);
   };
   if (maxBytes === 0 || settings.VEXEL_CACHE_KEEP === "memory") {
     return { memory: memoryWith(), file: undefined };
   }
-  const file = new VectorFile({
+  const file = new EmbeddingCacheFile({
     folder: settings.VEXEL_DATA,
     maxBytes,
     keyFormat,

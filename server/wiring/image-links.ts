@@ -5,7 +5,7 @@ import type { Handler } from "../http/listen.ts";
 import { type Held, imageTypeOf } from "../images/image-head.ts";
 import { checkLink, signLink } from "../lib/signed-link.ts";
 import type { BlobSource } from "../storage/blob-store.ts";
-import { type PictureOptions, Pictures } from "../storage/image-files.ts";
+import { ImageFiles, type ImageFilesOptions } from "../storage/image-files.ts";
 import { openLinkSecret } from "../storage/link-secret.ts";
 
 export interface PictureLinksOptions {
@@ -15,7 +15,7 @@ export interface PictureLinksOptions {
   /** How long an answer with links may be given again. */
   readonly givenAgainMs: number;
   readonly maxBytes: number;
-  readonly disk: PictureOptions["disk"];
+  readonly disk: ImageFilesOptions["disk"];
   /** Unix milliseconds. */
   readonly now: () => number;
 }
@@ -29,7 +29,7 @@ export interface PictureLinks {
 
 export function createPictureLinks(options: PictureLinksOptions): PictureLinks {
   const { folder, maxBytes, disk, now } = options;
-  const store = new Pictures({ folder: join(folder, "pictures"), maxBytes, disk, now });
+  const store = new ImageFiles({ folder: join(folder, "pictures"), maxBytes, disk, now });
   const secret = openLinkSecret(folder);
   return {
     keep: async (picture, publicUrl, givenAgain = false) => {

@@ -10,7 +10,7 @@ import type { Log } from "../observe/log.ts";
 import { imageStacks, type Stacks } from "../pipeline/stages.ts";
 import type { TargetRegistry } from "../routing/target-registry.ts";
 import type { Settings } from "../settings.ts";
-import { Answers, type AnswersOptions, NoRoom } from "../storage/response-files.ts";
+import { ResponseFiles, type ResponseFilesOptions, StoreFull } from "../storage/response-files.ts";
 import type { UpstreamClient } from "../upstream/client.ts";
 import type { Target } from "../upstream/contract.ts";
 import { holdsCredentials, isInsideHost } from "../upstream/download/address-ranges.ts";
@@ -32,7 +32,7 @@ export interface ImagePathOptions {
   readonly limits: TargetLimitOptions;
   /** By a question that costs nothing. */
   readonly isThere: (target: Target) => Promise<boolean>;
-  readonly disk: AnswersOptions["disk"];
+  readonly disk: ResponseFilesOptions["disk"];
 }
 
 export interface ImagePath extends Pick<Stacks, "generations" | "edits"> {
@@ -45,7 +45,7 @@ export interface ImagePath extends Pick<Stacks, "generations" | "edits"> {
 export function createImagePath(options: ImagePathOptions): ImagePath {
   const { settings, reach, log, now, clock, roster, limits, isThere, disk } = options;
   const darkroom = createImageWorker({ idleMs: settings.VEXEL_LOCAL_IDLE * 1000, clock });
-  const answers = new Answers({
+  const answers = new ResponseFiles({
     folder: join(settings.VEXEL_DATA, "answers"),
     ttlMs: settings.VEXEL_ANSWER_TTL * 1000,
     maxBytes: settings.VEXEL_ANSWERS_MAX_BYTES,
@@ -57,7 +57,7 @@ export function createImagePath(options: ImagePathOptions): ImagePath {
   void answers.sweep();
   const kept = new KeptAnswers(answers, (error) =>
     log.warn("answer-not-kept", {
-      reason: error instanceof NoRoom ? `no room: ${error.message}` : String(error),
+      reason: error instanceof StoreFull ? `no room: ${error.message}` : String(error),
     }),
   );
   const tools = createTools(settings, reach, darkroom);

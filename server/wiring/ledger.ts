@@ -7,7 +7,7 @@ import type { Spender } from "../lib/budget.ts";
 import type { Log } from "../observe/log.ts";
 import type { Settings } from "../settings.ts";
 import { startIntegrityCheck } from "../storage/integrity-check.ts";
-import { EarlierRows } from "../storage/journal-recovery.ts";
+import { JournalRecovery } from "../storage/journal-recovery.ts";
 import { LedgerFile, type LedgerRow } from "../storage/ledger-file.ts";
 import { LedgerJournal } from "../storage/ledger-journal.ts";
 import { OpenedFiles } from "../storage/opened-files.ts";
@@ -35,7 +35,7 @@ const verifyEveryMs = 1000;
 export function createLedgerPath({ settings, log, emit, now }: LedgerPathOptions): LedgerPath {
   const { VEXEL_DATA: folder, VEXEL_LEDGER_DAYS: days, VEXEL_LEDGER_FAULT: policy } = settings;
   const file = new LedgerFile({ folder, maxBytes: settings.VEXEL_LEDGER_MAX_BYTES });
-  const earlier = new EarlierRows(folder, file);
+  const earlier = new JournalRecovery(folder, file);
   if (earlier.unreadable > 0) log.error("ledger-rows-lost", { rows: earlier.unreadable });
   const journal = new LedgerJournal(folder, Bun.randomUUIDv7());
   const keys = join(folder, "vexel.db");
@@ -79,7 +79,7 @@ export function createLedgerPath({ settings, log, emit, now }: LedgerPathOptions
   const pruning = setInterval(() => {
     if (days > 0) prune(file, now() - days * day, log);
     // Pruning may have made the room that they lacked.
-    ledger.bringInEarlier();
+    ledger.recoverEarlier();
   }, pruneEveryMs);
   const verifying = setInterval(() => ledger.verify(), verifyEveryMs);
   const integrity = startIntegrityCheck({
@@ -97,13 +97,13 @@ export function createLedgerPath({ settings, log, emit, now }: LedgerPathOptions
     ledger,
     spent: (spender, period) =>
       file.spent(spender, period) +
-      dollarsIn([...earlier.rows, ...ledger.underWay], spender, period),
+      dollarsIn([...earlier.rows, ...ledger.pendingRows], spender, period),
     close: () => {
       clearInterval(pruning);
       clearInterval(verifying);
       integrity.close();
       const { lost: unwritten } = ledger.close();
-      if (lost !== undefined) saveRows(ledger.underWay, { folder, reason: lost, log });
+      if (lost !== undefined) saveRows(ledger.pendingRows, { folder, reason: lost, log });
       else if (unwritten > 0) log.error("ledger-rows-lost", { rows: unwritten });
       journal.close();
       try {

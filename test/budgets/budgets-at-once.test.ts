@@ -152,6 +152,6 @@ describe("of several budgets that are short", () => {
     expect(error.details.retryAfterMs).toBe(5000);
     expect(error.row.retry).toBe("later");
     call.settle(undefined);
-    expect(budgets.standing(key, noon)[0]).toMatchObject({ spent: 0.2, reserved: 0 });
+    expect(budgets.status(key, noon)[0]).toMatchObject({ spent: 0.2, reserved: 0 });
   });
 });

@@ -19,7 +19,7 @@ describe("a budget", () => {
           );
       }
       for (const reservation of held) reservation.settle(price);
-      const [day] = budgets.standing(key, noon);
+      const [day] = budgets.status(key, noon);
       expect(day?.spent).toBeCloseTo(price * 10, 12);
       expect(day?.reserved).toBe(0);
     }
@@ -34,7 +34,7 @@ describe("a budget", () => {
     const second = budgets.reserve([key], sure(0.9), noon);
     second.release();
     budgets.reserve([key], sure(0.9), noon).settle(0.9);
-    expect(budgets.standing(key, noon)).toEqual([
+    expect(budgets.status(key, noon)).toEqual([
       { period: "day", limit: 1, spent: 1, reserved: 0, resetsAt: Date.UTC(2026, 10, 16) },
     ]);
   });
@@ -44,7 +44,7 @@ describe("a budget", () => {
     const key = budgeted({ total: 1 });
     budgets.reserve([key], sure(0.4), noon).settle(undefined);
     budgets.reserve([key], sure(0.4), noon).settle(Number.NaN);
-    expect(budgets.standing(key, noon)[0]).toMatchObject({ spent: 0.8, reserved: 0 });
+    expect(budgets.status(key, noon)[0]).toMatchObject({ spent: 0.8, reserved: 0 });
   });
 
   test("counts a call once, however often its end is told", () => {
@@ -55,7 +55,7 @@ describe("a budget", () => {
     call.settle(0.5);
     call.settle(0.5);
     call.release();
-    expect(budgets.standing(key, noon)[0]).toMatchObject({ spent: 0.5, reserved: 0.25 });
+    expect(budgets.status(key, noon)[0]).toMatchObject({ spent: 0.5, reserved: 0.25 });
     other.release();
   });
 
@@ -65,14 +65,14 @@ describe("a budget", () => {
     const project = budgeted({ month: 1 }, "project", "web");
     const error = refusal(() => budgets.reserve([key, project], sure(2), noon));
     expect(error.message).toContain('monthly budget of the project "web"');
-    expect(budgets.standing(key, noon)[0]).toMatchObject({ reserved: 0, spent: 0 });
+    expect(budgets.status(key, noon)[0]).toMatchObject({ reserved: 0, spent: 0 });
     budgets.reserve([key, project], sure(0.75), noon).settle(0.75);
     // Another key of the project.
     const other = budgeted({ day: 10 }, "key", "cd");
     expect(refusal(() => budgets.reserve([other, project], sure(0.5), noon)).fault).toBe(
       "over_budget",
     );
-    expect(budgets.standing(other, noon)[0]).toMatchObject({ reserved: 0, spent: 0 });
+    expect(budgets.status(other, noon)[0]).toMatchObject({ reserved: 0, spent: 0 });
   });
 
   test("serves what costs nothing, however little is left, and nothing else once all is spent", () => {
@@ -100,7 +100,7 @@ describe("a budget", () => {
     ledger["key ci 2026-11-15"] = 3;
     const smaller = budgeted({ day: 4.5 });
     expect(refusal(() => budgets.reserve([smaller], sure(1), noon)).fault).toBe("over_budget");
-    expect(budgets.standing(smaller, noon)[0]).toMatchObject({ spent: 3, reserved: 1 });
+    expect(budgets.status(smaller, noon)[0]).toMatchObject({ spent: 3, reserved: 1 });
     budgets.reserve([budgeted({ day: 6 })], sure(2), noon).release();
     held.release();
   });
@@ -139,8 +139,8 @@ describe("days and months are those of UTC", () => {
     const late = budgets.reserve([key], sure(1), night);
     budgets.reserve([key], sure(1), night + 1).settle(1);
     late.settle(0.5);
-    expect(budgets.standing(key, night)[0]?.spent).toBe(0.5);
-    expect(budgets.standing(key, night + 1)[0]?.spent).toBe(1);
+    expect(budgets.status(key, night)[0]?.spent).toBe(0.5);
+    expect(budgets.status(key, night + 1)[0]?.spent).toBe(1);
   });
 
   test("a clock that was wrong for a while costs nobody a day's budget", () => {
@@ -231,7 +231,7 @@ describe("memory", () => {
     const key = budgeted({ day: 5, total: 50 });
     for (let call = 0; call < 10; call++) budgets.reserve([key], sure(0.01), noon).settle(0.01);
     expect(read).toEqual(["key ci 2026-11-15", "key ci total"]);
-    expect(budgets.standing(key, noon)[0]?.spent).toBeCloseTo(1.1, 12);
+    expect(budgets.status(key, noon)[0]?.spent).toBeCloseTo(1.1, 12);
   });
 
   test("is bounded: who has no call under way is read again, who has is never forgotten", () => {
@@ -243,7 +243,7 @@ describe("memory", () => {
         return ledger.get(`${id} ${period}`) ?? 0;
       },
       emit: () => undefined,
-      maxPurses: 8,
+      maxCounters: 8,
     });
     const busy = budgeted({ total: 1 }, "key", "busy");
     const held = budgets.reserve([busy], sure(0.75), noon);

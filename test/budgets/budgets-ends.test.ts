@@ -1,8 +1,8 @@
 /** However a call ends, its budget is charged with what was paid, or may have been; and with nothing where nothing can have been. */
 import { describe, expect, test } from "bun:test";
 import type { FaultName } from "../../contract/faults.ts";
-import { MoneyQueue } from "../../server/budgets/budget-queue.ts";
-import { createSpending } from "../../server/budgets/charge-request.ts";
+import { BudgetQueue } from "../../server/budgets/budget-queue.ts";
+import { createRequestCharging } from "../../server/budgets/charge-request.ts";
 import { type FaultDetails, GatewayError } from "../../server/lib/gateway-error.ts";
 import { Cancel } from "../../server/lib/signal.ts";
 import { realTimers } from "../../server/lib/timers.ts";
@@ -25,9 +25,14 @@ const nobody = { signal: new Cancel() };
 
 function house(targets: readonly Target[] = [priced]) {
   const { budgets } = arrange();
-  const held = { begin: () => undefined, end: () => undefined };
-  const queue = new MoneyQueue({ waitMs: 0, max: 0, timers: realTimers, clock: () => 0 });
-  const spending = createSpending({ budgets, traits: () => unrestrictedImages, held, queue });
+  const reservationLog = { begin: () => undefined, end: () => undefined };
+  const queue = new BudgetQueue({ waitMs: 0, max: 0, timers: realTimers, clock: () => 0 });
+  const spending = createRequestCharging({
+    budgets,
+    traits: () => unrestrictedImages,
+    reservationLog,
+    queue,
+  });
   const begin = (options: GenerationQuery["options"] = {}): Trip => {
     const trip = new Trip("req_1", "generations", noon);
     trip.caller = { id: "ci", name: "ci", budgets: [key] } as unknown as Caller;
@@ -35,7 +40,7 @@ function house(targets: readonly Target[] = [priced]) {
     spending.begin("generations", { ...query, options }, route, trip, nobody);
     return trip;
   };
-  const state = () => budgets.standing(key, noon)[0];
+  const state = () => budgets.status(key, noon)[0];
   return { spending, begin, state };
 }
 

@@ -1,7 +1,7 @@
 /** What a call may cost is estimated before it is made: at the dearest target, and rather too much than too little. */
 import { describe, expect, test } from "bun:test";
-import { estimatePictures, estimateVectors } from "../../server/budgets/estimate-cost.ts";
-import { LearnedCosts } from "../../server/budgets/learned-costs.ts";
+import { estimateEmbeddings, estimateImages } from "../../server/budgets/estimate-cost.ts";
+import { ObservedCosts } from "../../server/budgets/learned-costs.ts";
 import type { Policy } from "../../server/images/plan/plan.ts";
 import type { Price } from "../../server/lib/price.ts";
 import { adapters } from "../../server/upstream/adapters/index.ts";
@@ -28,23 +28,26 @@ describe("vectors", () => {
       target("openai", "text-embedding-3-small"),
       target("openai", "text-embedding-3-small", { tokens: { textIn: 1 } }),
     ];
-    expect(estimateVectors({ input }, targets)).toEqual({
+    expect(estimateEmbeddings({ input }, targets)).toEqual({
       dollars: 7 / 1e6,
       // Every byte a token, and one before and one behind each text.
       most: 32 / 1e6,
       certain: true,
     });
     const tokens = { kind: "tokens", tokens: [[1, 2, 3]] } as const;
-    expect(estimateVectors({ input: tokens }, targets.slice(0, 1)).dollars).toBeCloseTo(6e-8, 15);
+    expect(estimateEmbeddings({ input: tokens }, targets.slice(0, 1)).dollars).toBeCloseTo(
+      6e-8,
+      15,
+    );
   });
 
   test("of a model inside cost nothing; where one target has no known price, nothing is certain", () => {
-    expect(estimateVectors({ input }, [target("minilm", "all-minilm-l6-v2")])).toEqual({
+    expect(estimateEmbeddings({ input }, [target("minilm", "all-minilm-l6-v2")])).toEqual({
       dollars: 0,
       certain: true,
     });
     const targets = [target("openai", "text-embedding-3-large"), target("vllm", "e5")];
-    const { dollars, certain } = estimateVectors({ input }, targets);
+    const { dollars, certain } = estimateEmbeddings({ input }, targets);
     expect(dollars).toBeCloseTo((7 * 0.13) / 1e6, 15);
     expect(certain).toBe(false);
   });
@@ -62,7 +65,7 @@ const estimate = (
   query: GenerationQuery | EditQuery,
   policy: Policy = "adapt",
 ) =>
-  estimatePictures({
+  estimateImages({
     operation: "images" in query ? "edits" : "generations",
     ...{ query, targets, policy, traits },
   });
@@ -213,14 +216,14 @@ test("of gpt-image-2 the tokens are those of OpenAI's calculator, as read off it
 });
 
 test("what pictures cost lately is remembered, the dearer at once, and no more than so many", () => {
-  const costs = new LearnedCosts(3);
-  expect(costs.of("a")).toBeUndefined();
-  costs.learn("a", 0.1);
-  costs.learn("a", 0.3);
-  expect(costs.of("a")).toBe(0.3);
-  for (let call = 0; call < 100; call++) costs.learn("a", 0.1);
-  expect(costs.of("a")).toBeCloseTo(0.1, 4);
-  for (const name of ["b", "c", "d"]) costs.learn(name, 1);
-  expect(costs.of("a")).toBeUndefined();
-  expect(costs.of("d")).toBe(1);
+  const costs = new ObservedCosts(3);
+  expect(costs.get("a")).toBeUndefined();
+  costs.record("a", 0.1);
+  costs.record("a", 0.3);
+  expect(costs.get("a")).toBe(0.3);
+  for (let call = 0; call < 100; call++) costs.record("a", 0.1);
+  expect(costs.get("a")).toBeCloseTo(0.1, 4);
+  for (const name of ["b", "c", "d"]) costs.record(name, 1);
+  expect(costs.get("a")).toBeUndefined();
+  expect(costs.get("d")).toBe(1);
 });

@@ -1,6 +1,6 @@
 /** Budgets without a gateway: what is spent is a map, and what is told a list. */
 
-import { createBudgets, type Estimate, type ThresholdTold } from "../../server/budgets/budgets.ts";
+import { createBudgets, type Estimate, type ThresholdEvent } from "../../server/budgets/budgets.ts";
 import type { Budget, Budgeted, Spender } from "../../server/lib/budget.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 
@@ -17,7 +17,7 @@ export const sure = (dollars: number): Estimate => ({ dollars, certain: true });
 export const unknown: Estimate = { dollars: undefined, certain: false };
 
 export function arrange(before: Readonly<Record<string, number>> = {}) {
-  const told: ThresholdTold[] = [];
+  const told: ThresholdEvent[] = [];
   const read: string[] = [];
   const budgets = createBudgets({
     spentBefore: ({ scope, id }: Spender, period) => {

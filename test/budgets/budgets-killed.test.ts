@@ -3,8 +3,12 @@ import { describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { LedgerFile } from "../../server/storage/ledger-file.ts";
-import { LedgerJournal, leftBehind } from "../../server/storage/ledger-journal.ts";
-import { type HeldCall, HeldJournal, presumeHeld } from "../../server/storage/reservation-log.ts";
+import { LedgerJournal, orphanedJournals } from "../../server/storage/ledger-journal.ts";
+import {
+  ReservationLog,
+  type ReservedRequest,
+  recoverReservations,
+} from "../../server/storage/reservation-log.ts";
 import { startFake } from "../fake-upstream.ts";
 import { readLedger, startProcess, temporaryFolder } from "../harness.ts";
 import { until } from "../http/edge-fixture.ts";
@@ -79,7 +83,7 @@ projects:
 
 describe("the journal of what is held", () => {
   const held = (folder: string, maxBytes?: number) =>
-    new HeldJournal({
+    new ReservationLog({
       folder,
       newId: () => Bun.randomUUIDv7(),
       onFault: (error) => {
@@ -88,9 +92,9 @@ describe("the journal of what is held", () => {
       ...(maxBytes && { maxBytes }),
     });
   const row = () => ({ ...ledgerRow(noon), estimate: 0.04 });
-  const taken = (folder: string) => leftBehind(folder).flatMap(({ rows }) => rows);
+  const taken = (folder: string) => orphanedJournals(folder).flatMap(({ rows }) => rows);
   /** What the next process makes of it. */
-  const presumed = (row: HeldCall) =>
+  const presumed = (row: ReservedRequest) =>
     ledgerRow(noon, {
       requestId: row.requestId,
       ...{ estimate: 0.04, status: 500, fault: "internal", attempts: 0, latencyMs: 0 },
@@ -104,11 +108,11 @@ describe("the journal of what is held", () => {
     for (const each of rows) journal.begin(each);
     journal.end(rows[1]!.requestId);
     // Of a process that lives.
-    expect(presumeHeld(folder.path).calls).toBe(0);
+    expect(recoverReservations(folder.path).calls).toBe(0);
     journal.close();
-    expect(presumeHeld(folder.path)).toEqual({ calls: 2, unreadable: 0 });
+    expect(recoverReservations(folder.path)).toEqual({ calls: 2, unreadable: 0 });
     expect(taken(folder.path)).toEqual([rows[0]!, rows[2]!].map(presumed));
-    expect(presumeHeld(folder.path).calls).toBe(0);
+    expect(recoverReservations(folder.path).calls).toBe(0);
   });
 
   test("is taken up also where another process has the number of the one that was killed", () => {
@@ -119,7 +123,7 @@ describe("the journal of what is held", () => {
     // Ours is a number that is surely taken.
     const copy = join(folder.path, `held-${process.ppid}-a.journal`);
     writeFileSync(copy, readFileSync(join(folder.path, name!)));
-    expect(presumeHeld(folder.path).calls).toBe(1);
+    expect(recoverReservations(folder.path).calls).toBe(1);
     expect(taken(folder.path)).toHaveLength(1);
     journal.close();
   });
@@ -148,7 +152,7 @@ describe("the journal of what is held", () => {
     const [name] = readdirSync(folder.path);
     const copy = join(folder.path, "held-999999999-a.journal");
     writeFileSync(copy, readFileSync(join(folder.path, name!)));
-    expect(presumeHeld(folder.path).calls).toBe(3);
+    expect(recoverReservations(folder.path).calls).toBe(3);
     expect(taken(folder.path)).toEqual(rows.slice(1).map(presumed));
     journal.close();
   });
@@ -178,7 +182,7 @@ describe("the journal of what is held", () => {
       expect(Bun.file(join(folder.path, files[0]!)).size).toBeLessThan(11_000);
     }
     journal.close();
-    presumeHeld(folder.path);
+    recoverReservations(folder.path);
     expect(taken(folder.path)).toEqual([presumed(lasting)]);
   });
 
@@ -193,7 +197,7 @@ describe("the journal of what is held", () => {
     rows.close();
     const file = new LedgerFile({ folder: folder.path, maxBytes: 0 });
     file.write([{ ...filed, cost: 0.02, estimate: null }]);
-    presumeHeld(folder.path);
+    recoverReservations(folder.path);
     file.write(taken(folder.path));
     expect(file.spent({ scope: "key", id: "file:ci" }, "total")).toBeCloseTo(0.03, 12);
     file.close();
@@ -210,7 +214,7 @@ describe("the journal of what is held", () => {
     journal.close();
     rmSync(join(folder.path, name!));
     writeFileSync(join(folder.path, "held-999999999-a.journal"), lines);
-    expect(presumeHeld(folder.path)).toEqual({ calls: 1, unreadable: 1 });
+    expect(recoverReservations(folder.path)).toEqual({ calls: 1, unreadable: 1 });
     expect(taken(folder.path)).toEqual([presumed(whole)]);
   });
 });

@@ -77,13 +77,13 @@ describe("a call whose most does not fit", () => {
     const { budgets } = onPaper();
     const reserve = () => budgets.reserve([ten], text, noon);
     const held = [reserve(), reserve(), reserve()];
-    expect(budgets.standing(ten, noon)[0]?.reserved).toBe(9);
+    expect(budgets.status(ten, noon)[0]?.reserved).toBe(9);
     const error = refusal(reserve);
     expect(error.row.retry).toBe("later");
     expect(error.details.retryAfterMs).toBe(5000);
     // As dear as they can be.
     for (const reservation of held) reservation.settle(4);
-    expect(budgets.standing(ten, noon)[0]?.spent).toBe(12);
+    expect(budgets.status(ten, noon)[0]?.spent).toBe(12);
   });
 
   test("lets the next one follow when it is over", () => {
@@ -96,8 +96,8 @@ describe("a call whose most does not fit", () => {
     const { budgets } = onPaper({ "key ci total": 8 });
     const project = budgeted({ month: 100 }, "project", "web");
     budgets.reserve([ten, project], text, noon);
-    expect(budgets.standing(ten, noon)[0]?.reserved).toBe(1);
-    expect(budgets.standing(project, noon)[0]?.reserved).toBe(4);
+    expect(budgets.status(ten, noon)[0]?.reserved).toBe(1);
+    expect(budgets.status(project, noon)[0]?.reserved).toBe(4);
     // Another key of the project is not held up by it.
     budgets.reserve([budgeted({ total: 2 }, "key", "cd"), project], text, noon);
   });
@@ -108,7 +108,7 @@ test("what may have been paid besides is spent as well", () => {
   const ten = budgeted({ total: 10 });
   budgets.reserve([ten], sure(1), noon).settle(1.5, 1);
   budgets.reserve([ten], sure(1), noon).settle(undefined, 2);
-  expect(budgets.standing(ten, noon)[0]).toMatchObject({ spent: 5.5, reserved: 0 });
+  expect(budgets.status(ten, noon)[0]).toMatchObject({ spent: 5.5, reserved: 0 });
 });
 
 describe("a refusal for good", () => {

@@ -5,7 +5,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Spender } from "../../server/lib/budget.ts";
 import { LedgerFile } from "../../server/storage/ledger-file.ts";
-import { leftBehind } from "../../server/storage/ledger-journal.ts";
+import { orphanedJournals } from "../../server/storage/ledger-journal.ts";
 import { temporaryFolder } from "../harness.ts";
 import { ledgerRow } from "../ledger/ledger-fixture.ts";
 import { dayMs, noon } from "./budgets-fixture.ts";
@@ -157,7 +157,7 @@ describe("killed at any moment", () => {
       answered += Number(text.slice(0, text.lastIndexOf("\n")).split("\n").at(-1));
 
       const file = open(folder.path);
-      for (const { rows, remove } of leftBehind(folder.path)) {
+      for (const { rows, remove } of orphanedJournals(folder.path)) {
         file.write(rows);
         // As if this process died as well, before it could remove what it has taken up.
         file.write(rows);
@@ -179,7 +179,7 @@ test("the journal of a process from before budgets is taken up", () => {
   const journal = join(folder.path, `ledger-${process.pid}-old.journal`);
   writeFileSync(journal, `${JSON.stringify(old)}\n`);
   const file = open(folder.path);
-  for (const { rows, remove } of leftBehind(folder.path)) {
+  for (const { rows, remove } of orphanedJournals(folder.path)) {
     file.write(rows);
     remove();
   }

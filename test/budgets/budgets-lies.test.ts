@@ -1,9 +1,9 @@
 /** An upstream that counts what cannot be uses up nobody's budget: what cannot be is not believed, and the log says so. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import {
-  believedEmbeddings,
-  believedImages,
-  type Disbelieved,
+  clampEmbeddingsUsage,
+  clampImageUsage,
+  type ImplausibleUsage,
 } from "../../server/ledger/clamp-reported-usage.ts";
 import type {
   EmbeddingInput,
@@ -76,9 +76,9 @@ describe.each([
 
 describe("what is believed of vectors", () => {
   const judge = (input: EmbeddingInput, tokens: number): boolean => {
-    const told: Disbelieved[] = [];
+    const told: ImplausibleUsage[] = [];
     const reply = { vectors: [], usage: { inputTokens: tokens } };
-    const seen = believedEmbeddings(reply, { query: { input } }, (_, more) => told.push(more));
+    const seen = clampEmbeddingsUsage(reply, { query: { input } }, (_, more) => told.push(more));
     expect(told).toHaveLength(seen.usage ? 0 : 1);
     return seen.usage !== undefined;
   };
@@ -115,12 +115,12 @@ describe("what is believed of pictures", () => {
 
   test("the most that any vendor documents, and prices as they are", () => {
     const honest = reply({ usage: usage(2 * 47_040), cost: 1.2 });
-    expect(believedImages(honest, query, () => expect.unreachable())).toBe(honest);
+    expect(clampImageUsage(honest, query, () => expect.unreachable())).toBe(honest);
   });
 
   test("not a price of a million, while what else is said stays", () => {
-    const told: Disbelieved[] = [];
-    const seen = believedImages(reply({ usage: usage(9), cost: 1e6 }), query, (more) =>
+    const told: ImplausibleUsage[] = [];
+    const seen = clampImageUsage(reply({ usage: usage(9), cost: 1e6 }), query, (more) =>
       told.push(more),
     );
     expect(told).toEqual([{ what: "cost", told: 1e6, most: 20 }]);
@@ -135,8 +135,8 @@ describe("what is believed of pictures", () => {
         usage: usage(lie),
       } as const;
     }
-    const told: Disbelieved[] = [];
-    const seen = believedImages({ kind: "stream", events: events() }, query, (more) =>
+    const told: ImplausibleUsage[] = [];
+    const seen = clampImageUsage({ kind: "stream", events: events() }, query, (more) =>
       told.push(more),
     );
     if (seen.kind !== "stream") throw new Error("it was a stream");

@@ -1,7 +1,7 @@
 /** A call for vectors that only what is held for others keeps from being made waits for that: in turn, and not for long. */
 import { describe, expect, test } from "bun:test";
-import { MoneyQueue } from "../../server/budgets/budget-queue.ts";
-import { createSpending } from "../../server/budgets/charge-request.ts";
+import { BudgetQueue } from "../../server/budgets/budget-queue.ts";
+import { createRequestCharging } from "../../server/budgets/charge-request.ts";
 import { Cancel } from "../../server/lib/signal.ts";
 import type { Caller, Route } from "../../server/request/caller.ts";
 import { Trip } from "../../server/request/request-record.ts";
@@ -19,9 +19,14 @@ const query = { input: { kind: "text", texts: ["four"] } };
 function house({ waitMs = 5000, max = 100 } = {}) {
   const { budgets } = arrange();
   const time = new VirtualTime();
-  const queue = new MoneyQueue({ waitMs, max, timers: time, clock: time.clock });
-  const held = { begin: () => undefined, end: () => undefined };
-  const spending = createSpending({ budgets, traits: () => unrestrictedImages, held, queue });
+  const queue = new BudgetQueue({ waitMs, max, timers: time, clock: time.clock });
+  const reservationLog = { begin: () => undefined, end: () => undefined };
+  const spending = createRequestCharging({
+    budgets,
+    traits: () => unrestrictedImages,
+    reservationLog,
+    queue,
+  });
   /** `outcome`: undefined while it waits. */
   const begin = (charged = key) => {
     const trip = new Trip("req_1", "embeddings", noon);
@@ -45,7 +50,7 @@ function house({ waitMs = 5000, max = 100 } = {}) {
     trip.cost = cost;
     spending.end(trip);
   };
-  return { begin, end, queue, time, standing: () => budgets.standing(key, noon)[0] };
+  return { begin, end, queue, time, standing: () => budgets.status(key, noon)[0] };
 }
 
 const settled = async (): Promise<void> => {

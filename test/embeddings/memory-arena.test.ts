@@ -8,7 +8,7 @@ import {
 } from "../../server/embeddings/cache/embedding-cache.ts";
 import { slotBytesOf } from "../../server/embeddings/cache/slab-allocator.ts";
 import { fromBase64, toBase64 } from "../../server/embeddings/vector-formats.ts";
-import { VectorFile } from "../../server/storage/embedding-cache-file.ts";
+import { EmbeddingCacheFile } from "../../server/storage/embedding-cache-file.ts";
 import type { Vector } from "../../server/upstream/contract.ts";
 import { temporaryFolder } from "../harness.ts";
 import { tries } from "../laws/law.ts";
@@ -235,7 +235,7 @@ describe("pages", () => {
   test("that are written over before the disk has them lose nothing", async () => {
     using folder = temporaryFolder();
     const open = () =>
-      new VectorFile({
+      new EmbeddingCacheFile({
         folder: folder.path,
         maxBytes: 64 * KiB * KiB,
         keyFormat: 1,

@@ -5,7 +5,10 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { keyOf, keyPrefix } from "../../server/embeddings/cache/cache-key.ts";
 import { VectorMemory } from "../../server/embeddings/cache/embedding-cache.ts";
-import { VectorFile, type VectorFileOptions } from "../../server/storage/embedding-cache-file.ts";
+import {
+  EmbeddingCacheFile,
+  type EmbeddingCacheFileOptions,
+} from "../../server/storage/embedding-cache-file.ts";
 import { routeOf, textQuery } from "../fuzz/memory-fixture.ts";
 import { temporaryFolder } from "../harness.ts";
 
@@ -26,10 +29,10 @@ function folder(): string {
 }
 
 /** Written only when it is closed, unless a test says otherwise. */
-function open(path: string, options: Partial<VectorFileOptions> = {}) {
+function open(path: string, options: Partial<EmbeddingCacheFileOptions> = {}) {
   const told: string[] = [];
   let time = 1_000_000;
-  const file = new VectorFile({
+  const file = new EmbeddingCacheFile({
     folder: path,
     maxBytes: 64 * KiB * KiB,
     keyFormat: 1,
@@ -54,7 +57,7 @@ function open(path: string, options: Partial<VectorFileOptions> = {}) {
 }
 
 /** What comes back after a restart, in order, as the tokens that serve as names here. */
-async function reload(path: string, options: Partial<VectorFileOptions> = {}) {
+async function reload(path: string, options: Partial<EmbeddingCacheFileOptions> = {}) {
   const { file, told } = open(path, options);
   const found: (number | undefined)[] = [];
   await file.load((key, vector, tokens) => {

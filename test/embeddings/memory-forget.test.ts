@@ -1,7 +1,7 @@
 /** When a target turns out to give other vectors, nothing that it may have given is remembered. */
 import { expect, test } from "bun:test";
 import { VectorMemory } from "../../server/embeddings/cache/embedding-cache.ts";
-import { VectorFile } from "../../server/storage/embedding-cache-file.ts";
+import { EmbeddingCacheFile } from "../../server/storage/embedding-cache-file.ts";
 import { temporaryFolder } from "../harness.ts";
 
 const keyFor = (name: string): string => Bun.SHA256.hash(name, "base64");
@@ -10,7 +10,7 @@ const vector = Float32Array.from({ length: 384 }, (_, at) => at + 1);
 test("everything is forgotten at once, in memory and on disk, and new vectors are learnt as before", async () => {
   using folder = temporaryFolder();
   const open = () =>
-    new VectorFile({
+    new EmbeddingCacheFile({
       folder: folder.path,
       maxBytes: 1024 * 1024,
       keyFormat: 1,

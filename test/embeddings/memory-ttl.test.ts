@@ -3,7 +3,10 @@ import { Database } from "bun:sqlite";
 import { afterEach, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { ExpiringMemory } from "../../server/embeddings/cache/expiring-cache.ts";
-import { VectorFile, type VectorFileOptions } from "../../server/storage/embedding-cache-file.ts";
+import {
+  EmbeddingCacheFile,
+  type EmbeddingCacheFileOptions,
+} from "../../server/storage/embedding-cache-file.ts";
 import { fakeVector, startFake } from "../fake-upstream.ts";
 import { startGateway, temporaryFolder, testKey } from "../harness.ts";
 
@@ -18,8 +21,8 @@ const now = () => time;
 const keyFor = (name: number | string): string => Bun.SHA256.hash(String(name), "base64");
 const vector = (seed: number) => Float32Array.of(seed, seed + 0.5);
 
-function openFile(folder: string, more: Partial<VectorFileOptions> = {}) {
-  const file = new VectorFile({
+function openFile(folder: string, more: Partial<EmbeddingCacheFileOptions> = {}) {
+  const file = new EmbeddingCacheFile({
     folder,
     maxBytes: 1e7,
     keyFormat: 1,

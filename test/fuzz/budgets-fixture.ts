@@ -157,7 +157,7 @@ export class House {
   /** What the budgets say is what the rows and the calls under way add up to. */
   check(charged: readonly Budgeted[], at: number): void {
     for (const budgeted of charged) {
-      for (const { period, spent, reserved } of this.#budgets.standing(budgeted, at)) {
+      for (const { period, spent, reserved } of this.#budgets.status(budgeted, at)) {
         const name = periodName(period, at);
         const mine = this.open.filter(
           (call) =>
@@ -182,7 +182,7 @@ export class House {
 
   #lines(charged: readonly Budgeted[], at: number) {
     return charged.flatMap((budgeted) =>
-      this.#budgets.standing(budgeted, at).map((standing) => {
+      this.#budgets.status(budgeted, at).map((standing) => {
         const name = `${budgeted.scope} ${budgeted.id} ${periodName(standing.period, at)}`;
         const isStretched = this.open.some((call) => call.held.get(name)?.stretched);
         return { ...standing, name, isStretched };
@@ -208,7 +208,7 @@ export class House {
         expect(data.spent).toBeGreaterThan(0);
         this.told.push(once);
       },
-      maxPurses: this.#maxPurses,
+      maxCounters: this.#maxPurses,
     });
   }
 }

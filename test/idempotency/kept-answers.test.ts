@@ -5,14 +5,14 @@ import { type Ask, type Claim, KeptAnswers } from "../../server/idempotency/idem
 import { Keeping } from "../../server/idempotency/idempotent-request.ts";
 import type { Incoming } from "../../server/request/http-types.ts";
 import { Trip } from "../../server/request/request-record.ts";
-import { Answers } from "../../server/storage/response-files.ts";
+import { ResponseFiles } from "../../server/storage/response-files.ts";
 import { until } from "../conformance/arrange.ts";
 import { roomyDisk, temporaryFolder } from "../harness.ts";
 
 const folder = temporaryFolder();
 afterAll(() => folder[Symbol.dispose]());
 const shelf = (maxBytes = 10_000, now = () => Date.now()) =>
-  new Answers({
+  new ResponseFiles({
     folder: join(folder.path, crypto.randomUUID()),
     ttlMs: 60_000,
     maxBytes,

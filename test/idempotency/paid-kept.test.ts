@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { lasting } from "../../server/idempotency/detached-stream.ts";
 import { KeptAnswers } from "../../server/idempotency/idempotency-store.ts";
 import { LostAnswers } from "../../server/idempotency/orphaned-responses.ts";
-import { Answers } from "../../server/storage/response-files.ts";
+import { ResponseFiles } from "../../server/storage/response-files.ts";
 import { arrange, until } from "../conformance/arrange.ts";
 import { roomyDisk, temporaryFolder, testKey } from "../harness.ts";
 
@@ -139,7 +139,7 @@ describe("on the shelf", () => {
   const folder = temporaryFolder();
   afterAll(() => folder[Symbol.dispose]());
   const shelf = (maxBytes: number) =>
-    new Answers({
+    new ResponseFiles({
       folder: join(folder.path, crypto.randomUUID()),
       ttlMs: 60_000,
       maxBytes,

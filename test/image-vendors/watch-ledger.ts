@@ -2,7 +2,7 @@
 import { Database } from "bun:sqlite";
 import { join } from "node:path";
 import type { LedgerRow } from "../../server/storage/ledger-file.ts";
-import { underWay } from "../../server/storage/ledger-journal.ts";
+import { journaledRows } from "../../server/storage/ledger-journal.ts";
 
 export type WatchedRow = Pick<
   LedgerRow,
@@ -25,7 +25,7 @@ export function watchLedger(folder: string): LedgerWatch {
     rows: (from) => {
       const first = earliestId(from);
       // The journal first: rows go from there into the ledger.
-      const journaled = underWay(folder).filter(({ requestId }) => requestId >= first);
+      const journaled = journaledRows(folder).filter(({ requestId }) => requestId >= first);
       const rows = new Map<string, WatchedRow>();
       for (const row of [...journaled, ...newest.all(first)]) rows.set(row.requestId, row);
       return [...rows.values()].toSorted((a, b) => (a.requestId < b.requestId ? -1 : 1));

@@ -76,11 +76,11 @@ describe("whatever is charged and delivered", () => {
         fc.option(price, { nil: undefined }),
         delivered,
         dollars,
-        (charged, what, told) => {
-          expect(costOf(charged, { ...what, told })).toBe(told);
+        (charged, what, reportedCost) => {
+          expect(costOf(charged, { ...what, reportedCost })).toBe(reportedCost);
           const unsaid = costOf(charged, what);
           for (const odd of [-1, Number.NaN, Number.POSITIVE_INFINITY])
-            expect(costOf(charged, { ...what, told: odd })).toBe(unsaid as number);
+            expect(costOf(charged, { ...what, reportedCost: odd })).toBe(unsaid as number);
         },
       ),
     );

@@ -13,7 +13,7 @@ import {
   writeSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
-import { underWay } from "../../server/storage/ledger-journal.ts";
+import { journaledRows } from "../../server/storage/ledger-journal.ts";
 import { startFake } from "../fake-upstream.ts";
 import {
   configFor,
@@ -265,7 +265,7 @@ test("garbage inside of the ledger file is found by the periodic check, told, an
   const { gateway, data } = running;
   const path = join(data, "ledger.db");
   // All rows are in the file: the next look at it is not the gateway's own.
-  await until(() => underWay(data).length === 0);
+  await until(() => journaledRows(data).length === 0);
   Bun.spawnSync([process.execPath, "-e", checkpoint, path]);
   expect((await running.ready()).status).toBe(200);
   expect(gateway.output()).not.toContain("ledger-unwritable");

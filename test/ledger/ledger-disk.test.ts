@@ -4,9 +4,9 @@ import { afterEach, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Ledger, type LedgerRow } from "../../server/ledger/ledger.ts";
-import { EarlierRows } from "../../server/storage/journal-recovery.ts";
+import { JournalRecovery } from "../../server/storage/journal-recovery.ts";
 import { LedgerFile } from "../../server/storage/ledger-file.ts";
-import { underWay } from "../../server/storage/ledger-journal.ts";
+import { journaledRows } from "../../server/storage/ledger-journal.ts";
 import { startFake } from "../fake-upstream.ts";
 import { configFor, readLedger, root, startProcess, temporaryFolder } from "../harness.ts";
 import {
@@ -97,7 +97,7 @@ describe("a full ledger, where calls are refused", () => {
       reason: expect.stringContaining("full"),
     });
 
-    const journaled = idsOf(underWay(gateway.folder));
+    const journaled = idsOf(journaledRows(gateway.folder));
     expect(journaled.length).toBeGreaterThan(0);
     makeRoom();
     await until(() => gateway.log().includes("ledger-recovered"));
@@ -117,7 +117,7 @@ describe("a full ledger, where calls are refused", () => {
       stream: true,
     });
     expect(await response.text()).toContain(".completed");
-    expect(idsOf(underWay(gateway.folder))).toEqual([response.headers.get("x-request-id")!]);
+    expect(idsOf(journaledRows(gateway.folder))).toEqual([response.headers.get("x-request-id")!]);
     await until(() => gateway.log().includes("ledger-unwritable"));
     await expectFault(await call(), "ledger_unavailable");
   });
@@ -157,11 +157,11 @@ describe("a full ledger, where calls are served", () => {
     expect(gateway.log()).toContain('"policy":"serve"');
     expect(idsOf(gateway.rows())).toEqual(answers);
 
-    const journaled = idsOf(underWay(gateway.folder));
+    const journaled = idsOf(journaledRows(gateway.folder));
     expect(journaled).toContain(answers.at(-1)!);
     makeRoom();
     await until(() => gateway.log().includes("ledger-recovered"));
-    expect(underWay(gateway.folder)).toEqual([]);
+    expect(journaledRows(gateway.folder)).toEqual([]);
     expect(idsOf(gateway.rows())).toEqual(journaled);
   });
 });
@@ -245,13 +245,13 @@ test("rows that were not in the ledger when the gateway stopped are in it after 
   expect(response.status).toBe(200);
   await stop(first);
   const id = response.headers.get("x-request-id")!;
-  expect(idsOf(underWay(data))).toEqual([id]);
+  expect(idsOf(journaledRows(data))).toEqual([id]);
 
   const other = new Database(join(data, "ledger.db"));
   other.run("DELETE FROM ledger");
   other.close();
   await stop(await start());
-  expect(underWay(data)).toEqual([]);
+  expect(journaledRows(data)).toEqual([]);
   expect(idsOf(readLedger(data))).toEqual([id]);
 });
 
@@ -307,7 +307,7 @@ describe("rows that the last process left, and a disk that is still full at the 
     makeRoom();
     await until(() => gateway.output().includes("ledger-recovered"));
     expect(inLedger(data)).toEqual([id]);
-    expect(underWay(data)).toEqual([]);
+    expect(journaledRows(data)).toEqual([]);
     expect((await fetch(`${gateway.url}/readyz`)).status).toBe(200);
     expect((await call()).status).toBe(200);
   });
@@ -326,7 +326,7 @@ describe("rows that the last process left, and a disk that is still full at the 
     await until(() => gateway.output().includes("ledger-recovered"));
     await until(() => inLedger(data).length === 2);
     expect(inLedger(data)).toEqual([answer.headers.get("x-request-id")!, id]);
-    expect(underWay(data)).toEqual([]);
+    expect(journaledRows(data)).toEqual([]);
   });
 
   test("rows that no ledger could ever take keep no others out of it", () => {
@@ -336,9 +336,9 @@ describe("rows that the last process left, and a disk that is still full at the 
     const path = join(folder.path, "ledger-999999999-a.journal");
     writeFileSync(path, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
     const file = new LedgerFile({ folder: folder.path, maxBytes: 0 });
-    const earlier = new EarlierRows(folder.path, file);
+    const earlier = new JournalRecovery(folder.path, file);
     expect(earlier.unreadable).toBe(3);
-    earlier.bringIn();
+    earlier.recover();
     expect(idsOf(file.recent(10))).toEqual(["good"]);
     expect(earlier.rows).toEqual([]);
     expect(existsSync(path)).toBe(false);
@@ -355,18 +355,18 @@ describe("rows that the last process left, and a disk that is still full at the 
     writeFileSync(path, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
     const taken: string[] = [];
     let room = 600;
-    const earlier = new EarlierRows(folder.path, {
+    const earlier = new JournalRecovery(folder.path, {
       write: (rows) => {
         if (rows.length > room) throw new Error("full");
         room -= rows.length;
         taken.push(...idsOf(rows));
       },
     });
-    expect(() => earlier.bringIn()).toThrow("full");
+    expect(() => earlier.recover()).toThrow("full");
     expect([...taken, ...idsOf(earlier.rows)]).toEqual(idsOf(lines));
     expect(existsSync(path)).toBe(true);
     room = 5000;
-    earlier.bringIn();
+    earlier.recover();
     expect(taken).toEqual(idsOf(lines));
     expect(existsSync(path)).toBe(false);
   });

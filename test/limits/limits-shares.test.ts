@@ -10,7 +10,7 @@ afterEach(async () => {
   limited = undefined;
 });
 
-test("a key that calls now and then is served while another has every place, and calls again at once whenever it is refused", async () => {
+test("a key with little traffic is served while another key takes every slot and retries at once whenever it is shed", async () => {
   limited = startLimited({
     keys: { greedy: "", modest: "" },
     settings: { VEXEL_MAX_CONCURRENT: "8" },
@@ -76,8 +76,8 @@ function house(all: number, { image = all, waiting = [] as string[] } = {}) {
   return { inHand, come, go, fill, waiting };
 }
 
-describe("when all places are taken", () => {
-  test("a few more are there for keys with less than their share, and for no others", () => {
+describe("when all slots are in use", () => {
+  test("a reserve is left for keys below their fair share, and for no others", () => {
     const { come, fill, inHand } = house(16);
     fill("many", 16);
     expect(come("many")).toBe("overloaded");
@@ -87,7 +87,7 @@ describe("when all places are taken", () => {
     expect(inHand.count).toBe(18);
   });
 
-  test("what comes free goes to those with less, until all have the same", () => {
+  test("released slots go to the keys with fewer, until all have the same", () => {
     const { come, go, fill } = house(16);
     fill("many", 16);
     const got = { many: 16, few: 0 };
@@ -101,7 +101,7 @@ describe("when all places are taken", () => {
     expect(Math.abs(got.many - got.few)).toBeLessThanOrEqual(2);
   });
 
-  test("two greedy keys leave room for a third", () => {
+  test("two greedy keys leave slots for a third", () => {
     const { come, go, fill } = house(16);
     fill("one", 16);
     for (let turn = 0; turn < 50; turn++) {
@@ -112,7 +112,7 @@ describe("when all places are taken", () => {
     expect(come("three")).toBe("counted");
   });
 
-  test("more keys than places get one each, as far as they go", () => {
+  test("more keys than slots get one each, as far as the slots last", () => {
     const { come } = house(4);
     expect(["a", "b", "c", "d", "e", "f"].map((key) => come(key))).toEqual([
       "counted",
@@ -124,7 +124,7 @@ describe("when all places are taken", () => {
     ]);
   });
 
-  test("calls that only look whether their answer is known take none of these places", () => {
+  test("cache-only requests take none of these slots", () => {
     const { come, fill, go } = house(16);
     fill("many", 16);
     expect([1, 2, 3].map(() => come("many", "embedding", small))).toEqual([
@@ -137,7 +137,7 @@ describe("when all places are taken", () => {
     expect(come("many", "embedding", small)).toBe("cache-only");
   });
 
-  test("a waiting call makes way, but not one of a key that has less than the others", () => {
+  test("a queued request is shed, but not one of a key below its fair share", () => {
     const greedy = house(8, { waiting: ["many"] });
     greedy.fill("many", 8);
     expect(greedy.come("few")).toBe("counted");
@@ -149,7 +149,7 @@ describe("when all places are taken", () => {
     expect(modest.waiting).toEqual(["few"]);
   });
 
-  test("of image calls it is the same, within their own places", () => {
+  test("the same holds for image requests within their own slots", () => {
     const { come, fill, inHand } = house(64, { image: 8 });
     fill("many", 8, "image");
     expect(come("many", "image")).toBe("overloaded");
@@ -159,7 +159,7 @@ describe("when all places are taken", () => {
   });
 });
 
-test("with plenty of room nobody is counted, and everything that was is forgotten", () => {
+test("with plenty of free slots no key is counted, and earlier counts are released", () => {
   const { come, go, fill } = house(100);
   expect(new Set(fill("many", 50))).toEqual(new Set(["uncounted"]));
   expect(new Set(fill("many", 50))).toEqual(new Set(["counted"]));

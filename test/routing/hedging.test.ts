@@ -78,14 +78,14 @@ function arrange({ share = 1, route = routeTo(a, b) } = {}): Arranged & { route:
 const where = ({ visits }: HeldUpstream): string[] =>
   visits.map(({ call }) => call.target?.upstream.id ?? "");
 
-describe("a target that has had its time", () => {
+describe("a target that exceeds its attempt timeout", () => {
   /** Nothing may be asked again for a while. */
   const spendAll = ({ roster: registry, route }: ReturnType<typeof arrange>): void => {
     const { retries } = registry.targetsFor(route).budgets;
     while (retries.spend(0));
   };
 
-  test("is waited for where no retry may be had: the call ends with its answer, and not early with 504", async () => {
+  test("is waited for when the retry budget is empty: the request ends with its response, and not early with 504", async () => {
     const arranged = arrange();
     const { upstream, send, route, train } = arranged;
     await train(200, 10);
@@ -99,7 +99,7 @@ describe("a target that has had its time", () => {
     expect((await call).vectors).toHaveLength(1);
   });
 
-  test("is replaced where one may be had, and that is one retry", async () => {
+  test("is replaced when the retry budget allows it, and that costs one retry", async () => {
     const arranged = arrange({ share: 0 });
     const { upstream, send, route, roster, train } = arranged;
     await train(200, 10);
@@ -113,7 +113,7 @@ describe("a target that has had its time", () => {
     expect(spent.mock.results.filter(({ value }) => value === true)).toHaveLength(1);
   });
 
-  test("is not what the client hears of where another target said why it failed", async () => {
+  test("is not the error that the client gets when another target failed with an error of its own", async () => {
     const arranged = arrange();
     const { upstream, send, route, train } = arranged;
     await train(200, 10);
@@ -126,8 +126,8 @@ describe("a target that has had its time", () => {
   });
 });
 
-describe("a second call", () => {
-  test("is not made before it is known what is usual", async () => {
+describe("a hedge", () => {
+  test("is not sent before the latency is known", async () => {
     const { upstream, send, route, train, patience } = arrange();
     await train(19, 3);
     const reply = send(callFor(["x"], route));
@@ -142,7 +142,7 @@ describe("a second call", () => {
     await next;
   });
 
-  test("is not made while the first is no slower than usual", async () => {
+  test("is not sent while the first attempt is within its usual latency", async () => {
     const { upstream, send, route, train, patience } = arrange();
     await train(20, 60_000);
     const reply = send(callFor(["x"], route));
@@ -152,7 +152,7 @@ describe("a second call", () => {
     await reply;
   });
 
-  test("is not made where there is nobody else to ask", async () => {
+  test("is not sent when there is no other target", async () => {
     const { upstream, send, route, train, patience } = arrange({ route: routeTo(a) });
     await train(40, 3);
     const reply = send(callFor(["x"], route));
@@ -162,7 +162,7 @@ describe("a second call", () => {
     await reply;
   });
 
-  test("answers when it is the quicker one, and the first is called off", async () => {
+  test("wins when it is faster, and the first attempt is canceled", async () => {
     const { upstream, send, route, train } = arrange();
     await train(20, 3);
     const call = callFor(["x"], route);
@@ -179,7 +179,7 @@ describe("a second call", () => {
     expect(call.signal.heard.size).toBe(0);
   });
 
-  test("is called off when the first answers after all", async () => {
+  test("is canceled when the first attempt succeeds", async () => {
     const { upstream, send, route, train } = arrange();
     await train(20, 3);
     const call = callFor(["x"], route);
@@ -195,8 +195,8 @@ describe("a second call", () => {
   });
 });
 
-describe("when one of two fails", () => {
-  test.each([0, 1])("the other one's answer is waited for: %i", async (failing) => {
+describe("when one of two attempts fails", () => {
+  test.each([0, 1])("the response of the other one is waited for: %i", async (failing) => {
     const { upstream, send, route, train, patience } = arrange();
     await train(20, 3);
     const call = callFor(["x"], route);
@@ -210,7 +210,7 @@ describe("when one of two fails", () => {
     expect(call.trip.target).toBe(failing === 0 ? b : a);
   });
 
-  test("before the second was asked, it is asked as ever, and once", async () => {
+  test("before the hedge, the other target is tried by failover, and once", async () => {
     const { upstream, send, route, train, patience } = arrange();
     await train(20, 20);
     const reply = send(callFor(["x"], route));
@@ -223,7 +223,7 @@ describe("when one of two fails", () => {
   });
 });
 
-describe("when both fail", () => {
+describe("when both attempts fail", () => {
   test.each([
     ["in order", [0, 1]],
     ["the second before the first", [1, 0]],
@@ -247,7 +247,7 @@ describe("when both fail", () => {
     },
   );
 
-  test("a third is asked, where there is one", async () => {
+  test("a third target is tried if there is one", async () => {
     const { upstream, send, route, train } = arrange({ route: routeTo(a, b, c) });
     await train(20, 3);
     const reply = send(callFor(["x"], route));
@@ -259,7 +259,7 @@ describe("when both fail", () => {
     expect((await reply).vectors).toEqual([[3]]);
   });
 
-  test("because the question is wrong, no third is asked", async () => {
+  test("because the request is invalid, no third target is tried", async () => {
     const { upstream, send, route, train, patience } = arrange({ route: routeTo(a, b, c) });
     await train(20, 3);
     const outcome = outcomeOf(send(callFor(["x"], route)));
@@ -271,8 +271,8 @@ describe("when both fail", () => {
   });
 });
 
-describe("a caller who hangs up", () => {
-  test("ends both calls", async () => {
+describe("a client that disconnects", () => {
+  test("cancels both attempts", async () => {
     const { upstream, send, route, train } = arrange();
     await train(20, 3);
     const call = callFor(["x"], route);
@@ -286,7 +286,7 @@ describe("a caller who hangs up", () => {
     expect(call.signal.heard.size).toBe(0);
   });
 
-  test("before the second call was made, leaves it unmade", async () => {
+  test("before the hedge prevents it", async () => {
     const { upstream, send, route, train, patience } = arrange();
     await train(20, 10);
     const call = callFor(["x"], route);
@@ -298,8 +298,8 @@ describe("a caller who hangs up", () => {
   });
 });
 
-describe("second calls are few", () => {
-  test("one in twenty, and a few saved up, even if every call is slow", async () => {
+describe("the hedge budget", () => {
+  test("allows one hedge in twenty requests, and a few accumulated ones, even if every request is slow", async () => {
     const route = routeTo(a, b);
     let now = 0;
     const asked = { a: 0, b: 0 };
@@ -324,7 +324,7 @@ describe("second calls are few", () => {
     expect(asked.b).toBeLessThanOrEqual(0.05 * 400 + 10);
   });
 
-  test("and none where all second tries of the model are spent", async () => {
+  test("allows none when the retry budget of the model is empty", async () => {
     const { upstream, send, roster, route, train, patience } = arrange();
     await train(20, 3);
     const { retries } = roster.targetsFor(route).budgets;
@@ -336,7 +336,7 @@ describe("second calls are few", () => {
     await reply;
   });
 
-  test("however they are asked for", () => {
+  test("holds for any order of earning and spending", () => {
     const steps = fc.array(fc.boolean(), { maxLength: 2000 });
     const property = fc.property(steps, fc.integer({ min: 1, max: 100 }), (all, percent) => {
       const budget = new HedgeBudget(percent / 100);
@@ -352,7 +352,7 @@ describe("second calls are few", () => {
     fc.assert(property, tries(50));
   });
 
-  test("and none at the very beginning", () => {
+  test("is empty at the start", () => {
     const budget = new HedgeBudget(0.05);
     expect(budget.spend()).toBe(false);
     for (let at = 0; at < 19; at++) budget.earn();
@@ -362,8 +362,8 @@ describe("second calls are few", () => {
   });
 });
 
-describe("what is usual", () => {
-  test("is unknown at first, and then longer than nineteen of twenty took", () => {
+describe("the latency window", () => {
+  test("has no p95 at first, and then the latency that nineteen of twenty stayed below", () => {
     const recent = new LatencyWindow();
     for (let ms = 1; ms < 20; ms++) recent.add(ms);
     expect(recent.p95()).toBeUndefined();
@@ -374,7 +374,7 @@ describe("what is usual", () => {
     expect(many.p95()).toBe(500);
   });
 
-  test("follows what happens, and forgets what was long ago", () => {
+  test("follows recent latencies and drops old ones", () => {
     const recent = new LatencyWindow();
     for (let at = 0; at < 128; at++) recent.add(1000);
     expect(recent.p95()).toBe(1000);

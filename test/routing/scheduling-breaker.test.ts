@@ -7,7 +7,7 @@ import { randomFrom } from "../fuzz/scheduling-world.ts";
 import { answers, dies, fails, isLimited, seatNamed } from "./scheduling-fixture.ts";
 
 describe("a target that fails", () => {
-  test("is left alone after five failures in a row, and one good answer between them starts anew", () => {
+  test("is ejected after five consecutive failures, and one success between them resets the count", () => {
     const news: TargetChange[] = [];
     const candidate = seatNamed("a", { news });
     for (let round = 0; round < 10; round++) {
@@ -26,7 +26,7 @@ describe("a target that fails", () => {
     ]);
   });
 
-  test("now and then, and several times in a row now and then, still serves where nobody else does", () => {
+  test("now and then, and sometimes several times in a row, still serves when no other target does", () => {
     const random = randomFrom(7);
     const candidate = seatNamed("a");
     let [asked, served] = [0, 0];
@@ -44,7 +44,7 @@ describe("a target that fails", () => {
     expect(served / 1000).toBeGreaterThan(0.55);
   });
 
-  test("always is left alone, also if it failed now and then before", () => {
+  test("always is ejected, also if it failed now and then before", () => {
     const candidate = seatNamed("a");
     for (let at = 0; at < 40; at++) {
       if (at % 3 === 0) fails(candidate, at);
@@ -54,7 +54,7 @@ describe("a target that fails", () => {
     expect(candidate.health.state(100, true)).toBe("unavailable");
   });
 
-  test("is tried by one call after a second, by the next only when that one is over", () => {
+  test("is probed by one request after a second, and by the next only when that one has ended", () => {
     const news: TargetChange[] = [];
     const candidate = seatNamed("a", { news });
     const { health } = candidate;
@@ -69,7 +69,7 @@ describe("a target that fails", () => {
     expect(news.map(({ what }) => what)).toEqual(["ejected", "recovered"]);
   });
 
-  test("is tried again by another call when the first says nothing", () => {
+  test("is probed again by another request when the first probe gets no response", () => {
     const { health } = seatNamed("a");
     dies({ ...seatNamed("a"), health }, 0);
     health.start(1000);
@@ -77,7 +77,7 @@ describe("a target that fails", () => {
     expect(health.state(3000, false)).toBe("probe");
   });
 
-  test("is left alone twice as long each time that a try says nothing, however that try ends", () => {
+  test("is ejected twice as long after each probe without a response, however that probe ends", () => {
     for (const ends of [true, false]) {
       const { health } = seatNamed("a");
       dies({ ...seatNamed("a"), health }, 0);
@@ -95,7 +95,7 @@ describe("a target that fails", () => {
     }
   });
 
-  test("is left alone twice as long each time, and for half a minute at most", () => {
+  test("is ejected twice as long each time, and for half a minute at most", () => {
     const candidate = seatNamed("a");
     dies(candidate, 0);
     let now = 0;
@@ -111,7 +111,7 @@ describe("a target that fails", () => {
     expect(candidate.health.waitMs(now)).toBe(1000);
   });
 
-  test("is not taken for well because of an answer to a question from before", () => {
+  test("does not recover because of a response to a request from before the ejection", () => {
     const { health } = seatNamed("a");
     const probe = health.start(0);
     dies({ ...seatNamed("a"), health }, 10);
@@ -119,7 +119,7 @@ describe("a target that fails", () => {
     expect(health.state(20, false)).toBe("unavailable");
   });
 
-  test("is not judged by calls that their callers gave up", () => {
+  test("is not judged by requests that clients canceled", () => {
     const { health } = seatNamed("a");
     for (let call = 0; call < 100; call++) {
       health.recordEnd(0, { kind: "neutral" }, health.start(0), [health]);
@@ -128,7 +128,7 @@ describe("a target that fails", () => {
     expect(health.inFlight).toBe(0);
   });
 
-  test("is back sooner or later whatever the clock does", () => {
+  test("recovers eventually whatever the clock does", () => {
     for (const jump of [-1e9, -5000, 5000, 1e9]) {
       const candidate = seatNamed("a");
       dies(candidate, 1e9);
@@ -149,7 +149,7 @@ describe("a target that fails more often than others", () => {
     }
   };
 
-  test("is left out, but is better than nobody", () => {
+  test("is ejected as an outlier, but is used when no other target is available", () => {
     const [bad, good] = [seatNamed("bad"), seatNamed("good")];
     for (let call = 0; call < 30; call++) answers(good, call, 0);
     flicker(bad, peersOf(bad, good));
@@ -157,7 +157,7 @@ describe("a target that fails more often than others", () => {
     expect(bad.health.state(30, false)).toBe("degraded");
   });
 
-  test("is left in where all do alike, or half of them are out", () => {
+  test("is not ejected when all fail alike, or when half of them are already ejected", () => {
     const [one, other] = [seatNamed("one"), seatNamed("other")];
     const both = peersOf(one, other);
     for (let call = 0; call < 60; call++) {
@@ -175,7 +175,7 @@ describe("a target that fails more often than others", () => {
     expect(bad.health.state(30, false)).toBe("available");
   });
 
-  test("needs three good answers in a row to come back, unless it is needed", () => {
+  test("needs three successful probes in a row to recover, unless no other target is available", () => {
     const [bad, good] = [seatNamed("bad"), seatNamed("good")];
     for (let call = 0; call < 30; call++) answers(good, call, 0);
     flicker(bad, peersOf(bad, good), 22);
@@ -188,13 +188,13 @@ describe("a target that fails more often than others", () => {
 });
 
 describe("the only target of a model", () => {
-  test("is asked although a few of its calls failed: somebody who calls rarely is not shut out", () => {
+  test("is used although a few of its requests failed: a client with little traffic is not locked out", () => {
     const candidate = seatNamed("a");
     for (let call = 0; call < 4; call++) fails(candidate, call * 60_000);
     expect(candidate.health.state(180_001, true)).toBe("available");
   });
 
-  test("is asked although its answers are not true: they may be with the next input", () => {
+  test("is used although its responses are invalid: the next input may succeed", () => {
     const { health } = seatNamed("a");
     const outcome = { kind: "failure", why: "upstream_invalid", busy: false } as const;
     for (let call = 0; call < 20; call++)
@@ -202,7 +202,7 @@ describe("the only target of a model", () => {
     expect(health.state(20, true)).toBe("available");
   });
 
-  test("that fails on and on is left alone for a second at a time, however long that goes on", () => {
+  test("that keeps failing is probed every second, however long that goes on", () => {
     const candidate = seatNamed("a");
     dies(candidate, 0);
     for (let now = 0; now < 60_000; now += 1000) {
@@ -217,7 +217,7 @@ describe("the only target of a model", () => {
 });
 
 describe("a target at its rate limit", () => {
-  test("is left alone for as long as it says, and does not count as failing", () => {
+  test("cools down for as long as it asks, and does not count as failing", () => {
     const news: TargetChange[] = [];
     const candidate = seatNamed("a", { news });
     for (let call = 0; call < 20; call++) isLimited(candidate, call, 7000);
@@ -227,7 +227,7 @@ describe("a target at its rate limit", () => {
     expect(news).toEqual([]);
   });
 
-  test("that does not say how long is only asked where nobody else can be", () => {
+  test("without retry-after is used only when no other target is available", () => {
     const candidate = seatNamed("a");
     isLimited(candidate, 0);
     expect(candidate.health.state(999, false)).toBe("degraded");
@@ -237,7 +237,7 @@ describe("a target at its rate limit", () => {
     expect(candidate.health.state(3000, false)).toBe("available");
   });
 
-  test("is asked again after five minutes at the latest, and whatever the clock does", () => {
+  test("is used again after five minutes at the latest, whatever the clock does", () => {
     const candidate = seatNamed("a");
     isLimited(candidate, 1e6, 86_400_000);
     expect(candidate.health.waitMs(1e6)).toBe(300_000);
@@ -247,7 +247,7 @@ describe("a target at its rate limit", () => {
 });
 
 describe("a target that does not take the gateway's key", () => {
-  test("is asked where nobody else can be, and told of once", () => {
+  test("is used only when no other target is available, and is reported once", () => {
     const news: TargetChange[] = [];
     const { health } = seatNamed("a", { news });
     for (let call = 0; call < 3; call++) {
@@ -265,7 +265,7 @@ describe("a target that does not take the gateway's key", () => {
 });
 
 describe("a target that is silent", () => {
-  test("gets no more calls while several wait for its first word and others serve", () => {
+  test("gets no more requests while several wait for its first response and others serve", () => {
     const { health } = seatNamed("a");
     for (let call = 0; call < 5; call++) health.start(0);
     expect(health.state(1499, false)).toBe("available");
@@ -276,7 +276,7 @@ describe("a target that is silent", () => {
   });
 });
 
-test("a target is judged by its latest calls, and never by what is long ago", () => {
+test("a target is judged by its latest outcomes, and never by old ones", () => {
   const window = new OutcomeWindow();
   for (let now = 0; now < 1000; now++) window.add(now, false);
   expect([window.count(1000), window.failureRate(1000)]).toEqual([64, 1]);
@@ -286,7 +286,7 @@ test("a target is judged by its latest calls, and never by what is long ago", ()
   expect([window.count(400_000), window.failureRate(400_000)]).toEqual([0, 0]);
 });
 
-test("a target gets fewer calls at a time when it is too slow, and more when it keeps up", () => {
+test("the adaptive concurrency limit of a target decreases when it is too slow, and increases when it keeps up", () => {
   const concurrency = new AdaptiveConcurrency();
   const kept = (inFlight: number): void => {
     concurrency.gate.inFlight = inFlight;
