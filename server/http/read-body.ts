@@ -48,6 +48,7 @@ export function readJson(arriving: Arriving, maxBytes: number, reception: JsonRe
   if (bytes.length > maxBytes) throw tooLarge(maxBytes);
   if (bytes.length >= countedBytes) reception.takeMemory(bytes.length);
   if (bytes.length >= smallBytes) {
+    checkEncoding(headers);
     new JsonBounds().take(bytes);
     return parse(decode(bytes, headers), headers);
   }
@@ -62,6 +63,8 @@ async function readLater(
   reception: JsonReception,
 ): Promise<unknown> {
   const { headers } = arriving;
+  // Compressed bytes would be refused for a structure that they do not have.
+  checkEncoding(headers);
   const bounds = new JsonBounds();
   const announced = Number(headers.get("content-length") ?? 0);
   if (announced > maxBytes) throw tooLarge(maxBytes);
