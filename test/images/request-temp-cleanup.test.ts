@@ -33,6 +33,7 @@ const incoming = {
   headers: new Headers({ authorization: "Bearer sk-test" }),
   signal: new AbortController().signal,
   bytesReceived: 0,
+  releaseBody: () => undefined,
 } as unknown as Incoming;
 
 const noShelf: AnswerShelf = {
