@@ -67,8 +67,11 @@ export class TempStorage {
 
   /** Throws GatewayError where there is no room for the response of a request that is about to be sent. */
   ensureRoom(keyId: string, bytes: number): void {
+    const { maxBytes, disk } = this.#options;
     // Of a small storage a part: a request must be able to run alone.
-    this.#check(keyId, Math.min(bytes, this.#options.maxBytes / 8), "request");
+    this.#checkShare(keyId, Math.min(bytes, maxBytes / 8), "request");
+    // The mark is above the one of responses, which leaves room for this response. A small disk has no 8 MiB to ask for.
+    if (!disk.hasRoom(this.#unwritten, "request")) throw diskFull();
   }
 
   /** Room for an upload whose length is announced, before any of it is read. Throws GatewayError. */
@@ -110,13 +113,16 @@ export class TempStorage {
   }
 
   #check(keyId: string, bytes: number, use: DiskUse): void {
-    const { maxBytes, disk } = this.#options;
+    this.#checkShare(keyId, bytes, use);
+    if (!this.#options.disk.hasRoom(bytes + this.#unwritten, use)) throw diskFull();
+  }
+
+  #checkShare(keyId: string, bytes: number, use: DiskUse): void {
     const held = this.#heldBy(keyId);
-    const free = maxBytes - this.#held - bytes;
+    const free = this.#options.maxBytes - this.#held - bytes;
     if (held + bytes > timesFree[use] * free) {
       throw use === "upload" && held > 0 ? shareUsedUp(held) : noRoom();
     }
-    if (!disk.hasRoom(bytes + this.#unwritten, use)) throw diskFull();
   }
 
   #heldBy(keyId: string): number {

@@ -124,7 +124,7 @@ describe("killed at any moment", () => {
     import { LedgerFile } from "${import.meta.dir}/../../server/storage/ledger-file.ts";
     import { LedgerJournal } from "${import.meta.dir}/../../server/storage/ledger-journal.ts";
     import { budgeted, noon } from "${import.meta.dir}/budgets-fixture.ts";
-    import { ledgerRow } from "${import.meta.dir}/ledger-fixture.ts";
+    import { ledgerRow } from "${import.meta.dir}/../ledger/ledger-fixture.ts";
     const file = new LedgerFile({ folder: ${JSON.stringify(folder)}, maxBytes: 0 });
     const journal = new LedgerJournal(${JSON.stringify(folder)}, "a");
     const ledger = new Ledger({ file, journal, onFault: "refuse", report: () => undefined, groupMs: 1, groupRows: 7 });

@@ -91,8 +91,9 @@ describe("an answer that is not one is told as that", () => {
   });
 
   test("a picture's error with status 200", async () => {
+    const told = { ...invalid, code: "upstream_error", fault: "upstream_error" } as const;
     fake.script({ reply: { status: 200, body: '{"error":{"message":"no"}}' } });
-    await expectRefused(broken, await ask.picture(broken), invalid);
+    await expectRefused(broken, await ask.picture(broken), told);
   });
 });
 

@@ -236,7 +236,7 @@ export class World {
       await this.advance(1000);
     }
     for (const id of this.#limits.keys()) {
-      expect(this.scope(id)?.gate).toMatchObject({ inside: 0, waiting: 0 });
+      expect(this.scope(id)?.gate).toMatchObject({ inFlight: 0, waiting: 0 });
     }
   }
 

@@ -285,7 +285,7 @@ if (mayMount()) {
       gateway.post("/v1/images/generations", { model: painter, prompt: "a hat" });
     expect((await generate()).status).toBe(200);
     const { bavail, bsize } = statfsSync(disk);
-    writeFileSync(join(disk, "filler"), Buffer.alloc(bavail * bsize - 2 * megabyte));
+    writeFileSync(join(disk, "filler"), Buffer.alloc(bavail * bsize - 1.5 * megabyte));
     // A measurement of the disk holds for a second.
     await Bun.sleep(1100);
     const sent = fake.requests.length;

@@ -50,9 +50,13 @@ test("every vector has 384 numbers and length 1", () => {
 
 test("usage counts the tokens that Hugging Face's own tokenizer counts, up to the limit", async () => {
   const counts = reference.sentences.map(({ tokens }) => Math.min(tokens, reference.maxTokens));
-  expect(nativeReply.usage).toEqual({ inputTokens: counts.reduce((sum, count) => sum + count) });
+  const inputTokens = counts.reduce((sum, count) => sum + count);
+  expect(nativeReply.usage).toEqual({ inputTokens, perInput: counts });
   for (const [place, text] of texts.entries()) {
-    expect((await embed(native, [text], cut)).usage).toEqual({ inputTokens: counts[place]! });
+    expect((await embed(native, [text], cut)).usage).toEqual({
+      inputTokens: counts[place]!,
+      perInput: [counts[place]!],
+    });
   }
 });
 
@@ -67,7 +71,8 @@ test("without onnxruntime the WebAssembly engine gives the same vectors and coun
   );
   expect(Math.min(...likeness)).toBeGreaterThan(0.999);
   const counts = some.map((place) => Math.min(reference.sentences[place]!.tokens, 256));
-  expect(fallbackReply.usage).toEqual({ inputTokens: counts.reduce((sum, count) => sum + count) });
+  const inputTokens = counts.reduce((sum, count) => sum + count);
+  expect(fallbackReply.usage).toEqual({ inputTokens, perInput: counts });
 });
 
 test("a vector does not depend on what else is in the batch", async () => {
