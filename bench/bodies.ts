@@ -12,7 +12,7 @@ import { parseArgs } from "node:util";
 import { rssMegabytes, watchPeak } from "./proc.ts";
 import { endWithUs, stopAll } from "./processes.ts";
 import { key } from "./scenarios.ts";
-import { ownCommand, startVexel } from "./vexel.ts";
+import { startVexel } from "./vexel.ts";
 
 const MB = 1_000_000;
 
@@ -139,7 +139,10 @@ interface Measured {
 }
 
 async function measure(name: string, body: Buffer, upstream: string): Promise<Measured> {
-  const gateway = await startVexel(join(folder, name.replaceAll(/\W/g, "-")), upstream, ownCommand);
+  const gateway = await startVexel({
+    folder: join(folder, name.replaceAll(/\W/g, "-")),
+    upstream,
+  });
   try {
     const [probe, sender] = [await open(gateway.url), await open(gateway.url)];
     // Code paths are warm, as in a gateway that has served for a while.

@@ -20,7 +20,7 @@ import {
   stopAll,
 } from "./processes.ts";
 import { key } from "./scenarios.ts";
-import { ownCommand } from "./vexel.ts";
+import { presentState, serveCommand } from "./vexel.ts";
 
 const bad = modes.filter((mode) => mode !== "well");
 const { values: options } = parseArgs({
@@ -79,7 +79,7 @@ async function startGateway(
     `upstreams:\n${upstreams.join("\n")}\nmodels:\n  - { id: faulty, kind: embedding, batch: false, targets: [${targets.join(", ")}] }\nkeys:\n  - { name: bench, key: ${key} }\n`,
   );
   const port = freePort();
-  const child = start(ownCommand, cores.proxy, {
+  const child = start(serveCommand(presentState), cores.proxy, {
     env: {
       HOST: "127.0.0.1",
       PORT: String(port),

@@ -12,7 +12,7 @@ import { idleMemory } from "./idle-connections.ts";
 import { cpuMs } from "./proc.ts";
 import { cores, endWithUs, firstLine, type Running, start, stopAll } from "./processes.ts";
 import { key } from "./scenarios.ts";
-import { ownCommand, startVexel } from "./vexel.ts";
+import { startVexel } from "./vexel.ts";
 
 const { values: options } = parseArgs({ options: { seconds: { type: "string", default: "4" } } });
 const seconds = Number(options.seconds);
@@ -41,7 +41,7 @@ async function startPlain(kind: "bun" | "node", name: string): Promise<Server> {
 }
 
 async function startGateway(): Promise<Server> {
-  const { url, process: child } = await startVexel(folder, "http://127.0.0.1:9", ownCommand);
+  const { url, process: child } = await startVexel({ folder, upstream: "http://127.0.0.1:9" });
   return { name: "vexel", port: Number(new URL(url).port), process: child };
 }
 

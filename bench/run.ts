@@ -1,5 +1,5 @@
 /**
- * `bun bench/run.ts [--check] [--only PART,PART] [--json FILE] [--vexel COMMAND] [--seconds N] [--rounds N]`
+ * `bun bench/run.ts [--check] [--only PART,PART] [--json FILE] [--vexel COMMAND] [--against COMMIT] [--seconds N] [--rounds N]`
  * The gateway, nginx where it is the yardstick, and one upstream, in one run, on one machine. Loopback only.
  */
 
@@ -8,6 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { watchBystanders } from "./bystanders.ts";
+import { checkOut } from "./earlier-state.ts";
 import type { Finding } from "./finding.ts";
 import { generator } from "./load.ts";
 import { nginxIsHere } from "./nginx.ts";
@@ -34,7 +35,6 @@ import {
   targets,
 } from "./scenarios.ts";
 import { createSite, type Part } from "./site.ts";
-import { ownCommand } from "./vexel.ts";
 
 const parts: Readonly<Record<string, Part>> = {
   rest: atRest,
@@ -44,7 +44,7 @@ const parts: Readonly<Record<string, Part>> = {
   known: againstNginx({
     scenario: knownText,
     mostCpu: targets.knownTextTimesNginx,
-    fromMemory: true,
+    fromCache: true,
   }),
   large: againstNginx({
     scenario: passThrough,
@@ -69,12 +69,16 @@ const parts: Readonly<Record<string, Part>> = {
   convert: converted,
 };
 
+/** The parts that `--against` compares with another commit, round by round. */
+const compared = ["new", "limited", "known", "large", "floats", "picture"];
+
 const { values: options } = parseArgs({
   options: {
     check: { type: "boolean", default: false },
-    only: { type: "string", default: Object.keys(parts).join(",") },
+    only: { type: "string" },
     json: { type: "string" },
     vexel: { type: "string" },
+    against: { type: "string" },
     seconds: { type: "string", default: "2" },
     rounds: { type: "string", default: "7" },
   },
@@ -92,7 +96,8 @@ function complain(what: string, error: unknown): void {
 }
 
 async function measure(): Promise<Report> {
-  const chosen = options.only.split(",").map((name) => {
+  const only = options.only?.split(",") ?? (options.against ? compared : Object.keys(parts));
+  const chosen = only.map((name) => {
     const part = parts[name];
     if (!part) throw new Error(`no part is called ${name}: ${Object.keys(parts).join(", ")}`);
     return [name, part] as const;
@@ -101,8 +106,9 @@ async function measure(): Promise<Report> {
     listen: true,
   });
   const upstream = `http://127.0.0.1:${await firstLine(source)}`;
-  const command = options.vexel?.split(" ") ?? ownCommand;
-  const site = createSite({ folder, upstream, seconds, rounds, command });
+  const command = options.vexel?.split(" ");
+  const against = options.against ? checkOut(options.against, folder) : undefined;
+  const site = createSite({ folder, upstream, seconds, rounds, command, against });
   const bystanders = watchBystanders();
   const findings: Finding[] = [];
   for (const [name, part] of chosen) {

@@ -130,6 +130,8 @@ export const targets = {
   callsPerAnswer: 1 / 8,
   idleTimesAlone: 1.05,
   cacheMegabytes: (1.5 * cacheBytes) / 2 ** 20,
+  /** Of the present state, as a multiple of the commit that `--against` names. */
+  timesOtherCommit: 1.1,
   restMegabytes: 100,
   loadMegabytes: 200,
   readyMs: 500,

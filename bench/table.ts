@@ -1,4 +1,4 @@
-/** Figures side by side, as text; with two columns also the second as a multiple of the first. */
+/** Figures side by side, as text; also the second column as a multiple of the first. */
 
 import type { Figures } from "./measure.ts";
 

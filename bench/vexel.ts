@@ -6,24 +6,35 @@ import type { Contender } from "./nginx.ts";
 import { cores, freePort, ready, start } from "./processes.ts";
 import { key, limitedKey } from "./scenarios.ts";
 
-const root = join(import.meta.dir, "..");
-/** As the `vexel` command sets it for users. */
-const environment = JSON.parse(readFileSync(join(root, "bin/environment.json"), "utf8"));
-export const ownCommand: readonly string[] = [
+/** Where the present state of the gateway is. */
+export const presentState = join(import.meta.dir, "..");
+
+/** Starts the gateway of a checkout. */
+export const serveCommand = (checkout: string): readonly string[] => [
   process.execPath,
   "--no-install",
-  join(root, "cli/main.ts"),
+  join(checkout, "cli/main.ts"),
   "serve",
 ];
 
-export async function startVexel(
-  folder: string,
-  upstream: string,
-  command: readonly string[],
-  settings: Readonly<Record<string, string>> = {},
-): Promise<Contender> {
+export interface GatewayOptions {
+  /** Of the run: configuration, data and log. */
+  readonly folder: string;
+  readonly upstream: string;
+  /** The repository whose gateway, configuration and environment are used; the present one unless told. */
+  readonly checkout?: string;
+  /** Started instead of the checkout's own gateway. */
+  readonly command?: readonly string[] | undefined;
+  readonly settings?: Readonly<Record<string, string>> | undefined;
+}
+
+export async function startVexel(options: GatewayOptions): Promise<Contender> {
+  const { folder, upstream, checkout = presentState, settings = {} } = options;
+  const command = options.command ?? serveCommand(checkout);
   mkdirSync(folder, { recursive: true });
-  const template = readFileSync(join(import.meta.dir, "vexel.yaml"), "utf8");
+  // Names of settings differ between commits.
+  const template = readFileSync(join(checkout, "bench/vexel.yaml"), "utf8");
+  const environment = JSON.parse(readFileSync(join(checkout, "bin/environment.json"), "utf8"));
   const configuration = template
     .replaceAll("{{upstream}}", upstream)
     .replaceAll("{{key}}", key)

@@ -1,8 +1,9 @@
-/** The same load on nginx and on the gateway, in turns, and what each pays for a request. */
+/** The same load on nginx, on the gateway, and with `--against` on the gateway of another commit. */
 
+import { cpuTimes, inTurns, timesLine } from "../compare.ts";
 import { atMost, type Verdict } from "../finding.ts";
 import { tryOnce } from "../load.ts";
-import { type Figures, median, medians, underLoad, warmUp } from "../measure.ts";
+import { type Figures, medians, underLoad, warmUp } from "../measure.ts";
 import { type Contender, largeBuffers } from "../nginx.ts";
 import { type Scenario, targets } from "../scenarios.ts";
 import type { Part, Site } from "../site.ts";
@@ -12,14 +13,13 @@ export interface AgainstNginx {
   readonly scenario: Scenario;
   /** Most CPU per request, as a multiple of nginx's. */
   readonly mostCpu: number;
-  /** The gateway is to answer without asking anybody; otherwise it is to ask. */
-  readonly fromMemory?: boolean;
-  /** Told beside the others, and not judged by: nginx as one would set it up for such answers. */
+  /** The gateway must answer from its cache; otherwise it must call the upstream. */
+  readonly fromCache?: boolean;
+  /** Reported and not judged: nginx as one would configure it for such responses. */
   readonly alsoLargeBuffers?: boolean;
 }
 
 const warmSeconds = 2;
-const runInSeconds = 1;
 
 export const againstNginx =
   (options: AgainstNginx): Part =>
@@ -28,82 +28,83 @@ export const againstNginx =
     const nginx = await site.nginx();
     const tuned = options.alsoLargeBuffers ? await site.nginx(largeBuffers) : undefined;
     const vexel = await site.vexel();
-    await compareAnswers(site, scenario, [...(nginx ? [nginx] : []), vexel, vexel]);
+    const other = await site.other?.start();
+    const gateways = [vexel, other].filter((proxy) => proxy !== undefined);
+    const proxies = [nginx, tuned, ...gateways].filter((proxy) => proxy !== undefined);
+    // The gateway twice: its second response may come from the cache.
+    await compareResponses(site, scenario, [...proxies, vexel]);
 
     site.say(`${scenario.name}: warming up`);
-    const proxies = [nginx, tuned, vexel].filter((proxy) => proxy !== undefined);
-    // nginx has no compiler that would have to settle.
+    // nginx has no JIT compiler.
     for (const proxy of [nginx, tuned]) if (proxy) await underLoad(site, proxy, scenario, 1);
-    await warmUp(async () => (await underLoad(site, vexel, scenario, warmSeconds)).cpuUsPerRequest);
+    for (const proxy of gateways)
+      await warmUp(
+        async () => (await underLoad(site, proxy, scenario, warmSeconds)).cpuUsPerRequest,
+      );
     const figures = await inTurns(site, scenario, proxies);
     await Promise.all(proxies.map((proxy) => proxy.process.stop()));
 
     const of = (proxy: Contender | undefined) => proxy && figures.get(proxy);
-    return tell(options, of(vexel)!, of(nginx), of(tuned));
+    return report(options, {
+      vexel: of(vexel)!,
+      nginx: of(nginx),
+      tuned: of(tuned),
+      other: site.other && { name: site.other.name, rounds: of(other)! },
+    });
   };
 
-async function compareAnswers(
+async function compareResponses(
   site: Site,
   scenario: Scenario,
   proxies: readonly Contender[],
 ): Promise<void> {
-  const answers: unknown[] = [];
-  for (const { url } of proxies) answers.push(JSON.parse(await tryOnce(url, scenario)));
-  // Whichever way round their members stand.
-  if (!answers.every((answer) => Bun.deepEquals(answer, answers[0])))
-    site.say("the answers of nginx and the gateway differ");
+  const responses: unknown[] = [];
+  for (const { url } of proxies) responses.push(JSON.parse(await tryOnce(url, scenario)));
+  // In any order of their members.
+  if (!responses.every((response) => Bun.deepEquals(response, responses[0])))
+    site.say("the responses of nginx and the gateway differ");
 }
 
-async function inTurns(
-  site: Site,
-  scenario: Scenario,
-  proxies: readonly Contender[],
-): Promise<Map<Contender, readonly Figures[]>> {
-  const lists = new Map<Contender, Figures[]>(proxies.map((proxy) => [proxy, []]));
-  for (let at = 1; at <= site.rounds; at++) {
-    site.say(`${scenario.name}: round ${at} of ${site.rounds}`);
-    for (const [proxy, list] of lists) {
-      // It was idle during the others' turn, and a server in service is not: this much is the same for all, and not counted.
-      await underLoad(site, proxy, scenario, runInSeconds);
-      list.push(await underLoad(site, proxy, scenario, site.seconds));
-    }
-  }
-  return lists;
+interface Rounds {
+  readonly vexel: readonly Figures[];
+  readonly nginx: readonly Figures[] | undefined;
+  readonly tuned: readonly Figures[] | undefined;
+  readonly other: { readonly name: string; readonly rounds: readonly Figures[] } | undefined;
 }
 
-/** What happens beside us on the machine meets both of a round: so they are compared round by round. */
-function timesOf(rounds: readonly Figures[], others: readonly Figures[]) {
-  const each = rounds.map(
-    ({ cpuUsPerRequest }, at) => cpuUsPerRequest / others[at]!.cpuUsPerRequest,
-  );
-  return { middle: median(each), least: Math.min(...each), most: Math.max(...each) };
-}
-
-function tell(
-  { scenario, mostCpu, fromMemory = false }: AgainstNginx,
-  vexelRounds: readonly Figures[],
-  nginxRounds: readonly Figures[] | undefined,
-  tunedRounds: readonly Figures[] | undefined,
-) {
+function report({ scenario, mostCpu, fromCache = false }: AgainstNginx, rounds: Rounds) {
   const { name, connections } = scenario;
-  const vexel = medians(vexelRounds);
-  const nginx = nginxRounds && medians(nginxRounds);
-  const times = nginxRounds && timesOf(vexelRounds, nginxRounds);
-  const tuned = tunedRounds && timesOf(vexelRounds, tunedRounds);
-  if ((vexel.upstreamCalls === 0) !== fromMemory)
+  const { other } = rounds;
+  const vexel = medians(rounds.vexel);
+  if ((vexel.upstreamCalls === 0) !== fromCache)
     throw new Error(`${name}: ${vexel.upstreamCalls} upstream calls for each request`);
-  const columns = { ...(nginx && { nginx }), vexel };
-  const verdicts: Verdict[] = [
-    ...(times ? [atMost(`CPU per request, ${name}`, times.middle, mostCpu, "x nginx")] : []),
-    atMost(`memory under load, ${name}`, vexel.peakMegabytes, targets.loadMegabytes, "MB"),
-  ];
+  const nginx = rounds.nginx && medians(rounds.nginx);
+  const columns = {
+    ...(nginx && { nginx }),
+    vexel,
+    ...(other && { [other.name]: medians(other.rounds) }),
+  };
+  const verdicts: Verdict[] = [];
   const lines = [`${name}, ${connections} connections`, figureTable(columns)];
-  if (times)
-    lines.push(
-      `CPU, round by round: ${times.middle.toFixed(2)} x nginx in the middle, ${times.least.toFixed(2)} to ${times.most.toFixed(2)}`,
-    );
+  const times = rounds.nginx && cpuTimes(rounds.vexel, rounds.nginx);
+  if (times) {
+    verdicts.push(atMost(`CPU per request, ${name}`, times.median, mostCpu, "x nginx"));
+    lines.push(timesLine(times, "nginx"));
+  }
+  const tuned = rounds.tuned && cpuTimes(rounds.vexel, rounds.tuned);
   if (tuned)
-    lines.push(`against nginx with larger buffers: ${tuned.middle.toFixed(2)} x (not judged)`);
-  const figures = { name, connections, ...columns, times, tuned };
+    lines.push(`against nginx with larger buffers: ${tuned.median.toFixed(2)} x (not judged)`);
+  const timesOther = other && cpuTimes(rounds.vexel, other.rounds);
+  if (timesOther) {
+    const unit = `x ${other.name}`;
+    verdicts.push(
+      atMost(`CPU per request, ${name}`, timesOther.median, targets.timesOtherCommit, unit),
+    );
+    lines.push(timesLine(timesOther, other.name));
+  }
+  verdicts.push(
+    atMost(`memory under load, ${name}`, vexel.peakMegabytes, targets.loadMegabytes, "MB"),
+  );
+  const figures = { name, connections, ...columns, times, tuned, timesOther };
   return { text: lines.join("\n"), figures, verdicts };
 }

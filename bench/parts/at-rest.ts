@@ -37,7 +37,11 @@ export const atRest: Part = async ({ vexel: fresh, folder, upstream, say }) => {
   const npmStart = ["npm", "--prefix", root, "start", "--silent"];
   for (let at = 0; at < starts; at++) {
     alone.push(await measure(fresh()));
-    tree.push(await measure(startVexel(join(folder, `npm-start-${at}`), upstream, npmStart)));
+    tree.push(
+      await measure(
+        startVexel({ folder: join(folder, `npm-start-${at}`), upstream, command: npmStart }),
+      ),
+    );
   }
   const of = (found: readonly AtRest[], what: keyof AtRest) => found.map((each) => each[what]);
   const told = (values: readonly number[]) => values.map((value) => value.toFixed(0)).join(", ");

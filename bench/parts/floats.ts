@@ -1,6 +1,7 @@
 /** Floats asked from an upstream that gives base64: all of the gateway's work, against the printing of the numbers alone. */
 
 import { join } from "node:path";
+import { cpuTimes, timesLine } from "../compare.ts";
 import { atMost } from "../finding.ts";
 import { tryOnce } from "../load.ts";
 import { type Figures, median, medians, underLoad, warmUp } from "../measure.ts";
@@ -17,26 +18,38 @@ export const inFloats: Part = async (site) => {
   const vexel = await site.vexel();
   checkAnswer(await tryOnce(vexel.url, floats));
   say(`${floats.name}: warming up`);
-  await warmUp(async () => (await underLoad(site, vexel, floats, warmSeconds)).cpuUsPerRequest);
+  const other = await site.other?.start();
+  for (const proxy of [vexel, other])
+    if (proxy)
+      await warmUp(async () => (await underLoad(site, proxy, floats, warmSeconds)).cpuUsPerRequest);
   const printing = startPrinting();
   // Once for nothing: it answers when it is warm.
   await printing.round(1);
-  const [served, printed]: [Figures[], number[]] = [[], []];
+  const served: Figures[] = [];
+  const servedByOther: Figures[] = [];
+  const printed: number[] = [];
   for (let at = 1; at <= rounds; at++) {
     say(`${floats.name}: round ${at} of ${rounds}`);
     served.push(await underLoad(site, vexel, floats, seconds));
+    if (other) servedByOther.push(await underLoad(site, other, floats, seconds));
     printed.push(await printing.round(seconds));
   }
   await printing.stop();
   await vexel.process.stop();
+  await other?.process.stop();
+  const timesOther = other && cpuTimes(served, servedByOther);
   const [figures, bare] = [medians(served), median(printed)];
   return {
     text: [
       `${floats.name}, ${floats.connections} connections`,
-      figureTable({ vexel: figures }),
+      figureTable({
+        vexel: figures,
+        ...(site.other && { [site.other.name]: medians(servedByOther) }),
+      }),
       `printing alone: ${bare.toFixed(0)} us of CPU a call (a bare process: base64 decoded and printed by the runtime itself; no HTTP, no checks, no body put together)`,
+      ...(timesOther ? [timesLine(timesOther, site.other!.name)] : []),
     ].join("\n"),
-    figures: { name: floats.name, vexel: figures, printingUs: bare, printed },
+    figures: { name: floats.name, vexel: figures, printingUs: bare, printed, timesOther },
     verdicts: [
       atMost(
         `CPU per call, ${floats.name}`,
@@ -44,6 +57,16 @@ export const inFloats: Part = async (site) => {
         targets.floatsTimesPrinting,
         "x printing the numbers",
       ),
+      ...(timesOther
+        ? [
+            atMost(
+              `CPU per call, ${floats.name}`,
+              timesOther.median,
+              targets.timesOtherCommit,
+              `x ${site.other!.name}`,
+            ),
+          ]
+        : []),
     ],
   };
 };
