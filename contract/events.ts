@@ -14,8 +14,8 @@ export interface EventData {
   };
   "target.ejected": TargetTold;
   "target.recovered": TargetTold;
-  "target.strayed": TargetTold & { readonly model: string };
-  "target.returned": TargetTold & { readonly model: string };
+  "target.drifted": TargetTold & { readonly model: string };
+  "target.realigned": TargetTold & { readonly model: string };
   "key.created": KeyTold & { readonly models: readonly string[] };
   "key.revoked": KeyTold;
   "key.expiring": KeyTold & { readonly expires_at: string };
@@ -45,8 +45,8 @@ export const eventTypes = {
   "budget.threshold": "A key or a project has spent 50, 80 or 100 percent of a budget.",
   "target.ejected": "A target fails too often and is not asked for a while.",
   "target.recovered": "It answers again, and is asked again.",
-  "target.strayed": "A target's vectors are not those of the model's first target.",
-  "target.returned": "They are again.",
+  "target.drifted": "A target's vectors are not those of the model's first target.",
+  "target.realigned": "They are again.",
   "key.created": "A key was made on the command line.",
   "key.revoked": "A key was revoked on the command line.",
   "key.expiring": "A key will soon stop working.",

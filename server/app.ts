@@ -75,19 +75,19 @@ export function build({ settings, snapshot, engines, log, ...hurry }: BuildOptio
   const { ledger } = rows;
   const pictures = createPictureLinks({
     folder,
-    ttlMs: settings.VEXEL_PICTURE_TTL * 1000,
-    givenAgainMs: settings.VEXEL_ANSWER_TTL * 1000,
-    maxBytes: settings.VEXEL_PICTURES_MAX_BYTES,
+    ttlMs: settings.VEXEL_IMAGE_TTL * 1000,
+    givenAgainMs: settings.VEXEL_RESPONSE_TTL * 1000,
+    maxBytes: settings.VEXEL_IMAGES_MAX_BYTES,
     disk: temp.disk,
     now: Date.now,
   });
 
   const sender = createSend({
-    maxAnswerBytes: settings.VEXEL_MAX_ANSWER_BYTES,
+    maxAnswerBytes: settings.VEXEL_MAX_RESPONSE_BYTES,
     clock,
     byFetch: needsFetch(process.env),
     onUnsolicited: ({ place, inDoubt }) => {
-      log.error("upstream-unsolicited", { place, cacheCleared: inDoubt });
+      log.error("unsolicited-response", { place, cacheCleared: inDoubt });
       // Which of the cached vectors came in the wrong response, nobody can tell.
       if (inDoubt) vectors.clearCache();
     },
@@ -150,7 +150,7 @@ export function build({ settings, snapshot, engines, log, ...hurry }: BuildOptio
       if (log.writes(level)) {
         log[level]("request", { ...requestLine(trip), why: error?.details.logged });
       }
-      if (error?.fault === "internal") logDefect(log, trip.requestId, error.cause);
+      if (error?.kind === "internal") logDefect(log, trip.requestId, error.cause);
     },
     onDefect: (requestId, error) => logDefect(log, requestId, error),
     startDeadline: deadlines.start,
@@ -164,7 +164,7 @@ export function build({ settings, snapshot, engines, log, ...hurry }: BuildOptio
     maxConcurrent: {
       all: settings.VEXEL_MAX_CONCURRENT,
       // Those that wait take a place in hand, too.
-      image: settings.VEXEL_MAX_IMAGE_CALLS + settings.VEXEL_QUEUE_MAX,
+      image: settings.VEXEL_MAX_IMAGE_REQUESTS + settings.VEXEL_MAX_QUEUE,
     },
     clock,
     now: Date.now,
@@ -172,7 +172,7 @@ export function build({ settings, snapshot, engines, log, ...hurry }: BuildOptio
 
   let draining = false;
   const ready = (): boolean =>
-    !draining && (ledger.writable || settings.VEXEL_LEDGER_FAULT === "serve");
+    !draining && (ledger.writable || settings.VEXEL_ON_LEDGER_ERROR === "serve");
   const handlers: Handlers = {
     ...createModelHandlers({
       serve,
@@ -295,7 +295,7 @@ async function untilSettled(inHand: () => number): Promise<void> {
 
 /** The stack goes to the log and never to a caller. */
 function logDefect(log: Log, requestId: string, error: unknown): void {
-  log.error("defect", {
+  log.error("internal-error", {
     request: requestId,
     error: error instanceof Error ? (error.stack ?? error.message) : String(error),
   });

@@ -36,8 +36,8 @@ export async function run({ settings, configNamed, env }: RunOptions): Promise<n
     return complain(wordsOf(error));
   }
   const { engines, migan } = buildEngines({
-    idleMs: settings.VEXEL_LOCAL_IDLE * 1000,
-    onReady: (model, facts) => log.info("local-model-ready", { model, ...facts }),
+    idleMs: settings.VEXEL_EMBEDDED_IDLE * 1000,
+    onReady: (model, facts) => log.info("embedded-model-ready", { model, ...facts }),
   });
   let gateway: Gateway | undefined;
   const events = () => gateway?.events;
@@ -53,7 +53,7 @@ export async function run({ settings, configNamed, env }: RunOptions): Promise<n
   });
   if (!followed.ok) return complain(followed.problems);
   for (const { name, nearest } of unknownSettings(env, fileText(settings.VEXEL_CONFIG).text)) {
-    log.warn("setting-unknown", { name, nearest });
+    log.warn("unknown-setting", { name, nearest });
   }
   let newKey: string | undefined;
   try {
@@ -72,7 +72,7 @@ export async function run({ settings, configNamed, env }: RunOptions): Promise<n
   try {
     await releaseAll([() => followed.close(), () => keys.close(), () => lock.release()]);
   } catch (error) {
-    log.error("defect", { error: stackOf(error) });
+    log.error("internal-error", { error: stackOf(error) });
   }
   log.flush();
   return endProcess({ stop, crash, settings, log, clock });

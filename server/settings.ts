@@ -64,7 +64,7 @@ export const settingsTable = {
     .describe(
       "Free disk space that is kept for the ledger: uploads are refused below it, stored images and temp files of responses below half of it. At most a twentieth of the disk. 0: none.",
     ),
-  VEXEL_MAX_ANSWER_BYTES: bytes(256 * MiB).describe("Largest answer taken from an upstream."),
+  VEXEL_MAX_RESPONSE_BYTES: bytes(256 * MiB).describe("Largest answer taken from an upstream."),
   VEXEL_MAX_INPUTS: z.coerce
     .number()
     .int()
@@ -87,23 +87,23 @@ export const settingsTable = {
     .describe(
       "Most client connections at once, idle ones among them. 0: as many as the limit of open files allows, up to 10000.",
     ),
-  VEXEL_MAX_IMAGE_CALLS: z.coerce
+  VEXEL_MAX_IMAGE_REQUESTS: z.coerce
     .number()
     .int()
     .min(1)
     .default(256)
     .describe("Most image calls at work at once, so that they leave room for embeddings."),
-  VEXEL_QUEUE_MAX: z.coerce
+  VEXEL_MAX_QUEUE: z.coerce
     .number()
     .int()
     .min(0)
     .max(100_000)
     .default(1000)
     .describe("Most calls that wait for a place at once. 0: none waits, the next is answered 429."),
-  VEXEL_QUEUE_WAIT: seconds(5, 0).describe(
+  VEXEL_QUEUE_TIMEOUT: seconds(5, 0).describe(
     "Seconds an embeddings call waits for a place, at most.",
   ),
-  VEXEL_QUEUE_WAIT_IMAGES: seconds(30, 0).describe(
+  VEXEL_IMAGES_QUEUE_TIMEOUT: seconds(30, 0).describe(
     "Seconds an image call waits for a place, at most.",
   ),
   VEXEL_BODY_TIMEOUT: seconds(120).describe(
@@ -125,10 +125,10 @@ export const settingsTable = {
     .describe(
       "An image call whose caller leaves: `finish` it, as it is paid for, and keep the answer for whoever asks again; or `cancel` it. A model's `onDisconnect` wins.",
     ),
-  VEXEL_ANSWER_TTL: seconds(3600).describe(
+  VEXEL_RESPONSE_TTL: seconds(3600).describe(
     "Seconds an answer is kept for the same Idempotency-Key, or for a caller who left.",
   ),
-  VEXEL_ANSWERS_MAX_BYTES: bytes(1024 * MiB).describe("Room for kept answers on disk."),
+  VEXEL_RESPONSES_MAX_BYTES: bytes(1024 * MiB).describe("Room for kept answers on disk."),
   VEXEL_KEEP_ALIVE: seconds(0, 0).describe(
     "Seconds of silence after which a whole image answer begins with spaces, for proxies that hang up on silence. The status is 200 from then on, whatever follows. 0: never.",
   ),
@@ -147,7 +147,7 @@ export const settingsTable = {
     .min(0)
     .default(8 * MiB)
     .describe("Memory for vectors that are known already. 0: none are remembered."),
-  VEXEL_CACHE_KEEP: z
+  VEXEL_CACHE_PERSIST: z
     .enum(["memory", "disk"])
     .default("memory")
     .describe(
@@ -177,7 +177,7 @@ export const settingsTable = {
     .describe(
       "Hours between two comparisons of the vectors of a model's targets, where it has several. 0: they are never compared.",
     ),
-  VEXEL_LEDGER_FAULT: z
+  VEXEL_ON_LEDGER_ERROR: z
     .enum(["refuse", "serve"])
     .default("refuse")
     .describe(
@@ -198,8 +198,8 @@ export const settingsTable = {
   VEXEL_LEDGER_CHECK: seconds(3600, 0).describe(
     "Seconds between two checks of `ledger.db` and `vexel.db` for damage, in a process of their own. 0: never.",
   ),
-  VEXEL_PICTURE_TTL: seconds(3600).describe("Seconds a stored picture's link works."),
-  VEXEL_PICTURES_MAX_BYTES: bytes(1024 * MiB).describe("Room for stored pictures on disk."),
+  VEXEL_IMAGE_TTL: seconds(3600).describe("Seconds a stored picture's link works."),
+  VEXEL_IMAGES_MAX_BYTES: bytes(1024 * MiB).describe("Room for stored pictures on disk."),
   VEXEL_DOWNLOAD_MAX_BYTES: bytes(64 * MiB).describe("Largest picture fetched from a link."),
   VEXEL_DOWNLOAD_TIMEOUT: seconds(60).describe(
     "Seconds that fetching a picture from a link may take.",
@@ -210,7 +210,7 @@ export const settingsTable = {
     .describe(
       "Hosts inside one's own network that links may lead to, as `host` or `host:port`, separated by commas. Empty: none but an upstream's own.",
     ),
-  VEXEL_LOCAL_IDLE: seconds(600).describe(
+  VEXEL_EMBEDDED_IDLE: seconds(600).describe(
     "Seconds without a call after which an embedded model leaves memory.",
   ),
 } as const satisfies Record<string, z.ZodType>;

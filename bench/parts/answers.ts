@@ -9,7 +9,7 @@ import { type AnswerWay, answers, answerWays, targets } from "../scenarios.ts";
 import type { Part } from "../site.ts";
 
 /** All rounds of links are kept until the end. */
-const roomy = { VEXEL_PICTURES_MAX_BYTES: String(8 * 1024 ** 3) };
+const roomy = { VEXEL_IMAGES_MAX_BYTES: String(8 * 1024 ** 3) };
 
 /** What an answer must be, byte for byte, to each of the questions. */
 type Expected = readonly Buffer[];

@@ -68,7 +68,7 @@ function asJsonSpells(error: GatewayError): GatewayError {
   if (param === undefined || !/^image(\[|$)/.test(param)) return error;
   const message = error.message.replace(/'image(?=['[])/g, "'images");
   const details = { ...error.details, param: param.replace("image", "images") };
-  const renamed = new GatewayError(error.fault, message, details);
+  const renamed = new GatewayError(error.kind, message, details);
   if (error.stack !== undefined) renamed.stack = error.stack;
   return renamed;
 }

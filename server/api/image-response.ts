@@ -84,7 +84,7 @@ async function handOver(
     return { url: await links.store(image, publicUrl()) };
   } catch (error) {
     // It is paid for: better handed over in another way than not at all.
-    if (!(error instanceof GatewayError) || error.fault !== "storage_unavailable") throw error;
+    if (!(error instanceof GatewayError) || error.kind !== "storage_unavailable") throw error;
     if (asked === "url") onDropped("response_format");
     return { b64_json: toJsonBase64(image) };
   }

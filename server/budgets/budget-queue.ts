@@ -96,7 +96,9 @@ export class BudgetQueue {
 
 /** Only reservations of requests in flight are in the way. */
 export const isOnlyReserved = (error: unknown): boolean =>
-  error instanceof GatewayError && error.fault === "over_budget" && error.row.retry === "later";
+  error instanceof GatewayError &&
+  error.kind === "over_budget" &&
+  error.definition.retry === "later";
 
 const shares = (some: readonly Budgeted[], others: readonly Budgeted[]): boolean =>
   some.some(({ scope, id }) => others.some((other) => other.scope === scope && other.id === id));

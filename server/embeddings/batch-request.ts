@@ -124,7 +124,9 @@ function failAll(party: readonly Member[], error: unknown): void {
 
 /** Something in the question is wrong, and nobody can tell whose: they are taken apart until it shows. */
 const blamesInputs = (error: unknown): boolean =>
-  error instanceof GatewayError && error.row.retry === "never" && error.row.blame !== "gateway";
+  error instanceof GatewayError &&
+  error.definition.retry === "never" &&
+  error.definition.blame !== "gateway";
 
 /**
  * Servers of one's own answer 500, or numbers that are none, to an input that they cannot digest, so these may be an
@@ -132,7 +134,7 @@ const blamesInputs = (error: unknown): boolean =>
  */
 const isServers = (error: unknown): boolean =>
   error instanceof GatewayError &&
-  (error.fault === "upstream_error" || error.fault === "upstream_invalid");
+  (error.kind === "upstream_error" || error.kind === "upstream_invalid");
 
 function ask(party: readonly Member[], send: EmbeddingsSend): Promise<EmbeddingsResponse> {
   for (const { call } of party) call.trip.batched = party.length;

@@ -30,7 +30,7 @@ export interface CanaryOptions {
 }
 
 export interface CanaryTold {
-  readonly what: "strayed" | "returned" | "silent";
+  readonly what: "drifted" | "realigned" | "silent";
   readonly model: string;
   readonly target: Target;
   /** For a person: what was seen. */
@@ -116,7 +116,12 @@ export function createCanary(options: CanaryOptions): Canary {
     const reference = model.targets[0] as Target;
     if (likeness >= alike) {
       if (out.delete(placeOf(model, target))) {
-        report({ what: "returned", model: model.id, target, why: `cosine ${likeness.toFixed(4)}` });
+        report({
+          what: "realigned",
+          model: model.id,
+          target,
+          why: `cosine ${likeness.toFixed(4)}`,
+        });
       }
       return;
     }
@@ -126,7 +131,7 @@ export function createCanary(options: CanaryOptions): Canary {
       vector.length === first.length
         ? `its vectors are not those of ${reference.upstream.id}: the cosine for one text is ${likeness.toFixed(4)}`
         : `its vectors have ${vector.length} dimensions, those of ${reference.upstream.id} ${first.length}`;
-    report({ what: "strayed", model: model.id, target, why });
+    report({ what: "drifted", model: model.id, target, why });
   };
 
   /** The first target is what the others are measured by: it is what the operator put first. */

@@ -113,11 +113,11 @@ export class Flight {
 }
 
 const isHangUp = (error: unknown): error is GatewayError =>
-  error instanceof GatewayError && error.fault === "client_closed";
+  error instanceof GatewayError && error.kind === "client_closed";
 
 function isTrouble(error: unknown): boolean {
   if (!(error instanceof GatewayError)) return false;
-  const { blame, retry } = error.row;
+  const { blame, retry } = error.definition;
   return blame === "upstream" && retry !== "never";
 }
 

@@ -135,4 +135,4 @@ function halvesOf({ from, to }: Range): [Range, Range] {
 /** Too many tokens, or a body too large: less of the same may pass. */
 const isTooMuch = (error: unknown): boolean =>
   error instanceof GatewayError &&
-  (error.fault === "max_tokens_per_request" || error.row.status === 413);
+  (error.kind === "max_tokens_per_request" || error.definition.status === 413);

@@ -1,9 +1,9 @@
 /** Step 1: bytes arrive. Turns a request into an `Incoming`, finds its row, and turns the `Outgoing` into bytes. */
-import { type FaultName, faults } from "../../contract/faults.ts";
+import { type ErrorKind, errorTable } from "../../contract/errors.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { MemoryShares } from "../lib/memory-shares.ts";
 import { newRequestId } from "../lib/request-id.ts";
-import { refuse, toFault } from "../request/error-response.ts";
+import { refuse, toGatewayError } from "../request/error-response.ts";
 import type { Fields, Form, Incoming, Outgoing } from "../request/http-types.ts";
 import { createPatience, type Patience } from "./body-timeout.ts";
 import { type Cors, preflight } from "./cors.ts";
@@ -55,7 +55,7 @@ export interface PlainRequest {
   readonly route: RouteName | "unknown";
   readonly status: number;
   readonly latencyMs: number;
-  readonly fault?: FaultName;
+  readonly error?: ErrorKind;
 }
 
 export interface Listening extends Omit<Server, "port"> {
@@ -83,12 +83,12 @@ export function listen(options: ListenOptions): Listening {
     const incoming = new Arrival(exchange, options, { patience, parses });
     const found = match(incoming.path);
     let outgoing: Outgoing;
-    let fault: FaultName | undefined;
+    let fault: ErrorKind | undefined;
     try {
       outgoing = await route(incoming, found, handlers);
     } catch (thrown) {
-      const error = toFault(thrown, undefined);
-      fault = error.fault;
+      const error = toGatewayError(thrown, undefined);
+      fault = error.kind;
       if (fault === "internal") options.onDefect(incoming.requestId, error.cause);
       outgoing = refuse(error);
     }
@@ -100,14 +100,14 @@ export function listen(options: ListenOptions): Listening {
         route: found?.row.name ?? "unknown",
         status: outgoing.status,
         latencyMs: options.clock() - began,
-        ...(fault !== undefined && { fault }),
+        ...(fault !== undefined && { error: fault }),
       });
     }
     const { headers } = outgoing;
     const extra = cors(incoming.headers);
     if (extra) allow(outgoing, extra, incoming);
     // The rest of a body that was given up may still come.
-    if (outgoing.status === faults.request_timeout.status) headers.connection = "close";
+    if (outgoing.status === errorTable.request_timeout.status) headers.connection = "close";
     headers["x-request-id"] = incoming.requestId;
     return outgoing;
   };
@@ -133,7 +133,7 @@ export function listen(options: ListenOptions): Listening {
       const { status } = refusal;
       options.report({
         ...{ requestId, method: "-", route: "unknown", status, latencyMs: 0 },
-        fault: error.fault,
+        error: error.kind,
       });
       return { ...refusal, headers: { ...refusal.headers, "x-request-id": requestId } };
     },

@@ -144,7 +144,7 @@ export class Keeping {
    * its end the stream is an answer, unless it was cut off because nobody reads it.
    */
   async streamEnds(failure: GatewayError | undefined, pictures = 0): Promise<void> {
-    this.#isAnswer = failure === undefined || (pictures > 0 && failure.fault !== "client_closed");
+    this.#isAnswer = failure === undefined || (pictures > 0 && failure.kind !== "client_closed");
     this.#failure = failure;
     await this.#abandoned;
     // The last piece is yet to leave, and with it the caller may.
@@ -161,10 +161,10 @@ export class Keeping {
    * again by the next of them, and what cannot succeed is not tried. A caller who left has nothing to tell.
    */
   #forOthers(failure: GatewayError | undefined): GatewayError | undefined {
-    if (!failure || failure.fault === "client_closed") return undefined;
+    if (!failure || failure.kind === "client_closed") return undefined;
     const { trip, retryPaid } = this.#options;
     const isPaid = !retryPaid && mayHaveBeenBilled(trip.attempts, failure);
-    return isPaid || failure.row.retry === "never" ? failure : undefined;
+    return isPaid || failure.definition.retry === "never" ? failure : undefined;
   }
 
   #abandon(): Promise<void> {

@@ -165,7 +165,7 @@ export class Going {
 }
 
 /** Whoever is told of it has asked nobody. All the same their client is not to order again by itself. */
-const asFinal = ({ fault, message, details }: GatewayError): GatewayError =>
+const asFinal = ({ kind: fault, message, details }: GatewayError): GatewayError =>
   new GatewayError(fault, message, { ...details, as: { ...details.as, retry: "never" } });
 
 /** It is paid for, and was for the one who asked first. Each of those who wait would pay for it again. */

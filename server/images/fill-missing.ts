@@ -4,7 +4,7 @@
  * requested again.
  */
 
-import { toFault } from "../request/error-response.ts";
+import { toGatewayError } from "../request/error-response.ts";
 import type { Lost, Missing } from "../request/missing.ts";
 import type { Call, Send, Stage } from "../request/stage.ts";
 import { isUnsent, mayFailOver, mayHaveBeenBilled } from "../routing/retry-policy.ts";
@@ -36,7 +36,7 @@ export const fillMissing =
       } catch (error) {
         partial.mergeFailure(error, call.signal);
         call.trip.missing = missingFrom([...rest.unrecoverable, { count: rest.count, error }]);
-        if (toFault(error, call.signal).fault === "client_closed") throw error;
+        if (toGatewayError(error, call.signal).kind === "client_closed") throw error;
         return reply;
       }
       if (more.kind === "stream") {

@@ -1,5 +1,5 @@
 /** Missing images of a request: how many, and with which errors they failed. */
-import type { FaultName } from "../../contract/faults.ts";
+import type { ErrorKind } from "../../contract/errors.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { Lost, Missing } from "../request/missing.ts";
 
@@ -11,8 +11,8 @@ export const missingFrom = (lost: readonly Lost[]): Missing | undefined =>
 
 function toMissing(lost: readonly Lost[]): Missing {
   const failed = lost.find(({ error }) => error !== undefined);
-  const fault = errorCodeOf(failed?.error);
-  return { count: countMissing(lost), fault, ...(failed && { error: failed.error }), lost };
+  const kind = errorCodeOf(failed?.error);
+  return { count: countMissing(lost), kind, ...(failed && { error: failed.error }), lost };
 }
 
 export const countMissing = (lost: readonly Lost[]): number =>
@@ -53,9 +53,9 @@ export function describeMissing(lost: readonly Lost[], asked: number): string[] 
 }
 
 /** Without an error, the upstream returned fewer images than requested. */
-const errorCodeOf = (error: unknown): FaultName =>
+const errorCodeOf = (error: unknown): ErrorKind =>
   error === undefined
     ? "upstream_invalid"
     : error instanceof GatewayError
-      ? error.fault
+      ? error.kind
       : "internal";

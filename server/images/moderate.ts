@@ -51,7 +51,7 @@ async function checkPrompt<Q extends GenerationQuery>(
     if (!flagged) trip.step("moderation: passed");
     return flagged ? categories : undefined;
   } catch (error) {
-    const fault = error instanceof GatewayError ? error.fault : "defect";
+    const fault = error instanceof GatewayError ? error.kind : "defect";
     trip.step(`moderation: ${fault}`);
     if (signal.aborted || moderation.onFailure === "refuse") throw moderationFailed(error);
     return undefined;
@@ -60,10 +60,10 @@ async function checkPrompt<Q extends GenerationQuery>(
 
 /** A retry may succeed. The moderation's own error message may not be meant for clients, so it goes to the log. */
 const moderationFailed = (error: unknown): unknown =>
-  error instanceof GatewayError && error.row.blame === "upstream"
+  error instanceof GatewayError && error.definition.blame === "upstream"
     ? new GatewayError(
         "upstream_error",
         "The prompt could not be shown to the moderation, so nothing was drawn. Please try again later.",
-        { unsent: true, logged: `moderation: ${error.fault}` },
+        { unsent: true, logged: `moderation: ${error.kind}` },
       )
     : error;

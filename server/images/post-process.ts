@@ -234,7 +234,7 @@ async function processImage(
 /** Unreachable for the gateway at the moment: the client may still reach the URL. */
 const isUnreachable = (error: unknown): boolean =>
   error instanceof GatewayError &&
-  (error.fault === "upstream_unreachable" || error.fault === "upstream_timeout");
+  (error.kind === "upstream_unreachable" || error.kind === "upstream_timeout");
 
 /** Options that have no effect on an image that is passed on as a link. */
 const skippedOptions = ({ format, compression, opaque }: PostProcessing): string[] => [

@@ -2,7 +2,7 @@
  * Records the images that one target failed to generate: routing steps, missing images, and what may have been billed.
  */
 import type { Signal } from "../lib/signal.ts";
-import { toFault } from "../request/error-response.ts";
+import { toGatewayError } from "../request/error-response.ts";
 import type { Lost } from "../request/missing.ts";
 import type { Trip } from "../request/request-record.ts";
 import { errorCodeOf } from "../routing/retry-policy.ts";
@@ -22,7 +22,7 @@ export interface TargetAttempt {
 
 /** Whether an upstream request that ended with this error may have been billed. */
 export const isBillingUncertain = (error: unknown, signal: Signal): boolean =>
-  mayHaveBeenBilled(1, toFault(error, signal));
+  mayHaveBeenBilled(1, toGatewayError(error, signal));
 
 export class MissingRecorder {
   readonly #attempt: TargetAttempt;

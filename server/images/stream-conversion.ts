@@ -2,7 +2,7 @@
  * Converts between streamed and buffered responses: the client gets the form it requested, whatever the upstream sent.
  */
 import { GatewayError } from "../lib/gateway-error.ts";
-import { toFault } from "../request/error-response.ts";
+import { toGatewayError } from "../request/error-response.ts";
 import { invalidResponse } from "../request/invalid-response.ts";
 import type { Call, Stage } from "../request/stage.ts";
 import type {
@@ -54,7 +54,7 @@ const tooFew = (): GatewayError =>
 const missingImagesError = (missing: number, requested: number, error: unknown): unknown =>
   error instanceof GatewayError
     ? new GatewayError(
-        error.fault,
+        error.kind,
         `${missing} of ${requested} pictures ${missing === 1 ? "is" : "are"} missing. ${error.message}`,
         { ...error.details, paid: true },
       )
@@ -116,8 +116,8 @@ async function collectStream<Q extends GenerationQuery>(
       };
     }
   } catch (error) {
-    failure = toFault(error, signal);
-    const { fault } = failure as GatewayError;
+    failure = toGatewayError(error, signal);
+    const { kind: fault } = failure as GatewayError;
     if (results.length === 0 || fault === "internal" || fault === "client_closed") throw error;
   }
   const missingCount = (query.options.n ?? 1) - results.length;

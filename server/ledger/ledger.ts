@@ -213,8 +213,8 @@ const none = { isDone: true, recover: () => undefined };
 
 const refused = (row: LedgerRow, fault: GatewayError): LedgerRow => ({
   ...row,
-  status: fault.row.status,
-  fault: fault.fault,
+  status: fault.definition.status,
+  error: fault.kind,
 });
 
 const unavailable = (): GatewayError =>

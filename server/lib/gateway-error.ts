@@ -1,7 +1,7 @@
 /** The one error type that crosses folders; everything else that is thrown is a defect. */
-import { type ErrorBody, type Fault, type FaultName, faults } from "../../contract/faults.ts";
+import { type ErrorBody, type ErrorKind, errorTable, type Fault } from "../../contract/errors.ts";
 
-export interface FaultDetails {
+export interface ErrorDetails {
   /** The request field at fault, as the caller spelled it. */
   readonly param?: string;
   /** Milliseconds after which a retry makes sense. */
@@ -25,21 +25,21 @@ export interface FaultDetails {
 
 export class GatewayError extends Error {
   override readonly name = "GatewayError";
-  readonly fault: FaultName;
-  readonly details: FaultDetails;
+  readonly kind: ErrorKind;
+  readonly details: ErrorDetails;
 
-  constructor(fault: FaultName, message: string, details: FaultDetails = {}) {
+  constructor(fault: ErrorKind, message: string, details: ErrorDetails = {}) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
-    this.fault = fault;
+    this.kind = fault;
     this.details = details;
   }
 
-  get row(): Fault {
-    return { ...faults[this.fault], ...this.details.as };
+  get definition(): Fault {
+    return { ...errorTable[this.kind], ...this.details.as };
   }
 
   get body(): ErrorBody {
-    const { type, code } = this.row;
+    const { type, code } = this.definition;
     const { param, extra } = this.details;
     return { error: { ...extra, message: this.message, type, param: param ?? null, code } };
   }

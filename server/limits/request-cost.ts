@@ -74,9 +74,9 @@ function tokensOf(usage: Usage | undefined): number | undefined {
 }
 
 /** The gateway is overloaded, or no upstream is available. */
-const isGatewayError = ({ row }: GatewayError): boolean =>
+const isGatewayError = ({ definition: row }: GatewayError): boolean =>
   row.blame !== "client" || row.retry === "later";
 
 /** A client disconnect refunds nothing: the upstream may have completed the request. */
 const mayHaveBeenGenerated = (error: GatewayError): boolean =>
-  mayBeBilled(error) || (error.fault === "client_closed" && !error.details.unsent);
+  mayBeBilled(error) || (error.kind === "client_closed" && !error.details.unsent);

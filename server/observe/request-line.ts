@@ -1,5 +1,5 @@
 /** One line for each call: who, what, where, how long. Never what was said. */
-import type { FaultName } from "../../contract/faults.ts";
+import type { ErrorKind } from "../../contract/errors.ts";
 import type { Fields } from "./log.ts";
 
 /** What a line is made from; the gateway's trip has all of it. */
@@ -12,7 +12,7 @@ export interface Told {
   readonly bytesIn: number;
   readonly bytesOut: number;
   readonly model?: string | undefined;
-  readonly fault?: string | undefined;
+  readonly error?: string | undefined;
   readonly caller?: { readonly name: string } | undefined;
   readonly cost?: number | undefined;
   readonly steps?: readonly string[] | undefined;
@@ -23,17 +23,17 @@ export interface Told {
 }
 
 /** Its name is not told: what a caller sends as one may be a key or a prompt. */
-const unknown = "model_not_found" satisfies FaultName;
+const unknown = "model_not_found" satisfies ErrorKind;
 
 export const requestLine = (told: Told): Fields => ({
   status: told.status,
   endpoint: told.endpoint,
-  model: told.model ?? (told.fault === unknown ? "(unknown)" : undefined),
+  model: told.model ?? (told.error === unknown ? "(unknown)" : undefined),
   key: told.caller?.name,
   upstream: told.target?.upstream.id,
   ms: Math.round(told.latencyMs * 10) / 10,
   attempts: told.attempts > 1 ? told.attempts : undefined,
-  fault: told.fault,
+  error: told.error,
   inputTokens: told.usage?.inputTokens,
   outputTokens: told.usage?.outputTokens,
   images: told.usage?.images,

@@ -122,7 +122,7 @@ export class PictureJourney<Q extends LimitedQuery, A> extends Journey<Q, A> {
       });
       this.trip.bytesOut = sent;
       await this.#attempt(() => this.#keeping?.streamEnds(failure, this.trip.usage?.images));
-      return this.settle(error?.row.status ?? 200, error);
+      return this.settle(error?.definition.status ?? 200, error);
     };
     const clear = () => this.#clearFiles();
     const body = begun(settled(chunks, { settle, clear }, this.deadline?.signal ?? never));

@@ -14,7 +14,7 @@ import type { LoadShedder, SheddingDecision } from "../limits/load-shedder.ts";
 import { type LimitedQuery, reachedUpstream } from "../limits/request-cost.ts";
 import type { Route } from "../request/caller.ts";
 import type { Deadline } from "../request/deadline.ts";
-import { type Refusal, refuse, toFault } from "../request/error-response.ts";
+import { type Refusal, refuse, toGatewayError } from "../request/error-response.ts";
 import type { Incoming, Outgoing } from "../request/http-types.ts";
 import { Trip } from "../request/request-record.ts";
 import type { Answering } from "../request/stage.ts";
@@ -156,13 +156,13 @@ export abstract class Journey<Q extends LimitedQuery, A> {
   protected async fail(thrown: unknown): Promise<Outgoing> {
     // The write of the row is what failed: the ledger keeps that row itself, and the client gets the error.
     const isSettled = this.#settling !== undefined;
-    const fault = toFault(thrown, isSettled ? undefined : this.deadline?.signal);
+    const fault = toGatewayError(thrown, isSettled ? undefined : this.deadline?.signal);
     const error = this.endpoint.inClientWords?.(fault, this.incoming) ?? fault;
     const refusal = this.refuse(error);
     const released = this.release(error);
     if (!isSettled) {
       // A client that has disconnected receives nothing.
-      this.trip.bytesOut = error.fault === "client_closed" ? 0 : Buffer.byteLength(refusal.body);
+      this.trip.bytesOut = error.kind === "client_closed" ? 0 : Buffer.byteLength(refusal.body);
       try {
         await this.settle(refusal.status, error);
       } catch {
@@ -193,7 +193,7 @@ export abstract class Journey<Q extends LimitedQuery, A> {
     const { trip, incoming } = this;
     const { clock, ledger, spending } = this.options;
     trip.status = status;
-    trip.fault = error?.fault;
+    trip.error = error?.kind;
     trip.latencyMs = clock() - this.#started;
     trip.bytesIn = incoming.bytesReceived;
     this.contain(() => this.deadline?.end());

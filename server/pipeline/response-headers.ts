@@ -11,7 +11,7 @@ export function told(
 ): Record<string, string> {
   if (adapted?.length) headers["vexel-adapted"] = listed(adapted);
   if (dropped?.length) headers["vexel-dropped"] = listed(dropped);
-  if (missing) headers["vexel-missing"] = `${missing.count}; fault=${missing.fault}`;
+  if (missing) headers["vexel-missing"] = `${missing.count}; error=${missing.kind}`;
   return headers;
 }
 

@@ -152,7 +152,7 @@ function isAble<Q extends GenerationQuery>(
   target: Target,
 ): boolean {
   const why = objects(call, target);
-  if (why instanceof GatewayError) addStep(call.trip, target, `cannot, ${why.fault}`);
+  if (why instanceof GatewayError) addStep(call.trip, target, `cannot, ${why.kind}`);
   return why === undefined;
 }
 

@@ -6,7 +6,7 @@ import type { Streamed } from "../lib/json-stream.ts";
 import type { Signal } from "../lib/signal.ts";
 import { orAfter } from "../lib/with-timeout.ts";
 import { hungUp } from "../request/deadline.ts";
-import { toFault } from "../request/error-response.ts";
+import { toGatewayError } from "../request/error-response.ts";
 import type { Part } from "../request/http-types.ts";
 import { lengthOf } from "../request/response-bodies.ts";
 
@@ -99,7 +99,7 @@ export async function* settled(
     await settle(sent);
     yield* partsOf(kept);
   } catch (thrown) {
-    const error = toFault(thrown, signal);
+    const error = toGatewayError(thrown, signal);
     // When writing the row is what failed, the ledger keeps the row itself.
     if (!over) {
       over = true;

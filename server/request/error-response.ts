@@ -8,7 +8,7 @@ export type Refusal = Outgoing & { readonly body: string };
 
 /** `once`: whatever the table says, the caller's client is not to try again by itself. */
 export function refuse(error: GatewayError, once = false): Refusal {
-  const { status, retry, final, blame } = error.row;
+  const { status, retry, final, blame } = error.definition;
   const { retryAfterMs } = error.details;
   // OpenAI's clients retry these statuses unless told that it is no use.
   const hopeless = retry === "never" || final === true || once;
@@ -28,7 +28,7 @@ export function refuse(error: GatewayError, once = false): Refusal {
 }
 
 /** Whatever was thrown, as a fault. What is not one already is a defect of ours, unless the journey was aborted. */
-export function toFault(thrown: unknown, signal: Signal | undefined): GatewayError {
+export function toGatewayError(thrown: unknown, signal: Signal | undefined): GatewayError {
   if (thrown instanceof GatewayError) return thrown;
   if (signal?.aborted && signal.reason instanceof GatewayError) return signal.reason;
   return new GatewayError(

@@ -1,5 +1,5 @@
 /** Images that were requested and are not part of the response: how many, and why. */
-import type { FaultName } from "../../contract/faults.ts";
+import type { ErrorKind } from "../../contract/errors.ts";
 
 export interface Lost {
   readonly count: number;
@@ -12,7 +12,7 @@ export interface Lost {
 /** What could not be had of pictures of which others could. */
 export interface Missing {
   readonly count: number;
-  readonly fault: FaultName;
+  readonly kind: ErrorKind;
   /** What the first of them failed with, where something failed. */
   readonly error?: unknown;
   /** All of them, by what they failed with. */

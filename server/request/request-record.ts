@@ -65,7 +65,7 @@ export class Trip {
   bytesIn = 0;
   bytesOut = 0;
   status = 0;
-  fault: string | undefined;
+  error: string | undefined;
   latencyMs = 0;
 
   constructor(requestId: string, endpoint: string, at: number) {
@@ -120,7 +120,7 @@ export class Trip {
       targetModel: this.target?.model ?? null,
       attempts: this.attempts,
       status: this.status,
-      fault: this.fault ?? null,
+      error: this.error ?? null,
       latencyMs: this.latencyMs,
       inputTokens: this.usage?.inputTokens ?? null,
       outputTokens: this.usage?.outputTokens ?? null,
@@ -130,8 +130,8 @@ export class Trip {
       cost: this.cost ?? null,
       steps: this.steps ? this.steps.join("; ").slice(0, 2000) : null,
       project: caller.project ?? null,
-      estimate: this.estimate ?? null,
-      knownInputs: this.inputs > 0 ? this.cachedInputs : null,
+      estimatedCost: this.estimate ?? null,
+      cachedInputs: this.inputs > 0 ? this.cachedInputs : null,
       upstreamTokens: this.inputs > 0 ? (this.upstreamTokens ?? null) : null,
     };
   }

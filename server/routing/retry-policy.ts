@@ -14,8 +14,8 @@ const maxRetryAfterMs = 500;
 export function mayFailOver<Q>(error: unknown, { operation, route }: Call<Q>): boolean {
   if (!(error instanceof GatewayError)) return false;
   // A model that one account or region lacks may exist at another target, and nothing was generated.
-  if (targetSpecificErrors.has(error.fault)) return true;
-  if (error.row.retry !== "elsewhere") return false;
+  if (targetSpecificErrors.has(error.kind)) return true;
+  if (error.definition.retry !== "elsewhere") return false;
   return operation === "embeddings" || route.retryPaid === true || !mayHaveBeenBilled(error);
 }
 
@@ -47,7 +47,7 @@ export function retryDelayMs<Q>(
   if (!(error instanceof GatewayError) || repeats >= maxRepeats) return undefined;
   // The target may have generated the image already, whatever its error says.
   if (operation !== "embeddings" && !route.retryPaid && mayBeBilled(error)) return undefined;
-  const { row, details } = error;
+  const { definition: row, details } = error;
   if (!row.passing || details.unmade) return undefined;
   const chance = random();
   const told = details.retryAfterMs;
@@ -63,4 +63,4 @@ export const isUnsent = (error: unknown): boolean =>
   error instanceof GatewayError && error.details.unsent === true;
 
 export const errorCodeOf = (error: unknown): string =>
-  error instanceof GatewayError ? error.fault : "defect";
+  error instanceof GatewayError ? error.kind : "defect";

@@ -16,7 +16,7 @@ export interface LedgerRow {
   readonly targetModel: string | null;
   readonly attempts: number;
   readonly status: number;
-  readonly fault: string | null;
+  readonly error: string | null;
   readonly latencyMs: number;
   /** null where nobody said: unknown is never 0. */
   readonly inputTokens: number | null;
@@ -25,7 +25,7 @@ export interface LedgerRow {
   readonly bytesIn: number;
   readonly bytesOut: number;
   /** Of embeddings: inputs that no upstream was asked for, because their vectors were known. */
-  readonly knownInputs: number | null;
+  readonly cachedInputs: number | null;
   /** Of embeddings: what the upstream counted for this call. 0 where it was not asked. */
   readonly upstreamTokens: number | null;
   /** US dollars. null where no price is known. */
@@ -35,7 +35,7 @@ export interface LedgerRow {
   /** What the key belonged to. */
   readonly project: string | null;
   /** US dollars that count against budgets beside `cost`, or because it is not known: they may have been paid. */
-  readonly estimate: number | null;
+  readonly estimatedCost: number | null;
 }
 
 const columns = {
@@ -48,29 +48,36 @@ const columns = {
   targetModel: "target_model TEXT",
   attempts: "attempts INTEGER NOT NULL",
   status: "status INTEGER NOT NULL",
-  fault: "fault TEXT",
+  error: "error TEXT",
   latencyMs: "latency_ms REAL NOT NULL",
   inputTokens: "input_tokens INTEGER",
   outputTokens: "output_tokens INTEGER",
   images: "images INTEGER",
   bytesIn: "bytes_in INTEGER NOT NULL",
   bytesOut: "bytes_out INTEGER NOT NULL",
-  knownInputs: "known_inputs INTEGER",
+  cachedInputs: "cached_inputs INTEGER",
   upstreamTokens: "upstream_tokens INTEGER",
   cost: "cost REAL",
   steps: "steps TEXT",
   project: "project TEXT",
-  estimate: "estimate REAL",
+  estimatedCost: "estimated_cost REAL",
 } as const satisfies Record<keyof LedgerRow, string>;
 
-/** Not there in the ledgers of the first version, and added to them. */
+/** Columns that had another name in earlier versions: the old name, the present one. */
+const renamed = [
+  ["fault", "error"],
+  ["known_inputs", "cached_inputs"],
+  ["estimate", "estimated_cost"],
+] as const;
+
+/** Columns that ledgers of the first version lack. They are added when such a ledger is opened. */
 const later = [
-  "knownInputs",
+  "cachedInputs",
   "upstreamTokens",
   "cost",
   "steps",
   "project",
-  "estimate",
+  "estimatedCost",
 ] as const satisfies (keyof LedgerRow)[];
 
 const names = Object.keys(columns) as (keyof LedgerRow)[];
@@ -91,20 +98,20 @@ export const valuesOf = (row: LedgerRow) =>
     row.targetModel,
     row.attempts,
     row.status,
-    row.fault,
+    row.error,
     row.latencyMs,
     row.inputTokens,
     row.outputTokens,
     row.images,
     row.bytesIn,
     row.bytesOut,
-    row.knownInputs,
+    row.cachedInputs,
     row.upstreamTokens,
     row.cost,
     row.steps,
     // Of a journal from before there were such.
     row.project ?? null,
-    row.estimate ?? null,
+    row.estimatedCost ?? null,
   ] as const;
 /** What `valuesOf` was made of; columns that came later are null. */
 export const fromValues = (values: readonly unknown[]): LedgerRow =>
@@ -140,7 +147,7 @@ export class LedgerFile {
         db.run(
           `CREATE TABLE IF NOT EXISTS ledger (${Object.values(columns).join(", ")}) WITHOUT ROWID`,
         );
-        addLater(db);
+        migrateColumns(db);
         // A table of another shape is found out here and not by the first call.
         db.prepare(insertion).finalize();
         // Before the limit: a ledger that is full has room for this still.
@@ -220,15 +227,23 @@ export class LedgerFile {
   }
 }
 
-/** Only to what is a ledger otherwise: a table of another shape is left as it is. */
-function addLater(db: Database): void {
-  const there = new Set(
+/** Brings the table of an earlier version to the present columns. A table of another shape is left unchanged. */
+function migrateColumns(db: Database): void {
+  for (const [from, to] of renamed) {
+    const present = columnsIn(db);
+    if (present.has(from) && !present.has(to))
+      db.run(`ALTER TABLE ledger RENAME COLUMN ${from} TO ${to}`);
+  }
+  const present = columnsIn(db);
+  const missing = names.filter((name) => !present.has(columnOf(name)));
+  if (missing.some((name) => !later.some((added) => added === name))) return;
+  for (const name of missing) db.run(`ALTER TABLE ledger ADD COLUMN ${columns[name]}`);
+}
+
+const columnsIn = (db: Database): Set<string> =>
+  new Set(
     db
       .query<{ name: string }, []>("PRAGMA table_info(ledger)")
       .all()
       .map(({ name }) => name),
   );
-  const missing = names.filter((name) => !there.has(columnOf(name)));
-  if (missing.some((name) => !later.some((added) => added === name))) return;
-  for (const name of missing) db.run(`ALTER TABLE ledger ADD COLUMN ${columns[name]}`);
-}

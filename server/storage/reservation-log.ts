@@ -223,10 +223,10 @@ function openIn(text: string) {
 /** Nobody was told anything, and nobody knows how far it came. */
 function rowOf([requestId, at, endpoint, keyId, model, project, estimate]: Values): LedgerRow {
   return {
-    ...{ requestId, at, endpoint, keyId, model, project, estimate },
-    ...{ status: 500, fault: "internal", steps: "the gateway ended before the call" },
+    ...{ requestId, at, endpoint, keyId, model, project, estimatedCost: estimate },
+    ...{ status: 500, error: "internal", steps: "the gateway ended before the call" },
     ...{ upstream: null, targetModel: null, attempts: 0, latencyMs: 0, cost: null },
     ...{ inputTokens: null, outputTokens: null, images: null, bytesIn: 0, bytesOut: 0 },
-    ...{ knownInputs: null, upstreamTokens: null },
+    ...{ cachedInputs: null, upstreamTokens: null },
   };
 }

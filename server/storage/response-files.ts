@@ -63,7 +63,7 @@ export class ResponseFiles implements AnswerShelf {
       append: (piece) => {
         const bytes = typeof piece === "string" ? Buffer.from(piece) : piece;
         if (this.#storedBytes + bytes.length > maxBytes)
-          throw new StoreFull("VEXEL_ANSWERS_MAX_BYTES");
+          throw new StoreFull("VEXEL_RESPONSES_MAX_BYTES");
         if (!disk.hasRoom(bytes.length, "response"))
           throw new StoreFull("VEXEL_DISK_RESERVE_BYTES");
         disk.took(bytes.length);
@@ -118,7 +118,8 @@ export class ResponseFiles implements AnswerShelf {
     const draft = join(folder, `${randomUUID()}.draft`);
     const text = JSON.stringify(entry);
     // Small answers under many names take room as well.
-    if (this.#storedBytes + text.length > maxBytes) throw new StoreFull("VEXEL_ANSWERS_MAX_BYTES");
+    if (this.#storedBytes + text.length > maxBytes)
+      throw new StoreFull("VEXEL_RESPONSES_MAX_BYTES");
     this.#storedBytes += text.length;
     await writeFile(draft, text, { mode: 0o600 });
     await rename(draft, join(folder, `${name}.json`));

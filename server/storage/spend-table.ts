@@ -45,8 +45,8 @@ const monthOf = (at: string): string => `strftime('%Y-%m', ${at} / 1000, 'unixep
 const daysLongerMs = 62 * 86_400_000;
 
 /** What a row counts for: what it cost, and what may have been paid besides, or instead where the cost is not known. */
-const dollarsOf = ({ cost, estimate }: Pick<LedgerRow, "cost" | "estimate">): number =>
-  (cost ?? 0) + (estimate ?? 0);
+const dollarsOf = ({ cost, estimatedCost }: Pick<LedgerRow, "cost" | "estimatedCost">): number =>
+  (cost ?? 0) + (estimatedCost ?? 0);
 
 /** Who a row is charged to. A row of an older journal knows of no project. */
 const spendersOf = ({ keyId, project }: Pick<LedgerRow, "keyId" | "project">): Spender[] => [

@@ -110,12 +110,12 @@ const transientErrors: ReadonlySet<string> = new Set([
 ]);
 
 const isTransient = (error: unknown): boolean =>
-  error instanceof GatewayError && transientErrors.has(error.fault);
+  error instanceof GatewayError && transientErrors.has(error.kind);
 
 /** The upstream accepted the job, so it may be billed whatever error a poll ends with. */
 const markMayBeBilled = (error: unknown): unknown =>
   error instanceof GatewayError
-    ? new GatewayError(error.fault, error.message, { ...error.details, paid: true })
+    ? new GatewayError(error.kind, error.message, { ...error.details, paid: true })
     : error;
 
 const maxPreviews = ({ options }: GenerationQuery): number => options.partial_images ?? 0;

@@ -38,11 +38,11 @@ export function remapInputIndex(error: unknown, places: readonly number[]): unkn
   const whole = alone ? `input[${places[0]}]` : param && moved(param);
   const message = moved(error.message);
   if (message === error.message && whole === param) return error;
-  return new GatewayError(error.fault, message, {
+  return new GatewayError(error.kind, message, {
     ...error.details,
     ...(whole !== undefined && { param: whole }),
   });
 }
 
-const isRefusal = ({ row, fault }: GatewayError): boolean =>
+const isRefusal = ({ definition: row, kind: fault }: GatewayError): boolean =>
   row.retry === "never" && row.blame !== "gateway" && fault !== "model_not_found";

@@ -67,8 +67,8 @@ export function createSpendingPath(options: SpendingPathOptions): SpendingPath {
         end: (requestId) => journal.end(requestId),
       },
       queue: new BudgetQueue({
-        waitMs: settings.VEXEL_QUEUE_WAIT * 1000,
-        max: settings.VEXEL_QUEUE_MAX,
+        waitMs: settings.VEXEL_QUEUE_TIMEOUT * 1000,
+        max: settings.VEXEL_MAX_QUEUE,
         timers: realTimers,
         clock,
       }),
@@ -85,7 +85,7 @@ function attempt(log: Log): (write: () => void) => void {
       write();
       works = true;
     } catch (error) {
-      if (works) log.error("held-unwritable", { reason: reasonOf(error) });
+      if (works) log.error("reservations-unwritable", { reason: reasonOf(error) });
       works = false;
     }
   };
@@ -95,11 +95,11 @@ function attempt(log: Log): (write: () => void) => void {
 export function takeUpHeld(folder: string, log: Log): void {
   try {
     const { calls, unreadable } = recoverReservations(folder);
-    if (calls > 0) log.warn("held-presumed", { calls });
+    if (calls > 0) log.warn("reservations-recovered", { calls });
     if (unreadable > 0) log.error("ledger-rows-lost", { rows: unreadable });
   } catch (error) {
     // They stay where they are, for the next start.
-    log.error("held-unwritable", { reason: reasonOf(error) });
+    log.error("reservations-unwritable", { reason: reasonOf(error) });
   }
 }
 

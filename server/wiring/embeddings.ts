@@ -60,7 +60,7 @@ export function createEmbeddingPath(options: EmbeddingPathOptions): EmbeddingPat
     report: (told) => {
       tell(log, emit, told);
       // What it gave before is remembered as the model's, and nobody can tell which of it that is.
-      if (told.what === "strayed") memory.forget();
+      if (told.what === "drifted") memory.forget();
     },
   });
   const looking = lookRegularly(settings.VEXEL_CANARY_HOURS, (all) => canary.look(all));
@@ -110,7 +110,7 @@ function createMemory(settings: Settings, log: Log, now: () => number) {
     const options = { maxBytes, ...(keeper && { keeper }) };
     return ttlMs > 0 ? new ExpiringMemory({ ...options, ttlMs, now }) : new VectorMemory(options);
   };
-  if (maxBytes === 0 || settings.VEXEL_CACHE_KEEP === "memory") {
+  if (maxBytes === 0 || settings.VEXEL_CACHE_PERSIST === "memory") {
     return { memory: memoryWith(), file: undefined };
   }
   const file = new EmbeddingCacheFile({
@@ -119,7 +119,7 @@ function createMemory(settings: Settings, log: Log, now: () => number) {
     keyFormat,
     ...(ttlMs > 0 && { ttlMs }),
     now,
-    report: (reason) => log.error("cache-not-kept", { reason }),
+    report: (reason) => log.error("cache-not-persisted", { reason }),
   });
   const memory = memoryWith(file);
   void file.load((...row) => memory.recall(...row));
@@ -165,8 +165,8 @@ function lookRegularly(
 function tell(log: Log, emit: Emit, { what, model, target, why }: CanaryTold): void {
   const { id: upstream } = target.upstream;
   const fields = { model, upstream, targetModel: target.model, why };
-  if (what === "strayed") log.error("target-strayed", fields);
-  else if (what === "returned") log.warn("target-returned", fields);
+  if (what === "drifted") log.error("target-drifted", fields);
+  else if (what === "realigned") log.warn("target-realigned", fields);
   else log.warn("target-not-compared", fields);
   if (what === "silent") return;
   emit({ type: `target.${what}`, data: { model, upstream, target_model: target.model, why } });

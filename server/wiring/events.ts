@@ -130,7 +130,7 @@ function retryAfterOf({ headers }: UpstreamResponse): number | undefined {
 }
 
 function tellEvents(log: Log, { what, type, webhook, problem }: EventsTold): void {
-  if (what === "crowded") log.error("webhook-given-up", { webhook, reason: problem });
+  if (what === "crowded") log.error("webhook-abandoned", { webhook, reason: problem });
   else log.error("event-not-recorded", { type, reason: problem, lost: what === "lost" });
 }
 
@@ -145,7 +145,7 @@ function tellDelivery(log: Log, { what, webhook, event, problem }: DeliveryTold)
     reason: problem,
   };
   if (what === "failing") log.warn("webhook-failing", fields);
-  else if (what === "given-up") log.error("webhook-given-up", fields);
-  else if (what === "gone") log.error("webhook-gone", fields);
-  else log.error("webhooks-stuck", { reason: problem });
+  else if (what === "given-up") log.error("webhook-abandoned", fields);
+  else if (what === "gone") log.error("webhook-endpoint-gone", fields);
+  else log.error("webhook-deliveries-stalled", { reason: problem });
 }

@@ -44,11 +44,11 @@ export interface ImagePath extends Pick<Stacks, "generations" | "edits"> {
 
 export function createImagePath(options: ImagePathOptions): ImagePath {
   const { settings, reach, log, now, clock, roster, limits, isThere, disk } = options;
-  const darkroom = createImageWorker({ idleMs: settings.VEXEL_LOCAL_IDLE * 1000, clock });
+  const darkroom = createImageWorker({ idleMs: settings.VEXEL_EMBEDDED_IDLE * 1000, clock });
   const answers = new ResponseFiles({
     folder: join(settings.VEXEL_DATA, "answers"),
-    ttlMs: settings.VEXEL_ANSWER_TTL * 1000,
-    maxBytes: settings.VEXEL_ANSWERS_MAX_BYTES,
+    ttlMs: settings.VEXEL_RESPONSE_TTL * 1000,
+    maxBytes: settings.VEXEL_RESPONSES_MAX_BYTES,
     disk,
     now,
   });
@@ -56,7 +56,7 @@ export function createImagePath(options: ImagePathOptions): ImagePath {
   sweeping.unref();
   void answers.sweep();
   const kept = new KeptAnswers(answers, (error) =>
-    log.warn("answer-not-kept", {
+    log.warn("response-not-stored", {
       reason: error instanceof StoreFull ? `no room: ${error.message}` : String(error),
     }),
   );

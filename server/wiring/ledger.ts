@@ -33,7 +33,7 @@ const pruneEveryMs = 60_000;
 const verifyEveryMs = 1000;
 
 export function createLedgerPath({ settings, log, emit, now }: LedgerPathOptions): LedgerPath {
-  const { VEXEL_DATA: folder, VEXEL_LEDGER_DAYS: days, VEXEL_LEDGER_FAULT: policy } = settings;
+  const { VEXEL_DATA: folder, VEXEL_LEDGER_DAYS: days, VEXEL_ON_LEDGER_ERROR: policy } = settings;
   const file = new LedgerFile({ folder, maxBytes: settings.VEXEL_LEDGER_MAX_BYTES });
   const earlier = new JournalRecovery(folder, file);
   if (earlier.unreadable > 0) log.error("ledger-rows-lost", { rows: earlier.unreadable });

@@ -18,13 +18,13 @@ const lookEveryMs = 50;
 export function createAdmissionPath(options: AdmissionPathOptions): TargetLimitOptions {
   const { settings, snapshot, clock } = options;
   const waitMs = {
-    embedding: settings.VEXEL_QUEUE_WAIT * 1000,
-    image: settings.VEXEL_QUEUE_WAIT_IMAGES * 1000,
+    embedding: settings.VEXEL_QUEUE_TIMEOUT * 1000,
+    image: settings.VEXEL_IMAGES_QUEUE_TIMEOUT * 1000,
   };
   const admission = new Admission({
     snapshot,
-    maxImageCalls: settings.VEXEL_MAX_IMAGE_CALLS,
-    maxWaiting: settings.VEXEL_QUEUE_MAX,
+    maxImageCalls: settings.VEXEL_MAX_IMAGE_REQUESTS,
+    maxWaiting: settings.VEXEL_MAX_QUEUE,
     waitMs,
     clock,
     repeat: (look) => {

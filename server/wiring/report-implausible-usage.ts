@@ -6,7 +6,7 @@ import type { CheckOptions } from "../pipeline/verify-stage.ts";
 export const disbelieved =
   (log: Log): CheckOptions["onDisbelieved"] =>
   ({ target, route, trip }, { what, told, most }) =>
-    log.warn("usage-disbelieved", {
+    log.warn("usage-implausible", {
       model: route.id,
       upstream: target?.upstream.id,
       targetModel: target?.model,

@@ -71,7 +71,7 @@ export interface StopOptions {
 export async function untilStopped(options: StopOptions): Promise<void> {
   const { gateway, stop, crash, settings, log, clock } = options;
   const reason = await Promise.race([stop.requested, crash.crashed.then(() => "crash")]);
-  log.info("stopping", { reason, inHand: gateway.inHand() });
+  log.info("shutdown", { reason, inFlight: gateway.inHand() });
   gateway.beginDrain();
   const began = clock();
   const graceMs = Math.min(drainGraceMs * 1.5, settings.VEXEL_DRAIN_TIMEOUT * 1000);
@@ -79,7 +79,7 @@ export async function untilStopped(options: StopOptions): Promise<void> {
   const done = (): boolean => gateway.inHand() === 0 && waited(graceMs);
   while (!stop.isUrgent && !done() && !waited(settings.VEXEL_DRAIN_TIMEOUT * 1000))
     await Bun.sleep(20);
-  if (gateway.inHand() > 0) log.warn("stopped-with-calls-in-hand", { inHand: gateway.inHand() });
+  if (gateway.inHand() > 0) log.warn("shutdown-incomplete", { inFlight: gateway.inHand() });
   if (crash.hasCrashed) await closeAfterCrash(gateway, log);
   else await gateway.close();
   log.info("stopped");
@@ -90,7 +90,7 @@ async function closeAfterCrash(gateway: Gateway, log: Log): Promise<void> {
   try {
     await Promise.race([gateway.close(), Bun.sleep(closeMs)]);
   } catch (error) {
-    log.error("defect", { error: stackOf(error) });
+    log.error("internal-error", { error: stackOf(error) });
   }
 }
 
@@ -101,7 +101,7 @@ export async function endProcess(options: Omit<StopOptions, "gateway">): Promise
   if (stop.isRequested || settings.VEXEL_ON_CRASH === "exit") return crashExitCode;
   const { crashes, delayMs } = planRestart(process.env[crashCountVariable], clock());
   if (delayMs === undefined) {
-    log.error("crashed-repeatedly", { crashes });
+    log.error("crash-loop", { crashes });
     process.stderr.write(
       `The gateway crashed ${crashes} times in a row soon after its start, and gives up. The log above says why.\n`,
     );

@@ -33,8 +33,8 @@ export function createTempPath({ settings, log, clock }: TempPathOptions): TempP
     reserveBytes: settings.VEXEL_DISK_RESERVE_BYTES,
     measure: () => diskSpace(settings.VEXEL_DATA),
     report: (isLow, freeBytes) => {
-      if (isLow) log.error("disk-almost-full", { freeBytes });
-      else log.warn("disk-has-room", { freeBytes });
+      if (isLow) log.error("disk-space-low", { freeBytes });
+      else log.warn("disk-space-recovered", { freeBytes });
     },
     clock,
   });

@@ -194,7 +194,7 @@ describe("a key opens only the models it is for", () => {
       upstream: null,
       attempts: 0,
       status: 404,
-      fault: "model_not_found",
+      error: "model_not_found",
     });
   });
 });

@@ -7,7 +7,7 @@ import { startGateway, testKey } from "../harness.ts";
 const fake = startFake();
 // Ten bytes are reserved as ten tokens, $0.01: the budget has room for one request at a time.
 const gateway = startGateway({
-  settings: { VEXEL_QUEUE_MAX: "0" },
+  settings: { VEXEL_MAX_QUEUE: "0" },
   yaml: `
 upstreams:
   - { id: fake, kind: openai, baseUrl: "${fake.url}", apiKey: sk-fake }

@@ -141,7 +141,7 @@ describe("of several budgets that are short", () => {
     const error = refusal(() => budgets.reserve([key], sure(0.3), noon));
     expect(error.message).toContain("of the daily budget");
     expect(error.details.retryAfterMs).toBe(dayMs / 2);
-    expect(error.row.retry).toBe("never");
+    expect(error.definition.retry).toBe("never");
   });
 
   test("what is held is held at its most, and given back to what it was", () => {
@@ -150,7 +150,7 @@ describe("of several budgets that are short", () => {
     const error = refusal(() => budgets.reserve([key], { ...sure(0.3), most: 0.4 }, noon));
     expect(error.message).toContain("estimated at $0.30, and at most $0.40");
     expect(error.details.retryAfterMs).toBe(5000);
-    expect(error.row.retry).toBe("later");
+    expect(error.definition.retry).toBe("later");
     call.settle(undefined);
     expect(budgets.status(key, noon)[0]).toMatchObject({ spent: 0.2, reserved: 0 });
   });

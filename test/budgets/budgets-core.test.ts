@@ -14,9 +14,7 @@ describe("a budget", () => {
       for (let call = 0; call < 100; call++) {
         if (held.length < 10) held.push(budgets.reserve([key], sure(price), noon));
         else
-          expect(refusal(() => budgets.reserve([key], sure(price), noon)).fault).toBe(
-            "over_budget",
-          );
+          expect(refusal(() => budgets.reserve([key], sure(price), noon)).kind).toBe("over_budget");
       }
       for (const reservation of held) reservation.settle(price);
       const [day] = budgets.status(key, noon);
@@ -69,7 +67,7 @@ describe("a budget", () => {
     budgets.reserve([key, project], sure(0.75), noon).settle(0.75);
     // Another key of the project.
     const other = budgeted({ day: 10 }, "key", "cd");
-    expect(refusal(() => budgets.reserve([other, project], sure(0.5), noon)).fault).toBe(
+    expect(refusal(() => budgets.reserve([other, project], sure(0.5), noon)).kind).toBe(
       "over_budget",
     );
     expect(budgets.status(other, noon)[0]).toMatchObject({ reserved: 0, spent: 0 });
@@ -80,7 +78,7 @@ describe("a budget", () => {
     const key = budgeted({ total: 5 });
     budgets.reserve([key], sure(0), noon).settle(0);
     for (const estimate of [sure(0.000_001), unknown, { dollars: 0, certain: false }]) {
-      expect(refusal(() => budgets.reserve([key], estimate, noon)).fault).toBe("over_budget");
+      expect(refusal(() => budgets.reserve([key], estimate, noon)).kind).toBe("over_budget");
     }
   });
 
@@ -88,8 +86,8 @@ describe("a budget", () => {
     const { budgets } = arrange();
     const key = budgeted({ day: 0 });
     budgets.reserve([key], sure(0), noon).settle(0);
-    expect(refusal(() => budgets.reserve([key], sure(0.01), noon)).fault).toBe("over_budget");
-    expect(refusal(() => budgets.reserve([key], unknown, noon)).fault).toBe("over_budget");
+    expect(refusal(() => budgets.reserve([key], sure(0.01), noon)).kind).toBe("over_budget");
+    expect(refusal(() => budgets.reserve([key], unknown, noon)).kind).toBe("over_budget");
   });
 
   test("stays what it is through a reload, and takes another limit at once", () => {
@@ -99,7 +97,7 @@ describe("a budget", () => {
     budgets.reserve([budgeted({ day: 5 })], sure(3), noon).settle(3);
     ledger["key ci 2026-11-15"] = 3;
     const smaller = budgeted({ day: 4.5 });
-    expect(refusal(() => budgets.reserve([smaller], sure(1), noon)).fault).toBe("over_budget");
+    expect(refusal(() => budgets.reserve([smaller], sure(1), noon)).kind).toBe("over_budget");
     expect(budgets.status(smaller, noon)[0]).toMatchObject({ spent: 3, reserved: 1 });
     budgets.reserve([budgeted({ day: 6 })], sure(2), noon).release();
     held.release();
@@ -111,7 +109,7 @@ describe("a budget", () => {
     budgets.reserve([budgeted({ day: 5 })], sure(1), noon).settle(1);
     // Without a budget nobody asks, and the ledger alone knows.
     ledger["key ci 2026-11-15"] = 4.5;
-    expect(refusal(() => budgets.reserve([budgeted({ day: 5 })], sure(1), noon)).fault).toBe(
+    expect(refusal(() => budgets.reserve([budgeted({ day: 5 })], sure(1), noon)).kind).toBe(
       "over_budget",
     );
   });
@@ -149,7 +147,7 @@ describe("days and months are those of UTC", () => {
     budgets.reserve([key], sure(0.75), noon).settle(0.75);
     budgets.reserve([key], sure(1), noon + 4000 * dayMs).settle(1);
     // Back where it was: what was spent is still spent, and no more than that.
-    expect(refusal(() => budgets.reserve([key], sure(0.5), noon)).fault).toBe("over_budget");
+    expect(refusal(() => budgets.reserve([key], sure(0.5), noon)).kind).toBe("over_budget");
     budgets.reserve([key], sure(0.25), noon).settle(0.25);
   });
 });
@@ -205,7 +203,7 @@ describe("what has no known price", () => {
     const project = budgeted({ day: 1, unknownPrice: "refuse" }, "project", "web");
     for (const estimate of [unknown, { dollars: 0.1, certain: false }]) {
       const error = refusal(() => budgets.reserve([budgeted({ day: 1 }), project], estimate, noon));
-      expect(error.fault).toBe("price_unknown");
+      expect(error.kind).toBe("price_unknown");
       expect(error.message).toContain('project "web"');
       expect(refuse(error)).toMatchObject({ status: 403 });
     }
@@ -257,8 +255,8 @@ describe("memory", () => {
     }
     expect(read).toBeGreaterThan(200);
     const first = budgeted({ day: 1 }, "key", "key 0");
-    expect(refusal(() => budgets.reserve([first], sure(0.25), noon)).fault).toBe("over_budget");
-    expect(refusal(() => budgets.reserve([busy], sure(0.5), noon)).fault).toBe("over_budget");
+    expect(refusal(() => budgets.reserve([first], sure(0.25), noon)).kind).toBe("over_budget");
+    expect(refusal(() => budgets.reserve([busy], sure(0.5), noon)).kind).toBe("over_budget");
     held.release();
     budgets.reserve([busy], sure(0.5), noon).release();
   });

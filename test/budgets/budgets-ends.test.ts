@@ -1,9 +1,9 @@
 /** However a call ends, its budget is charged with what was paid, or may have been; and with nothing where nothing can have been. */
 import { describe, expect, test } from "bun:test";
-import type { FaultName } from "../../contract/faults.ts";
+import type { ErrorKind } from "../../contract/errors.ts";
 import { BudgetQueue } from "../../server/budgets/budget-queue.ts";
 import { createRequestCharging } from "../../server/budgets/charge-request.ts";
-import { type FaultDetails, GatewayError } from "../../server/lib/gateway-error.ts";
+import { type ErrorDetails, GatewayError } from "../../server/lib/gateway-error.ts";
 import { Cancel } from "../../server/lib/signal.ts";
 import { realTimers } from "../../server/lib/timers.ts";
 import type { Caller, Route } from "../../server/request/caller.ts";
@@ -45,8 +45,8 @@ function house(targets: readonly Target[] = [priced]) {
 }
 
 interface End {
-  readonly fault: FaultName;
-  readonly details?: FaultDetails;
+  readonly fault: ErrorKind;
+  readonly details?: ErrorDetails;
   readonly attempts?: number;
   readonly mayHavePaid?: true;
 }
@@ -161,5 +161,5 @@ test("where a price is told only afterwards, the next call is estimated at the l
   expect(second.reservation?.estimate).toBe(2);
   expect(other.reservation?.estimate).toBeUndefined();
   expect(state()).toMatchObject({ spent: 4, reserved: 2 });
-  expect(refusal(() => begin({ n: 3, size: "1024x1024" })).fault).toBe("over_budget");
+  expect(refusal(() => begin({ n: 3, size: "1024x1024" })).kind).toBe("over_budget");
 });

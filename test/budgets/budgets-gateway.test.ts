@@ -59,14 +59,14 @@ const spent = (name: string): number =>
   house.gateway
     .rows()
     .filter(({ keyId }) => keyId === `file:${name}`)
-    .reduce((sum, { cost, estimate }) => sum + (cost ?? estimate ?? 0), 0);
+    .reduce((sum, { cost, estimatedCost: estimate }) => sum + (cost ?? estimate ?? 0), 0);
 
 test("of a hundred calls at once against a budget for ten, ten are made and paid for", async () => {
   for (let call = 0; call < 10; call++) house.fake.script({ delayMs: 50 });
   const answers = await Promise.all(Array.from({ length: 100 }, () => draw("ten")));
   const rows = await Promise.all(answers.map(rowOf));
   expect(rows.filter(({ status }) => status === 200)).toHaveLength(10);
-  expect(rows.filter(({ fault }) => fault === "over_budget")).toHaveLength(90);
+  expect(rows.filter(({ error: fault }) => fault === "over_budget")).toHaveLength(90);
   expect(house.fake.requests.filter(({ method }) => method === "POST")).toHaveLength(10);
   expect(spent("ten")).toBeCloseTo(0.4, 12);
   const events = house.gateway
@@ -125,27 +125,27 @@ describe("what a call counts as", () => {
 
   test("its cost, once that is known", async () => {
     const [row, counted] = await after(draw("large", { n: 2, size: "1792x1024" }));
-    expect(row).toMatchObject({ status: 200, estimate: null });
+    expect(row).toMatchObject({ status: 200, estimatedCost: null });
     expect(counted).toBeCloseTo(0.16, 12);
   });
 
   test("nothing, where the upstream refused it", async () => {
     house.fake.script({ fail: "rate-limit" });
     const [row, counted] = await after(draw("large"));
-    expect(row).toMatchObject({ status: 429, cost: null, estimate: null });
+    expect(row).toMatchObject({ status: 429, cost: null, estimatedCost: null });
     expect(counted).toBe(0);
   });
 
   test("nothing, where it was wrong and nobody was asked", async () => {
     const [row, counted] = await after(draw("large", { size: "1x1" }));
-    expect(row).toMatchObject({ status: 400, attempts: 0, estimate: null });
+    expect(row).toMatchObject({ status: 400, attempts: 0, estimatedCost: null });
     expect(counted).toBe(0);
   });
 
   test("its estimate, where nobody knows whether it was paid for; its cost stays unknown", async () => {
     house.fake.script({ fail: "server-error" });
     const [row, counted] = await after(draw("large"));
-    expect(row).toMatchObject({ status: 502, cost: null, estimate: cents });
+    expect(row).toMatchObject({ status: 502, cost: null, estimatedCost: cents });
     expect(counted).toBeCloseTo(cents, 12);
   });
 
@@ -159,7 +159,7 @@ describe("what a call counts as", () => {
       ),
     );
     expect(row).toMatchObject({ status: 200, cost: null });
-    expect(row.estimate).toBeCloseTo(0.002, 12);
+    expect(row.estimatedCost).toBeCloseTo(0.002, 12);
   });
 
   test("nothing, where its answer is given a second time, however little is left", async () => {
@@ -191,7 +191,7 @@ test("a key without a budget is asked nothing", async () => {
   const row = await rowOf(
     await house.gateway.post("/v1/images/generations", { model: "unpriced", prompt: "an otter" }),
   );
-  expect(row).toMatchObject({ status: 200, cost: null, estimate: null, project: null });
+  expect(row).toMatchObject({ status: 200, cost: null, estimatedCost: null, project: null });
 });
 
 test("killed and started again, a gateway knows what was spent", async () => {

@@ -54,25 +54,25 @@ projects:
     fake.clear();
 
     const second = await start();
-    expect(second.output()).toContain('"held-presumed"');
+    expect(second.output()).toContain('"reservations-recovered"');
     expect(await draw(second)).toBe(200);
     expect(await draw(second)).toBe(429);
     await end(second, "SIGTERM");
     const data = join(folder.path, "data");
-    const presumed = readLedger(data).filter(({ estimate }) => estimate !== null);
+    const presumed = readLedger(data).filter(({ estimatedCost: estimate }) => estimate !== null);
     expect(presumed).toMatchObject([
       {
         project: "web",
         model: "dall-e-3",
         status: 500,
-        fault: "internal",
+        error: "internal",
         cost: null,
-        estimate: 0.04,
+        estimatedCost: 0.04,
       },
     ]);
 
     const third = await start();
-    expect(third.output()).not.toContain('"held-presumed"');
+    expect(third.output()).not.toContain('"reservations-recovered"');
     await end(third, "SIGTERM");
     expect(readdirSync(data).filter((file) => file.endsWith(".journal"))).toEqual([]);
   } finally {
@@ -97,7 +97,7 @@ describe("the journal of what is held", () => {
   const presumed = (row: ReservedRequest) =>
     ledgerRow(noon, {
       requestId: row.requestId,
-      ...{ estimate: 0.04, status: 500, fault: "internal", attempts: 0, latencyMs: 0 },
+      ...{ estimatedCost: 0.04, status: 500, error: "internal", attempts: 0, latencyMs: 0 },
       steps: "the gateway ended before the call",
     });
 
@@ -193,10 +193,10 @@ describe("the journal of what is held", () => {
     for (const each of [journaled, filed]) journal.begin(each);
     journal.close();
     const rows = new LedgerJournal(folder.path, "a");
-    rows.append([{ ...journaled, cost: 0.01, estimate: null }]);
+    rows.append([{ ...journaled, cost: 0.01, estimatedCost: null }]);
     rows.close();
     const file = new LedgerFile({ folder: folder.path, maxBytes: 0 });
-    file.write([{ ...filed, cost: 0.02, estimate: null }]);
+    file.write([{ ...filed, cost: 0.02, estimatedCost: null }]);
     recoverReservations(folder.path);
     file.write(taken(folder.path));
     expect(file.spent({ scope: "key", id: "file:ci" }, "total")).toBeCloseTo(0.03, 12);

@@ -79,7 +79,7 @@ describe("a call whose most does not fit", () => {
     const held = [reserve(), reserve(), reserve()];
     expect(budgets.status(ten, noon)[0]?.reserved).toBe(9);
     const error = refusal(reserve);
-    expect(error.row.retry).toBe("later");
+    expect(error.definition.retry).toBe("later");
     expect(error.details.retryAfterMs).toBe(5000);
     // As dear as they can be.
     for (const reservation of held) reservation.settle(4);
@@ -89,7 +89,7 @@ describe("a call whose most does not fit", () => {
   test("lets the next one follow when it is over", () => {
     const { budgets } = onPaper({ "key ci total": 8 });
     for (let call = 0; call < 2; call++) budgets.reserve([ten], text, noon).settle(1);
-    expect(refusal(() => budgets.reserve([ten], text, noon)).row.retry).toBe("never");
+    expect(refusal(() => budgets.reserve([ten], text, noon)).definition.retry).toBe("never");
   });
 
   test("holds its most of those budgets that have it", () => {
@@ -116,7 +116,7 @@ describe("a refusal for good", () => {
     const { budgets, told } = onPaper();
     const ten = budgeted({ total: 10 });
     budgets.reserve([ten], sure(6), noon).settle(6);
-    expect(refusal(() => budgets.reserve([ten], sure(6), noon)).row.retry).toBe("never");
+    expect(refusal(() => budgets.reserve([ten], sure(6), noon)).definition.retry).toBe("never");
     expect(told.map(({ data }) => data.percent)).toEqual([50, 80, 100]);
   });
 
@@ -124,7 +124,7 @@ describe("a refusal for good", () => {
     const { budgets, told } = onPaper({ "key ci total": 8.5 });
     const ten = budgeted({ total: 10 });
     budgets.reserve([ten], sure(1), noon);
-    expect(refusal(() => budgets.reserve([ten], sure(1), noon)).row.retry).toBe("later");
+    expect(refusal(() => budgets.reserve([ten], sure(1), noon)).definition.retry).toBe("later");
     expect(told).toEqual([]);
   });
 });

@@ -40,7 +40,7 @@ test("what a call of unknown cost was estimated at counts, and its cost stays un
   using folder = temporaryFolder();
   const file = open(folder.path);
   file.write([
-    ledgerRow(noon, { cost: null, estimate: 0.125 }),
+    ledgerRow(noon, { cost: null, estimatedCost: 0.125 }),
     ledgerRow(noon, { cost: null }),
     ledgerRow(noon, { cost: 0 }),
   ]);
@@ -52,7 +52,7 @@ test("what a call of unknown cost was estimated at counts, and its cost stays un
 test("what may have been paid beside a known cost counts as well", () => {
   using folder = temporaryFolder();
   const file = open(folder.path);
-  file.write([ledgerRow(noon, { cost: 0.5, estimate: 0.25 })]);
+  file.write([ledgerRow(noon, { cost: 0.5, estimatedCost: 0.25 })]);
   expect(told(file, ci)).toEqual([0.75, 0.75, 0.75]);
   file.close();
 });
@@ -108,7 +108,7 @@ test("a ledger from before budgets is added up when it is opened, and only then"
   const old = new Database(join(folder.path, "ledger.db"));
   old.run("DROP TABLE spent");
   old.run("ALTER TABLE ledger DROP COLUMN project");
-  old.run("ALTER TABLE ledger DROP COLUMN estimate");
+  old.run("ALTER TABLE ledger DROP COLUMN estimated_cost");
   old.close();
   for (let start = 0; start < 2; start++) {
     const again = open(folder.path);
@@ -174,7 +174,7 @@ describe("killed at any moment", () => {
 
 test("the journal of a process from before budgets is taken up", () => {
   using folder = temporaryFolder();
-  const { project: _, estimate: __, ...old } = ledgerRow(noon, { cost: 3 });
+  const { project: _, estimatedCost: __, ...old } = ledgerRow(noon, { cost: 3 });
   // As it wrote: each value with its name.
   const journal = join(folder.path, `ledger-${process.pid}-old.journal`);
   writeFileSync(journal, `${JSON.stringify(old)}\n`);
@@ -184,6 +184,6 @@ test("the journal of a process from before budgets is taken up", () => {
     remove();
   }
   expect(told(file, ci)).toEqual([3, 3, 3]);
-  expect(file.recent(1)).toEqual([{ ...old, project: null, estimate: null }]);
+  expect(file.recent(1)).toEqual([{ ...old, project: null, estimatedCost: null }]);
   file.close();
 });

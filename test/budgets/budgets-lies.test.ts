@@ -64,12 +64,12 @@ describe.each([
     const id = response.headers.get("x-request-id");
     const row = house.gateway.rows().find(({ requestId }) => requestId === id)!;
     expect(row).toMatchObject({ inputTokens: null, outputTokens: null, cost: null });
-    expect(row.estimate).toBeGreaterThan(0);
-    expect(row.estimate).toBeLessThan(1);
+    expect(row.estimatedCost).toBeGreaterThan(0);
+    expect(row.estimatedCost).toBeLessThan(1);
     const line = house.gateway
       .log()
       .split("\n")
-      .find((text) => text.includes('"usage-disbelieved"') && text.includes(String(id)));
+      .find((text) => text.includes('"usage-implausible"') && text.includes(String(id)));
     expect(JSON.parse(line ?? "{}")).toMatchObject({ level: "warn", upstream: "liar", what });
   });
 });

@@ -63,11 +63,11 @@ test("when what is left is too little for a call, all is told as spent, though i
   const { budgets, told } = arrange();
   const key = budgeted({ day: 1 });
   // One large call says nothing about the others.
-  expect(refusal(() => budgets.reserve([key], sure(2), noon)).fault).toBe("over_budget");
+  expect(refusal(() => budgets.reserve([key], sure(2), noon)).kind).toBe("over_budget");
   for (let call = 0; call < 3; call++) spend(budgets, key, 0.32);
   expect(told.map(({ data }) => data.percent)).toEqual([50, 80]);
   for (let call = 0; call < 3; call++) {
-    expect(refusal(() => budgets.reserve([key], sure(0.32), noon)).fault).toBe("over_budget");
+    expect(refusal(() => budgets.reserve([key], sure(0.32), noon)).kind).toBe("over_budget");
   }
   expect(told.map(({ data }) => data.percent)).toEqual([50, 80, 100]);
 });
@@ -80,7 +80,7 @@ test("a smaller limit is news, and so is what is reached again of a larger one",
   ledger["key ci 2026-11-15"] = 4;
   expect(told).toEqual([]);
   // Already above it, and nothing more can be spent.
-  expect(refusal(() => budgets.reserve([day(4)], sure(1), noon)).fault).toBe("over_budget");
+  expect(refusal(() => budgets.reserve([day(4)], sure(1), noon)).kind).toBe("over_budget");
   expect(told.map(({ data }) => `${data.percent} of ${data.budget}`)).toEqual([
     "50 of 4",
     "80 of 4",

@@ -55,7 +55,7 @@ test("two orders for one picture count twice, and a budget for four pictures end
   for (let call = 0; call < 2; call++) {
     expect((await draw()).status).toBe(200);
     // What is known, and what may have been paid besides.
-    expect(lastRow()).toMatchObject({ attempts: 2, cost: 1, estimate: 1 });
+    expect(lastRow()).toMatchObject({ attempts: 2, cost: 1, estimatedCost: 1 });
   }
   const refused = await draw();
   expect(refused.status).toBe(429);
@@ -68,11 +68,11 @@ test("vectors that were asked for again after a broken connection count for both
   expect((await embed()).status).toBe(200);
   const row = lastRow();
   expect(row?.cost).toBeGreaterThan(0);
-  expect(row?.estimate).toBeCloseTo(0.002, 12);
+  expect(row?.estimatedCost).toBeCloseTo(0.002, 12);
 });
 
 test("after a refusal that costs nothing, only what was made counts", async () => {
   breaks?.script({ fail: "rate-limit" });
   expect((await embed()).status).toBe(200);
-  expect(lastRow()).toMatchObject({ attempts: 2, estimate: null });
+  expect(lastRow()).toMatchObject({ attempts: 2, estimatedCost: null });
 });

@@ -79,8 +79,8 @@ describe("a call that waits", () => {
     end(first, 6);
     end(second, 4);
     await settled();
-    expect(third.outcome).toHaveProperty("fault", "over_budget");
-    expect(third.outcome).toHaveProperty("row.retry", "never");
+    expect(third.outcome).toHaveProperty("kind", "over_budget");
+    expect(third.outcome).toHaveProperty("definition.retry", "never");
   });
 
   test("waits no longer than it may, and is told to come back", async () => {
@@ -89,7 +89,7 @@ describe("a call that waits", () => {
     await time.run();
     expect(time.now()).toBe(5000);
     expect(third.outcome).toHaveProperty("details.retryAfterMs", 5000);
-    expect(third.outcome).toHaveProperty("row.retry", "later");
+    expect(third.outcome).toHaveProperty("definition.retry", "later");
     expect(queue.size).toBe(0);
     for (const call of [first, second]) end(call, 1);
     expect(standing()).toMatchObject({ spent: 2, reserved: 0 });
@@ -100,7 +100,7 @@ describe("a call that waits", () => {
     const [first, second, third] = [begin(), begin(), begin()];
     third.signal.abort(new Error("gone"));
     await settled();
-    expect(third.outcome).toHaveProperty("fault", "client_closed");
+    expect(third.outcome).toHaveProperty("kind", "client_closed");
     expect(queue.size).toBe(0);
     for (const call of [first, second]) end(call, 1);
     expect(third.trip.reservation).toBeUndefined();
@@ -128,7 +128,7 @@ test("no more wait than may, and nobody where nobody may", async () => {
     const calls = Array.from({ length: 4 }, () => begin());
     await settled();
     expect(queue.size).toBe(options.max ?? 0);
-    expect(calls.at(-1)!.outcome).toHaveProperty("row.retry", "later");
+    expect(calls.at(-1)!.outcome).toHaveProperty("definition.retry", "later");
   }
 });
 

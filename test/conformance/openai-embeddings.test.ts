@@ -156,7 +156,7 @@ describe("the official client's embeddings", () => {
       upstream: "fake",
       targetModel: model,
       status: 200,
-      fault: null,
+      error: null,
       attempts: 1,
       inputTokens: usage.prompt_tokens,
       outputTokens: null,

@@ -251,7 +251,7 @@ describe("a call that ends early", () => {
     leaving.abort();
     await refused;
     await until(() => fake.requests[0]!.aborted);
-    await until(() => gateway.rows().at(-1)?.fault === "client_closed");
+    await until(() => gateway.rows().at(-1)?.error === "client_closed");
     expect(gateway.rows().at(-1)).toMatchObject({ status: 499, inputTokens: null });
   });
 

@@ -64,7 +64,7 @@ describe("a stream of the official client", () => {
     expect(fake.requests[0]!.json).toMatchObject({ stream: true, partial_images: 2 });
     expect(gateway.rows().at(-1)).toMatchObject({
       status: 200,
-      fault: null,
+      error: null,
       inputTokens: 2,
       outputTokens: 1056,
       images: 1,
@@ -167,6 +167,6 @@ describe("a stream of the official client", () => {
     });
     for await (const _ of stream) break;
     await until(() => fake.requests[0]!.aborted);
-    await until(() => gateway.rows().at(-1)?.fault === "client_closed");
+    await until(() => gateway.rows().at(-1)?.error === "client_closed");
   });
 });

@@ -2,7 +2,7 @@
  * What the laws and the fakes need to know about one vendor's embeddings: a target, how to read a request that we
  * made, and how the vendor would answer it. Each vendor has its case in a file beside this one.
  */
-import type { FaultName } from "../../contract/faults.ts";
+import type { ErrorKind } from "../../contract/errors.ts";
 import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
 import type { EmbeddingInput, Target } from "../../server/upstream/contract.ts";
 
@@ -32,5 +32,5 @@ export interface VendorCase {
   /** Whether the vendor ever tells its usage. */
   readonly tellsUsage: boolean;
   /** How it says no, as recorded or documented, and what that must become. */
-  readonly refusals: readonly (VendorAnswer & { readonly fault: FaultName })[];
+  readonly refusals: readonly (VendorAnswer & { readonly fault: ErrorKind })[];
 }

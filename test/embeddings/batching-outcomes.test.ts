@@ -178,7 +178,7 @@ describe("a party that fails", () => {
   const texts = Array.from({ length: 16 }, (_, at) => `text ${at}`);
 
   for (const fault of [rejected("text 11 is not allowed"), tooManyTokens()]) {
-    test(`for one input fails only its own caller (${fault.fault})`, async () => {
+    test(`for one input fails only its own caller (${fault.kind})`, async () => {
       const { outcomes, asked } = await together(texts, async (given) => {
         if (textsOf(given).includes("text 11")) throw fault;
         return answerTo(given);
@@ -217,7 +217,7 @@ describe("a party that fails", () => {
         return answerTo(given);
       });
       for (const [at, text] of ["a", "poison", "c", "d"].entries()) {
-        if (text === "poison") expect(outcomes[at]).toHaveProperty("error.fault", fault);
+        if (text === "poison") expect(outcomes[at]).toHaveProperty("error.kind", fault);
         else expect(outcomes[at]).toHaveProperty("value.vectors", [vectorFor(text)]);
       }
     },
@@ -230,7 +230,7 @@ describe("a party that fails", () => {
       const { outcomes, asked } = await together(many, async () => {
         throw new GatewayError(fault, "It is down.");
       });
-      for (const outcome of outcomes) expect(outcome).toHaveProperty("error.fault", fault);
+      for (const outcome of outcomes) expect(outcome).toHaveProperty("error.kind", fault);
       expect(asked).toHaveLength(3);
     },
   );
@@ -251,7 +251,7 @@ describe("a party that fails", () => {
         vectors: Array.from({ length: textsOf(given).length + wrong }, () => [1]),
       }));
       for (const outcome of outcomes) {
-        expect(outcome).toHaveProperty("error.fault", "upstream_invalid");
+        expect(outcome).toHaveProperty("error.kind", "upstream_invalid");
       }
     }
   });

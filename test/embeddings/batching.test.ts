@@ -56,7 +56,7 @@ describe("a call for an idle target", () => {
     const { upstream, send } = arrange();
     const outcome = outcomeOf(send(call("a")));
     upstream.visits[0]?.fail(broken());
-    expect(await outcome).toHaveProperty("error.fault", "upstream_overloaded");
+    expect(await outcome).toHaveProperty("error.kind", "upstream_overloaded");
     void send(call("b"));
     expect(upstream.asked).toEqual([["a"], ["b"]]);
   });

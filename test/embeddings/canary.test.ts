@@ -126,7 +126,7 @@ describe("a target that strays", () => {
     const model = modelNamed("m", a, b, c);
     const { canary, told, words } = arrange([model], { a: right, b: wrong, c: packed });
     await canary.look(false);
-    expect(words()).toEqual(["b strayed"]);
+    expect(words()).toEqual(["b drifted"]);
     expect(told[0]).toMatchObject({ model: "m", target: b });
     expect(told[0]!.why).toMatch(/not those of a: the cosine for one text is -?0\.\d{4}/);
     expect([a, b, c].map((target) => canary.strayed(model, target))).toEqual([false, true, false]);
@@ -144,10 +144,10 @@ describe("a target that strays", () => {
     const model = modelNamed("m", a, b);
     const { canary, words, says } = arrange([model], { a: right, b: wrong });
     for (let look = 0; look < 3; look++) await canary.look(true);
-    expect(words()).toEqual(["b strayed"]);
+    expect(words()).toEqual(["b drifted"]);
     says.b = nearly;
     for (let look = 0; look < 3; look++) await canary.look(true);
-    expect(words()).toEqual(["b strayed", "b returned"]);
+    expect(words()).toEqual(["b drifted", "b realigned"]);
     expect(canary.strayed(model, b)).toBe(false);
   });
 
@@ -157,7 +157,7 @@ describe("a target that strays", () => {
     await canary.look(true);
     says.b = new Error("down");
     await canary.look(true);
-    expect(words()).toEqual(["b strayed", "b silent"]);
+    expect(words()).toEqual(["b drifted", "b silent"]);
     expect(canary.strayed(model, b)).toBe(true);
   });
 
@@ -174,7 +174,7 @@ describe("a target that strays", () => {
     const { canary, words } = arrange(models, { a: right, b: wrong, c: "nothing" });
     const looking = canary.look(false);
     await Bun.sleep(5);
-    expect(words()).toEqual(["b strayed"]);
+    expect(words()).toEqual(["b drifted"]);
     await looking;
   });
 
@@ -182,7 +182,7 @@ describe("a target that strays", () => {
     const [one, other] = [modelNamed("one", a, b), modelNamed("other", b, c)];
     const { canary, words } = arrange([one, other], { a: right, b: wrong, c: wrong });
     await canary.look(false);
-    expect(words()).toEqual(["b strayed"]);
+    expect(words()).toEqual(["b drifted"]);
     expect(canary.strayed(one, b)).toBe(true);
     expect([b, c].map((target) => canary.strayed(other, target))).toEqual([false, false]);
   });
@@ -193,7 +193,7 @@ describe("the first target is what the others are measured by", () => {
     const model = modelNamed("m", a, b, c);
     const { canary, words } = arrange([model], { a: wrong, b: right, c: right });
     for (let look = 0; look < 2; look++) await canary.look(true);
-    expect(words().sort()).toEqual(["b strayed", "c strayed"]);
+    expect(words().sort()).toEqual(["b drifted", "c drifted"]);
     expect(canary.strayed(model, a)).toBe(false);
   });
 
@@ -204,7 +204,7 @@ describe("the first target is what the others are measured by", () => {
     models[0] = turned;
     expect([a, b].map((target) => canary.strayed(turned, target))).toEqual([false, false]);
     await canary.look(false);
-    expect(words()).toEqual(["b strayed", "a strayed"]);
+    expect(words()).toEqual(["b drifted", "a drifted"]);
     expect([a, b].map((target) => canary.strayed(turned, target))).toEqual([true, false]);
   });
 
@@ -296,11 +296,11 @@ keys:
 `,
   });
   try {
-    await until(() => gateway.log().includes("target-strayed"));
+    await until(() => gateway.log().includes("target-drifted"));
     const line = gateway
       .log()
       .split("\n")
-      .find((one) => one.includes("target-strayed"));
+      .find((one) => one.includes("target-drifted"));
     expect(JSON.parse(line!)).toMatchObject({ level: "error", model: "vectors", upstream: "liar" });
     expect(line).toContain("those of honest");
     liar.clear();

@@ -230,7 +230,7 @@ test("an answer that does not fit the question is nobody's, and is not kept", as
     const { memory, flights, send } = before({ vectors });
     const sent = (async () => send(callOf(textQuery(["a"]), route)))();
     expect(await sent.catch((error: unknown) => error)).toMatchObject({
-      fault: "upstream_invalid",
+      kind: "upstream_invalid",
     });
     expect([memory.size, flights.size]).toEqual([0, 0]);
   }

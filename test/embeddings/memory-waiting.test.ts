@@ -74,7 +74,7 @@ describe("those who wait for another's question", () => {
       expect(first.cancel.aborted).toBe(false);
       cancel.abort(hungUp());
     }
-    expect(first.cancel).toMatchObject({ aborted: true, reason: { fault: "client_closed" } });
+    expect(first.cancel).toMatchObject({ aborted: true, reason: { kind: "client_closed" } });
     world.asked[0]?.fail(first.cancel.reason);
     expect(errorOf(await first.outcome)).toBe(first.cancel.reason);
     expect(world.flights.size).toBe(0);

@@ -52,7 +52,7 @@ test("what was known is asked for anew where the model has changed meanwhile", a
   expect(await lengthsOf(["old text", "new text"])).toEqual([4, 4]);
   expect(asked).toEqual([["old text"], ["new text"], ["old text", "new text"]]);
   const [, row] = gateway.rows();
-  expect(row).toMatchObject({ status: 200, knownInputs: 0, attempts: 2 });
+  expect(row).toMatchObject({ status: 200, cachedInputs: 0, attempts: 2 });
   // And is known from now on.
   expect(await lengthsOf(["old text"])).toEqual([4]);
   expect(asked).toHaveLength(3);

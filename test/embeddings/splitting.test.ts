@@ -207,7 +207,7 @@ test("a part whose upstream names an input is told in the caller's own count", a
 
 describe("a part that is refused as too large", () => {
   for (const refuse of [tooManyTokens, tooLarge]) {
-    test(`is halved until it passes (${refuse().fault})`, async () => {
+    test(`is halved until it passes (${refuse().kind})`, async () => {
       const { send, sizes } = through({ maxItems: 8 }, async (call) => {
         if (textsOf(call).length > 3) throw refuse();
         return answerTo(call);
@@ -220,7 +220,7 @@ describe("a part that is refused as too large", () => {
       expect(sizes().filter((size) => size <= 3)).toHaveLength(8);
     });
 
-    test(`is halved although the whole call seemed to fit (${refuse().fault})`, async () => {
+    test(`is halved although the whole call seemed to fit (${refuse().kind})`, async () => {
       const { send, sizes } = through({}, async (call) => {
         if (textsOf(call).length > 2) throw refuse();
         return answerTo(call);
@@ -232,17 +232,17 @@ describe("a part that is refused as too large", () => {
       expect(sizes()).toEqual([5, 3, 2, 2, 1]);
     });
 
-    test(`stands refused when it is down to one input (${refuse().fault})`, async () => {
+    test(`stands refused when it is down to one input (${refuse().kind})`, async () => {
       const fault = refuse();
       const { send } = through({}, async (call) => {
         if (textsOf(call).includes("text 2")) throw fault;
         return answerTo(call);
       });
-      const { message, fault: name, details } = fault;
+      const { message, kind: name, details } = fault;
       // By its place among all of them, where it is the one that is too long.
       const which = /tokens/.test(message) && { param: "input[2]" };
       expect(await outcomeOf(send(callFor(numbered(4), route)))).toMatchObject({
-        error: { message, fault: name, details: { ...details, ...which } },
+        error: { message, kind: name, details: { ...details, ...which } },
       });
       expect(await outcomeOf(send(callFor(["text 2"], route)))).toEqual({ error: fault });
     });
@@ -277,7 +277,7 @@ describe("a part that fails for good", () => {
 test("a part with too few vectors fails the call: none is made up", async () => {
   const { send } = through({ maxItems: 2 }, async () => ({ vectors: [[1]] }));
   const outcome = await outcomeOf(send(callFor(numbered(4), route)));
-  expect(outcome).toHaveProperty("error.fault", "internal");
+  expect(outcome).toHaveProperty("error.kind", "internal");
 });
 
 describe("a caller who hangs up", () => {

@@ -80,7 +80,7 @@ describe("the usage of embeddings", () => {
       expect(await embed(text, { encoding_format })).toEqual(asked);
       expect(await embed(text, { encoding_format })).toEqual(asked);
       expect(fake.requests).toHaveLength(1);
-      expect(lastRow()).toMatchObject({ inputTokens: null, knownInputs: 1 });
+      expect(lastRow()).toMatchObject({ inputTokens: null, cachedInputs: 1 });
     },
   );
 

@@ -89,7 +89,7 @@ models:
   await until(async () => (await eventsOf(gateway)).length === 1);
   expect(await eventsOf(gateway)).toMatchObject([
     {
-      type: "target.strayed",
+      type: "target.drifted",
       data: {
         model: "vectors",
         upstream: "liar",

@@ -163,7 +163,7 @@ describe("an event that a webhook does not take", () => {
         next_attempt_at: null,
       },
     ]);
-    expect(gateway.log()).toContain('"event":"webhook-given-up"');
+    expect(gateway.log()).toContain('"event":"webhook-abandoned"');
   });
 
   test("is not taken elsewhere by a redirect", async () => {
@@ -203,7 +203,7 @@ describe("a receiver that", () => {
     tell(gateway, 3);
     await Bun.sleep(100);
     expect(receiver.received).toHaveLength(1);
-    expect(gateway.log()).toContain('"event":"webhook-gone"');
+    expect(gateway.log()).toContain('"event":"webhook-endpoint-gone"');
     gone = false;
     const { id } = await shown();
     const tested = await gateway.see(`/admin/webhooks/${id}/test`, "POST");

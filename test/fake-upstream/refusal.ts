@@ -1,6 +1,6 @@
 /** OpenAI's error bodies, word for word where the contract has the words ([MEM] where it has not). */
 
-import type { ErrorBody } from "../../contract/faults.ts";
+import type { ErrorBody } from "../../contract/errors.ts";
 
 export class Refusal extends Error {
   readonly status: number;

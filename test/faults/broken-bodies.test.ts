@@ -3,7 +3,7 @@ import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import type { Mischief } from "../fake-upstream.ts";
 import { ask, expectRefused, expectVectors, nowhere, startBroken } from "./faults-fixture.ts";
 
-const broken = startBroken({ settings: { VEXEL_MAX_ANSWER_BYTES: "200000" } });
+const broken = startBroken({ settings: { VEXEL_MAX_RESPONSE_BYTES: "200000" } });
 const { fake } = broken;
 beforeEach(() => fake.clear());
 afterAll(() => broken.close());
@@ -12,11 +12,11 @@ const unreachable = {
   status: 502,
   type: "server_error",
   code: "upstream_unreachable",
-  fault: "upstream_unreachable",
+  error: "upstream_unreachable",
 } as const;
 /** Vectors are asked for twice more before anybody hears of it. */
 const thrice = { ...unreachable, attempts: 3 } as const;
-const invalid = { ...unreachable, code: "upstream_invalid", fault: "upstream_invalid" } as const;
+const invalid = { ...unreachable, code: "upstream_invalid", error: "upstream_invalid" } as const;
 
 describe("a connection that breaks on and on is told as that, and a picture is ordered once", () => {
   const phases = ["before-headers", "mid-headers", "mid-body"] as const;
@@ -91,7 +91,7 @@ describe("an answer that is not one is told as that", () => {
   });
 
   test("a picture's error with status 200", async () => {
-    const told = { ...invalid, code: "upstream_error", fault: "upstream_error" } as const;
+    const told = { ...invalid, code: "upstream_error", error: "upstream_error" } as const;
     fake.script({ reply: { status: 200, body: '{"error":{"message":"no"}}' } });
     await expectRefused(broken, await ask.picture(broken), told);
   });
@@ -119,7 +119,7 @@ describe("an answer that is far too much is not taken", () => {
       status: 502,
       type: "server_error",
       code: "upstream_error",
-      fault: "upstream_error",
+      error: "upstream_error",
       attempts: 3,
     });
   });

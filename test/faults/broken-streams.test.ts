@@ -54,7 +54,7 @@ async function expectBroken(
     .find(({ requestId }) => requestId === response.headers.get("x-request-id"));
   expect(row).toMatchObject({
     status: wanted.status,
-    fault: wanted.code,
+    error: wanted.code,
     images: null,
     inputTokens: null,
     outputTokens: null,
@@ -136,7 +136,7 @@ describe("a stream that fails before its first event is refused with a status", 
     status: 502,
     type: "server_error",
     code: "upstream_invalid",
-    fault: "upstream_invalid",
+    error: "upstream_invalid",
   } as const;
 
   test.each<[string, Mischief]>([
@@ -159,7 +159,7 @@ describe("a stream that fails before its first event is refused with a status", 
       status: 504,
       type: "server_error",
       code: "upstream_timeout",
-      fault: "upstream_timeout",
+      error: "upstream_timeout",
     });
   });
 
@@ -177,7 +177,7 @@ describe("a stream that fails before its first event is refused with a status", 
         status: 400,
         type: "image_generation_user_error",
         code: "moderation_blocked",
-        fault: "moderation_blocked",
+        error: "moderation_blocked",
       },
     ],
     [
@@ -187,13 +187,13 @@ describe("a stream that fails before its first event is refused with a status", 
         status: 429,
         type: "tokens",
         code: "rate_limit_exceeded",
-        fault: "upstream_rate_limit",
+        error: "upstream_rate_limit",
       },
     ],
     [
       "an error event that has no `error` inside",
       `event: error\n${data({ type: "error", code: "server_error", message: "sorry" })}`,
-      { status: 502, type: "server_error", code: "upstream_error", fault: "upstream_error" },
+      { status: 502, type: "server_error", code: "upstream_error", error: "upstream_error" },
     ],
   ])("when its first event is %s", async (_, frame, refused) => {
     fake.script(stream(frame));
@@ -216,7 +216,7 @@ describe("a stream that is unusual but true is delivered", () => {
       ["image_generation.partial_image", base64("partial 1")],
       ["image_generation.completed", base64()],
     ]);
-    expect(rowOf(broken, response)).toMatchObject({ status: 200, fault: null, images: 1 });
+    expect(rowOf(broken, response)).toMatchObject({ status: 200, error: null, images: 1 });
   });
 
   test("with the prefix of a data URL, which is taken off", async () => {
@@ -292,7 +292,7 @@ describe("a caller gets a stream or not as asked, whatever the upstream gives", 
       status: 502,
       type: "server_error",
       code: "upstream_invalid",
-      fault: "upstream_invalid",
+      error: "upstream_invalid",
     });
   });
 
@@ -308,7 +308,7 @@ describe("a caller gets a stream or not as asked, whatever the upstream gives", 
       status: 502,
       type: "server_error",
       code: "upstream_invalid",
-      fault: "upstream_invalid",
+      error: "upstream_invalid",
       images: 1,
     });
     expect(error.message).toContain("does not lead to a public address");

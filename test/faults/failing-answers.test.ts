@@ -20,7 +20,7 @@ const failed: Refused = {
   status: 502,
   type: "server_error",
   code: "upstream_error",
-  fault: "upstream_error",
+  error: "upstream_error",
 };
 /** Vectors are asked for twice more, as it may pass. */
 const passing: Refused = { ...failed, attempts: 3 };
@@ -37,12 +37,12 @@ describe("an upstream's failure is told as what it is", () => {
     [
       "a rate limit",
       { fail: "rate-limit" },
-      { status: 429, type: "tokens", code: "rate_limit_exceeded", fault: "upstream_rate_limit" },
+      { status: 429, type: "tokens", code: "rate_limit_exceeded", error: "upstream_rate_limit" },
     ],
     [
       "too quick a rise",
       { fail: "slow-down" },
-      { status: 429, type: "rate_limit_error", code: "slow_down", fault: "slow_down" },
+      { status: 429, type: "rate_limit_error", code: "slow_down", error: "slow_down" },
     ],
     [
       "no credit",
@@ -51,7 +51,7 @@ describe("an upstream's failure is told as what it is", () => {
         status: 429,
         type: "insufficient_quota",
         code: "insufficient_quota",
-        fault: "insufficient_quota",
+        error: "insufficient_quota",
       },
     ],
     [
@@ -61,7 +61,7 @@ describe("an upstream's failure is told as what it is", () => {
         status: 429,
         type: "billing",
         code: "credit_balance_exhausted",
-        fault: "insufficient_quota",
+        error: "insufficient_quota",
       },
     ],
     [
@@ -71,7 +71,7 @@ describe("an upstream's failure is told as what it is", () => {
         status: 400,
         type: "invalid_request_error",
         code: "billing_hard_limit_reached",
-        fault: "billing_hard_limit_reached",
+        error: "billing_hard_limit_reached",
       },
     ],
     [
@@ -81,7 +81,7 @@ describe("an upstream's failure is told as what it is", () => {
         status: 502,
         type: "server_error",
         code: "upstream_credentials",
-        fault: "upstream_credentials",
+        error: "upstream_credentials",
       },
     ],
     [
@@ -91,7 +91,7 @@ describe("an upstream's failure is told as what it is", () => {
         status: 403,
         type: "invalid_request_error",
         code: "model_not_found",
-        fault: "upstream_forbidden",
+        error: "upstream_forbidden",
       },
     ],
     [
@@ -107,7 +107,7 @@ describe("an upstream's failure is told as what it is", () => {
         status: 404,
         type: "invalid_request_error",
         code: "model_not_found",
-        fault: "model_not_found",
+        error: "model_not_found",
       },
     ],
     ["a path it does not have", { fail: "detail" }, failed],
@@ -121,7 +121,7 @@ describe("an upstream's failure is told as what it is", () => {
         status: 503,
         type: "service_unavailable_error",
         code: "server_is_overloaded",
-        fault: "upstream_overloaded",
+        error: "upstream_overloaded",
         attempts: 3,
       },
     ],
@@ -130,7 +130,7 @@ describe("an upstream's failure is told as what it is", () => {
       said(504, "late"),
       {
         ...{ status: 504, type: "server_error", code: "upstream_timeout" },
-        ...{ fault: "upstream_timeout", attempts: 3 },
+        ...{ error: "upstream_timeout", attempts: 3 },
       },
     ],
     [
@@ -140,18 +140,18 @@ describe("an upstream's failure is told as what it is", () => {
         status: 400,
         type: "image_generation_user_error",
         code: "content_filter",
-        fault: "moderation_blocked",
+        error: "moderation_blocked",
       },
     ],
     [
       "an error that is only text",
       said(400, { error: "input is too odd" }),
-      { status: 400, type: "invalid_request_error", code: null, fault: "upstream_rejected" },
+      { status: 400, type: "invalid_request_error", code: null, error: "upstream_rejected" },
     ],
     [
       "an error with a number for a code",
       said(400, { object: "error", message: "too long", type: "BadRequestError", code: 400 }),
-      { status: 400, type: "BadRequestError", code: null, fault: "upstream_rejected" },
+      { status: 400, type: "BadRequestError", code: null, error: "upstream_rejected" },
     ],
     ["an error without anything", said(500, null), passing],
     ["a status nobody knows", said(418, {}), passing],
@@ -168,7 +168,7 @@ describe("an upstream's failure is told as what it is", () => {
       status: 413,
       type: "invalid_request_error",
       code: null,
-      fault: "upstream_rejected",
+      error: "upstream_rejected",
     });
     expect(fake.requests).toHaveLength(1);
   });
@@ -186,7 +186,7 @@ describe("an upstream's failure is told as what it is", () => {
       status: 422,
       type: "invalid_request_error",
       code: null,
-      fault: "upstream_rejected",
+      error: "upstream_rejected",
     });
     expect(error.message).toContain("Input should be a valid string");
   });
@@ -261,7 +261,7 @@ describe("what stands behind the gateway stays there", () => {
       status: 400,
       type: "***",
       code: "***",
-      fault: "upstream_rejected",
+      error: "upstream_rejected",
     });
     expect(error.param).toBe("***");
     expect(error.message).not.toContain("abcdefgh12345678");

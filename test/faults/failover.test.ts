@@ -68,7 +68,7 @@ describe("embeddings are asked of the second upstream when the first", () => {
     await expectVectors(response);
     expect(rowOf(broken, response)).toMatchObject({
       status: 200,
-      fault: null,
+      error: null,
       attempts: 2,
       upstream: "hidden-1",
     });
@@ -153,7 +153,7 @@ describe("a picture that may have been paid for is not ordered again when the fi
       status: 504,
       type: "server_error",
       code: "upstream_timeout",
-      fault: "upstream_timeout",
+      error: "upstream_timeout",
     });
     expect(second.requests).toHaveLength(0);
   });
@@ -206,7 +206,7 @@ describe("when both fail", () => {
       status: 429,
       type: "tokens",
       code: "rate_limit_exceeded",
-      fault: "upstream_rate_limit",
+      error: "upstream_rate_limit",
       attempts: 2,
     });
   });

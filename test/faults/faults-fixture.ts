@@ -1,6 +1,6 @@
 /** What the tests of failing upstreams share: gateways before fakes, and what every refusal must keep to. */
 import { expect } from "bun:test";
-import type { FaultName } from "../../contract/faults.ts";
+import type { ErrorKind } from "../../contract/errors.ts";
 import type { LedgerRow } from "../../server/storage/ledger-file.ts";
 import { type Fake, fakeVector, startFake } from "../fake-upstream.ts";
 import { startGateway, type TestGateway, testKey } from "../harness.ts";
@@ -89,7 +89,7 @@ export interface Refused {
   readonly type: string;
   readonly code: string | null;
   /** In the ledger. */
-  readonly fault: FaultName;
+  readonly error: ErrorKind;
   readonly attempts?: number;
   /** That were made and paid for, and could not be handed over. */
   readonly images?: number;
@@ -106,7 +106,7 @@ export interface ErrorAnswer {
 export async function expectRefused(
   broken: Broken,
   response: Response,
-  { status, type, code, fault, attempts = 1, images }: Refused,
+  { status, type, code, error: kind, attempts = 1, images }: Refused,
 ): Promise<ErrorAnswer> {
   const text = await response.text();
   expect(response.status, text).toBe(status);
@@ -120,7 +120,7 @@ export async function expectRefused(
   expectNoSecrets(broken, response, text);
   expect(rowOf(broken, response)).toMatchObject({
     status,
-    fault,
+    error: kind,
     attempts,
     inputTokens: null,
     outputTokens: null,

@@ -33,7 +33,7 @@ async function expectLeft(before: number): Promise<void> {
   await until(() => gateway.rows().length > before);
   expect(gateway.rows().at(-1)).toMatchObject({
     status: 499,
-    fault: "client_closed",
+    error: "client_closed",
     attempts: 1,
     inputTokens: null,
     outputTokens: null,
@@ -196,7 +196,7 @@ describe("a caller who leaves while others wait for the same vector", () => {
     await until(() => shared.gateway.rows().length === 3);
     const paid = shared.gateway.rows().filter(({ upstreamTokens }) => upstreamTokens !== 0);
     expect(paid).toHaveLength(1);
-    expect(paid[0]).toMatchObject({ attempts: 1, knownInputs: 0 });
+    expect(paid[0]).toMatchObject({ attempts: 1, cachedInputs: 0 });
     expect(paid[0]?.upstreamTokens).toBeGreaterThan(0);
   });
 });

@@ -18,7 +18,7 @@ const timeout = {
   status: 504,
   type: "server_error",
   code: "upstream_timeout",
-  fault: "upstream_timeout",
+  error: "upstream_timeout",
 } as const;
 
 /** They wait side by side, each for the mischief that carries its own words. */

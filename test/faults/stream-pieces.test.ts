@@ -29,7 +29,7 @@ async function walk(chunks: AsyncIterable<Chunk>, stop = Number.POSITIVE_INFINIT
   const left: string[] = [];
   const rows: Row[] = [];
   const settle = async (bytes: number, error?: GatewayError): Promise<void> => {
-    rows.push({ bytes, fault: error?.fault, left: [...left] });
+    rows.push({ bytes, fault: error?.kind, left: [...left] });
     if (broken) throw broken;
   };
   let cleared = 0;
@@ -128,7 +128,7 @@ describe("a silent stream", () => {
       () => undefined,
       (error: unknown) => error,
     );
-    expect(refused).toMatchObject({ fault: "upstream_error" });
+    expect(refused).toMatchObject({ kind: "upstream_error" });
   });
 
   test("that fails later says so in its own frame", async () => {

@@ -12,7 +12,7 @@ const invalid = {
   status: 502,
   type: "server_error",
   code: "upstream_invalid",
-  fault: "upstream_invalid",
+  error: "upstream_invalid",
 } as const;
 const picture = Buffer.from(
   fakePicture("an otter", 0, { format: "png", width: 1024, height: 1024 }),
@@ -71,7 +71,7 @@ describe("pictures that are true are delivered", () => {
     fake.script(answer({ data: [{ b64_json: "AAAA" }, { b64_json: picture }] }));
     const response = await ask.picture(broken, { n: 2 });
     expect(await response.json()).toMatchObject({ data: [{ b64_json: picture }] });
-    expect(response.headers.get("vexel-missing")).toBe("1; fault=upstream_invalid");
+    expect(response.headers.get("vexel-missing")).toBe("1; error=upstream_invalid");
     expect(rowOf(broken, response)).toMatchObject({ status: 200, images: 2 });
   });
 

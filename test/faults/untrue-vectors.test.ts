@@ -18,7 +18,7 @@ const untrue = {
   status: 502,
   type: "server_error",
   code: "upstream_invalid",
-  fault: "upstream_invalid",
+  error: "upstream_invalid",
 } as const;
 const encodings = ["float", "base64"] as const;
 const embedding = (numbers: readonly unknown[] | string, index = 0) => ({

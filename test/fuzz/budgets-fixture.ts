@@ -39,7 +39,8 @@ export function plainBooks(): Books {
   };
 }
 
-const dollarsOf = ({ cost, estimate }: LedgerRow): number => (cost ?? 0) + (estimate ?? 0);
+const dollarsOf = ({ cost, estimatedCost: estimate }: LedgerRow): number =>
+  (cost ?? 0) + (estimate ?? 0);
 
 const isoOf = (at: number): string => new Date(at).toISOString();
 const nameOf = { day: 10, month: 7, total: 0 } as const;
@@ -116,7 +117,7 @@ export class House {
       this.open.push({ key, project, at, charged, estimate, reservation, held });
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error;
-      outcome = error.fault;
+      outcome = error.kind;
       const { retryAfterMs: wait = 1 } = error.details;
       if (!(wait >= 1 && wait <= 86_400_000)) expect(wait).toBeWithin(1, 86_400_001);
     }
@@ -134,7 +135,8 @@ export class House {
     if (cost === null) reservation.release();
     else {
       reservation.settle(cost);
-      const counted = cost === undefined ? { estimate: reservation.estimate ?? null } : { cost };
+      const counted =
+        cost === undefined ? { estimatedCost: reservation.estimate ?? null } : { cost };
       this.#write(ledgerRow(at, { keyId: key, project, ...counted }));
     }
     // It ends once.

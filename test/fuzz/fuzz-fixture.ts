@@ -1,7 +1,7 @@
 /** What the fuzz tests share: a gateway with everything behind it, and what every single answer must keep to. */
 import { expect } from "bun:test";
 import fc from "fast-check";
-import { type Fault, faults } from "../../contract/faults.ts";
+import { errorTable, type Fault } from "../../contract/errors.ts";
 import { type Fake, startFake } from "../fake-upstream.ts";
 import { configFor, startGateway, type TestGateway } from "../harness.ts";
 
@@ -50,7 +50,7 @@ export function startTarget(): Target {
 }
 
 const table = new Set(
-  (Object.entries(faults) as [string, Fault][])
+  (Object.entries(errorTable) as [string, Fault][])
     // A defect is no declared way to fail, although it has a row.
     .filter(([name]) => name !== "internal")
     .map(([, { status, type, code }]) => JSON.stringify([status, type, code])),
@@ -89,7 +89,7 @@ export async function expectUnharmed({ gateway, fake }: Target): Promise<void> {
   const defects = gateway
     .log()
     .split("\n")
-    .filter((line) => /"event":"defect"|"fault":"internal"/.test(line));
+    .filter((line) => /"event":"internal-error"|"error":"internal"/.test(line));
   expect(defects).toEqual([]);
   // One that has said it wants some rest is rightly left alone.
   gateway.forgetTargets();

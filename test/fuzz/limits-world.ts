@@ -150,7 +150,7 @@ export class World {
       this.#refuse(call, error);
     }
     await settled();
-    const { fault } = call.error ?? {};
+    const { kind: fault } = call.error ?? {};
     const refused = fault === "rate_limited" || fault === "larger_than_limit";
     if (this.#exact.size > 0) expect(refused).toBe(short);
     return call;
@@ -243,10 +243,10 @@ export class World {
   #refuse(call: SimulatedCall, error: unknown): void {
     if (!(error instanceof GatewayError)) throw error;
     call.error = error;
-    const placeless = error.fault === "queue_full" || error.fault === "client_closed";
+    const placeless = error.kind === "queue_full" || error.kind === "client_closed";
     if (placeless) this.#take(call.scopes, demandOf(call.plan), -1);
-    if (error.fault === "client_closed") call.ended = "left";
-    else if (error.fault !== "queue_full") call.ended = "refused";
+    if (error.kind === "client_closed") call.ended = "left";
+    else if (error.kind !== "queue_full") call.ended = "refused";
     else call.ended = this.now > call.came ? "late" : "full";
   }
 }

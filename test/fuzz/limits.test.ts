@@ -126,8 +126,8 @@ test(
       for (const next of steps) await take(world, next);
       const refused = await world.arrive(last);
       const waitMs = refused.error?.details.retryAfterMs;
-      if (refused.error === undefined || refused.error.fault === "larger_than_limit") return;
-      expect(refused.error.fault).toBe("rate_limited");
+      if (refused.error === undefined || refused.error.kind === "larger_than_limit") return;
+      expect(refused.error.kind).toBe("rate_limited");
       expect(waitMs).toBeInteger();
       expect(waitMs).toBeGreaterThan(0);
       await world.advance(Math.floor(world.now) + (waitMs as number) - 1 - world.now);

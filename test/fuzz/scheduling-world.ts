@@ -1,6 +1,6 @@
 /** A world with a time of its own: targets that behave as told from moment to moment, callers, and the real stage between. */
-import type { FaultName } from "../../contract/faults.ts";
-import { type FaultDetails, GatewayError } from "../../server/lib/gateway-error.ts";
+import type { ErrorKind } from "../../contract/errors.ts";
+import { type ErrorDetails, GatewayError } from "../../server/lib/gateway-error.ts";
 import type { Timers } from "../../server/lib/timers.ts";
 import { Admission } from "../../server/limits/admission.ts";
 import type { Route } from "../../server/request/caller.ts";
@@ -106,7 +106,7 @@ export type Mood =
       readonly kind: "fails";
       readonly share: number;
       readonly ms: number;
-      readonly fault: FaultName;
+      readonly fault: ErrorKind;
     }
   | { readonly kind: "gone" }
   | { readonly kind: "hangs" }
@@ -124,7 +124,7 @@ export interface Visit {
 export interface Outcome {
   readonly began: number;
   readonly ended: number;
-  readonly fault: FaultName | "defect" | undefined;
+  readonly fault: ErrorKind | "defect" | undefined;
   readonly retryAfterMs: number | undefined;
   readonly call: CountedCall;
 }
@@ -192,7 +192,7 @@ export class World {
       this.outcomes.push({
         began,
         ended: this.time.now(),
-        fault: error === undefined ? undefined : (known?.fault ?? "defect"),
+        fault: error === undefined ? undefined : (known?.kind ?? "defect"),
         retryAfterMs: known?.details.retryAfterMs,
         call,
       });
@@ -258,7 +258,7 @@ export class World {
     const after = (ms: number, then: () => void) => ({
       timer: this.time.start(ms * (0.5 + this.random()), then),
     });
-    const fail = (name: FaultName, details: FaultDetails = {}) =>
+    const fail = (name: ErrorKind, details: ErrorDetails = {}) =>
       reject(new GatewayError(name, "no", details));
     switch (mood.kind) {
       case "well":

@@ -208,7 +208,7 @@ function expectOwnOutcome(
   const { error } = outcome;
   if (hungUp && error === call.signal.reason) return;
   expect(error).toBeInstanceOf(GatewayError);
-  const { fault, message } = error as GatewayError;
+  const { kind: fault, message } = error as GatewayError;
   switch (fault) {
     case "upstream_rejected":
       expect(message).toBe(`refused for ${whose}`);

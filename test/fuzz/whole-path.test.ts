@@ -117,7 +117,7 @@ test("everyone gets the own vectors, or is told why not, and all is counted", as
   // A counterexample depends on the moment, so making it smaller would not find it again.
   await fc.assert(property, { ...tries(25), endOnFailure: true });
   expectAllCounted();
-  expect(world.gateway.log()).not.toMatch(/"event":"defect"|"fault":"internal"/);
+  expect(world.gateway.log()).not.toMatch(/"event":"internal-error"|"error":"internal"/);
 }, 3_600_000);
 
 /** The ledger has a row for each answer, with the usage that the caller was told; and nothing was charged twice. */
@@ -129,7 +129,7 @@ function expectAllCounted(): void {
     const row = rows.get(id)!;
     expect(row).toMatchObject({
       status: 200,
-      fault: null,
+      error: null,
       inputTokens: tokens,
       model: given.model,
     });

@@ -1,7 +1,7 @@
 /** What the tests of the edge share: a gateway before a fake, the shape of a refusal, and sockets without manners. */
 import { expect } from "bun:test";
 import { connect, type Socket } from "node:net";
-import { type FaultName, faults } from "../../contract/faults.ts";
+import { type ErrorKind, errorTable } from "../../contract/errors.ts";
 import { type Fake, fakePicture, startFake } from "../fake-upstream.ts";
 import { configFor, startGateway, type TestGateway, testKey } from "../harness.ts";
 
@@ -48,11 +48,11 @@ interface ErrorMembers {
 /** Exactly this fault: status, type and code as in the table, the four members of OpenAI, and a request id. */
 export async function expectFault(
   response: Response,
-  fault: FaultName,
+  fault: ErrorKind,
   param: string | null = null,
 ): Promise<string> {
   const text = await response.text();
-  const { status, type, code } = faults[fault];
+  const { status, type, code } = errorTable[fault];
   expect(response.status, text).toBe(status);
   expect(response.headers.get("content-type")).toBe("application/json");
   expect(response.headers.get("x-request-id")).toMatch(/^req_[0-9a-f]{32}$/);

@@ -73,7 +73,7 @@ describe("a body of one byte more is refused", () => {
     expect(gateway.rows().at(-1)).toMatchObject({
       requestId: refused.headers.get("x-request-id"),
       status: 413,
-      fault: "request_too_large",
+      error: "request_too_large",
       model: null,
       attempts: 0,
     });

@@ -69,7 +69,7 @@ describe("a caller who leaves in the middle of the body", () => {
     await Bun.sleep(50);
     connection.hangUp();
     await until(() => gateway.rows().length > before);
-    expect(lastRow()).toMatchObject({ status: 400, fault: "incomplete_body", attempts: 0 });
+    expect(lastRow()).toMatchObject({ status: 400, error: "incomplete_body", attempts: 0 });
     expect(fake.requests).toHaveLength(0);
   });
 });
@@ -101,7 +101,7 @@ describe("a body that stops coming", () => {
       await connection.closed;
     }
     const rows = gateway.rows().slice(before);
-    expect(rows.map(({ fault }) => fault)).toEqual(stops.map(() => "request_timeout"));
+    expect(rows.map(({ error: fault }) => fault)).toEqual(stops.map(() => "request_timeout"));
   });
 
   test("again and again, but goes on above the minimum rate, is read to its end", async () => {

@@ -299,7 +299,7 @@ async function expectBroken(reading: Promise<unknown>, words: string): Promise<v
     (thrown: unknown) => thrown,
   );
   expect(error).toBeInstanceOf(GatewayError);
-  expect((error as GatewayError).fault).toBe("invalid_form");
+  expect((error as GatewayError).kind).toBe("invalid_form");
   expect((error as GatewayError).message).toContain(words);
 }
 

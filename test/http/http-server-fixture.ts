@@ -2,7 +2,7 @@
 import type { Exchange } from "../../server/http/server/request.ts";
 import { type Server, type ServerOptions, startServer } from "../../server/http/server/server.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
-import { refuse, toFault } from "../../server/request/error-response.ts";
+import { refuse, toGatewayError } from "../../server/request/error-response.ts";
 import type { Outgoing } from "../../server/request/http-types.ts";
 import { RawConnection } from "./edge-fixture.ts";
 
@@ -33,7 +33,7 @@ export function serve(reply: Reply = echo, options: Partial<ServerOptions> = {})
       try {
         return await reply(exchange);
       } catch (error) {
-        return refuse(toFault(error, undefined));
+        return refuse(toGatewayError(error, undefined));
       }
     },
     refuse,

@@ -56,7 +56,7 @@ describe("a caller who hangs up", () => {
     connection.say(text);
     await begun();
     connection.hangUp();
-    await expect(seen.reading).rejects.toHaveProperty("fault", "incomplete_body");
+    await expect(seen.reading).rejects.toHaveProperty("kind", "incomplete_body");
   });
 
   test("after sending far ahead is noticed when its first call is done, at the latest", async () => {

@@ -28,7 +28,7 @@ function verdict(...pieces: readonly (string | Buffer)[]): string | undefined {
     for (const piece of pieces) bounds.take(Buffer.from(piece as string));
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
-    return `${error.fault}: ${error.message}`;
+    return `${error.kind}: ${error.message}`;
   }
   return undefined;
 }

@@ -119,7 +119,7 @@ test("an answer that came piece by piece can be read again, within the bounds of
   });
   expect(await reply.json()).toEqual({ error: "no" });
   expect(await reply.text()).toBe('{"error":"no"}');
-  await expect(reply.text(5)).rejects.toMatchObject({ fault: "upstream_invalid" });
+  await expect(reply.text(5)).rejects.toMatchObject({ kind: "upstream_invalid" });
 });
 
 test("an answer that is merely untrue stays so, whatever else it says", async () => {

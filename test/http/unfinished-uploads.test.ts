@@ -264,8 +264,8 @@ if (mayMount()) {
     for (const upload of uploads) upload.hangUp();
     await until(() => freeBytes() > 40 * megabyte);
     expect((await edit(gateway.url, asOther, 10 * megabyte)).status).toBe(200);
-    expect(gateway.output()).toContain("disk-almost-full");
-    expect(gateway.output()).toContain("disk-has-room");
+    expect(gateway.output()).toContain("disk-space-low");
+    expect(gateway.output()).toContain("disk-space-recovered");
   });
 
   test("an image request is refused before it is paid for when the disk has no room for its response", async () => {

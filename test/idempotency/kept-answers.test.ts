@@ -71,7 +71,7 @@ describe("those who wait", () => {
     first.append("x".repeat(200));
     await first.keep({});
     for (const claim of await Promise.all(waiting)) {
-      expect(claim).toMatchObject({ kind: "failed", error: { fault: "storage_unavailable" } });
+      expect(claim).toMatchObject({ kind: "failed", error: { kind: "storage_unavailable" } });
     }
     expect(reports).toHaveLength(1);
     expect((await kept.claim(askOf("large"))).kind).toBe("go");

@@ -58,8 +58,8 @@ test("a caller who leaves while it waits for another's call is written down as o
   await Bun.sleep(50);
   await leaveTwo();
   await until(() => gateway.rows().length > before);
-  expect(gateway.rows().at(-1)).toMatchObject({ fault: "client_closed", bytesOut: 0 });
-  expect(gateway.log()).not.toContain('"event":"defect"');
+  expect(gateway.rows().at(-1)).toMatchObject({ error: "client_closed", bytesOut: 0 });
+  expect(gateway.log()).not.toContain('"event":"internal-error"');
   expect((await resultOf("first-of-two")).status).toBe(200);
 });
 
@@ -128,8 +128,8 @@ test("the same key of an answer in which pictures are missing gives that answer,
   fake.script({ images: "missing" });
   const first = await ask();
   const second = await ask();
-  expect(first.headers.get("vexel-missing")).toBe("1; fault=upstream_invalid");
-  expect(second.headers.get("vexel-missing")).toBe("1; fault=upstream_invalid");
+  expect(first.headers.get("vexel-missing")).toBe("1; error=upstream_invalid");
+  expect(second.headers.get("vexel-missing")).toBe("1; error=upstream_invalid");
   expect(second.headers.get("idempotent-replayed")).toBe("true");
   expect(await second.text()).toBe(await first.text());
   expect(fake.requests).toHaveLength(1);

@@ -159,7 +159,7 @@ describe("a caller who left", () => {
     await leave("left and counted");
     await until(() => gateway.rows().length > before);
     const row = gateway.rows().at(-1);
-    expect(row).toMatchObject({ status: 499, fault: "client_closed", images: 1 });
+    expect(row).toMatchObject({ status: 499, error: "client_closed", images: 1 });
     expect(row?.outputTokens).toBeGreaterThan(0);
     expect(fake.requests[0]?.aborted).toBe(false);
   });

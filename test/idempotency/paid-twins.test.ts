@@ -100,10 +100,10 @@ describe("of calls with one key", () => {
     await until(() => gateway.rows().length === before + 3);
     const rows = gateway.rows().slice(before);
     const [asked, ...others] = rows.toSorted((a, b) => b.attempts - a.attempts);
-    expect(asked).toMatchObject({ fault: "upstream_error", attempts: 1 });
+    expect(asked).toMatchObject({ error: "upstream_error", attempts: 1 });
     expect(others).toHaveLength(2);
     for (const row of others) {
-      expect(row).toMatchObject({ fault: "upstream_error", attempts: 0, images: null });
+      expect(row).toMatchObject({ error: "upstream_error", attempts: 0, images: null });
       expect(row.steps).toBe(`failed with: ${asked?.requestId}`);
     }
   });

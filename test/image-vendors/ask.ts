@@ -1,7 +1,7 @@
 /** A law's calls: through the official client, with what is said on the wire kept beside it. */
 import { expect } from "bun:test";
 import OpenAI, { APIError, toFile } from "openai";
-import type { ErrorBody, FaultName } from "../../contract/faults.ts";
+import type { ErrorBody, ErrorKind } from "../../contract/errors.ts";
 import { sniffImage } from "../../server/lib/sniff-image.ts";
 import { testKey } from "../harness.ts";
 import type { Operation, Place, Role } from "./house.ts";
@@ -33,7 +33,7 @@ export interface Answer extends Outcome {
 
 export interface Refused extends Outcome {
   readonly error: ErrorBody["error"];
-  readonly fault: FaultName;
+  readonly fault: ErrorKind;
 }
 
 export const usualPrompt = "an otter";
@@ -109,8 +109,8 @@ export function refused(place: Place, outcome: Outcome): Refused {
   // What was drawn is in the account, also where it could not be handed over.
   const isDrawn = row.steps?.includes(": drew") ?? false;
   expect(row).toMatchObject({ status, images: isDrawn ? expect.any(Number) : null });
-  expect(row.fault).not.toBe("internal");
-  return { ...outcome, error, fault: row.fault as FaultName };
+  expect(row.error).not.toBe("internal");
+  return { ...outcome, error, fault: row.error as ErrorKind };
 }
 
 /** Words of the configuration that are the operator's own. */

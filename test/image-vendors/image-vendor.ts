@@ -2,7 +2,7 @@
  * A vendor that draws, as a test stands in for it: a function that takes the vendor's own requests, refuses what the
  * vendor would refuse, and answers in the vendor's own shapes. It is served over HTTP, and a real gateway is put before it.
  */
-import type { FaultName } from "../../contract/faults.ts";
+import type { ErrorKind } from "../../contract/errors.ts";
 
 /** A request as it came over the wire. */
 export interface VendorRequest {
@@ -70,7 +70,7 @@ export interface PictureVendor {
 }
 
 export interface VendorRefusal extends VendorResponse {
-  readonly fault: FaultName;
+  readonly fault: ErrorKind;
   /** The vendor says that it charges for nothing but what it delivers, and these are its own words. */
   readonly uncharged?: true;
 }

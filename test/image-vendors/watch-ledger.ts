@@ -6,7 +6,7 @@ import { journaledRows } from "../../server/storage/ledger-journal.ts";
 
 export type WatchedRow = Pick<
   LedgerRow,
-  "requestId" | "model" | "attempts" | "status" | "fault" | "images" | "steps"
+  "requestId" | "model" | "attempts" | "status" | "error" | "images" | "steps"
 >;
 
 export interface LedgerWatch {
@@ -18,7 +18,7 @@ export interface LedgerWatch {
 export function watchLedger(folder: string): LedgerWatch {
   const database = new Database(join(folder, "ledger.db"), { readonly: true });
   const newest = database.query<WatchedRow, [string]>(
-    `SELECT request_id AS requestId, model, attempts, status, fault, images, steps
+    `SELECT request_id AS requestId, model, attempts, status, error, images, steps
        FROM ledger WHERE request_id >= ?1 ORDER BY request_id`,
   );
   return {

@@ -31,7 +31,7 @@ models:
     targets: [{ upstream: fake, model: gpt-image-1 }, { upstream: other, model: gpt-image-1 }]
 keys: [{ name: test, key: ${testKey} }]
 `;
-const gateway = startGateway({ yaml, settings: { VEXEL_PICTURES_MAX_BYTES: "1024" } });
+const gateway = startGateway({ yaml, settings: { VEXEL_IMAGES_MAX_BYTES: "1024" } });
 afterAll(async () => {
   await gateway.close();
   await fake.stop(true);
@@ -53,7 +53,7 @@ test("one bad link does not fail the other images", async () => {
   gives({ data: [{ url: `${origin}/good.png` }, { url: `${origin}/page.html` }] });
   const response = await ask({ model: "d2", n: 2, response_format: "b64_json" });
   expect(response.status).toBe(200);
-  expect(response.headers.get("vexel-missing")).toBe("1; fault=upstream_invalid");
+  expect(response.headers.get("vexel-missing")).toBe("1; error=upstream_invalid");
   expect((await read(response)).data).toEqual([{ b64_json: picture }]);
 });
 
@@ -76,7 +76,7 @@ test("without storage for links the image is delivered in base64, and a header s
 test("fewer images than requested are reported as missing", async () => {
   gives({ data: [{ b64_json: picture }] });
   const response = await ask({ n: 3 });
-  expect(response.headers.get("vexel-missing")).toBe("2; fault=upstream_invalid");
+  expect(response.headers.get("vexel-missing")).toBe("2; error=upstream_invalid");
 });
 
 test("an image in another format than requested is converted", async () => {

@@ -64,7 +64,7 @@ describe("an error inside a 200", () => {
     const { status, error, row } = await generate("one");
     expect([status, error?.code]).toEqual([429, "insufficient_quota"]);
     expect(error?.message).toBe("You exceeded your current quota");
-    expect([row?.cost ?? null, row?.estimate ?? null]).toEqual([null, null]);
+    expect([row?.cost ?? null, row?.estimatedCost ?? null]).toEqual([null, null]);
   });
 
   test("about quota makes the gateway ask the next target", async () => {
@@ -92,5 +92,5 @@ test("a response with invalid images is no error of the upstream's, whatever els
   answerWith({ message: "success", data: [{ index: 0 }] });
   const { status, error, row } = await generate("one");
   expect([status, error?.code]).toEqual([502, "upstream_invalid"]);
-  expect(row?.estimate).toBe(0.04);
+  expect(row?.estimatedCost).toBe(0.04);
 });

@@ -11,9 +11,9 @@ describe("an image that may have been generated", () => {
     east.instead({ 2: breaks });
     const { pictures, missing } = await ask();
     sameAs(pictures, east.made);
-    expect(missing).toBe("1; fault=upstream_error");
+    expect(missing).toBe("1; error=upstream_error");
     expect(west.asked).toHaveLength(0);
-    expect(row()).toMatchObject({ attempts: 1, cost: 1.5, estimate: 0.5 });
+    expect(row()).toMatchObject({ attempts: 1, cost: 1.5, estimatedCost: 0.5 });
     expect(row()?.steps).toBe(
       "east/dall-e-3: drew; east/dall-e-3: upstream_error for 1 of 4, may have been paid",
     );
@@ -25,7 +25,7 @@ describe("an image that may have been generated", () => {
     sameAs(pictures, east.made);
     expect(error?.code).toBe("upstream_error");
     expect(west.asked).toHaveLength(0);
-    expect(row()).toMatchObject({ cost: 1.5, estimate: 0.5 });
+    expect(row()).toMatchObject({ cost: 1.5, estimatedCost: 0.5 });
     expect(row()?.steps).toContain("upstream_error for 1 of 4, may have been paid");
   });
 
@@ -33,9 +33,9 @@ describe("an image that may have been generated", () => {
     east.instead({ 1: slowDown, 2: breaks });
     const { pictures, missing } = await ask();
     sameAs(pictures, east.made, west.made);
-    expect(missing).toBe("1; fault=upstream_error");
+    expect(missing).toBe("1; error=upstream_error");
     expect(west.asked).toHaveLength(1);
-    expect(row()).toMatchObject({ images: 3, attempts: 2, cost: 1.25, estimate: 0.5 });
+    expect(row()).toMatchObject({ images: 3, attempts: 2, cost: 1.25, estimatedCost: 0.5 });
   });
 
   test("is requested again where the model is configured so, and counts for both", async () => {
@@ -43,7 +43,7 @@ describe("an image that may have been generated", () => {
     const { pictures, missing } = await ask({ model: "reckless" });
     expect([pictures.length, missing]).toEqual([4, null]);
     expect(west.made).toHaveLength(1);
-    expect(row()).toMatchObject({ images: 4, attempts: 2, cost: 1.75, estimate: 0.5 });
+    expect(row()).toMatchObject({ images: 4, attempts: 2, cost: 1.75, estimatedCost: 0.5 });
   });
 
   test("counts once for a target that failed the whole request, whichever target fills it after that", async () => {
@@ -53,7 +53,7 @@ describe("an image that may have been generated", () => {
     sameAs(pictures, north.made, west.made);
     expect([pictures.length, missing]).toEqual([4, null]);
     // Four pictures at the dearest target are held as 4 dollars.
-    expect(row()).toMatchObject({ attempts: 3, cost: 3.25, estimate: 4 });
+    expect(row()).toMatchObject({ attempts: 3, cost: 3.25, estimatedCost: 4 });
   });
 
   test("prevents a retry of the whole request when no image arrived", async () => {
@@ -61,7 +61,7 @@ describe("an image that may have been generated", () => {
     const { status } = await ask();
     expect(status).toBe(502);
     expect(west.asked).toHaveLength(0);
-    expect(row()).toMatchObject({ fault: "upstream_error", cost: null, estimate: 2 });
+    expect(row()).toMatchObject({ error: "upstream_error", cost: null, estimatedCost: 2 });
     expect(row()?.steps).toContain("upstream_rate_limit for 3 of 4");
   });
 });

@@ -36,7 +36,7 @@ describe("two of four images fail with a rate limit", () => {
     const { answer } = await ask();
     expect(answer.usage).toMatchObject({ input_tokens: 40, output_tokens: 400 });
     expect(row()).toMatchObject({
-      ...{ status: 200, images: 4, attempts: 2, cost: 1.5, estimate: null },
+      ...{ status: 200, images: 4, attempts: 2, cost: 1.5, estimatedCost: null },
       ...{ inputTokens: 40, outputTokens: 400 },
       steps:
         "east/dall-e-3: drew; east/dall-e-3: upstream_rate_limit for 2 of 4; west/gpt-image-1: drew",
@@ -54,7 +54,7 @@ describe("two of four images fail with a rate limit", () => {
     sameAs(pictures.slice(0, 2), east.made);
     sameAs(pictures.slice(2), west.made);
     expect([error, missing]).toEqual([undefined, null]);
-    expect(row()).toMatchObject({ status: 200, fault: null, images: 4, attempts: 2, cost: 1.5 });
+    expect(row()).toMatchObject({ status: 200, error: null, images: 4, attempts: 2, cost: 1.5 });
     expect(row()?.steps).toContain("east/dall-e-3: upstream_rate_limit for 2 of 4");
   });
 
@@ -62,9 +62,9 @@ describe("two of four images fail with a rate limit", () => {
     west.gives = slowDown;
     const { status, pictures, missing } = await ask();
     sameAs(pictures, east.made);
-    expect([status, missing]).toEqual([200, "2; fault=upstream_rate_limit"]);
+    expect([status, missing]).toEqual([200, "2; error=upstream_rate_limit"]);
     expect(row()).toMatchObject({ upstream: "east", attempts: 2, images: 2, cost: 1 });
-    expect(row()?.estimate).toBeNull();
+    expect(row()?.estimatedCost).toBeNull();
     expect(row()?.steps).toContain("west/gpt-image-1: upstream_rate_limit");
   });
 
@@ -81,9 +81,9 @@ describe("two of four images fail with a rate limit", () => {
     west.gives = breaks;
     const { pictures, missing } = await ask();
     sameAs(pictures, east.made);
-    expect(missing).toBe("2; fault=upstream_error");
+    expect(missing).toBe("2; error=upstream_error");
     // Four pictures at the dearest target are held as 2 dollars.
-    expect(row()).toMatchObject({ cost: 1, estimate: 1, attempts: 2 });
+    expect(row()).toMatchObject({ cost: 1, estimatedCost: 1, attempts: 2 });
   });
 
   test("and a third target generates what the second does not", async () => {
@@ -91,14 +91,14 @@ describe("two of four images fail with a rate limit", () => {
     const { pictures, missing } = await ask({ model: "three" });
     sameAs(pictures, east.made, north.made);
     expect([pictures.length, missing]).toEqual([4, null]);
-    expect(row()).toMatchObject({ attempts: 3, cost: 3, estimate: null });
+    expect(row()).toMatchObject({ attempts: 3, cost: 3, estimatedCost: null });
   });
 
   test("and the second generates fewer than requested: they may be billed, so no third is called", async () => {
     west.gives = ({ n = 1 }) => west.draws({ n: n - 1 });
     const { pictures, missing } = await ask({ model: "three" });
     sameAs(pictures, east.made, west.made);
-    expect([pictures.length, missing]).toEqual([3, "1; fault=upstream_invalid"]);
+    expect([pictures.length, missing]).toEqual([3, "1; error=upstream_invalid"]);
     expect(north.asked).toHaveLength(0);
   });
 
@@ -133,13 +133,13 @@ describe("two of four images fail with a rate limit", () => {
     await leaving;
     await until(() => row()?.model === "fickle");
     held.resolve(slowDown());
-    expect(row()).toMatchObject({ fault: "client_closed", cost: 1, attempts: 2 });
+    expect(row()).toMatchObject({ error: "client_closed", cost: 1, attempts: 2 });
   });
 
   test("and there is no other target: images that arrived are delivered", async () => {
     const { pictures, missing } = await ask({ model: "alone" });
     sameAs(pictures, east.made);
-    expect(missing).toBe("2; fault=upstream_rate_limit");
+    expect(missing).toBe("2; error=upstream_rate_limit");
     expect(east.asked).toHaveLength(4);
     expect(row()?.steps).toContain("east/dall-e-3: upstream_rate_limit for 2 of 4");
   });
@@ -161,7 +161,13 @@ describe("one request for several images, in a stream that ends with a rate limi
     const { pictures, error } = await stream({ model: "several", n: 2 });
     sameAs(pictures, east.made);
     expect([pictures.length, error]).toEqual([2, undefined]);
-    expect(row()).toMatchObject({ status: 200, images: 2, attempts: 2, cost: 1, estimate: null });
+    expect(row()).toMatchObject({
+      status: 200,
+      images: 2,
+      attempts: 2,
+      cost: 1,
+      estimatedCost: null,
+    });
   });
 });
 

@@ -82,13 +82,13 @@ describe("a server that generates one image, whatever n says", () => {
     const { response, pictures, missing } = await ask({ n: 2 });
     expect(response.status).toBe(200);
     expect(pictures).toHaveLength(1);
-    expect(missing).toBe("1; fault=upstream_rate_limit");
+    expect(missing).toBe("1; error=upstream_rate_limit");
   });
 
   test.each(["strict", "pass"])("is called once where the policy is %s", async (model) => {
     const { pictures, missing } = await ask({ model, n: 3 });
     expect(pictures).toHaveLength(1);
-    expect(missing).toBe("2; fault=upstream_invalid");
+    expect(missing).toBe("2; error=upstream_invalid");
     expect(asked).toHaveLength(1);
   });
 });
@@ -97,7 +97,7 @@ test("a server that generates several, and not all, supports n: the rest is repo
   gives = ({ n = 1 }) => n - 1;
   const { pictures, missing } = await ask({ n: 3 });
   expect(pictures).toHaveLength(2);
-  expect(missing).toBe("1; fault=upstream_invalid");
+  expect(missing).toBe("1; error=upstream_invalid");
   expect(asked).toHaveLength(1);
 });
 

@@ -15,7 +15,7 @@ const kept = (desk: LinkDesk): string[] => readdirSync(join(desk.folder, "pictur
 const faultOf = (keeping: Promise<unknown>): Promise<string> =>
   keeping.then(
     () => "kept",
-    (error: unknown) => (error instanceof GatewayError ? error.fault : String(error)),
+    (error: unknown) => (error instanceof GatewayError ? error.kind : String(error)),
   );
 
 async function* inPieces(bytes: Uint8Array, length: number): AsyncGenerator<Uint8Array> {

@@ -68,7 +68,7 @@ describe("adapt", () => {
     [{ size: "huge" }, "invalid_size", "size"],
   ])("rejects %j, which cannot be emulated", (options, fault, param) => {
     const error = refusalOf(options);
-    expect([error.fault, error.details.param]).toEqual([fault, param] as never);
+    expect([error.kind, error.details.param]).toEqual([fault, param] as never);
   });
 
   test("lists the supported values", () => {

@@ -131,7 +131,7 @@ describe("in a stream", () => {
       }
       return { delivered, fault: "none" };
     } catch (error) {
-      return { delivered, fault: error instanceof GatewayError ? error.fault : String(error) };
+      return { delivered, fault: error instanceof GatewayError ? error.kind : String(error) };
     }
   };
   const painted = async (seed: string) =>
@@ -191,13 +191,13 @@ keys: [{ name: test, key: ${testKey} }]
     expect(error.code).toBe("upstream_invalid");
     expect(error.message).toContain("breaks off");
     const row = gateway.rows().at(-1);
-    expect(row).toMatchObject({ status: 502, fault: "upstream_invalid", images: 1 });
+    expect(row).toMatchObject({ status: 502, error: "upstream_invalid", images: 1 });
   });
 
   test("the others are handed over, and all of them counted", async () => {
     answer = { data: [{ b64_json: good }, { b64_json: half }, { b64_json: good }] };
     const response = await ask({ n: 3 });
-    expect(response.headers.get("vexel-missing")).toBe("1; fault=upstream_invalid");
+    expect(response.headers.get("vexel-missing")).toBe("1; error=upstream_invalid");
     const { data } = (await response.json()) as { data: object[] };
     expect(data).toEqual([{ b64_json: good }, { b64_json: good }]);
     expect(gateway.rows().at(-1)).toMatchObject({ status: 200, images: 3 });

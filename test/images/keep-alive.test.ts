@@ -43,7 +43,7 @@ test("what was left out and what is missing, in the member `vexel`", async () =>
         status: 200,
         headers: {
           "vexel-dropped": "safety_identifier",
-          "vexel-missing": "2; fault=upstream_invalid",
+          "vexel-missing": "2; error=upstream_invalid",
         },
       },
       created: 1,

@@ -8,7 +8,7 @@ import { arrange, drawn, until } from "../conformance/arrange.ts";
 import { startGateway, testKey } from "../harness.ts";
 import { linkDesk } from "./image-links-fixture.ts";
 
-const settings = { VEXEL_PICTURE_TTL: "10", VEXEL_ANSWER_TTL: "3600" };
+const settings = { VEXEL_IMAGE_TTL: "10", VEXEL_RESPONSE_TTL: "3600" };
 const { fake, gateway, close } = arrange({ settings });
 beforeEach(() => fake.clear());
 afterAll(() => close());

@@ -1,6 +1,6 @@
 /** Fixture of the preflight tests: edits, masks, and a check with a real image worker. */
 import { expect } from "bun:test";
-import type { FaultName } from "../../contract/faults.ts";
+import type { ErrorKind } from "../../contract/errors.ts";
 import { checkEdit, type EditRules } from "../../server/images/preflight.ts";
 import type { EditQuery, FilePart, ImageSource } from "../../server/upstream/contract.ts";
 import { createImageWorker } from "../../server/workers/image/image-worker.ts";
@@ -45,9 +45,9 @@ export function checker() {
     darkroom,
     processes,
     check,
-    refused: async (query: EditQuery, fault: FaultName, param: string, words: RegExp) => {
+    refused: async (query: EditQuery, fault: ErrorKind, param: string, words: RegExp) => {
       const error = await expectFault(check(query), fault, words);
-      expect([error.details.param, error.row.status]).toEqual([param, 400]);
+      expect([error.details.param, error.definition.status]).toEqual([param, 400]);
     },
     close: async () => {
       await darkroom.close();

@@ -43,7 +43,11 @@ beforeAll(() => {
   });
   edge = startEdge({
     // One slot and no queue: a slot that is not released shows in the next request.
-    settings: { VEXEL_MAX_IMAGE_CALLS: "1", VEXEL_QUEUE_MAX: "0", VEXEL_ON_DISCONNECT: "cancel" },
+    settings: {
+      VEXEL_MAX_IMAGE_REQUESTS: "1",
+      VEXEL_MAX_QUEUE: "0",
+      VEXEL_ON_DISCONNECT: "cancel",
+    },
   });
 });
 

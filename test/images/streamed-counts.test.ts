@@ -200,7 +200,7 @@ describe("an upstream that generates fewer than requested", () => {
   test("in an unrequested stream: the buffered response says so in its header", async () => {
     gives = () => streamed(done(picture("only")));
     const response = await ask({ model: "g1", n: 3, stream: false });
-    expect(response.headers.get("vexel-missing")).toBe("2; fault=upstream_invalid");
+    expect(response.headers.get("vexel-missing")).toBe("2; error=upstream_invalid");
     expect(await response.json()).toMatchObject({ data: [{ b64_json: picture("only") }] });
   });
 });

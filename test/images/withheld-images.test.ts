@@ -17,7 +17,7 @@ const link = "https://imgen.x.ai/a.jpg";
 const faultOf = (reading: Promise<unknown>): Promise<string> =>
   reading.then(
     () => "none",
-    (error: GatewayError) => error.fault,
+    (error: GatewayError) => error.kind,
   );
 
 const readWith = ({ generations }: Adapter, kind: string, reply: UpstreamResponse) =>
@@ -82,12 +82,12 @@ test("a failed job is an upstream error, with its message but without the API ke
   const target = targetOf("fireworks", "flux-kontext-pro");
   const details = `worker died, key ${target.upstream.apiKey}`;
   const reading = read(fireworks.adapter, target, { id: "1", status: "Error", details });
-  const { fault, message } = await reading.then(
-    () => ({ fault: "none", message: "" }),
+  const { kind, message } = await reading.then(
+    () => ({ kind: "none", message: "" }),
     (error: GatewayError) => error,
   );
-  expect({ fault, message }).toEqual({
-    fault: "upstream_error",
+  expect({ kind, message }).toEqual({
+    kind: "upstream_error",
     message: "The upstream failed to make the picture: worker died, key ***",
   });
 });

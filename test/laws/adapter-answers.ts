@@ -40,7 +40,7 @@ export async function faultOf(doing: () => Promise<unknown>): Promise<GatewayErr
     await doing();
     return undefined;
   } catch (error) {
-    if (error instanceof GatewayError && error.fault !== "internal") return error;
+    if (error instanceof GatewayError && error.kind !== "internal") return error;
     throw error;
   }
 }

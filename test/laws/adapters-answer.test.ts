@@ -127,7 +127,7 @@ test("an answer that JSON.parse would not read is a fault, or has a vector that 
         else expect(from > 0 && [...text].some((sign) => sign < " ")).toBe(true);
       } catch (error) {
         if (!(error instanceof GatewayError)) throw error;
-        expect(error.fault).toBe("upstream_invalid");
+        expect(error.kind).toBe("upstream_invalid");
         expect(wanted).toBeUndefined();
       }
     }),

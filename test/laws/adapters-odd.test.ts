@@ -1,7 +1,7 @@
 /** Laws of how adapters read what nobody should send: of all of it, only faults escape. */
 import { expect } from "bun:test";
 import fc from "fast-check";
-import { faults } from "../../contract/faults.ts";
+import { errorTable } from "../../contract/errors.ts";
 import { verifyEmbeddings } from "../../server/embeddings/verify-embeddings.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import {
@@ -91,7 +91,7 @@ const laws: Readonly<Record<string, Law<Subject>>> = {
           query,
           undefined,
         );
-      expect((await faultOf(read))?.fault, body.slice(0, 60)).toBe("upstream_invalid");
+      expect((await faultOf(read))?.kind, body.slice(0, 60)).toBe("upstream_invalid");
       await readAll(subject, body);
     }
   },
@@ -151,11 +151,11 @@ const laws: Readonly<Record<string, Law<Subject>>> = {
           const reply = replyOf(body, { status, headers });
           const error = await adapter.readError(reply, { target, model: "public-model" });
           expect(error).toBeInstanceOf(GatewayError);
-          expect(Object.keys(faults)).toContain(error.fault);
-          expect(error.fault).not.toBe("internal");
-          expect(error.row.status).toBeWithin(400, 600);
+          expect(Object.keys(errorTable)).toContain(error.kind);
+          expect(error.kind).not.toBe("internal");
+          expect(error.definition.status).toBeWithin(400, 600);
           // Only the gateway's own key check may tell a caller that the key is wrong.
-          expect(error.row.status).not.toBe(401);
+          expect(error.definition.status).not.toBe(401);
           expect(error.message).not.toBe("");
           expect(JSON.stringify(error.body)).not.toContain(key);
           const { retryAfterMs } = error.details;

@@ -70,7 +70,7 @@ const laws: Readonly<Record<string, Law<Subject>>> = {
         async (rows, asked, indexed) => {
           const entries = rows.map((row, at) => entryOf(numbers(row), indexed ? at : undefined));
           const fault = await faultOf(() => deliver(subject, answerOf(entries), question(asked)));
-          expect(fault?.fault).toBe(rows.length === asked ? undefined : "upstream_invalid");
+          expect(fault?.kind).toBe(rows.length === asked ? undefined : "upstream_invalid");
         },
       ),
       runs,

@@ -146,7 +146,7 @@ const laws: Readonly<Record<string, Law<Dependent>>> = {
     ]);
     const error = "error" in outcome ? outcome.error : undefined;
     expect(error).toBeInstanceOf(GatewayError);
-    expect((error as GatewayError).fault).toBe("invalid_input");
+    expect((error as GatewayError).kind).toBe("invalid_input");
     expect((error as GatewayError).message).toContain(`at most ${most} inputs`);
     expect(upstream.visits).toEqual([]);
   },

@@ -5,8 +5,8 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, posix } from "node:path";
 import Ajv from "ajv/dist/2020";
 import { z } from "zod";
+import { type ErrorDefinition, type ErrorKind, errorTable } from "../../contract/errors.ts";
 import { eventTypes } from "../../contract/events.ts";
-import { type Fault, type FaultName, faults } from "../../contract/faults.ts";
 import manifest from "../../package.json";
 import { buildOpenapi } from "../../server/api/openapi.ts";
 import { loadSnapshot } from "../../server/config/load-snapshot.ts";
@@ -37,7 +37,7 @@ const documents = filesBelow("").filter((path) => path.endsWith(".md"));
 const own = documents.filter((path) => !path.startsWith("test/"));
 
 describe("docs/errors.md", () => {
-  const table = Object.entries(faults) as [FaultName, Fault][];
+  const table = Object.entries(errorTable) as [ErrorKind, ErrorDefinition][];
 
   test("has every fault and no other, in the order of the table", () => {
     expect(codeHeadings("docs/errors.md", 3)).toEqual(table.map(([name]) => name));
@@ -62,7 +62,7 @@ describe("docs/errors.md", () => {
 
 const blame = { client: "the caller", upstream: "the upstream", gateway: "the gateway" } as const;
 
-function retryOf({ retry, final }: Fault): string {
+function retryOf({ retry, final }: ErrorDefinition): string {
   if (retry === "never") return "does not help";
   if (final) return "does not help, but another target may";
   return retry === "later"
@@ -70,7 +70,7 @@ function retryOf({ retry, final }: Fault): string {
     : "may help; other targets of the model are tried first";
 }
 
-const factsOf = (fault: Fault): string =>
+const factsOf = (fault: ErrorDefinition): string =>
   [
     `**${fault.status}**`,
     `type \`${fault.type}\``,
@@ -392,7 +392,7 @@ describe("ARCHITECTURE.md", () => {
     const rows = rowsOf(sectionOf("ARCHITECTURE.md", "Life of a request"));
     const ends = rows.flatMap((cells) => codesIn(cells.at(-1) ?? ""));
     expect(ends.length).toBeGreaterThan(rows.length);
-    expect(ends.filter((name) => !Object.hasOwn(faults, name))).toEqual([]);
+    expect(ends.filter((name) => !Object.hasOwn(errorTable, name))).toEqual([]);
   });
 
   test("is short enough to be read in one sitting", () => {

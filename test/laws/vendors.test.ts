@@ -145,13 +145,13 @@ const laws: Readonly<Record<string, Law<VendorSubject>>> = {
       const deep = "[".repeat(100_000) + "]".repeat(100_000);
       const beside = body.replace(/^\s*\{/, `{"x_trace":${deep},`);
       const read = await faultOf(() => readAnswer(subject, { ...answer, body: beside }, 1));
-      expect(["upstream_invalid", undefined]).toContain(read?.fault);
+      expect(["upstream_invalid", undefined]).toContain(read?.kind);
       for (const garbage of [deep, "[".repeat(100_000)]) {
         const fault = await faultOf(() => readAnswer(subject, { ...answer, body: garbage }, 1));
-        expect(fault?.fault).toBe("upstream_invalid");
+        expect(fault?.kind).toBe("upstream_invalid");
         const context = { target: vendor.target, model: "m" };
         const refused = await adapter.readError(replyOf(garbage, { status: 500 }), context);
-        expect(refused.fault).toStartWith("upstream_");
+        expect(refused.kind).toStartWith("upstream_");
       }
     },
   "vectors come back in the order of their inputs, to the last bit": async (subject) => {
@@ -198,7 +198,7 @@ const laws: Readonly<Record<string, Law<VendorSubject>>> = {
         3,
       );
       const fault = await faultOf(() => readAnswer(subject, lie, asked));
-      expect(fault?.fault, `${got} for ${asked}`).toBe("upstream_invalid");
+      expect(fault?.kind, `${got} for ${asked}`).toBe("upstream_invalid");
     }
   },
   "an answer that is no answer is a fault": async (subject) => {
@@ -212,7 +212,7 @@ const laws: Readonly<Record<string, Law<VendorSubject>>> = {
     ]) {
       const given = { ...(headers && { headers }), body: broken };
       const fault = await faultOf(() => readAnswer(subject, given, 1));
-      expect(fault?.fault, broken.slice(0, 60)).toBe("upstream_invalid");
+      expect(fault?.kind, broken.slice(0, 60)).toBe("upstream_invalid");
     }
   },
   "an answer that is spoilt in any one place is a fault, or as good as before": async (subject) => {
@@ -225,7 +225,7 @@ const laws: Readonly<Record<string, Law<VendorSubject>>> = {
         const fault = await faultOf(() => readAnswer(subject, given, count));
         // An answer may also come to say that a text was cut, which nobody allowed here.
         const said = text.includes('"truncated":true') ? ["context_length_exceeded"] : [];
-        if (fault) expect(["upstream_invalid", ...said], text).toContain(fault.fault);
+        if (fault) expect(["upstream_invalid", ...said], text).toContain(fault.kind);
       }
     }
   },
@@ -242,7 +242,7 @@ const laws: Readonly<Record<string, Law<VendorSubject>>> = {
       const read = async (text: string) =>
         adapter.readError(replyOf(text, { status, headers }), context);
       const error = await read(body);
-      expect(error.fault, body).toBe(fault);
+      expect(error.kind, body).toBe(fault);
       const poisoned = body.startsWith("{")
         ? await read(
             everyText(body, (text) => `${text} ${hidden.join(" ")} https://${hidden.at(-1)}/x`),
@@ -253,7 +253,7 @@ const laws: Readonly<Record<string, Law<VendorSubject>>> = {
         expect(JSON.stringify(poisoned.body)).not.toContain(secret);
       }
       expect(error.message).not.toBe("");
-      expect(error.row.status).not.toBe(401);
+      expect(error.definition.status).not.toBe(401);
     }
   },
   "how long to wait survives": async ({ adapter, vendor }) => {

@@ -70,7 +70,7 @@ describe("vectors", () => {
   test("cost what the upstream counted, and nothing when they are known", async () => {
     const text = "a boat in the harbour";
     expect((await embed("small", text)).cost).toBe((fakeTokens(text) * 0.02) / 1e6);
-    expect(await embed("small", text)).toMatchObject({ cost: 0, knownInputs: 1 });
+    expect(await embed("small", text)).toMatchObject({ cost: 0, cachedInputs: 1 });
     const half = await embed("small", [text, "another boat"]);
     expect(half.cost).toBe((fakeTokens("another boat") * 0.02) / 1e6);
   });

@@ -128,7 +128,7 @@ describe("a data folder that is removed while the gateway runs", () => {
   });
 
   test("is served on where the policy says so, and each response says that it has no row", async () => {
-    const running = await start({ VEXEL_LEDGER_FAULT: "serve" });
+    const running = await start({ VEXEL_ON_LEDGER_ERROR: "serve" });
     rmSync(running.data, { recursive: true });
     const ready = await running.ready();
     expect(ready.status).toBe(200);

@@ -34,7 +34,7 @@ const roomyBytes = 96 * 1024;
 /** A gateway whose ledger holds few rows and is then as full as a disk. */
 function startSmall(policy: "refuse" | "serve", bytes = ledgerBytes) {
   const edge = startEdge({
-    settings: { VEXEL_LEDGER_MAX_BYTES: String(bytes), VEXEL_LEDGER_FAULT: policy },
+    settings: { VEXEL_LEDGER_MAX_BYTES: String(bytes), VEXEL_ON_LEDGER_ERROR: policy },
   });
   cleanUps.push(() => edge.close());
   const { gateway } = edge;
@@ -195,7 +195,7 @@ describe("when not even the journal can be written", () => {
     expect(() => ledger.admit()).toThrow("cannot write its ledger");
     mend();
     await until(() => ledger.writable);
-    expect(written).toEqual([{ ...row, status: 503, fault: "ledger_unavailable" }]);
+    expect(written).toEqual([{ ...row, status: 503, error: "ledger_unavailable" }]);
     expect(told).toEqual([false, true]);
     ledger.admit();
   });
@@ -233,7 +233,7 @@ test("rows that were not in the ledger when the gateway stopped are in it after 
     startProcess({
       folder: folder.path,
       yaml: configFor(fake.url),
-      env: { VEXEL_LEDGER_FAULT: "serve", VEXEL_LEDGER_MAX_BYTES: String(ledgerBytes) },
+      env: { VEXEL_ON_LEDGER_ERROR: "serve", VEXEL_LEDGER_MAX_BYTES: String(ledgerBytes) },
     });
   const stop = async (gateway: Awaited<ReturnType<typeof start>>) => {
     gateway.kill("SIGTERM");
@@ -265,7 +265,7 @@ describe("rows that the last process left, and a disk that is still full at the 
       const gateway = await startProcess({
         folder,
         yaml: configFor(fake.url),
-        env: { VEXEL_LEDGER_FAULT: policy, VEXEL_LEDGER_MAX_BYTES: String(ledgerBytes) },
+        env: { VEXEL_ON_LEDGER_ERROR: policy, VEXEL_LEDGER_MAX_BYTES: String(ledgerBytes) },
       });
       cleanUps.push(async () => {
         gateway.kill("SIGKILL");
@@ -489,12 +489,12 @@ describe("a data folder that is of no use ends the start with exit code 1 and on
     new LedgerFile({ folder: folder.path, maxBytes: 0 }).close();
     const old = new Database(path);
     for (const column of [
-      "known_inputs",
+      "cached_inputs",
       "upstream_tokens",
       "cost",
       "steps",
       "project",
-      "estimate",
+      "estimated_cost",
     ])
       old.run(`ALTER TABLE ledger DROP COLUMN ${column}`);
     old.run(
@@ -502,7 +502,34 @@ describe("a data folder that is of no use ends the start with exit code 1 and on
     );
     old.close();
     expect(readLedger(folder.path)).toEqual([
-      expect.objectContaining({ requestId: "precious", knownInputs: null, upstreamTokens: null }),
+      expect.objectContaining({ requestId: "precious", cachedInputs: null, upstreamTokens: null }),
+    ]);
+  });
+
+  test("but not with a ledger whose columns had other names, which keeps every value", async () => {
+    using folder = temporaryFolder();
+    const path = join(folder.path, "ledger.db");
+    new LedgerFile({ folder: folder.path, maxBytes: 0 }).close();
+    const old = new Database(path);
+    for (const [now, before] of [
+      ["error", "fault"],
+      ["cached_inputs", "known_inputs"],
+      ["estimated_cost", "estimate"],
+    ])
+      old.run(`ALTER TABLE ledger RENAME COLUMN ${now} TO ${before}`);
+    old.run(
+      `INSERT INTO ledger (request_id, at, endpoint, key_id, attempts, status, latency_ms, bytes_in, bytes_out,
+         fault, known_inputs, estimate)
+       VALUES ('precious', 0, 'embeddings', 'k', 1, 504, 1, 2, 3, 'upstream_timeout', 7, 0.25)`,
+    );
+    old.close();
+    expect(readLedger(folder.path)).toEqual([
+      expect.objectContaining({
+        requestId: "precious",
+        error: "upstream_timeout",
+        cachedInputs: 7,
+        estimatedCost: 0.25,
+      }),
     ]);
   });
 

@@ -40,19 +40,19 @@ describe("a row tells of a call that went well", () => {
       targetModel: "text-embedding-3-large",
       attempts: 1,
       status: 200,
-      fault: null,
+      error: null,
       latencyMs: row.latencyMs,
       inputTokens: fakeTokens("a red boat") + fakeTokens("a blue car"),
       outputTokens: null,
       images: null,
       bytesIn: Buffer.byteLength(body),
       bytesOut: Buffer.byteLength(text),
-      knownInputs: 0,
+      cachedInputs: 0,
       upstreamTokens: fakeTokens("a red boat") + fakeTokens("a blue car"),
       cost: ((fakeTokens("a red boat") + fakeTokens("a blue car")) * 0.13) / 1_000_000,
       steps: null,
       project: null,
-      estimate: null,
+      estimatedCost: null,
     });
     expect(row.at).toBeWithin(before, Date.now() + 1);
     expect(row.latencyMs).toBeWithin(0.01, 10_000);
@@ -164,7 +164,7 @@ describe("what nobody knows is null, never 0", () => {
       targetModel: null,
       attempts: 0,
       status: 400,
-      fault: "invalid_json",
+      error: "invalid_json",
       ...nothingUsed,
       bytesOut: Buffer.byteLength(text),
     });
@@ -182,7 +182,7 @@ describe("a row tells of a call that went wrong", () => {
       targetModel: embedder,
       attempts: 1,
       status: 429,
-      fault: "upstream_rate_limit",
+      error: "upstream_rate_limit",
       ...nothingUsed,
     });
   });
@@ -196,7 +196,7 @@ describe("a row tells of a call that went wrong", () => {
       partial_images: 1,
     });
     await response.text();
-    expect(rowOf(response)).toMatchObject({ status: 502, fault: "upstream_error", images: null });
+    expect(rowOf(response)).toMatchObject({ status: 502, error: "upstream_error", images: null });
   });
 
   test("because the caller left", async () => {
@@ -215,7 +215,7 @@ describe("a row tells of a call that went wrong", () => {
     await until(() => gateway.rows().length > before);
     expect(gateway.rows().at(-1)).toMatchObject({
       status: 499,
-      fault: "client_closed",
+      error: "client_closed",
       attempts: 1,
     });
   });

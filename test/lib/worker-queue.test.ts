@@ -22,7 +22,7 @@ test("a worker queue runs up to its maximum, queues up to its maximum and sheds 
     outcome.status === "rejected" ? [outcome.reason as unknown] : [],
   );
   expect([most, running, refused.length]).toEqual([2, 0, 3]);
-  for (const reason of refused) expect(reason).toMatchObject({ fault: "overloaded" });
+  for (const reason of refused) expect(reason).toMatchObject({ kind: "overloaded" });
   expect(await run({ signal: neverAborted }, async () => "free again")).toBe("free again");
 });
 
@@ -37,7 +37,7 @@ test("a queued job that is aborted does not block the jobs behind it", async () 
   controller.abort();
   const error = await second;
   expect(error).toBeInstanceOf(GatewayError);
-  expect([(error as GatewayError).fault, await third]).toEqual(["client_closed", "third"]);
+  expect([(error as GatewayError).kind, await third]).toEqual(["client_closed", "third"]);
   await first;
 });
 

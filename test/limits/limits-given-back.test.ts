@@ -57,7 +57,7 @@ test("a call that found no place at its upstream takes nothing", async () => {
   const { embed, fake } = start({
     keys: { one: "limits: { requestsPerMinute: 3 }" },
     targetLimits: "concurrent: 1",
-    settings: { VEXEL_QUEUE_WAIT: "0" },
+    settings: { VEXEL_QUEUE_TIMEOUT: "0" },
   });
   fake.script({ hang: "headers" });
   const leaving = new AbortController();

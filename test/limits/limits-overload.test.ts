@@ -11,7 +11,7 @@ const start = (...args: Parameters<typeof startLimited>): Limited => {
 afterEach(() => limited.close());
 const times = <T>(count: number, make: (at: number) => T): T[] =>
   Array.from({ length: count }, (_, at) => make(at));
-const faults = (): (string | null)[] => limited.gateway.rows().map(({ fault }) => fault);
+const faults = (): (string | null)[] => limited.gateway.rows().map(({ error: fault }) => fault);
 
 describe("beyond VEXEL_MAX_CONCURRENT", () => {
   test("a new call is refused, and those that have begun are brought to their end", async () => {
@@ -56,7 +56,7 @@ describe("beyond VEXEL_MAX_CONCURRENT", () => {
     await Bun.sleep(50);
     const later = times(3, () => embed("few"));
     await statuses([first, ...flood, ...later]);
-    const shed = gateway.rows().filter(({ fault }) => fault === "overloaded");
+    const shed = gateway.rows().filter(({ error: fault }) => fault === "overloaded");
     expect(shed).toHaveLength(2);
     expect(shed.map(({ keyId }) => keyId)).toEqual(["file:many", "file:many"]);
   });
@@ -96,7 +96,7 @@ describe("beyond VEXEL_MAX_CONCURRENT", () => {
 test("image calls that wait leave room for embeddings: more of them than may wait are refused at once", async () => {
   const { draw, embed, fake } = start({
     keys: { one: "" },
-    settings: { VEXEL_MAX_IMAGE_CALLS: "1", VEXEL_QUEUE_MAX: "2" },
+    settings: { VEXEL_MAX_IMAGE_REQUESTS: "1", VEXEL_MAX_QUEUE: "2" },
   });
   fake.script({ delayMs: 200 }, { times: Infinity, when: ({ path }) => path.includes("images") });
   const pictures = times(6, () => draw("one"));

@@ -40,7 +40,7 @@ describe("a limit on calls at the same time", () => {
     const { client, fake } = start({
       keys: { one: "" },
       upstreamLimits: "concurrent: 1",
-      settings: { VEXEL_MAX_INPUTS: "8000", VEXEL_QUEUE_WAIT: "0.1" },
+      settings: { VEXEL_MAX_INPUTS: "8000", VEXEL_QUEUE_TIMEOUT: "0.1" },
     });
     fake.script({ delayMs: 200 }, { times: Infinity });
     const { data } = await client().embeddings.create({
@@ -57,7 +57,7 @@ describe("a limit on calls at the same time", () => {
     const { embed, fake } = start({
       keys: { one: "", two: "" },
       upstreamLimits: "concurrent: 2",
-      settings: { VEXEL_QUEUE_MAX: "10", VEXEL_QUEUE_WAIT: "10" },
+      settings: { VEXEL_MAX_QUEUE: "10", VEXEL_QUEUE_TIMEOUT: "10" },
     });
     fake.script({ delayMs: 30 }, { times: Infinity });
     const flood = times(40, (at) => embed("one", `flood ${at}`));
@@ -99,7 +99,7 @@ describe("those who wait", () => {
   test("are told to come back when the queue is full", async () => {
     const { embed, fake } = start({
       keys: { one: "limits: { concurrent: 1 }" },
-      settings: { VEXEL_QUEUE_MAX: "2" },
+      settings: { VEXEL_MAX_QUEUE: "2" },
     });
     fake.script({ delayMs: 200 }, { times: Infinity });
     const responses = await Promise.all(times(5, () => embed("one")));
@@ -110,13 +110,15 @@ describe("those who wait", () => {
     expect(await first.json()).toMatchObject({
       error: { type: "requests", code: "rate_limit_exceeded" },
     });
-    expect(limited.gateway.rows().filter(({ fault }) => fault === "queue_full")).toHaveLength(2);
+    expect(
+      limited.gateway.rows().filter(({ error: fault }) => fault === "queue_full"),
+    ).toHaveLength(2);
   });
 
   test("and when they have waited long enough, although the place is not free", async () => {
     const { embed, fake } = start({
       keys: { one: "limits: { concurrent: 1, requestsPerMinute: 10 }" },
-      settings: { VEXEL_QUEUE_WAIT: "0.2" },
+      settings: { VEXEL_QUEUE_TIMEOUT: "0.2" },
     });
     fake.script({ delayMs: 1500 });
     const first = embed("one");
@@ -147,7 +149,7 @@ describe("those who wait", () => {
     expect((await last).status).toBe(200);
     await until(() => gateway.rows().length === 3);
     expect(fake.requests).toHaveLength(2);
-    expect(gateway.rows().map(({ fault }) => fault)).toContain("client_closed");
+    expect(gateway.rows().map(({ error: fault }) => fault)).toContain("client_closed");
   });
 
   test("find a place, one after the other, when the calls before them fail", async () => {
@@ -158,11 +160,11 @@ describe("those who wait", () => {
   });
 });
 
-describe("image calls beyond VEXEL_MAX_IMAGE_CALLS", () => {
+describe("image calls beyond VEXEL_MAX_IMAGE_REQUESTS", () => {
   test("wait for their turn, while embeddings go past them", async () => {
     const { draw, embed, fake } = start({
       keys: { one: "" },
-      settings: { VEXEL_MAX_IMAGE_CALLS: "1" },
+      settings: { VEXEL_MAX_IMAGE_REQUESTS: "1" },
     });
     fake.script({ delayMs: 150 }, { times: 3, when: ({ path }) => path.includes("images") });
     const pictures = times(3, () => draw("one"));
@@ -177,7 +179,7 @@ describe("image calls beyond VEXEL_MAX_IMAGE_CALLS", () => {
   test("are not drawn for a caller who leaves before it is their turn", async () => {
     const { draw, fake, gateway } = start({
       keys: { one: "limits: { imagesPerMinute: 10 }" },
-      settings: { VEXEL_MAX_IMAGE_CALLS: "1" },
+      settings: { VEXEL_MAX_IMAGE_REQUESTS: "1" },
     });
     fake.script({ delayMs: 400 });
     const first = draw("one");
@@ -197,7 +199,7 @@ describe("image calls beyond VEXEL_MAX_IMAGE_CALLS", () => {
   test("hold their place while they are worked on for a caller who left", async () => {
     const { draw, fake, gateway } = start({
       keys: { one: "" },
-      settings: { VEXEL_MAX_IMAGE_CALLS: "1" },
+      settings: { VEXEL_MAX_IMAGE_REQUESTS: "1" },
     });
     fake.script({ delayMs: 400 });
     const leaving = new AbortController();

@@ -55,7 +55,7 @@ describe("requests", () => {
   test("what is refused is in the ledger, and costs no place in the limit", async () => {
     const { embed, gateway } = start({ keys: { one: "limits: { requestsPerMinute: 1 }" } });
     await statuses([embed("one"), embed("one"), embed("one")]);
-    const faults = gateway.rows().map(({ fault }) => fault);
+    const faults = gateway.rows().map(({ error: fault }) => fault);
     expect(faults.toSorted()).toEqual([null, "rate_limited", "rate_limited"].toSorted());
     const ms = (await embed("one")).headers.get("retry-after-ms");
     expect(Number(ms)).toBeLessThanOrEqual(60_000);

@@ -63,7 +63,7 @@ function house(all: number, { image = all, waiting = [] as string[] } = {}) {
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error;
       inHand.end(kind, "uncounted", undefined);
-      return error.fault;
+      return error.kind;
     }
   };
   const go = (

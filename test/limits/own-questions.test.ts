@@ -142,7 +142,7 @@ test("calls whose time is over while they stand in line here do not count agains
     upstreams: 1,
     ofUpstreams: ", limits: { concurrent: 1 }",
     ofVectors: ", batch: false",
-    settings: { VEXEL_EMBEDDINGS_TIMEOUT: "1", VEXEL_QUEUE_WAIT: "30" },
+    settings: { VEXEL_EMBEDDINGS_TIMEOUT: "1", VEXEL_QUEUE_TIMEOUT: "30" },
   });
   fakes[0]!.script({ delayMs: 700 }, { times: Number.POSITIVE_INFINITY });
   const responses = await Promise.all(Array.from({ length: 9 }, embed));

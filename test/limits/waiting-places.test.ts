@@ -77,7 +77,7 @@ test("a call whose time is over while it waits asks nobody, and is told so", asy
   expect(rows).toHaveLength(3);
   const unasked = rows.filter(({ attempts }) => attempts === 0);
   expect(asked).toBe(3 - unasked.length);
-  for (const row of unasked) expect(row).toMatchObject({ fault: "upstream_timeout", cost: null });
+  for (const row of unasked) expect(row).toMatchObject({ error: "upstream_timeout", cost: null });
   expect(JSON.stringify(await Promise.all(answers.map((each) => each.text())))).not.toMatch(
     /-0\.\d|within -/,
   );

@@ -37,8 +37,8 @@ test("every request leaves one line, also a wrong key, an unknown address and a 
   }
   const told = (status: number, endpoint: string) =>
     lines().find((line) => line.status === status && line.endpoint === endpoint);
-  expect(told(401, "models")).toMatchObject({ fault: "invalid_api_key", method: "GET" });
-  expect(told(404, "unknown")).toMatchObject({ fault: "unknown_url" });
+  expect(told(401, "models")).toMatchObject({ error: "invalid_api_key", method: "GET" });
+  expect(told(404, "unknown")).toMatchObject({ error: "unknown_url" });
   expect(told(405, "embeddings")).toMatchObject({ method: "DELETE" });
   expect(told(200, "health")).toMatchObject({ level: "debug" });
 });

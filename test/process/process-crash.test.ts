@@ -81,7 +81,7 @@ describe.each([
     expect(JSON.parse(line!).error).toMatch(
       /a defect that nobody catches[\s\S]*preload\/crash\.ts/,
     );
-    expect(gateway.output()).toContain('"event":"stopping","reason":"crash","inHand":1');
+    expect(gateway.output()).toContain('"event":"shutdown","reason":"crash","inFlight":1');
     expect(gateway.output()).toContain('"event":"restarting","crashes":1');
     // The same address and the same process: nobody outside has to do anything.
     const next = await embed(gateway);
@@ -106,7 +106,7 @@ test("a gateway that crashes again and again soon after its start gives up with 
   const gateway = await start({ TEST_CRASH_EVERY_MS: "100" });
   expect(await gateway.exited).toBe(70);
   expect(startsOf(gateway)).toBe(5);
-  expect(gateway.output()).toContain('"event":"crashed-repeatedly"');
+  expect(gateway.output()).toContain('"event":"crash-loop"');
   expect(gateway.output()).toContain("crashed 5 times in a row soon after its start");
 });
 
@@ -176,7 +176,7 @@ describe("a disk that is full when an image request ends", () => {
   ] as const)("does not end the gateway: %s, streamed: %p", async (operation, stream) => {
     const full = join(folder.path, "disk-full");
     const gateway = await start(
-      { TEST_DISK_FULL: full, VEXEL_MAX_IMAGE_CALLS: "1", VEXEL_QUEUE_MAX: "0" },
+      { TEST_DISK_FULL: full, VEXEL_MAX_IMAGE_REQUESTS: "1", VEXEL_MAX_QUEUE: "0" },
       "full-disk.ts",
     );
     const before = filesOf(gateway.pid);

@@ -148,7 +148,7 @@ test("a variable that is named like a setting and is none is told of, with what 
   const told = gateway
     .output()
     .split("\n")
-    .filter((line) => line.includes("setting-unknown"))
+    .filter((line) => line.includes("unknown-setting"))
     .map((line) => JSON.parse(line) as { name: string; nearest?: string });
   expect(told.map(({ name, nearest }) => [name, nearest])).toEqual([
     ["VEXEL_BOGUS", undefined],
@@ -226,7 +226,7 @@ describe("a setting that cannot be meant ends the start with exit code 2 and its
     [{ PORT: "70000" }, 'PORT="70000"'],
     [{ PORT: "-1" }, 'PORT="-1"'],
     [{ VEXEL_LOG_LEVEL: "loud" }, 'VEXEL_LOG_LEVEL="loud"'],
-    [{ VEXEL_LEDGER_FAULT: "ignore" }, 'VEXEL_LEDGER_FAULT="ignore"'],
+    [{ VEXEL_ON_LEDGER_ERROR: "ignore" }, 'VEXEL_ON_LEDGER_ERROR="ignore"'],
     [{ VEXEL_PUBLIC_URL: "example.com" }, 'VEXEL_PUBLIC_URL="example.com"'],
   ])("%j", async (env, named) => {
     using folder = temporaryFolder();

@@ -60,7 +60,7 @@ test("SIGTERM, SIGINT and SIGHUP each end an idle gateway soon, with exit code 0
     idle.kill(signal);
     expect(await idle.exited).toBe(0);
     expect(performance.now() - from).toBeLessThan(5_000);
-    expect(idle.output()).toContain(`"event":"stopping","reason":"${signal}"`);
+    expect(idle.output()).toContain(`"event":"shutdown","reason":"${signal}"`);
     expect(idle.output().trim().split("\n").at(-1)).toContain('"event":"stopped"');
   };
   await Promise.all([stopBy("SIGTERM"), stopBy("SIGINT"), stopBy("SIGHUP")]);
@@ -73,7 +73,7 @@ describe("a call in hand", () => {
     const slow = call();
     await fake.arrived(1);
     running().kill("SIGTERM");
-    await until(() => running().output().includes('"stopping"'));
+    await until(() => running().output().includes('"event":"shutdown"'));
     await Bun.sleep(1_000);
     await expect(RawConnection.open(running().url)).rejects.toThrow();
     const response = await slow;
@@ -92,7 +92,7 @@ describe("a call in hand", () => {
     connection.say(asText({ path: "/v1/embeddings", headers: jsonHeaders, body }));
     await until(() => running().output().includes('"event":"request"'));
     running().kill("SIGTERM");
-    await until(() => running().output().includes('"event":"stopping"'));
+    await until(() => running().output().includes('"event":"shutdown"'));
     await Bun.sleep(300);
     connection.resume();
     const answer = await connection.answer();
@@ -139,7 +139,7 @@ describe("a call in hand", () => {
     expect(code).toBe(0);
     expect(ms).toBeWithin(800, 8_000);
     expect(await hanging).toBe("cut off");
-    expect(running().output()).toContain("stopped-with-calls-in-hand");
+    expect(running().output()).toContain("shutdown-incomplete");
     expect(rows()).toEqual([expect.objectContaining({ attempts: 1, status: 499 })]);
   });
 
@@ -151,7 +151,7 @@ describe("a call in hand", () => {
     running().kill("SIGTERM");
     // Two at once are one: a terminal's Ctrl-C comes from the terminal and from the wrapper.
     running().kill("SIGINT");
-    await until(() => running().output().includes('"stopping"'));
+    await until(() => running().output().includes('"event":"shutdown"'));
     await Bun.sleep(700);
     running().kill("SIGTERM");
     const { code, ms } = await ended();
@@ -203,7 +203,7 @@ test("a gateway that is draining is not ready", async () => {
   const slow = call();
   await fake.arrived(1);
   running().kill("SIGTERM");
-  await until(() => running().output().includes('"stopping"'));
+  await until(() => running().output().includes('"event":"shutdown"'));
   connection.say(asText({ path: "/readyz" }));
   // Those already connected may still ask, unless they have been sent away.
   const answer = await connection.answer().catch(() => undefined);

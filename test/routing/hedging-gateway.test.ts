@@ -20,7 +20,7 @@ test("vectors come from the second upstream when the first hesitates, which is t
   expect(second.requests).toHaveLength(usual + 1);
   expect(rowOf(pair, response)).toMatchObject({
     status: 200,
-    fault: null,
+    error: null,
     attempts: 2,
     upstream: "hidden-1",
   });

@@ -122,7 +122,7 @@ describe("a target that exceeds its attempt timeout", () => {
     spendAll(arranged);
     await until(() => upstream.visits[0]?.call.signal.aborted === true);
     upstream.visits[1]?.fail(broken());
-    expect(await outcome).toMatchObject({ error: { fault: "upstream_overloaded" } });
+    expect(await outcome).toMatchObject({ error: { kind: "upstream_overloaded" } });
   });
 });
 
@@ -265,7 +265,7 @@ describe("when both attempts fail", () => {
     const outcome = outcomeOf(send(callFor(["x"], route)));
     await until(() => upstream.visits.length === 2);
     for (const visit of upstream.visits) visit.fail(rejected("no"));
-    expect(await outcome).toHaveProperty("error.fault", "upstream_rejected");
+    expect(await outcome).toHaveProperty("error.kind", "upstream_rejected");
     await patience();
     expect(upstream.visits).toHaveLength(2);
   });

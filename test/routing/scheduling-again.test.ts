@@ -1,6 +1,6 @@
 /** A fault that passes is noticed by nobody, also where a model has no other target: the same one is asked again, in bounds. */
 import { afterEach, describe, expect, test } from "bun:test";
-import type { FaultName } from "../../contract/faults.ts";
+import type { ErrorKind } from "../../contract/errors.ts";
 import { routeTo, targetNamed } from "../embeddings/travelling-fixture.ts";
 import { expectVectors } from "../faults/faults-fixture.ts";
 import { type Mood, World, type WorldOptions } from "../fuzz/scheduling-world.ts";
@@ -10,7 +10,7 @@ afterEach(closeArranged);
 
 const [a, b] = [targetNamed("a"), targetNamed("b")];
 const well: Mood = { kind: "well", ms: 10 };
-const failing = (fault: FaultName, share = 1): Mood => ({ kind: "fails", share, ms: 5, fault });
+const failing = (fault: ErrorKind, share = 1): Mood => ({ kind: "fails", share, ms: 5, fault });
 const seeds = Array.from({ length: 20 }, (_, at) => at + 1);
 
 /** One call in a world whose targets say these, one after the other, and are well after that. */
@@ -30,7 +30,7 @@ const pausesOf = ({ visits }: World): number[] =>
   visits.slice(1).map(({ at }, before) => at - visits[before]!.at);
 
 describe("the only target of a model", () => {
-  test.each<FaultName>([
+  test.each<ErrorKind>([
     "upstream_error",
     "upstream_overloaded",
     "upstream_unreachable",
@@ -53,7 +53,7 @@ describe("the only target of a model", () => {
     expect(asked).toHaveLength(3);
   });
 
-  test.each<FaultName>([
+  test.each<ErrorKind>([
     "upstream_rejected",
     "context_length_exceeded",
     "upstream_invalid",
@@ -169,7 +169,7 @@ describe("pictures", () => {
   const more = { operation: "generations" } as const;
 
   test("that may have been paid for are not ordered again, unless the model says so", async () => {
-    const faults: FaultName[] = ["upstream_error", "upstream_unreachable", "upstream_timeout"];
+    const faults: ErrorKind[] = ["upstream_error", "upstream_unreachable", "upstream_timeout"];
     for (const fault of faults) {
       const { outcome, asked } = await oneCall([failing(fault)], more);
       expect(outcome.fault).toBe(fault);
@@ -204,7 +204,7 @@ describe("through a gateway", () => {
       await expectVectors(await embed());
       expect(fakes[0]!.requests).toHaveLength(2);
       expect(gateway.rows().at(-1)).toMatchObject({
-        ...{ status: 200, fault: null, attempts: 2 },
+        ...{ status: 200, error: null, attempts: 2 },
         steps: `u0/text-embedding-3-small: ${fault}`,
       });
     }

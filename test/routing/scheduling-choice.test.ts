@@ -93,7 +93,7 @@ describe("when nobody is well", () => {
     const [one, other] = [seatNamed("one"), seatNamed("other")];
     dies(one, 0);
     dies(other, 300);
-    const { fault, details, row } = noHealthyTarget("m", [one, other], 400);
+    const { kind: fault, details, definition: row } = noHealthyTarget("m", [one, other], 400);
     expect({ fault, ...details }).toEqual({ fault: "no_healthy_target", retryAfterMs: 600 });
     expect([row.status, row.retry]).toEqual([503, "later"]);
   });
@@ -103,7 +103,7 @@ describe("when nobody is well", () => {
     isLimited(one, 0, 9000);
     isLimited(other, 0, 4000);
     expect(selectTarget(among([one, other]), questionAt(1000))).toBe(undefined);
-    const { fault, details, row } = noHealthyTarget("m", [one, other], 1000);
+    const { kind: fault, details, definition: row } = noHealthyTarget("m", [one, other], 1000);
     expect({ fault, ...details }).toEqual({ fault: "upstream_rate_limit", retryAfterMs: 3000 });
     expect(row.status).toBe(429);
   });

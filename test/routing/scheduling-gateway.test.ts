@@ -88,7 +88,7 @@ describe("when no upstream serves", () => {
     expect(refusal.wait).toBeLessThanOrEqual(1200);
     expect(performance.now() - began).toBeLessThan(500);
     expect(fakes.map(({ requests }) => requests.length)).toEqual(asked);
-    expect(gateway.rows().at(-1)).toMatchObject({ fault: "no_healthy_target", attempts: 0 });
+    expect(gateway.rows().at(-1)).toMatchObject({ error: "no_healthy_target", attempts: 0 });
     for (const fake of fakes) fake.clear();
     const back = performance.now();
     while ((await embed()).status !== 200) await Bun.sleep(20);

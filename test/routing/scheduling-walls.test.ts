@@ -258,7 +258,7 @@ models:
 keys:
   - { name: test, key: ${testKey} }
 `,
-      settings: { VEXEL_QUEUE_WAIT: "60" },
+      settings: { VEXEL_QUEUE_TIMEOUT: "60" },
     });
     const { post } = gateway;
     const ask = (at: number) => post("/v1/embeddings", { model: "vectors", input: [`${at}`] });

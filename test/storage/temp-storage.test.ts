@@ -19,7 +19,7 @@ function takeAll(storage: TempStorage, keyId: string, use: "upload" | "response"
     try {
       account.take(1);
     } catch (error) {
-      return { taken, fault: error instanceof GatewayError ? error.fault : String(error) };
+      return { taken, fault: error instanceof GatewayError ? error.kind : String(error) };
     }
   }
 }

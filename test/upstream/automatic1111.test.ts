@@ -124,7 +124,7 @@ describe("a checkpoint", () => {
       .generations(query, { ...target, model }, signal, noScratch)
       .catch((error) => {
         if (!(error instanceof GatewayError)) throw error;
-        return { kind: error.fault };
+        return { kind: error.kind };
       });
     return kind;
   };

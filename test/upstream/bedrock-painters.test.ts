@@ -120,7 +120,7 @@ test.each([
 test("a model of which nothing tells the family is not guessed at, unless the operator says it", async () => {
   const model = `arn:aws:bedrock:us-west-2:471147114711:application-inference-profile/x`;
   const fault = faultOf(() => adapter.generations!.toUpstream(wish(), targetOf(model)));
-  expect(fault.fault).toBe("unsupported_operation");
+  expect(fault.kind).toBe("unsupported_operation");
   expect(fault.message).toContain("'painter'");
   expect(fault.message).not.toContain("471147114711");
   const told = upstream({ options: { ...upstream().options, family: "stability" } });
@@ -138,7 +138,7 @@ test("a family that only paints is not asked for vectors", () => {
     rest: {},
   } as const;
   const fault = faultOf(() => adapter.embeddings!.toUpstream(query, targetOf("arn:x", told)));
-  expect(fault.fault).toBe("unsupported_operation");
+  expect(fault.kind).toBe("unsupported_operation");
 });
 
 test("options of Amazon's own are put where Amazon looks for them", async () => {
@@ -163,7 +163,7 @@ test("a mask for several images is rejected by name", () => {
   const fault = faultOf(() =>
     adapter.edits!.toUpstream(query, targetOf("amazon.nova-canvas-v1:0")),
   );
-  expect([fault.fault, fault.details.param]).toEqual(["invalid_value", "image"]);
+  expect([fault.kind, fault.details.param]).toEqual(["invalid_value", "image"]);
 });
 
 test.each(["image-erase-object", "image-remove-background", "fast-upscale"])(
@@ -181,7 +181,7 @@ test.each([
 ])("%s says by name what it must be told, and is told it", async (service, field) => {
   const model = `us.stability.stable-${service}-v1:0`;
   const fault = faultOf(() => adapter.edits!.toUpstream(edit(), targetOf(model)));
-  expect([fault.fault, fault.details.param]).toEqual(["missing_parameter", field]);
+  expect([fault.kind, fault.details.param]).toEqual(["missing_parameter", field]);
   const query = edit({ rest: { [field]: "the hat" } });
   expect(await edited(model, query)).toMatchObject({ [field]: "the hat", prompt: "an otter" });
 });
@@ -195,13 +195,13 @@ test("a style is transferred from the second image to the first", async () => {
     style_image: base64("style"),
   });
   const fault = faultOf(() => adapter.edits!.toUpstream(edit(), targetOf(model)));
-  expect([fault.fault, fault.details.param]).toEqual(["invalid_value", "image"]);
+  expect([fault.kind, fault.details.param]).toEqual(["invalid_value", "image"]);
 });
 
 test("a model that only edits rejects a generation", () => {
   const model = "us.stability.stable-image-inpaint-v1:0";
   const fault = faultOf(() => adapter.generations!.toUpstream(wish(), targetOf(model)));
-  expect(fault.fault).toBe("unsupported_operation");
+  expect(fault.kind).toBe("unsupported_operation");
 });
 
 test("a model that only generates rejects an edit", () => {

@@ -61,7 +61,7 @@ describe.each(Object.entries(codings))("a response in %s", (coding, compress) =>
   test.each(ways)("%s, is not unpacked beyond the bound", async (_, streams) => {
     const bomb = compress(Buffer.alloc(maxBytes + 1));
     const error = await failure(ask(bomb, coding, streams));
-    expect(error).toMatchObject({ fault: "upstream_invalid" });
+    expect(error).toMatchObject({ kind: "upstream_invalid" });
     expect(error.message).toContain(`larger than ${maxBytes} bytes`);
   });
 
@@ -70,7 +70,7 @@ describe.each(Object.entries(codings))("a response in %s", (coding, compress) =>
       // Of zstd that is read as it comes, what is there is handed on: whether it is all, the JSON tells.
       if (coding === "zstd" && streams) continue;
       const error = await failure(ask(body.subarray(0, length), coding, streams));
-      expect(error).toMatchObject({ fault: "upstream_invalid" });
+      expect(error).toMatchObject({ kind: "upstream_invalid" });
     }
   });
 });
@@ -87,6 +87,6 @@ test("a response that is compressed in an unknown way is refused", async () => {
   for (const [, streams] of ways) {
     const error = await failure(ask(Buffer.from("{}"), "lzma", streams));
     expect(error.message).toContain("lzma");
-    expect(error).toMatchObject({ fault: "upstream_invalid" });
+    expect(error).toMatchObject({ kind: "upstream_invalid" });
   }
 });

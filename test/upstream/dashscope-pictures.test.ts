@@ -58,7 +58,7 @@ test("options of the vendor's own are reached by their names, wherever they stan
 test("a model that only edits rejects a generation", async () => {
   for (const model of ["wan2.6-image", "qwen-image-edit-plus", "wanx2.1-imageedit"]) {
     const fault = await faultOf(async () => bodyOf(model, query()));
-    expect(fault?.fault).toBe("unsupported_operation");
+    expect(fault?.kind).toBe("unsupported_operation");
     expect(fault?.message).not.toContain(model);
   }
 });
@@ -75,13 +75,13 @@ test("of several images those that were generated are delivered, even if others 
     results: [{ image: { kind: "url", url: "https://x.example/1.png" } }],
   });
   const none = await faultOf(() => read("wan2.2-t2i-flash", output([failed])));
-  expect(none?.fault).toBe("upstream_error");
+  expect(none?.kind).toBe("upstream_error");
 });
 
 test("a job that the vendor has forgotten is a failure, and not waited for", async () => {
   const output = { task_id: "a", task_status: "UNKNOWN" };
   const fault = await faultOf(() => read("wan2.7-image", { output }));
-  expect(fault?.fault).toBe("upstream_error");
+  expect(fault?.kind).toBe("upstream_error");
 });
 
 test("a job is asked for where the vendor is, and an id that leads elsewhere is not followed", async () => {
@@ -93,7 +93,7 @@ test("a job is asked for where the vendor is, and an id that leads elsewhere is 
   expect(reply.poll!.url).toBe(`${root}tasks/0385dc79-5ff8-4d82-bcb6-000000000000`);
   expect(reply.cancel).toMatchObject({ method: "POST", url: `${reply.poll!.url}/cancel` });
   for (const id of ["..", "../files?x=1", "a/b", ""]) {
-    expect((await faultOf(() => started(id)))?.fault).toBe("upstream_invalid");
+    expect((await faultOf(() => started(id)))?.kind).toBe("upstream_invalid");
   }
 });
 

@@ -1,6 +1,6 @@
 /** A made-up Internet: names with addresses of the test's choosing, all of which lead to one server of this machine. */
 import { expect } from "bun:test";
-import type { FaultName } from "../../contract/faults.ts";
+import type { ErrorKind } from "../../contract/errors.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { createScratch } from "../../server/lib/request-temp.ts";
 import { Cancel, type Signal } from "../../server/lib/signal.ts";
@@ -109,7 +109,7 @@ export function world(options: WorldOptions): World {
 /** Rejects with this fault, and says nothing of where the link led. */
 export async function expectFault(
   getting: Promise<unknown>,
-  fault: FaultName,
+  fault: ErrorKind,
   words: RegExp,
 ): Promise<GatewayError> {
   const error = await getting.then(
@@ -119,7 +119,7 @@ export async function expectFault(
     (thrown: unknown) => thrown,
   );
   if (!(error instanceof GatewayError)) throw error;
-  expect(error.fault).toBe(fault);
+  expect(error.kind).toBe(fault);
   expect(error.message).toMatch(words);
   expect(error.message).not.toMatch(/example|secret|\d+\.\d+\.\d+|::/);
   return error;

@@ -179,7 +179,7 @@ test("what a model says in place of a picture reaches the caller, without what i
   const text = `I cannot draw that for otter-works-4711 with ${key}.`;
   const to = target("gemini-3-pro-image", { project: "otter-works-4711" });
   const fault = await faultOf({ candidates: [{ content: { parts: [{ text }] } }] }, to);
-  expect(fault.fault).toBe("upstream_error");
+  expect(fault.kind).toBe("upstream_error");
   expect(fault.message).toContain("I cannot draw that for");
   expect(fault.message).not.toContain("otter-works-4711");
   expect(fault.message).not.toContain(key);
@@ -190,7 +190,7 @@ test.each([
   ["a prompt, with an empty list", { candidates: [], promptFeedback: { blockReason: "SAFETY" } }],
   ["a picture", { candidates: [{ finishReason: "IMAGE_RECITATION", content: { parts: null } }] }],
 ])("%s that Google holds back is a refusal of its safety system", async (_, answer) => {
-  expect((await faultOf(answer)).fault).toBe("moderation_blocked");
+  expect((await faultOf(answer)).kind).toBe("moderation_blocked");
 });
 
 test("Imagen gets the client's `n`, and not its default of four", () => {

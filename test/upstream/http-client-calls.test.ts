@@ -124,7 +124,7 @@ describe("no request can inject a header or another request", () => {
     const error = await failure(
       sender.send({ url: server.url, headers, body: "{}" }, new Cancel()),
     );
-    expect(error).toMatchObject({ fault: "upstream_unreachable", details: { unsent: true } });
+    expect(error).toMatchObject({ kind: "upstream_unreachable", details: { unsent: true } });
     expect(server.opened).toBe(0);
   });
 });
@@ -196,7 +196,7 @@ describe("a call that never left is told as that, so that another upstream may b
   ])("because %s", async (_, url) => {
     using sender = testSender();
     const error = await failure(sender.send({ url, headers: {}, body: "{}" }, new Cancel()));
-    expect(error).toMatchObject({ fault: "upstream_unreachable", details: { unsent: true } });
+    expect(error).toMatchObject({ kind: "upstream_unreachable", details: { unsent: true } });
   });
 
   test("which a connection that broke is not", async () => {
@@ -205,7 +205,7 @@ describe("a call that never left is told as that, so that another upstream may b
     const error = await failure(
       sender.send({ url: server.url, headers: {}, body: "{}" }, new Cancel()),
     );
-    expect(error).toMatchObject({ fault: "upstream_unreachable" });
+    expect(error).toMatchObject({ kind: "upstream_unreachable" });
     expect((error as GatewayError).details.unsent).toBeUndefined();
   });
 });
@@ -250,18 +250,18 @@ describe("a compressed answer, although none was asked for,", () => {
       const whole = compress(Buffer.from(text));
       for (const bytes of [whole.subarray(0, whole.length / 2), Buffer.from("no such thing")]) {
         expect(await refused(coding, bytes, 1_000_000)).toMatchObject({
-          fault: "upstream_invalid",
+          kind: "upstream_invalid",
         });
       }
       const bomb = compress(Buffer.alloc(200_000_000));
       const before = process.memoryUsage().rss;
-      expect(await refused(coding, bomb, 1_000_000)).toMatchObject({ fault: "upstream_invalid" });
+      expect(await refused(coding, bomb, 1_000_000)).toMatchObject({ kind: "upstream_invalid" });
       expect(process.memoryUsage().rss - before).toBeLessThan(60_000_000);
     },
   );
 
   test("is rejected when the compression is unknown", async () => {
     const error = await refused("gzip, br", Buffer.from(text), 1_000_000);
-    expect(error).toMatchObject({ fault: "upstream_invalid" });
+    expect(error).toMatchObject({ kind: "upstream_invalid" });
   });
 });

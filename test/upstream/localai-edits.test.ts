@@ -50,7 +50,7 @@ const refusalOf = (asking: () => unknown): { fault: string; param?: string } => 
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
     const { param } = error.details;
-    return { fault: error.fault, ...(param !== undefined && { param }) };
+    return { fault: error.kind, ...(param !== undefined && { param }) };
   }
 };
 

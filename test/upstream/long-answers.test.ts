@@ -86,7 +86,7 @@ describe("a long answer", () => {
     ]) {
       const fault = await read(broken).catch((error: unknown) => error);
       expect(fault).toBeInstanceOf(GatewayError);
-      expect((fault as GatewayError).fault).toBe("upstream_invalid");
+      expect((fault as GatewayError).kind).toBe("upstream_invalid");
     }
   });
 

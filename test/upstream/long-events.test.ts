@@ -103,7 +103,7 @@ describe("a stream of events", () => {
     ["breaks off within a text", `data: {"a":"${long}\n\n`],
     ["has a text on two lines", `data: {"a":"${long}\ndata: ${long}"}\n\n`],
   ])("with data that %s is a fault of the upstream", async (_, text) => {
-    await expect(read(text)).rejects.toMatchObject({ fault: "upstream_invalid" });
+    await expect(read(text)).rejects.toMatchObject({ kind: "upstream_invalid" });
   });
 
   test("may hold signs of life, and nothing at all", async () => {

@@ -25,7 +25,7 @@ describe("Photon edits images behind links", () => {
     const inside = { kind: "url", url: "data:image/png;base64,iVBORw0KGgo=" } as const;
     for (const source of [{ kind: "file", file } as const, inside]) {
       const fault = await faultOf(async () => sent(edit(source)));
-      expect(fault?.fault).toBe("invalid_value");
+      expect(fault?.kind).toBe("invalid_value");
       expect(fault?.details.param).toBe("image");
     }
     expect(luma.adapter.imageCapabilities!(target, "edits").edits?.linksOnly).toBe(true);

@@ -61,7 +61,7 @@ test("a vector for each token is refused, not averaged", async () => {
   const fault = await faultOf(async () =>
     embeddings.fromUpstream(replyOf(perToken), question(), target),
   );
-  expect(fault?.fault).toBe("upstream_invalid");
+  expect(fault?.kind).toBe("upstream_invalid");
   expect(fault?.message).toContain("several vectors for one input");
 });
 
@@ -69,7 +69,7 @@ test("an Ollama without the model says who can do what about it", async () => {
   const target = targetOf("ollama", "all-minilm");
   const reply = replyOf('{"error":"model \'all-minilm\' not found"}', { status: 404 });
   const fault = await adapterOf("ollama").readError(reply, { target, model: "public-model" });
-  expect(fault.fault).toBe("model_not_found");
+  expect(fault.kind).toBe("model_not_found");
   expect(fault.message).toContain("Ask the operator of this gateway to pull it");
   expect(fault.message).not.toContain("all-minilm");
   expect(fault.details.logged).toBe("ollama pull all-minilm");
@@ -82,9 +82,9 @@ test("a call that was too much at once can be told from one that was wrong", asy
       model: "public-model",
     });
   const voyage = { detail: "The max allowed tokens per submitted batch is 120000." };
-  expect((await read("voyage", 400, voyage)).fault).toBe("max_tokens_per_request");
+  expect((await read("voyage", 400, voyage)).kind).toBe("max_tokens_per_request");
   const tei = { error: "batch size 33 > maximum allowed batch size 32", error_type: "Validation" };
-  expect((await read("tei", 422, tei)).row.status).toBe(413);
+  expect((await read("tei", 422, tei)).definition.status).toBe(413);
 });
 
 test("prompts of the configuration are the words for purposes", () => {

@@ -156,7 +156,7 @@ async function faultOf(doing: () => Promise<unknown>): Promise<string> {
     await doing();
     return "none";
   } catch (error) {
-    if (error instanceof GatewayError) return error.fault;
+    if (error instanceof GatewayError) return error.kind;
     throw error;
   }
 }

@@ -26,7 +26,7 @@ describe("the API key is sent only to the vendor", () => {
       const fault = await faultOf(() =>
         read(bfl.adapter, targetOf("bfl", "flux-2-pro"), { id: "1", polling_url }),
       );
-      expect(fault?.fault, String(polling_url)).toBe("upstream_invalid");
+      expect(fault?.kind, String(polling_url)).toBe("upstream_invalid");
     }
   });
 
@@ -39,7 +39,7 @@ describe("the API key is sent only to the vendor", () => {
     const fault = await faultOf(() =>
       read(replicate.adapter, target, { status: "starting", urls }),
     );
-    expect(fault?.fault).toBe("upstream_invalid");
+    expect(fault?.kind).toBe("upstream_invalid");
   });
 
   test("and a region of the vendor's is the vendor", async () => {
@@ -133,7 +133,7 @@ describe("images that fal's safety checker has blacked out", () => {
   test("are no answer where all are", async () => {
     const answer = { images, has_nsfw_concepts: [true, true] };
     const fault = await faultOf(() => read(fal.adapter, target, answer));
-    expect(fault?.fault).toBe("moderation_blocked");
+    expect(fault?.kind).toBe("moderation_blocked");
   });
 
   test("are marked where others are not", async () => {
@@ -183,7 +183,7 @@ test("what the vendor says of a failed job is passed on without the operator's s
   const target = targetOf("replicate", "acme/otters");
   const error = `Could not load https://10.0.0.7/weights with ${apiKey} for acme/otters`;
   const fault = await faultOf(() => read(replicate.adapter, target, { status: "failed", error }));
-  expect(fault?.fault).toBe("upstream_error");
+  expect(fault?.kind).toBe("upstream_error");
   expect(fault?.message).toContain("Could not load");
   for (const secret of [apiKey, "10.0.0.7", "acme/otters"]) {
     expect(fault?.message).not.toContain(secret);

@@ -144,7 +144,7 @@ describe("a connection over TLS", () => {
       using server = rawServer(echo, { tls });
       using way = testSend(ca);
       const error = await failure(way.ask({ url: server.url, body: "secret" }));
-      expect(error).toMatchObject({ fault: "upstream_unreachable", details: { unsent: true } });
+      expect(error).toMatchObject({ kind: "upstream_unreachable", details: { unsent: true } });
       expect(server.asked).toEqual([]);
       await until(() => server.open === 0);
     }
@@ -155,7 +155,7 @@ describe("a connection over TLS", () => {
     using way = testSend();
     const url = server.url.replace("http:", "https:");
     const error = await failure(way.ask({ url, body: "a" }));
-    expect(error).toMatchObject({ fault: "upstream_unreachable", details: { unsent: true } });
+    expect(error).toMatchObject({ kind: "upstream_unreachable", details: { unsent: true } });
   });
 });
 

@@ -85,7 +85,7 @@ for (const [name, streams] of Object.entries(ways)) {
       });
       using way = testWay(streams);
       const error = await failure(way.ask(server.url, "x".repeat(20_000_000)));
-      expect(error).toMatchObject({ fault: "upstream_unreachable" });
+      expect(error).toMatchObject({ kind: "upstream_unreachable" });
       expect(server.asked).toEqual([]);
     });
   });
@@ -109,7 +109,7 @@ test("of two images on a kept connection neither is delivered, and none is order
   using server = rawServer(twoForTheSecond);
   using way = testWay(true);
   expect(await way.ask(server.url, "a")).toBe("a");
-  expect(await failure(way.ask(server.url, "b"))).toMatchObject({ fault: "upstream_unreachable" });
+  expect(await failure(way.ask(server.url, "b"))).toMatchObject({ kind: "upstream_unreachable" });
   expect(server.asked).toHaveLength(2);
   expect(await way.ask(server.url, "c")).toBe("c");
 });
@@ -166,7 +166,7 @@ test("a vector that came in an unsolicited response does not stay in the cache",
     expect(await embed("b")).toEqual(vectorOf("a"));
     // The response to the second request is one too many, and tells that what came before it was not its own.
     release.resolve();
-    await until(() => gateway.log().includes("upstream-unsolicited"));
+    await until(() => gateway.log().includes("unsolicited-response"));
     expect(await embed("b")).toEqual(vectorOf("b"));
     expect(await embed("b")).toEqual(vectorOf("b"));
     expect(server.asked.map(({ connection }) => connection)).toEqual([1, 1, 2]);

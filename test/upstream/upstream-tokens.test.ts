@@ -162,7 +162,7 @@ describe("a token", () => {
     }
     expect(asked).toHaveLength(2);
     world.now += 200_000;
-    expect((await faultOf(call())).fault).toBe("upstream_unreachable");
+    expect((await faultOf(call())).kind).toBe("upstream_unreachable");
     world.exchange = granted;
     await call();
   });
@@ -172,7 +172,7 @@ describe("a token", () => {
     await call();
     world.answer = (token) =>
       token === "Bearer token-1" ? replyOf("{}", { status: 401 }) : replyOf(vectors);
-    expect((await faultOf(call())).fault).toBe("upstream_credentials");
+    expect((await faultOf(call())).kind).toBe("upstream_credentials");
     await call();
     await call();
     expect(asked).toHaveLength(2);
@@ -202,7 +202,7 @@ describe("a token service that fails", () => {
     for (const status of [400, 401, 403]) {
       const body = '{"error":"invalid_grant","error_description":"Invalid JWT Signature."}';
       const fault = await outcome(() => replyOf(body, { status }));
-      expect(fault.fault).toBe("upstream_credentials");
+      expect(fault.kind).toBe("upstream_credentials");
       expect(fault.details.unsent).toBe(true);
       expect(fault.message).not.toContain("gserviceaccount");
     }
@@ -216,7 +216,7 @@ describe("a token service that fails", () => {
       async () => Promise.reject(new GatewayError("upstream_unreachable", "no way")),
     ]) {
       const fault = await outcome(reply);
-      expect(fault.fault).toBe("upstream_unreachable");
+      expect(fault.kind).toBe("upstream_unreachable");
       expect(fault.details.unsent).toBe(true);
     }
   });
@@ -228,7 +228,7 @@ describe("a token service that fails", () => {
       '{"access_token":"","expires_in":1}',
       '{"access_token":"a"}',
     ]) {
-      expect((await outcome(() => replyOf(body))).fault).toBe("upstream_credentials");
+      expect((await outcome(() => replyOf(body))).kind).toBe("upstream_credentials");
     }
   });
 
@@ -239,7 +239,7 @@ describe("a token service that fails", () => {
     const [left, stays] = [faultOf(call(leaving)), call()];
     await settle();
     leaving.abort(new GatewayError("client_closed", "gone"));
-    expect((await left).fault).toBe("client_closed");
+    expect((await left).kind).toBe("client_closed");
     resolve(granted(1));
     await stays;
     expect(asked).toHaveLength(1);

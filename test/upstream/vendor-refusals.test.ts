@@ -39,7 +39,7 @@ describe("the message of an error response is found", () => {
     ["automatic1111", { error: "HTTPException", detail: words }],
     ["openrouter", { error: { message: "Provider returned error", metadata: { raw: rawOf() } } }],
   ])("of %s", async (kind, body) => {
-    const { fault, message } = await faultOf(kind, 400, body);
+    const { kind: fault, message } = await faultOf(kind, 400, body);
     expect(fault).toBe("upstream_rejected");
     expect(message).toBe(words);
   });
@@ -63,7 +63,7 @@ describe("how long to wait is told", () => {
       1500,
     ],
   ])("where %s says it without a header", async (kind, body, retryAfterMs) => {
-    const { fault, details } = await faultOf(kind, 429, body);
+    const { kind: fault, details } = await faultOf(kind, 429, body);
     expect(fault).toBe("upstream_rate_limit");
     expect(details.retryAfterMs).toBe(retryAfterMs);
   });
@@ -74,7 +74,10 @@ describe("how long to wait is told", () => {
   });
 
   test("only where a wait may help", async () => {
-    const { fault, details } = await faultOf("bfl", 404, { detail: "Not Found", retry_after: 5 });
+    const { kind: fault, details } = await faultOf("bfl", 404, {
+      detail: "Not Found",
+      retry_after: 5,
+    });
     expect(fault).toBe("model_not_found");
     expect(details.retryAfterMs).toBeUndefined();
   });
@@ -89,7 +92,7 @@ describe("messages about the operator's account are not sent to clients", () => 
     ["ideogram", 429, { error: "Account 4711 is too fast" }],
     ["runware", 401, { errors: [{ code: "invalidApiKey", message: `No key ${key}, 4711` }] }],
   ])("by %s with %d", async (kind, status, body) => {
-    const { message, row } = await faultOf(kind, status, body);
+    const { message, definition: row } = await faultOf(kind, status, body);
     expect(row.blame).toBe("upstream");
     expect(message).not.toContain("4711");
     expect(message).not.toContain(key);

@@ -92,17 +92,17 @@ test("tokens that the vendor has not counted are unknown, and not 0", async () =
 
 test("a stream in which every image was rejected ends with the error", async () => {
   const fault = await faultOf(() => eventsOf(failed, { ...completed, usage: undefined }));
-  expect(fault?.fault).toBe("moderation_blocked");
+  expect(fault?.kind).toBe("moderation_blocked");
   expect(fault?.message).toBe("It may be sensitive.");
 });
 
 test("an error in the middle of a stream keeps its meaning", async () => {
   const error = { code: "AccountOverdueError", message: "Account 2100000000 is overdue." };
   const fault = await faultOf(() => eventsOf({ error }));
-  expect(fault?.fault).toBe("insufficient_quota");
+  expect(fault?.kind).toBe("insufficient_quota");
   expect(fault?.message).not.toContain("2100000000");
 });
 
 test("a stream that ends without an image is an invalid response", async () => {
-  expect((await faultOf(() => eventsOf(completed)))?.fault).toBe("upstream_invalid");
+  expect((await faultOf(() => eventsOf(completed)))?.kind).toBe("upstream_invalid");
 });

@@ -1,7 +1,7 @@
 /** Fixture of the embedded-model tests: queries, targets, and a list of child processes. */
 import { expect } from "bun:test";
 import { readFileSync } from "node:fs";
-import type { FaultName } from "../../contract/faults.ts";
+import type { ErrorKind } from "../../contract/errors.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import type { EmbeddedModel, EmbeddingsQuery, Target } from "../../server/upstream/contract.ts";
 
@@ -52,7 +52,7 @@ export function cosine(a: Float32Array, b: Float32Array): number {
 
 export async function expectFault(
   promise: Promise<unknown>,
-  fault: FaultName,
+  fault: ErrorKind,
   words?: RegExp,
 ): Promise<GatewayError> {
   const error = await promise.then(
@@ -60,7 +60,7 @@ export async function expectFault(
     (reason: unknown) => reason,
   );
   if (!(error instanceof GatewayError)) throw error;
-  expect(error.fault, error.message).toBe(fault);
+  expect(error.kind, error.message).toBe(fault);
   // What is the operator's to mend is told in the log, and nothing of it to callers.
   const { logged } = error.details;
   if (words) expect(logged ?? error.message).toMatch(words);

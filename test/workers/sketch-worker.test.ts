@@ -100,7 +100,7 @@ test("stream events arrive in order, and an error keeps its parameter", async ()
   );
   const error = await refused.catch((thrown: unknown) => thrown);
   if (!(error instanceof GatewayError)) throw error;
-  expect([error.fault, error.details.param]).toEqual(["invalid_value", "size"]);
+  expect([error.kind, error.details.param]).toEqual(["invalid_value", "size"]);
 });
 
 test("a client that disconnects ends the drawing", async () => {
@@ -173,19 +173,19 @@ test("uploads, masks and markup of an edit reach the drawing program", async () 
   expect(await edited({ files: [fileOf("notes", await plain("#00ff00"))] })).toBe(without);
   const mask = { kind: "file", file: fileOf("mask", await plain("#ffffff")) } as const;
   const refused = await edited({ mask }).catch((thrown: unknown) => thrown);
-  expect(refused).toMatchObject({ fault: "invalid_value", details: { param: "mask" } });
+  expect(refused).toMatchObject({ kind: "invalid_value", details: { param: "mask" } });
 });
 
 test("errors of the drawing program become gateway errors, and defects become internal errors", () => {
   const refused = new SketchError("invalid_image_file", "The file is broken.", { param: "mask" });
   expect(sketchErrorToGatewayError(refused, neverAborted)).toMatchObject({
-    fault: "invalid_image_file",
+    kind: "invalid_image_file",
     message: "The file is broken.",
     details: { param: "mask" },
   });
   const gone = AbortSignal.abort();
-  expect(sketchErrorToGatewayError(gone.reason, gone)).toMatchObject({ fault: "client_closed" });
+  expect(sketchErrorToGatewayError(gone.reason, gone)).toMatchObject({ kind: "client_closed" });
   expect(sketchErrorToGatewayError(new RangeError("off by one"), neverAborted)).toMatchObject({
-    fault: "internal",
+    kind: "internal",
   });
 });

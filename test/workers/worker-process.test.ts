@@ -75,7 +75,7 @@ test("parts arrive in order and the last one ends the request", async () => {
 test("a model that cannot be loaded fails fast during the backoff, then is started again", async () => {
   const { ask, loaded, alive, wait } = pretend((sent, say) => {
     if (sent.type === "load")
-      say({ type: "failed", fault: "upstream_error", message: "no weights" });
+      say({ type: "failed", error: "upstream_error", message: "no weights" });
   });
   await expectFault(ask("a"), "upstream_error", /no weights/);
   await expectFault(ask("b"), "upstream_error", /no weights/);

@@ -1,5 +1,5 @@
 /** Classifies the outcome of an attempt for the health of its target: neutral, reachable, failure, rate-limited or refused. */
-import type { FaultName } from "../../../contract/faults.ts";
+import type { ErrorKind } from "../../../contract/errors.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 
 export type AttemptOutcome =
@@ -9,7 +9,7 @@ export type AttemptOutcome =
   | { readonly kind: "reachable" }
   | {
       readonly kind: "failure";
-      readonly why: FaultName;
+      readonly why: ErrorKind;
       /** It is overloaded: less concurrency may help. */
       readonly busy: boolean;
       readonly waitMs?: number;
@@ -17,7 +17,7 @@ export type AttemptOutcome =
   /** Its rate limit: not a failure, but the target cools down. */
   | { readonly kind: "rate-limited"; readonly waitMs?: number }
   /** It rejects the gateway's API key or has no credit: the next request would be rejected as well. */
-  | { readonly kind: "refused"; readonly why: FaultName };
+  | { readonly kind: "refused"; readonly why: ErrorKind };
 
 export interface AttemptEnd {
   /** The attempt was canceled, for any reason. */
@@ -31,20 +31,20 @@ export interface AttemptEnd {
   readonly abandonedMs: number;
 }
 
-const failureCodes: ReadonlySet<FaultName> = new Set([
+const failureCodes: ReadonlySet<ErrorKind> = new Set([
   "upstream_error",
   "upstream_overloaded",
   "upstream_unreachable",
   "upstream_timeout",
   "upstream_invalid",
 ]);
-const rateLimitCodes: ReadonlySet<FaultName> = new Set(["upstream_rate_limit", "slow_down"]);
-const credentialCodes: ReadonlySet<FaultName> = new Set([
+const rateLimitCodes: ReadonlySet<ErrorKind> = new Set(["upstream_rate_limit", "slow_down"]);
+const credentialCodes: ReadonlySet<ErrorKind> = new Set([
   "upstream_credentials",
   "insufficient_quota",
 ]);
 /** Errors that only an upstream that has read the request can return. */
-const requestErrors: ReadonlySet<FaultName> = new Set([
+const requestErrors: ReadonlySet<ErrorKind> = new Set([
   "upstream_rejected",
   "moderation_blocked",
   "max_tokens_per_request",
@@ -56,7 +56,7 @@ const reachable: AttemptOutcome = { kind: "reachable" };
 
 export function classifyOutcome(error: unknown, ended: AttemptEnd): AttemptOutcome {
   if (!(error instanceof GatewayError)) return neutral;
-  const { fault, details } = error;
+  const { kind: fault, details } = error;
   if (ended.aborted && !ended.cutOff) {
     // A cancellation says nothing about the target, unless the attempt had its full timeout before the deadline or the disconnect.
     const late =

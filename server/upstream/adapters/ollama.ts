@@ -61,7 +61,7 @@ const readRefusal = nativeErrorReader({
 
 const fault: Adapter["readError"] = async (reply, context) => {
   const read = await readRefusal(reply, context);
-  if (read.fault !== "model_not_found") return read;
+  if (read.kind !== "model_not_found") return read;
   return new GatewayError(
     "model_not_found",
     "The Ollama behind this model does not have it. Ask the operator of this gateway to pull it there.",

@@ -115,7 +115,7 @@ async function ask(exchange: TokenExchange, upstream: Upstream, now: number, sen
 }
 
 /** No request has reached the model yet, so nothing can be billed. */
-const unsent = ({ fault, message, details }: GatewayError): GatewayError =>
+const unsent = ({ kind: fault, message, details }: GatewayError): GatewayError =>
   fault === "upstream_invalid"
     ? new GatewayError("upstream_unreachable", noToken, { ...details, unsent: true })
     : new GatewayError(fault, message, { ...details, unsent: true });

@@ -115,7 +115,7 @@ export function createWorkerPool(options: WorkerPoolOptions): WorkerPool {
 
 /** A crash of this process is not an upstream error: another upstream would use the same kind of process. */
 function toOverloaded(error: unknown): never {
-  if (!(error instanceof GatewayError) || error.fault !== "upstream_unreachable") throw error;
+  if (!(error instanceof GatewayError) || error.kind !== "upstream_unreachable") throw error;
   throw new GatewayError(
     "overloaded",
     "The process that was working on a picture ended before it was done. Please try again.",

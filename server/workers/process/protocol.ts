@@ -1,9 +1,9 @@
 /** The IPC protocol between the gateway and a worker's child process: Bun's IPC with structured clone. */
-import type { FaultName } from "../../../contract/faults.ts";
+import type { ErrorKind } from "../../../contract/errors.ts";
 
 /** An error as sent between processes: structured clone does not preserve `GatewayError`. */
 export interface SerializedError {
-  readonly fault: FaultName;
+  readonly error: ErrorKind;
   readonly message: string;
   readonly param?: string;
 }

@@ -67,8 +67,8 @@ export function serveParent<Spec, Ask, Part>(
 function serializeError(error: unknown): SerializedError {
   if (error instanceof GatewayError) {
     const { param } = error.details;
-    return { fault: error.fault, message: error.message, ...(param !== undefined && { param }) };
+    return { error: error.kind, message: error.message, ...(param !== undefined && { param }) };
   }
   const words = error instanceof Error ? error.message : String(error);
-  return { fault: "upstream_error", message: `The model failed: ${words}` };
+  return { error: "upstream_error", message: `The model failed: ${words}` };
 }

@@ -1,6 +1,6 @@
 /** The gateway's side of a worker's child process: started on first use, stopped when idle, restarted when it dies. */
 
-import { faults } from "../../../contract/faults.ts";
+import { errorTable } from "../../../contract/errors.ts";
 import { abortError, throwIfAborted } from "../../lib/abort-error.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { Signal } from "../../lib/signal.ts";
@@ -207,13 +207,13 @@ export class WorkerProcess<Spec, Ask, Part> {
 }
 
 function toGatewayError(
-  { fault, message, param }: Extract<ToParent<never>, { fault: unknown }>,
+  { error: kind, message, param }: Extract<ToParent<never>, { error: unknown }>,
   name: string,
 ): GatewayError {
   // `unsent`: a local failure is never billed, so another target may be tried.
   const details = { unsent: true, ...(param !== undefined && { param }) } as const;
-  if (faults[fault].blame === "client") return new GatewayError(fault, message, details);
+  if (errorTable[kind].blame === "client") return new GatewayError(kind, message, details);
   // Paths and details are for the operator, not for clients.
   const words = `${name} cannot be used. Ask the operator of this gateway, whose log says why.`;
-  return new GatewayError(fault, words, { ...details, logged: message });
+  return new GatewayError(kind, words, { ...details, logged: message });
 }

@@ -1,6 +1,6 @@
 /** Laws: when the line or the vendor breaks down, the caller hears of it, and no picture is ordered a second time. */
 import { expect } from "bun:test";
-import type { FaultName } from "../../../contract/faults.ts";
+import type { ErrorKind } from "../../../contract/errors.ts";
 import { answered, ask, askStream, draw, refused } from "../ask.ts";
 import type { Operation, Place } from "../house.ts";
 import { deepJson, type Mischief } from "../serve-vendor.ts";
@@ -12,7 +12,7 @@ import { picturesIn } from "./truth.ts";
 async function expectBroken(
   place: Place,
   operation: Operation,
-  faults: readonly FaultName[],
+  faults: readonly ErrorKind[],
 ): Promise<void> {
   const { served, spare } = place;
   const wish = { role: "pair", response_format: "b64_json" } as const;
@@ -29,14 +29,14 @@ async function expectBroken(
   expect(spare.exchanges).toEqual([]);
 }
 
-const spoilt = (mischief: Mischief, faults: readonly FaultName[]): PictureLaw => ({
+const spoilt = (mischief: Mischief, faults: readonly ErrorKind[]): PictureLaw => ({
   holds: (place, operation) => {
     place.served.spoil(mischief);
     return expectBroken(place, operation, faults);
   },
 });
 
-const tricked = (trick: Trick, faults: readonly FaultName[]): PictureLaw => ({
+const tricked = (trick: Trick, faults: readonly ErrorKind[]): PictureLaw => ({
   holds: (place, operation) => {
     place.served.studio.play(trick);
     return expectBroken(place, operation, faults);
@@ -115,7 +115,7 @@ export const breakdowns: PictureLaws = {
   "an answer that is nothing but brackets is a fault of the upstream": {
     holds: async (place, operation) => {
       // What lacks its end is no JSON. The other is, without a picture: where that means that the model failed, it may say so.
-      const bodies: readonly (readonly [string, readonly FaultName[]])[] = [
+      const bodies: readonly (readonly [string, readonly ErrorKind[]])[] = [
         [deepJson.slice(0, 100_000), ["upstream_invalid"]],
         [deepJson, ["upstream_invalid", "upstream_error"]],
       ];

@@ -1,6 +1,6 @@
 /** Laws: when a vendor says no, the caller hears why, and nothing that is the operator's own. */
 import { expect } from "bun:test";
-import { type Fault, faults } from "../../../contract/faults.ts";
+import { errorTable, type Fault } from "../../../contract/errors.ts";
 import { ask, askStream, draw, type Refused, refused } from "../ask.ts";
 import type { VendorRefusal } from "../image-vendor.ts";
 import type { PictureLaws } from "./law.ts";
@@ -10,7 +10,7 @@ function expectMeaning({ fault, status, headers, row }: Refused, meant: VendorRe
   expect(fault, because).toBe(meant.fault);
   // Of a request that is wrong, the vendor's own status says how.
   if (meant.fault === "upstream_rejected") expect(status - (status % 100), because).toBe(400);
-  else expect(status, because).toBe(faults[meant.fault].status);
+  else expect(status, because).toBe(errorTable[meant.fault].status);
   const wait = Number(headerOf(meant, "retry-after"));
   if (wait > 0) expect(headers.get("retry-after"), because).toBe(String(wait));
   expect(row.attempts).toBe(triesOf(meant));
@@ -25,7 +25,7 @@ const headerOf = ({ headers = {} }: VendorRefusal, wanted: string): string | und
 
 /** Another target may be asked: this one has not begun. */
 const isOpen = ({ fault, status, uncharged }: VendorRefusal): boolean => {
-  const { retry, maybePaid }: Fault = faults[fault];
+  const { retry, maybePaid }: Fault = errorTable[fault];
   // What one account may not use, or one place does not have, another may.
   const ownRefusal = fault === "model_not_found" || fault === "upstream_forbidden";
   // Nobody works at an address that is not there.

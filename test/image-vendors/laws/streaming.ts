@@ -46,7 +46,7 @@ export const streaming: PictureLaws = {
         new Set(studio.pictures.map(hashOf)),
       );
       expect(completed).toHaveLength(2);
-      expect(outcome.row).toMatchObject({ status: 200, fault: null, images: 2 });
+      expect(outcome.row).toMatchObject({ status: 200, error: null, images: 2 });
     },
   },
 
@@ -64,7 +64,7 @@ export const streaming: PictureLaws = {
         expect(preview).toMatchObject({ partial_image_index: at });
         expectEvent(preview);
       }
-      expect(outcome.row).toMatchObject({ status: 200, fault: null, images: 1 });
+      expect(outcome.row).toMatchObject({ status: 200, error: null, images: 1 });
     },
   },
 };

@@ -30,7 +30,7 @@ export function expectTrue(answer: Answer, pictures: readonly Uint8Array[]): voi
   expect(body.data).toHaveLength(pictures.length);
   expectFacts(body, pictures);
   if (body.usage !== undefined) expect(body.usage.total_tokens).toBeGreaterThan(0);
-  expect(row).toMatchObject({ status: 200, fault: null, images: pictures.length });
+  expect(row).toMatchObject({ status: 200, error: null, images: pictures.length });
 }
 
 export interface Facts {

@@ -134,7 +134,7 @@ const named: Adapter["readError"] = async (reply, context) => {
   const [, param] = /\bparameter `([\w.]+)`/.exec(error.message) ?? [];
   return param === undefined || error.details.param !== undefined
     ? error
-    : new GatewayError(error.fault, error.message, { ...error.details, param });
+    : new GatewayError(error.kind, error.message, { ...error.details, param });
 };
 
 const fault = nativeErrorReader({

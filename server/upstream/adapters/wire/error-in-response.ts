@@ -17,14 +17,14 @@ export async function throwErrorInside(
   adapter: Adapter,
   context: ErrorContext,
 ): Promise<never> {
-  if (!(error instanceof GatewayError) || error.fault !== "upstream_invalid") throw error;
+  if (!(error instanceof GatewayError) || error.kind !== "upstream_invalid") throw error;
   const body = asObject(await readErrorBody(reply));
   const words = body && messageIn(body);
   // A response with invalid results may have a `message` too, such as "success".
   if (!body || words === undefined || hasResults(body)) throw error;
   const status = statusIn(body);
   const said = await adapter.readError(replayBody(reply, body, status ?? 500), context);
-  if (status !== undefined || said.fault !== "upstream_error") throw said;
+  if (status !== undefined || said.kind !== "upstream_error") throw said;
   throw new GatewayError(
     "upstream_error",
     `The upstream failed, and said so in its answer: ${redact(words, context)}`,

@@ -1,5 +1,5 @@
 /** Maps errors of OpenAI-compatible upstreams to gateway errors that keep the meaning and leak nothing. */
-import type { FaultName } from "../../../../contract/faults.ts";
+import type { ErrorKind } from "../../../../contract/errors.ts";
 import { GatewayError } from "../../../lib/gateway-error.ts";
 import type { ErrorContext, UpstreamResponse } from "../../adapter.ts";
 import { rejectedInputIndex } from "../../rejected-input.ts";
@@ -122,7 +122,7 @@ function statusOf({ type = "", code = "" }: Said): number {
   return code === "server_is_overloaded" ? 503 : 500;
 }
 
-function faultOf(status: number, { code, type }: Said): FaultName {
+function faultOf(status: number, { code, type }: Said): ErrorKind {
   if (code === "moderation_blocked" || code === "content_policy_violation") {
     return "moderation_blocked";
   }
@@ -171,7 +171,7 @@ const quotaCodes = new Set([
 ]);
 
 /** Faults of the caller's request keep the upstream's words; faults of our side of the house do not. */
-const speaksToCaller = (fault: FaultName): boolean =>
+const speaksToCaller = (fault: ErrorKind): boolean =>
   [
     "upstream_rejected",
     "upstream_forbidden",
@@ -183,7 +183,7 @@ const speaksToCaller = (fault: FaultName): boolean =>
     "insufficient_quota",
   ].includes(fault);
 
-function ownWords(fault: FaultName, how: string): string {
+function ownWords(fault: ErrorKind, how: string): string {
   switch (fault) {
     case "upstream_rejected":
       return `The upstream refused the request as invalid (${how}).`;

@@ -1,6 +1,6 @@
 /** What a row of the table of faults says, and how the usual ones are written. */
 
-export interface Fault {
+export interface ErrorDefinition {
   readonly status: number;
   /** OpenAI's `error.type`. */
   readonly type: string;
@@ -19,7 +19,12 @@ export interface Fault {
   readonly when: string;
 }
 
-export const client = (status: number, type: string, code: string | null, when: string): Fault => ({
+export const client = (
+  status: number,
+  type: string,
+  code: string | null,
+  when: string,
+): ErrorDefinition => ({
   status,
   type,
   code,
@@ -28,22 +33,27 @@ export const client = (status: number, type: string, code: string | null, when: 
   when,
 });
 /** OpenAI's own rate limits look like this. */
-export const limited = (when: string): Fault => ({
+export const limited = (when: string): ErrorDefinition => ({
   ...client(429, "requests", "rate_limit_exceeded", when),
   retry: "later",
 });
-export const invalid = (code: string | null, when: string, status = 400): Fault =>
+export const invalid = (code: string | null, when: string, status = 400): ErrorDefinition =>
   client(status, "invalid_request_error", code, when);
-export const drawing = (code: string, when: string): Fault =>
+export const drawing = (code: string, when: string): ErrorDefinition =>
   client(400, "image_generation_user_error", code, when);
 export const upstream = (
   status: number,
   type: string,
   code: string | null,
-  retry: Fault["retry"],
+  retry: ErrorDefinition["retry"],
   when: string,
-): Fault => ({ status, type, code, blame: "upstream", retry, when });
-export const gateway = (status: number, type: string, code: string, when: string): Fault => ({
+): ErrorDefinition => ({ status, type, code, blame: "upstream", retry, when });
+export const gateway = (
+  status: number,
+  type: string,
+  code: string,
+  when: string,
+): ErrorDefinition => ({
   status,
   type,
   code,

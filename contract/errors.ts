@@ -1,9 +1,17 @@
 /** Every way a call can fail: the one table from which statuses, bodies and docs/errors.md follow. */
-import { client, drawing, type Fault, gateway, invalid, limited, upstream } from "./fault.ts";
+import {
+  client,
+  drawing,
+  type ErrorDefinition,
+  gateway,
+  invalid,
+  limited,
+  upstream,
+} from "./error-definition.ts";
 
-export type { Fault };
+export type { ErrorDefinition };
 
-export const faults = {
+export const errorTable = {
   // Who are you
   missing_api_key: invalid(null, "No key was sent.", 401),
   invalid_api_key: invalid("invalid_api_key", "The key is unknown, revoked or mistyped.", 401),
@@ -274,9 +282,9 @@ export const faults = {
     retry: "never",
     when: "A defect in the gateway. The request id finds it in the log.",
   },
-} as const satisfies Record<string, Fault>;
+} as const satisfies Record<string, ErrorDefinition>;
 
-export type FaultName = keyof typeof faults;
+export type ErrorKind = keyof typeof errorTable;
 
 /** OpenAI's error body. All four keys are always there. */
 export interface ErrorBody {
