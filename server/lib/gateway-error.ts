@@ -1,5 +1,10 @@
 /** The one error type that crosses folders; everything else that is thrown is a defect. */
-import { type ErrorBody, type ErrorKind, errorTable, type Fault } from "../../contract/errors.ts";
+import {
+  type ErrorBody,
+  type ErrorDefinition,
+  type ErrorKind,
+  errorTable,
+} from "../../contract/errors.ts";
 
 export interface ErrorDetails {
   /** The request field at fault, as the caller spelled it. */
@@ -7,7 +12,7 @@ export interface ErrorDetails {
   /** Milliseconds after which a retry makes sense. */
   readonly retryAfterMs?: number;
   /** What an upstream said itself, where its words are kept, or what is otherwise this time: wins over the table. */
-  readonly as?: Partial<Pick<Fault, "status" | "type" | "code" | "retry" | "final">>;
+  readonly as?: Partial<Pick<ErrorDefinition, "status" | "type" | "code" | "retry" | "final">>;
   /** Extra members of the error body, such as `moderation_details`. */
   readonly extra?: Readonly<Record<string, unknown>>;
   /** For the operator's log alone: names of hosts, paths and the like. Never a key, prompt, vector or picture. */
@@ -34,7 +39,7 @@ export class GatewayError extends Error {
     this.details = details;
   }
 
-  get definition(): Fault {
+  get definition(): ErrorDefinition {
     return { ...errorTable[this.kind], ...this.details.as };
   }
 

@@ -1,7 +1,7 @@
 /** What the fuzz tests share: a gateway with everything behind it, and what every single answer must keep to. */
 import { expect } from "bun:test";
 import fc from "fast-check";
-import { errorTable, type Fault } from "../../contract/errors.ts";
+import { type ErrorDefinition, errorTable } from "../../contract/errors.ts";
 import { type Fake, startFake } from "../fake-upstream.ts";
 import { configFor, startGateway, type TestGateway } from "../harness.ts";
 
@@ -50,7 +50,7 @@ export function startTarget(): Target {
 }
 
 const table = new Set(
-  (Object.entries(errorTable) as [string, Fault][])
+  (Object.entries(errorTable) as [string, ErrorDefinition][])
     // A defect is no declared way to fail, although it has a row.
     .filter(([name]) => name !== "internal")
     .map(([, { status, type, code }]) => JSON.stringify([status, type, code])),

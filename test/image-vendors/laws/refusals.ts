@@ -1,6 +1,6 @@
 /** Laws: when a vendor says no, the caller hears why, and nothing that is the operator's own. */
 import { expect } from "bun:test";
-import { errorTable, type Fault } from "../../../contract/errors.ts";
+import { type ErrorDefinition, errorTable } from "../../../contract/errors.ts";
 import { ask, askStream, draw, type Refused, refused } from "../ask.ts";
 import type { VendorRefusal } from "../image-vendor.ts";
 import type { PictureLaws } from "./law.ts";
@@ -25,7 +25,7 @@ const headerOf = ({ headers = {} }: VendorRefusal, wanted: string): string | und
 
 /** Another target may be asked: this one has not begun. */
 const isOpen = ({ fault, status, uncharged }: VendorRefusal): boolean => {
-  const { retry, maybePaid }: Fault = errorTable[fault];
+  const { retry, maybePaid }: ErrorDefinition = errorTable[fault];
   // What one account may not use, or one place does not have, another may.
   const ownRefusal = fault === "model_not_found" || fault === "upstream_forbidden";
   // Nobody works at an address that is not there.
