@@ -1,4 +1,4 @@
-/** Every event: changes people wait for. The one table from which records, webhooks and docs/operations.md follow. */
+/** Every event: changes people wait for. The one table from which records, webhooks and docs/observability.md follow. */
 
 /** What each type tells, beside when it happened. Names as in the ledger and the log; never a key, prompt or picture. */
 export interface EventData {

@@ -30,6 +30,7 @@ import {
   proseOf,
   rowsOf,
   sectionOf,
+  sectionsOf,
 } from "./markdown.ts";
 import { filesBelow, foldersIn, sources, textOf } from "./tree.ts";
 
@@ -160,7 +161,7 @@ describe("docs/api.md", () => {
   });
 
   test("has every word for what vectors are for, and no other", () => {
-    const told = rowsOf(sectionOf("docs/api.md", "What vectors are for")).flatMap(
+    const told = rowsOf(sectionOf("docs/embeddings.md", "Task types")).flatMap(
       ([meaning, words = ""]) => codesIn(words).map((word) => `${word}: ${meaning}`),
     );
     const [, table = ""] =
@@ -187,7 +188,7 @@ describe("docs/api.md", () => {
   }
 
   test("has every header that the gateway sets by itself", () => {
-    const told = firstCodes(sectionOf("docs/api.md", "For every call"));
+    const told = firstCodes(sectionOf("docs/api.md", "Response headers"));
     const text = ["api", "auth", "http", "images", "idempotency", "limits", "pipeline", "request"]
       .flatMap((folder) => filesBelow(`server/${folder}`))
       .map(textOf)
@@ -268,15 +269,15 @@ describe("docs/upstreams.md", () => {
   });
 });
 
-describe("docs/operations.md", () => {
-  const path = "docs/operations.md";
+describe("docs/observability.md", () => {
+  const path = "docs/observability.md";
 
   test("has every column of the ledger, and queries that run", () => {
     using folder = temporaryFolder();
     new LedgerFile({ folder: folder.path, maxBytes: 0 }).close();
     const db = new Database(join(folder.path, "ledger.db"), { readonly: true });
     const columns = db.query<{ name: string }, []>("PRAGMA table_info(ledger)").all();
-    expect(firstCodes(sectionOf(path, "The ledger"))).toEqual(columns.map(({ name }) => name));
+    expect(firstCodes(sectionOf(path, "Request ledger"))).toEqual(columns.map(({ name }) => name));
     const queries = blocksOf(path).filter(({ info }) => info === "sql");
     expect(queries.length).toBeGreaterThan(0);
     for (const { text } of queries) expect(db.query(text).all()).toEqual([]);
@@ -577,10 +578,17 @@ describe("every document", () => {
     expect(odd).toEqual([]);
   });
 
-  test("tells numbers as they are in the code", () => {
-    for (const [document, words, file, code] of numbers) {
-      expect(textOf(document)).toContain(words);
-      expect(textOf(file)).toContain(code);
+  test("has tables of fixed values that agree with the code, row by row", () => {
+    const pages = documents.filter((path) =>
+      sectionsOf(path).some(({ heading }) => heading === "Fixed values"),
+    );
+    expect(pages.sort()).toEqual([...new Set(fixedValues.map(([page]) => page))].sort());
+    for (const path of pages) {
+      const checked = fixedValues.filter(([page]) => page === path);
+      const rows = rowsOf(sectionOf(path, "Fixed values"));
+      expect(rows).toEqual(checked.map(([, label, value]) => [label, value]));
+      for (const [, label, , file, code] of checked)
+        expect(`${label}: ${textOf(file).includes(code)}`).toBe(`${label}: true`);
     }
   });
 
@@ -609,133 +617,309 @@ const sampleOf = (name: string): string =>
     ? `whsec_${Buffer.from(`${name}-0123456789abcdef`).toString("base64")}`
     : `${name}-0123456789abcdef`;
 
-/** Numbers in documents, beside where each comes from. Whoever changes one is led to the other. */
-const numbers: readonly (readonly [string, string, string, string])[] = [
-  ["README.md", "Node 20 or later", "package.json", '"node": ">=20"'],
-  ["docs/api.md", "After ten seconds", "server/app.ts", "patienceMs: 10_000"],
-  ["docs/api.md", "for 15 seconds", "server/app.ts", "heartbeatMs: 15_000"],
-  ["docs/api.md", "list of 1 to 16", "server/api/edits.ts", "maxImages = 16"],
-  ["docs/api.md", "24 random bytes", "server/storage/image-files.ts", "randomBytes(24)"],
-  ["docs/api.md", "within 50 ms", "server/request/deadline.ts", "tickMs = 50"],
+/** Rows of the tables "Fixed values": page, label, value, and the source file with the code that sets the value. */
+const fixedValues: readonly (readonly [string, string, string, string, string])[] = [
+  ["docs/operations.md", "Node.js version", "20 or later", "package.json", '"node": ">=20"'],
+  [
+    "docs/operations.md",
+    "File size above which an upload goes to disk",
+    "256 KiB",
+    "server/app.ts",
+    "spoolAbove = 256 * 1024",
+  ],
+  [
+    "docs/operations.md",
+    "Ledger rows kept in memory while the journal cannot be written",
+    "10,000",
+    "server/ledger/ledger.ts",
+    "maxHeld: 10_000",
+  ],
+  [
+    "docs/operations.md",
+    "Pause between two attempts to write the ledger",
+    "1 s",
+    "server/ledger/ledger.ts",
+    "retryMs: 1000",
+  ],
   [
     "docs/api.md",
-    "4,194,304 characters",
+    "Characters of one embeddings input, and of an image prompt",
+    "4,194,304",
     "server/api/max-text-length.ts",
     "maxTextLength = 4 * 1024 * 1024",
   ],
-  ["docs/api.md", "up to eight side by side", "server/embeddings/split.ts", "maxParallel = 8"],
-  ["docs/operations.md", "(up to 64 KiB)", "server/limits/load-shedder.ts", "64 * 1024"],
+  ["docs/api.md", "Images in one edit request", "16", "server/api/edits.ts", "maxImages = 16"],
   [
-    "docs/operations.md",
-    "At most one in eight",
+    "docs/api.md",
+    "Cancellation of upstream requests after a client disconnects",
+    "within 50 ms",
+    "server/request/deadline.ts",
+    "tickMs = 50",
+  ],
+  [
+    "docs/embeddings.md",
+    "Chunks of one split request in parallel",
+    "8",
+    "server/embeddings/split.ts",
+    "maxParallel = 8",
+  ],
+  [
+    "docs/embeddings.md",
+    "Dimensions of `all-minilm-l6-v2`",
+    "384",
+    "server/workers/embedding/minilm.ts",
+    "dimensions: 384",
+  ],
+  [
+    "docs/embeddings.md",
+    "Tokens that `all-minilm-l6-v2` reads of one input",
+    "256",
+    "server/workers/embedding/minilm.ts",
+    "maxTokens: 256",
+  ],
+  [
+    "docs/embeddings.md",
+    "Local ONNX models loaded at the same time",
+    "8",
+    "server/workers/embedding/local.ts",
+    "maxModels = 8",
+  ],
+  [
+    "docs/images.md",
+    "Wait for the first stream event before the status 200 is sent",
+    "10 s",
+    "server/app.ts",
+    "patienceMs: 10_000",
+  ],
+  [
+    "docs/images.md",
+    "Silence after which a stream gets a comment line",
+    "15 s",
+    "server/app.ts",
+    "heartbeatMs: 15_000",
+  ],
+  [
+    "docs/images.md",
+    "Width and height of `vexel-sketch` images",
+    "16 to 4096 pixels",
+    "packages/sketch/src/options.ts",
+    "[16, 4096]",
+  ],
+  [
+    "docs/images.md",
+    "Pixels of a `vexel-sketch` image",
+    "8,294,400",
+    "packages/sketch/src/options.ts",
+    "8_294_400",
+  ],
+  [
+    "docs/rate-limits-and-budgets.md",
+    "Image size counted when a request names none",
+    "1024x1024",
+    "server/limits/request-cost.ts",
+    "1024 * 1024",
+  ],
+  [
+    "docs/rate-limits-and-budgets.md",
+    "Body size up to which an embeddings request is tried against the cache under overload",
+    "64 KiB",
+    "server/limits/load-shedder.ts",
+    "64 * 1024",
+  ],
+  [
+    "docs/rate-limits-and-budgets.md",
+    "Slots beyond `VEXEL_MAX_CONCURRENT`, for fairness and for cache hits",
+    "1/8 of it each",
     "server/limits/load-shedder.ts",
     "spareShare = 1 / 8",
   ],
-  ["docs/upstreams.md", "counts as 1024x1024", "server/limits/request-cost.ts", "1024 * 1024"],
   [
-    "docs/operations.md",
-    "usually take 5 ms or longer",
+    "docs/caching-and-batching.md",
+    "Usual response time below which a request never waits for a batch",
+    "5 ms",
     "server/embeddings/batch.ts",
     "quickMs = 5",
   ],
-  ["docs/settings.md", "usually take 5 ms or longer", "server/embeddings/batch.ts", "quickMs = 5"],
   [
-    "docs/operations.md",
-    "five failures in a row",
+    "docs/caching-and-batching.md",
+    "Upstream requests in flight that make a target busy",
+    "4",
+    "server/embeddings/batch.ts",
+    "lanes = 4",
+  ],
+  [
+    "docs/caching-and-batching.md",
+    "Requests that wait for a batch per target",
+    "1,024",
+    "server/embeddings/batch.ts",
+    "maxWaiting = 1024",
+  ],
+  [
+    "docs/routing-and-failover.md",
+    "Consecutive failures that eject a target",
+    "5",
     "server/routing/health/circuit-breaker.ts",
     "failureThreshold = 5;",
   ],
-  ["docs/operations.md", "of the last 64", "server/routing/health/outcome-window.ts", "kept = 64;"],
   [
-    "docs/operations.md",
-    "up to thirty seconds",
+    "docs/routing-and-failover.md",
+    "Longest time until the next half-open probe",
+    "30 s",
     "server/routing/health/circuit-breaker.ts",
     "maxOpenMs = 30_000",
   ],
   [
-    "docs/operations.md",
-    "within ten seconds",
+    "docs/routing-and-failover.md",
+    "Slow start after recovery",
+    "10 s",
     "server/routing/health/circuit-breaker.ts",
     "rampMs = 10_000",
   ],
-  ["docs/operations.md", "a fifth of the calls", "server/routing/retry-budget.ts", "share = 0.2;"],
   [
-    "docs/operations.md",
-    "after 50 to 250 ms",
-    "server/routing/retry-policy.ts",
-    "[shortestMs, longestMs] = [50, 250]",
+    "docs/routing-and-failover.md",
+    "Recent requests in the error share of a target",
+    "64",
+    "server/routing/health/outcome-window.ts",
+    "kept = 64;",
   ],
   [
-    "docs/operations.md",
-    "within half a second",
-    "server/routing/retry-policy.ts",
-    "maxRetryAfterMs = 500",
-  ],
-  [
-    "docs/operations.md",
-    "seven tenths of what",
-    "server/routing/health/adaptive-concurrency.ts",
-    "share = 0.7",
-  ],
-  [
-    "docs/operations.md",
-    "five a second",
-    "server/routing/retry-budget.ts",
-    "reservePerSecond = 5;",
-  ],
-  [
-    "docs/operations.md",
-    "for five minutes at most",
+    "docs/routing-and-failover.md",
+    "Longest cool-down of a rate-limited target",
+    "5 min",
     "server/routing/health/cool-down.ts",
     "maxCoolDownMs = 300_000",
   ],
   [
-    "docs/settings.md",
-    "four upstream requests are in flight",
-    "server/embeddings/batch.ts",
-    "lanes = 4",
+    "docs/routing-and-failover.md",
+    "Retry budget: share of requests",
+    "20 %",
+    "server/routing/retry-budget.ts",
+    "share = 0.2;",
   ],
-  ["docs/settings.md", "after ten seconds", "server/wiring/embeddings.ts", "lookAgainMs = 10_000"],
   [
-    "docs/operations.md",
-    "four upstream requests are in flight",
-    "server/embeddings/batch.ts",
-    "lanes = 4",
+    "docs/routing-and-failover.md",
+    "Retry budget: reserve",
+    "5 per second",
+    "server/routing/retry-budget.ts",
+    "reservePerSecond = 5;",
   ],
-  ["docs/operations.md", "1024 before each", "server/embeddings/batch.ts", "maxWaiting = 1024"],
-  ["docs/operations.md", "below 0.985", "server/embeddings/drift-canary.ts", "alike = 0.985"],
-  ["docs/operations.md", "first twenty answers", "server/routing/hedge-budget.ts", "enough = 20"],
   [
-    "docs/operations.md",
-    "256 for each address",
+    "docs/routing-and-failover.md",
+    "First retry of the same target after",
+    "50 to 250 ms",
+    "server/routing/retry-policy.ts",
+    "[shortestMs, longestMs] = [50, 250]",
+  ],
+  [
+    "docs/routing-and-failover.md",
+    "Longest `retry-after` that is waited for",
+    "500 ms",
+    "server/routing/retry-policy.ts",
+    "maxRetryAfterMs = 500",
+  ],
+  [
+    "docs/routing-and-failover.md",
+    "Responses before the first hedged request",
+    "20",
+    "server/routing/hedge-budget.ts",
+    "enough = 20",
+  ],
+  [
+    "docs/routing-and-failover.md",
+    "Concurrency limit after an overload signal",
+    "70 % of the requests in flight",
+    "server/routing/health/adaptive-concurrency.ts",
+    "share = 0.7",
+  ],
+  [
+    "docs/routing-and-failover.md",
+    "Cosine similarity below which a target has drifted",
+    "0.985",
+    "server/embeddings/drift-canary.ts",
+    "alike = 0.985",
+  ],
+  [
+    "docs/routing-and-failover.md",
+    "Pause before a target that did not respond is compared again",
+    "10 s",
+    "server/wiring/embeddings.ts",
+    "lookAgainMs = 10_000",
+  ],
+  [
+    "docs/routing-and-failover.md",
+    "Idle connections kept per upstream address",
+    "256",
     "server/upstream/transport/connection-pool.ts",
     "mostIdle = 256",
   ],
   [
-    "docs/operations.md",
-    "for 30 seconds",
+    "docs/routing-and-failover.md",
+    "Time an idle upstream connection is kept",
+    "30 s",
     "server/upstream/transport/connection-pool.ts",
     "keepMs = 30_000",
   ],
-  ["docs/operations.md", "up to 10,000", "server/ledger/ledger.ts", "maxHeld: 10_000"],
-  ["docs/operations.md", "again every second", "server/ledger/ledger.ts", "retryMs: 1000"],
-  ["docs/operations.md", "within 50 ms", "server/ledger/ledger.ts", "groupMs: 50"],
-  ["docs/operations.md", "above 256 KiB", "server/app.ts", "spoolAbove = 256 * 1024"],
-  ["docs/operations.md", "32 random bytes", "server/storage/keys.ts", "randomBytes(32)"],
-  ["docs/operations.md", "newest 10,000", "server/storage/event-file.ts", "maxEvents = 10_000"],
-  ["docs/operations.md", "for 30 days", "server/storage/event-file.ts", "keepDays = 30"],
-  ["docs/operations.md", "At most 1000 wait", "server/storage/events.ts", "maxWaiting = 1000"],
   [
-    "docs/operations.md",
-    "within ten seconds",
+    "docs/observability.md",
+    "Time from the journal to `ledger.db`",
+    "50 ms",
+    "server/ledger/ledger.ts",
+    "groupMs: 50",
+  ],
+  [
+    "docs/observability.md",
+    "Events kept",
+    "10,000",
+    "server/storage/event-file.ts",
+    "maxEvents = 10_000",
+  ],
+  [
+    "docs/observability.md",
+    "Days an event is kept",
+    "30",
+    "server/storage/event-file.ts",
+    "keepDays = 30",
+  ],
+  [
+    "docs/observability.md",
+    "Events queued per webhook",
+    "1,000",
+    "server/storage/events.ts",
+    "maxWaiting = 1000",
+  ],
+  [
+    "docs/observability.md",
+    "Timeout of a webhook delivery",
+    "10 s",
     "server/events/delivery-queue.ts",
     "usualTimeout = 10 ",
   ],
-  ["docs/operations.md", "up to a fifth later", "server/events/delivery-queue.ts", "spread = 0.2"],
-  ["docs/upstreams.md", "at least 16 characters", "server/config/schema.ts", "secret.min(16)"],
-  ["docs/upstreams.md", "384 dimensions", "server/workers/embedding/minilm.ts", "dimensions: 384"],
-  ["docs/upstreams.md", "reads 256 tokens", "server/workers/embedding/minilm.ts", "maxTokens: 256"],
-  ["docs/upstreams.md", "at most 8 at once", "server/workers/embedding/local.ts", "maxModels = 8"],
-  ["docs/upstreams.md", "from 16 to 4096", "packages/sketch/src/options.ts", "[16, 4096]"],
-  ["docs/upstreams.md", "8294400 pixels", "packages/sketch/src/options.ts", "8_294_400"],
+  [
+    "docs/observability.md",
+    "Jitter of webhook retries",
+    "up to 20 % later",
+    "server/events/delivery-queue.ts",
+    "spread = 0.2",
+  ],
+  [
+    "docs/security.md",
+    "Random bytes in a generated API key",
+    "32",
+    "server/storage/keys.ts",
+    "randomBytes(32)",
+  ],
+  [
+    "docs/security.md",
+    "Random bytes in the name of an image link",
+    "24",
+    "server/storage/image-files.ts",
+    "randomBytes(24)",
+  ],
+  [
+    "docs/security.md",
+    "Characters of an API key in `vexel.yaml`",
+    "at least 16",
+    "server/config/schema.ts",
+    "secret.min(16)",
+  ],
 ];
