@@ -1,63 +1,72 @@
-/** What a row of the table of faults says, and how the usual ones are written. */
+/** One row of the error table, and the constructors for the usual rows. */
 
 export interface ErrorDefinition {
   readonly status: number;
   /** OpenAI's `error.type`. */
   readonly type: string;
-  /** OpenAI's `error.code`; several of OpenAI's own answers have none. */
+  /** OpenAI's `error.code`. It is null where OpenAI's own error has no code. */
   readonly code: string | null;
-  readonly blame: "client" | "upstream" | "gateway";
-  /** May the same call succeed: never, on another target, or on the same one a little later? */
+  readonly causedBy: "client" | "upstream" | "gateway";
+  /** Whether a retry of the same request can succeed: never, at another target, or at the same target later. */
   readonly retry: "never" | "elsewhere" | "later";
-  /** The caller's own retry cannot help, although another target might. */
-  readonly final?: true;
-  /** It may be over in a moment: where no other target is left, the same one is asked again. */
-  readonly passing?: true;
-  /** The upstream may have done the work, and charge for it, all the same. */
-  readonly maybePaid?: true;
-  /** When it happens, for people. Shown in docs/errors.md. */
-  readonly when: string;
+  /** A retry by the client cannot succeed, although the gateway may fail over to another target. */
+  readonly clientShouldNotRetry?: true;
+  /** A transient error: if no other target is left, the gateway retries the same target. */
+  readonly transient?: true;
+  /** The upstream may have processed the request, and may bill it, despite the error. */
+  readonly mayBeBilled?: true;
+  /** When the error occurs, for people. docs/errors.md has the same sentence. */
+  readonly description: string;
 }
 
-export const client = (
+export const clientError = (
   status: number,
   type: string,
   code: string | null,
-  when: string,
+  description: string,
 ): ErrorDefinition => ({
   status,
   type,
   code,
-  blame: "client",
+  causedBy: "client",
   retry: "never",
-  when,
+  description,
 });
-/** OpenAI's own rate limits look like this. */
-export const limited = (when: string): ErrorDefinition => ({
-  ...client(429, "requests", "rate_limit_exceeded", when),
+
+/** The same type and code as OpenAI's own rate limits. */
+export const rateLimitError = (description: string): ErrorDefinition => ({
+  ...clientError(429, "requests", "rate_limit_exceeded", description),
   retry: "later",
 });
-export const invalid = (code: string | null, when: string, status = 400): ErrorDefinition =>
-  client(status, "invalid_request_error", code, when);
-export const drawing = (code: string, when: string): ErrorDefinition =>
-  client(400, "image_generation_user_error", code, when);
-export const upstream = (
+
+export const invalidRequest = (
+  code: string | null,
+  description: string,
+  status = 400,
+): ErrorDefinition => clientError(status, "invalid_request_error", code, description);
+
+/** OpenAI's type for an image request that the model cannot or may not serve. */
+export const imageUserError = (code: string, description: string): ErrorDefinition =>
+  clientError(400, "image_generation_user_error", code, description);
+
+export const upstreamError = (
   status: number,
   type: string,
   code: string | null,
   retry: ErrorDefinition["retry"],
-  when: string,
-): ErrorDefinition => ({ status, type, code, blame: "upstream", retry, when });
-export const gateway = (
+  description: string,
+): ErrorDefinition => ({ status, type, code, causedBy: "upstream", retry, description });
+
+export const temporaryGatewayError = (
   status: number,
   type: string,
   code: string,
-  when: string,
+  description: string,
 ): ErrorDefinition => ({
   status,
   type,
   code,
-  blame: "gateway",
+  causedBy: "gateway",
   retry: "later",
-  when,
+  description,
 });

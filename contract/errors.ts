@@ -1,137 +1,179 @@
-/** Every way a call can fail: the one table from which statuses, bodies and docs/errors.md follow. */
+/** The error table: every error that a client can get. Statuses, error bodies and docs/errors.md are derived from it. */
 import {
-  client,
-  drawing,
+  clientError,
   type ErrorDefinition,
-  gateway,
-  invalid,
-  limited,
-  upstream,
+  imageUserError,
+  invalidRequest,
+  rateLimitError,
+  temporaryGatewayError,
+  upstreamError,
 } from "./error-definition.ts";
 
 export type { ErrorDefinition };
 
 export const errorTable = {
-  // Who are you
-  missing_api_key: invalid(null, "No key was sent.", 401),
-  invalid_api_key: invalid("invalid_api_key", "The key is unknown, revoked or mistyped.", 401),
+  // Authentication
+  missing_api_key: invalidRequest(null, "The request has no API key.", 401),
+  invalid_api_key: invalidRequest(
+    "invalid_api_key",
+    "The API key is unknown, revoked, expired or malformed.",
+    401,
+  ),
 
-  // Where did you knock
-  unknown_url: invalid("unknown_url", "No such path.", 404),
-  method_not_allowed: invalid("method_not_allowed", "The path exists, the method does not.", 405),
+  // URL and method
+  unknown_url: invalidRequest("unknown_url", "No route has this path.", 404),
+  method_not_allowed: invalidRequest(
+    "method_not_allowed",
+    "The path exists, but not for this method.",
+    405,
+  ),
 
-  // What did you send
-  invalid_http: invalid("invalid_http", "What came is no HTTP/1.1 request that can be read."),
-  headers_too_large: invalid(
+  // Request format
+  invalid_http: invalidRequest(
+    "invalid_http",
+    "The bytes on the connection are not a valid HTTP/1.1 request.",
+  ),
+  headers_too_large: invalidRequest(
     "headers_too_large",
-    "The address and the headers of the request are too large.",
+    "The request line and the headers are too large.",
     431,
   ),
-  invalid_json: invalid(null, "The body is not valid JSON, or not an object."),
-  invalid_form: invalid("invalid_form", "The multipart form is broken or cut short."),
-  incomplete_body: invalid("incomplete_body", "The body ended before its announced length."),
-  unsupported_content_type: invalid(
+  invalid_json: invalidRequest(null, "The body is not valid JSON, or is not a JSON object."),
+  invalid_form: invalidRequest("invalid_form", "The multipart form is malformed or truncated."),
+  incomplete_body: invalidRequest(
+    "incomplete_body",
+    "The body ended before the length in `content-length`, or before its last chunk.",
+  ),
+  unsupported_content_type: invalidRequest(
     "unsupported_content_type",
-    "The content type, or the content encoding, is not one this path reads.",
+    "The path does not accept this content type or content encoding.",
     415,
   ),
-  request_too_large: invalid("request_too_large", "The body, a file or a field is too large.", 413),
-  request_timeout: invalid("request_timeout", "The body did not arrive in time.", 408),
-
-  // What do you want
-  missing_model: invalid(null, "An embeddings call names no model."),
-  missing_parameter: invalid("missing_required_parameter", "A required field is absent."),
-  invalid_input: invalid(
-    null,
-    "An embeddings `input` is empty, too long, or of a shape that is not allowed.",
+  request_too_large: invalidRequest(
+    "request_too_large",
+    "The body, a file or a field exceeds its maximum size.",
+    413,
   ),
-  invalid_type: invalid("invalid_type", "A field has the wrong type."),
-  invalid_value: invalid("invalid_value", "A field has a value that is not allowed."),
-  unknown_parameter: invalid("unknown_parameter", "The model does not know this field."),
-  duplicate_parameter: invalid("duplicate_parameter", "A field was given more than once."),
-  context_length_exceeded: invalid(null, "One embeddings input has more tokens than the model."),
-  max_tokens_per_request: client(
+  request_timeout: invalidRequest(
+    "request_timeout",
+    "The body was not received within the body timeout.",
+    408,
+  ),
+
+  // Parameters
+  missing_model: invalidRequest(
+    null,
+    "An embeddings request has no `model`, and no default model applies.",
+  ),
+  missing_parameter: invalidRequest(
+    "missing_required_parameter",
+    "A required parameter is missing.",
+  ),
+  invalid_input: invalidRequest(
+    null,
+    "The `input` of an embeddings request is empty, too long, or of an invalid type.",
+  ),
+  invalid_type: invalidRequest("invalid_type", "A parameter has the wrong type."),
+  invalid_value: invalidRequest("invalid_value", "A parameter has an invalid value."),
+  unknown_parameter: invalidRequest(
+    "unknown_parameter",
+    "The parameter is unknown, or the model does not support it.",
+  ),
+  duplicate_parameter: invalidRequest("duplicate_parameter", "A parameter occurs more than once."),
+  context_length_exceeded: invalidRequest(
+    null,
+    "One embeddings input has more tokens than the model's context length.",
+  ),
+  max_tokens_per_request: clientError(
     400,
     "max_tokens_per_request",
     "max_tokens_per_request",
-    "All embeddings inputs together have too many tokens.",
+    "The embeddings inputs together have more tokens than one request may have.",
   ),
-  dimensions_unsupported: invalid(null, "The model cannot shorten its vectors."),
-  prompt_too_long: invalid(null, "The prompt is longer than the model reads."),
-  invalid_size: invalid("invalid_size", "The model does not make pictures of this size."),
-  transparency_unsupported: drawing(
+  dimensions_unsupported: invalidRequest(
+    null,
+    "The model does not support `dimensions`, or not this value.",
+  ),
+  prompt_too_long: invalidRequest(null, "The prompt exceeds the model's maximum length."),
+  invalid_size: invalidRequest("invalid_size", "The model does not support this image size."),
+  transparency_unsupported: imageUserError(
     "invalid_value",
-    "The model cannot make a transparent background.",
+    "The model does not support a transparent background.",
   ),
-  unsupported_file_mimetype: invalid(
+  unsupported_file_mimetype: invalidRequest(
     "unsupported_file_mimetype",
-    "An uploaded file is not a picture of a kind that is read.",
+    "An uploaded file is not an image in a supported format.",
   ),
-  invalid_image_file: invalid("invalid_image_file", "An uploaded picture cannot be decoded."),
-  moderation_blocked: drawing("moderation_blocked", "The safety system refused the call."),
+  invalid_image_file: invalidRequest("invalid_image_file", "An uploaded image cannot be decoded."),
+  moderation_blocked: imageUserError("moderation_blocked", "A safety system rejected the request."),
 
-  invalid_idempotency_key: invalid(
+  invalid_idempotency_key: invalidRequest(
     "invalid_idempotency_key",
-    "The Idempotency-Key is empty, too long, or not printable.",
+    "The `Idempotency-Key` header is empty, too long, or not printable ASCII.",
   ),
-  idempotency_mismatch: invalid(
+  idempotency_mismatch: invalidRequest(
     "idempotency_mismatch",
-    "The Idempotency-Key was used before with another request.",
+    "The `Idempotency-Key` was used before with a different request.",
     409,
   ),
-  result_not_found: invalid(
+  result_not_found: invalidRequest(
     "result_not_found",
-    "No answer is kept for this id, or it has expired, or it is another key's.",
+    "No response is stored for this request ID, or it has expired, or it belongs to another API key.",
     404,
   ),
 
-  // May you
-  model_not_found: invalid(
+  // Permissions, limits and budgets
+  model_not_found: invalidRequest(
     "model_not_found",
-    "No model has this id, or the key may not use it.",
+    "No model has this ID, or the API key may not use it.",
     404,
   ),
-  not_an_embedding_model: invalid(null, "The model makes pictures, not vectors.", 403),
-  not_an_image_model: drawing("invalid_value", "The model makes vectors, not pictures."),
-  unsupported_operation: drawing("invalid_value", "The model cannot do this kind of image call."),
-  billing_hard_limit_reached: invalid(
-    "billing_hard_limit_reached",
-    "The spending limit at the upstream is reached.",
+  not_an_embedding_model: invalidRequest(null, "An embeddings request names an image model.", 403),
+  not_an_image_model: imageUserError("invalid_value", "An image request names an embedding model."),
+  unsupported_operation: imageUserError(
+    "invalid_value",
+    "The model does not support this operation.",
   ),
-  rate_limited: limited("The key, its project or the model has used up its limit for a minute."),
-  larger_than_limit: client(
+  billing_hard_limit_reached: invalidRequest(
+    "billing_hard_limit_reached",
+    "The spending limit of the upstream account is reached.",
+  ),
+  rate_limited: rateLimitError(
+    "A rate limit of the API key, its project or the model is exhausted.",
+  ),
+  larger_than_limit: clientError(
     429,
     "requests",
     "rate_limit_exceeded",
-    "The call by itself is larger than a limit for a minute allows.",
+    "The request alone exceeds a rate limit, so it can never be admitted.",
   ),
-  queue_full: limited(
-    "As many calls are at work as may be at once, and too many others wait or the wait was too long.",
+  queue_full: rateLimitError(
+    "All concurrency slots are in use, and the queue is full or the request timed out while queued.",
   ),
-  upload_limit_reached: limited(
-    "Unfinished requests of the key hold its whole share of temp storage or of memory for JSON bodies, so another body is not read.",
+  upload_limit_reached: rateLimitError(
+    "Unfinished requests of the API key use its whole share of temp storage, or of the memory for JSON bodies, so another body is not read.",
   ),
-  over_budget: client(
+  over_budget: clientError(
     429,
     "insufficient_quota",
     "insufficient_quota",
-    "The call would cost more than is left of a budget of its key or project.",
+    "The estimated cost of the request exceeds what is left of a budget of its API key or project.",
   ),
-  price_unknown: invalid(
+  price_unknown: invalidRequest(
     "price_unknown",
-    "Nobody knows what the call would cost, and a budget allows no such calls.",
+    "The request has no known price, and a budget refuses requests without one.",
     403,
   ),
 
-  // The upstream failed
-  upstream_rejected: upstream(
+  // Upstream errors
+  upstream_rejected: upstreamError(
     400,
     "invalid_request_error",
     null,
     "never",
-    "The upstream refused the request as invalid; its own words are passed on.",
+    "The upstream rejected the request as invalid.",
   ),
-  upstream_forbidden: upstream(
+  upstream_forbidden: upstreamError(
     403,
     "invalid_request_error",
     null,
@@ -139,136 +181,141 @@ export const errorTable = {
     "The upstream account may not use this model.",
   ),
   upstream_rate_limit: {
-    ...upstream(
+    ...upstreamError(
       429,
       "requests",
       "rate_limit_exceeded",
       "elsewhere",
-      "The upstream's rate limit is reached.",
+      "The upstream's rate limit is exceeded.",
     ),
-    passing: true,
+    transient: true,
   },
   slow_down: {
-    ...upstream(
+    ...upstreamError(
       429,
       "rate_limit_error",
       "slow_down",
       "elsewhere",
-      "The rate of calls to the upstream rose too quickly.",
+      "The rate of requests to the upstream increased too quickly.",
     ),
-    passing: true,
+    transient: true,
   },
   insufficient_quota: {
-    ...upstream(
+    ...upstreamError(
       429,
       "insufficient_quota",
       "insufficient_quota",
       "elsewhere",
-      "The upstream account has no credit left.",
+      "The upstream account has no credit or quota left.",
     ),
-    final: true,
+    clientShouldNotRetry: true,
   },
   upstream_credentials: {
-    ...upstream(
+    ...upstreamError(
       502,
       "server_error",
       "upstream_credentials",
       "elsewhere",
-      "The upstream refused the gateway's own credentials.",
+      "The upstream rejected the gateway's credentials.",
     ),
-    final: true,
+    clientShouldNotRetry: true,
   },
   upstream_error: {
-    ...upstream(
+    ...upstreamError(
       502,
       "server_error",
       "upstream_error",
       "elsewhere",
-      "The upstream failed, or is not where the configuration says.",
+      "The upstream failed, or its configured URL is wrong.",
     ),
-    passing: true,
-    maybePaid: true,
+    transient: true,
+    mayBeBilled: true,
   },
   upstream_overloaded: {
-    ...upstream(
+    ...upstreamError(
       503,
       "service_unavailable_error",
       "server_is_overloaded",
       "elsewhere",
       "The upstream is overloaded.",
     ),
-    passing: true,
+    transient: true,
   },
   upstream_unreachable: {
-    ...upstream(
+    ...upstreamError(
       502,
       "server_error",
       "upstream_unreachable",
       "elsewhere",
-      "No connection to the upstream, or it broke.",
+      "The connection to the upstream could not be established, or was lost.",
     ),
-    passing: true,
-    maybePaid: true,
+    transient: true,
+    mayBeBilled: true,
   },
   upstream_timeout: {
-    ...upstream(
+    ...upstreamError(
       504,
       "server_error",
       "upstream_timeout",
       "elsewhere",
-      "The upstream did not answer in time.",
+      "The request timed out before the upstream responded.",
     ),
-    passing: true,
-    maybePaid: true,
+    transient: true,
+    mayBeBilled: true,
   },
   upstream_invalid: {
-    ...upstream(
+    ...upstreamError(
       502,
       "server_error",
       "upstream_invalid",
       "elsewhere",
-      "The upstream's answer was not true: wrong count, order, size or shape, or a picture that is none or breaks off.",
+      "The upstream's response is invalid: wrong number or order of results, wrong dimensions or structure, or an image that is truncated or is not an image.",
     ),
-    maybePaid: true,
+    mayBeBilled: true,
   },
-  no_healthy_target: upstream(
+  no_healthy_target: upstreamError(
     503,
     "service_unavailable_error",
     "no_healthy_target",
     "later",
-    "Every target of the model has failed lately, and none is due to be tried again yet.",
+    "Every target of the model is ejected, and none is due for a probe yet.",
   ),
 
-  // We failed
-  client_closed: client(499, "invalid_request_error", "client_closed", "The caller hung up first."),
-  overloaded: gateway(
+  // Gateway errors and client disconnects
+  client_closed: clientError(
+    499,
+    "invalid_request_error",
+    "client_closed",
+    "The client closed the connection before the response was complete.",
+  ),
+  overloaded: temporaryGatewayError(
     503,
     "service_unavailable_error",
     "server_is_overloaded",
-    "The gateway has as much in hand as it can carry.",
+    "The gateway is overloaded and sheds the request.",
   ),
   target_at_limit: {
-    ...gateway(
+    ...temporaryGatewayError(
       429,
       "requests",
       "rate_limit_exceeded",
-      "The upstream has been asked as much as its limits in the configuration allow.",
+      "The limits that the configuration sets for the upstream or the target are exhausted.",
     ),
     retry: "elsewhere",
   },
-  shutting_down: gateway(
+  shutting_down: temporaryGatewayError(
     503,
     "service_unavailable_error",
     "shutting_down",
-    "The gateway is stopping and takes no new calls.",
+    "The gateway is shutting down and accepts no new requests.",
   ),
-  ledger_unavailable: gateway(
+  ledger_unavailable: temporaryGatewayError(
     503,
     "service_unavailable_error",
     "ledger_unavailable",
-    "The ledger cannot be written (disk full or read-only, data folder removed or damaged), so no call is made.",
+    "The ledger cannot be written (disk full or read-only, data folder removed or damaged), so the request is refused.",
   ),
-  storage_unavailable: gateway(
+  storage_unavailable: temporaryGatewayError(
     503,
     "service_unavailable_error",
     "storage_unavailable",
@@ -278,15 +325,15 @@ export const errorTable = {
     status: 500,
     type: "server_error",
     code: "server_error",
-    blame: "gateway",
+    causedBy: "gateway",
     retry: "never",
-    when: "A defect in the gateway. The request id finds it in the log.",
+    description: "The gateway has a bug. The log has the stack trace under the request ID.",
   },
 } as const satisfies Record<string, ErrorDefinition>;
 
 export type ErrorKind = keyof typeof errorTable;
 
-/** OpenAI's error body. All four keys are always there. */
+/** OpenAI's error body. It always has all four members. */
 export interface ErrorBody {
   readonly error: {
     readonly message: string;

@@ -126,7 +126,7 @@ function failAll(party: readonly Member[], error: unknown): void {
 const blamesInputs = (error: unknown): boolean =>
   error instanceof GatewayError &&
   error.definition.retry === "never" &&
-  error.definition.blame !== "gateway";
+  error.definition.causedBy !== "gateway";
 
 /**
  * Servers of one's own answer 500, or numbers that are none, to an input that they cannot digest, so these may be an

@@ -117,8 +117,8 @@ const isHangUp = (error: unknown): error is GatewayError =>
 
 function isTrouble(error: unknown): boolean {
   if (!(error instanceof GatewayError)) return false;
-  const { blame, retry } = error.definition;
-  return blame === "upstream" && retry !== "never";
+  const { causedBy, retry } = error.definition;
+  return causedBy === "upstream" && retry !== "never";
 }
 
 /** As many as there are inputs of calls in hand, which are bounded. */

@@ -110,7 +110,7 @@ async function sendAll<Q extends GenerationQuery>(
         parts[at] = { count, reply: await send(withCount(query, count, earlier)) };
       } catch (error) {
         failures.push({ at, count, error });
-        if (error instanceof GatewayError && error.definition.blame !== "client") continue;
+        if (error instanceof GatewayError && error.definition.causedBy !== "client") continue;
         // If the upstream rejects one request, it rejects the others too: they are not sent, so that none is billed in
         // vain.
         const unsent = sum(requestCounts.slice(next));

@@ -60,7 +60,7 @@ async function checkPrompt<Q extends GenerationQuery>(
 
 /** A retry may succeed. The moderation's own error message may not be meant for clients, so it goes to the log. */
 const moderationFailed = (error: unknown): unknown =>
-  error instanceof GatewayError && error.definition.blame === "upstream"
+  error instanceof GatewayError && error.definition.causedBy === "upstream"
     ? new GatewayError(
         "upstream_error",
         "The prompt could not be shown to the moderation, so nothing was drawn. Please try again later.",

@@ -12,7 +12,9 @@ export interface ErrorDetails {
   /** Milliseconds after which a retry makes sense. */
   readonly retryAfterMs?: number;
   /** What an upstream said itself, where its words are kept, or what is otherwise this time: wins over the table. */
-  readonly as?: Partial<Pick<ErrorDefinition, "status" | "type" | "code" | "retry" | "final">>;
+  readonly as?: Partial<
+    Pick<ErrorDefinition, "status" | "type" | "code" | "retry" | "clientShouldNotRetry">
+  >;
   /** Extra members of the error body, such as `moderation_details`. */
   readonly extra?: Readonly<Record<string, unknown>>;
   /** For the operator's log alone: names of hosts, paths and the like. Never a key, prompt, vector or picture. */

@@ -75,7 +75,7 @@ function tokensOf(usage: Usage | undefined): number | undefined {
 
 /** The gateway is overloaded, or no upstream is available. */
 const isGatewayError = ({ definition: row }: GatewayError): boolean =>
-  row.blame !== "client" || row.retry === "later";
+  row.causedBy !== "client" || row.retry === "later";
 
 /** A client disconnect refunds nothing: the upstream may have completed the request. */
 const mayHaveBeenGenerated = (error: GatewayError): boolean =>

@@ -8,10 +8,10 @@ export type Refusal = Outgoing & { readonly body: string };
 
 /** `once`: whatever the table says, the caller's client is not to try again by itself. */
 export function refuse(error: GatewayError, once = false): Refusal {
-  const { status, retry, final, blame } = error.definition;
+  const { status, retry, clientShouldNotRetry, causedBy } = error.definition;
   const { retryAfterMs } = error.details;
   // OpenAI's clients retry these statuses unless told that it is no use.
-  const hopeless = retry === "never" || final === true || once;
+  const hopeless = retry === "never" || clientShouldNotRetry === true || once;
   return {
     status,
     headers: {
@@ -21,7 +21,9 @@ export function refuse(error: GatewayError, once = false): Refusal {
         "retry-after": String(Math.max(1, Math.ceil(retryAfterMs / 1000))),
         "retry-after-ms": String(Math.ceil(retryAfterMs)),
       }),
-      ...(blame === "gateway" && retryAfterMs === undefined && !hopeless && { "retry-after": "1" }),
+      ...(causedBy === "gateway" &&
+        retryAfterMs === undefined &&
+        !hopeless && { "retry-after": "1" }),
     },
     body: JSON.stringify(error.body),
   };

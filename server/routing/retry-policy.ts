@@ -48,7 +48,7 @@ export function retryDelayMs<Q>(
   // The target may have generated the image already, whatever its error says.
   if (operation !== "embeddings" && !route.retryPaid && mayBeBilled(error)) return undefined;
   const { definition: row, details } = error;
-  if (!row.passing || details.unmade) return undefined;
+  if (!row.transient || details.unmade) return undefined;
   const chance = random();
   const told = details.retryAfterMs;
   if (told === undefined) {

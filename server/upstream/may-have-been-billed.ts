@@ -4,7 +4,7 @@ import { GatewayError } from "../lib/gateway-error.ts";
 /** By the error alone: a request that was never sent, or that reached no such endpoint, is not billed. */
 export function mayBeBilled({ definition: row, details }: GatewayError): boolean {
   if (details.unsent) return false;
-  return details.paid === true || (row.maybePaid === true && !details.unmade);
+  return details.paid === true || (row.mayBeBilled === true && !details.unmade);
 }
 
 /** Marks an error of an upstream that had begun to work: it may bill, whatever the error table says. */

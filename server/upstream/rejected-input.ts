@@ -45,4 +45,4 @@ export function remapInputIndex(error: unknown, places: readonly number[]): unkn
 }
 
 const isRefusal = ({ definition: row, kind: fault }: GatewayError): boolean =>
-  row.retry === "never" && row.blame !== "gateway" && fault !== "model_not_found";
+  row.retry === "never" && row.causedBy !== "gateway" && fault !== "model_not_found";

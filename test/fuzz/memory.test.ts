@@ -130,8 +130,8 @@ function checkFault({ call }: Journey, { error }: Outcome & { ok: false }, world
   expect(question.abandoned).toBe(false);
   expect(question.call.route).toBe(call.route);
   expect(materials(question).some((one) => materials({ call }).includes(one))).toBe(true);
-  const { blame, retry } = (error as GatewayError).definition;
-  if (blame === "upstream" && retry !== "never") return;
+  const { causedBy, retry } = (error as GatewayError).definition;
+  if (causedBy === "upstream" && retry !== "never") return;
   expect(question.inputs).toHaveLength(1);
   const likeness = ({ query, trip }: Journey["call"]) => [
     query.user,

@@ -49,7 +49,7 @@ describe("docs/errors.md", () => {
       const { body } = sectionOf("docs/errors.md", `\`${name}\``);
       const [facts, when, advice] = body.split("\n\n");
       expect(`${name}: ${facts}`).toBe(`${name}: ${factsOf(fault)}`);
-      expect(`${name}: ${when}`).toBe(`${name}: ${fault.when}`);
+      expect(`${name}: ${when}`).toBe(`${name}: ${fault.description}`);
       expect(`${name}: ${advice ?? ""}`).toMatch(/: .{20,}/);
     }
   });
@@ -63,7 +63,7 @@ describe("docs/errors.md", () => {
 
 const blame = { client: "the caller", upstream: "the upstream", gateway: "the gateway" } as const;
 
-function retryOf({ retry, final }: ErrorDefinition): string {
+function retryOf({ retry, clientShouldNotRetry: final }: ErrorDefinition): string {
   if (retry === "never") return "does not help";
   if (final) return "does not help, but another target may";
   return retry === "later"
@@ -76,9 +76,9 @@ const factsOf = (fault: ErrorDefinition): string =>
     `**${fault.status}**`,
     `type \`${fault.type}\``,
     `code \`${fault.code}\``,
-    `up to ${blame[fault.blame]}`,
+    `up to ${blame[fault.causedBy]}`,
     `a retry ${retryOf(fault)}`,
-    ...(fault.maybePaid ? ["may have been charged"] : []),
+    ...(fault.mayBeBilled ? ["may have been charged"] : []),
   ].join(" · ");
 
 describe("docs/settings.md", () => {

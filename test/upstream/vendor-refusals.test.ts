@@ -93,7 +93,7 @@ describe("messages about the operator's account are not sent to clients", () => 
     ["runware", 401, { errors: [{ code: "invalidApiKey", message: `No key ${key}, 4711` }] }],
   ])("by %s with %d", async (kind, status, body) => {
     const { message, definition: row } = await faultOf(kind, status, body);
-    expect(row.blame).toBe("upstream");
+    expect(row.causedBy).toBe("upstream");
     expect(message).not.toContain("4711");
     expect(message).not.toContain(key);
   });

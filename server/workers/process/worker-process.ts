@@ -212,7 +212,7 @@ function toGatewayError(
 ): GatewayError {
   // `unsent`: a local failure is never billed, so another target may be tried.
   const details = { unsent: true, ...(param !== undefined && { param }) } as const;
-  if (errorTable[kind].blame === "client") return new GatewayError(kind, message, details);
+  if (errorTable[kind].causedBy === "client") return new GatewayError(kind, message, details);
   // Paths and details are for the operator, not for clients.
   const words = `${name} cannot be used. Ask the operator of this gateway, whose log says why.`;
   return new GatewayError(kind, words, { ...details, logged: message });

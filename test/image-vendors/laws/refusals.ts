@@ -25,12 +25,12 @@ const headerOf = ({ headers = {} }: VendorRefusal, wanted: string): string | und
 
 /** Another target may be asked: this one has not begun. */
 const isOpen = ({ fault, status, uncharged }: VendorRefusal): boolean => {
-  const { retry, maybePaid }: ErrorDefinition = errorTable[fault];
+  const { retry, mayBeBilled }: ErrorDefinition = errorTable[fault];
   // What one account may not use, or one place does not have, another may.
   const ownRefusal = fault === "model_not_found" || fault === "upstream_forbidden";
   // Nobody works at an address that is not there.
   const nowhere = fault === "upstream_error" && status === 404;
-  return ownRefusal || (retry === "elsewhere" && (nowhere || uncharged === true || !maybePaid));
+  return ownRefusal || (retry === "elsewhere" && (nowhere || uncharged === true || !mayBeBilled));
 };
 
 export const refusals: PictureLaws = {
