@@ -13,6 +13,7 @@ import { loadSnapshot } from "../../server/config/load-snapshot.ts";
 import { describeProblems } from "../../server/config/problem.ts";
 import { providers, variablesOf } from "../../server/config/providers.ts";
 import { knownKeys } from "../../server/config/schema.ts";
+import { policy } from "../../server/config/target-order.ts";
 import { routes } from "../../server/http/routes.ts";
 import { sniffImage } from "../../server/lib/sniff-image.ts";
 import { settingsTable } from "../../server/settings.ts";
@@ -246,19 +247,9 @@ describe("docs/upstreams.md", () => {
     );
   });
 
-  test("has every key of the file and no other", () => {
-    const keysUnder = (heading: string) => firstCodes(sectionOf(path, heading)).sort();
-    const sorted = (keys: readonly string[]) => [...new Set(keys)].sort();
-    expect(keysUnder("At the top")).toEqual(sorted(knownKeys([])));
-    expect(keysUnder("A key")).toEqual(sorted(knownKeys(["keys", 0])));
-    expect(keysUnder("A project")).toEqual(sorted(knownKeys(["projects", 0])));
-    expect(keysUnder("Limits")).toEqual(sorted(knownKeys(["keys", 0, "limits"])));
-    expect(keysUnder("A webhook")).toEqual(sorted(knownKeys(["webhooks", 0])));
-    expect(keysUnder("An upstream")).toEqual(sorted(knownKeys(["upstreams", 0])));
-    const models = ["embedding", "image"].flatMap((kind) => knownKeys(["models", 0], kind));
-    expect(keysUnder("A model")).toEqual(sorted(models));
+  test("has every option of a local embedding model", () => {
     const local = Object.keys(kinds.get("local")?.options ?? {});
-    expect(keysUnder("Models of your own")).toEqual(sorted(local));
+    expect(firstCodes(sectionOf(path, "Models of your own")).sort()).toEqual(local.sort());
   });
 
   test("describes every embedded model", () => {
@@ -266,6 +257,37 @@ describe("docs/upstreams.md", () => {
     const ids = loaded.ok ? [...loaded.snapshot.models.keys()] : [];
     expect(ids).not.toEqual([]);
     for (const id of ids) expect(sectionOf(path, id).level).toBe(3);
+  });
+});
+
+describe("docs/configuration.md", () => {
+  const path = "docs/configuration.md";
+
+  test("has every key of vexel.yaml and no other", () => {
+    const keysUnder = (heading: string) => firstCodes(sectionOf(path, heading)).sort();
+    const sorted = (keys: readonly string[]) => [...new Set(keys)].sort();
+    const ofBothKinds = (keyPath: readonly PropertyKey[]) =>
+      sorted(["embedding", "image"].flatMap((kind) => knownKeys(keyPath, kind)));
+    expect(keysUnder("Top-level keys")).toEqual(sorted(knownKeys([])));
+    expect(keysUnder("API keys")).toEqual(sorted(knownKeys(["keys", 0])));
+    expect(keysUnder("Default models")).toEqual(sorted(knownKeys(["defaults"])));
+    expect(keysUnder("Projects")).toEqual(sorted(knownKeys(["projects", 0])));
+    expect(keysUnder("Rate limits")).toEqual(sorted(knownKeys(["keys", 0, "limits"])));
+    expect(keysUnder("Budgets")).toEqual(sorted(knownKeys(["keys", 0, "budget"])));
+    expect(keysUnder("Webhooks")).toEqual(sorted(knownKeys(["webhooks", 0])));
+    expect(keysUnder("Upstreams")).toEqual(sorted(knownKeys(["upstreams", 0])));
+    expect(keysUnder("Models")).toEqual(ofBothKinds(["models", 0]));
+    expect(keysUnder("Targets")).toEqual(ofBothKinds(["models", 0, "targets", 0]));
+    const moderation = knownKeys(["models", 0, "moderation"], "image");
+    expect(keysUnder("Prompt moderation")).toEqual(sorted(moderation));
+    const priceKeys = (kind: string) => sorted(knownKeys(["models", 0, "price"], kind));
+    expect(keysUnder("Embedding prices")).toEqual(priceKeys("embedding"));
+    expect(keysUnder("Image prices")).toEqual(priceKeys("image"));
+  });
+
+  test("has every policy of target selection and no other", () => {
+    const names = firstCodes(sectionOf(path, "Load balancing and failover"));
+    expect(names).toEqual(policy.options);
   });
 });
 
