@@ -30,7 +30,7 @@ interface TargetTold {
   readonly upstream: string;
   /** The upstream's own name for the model. */
   readonly target_model: string;
-  readonly why: string;
+  readonly reason: string;
 }
 
 interface KeyTold {

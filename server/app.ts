@@ -15,6 +15,7 @@ import { createDeadlines } from "./request/deadline.ts";
 import { showTargets } from "./routing/show-target.ts";
 import type { TargetRegistry } from "./routing/target-registry.ts";
 import type { Settings } from "./settings.ts";
+import { migrateDataFolder } from "./storage/migrate-folders.ts";
 import { adapters } from "./upstream/adapters/index.ts";
 import { createUpstreamClient } from "./upstream/client.ts";
 import type { EmbeddedModel, Target } from "./upstream/contract.ts";
@@ -64,6 +65,7 @@ export interface Gateway {
 
 export function build({ settings, snapshot, engines, log, ...hurry }: BuildOptions): Gateway {
   const folder = settings.VEXEL_DATA;
+  migrateDataFolder(folder);
   const clock = () => performance.now();
   const world = { now: Date.now, clock, random: Math.random };
   const temp = createTempPath({ settings, log, clock });
@@ -87,7 +89,7 @@ export function build({ settings, snapshot, engines, log, ...hurry }: BuildOptio
     clock,
     byFetch: needsFetch(process.env),
     onUnsolicited: ({ place, inDoubt }) => {
-      log.error("unsolicited-response", { place, cacheCleared: inDoubt });
+      log.error("unsolicited-response", { address: place, cacheCleared: inDoubt });
       // Which of the cached vectors came in the wrong response, nobody can tell.
       if (inDoubt) vectors.clearCache();
     },
@@ -148,7 +150,7 @@ export function build({ settings, snapshot, engines, log, ...hurry }: BuildOptio
     report: (trip, error) => {
       const level = trip.status >= 500 ? "warn" : "info";
       if (log.writes(level)) {
-        log[level]("request", { ...requestLine(trip), why: error?.details.logged });
+        log[level]("request", { ...requestLine(trip), reason: error?.details.logged });
       }
       if (error?.kind === "internal") logDefect(log, trip.requestId, error.cause);
     },
@@ -238,8 +240,8 @@ export function build({ settings, snapshot, engines, log, ...hurry }: BuildOptio
       report: ({ latencyMs, requestId, route, ...told }) => {
         // Whoever looks every second whether we live would drown everything else.
         const level = quietRoutes.has(route) && told.status < 400 ? "debug" : "info";
-        const ms = Math.round(latencyMs * 10) / 10;
-        log[level]("request", { ...told, endpoint: route, ms, request: requestId });
+        const durationMs = Math.round(latencyMs * 10) / 10;
+        log[level]("request", { ...told, endpoint: route, durationMs, requestId });
       },
       onDefect: (requestId, error) => logDefect(log, requestId, error),
     });
@@ -296,7 +298,7 @@ async function untilSettled(inHand: () => number): Promise<void> {
 /** The stack goes to the log and never to a caller. */
 function logDefect(log: Log, requestId: string, error: unknown): void {
   log.error("internal-error", {
-    request: requestId,
+    requestId,
     error: error instanceof Error ? (error.stack ?? error.message) : String(error),
   });
 }

@@ -118,7 +118,7 @@ export const targetsAnswer = z.object({
       surface: z.string().nullable(),
       models: z.array(z.string()).describe("The public models that it serves."),
       state: z.enum(["healthy", "slow_start", "cooling", "ejected"]),
-      why: z.string().nullable(),
+      reason: z.string().nullable(),
       until: time
         .nullable()
         .describe("When it is tried again at the earliest, or has its full share."),

@@ -31,7 +31,7 @@ export const requestLine = (told: Told): Fields => ({
   model: told.model ?? (told.error === unknown ? "(unknown)" : undefined),
   key: told.caller?.name,
   upstream: told.target?.upstream.id,
-  ms: Math.round(told.latencyMs * 10) / 10,
+  durationMs: Math.round(told.latencyMs * 10) / 10,
   attempts: told.attempts > 1 ? told.attempts : undefined,
   error: told.error,
   inputTokens: told.usage?.inputTokens,
@@ -41,5 +41,5 @@ export const requestLine = (told: Told): Fields => ({
   steps: told.steps?.join("; "),
   bytesIn: told.bytesIn,
   bytesOut: told.bytesOut,
-  request: told.requestId,
+  requestId: told.requestId,
 });

@@ -18,7 +18,7 @@ export const showTargets = (
 /** `moment`: milliseconds, monotonic. `at`: the same moment in Unix milliseconds. */
 function showTarget({ health, models }: ConfiguredTarget, moment: number, at: number) {
   const { target, breaker, inFlight, concurrency, counts } = health;
-  const { state, why, leftMs } = displayStateOf(health, moment);
+  const { state, reason, leftMs } = displayStateOf(health, moment);
   return {
     object: "target",
     upstream: target.upstream.id,
@@ -26,7 +26,7 @@ function showTarget({ health, models }: ConfiguredTarget, moment: number, at: nu
     surface: target.surface ?? null,
     models,
     state,
-    why,
+    reason,
     until: leftMs === undefined ? null : new Date(at + leftMs).toISOString(),
     share: breaker.open ? 0 : rounded(breaker.rampShare(moment), 100),
     in_flight: inFlight,
@@ -39,7 +39,7 @@ function showTarget({ health, models }: ConfiguredTarget, moment: number, at: nu
 
 interface DisplayState {
   readonly state: "healthy" | "slow_start" | "cooling" | "ejected";
-  readonly why: string | null;
+  readonly reason: string | null;
   readonly leftMs?: number;
 }
 
@@ -48,15 +48,16 @@ function displayStateOf(health: TargetHealth, moment: number): DisplayState {
   const cooling = coolDown.leftMs(moment);
   if (breaker.open) {
     const leftMs = Math.max(cooling, breaker.waitMs(moment, false));
-    return { state: "ejected", why: breaker.reason, leftMs };
+    return { state: "ejected", reason: breaker.reason, leftMs };
   }
-  if (cooling > 0) return { state: "cooling", why: coolDown.reason, leftMs: cooling };
+  if (cooling > 0) return { state: "cooling", reason: coolDown.reason, leftMs: cooling };
   // Several requests are waiting for its first response.
-  if (health.state(moment, false) !== "available") return { state: "cooling", why: health.reason };
+  if (health.state(moment, false) !== "available")
+    return { state: "cooling", reason: health.reason };
   const leftMs = breaker.rampLeftMs(moment);
   return leftMs > 0
-    ? { state: "slow_start", why: "it has just come back", leftMs }
-    : { state: "healthy", why: null };
+    ? { state: "slow_start", reason: "it has just come back", leftMs }
+    : { state: "healthy", reason: null };
 }
 
 /** Only the size classes that have been measured. */

@@ -42,11 +42,32 @@ export function openEventFile(folder: string): Database {
     prepare: (db) => {
       db.run("PRAGMA synchronous = NORMAL");
       for (const statement of schema) db.run(statement);
+      migrateEvents(db);
     },
   });
 }
 
-/** Takes out what is too old or too much, the oldest first, with its deliveries. */
+/** Event types that had another name in earlier versions: the old name, the present one. */
+const renamedTypes = [
+  ["target.strayed", "target.drifted"],
+  ["target.returned", "target.realigned"],
+] as const;
+
+/** Gives events of earlier versions the present names: of their types, and of the field that was called `why`. */
+function migrateEvents(db: Database): void {
+  db.transaction(() => {
+    for (const [from, to] of renamedTypes) {
+      db.query("UPDATE events SET type = ?2 WHERE type = ?1").run(from, to);
+    }
+    db.run(
+      `UPDATE events
+       SET data = json_remove(json_set(data, '$.reason', json_extract(data, '$.why')), '$.why')
+       WHERE type LIKE 'target.%' AND json_valid(data) AND json_type(data, '$.why') IS NOT NULL`,
+    );
+  })();
+}
+
+/** Deletes events that are too old or too many, the oldest first, with their deliveries. */
 export function pruneEvents(db: Database, now: number): void {
   const before = now - keepDays * 86_400_000;
   const row = db

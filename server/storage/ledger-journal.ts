@@ -104,13 +104,33 @@ function read(path: string): Pick<OrphanedJournal, "rows" | "unreadable"> {
   return { rows, unreadable };
 }
 
-/** A line is the rows of one write. Earlier versions wrote each row by itself, with the names of its values. */
+/**
+ * A line is the rows of one write, as lists of values. Journals of earlier versions, and those made from the reservation
+ * log, have one row per line, with the names of its values.
+ */
 const rowsOf = (line: unknown): LedgerRow[] =>
   Array.isArray(line)
-    ? line.map((row) => (Array.isArray(row) ? fromValues(row) : row))
-    : [line as LedgerRow];
+    ? line.map((row) => (Array.isArray(row) ? fromValues(row) : withPresentNames(row)))
+    : [withPresentNames(line as NamedRow)];
 
-/** One that the ledger could never take would keep all others out of it for ever. */
+/** A row of an earlier version, in which three values had other names. */
+interface NamedRow extends LedgerRow {
+  readonly fault?: string | null;
+  readonly knownInputs?: number | null;
+  readonly estimate?: number | null;
+}
+
+function withPresentNames(named: NamedRow): LedgerRow {
+  const { fault, knownInputs, estimate, ...row } = named ?? {};
+  return {
+    ...row,
+    error: row.error ?? fault ?? null,
+    cachedInputs: row.cachedInputs ?? knownInputs ?? null,
+    estimatedCost: row.estimatedCost ?? estimate ?? null,
+  };
+}
+
+/** A row that the ledger cannot store would keep all later rows out of it forever. */
 const isComplete = (row: LedgerRow | null): boolean =>
   [row?.requestId, row?.endpoint, row?.keyId].every((each) => typeof each === "string") &&
   [row?.at, row?.attempts, row?.status, row?.latencyMs, row?.bytesIn, row?.bytesOut].every(

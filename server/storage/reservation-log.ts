@@ -19,12 +19,13 @@ import { join } from "node:path";
 import type { LedgerRow } from "./ledger-file.ts";
 import { journaledRows } from "./ledger-journal.ts";
 
-const name = /^held-(\d+)-([\w-]+)\.journal$/;
+/** Earlier versions named these files `held-…`. */
+const namePattern = /^(?:reservations|held)-(\d+)-([\w-]+)\.journal$/;
 
-/** Of this process: its own number says nothing about which of them are still written. */
-const ours = new Set<string>();
+/** Files of this process. A process id does not say which files are still being written: ids repeat. */
+const ownPaths = new Set<string>();
 
-/** What is written down of a call. */
+/** The part of a ledger row that is known before the upstream request. */
 export interface ReservedRequest
   extends Pick<LedgerRow, "requestId" | "at" | "endpoint" | "keyId" | "model" | "project"> {
   /** US dollars. */
@@ -35,83 +36,84 @@ type Values = readonly [string, number, string, string, string | null, string | 
 
 export interface ReservationLogOptions {
   readonly folder: string;
-  /** Makes names that nobody else makes. */
+  /** Returns an id that is unique across processes. */
   readonly newId: () => string;
-  /** Told what the disk says of lines that were not written at once. */
-  readonly onFault: (error: unknown) => void;
-  /** Beyond this a new file is begun, with what is still open. */
+  /** Called with the disk's error when lines that are written later cannot be written. */
+  readonly onError: (error: unknown) => void;
+  /** A file that grows beyond this is replaced by a new one that holds the open requests only. */
   readonly maxBytes?: number;
-  readonly endsWithinMs?: number;
+  /** An end line is written at most this much later. */
+  readonly endDelayMs?: number;
 }
 
-interface Open {
+interface OpenFile {
   readonly path: string;
-  readonly file: number;
+  readonly descriptor: number;
   size: number;
-  /** So large may it become. */
-  most: number;
+  /** Beyond this size the file is rotated. */
+  maxBytes: number;
 }
 
 export class ReservationLog {
   readonly #options: Required<ReservationLogOptions>;
-  /** The lines of calls that are under way. */
-  readonly #lines = new Map<string, string>();
-  /** Most gateways never need one. */
-  #current: Open | undefined;
-  /** Not written yet: ends, and beginnings that may wait for others of the same turn of the event loop. */
+  /** The begin lines of requests in flight, by request id. */
+  readonly #openLines = new Map<string, string>();
+  /** Opened with the first line: most gateways have no budgets. */
+  #current: OpenFile | undefined;
+  /** Lines not written yet: ends, and begin lines that may wait for others of the same turn of the event loop. */
   #queue = "";
-  /** Something was written in this turn. */
-  #written = false;
+  /** Whether lines were written in this turn of the event loop. */
+  #wroteThisTurn = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(options: ReservationLogOptions) {
-    this.#options = { maxBytes: 1024 * 1024, endsWithinMs: 50, ...options };
+    this.#options = { maxBytes: 1024 * 1024, endDelayMs: 50, ...options };
   }
 
   /**
-   * `soon`: it may wait for others that begin in the same turn of the event loop; the first of a turn does not wait.
-   * Throws what the disk says.
+   * `mayWait`: the line may be written together with others that begin in the same turn of the event loop; the first of a
+   * turn does not wait. Throws the disk's error.
    */
-  begin(call: ReservedRequest, soon = false): void {
-    const { requestId, at, endpoint, keyId, model, project, estimate } = call;
+  begin(request: ReservedRequest, mayWait = false): void {
+    const { requestId, at, endpoint, keyId, model, project, estimate } = request;
     const values: Values = [requestId, at, endpoint, keyId, model, project, estimate];
     const line = `${JSON.stringify(values)}\n`;
-    this.#lines.set(requestId, line);
+    this.#openLines.set(requestId, line);
     this.#queue += line;
-    if (soon && this.#written) return;
+    if (mayWait && this.#wroteThisTurn) return;
     this.#flush();
-    if (!soon) return;
-    this.#written = true;
+    if (!mayWait) return;
+    this.#wroteThisTurn = true;
     setImmediate(() => {
-      this.#written = false;
-      if (this.#queue !== "") this.#later();
+      this.#wroteThisTurn = false;
+      if (this.#queue !== "") this.#flushLater();
     });
   }
 
-  /** Its row is in the ledger, or on its way there. */
+  /** The row of the request is in the ledger, or in the ledger's journal. */
   end(requestId: string): void {
-    if (!this.#lines.delete(requestId)) return;
+    if (!this.#openLines.delete(requestId)) return;
     this.#queue += `{"ended":"${requestId}"}\n`;
-    this.#timer ??= setTimeout(() => this.#later(), this.#options.endsWithinMs).unref();
+    this.#timer ??= setTimeout(() => this.#flushLater(), this.#options.endDelayMs).unref();
   }
 
-  /** What is still open waits for the next start. */
+  /** Requests that are still open are recovered by the next start. */
   close(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    const isEmpty = this.#lines.size === 0;
+    const isEmpty = this.#openLines.size === 0;
     if (!isEmpty) this.#flush();
-    if (this.#current) this.#leave(this.#current, isEmpty);
+    if (this.#current) this.#closeFile(this.#current, isEmpty);
     this.#current = undefined;
     this.#queue = "";
   }
 
-  /** When nobody is there to be thrown at. */
-  #later(): void {
+  /** A flush by a timer has no caller that could catch an error. */
+  #flushLater(): void {
     try {
       this.#flush();
     } catch (error) {
-      this.#options.onFault(error);
+      this.#options.onError(error);
     }
   }
 
@@ -121,98 +123,98 @@ export class ReservationLog {
     const lines = this.#queue;
     this.#queue = "";
     if (lines === "") return;
-    this.#current ??= this.#open();
+    this.#current ??= this.#openFile();
     write(this.#current, lines);
-    if (this.#current.size > this.#current.most) this.#turnOver(this.#current);
+    if (this.#current.size > this.#current.maxBytes) this.#rotate(this.#current);
   }
 
-  #open(): Open {
-    const { folder, newId } = this.#options;
-    const path = join(folder, `held-${process.pid}-${newId()}.journal`);
-    const file = openSync(path, "ax", 0o600);
-    ours.add(path);
-    return { path, file, size: 0, most: this.#options.maxBytes };
+  #openFile(): OpenFile {
+    const { folder, newId, maxBytes } = this.#options;
+    const path = join(folder, `reservations-${process.pid}-${newId()}.journal`);
+    const descriptor = openSync(path, "ax", 0o600);
+    ownPaths.add(path);
+    return { path, descriptor, size: 0, maxBytes };
   }
 
-  /** The new one is complete before the old one goes: what is in both is in the ledger once. */
-  #turnOver(before: Open): void {
-    const next = this.#open();
+  /** The new file is complete before the old one is removed: a request that is in both becomes one ledger row. */
+  #rotate(before: OpenFile): void {
+    const next = this.#openFile();
     try {
-      write(next, [...this.#lines.values()].join(""));
+      write(next, [...this.#openLines.values()].join(""));
     } catch (error) {
-      this.#leave(next, true);
+      this.#closeFile(next, true);
       throw error;
     }
-    // Where very many are under way it is not done for each of them.
-    next.most = Math.max(next.most, 4 * next.size);
+    // With very many requests in flight, the file is not rotated again for each of them.
+    next.maxBytes = Math.max(next.maxBytes, 4 * next.size);
     this.#current = next;
-    this.#leave(before, true);
+    this.#closeFile(before, true);
   }
 
-  #leave({ path, file }: Open, isEmpty: boolean): void {
-    closeSync(file);
-    ours.delete(path);
-    if (isEmpty) rmSync(path, { force: true });
+  #closeFile({ path, descriptor }: OpenFile, remove: boolean): void {
+    closeSync(descriptor);
+    ownPaths.delete(path);
+    if (remove) rmSync(path, { force: true });
   }
 }
 
-/** All of it or nothing. */
-function write(open: Open, lines: string): void {
+/** All lines or none. */
+function write(file: OpenFile, lines: string): void {
   const length = Buffer.byteLength(lines);
   try {
-    if (writeSync(open.file, lines) !== length) throw new Error("the disk is full");
-    open.size += length;
+    if (writeSync(file.descriptor, lines) !== length) throw new Error("the disk is full");
+    file.size += length;
   } catch (error) {
-    ftruncateSync(open.file, open.size);
+    ftruncateSync(file.descriptor, file.size);
     throw error;
   }
 }
 
 export interface RecoveredReservations {
-  readonly calls: number;
-  /** Lines that cannot be read: a power cut may leave such. */
+  readonly requests: number;
+  /** Lines that cannot be parsed, as a power cut may leave. */
   readonly unreadable: number;
 }
 
 /**
- * Hands the calls that processes which are no more have left open to the ledger, as a journal like those it takes up at its
- * start: so it must come before that.
+ * Converts the open requests of killed processes into ledger journals, which the ledger recovers when it is opened. So this
+ * runs before the ledger is opened.
  */
 export function recoverReservations(folder: string): RecoveredReservations {
-  const sum = { calls: 0, unreadable: 0 };
-  // A call that was written down to its end may still be on its way into the ledger.
-  const written = new Set(journaledRows(folder).map(({ requestId }) => requestId));
+  const recovered = { requests: 0, unreadable: 0 };
+  // The row of a request that ended may be in a journal and not in the ledger yet.
+  const journaled = new Set(journaledRows(folder).map(({ requestId }) => requestId));
   for (const entry of readdirSync(folder)) {
-    const [, pid = "", id = ""] = name.exec(entry) ?? [];
+    const [, pid = "", id = ""] = namePattern.exec(entry) ?? [];
     const path = join(folder, entry);
-    // The folder is locked, so those of others are of processes that are no more, whoever has their numbers now.
-    if (pid === "" || ours.has(path)) continue;
-    const { rows, unreadable } = openIn(readFileSync(path, "utf8"));
+    // The folder is locked, so files of other processes are orphaned, even if a process with the same id is running.
+    if (pid === "" || ownPaths.has(path)) continue;
+    const { rows, unreadable } = readOpenRequests(readFileSync(path, "utf8"));
     const lines = rows
-      .filter(({ requestId }) => !written.has(requestId))
+      .filter(({ requestId }) => !journaled.has(requestId))
       .map((row) => `${JSON.stringify(row)}\n`);
     if (lines.length > 0) {
-      const journal = join(folder, `ledger-${pid}-held-${id}.journal`);
+      const journal = join(folder, `ledger-${pid}-reservations-${id}.journal`);
       writeFileSync(`${journal}.new`, lines.join(""), { mode: 0o600 });
       renameSync(`${journal}.new`, journal);
     }
     rmSync(path, { force: true });
-    sum.calls += lines.length;
-    sum.unreadable += unreadable;
+    recovered.requests += lines.length;
+    recovered.unreadable += unreadable;
   }
-  return sum;
+  return recovered;
 }
 
-/** Those that have begun and not ended. */
-function openIn(text: string) {
+/** Requests with a begin line and no end line. */
+function readOpenRequests(text: string) {
   const open = new Map<string, LedgerRow>();
   let unreadable = 0;
   for (const line of text.split("\n")) {
     if (line === "") continue;
     try {
-      const read = JSON.parse(line) as Values | { readonly ended: string };
-      if ("ended" in read) open.delete(read.ended);
-      else open.set(read[0], rowOf(read));
+      const parsed = JSON.parse(line) as Values | { readonly ended: string };
+      if ("ended" in parsed) open.delete(parsed.ended);
+      else open.set(parsed[0], toLedgerRow(parsed));
     } catch {
       unreadable++;
     }
@@ -220,13 +222,31 @@ function openIn(text: string) {
   return { rows: [...open.values()], unreadable };
 }
 
-/** Nobody was told anything, and nobody knows how far it came. */
-function rowOf([requestId, at, endpoint, keyId, model, project, estimate]: Values): LedgerRow {
+/** The client got no response, and how far the upstream request came is unknown. */
+function toLedgerRow(values: Values): LedgerRow {
+  const [requestId, at, endpoint, keyId, model, project, estimate] = values;
   return {
-    ...{ requestId, at, endpoint, keyId, model, project, estimatedCost: estimate },
-    ...{ status: 500, error: "internal", steps: "the gateway ended before the call" },
-    ...{ upstream: null, targetModel: null, attempts: 0, latencyMs: 0, cost: null },
-    ...{ inputTokens: null, outputTokens: null, images: null, bytesIn: 0, bytesOut: 0 },
-    ...{ cachedInputs: null, upstreamTokens: null },
+    requestId,
+    at,
+    endpoint,
+    keyId,
+    model,
+    project,
+    estimatedCost: estimate,
+    status: 500,
+    error: "internal",
+    steps: "the gateway was killed before the request finished",
+    upstream: null,
+    targetModel: null,
+    attempts: 0,
+    latencyMs: 0,
+    cost: null,
+    inputTokens: null,
+    outputTokens: null,
+    images: null,
+    bytesIn: 0,
+    bytesOut: 0,
+    cachedInputs: null,
+    upstreamTokens: null,
   };
 }

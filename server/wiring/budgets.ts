@@ -52,11 +52,11 @@ export function createSpendingPath(options: SpendingPathOptions): SpendingPath {
     },
   });
   const noted = attempt(log);
-  const onFault = (error: unknown): void =>
+  const onError = (error: unknown): void =>
     noted(() => {
       throw error;
     });
-  const journal = new ReservationLog({ folder, newId: () => Bun.randomUUIDv7(), onFault });
+  const journal = new ReservationLog({ folder, newId: () => Bun.randomUUIDv7(), onError });
   return {
     budgets,
     spending: createRequestCharging({
@@ -94,8 +94,8 @@ function attempt(log: Log): (write: () => void) => void {
 /** Before the ledger is opened: what earlier processes held when they were killed counts as spent. */
 export function takeUpHeld(folder: string, log: Log): void {
   try {
-    const { calls, unreadable } = recoverReservations(folder);
-    if (calls > 0) log.warn("reservations-recovered", { calls });
+    const { requests, unreadable } = recoverReservations(folder);
+    if (requests > 0) log.warn("reservations-recovered", { requests });
     if (unreadable > 0) log.error("ledger-rows-lost", { rows: unreadable });
   } catch (error) {
     // They stay where they are, for the next start.

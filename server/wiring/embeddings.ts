@@ -164,10 +164,13 @@ function lookRegularly(
 
 function tell(log: Log, emit: Emit, { what, model, target, why }: CanaryTold): void {
   const { id: upstream } = target.upstream;
-  const fields = { model, upstream, targetModel: target.model, why };
+  const fields = { model, upstream, targetModel: target.model, reason: why };
   if (what === "drifted") log.error("target-drifted", fields);
   else if (what === "realigned") log.warn("target-realigned", fields);
   else log.warn("target-not-compared", fields);
   if (what === "silent") return;
-  emit({ type: `target.${what}`, data: { model, upstream, target_model: target.model, why } });
+  emit({
+    type: `target.${what}`,
+    data: { model, upstream, target_model: target.model, reason: why },
+  });
 }

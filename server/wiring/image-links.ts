@@ -29,7 +29,7 @@ export interface PictureLinks {
 
 export function createPictureLinks(options: PictureLinksOptions): PictureLinks {
   const { folder, maxBytes, disk, now } = options;
-  const store = new ImageFiles({ folder: join(folder, "pictures"), maxBytes, disk, now });
+  const store = new ImageFiles({ folder: join(folder, "images"), maxBytes, disk, now });
   const secret = openLinkSecret(folder);
   return {
     keep: async (picture, publicUrl, givenAgain = false) => {

@@ -46,7 +46,7 @@ export function createImagePath(options: ImagePathOptions): ImagePath {
   const { settings, reach, log, now, clock, roster, limits, isThere, disk } = options;
   const darkroom = createImageWorker({ idleMs: settings.VEXEL_EMBEDDED_IDLE * 1000, clock });
   const answers = new ResponseFiles({
-    folder: join(settings.VEXEL_DATA, "answers"),
+    folder: join(settings.VEXEL_DATA, "responses"),
     ttlMs: settings.VEXEL_RESPONSE_TTL * 1000,
     maxBytes: settings.VEXEL_RESPONSES_MAX_BYTES,
     disk,

@@ -10,6 +10,8 @@ export const disbelieved =
       model: route.id,
       upstream: target?.upstream.id,
       targetModel: target?.model,
-      ...{ what, told, most },
-      request: trip.requestId,
+      what,
+      reported: told,
+      max: most,
+      requestId: trip.requestId,
     });

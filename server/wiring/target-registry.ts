@@ -27,10 +27,10 @@ export const createTargetRoster = (options: TargetRosterOptions): TargetRegistry
   });
 };
 
-function tell(log: Log, emit: Emit, { what, target, why }: TargetChange): void {
+function tell(log: Log, emit: Emit, { what, target, reason }: TargetChange): void {
   const { id: upstream } = target.upstream;
-  const fields = { upstream, targetModel: target.model, why };
+  const fields = { upstream, targetModel: target.model, reason };
   if (what === "ejected") log.error("target-ejected", fields);
   else log.warn("target-recovered", fields);
-  emit({ type: `target.${what}`, data: { upstream, target_model: target.model, why } });
+  emit({ type: `target.${what}`, data: { upstream, target_model: target.model, reason } });
 }

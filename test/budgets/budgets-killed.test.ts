@@ -54,7 +54,7 @@ projects:
     fake.clear();
 
     const second = await start();
-    expect(second.output()).toContain('"reservations-recovered"');
+    expect(second.output()).toContain('"reservations-recovered","requests":1}');
     expect(await draw(second)).toBe(200);
     expect(await draw(second)).toBe(429);
     await end(second, "SIGTERM");
@@ -86,7 +86,7 @@ describe("the journal of what is held", () => {
     new ReservationLog({
       folder,
       newId: () => Bun.randomUUIDv7(),
-      onFault: (error) => {
+      onError: (error) => {
         throw error;
       },
       ...(maxBytes && { maxBytes }),
@@ -98,7 +98,7 @@ describe("the journal of what is held", () => {
     ledgerRow(noon, {
       requestId: row.requestId,
       ...{ estimatedCost: 0.04, status: 500, error: "internal", attempts: 0, latencyMs: 0 },
-      steps: "the gateway ended before the call",
+      steps: "the gateway was killed before the request finished",
     });
 
   test("has what has begun and not ended, and nothing else", () => {
@@ -108,11 +108,11 @@ describe("the journal of what is held", () => {
     for (const each of rows) journal.begin(each);
     journal.end(rows[1]!.requestId);
     // Of a process that lives.
-    expect(recoverReservations(folder.path).calls).toBe(0);
+    expect(recoverReservations(folder.path).requests).toBe(0);
     journal.close();
-    expect(recoverReservations(folder.path)).toEqual({ calls: 2, unreadable: 0 });
+    expect(recoverReservations(folder.path)).toEqual({ requests: 2, unreadable: 0 });
     expect(taken(folder.path)).toEqual([rows[0]!, rows[2]!].map(presumed));
-    expect(recoverReservations(folder.path).calls).toBe(0);
+    expect(recoverReservations(folder.path).requests).toBe(0);
   });
 
   test("is taken up also where another process has the number of the one that was killed", () => {
@@ -121,9 +121,9 @@ describe("the journal of what is held", () => {
     journal.begin(row());
     const [name] = readdirSync(folder.path);
     // Ours is a number that is surely taken.
-    const copy = join(folder.path, `held-${process.ppid}-a.journal`);
+    const copy = join(folder.path, `reservations-${process.ppid}-a.journal`);
     writeFileSync(copy, readFileSync(join(folder.path, name!)));
-    expect(recoverReservations(folder.path).calls).toBe(1);
+    expect(recoverReservations(folder.path).requests).toBe(1);
     expect(taken(folder.path)).toHaveLength(1);
     journal.close();
   });
@@ -150,9 +150,9 @@ describe("the journal of what is held", () => {
     expect(sizes.at(-1)).toBeGreaterThan(4 * 0.9 * sizes[0]!);
     // As after kill -9: nobody has closed it.
     const [name] = readdirSync(folder.path);
-    const copy = join(folder.path, "held-999999999-a.journal");
+    const copy = join(folder.path, "reservations-999999999-a.journal");
     writeFileSync(copy, readFileSync(join(folder.path, name!)));
-    expect(recoverReservations(folder.path).calls).toBe(3);
+    expect(recoverReservations(folder.path).requests).toBe(3);
     expect(taken(folder.path)).toEqual(rows.slice(1).map(presumed));
     journal.close();
   });
@@ -213,8 +213,8 @@ describe("the journal of what is held", () => {
     const lines = readFileSync(join(folder.path, name!), "utf8").slice(0, -40);
     journal.close();
     rmSync(join(folder.path, name!));
-    writeFileSync(join(folder.path, "held-999999999-a.journal"), lines);
-    expect(recoverReservations(folder.path)).toEqual({ calls: 1, unreadable: 1 });
+    writeFileSync(join(folder.path, "reservations-999999999-a.journal"), lines);
+    expect(recoverReservations(folder.path)).toEqual({ requests: 1, unreadable: 1 });
     expect(taken(folder.path)).toEqual([presumed(whole)]);
   });
 });

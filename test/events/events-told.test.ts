@@ -94,7 +94,7 @@ models:
         model: "vectors",
         upstream: "liar",
         target_model: "house-embedder-1",
-        why: expect.stringContaining("cosine"),
+        reason: expect.stringContaining("cosine"),
       },
     },
   ]);

@@ -11,7 +11,7 @@ import { largePng, png } from "../upstream/download-fixture.ts";
 import { type LinkDesk, linkDesk } from "./image-links-fixture.ts";
 
 const small = { kind: "bytes", bytes: png } as const;
-const kept = (desk: LinkDesk): string[] => readdirSync(join(desk.folder, "pictures"));
+const kept = (desk: LinkDesk): string[] => readdirSync(join(desk.folder, "images"));
 const faultOf = (keeping: Promise<unknown>): Promise<string> =>
   keeping.then(
     () => "kept",
@@ -105,11 +105,11 @@ describe("on disk", () => {
     await desk.links.keep(small, desk.url);
     const [name = ""] = kept(desk);
     const mode = (path: string): number => statSync(join(desk.folder, path)).mode & 0o777;
-    expect(mode(`pictures/${name}`)).toBe(0o600);
-    expect(mode("pictures")).toBe(0o700);
+    expect(mode(`images/${name}`)).toBe(0o600);
+    expect(mode("images")).toBe(0o700);
     expect(mode("links.secret")).toBe(0o600);
     expect(readFileSync(join(desk.folder, "links.secret")).length).toBe(32);
-    expect(readdirSync(desk.folder).sort()).toEqual(["links.secret", "pictures"]);
+    expect(readdirSync(desk.folder).sort()).toEqual(["images", "links.secret"]);
   });
 
   test("a secret that was damaged is replaced: links from before end, new ones work", async () => {
@@ -146,7 +146,7 @@ describe("on disk", () => {
 
   test("a folder that cannot be written to has an error code of its own", async () => {
     await using desk = linkDesk();
-    const folder = join(desk.folder, "pictures");
+    const folder = join(desk.folder, "images");
     // Root may write anywhere, so it is taken away.
     rmSync(folder, { recursive: true });
     expect(await faultOf(desk.links.keep(small, desk.url))).toBe("storage_unavailable");
@@ -169,7 +169,7 @@ describe("room", () => {
     const files = 4000;
     await using desk = linkDesk({ maxBytes: files * png.length, ttlMs: 60_000 });
     for (let at = 0; at < files; at++) {
-      const path = join(desk.folder, "pictures", `${String(at).padStart(32, "0")}.png`);
+      const path = join(desk.folder, "images", `${String(at).padStart(32, "0")}.png`);
       writeFileSync(path, png);
       const expires = (desk.now + 60_000 + at * 1000) / 1000;
       utimesSync(path, expires, expires);
@@ -216,7 +216,7 @@ describe("room", () => {
   test("temp files of a process that has ended are deleted, others are not", async () => {
     await using desk = linkDesk();
     const draft = (name: string, hoursAgo: number): void => {
-      const path = join(desk.folder, "pictures", name);
+      const path = join(desk.folder, "images", name);
       writeFileSync(path, "half");
       const at = desk.now / 1000 - hoursAgo * 3600;
       utimesSync(path, at, at);

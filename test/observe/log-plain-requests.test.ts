@@ -32,8 +32,9 @@ test("every request leaves one line, also a wrong key, an unknown address and a 
   ]);
   for (const answer of answers) {
     const id = answer.headers.get("x-request-id");
-    const mine = lines().filter((line) => line.event === "request" && line.request === id);
+    const mine = lines().filter((line) => line.event === "request" && line.requestId === id);
     expect(mine.map(({ status }) => status)).toEqual([answer.status]);
+    expect(mine[0]?.durationMs).toBeGreaterThanOrEqual(0);
   }
   const told = (status: number, endpoint: string) =>
     lines().find((line) => line.status === status && line.endpoint === endpoint);

@@ -196,7 +196,7 @@ describe("one line for each call", () => {
       expect(line).toMatch(/^\d\d:\d\d:\d\d request status=404 endpoint=embeddings model=/);
       expect(line).toMatch(/^[\x20-\x7e]+$/);
       expect(line.length).toBeLessThan(600);
-      expect(line.match(/ request=req_[0-9a-f]{32}$/)).not.toBeNull();
+      expect(line.match(/ requestId=req_[0-9a-f]{32}$/)).not.toBeNull();
     }
   });
 

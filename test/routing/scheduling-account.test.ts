@@ -69,7 +69,7 @@ interface Shown {
   readonly model: string;
   readonly models: readonly string[];
   readonly state: string;
-  readonly why: string | null;
+  readonly reason: string | null;
   readonly until: string | null;
   readonly share: number;
   readonly in_flight: number;
@@ -101,7 +101,7 @@ describe("GET /admin/targets", () => {
       "vexel-sketch vexel-sketch",
     ]);
     for (const each of list) {
-      expect(each).toMatchObject({ state: "healthy", why: null, until: null, share: 1 });
+      expect(each).toMatchObject({ state: "healthy", reason: null, until: null, share: 1 });
       expect(each.latency).toEqual([]);
     }
     const text = JSON.stringify(list);
@@ -119,12 +119,12 @@ describe("GET /admin/targets", () => {
     const list = await shown(gateway.url);
     const out = at(list, "u0");
     expect(out).toMatchObject({ state: "ejected", share: 0, in_flight: 0, error_share: 1 });
-    expect(out.why).toMatch(/^5 failures in a row, the last: upstream_error$/);
+    expect(out.reason).toMatch(/^5 failures in a row, the last: upstream_error$/);
     expect(out.counts).toMatchObject({ answered: 0, limited: 0 });
     expect(out.counts.failed).toBeGreaterThanOrEqual(5);
     expect(Date.parse(out.until!) - Date.now()).toBeLessThan(3000);
     const cooling = at(list, "u0", "gpt-image-1.5");
-    expect(cooling).toMatchObject({ state: "cooling", why: "its rate limit is reached" });
+    expect(cooling).toMatchObject({ state: "cooling", reason: "its rate limit is reached" });
     expect(Date.parse(cooling.until!) - Date.now()).toBeWithin(50_000, 60_001);
     const well = at(list, "u1");
     expect(well).toMatchObject({ state: "healthy", error_share: 0 });

@@ -21,7 +21,7 @@ describe("a target that fails", () => {
       {
         what: "ejected",
         target: candidate.target,
-        why: "5 failures in a row, the last: upstream_error",
+        reason: "5 failures in a row, the last: upstream_error",
       },
     ]);
   });
@@ -255,7 +255,7 @@ describe("a target that does not take the gateway's key", () => {
       health.recordEnd(call, outcome, health.start(call), [health]);
     }
     expect(health.state(10, false)).toBe("degraded");
-    expect(news.map(({ what, why }) => `${what}: ${why}`)).toEqual([
+    expect(news.map(({ what, reason }) => `${what}: ${reason}`)).toEqual([
       "ejected: upstream_credentials",
     ]);
     health.recordSuccess(20, 1, 0, health.start(19), [health]);

@@ -15,7 +15,7 @@ export interface TargetChange {
   readonly what: "ejected" | "recovered";
   readonly target: Target;
   /** For the operator. */
-  readonly why: string;
+  readonly reason: string;
 }
 
 export interface HealthOptions {
@@ -309,8 +309,8 @@ export class TargetHealth {
     this.#report("ejected", this.breaker.reason);
   }
 
-  #report(what: TargetChange["what"], why: string): void {
-    this.#onChange({ what, target: this.target, why });
+  #report(what: TargetChange["what"], reason: string): void {
+    this.#onChange({ what, target: this.target, reason });
   }
 }
 
