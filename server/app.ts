@@ -24,7 +24,7 @@ import { createSend, needsFetch } from "./upstream/transport/send.ts";
 import { createSpendingPath, takeUpHeld } from "./wiring/budgets.ts";
 import { createEmbeddingPath } from "./wiring/embeddings.ts";
 import { createEventPath, type EventPath } from "./wiring/events.ts";
-import { createPictureLinks } from "./wiring/image-links.ts";
+import { createImageLinks } from "./wiring/image-links.ts";
 import { createImagePath } from "./wiring/images.ts";
 import { createLedgerPath } from "./wiring/ledger.ts";
 import { createAdmissionPath } from "./wiring/limits.ts";
@@ -33,7 +33,7 @@ import { createModelHandlers } from "./wiring/route-handlers.ts";
 import { createTargetRoster } from "./wiring/target-registry.ts";
 import { createTempPath } from "./wiring/temp-storage.ts";
 
-/** A small picture is not worth a file. */
+/** A smaller image stays in memory: it is not worth a file. */
 const spoolAbove = 256 * 1024;
 /** How long a question that costs nothing may take, which looks whether a target is back. */
 const lookMs = 5000;
@@ -75,10 +75,10 @@ export function build({ settings, snapshot, engines, log, ...hurry }: BuildOptio
   takeUpHeld(folder, log);
   const rows = createLedgerPath({ settings, log, emit: events.emit, now: Date.now });
   const { ledger } = rows;
-  const pictures = createPictureLinks({
+  const imageLinks = createImageLinks({
     folder,
     ttlMs: settings.VEXEL_IMAGE_TTL * 1000,
-    givenAgainMs: settings.VEXEL_RESPONSE_TTL * 1000,
+    replayMs: settings.VEXEL_RESPONSE_TTL * 1000,
     maxBytes: settings.VEXEL_IMAGES_MAX_BYTES,
     disk: temp.disk,
     now: Date.now,
@@ -142,7 +142,7 @@ export function build({ settings, snapshot, engines, log, ...hurry }: BuildOptio
   const { serve, inHand } = createServe({
     snapshot,
     ledger,
-    links: createLinkStore({ store: pictures.keep, download: images.fetchPicture }),
+    links: createLinkStore({ store: imageLinks.store, download: images.downloadLink }),
     kept: images.kept,
     onDisconnect: settings.VEXEL_ON_DISCONNECT,
     keepAliveMs: settings.VEXEL_KEEP_ALIVE * 1000,
@@ -189,7 +189,8 @@ export function build({ settings, snapshot, engines, log, ...hurry }: BuildOptio
       now: Date.now,
     }),
     result: createResults({ snapshot, kept: images.kept, now: Date.now }),
-    picture: pictures.handler,
+    imageFile: imageLinks.handler,
+    formerImageFile: imageLinks.handler,
     ...events.handlers,
     health: () => json({ status: "ok" }),
     ready: () => {
@@ -257,8 +258,8 @@ export function build({ settings, snapshot, engines, log, ...hurry }: BuildOptio
     throw error;
   }
 
-  const sweeping = setInterval(() => void pictures.sweep(), 60_000);
-  void pictures.sweep();
+  const sweeping = setInterval(() => void imageLinks.sweep(), 60_000);
+  void imageLinks.sweep();
 
   return {
     url: edge.url,

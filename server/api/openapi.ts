@@ -67,7 +67,7 @@ const replies: Record<OwnRouteName, { type: string; schema?: z.ZodType }> = {
   engines: { type: "application/json", schema: answers.enginesAnswer },
   engine: { type: "application/json", schema: answers.engineAnswer },
   result: { type: "application/json", schema: answers.imagesAnswer },
-  picture: { type: "image/*" },
+  imageFile: { type: "image/*" },
   adminTargets: { type: "application/json", schema: answers.targetsAnswer },
   adminEvents: { type: "application/json", schema: answers.eventsAnswer },
   adminWebhooks: { type: "application/json", schema: answers.webhooksAnswer },

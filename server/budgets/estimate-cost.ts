@@ -138,7 +138,7 @@ function imageCost(
   if (plain) return plain;
   const sized = size ?? usualSize;
   // Unasked it chooses by itself, and may choose the dearest.
-  const qualities = quality === undefined ? qualitiesOf(price.pictures ?? {}) : [];
+  const qualities = quality === undefined ? qualitiesOf(price.images ?? {}) : [];
   const found =
     costs({ size: sized, quality }) ??
     most(qualities.map((q) => costs({ size: sized, quality: q })));

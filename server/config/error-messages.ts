@@ -3,6 +3,7 @@ import type { z } from "zod";
 import { nearest } from "../lib/nearest.ts";
 import { kinds } from "../upstream/kinds.ts";
 import { retiredKinds } from "../upstream/retired-kinds.ts";
+import { renamedPriceKeys } from "./price.ts";
 import type { Note, Path } from "./problem.ts";
 import { kindless, knownKeys } from "./schema.ts";
 
@@ -47,7 +48,8 @@ function unknownKey(key: string, path: Path, raw: unknown): string {
     const other = kind === "image" ? "embedding" : "image";
     if (knownKeys(path, other).includes(key)) return `only a model of kind ${other} can have this`;
   }
-  const meant = nearest(key, known);
+  const renamed = path.at(-1) === "price" ? renamedPriceKeys.get(key) : undefined;
+  const meant = renamed !== undefined && known.includes(renamed) ? renamed : nearest(key, known);
   return meant === undefined
     ? `unknown key; known here: ${known.join(", ")}`
     : `unknown key (did you mean \`${meant}\`?)`;

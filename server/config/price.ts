@@ -9,7 +9,7 @@ const embedding = z.strictObject({
   input: dollars,
 });
 
-const pictures = z.record(
+const imagePrices = z.record(
   z
     .string()
     .regex(
@@ -20,17 +20,17 @@ const pictures = z.record(
 );
 
 const image = z.strictObject({
-  /** For each. */
-  picture: dollars.optional(),
-  /** For each, by quality and size. */
-  pictures: pictures.optional(),
+  /** For each image. */
+  image: dollars.optional(),
+  /** For each image, by quality and size. */
+  images: imagePrices.optional(),
   /** For each million pixels. */
   megapixel: dollars.optional(),
-  /** For a million tokens: of text, of pictures that are sent, and of all that comes back. */
+  /** For a million tokens: of text input, of image input, and of output. */
   input: dollars.optional(),
   imageInput: dollars.optional(),
   output: dollars.optional(),
-  /** Where what comes back as text costs something else. */
+  /** For a million tokens of text output, if its price differs from that of image output. */
   textOutput: dollars.optional(),
 });
 
@@ -50,9 +50,9 @@ export const imagePrice = image
     },
   )
   .transform(
-    ({ picture, pictures: table, megapixel, input, imageInput, output, textOutput }): Price => ({
-      ...((table || picture !== undefined) && {
-        pictures: { ...(picture !== undefined && { "": picture }), ...table },
+    ({ image: each, images, megapixel, input, imageInput, output, textOutput }): Price => ({
+      ...((images || each !== undefined) && {
+        images: { ...(each !== undefined && { "": each }), ...images },
       }),
       ...(megapixel !== undefined && { megapixel }),
       ...(input !== undefined &&
@@ -66,6 +66,12 @@ export const imagePrice = image
         }),
     }),
   );
+
+/** Keys of earlier versions, and their present names. An old key is an error that names the new one. */
+export const renamedPriceKeys: ReadonlyMap<string, string> = new Map([
+  ["picture", "image"],
+  ["pictures", "images"],
+]);
 
 export const priceKeys = {
   embedding: Object.keys(embedding.shape),

@@ -13,7 +13,7 @@ export type OwnRouteName =
   | "model"
   | "engines"
   | "engine"
-  | "picture"
+  | "imageFile"
   | "adminTargets"
   | "adminEvents"
   | "adminWebhooks"
@@ -25,7 +25,7 @@ export type OwnRouteName =
 
 /**
  * The paths of clients for Azure: `deployment…` of api-version, `undeployed…` the same without a deployment in the path,
- * `azure…` of its v1 API.
+ * `azure…` of its v1 API. `formerImageFile`: image links of earlier versions, which clients and stored responses hold.
  */
 export type AliasName =
   | "deploymentEmbeddings"
@@ -42,7 +42,8 @@ export type AliasName =
   | "deploymentEngine"
   | "undeployedEmbeddings"
   | "undeployedGenerations"
-  | "undeployedEdits";
+  | "undeployedEdits"
+  | "formerImageFile";
 
 export interface RouteRow {
   readonly name: RouteName;
@@ -221,10 +222,17 @@ export const routes: readonly RouteRow[] = [
     summary: "The same as GET /v1/engines/{model}, as older clients for Azure call it.",
   },
   {
-    name: "picture",
+    name: "imageFile",
+    method: "GET",
+    path: "/files/images/{name}",
+    summary: "An image of a response with links. Expires.",
+  },
+  {
+    name: "formerImageFile",
     method: "GET",
     path: "/pictures/{name}",
-    summary: "A picture that was asked for as a link. Expires.",
+    sameAs: "imageFile",
+    summary: "The same as GET /files/images/{name}, for links made by earlier versions.",
   },
   {
     name: "adminTargets",

@@ -34,7 +34,7 @@ export function costOf(price: Price | undefined, what: Delivered): number | unde
   }
   if (!price) return undefined;
   const parts: (number | undefined)[] = [];
-  const { tokens, pictures, megapixel } = price;
+  const { tokens, images: pictures, megapixel } = price;
   if (tokens) {
     parts.push(tokensCost(what.inputTokens, what.input, tokens.textIn, tokens.imageIn));
     // A price for what goes in alone, as of vectors, says that what comes out is free.
@@ -57,7 +57,7 @@ const largestUsualPixels = 2048 * 2048;
 
 /** For estimates, where the list has not what is meant: the dearest that it has. Undefined where it has nothing. */
 export function highestListedCost(price: Price, what: Delivered): number | undefined {
-  const { tokens, pictures, megapixel } = price;
+  const { tokens, images: pictures, megapixel } = price;
   const [perToken, perPicture] = [highest(tokens), highest(pictures)];
   const pixels = pixelsOf(what.size) ?? largestUsualPixels;
   const { input, output } = what;
@@ -95,7 +95,7 @@ const shareCost = (count: number, price: number | undefined): number | undefined
 
 /** What is said of quality and size together comes first, then of the quality, then of the size. */
 function imageCost(
-  table: NonNullable<Price["pictures"]>,
+  table: NonNullable<Price["images"]>,
   { size, quality }: Delivered,
 ): number | undefined {
   const bySize = (prefix: string): number | undefined =>
@@ -106,7 +106,7 @@ function imageCost(
 
 /** The smallest class that holds the size. */
 function classOf(
-  table: NonNullable<Price["pictures"]>,
+  table: NonNullable<Price["images"]>,
   prefix: string,
   size: string,
 ): number | undefined {

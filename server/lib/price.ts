@@ -7,7 +7,7 @@ export interface Price {
    * For each picture, by its quality and size: "high 1024x1024", "high", "1024x1024", or "" for all that nothing else is
    * said of. Instead of one size, "<=1024x1024" is every size of at most so many pixels.
    */
-  readonly pictures?: Readonly<Record<string, number>>;
+  readonly images?: Readonly<Record<string, number>>;
   /** For each million pixels of a picture. */
   readonly megapixel?: number;
 }

@@ -1,6 +1,6 @@
-/** Pictures that are handed out as links: kept, signed, and found again by those who have the link. */
+/** Wires image links together: stores an image on disk, signs its link, and serves it to clients that have the link. */
 import { join } from "node:path";
-import { createPictures } from "../api/image-files.ts";
+import { createImageFiles } from "../api/image-files.ts";
 import type { Handler } from "../http/listen.ts";
 import { type Held, imageTypeOf } from "../images/image-head.ts";
 import { checkLink, signLink } from "../lib/signed-link.ts";
@@ -8,38 +8,38 @@ import type { BlobSource } from "../storage/blob-store.ts";
 import { ImageFiles, type ImageFilesOptions } from "../storage/image-files.ts";
 import { openLinkSecret } from "../storage/link-secret.ts";
 
-export interface PictureLinksOptions {
-  /** Of the data; it must be there. */
+export interface ImageLinksOptions {
+  /** The data folder; it must exist. */
   readonly folder: string;
   readonly ttlMs: number;
-  /** How long an answer with links may be given again. */
-  readonly givenAgainMs: number;
+  /** How long a stored response with links may be replayed. */
+  readonly replayMs: number;
   readonly maxBytes: number;
   readonly disk: ImageFilesOptions["disk"];
   /** Unix milliseconds. */
   readonly now: () => number;
 }
 
-export interface PictureLinks {
-  /** Keeps a picture and returns its link. One that is given again works for its time from the last time on. */
-  keep(picture: Held, publicUrl: string, givenAgain?: boolean): Promise<string>;
+export interface ImageLinks {
+  /** Stores an image and returns its link. The link of a stored response still works for its full time after the last replay. */
+  store(image: Held, publicUrl: string, isReplayed?: boolean): Promise<string>;
   readonly handler: Handler;
   sweep(): Promise<void>;
 }
 
-export function createPictureLinks(options: PictureLinksOptions): PictureLinks {
+export function createImageLinks(options: ImageLinksOptions): ImageLinks {
   const { folder, maxBytes, disk, now } = options;
   const store = new ImageFiles({ folder: join(folder, "images"), maxBytes, disk, now });
   const secret = openLinkSecret(folder);
   return {
-    keep: async (picture, publicUrl, givenAgain = false) => {
-      const ttlMs = options.ttlMs + (givenAgain ? options.givenAgainMs : 0);
-      const type = imageTypeOf(picture) ?? "application/octet-stream";
-      const { name, expires } = await store.put(sourceOf(picture), { type, ttlMs });
-      return `${publicUrl}/pictures/${name}${signLink(name, expires, secret)}`;
+    store: async (image, publicUrl, isReplayed = false) => {
+      const ttlMs = options.ttlMs + (isReplayed ? options.replayMs : 0);
+      const type = imageTypeOf(image) ?? "application/octet-stream";
+      const { name, expires } = await store.put(sourceOf(image), { type, ttlMs });
+      return `${publicUrl}/files/images/${name}${signLink(name, expires, secret)}`;
     },
-    handler: createPictures({
-      shelf: store,
+    handler: createImageFiles({
+      store: store,
       check: (name, search) => checkLink(name, search, secret, now()),
       now,
     }),
@@ -47,19 +47,19 @@ export function createPictureLinks(options: PictureLinksOptions): PictureLinks {
   };
 }
 
-/** So long a piece of text becomes bytes at a time. A multiple of four. */
-const pieceLength = 256 * 1024;
+/** Base64 characters that become bytes at a time. A multiple of four. */
+const chunkLength = 256 * 1024;
 
-function sourceOf(picture: Held): BlobSource {
-  if (picture.kind === "bytes") return picture.bytes;
-  if (picture.kind === "aside") return picture.aside;
-  const { base64 } = picture;
+function sourceOf(image: Held): BlobSource {
+  if (image.kind === "bytes") return image.bytes;
+  if (image.kind === "aside") return image.aside;
+  const { base64 } = image;
   return {
     encoding: "base64",
     length: base64.length,
     stream: async function* () {
-      for (let at = 0; at < base64.length; at += pieceLength) {
-        yield Buffer.from(base64.slice(at, at + pieceLength), "latin1");
+      for (let at = 0; at < base64.length; at += chunkLength) {
+        yield Buffer.from(base64.slice(at, at + chunkLength), "latin1");
       }
     },
   };

@@ -38,7 +38,7 @@ export interface ImagePathOptions {
 export interface ImagePath extends Pick<Stacks, "generations" | "edits"> {
   readonly kept: KeptAnswers;
   /** What lies behind an upstream's link, where that is better had than left where it is. */
-  readonly fetchPicture: LinkTools["download"];
+  readonly downloadLink: LinkTools["download"];
   close(): Promise<void>;
 }
 
@@ -71,7 +71,7 @@ export function createImagePath(options: ImagePathOptions): ImagePath {
       onDisbelieved: disbelieved(log),
     }),
     kept,
-    fetchPicture: fetchSoon(settings),
+    downloadLink: fetchSoon(settings),
     close: async () => {
       clearInterval(sweeping);
       await darkroom.close();

@@ -16,7 +16,7 @@ const target: Target = {
   upstream: { id: "up", kind: "openai-compatible", headers: {}, options: {} },
   model: "painter",
 };
-const priced = { ...target, price: { pictures: { "": 0.5 } } };
+const priced = { ...target, price: { images: { "": 0.5 } } };
 const query: GenerationQuery = {
   ...{ model: "painter", prompt: "an otter", stream: false, options: {}, rest: {} },
 };

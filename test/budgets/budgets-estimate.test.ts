@@ -100,7 +100,7 @@ describe("pictures that are paid for each", () => {
 
   test("are taken to be of the best quality where the model may choose", () => {
     const price = {
-      pictures: { "low 1024x1024": 0.01, "high 1024x1024": 0.2, "high 1536x1024": 0.3 },
+      images: { "low 1024x1024": 0.01, "high 1024x1024": 0.2, "high 1536x1024": 0.3 },
     };
     const own = target("openai", "gpt-image-1", price);
     expect(estimate([own], asked()).dollars).toBe(0.2);

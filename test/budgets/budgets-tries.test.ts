@@ -17,7 +17,7 @@ upstreams:
   - { id: breaks, kind: openai, baseUrl: "${breaks.url}", apiKey: sk-fake }
   - { id: draws, kind: openai, baseUrl: "${draws.url}", apiKey: sk-fake }
 models:
-  - { id: reckless, kind: image, retryPaid: true, price: { picture: 1 }, targets: ${targets("gpt-image-2")} }
+  - { id: reckless, kind: image, retryPaid: true, price: { image: 1 }, targets: ${targets("gpt-image-2")} }
   - { id: vectors, kind: embedding, cache: false, batch: false, price: { input: 1000 }, targets: ${targets("text-embedding-3-small")} }
 keys:
   - { name: four, key: ${keyOf("four")}, budget: { total: 4 } }

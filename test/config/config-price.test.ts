@@ -44,10 +44,10 @@ test("a model's price is its targets', unless they have their own", () => {
 });
 
 test.each<[string, object]>([
-  ["{ picture: 0.04 }", { pictures: { "": 0.04 } }],
+  ["{ image: 0.04 }", { images: { "": 0.04 } }],
   [
-    '{ picture: 1, pictures: { "high 1024x1024": 0.17, hd: 2, "<=512x512": 3 } }',
-    { pictures: { "": 1, "high 1024x1024": 0.17, hd: 2, "<=512x512": 3 } },
+    '{ image: 1, images: { "high 1024x1024": 0.17, hd: 2, "<=512x512": 3 } }',
+    { images: { "": 1, "high 1024x1024": 0.17, hd: 2, "<=512x512": 3 } },
   ],
   ["{ megapixel: 0.01 }", { megapixel: 0.01 }],
   [
@@ -58,19 +58,42 @@ test.each<[string, object]>([
     "{ input: 5, output: 40, textOutput: 10 }",
     { tokens: { textIn: 5, imageIn: 5, textOut: 10, imageOut: 40 } },
   ],
-])("of pictures: %s", (written, price) => {
+])("an image model's price: %s", (written, price) => {
   expect(pricesOf("image", written)?.[0]).toEqual(price);
 });
 
 describe("is refused:", () => {
   test.each<[string, "embedding" | "image", string, RegExp]>([
-    ["less than nothing", "image", "{ picture: -1 }", /price\.picture/],
+    ["less than nothing", "image", "{ image: -1 }", /price\.image: must be at least 0/],
     ["a price as text", "embedding", '{ input: "two cents" }', /price\.input/],
-    ["a price of pictures for vectors", "embedding", "{ input: 1, picture: 1 }", /picture/],
+    [
+      "an image price for an embedding model",
+      "embedding",
+      "{ input: 1, image: 1 }",
+      /price\.image: unknown key/,
+    ],
     ["half of a price for tokens", "image", "{ input: 5 }", /both `input` and `output`/],
     ["more than half of one", "image", "{ imageInput: 5 }", /beside `imageInput`/],
-    ["a size that is none", "image", '{ pictures: { "high large": 1 } }', /a size such as/],
-    ["a slip of the pen", "image", "{ pitcure: 1 }", /did you mean `picture`/],
+    ["a size that is none", "image", '{ images: { "high large": 1 } }', /a size such as/],
+    ["a misspelled key", "image", "{ imgae: 1 }", /unknown key \(did you mean `image`\?\)/],
+    [
+      "`picture`, the former name of `image`",
+      "image",
+      "{ picture: 1 }",
+      /price\.picture: unknown key \(did you mean `image`\?\)/,
+    ],
+    [
+      "`pictures`, the former name of `images`",
+      "image",
+      "{ pictures: { hd: 1 } }",
+      /price\.pictures: unknown key \(did you mean `images`\?\)/,
+    ],
+    [
+      "`picture` for an embedding model",
+      "embedding",
+      "{ input: 1, picture: 1 }",
+      /price\.picture: unknown key; known here: input/,
+    ],
   ])("%s", (_, kind, written, words) => {
     expect(refused(kind, written)).toMatch(words);
   });

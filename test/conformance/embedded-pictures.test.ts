@@ -106,7 +106,7 @@ describe("images.generate with the embedded model", () => {
     });
     const { url, b64_json } = answer.data![0]!;
     expect(b64_json).toBeUndefined();
-    expect(url).toStartWith(`${gateway.url}/pictures/`);
+    expect(url).toStartWith(`${gateway.url}/files/images/`);
     const response = await fetch(url!);
     expect(response.headers.get("content-type")).toBe("image/png");
     expect(await looked(await response.bytes())).toMatchObject({ format: "png", width: 256 });

@@ -160,7 +160,7 @@ const path = fc.oneof(
     "/v1/models",
     "/v1/models/gpt-image-2",
     "/v1/engines/x/embeddings",
-    "/pictures/x.png",
+    "/files/images/x.png",
     "/healthz",
     "/readyz",
     "/openapi.json",

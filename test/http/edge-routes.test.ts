@@ -47,7 +47,7 @@ describe("an unknown address is answered 404", () => {
     ["/v1/chat/completions"],
     ["/v1/engines//embeddings"],
     ["/v1/images/variations"],
-    ["/pictures/"],
+    ["/files/images/"],
     ["/favicon.ico"],
     ["//healthz"],
     ["//admin/targets"],
@@ -152,9 +152,9 @@ describe("unusual ways to write a known address", () => {
   );
 
   test.each([["../ledger.db"], ["..%2fledger.db"], ["x.png"], [`${"a".repeat(32)}.exe`], ["%zz"]])(
-    "a picture that nobody made (%s) is not found",
+    "an image that was not stored (%s) is not found",
     async (name) => {
-      await expectFault(await raw(`/pictures/${name}`), "unknown_url");
+      await expectFault(await raw(`/files/images/${name}`), "unknown_url");
     },
   );
 });
@@ -192,7 +192,8 @@ describe.each(addresses)("$method $path", ({ address, path, method, name }) => {
     expect(head.status).toBe(get.status);
     expect(head.headers.get("content-type")).toBe(get.headers.get("content-type"));
     expect(head.headers.get("content-length")).toBe(get.headers.get("content-length"));
-    const unknown = name === "picture" || name === "result" || name.startsWith("admin");
+    const unknown =
+      /ImageFile|imageFile/.test(name) || name === "result" || name.startsWith("admin");
     expect(get.status).toBe(unknown ? 404 : 200);
   });
 

@@ -11,10 +11,10 @@ upstreams:
   - { id: first, kind: openai-compatible, baseUrl: "${first.url}", apiKey: sk-fake }
   - { id: second, kind: openai-compatible, baseUrl: "${second.url}", apiKey: sk-fake }
 models:
-  - { id: one, kind: image, price: { picture: 0.04 }, targets: [{ upstream: first, model: gpt-image-2 }] }
+  - { id: one, kind: image, price: { image: 0.04 }, targets: [{ upstream: first, model: gpt-image-2 }] }
   - id: two
     kind: image
-    price: { picture: 0.04 }
+    price: { image: 0.04 }
     targets: [{ upstream: first, model: gpt-image-2, tier: 1 }, { upstream: second, model: gpt-image-2, tier: 2 }]
 keys:
   - { name: test, key: ${testKey}, budget: { total: 10 } }

@@ -73,9 +73,9 @@ export const limitFrame = {
   error: { type: "requests", code: "rate_limit_exceeded", message: "Slow down." },
 };
 // dall-e-3 makes one picture a call, gpt-image-1 ten.
-const first = "{ upstream: east, model: dall-e-3, tier: 0, price: { picture: 0.5 } }";
-const second = "{ upstream: west, model: gpt-image-1, tier: 1, price: { picture: 0.25 } }";
-const third = "{ upstream: north, model: dall-e-3, tier: 2, price: { picture: 1 } }";
+const first = "{ upstream: east, model: dall-e-3, tier: 0, price: { image: 0.5 } }";
+const second = "{ upstream: west, model: gpt-image-1, tier: 1, price: { image: 0.25 } }";
+const third = "{ upstream: north, model: dall-e-3, tier: 2, price: { image: 1 } }";
 const house = (name: string, tier: number) =>
   `{ upstream: ${name}-house, model: painter, tier: ${tier} }`;
 const richKey = "sk-test-rich-0123456789";

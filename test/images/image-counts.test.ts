@@ -28,7 +28,7 @@ const target = "[{ upstream: fake, model: house-painter }]";
 const yaml = `
 upstreams: [{ id: fake, kind: openai-compatible, baseUrl: "http://127.0.0.1:${fake.port}/v1" }]
 models:
-  - { id: painter, kind: image, targets: ${target}, price: { picture: 0.5 } }
+  - { id: painter, kind: image, targets: ${target}, price: { image: 0.5 } }
   - { id: strict, kind: image, parameters: strict, targets: ${target} }
   - { id: pass, kind: image, parameters: pass, targets: ${target} }
 keys: [{ name: test, key: ${testKey} }]

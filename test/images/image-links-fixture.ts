@@ -4,18 +4,18 @@ import { createCors } from "../../server/http/cors.ts";
 import { type Handlers, listen } from "../../server/http/listen.ts";
 import { routes } from "../../server/http/routes.ts";
 import { MemoryShares } from "../../server/lib/memory-shares.ts";
-import { createPictureLinks, type PictureLinks } from "../../server/wiring/image-links.ts";
+import { createImageLinks, type ImageLinks } from "../../server/wiring/image-links.ts";
 import { roomyDisk, roomyStorage, temporaryFolder } from "../harness.ts";
 
 export interface LinkDesk {
-  readonly links: PictureLinks;
+  readonly links: ImageLinks;
   readonly url: string;
   readonly folder: string;
   /** Unix milliseconds; may be moved. */
   now: number;
   get(link: string, headers?: Record<string, string>, method?: string): Promise<Response>;
   /** As a process that starts again in the same folder. */
-  again(): PictureLinks;
+  again(): ImageLinks;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
@@ -27,10 +27,10 @@ export interface DeskOptions {
 export function linkDesk({ ttlMs = 3_600_000, maxBytes = 10_000_000 }: DeskOptions = {}): LinkDesk {
   const folder = temporaryFolder();
   const open = () =>
-    createPictureLinks({
+    createImageLinks({
       folder: folder.path,
       ttlMs,
-      givenAgainMs: 600_000,
+      replayMs: 600_000,
       maxBytes,
       disk: roomyDisk,
       now: () => desk.now,
@@ -40,7 +40,8 @@ export function linkDesk({ ttlMs = 3_600_000, maxBytes = 10_000_000 }: DeskOptio
   const nothing = () => ({ status: 500, headers: {}, body: "not what this test is about" });
   const handlers = {
     ...Object.fromEntries(routes.map(({ name }) => [name, nothing])),
-    picture: links.handler,
+    imageFile: links.handler,
+    formerImageFile: links.handler,
   } as Handlers;
   const edge = listen({
     maxConnections: 1000,

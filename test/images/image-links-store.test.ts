@@ -45,9 +45,9 @@ describe("an image is stored from wherever it is", () => {
   test("in memory, as bytes or as base64", async () => {
     await using desk = linkDesk();
     const base64 = largePng.toString("base64");
-    const text = await desk.links.keep({ kind: "base64", base64 }, desk.url);
+    const text = await desk.links.store({ kind: "base64", base64 }, desk.url);
     expect(largePng.equals(await served(desk, text))).toBeTrue();
-    expect(png.equals(await served(desk, await desk.links.keep(small, desk.url)))).toBeTrue();
+    expect(png.equals(await served(desk, await desk.links.store(small, desk.url)))).toBeTrue();
   });
 
   test("on disk, as it is", async () => {
@@ -56,7 +56,7 @@ describe("an image is stored from wherever it is", () => {
     const scratch = createScratch(folder.path);
     const picture = await collectImage(inPieces(largePng, 70_000), scratch);
     expect(picture.kind).toBe("aside");
-    const link = await desk.links.keep(picture, desk.url);
+    const link = await desk.links.store(picture, desk.url);
     await scratch.clear();
     expect(largePng.equals(await served(desk, link))).toBeTrue();
   });
@@ -64,15 +64,15 @@ describe("an image is stored from wherever it is", () => {
   test("on disk, as base64, cut anywhere and with line breaks", async () => {
     await using desk = linkDesk();
     const text = largePng.toString("base64").replace(/.{76}/g, "$&\n");
-    const link = await desk.links.keep(asBase64(text, 4097), desk.url);
+    const link = await desk.links.store(asBase64(text, 4097), desk.url);
     expect(largePng.equals(await served(desk, link))).toBeTrue();
     for (const length of [1, 2, 3, 5, 7]) {
-      const cut = await desk.links.keep(asBase64(png.toString("base64"), length), desk.url);
+      const cut = await desk.links.store(asBase64(png.toString("base64"), length), desk.url);
       expect(png.equals(await served(desk, cut))).toBeTrue();
     }
     const bare = png.toString("base64url");
     expect(
-      png.equals(await served(desk, await desk.links.keep(asBase64(bare), desk.url))),
+      png.equals(await served(desk, await desk.links.store(asBase64(bare), desk.url))),
     ).toBeTrue();
   });
 
@@ -80,7 +80,7 @@ describe("an image is stored from wherever it is", () => {
     await using desk = linkDesk();
     let text = "";
     for await (const piece of toBase64(inPieces(largePng, 1001))) text += Buffer.from(piece);
-    const link = await desk.links.keep(asBase64(text, 999), desk.url);
+    const link = await desk.links.store(asBase64(text, 999), desk.url);
     expect(largePng.equals(await served(desk, link))).toBeTrue();
   });
 
@@ -93,7 +93,7 @@ describe("an image is stored from wherever it is", () => {
       `${good}=`,
       "iVBORw0KGgo=A",
     ]) {
-      expect(await faultOf(desk.links.keep(asBase64(bad, 10), desk.url))).toBe("upstream_invalid");
+      expect(await faultOf(desk.links.store(asBase64(bad, 10), desk.url))).toBe("upstream_invalid");
     }
     expect(kept(desk)).toEqual([]);
   });
@@ -102,7 +102,7 @@ describe("an image is stored from wherever it is", () => {
 describe("on disk", () => {
   test("other users can read neither images nor the signing secret of links", async () => {
     await using desk = linkDesk();
-    await desk.links.keep(small, desk.url);
+    await desk.links.store(small, desk.url);
     const [name = ""] = kept(desk);
     const mode = (path: string): number => statSync(join(desk.folder, path)).mode & 0o777;
     expect(mode(`images/${name}`)).toBe(0o600);
@@ -139,7 +139,7 @@ describe("on disk", () => {
         throw new Error("the disk is gone");
       },
     } as const;
-    const keeping = desk.links.keep({ kind: "aside", aside: broken }, desk.url);
+    const keeping = desk.links.store({ kind: "aside", aside: broken }, desk.url);
     expect(await faultOf(keeping)).toBe("storage_unavailable");
     expect(kept(desk)).toEqual([]);
   });
@@ -149,19 +149,19 @@ describe("on disk", () => {
     const folder = join(desk.folder, "images");
     // Root may write anywhere, so it is taken away.
     rmSync(folder, { recursive: true });
-    expect(await faultOf(desk.links.keep(small, desk.url))).toBe("storage_unavailable");
+    expect(await faultOf(desk.links.store(small, desk.url))).toBe("storage_unavailable");
   });
 });
 
 describe("room", () => {
   test("is bounded, and released when images expire", async () => {
     await using desk = linkDesk({ maxBytes: png.length * 2, ttlMs: 60_000 });
-    await desk.links.keep(small, desk.url);
-    await desk.links.keep(small, desk.url);
-    expect(await faultOf(desk.links.keep(small, desk.url))).toBe("storage_unavailable");
+    await desk.links.store(small, desk.url);
+    await desk.links.store(small, desk.url);
+    expect(await faultOf(desk.links.store(small, desk.url))).toBe("storage_unavailable");
     // Longer than the link, as a picture may be on its way out.
     desk.now += 121_000;
-    expect(await faultOf(desk.links.keep(small, desk.url))).toBe("kept");
+    expect(await faultOf(desk.links.store(small, desk.url))).toBe("kept");
     expect(kept(desk).length).toBe(1);
   });
 
@@ -184,7 +184,7 @@ describe("room", () => {
     const keepMany = async (fault: string, stepMs: number): Promise<void> => {
       for (let times = 0; times < 60; times++) {
         desk.now += stepMs;
-        expect(await faultOf(links.keep(small, desk.url))).toBe(fault);
+        expect(await faultOf(links.store(small, desk.url))).toBe(fault);
       }
     };
     // Once for each of them, it would be sixty times as long as one scan.
@@ -197,20 +197,20 @@ describe("room", () => {
   test("is released by an image that could not be stored", async () => {
     await using desk = linkDesk({ maxBytes: 200 });
     for (let times = 0; times < 5; times++) {
-      expect(await faultOf(desk.links.keep(asBase64("iVBORw0KGgo=!"), desk.url))).toBe(
+      expect(await faultOf(desk.links.store(asBase64("iVBORw0KGgo=!"), desk.url))).toBe(
         "upstream_invalid",
       );
     }
-    expect(await faultOf(desk.links.keep(small, desk.url))).toBe("kept");
+    expect(await faultOf(desk.links.store(small, desk.url))).toBe("kept");
   });
 
   test("is counted again after a start", async () => {
     await using desk = linkDesk({ maxBytes: png.length * 2 });
-    await desk.links.keep(small, desk.url);
-    await desk.links.keep(small, desk.url);
+    await desk.links.store(small, desk.url);
+    await desk.links.store(small, desk.url);
     const again = desk.again();
     await again.sweep();
-    expect(await faultOf(again.keep(small, desk.url))).toBe("storage_unavailable");
+    expect(await faultOf(again.store(small, desk.url))).toBe("storage_unavailable");
   });
 
   test("temp files of a process that has ended are deleted, others are not", async () => {

@@ -20,8 +20,8 @@ describe("a link", () => {
   test("serves the image without an API key, cacheable as long as the link works", async () => {
     await using desk = linkDesk({ ttlMs: 600_000 });
     desk.now = Math.ceil(desk.now / 1000) * 1000;
-    const link = await desk.links.keep(large, desk.url);
-    expect(link).toStartWith(`${desk.url}/pictures/`);
+    const link = await desk.links.store(large, desk.url);
+    expect(link).toStartWith(`${desk.url}/files/images/`);
     desk.now += 100_000;
     const response = await desk.get(link);
     expect(response.status).toBe(200);
@@ -31,9 +31,7 @@ describe("a link", () => {
     expect(headers.get("content-length")).toBe(String(largePng.length));
     expect(headers.get("cache-control")).toBe("private, max-age=500, immutable");
     expect(headers.get("accept-ranges")).toBe("bytes");
-    expect(headers.get("content-disposition")).toMatch(
-      /^inline; filename="picture-[\w-]{8}\.png"$/,
-    );
+    expect(headers.get("content-disposition")).toMatch(/^inline; filename="image-[\w-]{8}\.png"$/);
     expect(headers.get("x-content-type-options")).toBe("nosniff");
     expect(headers.get("content-security-policy")).toContain("default-src 'none'");
     expect(headers.get("content-security-policy")).toContain("sandbox");
@@ -41,7 +39,7 @@ describe("a link", () => {
 
   test("answers HEAD with the same headers, without the image", async () => {
     await using desk = linkDesk();
-    const link = await desk.links.keep(small, desk.url);
+    const link = await desk.links.store(small, desk.url);
     const head = await desk.get(link, { range: "bytes=0-3" }, "HEAD");
     const got = await desk.get(link);
     expect(head.status).toBe(200);
@@ -61,7 +59,7 @@ describe("a link", () => {
       ["image/svg+xml", Buffer.from("<svg xmlns='x'/>")],
     ];
     for (const [type, bytes] of kinds) {
-      const response = await desk.get(await desk.links.keep({ kind: "bytes", bytes }, desk.url));
+      const response = await desk.get(await desk.links.store({ kind: "bytes", bytes }, desk.url));
       expect(response.headers.get("content-type")).toBe(type);
       expect(Buffer.from(bytes).equals(await response.bytes())).toBeTrue();
     }
@@ -69,8 +67,8 @@ describe("a link", () => {
 
   test("still works after a restart of the gateway", async () => {
     await using desk = linkDesk();
-    const before = await desk.links.keep(small, desk.url);
-    const after = await desk.again().keep(small, desk.url);
+    const before = await desk.links.store(small, desk.url);
+    const after = await desk.again().store(small, desk.url);
     expect((await desk.get(before)).status).toBe(200);
     expect((await desk.get(after)).status).toBe(200);
   });
@@ -79,11 +77,11 @@ describe("a link", () => {
 describe("no image is served", () => {
   const outsider = async (alter: (link: string, other: string) => string): Promise<void> => {
     await using desk = linkDesk();
-    const link = await desk.links.keep(small, desk.url);
-    const other = await desk.links.keep(small, desk.url);
+    const link = await desk.links.store(small, desk.url);
+    const other = await desk.links.store(small, desk.url);
     expect((await desk.get(link)).status).toBe(200);
     const message = await expectFault(await desk.get(alter(link, other)), "unknown_url");
-    expect(message).toBe("There is no such picture, or it has expired.");
+    expect(message).toBe("This image does not exist, or its link has expired.");
   };
 
   test("for the name alone", () => outsider((link) => link.replace(/\?.*/, "")));
@@ -118,7 +116,7 @@ describe("no image is served", () => {
   test("after it has expired, to the second", async () => {
     await using desk = linkDesk({ ttlMs: 60_000 });
     desk.now = Math.ceil(desk.now / 1000) * 1000;
-    const link = await desk.links.keep(small, desk.url);
+    const link = await desk.links.store(small, desk.url);
     desk.now += 59_999;
     expect((await desk.get(link)).status).toBe(200);
     desk.now += 1;
@@ -130,7 +128,7 @@ describe("no image is served", () => {
   test("by a gateway with another secret", async () => {
     await using desk = linkDesk();
     await using elsewhere = linkDesk();
-    const link = await desk.links.keep(small, elsewhere.url);
+    const link = await desk.links.store(small, elsewhere.url);
     await expectFault(await elsewhere.get(link), "unknown_url");
   });
 });
@@ -148,7 +146,7 @@ describe("a range of an image", () => {
     ["BYTES= 3 - 4", 3, 5],
   ])("%s", async (range, from, to) => {
     await using desk = linkDesk();
-    const response = await desk.get(await desk.links.keep(large, desk.url), { range });
+    const response = await desk.get(await desk.links.store(large, desk.url), { range });
     expect(response.status).toBe(206);
     expect(response.headers.get("content-range")).toBe(`bytes ${from}-${to - 1}/${size}`);
     expect(response.headers.get("content-length")).toBe(String(to - from));
@@ -159,7 +157,7 @@ describe("a range of an image", () => {
     "%s is beyond it",
     async (range) => {
       await using desk = linkDesk();
-      const response = await desk.get(await desk.links.keep(large, desk.url), { range });
+      const response = await desk.get(await desk.links.store(large, desk.url), { range });
       expect(response.status).toBe(416);
       expect(response.headers.get("content-range")).toBe(`bytes */${size}`);
       const { error } = (await response.json()) as { error: Record<string, unknown> };
@@ -171,7 +169,7 @@ describe("a range of an image", () => {
     "%s is not one: all of it comes",
     async (range) => {
       await using desk = linkDesk();
-      const response = await desk.get(await desk.links.keep(small, desk.url), { range });
+      const response = await desk.get(await desk.links.store(small, desk.url), { range });
       expect(response.status).toBe(200);
       expect(response.headers.get("content-range")).toBeNull();
       expect(png.equals(await response.bytes())).toBeTrue();
@@ -180,7 +178,7 @@ describe("a range of an image", () => {
 
   test("is served if the image is unchanged (If-Range), otherwise the whole image", async () => {
     await using desk = linkDesk();
-    const link = await desk.links.keep(small, desk.url);
+    const link = await desk.links.store(small, desk.url);
     const etag = (await desk.get(link)).headers.get("etag")!;
     const range = "bytes=1-3";
     expect((await desk.get(link, { range, "if-range": etag })).status).toBe(206);
@@ -191,7 +189,7 @@ describe("a range of an image", () => {
 describe("an image in a browser's cache", () => {
   test("is not sent again", async () => {
     await using desk = linkDesk();
-    const link = await desk.links.keep(small, desk.url);
+    const link = await desk.links.store(small, desk.url);
     const etag = (await desk.get(link)).headers.get("etag")!;
     expect(etag).toMatch(/^"[\w-]+"$/);
     for (const known of [etag, `W/${etag}`, `"other", ${etag}`, "*"]) {
@@ -206,8 +204,8 @@ describe("an image in a browser's cache", () => {
   test("is sent if it is another", async () => {
     await using desk = linkDesk();
     const [one, two] = [
-      await desk.links.keep(small, desk.url),
-      await desk.links.keep(small, desk.url),
+      await desk.links.store(small, desk.url),
+      await desk.links.store(small, desk.url),
     ];
     const etag = (await desk.get(one)).headers.get("etag")!;
     const response = await desk.get(two, { "if-none-match": etag });

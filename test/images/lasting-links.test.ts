@@ -63,7 +63,7 @@ describe("a link of the gateway", () => {
 
   test("serves its image until it expires", async () => {
     await using desk = linkDesk({ ttlMs: 60_000 });
-    const link = await desk.links.keep({ kind: "bytes", bytes: drawn("late") }, desk.url, true);
+    const link = await desk.links.store({ kind: "bytes", bytes: drawn("late") }, desk.url, true);
     desk.now += 650_000;
     await desk.links.sweep();
     expect((await desk.get(link)).status).toBe(200);

@@ -59,7 +59,7 @@ describe("an upstream's link", () => {
     link = `http://user:pw@${host}/x.png`;
     const response = await ask({ response_format: "url" });
     const { data } = (await response.json()) as { data: { url: string }[] };
-    expect(data[0]?.url).toStartWith(`${gateway.url}/pictures/`);
+    expect(data[0]?.url).toStartWith(`${gateway.url}/files/images/`);
     expect(data[0]?.url).not.toContain("pw@");
     expect(Buffer.from(await (await fetch(data[0]!.url)).bytes())).toEqual(
       Buffer.from(drawn("an otter")),
@@ -70,7 +70,7 @@ describe("an upstream's link", () => {
     link = `http://user:pw@${host}/x.png`;
     const { data } = (await (await ask({})).json()) as { data: { url: string }[] };
     expect(Object.keys(data[0]!)).toEqual(["url"]);
-    expect(data[0]!.url).toStartWith(`${gateway.url}/pictures/`);
+    expect(data[0]!.url).toStartWith(`${gateway.url}/files/images/`);
     const shown = await fetch(data[0]!.url);
     expect(Buffer.from(await shown.bytes())).toEqual(Buffer.from(drawn("an otter")));
     // Also where it was fetched to be converted.

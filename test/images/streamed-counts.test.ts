@@ -40,9 +40,9 @@ upstreams:
   - { id: fake, kind: openai, baseUrl: "${baseUrl}", apiKey: x }
   - { id: house, kind: openai-compatible, baseUrl: "${baseUrl}" }
 models:
-  - { id: d3, kind: image, targets: [{ upstream: fake, model: dall-e-3 }], price: { picture: 0.5 } }
-  - { id: g1, kind: image, targets: [{ upstream: fake, model: gpt-image-1 }], price: { picture: 0.5 } }
-  - { id: house, kind: image, targets: [{ upstream: house, model: painter }], price: { picture: 0.5 } }
+  - { id: d3, kind: image, targets: [{ upstream: fake, model: dall-e-3 }], price: { image: 0.5 } }
+  - { id: g1, kind: image, targets: [{ upstream: fake, model: gpt-image-1 }], price: { image: 0.5 } }
+  - { id: house, kind: image, targets: [{ upstream: house, model: painter }], price: { image: 0.5 } }
   - { id: strict, kind: image, parameters: strict, targets: [{ upstream: house, model: painter }] }
 keys: [{ name: test, key: ${testKey} }]
 `;

@@ -203,6 +203,24 @@ const picture = `data:image/png;base64,${Buffer.from(drawn("an otter")).toString
 const apiVersion = "?api-version=2025-04-01-preview";
 
 /** A good call of each route, and what it is to be answered with. */
+async function imageLink(): Promise<string> {
+  // The upstream ignores `response_format` and sends base64; the gateway makes a link of it.
+  const body = {
+    created: 1,
+    data: [{ b64_json: Buffer.from(drawn("an otter")).toString("base64") }],
+  };
+  fake.script({ reply: { status: 200, body: JSON.stringify(body) } });
+  const response = await gateway.post("/v1/images/generations", {
+    model: "gpt-image-2",
+    prompt: "an otter",
+    response_format: "url",
+  });
+  const { data } = (await response.json()) as { data: { url: string }[] };
+  expect(data).toHaveLength(1);
+  expect(data[0]!.url).toStartWith(`${gateway.url}/files/images/`);
+  return data[0]!.url;
+}
+
 const calls: Readonly<Record<RouteName, () => Promise<readonly Response[]>>> = {
   embeddings: async () => [
     await gateway.post("/v1/embeddings", { model: "text-embedding-3-small", input: "an otter" }),
@@ -311,21 +329,10 @@ const calls: Readonly<Record<RouteName, () => Promise<readonly Response[]>>> = {
       images: [{ image_url: picture }],
     }),
   ],
-  picture: async () => {
-    // Base64 from an upstream that does not heed `response_format` becomes a link here.
-    const body = {
-      created: 1,
-      data: [{ b64_json: Buffer.from(drawn("an otter")).toString("base64") }],
-    };
-    fake.script({ reply: { status: 200, body: JSON.stringify(body) } });
-    const response = await gateway.post("/v1/images/generations", {
-      model: "gpt-image-2",
-      prompt: "an otter",
-      response_format: "url",
-    });
-    const answer = (await response.json()) as { data: { url: string }[] };
-    return answer.data.length === 1 ? [await fetch(answer.data[0]!.url)] : [];
-  },
+  imageFile: async () => [await fetch(await imageLink())],
+  formerImageFile: async () => [
+    await fetch((await imageLink()).replace("/files/images/", "/pictures/")),
+  ],
   adminTargets: async () => [await asOperator(gateway.url, "/admin/targets")],
   adminEvents: async () => {
     gateway.events.emit({ type: "config.reloaded", data: { what: "nothing changed" } });
@@ -372,7 +379,7 @@ describe("every refusal is as the document says", () => {
     [401, () => fetch(`${gateway.url}/v1/models`)],
     [404, () => get("/v1/nothing")],
     [404, () => get("/v1/models/nothing")],
-    [404, () => get("/pictures/nothing.png")],
+    [404, () => get("/files/images/nothing.png")],
     [401, () => get("/admin/events")],
     [400, () => asOperator(gateway.url, "/admin/events?limit=0")],
     [404, () => asOperator(gateway.url, "/admin/webhooks/nothing/test", "POST")],

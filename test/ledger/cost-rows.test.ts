@@ -37,11 +37,11 @@ models:
   - { id: gpt-image-1-mini, kind: image, targets: [{ upstream: fake, model: gpt-image-1-mini }] }
   - { id: dall-e-3, kind: image, targets: [{ upstream: fake, model: dall-e-3 }] }
   - { id: unpriced, kind: image, targets: [{ upstream: own, model: gpt-image-1.5 }] }
-  - { id: flat, kind: image, price: { picture: 0.04 }, targets: [{ upstream: fake, model: gpt-image-1.5 }] }
-  - { id: by-size, kind: image, price: { pictures: { "high 1024x1024": 0.17 } }, targets: [{ upstream: own, model: gpt-image-1.5 }] }
+  - { id: flat, kind: image, price: { image: 0.04 }, targets: [{ upstream: fake, model: gpt-image-1.5 }] }
+  - { id: by-size, kind: image, price: { images: { "high 1024x1024": 0.17 } }, targets: [{ upstream: own, model: gpt-image-1.5 }] }
   - { id: by-pixel, kind: image, price: { megapixel: 0.01 }, targets: [{ upstream: own, model: gpt-image-1.5 }] }
   - { id: by-token, kind: image, price: { input: 5, imageInput: 10, output: 40 }, targets: [{ upstream: own, model: gpt-image-1.5 }] }
-  - { id: grok, kind: image, price: { picture: 9 }, targets: [{ upstream: grok, model: grok-imagine-image }] }
+  - { id: grok, kind: image, price: { image: 9 }, targets: [{ upstream: grok, model: grok-imagine-image }] }
 keys:
   - { name: test, key: ${testKey} }
 `,

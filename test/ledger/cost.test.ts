@@ -17,7 +17,7 @@ const price: fc.Arbitrary<Price> = fc.record(
       { textIn: dollars, imageIn: dollars, textOut: dollars, imageOut: dollars },
       maybe,
     ),
-    pictures: fc.dictionary(
+    images: fc.dictionary(
       fc.constantFrom("", "high", "1024x1024", "high 1024x1024", "<=1024x1024", "low <=512x512"),
       dollars,
     ),
@@ -149,7 +149,7 @@ describe("what several answers used together", () => {
 
 describe("pictures", () => {
   const charged: Price = {
-    pictures: {
+    images: {
       "hd 1024x1024": 0.08,
       "hd <=2048x2048": 0.12,
       hd: 0.2,
@@ -175,7 +175,7 @@ describe("pictures", () => {
   });
 
   test("that no price fits cost what nobody knows", () => {
-    const few: Price = { pictures: { "high 1024x1024": 0.17 } };
+    const few: Price = { images: { "high 1024x1024": 0.17 } };
     expect(costOf(few, { images: 1, size: "1024x1024" })).toBeUndefined();
     expect(costOf(few, { images: 1, quality: "high" })).toBeUndefined();
     expect(costOf(few, { images: 2, quality: "high", size: "1024x1024" })).toBe(0.34);

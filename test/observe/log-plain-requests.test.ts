@@ -27,7 +27,7 @@ test("every request leaves one line, also a wrong key, an unknown address and a 
     get("/v1/embeddings", { method: "DELETE" }),
     get("/"),
     get("/healthz"),
-    get("/pictures/abcdefghijklmnopqrstuvwxyz012345.png"),
+    get("/files/images/abcdefghijklmnopqrstuvwxyz012345.png"),
     gateway.post("/v1/embeddings", { model: "text-embedding-3-small", input: "x" }),
   ]);
   for (const answer of answers) {

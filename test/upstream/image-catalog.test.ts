@@ -79,6 +79,6 @@ describe("prices of November 2026", () => {
     ["fal", "fal-ai/imagen4/preview", { "": 0.0398 }],
     ["fal", "fal-ai/recraft/v3/text-to-image", { "": 0.0398 }],
   ])("%s %s is priced by image", (kind, model, pictures) => {
-    expect(price(kind, model)?.pictures).toEqual(pictures);
+    expect(price(kind, model)?.images).toEqual(pictures);
   });
 });

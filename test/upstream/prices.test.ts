@@ -29,7 +29,7 @@ describe("every listed price", () => {
     [price, ...(edits && edits !== "unknown" ? [edits] : [])].flatMap((entry) =>
       [
         ...Object.values(entry.tokens ?? {}),
-        ...Object.values(entry.pictures ?? {}),
+        ...Object.values(entry.images ?? {}),
         ...(entry.megapixel === undefined ? [] : [entry.megapixel]),
       ].map((dollars): [string, number] => [String(model), dollars]),
     ),
@@ -105,8 +105,8 @@ describe("a price is found", () => {
   });
 
   test("of edits where they cost something else, and none where nobody tells", () => {
-    expect(drawn(at("stability", "core"))?.pictures?.[""]).toBe(0.03);
-    expect(edited(at("stability", "core"))?.pictures?.[""]).toBe(0.05);
+    expect(drawn(at("stability", "core"))?.images?.[""]).toBe(0.03);
+    expect(edited(at("stability", "core"))?.images?.[""]).toBe(0.05);
     expect(edited(at("stability", "stable-image-ultra"))).toBeUndefined();
     expect(edited(at("openai", "gpt-image-2"))).toEqual(drawn(at("openai", "gpt-image-2")) ?? {});
   });
@@ -119,7 +119,7 @@ describe("a price is found", () => {
 
   test("only where the vendor charges it", () => {
     const wan = (place?: string) => drawn(at("dashscope", "wan2.1-t2i-plus", {}, place));
-    expect(wan("https://dashscope-intl.aliyuncs.com/api/v1")?.pictures?.[""]).toBe(0.05);
+    expect(wan("https://dashscope-intl.aliyuncs.com/api/v1")?.images?.[""]).toBe(0.05);
     expect(wan("https://dashscope.aliyuncs.com/api/v1")).toBeUndefined();
   });
 
@@ -128,7 +128,7 @@ describe("a price is found", () => {
   });
 
   test("to be nothing for models inside this machine", () => {
-    expect(drawn(at("sketch", "sketch"))?.pictures?.[""]).toBe(0);
+    expect(drawn(at("sketch", "sketch"))?.images?.[""]).toBe(0);
     expect(listedEmbeddingPrice(at("minilm", "minilm"))).toBe(0);
   });
 });

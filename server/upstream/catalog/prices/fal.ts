@@ -21,12 +21,12 @@ const fal = (
  * told, so only sizes are here of which both say the same.
  */
 const roundedUp = (dollars: number) => ({
-  pictures: { "<=1024x1024": dollars, "<=2000x1000": 2 * dollars },
+  images: { "<=1024x1024": dollars, "<=2000x1000": 2 * dollars },
 });
 
 /** By resolution: 1K, which is the default, 2K and 4K. The bounds are those of upstream/resolution.ts. */
 const byClass = (one: number, two: number, four: number): Price => ({
-  pictures: { "": one, "<=1448x1448": one, "<=2896x2896": two, "<=6000x6000": four },
+  images: { "": one, "<=1448x1448": one, "<=2896x2896": two, "<=6000x6000": four },
 });
 
 /** A resolution in the request's own words may be another one than the size says. */
@@ -38,7 +38,7 @@ const tierSizes = [
 
 /** OpenAI's models, by quality and size. Without a quality it is fal's choice, and so is the price. */
 const byTier = (tiers: Readonly<Record<string, readonly number[]>>): Price => ({
-  pictures: Object.fromEntries(
+  images: Object.fromEntries(
     Object.entries(tiers).flatMap(([quality, prices]) =>
       prices.map((price, at) => [`${quality} ${tierSizes[at]}`, price]),
     ),
@@ -50,7 +50,7 @@ export const falPrices: readonly ListedPrice[] = [
     source: `fal.ai/models/fal-ai/flux-1/dev/playground, ${undated}`,
   }),
   fal("flux(-1)?/schnell", roundedUp(0.003)),
-  fal("flux-pro/v1\\.1", { pictures: { "<=1024x1024": 0.04 } }),
+  fal("flux-pro/v1\\.1", { images: { "<=1024x1024": 0.04 } }),
   fal("flux-pro/v1\\.1-ultra", perImage(0.06)),
   fal("nano-banana", perImage(0.039)),
   fal("nano-banana-2", byClass(0.08, 0.12, 0.16), { source: litellmNow, ...sized }),

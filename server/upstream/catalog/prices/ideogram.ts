@@ -14,7 +14,7 @@ const ideogram = (name: string, price: Price, more: Partial<ListedPrice> = {}): 
 
 /** Turbo, default and quality, under OpenAI's names. */
 const speeds = (turbo: number, usual: number, quality?: number): Price => ({
-  pictures: {
+  images: {
     low: turbo,
     medium: usual,
     ...(quality !== undefined && { high: quality }),
@@ -27,10 +27,10 @@ export const ideogramPrices: readonly ListedPrice[] = [
   ideogram("(ideogram-4|ideogram-v4)", speeds(0.03, 0.06, 0.1)),
   ideogram("(ideogram-3|ideogram-v3)", speeds(0.03, 0.06, 0.09)),
   ideogram("ideogram-3-transparent", speeds(0.04, 0.07, 0.1)),
-  ideogram("V_2", { pictures: { "": 0.08 } }),
-  ideogram("V_2_TURBO", { pictures: { "": 0.05 } }),
-  ideogram("V_2A", { pictures: { "": 0.04 } }),
-  ideogram("V_2A_TURBO", { pictures: { "": 0.025 } }),
-  ideogram("V_1", { pictures: { "": 0.06 } }),
-  ideogram("V_1_TURBO", { pictures: { "": 0.02 } }),
+  ideogram("V_2", { images: { "": 0.08 } }),
+  ideogram("V_2_TURBO", { images: { "": 0.05 } }),
+  ideogram("V_2A", { images: { "": 0.04 } }),
+  ideogram("V_2A_TURBO", { images: { "": 0.025 } }),
+  ideogram("V_1", { images: { "": 0.06 } }),
+  ideogram("V_1_TURBO", { images: { "": 0.02 } }),
 ];

@@ -38,7 +38,7 @@ export function listedImagePrice(
   { operation, rest }: ImageOperation,
 ): Price | undefined {
   const { upstream, model } = target;
-  if (inside.has(upstream.kind)) return { pictures: { "": 0 } };
+  if (inside.has(upstream.kind)) return { images: { "": 0 } };
   // A language model is paid for as well, and what it read and wrote is not told apart.
   if (target.surface === "responses") return undefined;
   const row = listedPrices.find(

@@ -26,7 +26,7 @@ export const undated = "a copy read 2026-11";
 export const puter = "HeyPuter/puter, src/backend/drivers/ai-image/providers, 2026-08-21";
 
 /** The same for every picture. */
-export const perImage = (dollars: number): Price => ({ pictures: { "": dollars } });
+export const perImage = (dollars: number): Price => ({ images: { "": dollars } });
 
 /** In for text and for pictures, out for text and for pictures. */
 export const perToken = (

@@ -56,7 +56,7 @@ export const openai: readonly ListedPrice[] = [
     kinds: both,
     model: model("dall-e-3"),
     price: {
-      pictures: {
+      images: {
         "hd 1024x1024": 0.08,
         "hd 1792x1024": 0.12,
         "hd 1024x1792": 0.12,
@@ -73,7 +73,7 @@ export const openai: readonly ListedPrice[] = [
   {
     kinds: ["openai"],
     model: model("dall-e-2"),
-    price: { pictures: { "256x256": 0.016, "512x512": 0.018, "1024x1024": 0.02, "": 0.02 } },
+    price: { images: { "256x256": 0.016, "512x512": 0.018, "1024x1024": 0.02, "": 0.02 } },
     source: "Portkey-AI/models, pricing/openai.json, 2026-08-21",
   },
 ];

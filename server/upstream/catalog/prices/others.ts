@@ -12,7 +12,7 @@ const byteplus = /\bbytepluses\.com\b/;
 
 /** Workers AI charges for tiles of 512 by 512 pixels, and for steps. */
 const tiles = (each: number, step = 0, steps = 0) => ({
-  pictures: { "1024x1024": 4 * each + step * steps },
+  images: { "1024x1024": 4 * each + step * steps },
 });
 
 export const others: readonly ListedPrice[] = [
@@ -31,7 +31,7 @@ export const others: readonly ListedPrice[] = [
   {
     kinds: ["xai"],
     model: /^grok-imagine-image-2\.0$/,
-    price: { pictures: { low: 0.04, medium: 0.06, "": 0.06 } },
+    price: { images: { low: 0.04, medium: 0.06, "": 0.06 } },
     source: litellmNow,
   },
   {
@@ -87,7 +87,7 @@ export const others: readonly ListedPrice[] = [
     kinds: ["cloudflare"],
     model: /^@cf\/black-forest-labs\/flux-2-klein-9b$/,
     // The first megapixel. What the next ones count as is not told.
-    price: { pictures: { "<=1000x1000": 0.015 } },
+    price: { images: { "<=1000x1000": 0.015 } },
     edits: "unknown",
     source: puter,
   },
