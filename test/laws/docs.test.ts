@@ -300,10 +300,25 @@ describe("docs/observability.md", () => {
     const db = new Database(join(folder.path, "ledger.db"), { readonly: true });
     const columns = db.query<{ name: string }, []>("PRAGMA table_info(ledger)").all();
     expect(firstCodes(sectionOf(path, "Request ledger"))).toEqual(columns.map(({ name }) => name));
-    const queries = blocksOf(path).filter(({ info }) => info === "sql");
-    expect(queries.length).toBeGreaterThan(0);
+    const queries = own.flatMap(blocksOf).filter(({ info }) => info === "sql");
+    expect(queries.length).toBeGreaterThan(5);
     for (const { text } of queries) expect(db.query(text).all()).toEqual([]);
     db.close();
+  });
+
+  test("names the steps of the ledger as the code writes them", () => {
+    const code = sources()
+      .filter((file) => file.startsWith("server/"))
+      .map(textOf)
+      .join("\n");
+    const steps = ["Steps of an image request", "Routing steps"].flatMap((heading) =>
+      firstCodes(sectionOf(path, heading)),
+    );
+    expect(steps.length).toBeGreaterThan(12);
+    // Capitals and digits stand for names and counts.
+    const fixed = steps.flatMap((step) => step.split(/[A-Z]{2,}|\d+/)).map((part) => part.trim());
+    const words = fixed.map((part) => part.replace(/^: /, "")).filter((part) => /\w{2}/.test(part));
+    expect(words.filter((part) => !code.includes(part))).toEqual([]);
   });
 
   test("has every type of event and no other, and says when it happens", () => {
