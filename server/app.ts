@@ -2,6 +2,7 @@
 import { version } from "../package.json";
 import { createResults } from "./api/image-results.ts";
 import { createWelcome } from "./api/welcome.ts";
+import { validKeyId } from "./auth/authenticate.ts";
 import type { Snapshot } from "./config/snapshot.ts";
 import { createCors } from "./http/cors.ts";
 import { json } from "./http/json-response.ts";
@@ -236,6 +237,7 @@ export function build({ settings, snapshot, engines, log, ...hurry }: BuildOptio
       bodyMs: settings.VEXEL_BODY_TIMEOUT * 1000,
       minBodyRate: settings.VEXEL_BODY_MIN_RATE,
       maxConnections: maxConnections(settings),
+      keyIdOf: (headers) => validKeyId(headers, snapshot(), Date.now()),
       onConnectionsRefused: (report) => log.warn("connections-refused", { ...report }),
       clock,
       report: ({ latencyMs, requestId, route, ...told }) => {

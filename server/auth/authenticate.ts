@@ -22,6 +22,15 @@ export function authenticate(headers: Fields, snapshot: Snapshot, now: number): 
   return caller;
 }
 
+/** The id of the valid API key that a request carries. Undefined without one. */
+export function validKeyId(headers: Fields, snapshot: Snapshot, now: number): string | undefined {
+  try {
+    return authenticate(headers, snapshot, now).id;
+  } catch {
+    return undefined;
+  }
+}
+
 const isOver = ({ expiresAt }: Key, now: number): boolean =>
   expiresAt !== undefined && expiresAt <= now;
 

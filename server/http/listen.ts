@@ -38,6 +38,8 @@ export interface ListenOptions {
   /** After so many seconds a connection is closed on which nothing moves. */
   readonly connectionSeconds?: number;
   readonly maxConnections: number;
+  /** The id of the valid API key that a request carries. Absent: connections are shared among addresses, not keys. */
+  readonly keyIdOf?: (headers: Fields) => string | undefined;
   /** For the log, every few seconds at most. */
   readonly onConnectionsRefused: (report: ConnectionReport) => void;
   /** Milliseconds, monotonic. */
@@ -119,6 +121,7 @@ export function listen(options: ListenOptions): Listening {
     bodyMs: options.bodyMs,
     idleMs: connectionSeconds * 1000,
     maxConnections: options.maxConnections,
+    ...(options.keyIdOf && { keyIdOf: options.keyIdOf }),
     isProbe: (path) => probes.has(match(path)?.row.name),
     turnAway: () => ({
       ...tooMany,

@@ -1,6 +1,7 @@
 /** The number of connections is bounded, and a connection beyond the bound learns why. */
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
+import type { Holder } from "../../server/http/server/connection-holders.ts";
 import {
   ConnectionLimit,
   type ConnectionReport,
@@ -73,24 +74,21 @@ describe("a server with as many connections as it may have", () => {
 
   test("reports refusals with their number, and not one by one", () => {
     const reports: ConnectionReport[] = [];
-    const limit = new ConnectionLimit<ReturnType<typeof member>>(1, 0, (report) =>
-      reports.push(report),
-    );
-    limit.add(member({ isIdle: false }));
-    for (let at = 0; at < 50; at++) limit.add(member({ isIdle: false }));
+    const limit = limitOf(1, (report) => reports.push(report));
+    for (let at = 0; at < 50; at++) limit.countRefused();
     for (const now of [1000, 2000, 3000]) limit.check(now);
     expect(reports.map(({ refused }) => refused)).toEqual([50]);
-    limit.add(member({ isIdle: false }));
+    limit.countRefused();
     for (const now of [4000, 5000, 6000, 7000]) limit.check(now);
     expect(reports.map(({ refused }) => refused)).toEqual([50, 1]);
     limit.close();
   });
 
   test("evicts idle connections, the longest idle first, and none that was used in the last second", () => {
-    const ended: string[] = [];
-    const limit = new ConnectionLimit<ReturnType<typeof member>>(4, 0, () => undefined);
+    const dropped: string[] = [];
+    const limit = limitOf(4);
     const named = (name: string, since: number, isIdle = true) =>
-      member({ since, isIdle, end: () => void ended.push(name) });
+      member({ since, isIdle, drop: () => void dropped.push(name) });
     for (const one of [
       named("b", 2000),
       named("a", 1000),
@@ -100,62 +98,95 @@ describe("a server with as many connections as it may have", () => {
       expect(limit.add(one)).toBe("serve");
     }
     limit.check(10_000);
-    expect(limit.add(named("x", 10_000, false))).toBe("serve");
-    expect(limit.add(named("y", 10_000, false))).toBe("serve");
-    expect(limit.add(named("z", 10_000, false))).toBe("refuse");
-    expect(ended).toEqual(["a", "b"]);
-    expect(limit.counts).toEqual({ open: 5, max: 4, refused: 1, evicted: 2 });
+    const admitted = ["x", "y", "z"].map((name) => {
+      const surplus = named(name, 10_000, false);
+      expect(limit.add(surplus)).toBe("surplus");
+      return limit.admit(surplus, "key k");
+    });
+    expect(admitted).toEqual([true, true, false]);
+    expect(dropped).toEqual(["a", "b"]);
+    expect(limit.counts).toEqual({ open: 5, max: 4, refused: 0, evicted: 2 });
     limit.close();
   });
 
-  test("gives up silent bodies of the key with the most of them, the longest silent first", () => {
-    const ended: string[] = [];
-    const limit = new ConnectionLimit<ReturnType<typeof member>>(5, 0, () => undefined);
-    const silent = (owner: string, since: number) =>
+  test("gives up silent bodies of the key with the most connections, the longest silent first", () => {
+    const givenUp: string[] = [];
+    const limit = limitOf(5);
+    const silent = (holder: Holder, since: number) =>
       member({
         isIdle: false,
         isAwaitingBody: true,
-        owner,
+        isAwaitingClient: true,
+        holder,
         since,
-        giveUpBody: () => void ended.push(`${owner} ${since}`),
+        giveUpBody: () => void givenUp.push(`${holder} ${since}`),
       });
-    for (const one of [silent("b", 1), silent("a", 3), silent("a", 2), silent("a", 9500)]) {
+    for (const one of [
+      silent("key b", 1),
+      silent("key a", 3),
+      silent("key a", 2),
+      silent("key a", 9500),
+    ]) {
       expect(limit.add(one)).toBe("serve");
     }
     limit.add(member({ isIdle: false }));
     limit.check(10_000);
-    const busy = () => member({ isIdle: false, since: 10_000 });
-    for (let at = 0; at < 3; at++) expect(limit.add(busy())).toBe("serve");
-    expect(ended).toEqual(["a 2", "a 3", "b 1"]);
-    // The last one has sent something half a second ago.
-    expect(limit.add(busy())).toBe("refuse");
+    const admits = (): boolean => {
+      const busy = member({ isIdle: false, holder: "key c", since: 10_000 });
+      limit.add(busy);
+      return limit.admit(busy, "key c");
+    };
+    expect([admits(), admits(), admits()]).toEqual([true, true, true]);
+    expect(givenUp).toEqual(["key a 2", "key a 3", "key b 1"]);
+    // The last silent body has brought bytes half a second ago, and its key holds fewer connections than the newcomer's.
+    expect(admits()).toBe(false);
     limit.close();
   });
 
-  test("keeps a bounded number of refused connections open, and closes the others at once", () => {
-    const limit = new ConnectionLimit<ReturnType<typeof member>>(1, 0, () => undefined);
+  test("keeps a bounded number of surplus connections, and closes the oldest for a new one", () => {
+    const limit = limitOf(1);
+    limit.add(member({ isIdle: false }));
+    const dropped: number[] = [];
+    const decisions = Array.from({ length: 1000 }, (_, at) =>
+      limit.add(member({ isAwaitingClient: true, drop: () => void dropped.push(at) })),
+    );
+    expect(new Set(decisions)).toEqual(new Set(["surplus"]));
+    expect(limit.counts.open).toBeLessThan(200);
+    expect(dropped).toEqual(Array.from({ length: 1001 - limit.counts.open }, (_, at) => at));
+    limit.close();
+  });
+
+  test("closes a connection where every surplus connection serves a probe", () => {
+    const limit = limitOf(1);
     limit.add(member({ isIdle: false }));
     const decisions = Array.from({ length: 1000 }, () => limit.add(member({ isIdle: false })));
-    expect(decisions.filter((decision) => decision === "refuse").length).toBeLessThan(200);
+    expect(decisions.filter((decision) => decision === "surplus").length).toBeLessThan(200);
     expect(decisions.at(-1)).toBe("close");
     limit.close();
   });
 });
 
+type Member = ReturnType<typeof member>;
+
+const limitOf = (max: number, report: (report: ConnectionReport) => void = () => undefined) =>
+  new ConnectionLimit<Member>(max, 0, report);
+
 const member = (given: {
   isIdle?: boolean;
   isAwaitingBody?: boolean;
-  owner?: string;
+  isAwaitingClient?: boolean;
+  holder?: Holder;
   since?: number;
-  end?: () => void;
+  drop?: () => void;
   giveUpBody?: () => void;
 }) => ({
   isIdle: true,
   isAwaitingBody: false,
-  owner: "",
+  isAwaitingClient: false,
+  holder: "address ::1" as Holder,
   giveUpBody: () => undefined,
   since: 0,
-  end: () => undefined,
+  drop: () => undefined,
   ...given,
 });
 

@@ -2,6 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { Connection, type Socket } from "../../server/http/server/connection.ts";
 import type { House } from "../../server/http/server/server-context.ts";
+import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { refuse } from "../../server/request/error-response.ts";
 import type { Leaving, Outgoing } from "../../server/request/http-types.ts";
 import { chunk, until } from "./edge-fixture.ts";
@@ -161,6 +162,9 @@ describe("a socket that takes a byte at a time", () => {
     now: 0,
     date: "",
     isProbe: () => false,
+    keyIdOf: () => undefined,
+    turnAway: () => refuse(new GatewayError("overloaded", "too many connections")),
+    limit: { admit: () => true, requestBegan: () => undefined },
     stopping: false,
     times: { headMs: 1, idleMs: 1, takeMs: 1, bodyMs: 1, lingerMs: 1, drainMs: 1, forgetMs: 1 },
   });

@@ -1,9 +1,13 @@
-/** Bounds the number of open connections, and answers those beyond it. */
+/**
+ * Bounds the number of open connections. A connection beyond the maximum (a surplus connection) is read up to the end of
+ * its first request head. Then it is served in place of an evicted connection, or refused; probes are served in any case.
+ */
 import type { Connection } from "./connection.ts";
+import { ConnectionHolders, type Holder } from "./connection-holders.ts";
 import { SpareDescriptors } from "./descriptors.ts";
 
-/** Refused connections that are kept open until the client has read why. Beyond that they are closed at once. */
-const mostRefusing = 64;
+/** Surplus connections: those that wait for their head, serve a probe, or wait until the client has read a refusal. */
+const maxSurplus = 64;
 /** A connection that was idle or silent for less may be about to send its next request, or more of its body. */
 const evictedAfterMs = 1000;
 /** Between two lines in the log. */
@@ -14,7 +18,7 @@ export interface ConnectionCounts {
   readonly max: number;
   /** Since the start. */
   readonly refused: number;
-  /** Idle connections, and those whose body did not arrive, that were closed to make room, since the start. */
+  /** Connections that were closed to make room for another, since the start. */
   readonly evicted: number;
 }
 
@@ -26,19 +30,19 @@ export interface ConnectionReport extends ConnectionCounts {
 
 type Member = Pick<
   Connection,
-  "isIdle" | "isAwaitingBody" | "since" | "owner" | "end" | "giveUpBody"
+  "isIdle" | "isAwaitingBody" | "isAwaitingClient" | "since" | "holder" | "giveUpBody" | "drop"
 >;
 
 export class ConnectionLimit<C extends Member> {
   readonly #max: number;
   readonly #report: (report: ConnectionReport) => void;
   readonly #open = new Set<C>();
-  readonly #refusing = new Set<C>();
+  readonly #surplus = new Set<C>();
   readonly #spares = new SpareDescriptors();
-  /** Idle connections, the longest idle last. Made new when it is empty, at most once per check. */
+  /** Idle connections, the longest idle last. Made anew at most once per check. */
   #idle: C[] | undefined;
-  /** Connections whose body does not arrive, the next to be evicted last. Made new like `#idle`. */
-  #silent: C[] | undefined;
+  /** Of all connections but the surplus. Absent while the maximum is not reached. */
+  #holders: ConnectionHolders<C> | undefined;
   #now: number;
   #reportedAt = Number.NEGATIVE_INFINITY;
   #reported = { refused: 0, evicted: 0 };
@@ -67,32 +71,62 @@ export class ConnectionLimit<C extends Member> {
   }
 
   /**
-   * Adds a new connection. `refuse`: it is one too many, and stays open until the client has read the refusal; `close`:
-   * it has to be closed at once.
+   * Adds a new connection. `surplus`: it exceeds the maximum, and `admit` decides when its head has arrived; `close`: it
+   * has to be refused and closed immediately.
    */
-  add(connection: C): "serve" | "refuse" | "close" {
+  add(connection: C): "serve" | "surplus" | "close" {
     this.#open.add(connection);
-    const isFull = this.#open.size - this.#refusing.size > this.#max;
-    if (!this.#outOfDescriptors && (!isFull || this.#evict())) return "serve";
+    if (this.#outOfDescriptors) return "close";
+    if (!this.#isOver()) {
+      this.#holders?.set(connection, connection.holder);
+      return "serve";
+    }
+    if (!this.#hasSurplusRoom()) return "close";
+    this.#surplus.add(connection);
+    return "surplus";
+  }
+
+  /**
+   * Decides whether a surplus connection with a request of `holder` is served, and evicts another one for it: one that
+   * has been idle for a second; else one that waits for its client, of the holder with the most connections.
+   */
+  admit(connection: C, holder: Holder): boolean {
+    this.#surplus.delete(connection);
+    const isAdmitted =
+      !this.#outOfDescriptors &&
+      (!this.#isOver() || this.#evictIdle() || this.#evictForHolder(connection, holder));
+    if (isAdmitted) this.#holders?.set(connection, holder);
+    else this.#surplus.add(connection);
+    return isAdmitted;
+  }
+
+  /** While the maximum is reached, notes the holder of each request that begins. */
+  requestBegan(connection: C): void {
+    if (this.#holders && !this.#surplus.has(connection)) {
+      this.#holders.set(connection, connection.holder);
+    }
+  }
+
+  countRefused(): void {
     this.#refused++;
-    if (this.#outOfDescriptors || this.#refusing.size >= mostRefusing) return "close";
-    this.#refusing.add(connection);
-    return "refuse";
   }
 
   delete(connection: C): void {
     this.#open.delete(connection);
-    this.#refusing.delete(connection);
+    this.#surplus.delete(connection);
+    this.#holders?.delete(connection);
   }
 
   /** Called about once a second. */
   check(now: number): void {
     this.#now = now;
     this.#idle = undefined;
-    this.#silent = undefined;
     const wasOut = this.#outOfDescriptors;
     this.#outOfDescriptors = !this.#spares.hold();
-    if (this.#outOfDescriptors) for (let at = 0; at < mostRefusing; at++) this.#evict();
+    if (this.#outOfDescriptors) {
+      for (let at = 0; at < maxSurplus; at++) if (!this.#evictSilent()) break;
+    }
+    if (this.#open.size - this.#surplus.size < this.#max) this.#holders = undefined;
     const begins = this.#outOfDescriptors && !wasOut;
     const { refused, evicted } = this.#reported;
     if (!begins && this.#refused === refused && this.#evicted === evicted) return;
@@ -112,67 +146,90 @@ export class ConnectionLimit<C extends Member> {
     this.#spares.release();
   }
 
-  /** Makes room for one connection. False where every connection was used in the last second. */
-  #evict(): boolean {
-    return this.#evictIdle() || this.#evictSilent();
+  #isOver(): boolean {
+    return this.#open.size - this.#surplus.size > this.#max;
   }
 
-  /** Closes the connection that was idle for longest. */
+  /** Closes the connection that has been idle for longest, and for a second at least. */
   #evictIdle(): boolean {
     this.#idle ??= [...this.#open]
-      .filter((connection) => connection.isIdle && this.#isEvictable(connection))
+      .filter((connection) => this.#isLongIdle(connection))
       .sort((a, b) => b.since - a.since);
     for (;;) {
       const longest = this.#idle.pop();
       if (!longest) return false;
       // It may have been used or closed since the list was made.
-      if (!longest.isIdle || !this.#isEvictable(longest)) continue;
-      this.#evicted++;
-      longest.end();
-      this.delete(longest);
+      if (!this.#isLongIdle(longest)) continue;
+      this.#evict(longest);
       return true;
+    }
+  }
+
+  #isLongIdle(connection: C): boolean {
+    return (
+      connection.isIdle &&
+      this.#open.has(connection) &&
+      !this.#surplus.has(connection) &&
+      connection.since <= this.#now - evictedAfterMs
+    );
+  }
+
+  /**
+   * Makes room for a newcomer at the expense of a holder with more connections. Afterwards the newcomer's holder must not
+   * have more connections than the other one, or the two would evict each other in turns. A newcomer without a valid API
+   * key must not end the uploads of a key: anyone could do that.
+   */
+  #evictForHolder(newcomer: C, holder: Holder): boolean {
+    const holders = this.#heldConnections();
+    holders.delete(newcomer);
+    const share = holders.count(holder) + 1;
+    return this.#evictHeld(
+      (other, connections) => connections > share && (isKey(holder) || !isKey(other)),
+    );
+  }
+
+  /** Closes a connection on which nothing has moved for a second. */
+  #evictSilent(): boolean {
+    return this.#evictIdle() || this.#evictHeld(() => false);
+  }
+
+  #evictHeld(isOverShare: (holder: Holder, connections: number) => boolean): boolean {
+    const silentSince = this.#now - evictedAfterMs;
+    const victim = this.#heldConnections().selectVictim(silentSince, isOverShare);
+    if (victim) this.#evict(victim);
+    return victim !== undefined;
+  }
+
+  #heldConnections(): ConnectionHolders<C> {
+    this.#holders ??= new ConnectionHolders(this.#open.difference(this.#surplus));
+    return this.#holders;
+  }
+
+  #evict(connection: C): void {
+    this.#evicted++;
+    this.#holders?.delete(connection);
+    if (connection.isAwaitingBody && this.#hasSurplusRoom()) {
+      // It stays open as a surplus connection until its client has read the response.
+      this.#surplus.add(connection);
+      connection.giveUpBody();
+    } else {
+      connection.drop();
+      this.delete(connection);
     }
   }
 
   /**
-   * Gives up the request whose body has been silent for longest, among those of the API key with the most of them: one
-   * key must not lock out the others with bodies that never end.
+   * Whether there is room for one more surplus connection. If there is none, one that waits for its client is closed: of
+   * the address with the most of them, the oldest. So a flood of connections does not lock out probes.
    */
-  #evictSilent(): boolean {
-    this.#silent ??= this.#silentByOwner();
-    for (;;) {
-      const longest = this.#silent.pop();
-      if (!longest) return false;
-      if (!longest.isAwaitingBody || !this.#isEvictable(longest)) continue;
-      this.#evicted++;
-      longest.giveUpBody();
-      // It stays open until the client has read the response, where there is a place for that.
-      if (this.#refusing.size < mostRefusing) {
-        this.#refusing.add(longest);
-      } else {
-        longest.end();
-        this.delete(longest);
-      }
-      return true;
-    }
-  }
-
-  #silentByOwner(): C[] {
-    const silent = [...this.#open].filter(
-      (connection) => connection.isAwaitingBody && this.#isEvictable(connection),
-    );
-    const byOwner = Map.groupBy(silent, ({ owner }) => owner);
-    return [...byOwner.values()]
-      .sort((a, b) => a.length - b.length)
-      .flatMap((connections) => connections.sort((a, b) => b.since - a.since));
-  }
-
-  /** Not used for a moment, and not on its way out already. */
-  #isEvictable(connection: C): boolean {
-    return (
-      this.#open.has(connection) &&
-      !this.#refusing.has(connection) &&
-      this.#now - connection.since >= evictedAfterMs
-    );
+  #hasSurplusRoom(): boolean {
+    if (this.#surplus.size < maxSurplus) return true;
+    const victim = new ConnectionHolders(this.#surplus).selectVictim(this.#now, () => true);
+    if (!victim) return false;
+    victim.drop();
+    this.delete(victim);
+    return true;
   }
 }
+
+const isKey = (holder: Holder): boolean => holder.startsWith("key ");

@@ -3,6 +3,7 @@
 import { GatewayError } from "../../lib/gateway-error.ts";
 import { unheard } from "../../lib/ignore-rejection.ts";
 import type { Outgoing } from "../../request/http-types.ts";
+import type { Holder } from "./connection-holders.ts";
 import { Phase } from "./connection-phase.ts";
 import { HalfClose } from "./half-close.ts";
 import { HeadReader } from "./head-reader.ts";
@@ -40,8 +41,12 @@ export class Connection {
   readonly #flow: ReadFlow;
   /** Pipelined requests so far. */
   #inARow = 0;
-  /** One connection too many: the response to a request that is not a probe. */
-  #turnAway: (() => Outgoing) | undefined;
+  /** It exceeds the maximum number of connections: only probes are served, unless its request is admitted. */
+  #isSurplus = false;
+  /** Checks since then. */
+  #surplusChecks = 0;
+  /** A request head has arrived on this connection. */
+  #hasRequested = false;
 
   constructor(socket: Socket, house: House) {
     this.#socket = socket;
@@ -74,15 +79,34 @@ export class Connection {
     return this.isBusy && this.#current?.content.isAwaited === true;
   }
 
-  /** For whom it is: the API key as it was sent, or else the client's address. */
-  get owner(): string {
-    const head = this.#current?.head;
-    return head?.get("authorization") ?? head?.get("api-key") ?? this.#socket.remoteAddress;
+  /**
+   * The server waits for the client: for a request head, the rest of a body, or the client's close. A keep-alive
+   * connection between two requests is not meant.
+   */
+  get isAwaitingClient(): boolean {
+    const { state } = this.#phase;
+    if (state === "idle") return !this.#hasRequested || this.#ahead.length > 0;
+    return this.isAwaitingBody || state === "passing" || state === "lingering";
   }
 
-  /** One connection too many: a probe is answered, every other request gets `turnAway`, and then it is closed. */
-  serveProbesOnly(turnAway: () => Outgoing): void {
-    this.#turnAway = turnAway;
+  get holder(): Holder {
+    return this.#holderOf(this.#current?.head);
+  }
+
+  #holderOf(head: RequestHead | undefined): Holder {
+    const keyId = head && this.#house.keyIdOf(head);
+    return keyId === undefined ? `address ${this.#socket.remoteAddress}` : `key ${keyId}`;
+  }
+
+  /** It exceeds the maximum number of connections. */
+  becomeSurplus(): void {
+    this.#isSurplus = true;
+  }
+
+  /** Closes it to make room, with a response where it waits for one as a surplus connection. */
+  drop(): void {
+    if (this.#isSurplus && this.isIdle) this.refuse(this.#house.turnAway());
+    this.end();
   }
 
   /** Ends the request whose body does not arrive, with a response. */
@@ -147,8 +171,9 @@ export class Connection {
       this.#refuseHead(new Http2Spoken(0));
     }
     if (this.isBusy && this.#answering && this.#halfClose.isGone(this.#outlet)) this.cut();
-    if (this.#turnAway && this.isIdle) {
-      this.refuse(this.#turnAway());
+    // The second check comes a second after the first: the head has had that time at least.
+    if (this.#isSurplus && this.isIdle && ++this.#surplusChecks > 1) {
+      this.refuse(this.#house.turnAway());
       return;
     }
     const how = this.#phase.overdue(this.#ahead.length > 0, this.#outlet.isBlocked);
@@ -193,14 +218,20 @@ export class Connection {
 
   /** `bodyStart`: where the body begins in `bytes`. */
   #exchange(head: RequestHead, bytes: Buffer, bodyStart: number): void {
-    if (this.#turnAway && !this.#house.isProbe(head.path)) {
-      this.refuse(this.#turnAway());
-      return;
+    this.#hasRequested = true;
+    const isProbe = this.#isSurplus && this.#house.isProbe(head.path);
+    if (this.#isSurplus && !isProbe) {
+      if (!this.#house.limit.admit(this, this.#holderOf(head))) {
+        this.refuse(this.#house.turnAway());
+        return;
+      }
+      this.#isSurplus = false;
     }
     const current = new Exchange(head, this);
-    if (this.#turnAway) current.isLast = true;
+    if (isProbe) current.isLast = true;
     this.#ahead = nothing;
     this.#current = current;
+    this.#house.limit.requestBegan(this);
     this.#answering = false;
     this.#phase.enter("busy");
     if (bytes.length > bodyStart) this.#feed(current, bytes.subarray(bodyStart));

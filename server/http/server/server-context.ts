@@ -2,6 +2,9 @@
 
 import type { GatewayError } from "../../lib/gateway-error.ts";
 import type { Outgoing } from "../../request/http-types.ts";
+import type { Connection } from "./connection.ts";
+import type { ConnectionLimit } from "./connection-limit.ts";
+import type { RequestHead } from "./parse-head.ts";
 import type { Exchange } from "./request.ts";
 
 export interface House {
@@ -11,6 +14,11 @@ export interface House {
   refuse(error: GatewayError): Outgoing;
   /** Whether this path is answered although there are too many connections. */
   isProbe(path: string): boolean;
+  /** The id of the valid API key that a request carries. Undefined without one. */
+  keyIdOf(head: RequestHead): string | undefined;
+  /** The response to a connection beyond the maximum. */
+  turnAway(): Outgoing;
+  readonly limit: Pick<ConnectionLimit<Connection>, "admit" | "requestBegan">;
   /** Told of an answer that broke off on our side. */
   onBroken(error: unknown): void;
   /** Milliseconds, monotonic, a second old at most: asking a clock each time would cost as much as finding the route. */

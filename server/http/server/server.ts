@@ -25,6 +25,8 @@ export interface ServerOptions {
   readonly turnAway: () => Outgoing;
   /** Whether this path is answered on a connection beyond the maximum. Absent: no path is. */
   readonly isProbe?: (path: string) => boolean;
+  /** The id of the valid API key that a request carries. Absent: clients are told apart by their addresses only. */
+  readonly keyIdOf?: House["keyIdOf"];
   readonly onConnectionsRefused: (report: ConnectionReport) => void;
   /** Milliseconds, monotonic. */
   readonly clock: () => number;
@@ -61,12 +63,24 @@ const patientMs = 2_000;
 
 export function startServer(options: ServerOptions): Server {
   const { reply, refuse, onBroken, bodyMs, idleMs, clock } = options;
+  const startedAt = clock();
+  const limit = new ConnectionLimit<Connection>(
+    options.maxConnections,
+    startedAt,
+    options.onConnectionsRefused,
+  );
   const house: House = {
     reply,
     refuse,
     isProbe: options.isProbe ?? (() => false),
+    keyIdOf: options.keyIdOf ?? (() => undefined),
+    turnAway: () => {
+      limit.countRefused();
+      return options.turnAway();
+    },
+    limit,
     onBroken,
-    now: clock(),
+    now: startedAt,
     date: dateLine(),
     stopping: false,
     times: {
@@ -79,11 +93,6 @@ export function startServer(options: ServerOptions): Server {
       forgetMs,
     },
   };
-  const limit = new ConnectionLimit<Connection>(
-    options.maxConnections,
-    house.now,
-    options.onConnectionsRefused,
-  );
   const tick = (): void => {
     house.now = clock();
     house.date = dateLine();
@@ -112,11 +121,9 @@ export function startServer(options: ServerOptions): Server {
         const connection = new Connection(socket, house);
         socket.data = connection;
         const decision = limit.add(connection);
-        if (decision === "refuse") connection.serveProbesOnly(options.turnAway);
-        if (decision === "close") {
-          connection.refuse(options.turnAway());
-          connection.end();
-        }
+        if (decision === "serve") return;
+        connection.becomeSurplus();
+        if (decision === "close") connection.drop();
       },
       data: (socket, bytes) => socket.data.take(bytes),
       drain: (socket) => socket.data.drained(),

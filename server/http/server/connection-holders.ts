@@ -1,0 +1,78 @@
+/**
+ * Fair shares of the connection table: counts connections by holder (an API key, or the address of clients without a
+ * valid key), and selects the connection to evict when the table is full. It exists only while the table is full.
+ */
+
+/** The id of the API key of the connection's request, or the client's address where that has no valid key. */
+export type Holder = `key ${string}` | `address ${string}`;
+
+export interface HeldConnection {
+  readonly holder: Holder;
+  /** The server waits for the client: for a request head, the rest of a body, or the end of a refused one. */
+  readonly isAwaitingClient: boolean;
+  /** When bytes last moved, in milliseconds. */
+  readonly since: number;
+}
+
+export class ConnectionHolders<C extends HeldConnection> {
+  readonly #connections = new Map<Holder, Set<C>>();
+  readonly #holders = new Map<C, Holder>();
+
+  constructor(connections: Iterable<C>) {
+    for (const connection of connections) this.set(connection, connection.holder);
+  }
+
+  /** Adds a connection, or moves it to another holder. */
+  set(connection: C, holder: Holder): void {
+    if (this.#holders.get(connection) === holder) return;
+    this.delete(connection);
+    this.#holders.set(connection, holder);
+    const connections = this.#connections.get(holder);
+    if (connections) connections.add(connection);
+    else this.#connections.set(holder, new Set([connection]));
+  }
+
+  delete(connection: C): void {
+    const holder = this.#holders.get(connection);
+    if (holder === undefined) return;
+    this.#holders.delete(connection);
+    const connections = this.#connections.get(holder);
+    connections?.delete(connection);
+    if (connections?.size === 0) this.#connections.delete(holder);
+  }
+
+  count(holder: Holder): number {
+    return this.#connections.get(holder)?.size ?? 0;
+  }
+
+  /**
+   * The connection to evict: of the holder with the most connections, the one that has been silent for longest. It has
+   * been silent since `silentSince` at least, unless `isOverShare` says that its holder has too many connections.
+   * Undefined where there is none. Looks at each connection once at most.
+   */
+  selectVictim(
+    silentSince: number,
+    isOverShare: (holder: Holder, connections: number) => boolean,
+  ): C | undefined {
+    let victim: C | undefined;
+    let most = 0;
+    for (const [holder, connections] of this.#connections) {
+      if (connections.size <= most) continue;
+      const candidate = longestSilent(connections);
+      if (!candidate) continue;
+      if (candidate.since > silentSince && !isOverShare(holder, connections.size)) continue;
+      victim = candidate;
+      most = connections.size;
+    }
+    return victim;
+  }
+}
+
+function longestSilent<C extends HeldConnection>(connections: Iterable<C>): C | undefined {
+  let longest: C | undefined;
+  for (const connection of connections) {
+    if (!connection.isAwaitingClient) continue;
+    if (!longest || connection.since < longest.since) longest = connection;
+  }
+  return longest;
+}

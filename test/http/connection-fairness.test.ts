@@ -1,0 +1,142 @@
+/** Fair shares of a full connection table: one API key, or one flood of connections, does not lock out the others. */
+import { describe, expect, test } from "bun:test";
+import { asText, embedder, jsonHeaders, RawConnection, startEdge, until } from "./edge-fixture.ts";
+import { bodyOf, gate, get, type Reply, say, serve } from "./http-server-fixture.ts";
+
+const otherKey = "sk-other-0123456789abcdef";
+
+/** A request whose body never arrives whole. */
+const silentBody = (key: string): string =>
+  `POST /v1/embeddings HTTP/1.1\r\nhost: x\r\nauthorization: ${key}\r\ncontent-length: 1000\r\n\r\n{`;
+
+const keyed = (key: string): string => get("/", `authorization: ${key}\r\n`);
+
+/** Keeps so many connections with a silent body open: each that is closed is replaced at once. */
+function floodWithSilentBodies(url: string, count: number): { stop(): Promise<void> } {
+  let isStopped = false;
+  const headers = { ...jsonHeaders, "content-length": "1000" };
+  const request = asText({ method: "POST", path: "/v1/embeddings", headers });
+  const keepOne = async (): Promise<void> => {
+    while (!isStopped) {
+      const connection = await RawConnection.open(url);
+      connection.say(request, "{");
+      while (!isStopped && !connection.isClosed && connection.heard === "") await Bun.sleep(1);
+      connection.hangUp();
+      await connection.closed;
+    }
+  };
+  const all = Array.from({ length: count }, keepOne);
+  return {
+    stop: async () => {
+      isStopped = true;
+      await Promise.all(all);
+    },
+  };
+}
+
+describe("a full connection table", () => {
+  test("serves every request of an API key while another key floods it with silent bodies", async () => {
+    const edge = startEdge({
+      settings: { VEXEL_MAX_CONNECTIONS: "8" },
+      yaml: `  - { name: other, key: ${otherKey} }\n`,
+    });
+    const flood = floodWithSilentBodies(edge.gateway.url, 16);
+    try {
+      await until(() => edge.gateway.inHand() >= 8);
+      const headers = { ...jsonHeaders, authorization: `Bearer ${otherKey}` };
+      const statuses: number[] = [];
+      for (let at = 0; at < 40; at++) {
+        const connection = await RawConnection.open(edge.gateway.url);
+        const body = JSON.stringify({ model: embedder, input: `text ${at}` });
+        connection.say(asText({ path: "/v1/embeddings", headers, body }));
+        statuses.push((await connection.answer()).status);
+        connection.hangUp();
+      }
+      expect(statuses).toEqual(Array(40).fill(200));
+    } finally {
+      await flood.stop();
+      await edge.close();
+    }
+  });
+
+  const readBody: Reply = async (request) => say(await bodyOf(request));
+  /** The clock stands still: no connection has been silent for a second. */
+  const options = {
+    maxConnections: 3,
+    clock: () => 0,
+    keyIdOf: (head: { get(name: string): string | null }) => head.get("authorization") ?? undefined,
+  };
+  const fill = async (served: ReturnType<typeof serve>, keys: readonly string[]) => {
+    const connections: RawConnection[] = [];
+    for (const key of keys) {
+      const connection = await served.connect();
+      connection.say(silentBody(key));
+      connections.push(connection);
+    }
+    await until(() => served.server.pending() === keys.length);
+    return connections;
+  };
+  const statusFor = async (served: ReturnType<typeof serve>, request: string): Promise<number> => {
+    const connection = await served.connect();
+    connection.say(request);
+    return (await connection.answer()).status;
+  };
+
+  test("evicts the oldest silent body of the key with the most connections, with 408", async () => {
+    await using served = serve(readBody, options);
+    const [one, two, third] = await fill(served, ["one", "two", "two"]);
+    expect(await statusFor(served, keyed("three"))).toBe(200);
+    expect((await two!.answer()).status).toBe(408);
+    expect([one!.heard, third!.heard]).toEqual(["", ""]);
+  });
+
+  test("evicts no body for a key that would hold more connections than the evicted one", async () => {
+    await using served = serve(readBody, options);
+    const bodies = await fill(served, ["one", "two", "three"]);
+    for (const key of ["one", "four"]) expect(await statusFor(served, keyed(key))).toBe(503);
+    expect(bodies.map(({ heard }) => heard)).toEqual(["", "", ""]);
+  });
+
+  test("evicts no body of an API key for a client without a valid key", async () => {
+    await using served = serve(readBody, options);
+    const bodies = await fill(served, ["one", "one", "one"]);
+    expect(await statusFor(served, get("/"))).toBe(503);
+    expect(bodies.map(({ heard }) => heard)).toEqual(["", "", ""]);
+  });
+
+  test("evicts a connection without a request for the request of an API key", async () => {
+    await using served = serve(readBody, options);
+    const silent = [await served.connect(), await served.connect(), await served.connect()];
+    silent[0]!.say("GET / HT");
+    await until(() => served.server.connections().open === 3);
+    expect(await statusFor(served, keyed("one"))).toBe(200);
+    await until(() => silent.some(({ isClosed }) => isClosed));
+  });
+
+  test("serves probes beyond the maximum while hundreds of surplus connections are open", async () => {
+    const go = gate();
+    const reply: Reply = async ({ head }) => {
+      if (head.path !== "/healthz") await go.opened;
+      return say("served");
+    };
+    await using served = serve(reply, {
+      ...options,
+      maxConnections: 1,
+      isProbe: (path) => path === "/healthz",
+    });
+    const busy = await served.connect();
+    busy.say(keyed("one"));
+    await until(() => served.server.pending() === 1);
+    for (let round = 0; round < 4; round++) {
+      // Some send nothing, others do not read their refusal.
+      for (let at = 0; at < 100; at++) {
+        const surplus = await served.connect();
+        if (at % 2 === 0) surplus.say(keyed("two"));
+      }
+      expect(await statusFor(served, get("/healthz"))).toBe(200);
+      expect(served.server.connections().open).toBeLessThan(100);
+    }
+    go.open();
+    expect((await busy.answer()).body).toBe("served");
+  });
+});
