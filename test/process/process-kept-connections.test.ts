@@ -35,11 +35,10 @@ test("callers with kept connections lose no call when the gateway stops, and are
     }
   };
   const callers = Array.from({ length: 8 }, call);
-  await Bun.sleep(400);
+  while (answered <= 20) await Bun.sleep(5);
   gateway.kill("SIGTERM");
   expect(await gateway.exited).toBe(0);
   await Promise.all(callers);
   expect(broken).toEqual([]);
-  expect(answered).toBeGreaterThan(20);
   expect(told).toBe(callers.length);
 });
